@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* idmap.h - names to dense indices, in order of first appearance.
+ *
+ * Names live one after the other in one text block and are found through an open-addressing table
+ * of 32-bit indices: about 12 bytes a name beside its text, which is what lets a trace have ten
+ * million. Iterate by index; the table is for look-up only, so order never depends on hashing.
+ */
+#ifndef ORR_BASE_IDMAP_H
+#define ORR_BASE_IDMAP_H
+
+#include <orrery/base/units.h>
+
+struct orr_idmap {
+    char *text; /* names, each with a final NUL */
+    size_t text_bytes, text_capacity;
+    uint64_t *name_at; /* offset of name i in text (40 bits) and bits of its hash (24) */
+    uint32_t count, capacity;
+    uint32_t *slots; /* index + 1, or 0; size is a power of two */
+    uint32_t slot_count;
+};
+
+void orr_idmap_init(struct orr_idmap *map);
+void orr_idmap_release(struct orr_idmap *map);
+/* Index of the name, added if new; *added (may be NULL) tells which. */
+uint32_t orr_idmap_put(struct orr_idmap *map, const char *name, size_t bytes, bool *added);
+/* Index of the name or ORR_NONE. */
+uint32_t orr_idmap_find(const struct orr_idmap *map, const char *name, size_t bytes);
+/* The name of an index; borrowed until the next put. */
+const char *orr_idmap_name(const struct orr_idmap *map, uint32_t index);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* mem.h - memory by lifetime.
+ *
+ * Running out of memory ends the program: Orrery is a batch tool and nothing is half-written.
+ * An arena frees everything at once; use one per lifetime (run, cycle) instead of pairing frees.
+ */
+#ifndef ORR_BASE_MEM_H
+#define ORR_BASE_MEM_H
+
+#include <orrery/base/units.h>
+
+/* Never return NULL for count > 0; contents are undefined (alloc) or zero (zalloc). */
+void *orr_alloc(size_t count, size_t size) ORR_MUST_USE;
+void *orr_zalloc(size_t count, size_t size) ORR_MUST_USE;
+void *orr_realloc(void *old, size_t count, size_t size) ORR_MUST_USE;
+char *orr_strdup(const char *text) ORR_MUST_USE;
+char *orr_strndup(const char *text, size_t bytes) ORR_MUST_USE;
+void orr_free(void *memory);
+
+/* The capacity to grow to so that `need` fits: at least doubles, so pushing is amortised O(1). */
+size_t orr_grow(size_t capacity, size_t need);
+
+/* Makes room for one more element in a dynamic array of `count` elements. Returns the array. */
+#define ORR_ROOM_FOR_ONE(array, count, capacity)                                                   \
+    ((count) < (capacity) ? (array)                                                                \
+                          : ((capacity) = (uint32_t)orr_grow((capacity), (size_t)(count) + 1),     \
+                             orr_realloc((array), (capacity), sizeof *(array))))
+
+struct orr_arena {
+    struct orr_arena_block *head;
+    size_t used; /* bytes taken in the head block */
+};
+
+void orr_arena_init(struct orr_arena *arena);
+/* Zeroed memory, aligned for any type, that lives until reset or release. */
+void *orr_arena_alloc(struct orr_arena *arena, size_t count, size_t size) ORR_MUST_USE;
+char *orr_arena_strndup(struct orr_arena *arena, const char *text, size_t bytes) ORR_MUST_USE;
+/* Forgets everything but keeps the largest block for the next round. */
+void orr_arena_reset(struct orr_arena *arena);
+void orr_arena_release(struct orr_arena *arena);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* sort.h - stable sorting only: equal elements keep their order, so results come from data. */
+#ifndef ORR_BASE_SORT_H
+#define ORR_BASE_SORT_H
+
+#include <orrery/base/units.h>
+
+typedef int orr_compare_fn(const void *a, const void *b, void *context);
+
+/* Stable merge sort; `compare` may use the context. */
+void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, void *context);
+
+/* Indices 0..count-1 ordered by keys[i], ties by index (radix, O(count)). Caller frees. */
+uint32_t *orr_sort_index_by_i64(const int64_t *keys, uint32_t count) ORR_MUST_USE;
+/* Sorts values in place, ascending (radix). */
+void orr_sort_i64(int64_t *values, size_t count);
+
+#endif

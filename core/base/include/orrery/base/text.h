@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* text.h - numbers and quantities as people write them.
+ *
+ * Every parser takes the whole text (bytes long, NUL not needed) and says false if anything is left
+ * over, does not fit, or is not a number: no half-read fields, no locale, no NaN.
+ */
+#ifndef ORR_BASE_TEXT_H
+#define ORR_BASE_TEXT_H
+
+#include <orrery/base/units.h>
+
+/* Decimal integer with optional sign. */
+bool orr_parse_i64(const char *text, size_t bytes, int64_t *out);
+/* Decimal seconds, optional sign and fraction, rounded half up to ms ("2.0005" is 2001). */
+bool orr_parse_seconds(const char *text, size_t bytes, orr_ms *out);
+/* A decimal number scaled by `scale` to an integer, rounded half up ("0.5", 1000 is 500). */
+bool orr_parse_scaled(const char *text, size_t bytes, int64_t scale, int64_t *out);
+/* A finite double, decimal or with exponent. */
+bool orr_parse_double(const char *text, size_t bytes, double *out);
+/* "90s", "1.5h", "2d", "250ms", "2h30m": a time with its unit written. A bare number is refused. */
+bool orr_parse_duration(const char *text, size_t bytes, orr_ms *out);
+/* "80Gi", "512Mi", "20G": memory with its unit written, in bytes. */
+bool orr_parse_memory(const char *text, size_t bytes, int64_t *out);
+/* "450GB/s", "400Gb/s": a bandwidth in bytes per second (decimal prefixes). */
+bool orr_parse_bandwidth(const char *text, size_t bytes, int64_t *out);
+/* Kubernetes CPU: "500m", "2", "1.5", in milli-CPU. */
+bool orr_parse_cpu(const char *text, size_t bytes, int64_t *out);
+/* "YYYY-MM-DD HH:MM:SS" or "YYYY-MM-DDTHH:MM:SS", optional fraction and final Z; ms since 1970. */
+bool orr_parse_timestamp(const char *text, size_t bytes, orr_ms *out);
+
+/* Seconds with up to three decimals and no trailing zeros; needs 32 bytes. Returns the length. */
+int orr_format_seconds(char *out, orr_ms ms);
+/* "3d 04:05:06" or "04:05:06"; needs 32 bytes. Returns the length. */
+int orr_format_span(char *out, orr_ms ms);
+
+/* Smallest edit distance candidate for "did you mean"; NULL if nothing is near. */
+const char *orr_nearest(const char *word, const char *const *candidates, size_t count);
+
+#endif

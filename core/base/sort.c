@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/base/sort.h>
+
+#include <string.h>
+
+#include <orrery/base/mem.h>
+
+#define DIGIT_BITS 11
+#define DIGITS     (1u << DIGIT_BITS)
+
+static void merge(char *out, const char *left, const char *middle, const char *end, size_t size,
+                  orr_compare_fn *compare, void *context)
+{
+    const char *right = middle;
+    while (left < middle && right < end) {
+        const char **from = compare(right, left, context) < 0 ? &right : &left;
+        memcpy(out, *from, size);
+        *from += size;
+        out += size;
+    }
+    memcpy(out, left, (size_t)(middle - left));
+    out += middle - left;
+    memcpy(out, right, (size_t)(end - right));
+}
+
+void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, void *context)
+{
+    if (count < 2) {
+        return;
+    }
+    char *a = items;
+    char *b = orr_alloc(count, size);
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t i = 0; i < count; i += 2 * width) {
+            size_t middle = i + width < count ? i + width : count;
+            size_t end = i + 2 * width < count ? i + 2 * width : count;
+            merge(b + i * size, a + i * size, a + middle * size, a + end * size, size, compare,
+                  context);
+        }
+        char *swap = a;
+        a = b;
+        b = swap;
+    }
+    if (a != items) {
+        memcpy(items, a, count * size);
+        b = a;
+    }
+    orr_free(b);
+}
+
+/* Order-preserving map of int64 to uint64. */
+static inline uint64_t biased(int64_t key)
+{
+    return (uint64_t)key ^ (uint64_t)1 << 63;
+}
+
+uint32_t *orr_sort_index_by_i64(const int64_t *keys, uint32_t count)
+{
+    uint32_t *a = orr_alloc(count, sizeof *a);
+    uint64_t differ = 0;
+    bool sorted = true;
+    for (uint32_t i = 0; i < count; i++) {
+        a[i] = i;
+        differ |= biased(keys[i]) ^ biased(keys[0]);
+        sorted = sorted && (i == 0 || keys[i - 1] <= keys[i]);
+    }
+    if (sorted) {
+        return a;
+    }
+    uint32_t *b = orr_alloc(count, sizeof *b);
+    for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
+        if ((differ >> shift & (DIGITS - 1)) == 0) {
+            continue;
+        }
+        uint32_t first[DIGITS] = {0};
+        for (uint32_t i = 0; i < count; i++) {
+            first[biased(keys[i]) >> shift & (DIGITS - 1)]++;
+        }
+        uint32_t sum = 0;
+        for (uint32_t d = 0; d < DIGITS; d++) {
+            uint32_t n = first[d];
+            first[d] = sum;
+            sum += n;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            b[first[biased(keys[a[i]]) >> shift & (DIGITS - 1)]++] = a[i];
+        }
+        uint32_t *swap = a;
+        a = b;
+        b = swap;
+    }
+    orr_free(b);
+    return a;
+}
+
+void orr_sort_i64(int64_t *values, size_t count)
+{
+    if (count < 2) {
+        return;
+    }
+    int64_t *a = values;
+    int64_t *b = orr_alloc(count, sizeof *b);
+    uint64_t differ = 0;
+    for (size_t i = 0; i < count; i++) {
+        differ |= biased(values[i]) ^ biased(values[0]);
+    }
+    for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
+        if ((differ >> shift & (DIGITS - 1)) == 0) {
+            continue;
+        }
+        size_t first[DIGITS] = {0};
+        for (size_t i = 0; i < count; i++) {
+            first[biased(a[i]) >> shift & (DIGITS - 1)]++;
+        }
+        size_t sum = 0;
+        for (uint32_t d = 0; d < DIGITS; d++) {
+            size_t n = first[d];
+            first[d] = sum;
+            sum += n;
+        }
+        for (size_t i = 0; i < count; i++) {
+            b[first[biased(a[i]) >> shift & (DIGITS - 1)]++] = a[i];
+        }
+        int64_t *swap = a;
+        a = b;
+        b = swap;
+    }
+    if (a != values) {
+        memcpy(values, a, count * sizeof *values);
+        b = a;
+    }
+    orr_free(b);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/base/text.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool orr_parse_i64(const char *text, size_t bytes, int64_t *out)
+{
+    size_t i = 0;
+    bool negative = false;
+    if (bytes > 0 && (text[0] == '-' || text[0] == '+')) {
+        negative = text[0] == '-';
+        i = 1;
+    }
+    if (i == bytes) {
+        return false;
+    }
+    int64_t value = 0;
+    for (; i < bytes; i++) {
+        if (!is_digit(text[i])) {
+            return false;
+        }
+        /* built up as a negative number, whose range is one larger */
+        if (__builtin_mul_overflow(value, (int64_t)10, &value) ||
+            __builtin_sub_overflow(value, (int64_t)(text[i] - '0'), &value)) {
+            return false;
+        }
+    }
+    if (!negative && value == INT64_MIN) {
+        return false;
+    }
+    *out = negative ? value : -value;
+    return true;
+}
+
+bool orr_parse_scaled(const char *text, size_t bytes, int64_t scale, int64_t *out)
+{
+    size_t i = 0;
+    bool negative = false;
+    if (bytes > 0 && (text[0] == '-' || text[0] == '+')) {
+        negative = text[0] == '-';
+        i = 1;
+    }
+    int64_t whole = 0;
+    size_t digits = 0;
+    for (; i < bytes && is_digit(text[i]); i++, digits++) {
+        if (__builtin_mul_overflow(whole, (int64_t)10, &whole) ||
+            __builtin_add_overflow(whole, (int64_t)(text[i] - '0'), &whole)) {
+            return false;
+        }
+    }
+    int64_t part = 0; /* value of the fraction in units of 1 / unit */
+    int64_t unit = 1;
+    bool exact =
+        true; /* digits past what int64 holds cannot change a rounding to `scale` below 1e9 */
+    if (i < bytes && text[i] == '.') {
+        for (i++; i < bytes && is_digit(text[i]); i++, digits++) {
+            if (unit < 1000000000) {
+                part = part * 10 + (text[i] - '0');
+                unit *= 10;
+            } else {
+                exact = exact && text[i] == '0';
+            }
+        }
+    }
+    if (i != bytes || digits == 0) {
+        return false;
+    }
+    int64_t value;
+    __int128 fraction = (__int128)part * scale;
+    int64_t rounded = (int64_t)(fraction / unit);
+    __int128 rest = 2 * (fraction % unit);
+    /* half up means towards plus infinity: -0.5 ms becomes 0 */
+    if (negative ? rest > unit || (rest == unit && !exact) : rest >= unit) {
+        rounded++;
+    }
+    if (__builtin_mul_overflow(whole, scale, &value) ||
+        __builtin_add_overflow(value, rounded, &value)) {
+        return false;
+    }
+    *out = negative ? -value : value;
+    return true;
+}
+
+bool orr_parse_seconds(const char *text, size_t bytes, orr_ms *out)
+{
+    return orr_parse_scaled(text, bytes, 1000, out);
+}
+
+bool orr_parse_double(const char *text, size_t bytes, double *out)
+{
+    char copy[64];
+    if (bytes == 0 || bytes >= sizeof copy) {
+        return false;
+    }
+    for (size_t i = 0; i < bytes; i++) { /* keeps strtod from seeing hex, inf, nan or blanks */
+        if (!is_digit(text[i]) && strchr("+-.eE", text[i]) == NULL) {
+            return false;
+        }
+        if (text[i] == '\0') {
+            return false;
+        }
+    }
+    memcpy(copy, text, bytes);
+    copy[bytes] = '\0';
+    char *end;
+    errno = 0;
+    double value = strtod(copy, &end);
+    if (end != copy + bytes || !isfinite(value)) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+struct suffix {
+    const char *name;
+    int64_t scale;
+};
+
+/* Length of the leading decimal number. */
+static size_t number_bytes(const char *text, size_t bytes)
+{
+    size_t n = 0;
+    while (n < bytes && (is_digit(text[n]) || text[n] == '.' || (n == 0 && text[n] == '-'))) {
+        n++;
+    }
+    return n;
+}
+
+static const struct suffix *find_suffix(const struct suffix *table, size_t count, const char *text,
+                                        size_t bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(table[i].name) == bytes && memcmp(table[i].name, text, bytes) == 0) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+static bool parse_suffixed(const char *text, size_t bytes, const struct suffix *table, size_t count,
+                           int64_t *out)
+{
+    size_t n = number_bytes(text, bytes);
+    const struct suffix *suffix = find_suffix(table, count, text + n, bytes - n);
+    return suffix != NULL && orr_parse_scaled(text, n, suffix->scale, out);
+}
+
+bool orr_parse_duration(const char *text, size_t bytes, orr_ms *out)
+{
+    static const struct suffix units[] = {{"ms", 1},       {"s", 1000},    {"m", 60000},
+                                          {"min", 60000},  {"h", 3600000}, {"d", 86400000},
+                                          {"w", 604800000}};
+    orr_ms total = 0;
+    size_t i = 0;
+    if (bytes == 1 && text[0] == '0') {
+        *out = 0;
+        return true;
+    }
+    while (i < bytes) {
+        size_t n = number_bytes(text + i, bytes - i);
+        size_t u = n;
+        while (i + u < bytes && !is_digit(text[i + u]) && text[i + u] != '.') {
+            u++;
+        }
+        const struct suffix *unit =
+            find_suffix(units, sizeof units / sizeof units[0], text + i + n, u - n);
+        orr_ms part;
+        if (unit == NULL || !orr_parse_scaled(text + i, n, unit->scale, &part) ||
+            __builtin_add_overflow(total, part, &total)) {
+            return false;
+        }
+        i += u;
+    }
+    *out = total;
+    return bytes > 0;
+}
+
+bool orr_parse_memory(const char *text, size_t bytes, int64_t *out)
+{
+    static const struct suffix units[] = {{"B", 1},
+                                          {"Ki", ORR_KIB},
+                                          {"Mi", ORR_MIB},
+                                          {"Gi", ORR_GIB},
+                                          {"Ti", ORR_GIB * 1024},
+                                          {"KiB", ORR_KIB},
+                                          {"MiB", ORR_MIB},
+                                          {"GiB", ORR_GIB},
+                                          {"TiB", ORR_GIB * 1024},
+                                          {"k", 1000},
+                                          {"M", 1000000},
+                                          {"G", 1000000000},
+                                          {"T", 1000000000000},
+                                          {"KB", 1000},
+                                          {"MB", 1000000},
+                                          {"GB", 1000000000},
+                                          {"TB", 1000000000000}};
+    return parse_suffixed(text, bytes, units, sizeof units / sizeof units[0], out);
+}
+
+bool orr_parse_bandwidth(const char *text, size_t bytes, int64_t *out)
+{
+    static const struct suffix units[] = {
+        {"B/s", 1},           {"KB/s", 1000},          {"MB/s", 1000000},
+        {"GB/s", 1000000000}, {"TB/s", 1000000000000}, {"Kb/s", 125},
+        {"Mb/s", 125000},     {"Gb/s", 125000000},     {"Tb/s", 125000000000}};
+    return parse_suffixed(text, bytes, units, sizeof units / sizeof units[0], out);
+}
+
+bool orr_parse_cpu(const char *text, size_t bytes, int64_t *out)
+{
+    if (bytes > 1 && text[bytes - 1] == 'm') {
+        return orr_parse_i64(text, bytes - 1, out);
+    }
+    return orr_parse_scaled(text, bytes, 1000, out);
+}
+
+/* Days since 1970-01-01 of a proleptic Gregorian date. */
+static int64_t days_from_civil(int64_t year, int64_t month, int64_t day)
+{
+    year -= month <= 2;
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    int64_t year_of_era = year - era * 400;
+    int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    return era * 146097 + day_of_era - 719468;
+}
+
+static bool fixed_number(const char *text, size_t digits, int64_t *out)
+{
+    int64_t value = 0;
+    for (size_t i = 0; i < digits; i++) {
+        if (!is_digit(text[i])) {
+            return false;
+        }
+        value = value * 10 + (text[i] - '0');
+    }
+    *out = value;
+    return true;
+}
+
+bool orr_parse_timestamp(const char *text, size_t bytes, orr_ms *out)
+{
+    static const int days_in_month[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (bytes > 0 && text[bytes - 1] == 'Z') {
+        bytes--;
+    }
+    int64_t year, month, day, hour, minute, second;
+    if (bytes < 19 || !fixed_number(text, 4, &year) || text[4] != '-' ||
+        !fixed_number(text + 5, 2, &month) || text[7] != '-' || !fixed_number(text + 8, 2, &day) ||
+        (text[10] != ' ' && text[10] != 'T') || !fixed_number(text + 11, 2, &hour) ||
+        text[13] != ':' || !fixed_number(text + 14, 2, &minute) || text[16] != ':' ||
+        !fixed_number(text + 17, 2, &second)) {
+        return false;
+    }
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    if (month < 1 || month > 12 || day < 1 ||
+        day > days_in_month[month - 1] + (month == 2 && leap) || hour > 23 || minute > 59 ||
+        second > 59) {
+        return false;
+    }
+    orr_ms fraction = 0;
+    if (bytes > 19 &&
+        (text[19] != '.' || !orr_parse_scaled(text + 19, bytes - 19, 1000, &fraction))) {
+        return false;
+    }
+    int64_t seconds =
+        days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+    *out = seconds * 1000 + fraction;
+    return true;
+}
+
+int orr_format_seconds(char *out, orr_ms ms)
+{
+    const char *sign = ms < 0 ? "-" : "";
+    uint64_t magnitude = ms < 0 ? 0 - (uint64_t)ms : (uint64_t)ms;
+    int length = snprintf(out, 32, "%s%llu", sign, (unsigned long long)(magnitude / 1000));
+    unsigned part = (unsigned)(magnitude % 1000);
+    if (part != 0) {
+        length += snprintf(out + length, 32 - (size_t)length, ".%03u", part);
+        while (out[length - 1] == '0') {
+            out[--length] = '\0';
+        }
+    }
+    return length;
+}
+
+int orr_format_span(char *out, orr_ms ms)
+{
+    const char *sign = ms < 0 ? "-" : "";
+    uint64_t s = (ms < 0 ? 0 - (uint64_t)ms : (uint64_t)ms) / 1000;
+    unsigned long long days = s / 86400;
+    unsigned h = (unsigned)(s / 3600 % 24), m = (unsigned)(s / 60 % 60), rest = (unsigned)(s % 60);
+    if (days > 0) {
+        return snprintf(out, 32, "%s%llud %02u:%02u:%02u", sign, days, h, m, rest);
+    }
+    return snprintf(out, 32, "%s%02u:%02u:%02u", sign, h, m, rest);
+}
+
+#define WORD_MAX 48
+
+static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t row[WORD_MAX + 1];
+    for (size_t j = 0; j <= nb; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            row[j] = best;
+        }
+    }
+    return row[nb];
+}
+
+const char *orr_nearest(const char *word, const char *const *candidates, size_t count)
+{
+    size_t bytes = strlen(word);
+    size_t best = bytes / 3 + 1; /* further away than this is another word */
+    const char *found = NULL;
+    for (size_t i = 0; i < count && bytes <= WORD_MAX; i++) {
+        size_t n = strlen(candidates[i]);
+        if (n > WORD_MAX) {
+            continue;
+        }
+        size_t distance = edit_distance(word, bytes, candidates[i], n);
+        if (distance <= best && (found == NULL || distance < best)) {
+            best = distance;
+            found = candidates[i];
+        }
+    }
+    return found;
+}
