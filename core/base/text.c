@@ -75,9 +75,10 @@ bool orr_parse_scaled(const char *text, size_t bytes, int64_t scale, int64_t *ou
         return false;
     }
     int64_t value;
-    __int128 fraction = (__int128)part * scale;
+    __extension__ typedef __int128 wide; /* part * scale: up to 1e9 times a tebibyte */
+    wide fraction = (wide)part * scale;
     int64_t rounded = (int64_t)(fraction / unit);
-    __int128 rest = 2 * (fraction % unit);
+    wide rest = 2 * (fraction % unit);
     /* half up means towards plus infinity: -0.5 ms becomes 0 */
     if (negative ? rest > unit || (rest == unit && !exact) : rest >= unit) {
         rounded++;

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario.h - one experiment as the user wrote it: cluster, queues, workload, policy,
+ * expectations.
+ *
+ * The resolved scenario is a tree of named values, each with its origin (file:line:col, default,
+ * --set); the structs below are what that tree means to the rest of the program. Nothing here is
+ * changed after resolution.
+ */
+#ifndef ORR_SIM_SCENARIO_H
+#define ORR_SIM_SCENARIO_H
+
+#include <orrery/base/mem.h>
+#include <orrery/base/status.h>
+
+struct orr_scenario_pool {
+    const char *name;
+    uint32_t nodes;
+    uint32_t gpus;                       /* per node */
+    const char *gpu_model;               /* NULL: not stated */
+    const char *type;                    /* node type name, or NULL */
+    int64_t cpu_milli, mem_bytes, pods;  /* per node; -1: unlimited */
+    int64_t gpu_memory_mib;              /* per device; 0: not stated */
+    uint32_t nvlink_domain;              /* GPUs per NVLink domain; 0: the whole node */
+    uint32_t nics;                       /* NICs per node; 0: not stated */
+    int64_t nvlink_bytes_s, nic_bytes_s; /* per GPU and direction, per NIC; 0: not stated */
+    uint32_t rack_size, block_size;      /* nodes; 0: no such level */
+    const char *shard;                   /* NULL: the only one */
+};
+
+enum { ORR_SCENARIO_CPU, ORR_SCENARIO_MEMORY, ORR_SCENARIO_GPU, ORR_SCENARIO_RESOURCES };
+
+struct orr_scenario_amounts { /* quota, over-quota weight, limit of one resource of a queue */
+    double quota, weight,
+        limit; /* GPU in devices, CPU in milli, memory in 10^6 bytes; -1 unlimited */
+};
+
+struct orr_scenario_queue {
+    const char *name;
+    const char *parent; /* NULL: top level */
+    struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
+    int priority;                                          /* default 100 */
+    orr_ms preempt_min_runtime_ms, reclaim_min_runtime_ms; /* ORR_MS_NONE: not set */
+    const char *shard;
+    const char *origin; /* "file:line:col", for errors and show */
+};
+
+enum orr_split { ORR_SPLIT_NODE, ORR_SPLIT_ONE, ORR_SPLIT_SIZE };
+
+struct orr_scenario_part { /* one entry of `workload:` */
+    const char *name;
+    const char *kind;   /* for rows that state none; NULL */
+    const char *queue;  /* for rows that state none; NULL */
+    const char *trace;  /* path, resolved against the scenario's folder */
+    const char *format; /* NULL: by suffix and header */
+    enum orr_split split;
+    uint32_t split_size;      /* GPUs a pod, with ORR_SPLIT_SIZE */
+    double scale_arrivals;    /* 2.0: the same jobs in half the time */
+    uint32_t copies;          /* the trace, again and again, each a span + 1 day later */
+    const char *filter_queue; /* take only rows of this queue; NULL: all */
+    bool kill_at_limit;
+    const char *origin;
+};
+
+struct orr_scenario_param { /* policy.params: NAME = value text */
+    const char *name, *value, *origin;
+};
+
+struct orr_scenario_expect {
+    const char *text; /* as written: METRIC{label=value,...} OP NUMBER */
+    const char *metric;
+    const char *labels; /* "queue=nlp,kind=training" or "" */
+    const char *op;     /* one of >= <= > < == != */
+    double value;
+    const char *origin;
+};
+
+struct orr_scenario_topology {
+    const char *name;
+    const char *const *levels; /* widest first, `node` last */
+    uint32_t level_count;
+};
+
+struct orr_scenario {
+    const char *path;  /* as given; NULL when made from the command line */
+    const char *name;  /* file name without suffix, or "run" */
+    orr_ms start_ms;   /* calendar; ORR_MS_NONE: the trace's first second */
+    orr_ms horizon_ms; /* ORR_MS_NONE: until the last job ends */
+    orr_ms warmup_ms;
+    uint64_t seed_first, seed_last;
+    struct orr_scenario_pool *pools;
+    uint32_t pool_count;
+    struct orr_scenario_topology topology;
+    struct orr_scenario_queue *queues;
+    uint32_t queue_count;
+    struct orr_scenario_part *parts;
+    uint32_t part_count;
+    const char *policy;
+    const char *policy_origin;
+    struct orr_scenario_param *params;
+    uint32_t param_count;
+    struct orr_scenario_expect *expects;
+    uint32_t expect_count;
+    const char *const *variants; /* names */
+    uint32_t variant_count;
+    char *resolved_yaml; /* canonical text, comments dropped: what the results file stores */
+    char *given_text;    /* the file as written; "" when made from the command line */
+    struct orr_arena arena;
+    struct orr_scenario_tree *tree; /* for show --resolved */
+};
+
+struct orr_scenario_options {
+    const char *path;            /* scenario file, or NULL with what follows */
+    const char *trace, *format;  /* run without a file */
+    const char *const *clusters; /* "311x8", "16x8:H100" */
+    uint32_t cluster_count;
+    const char *policy;      /* overrides */
+    const char *const *sets; /* "path=value", "path+=value", ... in order */
+    uint32_t set_count;
+    const char *variant;       /* apply this named variant, or NULL */
+    const char *const *params; /* --param NAME=VALUE, the same as --set policy.params.NAME=VALUE */
+    uint32_t param_count;
+    uint64_t seed; /* with seed_given */
+    bool seed_given;
+    uint32_t copies;   /* of the trace given on the command line; 0: 1 */
+    const char *split; /* "node", "1", "8"; NULL: node */
+};
+
+/* Loads, merges `extends`, applies variant and --set, validates every key and value. Errors name
+ * file:line:col with the source line, a caret and the nearest known key. On failure nothing is
+ * left. */
+enum orr_status orr_scenario_load(const struct orr_scenario_options *options,
+                                  struct orr_scenario *scenario, struct orr_err *err) ORR_MUST_USE;
+void orr_scenario_release(struct orr_scenario *scenario);
+
+/* One line a value: path = value  # origin. For `show --resolved`. */
+typedef void orr_scenario_show_fn(const char *path, const char *value, const char *origin,
+                                  void *context);
+void orr_scenario_show(const struct orr_scenario *scenario, orr_scenario_show_fn *show,
+                       void *context);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* reader.h - one trace file of any known format into a workload.
+ *
+ * A row that is wrong is rejected, counted and shown; the read goes on. A file that is wrong
+ * (missing, empty, no header, truncated compression) is an error with its place. More than 1 %
+ * rejected rows is an error unless allow_loss.
+ */
+#ifndef ORR_TRACES_READER_H
+#define ORR_TRACES_READER_H
+
+#include <orrery/traces/workload.h>
+
+struct orr_trace_options {
+    const char *format; /* name of a format, or NULL: known by suffix and header */
+    bool allow_loss;
+    /* SWF: 0 = replay the run time; 1 = a job ends at its requested time if that is earlier */
+    bool kill_at_limit;
+};
+
+/* Reads, validates, sorts. On failure the workload is released. */
+enum orr_status orr_trace_read(const char *path, const struct orr_trace_options *options,
+                               struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
+
+/* Fails with ORR_DATA when more than 1 % of the rows were rejected and allow_loss is false. Replay
+ * calls it again after adding its own rejections. */
+enum orr_status orr_trace_check_loss(const struct orr_workload *workload, const char *path,
+                                     bool allow_loss, struct orr_err *err) ORR_MUST_USE;
+
+/* Writes the workload as native CSV (to a file that must not exist; NULL or "-" is standard
+ * output). */
+enum orr_status orr_trace_write_native(const struct orr_workload *workload, const char *path,
+                                       struct orr_err *err) ORR_MUST_USE;
+
+/* Known formats, for --format, doctor and errors. */
+struct orr_trace_format {
+    const char *name, *summary;
+};
+const struct orr_trace_format *orr_trace_formats(size_t *count);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* workload.h - what a trace says: one row a job, in the file's own words.
+ *
+ * A workload is a dense array of small rows plus tables of the names they use; what few rows state
+ * (templates, constraints, checkpoints) lies in a second array that such rows point to. Rows know
+ * nothing of clusters: sim/replay is the one place that turns a row into a job of the core.
+ *
+ * Rows are sorted by (submit_ms, file order). Lifetimes: everything belongs to the workload.
+ */
+#ifndef ORR_TRACES_WORKLOAD_H
+#define ORR_TRACES_WORKLOAD_H
+
+#include <orrery/base/idmap.h>
+#include <orrery/base/mem.h>
+#include <orrery/base/status.h>
+
+/* kind, priority class of the KAI scheduler it maps to (architecture decision 9) */
+enum orr_kind { ORR_KIND_UNKNOWN, ORR_KIND_TRAINING, ORR_KIND_INTERACTIVE, ORR_KIND_INFERENCE };
+#define ORR_KIND_COUNT 4
+const char *orr_kind_name(enum orr_kind kind);
+bool orr_kind_parse(const char *text, size_t bytes, enum orr_kind *out);
+
+/* What only some rows state. Text fields are arena strings, NULL when not given; numbers are -1 and
+ * times ORR_MS_NONE when not given. */
+struct orr_row_extra {
+    const char *template_name, *group, *priority, *gpu_model, *node_selector, *tolerations;
+    const char *topology_required, *topology_preferred, *after, *profile, *mig_profile;
+    const char *recorded_state;
+    int64_t gpu_fraction_milli; /* milli-GPU of each of gpu_devices devices */
+    int64_t gpu_devices;        /* with gpu_fraction or gpu_memory_mib; 1 when not given */
+    int64_t gpu_memory_mib;     /* MiB of each of gpu_devices devices */
+    int64_t cpu_milli, mem_mib; /* per pod */
+    int64_t min_pods;
+    int64_t busy_ppm;
+    int preemptible; /* 0, 1, or -1 */
+    orr_ms deadline_ms, eligible_ms, checkpoint_ms, restart_ms;
+    orr_ms recorded_start_ms, recorded_end_ms;
+};
+
+struct orr_row {
+    orr_ms submit_ms;
+    orr_ms run_ms;        /* ORR_MS_NONE: a template with a service or profile work says it */
+    orr_ms time_limit_ms; /* the estimate; ORR_MS_NONE when not given */
+    uint32_t job;         /* index in workload names.jobs */
+    uint32_t queue;       /* index in queues, or ORR_NONE */
+    uint32_t user;        /* index in users, or ORR_NONE */
+    uint32_t line;        /* of the file, where the row starts */
+    uint32_t gpus;        /* whole devices of the whole job, to be split; 0 when pods are stated */
+    uint32_t pods;        /* 0 when only `gpus` is known */
+    uint32_t gpus_per_pod;
+    uint32_t extra; /* index + 1 in extras, or 0 */
+    uint8_t kind;   /* enum orr_kind */
+};
+
+struct orr_rejects {
+    uint64_t count; /* rows not taken */
+    char *shown;    /* the first ten as "file:line: sentence\n"; "" when none */
+    uint32_t shown_count;
+};
+
+struct orr_workload {
+    struct orr_row *rows;
+    uint32_t count, capacity;
+    struct orr_row_extra *extras;
+    uint32_t extra_count, extra_capacity;
+    struct orr_idmap jobs, queues, users;
+    struct orr_arena arena; /* extra strings */
+    uint64_t rows_read;     /* rows seen in the file, taken or not */
+    struct orr_rejects rejects;
+    char
+        *notes; /* "file: sentence\n" lines: what was accepted but is worth knowing; "" when none */
+    orr_ms clock_origin_ms; /* wall-clock formats: ms since 1970 of time 0; else ORR_MS_NONE */
+    char sha256[65];        /* of the file as it lies on disk */
+    int64_t file_bytes;
+};
+
+void orr_workload_init(struct orr_workload *workload);
+void orr_workload_release(struct orr_workload *workload);
+
+/* Counts a rejected row and keeps its sentence if it is among the first. For readers, and for
+ * replay, which rejects what only the cluster can tell (a job larger than the cluster). */
+void orr_workload_reject(struct orr_workload *workload, const char *file, uint32_t line,
+                         const char *format, ...) ORR_PRINTF(4, 5);
+void orr_workload_note(struct orr_workload *workload, const char *file, const char *format, ...)
+    ORR_PRINTF(3, 4);
+/* The extra record of a row, made with everything "not given" on first use. */
+struct orr_row_extra *orr_workload_extra(struct orr_workload *workload, struct orr_row *row);
+/* Stable sort by submit time. Notes it if the rows were not in order. */
+void orr_workload_sort(struct orr_workload *workload, const char *file);
+
+#endif
