@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/core/cluster.h>
+
+#include <string.h>
+
+void orr_cluster_init(struct orr_cluster *cluster)
+{
+    *cluster = (struct orr_cluster){0};
+    orr_idmap_init(&cluster->node_names);
+    orr_idmap_init(&cluster->pools);
+    orr_idmap_init(&cluster->models);
+    orr_arena_init(&cluster->arena);
+}
+
+void orr_cluster_release(struct orr_cluster *cluster)
+{
+    orr_free(cluster->types);
+    orr_free(cluster->nodes);
+    orr_free(cluster->levels);
+    orr_idmap_release(&cluster->node_names);
+    orr_idmap_release(&cluster->pools);
+    orr_idmap_release(&cluster->models);
+    orr_arena_release(&cluster->arena);
+    *cluster = (struct orr_cluster){0};
+}
+
+uint32_t orr_cluster_add_type(struct orr_cluster *cluster, const struct orr_node_type *type)
+{
+    cluster->types = ORR_ROOM_FOR_ONE(cluster->types, cluster->type_count, cluster->type_capacity);
+    cluster->types[cluster->type_count] = *type;
+    return cluster->type_count++;
+}
+
+uint32_t orr_cluster_add_node(struct orr_cluster *cluster, const char *name, const char *pool,
+                              uint32_t type)
+{
+    ORR_ASSERT(type < cluster->type_count && cluster->level_count == 0);
+    bool added;
+    uint32_t index = orr_idmap_put(&cluster->node_names, name, strlen(name), &added);
+    ORR_ASSERT(added && index == cluster->node_count);
+    cluster->nodes = ORR_ROOM_FOR_ONE(cluster->nodes, cluster->node_count, cluster->node_capacity);
+    cluster->nodes[index] = (struct orr_node){
+        .type = type, .pool = orr_idmap_put(&cluster->pools, pool, strlen(pool), NULL)};
+    cluster->node_count++;
+    uint32_t gpus = cluster->types[type].gpus;
+    cluster->total_gpus += gpus;
+    cluster->max_gpus = gpus > cluster->max_gpus ? gpus : cluster->max_gpus;
+    return index;
+}
+
+uint32_t orr_cluster_add_level(struct orr_cluster *cluster, const char *name,
+                               const uint32_t *domain_of_node, uint32_t domain_count)
+{
+    cluster->levels =
+        ORR_ROOM_FOR_ONE(cluster->levels, cluster->level_count, cluster->level_capacity);
+    struct orr_level *level = &cluster->levels[cluster->level_count];
+    *level = (struct orr_level){.domain_count = domain_count, .oversubscription = 1.0};
+    level->name = orr_arena_strndup(&cluster->arena, name, strlen(name));
+    level->domain_of_node =
+        orr_arena_alloc(&cluster->arena, cluster->node_count, sizeof *level->domain_of_node);
+    if (cluster->node_count > 0) {
+        memcpy(level->domain_of_node, domain_of_node,
+               cluster->node_count * sizeof *domain_of_node);
+    }
+    return cluster->level_count++;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cluster.h - what the machines are: node types, nodes, devices, topology. Fixed after sealing.
+ *
+ *   cluster -> pools of equal nodes (a node type each)
+ *           -> topology: named levels, widest first; every node has one domain per level
+ *   node type: GPUs, NVLink domains inside the node, NICs; what a node can give (allocatable)
+ *
+ * What is free right now is state and lives in the ledger. Must not know jobs, queues or policies.
+ */
+#ifndef ORR_CORE_CLUSTER_H
+#define ORR_CORE_CLUSTER_H
+
+#include <orrery/base/idmap.h>
+#include <orrery/base/mem.h>
+#include <orrery/base/status.h>
+
+/* The slots of a resource vector. */
+enum orr_resource {
+    ORR_RES_CPU, /* milli-CPU */
+    ORR_RES_MEMORY, /* bytes */
+    ORR_RES_GPU, /* milli-GPU */
+    ORR_RES_PODS, /* pods, one each */
+    ORR_RES_COUNT
+};
+
+#define ORR_AMOUNT_UNLIMITED (INT64_MAX / 4) /* allocatable without a bound: never charged */
+
+struct orr_amounts {
+    int64_t v[ORR_RES_COUNT];
+};
+
+struct orr_node_type {
+    uint32_t gpus; /* devices */
+    uint32_t gpu_model; /* index in cluster models, or ORR_NONE */
+    int64_t gpu_memory_mib; /* per device; 0: not stated */
+    struct orr_amounts allocatable; /* GPU slot = gpus * 1000 */
+    uint32_t nvlink_domain; /* devices per NVLink domain; == gpus when the node is one domain */
+    uint32_t nics;
+    int64_t nvlink_bytes_s, nic_bytes_s; /* per device and direction, per NIC; 0: not stated */
+};
+
+struct orr_node {
+    uint32_t type; /* index in types */
+    uint32_t pool; /* index in pool names */
+};
+
+struct orr_level { /* of the topology, above the node */
+    const char *name;
+    uint32_t domain_count;
+    uint32_t *domain_of_node; /* dense domain id of each node */
+    int64_t uplink_bytes_s; /* per child and direction; 0: not stated */
+    double oversubscription; /* 1.0: none */
+};
+
+struct orr_cluster {
+    struct orr_node_type *types;
+    uint32_t type_count, type_capacity;
+    struct orr_node *nodes;
+    uint32_t node_count, node_capacity;
+    struct orr_level *levels; /* widest first */
+    uint32_t level_count, level_capacity;
+    struct orr_idmap node_names, pools, models;
+    uint32_t max_gpus; /* devices of the largest node */
+    int64_t total_gpus; /* devices */
+    struct orr_arena arena;
+};
+
+void orr_cluster_init(struct orr_cluster *cluster);
+void orr_cluster_release(struct orr_cluster *cluster);
+uint32_t orr_cluster_add_type(struct orr_cluster *cluster, const struct orr_node_type *type);
+/* Adds a node; the name must be new. Returns its index: nodes keep the order they came in. */
+uint32_t orr_cluster_add_node(struct orr_cluster *cluster, const char *name, const char *pool,
+                              uint32_t type);
+/* Adds a level below those there are; domain_of_node has node_count entries and is copied. */
+uint32_t orr_cluster_add_level(struct orr_cluster *cluster, const char *name,
+                               const uint32_t *domain_of_node, uint32_t domain_count);
+
+static inline const struct orr_node_type *orr_cluster_type(const struct orr_cluster *cluster,
+                                                           uint32_t node)
+{
+    return &cluster->types[cluster->nodes[node].type];
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* queue.h - the tree of queues: who is owed what. Fixed during a cycle.
+ *
+ * Quota is guaranteed, weight divides what is left over, limit is never passed; each per resource,
+ * in devices, milli-CPU and bytes, ORR_UNLIMITED (-1) for no bound. A leaf holds jobs; an inner queue
+ * holds what its children hold.
+ */
+#ifndef ORR_CORE_QUEUE_H
+#define ORR_CORE_QUEUE_H
+
+#include <orrery/core/cluster.h>
+
+enum { ORR_SHARE_CPU, ORR_SHARE_MEMORY, ORR_SHARE_GPU, ORR_SHARE_RESOURCES };
+
+struct orr_entitlement {
+    double quota, limit, weight;
+};
+
+struct orr_queue {
+    uint32_t parent; /* index, or ORR_NONE at the top */
+    uint32_t depth; /* 0 at the top */
+    uint32_t child_count;
+    int32_t priority; /* KAI's default is 100 */
+    orr_ms created_ms;
+    struct orr_entitlement resources[ORR_SHARE_RESOURCES];
+    orr_ms preempt_min_runtime_ms, reclaim_min_runtime_ms; /* ORR_MS_NONE: not set */
+};
+
+struct orr_queues {
+    struct orr_queue *queues; /* parents before children */
+    uint32_t count, capacity;
+    struct orr_idmap names;
+};
+
+void orr_queues_init(struct orr_queues *queues);
+void orr_queues_release(struct orr_queues *queues);
+/* A queue of a trace that no scenario describes: GPU quota 0, no limits, weight 1, priority 100. */
+struct orr_queue orr_queue_default(void);
+/* Adds a queue below `parent` (ORR_NONE: top). The name must be new. */
+uint32_t orr_queues_add(struct orr_queues *queues, const char *name, uint32_t parent,
+                        const struct orr_queue *queue);
+
+#endif

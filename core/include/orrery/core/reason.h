@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* reason.h - why a job waits, why an attempt ended, why a commit was refused. One list each, with the
+ * words a user reads. */
+#ifndef ORR_CORE_REASON_H
+#define ORR_CORE_REASON_H
+
+#include <orrery/base/units.h>
+
+#define ORR_REASON_LIST(X)                                                                         \
+    X(NONE, "none", "no policy has looked at it yet")                                              \
+    X(HEAD_OF_LINE, "head-of-line", "an earlier job of its order waits, and none may pass it")     \
+    X(NO_CAPACITY, "no-capacity", "fewer GPUs are free than it asks")                              \
+    X(FRAGMENTED, "fragmented", "enough GPUs are free, but not together on nodes as it needs them") \
+    X(RESERVED, "reserved", "it would fit, but would delay the reservation of the first in line")  \
+    X(OVER_LIMIT, "over-limit", "its queue would pass its limit")                                  \
+    X(NON_PREEMPTIBLE_OVER_QUOTA, "non-preemptible-over-quota",                                    \
+      "it cannot be preempted and its queue would pass its quota")                                 \
+    X(PIPELINED, "pipelined", "its GPUs are being freed")                                          \
+    X(NEVER, "never", "no empty cluster of these nodes could hold it")
+
+enum orr_reason {
+#define X(name, code, words) ORR_REASON_##name,
+    ORR_REASON_LIST(X)
+#undef X
+        ORR_REASON_COUNT
+};
+
+const char *orr_reason_code(enum orr_reason reason);
+const char *orr_reason_words(enum orr_reason reason);
+
+#define ORR_CAUSE_LIST(X)                                                                          \
+    X(NONE, "none")                                                                                \
+    X(PREEMPT, "preempt")                                                                          \
+    X(RECLAIM, "reclaim")                                                                          \
+    X(CONSOLIDATE, "consolidate")                                                                  \
+    X(STALE_GANG, "stale gang")                                                                    \
+    X(NODE_FAILURE, "node failure")
+
+enum orr_cause {
+#define X(name, words) ORR_CAUSE_##name,
+    ORR_CAUSE_LIST(X)
+#undef X
+        ORR_CAUSE_COUNT
+};
+
+const char *orr_cause_words(enum orr_cause cause);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/core/job.h>
+
+#include <string.h>
+
+#include <orrery/base/digest.h>
+
+void orr_shapes_init(struct orr_shapes *shapes)
+{
+    *shapes = (struct orr_shapes){0};
+    orr_arena_init(&shapes->arena);
+}
+
+void orr_shapes_release(struct orr_shapes *shapes)
+{
+    orr_free(shapes->shapes);
+    orr_free(shapes->slots);
+    orr_arena_release(&shapes->arena);
+    *shapes = (struct orr_shapes){0};
+}
+
+static uint64_t hash_groups(const struct orr_task_group *groups, uint32_t count, uint32_t min_tasks)
+{
+    struct orr_digest d = ORR_DIGEST_INIT;
+    orr_digest_fold(&d, (uint64_t)min_tasks << 32 | count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_request *r = &groups[i].request;
+        orr_digest_fold(&d, (uint64_t)groups[i].count << 32 | r->devices);
+        orr_digest_fold(&d, (uint64_t)r->gpu_ask << 56 ^ (uint64_t)r->portion);
+        orr_digest_fold(&d, (uint64_t)r->cpu_milli);
+        orr_digest_fold(&d, (uint64_t)r->mem_bytes);
+        orr_digest_fold(&d, r->gpu_model);
+    }
+    return d.h;
+}
+
+static bool same_request(const struct orr_request *a, const struct orr_request *b)
+{
+    return a->gpu_ask == b->gpu_ask && a->devices == b->devices && a->portion == b->portion &&
+           a->cpu_milli == b->cpu_milli && a->mem_bytes == b->mem_bytes &&
+           a->gpu_model == b->gpu_model;
+}
+
+static bool same_shape(const struct orr_shape *shape, const struct orr_task_group *groups,
+                       uint32_t count, uint32_t min_tasks)
+{
+    if (shape->group_count != count || shape->min_tasks != min_tasks) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (shape->groups[i].count != groups[i].count ||
+            !same_request(&shape->groups[i].request, &groups[i].request)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t find_slot(const struct orr_shapes *shapes, const struct orr_task_group *groups,
+                          uint32_t count, uint32_t min_tasks)
+{
+    uint32_t mask = shapes->slot_count - 1;
+    uint32_t slot = (uint32_t)hash_groups(groups, count, min_tasks) & mask;
+    while (shapes->slots[slot] != 0 &&
+           !same_shape(&shapes->shapes[shapes->slots[slot] - 1], groups, count, min_tasks)) {
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+static void rehash(struct orr_shapes *shapes)
+{
+    shapes->slot_count = shapes->slot_count == 0 ? 64 : shapes->slot_count * 2;
+    orr_free(shapes->slots);
+    shapes->slots = orr_zalloc(shapes->slot_count, sizeof *shapes->slots);
+    for (uint32_t i = 0; i < shapes->count; i++) {
+        const struct orr_shape *s = &shapes->shapes[i];
+        shapes->slots[find_slot(shapes, s->groups, s->group_count, s->min_tasks)] = i + 1;
+    }
+}
+
+/* milli-GPU of one task; a memory ask depends on the node, so it counts nothing here (KAI 1.1) */
+static int64_t request_mgpu(const struct orr_request *request)
+{
+    switch ((enum orr_gpu_ask)request->gpu_ask) {
+    case ORR_GPU_WHOLE: return (int64_t)request->devices * ORR_MGPU;
+    case ORR_GPU_FRACTION: return (int64_t)request->devices * request->portion;
+    case ORR_GPU_NONE:
+    case ORR_GPU_MEMORY: break;
+    }
+    return 0;
+}
+
+static struct orr_shape make_shape(struct orr_shapes *shapes, const struct orr_task_group *groups,
+                                   uint32_t count)
+{
+    struct orr_shape shape = {.group_count = count};
+    shape.groups = orr_arena_alloc(&shapes->arena, count, sizeof *shape.groups);
+    memcpy(shape.groups, groups, count * sizeof *groups);
+    for (uint32_t i = 0; i < count; i++) {
+        shape.tasks += groups[i].count;
+        shape.gpus_mgpu += groups[i].count * request_mgpu(&groups[i].request);
+        shape.cpu_milli += groups[i].count * groups[i].request.cpu_milli;
+        shape.mem_bytes += groups[i].count * groups[i].request.mem_bytes;
+    }
+    return shape;
+}
+
+uint32_t orr_shapes_put(struct orr_shapes *shapes, const struct orr_task_group *groups,
+                        uint32_t group_count, uint32_t min_tasks)
+{
+    ORR_ASSERT(group_count > 0);
+    uint32_t tasks = 0;
+    for (uint32_t i = 0; i < group_count; i++) {
+        tasks += groups[i].count;
+    }
+    min_tasks = min_tasks == 0 ? tasks : min_tasks;
+    if (shapes->count * 2 >= shapes->slot_count) {
+        rehash(shapes);
+    }
+    uint32_t slot = find_slot(shapes, groups, group_count, min_tasks);
+    if (shapes->slots[slot] != 0) {
+        return shapes->slots[slot] - 1;
+    }
+    shapes->shapes = ORR_ROOM_FOR_ONE(shapes->shapes, shapes->count, shapes->capacity);
+    shapes->shapes[shapes->count] = make_shape(shapes, groups, group_count);
+    shapes->shapes[shapes->count].min_tasks = min_tasks;
+    shapes->slots[slot] = ++shapes->count;
+    return shapes->count - 1;
+}

@@ -1,0 +1,84 @@
+-- Orrery results: one run, one file. Stock SQL only; reads with SQLite 3.37 and newer.
+-- Times are integer milliseconds on the run's clock, GPUs milli-GPU (1000 = one device), memory bytes.
+-- NULL in a time means it never happened. PRAGMA user_version is the version of this schema.
+
+CREATE TABLE run(
+  id INTEGER PRIMARY KEY,           -- always 1
+  name TEXT NOT NULL,               -- scenario name
+  status TEXT NOT NULL,             -- finished, horizon (cut at the horizon), interrupted
+  policy TEXT NOT NULL,
+  policy_params TEXT NOT NULL,      -- NAME=VALUE lines, the effective ones
+  seed INTEGER NOT NULL,
+  digest TEXT NOT NULL,             -- 16 hex digits: of every event and decision, in order
+  scenario_given TEXT NOT NULL,     -- as written; '' when made from the command line
+  scenario_resolved TEXT NOT NULL,  -- every value it ran with
+  orrery_version TEXT NOT NULL,
+  clock_origin_ms INTEGER,          -- ms since 1970 of time 0; NULL: the trace has a clock of its own
+  window_start_ms INTEGER NOT NULL, -- metrics cover this window: end of warm-up ...
+  window_end_ms INTEGER NOT NULL,   -- ... to the last submit; after it comes the drain
+  end_ms INTEGER NOT NULL,          -- last event
+  capacity_mgpu INTEGER NOT NULL,
+  series_ms INTEGER NOT NULL        -- length of one bucket of `series`
+);
+CREATE TABLE run_meta(key TEXT PRIMARY KEY, value TEXT); -- host, wall times, compiler, library versions: not part of the result
+CREATE TABLE input(
+  path TEXT NOT NULL, format TEXT, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL,
+  rows_read INTEGER NOT NULL, rows_rejected INTEGER NOT NULL, rejected_shown TEXT NOT NULL, notes TEXT NOT NULL
+);
+CREATE TABLE node(
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, pool TEXT NOT NULL,
+  gpus INTEGER NOT NULL, gpu_model TEXT, cpu_milli INTEGER, mem_bytes INTEGER -- NULL: unlimited
+);
+CREATE TABLE node_domain(node INTEGER NOT NULL, level TEXT NOT NULL, domain INTEGER NOT NULL);
+CREATE TABLE queue(
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, parent INTEGER, leaf INTEGER NOT NULL, priority INTEGER NOT NULL,
+  gpu_quota REAL NOT NULL, gpu_limit REAL NOT NULL, gpu_weight REAL NOT NULL -- devices; -1: unlimited
+);
+-- One row a job. A job that ran once on one node has its placement in the row (node, devices);
+-- others have theirs in `placement`, earlier attempts in `attempt`. The views join them.
+CREATE TABLE job(
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  queue INTEGER NOT NULL,
+  user TEXT,
+  kind INTEGER NOT NULL,            -- see `kind`
+  pods INTEGER NOT NULL,
+  mgpu INTEGER NOT NULL,            -- asked, all pods together
+  submit_ms INTEGER NOT NULL,
+  start_ms INTEGER,                 -- first start of the whole gang
+  end_ms INTEGER,
+  work_ms INTEGER NOT NULL,         -- run time at rate 1.0
+  estimate_ms INTEGER NOT NULL,     -- what the user said; work_ms when nothing was said
+  state INTEGER NOT NULL,           -- 0 not submitted, 1 pending, 2 running, 3 finished
+  evictions INTEGER NOT NULL,
+  node INTEGER,                     -- of the only placement, else NULL
+  devices INTEGER                   -- bit mask of its devices on that node; NULL: not counted one by one
+);
+CREATE TABLE kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE attempt(                -- ended attempts before the last one
+  job INTEGER NOT NULL, nr INTEGER NOT NULL, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL,
+  cause TEXT NOT NULL                -- why it ended: preempt, reclaim, consolidate, stale gang, node failure
+);
+CREATE TABLE placement(              -- of attempts on more than one node, and of all but the last attempt
+  job INTEGER NOT NULL, nr INTEGER NOT NULL, -- nr of the attempt, 1 first
+  node INTEGER NOT NULL, pods INTEGER NOT NULL, mgpu INTEGER NOT NULL, devices INTEGER
+);
+CREATE TABLE reason_change(          -- from at_ms on, the job waits for this reason
+  job INTEGER NOT NULL, at_ms INTEGER NOT NULL, reason INTEGER NOT NULL
+);
+CREATE TABLE reason(id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL);
+-- Means over buckets of run.series_ms, exact integrals divided by the bucket's length.
+CREATE TABLE series(
+  at_ms INTEGER NOT NULL,           -- start of the bucket
+  queue INTEGER NOT NULL,           -- leaf
+  allocated_mgpu REAL NOT NULL,
+  pending_mgpu REAL NOT NULL,       -- asked by jobs that wait
+  pending_jobs REAL NOT NULL,
+  share_mgpu REAL NOT NULL,         -- demand-capped weighted max-min share, by an oracle apart from the policy
+  policy_share_mgpu REAL            -- the policy's own fair share; NULL: it has none
+);
+CREATE TABLE metric(
+  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL, -- scope: all, queue, kind, size
+  value REAL, unit TEXT NOT NULL, n INTEGER NOT NULL,           -- n: jobs or parts the value rests on
+  definition TEXT NOT NULL
+);
