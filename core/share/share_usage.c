@@ -178,7 +178,7 @@ static double window_sum(const struct orr_usage *usage, struct orr_usage_series 
     }
     double sum = later(usage, last->before, last->value, end - last->sample);
     const struct step *first = &series->steps[series->head];
-    if (first->sample < start) {
+    if (first->sample <= start) { /* else it is the very first */
         double out = later(usage, first->before, first->value, start - first->sample);
         sum -= later(usage, out, 0, end - start);
     }
