@@ -17,9 +17,22 @@ struct orr_trace_options {
     bool kill_at_limit;
 };
 
-/* Reads, validates, sorts. On failure the workload is released. */
+/* Reads, validates, sorts. Plain, .gz, .zst, .xz, .bz2 and .zip (with one file in it) are told
+ * apart by their bytes. NULL options are all defaults. The workload is made here: it must not be
+ * initialised, and on success the caller releases it; on failure it is released.
+ *   ORR_NO_INPUT  the file is missing, unreadable or a directory
+ *   ORR_IO        reading failed part way
+ *   ORR_USAGE     options.format names no format
+ *   ORR_DATA      everything else: the sentence has file and line */
 enum orr_status orr_trace_read(const char *path, const struct orr_trace_options *options,
                                struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
+
+/* The same from plain text in memory (never compressed), with `name` as the path in messages and
+ * for its suffix. The bytes are only borrowed. */
+enum orr_status orr_trace_read_memory(const char *name, const void *bytes, size_t count,
+                                      const struct orr_trace_options *options,
+                                      struct orr_workload *workload,
+                                      struct orr_err *err) ORR_MUST_USE;
 
 /* Fails with ORR_DATA when more than 1 % of the rows were rejected and allow_loss is false. Replay
  * calls it again after adding its own rejections. */
@@ -27,7 +40,9 @@ enum orr_status orr_trace_check_loss(const struct orr_workload *workload, const 
                                      bool allow_loss, struct orr_err *err) ORR_MUST_USE;
 
 /* Writes the workload as native CSV (to a file that must not exist; NULL or "-" is standard
- * output). */
+ * output). Only columns that a row uses are written, and reading them back gives the same rows;
+ * clock_origin_ms has no column and is lost. A failed write leaves no file.
+ *   ORR_CANT_CREATE, ORR_IO */
 enum orr_status orr_trace_write_native(const struct orr_workload *workload, const char *path,
                                        struct orr_err *err) ORR_MUST_USE;
 

@@ -39,17 +39,17 @@ struct orr_row_extra {
 
 struct orr_row {
     orr_ms submit_ms;
-    orr_ms run_ms;        /* ORR_MS_NONE: a template with a service or profile work says it */
-    orr_ms time_limit_ms; /* the estimate; ORR_MS_NONE when not given */
-    uint32_t job;         /* index in workload names.jobs */
-    uint32_t queue;       /* index in queues, or ORR_NONE */
-    uint32_t user;        /* index in users, or ORR_NONE */
-    uint32_t line;        /* of the file, where the row starts */
-    uint32_t gpus;        /* whole devices of the whole job, to be split; 0 when pods are stated */
-    uint32_t pods;        /* 0 when only `gpus` is known */
-    uint32_t gpus_per_pod;
-    uint32_t extra; /* index + 1 in extras, or 0 */
-    uint8_t kind;   /* enum orr_kind */
+    orr_ms run_ms;         /* ORR_MS_NONE: a template with a service or profile work says it */
+    orr_ms time_limit_ms;  /* the estimate; ORR_MS_NONE when not given */
+    uint32_t job;          /* index in workload names.jobs */
+    uint32_t queue;        /* index in queues, or ORR_NONE */
+    uint32_t user;         /* index in users, or ORR_NONE */
+    uint32_t line;         /* of the file, where the row starts */
+    uint32_t gpus;         /* whole devices of the whole job, to be split; 0 when pods are stated */
+    uint32_t pods;         /* 0 when only `gpus` is known, or left to the template */
+    uint32_t gpus_per_pod; /* ORR_NONE: left to the template; 0 beside a fraction, memory or MIG */
+    uint32_t extra;        /* index + 1 in extras, or 0 */
+    uint8_t kind;          /* enum orr_kind */
 };
 
 struct orr_rejects {
@@ -74,9 +74,12 @@ struct orr_workload {
     int64_t file_bytes;
 };
 
+/* Takes memory; every init needs a release. A second release does no harm. */
 void orr_workload_init(struct orr_workload *workload);
 void orr_workload_release(struct orr_workload *workload);
 
+/* A new last row: nothing given, no names. Borrowed until the next push. */
+struct orr_row *orr_workload_push(struct orr_workload *workload);
 /* Counts a rejected row and keeps its sentence if it is among the first. For readers, and for
  * replay, which rejects what only the cluster can tell (a job larger than the cluster). */
 void orr_workload_reject(struct orr_workload *workload, const char *file, uint32_t line,

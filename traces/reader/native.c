@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The native format: a header that names columns in any order, one row a job. */
+#include <string.h>
+
+#include "native_int.h"
+
+struct native {
+    struct orr_reader *reader;
+    enum native_column present[NATIVE_COLUMN_COUNT]; /* known columns of this file */
+    uint32_t present_count;
+    struct native_memory memory;
+    struct native_values values;
+};
+
+static const struct orr_number numbers[] = {
+    [NATIVE_INSTANT] = {NULL, 1000, -ORR_INSTANT_MAX_MS, ORR_INSTANT_MAX_MS},
+    [NATIVE_SPAN] = {NULL, 1000, 0, ORR_DURATION_MAX_MS},
+    [NATIVE_COUNT] = {NULL, 1, 1, ORR_COUNT_MAX},
+    [NATIVE_COUNT0] = {NULL, 1, 0, ORR_COUNT_MAX},
+    [NATIVE_AMOUNT] = {NULL, 1, 0, 1000000000},
+    [NATIVE_SHARE] = {NULL, 1000, 1, 1000},
+    [NATIVE_LEVEL] = {NULL, 1000000, 0, 1000000},
+};
+
+static bool parse_switch(struct orr_text text, int64_t *out)
+{
+    static const char *const words[][2] = {
+        {"false", "true"}, {"0", "1"}, {"no", "yes"}, {"False", "True"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        for (int value = 0; value < 2; value++) {
+            if (orr_text_is(text, words[i][value])) {
+                *out = value;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool parse_word(struct native *native, uint32_t line, enum native_column column,
+                       struct orr_text text, int64_t *out)
+{
+    bool is_switch = native_column_types[column] == NATIVE_SWITCH;
+    enum orr_kind kind = ORR_KIND_UNKNOWN;
+    if (is_switch ? parse_switch(text, out) : orr_kind_parse(text.at, text.bytes, &kind)) {
+        *out = is_switch ? *out : (int64_t)kind;
+        return true;
+    }
+    orr_workload_reject(
+        native->reader->workload, native->reader->file, line, "column %s: \"%s\" is not %s",
+        native_column_names[column], orr_text_show(text).text,
+        is_switch ? "true or false" : "training, interactive, inference or unknown");
+    return false;
+}
+
+/* Reads one cell that is not empty into the values. */
+static bool read_cell(struct native *native, uint32_t line, enum native_column column,
+                      struct orr_text text)
+{
+    struct native_values *values = &native->values;
+    enum native_type type = native_column_types[column];
+    if (type == NATIVE_TEXT) {
+        values->text[column] = text;
+        return orr_field_text(native->reader, line, native_column_names[column], text);
+    }
+    if (type == NATIVE_SWITCH || type == NATIVE_KIND) {
+        return parse_word(native, line, column, text, &values->number[column]);
+    }
+    struct orr_number number = numbers[type];
+    number.column = native_column_names[column];
+    return orr_field_number(native->reader, line, &number, text, &values->number[column]);
+}
+
+static void read_row(void *context, const struct orr_text *fields, uint32_t line)
+{
+    struct native *native = context;
+    struct orr_workload *workload = native->reader->workload;
+    const char *file = native->reader->file;
+    native->values.given = 0;
+    for (uint32_t i = 0; i < native->present_count; i++) {
+        enum native_column column = native->present[i];
+        if (fields[column].bytes > 0) {
+            if (!read_cell(native, line, column, fields[column])) {
+                return;
+            }
+            native->values.given |= (uint64_t)1 << column;
+        }
+    }
+    const char *fault = native_fault(&native->values);
+    if (fault != NULL) {
+        orr_workload_reject(workload, file, line, "%s", fault);
+        return;
+    }
+    bool added;
+    uint32_t job =
+        orr_idmap_put(&workload->jobs, fields[COL_job].at, fields[COL_job].bytes, &added);
+    if (!added) { /* rows are in file order still, one for every name */
+        orr_workload_reject(workload, file, line, "column job: \"%s\" is on line %u already",
+                            orr_text_show(fields[COL_job]).text,
+                            (unsigned)workload->rows[job].line);
+        return;
+    }
+    struct orr_row *row = orr_workload_push(workload);
+    row->job = job;
+    row->line = line;
+    native_take(workload, row, &native->values, &native->memory);
+}
+
+static void read_header(void *context, uint64_t present)
+{
+    struct native *native = context;
+    for (unsigned i = 0; i < NATIVE_COLUMN_COUNT; i++) {
+        if ((present >> i & 1) != 0) {
+            native->present[native->present_count++] = (enum native_column)i;
+        }
+    }
+}
+
+bool orr_native_is_header(struct orr_text line)
+{
+    return orr_csv_line_has(line, "job") || orr_csv_line_has(line, "submit_s") ||
+           orr_csv_line_has(line, "run_s");
+}
+
+enum orr_status orr_native_read(struct orr_reader *reader)
+{
+    static const struct orr_csv_format format = {
+        .name = "native",
+        .columns = native_column_names,
+        .column_count = NATIVE_COLUMN_COUNT,
+        .required = NATIVE_BIT(job) | NATIVE_BIT(submit_s),
+        .row = read_row,
+        .header = read_header,
+    };
+    struct native native = {.reader = reader};
+    return orr_csv_read(reader, &format, &native);
+}

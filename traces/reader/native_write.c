@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <csv.h>
+
+#include <orrery/base/text.h>
+
+#include "native_int.h"
+
+/* Commas, quotes and line ends need quotes, and so do blanks at the ends, which readers trim. */
+static bool needs_quotes(struct orr_text text)
+{
+    char first = text.at[0];
+    char last = text.at[text.bytes - 1];
+    if (first == ' ' || first == '\t' || last == ' ' || last == '\t') {
+        return true;
+    }
+    for (size_t i = 0; i < text.bytes; i++) {
+        if (text.at[i] == ',' || text.at[i] == '"' || text.at[i] == '\n' || text.at[i] == '\r') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Millionths as a decimal number. */
+static void write_level(FILE *out, int64_t ppm)
+{
+    char text[32];
+    int length =
+        snprintf(text, sizeof text, "%" PRId64 ".%06" PRId64, ppm / 1000000, ppm % 1000000);
+    while (text[length - 1] == '0') {
+        length--;
+    }
+    length -= text[length - 1] == '.';
+    (void)fprintf(out, "%.*s", length, text);
+}
+
+static void write_number(FILE *out, enum native_type type, int64_t number)
+{
+    char text[32];
+    switch (type) {
+    case NATIVE_INSTANT:
+    case NATIVE_SPAN:
+    case NATIVE_SHARE: /* thousandths too */
+        (void)orr_format_seconds(text, number);
+        (void)fputs(text, out);
+        break;
+    case NATIVE_LEVEL: write_level(out, number); break;
+    case NATIVE_SWITCH: (void)fputs(number != 0 ? "true" : "false", out); break;
+    case NATIVE_KIND: (void)fputs(orr_kind_name((enum orr_kind)number), out); break;
+    case NATIVE_TEXT:
+    case NATIVE_COUNT:
+    case NATIVE_COUNT0:
+    case NATIVE_AMOUNT: (void)fprintf(out, "%" PRId64, number); break;
+    }
+}
+
+static void write_row(FILE *out, const struct native_values *values, uint64_t used)
+{
+    const char *separator = "";
+    for (unsigned i = 0; i < NATIVE_COLUMN_COUNT; i++) {
+        if ((used >> i & 1) == 0) {
+            continue;
+        }
+        (void)fputs(separator, out);
+        separator = ",";
+        if ((values->given >> i & 1) == 0) {
+            continue;
+        }
+        if (native_column_types[i] != NATIVE_TEXT) {
+            write_number(out, native_column_types[i], values->number[i]);
+        } else if (needs_quotes(values->text[i])) {
+            (void)csv_fwrite(out, values->text[i].at, values->text[i].bytes);
+        } else {
+            (void)fwrite(values->text[i].at, 1, values->text[i].bytes, out);
+        }
+    }
+    (void)putc('\n', out);
+}
+
+static void write_all(FILE *out, const struct orr_workload *workload)
+{
+    struct native_values values;
+    uint64_t used = NATIVE_BIT(job) | NATIVE_BIT(submit_s);
+    for (uint32_t i = 0; i < workload->count; i++) {
+        native_give(workload, &workload->rows[i], &values);
+        used |= values.given;
+    }
+    const char *separator = "";
+    for (unsigned i = 0; i < NATIVE_COLUMN_COUNT; i++) {
+        if ((used >> i & 1) != 0) {
+            (void)fprintf(out, "%s%s", separator, native_column_names[i]);
+            separator = ",";
+        }
+    }
+    (void)putc('\n', out);
+    for (uint32_t i = 0; i < workload->count; i++) {
+        native_give(workload, &workload->rows[i], &values);
+        write_row(out, &values, used);
+    }
+}
+
+enum orr_status orr_trace_write_native(const struct orr_workload *workload, const char *path,
+                                       struct orr_err *err)
+{
+    bool to_stdout = path == NULL || strcmp(path, "-") == 0;
+    FILE *out = to_stdout ? stdout : fopen(path, "wx");
+    if (out == NULL) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
+    }
+    write_all(out, workload);
+    bool failed = fflush(out) != 0 || ferror(out) != 0;
+    int why = errno;
+    if (!to_stdout && fclose(out) != 0 && !failed) {
+        failed = true;
+        why = errno;
+    }
+    if (!failed) {
+        return ORR_OK;
+    }
+    if (!to_stdout) {
+        (void)unlink(path);
+    }
+    return orr_fail(err, ORR_IO, "%s: %s", to_stdout ? "standard output" : path, strerror(why));
+}

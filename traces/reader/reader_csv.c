@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* CSV rows with their place. libcsv reports fields and ends of rows but no positions, so physical
+ * lines are counted here: every unquoted line end is reported (CSV_REPALL_NL), and line ends inside
+ * quoted fields are looked for once a file has shown a quote. CR LF counts once. */
+#include "reader_int.h"
+
+#include <string.h>
+
+#include <csv.h>
+
+#include <orrery/base/text.h>
+
+#define FILE_COLUMNS_MAX 1024
+#define FIELD_BYTES_MAX  ((size_t)1024 * 1024)
+#define ROW_BYTES        ((size_t)64 * 1024) /* of the fields that are handed on */
+#define COLUMN_IGNORED   0xff
+#define SHORT_FIELD      ((size_t)16)
+
+struct csv {
+    struct orr_reader *reader;
+    const struct orr_csv_format *format;
+    void *context;
+    struct csv_parser parser;
+    uint8_t known_of[FILE_COLUMNS_MAX]; /* column of the file -> of the format */
+    uint32_t column_count;              /* of the file */
+    uint32_t field_count;               /* of this row so far */
+    uint32_t row_line;                  /* where this row starts */
+    char *row;                          /* texts of this row */
+    size_t row_used;
+    struct orr_text fields[ORR_CSV_COLUMNS_MAX];
+    uint64_t present; /* known columns in the header */
+    bool header_done;
+    bool after_cr;          /* the last line end was a CR */
+    bool careful;           /* quotes or NULs were seen: look into the fields */
+    bool has_nul, too_long; /* of this row */
+    bool skipping;          /* to the end of a line that is no CSV */
+    enum orr_status status;
+};
+
+static void csv_fail_columns(struct csv *csv, const char *problem, struct orr_text name)
+{
+    csv->status = orr_fail(csv->reader->err, ORR_DATA, "%s:%u: column \"%s\" %s", csv->reader->file,
+                           (unsigned)csv->row_line, orr_text_show(name).text, problem);
+}
+
+/* Line ends inside a field. */
+static uint32_t count_lines(const char *text, size_t bytes)
+{
+    uint32_t lines = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        lines += text[i] == '\n' || (text[i] == '\r' && (i + 1 == bytes || text[i + 1] != '\n'));
+    }
+    return lines;
+}
+
+static void look_closely(struct csv *csv, const char *text, size_t bytes)
+{
+    csv->reader->line += count_lines(text, bytes);
+    csv->has_nul = csv->has_nul || memchr(text, '\0', bytes) != NULL;
+}
+
+/* Counts a line end; false for the LF of a CR LF, whose line has ended already. */
+static bool end_line(struct csv *csv, int end)
+{
+    if (end == '\n' && csv->after_cr && csv->field_count == 0) {
+        csv->after_cr = false;
+        return false;
+    }
+    csv->after_cr = end == '\r';
+    csv->reader->line++;
+    return true;
+}
+
+static void start_row(struct csv *csv)
+{
+    csv->row_line = (uint32_t)csv->reader->line;
+    csv->field_count = 0;
+    csv->row_used = 0;
+    csv->has_nul = false;
+    csv->too_long = false;
+}
+
+/* --- header ---------------------------------------------------------------------------------- */
+
+static uint32_t find_known(const struct orr_csv_format *format, struct orr_text name)
+{
+    for (uint32_t i = 0; i < format->column_count; i++) {
+        if (orr_text_is(name, format->columns[i])) {
+            return i;
+        }
+    }
+    return ORR_NONE;
+}
+
+static void refuse_unknown(struct csv *csv, struct orr_text name)
+{
+    struct orr_shown shown = orr_text_show(name);
+    const char *nearest = orr_nearest(shown.text, csv->format->columns, csv->format->column_count);
+    csv->status = orr_fail(csv->reader->err, ORR_DATA,
+                           "%s:%u: column \"%s\" is not known to format %s%s%s%s (a name that "
+                           "starts with x_ is ignored)",
+                           csv->reader->file, (unsigned)csv->row_line, shown.text,
+                           csv->format->name, nearest != NULL ? "; did you mean \"" : "",
+                           nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
+}
+
+static void on_header_field(void *data, size_t bytes, void *context)
+{
+    struct csv *csv = context;
+    struct orr_text name = {data, bytes};
+    if (csv->careful) {
+        look_closely(csv, data, bytes);
+    }
+    uint32_t column = csv->field_count++;
+    if (csv->status != ORR_OK) {
+        return;
+    }
+    if (column == FILE_COLUMNS_MAX) {
+        csv_fail_columns(csv, "is one too many", name);
+        return;
+    }
+    csv->known_of[column] = COLUMN_IGNORED;
+    if (bytes == 0) {
+        csv_fail_columns(csv, "is a column without a name", name);
+        return;
+    }
+    uint32_t known = find_known(csv->format, name);
+    if (known == ORR_NONE) {
+        if (bytes < 2 || memcmp(name.at, "x_", 2) != 0) {
+            refuse_unknown(csv, name);
+        }
+        return;
+    }
+    if ((csv->present >> known & 1) != 0) {
+        csv_fail_columns(csv, "is there twice", name);
+        return;
+    }
+    csv->present |= (uint64_t)1 << known;
+    if ((csv->format->ignored >> known & 1) == 0) {
+        csv->known_of[column] = (uint8_t)known;
+    }
+}
+
+static void on_header_row(int end, void *context)
+{
+    struct csv *csv = context;
+    uint32_t count = csv->field_count;
+    if (!end_line(csv, end)) {
+        return;
+    }
+    if (count > 0 && csv->status == ORR_OK) {
+        csv->header_done = true;
+        csv->column_count = count;
+        uint64_t missing = csv->format->required & ~csv->present;
+        for (uint32_t i = 0; missing != 0 && i < csv->format->column_count; i++) {
+            if ((missing >> i & 1) != 0) {
+                csv->status =
+                    orr_fail(csv->reader->err, ORR_DATA, "%s:%u: the header has no column \"%s\"",
+                             csv->reader->file, (unsigned)csv->row_line, csv->format->columns[i]);
+            }
+        }
+        if (csv->status == ORR_OK && csv->format->header != NULL) {
+            csv->format->header(csv->context, csv->present);
+        }
+    }
+    start_row(csv);
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static void on_field(void *data, size_t bytes, void *context)
+{
+    struct csv *csv = context;
+    if (csv->careful) {
+        look_closely(csv, data, bytes);
+    }
+    uint32_t column = csv->field_count++;
+    if (column >= csv->column_count || csv->known_of[column] == COLUMN_IGNORED) {
+        return;
+    }
+    if (bytes + SHORT_FIELD > ROW_BYTES - csv->row_used) {
+        csv->too_long = true;
+        return;
+    }
+    char *copy = csv->row + csv->row_used;
+    if (bytes <= SHORT_FIELD) {
+        /* a copy of fixed size is two instructions; libcsv's buffer is never smaller than this */
+        memcpy(copy, data, SHORT_FIELD);
+    } else {
+        memcpy(copy, data, bytes);
+    }
+    csv->row_used += bytes;
+    csv->fields[csv->known_of[column]] = (struct orr_text){copy, bytes};
+}
+
+static void reject_row(struct csv *csv, uint32_t line, uint32_t count)
+{
+    struct orr_workload *workload = csv->reader->workload;
+    const char *file = csv->reader->file;
+    if (csv->has_nul) {
+        orr_workload_reject(workload, file, line, "the row has a NUL byte");
+    } else if (count != csv->column_count) {
+        orr_workload_reject(workload, file, line, "the row has %u %s, the header %u",
+                            (unsigned)count, count == 1 ? "field" : "fields",
+                            (unsigned)csv->column_count);
+    } else {
+        orr_workload_reject(workload, file, line, "the row is longer than %zu bytes", ROW_BYTES);
+    }
+}
+
+static void on_row(int end, void *context)
+{
+    struct csv *csv = context;
+    uint32_t count = csv->field_count;
+    uint32_t line = csv->row_line;
+    if (!end_line(csv, end)) {
+        return;
+    }
+    if (count > 0) {
+        csv->reader->workload->rows_read++;
+        if (count == csv->column_count && !csv->has_nul && !csv->too_long) {
+            csv->format->row(csv->context, csv->fields, line);
+        } else {
+            reject_row(csv, line, count);
+        }
+    }
+    start_row(csv);
+}
+
+/* --- blocks ---------------------------------------------------------------------------------- */
+
+static void init_parser(struct csv *csv)
+{
+    int failed =
+        csv_init(&csv->parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL | CSV_APPEND_NULL);
+    ORR_ASSERT(failed == 0);
+    csv_set_blk_size(&csv->parser, 4096);
+}
+
+/* A quote where none may be. One line is a bad row; but a quoted field that went over lines may
+ * have swallowed rows, and those must not vanish. */
+static void on_bad_quote(struct csv *csv)
+{
+    struct orr_reader *reader = csv->reader;
+    uint32_t open_lines = count_lines((const char *)csv->parser.entry_buf, csv->parser.entry_pos);
+    if (!csv->header_done || reader->line + open_lines != csv->row_line) {
+        csv->status = orr_fail(reader->err, ORR_DATA,
+                               "%s:%u: a quoted field that starts in this row has no proper end",
+                               reader->file, (unsigned)csv->row_line);
+        return;
+    }
+    reader->workload->rows_read++;
+    orr_workload_reject(reader->workload, reader->file, csv->row_line,
+                        "a quote stands inside a field: fields with quotes are quoted as a whole, "
+                        "and quotes in them doubled");
+    csv_free(&csv->parser);
+    init_parser(csv);
+    csv->skipping = true;
+    csv->field_count = 0;
+}
+
+/* Leaves out the rest of a bad line. Returns the bytes left out. */
+static size_t skip_line(struct csv *csv, struct orr_text text)
+{
+    for (size_t i = 0; i < text.bytes; i++) {
+        if (text.at[i] == '\n' || text.at[i] == '\r') {
+            csv->skipping = false;
+            csv->after_cr = false;
+            (void)end_line(csv, text.at[i]);
+            start_row(csv);
+            return i + 1;
+        }
+    }
+    return text.bytes;
+}
+
+static size_t parse_some(struct csv *csv, struct orr_text text)
+{
+    if (csv->skipping) {
+        return skip_line(csv, text);
+    }
+    size_t bytes = text.bytes;
+    if (!csv->header_done) { /* line by line, so that the callbacks can change behind it */
+        const char *end = memchr(text.at, '\n', bytes);
+        bytes = end != NULL ? (size_t)(end - text.at) + 1 : bytes;
+    }
+    size_t used = csv->header_done ? csv_parse(&csv->parser, text.at, bytes, on_field, on_row, csv)
+                                   : csv_parse(&csv->parser, text.at, bytes, on_header_field,
+                                               on_header_row, csv);
+    if (used < bytes) {
+        if (csv_error(&csv->parser) != CSV_EPARSE) {
+            orr_panic("out of memory", __FILE__, __LINE__);
+        }
+        on_bad_quote(csv);
+    }
+    return used;
+}
+
+static void parse_block(struct csv *csv, struct orr_text block)
+{
+    csv->careful = csv->careful || memchr(block.at, '"', block.bytes) != NULL ||
+                   memchr(block.at, '\0', block.bytes) != NULL;
+    while (block.bytes > 0 && csv->status == ORR_OK) {
+        size_t used = parse_some(csv, block);
+        block.at += used;
+        block.bytes -= used;
+    }
+    if (csv->status == ORR_OK && csv_get_buffer_size(&csv->parser) > FIELD_BYTES_MAX) {
+        csv->status =
+            orr_fail(csv->reader->err, ORR_DATA, "%s:%u: a field is longer than %zu bytes",
+                     csv->reader->file, (unsigned)csv->row_line, FIELD_BYTES_MAX);
+    }
+}
+
+static void parse_end(struct csv *csv)
+{
+    struct orr_reader *reader = csv->reader;
+    int failed = csv->header_done ? csv_fini(&csv->parser, on_field, on_row, csv)
+                                  : csv_fini(&csv->parser, on_header_field, on_header_row, csv);
+    if (failed != 0) {
+        csv->status = orr_fail(reader->err, ORR_DATA,
+                               "%s:%u: a quoted field that starts in this row is never closed",
+                               reader->file, (unsigned)csv->row_line);
+    }
+    if (csv->status == ORR_OK && !csv->header_done) {
+        csv->status = orr_fail(reader->err, ORR_DATA, "%s: has no header line", reader->file);
+    }
+}
+
+enum orr_status orr_csv_read(struct orr_reader *reader, const struct orr_csv_format *format,
+                             void *context)
+{
+    ORR_ASSERT(format->column_count <= ORR_CSV_COLUMNS_MAX);
+    struct csv csv = {.reader = reader, .format = format, .context = context};
+    for (uint32_t i = 0; i < ORR_CSV_COLUMNS_MAX; i++) {
+        csv.fields[i].at = "";
+    }
+    init_parser(&csv);
+    csv.row = orr_alloc(ROW_BYTES, 1);
+    start_row(&csv);
+    struct orr_text block;
+    do {
+        csv.status = orr_reader_next(reader, &block);
+        if (csv.status == ORR_OK && block.bytes > 0) {
+            parse_block(&csv, block);
+        } else if (csv.status == ORR_OK) {
+            parse_end(&csv);
+        }
+    } while (csv.status == ORR_OK && block.bytes > 0);
+    csv_free(&csv.parser);
+    orr_free(csv.row);
+    return csv.status;
+}
+
+bool orr_csv_line_has(struct orr_text line, const char *cell)
+{
+    const char *at = line.at;
+    const char *end = line.at + line.bytes;
+    while (at < end) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        const char *stop = comma != NULL ? comma : end;
+        struct orr_text text = {at, (size_t)(stop - at)};
+        while (text.bytes > 0 && strchr(" \t\"\r", text.at[0]) != NULL) {
+            text.at++;
+            text.bytes--;
+        }
+        while (text.bytes > 0 && strchr(" \t\"\r", text.at[text.bytes - 1]) != NULL) {
+            text.bytes--;
+        }
+        if (orr_text_is(text, cell)) {
+            return true;
+        }
+        at = stop + 1;
+    }
+    return false;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "reader_int.h"
+
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+#define TEXT_MAX 1000 /* bytes of a name: longer is a file that is not what it says */
+
+struct orr_shown orr_text_show(struct orr_text text)
+{
+    struct orr_shown shown;
+    size_t room = sizeof shown.text - sizeof "...";
+    bool cut = text.bytes > room;
+    size_t n = cut ? room : text.bytes;
+    while (cut && n > 0 && ((unsigned char)text.at[n] & 0xc0) == 0x80) {
+        n--; /* not in the middle of a UTF-8 character */
+    }
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        shown.text[i] = c < 0x20 || c == 0x7f ? '?' : text.at[i];
+    }
+    memcpy(shown.text + n, "...", sizeof "...");
+    if (!cut) {
+        shown.text[n] = '\0';
+    }
+    return shown;
+}
+
+bool orr_text_is(struct orr_text text, const char *word)
+{
+    return strlen(word) == text.bytes && memcmp(word, text.at, text.bytes) == 0;
+}
+
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "123" or "123.0" of at most 12 digits, which is nearly every field of every trace: any scale up
+ * to a million then fits. */
+static inline bool parse_plain(struct orr_text text, int64_t *out)
+{
+    int64_t value = 0;
+    size_t i = 0;
+    while (i < text.bytes && is_digit(text.at[i])) {
+        value = value * 10 + (text.at[i] - '0');
+        i++;
+        if (i > 12) {
+            return false;
+        }
+    }
+    if (i == 0 ||
+        (i < text.bytes && (i + 2 != text.bytes || text.at[i] != '.' || text.at[i + 1] != '0'))) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+/* Length without a fraction of zeros: what pandas makes of whole numbers in a column with gaps. */
+static size_t whole_bytes(struct orr_text text)
+{
+    size_t n = text.bytes;
+    while (n > 0 && text.at[n - 1] == '0') {
+        n--;
+    }
+    return n > 1 && n < text.bytes && text.at[n - 1] == '.' ? n - 1 : text.bytes;
+}
+
+static bool has_number_shape(struct orr_text text)
+{
+    size_t i = text.bytes > 0 && (text.at[0] == '-' || text.at[0] == '+') ? 1 : 0;
+    size_t digits = 0, points = 0;
+    for (; i < text.bytes; i++) {
+        digits += is_digit(text.at[i]);
+        points += text.at[i] == '.';
+        if (!is_digit(text.at[i]) && text.at[i] != '.') {
+            return false;
+        }
+    }
+    return digits > 0 && points <= 1;
+}
+
+static bool reject_number(struct orr_reader *reader, uint32_t line, const struct orr_number *number,
+                          struct orr_text text)
+{
+    const char *why;
+    if (text.bytes == 0) {
+        why = "is not given";
+    } else if (!has_number_shape(text)) {
+        why = "is not a number";
+    } else if (text.at[0] == '-' && number->min >= 0) {
+        why = "is negative";
+    } else if (number->scale == 1 && memchr(text.at, '.', text.bytes) != NULL &&
+               whole_bytes(text) == text.bytes) {
+        why = "is not a whole number";
+    } else {
+        why = "is out of range";
+    }
+    orr_workload_reject(reader->workload, reader->file, line, "column %s: \"%s\" %s",
+                        number->column, orr_text_show(text).text, why);
+    return false;
+}
+
+bool orr_field_number(struct orr_reader *reader, uint32_t line, const struct orr_number *number,
+                      struct orr_text text, int64_t *out)
+{
+    int64_t value;
+    if (parse_plain(text, &value)) {
+        value *= number->scale;
+    } else if (number->scale == 1 ? !orr_parse_i64(text.at, whole_bytes(text), &value)
+                                  : !orr_parse_scaled(text.at, text.bytes, number->scale, &value)) {
+        return reject_number(reader, line, number, text);
+    }
+    if (value < number->min || value > number->max) {
+        return reject_number(reader, line, number, text);
+    }
+    *out = value;
+    return true;
+}
+
+bool orr_field_text(struct orr_reader *reader, uint32_t line, const char *column,
+                    struct orr_text text)
+{
+    if (text.bytes <= TEXT_MAX) {
+        return true;
+    }
+    orr_workload_reject(reader->workload, reader->file, line,
+                        "column %s: \"%s\" is %zu bytes long, more than %d", column,
+                        orr_text_show(text).text, text.bytes, TEXT_MAX);
+    return false;
+}
+
+uint32_t orr_name_index(struct orr_idmap *map, struct orr_last_name *last, struct orr_text name)
+{
+    if (name.bytes == 0) {
+        return ORR_NONE;
+    }
+    if (name.bytes == last->bytes && memcmp(name.at, last->text, name.bytes) == 0) {
+        return last->index;
+    }
+    uint32_t index = orr_idmap_put(map, name.at, name.bytes, NULL);
+    if (name.bytes <= sizeof last->text) {
+        memcpy(last->text, name.at, name.bytes);
+        last->bytes = name.bytes;
+        last->index = index;
+    }
+    return index;
+}

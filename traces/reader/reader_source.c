@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The bytes of a trace file. Everything goes through libarchive, plain files too, so there is one
+ * path to test; libarchive hands on blocks of plain files without copying them. The digest is taken
+ * in the callback that gives libarchive its input: of the file as it lies on disk, in one pass. */
+#include "reader_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <sha2.h>
+
+#define READ_BYTES ((size_t)128 * 1024)
+#define HEAD_BYTES ((size_t)4096)
+
+struct orr_source {
+    struct archive *archive; /* NULL: memory */
+    int fd;                  /* -1: memory */
+    struct orr_text memory;  /* what is left of it */
+    struct orr_text peeked;  /* to be given out first */
+    bool has_peeked;
+    bool ended; /* the entry has no more text */
+    char *head; /* peeked blocks put together, when the first was short */
+    unsigned char *buffer;
+    int read_errno; /* the file, not its contents, failed */
+    int64_t file_bytes;
+    SHA2_CTX sha;
+    char reason[300];
+};
+
+/* Gives the next bytes of the file, hashed; 0 at the end, -1 on failure. */
+static ssize_t read_hashed(struct orr_source *source)
+{
+    ssize_t got;
+    do {
+        got = read(source->fd, source->buffer, READ_BYTES);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        source->read_errno = errno;
+        return -1;
+    }
+    SHA256Update(&source->sha, source->buffer, (size_t)got);
+    source->file_bytes += got;
+    return got;
+}
+
+static la_ssize_t read_callback(struct archive *archive, void *context, const void **block)
+{
+    struct orr_source *source = context;
+    ssize_t got = read_hashed(source);
+    if (got < 0) {
+        archive_set_error(archive, source->read_errno, "%s", strerror(source->read_errno));
+        return ARCHIVE_FATAL;
+    }
+    *block = source->buffer;
+    return got;
+}
+
+static enum orr_status archive_fault(struct orr_source *source, const char **reason)
+{
+    const char *what = archive_error_string(source->archive);
+    (void)snprintf(source->reason, sizeof source->reason, "%s",
+                   what != NULL ? what : "cannot be decompressed");
+    *reason = source->reason;
+    return source->read_errno != 0 ? ORR_IO : ORR_DATA;
+}
+
+/* Only decompressors that are code in libarchive: the others run programs, and which one would be
+ * the file's choice. */
+static struct archive *open_archive(void)
+{
+    struct archive *archive = archive_read_new();
+    ORR_ASSERT(archive != NULL);
+    (void)archive_read_support_filter_gzip(archive);
+    (void)archive_read_support_filter_zstd(archive);
+    (void)archive_read_support_filter_xz(archive);
+    (void)archive_read_support_filter_bzip2(archive);
+    (void)archive_read_support_format_zip_streamable(archive);
+    (void)archive_read_support_format_raw(archive);
+    return archive;
+}
+
+static enum orr_status open_fd(const char *path, int *out, struct orr_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return orr_fail(err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
+    }
+    struct stat stat;
+    if (fstat(fd, &stat) != 0 || S_ISDIR(stat.st_mode)) {
+        (void)close(fd);
+        return orr_fail(err, ORR_NO_INPUT, "%s: is a directory, not a trace file", path);
+    }
+    *out = fd;
+    return ORR_OK;
+}
+
+enum orr_status orr_source_open(const char *path, struct orr_source **out, struct orr_err *err)
+{
+    int fd;
+    enum orr_status status = open_fd(path, &fd, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    struct orr_source *source = orr_zalloc(1, sizeof *source);
+    source->fd = fd;
+    source->buffer = orr_alloc(READ_BYTES, 1);
+    SHA256Init(&source->sha);
+    source->archive = open_archive();
+    struct archive_entry *entry;
+    const char *reason = "";
+    int code = archive_read_open(source->archive, source, NULL, read_callback, NULL);
+    if (code == ARCHIVE_OK) {
+        code = archive_read_next_header(source->archive, &entry);
+    }
+    if (code == ARCHIVE_EOF || (code != ARCHIVE_OK && source->file_bytes == 0)) {
+        source->ended = true; /* an empty file: for the caller to say */
+    } else if (code < ARCHIVE_WARN) {
+        status = archive_fault(source, &reason);
+        status = orr_fail(err, status, "%s: %s", path, reason);
+        orr_source_close(source);
+        return status;
+    }
+    *out = source;
+    return ORR_OK;
+}
+
+struct orr_source *orr_source_open_memory(const void *bytes, size_t count)
+{
+    struct orr_source *source = orr_zalloc(1, sizeof *source);
+    source->fd = -1;
+    source->memory = (struct orr_text){bytes, count};
+    source->file_bytes = (int64_t)count;
+    SHA256Init(&source->sha);
+    SHA256Update(&source->sha, bytes, count);
+    return source;
+}
+
+void orr_source_close(struct orr_source *source)
+{
+    if (source == NULL) {
+        return;
+    }
+    if (source->archive != NULL) {
+        (void)archive_read_free(source->archive);
+    }
+    if (source->fd >= 0) {
+        (void)close(source->fd);
+    }
+    orr_free(source->head);
+    orr_free(source->buffer);
+    orr_free(source);
+}
+
+/* The end of the text: of a zip, only if nothing else is in it. */
+static enum orr_status end_entry(struct orr_source *source, const char **reason)
+{
+    source->ended = true;
+    struct archive_entry *entry;
+    int code = archive_read_next_header(source->archive, &entry);
+    if (code == ARCHIVE_EOF) {
+        return ORR_OK;
+    }
+    if (code < ARCHIVE_WARN) {
+        return archive_fault(source, reason);
+    }
+    *reason = "the archive holds more than one file";
+    return ORR_DATA;
+}
+
+static enum orr_status next_block(struct orr_source *source, struct orr_text *block,
+                                  const char **reason)
+{
+    *block = (struct orr_text){"", 0};
+    if (source->archive == NULL) {
+        *block = source->memory;
+        source->memory.bytes = 0;
+        return ORR_OK;
+    }
+    while (!source->ended && block->bytes == 0) {
+        const void *at;
+        la_int64_t offset;
+        int code = archive_read_data_block(source->archive, &at, &block->bytes, &offset);
+        if (code == ARCHIVE_EOF) {
+            block->bytes = 0;
+            return end_entry(source, reason);
+        }
+        if (code < ARCHIVE_WARN) {
+            return archive_fault(source, reason);
+        }
+        block->at = at;
+    }
+    return ORR_OK;
+}
+
+enum orr_status orr_source_next(struct orr_source *source, struct orr_text *block,
+                                const char **reason)
+{
+    if (source->has_peeked) {
+        source->has_peeked = false;
+        *block = source->peeked;
+        if (block->bytes > 0) {
+            return ORR_OK;
+        }
+    }
+    return next_block(source, block, reason);
+}
+
+/* Pipes and stored zips may give a few bytes at a time: those are put together. */
+enum orr_status orr_source_peek(struct orr_source *source, struct orr_text *head,
+                                const char **reason)
+{
+    struct orr_text block;
+    size_t have = 0;
+    do {
+        enum orr_status status = next_block(source, &block, reason);
+        if (status != ORR_OK) {
+            return status;
+        }
+        if (have == 0 && block.bytes >= HEAD_BYTES) {
+            break;
+        }
+        source->head = orr_realloc(source->head, have + block.bytes + 1, 1);
+        memcpy(source->head + have, block.at, block.bytes);
+        have += block.bytes;
+    } while (block.bytes > 0 && have < HEAD_BYTES);
+    source->peeked = have > 0 ? (struct orr_text){source->head, have} : block;
+    source->has_peeked = true;
+    *head = source->peeked;
+    return ORR_OK;
+}
+
+void orr_source_skip(struct orr_source *source, size_t bytes)
+{
+    ORR_ASSERT(source->has_peeked && bytes <= source->peeked.bytes);
+    source->peeked.at += bytes;
+    source->peeked.bytes -= bytes;
+}
+
+enum orr_status orr_source_finish(struct orr_source *source, int64_t *file_bytes, char *sha256,
+                                  const char **reason)
+{
+    ssize_t got = source->fd < 0 ? 0 : 1;
+    while (got > 0) { /* a zip's directory lies behind its files */
+        got = read_hashed(source);
+    }
+    if (got < 0) {
+        (void)snprintf(source->reason, sizeof source->reason, "%s", strerror(source->read_errno));
+        *reason = source->reason;
+        return ORR_IO;
+    }
+    *file_bytes = source->file_bytes;
+    (void)SHA256End(&source->sha, sha256);
+    return ORR_OK;
+}

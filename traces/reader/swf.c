@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Standard Workload Format: lines of 18 numbers, -1 for not known; `;` starts a comment. Clocks are
+ * kept: time 0 is the log's own. A processor is taken for a GPU. */
+#include "reader_int.h"
+
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+#define FIELD_COUNT    18
+#define LINE_BYTES_MAX ((size_t)64 * 1024)
+
+/* fields, counted from 0 */
+enum {
+    JOB = 0,
+    SUBMIT = 1,
+    WAIT = 2,
+    RUN = 3,
+    ALLOCATED = 4,
+    REQUESTED = 7,
+    TIME_REQUESTED = 8,
+    STATUS = 10,
+    USER = 11,
+    QUEUE = 14
+};
+
+static const struct orr_number job_number = {"job number", 1, 0, INT64_MAX};
+static const struct orr_number submit_time = {"submit time", 1000, 0, ORR_INSTANT_MAX_MS};
+static const struct orr_number wait_time = {"wait time", 1000, -ORR_INSTANT_MAX_MS,
+                                            ORR_INSTANT_MAX_MS};
+static const struct orr_number run_time = {"run time", 1000, 0, ORR_DURATION_MAX_MS};
+static const struct orr_number allocated = {"allocated processors", 1, -1, ORR_COUNT_MAX};
+static const struct orr_number requested = {"requested processors", 1, 1, ORR_COUNT_MAX};
+static const struct orr_number time_requested = {"requested time", 1000, -1000,
+                                                 ORR_DURATION_MAX_MS};
+static const struct orr_number status_code = {"status", 1, -1, INT32_MAX};
+static const struct orr_number user_number = {"user", 1, -1, INT64_MAX};
+static const struct orr_number queue_number = {"queue", 1, -1, INT64_MAX};
+
+struct swf {
+    struct orr_reader *reader;
+    struct orr_last_name last_user, last_queue;
+    char *carry; /* the start of a line that the last block cut */
+    size_t carry_bytes;
+};
+
+/* What one line says; times in ms, -1 or less when not known. */
+struct swf_job {
+    int64_t job, submit, wait, run, processors, limit, status, user, queue;
+};
+
+static inline bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+/* Splits at blanks; returns the number of fields, counting on past FIELD_COUNT. */
+static uint32_t split(struct orr_text line, struct orr_text *fields)
+{
+    uint32_t count = 0;
+    const char *at = line.at;
+    const char *end = line.at + line.bytes;
+    for (;;) {
+        while (at < end && is_blank(*at)) {
+            at++;
+        }
+        if (at == end) {
+            return count;
+        }
+        const char *start = at;
+        while (at < end && !is_blank(*at)) {
+            at++;
+        }
+        if (count < FIELD_COUNT) {
+            fields[count] = (struct orr_text){start, (size_t)(at - start)};
+        }
+        count++;
+    }
+}
+
+static bool parse_fields(struct orr_reader *reader, uint32_t line, const struct orr_text *fields,
+                         struct swf_job *job)
+{
+    int64_t got;
+    if (!orr_field_number(reader, line, &job_number, fields[JOB], &job->job) ||
+        !orr_field_number(reader, line, &submit_time, fields[SUBMIT], &job->submit) ||
+        !orr_field_number(reader, line, &wait_time, fields[WAIT], &job->wait) ||
+        !orr_field_number(reader, line, &run_time, fields[RUN], &job->run) ||
+        !orr_field_number(reader, line, &allocated, fields[ALLOCATED], &got) ||
+        !orr_field_number(reader, line, &time_requested, fields[TIME_REQUESTED], &job->limit) ||
+        !orr_field_number(reader, line, &status_code, fields[STATUS], &job->status) ||
+        !orr_field_number(reader, line, &user_number, fields[USER], &job->user) ||
+        !orr_field_number(reader, line, &queue_number, fields[QUEUE], &job->queue)) {
+        return false;
+    }
+    job->processors = got;
+    return got > 0 ||
+           orr_field_number(reader, line, &requested, fields[REQUESTED], &job->processors);
+}
+
+/* Index of "u12" or "q15". */
+static uint32_t numbered_name(struct orr_idmap *map, struct orr_last_name *last, char letter,
+                              int64_t number)
+{
+    char text[24];
+    size_t at = sizeof text;
+    do {
+        text[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    text[--at] = letter;
+    return orr_name_index(map, last, (struct orr_text){text + at, sizeof text - at});
+}
+
+/* What really happened, where the log says it. */
+static void add_truth(struct orr_workload *workload, struct orr_row *row, const struct swf_job *job)
+{
+    static const char *const states[] = {"failed",  "completed", "partial",
+                                         "partial", "partial",   "cancelled"};
+    bool has_state = job->status >= 0 && job->status < 6;
+    if (job->wait < 0 && !has_state) {
+        return;
+    }
+    struct orr_row_extra *extra = orr_workload_extra(workload, row);
+    if (job->wait >= 0) {
+        extra->recorded_start_ms = job->submit + job->wait;
+        extra->recorded_end_ms = job->submit + job->wait + job->run;
+    }
+    if (has_state) {
+        extra->recorded_state = states[job->status];
+    }
+}
+
+static void add_job(struct swf *swf, uint32_t line, struct orr_text name, const struct swf_job *job)
+{
+    struct orr_reader *reader = swf->reader;
+    struct orr_workload *workload = reader->workload;
+    bool added;
+    uint32_t index = orr_idmap_put(&workload->jobs, name.at, name.bytes, &added);
+    if (!added) { /* rows are in file order still, one for every name */
+        orr_workload_reject(workload, reader->file, line, "job number %s is on line %u already",
+                            orr_text_show(name).text, (unsigned)workload->rows[index].line);
+        return;
+    }
+    struct orr_row *row = orr_workload_push(workload);
+    row->submit_ms = job->submit;
+    row->run_ms = job->run;
+    if (job->limit > 0) {
+        row->time_limit_ms = job->limit;
+        if (reader->options->kill_at_limit && job->limit < job->run) {
+            row->run_ms = job->limit;
+        }
+    }
+    row->job = index;
+    row->gpus = (uint32_t)job->processors;
+    row->line = line;
+    if (job->user >= 0) {
+        row->user = numbered_name(&workload->users, &swf->last_user, 'u', job->user);
+    }
+    if (job->queue > 0) {
+        row->queue = numbered_name(&workload->queues, &swf->last_queue, 'q', job->queue);
+    }
+    add_truth(workload, row, job);
+}
+
+/* "; UnixStartTime: 1027839845" says when time 0 was. */
+static void read_comment(struct orr_workload *workload, struct orr_text line)
+{
+    static const char key[] = "UnixStartTime:";
+    line.at++;
+    line.bytes--;
+    struct orr_text fields[FIELD_COUNT];
+    int64_t seconds;
+    if (split(line, fields) >= 2 && orr_text_is(fields[0], key) &&
+        orr_parse_i64(fields[1].at, fields[1].bytes, &seconds) && seconds > 0 &&
+        seconds < ORR_INSTANT_MAX_MS / 1000) {
+        workload->clock_origin_ms = seconds * 1000;
+    }
+}
+
+static void read_line(struct swf *swf, struct orr_text text)
+{
+    struct orr_reader *reader = swf->reader;
+    struct orr_workload *workload = reader->workload;
+    struct orr_text fields[FIELD_COUNT];
+    uint32_t line = (uint32_t)reader->line++;
+    if (text.bytes > 0 && text.at[0] == ';') {
+        read_comment(workload, text);
+        return;
+    }
+    uint32_t count = split(text, fields);
+    if (count == 0) {
+        return;
+    }
+    workload->rows_read++;
+    if (memchr(text.at, '\0', text.bytes) != NULL) {
+        orr_workload_reject(workload, reader->file, line, "the row has a NUL byte");
+        return;
+    }
+    if (count != FIELD_COUNT) {
+        orr_workload_reject(workload, reader->file, line, "the row has %u fields, not %d",
+                            (unsigned)count, FIELD_COUNT);
+        return;
+    }
+    struct swf_job job;
+    if (parse_fields(reader, line, fields, &job)) {
+        add_job(swf, line, fields[JOB], &job);
+    }
+}
+
+/* Keeps the start of a line for the next block. */
+static enum orr_status keep(struct swf *swf, struct orr_text part)
+{
+    const struct orr_reader *reader = swf->reader;
+    if (part.bytes > LINE_BYTES_MAX - swf->carry_bytes) {
+        return orr_fail(reader->err, ORR_DATA, "%s:%llu: a line is longer than %zu bytes",
+                        reader->file, (unsigned long long)reader->line, LINE_BYTES_MAX);
+    }
+    memcpy(swf->carry + swf->carry_bytes, part.at, part.bytes);
+    swf->carry_bytes += part.bytes;
+    return ORR_OK;
+}
+
+static enum orr_status read_block(struct swf *swf, struct orr_text block)
+{
+    while (block.bytes > 0) {
+        const char *end = memchr(block.at, '\n', block.bytes);
+        struct orr_text line = {block.at, end != NULL ? (size_t)(end - block.at) : block.bytes};
+        if (end == NULL || swf->carry_bytes > 0) {
+            enum orr_status status = keep(swf, line);
+            if (status != ORR_OK || end == NULL) {
+                return status;
+            }
+            read_line(swf, (struct orr_text){swf->carry, swf->carry_bytes});
+            swf->carry_bytes = 0;
+        } else {
+            read_line(swf, line);
+        }
+        block.at += line.bytes + 1;
+        block.bytes -= line.bytes + 1;
+    }
+    return ORR_OK;
+}
+
+/* A comment, or a line of numbers. */
+bool orr_swf_is_start(struct orr_text line)
+{
+    struct orr_text fields[FIELD_COUNT];
+    if (line.bytes > 0 && line.at[0] == ';') {
+        return true;
+    }
+    orr_ms value;
+    return split(line, fields) == FIELD_COUNT &&
+           orr_parse_seconds(fields[JOB].at, fields[JOB].bytes, &value) &&
+           orr_parse_seconds(fields[SUBMIT].at, fields[SUBMIT].bytes, &value);
+}
+
+enum orr_status orr_swf_read(struct orr_reader *reader)
+{
+    struct swf swf = {.reader = reader};
+    swf.carry = orr_alloc(LINE_BYTES_MAX, 1);
+    struct orr_text block;
+    enum orr_status status;
+    do {
+        status = orr_reader_next(reader, &block);
+        if (status == ORR_OK) {
+            status = read_block(&swf, block);
+        }
+    } while (status == ORR_OK && block.bytes > 0);
+    if (status == ORR_OK && swf.carry_bytes > 0) {
+        read_line(&swf, (struct orr_text){swf.carry, swf.carry_bytes});
+    }
+    orr_free(swf.carry);
+    return status;
+}
