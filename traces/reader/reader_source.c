@@ -102,7 +102,7 @@ static enum orr_status open_fd(const char *path, int *out, struct orr_err *err)
 
 enum orr_status orr_source_open(const char *path, struct orr_source **out, struct orr_err *err)
 {
-    int fd;
+    int fd = -1;
     enum orr_status status = open_fd(path, &fd, err);
     if (status != ORR_OK) {
         return status;
