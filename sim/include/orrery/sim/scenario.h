@@ -123,6 +123,11 @@ struct orr_scenario_options {
     bool seed_given;
     uint32_t copies;   /* of the trace given on the command line; 0: 1 */
     const char *split; /* "node", "1", "8"; NULL: node */
+    /* A scenario that is no file, such as the resolved text of a results file: `path` then only
+     * names it in errors, and it reads no other file (traces are opened by others). NULL: none. */
+    const char *text;
+    size_t text_bytes;
+    const char *node_types; /* folder with more node types, searched last; NULL: none */
 };
 
 /* Loads, merges `extends`, applies variant and --set, validates every key and value. Errors name
@@ -137,5 +142,12 @@ typedef void orr_scenario_show_fn(const char *path, const char *value, const cha
                                   void *context);
 void orr_scenario_show(const struct orr_scenario *scenario, orr_scenario_show_fn *show,
                        void *context);
+
+/* Emits each path whose value is not the same in both, in the order of a, then what only b has.
+ * NULL stands for a path the scenario does not have. Returns how many there were. */
+typedef void orr_scenario_diff_fn(const char *path, const char *in_a, const char *in_b,
+                                  void *context);
+uint32_t orr_scenario_diff(const struct orr_scenario *a, const struct orr_scenario *b,
+                           orr_scenario_diff_fn *emit, void *context);
 
 #endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario.c - the order of a load, from options to a checked scenario. */
+#include "scenario_int.h"
+
+#include <string.h>
+
+static bool strip(char *name, const char *suffix)
+{
+    size_t bytes = strlen(name), tail = strlen(suffix);
+    if (bytes <= tail || strcmp(name + bytes - tail, suffix) != 0) {
+        return false;
+    }
+    name[bytes - tail] = '\0';
+    return true;
+}
+
+/* File name without folder, compression and one more suffix: "traces/may.csv.zst" is "may". */
+static const char *stem(struct orr_arena *arena, const char *path)
+{
+    static const char *const packed[] = {".gz", ".zst", ".xz", ".zip", ".bz2"};
+    const char *slash = strrchr(path, '/');
+    const char *file = slash == NULL ? path : slash + 1;
+    char *name = orr_arena_strndup(arena, file, strlen(file));
+    for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++) {
+        if (strip(name, packed[i])) {
+            break;
+        }
+    }
+    char *dot = strrchr(name, '.');
+    if (dot != NULL && dot != name) {
+        *dot = '\0';
+    }
+    return name[0] == '\0' ? "run" : name;
+}
+
+static enum orr_status check_options(const struct orr_scenario_options *options,
+                                     struct orr_err *err)
+{
+    bool run_without_file = options->trace != NULL || options->format != NULL ||
+                            options->cluster_count > 0 || options->copies > 0 ||
+                            options->split != NULL;
+    if ((options->path != NULL || options->text != NULL) && run_without_file) {
+        return orr_fail(err, ORR_USAGE,
+                        "--trace, --format, --cluster, --copies and --split are for runs without a "
+                        "scenario file: use --set to change a scenario");
+    }
+    return ORR_OK;
+}
+
+static enum orr_status take_given(struct orr_scenario__load *load, struct orr_scenario *scenario,
+                                  struct orr_scenario__node **root)
+{
+    const struct orr_scenario_options *options = load->options;
+    enum orr_status status;
+    const struct orr_scenario__source *source;
+    if (options->text != NULL) {
+        struct orr_scenario__source *given = orr_arena_alloc(load->arena, 1, sizeof *given);
+        given->name = scenario->path != NULL ? scenario->path : "scenario";
+        given->folder = load->folder;
+        if (options->text_bytes > ORR_SCENARIO__BYTES) {
+            return orr_scenario__fail(load, NULL, "%s is larger than 16 MiB", given->name);
+        }
+        given->text = orr_arena_strndup(load->arena, options->text, options->text_bytes);
+        given->bytes = options->text_bytes;
+        load->sealed = true;
+        status = orr_scenario__take_text(load, given);
+        source = given;
+    } else {
+        status = orr_scenario__read(load, scenario->path, NULL, &source);
+    }
+    if (status != ORR_OK) {
+        return status;
+    }
+    scenario->given_text = orr_arena_strndup(load->arena, source->text, source->bytes);
+    return orr_scenario__load_file(load, source, root);
+}
+
+static enum orr_status load_all(const struct orr_scenario_options *options,
+                                struct orr_scenario *scenario, struct orr_err *err)
+{
+    struct orr_arena *arena = &scenario->arena;
+    struct orr_scenario__load load = {.options = options, .arena = arena, .err = err, .folder = ""};
+    struct orr_scenario__node *root = NULL;
+    enum orr_status status = check_options(options, err);
+    scenario->given_text = orr_arena_strndup(arena, "", 0);
+    if (options->path != NULL) {
+        scenario->path = orr_arena_strndup(arena, options->path, strlen(options->path));
+        load.folder = orr_scenario__folder(arena, scenario->path);
+    }
+    if (status == ORR_OK) {
+        bool file = options->path != NULL || options->text != NULL;
+        status =
+            file ? take_given(&load, scenario, &root) : orr_scenario__from_command(&load, &root);
+    }
+    if (status == ORR_OK) {
+        status = orr_scenario__complete(&load, root);
+    }
+    if (status == ORR_OK) {
+        status = orr_scenario__change_all(&load, root);
+    }
+    if (status == ORR_OK) {
+        status = orr_scenario__complete(&load, root); /* a list set whole may leave values out */
+    }
+    if (status == ORR_OK) {
+        status = orr_scenario__fill(&load, scenario, root);
+    }
+    if (status == ORR_OK) {
+        status = orr_scenario__check(&load, scenario, root);
+    }
+    if (status == ORR_OK) {
+        const char *named = options->path != NULL ? options->path : options->trace;
+        scenario->name = named == NULL ? "run" : stem(arena, named);
+        scenario->resolved_yaml = orr_scenario__emit(arena, root);
+        scenario->tree = orr_arena_alloc(arena, 1, sizeof *scenario->tree);
+        scenario->tree->root = root;
+    }
+    return status;
+}
+
+enum orr_status orr_scenario_load(const struct orr_scenario_options *options,
+                                  struct orr_scenario *scenario, struct orr_err *err)
+{
+    *scenario = (struct orr_scenario){0};
+    orr_arena_init(&scenario->arena);
+    enum orr_status status = load_all(options, scenario, err);
+    if (status != ORR_OK) {
+        orr_scenario_release(scenario);
+    }
+    return status;
+}
+
+void orr_scenario_release(struct orr_scenario *scenario)
+{
+    orr_arena_release(&scenario->arena);
+    *scenario = (struct orr_scenario){0};
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_check.c - what no single value shows: names that must exist, orders that must end. */
+#include "scenario_int.h"
+
+#include <string.h>
+
+#include <orrery/base/idmap.h>
+
+struct names {
+    const char **known;
+    uint32_t count;
+};
+
+static struct names names_of(const struct orr_scenario__load *load,
+                             const struct orr_scenario__node *map)
+{
+    struct names names = {orr_arena_alloc(load->arena, map->child_count + 1, sizeof *names.known),
+                          map->child_count};
+    for (uint32_t i = 0; i < map->child_count; i++) {
+        names.known[i] = map->children[i]->key;
+    }
+    return names;
+}
+
+static enum orr_status check_parents(const struct orr_scenario__load *load,
+                                     const struct orr_scenario__node *queues)
+{
+    for (uint32_t i = 0; i < queues->child_count; i++) {
+        const struct orr_scenario__node *queue = queues->children[i];
+        const struct orr_scenario__node *parent = orr_scenario__find(queue, "parent");
+        if (parent->text != NULL && orr_scenario__find(queues, parent->text) == NULL) {
+            struct names names = names_of(load, queues);
+            return orr_scenario__no_such(load, &parent->at, "parent", parent->text, names.known,
+                                         names.count);
+        }
+    }
+    return ORR_OK;
+}
+
+/* Marks each queue that reaches the top; a walk that meets itself has found a cycle. */
+static enum orr_status check_cycles(const struct orr_scenario__load *load,
+                                    const struct orr_scenario *scenario,
+                                    const struct orr_scenario__node *queues)
+{
+    /* 0: not seen; the number of the walk that came by otherwise */
+    uint32_t *seen = orr_arena_alloc(load->arena, queues->child_count + 1, sizeof *seen);
+    uint32_t *parent = orr_arena_alloc(load->arena, queues->child_count + 1, sizeof *parent);
+    for (uint32_t i = 0; i < queues->child_count; i++) {
+        parent[i] = ORR_NONE;
+    }
+    const struct names names = names_of(load, queues);
+    struct orr_idmap map;
+    orr_idmap_init(&map);
+    for (uint32_t i = 0; i < names.count; i++) {
+        (void)orr_idmap_put(&map, names.known[i], strlen(names.known[i]), NULL);
+    }
+    for (uint32_t i = 0; i < names.count; i++) {
+        const char *above = scenario->queues[i].parent;
+        if (above != NULL) {
+            parent[i] = orr_idmap_find(&map, above, strlen(above));
+        }
+    }
+    orr_idmap_release(&map);
+    for (uint32_t i = 0; i < queues->child_count; i++) {
+        uint32_t at = i;
+        while (at != ORR_NONE && seen[at] == 0) {
+            seen[at] = i + 1;
+            at = parent[at];
+        }
+        if (at != ORR_NONE && seen[at] == i + 1) {
+            const struct orr_scenario__node *queue = queues->children[at];
+            return orr_scenario__fail(load, &orr_scenario__find(queue, "parent")->at,
+                                      "parent: queue \"%.80s\" is above itself", queue->key);
+        }
+    }
+    return ORR_OK;
+}
+
+static enum orr_status check_parts(const struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *parts,
+                                   const struct orr_scenario__node *queues)
+{
+    for (uint32_t i = 0; i < parts->child_count; i++) {
+        const struct orr_scenario__node *queue = orr_scenario__find(parts->children[i], "queue");
+        /* without queues in the scenario they come from the trace */
+        if (queue->text != NULL && queues->child_count > 0 &&
+            orr_scenario__find(queues, queue->text) == NULL) {
+            struct names names = names_of(load, queues);
+            return orr_scenario__no_such(load, &queue->at, "queue", queue->text, names.known,
+                                         names.count);
+        }
+    }
+    return ORR_OK;
+}
+
+static uint32_t level_rank(const char *level)
+{
+    static const char *const order[] = {"block", "rack", "node"};
+    uint32_t rank = 0;
+    while (rank < 2 && strcmp(order[rank], level) != 0) {
+        rank++;
+    }
+    return rank;
+}
+
+static enum orr_status check_levels(const struct orr_scenario__load *load,
+                                    const struct orr_scenario__node *levels)
+{
+    for (uint32_t i = 1; i < levels->child_count; i++) {
+        const struct orr_scenario__node *level = levels->children[i];
+        if (level_rank(level->text) <= level_rank(levels->children[i - 1]->text)) {
+            return orr_scenario__fail(load, &level->at,
+                                      "levels: \"%s\" cannot come after \"%s\" (widest first)",
+                                      level->text, levels->children[i - 1]->text);
+        }
+    }
+    const struct orr_scenario__node *last = levels->children[levels->child_count - 1];
+    if (strcmp(last->text, "node") != 0) {
+        return orr_scenario__fail(load, &last->at, "levels: the last one must be node");
+    }
+    return ORR_OK;
+}
+
+static enum orr_status check_times(const struct orr_scenario__load *load,
+                                   const struct orr_scenario *scenario,
+                                   const struct orr_scenario__node *root)
+{
+    if (scenario->horizon_ms != ORR_MS_NONE && scenario->warmup_ms >= scenario->horizon_ms) {
+        const struct orr_scenario__node *horizon = orr_scenario__find(root, "horizon");
+        return orr_scenario__fail(load, &horizon->at,
+                                  "horizon: the run would end within the warm-up");
+    }
+    return ORR_OK;
+}
+
+enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
+                                    const struct orr_scenario *scenario,
+                                    const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *cluster = orr_scenario__find(root, "cluster");
+    const struct orr_scenario__node *queues = orr_scenario__find(root, "queues");
+    const struct orr_scenario__node *parts = orr_scenario__find(root, "workload");
+    if (scenario->pool_count == 0) {
+        return orr_scenario__fail(load, &root->at, "the cluster has no pools");
+    }
+    if (scenario->part_count == 0) {
+        return orr_scenario__fail(load, &root->at, "the workload has no parts");
+    }
+    enum orr_status status = check_parents(load, queues);
+    if (status == ORR_OK) {
+        status = check_cycles(load, scenario, queues);
+    }
+    if (status == ORR_OK) {
+        status = check_parts(load, parts, queues);
+    }
+    if (status == ORR_OK) {
+        const struct orr_scenario__node *topology = orr_scenario__find(cluster, "topology");
+        status = check_levels(load, orr_scenario__find(topology, "levels"));
+    }
+    return status == ORR_OK ? check_times(load, scenario, root) : status;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_complete.c - adds what nobody wrote: node types first, then the defaults of the rows.
+ *
+ * Values added here are marked as implied and made again after a change by path, so that setting
+ * `type` of a pool changes what follows from it.
+ */
+#include "scenario_int.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOLDERS_UP 16 /* parents searched for node-types/ above the current folder */
+
+static const struct orr_scenario__at nowhere = {NULL, 0, 0};
+
+static bool has_default(const struct orr_scenario__row *row)
+{
+    return row->type != ORR_TYPE_LATER && row->type != ORR_TYPE_EXTENDS &&
+           row->type != ORR_TYPE_ANY;
+}
+
+static struct orr_scenario__node *make_default(struct orr_scenario__load *load,
+                                               const struct orr_scenario__row *row)
+{
+    enum orr_scenario__kind kind = orr_scenario__is_scalar(row->type) ? ORR_NODE_SCALAR
+                                   : row->type == ORR_TYPE_WORDS      ? ORR_NODE_LIST
+                                                                      : ORR_NODE_MAP;
+    struct orr_scenario__node *node = orr_scenario__node(load, kind, nowhere);
+    node->text = row->fallback;
+    node->note = "default";
+    node->implied = true;
+    return node;
+}
+
+static enum orr_status complete_group(struct orr_scenario__load *load,
+                                      const struct orr_scenario__row *group,
+                                      struct orr_scenario__node *node);
+
+static enum orr_status complete_row(struct orr_scenario__load *load,
+                                    const struct orr_scenario__row *row,
+                                    struct orr_scenario__node *group)
+{
+    struct orr_scenario__node *node = orr_scenario__find(group, row->key);
+    if (row->required && (node == NULL || orr_scenario__is_null(node))) {
+        const struct orr_scenario__at *at =
+            group->key_at.source != NULL ? &group->key_at : &group->at;
+        return orr_scenario__fail(load, at, "%.80s: \"%s\" is missing", orr_scenario__key(group),
+                                  row->key);
+    }
+    if (node == NULL) {
+        node = make_default(load, row);
+        orr_scenario__add(load, group, row->key, nowhere, node);
+    } else if (orr_scenario__is_null(node)) {
+        node->text = row->fallback;
+    }
+    enum orr_status status = ORR_OK;
+    if (row->type == ORR_TYPE_GROUP) {
+        status = complete_group(load, row, node);
+    } else if (row->type == ORR_TYPE_NAMES) {
+        for (uint32_t i = 0; i < node->child_count && status == ORR_OK; i++) {
+            status = complete_group(load, row, node->children[i]);
+        }
+    }
+    return status;
+}
+
+static enum orr_status complete_group(struct orr_scenario__load *load,
+                                      const struct orr_scenario__row *group,
+                                      struct orr_scenario__node *node)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < group->row_count && status == ORR_OK; i++) {
+        if (has_default(&group->rows[i])) {
+            status = complete_row(load, &group->rows[i], node);
+        }
+    }
+    if (status == ORR_OK && load->nodes >= ORR_SCENARIO__NODES) {
+        status = orr_scenario__fail(load, &node->at, "too many values");
+    }
+    return status;
+}
+
+/* The folder above, as text: "a/b" -> "a" -> "" -> ".." -> "../.."; NULL above "/". */
+static const char *folder_above(struct orr_arena *arena, const char *folder)
+{
+    const char *slash = strrchr(folder, '/');
+    const char *last = slash == NULL ? folder : slash + 1;
+    if (strcmp(folder, "/") == 0) {
+        return NULL;
+    }
+    if (folder[0] == '\0') {
+        return "..";
+    }
+    if (strcmp(last, "..") == 0 || strcmp(last, ".") == 0) {
+        return orr_scenario__format(arena, "%s/..", folder);
+    }
+    return orr_scenario__folder(arena, folder);
+}
+
+static const char *find_node_type(struct orr_scenario__load *load, const char *type)
+{
+    const char *file = orr_scenario__format(load->arena, "node-types/%s.yaml", type);
+    const char *folder = load->folder;
+    for (int up = 0; folder != NULL && up < FOLDERS_UP; up++) {
+        const char *path = orr_scenario__join(load->arena, folder, file);
+        if (access(path, R_OK) == 0) {
+            return path;
+        }
+        folder = folder_above(load->arena, folder);
+    }
+    if (load->options->node_types != NULL) {
+        file = orr_scenario__format(load->arena, "%s.yaml", type);
+        const char *path = orr_scenario__join(load->arena, load->options->node_types, file);
+        return access(path, R_OK) == 0 ? path : NULL;
+    }
+    return NULL;
+}
+
+static enum orr_status read_node_type(struct orr_scenario__load *load,
+                                      const struct orr_scenario__node *type,
+                                      struct orr_scenario__node **out)
+{
+    if (strchr(type->text, '/') != NULL) {
+        return orr_scenario__fail(load, &type->at, "type: \"%.80s\" is not a name", type->text);
+    }
+    if (load->sealed) {
+        return orr_scenario__fail(load, &type->at, "a stored scenario cannot read node type %.80s",
+                                  type->text);
+    }
+    const char *path = find_node_type(load, type->text);
+    if (path == NULL) {
+        return orr_scenario__fail(load, &type->at,
+                                  "no node type \"%.80s\": there is no node-types/%.80s.yaml "
+                                  "beside the scenario or in a folder above it",
+                                  type->text, type->text);
+    }
+    const struct orr_scenario__source *source;
+    enum orr_status status = orr_scenario__read(load, path, &type->at, &source);
+    if (status == ORR_OK) {
+        status = orr_scenario__single(load, source, out);
+    }
+    if (status == ORR_OK) {
+        status = orr_scenario__shape(load, orr_scenario__node_type_row(), *out);
+    }
+    return status;
+}
+
+static bool of_pool(const struct orr_scenario__row *row)
+{
+    return row->type != ORR_TYPE_CHOICE; /* apiVersion and kind are about the file */
+}
+
+static bool says_everything(const struct orr_scenario__node *pool)
+{
+    const struct orr_scenario__row *rows = orr_scenario__node_type_row();
+    for (uint32_t i = 0; i < rows->row_count; i++) {
+        const struct orr_scenario__node *value = orr_scenario__find(pool, rows->rows[i].key);
+        if (of_pool(&rows->rows[i]) && (value == NULL || value->implied)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum orr_status complete_pool(struct orr_scenario__load *load,
+                                     struct orr_scenario__node *pool)
+{
+    const struct orr_scenario__node *type = orr_scenario__find(pool, "type");
+    struct orr_scenario__node *given = NULL;
+    /* why: a resolved scenario, which says everything, needs no file of node types */
+    if (type != NULL && type->text != NULL && !says_everything(pool)) {
+        enum orr_status status = read_node_type(load, type, &given);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
+    const struct orr_scenario__row *rows = orr_scenario__node_type_row();
+    for (uint32_t i = 0; i < rows->row_count; i++) {
+        const struct orr_scenario__row *row = &rows->rows[i];
+        struct orr_scenario__node *old = orr_scenario__find(pool, row->key);
+        if (!of_pool(row) || (old != NULL && !old->implied)) {
+            continue;
+        }
+        struct orr_scenario__node *value =
+            given == NULL ? NULL : orr_scenario__find(given, row->key);
+        if (value == NULL || orr_scenario__is_null(value)) {
+            value = make_default(load, row);
+        }
+        value->implied = true;
+        if (old != NULL) {
+            orr_scenario__replace(old, value);
+        } else {
+            orr_scenario__add(load, pool, row->key, value->key_at, value);
+        }
+    }
+    return ORR_OK;
+}
+
+static bool any_pool_has(const struct orr_scenario__node *pools, const char *key)
+{
+    for (uint32_t i = 0; i < pools->child_count; i++) {
+        const struct orr_scenario__node *value = orr_scenario__find(pools->children[i], key);
+        if (value != NULL && value->text != NULL && strcmp(value->text, "0") != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Without a word about it, the levels are those some pool gives a size to. */
+static void complete_levels(struct orr_scenario__load *load, struct orr_scenario__node *cluster)
+{
+    const struct orr_scenario__node *pools = orr_scenario__find(cluster, "pools");
+    const struct orr_scenario__node *topology = orr_scenario__find(cluster, "topology");
+    struct orr_scenario__node *levels = orr_scenario__find(topology, "levels");
+    if (!levels->implied && levels->child_count > 0) {
+        return;
+    }
+    static const char *const names[][2] = {{"block_size", "block"}, {"rack_size", "rack"}};
+    struct orr_scenario__node *made = orr_scenario__node(load, ORR_NODE_LIST, nowhere);
+    made->note = "default";
+    made->implied = true;
+    for (size_t i = 0; i < 2; i++) {
+        if (any_pool_has(pools, names[i][0])) {
+            orr_scenario__add(load, made, NULL, nowhere,
+                              orr_scenario__scalar(load, names[i][1], "default", nowhere));
+        }
+    }
+    orr_scenario__add(load, made, NULL, nowhere,
+                      orr_scenario__scalar(load, "node", "default", nowhere));
+    orr_scenario__replace(levels, made);
+}
+
+static enum orr_status complete_pools(struct orr_scenario__load *load,
+                                      struct orr_scenario__node *root)
+{
+    struct orr_scenario__node *cluster = orr_scenario__find(root, "cluster");
+    const struct orr_scenario__node *pools =
+        cluster == NULL ? NULL : orr_scenario__find(cluster, "pools");
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; pools != NULL && i < pools->child_count && status == ORR_OK; i++) {
+        status = complete_pool(load, pools->children[i]);
+    }
+    return status;
+}
+
+enum orr_status orr_scenario__complete_cluster(struct orr_scenario__load *load,
+                                               struct orr_scenario__node *root)
+{
+    enum orr_status status = complete_pools(load, root);
+    if (status == ORR_OK) {
+        complete_levels(load, orr_scenario__find(root, "cluster"));
+    }
+    return status;
+}
+
+enum orr_status orr_scenario__complete(struct orr_scenario__load *load,
+                                       struct orr_scenario__node *root)
+{
+    enum orr_status status = complete_pools(load, root);
+    if (status == ORR_OK) {
+        status = complete_group(load, orr_scenario__root_row(), root);
+    }
+    if (status == ORR_OK) {
+        complete_levels(load, orr_scenario__find(root, "cluster"));
+    }
+    return status;
+}

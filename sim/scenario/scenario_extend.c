@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_extend.c - one scenario file, laid over the file it extends, and so on downwards. */
+#include "scenario_int.h"
+
+#include <string.h>
+
+#define CHAIN_MAX 32 /* files that extend one another */
+
+enum orr_status orr_scenario__single(struct orr_scenario__load *load,
+                                     const struct orr_scenario__source *source,
+                                     struct orr_scenario__node **out)
+{
+    struct orr_scenario__node *documents;
+    enum orr_status status = orr_scenario__parse(load, source, &documents);
+    if (status != ORR_OK) {
+        return status;
+    }
+    if (documents->child_count == 0) {
+        return orr_scenario__fail(load, &documents->at, "the file is empty");
+    }
+    if (documents->child_count > 1) {
+        return orr_scenario__fail(load, &documents->children[1]->at,
+                                  "a second document: expected only one in this file");
+    }
+    *out = documents->children[0];
+    if ((*out)->kind != ORR_NODE_MAP) {
+        return orr_scenario__fail(load, &(*out)->at, "expected a map of keys at the top");
+    }
+    return ORR_OK;
+}
+
+/* Traces are found from the folder of the file that names them; with several files, names are
+ * rewritten to be right from the folder of the first. */
+static void rebase_traces(struct orr_scenario__load *load, struct orr_scenario__node *root,
+                          const char *extends)
+{
+    const char *folder = orr_scenario__folder(load->arena, extends);
+    struct orr_scenario__node *parts = orr_scenario__find(root, "workload");
+    for (uint32_t i = 0; parts != NULL && i < parts->child_count; i++) {
+        struct orr_scenario__node *trace = orr_scenario__find(parts->children[i], "trace");
+        if (trace != NULL && trace->text != NULL) {
+            trace->text = orr_scenario__join(load->arena, folder, trace->text);
+        }
+    }
+}
+
+static enum orr_status load_one(struct orr_scenario__load *load,
+                                const struct orr_scenario__source *source,
+                                struct orr_scenario__node **out,
+                                const struct orr_scenario__node **extends)
+{
+    enum orr_status status = orr_scenario__single(load, source, out);
+    if (status == ORR_OK) {
+        status = orr_scenario__shape(load, orr_scenario__root_row(), *out);
+    }
+    if (status != ORR_OK) {
+        return status;
+    }
+    *extends = orr_scenario__find(*out, "extends");
+    if (*extends != NULL && ((*extends)->kind != ORR_NODE_SCALAR || (*extends)->text == NULL)) {
+        return orr_scenario__wrong_kind(load, *extends, "a file name");
+    }
+    return ORR_OK;
+}
+
+static enum orr_status check_cycle(struct orr_scenario__load *load,
+                                   const struct orr_scenario__source *const *chain, uint32_t length,
+                                   const struct orr_scenario__source *next,
+                                   const struct orr_scenario__at *at)
+{
+    for (uint32_t i = 0; i < length; i++) {
+        if (chain[i]->device == next->device && chain[i]->inode == next->inode) {
+            return orr_scenario__fail(load, at, "extends: %.200s extends itself", next->name);
+        }
+    }
+    if (length == CHAIN_MAX) {
+        return orr_scenario__fail(load, at, "extends: more than %d files", CHAIN_MAX);
+    }
+    return ORR_OK;
+}
+
+enum orr_status orr_scenario__load_file(struct orr_scenario__load *load,
+                                        const struct orr_scenario__source *source,
+                                        struct orr_scenario__node **out)
+{
+    const struct orr_scenario__source *chain[CHAIN_MAX];
+    struct orr_scenario__node *roots[CHAIN_MAX];
+    const char *extends_text[CHAIN_MAX];
+    uint32_t length = 0;
+    while (source != NULL) {
+        const struct orr_scenario__node *extends;
+        enum orr_status status = load_one(load, source, &roots[length], &extends);
+        if (status != ORR_OK) {
+            return status;
+        }
+        chain[length++] = source;
+        const struct orr_scenario__source *next = NULL;
+        if (extends != NULL) {
+            const char *path = orr_scenario__join(load->arena, source->folder, extends->text);
+            status = orr_scenario__read(load, path, &extends->at, &next);
+            if (status == ORR_OK) {
+                status = check_cycle(load, chain, length, next, &extends->at);
+            }
+            if (status != ORR_OK) {
+                return status;
+            }
+            extends_text[length - 1] = extends->text;
+        }
+        source = next;
+    }
+    struct orr_scenario__node *result = roots[length - 1];
+    for (uint32_t i = length - 1; i > 0; i--) {
+        rebase_traces(load, result, extends_text[i - 1]);
+        orr_scenario__merge(load, result, roots[i - 1]);
+    }
+    *out = result;
+    return ORR_OK;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_fill.c - from the finished tree to the structs of scenario.h, by the rows. */
+#include "scenario_int.h"
+
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+static void fill_row(const struct orr_scenario__row *row, const struct orr_scenario__node *node,
+                     void *base);
+
+static void fill_group(const struct orr_scenario__row *group, const struct orr_scenario__node *node,
+                       void *base)
+{
+    for (uint32_t i = 0; i < group->row_count; i++) {
+        const struct orr_scenario__node *child = orr_scenario__find(node, group->rows[i].key);
+        if (child != NULL) {
+            fill_row(&group->rows[i], child, base);
+        }
+    }
+}
+
+/* Groups have no struct of their own: all their values are fields of the one around. */
+static void fill_row(const struct orr_scenario__row *row, const struct orr_scenario__node *node,
+                     void *base)
+{
+    if (row->type == ORR_TYPE_GROUP) {
+        fill_group(row, node, base);
+    } else if (orr_scenario__is_scalar(row->type) && !row->no_field) {
+        struct orr_scenario__value value = {.null = true};
+        char why[ORR_SCENARIO__WHY];
+        bool good = node->text == NULL || orr_scenario__value_parse(row, node->text, &value, why);
+        ORR_ASSERT(good); /* every text in the tree has been checked */
+        orr_scenario__value_store(row, node->text, &value, base);
+    }
+}
+
+static const struct orr_scenario__node *below(const struct orr_scenario__node *root,
+                                              const char *first, const char *second)
+{
+    const struct orr_scenario__node *node = orr_scenario__find(root, first);
+    return second == NULL ? node : orr_scenario__find(node, second);
+}
+
+static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
+                       const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *pools = below(root, "cluster", "pools");
+    const struct orr_scenario__row *row = orr_scenario__row_at("cluster", "pools");
+    scenario->pool_count = pools->child_count;
+    scenario->pools = orr_arena_alloc(arena, pools->child_count + 1, sizeof *scenario->pools);
+    for (uint32_t i = 0; i < pools->child_count; i++) {
+        scenario->pools[i].name = pools->children[i]->key;
+        fill_group(row, pools->children[i], &scenario->pools[i]);
+    }
+}
+
+static void fill_queues(struct orr_arena *arena, struct orr_scenario *scenario,
+                        const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *queues = below(root, "queues", NULL);
+    const struct orr_scenario__row *row = orr_scenario__row_at("queues", NULL);
+    scenario->queue_count = queues->child_count;
+    scenario->queues = orr_arena_alloc(arena, queues->child_count + 1, sizeof *scenario->queues);
+    for (uint32_t i = 0; i < queues->child_count; i++) {
+        scenario->queues[i].name = queues->children[i]->key;
+        scenario->queues[i].origin = orr_scenario__origin(arena, queues->children[i]);
+        fill_group(row, queues->children[i], &scenario->queues[i]);
+    }
+}
+
+static void fill_parts(struct orr_scenario__load *load, struct orr_scenario *scenario,
+                       const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *parts = below(root, "workload", NULL);
+    const struct orr_scenario__row *row = orr_scenario__row_at("workload", NULL);
+    scenario->part_count = parts->child_count;
+    scenario->parts = orr_arena_alloc(load->arena, parts->child_count + 1, sizeof *scenario->parts);
+    for (uint32_t i = 0; i < parts->child_count; i++) {
+        struct orr_scenario_part *part = &scenario->parts[i];
+        fill_group(row, parts->children[i], part);
+        part->trace = orr_scenario__join(load->arena, load->folder, part->trace);
+        part->origin = orr_scenario__origin(load->arena, parts->children[i]);
+    }
+}
+
+static int compare_params(const void *a, const void *b, void *context)
+{
+    (void)context;
+    return strcmp(((const struct orr_scenario_param *)a)->name,
+                  ((const struct orr_scenario_param *)b)->name);
+}
+
+static void fill_policy(struct orr_arena *arena, struct orr_scenario *scenario,
+                        const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *params = below(root, "policy", "params");
+    scenario->policy_origin = orr_scenario__origin(arena, below(root, "policy", "name"));
+    scenario->param_count = params->child_count;
+    scenario->params = orr_arena_alloc(arena, params->child_count + 1, sizeof *scenario->params);
+    for (uint32_t i = 0; i < params->child_count; i++) {
+        const struct orr_scenario__node *param = params->children[i];
+        scenario->params[i] = (struct orr_scenario_param){param->key, param->text,
+                                                          orr_scenario__origin(arena, param)};
+    }
+    orr_sort(scenario->params, scenario->param_count, sizeof *scenario->params, compare_params,
+             NULL);
+}
+
+static void fill_names(struct orr_arena *arena, struct orr_scenario *scenario,
+                       const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *variants = below(root, "variants", NULL);
+    const char **names = orr_arena_alloc(arena, variants->child_count + 1, sizeof *names);
+    for (uint32_t i = 0; i < variants->child_count; i++) {
+        names[i] = variants->children[i]->key;
+    }
+    scenario->variants = names;
+    scenario->variant_count = variants->child_count;
+
+    const struct orr_scenario__node *levels =
+        orr_scenario__find(below(root, "cluster", "topology"), "levels");
+    const char **texts = orr_arena_alloc(arena, levels->child_count + 1, sizeof *texts);
+    for (uint32_t i = 0; i < levels->child_count; i++) {
+        texts[i] = levels->children[i]->text;
+    }
+    scenario->topology.levels = texts;
+    scenario->topology.level_count = levels->child_count;
+}
+
+static enum orr_status fill_expects(struct orr_scenario__load *load, struct orr_scenario *scenario,
+                                    const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *expects = below(root, "expect", NULL);
+    scenario->expect_count = expects->child_count;
+    scenario->expects =
+        orr_arena_alloc(load->arena, expects->child_count + 1, sizeof *scenario->expects);
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < expects->child_count && status == ORR_OK; i++) {
+        status = orr_scenario__expect(load, expects->children[i], &scenario->expects[i]);
+    }
+    return status;
+}
+
+enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_scenario *scenario,
+                                   const struct orr_scenario__node *root)
+{
+    fill_group(orr_scenario__root_row(), root, scenario);
+    fill_pools(load->arena, scenario, root);
+    fill_queues(load->arena, scenario, root);
+    fill_parts(load, scenario, root);
+    fill_policy(load->arena, scenario, root);
+    fill_names(load->arena, scenario, root);
+    return fill_expects(load, scenario, root);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_int.h - what the files of this room share: places, nodes, schema rows, steps of a load.
+ *
+ *   bytes -> source -> parse -> shape -> (extends: merge) -> complete -> variant, sets -> fill
+ *                      raw      checked,                     defaults   by path         structs
+ *                      nodes    short form                   added
+ *
+ * Everything lives in the arena of the scenario; nothing is freed one by one. After shape, a tree
+ * has only known keys and typed scalars in canonical text; named lists are maps by name.
+ */
+#ifndef ORR_SIM_SCENARIO_INT_H
+#define ORR_SIM_SCENARIO_INT_H
+
+#include <orrery/sim/scenario.h>
+
+struct orr_scenario__source {
+    const char *name;   /* file as the user wrote it, or "--set" and the like */
+    const char *folder; /* of the file, "" for the current one */
+    const char *text;   /* checked UTF-8, NUL-terminated */
+    size_t bytes;
+    const char *shown;      /* what errors repeat instead of the text; NULL: the text */
+    uint64_t device, inode; /* which file it is, to refuse cycles; 0, 0: no file */
+    bool argument;          /* one line from the command line: no line numbers in errors */
+};
+
+struct orr_scenario__at {
+    const struct orr_scenario__source *source; /* NULL: made by the program */
+    uint32_t line, column;                     /* from 1; columns count characters */
+};
+
+enum orr_scenario__kind { ORR_NODE_SCALAR, ORR_NODE_MAP, ORR_NODE_LIST };
+
+struct orr_scenario__node {
+    enum orr_scenario__kind kind;
+    const char *key;  /* name in the parent map; NULL in lists */
+    const char *text; /* of a scalar; NULL: null */
+    const char *note; /* origin that is not a place: "default", "--set a=b"; NULL: the place */
+    struct orr_scenario__at at, key_at;
+    struct orr_scenario__node **children;
+    uint32_t child_count, child_capacity;
+    uint32_t *slots; /* hash of keys to child index + 1, once there are many */
+    uint32_t slot_count;
+    bool quoted;  /* scalar in quotes or block style: text, never a number */
+    bool implied; /* filled in, so that a later fill may replace it */
+    bool whole;   /* replaces what it is merged over instead of joining it */
+};
+
+enum orr_scenario__type {
+    ORR_TYPE_GROUP,   /* map of known keys */
+    ORR_TYPE_NAMES,   /* map of names to groups; written as a list where `listed` says so */
+    ORR_TYPE_OPEN,    /* map of any names to scalars */
+    ORR_TYPE_OPENS,   /* map of names to such maps */
+    ORR_TYPE_WORDS,   /* list of scalars */
+    ORR_TYPE_ANY,     /* not looked into */
+    ORR_TYPE_EXTENDS, /* read before everything else */
+    ORR_TYPE_LATER,   /* a key that a later version reads */
+    ORR_TYPE_TEXT,    /* scalars from here on */
+    ORR_TYPE_CHOICE,
+    ORR_TYPE_COUNT,
+    ORR_TYPE_INTEGER,
+    ORR_TYPE_PODS,
+    ORR_TYPE_CPU,
+    ORR_TYPE_MEMORY,
+    ORR_TYPE_DEVICE_MEMORY,
+    ORR_TYPE_BANDWIDTH,
+    ORR_TYPE_DURATION,
+    ORR_TYPE_TIMESTAMP,
+    ORR_TYPE_FACTOR,
+    ORR_TYPE_WEIGHT,
+    ORR_TYPE_BOOL,
+    ORR_TYPE_SEEDS,
+    ORR_TYPE_SPLIT,
+    ORR_TYPE_GPU_AMOUNT,
+    ORR_TYPE_CPU_AMOUNT,
+    ORR_TYPE_MEMORY_AMOUNT,
+    ORR_TYPE_KAI_AMOUNT
+};
+
+struct orr_scenario__load {
+    const struct orr_scenario_options *options;
+    struct orr_arena *arena;
+    struct orr_err *err;
+    const char *folder; /* of the scenario: where names of other files start */
+    uint32_t nodes;     /* made so far: aliases and defaults multiply what a file says */
+    bool sealed;        /* a text without a file: nothing else is read */
+};
+
+typedef enum orr_status orr_scenario__prepare_fn(struct orr_scenario__load *load,
+                                                 struct orr_scenario__node *node);
+
+struct orr_scenario__row {
+    const char *key;
+    enum orr_scenario__type type;
+    const char *fallback; /* canonical text of the default; NULL: none */
+    const struct orr_scenario__row *rows;
+    uint32_t row_count;
+    size_t offset, offset2;            /* of the field or fields in the struct filled */
+    int64_t min, max;                  /* of a count or integer */
+    const char *const *choices;        /* NULL ends */
+    const char *one;                   /* of names: what one of them is called */
+    orr_scenario__prepare_fn *prepare; /* turns other ways of writing into the plain one */
+    bool required, listed;
+    bool fixed;    /* not to be changed by a path */
+    bool no_field; /* checked and shown, but nobody asks */
+};
+
+struct orr_scenario__value {
+    bool null, unlimited;
+    int64_t whole, second; /* base units: ms, bytes, milli, ...; the end of a range */
+    double real;
+};
+
+struct orr_scenario_tree {
+    struct orr_scenario__node *root;
+};
+
+enum { ORR_SCENARIO__DEPTH = 64, ORR_SCENARIO__NODES = 2000000 };
+enum { ORR_SCENARIO__BYTES = 16 * 1024 * 1024 };
+
+/* scenario_source.c: texts, places, errors */
+enum orr_status orr_scenario__read(struct orr_scenario__load *load, const char *path,
+                                   const struct orr_scenario__at *named_at,
+                                   const struct orr_scenario__source **out);
+enum orr_status orr_scenario__take_text(struct orr_scenario__load *load,
+                                        struct orr_scenario__source *source);
+const struct orr_scenario__source *orr_scenario__argument(struct orr_scenario__load *load,
+                                                          const char *option, const char *text);
+char *orr_scenario__format(struct orr_arena *arena, const char *format, ...) ORR_PRINTF(2, 3);
+const char *orr_scenario__folder(struct orr_arena *arena, const char *path);
+const char *orr_scenario__join(struct orr_arena *arena, const char *folder, const char *path);
+enum orr_status orr_scenario__fail(const struct orr_scenario__load *load,
+                                   const struct orr_scenario__at *at, const char *format, ...)
+    ORR_PRINTF(3, 4);
+enum orr_status orr_scenario__fail_as(const struct orr_scenario__load *load, enum orr_status status,
+                                      const struct orr_scenario__at *at, const char *format, ...)
+    ORR_PRINTF(4, 5);
+/* The place `bytes` further on in the text that starts at `at` and stands on one line. */
+struct orr_scenario__at orr_scenario__at_byte(struct orr_scenario__at at, const char *text,
+                                              size_t bytes);
+const char *orr_scenario__origin(struct orr_arena *arena, const struct orr_scenario__node *node);
+
+/* scenario_node.c: trees */
+struct orr_scenario__node *orr_scenario__node(struct orr_scenario__load *load,
+                                              enum orr_scenario__kind kind,
+                                              struct orr_scenario__at at);
+struct orr_scenario__node *orr_scenario__scalar(struct orr_scenario__load *load, const char *text,
+                                                const char *note, struct orr_scenario__at at);
+/* The key must be new in a map (NULL in a list). */
+void orr_scenario__add(struct orr_scenario__load *load, struct orr_scenario__node *parent,
+                       const char *key, struct orr_scenario__at key_at,
+                       struct orr_scenario__node *child);
+/* The child of a name or NULL. */
+struct orr_scenario__node *orr_scenario__find(const struct orr_scenario__node *map,
+                                              const char *key);
+struct orr_scenario__node *orr_scenario__copy(struct orr_scenario__load *load,
+                                              const struct orr_scenario__node *node);
+/* Makes `node` hold what `from` holds, under its own key. */
+void orr_scenario__replace(struct orr_scenario__node *node, const struct orr_scenario__node *from);
+/* Lays `over` on top of `base`: maps by key, everything else replaced. */
+void orr_scenario__merge(struct orr_scenario__load *load, struct orr_scenario__node *base,
+                         const struct orr_scenario__node *over);
+/* Turns null into an empty map or list. */
+void orr_scenario__become(struct orr_scenario__node *node, enum orr_scenario__kind kind);
+bool orr_scenario__is_null(const struct orr_scenario__node *node);
+
+/* scenario_yaml.c: a list with one child for each document of the source */
+enum orr_status orr_scenario__parse(struct orr_scenario__load *load,
+                                    const struct orr_scenario__source *source,
+                                    struct orr_scenario__node **out);
+
+/* scenario_value.c: typed scalars. `why` holds ORR_SCENARIO__WHY bytes. */
+enum { ORR_SCENARIO__WHY = 240 };
+bool orr_scenario__value_parse(const struct orr_scenario__row *row, const char *text,
+                               struct orr_scenario__value *value, char *why);
+const char *orr_scenario__value_text(struct orr_arena *arena, const struct orr_scenario__row *row,
+                                     const struct orr_scenario__value *value);
+/* value op operand, checked against the row; op is one of + - *. */
+bool orr_scenario__value_change(const struct orr_scenario__row *row,
+                                struct orr_scenario__value *value, char op, const char *operand,
+                                char *why);
+void orr_scenario__value_store(const struct orr_scenario__row *row, const char *text,
+                               const struct orr_scenario__value *value, void *base);
+bool orr_scenario__is_scalar(enum orr_scenario__type type);
+bool orr_scenario__is_number(enum orr_scenario__type type);
+const char *orr_scenario__real_text(struct orr_arena *arena, double real);
+
+/* scenario_schema.c: the rows */
+const struct orr_scenario__row *orr_scenario__root_row(void);
+const struct orr_scenario__row *orr_scenario__node_type_row(void);
+const struct orr_scenario__row *orr_scenario__kai_queue_row(void);
+const struct orr_scenario__row *orr_scenario__row_find(const struct orr_scenario__row *group,
+                                                       const char *key);
+/* The row of a path of keys below the root, "" for names: "cluster.pools", "queues", ... */
+const struct orr_scenario__row *orr_scenario__row_at(const char *first, const char *second);
+
+/* scenario_shape.c: checks keys and types and brings values into short form */
+enum orr_status orr_scenario__shape(struct orr_scenario__load *load,
+                                    const struct orr_scenario__row *row,
+                                    struct orr_scenario__node *node);
+/* Checks the text of one scalar and makes it canonical. */
+enum orr_status orr_scenario__shape_scalar(struct orr_scenario__load *load,
+                                           const struct orr_scenario__row *row,
+                                           struct orr_scenario__node *node);
+enum orr_status orr_scenario__no_such(const struct orr_scenario__load *load,
+                                      const struct orr_scenario__at *at, const char *what,
+                                      const char *word, const char *const *known, size_t count);
+enum orr_status orr_scenario__wrong_kind(const struct orr_scenario__load *load,
+                                         const struct orr_scenario__node *node, const char *wanted);
+const char *orr_scenario__key(const struct orr_scenario__node *node);
+orr_scenario__prepare_fn orr_scenario__prepare_amounts, orr_scenario__prepare_policy,
+    orr_scenario__prepare_workload;
+
+/* scenario_queues.c */
+orr_scenario__prepare_fn orr_scenario__prepare_queues;
+
+/* scenario_extend.c: one file and those it extends */
+enum orr_status orr_scenario__load_file(struct orr_scenario__load *load,
+                                        const struct orr_scenario__source *source,
+                                        struct orr_scenario__node **out);
+enum orr_status orr_scenario__single(struct orr_scenario__load *load,
+                                     const struct orr_scenario__source *source,
+                                     struct orr_scenario__node **out);
+
+/* scenario_complete.c: defaults and node types */
+enum orr_status orr_scenario__complete(struct orr_scenario__load *load,
+                                       struct orr_scenario__node *root);
+/* Once more for what follows from other values, after these were set. */
+enum orr_status orr_scenario__complete_cluster(struct orr_scenario__load *load,
+                                               struct orr_scenario__node *root);
+
+/* scenario_set.c: changes by path */
+struct orr_scenario__change {
+    const char *path;
+    struct orr_scenario__at path_at;
+    const char *value; /* may begin with = += -= *= when `op` is 0 */
+    struct orr_scenario__at value_at;
+    char op; /* '=', '+', '-', '*'; 0: it is at the start of the value */
+    const char *note;
+};
+enum orr_status orr_scenario__change(struct orr_scenario__load *load,
+                                     struct orr_scenario__node *root,
+                                     const struct orr_scenario__change *change);
+enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
+                                         struct orr_scenario__node *root);
+
+/* scenario_command.c: the tree of a run without a file */
+enum orr_status orr_scenario__from_command(struct orr_scenario__load *load,
+                                           struct orr_scenario__node **out);
+
+/* scenario_fill.c, scenario_check.c, scenario_expect.c */
+enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_scenario *scenario,
+                                   const struct orr_scenario__node *root);
+enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
+                                    const struct orr_scenario *scenario,
+                                    const struct orr_scenario__node *root);
+enum orr_status orr_scenario__expect(const struct orr_scenario__load *load,
+                                     const struct orr_scenario__node *node,
+                                     struct orr_scenario_expect *expect);
+
+/* scenario_emit.c */
+char *orr_scenario__emit(struct orr_arena *arena, const struct orr_scenario__node *root);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_schema.c - every key a scenario may have: type, default, bounds, field.
+ *
+ * Parser, defaults, "did you mean", paths, show and the canonical text all read these rows, so a
+ * new key is one new line here (and a field to hold it).
+ */
+#include "scenario_int.h"
+
+#include <string.h>
+
+#define LENGTH(rows) ((uint32_t)(sizeof(rows) / sizeof(rows)[0]))
+#define POOL(field)  .offset = offsetof(struct orr_scenario_pool, field)
+#define QUEUE(field) .offset = offsetof(struct orr_scenario_queue, field)
+#define PART(field)  .offset = offsetof(struct orr_scenario_part, field)
+#define WHOLE(field) .offset = offsetof(struct orr_scenario, field)
+#define GROUP(name, group)                                                                         \
+    .key = (name), .type = ORR_TYPE_GROUP, .rows = (group), .row_count = LENGTH(group)
+#define LATER(name)                                                                                \
+    {                                                                                              \
+        .key = (name), .type = ORR_TYPE_LATER                                                      \
+    }
+
+static const char *const api_versions[] = {"orrery/v1alpha1", NULL};
+static const char *const scenario_kinds[] = {"Scenario", NULL};
+static const char *const node_type_kinds[] = {"NodeType", NULL};
+static const char *const kai_versions[] = {"scheduling.run.ai/v2", NULL};
+static const char *const kai_kinds[] = {"Queue", NULL};
+static const char *const job_kinds[] = {"interactive", "training", "inference", "unknown", NULL};
+static const char *const latencies[] = {"ideal", NULL};
+static const char *const levels[] = {"block", "rack", "node", NULL};
+
+/* what a node type may say; the rest of a pool is about the cluster */
+#define NODE_TYPE_ROWS                                                                             \
+    {.key = "gpu_model", .type = ORR_TYPE_TEXT, POOL(gpu_model)},                                  \
+        {.key = "gpu_memory", .type = ORR_TYPE_DEVICE_MEMORY, POOL(gpu_memory_mib)},               \
+        {.key = "cpu", .type = ORR_TYPE_CPU, .fallback = "unlimited", POOL(cpu_milli)},            \
+        {.key = "memory", .type = ORR_TYPE_MEMORY, .fallback = "unlimited", POOL(mem_bytes)},      \
+        {.key = "pods", .type = ORR_TYPE_PODS, .fallback = "unlimited", POOL(pods)},               \
+        {.key = "nvlink_domain", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(nvlink_domain)},     \
+        {.key = "nvlink_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(nvlink_bytes_s)},             \
+        {.key = "nics", .type = ORR_TYPE_COUNT, .max = 10000, POOL(nics)},                         \
+        {.key = "nic_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(nic_bytes_s)},                   \
+        {.key = "rack_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(rack_size)},             \
+    {                                                                                              \
+        .key = "block_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(block_size)              \
+    }
+
+static const struct orr_scenario__row pool_rows[] = {
+    {.key = "nodes", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(nodes), .required = true},
+    {.key = "gpus", .type = ORR_TYPE_COUNT, .max = 10000, POOL(gpus), .required = true},
+    {.key = "type", .type = ORR_TYPE_TEXT, POOL(type)},
+    NODE_TYPE_ROWS,
+    {.key = "shard", .type = ORR_TYPE_TEXT, POOL(shard)},
+};
+
+static const struct orr_scenario__row node_type_rows[] = {
+    {.key = "apiVersion", .type = ORR_TYPE_CHOICE, .choices = api_versions},
+    {.key = "kind", .type = ORR_TYPE_CHOICE, .choices = node_type_kinds},
+    {.key = "gpus", .type = ORR_TYPE_COUNT, .max = 10000},
+    NODE_TYPE_ROWS,
+};
+
+static const struct orr_scenario__row topology_rows[] = {
+    {.key = "name",
+     .type = ORR_TYPE_TEXT,
+     .fallback = "cluster",
+     .offset =
+         offsetof(struct orr_scenario, topology) + offsetof(struct orr_scenario_topology, name)},
+    {.key = "levels", .type = ORR_TYPE_WORDS, .choices = levels},
+    LATER("apiVersion"),
+    LATER("kind"),
+    LATER("metadata"),
+    LATER("spec"),
+};
+
+static const struct orr_scenario__row cluster_rows[] = {
+    {.key = "pools",
+     .type = ORR_TYPE_NAMES,
+     .rows = pool_rows,
+     .row_count = LENGTH(pool_rows),
+     .one = "pool"},
+    {GROUP("topology", topology_rows)},
+    LATER("failures"),
+    LATER("maintenance"),
+    LATER("autoscale"),
+};
+
+#define AMOUNT(resource, field)                                                                    \
+    .offset = offsetof(struct orr_scenario_queue, resources) +                                     \
+              (size_t)(resource) * sizeof(struct orr_scenario_amounts) +                           \
+              offsetof(struct orr_scenario_amounts, field)
+#define AMOUNT_ROWS(amount_type, resource, quota_default)                                          \
+    {.key = "quota", .type = (amount_type), .fallback = (quota_default), AMOUNT(resource, quota)}, \
+        {.key = "weight", .type = ORR_TYPE_WEIGHT, .fallback = "1", AMOUNT(resource, weight)},     \
+    {                                                                                              \
+        .key = "limit", .type = (amount_type), .fallback = "unlimited", AMOUNT(resource, limit)    \
+    }
+
+static const struct orr_scenario__row gpu_rows[] = {
+    AMOUNT_ROWS(ORR_TYPE_GPU_AMOUNT, ORR_SCENARIO_GPU, "0")};
+static const struct orr_scenario__row cpu_rows[] = {
+    AMOUNT_ROWS(ORR_TYPE_CPU_AMOUNT, ORR_SCENARIO_CPU, "unlimited")};
+static const struct orr_scenario__row memory_rows[] = {
+    AMOUNT_ROWS(ORR_TYPE_MEMORY_AMOUNT, ORR_SCENARIO_MEMORY, "unlimited")};
+
+static const struct orr_scenario__row queue_rows[] = {
+    {.key = "parent", .type = ORR_TYPE_TEXT, QUEUE(parent)},
+    {GROUP("gpu", gpu_rows), .prepare = orr_scenario__prepare_amounts},
+    {GROUP("cpu", cpu_rows), .prepare = orr_scenario__prepare_amounts},
+    {GROUP("memory", memory_rows), .prepare = orr_scenario__prepare_amounts},
+    {.key = "priority",
+     .type = ORR_TYPE_INTEGER,
+     .fallback = "100",
+     .min = INT32_MIN,
+     .max = INT32_MAX,
+     QUEUE(priority)},
+    {.key = "preempt_min_runtime", .type = ORR_TYPE_DURATION, QUEUE(preempt_min_runtime_ms)},
+    {.key = "reclaim_min_runtime", .type = ORR_TYPE_DURATION, QUEUE(reclaim_min_runtime_ms)},
+    {.key = "shard", .type = ORR_TYPE_TEXT, QUEUE(shard)},
+};
+
+static const struct orr_scenario__row scale_rows[] = {
+    {.key = "arrivals", .type = ORR_TYPE_FACTOR, .fallback = "1", PART(scale_arrivals)},
+};
+static const struct orr_scenario__row filter_rows[] = {
+    {.key = "queue", .type = ORR_TYPE_TEXT, PART(filter_queue)},
+};
+static const struct orr_scenario__row part_rows[] = {
+    {.key = "name", .type = ORR_TYPE_TEXT, PART(name), .required = true, .fixed = true},
+    {.key = "kind", .type = ORR_TYPE_CHOICE, .choices = job_kinds, PART(kind)},
+    {.key = "queue", .type = ORR_TYPE_TEXT, PART(queue)},
+    {.key = "trace", .type = ORR_TYPE_TEXT, PART(trace), .required = true},
+    {.key = "format", .type = ORR_TYPE_TEXT, PART(format)},
+    {.key = "split",
+     .type = ORR_TYPE_SPLIT,
+     .fallback = "node",
+     PART(split),
+     .offset2 = offsetof(struct orr_scenario_part, split_size)},
+    {GROUP("scale", scale_rows)},
+    {.key = "copies",
+     .type = ORR_TYPE_COUNT,
+     .fallback = "1",
+     .min = 1,
+     .max = 1000000,
+     PART(copies)},
+    {GROUP("filter", filter_rows)},
+    {.key = "kill_at_limit", .type = ORR_TYPE_BOOL, .fallback = "false", PART(kill_at_limit)},
+    LATER("generate"),
+    LATER("service"),
+    LATER("objective"),
+    LATER("template"),
+};
+
+static const struct orr_scenario__row policy_rows[] = {
+    {.key = "name", .type = ORR_TYPE_TEXT, .fallback = "fifo", WHOLE(policy)},
+    {.key = "latency",
+     .type = ORR_TYPE_CHOICE,
+     .fallback = "ideal",
+     .choices = latencies,
+     .no_field = true},
+    {.key = "params", .type = ORR_TYPE_OPEN},
+};
+
+static const struct orr_scenario__row root_rows[] = {
+    {.key = "apiVersion",
+     .type = ORR_TYPE_CHOICE,
+     .fallback = "orrery/v1alpha1",
+     .choices = api_versions,
+     .fixed = true,
+     .no_field = true},
+    {.key = "kind",
+     .type = ORR_TYPE_CHOICE,
+     .fallback = "Scenario",
+     .choices = scenario_kinds,
+     .fixed = true,
+     .no_field = true},
+    {.key = "extends", .type = ORR_TYPE_EXTENDS},
+    {.key = "start", .type = ORR_TYPE_TIMESTAMP, WHOLE(start_ms)},
+    {.key = "horizon", .type = ORR_TYPE_DURATION, WHOLE(horizon_ms)},
+    {.key = "warmup", .type = ORR_TYPE_DURATION, .fallback = "0s", WHOLE(warmup_ms)},
+    {.key = "seeds",
+     .type = ORR_TYPE_SEEDS,
+     .fallback = "1",
+     WHOLE(seed_first),
+     .offset2 = offsetof(struct orr_scenario, seed_last)},
+    {GROUP("cluster", cluster_rows)},
+    {.key = "queues",
+     .type = ORR_TYPE_NAMES,
+     .rows = queue_rows,
+     .row_count = LENGTH(queue_rows),
+     .one = "queue",
+     .prepare = orr_scenario__prepare_queues},
+    {.key = "workload",
+     .type = ORR_TYPE_NAMES,
+     .rows = part_rows,
+     .row_count = LENGTH(part_rows),
+     .one = "workload part",
+     .prepare = orr_scenario__prepare_workload,
+     .listed = true},
+    {GROUP("policy", policy_rows), .prepare = orr_scenario__prepare_policy},
+    {.key = "variants", .type = ORR_TYPE_OPENS},
+    {.key = "expect", .type = ORR_TYPE_WORDS},
+    LATER("templates"),
+    LATER("events"),
+    LATER("topologies"),
+};
+
+/* KAI's Queue object, in its own words; prepare_queues turns it into short form */
+static const struct orr_scenario__row kai_resource_rows[] = {
+    {.key = "quota", .type = ORR_TYPE_KAI_AMOUNT},
+    {.key = "overQuotaWeight", .type = ORR_TYPE_WEIGHT},
+    {.key = "limit", .type = ORR_TYPE_KAI_AMOUNT},
+};
+static const struct orr_scenario__row kai_resources_rows[] = {
+    {GROUP("gpu", kai_resource_rows)},
+    {GROUP("cpu", kai_resource_rows)},
+    {GROUP("memory", kai_resource_rows)},
+};
+static const struct orr_scenario__row kai_spec_rows[] = {
+    {.key = "parentQueue", .type = ORR_TYPE_TEXT},
+    {.key = "displayName", .type = ORR_TYPE_TEXT},
+    {.key = "priority", .type = ORR_TYPE_INTEGER, .min = INT32_MIN, .max = INT32_MAX},
+    {GROUP("resources", kai_resources_rows)},
+    {.key = "preemptMinRuntime", .type = ORR_TYPE_DURATION},
+    {.key = "reclaimMinRuntime", .type = ORR_TYPE_DURATION},
+};
+static const struct orr_scenario__row kai_queue_rows[] = {
+    {.key = "apiVersion", .type = ORR_TYPE_CHOICE, .choices = kai_versions},
+    {.key = "kind", .type = ORR_TYPE_CHOICE, .choices = kai_kinds},
+    {.key = "metadata", .type = ORR_TYPE_ANY},
+    {GROUP("spec", kai_spec_rows)},
+    {.key = "status", .type = ORR_TYPE_ANY},
+};
+
+static const struct orr_scenario__row root = {GROUP("", root_rows)};
+static const struct orr_scenario__row node_type = {GROUP("", node_type_rows)};
+static const struct orr_scenario__row kai_queue = {GROUP("", kai_queue_rows)};
+
+const struct orr_scenario__row *orr_scenario__root_row(void)
+{
+    return &root;
+}
+
+const struct orr_scenario__row *orr_scenario__node_type_row(void)
+{
+    return &node_type;
+}
+
+const struct orr_scenario__row *orr_scenario__kai_queue_row(void)
+{
+    return &kai_queue;
+}
+
+const struct orr_scenario__row *orr_scenario__row_find(const struct orr_scenario__row *group,
+                                                       const char *key)
+{
+    for (uint32_t i = 0; i < group->row_count; i++) {
+        if (strcmp(group->rows[i].key, key) == 0) {
+            return &group->rows[i];
+        }
+    }
+    return NULL;
+}
+
+const struct orr_scenario__row *orr_scenario__row_at(const char *first, const char *second)
+{
+    const struct orr_scenario__row *row = orr_scenario__row_find(&root, first);
+    ORR_ASSERT(row != NULL);
+    if (second != NULL) {
+        row = orr_scenario__row_find(row, second);
+        ORR_ASSERT(row != NULL);
+    }
+    return row;
+}

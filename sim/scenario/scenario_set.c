@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_set.c - changes by path, from variants and from the command line.
+ *
+ * A path walks rows and nodes side by side. The tree is complete by then, so every value that can
+ * be set is there, with the default that += and the like start from.
+ */
+#include "scenario_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+struct walk {
+    struct orr_scenario__load *load;
+    const struct orr_scenario__change *change;
+    char op;
+    const char *value; /* behind the operator */
+    struct orr_scenario__at value_at;
+};
+
+static enum orr_status step(struct walk *walk, const struct orr_scenario__row *row,
+                            struct orr_scenario__node *node, const char *rest);
+
+static struct orr_scenario__at at_rest(const struct walk *walk, const char *rest)
+{
+    return orr_scenario__at_byte(walk->change->path_at, walk->change->path,
+                                 (size_t)(rest - walk->change->path));
+}
+
+static const char *first_word(const struct walk *walk, const char *rest)
+{
+    return orr_arena_strndup(walk->load->arena, rest, strcspn(rest, "."));
+}
+
+static enum orr_status no_such_row(struct walk *walk, const struct orr_scenario__row *group,
+                                   const char *rest)
+{
+    const char *known[64];
+    size_t count = 0;
+    for (uint32_t i = 0; i < group->row_count && count < 64; i++) {
+        const struct orr_scenario__row *row = &group->rows[i];
+        if (row->type != ORR_TYPE_LATER && row->type != ORR_TYPE_EXTENDS && !row->fixed) {
+            known[count++] = row->key;
+        }
+    }
+    struct orr_scenario__at at = at_rest(walk, rest);
+    return orr_scenario__no_such(walk->load, &at, "key", first_word(walk, rest), known, count);
+}
+
+static enum orr_status no_such_name(struct walk *walk, const struct orr_scenario__row *row,
+                                    const struct orr_scenario__node *names, const char *rest)
+{
+    const char **known = orr_arena_alloc(walk->load->arena, names->child_count + 1, sizeof *known);
+    for (uint32_t i = 0; i < names->child_count; i++) {
+        known[i] = names->children[i]->key;
+    }
+    struct orr_scenario__at at = at_rest(walk, rest);
+    return orr_scenario__no_such(walk->load, &at, row->one, first_word(walk, rest), known,
+                                 names->child_count);
+}
+
+/* Names may contain dots, so the longest one that fits is meant. */
+static struct orr_scenario__node *longest_name(struct walk *walk,
+                                               const struct orr_scenario__node *names,
+                                               const char *rest, size_t *bytes)
+{
+    for (size_t n = strlen(rest); n > 0; n--) {
+        if (rest[n] == '\0' || rest[n] == '.') {
+            const char *name = orr_arena_strndup(walk->load->arena, rest, n);
+            struct orr_scenario__node *found = orr_scenario__find(names, name);
+            if (found != NULL) {
+                *bytes = n;
+                return found;
+            }
+        }
+    }
+    return NULL;
+}
+
+static const char *skip_dot(const char *rest)
+{
+    return *rest == '.' ? rest + 1 : rest;
+}
+
+static enum orr_status step_names(struct walk *walk, const struct orr_scenario__row *row,
+                                  struct orr_scenario__node *node, const char *rest)
+{
+    struct orr_scenario__row group = *row;
+    group.type = ORR_TYPE_GROUP;
+    group.prepare = NULL;
+    if (rest[0] != '*' || (rest[1] != '.' && rest[1] != '\0')) {
+        size_t bytes;
+        struct orr_scenario__node *found = longest_name(walk, node, rest, &bytes);
+        return found == NULL ? no_such_name(walk, row, node, rest)
+                             : step(walk, &group, found, skip_dot(rest + bytes));
+    }
+    if (node->child_count == 0) {
+        struct orr_scenario__at at = at_rest(walk, rest);
+        return orr_scenario__fail(walk->load, &at, "%.80s has no names that * could stand for",
+                                  orr_scenario__key(node));
+    }
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < node->child_count && status == ORR_OK; i++) {
+        status = step(walk, &group, node->children[i], skip_dot(rest + 1));
+    }
+    return status;
+}
+
+static enum orr_status step_group(struct walk *walk, const struct orr_scenario__row *row,
+                                  struct orr_scenario__node *node, const char *rest)
+{
+    const char *word = first_word(walk, rest);
+    const struct orr_scenario__row *found = orr_scenario__row_find(row, word);
+    struct orr_scenario__at at = at_rest(walk, rest);
+    if (found == NULL) {
+        return no_such_row(walk, row, rest);
+    }
+    if (found->type == ORR_TYPE_LATER) {
+        return orr_scenario__fail(walk->load, &at, "\"%s\" is not supported by this version", word);
+    }
+    bool list_of_text = found->type == ORR_TYPE_WORDS && found->choices == NULL;
+    if (found->type == ORR_TYPE_EXTENDS || found->type == ORR_TYPE_OPENS || found->fixed ||
+        list_of_text) {
+        return orr_scenario__fail(walk->load, &at, "\"%s\" cannot be set by a path", word);
+    }
+    struct orr_scenario__node *child = orr_scenario__find(node, word);
+    ORR_ASSERT(child != NULL);
+    return step(walk, found, child, skip_dot(rest + strlen(word)));
+}
+
+static void write_value(const struct walk *walk, struct orr_scenario__node *node, const char *text)
+{
+    node->text = text;
+    node->note = walk->change->note;
+    node->at = walk->value_at;
+    node->quoted = false;
+    node->implied = false;
+}
+
+static enum orr_status wrong_value(const struct walk *walk, const struct orr_scenario__node *node,
+                                   const char *why)
+{
+    return orr_scenario__fail(walk->load, &walk->value_at, "%.80s: %s", orr_scenario__key(node),
+                              why);
+}
+
+static enum orr_status set_scalar(struct walk *walk, const struct orr_scenario__row *row,
+                                  struct orr_scenario__node *node)
+{
+    char why[ORR_SCENARIO__WHY];
+    struct orr_scenario__value value = {.null = node->text == NULL};
+    struct orr_scenario__load *load = walk->load;
+    if (walk->op == '=') {
+        if (strcmp(walk->value, "null") == 0) {
+            if (row->required) {
+                return wrong_value(walk, node, "must have a value");
+            }
+            write_value(walk, node, row->fallback);
+            return ORR_OK;
+        }
+        if (!orr_scenario__value_parse(row, walk->value, &value, why)) {
+            return wrong_value(walk, node, why);
+        }
+    } else {
+        if (!value.null && !orr_scenario__value_parse(row, node->text, &value, why)) {
+            return wrong_value(walk, node, why);
+        }
+        if (!orr_scenario__value_change(row, &value, walk->op, walk->value, why)) {
+            return wrong_value(walk, node, why);
+        }
+    }
+    bool text = row->type == ORR_TYPE_TEXT || row->type == ORR_TYPE_CHOICE;
+    const char *canonical = text ? walk->value : orr_scenario__value_text(load->arena, row, &value);
+    /* a changed amount may have left its bounds */
+    if (!orr_scenario__value_parse(row, canonical, &value, why)) {
+        return wrong_value(walk, node, why);
+    }
+    write_value(walk, node, canonical);
+    return ORR_OK;
+}
+
+/* [..] or {..} for a list or a resource of a queue, written as in a file. */
+static enum orr_status set_structure(struct walk *walk, const struct orr_scenario__row *row,
+                                     struct orr_scenario__node *node)
+{
+    struct orr_scenario__load *load = walk->load;
+    bool argument = walk->value_at.source->argument;
+    int pad = argument ? (int)walk->value_at.column - 1 : 0;
+    struct orr_scenario__source *source = orr_arena_alloc(load->arena, 1, sizeof *source);
+    source->name = argument ? walk->value_at.source->name : walk->change->note;
+    source->folder = "";
+    source->argument = true;
+    source->shown = argument ? walk->value_at.source->text : walk->value;
+    source->text = orr_scenario__format(load->arena, "%*s%s", pad, "", walk->value);
+    source->bytes = strlen(source->text);
+    struct orr_scenario__node *made;
+    struct orr_scenario__node *documents;
+    enum orr_status status = orr_scenario__take_text(load, source);
+    if (status == ORR_OK) {
+        status = orr_scenario__parse(load, source, &documents);
+    }
+    if (status != ORR_OK) {
+        return status;
+    }
+    if (documents->child_count != 1) {
+        return wrong_value(walk, node, "expected one list");
+    }
+    made = documents->children[0];
+    made->key = node->key;
+    status = orr_scenario__shape(load, row, made);
+    if (status != ORR_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < made->child_count; i++) {
+        made->children[i]->note = walk->change->note;
+    }
+    made->note = walk->change->note;
+    if (row->type == ORR_TYPE_GROUP && !made->whole) {
+        orr_scenario__merge(load, node, made);
+    } else {
+        orr_scenario__replace(node, made);
+    }
+    return ORR_OK;
+}
+
+static enum orr_status set_open(struct walk *walk, struct orr_scenario__node *node,
+                                const char *name)
+{
+    static const enum orr_scenario__type amounts[] = {ORR_TYPE_KAI_AMOUNT, ORR_TYPE_DURATION,
+                                                      ORR_TYPE_MEMORY};
+    struct orr_scenario__load *load = walk->load;
+    struct orr_scenario__node *param = orr_scenario__find(node, name);
+    struct orr_scenario__row row = {.key = name, .type = ORR_TYPE_TEXT};
+    if (walk->op != '=') {
+        struct orr_scenario__at at = at_rest(walk, name);
+        if (param == NULL) {
+            return orr_scenario__fail(load, &at,
+                                      "\"%.80s\" has no value in the scenario to start from", name);
+        }
+        char why[ORR_SCENARIO__WHY];
+        struct orr_scenario__value value;
+        size_t i = 0;
+        while (i < 2 && (row.type = amounts[i],
+                         !orr_scenario__value_parse(&row, param->text, &value, why))) {
+            i++;
+        }
+        row.type = amounts[i];
+        return set_scalar(walk, &row, param);
+    }
+    if (param == NULL) {
+        param = orr_scenario__scalar(load, "-", NULL, walk->value_at);
+        orr_scenario__add(load, node, orr_arena_strndup(load->arena, name, strlen(name)),
+                          walk->value_at, param);
+    }
+    if (walk->value[0] == '\0') {
+        return wrong_value(walk, param, "must have a value");
+    }
+    write_value(walk, param, walk->value);
+    return ORR_OK;
+}
+
+static bool takes_structure(const struct orr_scenario__row *row)
+{
+    return row->type == ORR_TYPE_WORDS || row->prepare == orr_scenario__prepare_amounts;
+}
+
+static enum orr_status finish(struct walk *walk, const struct orr_scenario__row *row,
+                              struct orr_scenario__node *node, const char *rest)
+{
+    if (takes_structure(row) && walk->op == '=') {
+        return set_structure(walk, row, node);
+    }
+    struct orr_scenario__at at = at_rest(walk, rest);
+    if (row->type == ORR_TYPE_GROUP) {
+        const char *example = "";
+        for (uint32_t i = 0; i < row->row_count && example[0] == '\0'; i++) {
+            example = row->rows[i].fixed ? "" : row->rows[i].key;
+        }
+        return orr_scenario__fail(walk->load, &at,
+                                  "\"%.80s\" is a group: set one of its values, such as %.80s.%s",
+                                  orr_scenario__key(node), walk->change->path, example);
+    }
+    return orr_scenario__fail(walk->load, &at, "\"%.80s\" is not a single value that can be set",
+                              orr_scenario__key(node));
+}
+
+/* Depth follows the rows. */
+static enum orr_status step(struct walk *walk, const struct orr_scenario__row *row,
+                            struct orr_scenario__node *node, const char *rest)
+{
+    if (orr_scenario__is_scalar(row->type)) {
+        if (rest[0] == '\0') {
+            return set_scalar(walk, row, node);
+        }
+        struct orr_scenario__at at = at_rest(walk, rest);
+        return orr_scenario__fail(walk->load, &at, "\"%.80s\" is a single value: nothing is below",
+                                  orr_scenario__key(node));
+    }
+    if (rest[0] == '\0') {
+        return finish(walk, row, node, rest);
+    }
+    switch (row->type) {
+    case ORR_TYPE_GROUP: return step_group(walk, row, node, rest);
+    case ORR_TYPE_NAMES: return step_names(walk, row, node, rest);
+    case ORR_TYPE_OPEN: return set_open(walk, node, rest);
+    default: return finish(walk, row, node, rest);
+    }
+}
+
+enum orr_status orr_scenario__change(struct orr_scenario__load *load,
+                                     struct orr_scenario__node *root,
+                                     const struct orr_scenario__change *change)
+{
+    struct walk walk = {load, change, change->op, change->value, change->value_at};
+    size_t bytes = 0;
+    if (walk.op == 0) {
+        walk.op = '=';
+        if (change->value[0] == '=') {
+            bytes = 1;
+        } else if (change->value[0] != '\0' && strchr("+-*", change->value[0]) != NULL &&
+                   change->value[1] == '=') {
+            walk.op = change->value[0];
+            bytes = 2;
+        }
+    }
+    walk.value += bytes;
+    walk.value_at.column += (uint32_t)bytes;
+    enum orr_status status = step(&walk, orr_scenario__root_row(), root, change->path);
+    if (status == ORR_OK && strncmp(change->path, "cluster.", 8) == 0) {
+        status = orr_scenario__complete_cluster(load, root);
+    }
+    return status;
+}
+
+/* PATH=VALUE, PATH+=VALUE, ... of one option of the command line. */
+static enum orr_status change_by_argument(struct orr_scenario__load *load,
+                                          struct orr_scenario__node *root, const char *option,
+                                          const char *below, const char *text)
+{
+    const struct orr_scenario__source *source = orr_scenario__argument(load, option, text);
+    struct orr_scenario__at at = {source, 1, 1};
+    size_t sign = strcspn(source->text, "=");
+    if (sign == 0 || source->text[sign] == '\0') {
+        at = orr_scenario__at_byte(at, source->text, sign);
+        return orr_scenario__fail_as(load, ORR_USAGE, &at, "expected %s=VALUE",
+                                     below[0] == '\0' ? "PATH" : "NAME");
+    }
+    size_t path_bytes = sign;
+    char op = '=';
+    /* why: in `queues.*=3` the star ends the path */
+    bool star = sign >= 2 && source->text[sign - 1] == '*' && source->text[sign - 2] == '.';
+    if (strchr("+-*", source->text[sign - 1]) != NULL && !star) {
+        op = source->text[sign - 1];
+        path_bytes--;
+    }
+    struct orr_scenario__change change = {
+        .path = orr_scenario__format(load->arena, "%s%.*s", below, (int)path_bytes, source->text),
+        .value = source->text + sign + 1,
+        .value_at = orr_scenario__at_byte(at, source->text, sign + 1),
+        .op = op,
+        .note = orr_scenario__format(load->arena, "%s %s", option, text)};
+    change.path_at = at;
+    change.path_at.column -= (uint32_t)strlen(below); /* wraps back as the path is walked */
+    return orr_scenario__change(load, root, &change);
+}
+
+static enum orr_status change_by_option(struct orr_scenario__load *load,
+                                        struct orr_scenario__node *root, const char *option,
+                                        const char *path, const char *value)
+{
+    const struct orr_scenario__source *source = orr_scenario__argument(load, option, value);
+    struct orr_scenario__at at = {source, 1, 1};
+    struct orr_scenario__change change = {
+        .path = path,
+        .path_at = at,
+        .value = source->text,
+        .value_at = at,
+        .op = '=',
+        .note = orr_scenario__format(load->arena, "%s %s", option, value)};
+    return orr_scenario__change(load, root, &change);
+}
+
+static enum orr_status apply_variant(struct orr_scenario__load *load,
+                                     struct orr_scenario__node *root,
+                                     const struct orr_scenario__node *variant)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < variant->child_count && status == ORR_OK; i++) {
+        const struct orr_scenario__node *entry = variant->children[i];
+        struct orr_scenario__change change = {
+            .path = entry->key,
+            .path_at = entry->key_at,
+            .value = entry->text,
+            .value_at = entry->at,
+            .note = orr_scenario__format(load->arena, "variant %s", variant->key)};
+        status = orr_scenario__change(load, root, &change);
+    }
+    return status;
+}
+
+/* A variant that cannot be applied is found before somebody waits for its results. */
+static enum orr_status try_variants(const struct orr_scenario__load *load,
+                                    const struct orr_scenario__node *root,
+                                    const struct orr_scenario__node *variants)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < variants->child_count && status == ORR_OK; i++) {
+        struct orr_arena arena;
+        orr_arena_init(&arena);
+        struct orr_scenario__load trial = *load;
+        trial.arena = &arena;
+        trial.nodes = 0;
+        struct orr_scenario__node *copy = orr_scenario__copy(&trial, root);
+        status = apply_variant(&trial, copy, variants->children[i]);
+        orr_arena_release(&arena);
+    }
+    return status;
+}
+
+static enum orr_status select_variant(struct orr_scenario__load *load,
+                                      struct orr_scenario__node *root,
+                                      const struct orr_scenario__node *variants)
+{
+    const char *name = load->options->variant;
+    const struct orr_scenario__node *variant = orr_scenario__find(variants, name);
+    if (variant != NULL) {
+        return apply_variant(load, root, variant);
+    }
+    const struct orr_scenario__source *source = orr_scenario__argument(load, "--variant", name);
+    struct orr_scenario__at at = {source, 1, 1};
+    const char **known = orr_arena_alloc(load->arena, variants->child_count + 1, sizeof *known);
+    for (uint32_t i = 0; i < variants->child_count; i++) {
+        known[i] = variants->children[i]->key;
+    }
+    return orr_scenario__no_such(load, &at, "variant", name, known, variants->child_count);
+}
+
+enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
+                                         struct orr_scenario__node *root)
+{
+    const struct orr_scenario_options *options = load->options;
+    const struct orr_scenario__node *variants = orr_scenario__find(root, "variants");
+    enum orr_status status = try_variants(load, root, variants);
+    if (status == ORR_OK && options->variant != NULL) {
+        status = select_variant(load, root, variants);
+    }
+    if (status == ORR_OK && options->policy != NULL) {
+        status = change_by_option(load, root, "--policy", "policy.name", options->policy);
+    }
+    if (status == ORR_OK && options->seed_given) {
+        char seed[32];
+        (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)options->seed);
+        status = change_by_option(load, root, "--seed", "seeds", seed);
+    }
+    for (uint32_t i = 0; i < options->param_count && status == ORR_OK; i++) {
+        status = change_by_argument(load, root, "--param", "policy.params.", options->params[i]);
+    }
+    for (uint32_t i = 0; i < options->set_count && status == ORR_OK; i++) {
+        status = change_by_argument(load, root, "--set", "", options->sets[i]);
+    }
+    return status;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_shape.c - a raw tree against the schema: known keys, right types, short form.
+ *
+ * Works on one file at a time, before anything is merged, so that an error shows the file it is
+ * in. What is missing is not noticed here: another file or a default may bring it.
+ */
+#include "scenario_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+#define LISTED_KEYS 16 /* more known names than these are not repeated in an error */
+
+static const char *kind_name(const struct orr_scenario__node *node)
+{
+    switch (node->kind) {
+    case ORR_NODE_MAP: return "a map";
+    case ORR_NODE_LIST: return "a list";
+    case ORR_NODE_SCALAR: break;
+    }
+    return node->text == NULL ? "nothing" : "a single value";
+}
+
+const char *orr_scenario__key(const struct orr_scenario__node *node)
+{
+    return node->key != NULL ? node->key : "entry";
+}
+
+enum orr_status orr_scenario__wrong_kind(const struct orr_scenario__load *load,
+                                         const struct orr_scenario__node *node, const char *wanted)
+{
+    return orr_scenario__fail(load, &node->at, "%.80s: expected %s, found %s",
+                              orr_scenario__key(node), wanted, kind_name(node));
+}
+
+enum orr_status orr_scenario__no_such(const struct orr_scenario__load *load,
+                                      const struct orr_scenario__at *at, const char *what,
+                                      const char *word, const char *const *known, size_t count)
+{
+    const char *near = orr_nearest(word, known, count);
+    if (near != NULL) {
+        return orr_scenario__fail(load, at, "unknown %s \"%.80s\" (did you mean \"%.80s\"?)", what,
+                                  word, near);
+    }
+    char list[300] = "";
+    int used = 0;
+    for (size_t i = 0; i < count && count <= LISTED_KEYS && used < (int)sizeof list - 60; i++) {
+        used += snprintf(list + used, sizeof list - (size_t)used, "%s%.50s",
+                         i == 0 ? " (known: " : ", ", known[i]);
+    }
+    return orr_scenario__fail(load, at, "unknown %s \"%.80s\"%s%s", what, word, list,
+                              used > 0 ? ")" : "");
+}
+
+static enum orr_status unknown_key(const struct orr_scenario__load *load,
+                                   const struct orr_scenario__row *group,
+                                   const struct orr_scenario__node *child)
+{
+    const char *known[64];
+    size_t count = 0;
+    for (uint32_t i = 0; i < group->row_count && count < 64; i++) {
+        if (group->rows[i].type != ORR_TYPE_LATER) {
+            known[count++] = group->rows[i].key;
+        }
+    }
+    return orr_scenario__no_such(load, &child->key_at, "key", child->key, known, count);
+}
+
+enum orr_status orr_scenario__shape_scalar(struct orr_scenario__load *load,
+                                           const struct orr_scenario__row *row,
+                                           struct orr_scenario__node *node)
+{
+    if (node->kind != ORR_NODE_SCALAR) {
+        return orr_scenario__wrong_kind(load, node, "a single value");
+    }
+    if (node->text == NULL) {
+        return ORR_OK;
+    }
+    const char *key = orr_scenario__key(node);
+    bool word = strcmp(node->text, "unlimited") == 0;
+    if (node->quoted && !word && orr_scenario__is_number(row->type)) {
+        return orr_scenario__fail(load, &node->at, "%.80s: \"%.80s\" is quoted text, not a %s", key,
+                                  node->text,
+                                  row->type == ORR_TYPE_BOOL ? "truth value" : "number");
+    }
+    struct orr_scenario__value value;
+    char why[ORR_SCENARIO__WHY];
+    if (!orr_scenario__value_parse(row, node->text, &value, why)) {
+        return orr_scenario__fail(load, &node->at, "%.80s: %s", key, why);
+    }
+    if (row->type != ORR_TYPE_TEXT && row->type != ORR_TYPE_CHOICE) {
+        node->text = orr_scenario__value_text(load->arena, row, &value);
+    }
+    return ORR_OK;
+}
+
+static enum orr_status shape_open(struct orr_scenario__load *load, struct orr_scenario__node *node)
+{
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const struct orr_scenario__node *child = node->children[i];
+        if (child->kind != ORR_NODE_SCALAR || child->text == NULL) {
+            return orr_scenario__wrong_kind(load, child, "a single value");
+        }
+    }
+    return ORR_OK;
+}
+
+static enum orr_status shape_words(struct orr_scenario__load *load,
+                                   const struct orr_scenario__row *row,
+                                   struct orr_scenario__node *node)
+{
+    struct orr_scenario__row word = {.key = row->key,
+                                     .type = row->choices != NULL ? ORR_TYPE_CHOICE : ORR_TYPE_TEXT,
+                                     .choices = row->choices};
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < node->child_count && status == ORR_OK; i++) {
+        status = node->children[i]->kind == ORR_NODE_SCALAR && node->children[i]->text != NULL
+                     ? orr_scenario__shape_scalar(load, &word, node->children[i])
+                     : orr_scenario__wrong_kind(load, node->children[i], "a single value");
+    }
+    return status;
+}
+
+static enum orr_status shape_group(struct orr_scenario__load *load,
+                                   const struct orr_scenario__row *row,
+                                   struct orr_scenario__node *node)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < node->child_count && status == ORR_OK; i++) {
+        struct orr_scenario__node *child = node->children[i];
+        const struct orr_scenario__row *found = orr_scenario__row_find(row, child->key);
+        status =
+            found == NULL ? unknown_key(load, row, child) : orr_scenario__shape(load, found, child);
+    }
+    return status;
+}
+
+static enum orr_status shape_names(struct orr_scenario__load *load,
+                                   const struct orr_scenario__row *row,
+                                   struct orr_scenario__node *node)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < node->child_count && status == ORR_OK; i++) {
+        struct orr_scenario__node *child = node->children[i];
+        orr_scenario__become(child, ORR_NODE_MAP);
+        if (child->kind != ORR_NODE_MAP) {
+            status = orr_scenario__wrong_kind(load, child, "a map");
+        } else if (row->type == ORR_TYPE_OPENS) {
+            status = shape_open(load, child);
+        } else {
+            status = shape_group(load, row, child);
+        }
+    }
+    return status;
+}
+
+/* Depth follows the rows, which are few and finite. */
+enum orr_status orr_scenario__shape(struct orr_scenario__load *load,
+                                    const struct orr_scenario__row *row,
+                                    struct orr_scenario__node *node)
+{
+    if (row->type == ORR_TYPE_ANY || row->type == ORR_TYPE_EXTENDS) {
+        return ORR_OK;
+    }
+    if (row->type == ORR_TYPE_LATER) {
+        return orr_scenario__fail(load, &node->key_at, "\"%s\" is not supported by this version",
+                                  row->key);
+    }
+    if (orr_scenario__is_scalar(row->type)) {
+        return orr_scenario__shape_scalar(load, row, node);
+    }
+    enum orr_status status = row->prepare == NULL ? ORR_OK : row->prepare(load, node);
+    if (status != ORR_OK) {
+        return status;
+    }
+    bool list = row->type == ORR_TYPE_WORDS;
+    orr_scenario__become(node, list ? ORR_NODE_LIST : ORR_NODE_MAP);
+    if (node->kind != (list ? ORR_NODE_LIST : ORR_NODE_MAP)) {
+        return orr_scenario__wrong_kind(load, node, list ? "a list" : "a map");
+    }
+    switch (row->type) {
+    case ORR_TYPE_WORDS: return shape_words(load, row, node);
+    case ORR_TYPE_OPEN: return shape_open(load, node);
+    case ORR_TYPE_GROUP: return shape_group(load, row, node);
+    default: return shape_names(load, row, node);
+    }
+}
+
+/* [quota, weight, limit], later ones left out at will. */
+enum orr_status orr_scenario__prepare_amounts(struct orr_scenario__load *load,
+                                              struct orr_scenario__node *node)
+{
+    static const char *const keys[] = {"quota", "weight", "limit"};
+    if (node->kind == ORR_NODE_MAP || orr_scenario__is_null(node)) {
+        return ORR_OK;
+    }
+    if (node->kind != ORR_NODE_LIST) {
+        return orr_scenario__wrong_kind(load, node, "[quota, weight, limit]");
+    }
+    if (node->child_count > 3) {
+        return orr_scenario__fail(load, &node->children[3]->at,
+                                  "%s: expected [quota, weight, limit], found %u values", node->key,
+                                  (unsigned)node->child_count);
+    }
+    struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, node->at);
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        struct orr_scenario__node *child = node->children[i];
+        orr_scenario__add(load, map, keys[i], child->at, child);
+    }
+    map->whole = true; /* as any list, it takes the place of what it is merged over */
+    orr_scenario__replace(node, map);
+    return ORR_OK;
+}
+
+/* `policy: kai` */
+enum orr_status orr_scenario__prepare_policy(struct orr_scenario__load *load,
+                                             struct orr_scenario__node *node)
+{
+    if (node->kind == ORR_NODE_LIST) {
+        return orr_scenario__fail(load, &node->at,
+                                  "one policy per shard is not supported by this version");
+    }
+    if (node->kind == ORR_NODE_MAP || node->text == NULL) {
+        return ORR_OK;
+    }
+    struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, node->at);
+    orr_scenario__add(load, map, "name", node->key_at,
+                      orr_scenario__scalar(load, node->text, NULL, node->at));
+    orr_scenario__replace(node, map);
+    return ORR_OK;
+}
+
+/* A list of parts becomes a map by their names. */
+enum orr_status orr_scenario__prepare_workload(struct orr_scenario__load *load,
+                                               struct orr_scenario__node *node)
+{
+    if (orr_scenario__is_null(node)) {
+        return ORR_OK;
+    }
+    if (node->kind != ORR_NODE_LIST) {
+        return orr_scenario__wrong_kind(load, node, "a list of parts, each with a name");
+    }
+    struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, node->at);
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        struct orr_scenario__node *part = node->children[i];
+        if (part->kind != ORR_NODE_MAP) {
+            return orr_scenario__wrong_kind(load, part, "a map");
+        }
+        const struct orr_scenario__node *name = orr_scenario__find(part, "name");
+        if (name == NULL) {
+            return orr_scenario__fail(load, &part->at, "a part of the workload needs a name");
+        }
+        if (name->kind != ORR_NODE_SCALAR || name->text == NULL || name->text[0] == '\0') {
+            return orr_scenario__wrong_kind(load, name, "a name");
+        }
+        if (orr_scenario__find(map, name->text) != NULL) {
+            return orr_scenario__fail(load, &name->at, "there is a part named \"%.80s\" already",
+                                      name->text);
+        }
+        orr_scenario__add(load, map, name->text, name->at, part);
+    }
+    orr_scenario__replace(node, map);
+    return ORR_OK;
+}

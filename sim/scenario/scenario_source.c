@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_source.c - texts a scenario comes from, places in them, and errors that show the place.
+ */
+#include "scenario_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_SHOWN 160 /* bytes of a source line repeated in an error */
+
+static char *format_list(struct orr_arena *arena, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    ORR_ASSERT(length >= 0);
+    char *text = orr_arena_alloc(arena, (size_t)length + 1, 1);
+    (void)vsnprintf(text, (size_t)length + 1, format, args);
+    return text;
+}
+
+char *orr_scenario__format(struct orr_arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = format_list(arena, format, args);
+    va_end(args);
+    return text;
+}
+
+const char *orr_scenario__folder(struct orr_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return "";
+    }
+    return slash == path ? "/" : orr_arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+const char *orr_scenario__join(struct orr_arena *arena, const char *folder, const char *path)
+{
+    if (path[0] == '/' || folder[0] == '\0') {
+        return path;
+    }
+    const char *between = folder[strlen(folder) - 1] == '/' ? "" : "/";
+    return orr_scenario__format(arena, "%s%s%s", folder, between, path);
+}
+
+/* Length of a line end at text[i], 0 if there is none. */
+static size_t line_end(const char *text, size_t bytes, size_t i)
+{
+    if (text[i] == '\r') {
+        return i + 1 < bytes && text[i + 1] == '\n' ? 2 : 1;
+    }
+    return text[i] == '\n' ? 1 : 0;
+}
+
+static const char *find_line(const struct orr_scenario__source *source, uint32_t line,
+                             size_t *bytes)
+{
+    const char *text = source->shown != NULL ? source->shown : source->text;
+    size_t length = source->shown != NULL ? strlen(source->shown) : source->bytes;
+    size_t i = 0;
+    for (uint32_t n = 1; n < line && i < length;) {
+        size_t skip = line_end(text, length, i);
+        n += skip > 0;
+        i += skip > 0 ? skip : 1;
+    }
+    size_t end = i;
+    while (end < length && line_end(text, length, end) == 0) {
+        end++;
+    }
+    *bytes = end - i;
+    return text + i;
+}
+
+static bool is_continuation(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* The source line, and below it a caret under the column. Long lines are cut around it. */
+static void write_line(char *out, size_t room, const struct orr_scenario__at *at)
+{
+    size_t bytes;
+    const char *line = find_line(at->source, at->line, &bytes);
+    size_t target = 0; /* byte of the column */
+    for (uint32_t column = 1; target < bytes && column < at->column; column++) {
+        target++;
+        while (target < bytes && is_continuation(line[target])) {
+            target++;
+        }
+    }
+    size_t from = target > LINE_SHOWN / 2 ? target - LINE_SHOWN / 2 : 0;
+    while (from > 0 && is_continuation(line[from])) {
+        from--;
+    }
+    size_t to = bytes - from > LINE_SHOWN ? from + LINE_SHOWN : bytes;
+    while (to < bytes && is_continuation(line[to])) {
+        to--;
+    }
+    size_t used = 0;
+    out[used++] = '\n';
+    for (size_t i = from; i < to && used + 1 < room; i++) {
+        bool control = (unsigned char)line[i] < 0x20 && line[i] != '\t';
+        out[used++] = control ? '?' : line[i];
+    }
+    if (used + 1 < room) {
+        out[used++] = '\n';
+    }
+    for (size_t i = from; i < target && used + 1 < room; i++) {
+        if (!is_continuation(line[i])) {
+            out[used++] = line[i] == '\t' ? '\t' : ' ';
+        }
+    }
+    if (used + 1 < room) {
+        out[used++] = '^';
+    }
+    out[used] = '\0';
+}
+
+static void fail_list(const struct orr_scenario__load *load, enum orr_status status,
+                      const struct orr_scenario__at *at, const char *format, va_list args)
+{
+    struct orr_err made = {0};
+    char message[500];
+    (void)vsnprintf(message, sizeof message, format, args);
+    char line[2 * LINE_SHOWN + 8] = "";
+    if (at == NULL || at->source == NULL) {
+        (void)orr_fail(&made, status, "%s", message);
+    } else {
+        write_line(line, sizeof line, at);
+        if (at->source->argument) {
+            (void)orr_fail(&made, status, "%s: %s", at->source->name, message);
+        } else {
+            (void)orr_fail(&made, status, "%s:%u:%u: %s", at->source->name, (unsigned)at->line,
+                           (unsigned)at->column, message);
+        }
+    }
+    /* the source line is worth more than the tail of an overlong message */
+    made.text[sizeof made.text - sizeof line] = '\0';
+    (void)orr_fail(load->err, status, "%s%s", made.text, line);
+}
+
+enum orr_status orr_scenario__fail(const struct orr_scenario__load *load,
+                                   const struct orr_scenario__at *at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail_list(load, ORR_SCENARIO, at, format, args);
+    va_end(args);
+    return ORR_SCENARIO;
+}
+
+enum orr_status orr_scenario__fail_as(const struct orr_scenario__load *load, enum orr_status status,
+                                      const struct orr_scenario__at *at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail_list(load, status, at, format, args);
+    va_end(args);
+    return status;
+}
+
+struct orr_scenario__at orr_scenario__at_byte(struct orr_scenario__at at, const char *text,
+                                              size_t bytes)
+{
+    for (size_t i = 0; i < bytes && text[i] != '\0'; i++) {
+        at.column += !is_continuation(text[i]);
+    }
+    return at;
+}
+
+const char *orr_scenario__origin(struct orr_arena *arena, const struct orr_scenario__node *node)
+{
+    if (node->note != NULL) {
+        return node->note;
+    }
+    if (node->at.source == NULL) {
+        return "default";
+    }
+    return orr_scenario__format(arena, "%s:%u:%u", node->at.source->name, (unsigned)node->at.line,
+                                (unsigned)node->at.column);
+}
+
+/* Bytes of the UTF-8 character at text[i], 0 if it is none (overlong, surrogate, cut off). */
+static size_t utf8_bytes(const unsigned char *text, size_t bytes)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (text[0] < 0x80) {
+        return 1;
+    }
+    size_t n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4 || n > bytes) {
+        return 0;
+    }
+    uint32_t code = text[0] & (0xffU >> (n + 1));
+    for (size_t i = 1; i < n; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = (code << 6) | (text[i] & 0x3fU);
+    }
+    bool surrogate = code >= 0xd800 && code < 0xe000;
+    return code < smallest[n] || surrogate || code > 0x10ffff ? 0 : n;
+}
+
+/* Only clean text reaches the YAML parser: it was not made for anything else. */
+enum orr_status orr_scenario__take_text(struct orr_scenario__load *load,
+                                        struct orr_scenario__source *source)
+{
+    if (source->bytes >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0) {
+        source->text += 3;
+        source->bytes -= 3;
+    }
+    struct orr_scenario__at at = {source, 1, 1};
+    for (size_t i = 0; i < source->bytes;) {
+        unsigned char c = (unsigned char)source->text[i];
+        size_t end = line_end(source->text, source->bytes, i);
+        if (end > 0) {
+            at.line++;
+            at.column = 1;
+            i += end;
+            continue;
+        }
+        size_t n = utf8_bytes((const unsigned char *)source->text + i, source->bytes - i);
+        bool control = (c < 0x20 && c != '\t') || c == 0x7f;
+        if (n == 0 || control) {
+            return orr_scenario__fail(load, &at, "byte 0x%02x is not %s", (unsigned)c,
+                                      n == 0 ? "UTF-8 text" : "allowed in a scenario");
+        }
+        at.column++;
+        i += n;
+    }
+    return ORR_OK;
+}
+
+const struct orr_scenario__source *orr_scenario__argument(struct orr_scenario__load *load,
+                                                          const char *option, const char *text)
+{
+    struct orr_scenario__source *source = orr_arena_alloc(load->arena, 1, sizeof *source);
+    source->name = option;
+    source->folder = "";
+    source->text = orr_arena_strndup(load->arena, text, strlen(text));
+    source->bytes = strlen(text);
+    source->argument = true;
+    return source;
+}
+
+static enum orr_status read_all(struct orr_scenario__load *load, int fd,
+                                struct orr_scenario__source *source,
+                                const struct orr_scenario__at *named_at)
+{
+    size_t capacity = 64 * 1024;
+    char *text = orr_alloc(capacity, 1);
+    size_t used = 0;
+    ssize_t got;
+    while ((got = read(fd, text + used, capacity - used)) > 0 && used <= ORR_SCENARIO__BYTES) {
+        used += (size_t)got;
+        if (used == capacity) {
+            capacity = orr_grow(capacity, used + 1);
+            text = orr_realloc(text, capacity, 1);
+        }
+    }
+    enum orr_status status = ORR_OK;
+    if (got < 0) {
+        status = orr_scenario__fail_as(load, ORR_NO_INPUT, named_at, "cannot read %s: %s",
+                                       source->name, strerror(errno));
+    } else if (used > ORR_SCENARIO__BYTES) {
+        status = orr_scenario__fail(load, named_at, "%s is larger than 16 MiB", source->name);
+    } else {
+        source->text = orr_arena_strndup(load->arena, text, used);
+        source->bytes = used;
+    }
+    orr_free(text);
+    return status;
+}
+
+enum orr_status orr_scenario__read(struct orr_scenario__load *load, const char *path,
+                                   const struct orr_scenario__at *named_at,
+                                   const struct orr_scenario__source **out)
+{
+    if (load->sealed) {
+        return orr_scenario__fail(load, named_at, "a stored scenario cannot read %s", path);
+    }
+    struct orr_scenario__source *source = orr_arena_alloc(load->arena, 1, sizeof *source);
+    source->name = orr_arena_strndup(load->arena, path, strlen(path));
+    source->folder = orr_scenario__folder(load->arena, path);
+    struct stat about;
+    /* why: opening a pipe that a scenario names by mistake would wait for ever */
+    if (named_at != NULL && stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+        return orr_scenario__fail(load, named_at, "%s is not a regular file", path);
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &about) != 0) {
+        int error = errno;
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return orr_scenario__fail_as(load, ORR_NO_INPUT, named_at, "cannot read %s: %s", path,
+                                     strerror(error));
+    }
+    source->device = (uint64_t)about.st_dev;
+    source->inode = (uint64_t)about.st_ino;
+    enum orr_status status = read_all(load, fd, source, named_at);
+    (void)close(fd);
+    *out = source;
+    return status == ORR_OK ? orr_scenario__take_text(load, source) : status;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_yaml.c - the only file that knows libfyaml: its events become nodes.
+ *
+ * Events instead of documents, because then nesting is bounded here, duplicate keys are reported
+ * in our words, and every key and value brings its place along.
+ */
+#include "scenario_int.h"
+
+#include <libfyaml.h>
+#include <string.h>
+
+struct anchor {
+    const char *name;
+    const struct orr_scenario__node *node;
+    const struct anchor *next;
+};
+
+struct frame {
+    struct orr_scenario__node *node;
+    const char *key; /* read, its value not yet; NULL: none */
+    struct orr_scenario__at key_at;
+    const char *anchor;
+};
+
+struct builder {
+    struct orr_scenario__load *load;
+    const struct orr_scenario__source *source;
+    struct orr_scenario__node *documents;
+    const struct anchor *anchors;
+    struct orr_scenario__at last; /* of the latest thing that had a place */
+    struct frame frames[ORR_SCENARIO__DEPTH];
+    uint32_t depth;
+};
+
+static struct orr_scenario__at event_at(struct builder *builder, struct fy_event *event)
+{
+    const struct fy_mark *mark = fy_event_start_mark(event);
+    if (mark != NULL) { /* an empty value has no place of its own */
+        builder->last = (struct orr_scenario__at){builder->source, (uint32_t)mark->line + 1,
+                                                  (uint32_t)mark->column + 1};
+    }
+    return builder->last;
+}
+
+static const char *token_text(struct builder *builder, struct fy_token *token)
+{
+    size_t bytes = 0;
+    const char *text = token == NULL ? NULL : fy_token_get_text(token, &bytes);
+    return text == NULL ? "" : orr_arena_strndup(builder->load->arena, text, bytes);
+}
+
+static bool says_null(const char *text)
+{
+    return text[0] == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0 ||
+           strcmp(text, "Null") == 0 || strcmp(text, "NULL") == 0;
+}
+
+/* Puts a finished or opening node below the innermost open one. */
+static enum orr_status place(struct builder *builder, struct orr_scenario__node *node)
+{
+    if (builder->load->nodes >= ORR_SCENARIO__NODES) {
+        return orr_scenario__fail(builder->load, &node->at, "too many values");
+    }
+    if (builder->depth == 0) {
+        orr_scenario__add(builder->load, builder->documents, NULL, node->at, node);
+        return ORR_OK;
+    }
+    struct frame *frame = &builder->frames[builder->depth - 1];
+    orr_scenario__add(builder->load, frame->node, frame->key, frame->key_at, node);
+    frame->key = NULL;
+    return ORR_OK;
+}
+
+static enum orr_status take_key(struct builder *builder, struct frame *frame, const char *text,
+                                struct orr_scenario__at at)
+{
+    const struct orr_scenario__node *first = orr_scenario__find(frame->node, text);
+    if (first != NULL) {
+        return orr_scenario__fail(builder->load, &at, "duplicate key \"%.80s\" (first in line %u)",
+                                  text, (unsigned)first->key_at.line);
+    }
+    if (text[0] == '\0') {
+        return orr_scenario__fail(builder->load, &at, "a key must not be empty");
+    }
+    frame->key = text;
+    frame->key_at = at;
+    return ORR_OK;
+}
+
+/* The open map if it waits for a key, else NULL. */
+static struct frame *waits_for_key(struct builder *builder)
+{
+    struct frame *frame = builder->depth == 0 ? NULL : &builder->frames[builder->depth - 1];
+    return frame != NULL && frame->node->kind == ORR_NODE_MAP && frame->key == NULL ? frame : NULL;
+}
+
+static void remember(struct builder *builder, const char *name,
+                     const struct orr_scenario__node *node)
+{
+    struct anchor *anchor = orr_arena_alloc(builder->load->arena, 1, sizeof *anchor);
+    *anchor = (struct anchor){name, node, builder->anchors};
+    builder->anchors = anchor;
+}
+
+static enum orr_status take_scalar(struct builder *builder, struct fy_event *event)
+{
+    struct fy_token *token = event->scalar.value;
+    struct orr_scenario__at at = event_at(builder, event);
+    if (event->scalar.tag != NULL) {
+        return orr_scenario__fail(builder->load, &at, "YAML tags are not supported");
+    }
+    const char *text = token_text(builder, token);
+    struct frame *map = waits_for_key(builder);
+    if (map != NULL) {
+        return take_key(builder, map, text, at);
+    }
+    struct orr_scenario__node *node = orr_scenario__scalar(builder->load, text, NULL, at);
+    node->quoted = token != NULL && fy_token_scalar_style(token) != FYSS_PLAIN;
+    if (!node->quoted && says_null(text)) {
+        node->text = NULL;
+    }
+    if (event->scalar.anchor != NULL) {
+        remember(builder, token_text(builder, event->scalar.anchor), node);
+    }
+    return place(builder, node);
+}
+
+static enum orr_status take_alias(struct builder *builder, struct fy_event *event)
+{
+    struct orr_scenario__at at = event_at(builder, event);
+    const char *name = token_text(builder, event->alias.anchor);
+    const struct anchor *anchor = builder->anchors;
+    while (anchor != NULL && strcmp(anchor->name, name) != 0) {
+        anchor = anchor->next;
+    }
+    if (anchor == NULL) {
+        return orr_scenario__fail(builder->load, &at, "no anchor &%.80s before this alias", name);
+    }
+    if (waits_for_key(builder) != NULL) {
+        return orr_scenario__fail(builder->load, &at, "an alias cannot be a key");
+    }
+    return place(builder, orr_scenario__copy(builder->load, anchor->node));
+}
+
+static enum orr_status open_node(struct builder *builder, struct fy_event *event, bool map)
+{
+    struct orr_scenario__at at = event_at(builder, event);
+    struct fy_token *tag = map ? event->mapping_start.tag : event->sequence_start.tag;
+    struct fy_token *anchor = map ? event->mapping_start.anchor : event->sequence_start.anchor;
+    if (tag != NULL) {
+        return orr_scenario__fail(builder->load, &at, "YAML tags are not supported");
+    }
+    if (waits_for_key(builder) != NULL) {
+        return orr_scenario__fail(builder->load, &at, "a key must be plain text");
+    }
+    if (builder->depth == ORR_SCENARIO__DEPTH) {
+        return orr_scenario__fail(builder->load, &at, "nested more than %d levels deep",
+                                  (int)ORR_SCENARIO__DEPTH);
+    }
+    struct orr_scenario__node *node =
+        orr_scenario__node(builder->load, map ? ORR_NODE_MAP : ORR_NODE_LIST, at);
+    enum orr_status status = place(builder, node);
+    if (status == ORR_OK) {
+        builder->frames[builder->depth++] = (struct frame){
+            .node = node, .anchor = anchor == NULL ? NULL : token_text(builder, anchor)};
+    }
+    return status;
+}
+
+static enum orr_status close_node(struct builder *builder)
+{
+    ORR_ASSERT(builder->depth > 0);
+    const struct frame *frame = &builder->frames[--builder->depth];
+    if (frame->anchor != NULL) { /* only now, so that it cannot contain itself */
+        remember(builder, frame->anchor, frame->node);
+    }
+    return ORR_OK;
+}
+
+static enum orr_status take_event(struct builder *builder, struct fy_event *event)
+{
+    switch (event->type) {
+    case FYET_SCALAR: return take_scalar(builder, event);
+    case FYET_ALIAS: return take_alias(builder, event);
+    case FYET_MAPPING_START: return open_node(builder, event, true);
+    case FYET_SEQUENCE_START: return open_node(builder, event, false);
+    case FYET_MAPPING_END:
+    case FYET_SEQUENCE_END: return close_node(builder);
+    case FYET_DOCUMENT_START: builder->anchors = NULL; return ORR_OK;
+    case FYET_NONE:
+    case FYET_STREAM_START:
+    case FYET_STREAM_END:
+    case FYET_DOCUMENT_END: break;
+    }
+    return ORR_OK;
+}
+
+/* What the parser did not like, in the shape of all our errors. */
+static enum orr_status syntax_error(struct builder *builder, struct fy_diag *diag)
+{
+    void *iterator = NULL;
+    const struct fy_diag_error *error = fy_diag_errors_iterate(diag, &iterator);
+    struct orr_scenario__at at = builder->last;
+    if (error == NULL || error->msg == NULL) {
+        return orr_scenario__fail(builder->load, &at, "not YAML");
+    }
+    if (builder->source->argument && error->line != 1) { /* past the end of its only line */
+        at = orr_scenario__at_byte((struct orr_scenario__at){builder->source, 1, 1},
+                                   builder->source->text, builder->source->bytes);
+    } else if (error->line > 0 && error->column > 0) {
+        at.line = (uint32_t)error->line;
+        at.column = (uint32_t)error->column;
+    }
+    return orr_scenario__fail(builder->load, &at, "not YAML: %s", error->msg);
+}
+
+static enum orr_status run_parser(struct builder *builder, struct fy_parser *parser,
+                                  struct fy_diag *diag)
+{
+    /* why: the library takes an empty string for a missing one */
+    if (builder->source->bytes == 0) {
+        return ORR_OK;
+    }
+    if (fy_parser_set_string(parser, builder->source->text, builder->source->bytes) != 0) {
+        return syntax_error(builder, diag);
+    }
+    enum orr_status status = ORR_OK;
+    bool ended = false;
+    while (status == ORR_OK && !ended) {
+        struct fy_event *event = fy_parser_parse(parser);
+        if (event == NULL) {
+            return syntax_error(builder, diag);
+        }
+        ended = event->type == FYET_STREAM_END;
+        status = take_event(builder, event);
+        fy_parser_event_free(parser, event);
+    }
+    return status;
+}
+
+enum orr_status orr_scenario__parse(struct orr_scenario__load *load,
+                                    const struct orr_scenario__source *source,
+                                    struct orr_scenario__node **out)
+{
+    struct orr_scenario__at start = {source, 1, 1};
+    struct builder *builder = orr_arena_alloc(load->arena, 1, sizeof *builder);
+    builder->load = load;
+    builder->source = source;
+    builder->documents = orr_scenario__node(load, ORR_NODE_LIST, start);
+    builder->last = start;
+
+    struct fy_diag_cfg diag_config;
+    fy_diag_cfg_default(&diag_config);
+    diag_config.fp = NULL;
+    diag_config.colorize = false;
+    struct fy_diag *diag = fy_diag_create(&diag_config);
+    ORR_ASSERT(diag != NULL);
+    fy_diag_set_collect_errors(diag, true);
+    struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE |
+                                           FYPCF_DEFAULT_VERSION_1_2,
+                                  .diag = diag};
+    struct fy_parser *parser = fy_parser_create(&config);
+    ORR_ASSERT(parser != NULL);
+    enum orr_status status = run_parser(builder, parser, diag);
+    fy_parser_destroy(parser);
+    fy_diag_destroy(diag);
+    *out = builder->documents;
+    return status;
+}
