@@ -59,8 +59,7 @@ uint32_t orr_cluster_add_level(struct orr_cluster *cluster, const char *name,
     level->domain_of_node =
         orr_arena_alloc(&cluster->arena, cluster->node_count, sizeof *level->domain_of_node);
     if (cluster->node_count > 0) {
-        memcpy(level->domain_of_node, domain_of_node,
-               cluster->node_count * sizeof *domain_of_node);
+        memcpy(level->domain_of_node, domain_of_node, cluster->node_count * sizeof *domain_of_node);
     }
     return cluster->level_count++;
 }

@@ -16,10 +16,10 @@
 
 /* The slots of a resource vector. */
 enum orr_resource {
-    ORR_RES_CPU, /* milli-CPU */
+    ORR_RES_CPU,    /* milli-CPU */
     ORR_RES_MEMORY, /* bytes */
-    ORR_RES_GPU, /* milli-GPU */
-    ORR_RES_PODS, /* pods, one each */
+    ORR_RES_GPU,    /* milli-GPU */
+    ORR_RES_PODS,   /* pods, one each */
     ORR_RES_COUNT
 };
 
@@ -30,9 +30,9 @@ struct orr_amounts {
 };
 
 struct orr_node_type {
-    uint32_t gpus; /* devices */
-    uint32_t gpu_model; /* index in cluster models, or ORR_NONE */
-    int64_t gpu_memory_mib; /* per device; 0: not stated */
+    uint32_t gpus;                  /* devices */
+    uint32_t gpu_model;             /* index in cluster models, or ORR_NONE */
+    int64_t gpu_memory_mib;         /* per device; 0: not stated */
     struct orr_amounts allocatable; /* GPU slot = gpus * 1000 */
     uint32_t nvlink_domain; /* devices per NVLink domain; == gpus when the node is one domain */
     uint32_t nics;
@@ -48,8 +48,8 @@ struct orr_level { /* of the topology, above the node */
     const char *name;
     uint32_t domain_count;
     uint32_t *domain_of_node; /* dense domain id of each node */
-    int64_t uplink_bytes_s; /* per child and direction; 0: not stated */
-    double oversubscription; /* 1.0: none */
+    int64_t uplink_bytes_s;   /* per child and direction; 0: not stated */
+    double oversubscription;  /* 1.0: none */
 };
 
 struct orr_cluster {
@@ -60,7 +60,7 @@ struct orr_cluster {
     struct orr_level *levels; /* widest first */
     uint32_t level_count, level_capacity;
     struct orr_idmap node_names, pools, models;
-    uint32_t max_gpus; /* devices of the largest node */
+    uint32_t max_gpus;  /* devices of the largest node */
     int64_t total_gpus; /* devices */
     struct orr_arena arena;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* job.h - what jobs ask: spec and state apart.
  *
- *   shape   what decides whether and where a job fits: its task groups, interned, so that a trace of
- *           ten million jobs has a few hundred. A task group is a run of equal tasks (pods).
- *   spec    one job: when it comes, who owns it, how long it works, its shape. Constant after load.
- *   state   what the ledger has done with it. Written by the ledger alone.
+ *   shape   what decides whether and where a job fits: its task groups, interned, so that a trace
+ * of ten million jobs has a few hundred. A task group is a run of equal tasks (pods). spec    one
+ * job: when it comes, who owns it, how long it works, its shape. Constant after load. state   what
+ * the ledger has done with it. Written by the ledger alone.
  *
  * A job is a gang: it runs when at least min_tasks of its tasks are placed. Tasks are numbered
  * 0..tasks-1 in group order and are never stored one by one before they are placed.
@@ -16,9 +16,9 @@
 
 enum orr_gpu_ask {
     ORR_GPU_NONE,
-    ORR_GPU_WHOLE, /* count devices */
+    ORR_GPU_WHOLE,    /* count devices */
     ORR_GPU_FRACTION, /* milli-GPU of each of count devices */
-    ORR_GPU_MEMORY /* MiB of each of count devices */
+    ORR_GPU_MEMORY    /* MiB of each of count devices */
 };
 
 struct orr_request { /* of one task */
@@ -37,9 +37,9 @@ struct orr_task_group {
 struct orr_shape {
     struct orr_task_group *groups;
     uint32_t group_count;
-    uint32_t tasks; /* of all groups */
-    uint32_t min_tasks; /* the gang */
-    int64_t gpus_mgpu; /* of all tasks; memory asks count 0 */
+    uint32_t tasks;               /* of all groups */
+    uint32_t min_tasks;           /* the gang */
+    int64_t gpus_mgpu;            /* of all tasks; memory asks count 0 */
     int64_t cpu_milli, mem_bytes; /* of all tasks */
 };
 
@@ -59,10 +59,10 @@ uint32_t orr_shapes_put(struct orr_shapes *shapes, const struct orr_task_group *
 
 struct orr_job_spec {
     orr_ms submit_ms;
-    orr_ms work_ms; /* at rate 1.0 */
+    orr_ms work_ms;     /* at rate 1.0 */
     orr_ms estimate_ms; /* what the user said it would take; work_ms when not known */
     uint32_t shape;
-    uint32_t queue; /* leaf index in the queue tree */
+    uint32_t queue;  /* leaf index in the queue tree */
     uint32_t source; /* row of the workload it came from: name, user, line */
     int16_t priority;
     uint8_t kind; /* enum orr_kind of the traces, carried through */
@@ -73,18 +73,20 @@ enum orr_job_phase {
     ORR_JOB_FUTURE, /* not submitted yet */
     ORR_JOB_PENDING,
     ORR_JOB_RUNNING,
+    ORR_JOB_RELEASING, /* evicted, its grace not over */
     ORR_JOB_FINISHED
 };
 
 struct orr_job_state {
     orr_ms start_ms; /* of the current or last attempt; ORR_MS_NONE */
     orr_ms first_start_ms;
-    orr_ms end_ms; /* of the job; ORR_MS_NONE until then */
-    uint32_t placement; /* first in the ledger's placements, or ORR_NONE */
+    orr_ms end_ms;            /* of the job; ORR_MS_NONE until then */
+    uint32_t placement;       /* first in the ledger's placements, or ORR_NONE */
     uint32_t placement_count; /* entries; a run of tasks on one node each */
+    uint32_t placed_tasks;
     uint16_t incarnation; /* raised at every start: events of older ones are stale */
-    uint8_t phase; /* enum orr_job_phase */
-    uint8_t reason; /* enum orr_reason while pending */
+    uint8_t phase;        /* enum orr_job_phase */
+    uint8_t reason;       /* enum orr_reason while pending */
     uint16_t evictions;
     uint16_t attempts;
 };

@@ -2,8 +2,8 @@
 /* queue.h - the tree of queues: who is owed what. Fixed during a cycle.
  *
  * Quota is guaranteed, weight divides what is left over, limit is never passed; each per resource,
- * in devices, milli-CPU and bytes, ORR_UNLIMITED (-1) for no bound. A leaf holds jobs; an inner queue
- * holds what its children hold.
+ * in devices, milli-CPU and bytes, ORR_UNLIMITED (-1) for no bound. A leaf holds jobs; an inner
+ * queue holds what its children hold.
  */
 #ifndef ORR_CORE_QUEUE_H
 #define ORR_CORE_QUEUE_H
@@ -18,7 +18,7 @@ struct orr_entitlement {
 
 struct orr_queue {
     uint32_t parent; /* index, or ORR_NONE at the top */
-    uint32_t depth; /* 0 at the top */
+    uint32_t depth;  /* 0 at the top */
     uint32_t child_count;
     int32_t priority; /* KAI's default is 100 */
     orr_ms created_ms;

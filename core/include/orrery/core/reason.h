@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* reason.h - why a job waits, why an attempt ended, why a commit was refused. One list each, with the
- * words a user reads. */
+/* reason.h - why a job waits, why an attempt ended, why a commit was refused. One list each, with
+ * the words a user reads. */
 #ifndef ORR_CORE_REASON_H
 #define ORR_CORE_REASON_H
 
@@ -10,7 +10,8 @@
     X(NONE, "none", "no policy has looked at it yet")                                              \
     X(HEAD_OF_LINE, "head-of-line", "an earlier job of its order waits, and none may pass it")     \
     X(NO_CAPACITY, "no-capacity", "fewer GPUs are free than it asks")                              \
-    X(FRAGMENTED, "fragmented", "enough GPUs are free, but not together on nodes as it needs them") \
+    X(FRAGMENTED, "fragmented",                                                                    \
+      "enough GPUs are free, but not together on nodes as it needs them")                          \
     X(RESERVED, "reserved", "it would fit, but would delay the reservation of the first in line")  \
     X(OVER_LIMIT, "over-limit", "its queue would pass its limit")                                  \
     X(NON_PREEMPTIBLE_OVER_QUOTA, "non-preemptible-over-quota",                                    \

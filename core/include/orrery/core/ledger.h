@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ledger.h - who holds what: the only place where allocation state lives, and its only door.
+ *
+ *   books     per node: room that is idle, room that is being released; per device: taken or shared
+ *   index     nodes by the number of idle devices (bitmaps, so the lowest index costs a few words),
+ *             and idle devices per topology domain
+ *   queues    allocated and pending per queue, summed up to the root
+ *   txn       a journal of place, pipeline and evict on these books; checkpoint and rollback undo
+ *             exactly what was journalled; commit checks the laws and makes it so
+ *
+ * Readers hold a const pointer and may read every field below; only ledger/ writes them. A
+ * placement is a run of equal tasks on one node; placements are never reused, so that they are the
+ * record of the run as well. Invariants are recomputed from placements by orr_ledger_audit().
+ */
+#ifndef ORR_CORE_LEDGER_H
+#define ORR_CORE_LEDGER_H
+
+#include <orrery/base/digest.h>
+#include <orrery/core/job.h>
+#include <orrery/core/queue.h>
+#include <orrery/core/reason.h>
+
+struct orr_room { /* on one node */
+    int64_t cpu_milli, mem_bytes;
+    int32_t gpus; /* whole devices */
+    int32_t pods;
+};
+
+struct orr_placement {
+    uint32_t node;
+    uint32_t next; /* of the same attempt, or ORR_NONE; newest first */
+    uint32_t tasks;
+    uint32_t group;   /* of the job's shape */
+    uint64_t devices; /* bit mask; 0 on nodes of more than 64 devices */
+};
+
+struct orr_node_set { /* nodes as a bitmap with a bitmap of its non-empty words */
+    uint64_t *words, *summary;
+    uint32_t count;
+};
+
+struct orr_type_index {           /* the nodes of one type by idle devices */
+    struct orr_node_set *by_idle; /* gpus + 1 sets */
+    uint64_t *filled;             /* bit f: by_idle[f] is not empty */
+    uint32_t gpus;
+};
+
+struct orr_queue_use {
+    int64_t allocated[ORR_SHARE_RESOURCES]; /* milli-CPU, bytes, milli-GPU; children included */
+    int64_t pending[ORR_SHARE_RESOURCES];   /* asked by jobs that wait */
+};
+
+struct orr_domain_room { /* of one topology domain */
+    int64_t idle_gpus;
+    uint32_t *nodes_by_idle; /* how many nodes have f idle devices, f = 0..max_gpus */
+};
+
+struct orr_ledger_world { /* all borrowed, constant during the run */
+    const struct orr_cluster *cluster;
+    const struct orr_queues *queues;
+    const struct orr_shapes *shapes;
+    const struct orr_job_spec *specs;
+    uint32_t job_count;
+};
+
+struct orr_ledger {
+    struct orr_ledger_world world;
+    struct orr_job_state *jobs;
+    struct orr_room *idle;      /* per node */
+    struct orr_room *releasing; /* per node; below zero when pipelined tasks claim idle room */
+    uint64_t *free_devices;     /* per node; bit set: nobody uses the device */
+    int16_t
+        *device_mgpu; /* per node and device: milli-GPU in use by sharing tasks; NULL: no sharing */
+    struct orr_node_set sharing;      /* nodes with a partly used device */
+    struct orr_type_index *types;     /* per node type */
+    struct orr_domain_room **domains; /* per level, per domain */
+    struct orr_queue_use *use;        /* per queue */
+    struct orr_placement *placements;
+    uint32_t placement_count, placement_capacity;
+    int64_t idle_gpus; /* whole devices */
+    int64_t allocated_mgpu;
+    uint32_t pending_jobs, running_jobs;
+    struct orr_digest digest;
+    struct orr_arena arena;
+};
+
+struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world);
+void orr_ledger_close(struct orr_ledger *ledger);
+
+/* Job events, from the engine. */
+void orr_ledger_submit(struct orr_ledger *ledger, uint32_t job);
+void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now);
+/* The end of an evicted job's grace: its room is idle again and it is pending. */
+void orr_ledger_release(struct orr_ledger *ledger, uint32_t job);
+
+/* Recomputes every book from the placements of running jobs; ORR_BUG names what differs. */
+enum orr_status orr_ledger_audit(const struct orr_ledger *ledger, struct orr_err *err) ORR_MUST_USE;
+
+/* ---- reading: which node? All return ORR_NONE when there is none. ---- */
+
+/* The node with the fewest idle devices that fits `tasks` tasks of the request, lowest index first.
+ */
+uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_request *request,
+                             uint32_t tasks);
+/* The node with the most idle devices that fits at least one task, lowest index first. */
+uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_request *request);
+/* How many tasks of the request fit into a node's idle room. */
+uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
+                             const struct orr_request *request);
+/* milli-GPU that the request takes of one device of a node (KAI 6.2: memory rounds up to 1 %). */
+int64_t orr_request_portion_mgpu(const struct orr_request *request,
+                                 const struct orr_node_type *type);
+/* milli-GPU that one task holds on a node of this type. */
+int64_t orr_request_task_mgpu(const struct orr_request *request, const struct orr_node_type *type);
+
+/* ---- writing: transactions ---- */
+
+/* Laws a commit checks beside capacity, which is always checked. A policy declares them. */
+enum {
+    ORR_LAW_GANG = 1u << 0,  /* a job is placed with at least min_tasks tasks or not at all */
+    ORR_LAW_LIMIT = 1u << 1, /* no queue above its limit */
+    ORR_LAW_QUOTA = 1u << 2  /* what cannot be preempted stays within quota */
+};
+
+struct orr_txn;
+
+struct orr_refusal {
+    uint32_t job;
+    uint32_t law; /* the one broken */
+    char text[160];
+};
+
+struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws);
+void orr_txn_close(struct orr_txn *txn);
+/* Places tasks of a group on a node. False, and nothing done, when the node has no room now. */
+bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks,
+                   uint32_t node);
+/* Claims room that is idle or being released, until the cycle ends: nothing else may take it. */
+bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks,
+                      uint32_t node);
+/* Evicts a running job: its room becomes releasing. False if the job does not run. */
+bool orr_txn_evict(struct orr_txn *txn, uint32_t job, enum orr_cause cause);
+uint32_t orr_txn_checkpoint(const struct orr_txn *txn);
+void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint);
+/* Makes everything since the last commit so, at `now`. On refusal all of it is rolled back. */
+bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal) ORR_MUST_USE;
+/* What the commits of this cycle did, in order; borrowed until the next cycle. */
+struct orr_decision {
+    uint32_t job;
+    uint8_t evict; /* 0: start, 1: evict */
+    uint8_t cause; /* enum orr_cause */
+};
+const struct orr_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
+/* Ends a cycle: pipelined claims and the list of decisions are forgotten. */
+void orr_txn_end_cycle(struct orr_txn *txn);
+/* Says why a pending job stays; kept until it says otherwise or the job starts. */
+void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason);
+struct orr_explanation {
+    uint32_t job;
+    enum orr_reason reason;
+};
+const struct orr_explanation *orr_txn_explanations(const struct orr_txn *txn, uint32_t *count);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* policy.h - the contract between a scheduling policy and whoever runs it.
+ *
+ * A policy is a table of functions with a version and a size. It sees the world through a const
+ * view and acts only through the transaction it is handed; every commit re-checks capacity and the
+ * laws the policy declared, so a wrong policy is reported by name and never corrupts a run.
+ *
+ *   open    once, with its parameters filled in
+ *   event   a job was submitted, finished, or is pending again: keep your own order up to date
+ *   cycle   decide: place, evict, explain. What was placed and not rolled back is committed after
+ * it wake    the earliest time it wants a cycle although nothing happened
+ *
+ * Growth is by size: new slots are appended, and a host treats slots beyond `size` as absent.
+ */
+#ifndef ORR_CORE_POLICY_H
+#define ORR_CORE_POLICY_H
+
+#include <orrery/core/ledger.h>
+#include <orrery/core/param.h>
+
+#define ORR_POLICY_ABI 1u
+
+struct orr_view {
+    const struct orr_cluster *cluster;
+    const struct orr_queues *queues;
+    const struct orr_shapes *shapes;
+    const struct orr_job_spec *specs;
+    const struct orr_job_state *jobs;
+    uint32_t job_count;
+    const struct orr_ledger *ledger;
+    orr_ms now;
+};
+
+enum orr_job_event { ORR_JOB_SUBMITTED, ORR_JOB_ENDED, ORR_JOB_REQUEUED };
+
+/* What the host lends, so that a module linked to nothing can be a policy. */
+struct orr_host {
+    uint32_t abi, size;
+    bool (*place)(struct orr_txn *, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node);
+    bool (*pipeline)(struct orr_txn *, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node);
+    bool (*evict)(struct orr_txn *, uint32_t job, enum orr_cause cause);
+    uint32_t (*checkpoint)(const struct orr_txn *);
+    void (*rollback)(struct orr_txn *, uint32_t checkpoint);
+    void (*explain)(struct orr_txn *, uint32_t job, enum orr_reason reason);
+    enum orr_reason (*place_consolidated)(struct orr_txn *, const struct orr_ledger *,
+                                          uint32_t job);
+    uint32_t (*best_fit)(const struct orr_ledger *, const struct orr_request *, uint32_t tasks);
+    uint32_t (*most_idle)(const struct orr_ledger *, const struct orr_request *);
+    uint32_t (*room_for)(const struct orr_ledger *, uint32_t node, const struct orr_request *);
+    void *(*alloc)(size_t count, size_t size); /* dies when out of memory */
+    void (*free)(void *);
+};
+const struct orr_host *orr_policy_host(void);
+
+/* *state is the policy's own; it frees it in close. */
+typedef enum orr_status orr_policy_open_fn(const struct orr_host *host, const void *params,
+                                           const struct orr_view *view, void **state,
+                                           struct orr_err *err);
+typedef void orr_policy_event_fn(void *state, const struct orr_view *view, enum orr_job_event event,
+                                 uint32_t job);
+typedef void orr_policy_cycle_fn(void *state, const struct orr_view *view, struct orr_txn *txn);
+typedef orr_ms orr_policy_wake_fn(void *state, const struct orr_view *view);
+typedef void orr_policy_close_fn(void *state);
+
+struct orr_policy {
+    uint32_t abi, size;
+    const char *name, *summary;
+    uint32_t laws;   /* ORR_LAW_*: what its commits are held to */
+    orr_ms cycle_ms; /* 0: one pass after all events of an instant; else on this grid */
+    const struct orr_param *params; /* rows, ended by a NULL name */
+    size_t params_bytes;
+    orr_policy_open_fn *open;
+    orr_policy_event_fn *event;
+    orr_policy_cycle_fn *cycle;
+    orr_policy_wake_fn *wake; /* may be NULL */
+    orr_policy_close_fn *close;
+};
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ledger_books.c - what one placement takes from a node, and how it gives it back.
+ *
+ * Whole tasks take whole devices. A sharing task takes a portion of each of its devices: the
+ * fullest shared device that still fits, before it opens a fresh one (KAI 5.5, gpupack). A device
+ * leaves the idle count with its first user and comes back with its last. */
+#include "ledger_int.h"
+
+#include <string.h>
+
+static bool is_sharing(const struct orr_request *request)
+{
+    return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
+}
+
+int64_t orr_request_portion_mgpu(const struct orr_request *request,
+                                 const struct orr_node_type *type)
+{
+    if (request->gpu_ask == ORR_GPU_FRACTION) {
+        return request->portion;
+    }
+    if (request->gpu_ask == ORR_GPU_MEMORY) {
+        int64_t memory = type->gpu_memory_mib / 100 * 100; /* KAI 6.1: floored to hundreds */
+        if (memory <= 0) {
+            return ORR_MGPU + 1; /* a device of unknown memory fits no memory ask */
+        }
+        return (request->portion * 100 + memory - 1) / memory * 10;
+    }
+    return request->gpu_ask == ORR_GPU_WHOLE ? ORR_MGPU : 0;
+}
+
+int64_t orr_request_task_mgpu(const struct orr_request *request, const struct orr_node_type *type)
+{
+    return (int64_t)request->devices * orr_request_portion_mgpu(request, type);
+}
+
+struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks)
+{
+    return (struct orr_room){
+        .cpu_milli = request->cpu_milli * tasks,
+        .mem_bytes = request->mem_bytes * tasks,
+        .gpus = request->gpu_ask == ORR_GPU_WHOLE ? (int32_t)(request->devices * tasks) : 0,
+        .pods = (int32_t)tasks};
+}
+
+bool orr_books__fits(const struct orr_ledger *ledger, uint32_t node, struct orr_room room)
+{
+    const struct orr_room *idle = &ledger->idle[node];
+    const struct orr_room *releasing = &ledger->releasing[node];
+    return room.gpus <= idle->gpus && room.gpus <= idle->gpus + releasing->gpus &&
+           room.cpu_milli <= idle->cpu_milli &&
+           room.cpu_milli <= idle->cpu_milli + releasing->cpu_milli &&
+           room.mem_bytes <= idle->mem_bytes &&
+           room.mem_bytes <= idle->mem_bytes + releasing->mem_bytes && room.pods <= idle->pods;
+}
+
+/* Devices of a node that could take the portion: shared ones with room, and idle ones. */
+static uint32_t devices_with_room(const struct orr_ledger *ledger, uint32_t node, int64_t portion)
+{
+    uint32_t count = (uint32_t)ledger->idle[node].gpus;
+    if (portion > ORR_MGPU) {
+        return 0;
+    }
+    if (ledger->device_mgpu != NULL) {
+        const int16_t *used = &ledger->device_mgpu[node * ledger->world.cluster->max_gpus];
+        for (uint32_t d = 0; d < orr_cluster_type(ledger->world.cluster, node)->gpus; d++) {
+            count += used[d] > 0 && used[d] + portion <= ORR_MGPU;
+        }
+    }
+    return count;
+}
+
+/* How many tasks of `portion` on one device each fit; for several devices each, one task at a time.
+ */
+static uint32_t sharing_room(const struct orr_ledger *ledger, uint32_t node,
+                             const struct orr_request *request)
+{
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+    int64_t portion = orr_request_portion_mgpu(request, type);
+    if (type->gpus > ORR_DEVICE_MASK_MAX || portion <= 0) {
+        return 0;
+    }
+    return devices_with_room(ledger, node, portion) >= request->devices ? 1 : 0;
+}
+
+uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
+                             const struct orr_request *request)
+{
+    const struct orr_room *idle = &ledger->idle[node];
+    uint32_t tasks = idle->pods > 0 ? (uint32_t)idle->pods : 0;
+    if (request->gpu_ask == ORR_GPU_WHOLE) {
+        uint32_t fit = (uint32_t)idle->gpus / request->devices;
+        tasks = fit < tasks ? fit : tasks;
+    } else if (is_sharing(request)) {
+        uint32_t fit = sharing_room(ledger, node, request);
+        tasks = fit < tasks ? fit : tasks;
+    }
+    if (request->cpu_milli > 0) {
+        int64_t fit = idle->cpu_milli / request->cpu_milli;
+        tasks = fit < tasks ? (uint32_t)(fit > 0 ? fit : 0) : tasks;
+    }
+    if (request->mem_bytes > 0) {
+        int64_t fit = idle->mem_bytes / request->mem_bytes;
+        tasks = fit < tasks ? (uint32_t)(fit > 0 ? fit : 0) : tasks;
+    }
+    return tasks;
+}
+
+/* The `count` lowest set bits. */
+static uint64_t lowest_bits(uint64_t bits, uint32_t count)
+{
+    uint64_t taken = 0;
+    for (; count > 0; count--) {
+        uint64_t bit = bits & (~bits + 1);
+        taken |= bit;
+        bits ^= bit;
+    }
+    return taken;
+}
+
+/* Architecture decision 8: lowest index inside the fullest NVLink domain that fits; when none fits,
+ * lowest index over all. */
+static uint64_t pick_devices(const struct orr_node_type *type, uint64_t free, uint32_t count)
+{
+    uint32_t size = type->nvlink_domain;
+    if (size == 0 || size >= type->gpus) {
+        return lowest_bits(free, count);
+    }
+    uint64_t best = 0;
+    uint32_t best_free = ORR_NONE;
+    for (uint32_t first = 0; first < type->gpus; first += size) {
+        uint64_t domain = free & ((((uint64_t)1 << size) - 1) << first);
+        uint32_t have = (uint32_t)__builtin_popcountll(domain);
+        if (have >= count && have < best_free) {
+            best = domain;
+            best_free = have;
+        }
+    }
+    return lowest_bits(best_free == ORR_NONE ? free : best, count);
+}
+
+/* Fullest shared device with room, else the lowest free one, as often as the task has devices. */
+static uint64_t pick_shared(const struct orr_ledger *ledger, uint32_t node, uint32_t count,
+                            int64_t portion)
+{
+    const int16_t *used = &ledger->device_mgpu[node * ledger->world.cluster->max_gpus];
+    uint32_t gpus = orr_cluster_type(ledger->world.cluster, node)->gpus;
+    uint64_t taken = 0;
+    for (; count > 0; count--) {
+        uint32_t best = ORR_NONE;
+        for (uint32_t d = 0; d < gpus; d++) {
+            bool partly = used[d] > 0 && used[d] + portion <= ORR_MGPU;
+            if (partly && (taken >> d & 1) == 0 && (best == ORR_NONE || used[d] > used[best])) {
+                best = d;
+            }
+        }
+        uint64_t fresh = ledger->free_devices[node] & ~taken;
+        taken |= best != ORR_NONE ? (uint64_t)1 << best : fresh & (~fresh + 1);
+    }
+    return taken;
+}
+
+static void open_sharing(struct orr_ledger *ledger)
+{
+    if (ledger->device_mgpu == NULL) {
+        const struct orr_cluster *cluster = ledger->world.cluster;
+        ledger->device_mgpu =
+            orr_arena_alloc(&ledger->arena, (size_t)cluster->node_count * cluster->max_gpus,
+                            sizeof *ledger->device_mgpu);
+    }
+}
+
+/* Adds sign * portion to every device of the mask and keeps the idle devices true. */
+static void charge_devices(struct orr_ledger *ledger, uint32_t node, uint64_t devices,
+                           int64_t portion)
+{
+    int16_t *used = &ledger->device_mgpu[node * ledger->world.cluster->max_gpus];
+    uint32_t gpus = orr_cluster_type(ledger->world.cluster, node)->gpus;
+    bool before = false, after = false;
+    for (uint32_t d = 0; d < gpus; d++) {
+        before = before || used[d] > 0;
+        if ((devices >> d & 1) != 0) {
+            bool was_free = used[d] == 0;
+            used[d] = (int16_t)(used[d] + portion);
+            if (was_free != (used[d] == 0)) {
+                ledger->idle[node].gpus += was_free ? -1 : 1;
+                ledger->free_devices[node] ^= (uint64_t)1 << d;
+            }
+        }
+        after = after || used[d] > 0;
+    }
+    if (after && !before) {
+        orr_node_set__add(&ledger->sharing, node);
+    } else if (before && !after) {
+        orr_node_set__remove(&ledger->sharing, node);
+    }
+}
+
+static void charge_room(struct orr_room *idle, const struct orr_room *room, int sign)
+{
+    idle->cpu_milli -= sign * room->cpu_milli;
+    idle->mem_bytes -= sign * room->mem_bytes;
+    idle->pods -= sign * room->pods;
+    idle->gpus -= sign * room->gpus;
+}
+
+bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *request,
+                     struct orr_placement *placement)
+{
+    uint32_t node = placement->node;
+    struct orr_room room = orr_books__room(request, placement->tasks);
+    if (!orr_books__fits(ledger, node, room)) {
+        return false;
+    }
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+    int32_t before = ledger->idle[node].gpus;
+    placement->devices = 0;
+    if (is_sharing(request)) {
+        if (placement->tasks != 1 || sharing_room(ledger, node, request) < 1) {
+            return false;
+        }
+        open_sharing(ledger);
+        int64_t portion = orr_request_portion_mgpu(request, type);
+        placement->devices = pick_shared(ledger, node, request->devices, portion);
+        charge_devices(ledger, node, placement->devices, portion);
+    } else if (room.gpus > 0 && type->gpus <= ORR_DEVICE_MASK_MAX) {
+        placement->devices = pick_devices(type, ledger->free_devices[node], (uint32_t)room.gpus);
+        ledger->free_devices[node] &= ~placement->devices;
+    }
+    charge_room(&ledger->idle[node], &room, 1);
+    orr_index__move(ledger, node, before);
+    return true;
+}
+
+void orr_books__give(struct orr_ledger *ledger, const struct orr_request *request,
+                     const struct orr_placement *placement)
+{
+    uint32_t node = placement->node;
+    struct orr_room room = orr_books__room(request, placement->tasks);
+    int32_t before = ledger->idle[node].gpus;
+    if (is_sharing(request)) {
+        const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+        charge_devices(ledger, node, placement->devices, -orr_request_portion_mgpu(request, type));
+    } else {
+        ledger->free_devices[node] |= placement->devices;
+    }
+    charge_room(&ledger->idle[node], &room, -1);
+    orr_index__move(ledger, node, before);
+}
+
+static void add_use(struct orr_ledger *ledger, uint32_t queue, bool pending, int64_t cpu,
+                    int64_t mem, int64_t mgpu)
+{
+    for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
+        int64_t *sums = pending ? ledger->use[q].pending : ledger->use[q].allocated;
+        sums[ORR_SHARE_CPU] += cpu;
+        sums[ORR_SHARE_MEMORY] += mem;
+        sums[ORR_SHARE_GPU] += mgpu;
+    }
+}
+
+void orr_use__allocated(struct orr_ledger *ledger, uint32_t job,
+                        const struct orr_placement *placement, int sign)
+{
+    const struct orr_request *request = orr_ledger__request(ledger, job, placement->group);
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, placement->node);
+    int64_t tasks = sign * (int64_t)placement->tasks;
+    int64_t mgpu = tasks * orr_request_task_mgpu(request, type);
+    ledger->allocated_mgpu += mgpu;
+    add_use(ledger, ledger->world.specs[job].queue, false, tasks * request->cpu_milli,
+            tasks * request->mem_bytes, mgpu);
+}
+
+void orr_use__pending(struct orr_ledger *ledger, uint32_t job, int sign)
+{
+    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
+    add_use(ledger, ledger->world.specs[job].queue, true, sign * shape->cpu_milli,
+            sign * shape->mem_bytes, sign * shape->gpus_mgpu);
+}

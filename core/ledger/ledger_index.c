@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ledger_index.c - nodes by idle devices: a bitmap per count, so that "fewest idle that fits,
+ * lowest index" is a bit scan over counts and then over nodes, and moving a node is four bit flips.
+ */
+#include "ledger_int.h"
+
+#include <string.h>
+
+static inline uint32_t lowest_bit(uint64_t word)
+{
+    return (uint32_t)__builtin_ctzll(word);
+}
+
+void orr_node_set__init(struct orr_node_set *set, struct orr_arena *arena, uint32_t nodes)
+{
+    uint32_t words = nodes / 64 + 1;
+    set->words = orr_arena_alloc(arena, words, sizeof *set->words);
+    set->summary = orr_arena_alloc(arena, words / 64 + 1, sizeof *set->summary);
+    set->count = 0;
+}
+
+void orr_node_set__add(struct orr_node_set *set, uint32_t node)
+{
+    set->words[node >> 6] |= (uint64_t)1 << (node & 63);
+    set->summary[node >> 12] |= (uint64_t)1 << (node >> 6 & 63);
+    set->count++;
+}
+
+void orr_node_set__remove(struct orr_node_set *set, uint32_t node)
+{
+    uint64_t *word = &set->words[node >> 6];
+    *word &= ~((uint64_t)1 << (node & 63));
+    if (*word == 0) {
+        set->summary[node >> 12] &= ~((uint64_t)1 << (node >> 6 & 63));
+    }
+    set->count--;
+}
+
+uint32_t orr_node_set__next(const struct orr_node_set *set, uint32_t from, uint32_t nodes)
+{
+    if (set->count == 0 || from >= nodes) {
+        return ORR_NONE;
+    }
+    uint64_t word = set->words[from >> 6] >> (from & 63);
+    if (word != 0) {
+        return from + lowest_bit(word);
+    }
+    uint32_t next_word = (from >> 6) + 1;
+    for (uint32_t s = next_word >> 6; s <= nodes >> 12; s++) {
+        uint64_t summary = set->summary[s];
+        if (s == next_word >> 6) {
+            summary &= ~(uint64_t)0 << (next_word & 63);
+        }
+        if (summary != 0) {
+            uint32_t w = s * 64 + lowest_bit(summary);
+            return w * 64 + lowest_bit(set->words[w]);
+        }
+    }
+    return ORR_NONE;
+}
+
+static inline void set_bit(uint64_t *bits, uint32_t i, bool on)
+{
+    uint64_t mask = (uint64_t)1 << (i & 63);
+    bits[i >> 6] = on ? bits[i >> 6] | mask : bits[i >> 6] & ~mask;
+}
+
+void orr_index__open(struct orr_ledger *ledger)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    ledger->types = orr_arena_alloc(&ledger->arena, cluster->type_count, sizeof *ledger->types);
+    for (uint32_t t = 0; t < cluster->type_count; t++) {
+        struct orr_type_index *index = &ledger->types[t];
+        index->gpus = cluster->types[t].gpus;
+        index->by_idle = orr_arena_alloc(&ledger->arena, index->gpus + 1, sizeof *index->by_idle);
+        index->filled =
+            orr_arena_alloc(&ledger->arena, index->gpus / 64 + 1, sizeof *index->filled);
+        for (uint32_t f = 0; f <= index->gpus; f++) {
+            orr_node_set__init(&index->by_idle[f], &ledger->arena, cluster->node_count);
+        }
+    }
+    ledger->domains =
+        orr_arena_alloc(&ledger->arena, cluster->level_count, sizeof *ledger->domains);
+    for (uint32_t l = 0; l < cluster->level_count; l++) {
+        uint32_t domains = cluster->levels[l].domain_count;
+        ledger->domains[l] = orr_arena_alloc(&ledger->arena, domains, sizeof **ledger->domains);
+        for (uint32_t d = 0; d < domains; d++) {
+            ledger->domains[l][d].nodes_by_idle = orr_arena_alloc(
+                &ledger->arena, cluster->max_gpus + 1, sizeof *ledger->domains[l][d].nodes_by_idle);
+        }
+    }
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        struct orr_type_index *index = &ledger->types[cluster->nodes[n].type];
+        orr_node_set__add(&index->by_idle[index->gpus], n);
+        set_bit(index->filled, index->gpus, true);
+        for (uint32_t l = 0; l < cluster->level_count; l++) {
+            struct orr_domain_room *room =
+                &ledger->domains[l][cluster->levels[l].domain_of_node[n]];
+            room->idle_gpus += index->gpus;
+            room->nodes_by_idle[index->gpus]++;
+        }
+    }
+}
+
+void orr_index__move(struct orr_ledger *ledger, uint32_t node, int32_t before)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    int32_t after = ledger->idle[node].gpus;
+    if (after == before) {
+        return;
+    }
+    struct orr_type_index *index = &ledger->types[cluster->nodes[node].type];
+    uint32_t from = (uint32_t)before, to = (uint32_t)after;
+    orr_node_set__remove(&index->by_idle[from], node);
+    if (index->by_idle[from].count == 0) {
+        set_bit(index->filled, from, false);
+    }
+    if (index->by_idle[to].count == 0) {
+        set_bit(index->filled, to, true);
+    }
+    orr_node_set__add(&index->by_idle[to], node);
+    ledger->idle_gpus += after - before;
+    for (uint32_t l = 0; l < cluster->level_count; l++) {
+        struct orr_domain_room *room = &ledger->domains[l][cluster->levels[l].domain_of_node[node]];
+        room->idle_gpus += after - before;
+        room->nodes_by_idle[from]--;
+        room->nodes_by_idle[to]++;
+    }
+}
+
+/* The lowest filled count >= from, or ORR_NONE. */
+static uint32_t filled_up(const struct orr_type_index *index, uint32_t from)
+{
+    if (from > index->gpus) {
+        return ORR_NONE;
+    }
+    uint64_t word = index->filled[from >> 6] >> (from & 63);
+    if (word != 0) {
+        return from + lowest_bit(word);
+    }
+    for (uint32_t w = (from >> 6) + 1; w <= index->gpus >> 6; w++) {
+        if (index->filled[w] != 0) {
+            return w * 64 + lowest_bit(index->filled[w]);
+        }
+    }
+    return ORR_NONE;
+}
+
+/* The highest filled count <= from, or ORR_NONE. */
+static uint32_t filled_down(const struct orr_type_index *index, uint32_t from)
+{
+    uint64_t word = index->filled[from >> 6] << (63 - (from & 63));
+    if (word != 0) {
+        return from - (uint32_t)__builtin_clzll(word);
+    }
+    for (uint32_t w = from >> 6; w-- > 0;) {
+        if (index->filled[w] != 0) {
+            return w * 64 + 63 - (uint32_t)__builtin_clzll(index->filled[w]);
+        }
+    }
+    return ORR_NONE;
+}
+
+/* First node of a set with room for the tasks; with unlimited CPU and memory that is its lowest. */
+static uint32_t first_with_room(const struct orr_ledger *ledger, const struct orr_node_set *set,
+                                const struct orr_request *request, uint32_t tasks)
+{
+    uint32_t nodes = ledger->world.cluster->node_count;
+    uint32_t node = orr_node_set__next(set, 0, nodes);
+    while (node != ORR_NONE && orr_ledger_room_for(ledger, node, request) < tasks) {
+        node = orr_node_set__next(set, node + 1, nodes);
+    }
+    return node;
+}
+
+static bool model_allowed(const struct orr_ledger *ledger, uint32_t type,
+                          const struct orr_request *request)
+{
+    return request->gpu_model == ORR_NONE ||
+           request->gpu_model == ledger->world.cluster->types[type].gpu_model;
+}
+
+/* Idle whole devices that tasks of the request need at least to find on a node. */
+static uint32_t devices_needed(const struct orr_request *request, uint32_t tasks)
+{
+    return request->gpu_ask == ORR_GPU_WHOLE ? request->devices * tasks : 0;
+}
+
+uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_request *request,
+                             uint32_t tasks)
+{
+    bool shares = request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
+    if (shares) { /* a device that is shared already, before a fresh one is opened */
+        uint32_t node = first_with_room(ledger, &ledger->sharing, request, tasks);
+        if (node != ORR_NONE) {
+            return node;
+        }
+    }
+    uint32_t best = ORR_NONE, best_idle = ORR_NONE;
+    for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {
+        if (!model_allowed(ledger, t, request)) {
+            continue;
+        }
+        const struct orr_type_index *index = &ledger->types[t];
+        uint32_t idle = filled_up(index, devices_needed(request, tasks));
+        for (; idle != ORR_NONE; idle = filled_up(index, idle + 1)) {
+            uint32_t node = first_with_room(ledger, &index->by_idle[idle], request, tasks);
+            if (node == ORR_NONE) {
+                continue;
+            }
+            if (best == ORR_NONE || idle < best_idle || (idle == best_idle && node < best)) {
+                best = node;
+                best_idle = idle;
+            }
+            break;
+        }
+    }
+    return best;
+}
+
+uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_request *request)
+{
+    uint32_t best = ORR_NONE, best_idle = 0;
+    uint32_t need = devices_needed(request, 1);
+    for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {
+        if (!model_allowed(ledger, t, request)) {
+            continue;
+        }
+        const struct orr_type_index *index = &ledger->types[t];
+        uint32_t idle = filled_down(index, index->gpus);
+        for (; idle != ORR_NONE && idle >= need;
+             idle = idle == 0 ? ORR_NONE : filled_down(index, idle - 1)) {
+            uint32_t node = first_with_room(ledger, &index->by_idle[idle], request, 1);
+            if (node == ORR_NONE) {
+                continue;
+            }
+            if (best == ORR_NONE || idle > best_idle || (idle == best_idle && node < best)) {
+                best = node;
+                best_idle = idle;
+            }
+            break;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ledger_int.h - what the files of this room share: node sets, the books, the index. */
+#ifndef ORR_CORE_LEDGER_INT_H
+#define ORR_CORE_LEDGER_INT_H
+
+#include <orrery/core/ledger.h>
+
+#define ORR_DEVICE_MASK_MAX 64u /* devices a node may have to be counted one by one */
+
+/* node sets */
+void orr_node_set__init(struct orr_node_set *set, struct orr_arena *arena, uint32_t nodes);
+void orr_node_set__add(struct orr_node_set *set, uint32_t node);
+void orr_node_set__remove(struct orr_node_set *set, uint32_t node);
+/* The lowest node >= from, or ORR_NONE. */
+uint32_t orr_node_set__next(const struct orr_node_set *set, uint32_t from, uint32_t nodes);
+
+/* Index: a node's idle devices change from `before` to what idle[node] says now. */
+void orr_index__open(struct orr_ledger *ledger);
+void orr_index__move(struct orr_ledger *ledger, uint32_t node, int32_t before);
+
+/* Books of one placement: take room (true if the request fits on idle), or give it back to idle. */
+bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *request,
+                     struct orr_placement *placement);
+void orr_books__give(struct orr_ledger *ledger, const struct orr_request *request,
+                     const struct orr_placement *placement);
+/* The room one placement takes of a node, whole devices it alone uses counted in gpus. */
+struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks);
+bool orr_books__fits(const struct orr_ledger *ledger, uint32_t node, struct orr_room room);
+
+/* Queue sums up to the root; sign +1 or -1. */
+void orr_use__allocated(struct orr_ledger *ledger, uint32_t job,
+                        const struct orr_placement *placement, int sign);
+void orr_use__pending(struct orr_ledger *ledger, uint32_t job, int sign);
+
+static inline const struct orr_shape *orr_ledger__shape(const struct orr_ledger *ledger,
+                                                        uint32_t job)
+{
+    return &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
+}
+
+static inline const struct orr_request *orr_ledger__request(const struct orr_ledger *ledger,
+                                                            uint32_t job, uint32_t group)
+{
+    return &orr_ledger__shape(ledger, job)->groups[group].request;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/core/reason.h>
+
+const char *orr_reason_code(enum orr_reason reason)
+{
+    static const char *const codes[ORR_REASON_COUNT] = {
+#define X(name, code, words) [ORR_REASON_##name] = (code),
+        ORR_REASON_LIST(X)
+#undef X
+    };
+    return codes[reason];
+}
+
+const char *orr_reason_words(enum orr_reason reason)
+{
+    static const char *const texts[ORR_REASON_COUNT] = {
+#define X(name, code, words) [ORR_REASON_##name] = (words),
+        ORR_REASON_LIST(X)
+#undef X
+    };
+    return texts[reason];
+}
+
+const char *orr_cause_words(enum orr_cause cause)
+{
+    static const char *const texts[ORR_CAUSE_COUNT] = {
+#define X(name, words) [ORR_CAUSE_##name] = (words),
+        ORR_CAUSE_LIST(X)
+#undef X
+    };
+    return texts[cause];
+}

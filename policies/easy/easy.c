@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* easy.c - EASY backfilling (Lifka, JSSPP'95; Mu'alem and Feitelson, TPDS 2001).
+ *
+ * Heads start in order while they fit. The first that does not gets a reservation, recomputed at
+ * each pass: the shadow is the first estimated release instant at which it fits, all releases of
+ * that instant counted; spare is what is free then beyond what it needs. Others, in queue order,
+ * start if they fit now and either end by the shadow or fit into the spare, which they then use up.
+ * A running job past its estimate is assumed to release now.
+ *
+ * Size is GPUs of the whole cluster: a reservation does not look at nodes, so on nodes of several
+ * GPUs fragmentation may still delay the head. */
+#include "../registry/policies_int.h"
+
+#include <string.h>
+
+#include <orrery/core/place.h>
+
+enum { VARIANT_REFERENCE, VARIANT_UNGUARDED, VARIANT_NO_SPARE };
+
+struct easy_params {
+    int64_t variant;
+};
+
+struct release {
+    orr_ms at; /* estimated */
+    uint32_t job;
+};
+
+struct easy {
+    struct easy_params params;
+    uint32_t *pending; /* in order from `head`; started ones are taken out at the end of a pass */
+    uint32_t head, end, pending_capacity;
+    uint32_t explained;      /* pending before this one have a reason */
+    struct release *running; /* by (at, job) */
+    uint32_t running_count, running_capacity;
+};
+
+static const char *const variant_names[] = {"reference", "unguarded", "no_spare", NULL};
+
+static const struct orr_param easy_rows[] = {
+    {"variant", ORR_PARAM_CHOICE, offsetof(struct easy_params, variant), "reference", "",
+     variant_names, 0, 0,
+     "reference: as the papers define it; unguarded: backfills without protecting the head; "
+     "no_spare: only what ends by the shadow may pass the head"},
+    {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+static enum orr_status easy_open(const struct orr_host *host, const void *params,
+                                 const struct orr_view *view, void **state, struct orr_err *err)
+{
+    (void)host;
+    (void)view;
+    (void)err;
+    struct easy *easy = orr_zalloc(1, sizeof *easy);
+    easy->params = *(const struct easy_params *)params;
+    *state = easy;
+    return ORR_OK;
+}
+
+static void easy_close(void *state)
+{
+    struct easy *easy = state;
+    orr_free(easy->pending);
+    orr_free(easy->running);
+    orr_free(easy);
+}
+
+/* Index of the first release not before (at, job). */
+static uint32_t release_index(const struct easy *easy, orr_ms at, uint32_t job)
+{
+    uint32_t low = 0, high = easy->running_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct release *r = &easy->running[middle];
+        if (r->at < at || (r->at == at && r->job < job)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void add_release(struct easy *easy, orr_ms at, uint32_t job)
+{
+    easy->running = ORR_ROOM_FOR_ONE(easy->running, easy->running_count, easy->running_capacity);
+    uint32_t i = release_index(easy, at, job);
+    memmove(&easy->running[i + 1], &easy->running[i],
+            (easy->running_count - i) * sizeof *easy->running);
+    easy->running[i] = (struct release){.at = at, .job = job};
+    easy->running_count++;
+}
+
+static void remove_release(struct easy *easy, orr_ms at, uint32_t job)
+{
+    uint32_t i = release_index(easy, at, job);
+    if (i < easy->running_count && easy->running[i].job == job) {
+        easy->running_count--;
+        memmove(&easy->running[i], &easy->running[i + 1],
+                (easy->running_count - i) * sizeof *easy->running);
+    }
+}
+
+static void easy_event(void *state, const struct orr_view *view, enum orr_job_event event,
+                       uint32_t job)
+{
+    struct easy *easy = state;
+    if (event != ORR_JOB_SUBMITTED) {
+        remove_release(easy, view->jobs[job].start_ms + view->specs[job].estimate_ms, job);
+    }
+    if (event != ORR_JOB_ENDED) {
+        easy->pending = ORR_ROOM_FOR_ONE(easy->pending, easy->end, easy->pending_capacity);
+        easy->pending[easy->end++] = job;
+    }
+}
+
+static int64_t size_of(const struct orr_view *view, uint32_t job)
+{
+    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+}
+
+static int64_t free_mgpu(const struct orr_view *view)
+{
+    return view->cluster->total_gpus * ORR_MGPU - view->ledger->allocated_mgpu;
+}
+
+static enum orr_reason try_start(struct easy *easy, const struct orr_view *view,
+                                 struct orr_txn *txn, uint32_t job)
+{
+    enum orr_reason reason = orr_place_consolidated(txn, view->ledger, job);
+    if (reason == ORR_REASON_NONE) {
+        add_release(easy, view->now + view->specs[job].estimate_ms, job);
+    }
+    return reason;
+}
+
+struct reservation {
+    orr_ms shadow;
+    int64_t spare; /* milli-GPU */
+};
+
+static struct reservation reserve(const struct easy *easy, const struct orr_view *view,
+                                  uint32_t job)
+{
+    int64_t need = size_of(view, job);
+    int64_t free = free_mgpu(view);
+    if (free >= need) { /* enough in all, but scattered: nothing may take from what it needs */
+        return (struct reservation){.shadow = view->now, .spare = free - need};
+    }
+    uint32_t i = 0;
+    while (i < easy->running_count) {
+        orr_ms at = easy->running[i].at > view->now ? easy->running[i].at : view->now;
+        for (; i < easy->running_count && easy->running[i].at <= at; i++) {
+            free += size_of(view, easy->running[i].job);
+        }
+        if (free >= need) {
+            return (struct reservation){.shadow = at, .spare = free - need};
+        }
+    }
+    return (struct reservation){.shadow = ORR_MS_NEVER, .spare = 0};
+}
+
+/* May this job pass the head? Uses up the spare when it runs past the shadow. */
+static bool may_pass(const struct easy *easy, const struct orr_view *view, uint32_t job,
+                     const struct reservation *reservation)
+{
+    if (easy->params.variant == VARIANT_UNGUARDED) {
+        return true;
+    }
+    bool ends = view->specs[job].estimate_ms <= reservation->shadow - view->now;
+    bool spare =
+        easy->params.variant == VARIANT_REFERENCE && size_of(view, job) <= reservation->spare;
+    return ends || spare;
+}
+
+static void backfill(struct easy *easy, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct reservation reservation = reserve(easy, view, easy->pending[easy->head]);
+    uint32_t kept = easy->head + 1;
+    for (uint32_t i = easy->head + 1; i < easy->end; i++) {
+        uint32_t job = easy->pending[i];
+        int64_t size = size_of(view, job);
+        enum orr_reason reason = ORR_REASON_NO_CAPACITY;
+        if (size <= free_mgpu(view)) {
+            reason = may_pass(easy, view, job, &reservation) ? try_start(easy, view, txn, job)
+                                                             : ORR_REASON_RESERVED;
+        }
+        if (reason == ORR_REASON_NONE) {
+            bool past = view->specs[job].estimate_ms > reservation.shadow - view->now;
+            reservation.spare -= past ? size : 0;
+        } else {
+            orr_txn_explain(txn, job, reason);
+            easy->pending[kept++] = job;
+        }
+    }
+    easy->end = kept;
+}
+
+static void easy_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct easy *easy = state;
+    while (easy->head < easy->end) {
+        enum orr_reason reason = try_start(easy, view, txn, easy->pending[easy->head]);
+        if (reason != ORR_REASON_NONE) {
+            orr_txn_explain(txn, easy->pending[easy->head], reason);
+            break;
+        }
+        easy->head++;
+    }
+    if (easy->head < easy->end) {
+        if (free_mgpu(view) > 0) {
+            backfill(easy, view, txn);
+        } else { /* nothing can start: only the newcomers need a reason */
+            uint32_t from = easy->explained > easy->head ? easy->explained : easy->head + 1;
+            for (uint32_t i = from; i < easy->end; i++) {
+                orr_txn_explain(txn, easy->pending[i], ORR_REASON_NO_CAPACITY);
+            }
+        }
+    }
+    if (easy->head > easy->end / 2 || (easy->end > 0 && easy->head == easy->end)) {
+        memmove(easy->pending, easy->pending + easy->head,
+                (easy->end - easy->head) * sizeof *easy->pending);
+        easy->end -= easy->head;
+        easy->head = 0;
+    }
+    easy->explained = easy->end;
+}
+
+const struct orr_policy orr_policy_easy = {
+    .abi = ORR_POLICY_ABI,
+    .size = sizeof orr_policy_easy,
+    .name = "easy",
+    .summary = "first come first served with EASY backfilling around a reservation for the head",
+    .laws = ORR_LAW_GANG,
+    .params = easy_rows,
+    .params_bytes = sizeof(struct easy_params),
+    .open = easy_open,
+    .event = easy_event,
+    .cycle = easy_cycle,
+    .close = easy_close,
+};

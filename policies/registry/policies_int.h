@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* policies_int.h - the table of each room, for the registry. */
+#ifndef ORR_POLICIES_INT_H
+#define ORR_POLICIES_INT_H
+
+#include <orrery/core/policy.h>
+
+extern const struct orr_policy orr_policy_fifo;
+extern const struct orr_policy orr_policy_easy;
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/policies/registry.h>
+
+#include <string.h>
+
+#include "policies_int.h"
+
+const struct orr_policy *const *orr_policies(size_t *count)
+{
+    static const struct orr_policy *const all[] = {&orr_policy_fifo, &orr_policy_easy};
+    *count = sizeof all / sizeof all[0];
+    return all;
+}
+
+const struct orr_policy *orr_policy_find(const char *name)
+{
+    size_t count;
+    const struct orr_policy *const *all = orr_policies(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(all[i]->name, name) == 0) {
+            return all[i];
+        }
+    }
+    return NULL;
+}
