@@ -41,8 +41,10 @@ static uint32_t slot_of(const struct orr_idmap *map, const char *name, size_t by
         }
         uint64_t at = map->name_at[index - 1];
         if (at >> HASH_SHIFT == hash >> HASH_SHIFT) {
+            /* memcmp may read all bytes: a name longer than the rest of the text is another */
             const char *have = map->text + (at & AT_MASK);
-            if (memcmp(have, name, bytes) == 0 && have[bytes] == '\0') {
+            if (bytes < map->text_bytes - (at & AT_MASK) && memcmp(have, name, bytes) == 0 &&
+                have[bytes] == '\0') {
                 return slot;
             }
         }
@@ -51,7 +53,7 @@ static uint32_t slot_of(const struct orr_idmap *map, const char *name, size_t by
 
 uint32_t orr_idmap_find(const struct orr_idmap *map, const char *name, size_t bytes)
 {
-    if (map->count == 0 || bytes >= map->text_bytes) {
+    if (map->count == 0) {
         return ORR_NONE;
     }
     uint32_t index = map->slots[slot_of(map, name, bytes, orr_hash_bytes(name, bytes))];
@@ -76,12 +78,9 @@ static void rehash(struct orr_idmap *map)
 
 uint32_t orr_idmap_put(struct orr_idmap *map, const char *name, size_t bytes, bool *added)
 {
-    /* memcmp against stored names may read `bytes` from any of them, so the text block keeps that
-     * many bytes of slack behind the last name. */
-    if (map->text_bytes + 2 * (bytes + 1) > map->text_capacity) {
-        map->text_capacity = orr_grow(map->text_capacity, map->text_bytes + 2 * (bytes + 1));
+    if (map->text_bytes + bytes + 1 > map->text_capacity) {
+        map->text_capacity = orr_grow(map->text_capacity, map->text_bytes + bytes + 1);
         map->text = orr_realloc(map->text, map->text_capacity, 1);
-        memset(map->text + map->text_bytes, 0, map->text_capacity - map->text_bytes);
     }
     if (map->count + (map->count >> 1) >= map->slot_count) {
         rehash(map);
