@@ -1,3 +1,8 @@
 # Fair share, usage history and the conformance runner.
+# The test reads cases through the loader's own header, which needs the parser's.
+pkg_check_modules(CONFORM_FYAML REQUIRED IMPORTED_TARGET libfyaml)
 orr_unit_test(test_share_divide orr_share)
 orr_unit_test(test_share_usage orr_share)
+orr_unit_test(test_conform orr_conform orr_share PkgConfig::CONFORM_FYAML)
+target_compile_definitions(test_conform PRIVATE ORR_TEST_CASES="${CMAKE_CURRENT_SOURCE_DIR}/conformance")
+target_include_directories(test_conform PRIVATE ${PROJECT_SOURCE_DIR}/sim/conform)
