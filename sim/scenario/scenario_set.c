@@ -224,32 +224,39 @@ static enum orr_status set_structure(struct walk *walk, const struct orr_scenari
     return ORR_OK;
 }
 
-static enum orr_status set_open(struct walk *walk, struct orr_scenario__node *node,
-                                const char *name)
+/* What the text of a param looks like: a number, a time, or memory. */
+static enum orr_scenario__type guess_type(const char *text)
 {
     static const enum orr_scenario__type amounts[] = {ORR_TYPE_KAI_AMOUNT, ORR_TYPE_DURATION,
                                                       ORR_TYPE_MEMORY};
+    for (size_t i = 0; i < sizeof amounts / sizeof amounts[0]; i++) {
+        struct orr_scenario__row row = {.key = "", .type = amounts[i]};
+        struct orr_scenario__value value;
+        char why[ORR_SCENARIO__WHY];
+        if (orr_scenario__value_parse(&row, text, &value, why)) {
+            return amounts[i];
+        }
+    }
+    return ORR_TYPE_TEXT;
+}
+
+/* Params belong to the policy: any name will do here. */
+static enum orr_status set_open(struct walk *walk, struct orr_scenario__node *node,
+                                const char *name)
+{
     struct orr_scenario__load *load = walk->load;
     struct orr_scenario__node *param = orr_scenario__find(node, name);
-    struct orr_scenario__row row = {.key = name, .type = ORR_TYPE_TEXT};
     if (walk->op != '=') {
         struct orr_scenario__at at = at_rest(walk, name);
         if (param == NULL) {
             return orr_scenario__fail(load, &at,
                                       "\"%.80s\" has no value in the scenario to start from", name);
         }
-        char why[ORR_SCENARIO__WHY];
-        struct orr_scenario__value value;
-        size_t i = 0;
-        while (i < 2 && (row.type = amounts[i],
-                         !orr_scenario__value_parse(&row, param->text, &value, why))) {
-            i++;
-        }
-        row.type = amounts[i];
+        struct orr_scenario__row row = {.key = param->key, .type = guess_type(param->text)};
         return set_scalar(walk, &row, param);
     }
     if (param == NULL) {
-        param = orr_scenario__scalar(load, "-", NULL, walk->value_at);
+        param = orr_scenario__scalar(load, "", NULL, walk->value_at);
         orr_scenario__add(load, node, orr_arena_strndup(load->arena, name, strlen(name)),
                           walk->value_at, param);
     }

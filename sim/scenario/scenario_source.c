@@ -13,6 +13,7 @@
 
 #define LINE_SHOWN 160 /* bytes of a source line repeated in an error */
 
+ORR_PRINTF(2, 0)
 static char *format_list(struct orr_arena *arena, const char *format, va_list args)
 {
     va_list again;
@@ -125,6 +126,7 @@ static void write_line(char *out, size_t room, const struct orr_scenario__at *at
     out[used] = '\0';
 }
 
+ORR_PRINTF(4, 0)
 static void fail_list(const struct orr_scenario__load *load, enum orr_status status,
                       const struct orr_scenario__at *at, const char *format, va_list args)
 {

@@ -128,6 +128,7 @@ static enum orr_status take_scalar(struct builder *builder, struct fy_event *eve
 static enum orr_status take_alias(struct builder *builder, struct fy_event *event)
 {
     struct orr_scenario__at at = event_at(builder, event);
+    at.column -= at.column > 1; /* from the name back to its star */
     const char *name = token_text(builder, event->alias.anchor);
     const struct anchor *anchor = builder->anchors;
     while (anchor != NULL && strcmp(anchor->name, name) != 0) {
