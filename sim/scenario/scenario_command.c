@@ -36,9 +36,9 @@ static enum orr_status add_value(struct maker *maker, const struct orr_scenario_
     return orr_scenario__shape_scalar(maker->load, row, node);
 }
 
-static void read_option(struct maker *maker, const char *option, const char *text)
+static enum orr_status read_option(struct maker *maker, const char *option, const char *text)
 {
-    maker->at = (struct orr_scenario__at){orr_scenario__argument(maker->load, option, text), 1, 1};
+    return orr_scenario__argument(maker->load, option, text, &maker->at);
 }
 
 /* NODESxGPUS[:MODEL] */
@@ -47,7 +47,10 @@ static enum orr_status add_pool(struct maker *maker, struct orr_scenario__node *
 {
     struct orr_scenario__load *load = maker->load;
     const struct orr_scenario__row *rows = orr_scenario__row_at("cluster", "pools");
-    read_option(maker, "--cluster", text);
+    enum orr_status status = read_option(maker, "--cluster", text);
+    if (status != ORR_OK) {
+        return status;
+    }
     const struct orr_scenario__at start = maker->at;
     size_t nodes = strspn(text, "0123456789");
     size_t gpus = text[nodes] == 'x' ? strspn(text + nodes + 1, "0123456789") : 0;
@@ -57,8 +60,7 @@ static enum orr_status add_pool(struct maker *maker, struct orr_scenario__node *
                                      "expected NODESxGPUS or NODESxGPUS:MODEL, such as 80x8:H100");
     }
     struct orr_scenario__node *pool = add_map(maker, pools, name);
-    enum orr_status status =
-        add_value(maker, rows, pool, "nodes", orr_arena_strndup(load->arena, text, nodes));
+    status = add_value(maker, rows, pool, "nodes", orr_arena_strndup(load->arena, text, nodes));
     if (status == ORR_OK) {
         maker->at = orr_scenario__at_byte(start, text, nodes + 1);
         status = add_value(maker, rows, pool, "gpus",
@@ -84,12 +86,16 @@ static enum orr_status add_part(struct maker *maker, struct orr_scenario__node *
         {"--split", "split", options->split},
         {"--copies", "copies", options->copies > 0 ? copies : NULL},
     };
-    read_option(maker, "--trace", options->trace);
+    enum orr_status status = read_option(maker, "--trace", options->trace);
     struct orr_scenario__node *part = add_map(maker, workload, PART_NAME);
-    enum orr_status status = add_value(maker, rows, part, "name", PART_NAME);
+    if (status == ORR_OK) {
+        status = add_value(maker, rows, part, "name", PART_NAME);
+    }
     for (size_t i = 0; i < sizeof values / sizeof values[0] && status == ORR_OK; i++) {
         if (values[i][2] != NULL) {
-            read_option(maker, values[i][0], values[i][2]);
+            status = read_option(maker, values[i][0], values[i][2]);
+        }
+        if (values[i][2] != NULL && status == ORR_OK) {
             status = add_value(maker, rows, part, values[i][1], maker->at.source->text);
         }
     }
@@ -108,11 +114,10 @@ enum orr_status orr_scenario__from_command(struct orr_scenario__load *load,
         return orr_fail(load->err, ORR_USAGE,
                         "--cluster is needed with --trace, such as --cluster 80x8");
     }
-    read_option(&maker, "--cluster", options->clusters[0]);
+    enum orr_status status = read_option(&maker, "--cluster", options->clusters[0]);
     struct orr_scenario__node *root = orr_scenario__node(load, ORR_NODE_MAP, maker.at);
     root->note = NOTE;
     struct orr_scenario__node *pools = add_map(&maker, add_map(&maker, root, "cluster"), "pools");
-    enum orr_status status = ORR_OK;
     for (uint32_t i = 0; i < options->cluster_count && status == ORR_OK; i++) {
         const char *name = orr_scenario__format(load->arena, "c%u", (unsigned)i + 1);
         status = add_pool(&maker, pools, name, options->clusters[i]);

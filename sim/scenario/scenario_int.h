@@ -73,7 +73,8 @@ enum orr_scenario__type {
     ORR_TYPE_GPU_AMOUNT,
     ORR_TYPE_CPU_AMOUNT,
     ORR_TYPE_MEMORY_AMOUNT,
-    ORR_TYPE_KAI_AMOUNT
+    ORR_TYPE_KAI_AMOUNT,
+    ORR_TYPE_NUMBER
 };
 
 struct orr_scenario__load {
@@ -123,8 +124,9 @@ enum orr_status orr_scenario__read(struct orr_scenario__load *load, const char *
                                    const struct orr_scenario__source **out);
 enum orr_status orr_scenario__take_text(struct orr_scenario__load *load,
                                         struct orr_scenario__source *source);
-const struct orr_scenario__source *orr_scenario__argument(struct orr_scenario__load *load,
-                                                          const char *option, const char *text);
+/* An argument of the command line as a text that errors can point into. */
+enum orr_status orr_scenario__argument(struct orr_scenario__load *load, const char *option,
+                                       const char *text, struct orr_scenario__at *out);
 char *orr_scenario__format(struct orr_arena *arena, const char *format, ...) ORR_PRINTF(2, 3);
 const char *orr_scenario__folder(struct orr_arena *arena, const char *path);
 const char *orr_scenario__join(struct orr_arena *arena, const char *folder, const char *path);

@@ -227,7 +227,7 @@ static enum orr_status set_structure(struct walk *walk, const struct orr_scenari
 /* What the text of a param looks like: a number, a time, or memory. */
 static enum orr_scenario__type guess_type(const char *text)
 {
-    static const enum orr_scenario__type amounts[] = {ORR_TYPE_KAI_AMOUNT, ORR_TYPE_DURATION,
+    static const enum orr_scenario__type amounts[] = {ORR_TYPE_NUMBER, ORR_TYPE_DURATION,
                                                       ORR_TYPE_MEMORY};
     for (size_t i = 0; i < sizeof amounts / sizeof amounts[0]; i++) {
         struct orr_scenario__row row = {.key = "", .type = amounts[i]};
@@ -345,26 +345,30 @@ static enum orr_status change_by_argument(struct orr_scenario__load *load,
                                           struct orr_scenario__node *root, const char *option,
                                           const char *below, const char *text)
 {
-    const struct orr_scenario__source *source = orr_scenario__argument(load, option, text);
-    struct orr_scenario__at at = {source, 1, 1};
-    size_t sign = strcspn(source->text, "=");
-    if (sign == 0 || source->text[sign] == '\0') {
-        at = orr_scenario__at_byte(at, source->text, sign);
+    struct orr_scenario__at at;
+    enum orr_status status = orr_scenario__argument(load, option, text, &at);
+    if (status != ORR_OK) {
+        return status;
+    }
+    const char *given = at.source->text;
+    size_t sign = strcspn(given, "=");
+    if (sign == 0 || given[sign] == '\0') {
+        at = orr_scenario__at_byte(at, given, sign);
         return orr_scenario__fail_as(load, ORR_USAGE, &at, "expected %s=VALUE",
                                      below[0] == '\0' ? "PATH" : "NAME");
     }
     size_t path_bytes = sign;
     char op = '=';
     /* why: in `queues.*=3` the star ends the path */
-    bool star = sign >= 2 && source->text[sign - 1] == '*' && source->text[sign - 2] == '.';
-    if (strchr("+-*", source->text[sign - 1]) != NULL && !star) {
-        op = source->text[sign - 1];
+    bool star = sign >= 2 && given[sign - 1] == '*' && given[sign - 2] == '.';
+    if (strchr("+-*", given[sign - 1]) != NULL && !star) {
+        op = given[sign - 1];
         path_bytes--;
     }
     struct orr_scenario__change change = {
-        .path = orr_scenario__format(load->arena, "%s%.*s", below, (int)path_bytes, source->text),
-        .value = source->text + sign + 1,
-        .value_at = orr_scenario__at_byte(at, source->text, sign + 1),
+        .path = orr_scenario__format(load->arena, "%s%.*s", below, (int)path_bytes, given),
+        .value = given + sign + 1,
+        .value_at = orr_scenario__at_byte(at, given, sign + 1),
         .op = op,
         .note = orr_scenario__format(load->arena, "%s %s", option, text)};
     change.path_at = at;
@@ -376,12 +380,15 @@ static enum orr_status change_by_option(struct orr_scenario__load *load,
                                         struct orr_scenario__node *root, const char *option,
                                         const char *path, const char *value)
 {
-    const struct orr_scenario__source *source = orr_scenario__argument(load, option, value);
-    struct orr_scenario__at at = {source, 1, 1};
+    struct orr_scenario__at at;
+    enum orr_status status = orr_scenario__argument(load, option, value, &at);
+    if (status != ORR_OK) {
+        return status;
+    }
     struct orr_scenario__change change = {
         .path = path,
         .path_at = at,
-        .value = source->text,
+        .value = at.source->text,
         .value_at = at,
         .op = '=',
         .note = orr_scenario__format(load->arena, "%s %s", option, value)};
@@ -434,8 +441,11 @@ static enum orr_status select_variant(struct orr_scenario__load *load,
     if (variant != NULL) {
         return apply_variant(load, root, variant);
     }
-    const struct orr_scenario__source *source = orr_scenario__argument(load, "--variant", name);
-    struct orr_scenario__at at = {source, 1, 1};
+    struct orr_scenario__at at;
+    enum orr_status status = orr_scenario__argument(load, "--variant", name, &at);
+    if (status != ORR_OK) {
+        return status;
+    }
     const char **known = orr_arena_alloc(load->arena, variants->child_count + 1, sizeof *known);
     for (uint32_t i = 0; i < variants->child_count; i++) {
         known[i] = variants->children[i]->key;

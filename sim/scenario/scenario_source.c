@@ -243,8 +243,8 @@ enum orr_status orr_scenario__take_text(struct orr_scenario__load *load,
     return ORR_OK;
 }
 
-const struct orr_scenario__source *orr_scenario__argument(struct orr_scenario__load *load,
-                                                          const char *option, const char *text)
+enum orr_status orr_scenario__argument(struct orr_scenario__load *load, const char *option,
+                                       const char *text, struct orr_scenario__at *out)
 {
     struct orr_scenario__source *source = orr_arena_alloc(load->arena, 1, sizeof *source);
     source->name = option;
@@ -252,7 +252,8 @@ const struct orr_scenario__source *orr_scenario__argument(struct orr_scenario__l
     source->text = orr_arena_strndup(load->arena, text, strlen(text));
     source->bytes = strlen(text);
     source->argument = true;
-    return source;
+    *out = (struct orr_scenario__at){source, 1, 1};
+    return orr_scenario__take_text(load, source);
 }
 
 static enum orr_status read_all(struct orr_scenario__load *load, int fd,

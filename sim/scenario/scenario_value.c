@@ -37,6 +37,7 @@ static const struct type_traits traits_of[] = {
     [ORR_TYPE_MEMORY_AMOUNT] = {"an amount of memory such as 80Gi, or unlimited", false, false,
                                 true},
     [ORR_TYPE_KAI_AMOUNT] = {"a number", true, true, false},
+    [ORR_TYPE_NUMBER] = {"a number", true, true, false},
 };
 
 bool orr_scenario__is_scalar(enum orr_scenario__type type)
@@ -105,7 +106,8 @@ static bool parse_plain(enum orr_scenario__type type, const char *text, size_t b
     case ORR_TYPE_FACTOR: return orr_parse_double(text, bytes, &value->real) && value->real > 0.0;
     case ORR_TYPE_WEIGHT:
     case ORR_TYPE_GPU_AMOUNT:
-    case ORR_TYPE_KAI_AMOUNT: return orr_parse_double(text, bytes, &value->real);
+    case ORR_TYPE_KAI_AMOUNT:
+    case ORR_TYPE_NUMBER: return orr_parse_double(text, bytes, &value->real);
     case ORR_TYPE_BOOL: return parse_bool(text, value);
     case ORR_TYPE_SEEDS: return parse_seeds(text, bytes, value);
     case ORR_TYPE_SPLIT:
@@ -162,7 +164,7 @@ static bool check_range(const struct orr_scenario__row *row, const char *text,
         bool good = value->real >= 0.0 || value->real == ORR_UNLIMITED;
         return good || no(why, text, "is negative but not -1");
     }
-    bool anything = limited || row->type == ORR_TYPE_TIMESTAMP;
+    bool anything = limited || row->type == ORR_TYPE_TIMESTAMP || row->type == ORR_TYPE_NUMBER;
     if (!anything && (value->whole < 0 || value->real < 0.0)) {
         return no(why, text,
                   traits_of[row->type].may_be_unlimited
@@ -408,7 +410,8 @@ void orr_scenario__value_store(const struct orr_scenario__row *row, const char *
     case ORR_TYPE_GPU_AMOUNT:
     case ORR_TYPE_CPU_AMOUNT:
     case ORR_TYPE_MEMORY_AMOUNT:
-    case ORR_TYPE_KAI_AMOUNT: *(double *)field = amount(row, value); break;
+    case ORR_TYPE_KAI_AMOUNT:
+    case ORR_TYPE_NUMBER: *(double *)field = amount(row, value); break;
     case ORR_TYPE_BOOL: *(bool *)field = value->whole != 0; break;
     case ORR_TYPE_SEEDS:
         *(uint64_t *)field = (uint64_t)value->whole;

@@ -78,7 +78,7 @@ static void set__lists(void **state)
 static void set__params_are_open(void **state)
 {
     (void)state;
-    const char *sets[] = {"policy.params.new.one=x", "policy.params.k_value*=2.5",
+    const char *sets[] = {"policy.params.new.one=x", "policy.params.k_value-=3.5",
                           "policy.params.wait+=1m"};
     const char *params[] = {"mode=slow"};
     struct orr_scenario_options options = {.sets = sets,
@@ -92,7 +92,7 @@ static void set__params_are_open(void **state)
     struct orr_err err;
     assert_int_equal(load_with(options, base, &s, &err), ORR_OK);
     assert_int_equal(s.param_count, 4);
-    assert_string_equal(s.params[0].value, "2.5");
+    assert_string_equal(s.params[0].value, "-2.5");
     assert_string_equal(s.params[1].value, "slow");
     assert_string_equal(s.params[1].origin, "--param mode=slow");
     assert_string_equal(s.params[2].name, "new.one");
@@ -233,6 +233,8 @@ static void set__syntax(void **state)
     (void)state;
     expect_set_error(base, "seeds", ORR_USAGE, "--set: expected PATH=VALUE\nseeds\n     ^");
     expect_set_error(base, "=3", ORR_USAGE, "--set: expected PATH=VALUE\n=3\n^");
+    expect_set_error(base, "seeds=\xff", ORR_SCENARIO,
+                     "--set: byte 0xff is not UTF-8 text\nseeds=\xff\n      ^");
     const char *params[] = {"x"};
     expect_error_with((struct orr_scenario_options){.params = params, .param_count = 1}, base,
                       ORR_USAGE, "--param: expected NAME=VALUE\nx\n ^");
