@@ -8,7 +8,7 @@
 
 #define MINUTE_MS  ((int64_t)60000)
 #define DAY_MIN    ((int64_t)24 * 60)
-#define LOOK_BACK  (5 * 366) /* days */
+#define LOOK_BACK  ((int64_t)5 * 366) /* days */
 #define FIELD_TEXT 64
 
 struct field {

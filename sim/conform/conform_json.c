@@ -188,7 +188,7 @@ static enum orr_status read_bool(struct conform_reader *reader, struct fy_node *
 static enum orr_status read_word(struct conform_reader *reader, struct fy_node *node,
                                  const char *const *words, int *out)
 {
-    const char *text;
+    const char *text = "";
     enum orr_status status = orr_conform__string(reader, node, &text);
     if (status != ORR_OK) {
         return status;
@@ -421,7 +421,7 @@ enum orr_status orr_conform__object(struct conform_reader *reader, struct fy_nod
     ORR_ASSERT(shape->field_count <= 64);
     void *place = NULL;
     for (struct fy_node_pair *pair; (pair = fy_node_mapping_iterate(node, &place)) != NULL;) {
-        const char *key = NULL;
+        const char *key = "";
         enum orr_status status = orr_conform__string(reader, fy_node_pair_key(pair), &key);
         if (status != ORR_OK) {
             return status;
