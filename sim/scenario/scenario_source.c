@@ -86,6 +86,53 @@ static bool is_continuation(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
+/* Bytes of the UTF-8 character that text starts with, 0 if it is none (overlong, surrogate, cut
+ * off). */
+static size_t utf8_bytes(const unsigned char *text, size_t bytes)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (text[0] < 0x80) {
+        return 1;
+    }
+    size_t n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4 || n > bytes) {
+        return 0;
+    }
+    uint32_t code = text[0] & (0xffU >> (n + 1));
+    for (size_t i = 1; i < n; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = (code << 6) | (text[i] & 0x3fU);
+    }
+    bool surrogate = code >= 0xd800 && code < 0xe000;
+    return code < smallest[n] || surrogate || code > 0x10ffff ? 0 : n;
+}
+
+static bool is_control(char c)
+{
+    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
+}
+
+/* Copies what can be shown, a question mark for each byte that cannot. Returns the bytes written.
+ */
+static size_t copy_line(char *out, size_t room, const char *line, size_t bytes)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < bytes;) {
+        size_t n = utf8_bytes((const unsigned char *)line + i, bytes - i);
+        bool shown = n > 0 && !is_control(line[i]);
+        size_t take = n > 0 ? n : 1;
+        if (used + take >= room) {
+            break;
+        }
+        memcpy(out + used, shown ? line + i : "?", shown ? take : 1);
+        used += shown ? take : 1;
+        i += take;
+    }
+    return used;
+}
+
 /* The source line, and below it a caret under the column. Long lines are cut around it. */
 static void write_line(char *out, size_t room, const struct orr_scenario__at *at)
 {
@@ -103,15 +150,12 @@ static void write_line(char *out, size_t room, const struct orr_scenario__at *at
         from--;
     }
     size_t to = bytes - from > LINE_SHOWN ? from + LINE_SHOWN : bytes;
-    while (to < bytes && is_continuation(line[to])) {
+    while (to > from && to < bytes && is_continuation(line[to])) {
         to--;
     }
     size_t used = 0;
     out[used++] = '\n';
-    for (size_t i = from; i < to && used + 1 < room; i++) {
-        bool control = (unsigned char)line[i] < 0x20 && line[i] != '\t';
-        out[used++] = control ? '?' : line[i];
-    }
+    used += copy_line(out + used, room - used, line + from, to - from);
     if (used + 1 < room) {
         out[used++] = '\n';
     }
@@ -131,8 +175,9 @@ static void fail_list(const struct orr_scenario__load *load, enum orr_status sta
                       const struct orr_scenario__at *at, const char *format, va_list args)
 {
     struct orr_err made = {0};
-    char message[500];
-    (void)vsnprintf(message, sizeof message, format, args);
+    char given[500], message[sizeof given];
+    (void)vsnprintf(given, sizeof given, format, args);
+    message[copy_line(message, sizeof message, given, strlen(given))] = '\0';
     char line[2 * LINE_SHOWN + 8] = "";
     if (at == NULL || at->source == NULL) {
         (void)orr_fail(&made, status, "%s", message);
@@ -191,28 +236,6 @@ const char *orr_scenario__origin(struct orr_arena *arena, const struct orr_scena
                                 (unsigned)node->at.column);
 }
 
-/* Bytes of the UTF-8 character at text[i], 0 if it is none (overlong, surrogate, cut off). */
-static size_t utf8_bytes(const unsigned char *text, size_t bytes)
-{
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (text[0] < 0x80) {
-        return 1;
-    }
-    size_t n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    if (text[0] < 0xc2 || text[0] > 0xf4 || n > bytes) {
-        return 0;
-    }
-    uint32_t code = text[0] & (0xffU >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-        code = (code << 6) | (text[i] & 0x3fU);
-    }
-    bool surrogate = code >= 0xd800 && code < 0xe000;
-    return code < smallest[n] || surrogate || code > 0x10ffff ? 0 : n;
-}
-
 /* Only clean text reaches the YAML parser: it was not made for anything else. */
 enum orr_status orr_scenario__take_text(struct orr_scenario__load *load,
                                         struct orr_scenario__source *source)
@@ -232,8 +255,7 @@ enum orr_status orr_scenario__take_text(struct orr_scenario__load *load,
             continue;
         }
         size_t n = utf8_bytes((const unsigned char *)source->text + i, source->bytes - i);
-        bool control = (c < 0x20 && c != '\t') || c == 0x7f;
-        if (n == 0 || control) {
+        if (n == 0 || is_control(source->text[i])) {
             return orr_scenario__fail(load, &at, "byte 0x%02x is not %s", (unsigned)c,
                                       n == 0 ? "UTF-8 text" : "allowed in a scenario");
         }

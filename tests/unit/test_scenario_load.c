@@ -458,11 +458,32 @@ static void error__yaml_syntax(void **state)
 static void error__bad_bytes(void **state)
 {
     (void)state;
-    expect_error("kind: \xff\n",
-                 "first.yaml:1:7: byte 0xff is not UTF-8 text\nkind: \xff\n      ^");
+    expect_error("kind: \xff\n", "first.yaml:1:7: byte 0xff is not UTF-8 text\nkind: ?\n      ^");
     expect_error("a: 1\nb: \x01\n", "first.yaml:2:4: byte 0x01 is not allowed in a scenario\n"
                                     "b: ?\n"
                                     "   ^");
+}
+
+static void error__shows_part_of_a_long_line(void **state)
+{
+    (void)state;
+    char text[500] = "", message[500];
+    memset(text, '\x9a', sizeof text - 1);
+    static const char head[] = "first.yaml:1:1: byte 0x9a is not UTF-8 text\n";
+    (void)snprintf(message, sizeof message, "%s", head);
+    (void)snprintf(message + sizeof head - 1, 10, "\n^");
+    expect_error(text, message);
+
+    char key[300] = "";
+    memset(key, 'k', 200);
+    (void)snprintf(text, sizeof text, "%s: 1\n", key);
+    struct orr_scenario s;
+    struct orr_err err;
+    assert_int_equal(load_with((struct orr_scenario_options){0}, text, &s, &err), ORR_SCENARIO);
+    char *line = strchr(err.text, '\n');
+    assert_non_null(line);
+    assert_int_equal(strspn(line + 1, "k"), 160);
+    assert_string_equal(line + 161, "\n^");
 }
 
 static void error__bad_expectation(void **state)
@@ -564,6 +585,7 @@ int main(void)
         cmocka_unit_test(error__not_in_this_version),
         cmocka_unit_test(error__yaml_syntax),
         cmocka_unit_test(error__bad_bytes),
+        cmocka_unit_test(error__shows_part_of_a_long_line),
         cmocka_unit_test(error__bad_expectation),
         cmocka_unit_test(error__deep_nesting),
         cmocka_unit_test(error__alias_bomb),
