@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot.h - figures of one results file, drawn by gnuplot.
+ *
+ * A figure is one file, DIR/STEM-FIGURE.svg (or .png); STEM is the name of the results file without
+ * its suffix. It is written under another name and renamed: it is whole or not there. The terminal
+ * "dumb" prints text instead. Only the schema of the results file is known here.
+ */
+#ifndef ORR_ANALYSIS_PLOT_H
+#define ORR_ANALYSIS_PLOT_H
+
+#include <stdio.h>
+
+#include <orrery/base/status.h>
+#include <orrery/base/units.h>
+
+struct orr_plot_info {
+    const char *name;    /* what a user types */
+    const char *summary; /* one line */
+};
+
+/* All figures in the order they are drawn. */
+const struct orr_plot_info *orr_plot_list(uint32_t *count);
+
+struct orr_plot_options {
+    const char *const *figures; /* names of figures */
+    uint32_t count;             /* 0: all figures */
+    const char *dir;            /* where files go; NULL: the current folder */
+    const char *term;           /* svg, png or dumb; NULL: svg */
+    orr_ms from_ms, to_ms; /* part of the run's clock to draw; ORR_MS_NONE: the figure chooses */
+    uint32_t top; /* queues with a colour of their own, at most 12; 0: the figure's choice */
+    FILE *out;    /* where "dumb" prints; NULL: standard output */
+};
+
+#define ORR_PLOT_DEFAULTS                                                                          \
+    {                                                                                              \
+        .from_ms = ORR_MS_NONE, .to_ms = ORR_MS_NONE                                               \
+    }
+
+/* Called for every file written; `warning` is what gnuplot had to say, NULL when it was silent.
+ * For a figure printed as text `path` is "-". */
+typedef void orr_plot_report_fn(void *context, const char *path, const char *warning);
+
+/* Draws the figures asked for. Options and report may be NULL. Without gnuplot it writes
+ * STEM-FIGURE.gp and .dat and returns ORR_UNAVAILABLE, naming them. Other failures: ORR_USAGE
+ * (unknown figure or terminal), ORR_NO_INPUT (no such file), ORR_DATA (not a results file),
+ * ORR_CANT_CREATE, ORR_IO. */
+enum orr_status orr_plot_run(const char *db_path, const struct orr_plot_options *options,
+                             orr_plot_report_fn *report, void *context, struct orr_err *err);
+
+#endif

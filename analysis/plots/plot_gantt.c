@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_gantt.c - gantt: who held which GPUs in a part of the run.
+ *
+ * A lane is a node, divided by its GPUs. Boxes take the lanes of their devices; where devices are
+ * not counted one by one, the lowest lanes that are free. Without a window asked for, the widest
+ * one around the busiest moment is drawn that needs no more than MOST_BOXES.
+ */
+#include "plot_int.h"
+
+#include <stdlib.h>
+
+#include <orrery/base/sort.h>
+
+#define MOST_BOXES 2000
+#define MOST_NODES 40
+
+struct gantt {
+    const struct orr_plot_lanes *lanes;
+    uint32_t *row;   /* of a node, or ORR_NONE for one that is not drawn */
+    uint32_t *nodes; /* of a row */
+    uint32_t rows;
+    orr_ms from, to;
+    struct orr_plot_slots slots;
+};
+
+/* A part of a node's height, in milli-GPU, taken until `end`. */
+struct taken {
+    orr_ms end;
+    int64_t low, high;
+};
+
+/* What one node's lanes hold while its boxes are placed in the order of their starts. */
+struct stack {
+    struct taken *taken;
+    uint32_t count, room;
+};
+
+static void stack_push(struct stack *stack, orr_ms end, int64_t low, int64_t high)
+{
+    stack->taken = ORR_ROOM_FOR_ONE(stack->taken, stack->count, stack->room);
+    stack->taken[stack->count++] = (struct taken){end, low, high};
+}
+
+static void stack_expire(struct stack *stack, orr_ms now)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < stack->count; i++) {
+        if (stack->taken[i].end > now) {
+            stack->taken[kept++] = stack->taken[i];
+        }
+    }
+    stack->count = kept;
+}
+
+/* Lowest place for `mgpu` between `low` and `high`; -1: there is none. */
+static int64_t stack_fit(const struct stack *stack, int64_t low, int64_t high, int64_t mgpu)
+{
+    int64_t at = low;
+    for (bool moved = true; moved && at + mgpu <= high;) {
+        moved = false;
+        for (uint32_t i = 0; i < stack->count; i++) {
+            const struct taken *taken = &stack->taken[i];
+            if (taken->low < at + mgpu && taken->high > at) {
+                at = taken->high;
+                moved = true;
+            }
+        }
+    }
+    return at + mgpu <= high ? at : -1;
+}
+
+struct part {
+    int64_t low, high;
+};
+
+/* Parts of the node's height for one placement; neighbours are joined. Returns how many. */
+static uint32_t parts_of(struct stack *stack, const struct orr_plot_held *held, uint32_t gpus,
+                         struct part *parts)
+{
+    uint32_t devices = (uint32_t)((held->mgpu + ORR_MGPU - 1) / ORR_MGPU);
+    if (held->devices != 0) {
+        devices = 0;
+        for (uint64_t left = held->devices; left != 0; left &= left - 1) {
+            devices++;
+        }
+    }
+    int64_t each = held->mgpu / (int64_t)devices;
+    each = each < ORR_MGPU ? each : ORR_MGPU;
+    uint32_t count = 0, found = 0;
+    stack_expire(stack, held->start);
+    for (uint32_t d = 0; d < gpus && found < devices; d++) {
+        int64_t low = (int64_t)d * ORR_MGPU;
+        bool named = held->devices != 0;
+        if (named && (d >= 64 || (held->devices >> d & 1) == 0)) {
+            continue;
+        }
+        int64_t at = stack_fit(stack, low, low + ORR_MGPU, each);
+        if (at < 0 && !named) {
+            continue;
+        }
+        at = at < 0 ? low : at;
+        found++;
+        stack_push(stack, held->end, at, at + each);
+        if (count > 0 && parts[count - 1].high == at) {
+            parts[count - 1].high = at + each;
+        } else if (count < 64) {
+            parts[count++] = (struct part){at, at + each};
+        }
+    }
+    return count;
+}
+
+static bool inside(const struct gantt *gantt, const struct orr_plot_held *held)
+{
+    return held->start < gantt->to && held->end > gantt->from && gantt->row[held->node] != ORR_NONE;
+}
+
+static uint32_t boxes_within(struct gantt *gantt, orr_ms from, orr_ms to)
+{
+    uint32_t count = 0;
+    gantt->from = from;
+    gantt->to = to;
+    for (uint32_t i = 0; i < gantt->lanes->held_count; i++) {
+        count += inside(gantt, &gantt->lanes->held[i]) ? 1 : 0;
+    }
+    return count;
+}
+
+/* The nodes that held most over the run, at most `most`, kept in their order. */
+static void choose_nodes(struct gantt *gantt, uint32_t most)
+{
+    const struct orr_plot_lanes *lanes = gantt->lanes;
+    int64_t *held = orr_zalloc((size_t)lanes->node_count + 1, sizeof *held);
+    for (uint32_t i = 0; i < lanes->held_count; i++) {
+        const struct orr_plot_held *one = &lanes->held[i];
+        held[one->node] -= one->mgpu * ((one->end - one->start) / 1000 + 1);
+    }
+    uint32_t *order = orr_sort_index_by_i64(held, lanes->node_count);
+    for (uint32_t i = 0; i < lanes->node_count; i++) {
+        gantt->row[order[i]] = i < most ? 0 : ORR_NONE;
+    }
+    for (uint32_t i = 0; i < lanes->node_count; i++) {
+        if (gantt->row[i] != ORR_NONE) {
+            gantt->nodes[gantt->rows] = i;
+            gantt->row[i] = gantt->rows++;
+        }
+    }
+    orr_free(order);
+    orr_free(held);
+}
+
+static void choose_window(struct orr_plot *plot, struct gantt *gantt)
+{
+    static const orr_ms minutes[] = {14400 * 7, 14400 * 2, 14400, 7200 * 2, 4320, 1440,
+                                     720,       360,       180,   60,       30,   10};
+    const struct orr_plot_options *options = plot->options;
+    orr_ms first = 0, last = 0;
+    orr_plot__span(plot, &first, &last);
+    if (options->from_ms != ORR_MS_NONE || options->to_ms != ORR_MS_NONE ||
+        boxes_within(gantt, first, last) <= MOST_BOXES) {
+        gantt->from = first;
+        gantt->to = last;
+        return;
+    }
+    orr_ms middle = orr_plot__busiest(plot);
+    for (size_t i = 0; i < sizeof minutes / sizeof minutes[0]; i++) {
+        orr_ms length = minutes[i] * 60000;
+        orr_ms from = middle - length / 2 > first ? middle - length / 2 : first;
+        if (length < last - first && boxes_within(gantt, from, from + length) <= MOST_BOXES) {
+            break;
+        }
+    }
+}
+
+/* Fewer nodes until the boxes of a window that was asked for fit. */
+static void fit_rows(struct gantt *gantt)
+{
+    while (gantt->rows > 1 && boxes_within(gantt, gantt->from, gantt->to) > MOST_BOXES) {
+        gantt->rows--;
+        gantt->row[gantt->nodes[gantt->rows]] = ORR_NONE;
+    }
+}
+
+static void box_rows(struct orr_plot *plot, const struct gantt *gantt, FILE **files)
+{
+    const struct orr_plot_lanes *lanes = gantt->lanes;
+    struct stack *stacks = orr_zalloc(lanes->node_count, sizeof *stacks);
+    for (uint32_t i = 0; i < lanes->held_count; i++) {
+        const struct orr_plot_held *held = &lanes->held[i];
+        if (!inside(gantt, held)) {
+            continue;
+        }
+        uint32_t gpus = lanes->nodes[held->node].gpus;
+        struct part parts[64];
+        uint32_t count = parts_of(&stacks[held->node], held, gpus, parts);
+        orr_ms from = held->start > gantt->from ? held->start : gantt->from;
+        orr_ms to = held->end < gantt->to ? held->end : gantt->to;
+        double pad = 0.08, scale = (1 - 2 * pad) / (gpus * (double)ORR_MGPU);
+        for (uint32_t k = 0; k < count; k++) {
+            double row = gantt->row[held->node] - 0.5 + pad;
+            (void)fprintf(files[orr_plot__slot(gantt->slots, held->rank)],
+                          "%.3f %.3f %.5f %.5f %d\n", orr_plot__x(plot, from),
+                          orr_plot__x(plot, to), row + (double)parts[k].low * scale,
+                          row + (double)parts[k].high * scale, held->cut ? 1 : 0);
+        }
+    }
+    for (uint32_t i = 0; i < lanes->node_count; i++) {
+        orr_free(stacks[i].taken);
+    }
+    orr_free(stacks);
+}
+
+/* Blocks are written queue by queue, boxes come by start: each queue has a text of its own first.
+ */
+static void boxes_plot(struct orr_plot *plot, const struct gantt *gantt)
+{
+    FILE *files[ORR_PLOT_COLOURS + 1] = {NULL};
+    char *texts[ORR_PLOT_COLOURS + 1] = {NULL};
+    size_t bytes[ORR_PLOT_COLOURS + 1] = {0};
+    uint32_t count = gantt->slots.count, drawn = 0;
+    for (uint32_t s = 0; s < count; s++) {
+        files[s] = open_memstream(&texts[s], &bytes[s]);
+        ORR_ASSERT(files[s] != NULL);
+    }
+    box_rows(plot, gantt, files);
+    for (uint32_t s = 0; s < count; s++) {
+        ORR_ASSERT(fclose(files[s]) == 0);
+        if (bytes[s] > 0) {
+            uint32_t block =
+                orr_plot__block(plot, "from, to in seconds, low, high in nodes, 1: cut short");
+            (void)fwrite(texts[s], 1, bytes[s], plot->dat);
+            orr_plot__gp(plot, drawn++ == 0 ? "plot " : ", \\\n  ");
+            orr_plot__data(plot, block);
+            orr_plot__gp(plot,
+                         "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' fs solid 1.0 border lc rgb "
+                         "'#ffffff' lw 0.5 title ",
+                         orr_plot__colour(s, gantt->slots.shown));
+            orr_plot__slot_name(plot, gantt->slots, s, NULL);
+        }
+        free(texts[s]);
+    }
+    if (drawn == 0) {
+        orr_plot__nothing(plot, "no job ran in this part of the run");
+    }
+    orr_plot__gp(plot, "\n");
+}
+
+/* For terminals of characters: a letter for the queue that held most of a cell. */
+static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
+{
+    enum { COLUMNS = 80, LETTERS = 26 };
+    const struct orr_plot_lanes *lanes = gantt->lanes;
+    double width = (double)(gantt->to - gantt->from) / COLUMNS;
+    double *held = orr_zalloc((size_t)gantt->rows * COLUMNS * LETTERS, sizeof *held);
+    for (uint32_t i = 0; i < lanes->held_count; i++) {
+        const struct orr_plot_held *one = &lanes->held[i];
+        for (uint32_t c = 0; inside(gantt, one) && c < COLUMNS; c++) {
+            double low = (double)gantt->from + c * width, high = low + width;
+            low = low > (double)one->start ? low : (double)one->start;
+            high = high < (double)one->end ? high : (double)one->end;
+            uint32_t letter = one->rank < LETTERS - 1 ? one->rank : LETTERS - 1;
+            if (low < high) {
+                held[((size_t)gantt->row[one->node] * COLUMNS + c) * LETTERS + letter] +=
+                    (high - low) * (double)one->mgpu;
+            }
+        }
+    }
+    (void)orr_plot__block(plot, "seconds, row, letter of a queue");
+    orr_plot__row(plot, "%.3f -9 \" \"\n", orr_plot__x(plot, gantt->from));
+    for (size_t i = 0; i < (size_t)gantt->rows * COLUMNS; i++) {
+        uint32_t best = 0;
+        for (uint32_t k = 1; k < LETTERS; k++) {
+            best = held[i * LETTERS + k] > held[i * LETTERS + best] ? k : best;
+        }
+        if (held[i * LETTERS + best] > 0) {
+            orr_ms at = gantt->from + (orr_ms)((double)(i % COLUMNS) * width + width / 2);
+            orr_plot__row(plot, "%.3f %zu \"%c\"\n", orr_plot__x(plot, at), i / COLUMNS,
+                          (char)('A' + best));
+        }
+    }
+    orr_free(held);
+    orr_plot__gp(plot, "unset key\nset xlabel 'A '.");
+    uint32_t names = gantt->slots.shown < 4 ? gantt->slots.shown : 4;
+    for (uint32_t s = 0; s < names; s++) {
+        orr_plot__gp(plot, s > 0 ? ".'  %c '." : "", (char)('A' + s));
+        orr_plot__quote(plot, plot->queues[s].name, 14, false);
+    }
+    orr_plot__gp(plot, "%s\nplot ", plot->queue_count > names ? ".' ...'" : "");
+    orr_plot__data(plot, 0);
+    orr_plot__gp(plot, "using 1:2:3 with labels\n");
+}
+
+static void lane_axis(struct orr_plot *plot, const struct gantt *gantt)
+{
+    uint32_t every = (gantt->rows + 39) / 40;
+    orr_plot__gp(plot, "set yrange [%.2f:-0.5]\nset ytics (", gantt->rows - 0.5);
+    for (uint32_t r = 0; r < gantt->rows; r += every) {
+        orr_plot__gp(plot, r > 0 ? ", " : "");
+        orr_plot__quote(plot, gantt->lanes->nodes[gantt->nodes[r]].name, 14, true);
+        orr_plot__gp(plot, " %u", r);
+    }
+    orr_plot__gp(plot, ")\nset ylabel 'node (its GPUs above each other)'\n");
+    if (plot->term == ORR_PLOT_DUMB) {
+        return;
+    }
+    orr_plot__gp(plot, "unset grid\n");
+    for (uint32_t r = 0; r < gantt->rows; r++) {
+        orr_plot__gp(plot,
+                     "set object %u rectangle from graph 0,first %.3f to graph 1,first %.3f behind "
+                     "fc rgb '#f1f1ef' fs solid 1.0 noborder\n",
+                     r + 1, r - 0.42, r + 0.42);
+    }
+}
+
+void orr_plot__gantt(struct orr_plot *plot)
+{
+    struct orr_plot_lanes lanes;
+    bool dumb = plot->term == ORR_PLOT_DUMB;
+    orr_plot__lanes_open(plot, &lanes);
+    struct gantt gantt = {.lanes = &lanes, .slots = orr_plot__slots(plot, 10)};
+    gantt.row = orr_alloc((size_t)lanes.node_count + 1, sizeof *gantt.row);
+    gantt.nodes = orr_alloc((size_t)lanes.node_count + 1, sizeof *gantt.nodes);
+    choose_nodes(&gantt, dumb ? 18 : MOST_NODES);
+    choose_window(plot, &gantt);
+    fit_rows(&gantt);
+    char extra[80];
+    (void)snprintf(extra, sizeof extra, "%u of %u nodes", gantt.rows, lanes.node_count);
+    int height = gantt.rows > 24 ? 720 : 500;
+    orr_plot__start(plot, (struct orr_plot_size){900, height, 100, 30});
+    orr_plot__title(plot, "Who held which GPUs", gantt.rows < lanes.node_count ? extra : NULL);
+    if (gantt.rows == 0 || boxes_within(&gantt, gantt.from, gantt.to) == 0) {
+        orr_plot__nothing(plot, "no job ran in this part of the run");
+    } else {
+        orr_plot__time_axis(plot, gantt.from, gantt.to, 7, true);
+        lane_axis(plot, &gantt);
+        if (dumb) {
+            letters_plot(plot, &gantt);
+        } else {
+            orr_plot__gp(plot, "set rmargin at screen 0.79\n"
+                               "set key at screen 0.80,graph 1 left top title 'queue' left\n");
+            boxes_plot(plot, &gantt);
+        }
+    }
+    orr_free(gantt.row);
+    orr_free(gantt.nodes);
+    orr_plot__lanes_close(&lanes);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_int.h - what the figures share.
+ *
+ * A figure reads the database and writes two texts: a gnuplot script and its data. Data is a list
+ * of blocks, which gnuplot calls `index`; x of a time figure is seconds since `zero`.
+ * The first failure stays in plot->status; every call after it does nothing, so figures look at it
+ * once, at their end.
+ */
+#ifndef ORR_PLOT_INT_H
+#define ORR_PLOT_INT_H
+
+#include <stdio.h>
+
+#include <sqlite3.h>
+
+#include <orrery/analysis/plot.h>
+#include <orrery/base/mem.h>
+#include <orrery/base/status.h>
+#include <orrery/base/units.h>
+
+#define ORR_PLOT_COLOURS 12 /* queues that can have a colour of their own */
+#define ORR_PLOT_GREY    "#b4b4b4"
+
+enum orr_plot_term { ORR_PLOT_SVG, ORR_PLOT_PNG, ORR_PLOT_DUMB };
+
+/* A leaf queue that has jobs. Its index is its rank by GPU-hours, which decides its colour. */
+struct orr_plot_queue {
+    int64_t id;
+    char *name;
+    double quota_gpus; /* <= 0: none worth a line */
+};
+
+struct orr_plot_source {
+    char *name, *policy, *status;
+    orr_ms origin; /* ms since 1970 of time 0, or ORR_MS_NONE */
+    orr_ms window_start, window_end, end;
+    orr_ms zero; /* where the time axis starts: 0, or the first submit if that is far from 0 */
+    double capacity_gpus;
+    orr_ms series_ms;
+    int64_t jobs;
+};
+
+struct orr_plot {
+    sqlite3 *db;
+    const char *db_path;
+    struct orr_plot_source run;
+    struct orr_plot_queue *queues; /* most GPU-hours first */
+    uint32_t *by_id;               /* ranks ordered by queue id */
+    uint32_t queue_count;
+    enum orr_plot_term term;
+    const struct orr_plot_options *options;
+    struct orr_arena arena; /* lives as long as the plot */
+    FILE *gp, *dat;
+    const char *dat_name; /* as the script writes it */
+    uint32_t blocks;      /* written to dat */
+    enum orr_status status;
+    struct orr_err *err;
+};
+
+/* plot_db.c */
+void orr_plot__open(struct orr_plot *plot);
+void orr_plot__close(struct orr_plot *plot);
+sqlite3_stmt *orr_plot__prepare(struct orr_plot *plot, const char *sql);
+/* True while there is a row; finalizes the statement at the end or on failure. */
+bool orr_plot__step(struct orr_plot *plot, sqlite3_stmt *row);
+char *orr_plot__text(struct orr_plot *plot, sqlite3_stmt *row, int column);
+/* Rank of a queue, or ORR_NONE for one that is no leaf with jobs. */
+uint32_t orr_plot__rank(const struct orr_plot *plot, int64_t queue_id);
+
+/* plot_files.c */
+struct orr_plot_files;
+struct orr_plot_files *orr_plot__files_open(struct orr_plot *plot, const char *figure);
+/* Runs gnuplot on what was written, puts the result in place and cleans up. */
+void orr_plot__files_close(struct orr_plot *plot, struct orr_plot_files *files,
+                           orr_plot_report_fn *report, void *context);
+
+/* plot_gnuplot.c */
+enum orr_plot_ran { ORR_PLOT_RAN, ORR_PLOT_RAN_BADLY, ORR_PLOT_NOT_THERE };
+/* Runs gnuplot in `dir` on its file `script`; what it says goes to the file `said` in it. */
+enum orr_plot_ran orr_plot__gnuplot(const char *dir, const char *script, const char *said);
+
+/* plot_style.c */
+struct orr_plot_size {
+    int width, height;  /* pixels */
+    int columns, lines; /* characters, for dumb */
+};
+void orr_plot__gp(struct orr_plot *plot, const char *format, ...) ORR_PRINTF(2, 3);
+void orr_plot__row(struct orr_plot *plot, const char *format, ...) ORR_PRINTF(2, 3);
+/* Starts a block of data under a comment; returns its index. */
+uint32_t orr_plot__block(struct orr_plot *plot, const char *what);
+/* 'DATA' index N, as the start of a plot clause. */
+void orr_plot__data(struct orr_plot *plot, uint32_t block);
+/* A gnuplot string of at most max_chars characters; `tic` doubles % as tic labels need it. */
+void orr_plot__quote(struct orr_plot *plot, const char *text, uint32_t max_chars, bool tic);
+void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size);
+/* "set title" of two lines: what it is, and which run. `extra` may be NULL. */
+void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra);
+const char *orr_plot__colour(uint32_t rank, uint32_t shown);
+void orr_plot__nothing(struct orr_plot *plot, const char *why);
+/* Range, tics and label of a time axis on x. `tics` is how many labels fit. */
+void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label);
+/* A dashed line where the last job was submitted, if that is well inside. */
+void orr_plot__last_submit(struct orr_plot *plot, orr_ms from, orr_ms to);
+/* Log axis of waits from "0" (drawn at lowest / 3) to `highest` seconds. */
+void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double highest);
+double orr_plot__x(const struct orr_plot *plot, orr_ms at);
+/* The part of the run to draw: what was asked for, cut to the run. */
+void orr_plot__span(const struct orr_plot *plot, orr_ms *from, orr_ms *to);
+
+/* Slots: the first `shown` queues by rank, then one for all others together. */
+struct orr_plot_slots {
+    uint32_t shown, others; /* others: how many queues share the last slot; 0: there is none */
+    uint32_t count;
+};
+struct orr_plot_slots orr_plot__slots(const struct orr_plot *plot, uint32_t top);
+uint32_t orr_plot__slot(struct orr_plot_slots slots, uint32_t rank);
+/* The legend entry of a slot as a gnuplot string, with `extra` after the name. */
+void orr_plot__slot_name(struct orr_plot *plot, struct orr_plot_slots slots, uint32_t slot,
+                         const char *extra);
+
+/* plot_series.c, plot_wait.c, plot_nodes.c, plot_gantt.c: each writes one figure. */
+void orr_plot__share(struct orr_plot *plot);
+void orr_plot__allocation(struct orr_plot *plot);
+void orr_plot__depth(struct orr_plot *plot);
+void orr_plot__wait_cdf(struct orr_plot *plot);
+void orr_plot__size(struct orr_plot *plot);
+void orr_plot__nodes(struct orr_plot *plot);
+void orr_plot__gantt(struct orr_plot *plot);
+
+/* Where the run was busiest, from the series (the middle of the run without one). */
+orr_ms orr_plot__busiest(struct orr_plot *plot);
+
+/* plot_lanes.c: nodes, and who held what on them. */
+struct orr_plot_node {
+    int64_t id;
+    char *name;
+    uint32_t gpus;
+};
+struct orr_plot_held {
+    orr_ms start, end;
+    int64_t mgpu;
+    uint64_t devices; /* 0: not counted one by one */
+    uint32_t node;    /* index */
+    uint32_t rank;    /* of the queue */
+    bool cut;         /* the attempt was cut short */
+};
+struct orr_plot_lanes {
+    struct orr_plot_node *nodes; /* those with GPUs */
+    struct orr_plot_held *held;  /* by start */
+    uint32_t node_count, node_room, held_count, held_room;
+};
+void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes);
+void orr_plot__lanes_close(struct orr_plot_lanes *lanes);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_lanes.c - nodes, and who held what on them. */
+#include "plot_int.h"
+
+static uint32_t node_find(const struct orr_plot_lanes *lanes, int64_t id)
+{
+    uint32_t low = 0, high = lanes->node_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lanes->nodes[middle].id == id) {
+            return middle;
+        }
+        if (lanes->nodes[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return ORR_NONE;
+}
+
+void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
+{
+    *lanes = (struct orr_plot_lanes){0};
+    sqlite3_stmt *row =
+        orr_plot__prepare(plot, "SELECT id, name, gpus FROM node WHERE gpus > 0 ORDER BY id");
+    while (orr_plot__step(plot, row)) {
+        lanes->nodes = ORR_ROOM_FOR_ONE(lanes->nodes, lanes->node_count, lanes->node_room);
+        int64_t gpus = sqlite3_column_int64(row, 2);
+        lanes->nodes[lanes->node_count++] = (struct orr_plot_node){
+            .id = sqlite3_column_int64(row, 0),
+            .name = orr_plot__text(plot, row, 1),
+            .gpus = gpus < 1024 ? (uint32_t)gpus : 1024,
+        };
+    }
+    row = orr_plot__prepare(
+        plot, "SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, p.devices, j.queue,"
+              " a.job IS NOT NULL FROM v_placements AS p JOIN job AS j ON j.id = p.job"
+              " CROSS JOIN run AS r LEFT JOIN attempt AS a ON a.job = p.job AND a.nr = p.nr"
+              " ORDER BY p.start_ms, p.job, p.node");
+    while (orr_plot__step(plot, row)) {
+        struct orr_plot_held held = {
+            .node = node_find(lanes, sqlite3_column_int64(row, 0)),
+            .start = sqlite3_column_int64(row, 1),
+            .end = sqlite3_column_int64(row, 2),
+            .mgpu = sqlite3_column_int64(row, 3),
+            .devices = (uint64_t)sqlite3_column_int64(row, 4),
+            .rank = orr_plot__rank(plot, sqlite3_column_int64(row, 5)),
+            .cut = sqlite3_column_int(row, 6) != 0,
+        };
+        if (held.node == ORR_NONE || held.rank == ORR_NONE || held.mgpu <= 0 ||
+            held.end <= held.start) {
+            continue;
+        }
+        lanes->held = ORR_ROOM_FOR_ONE(lanes->held, lanes->held_count, lanes->held_room);
+        lanes->held[lanes->held_count++] = held;
+    }
+}
+
+void orr_plot__lanes_close(struct orr_plot_lanes *lanes)
+{
+    orr_free(lanes->nodes);
+    orr_free(lanes->held);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_style.c - how every figure looks: colours, fonts, titles, axes, names.
+ *
+ * Names come from users: they reach gnuplot only inside single quotes, where nothing but the quote
+ * itself means anything, and terminals run with noenhanced.
+ */
+#include "plot_int.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+/* Okabe-Ito without its black and yellow, then hues of Tol's muted set that differ from them. */
+static const char *const colours[ORR_PLOT_COLOURS] = {
+    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
+    "#332288", "#ddcc77", "#882255", "#44aa99", "#8c6d31", "#999933",
+};
+
+const char *orr_plot__colour(uint32_t rank, uint32_t shown)
+{
+    return rank < shown && rank < ORR_PLOT_COLOURS ? colours[rank] : ORR_PLOT_GREY;
+}
+
+void orr_plot__gp(struct orr_plot *plot, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vfprintf(plot->gp, format, args);
+    va_end(args);
+}
+
+void orr_plot__row(struct orr_plot *plot, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vfprintf(plot->dat, format, args);
+    va_end(args);
+}
+
+uint32_t orr_plot__block(struct orr_plot *plot, const char *what)
+{
+    if (plot->blocks > 0) {
+        orr_plot__row(plot, "\n\n");
+    }
+    orr_plot__row(plot, "# %s\n", what);
+    return plot->blocks++;
+}
+
+void orr_plot__data(struct orr_plot *plot, uint32_t block)
+{
+    orr_plot__quote(plot, plot->dat_name, 400, false);
+    orr_plot__gp(plot, " index %u ", block);
+}
+
+/* Bytes of the UTF-8 character at `text`, 0 for what is none or cannot be printed. */
+static size_t utf8_bytes(const unsigned char *text)
+{
+    if (text[0] < 0x80) {
+        return text[0] >= ' ' && text[0] != 0x7f ? 1 : 0;
+    }
+    size_t bytes = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4) {
+        return 0;
+    }
+    for (size_t i = 1; i < bytes; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    bool low = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
+    bool high = (text[0] == 0xed && text[1] >= 0xa0) || (text[0] == 0xf4 && text[1] >= 0x90);
+    bool control = text[0] == 0xc2 && text[1] < 0xa0;
+    return low || high || control ? 0 : bytes;
+}
+
+static uint32_t utf8_length(const char *text)
+{
+    uint32_t count = 0;
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; count++) {
+        size_t bytes = utf8_bytes(at);
+        at += bytes > 0 ? bytes : 1;
+    }
+    return count;
+}
+
+void orr_plot__quote(struct orr_plot *plot, const char *text, uint32_t max_chars, bool tic)
+{
+    bool cut = utf8_length(text) > max_chars;
+    uint32_t left = cut ? max_chars - 1 : max_chars;
+    (void)putc('\'', plot->gp);
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0' && left > 0; left--) {
+        size_t bytes = utf8_bytes(at);
+        if (bytes == 0) {
+            (void)putc('?', plot->gp);
+            at++;
+            continue;
+        }
+        if (*at == '\'' || (tic && *at == '%')) {
+            (void)putc(*at, plot->gp);
+        }
+        (void)fwrite(at, 1, bytes, plot->gp);
+        at += bytes;
+    }
+    orr_plot__gp(plot, "%s'", cut ? "\xe2\x80\xa6" : "");
+}
+
+void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
+{
+    switch (plot->term) {
+    case ORR_PLOT_SVG:
+        orr_plot__gp(plot,
+                     "set terminal svg size %d,%d noenhanced font 'Helvetica,13' background "
+                     "'#ffffff'\n",
+                     size.width, size.height);
+        break;
+    case ORR_PLOT_PNG:
+        orr_plot__gp(plot,
+                     "set terminal pngcairo size %d,%d noenhanced font 'Sans,10' background "
+                     "'#ffffff'\n",
+                     size.width, size.height);
+        break;
+    case ORR_PLOT_DUMB:
+        orr_plot__gp(plot, "set terminal dumb size %d,%d noenhanced\n", size.columns, size.lines);
+        break;
+    }
+    orr_plot__gp(plot, "set datafile missing 'NaN'\nset datafile commentschars '#'\n");
+    if (plot->term == ORR_PLOT_DUMB) {
+        orr_plot__gp(plot, "set key bottom outside center horizontal Left reverse\nset tics "
+                           "nomirror\n");
+        return;
+    }
+    orr_plot__gp(plot, "set border 3 lc rgb '#404040'\n"
+                       "set tics nomirror out textcolor rgb '#303030'\n"
+                       "set grid ytics lc rgb '#e2e2e2' lt 1 lw 1 back\n"
+                       "set style fill solid 1.0 noborder\n"
+                       "set key Left reverse samplen 1.6 spacing 1.15 vertical maxcols 1\n");
+}
+
+void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
+{
+    char tail[200], length[40];
+    const struct orr_plot_source *run = &plot->run;
+    double days = (double)(run->end - run->zero) / 86400000.0;
+    (void)snprintf(length, sizeof length, days >= 2 ? "%.1f days" : "%.2f h",
+                   days >= 2 ? days : days * 24);
+    bool whole = strcmp(run->status, "finished") == 0;
+    (void)snprintf(tail, sizeof tail, ", %lld jobs in %s%s%s%s", (long long)run->jobs, length,
+                   whole                                 ? ""
+                   : strcmp(run->status, "horizon") == 0 ? ", cut at the horizon"
+                                                         : ", interrupted",
+                   extra != NULL ? "; " : "", extra != NULL ? extra : "");
+    orr_plot__gp(plot, "heading = ");
+    orr_plot__quote(plot, what, 200, false);
+    orr_plot__gp(plot, ".\"\\n\".");
+    orr_plot__quote(plot, run->name, 48, false);
+    orr_plot__gp(plot, ".', policy '.");
+    orr_plot__quote(plot, run->policy, 24, false);
+    orr_plot__gp(plot, ".");
+    orr_plot__quote(plot, tail, 200, false);
+    orr_plot__gp(plot, "\nset title heading%s\n",
+                 plot->term == ORR_PLOT_DUMB ? "" : " textcolor rgb '#202020'");
+}
+
+void orr_plot__nothing(struct orr_plot *plot, const char *why)
+{
+    orr_plot__gp(plot, "unset tics\nunset grid\nunset key\nset xrange [0:1]\nset yrange [0:1]\n"
+                       "set label 1 at graph 0.5,0.5 center ");
+    orr_plot__quote(plot, why, 200, false);
+    orr_plot__row(plot, "# %s\n0.5 0.5\n", why);
+    orr_plot__gp(plot, "\nplot ");
+    orr_plot__data(plot, 0);
+    orr_plot__gp(plot, "using 1:2 with dots lc rgb '#ffffff' notitle\n");
+}
+
+double orr_plot__x(const struct orr_plot *plot, orr_ms at)
+{
+    return (double)(at - plot->run.zero) / 1000.0;
+}
+
+void orr_plot__span(const struct orr_plot *plot, orr_ms *from, orr_ms *to)
+{
+    const struct orr_plot_options *options = plot->options;
+    *from = options->from_ms != ORR_MS_NONE ? options->from_ms : plot->run.zero;
+    *to = options->to_ms != ORR_MS_NONE ? options->to_ms : plot->run.end;
+    *to = *to < plot->run.end ? *to : plot->run.end;
+    *to = *to > *from ? *to : *from + 1;
+}
+
+static orr_ms tic_step(orr_ms span, int tics)
+{
+    static const orr_ms nice[] = {1,   2,   5,    10,   15,   30,    60,    120,   300,
+                                  600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400};
+    for (size_t i = 0; i < sizeof nice / sizeof nice[0]; i++) {
+        if (span <= nice[i] * 1000 * tics) {
+            return nice[i] * 1000;
+        }
+    }
+    static const orr_ms days[] = {2, 5, 7, 14, 28, 56, 100, 200, 500, 1000, 5000};
+    for (size_t i = 0; i < sizeof days / sizeof days[0]; i++) {
+        if (span <= days[i] * 86400000 * tics) {
+            return days[i] * 86400000;
+        }
+    }
+    return span / tics;
+}
+
+/* The name of a time on the axis; `last` is the axis' end, which decides the form. */
+static void tic_name(char *out, size_t room, orr_ms at, orr_ms step, orr_ms last)
+{
+    const orr_ms day = 86400000, hour = 3600000, minute = 60000;
+    long long s = (long long)(at / 1000);
+    if (step >= day) {
+        (void)snprintf(out, room, "day %lld", (long long)(at / day));
+    } else if (last > 2 * day) {
+        (void)snprintf(out, room, "d%lld %02lld:%02lld", s / 86400, s / 3600 % 24, s / 60 % 60);
+    } else if (step >= hour) {
+        (void)snprintf(out, room, "%lld h", s / 3600);
+    } else if (last > 2 * hour) {
+        (void)snprintf(out, room, "%lld:%02lld h", s / 3600, s / 60 % 60);
+    } else if (step >= minute) {
+        (void)snprintf(out, room, "%lld min", s / 60);
+    } else if (last > 2 * minute) {
+        (void)snprintf(out, room, "%lld:%02lld min", s / 60, s % 60);
+    } else {
+        (void)snprintf(out, room, "%lld s", s);
+    }
+}
+
+static void time_label(struct orr_plot *plot)
+{
+    const struct orr_plot_source *run = &plot->run;
+    char text[100];
+    struct tm tm;
+    time_t start = run->origin == ORR_MS_NONE ? 0 : (time_t)((run->origin + run->zero) / 1000);
+    if (run->origin != ORR_MS_NONE && gmtime_r(&start, &tm) != NULL) {
+        (void)snprintf(text, sizeof text, "time since %04d-%02d-%02d %02d:%02d:%02d",
+                       tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+                       tm.tm_sec);
+    } else if (run->zero == 0) {
+        (void)snprintf(text, sizeof text, "time since the start");
+    } else {
+        (void)snprintf(text, sizeof text, "time since the first submit (%lld s on the run's clock)",
+                       (long long)(run->zero / 1000));
+    }
+    orr_plot__gp(plot, "set xlabel '%s'\n", text);
+}
+
+void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label)
+{
+    orr_ms first = from - plot->run.zero, last = to - plot->run.zero;
+    orr_ms step = tic_step(last - first, tics);
+    step = step > 0 ? step : 1;
+    orr_plot__gp(plot, "set xrange [%.3f:%.3f]\nset xtics (", (double)first / 1000,
+                 (double)last / 1000);
+    orr_ms at = first / step * step;
+    at = at < first ? at + step : at;
+    for (bool more = false; at <= last; at += step) {
+        char name[60];
+        tic_name(name, sizeof name, at, step, last);
+        orr_plot__gp(plot, "%s'%s' %.3f", more ? ", " : "", name, (double)at / 1000);
+        more = true;
+    }
+    orr_plot__gp(plot, ")\n");
+    if (label) {
+        time_label(plot);
+    }
+}
+
+void orr_plot__last_submit(struct orr_plot *plot, orr_ms from, orr_ms to)
+{
+    orr_ms at = plot->run.window_end;
+    orr_ms margin = (to - from) / 40;
+    if (at <= from + margin || at >= to - margin || plot->term == ORR_PLOT_DUMB) {
+        return;
+    }
+    double x = orr_plot__x(plot, at);
+    orr_plot__gp(plot,
+                 "set arrow 90 from %.3f,graph 0 to %.3f,graph 1 nohead dt 3 lc rgb '#606060'\n"
+                 "set label 90 'last submit' at %.3f,graph 1.025 center textcolor rgb '#606060' "
+                 "font ',9'\n",
+                 x, x, x);
+}
+
+void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double highest)
+{
+    static const struct {
+        double at;
+        const char *name;
+    } names[] = {{0.001, "1 ms"},     {0.01, "10 ms"}, {0.1, "0.1 s"},   {1, "1 s"},
+                 {10, "10 s"},        {60, "1 min"},   {600, "10 min"},  {3600, "1 h"},
+                 {21600, "6 h"},      {86400, "1 d"},  {864000, "10 d"}, {8640000, "100 d"},
+                 {86400000, "1000 d"}};
+    orr_plot__gp(plot, "set logscale %c\nset %crange [%.9g:%.9g]\nset %ctics ('0' %.9g", axis, axis,
+                 lowest / 3, highest, axis, lowest / 3);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (names[i].at >= lowest * 0.999 && names[i].at <= highest) {
+            orr_plot__gp(plot, ", '%s' %.9g", names[i].name, names[i].at);
+        }
+    }
+    orr_plot__gp(plot, ")\n");
+}
+
+struct orr_plot_slots orr_plot__slots(const struct orr_plot *plot, uint32_t top)
+{
+    uint32_t asked = plot->options->top;
+    top = asked > 0 ? asked : top;
+    top = top < ORR_PLOT_COLOURS ? top : ORR_PLOT_COLOURS;
+    uint32_t shown = plot->queue_count < top ? plot->queue_count : top;
+    uint32_t others = plot->queue_count - shown;
+    return (struct orr_plot_slots){shown, others, shown + (others > 0 ? 1 : 0)};
+}
+
+uint32_t orr_plot__slot(struct orr_plot_slots slots, uint32_t rank)
+{
+    return rank < slots.shown ? rank : slots.shown;
+}
+
+void orr_plot__slot_name(struct orr_plot *plot, struct orr_plot_slots slots, uint32_t slot,
+                         const char *extra)
+{
+    if (slot < slots.shown) {
+        orr_plot__quote(plot, plot->queues[slot].name, plot->term == ORR_PLOT_DUMB ? 14 : 18,
+                        false);
+    } else {
+        orr_plot__gp(plot, "'others (%u)'", slots.others);
+    }
+    if (extra != NULL) {
+        orr_plot__gp(plot, ".");
+        orr_plot__quote(plot, extra, 100, false);
+    }
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_wait.c - figures of waits: wait-cdf and size.
+ *
+ * Waits are drawn on a log axis, with those of length 0 at a place of their own at its start.
+ */
+#include "plot_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_STEPS 700 /* of a curve: about one a pixel */
+#define MOST_KINDS 8
+
+/* Ends of the axis in seconds: whole decades, leaving out the shortest 0.5 % of waits. */
+static void wait_bounds(struct orr_plot *plot, double *lowest, double *highest)
+{
+    int64_t low = 0, high = 0;
+    sqlite3_stmt *row = orr_plot__prepare(
+        plot,
+        "WITH w(ms) AS (SELECT start_ms - submit_ms FROM job CROSS JOIN run"
+        " WHERE start_ms > submit_ms AND submit_ms >= window_start_ms)"
+        " SELECT (SELECT ms FROM w ORDER BY ms LIMIT 1 OFFSET (SELECT count(*) / 200 FROM w)),"
+        " (SELECT max(ms) FROM w)");
+    while (orr_plot__step(plot, row)) {
+        low = sqlite3_column_int64(row, 0);
+        high = sqlite3_column_int64(row, 1);
+    }
+    *lowest = low > 0 ? pow(10, floor(log10((double)low / 1000.0) + 1e-9)) : 1;
+    *highest = (double)high / 1000.0 * 1.3;
+    *highest = *highest > *lowest * 10 ? *highest : *lowest * 10;
+}
+
+/* A curve of the figure: its jobs so far, and the step not yet written. */
+struct curve {
+    int64_t jobs, started, seen;
+    double *x, *share;
+    uint32_t count, room, share_room;
+    int64_t step;
+};
+
+struct curves {
+    struct curve *curves;
+    uint32_t count;
+    struct orr_plot_slots slots;
+    bool kinds; /* curves are kinds, not queues */
+    char *kind_names[MOST_KINDS];
+    double lowest, highest;
+};
+
+static void curve_push(struct curve *curve, double x)
+{
+    curve->x = ORR_ROOM_FOR_ONE(curve->x, curve->count, curve->room);
+    curve->share = ORR_ROOM_FOR_ONE(curve->share, curve->count, curve->share_room);
+    curve->x[curve->count] = x;
+    curve->share[curve->count++] = 100.0 * (double)curve->seen / (double)curve->jobs;
+}
+
+/* Adds a job that waited `ms`; jobs come in the order of their waits. */
+static void curve_add(struct curve *curve, int64_t ms, double lowest, double highest)
+{
+    double seconds = (double)ms / 1000.0;
+    double x = ms <= 0 ? lowest / 3 : seconds < lowest ? lowest : seconds;
+    int64_t step = (int64_t)(log(x / (lowest / 3)) / log(highest / (lowest / 3)) * MOST_STEPS);
+    curve->seen++;
+    if (curve->count > 0 && step == curve->step) {
+        curve->count--;
+    }
+    curve->step = step;
+    curve_push(curve, x);
+}
+
+static uint32_t curve_of(const struct orr_plot *plot, const struct curves *all, int64_t key)
+{
+    if (all->kinds) {
+        return key >= 0 && key < MOST_KINDS ? (uint32_t)key : MOST_KINDS - 1;
+    }
+    uint32_t rank = orr_plot__rank(plot, key);
+    return rank == ORR_NONE ? all->count : orr_plot__slot(all->slots, rank);
+}
+
+/* With one queue only, kinds tell more. */
+static void curves_open(struct orr_plot *plot, struct curves *all)
+{
+    *all = (struct curves){.slots = orr_plot__slots(plot, plot->term == ORR_PLOT_DUMB ? 3 : 8)};
+    all->kinds = plot->queue_count == 1;
+    all->count = all->kinds ? MOST_KINDS : all->slots.count;
+    all->curves = orr_zalloc((size_t)all->count + 1, sizeof *all->curves);
+    wait_bounds(plot, &all->lowest, &all->highest);
+    sqlite3_stmt *row = orr_plot__prepare(plot, "SELECT id, name FROM kind");
+    while (orr_plot__step(plot, row)) {
+        all->kind_names[curve_of(plot, &(struct curves){.kinds = true},
+                                 sqlite3_column_int64(row, 0))] = orr_plot__text(plot, row, 1);
+    }
+    row = orr_plot__prepare(plot, all->kinds
+                                      ? "SELECT kind, count(*), count(start_ms) FROM job CROSS JOIN"
+                                        " run WHERE state > 0 AND submit_ms >= window_start_ms"
+                                        " GROUP BY 1"
+                                      : "SELECT queue, count(*), count(start_ms) FROM job CROSS"
+                                        " JOIN run WHERE state > 0 AND submit_ms >= window_start_ms"
+                                        " GROUP BY 1");
+    while (orr_plot__step(plot, row)) {
+        uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
+        for (int i = at[0] == all->count ? 1 : 0; i < 2; i++) {
+            all->curves[at[i]].jobs += sqlite3_column_int64(row, 1);
+            all->curves[at[i]].started += sqlite3_column_int64(row, 2);
+        }
+    }
+    row = orr_plot__prepare(plot, all->kinds
+                                      ? "SELECT kind, start_ms - submit_ms FROM job CROSS JOIN run"
+                                        " WHERE start_ms IS NOT NULL AND submit_ms >="
+                                        " window_start_ms ORDER BY 2"
+                                      : "SELECT queue, start_ms - submit_ms FROM job CROSS JOIN"
+                                        " run WHERE start_ms IS NOT NULL AND submit_ms >="
+                                        " window_start_ms ORDER BY 2");
+    while (orr_plot__step(plot, row)) {
+        uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
+        for (int i = at[0] == all->count ? 1 : 0; i < 2; i++) {
+            curve_add(&all->curves[at[i]], sqlite3_column_int64(row, 1), all->lowest, all->highest);
+        }
+    }
+}
+
+static void curves_close(struct curves *all)
+{
+    for (uint32_t i = 0; i <= all->count; i++) {
+        orr_free(all->curves[i].x);
+        orr_free(all->curves[i].share);
+    }
+    orr_free(all->curves);
+}
+
+/* Block of a curve: it starts at "0" with the share that did not wait, and ends at the right edge.
+ */
+static uint32_t curve_rows(struct orr_plot *plot, const struct curves *all, uint32_t at)
+{
+    const struct curve *curve = &all->curves[at];
+    uint32_t block = orr_plot__block(plot, "wait in seconds (0 drawn at the first x), % of jobs");
+    bool zero = curve->count > 0 && curve->x[0] < all->lowest;
+    if (!zero) {
+        orr_plot__row(plot, "%.9g 0\n", all->lowest / 3);
+    }
+    for (uint32_t i = 0; i < curve->count; i++) {
+        orr_plot__row(plot, "%.9g %.6g\n", curve->x[i], curve->share[i]);
+    }
+    double last = curve->count > 0 ? curve->share[curve->count - 1] : 0;
+    orr_plot__row(plot, "%.9g %.6g\n", all->highest, last);
+    return block;
+}
+
+static void curve_name(struct orr_plot *plot, const struct curves *all, uint32_t at)
+{
+    const struct curve *curve = &all->curves[at];
+    char extra[100];
+    long long never = (long long)(curve->jobs - curve->started);
+    (void)snprintf(extra, sizeof extra, "  %lld", (long long)curve->jobs);
+    if (never > 0) {
+        (void)snprintf(extra, sizeof extra, "  %lld (-%lld)", (long long)curve->jobs, never);
+    }
+    if (at == all->count) {
+        orr_plot__gp(plot, "'all jobs%s'", extra);
+    } else if (all->kinds) {
+        const char *name = all->kind_names[at];
+        orr_plot__quote(plot, name != NULL ? name : "?", 18, false);
+        orr_plot__gp(plot, ".'%s'", extra);
+    } else {
+        orr_plot__slot_name(plot, all->slots, at, extra);
+    }
+}
+
+/* A curve and the dot that shows where it starts. */
+static void curve_plot(struct orr_plot *plot, const struct curves *all, uint32_t at, uint32_t block)
+{
+    bool whole = at == all->count;
+    const char *colour =
+        whole ? "#000000" : orr_plot__colour(at, all->kinds ? all->count : all->slots.shown);
+    orr_plot__data(plot, block);
+    if (plot->term == ORR_PLOT_DUMB) {
+        orr_plot__gp(plot, "using 1:2 with lines title ");
+        curve_name(plot, all, at);
+        return;
+    }
+    orr_plot__gp(plot, "using 1:2 with steps lw %s dt %s lc rgb '%s' title ", whole ? "2.6" : "1.8",
+                 whole || at % 2 == 0 ? "1" : "(9,4)", colour);
+    curve_name(plot, all, at);
+    orr_plot__gp(plot, ", \\\n  ");
+    orr_plot__data(plot, block);
+    orr_plot__gp(plot, "every ::0::0 using 1:2 with points pt 7 ps 0.7 lc rgb '%s' notitle",
+                 colour);
+}
+
+void orr_plot__wait_cdf(struct orr_plot *plot)
+{
+    struct curves all;
+    curves_open(plot, &all);
+    orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
+    bool dumb = plot->term == ORR_PLOT_DUMB;
+    const struct curve *sum = &all.curves[all.count];
+    bool never = sum->jobs > sum->started;
+    orr_plot__title(
+        plot, all.kinds ? "How long jobs waited, by kind" : "How long jobs waited, by queue", NULL);
+    if (sum->jobs == 0) {
+        orr_plot__nothing(plot, "no job was submitted within the window");
+        curves_close(&all);
+        return;
+    }
+    orr_plot__wait_axis(plot, 'x', all.lowest, all.highest);
+    orr_plot__gp(plot,
+                 "set xlabel 'wait from submit to first start%s'\nset ylabel '%% of jobs started "
+                 "within'\nset yrange [0:%s]\n",
+                 dumb ? "" : " (dots: did not wait)", dumb ? "100" : "101");
+    if (!dumb) {
+        orr_plot__gp(plot,
+                     "set rmargin at screen 0.70\nset grid xtics\n"
+                     "set key at screen 0.71,graph 1 left top title '%s, jobs%s' left\n",
+                     all.kinds ? "kind" : "queue", never ? " (- never started)" : "");
+    }
+    uint32_t blocks[ORR_PLOT_COLOURS + 2] = {0};
+    for (uint32_t i = 0; i <= all.count; i++) {
+        blocks[i] = curve_rows(plot, &all, i);
+    }
+    orr_plot__gp(plot, "plot ");
+    for (uint32_t i = 0; i <= all.count; i++) {
+        if (all.curves[i].jobs > 0) {
+            curve_plot(plot, &all, i, blocks[i]);
+            orr_plot__gp(plot, i < all.count ? ", \\\n  " : "\n");
+        }
+    }
+    curves_close(&all);
+}
+
+/* Size classes: 0, less than a GPU, 1, 2, 3-4, 5-8 ... by powers of two. */
+enum { CLASSES = 24 };
+
+struct class
+{
+    double *waits; /* seconds, ascending */
+    uint32_t count, room;
+    int64_t never;
+};
+
+static uint32_t class_of(int64_t mgpu)
+{
+    if (mgpu <= 0) {
+        return 0;
+    }
+    uint32_t class = 1;
+    for (int64_t most = ORR_MGPU - 1; mgpu > most && class < CLASSES - 1; class ++) {
+        most = most < ORR_MGPU ? ORR_MGPU : most * 2;
+    }
+    return class;
+}
+
+static void class_name(char *out, size_t room, uint32_t class)
+{
+    long long most = class < 2 ? 0 : 1LL << (class - 2);
+    if (class == 0) {
+        (void)snprintf(out, room, "0");
+    } else if (class == 1) {
+        (void)snprintf(out, room, "<1");
+    } else if (most <= 2) {
+        (void)snprintf(out, room, "%lld", most);
+    } else if (class == CLASSES - 1) {
+        (void)snprintf(out, room, ">%lld", most / 2);
+    } else {
+        (void)snprintf(out, room, "%lld-%lld", most / 2 + 1, most);
+    }
+}
+
+static void classes_load(struct orr_plot *plot, struct class *classes)
+{
+    sqlite3_stmt *row = orr_plot__prepare(
+        plot, "SELECT mgpu, start_ms - submit_ms FROM job CROSS JOIN run WHERE state > 0"
+              " AND submit_ms >= window_start_ms ORDER BY 2");
+    while (orr_plot__step(plot, row)) {
+        struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];
+        if (sqlite3_column_type(row, 1) == SQLITE_NULL) {
+            class->never++;
+            continue;
+        }
+        class->waits = ORR_ROOM_FOR_ONE(class->waits, class->count, class->room);
+        class->waits[class->count++] = sqlite3_column_double(row, 1) / 1000.0;
+    }
+}
+
+/* Nearest rank, never under the place of 0 on the axis. */
+static double class_wait(const struct class *class, uint32_t percent, double lowest)
+{
+    uint64_t rank = ((uint64_t) class->count * percent + 99) / 100;
+    double wait = class->waits[rank > 0 ? rank - 1 : 0];
+    return wait <= 0 ? lowest / 3 : wait < lowest ? lowest : wait;
+}
+
+/* Rows x, n, then p5, p25, p50, p75, p95; labels of n above, of classes below. Returns how many. */
+static uint32_t class_rows(struct orr_plot *plot, const struct class *classes, double lowest)
+{
+    static const uint32_t percents[] = {5, 25, 50, 75, 95};
+    uint32_t columns = 0;
+    (void)orr_plot__block(plot, "column, jobs, waits in seconds: p5 p25 p50 p75 p95");
+    orr_plot__gp(plot, "set xtics (");
+    for (uint32_t i = 0; i < CLASSES; i++) {
+        char name[60];
+        if (classes[i].count + classes[i].never == 0) {
+            continue;
+        }
+        class_name(name, sizeof name, i);
+        orr_plot__gp(plot, "%s'%s' %u", columns > 0 ? ", " : "", name, columns);
+        orr_plot__row(plot, "%u %u", columns++, classes[i].count);
+        for (int k = 0; k < 5; k++) {
+            if (classes[i].count > 0) {
+                orr_plot__row(plot, " %.9g", class_wait(&classes[i], percents[k], lowest));
+            } else {
+                orr_plot__row(plot, " NaN");
+            }
+        }
+        orr_plot__row(plot, "\n");
+    }
+    orr_plot__gp(plot, ")\n");
+    return columns;
+}
+
+static void class_labels(struct orr_plot *plot, const struct class *classes)
+{
+    uint32_t column = 0;
+    for (uint32_t i = 0; i < CLASSES; i++) {
+        if (classes[i].count + classes[i].never == 0) {
+            continue;
+        }
+        orr_plot__gp(plot, "set label 'n %u' at %u,graph 1.035 center font ',9'\n",
+                     classes[i].count, column);
+        if (classes[i].never > 0) {
+            orr_plot__gp(plot,
+                         "set label '+%lld' at %u,graph 1.085 center font ',9' textcolor rgb "
+                         "'#b00020'\n",
+                         (long long)classes[i].never, column);
+        }
+        column++;
+    }
+}
+
+static void size_boxes(struct orr_plot *plot, uint32_t columns)
+{
+    orr_plot__gp(plot, "set xrange [-0.6:%.1f]\n", columns - 0.4);
+    if (plot->term == ORR_PLOT_DUMB) {
+        static const char *const names[] = {"p5", "p50", "p95"};
+        static const int at[] = {3, 5, 7};
+        for (int i = 0; i < 3; i++) {
+            orr_plot__gp(plot, i == 0 ? "plot " : ", ");
+            orr_plot__data(plot, 0);
+            orr_plot__gp(plot, "using 1:%d with linespoints title '%s'", at[i], names[i]);
+        }
+        orr_plot__gp(plot, "\n");
+        return;
+    }
+    orr_plot__gp(plot, "set boxwidth 0.55\nset key below center horizontal maxcols auto\nplot ");
+    orr_plot__data(plot, 0);
+    orr_plot__gp(plot,
+                 "using 1:4:3:7:6 with candlesticks fs solid 0.5 border lc rgb '#0072b2' lw "
+                 "1.3 whiskerbars 0.4 title 'middle half of the jobs, whiskers p5 to p95', \\\n  ");
+    orr_plot__data(plot, 0);
+    orr_plot__gp(plot, "using 1:5:5:5:5 with candlesticks lw 3 lc rgb '#101010' notitle, \\\n"
+                       "  keyentry with lines lw 3 lc rgb '#101010' title 'median'\n");
+}
+
+void orr_plot__size(struct orr_plot *plot)
+{
+    struct class classes[CLASSES] = {0};
+    double lowest = 1, highest = 10;
+    classes_load(plot, classes);
+    wait_bounds(plot, &lowest, &highest);
+    int64_t never = 0;
+    for (uint32_t i = 0; i < CLASSES; i++) {
+        never += classes[i].never;
+    }
+    orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
+    orr_plot__title(plot, "Wait by number of GPUs asked for",
+                    never > 0 ? "red: never started" : NULL);
+    uint32_t columns = class_rows(plot, classes, lowest);
+    if (columns == 0) {
+        orr_plot__gp(plot, "set xtics auto\n");
+        orr_plot__nothing(plot, "no job was submitted within the window");
+    } else {
+        orr_plot__wait_axis(plot, 'y', lowest, highest);
+        orr_plot__gp(plot, "set ylabel 'wait'\nset xlabel 'GPUs asked for'\n");
+        if (plot->term != ORR_PLOT_DUMB) {
+            orr_plot__gp(plot, "set tmargin %d\nset title offset 0,%d\n", never > 0 ? 6 : 5,
+                         never > 0 ? 2 : 1);
+            class_labels(plot, classes);
+        }
+        size_boxes(plot, columns);
+    }
+    for (uint32_t i = 0; i < CLASSES; i++) {
+        orr_free(classes[i].waits);
+    }
+}

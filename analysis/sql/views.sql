@@ -1,0 +1,200 @@
+-- Views of a results file. Stock SQL only (SQLite 3.37 and newer): any reader of SQLite can use them.
+-- The comment after AS is part of the view: `.schema v_jobs` shows it.
+
+CREATE VIEW v_attempts AS
+-- One row a time a job ran: nr 1 first. end_ms NULL: it still ran when the run ended.
+-- cause: why the attempt was cut short; NULL: it was not.
+-- A results file keeps no start of the last of several attempts; it is taken as the later of the end
+-- of the attempt before and end_ms - work_ms.
+WITH cut(job, nr, end_ms) AS (
+  SELECT job, max(nr), max(end_ms) FROM attempt GROUP BY job
+)
+SELECT job, nr, start_ms, end_ms, cause FROM attempt
+UNION ALL
+SELECT j.id, coalesce(c.nr, 0) + 1,
+       CASE WHEN c.nr IS NULL THEN j.start_ms
+            ELSE max(c.end_ms, coalesce(j.end_ms - j.work_ms, c.end_ms)) END,
+       j.end_ms, NULL
+FROM job AS j LEFT JOIN cut AS c ON c.job = j.id
+WHERE j.start_ms IS NOT NULL AND j.state >= 2;
+
+CREATE VIEW v_placements AS
+-- One row for each node an attempt of a job used, from both places they are kept: the row of the job
+-- and the table placement. job and node are ids; mgpu is what it held there (1000 = one GPU).
+WITH cut(job, nr, end_ms) AS (
+  SELECT job, max(nr), max(end_ms) FROM attempt GROUP BY job
+)
+SELECT j.id AS job, coalesce(c.nr, 0) + 1 AS nr, j.node AS node, j.pods AS pods, j.mgpu AS mgpu,
+       j.devices AS devices,
+       CASE WHEN c.nr IS NULL THEN j.start_ms
+            ELSE max(c.end_ms, coalesce(j.end_ms - j.work_ms, c.end_ms)) END AS start_ms,
+       j.end_ms AS end_ms
+FROM job AS j LEFT JOIN cut AS c ON c.job = j.id
+WHERE j.node IS NOT NULL AND j.start_ms IS NOT NULL
+UNION ALL
+SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, a.start_ms, a.end_ms
+FROM placement AS p JOIN v_attempts AS a ON a.job = p.job AND a.nr = p.nr;
+
+CREATE VIEW v_jobs AS
+-- One row a job, in words and seconds. nodes: where it ran last, as NAME:GPUS. wait_s: submit to first
+-- start. run_s: first start to end, with what an eviction put between. NULL: it never happened.
+WITH spread(job, nodes) AS (
+  SELECT job, group_concat(place, ' ')
+  FROM (SELECT p.job AS job, n.name || ':' || printf('%g', p.mgpu / 1000.0) AS place
+        FROM placement AS p
+        JOIN (SELECT job, max(nr) AS nr FROM placement GROUP BY job) AS l
+          ON l.job = p.job AND l.nr = p.nr
+        JOIN node AS n ON n.id = p.node
+        ORDER BY p.job, p.node)
+  GROUP BY job
+)
+SELECT j.name AS job, q.name AS queue, j.user AS user, k.name AS kind, j.pods AS pods,
+       j.mgpu / 1000.0 AS gpus, j.submit_ms / 1000.0 AS submit_s, j.start_ms / 1000.0 AS start_s,
+       j.end_ms / 1000.0 AS end_s, (j.start_ms - j.submit_ms) / 1000.0 AS wait_s,
+       (j.end_ms - j.start_ms) / 1000.0 AS run_s,
+       CASE j.state WHEN 0 THEN 'not submitted' WHEN 1 THEN 'pending' WHEN 2 THEN 'running'
+                    ELSE 'finished' END AS state,
+       j.evictions AS evictions,
+       CASE WHEN j.node IS NOT NULL THEN n.name || ':' || printf('%g', j.mgpu / 1000.0)
+            ELSE s.nodes END AS nodes
+FROM job AS j
+LEFT JOIN queue AS q ON q.id = j.queue
+LEFT JOIN kind AS k ON k.id = j.kind
+LEFT JOIN node AS n ON n.id = j.node
+LEFT JOIN spread AS s ON s.job = j.id;
+
+CREATE VIEW v_allocation AS
+-- Exact allocation: from at_ms to the next row of the same queue it held allocated_mgpu.
+WITH change(at_ms, queue, mgpu) AS (
+  SELECT p.start_ms, j.queue, p.mgpu FROM v_placements AS p JOIN job AS j ON j.id = p.job
+  UNION ALL
+  SELECT p.end_ms, j.queue, -p.mgpu FROM v_placements AS p JOIN job AS j ON j.id = p.job
+  WHERE p.end_ms IS NOT NULL
+),
+instant(at_ms, queue, mgpu) AS (
+  SELECT at_ms, queue, sum(mgpu) FROM change GROUP BY queue, at_ms HAVING sum(mgpu) <> 0
+)
+SELECT i.at_ms AS at_ms, q.name AS queue,
+       sum(i.mgpu) OVER (PARTITION BY i.queue ORDER BY i.at_ms) AS allocated_mgpu
+FROM instant AS i LEFT JOIN queue AS q ON q.id = i.queue;
+
+CREATE VIEW v_pending AS
+-- One row a time a job waited: from its submit or its eviction to its next start.
+-- to_ms NULL: it waited still when the run ended.
+SELECT id AS job, submit_ms AS from_ms, start_ms AS to_ms FROM job WHERE state > 0
+UNION ALL
+SELECT job, end_ms, next_ms
+FROM (SELECT a.job AS job, a.end_ms AS end_ms, a.cause AS cause,
+             lead(a.start_ms) OVER (PARTITION BY a.job ORDER BY a.nr) AS next_ms
+      FROM v_attempts AS a JOIN (SELECT DISTINCT job FROM attempt) AS c ON c.job = a.job)
+WHERE cause IS NOT NULL;
+
+CREATE VIEW v_queue_depth AS
+-- Exact demand that waits: from at_ms to the next row of the same queue.
+WITH change(at_ms, queue, jobs, mgpu) AS (
+  SELECT p.from_ms, j.queue, 1, j.mgpu FROM v_pending AS p JOIN job AS j ON j.id = p.job
+  UNION ALL
+  SELECT p.to_ms, j.queue, -1, -j.mgpu FROM v_pending AS p JOIN job AS j ON j.id = p.job
+  WHERE p.to_ms IS NOT NULL
+),
+instant(at_ms, queue, jobs, mgpu) AS (
+  SELECT at_ms, queue, sum(jobs), sum(mgpu) FROM change GROUP BY queue, at_ms
+  HAVING sum(jobs) <> 0 OR sum(mgpu) <> 0
+)
+SELECT i.at_ms AS at_ms, q.name AS queue,
+       sum(i.jobs) OVER (PARTITION BY i.queue ORDER BY i.at_ms) AS pending_jobs,
+       sum(i.mgpu) OVER (PARTITION BY i.queue ORDER BY i.at_ms) AS pending_mgpu
+FROM instant AS i LEFT JOIN queue AS q ON q.id = i.queue;
+
+CREATE VIEW v_node_use AS
+-- One row a node. gpu_h: GPU-hours held over the whole run; window_use: share of its GPUs that was
+-- held within the window of run (NULL: no GPUs, or a window of no length).
+WITH held(node, placements, mgpu_ms, window_mgpu_ms) AS (
+  SELECT p.node, count(*), sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)),
+         sum(p.mgpu * max(0, min(coalesce(p.end_ms, r.end_ms), r.window_end_ms)
+                             - max(p.start_ms, r.window_start_ms)))
+  FROM v_placements AS p CROSS JOIN run AS r GROUP BY p.node
+)
+SELECT n.name AS node, n.pool AS pool, n.gpus AS gpus, coalesce(h.placements, 0) AS placements,
+       coalesce(h.mgpu_ms, 0) / 3600000000.0 AS gpu_h,
+       coalesce(h.window_mgpu_ms, 0) * 1.0
+         / nullif(n.gpus * 1000 * (r.window_end_ms - r.window_start_ms), 0) AS window_use
+FROM node AS n CROSS JOIN run AS r LEFT JOIN held AS h ON h.node = n.id;
+
+CREATE VIEW v_wait_cdf AS
+-- share: part of the n jobs submitted within the window that had started after wait_s or less.
+-- Jobs that never started count in n, so a curve may end below 1. scope: all, queue or kind.
+WITH waited(scope, label, wait_ms) AS (
+  SELECT 'all', '', j.start_ms - j.submit_ms
+  FROM job AS j CROSS JOIN run AS r WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+  UNION ALL
+  SELECT 'queue', q.name, j.start_ms - j.submit_ms
+  FROM job AS j CROSS JOIN run AS r JOIN queue AS q ON q.id = j.queue
+  WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+  UNION ALL
+  SELECT 'kind', k.name, j.start_ms - j.submit_ms
+  FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
+  WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+),
+counted(scope, label, wait_ms, jobs) AS (
+  SELECT scope, label, wait_ms, count(*) FROM waited GROUP BY scope, label, wait_ms
+),
+summed(scope, label, wait_ms, jobs, upto, n) AS (
+  SELECT scope, label, wait_ms, jobs,
+         sum(jobs) OVER (PARTITION BY scope, label ORDER BY wait_ms NULLS LAST),
+         sum(jobs) OVER (PARTITION BY scope, label)
+  FROM counted
+)
+SELECT scope, label, wait_ms / 1000.0 AS wait_s, jobs, n, upto * 1.0 / n AS share
+FROM summed WHERE wait_ms IS NOT NULL;
+
+CREATE VIEW v_reason_intervals AS
+-- Why a job waited, and how long: from_ms to to_ms, which is the next reason, the next start or the
+-- end of the run. job is an id.
+WITH mark(job, at_ms, reason) AS (
+  SELECT job, at_ms, reason FROM reason_change
+  UNION ALL
+  SELECT job, start_ms, NULL FROM v_attempts
+),
+span(job, reason, from_ms, to_ms) AS (
+  SELECT job, reason, at_ms,
+         lead(at_ms) OVER (PARTITION BY job ORDER BY at_ms, reason IS NULL)
+  FROM mark
+)
+SELECT s.job AS job, s.from_ms AS from_ms, coalesce(s.to_ms, r.end_ms) AS to_ms, c.code AS reason,
+       c.words AS words
+FROM span AS s CROSS JOIN run AS r LEFT JOIN reason AS c ON c.id = s.reason
+WHERE s.reason IS NOT NULL AND coalesce(s.to_ms, r.end_ms) > s.from_ms;
+
+CREATE VIEW v_queues AS
+-- One row a leaf queue; jobs submitted within the window. Quantiles are by nearest rank; a job that
+-- never started waits longer than any other, so a quantile may be NULL: not reached.
+-- gpu_h: GPU-hours held over the whole run.
+WITH seen AS (
+  SELECT j.queue AS queue, j.start_ms - j.submit_ms AS wait_ms, j.start_ms AS start_ms,
+         j.state AS state, j.evictions AS evictions,
+         row_number() OVER (PARTITION BY j.queue ORDER BY j.start_ms - j.submit_ms NULLS LAST) AS rn,
+         count(*) OVER (PARTITION BY j.queue) AS n
+  FROM job AS j CROSS JOIN run AS r
+  WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+),
+folded AS (
+  SELECT queue, count(*) AS jobs, count(start_ms) AS started, sum(state = 3) AS finished,
+         sum(evictions) AS evictions, avg(wait_ms) / 1000.0 AS wait_mean_s,
+         max(CASE WHEN rn = (n * 50 + 99) / 100 THEN wait_ms END) / 1000.0 AS wait_p50_s,
+         max(CASE WHEN rn = (n * 95 + 99) / 100 THEN wait_ms END) / 1000.0 AS wait_p95_s,
+         max(CASE WHEN rn = (n * 99 + 99) / 100 THEN wait_ms END) / 1000.0 AS wait_p99_s,
+         max(wait_ms) / 1000.0 AS wait_max_s
+  FROM seen GROUP BY queue
+),
+held AS (
+  SELECT j.queue AS queue,
+         sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000000.0 AS gpu_h
+  FROM v_placements AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r GROUP BY j.queue
+)
+SELECT q.name AS queue, q.gpu_quota AS quota_gpus, coalesce(f.jobs, 0) AS jobs,
+       coalesce(f.started, 0) AS started, coalesce(f.finished, 0) AS finished,
+       coalesce(f.evictions, 0) AS evictions, coalesce(h.gpu_h, 0.0) AS gpu_h, f.wait_mean_s,
+       f.wait_p50_s, f.wait_p95_s, f.wait_p99_s, f.wait_max_s
+FROM queue AS q LEFT JOIN folded AS f ON f.queue = q.id LEFT JOIN held AS h ON h.queue = q.id
+WHERE q.leaf;
