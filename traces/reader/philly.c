@@ -8,7 +8,8 @@
 
 #include <orrery/base/text.h>
 
-#define DAY_MS ((orr_ms)86400000)
+#define DAY_MS           ((orr_ms)86400000)
+#define TIMESTAMP_END_MS ((orr_ms)10000000000000) /* in 2286; from 1970 on */
 
 enum { TIMESTAMP, DURATION, NUM_GPUS, GPU_TIME, CLUSTER, COLUMN_COUNT };
 
@@ -58,6 +59,18 @@ static bool parse_timestamp(struct philly *philly, struct orr_text text, orr_ms 
     return true;
 }
 
+static bool read_timestamp(struct philly *philly, uint32_t line, struct orr_text text, orr_ms *out)
+{
+    bool is_time = parse_timestamp(philly, text, out);
+    if (is_time && *out >= 0 && *out < TIMESTAMP_END_MS) {
+        return true;
+    }
+    orr_workload_reject(philly->reader->workload, philly->reader->file, line,
+                        "column timestamp: \"%s\" is %s", orr_text_show(text).text,
+                        is_time ? "out of range" : "not a time like 2017-10-09 07:01:55");
+    return false;
+}
+
 static struct orr_text next_name(struct philly *philly)
 {
     size_t end = sizeof philly->name;
@@ -82,13 +95,8 @@ static void read_row(void *context, const struct orr_text *fields, uint32_t line
     struct orr_text name = next_name(philly);
     orr_ms submit;
     int64_t run, gpus;
-    if (!parse_timestamp(philly, fields[TIMESTAMP], &submit)) {
-        orr_workload_reject(workload, reader->file, line,
-                            "column timestamp: \"%s\" is not a time like 2017-10-09 07:01:55",
-                            orr_text_show(fields[TIMESTAMP]).text);
-        return;
-    }
-    if (!orr_field_number(reader, line, &duration, fields[DURATION], &run) ||
+    if (!read_timestamp(philly, line, fields[TIMESTAMP], &submit) ||
+        !orr_field_number(reader, line, &duration, fields[DURATION], &run) ||
         !orr_field_number(reader, line, &num_gpus, fields[NUM_GPUS], &gpus) ||
         !orr_field_text(reader, line, "cluster", fields[CLUSTER])) {
         return;

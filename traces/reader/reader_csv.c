@@ -259,19 +259,28 @@ static void on_bad_quote(struct csv *csv)
     csv->field_count = 0;
 }
 
+/* Bytes up to and with the first line end, or all. */
+static size_t line_bytes(struct orr_text text)
+{
+    size_t i = 0;
+    while (i < text.bytes && text.at[i] != '\n' && text.at[i] != '\r') {
+        i++;
+    }
+    return i < text.bytes ? i + 1 : i;
+}
+
 /* Leaves out the rest of a bad line. Returns the bytes left out. */
 static size_t skip_line(struct csv *csv, struct orr_text text)
 {
-    for (size_t i = 0; i < text.bytes; i++) {
-        if (text.at[i] == '\n' || text.at[i] == '\r') {
-            csv->skipping = false;
-            csv->after_cr = false;
-            (void)end_line(csv, text.at[i]);
-            start_row(csv);
-            return i + 1;
-        }
+    size_t bytes = line_bytes(text);
+    char last = text.at[bytes - 1];
+    if (last == '\n' || last == '\r') {
+        csv->skipping = false;
+        csv->after_cr = false;
+        (void)end_line(csv, last);
+        start_row(csv);
     }
-    return text.bytes;
+    return bytes;
 }
 
 static size_t parse_some(struct csv *csv, struct orr_text text)
@@ -279,11 +288,8 @@ static size_t parse_some(struct csv *csv, struct orr_text text)
     if (csv->skipping) {
         return skip_line(csv, text);
     }
-    size_t bytes = text.bytes;
-    if (!csv->header_done) { /* line by line, so that the callbacks can change behind it */
-        const char *end = memchr(text.at, '\n', bytes);
-        bytes = end != NULL ? (size_t)(end - text.at) + 1 : bytes;
-    }
+    /* the header line by line, so that the callbacks can change behind it */
+    size_t bytes = csv->header_done ? text.bytes : line_bytes(text);
     size_t used = csv->header_done ? csv_parse(&csv->parser, text.at, bytes, on_field, on_row, csv)
                                    : csv_parse(&csv->parser, text.at, bytes, on_header_field,
                                                on_header_row, csv);

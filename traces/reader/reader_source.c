@@ -64,10 +64,12 @@ static la_ssize_t read_callback(struct archive *archive, void *context, const vo
 static enum orr_status archive_fault(struct orr_source *source, const char **reason)
 {
     const char *what = archive_error_string(source->archive);
-    (void)snprintf(source->reason, sizeof source->reason, "%s",
-                   what != NULL ? what : "cannot be decompressed");
+    bool of_file = source->read_errno != 0;
+    (void)snprintf(
+        source->reason, sizeof source->reason, "%s%s",
+        of_file ? "" : "cannot be decompressed: ", what != NULL ? what : "damaged or cut short");
     *reason = source->reason;
-    return source->read_errno != 0 ? ORR_IO : ORR_DATA;
+    return of_file ? ORR_IO : ORR_DATA;
 }
 
 /* Only decompressors that are code in libarchive: the others run programs, and which one would be
@@ -81,6 +83,7 @@ static struct archive *open_archive(void)
     (void)archive_read_support_filter_xz(archive);
     (void)archive_read_support_filter_bzip2(archive);
     (void)archive_read_support_format_zip_streamable(archive);
+    (void)archive_read_support_format_empty(archive);
     (void)archive_read_support_format_raw(archive);
     return archive;
 }
@@ -118,8 +121,8 @@ enum orr_status orr_source_open(const char *path, struct orr_source **out, struc
     if (code == ARCHIVE_OK) {
         code = archive_read_next_header(source->archive, &entry);
     }
-    if (code == ARCHIVE_EOF || (code != ARCHIVE_OK && source->file_bytes == 0)) {
-        source->ended = true; /* an empty file: for the caller to say */
+    if (code == ARCHIVE_EOF) {
+        source->ended = true; /* no text at all: for the caller to say */
     } else if (code < ARCHIVE_WARN) {
         status = archive_fault(source, &reason);
         status = orr_fail(err, status, "%s: %s", path, reason);
@@ -178,8 +181,10 @@ static enum orr_status next_block(struct orr_source *source, struct orr_text *bl
 {
     *block = (struct orr_text){"", 0};
     if (source->archive == NULL) {
-        *block = source->memory;
-        source->memory.bytes = 0;
+        size_t bytes = source->memory.bytes < READ_BYTES ? source->memory.bytes : READ_BYTES;
+        *block = (struct orr_text){source->memory.at, bytes};
+        source->memory.at += bytes;
+        source->memory.bytes -= bytes;
         return ORR_OK;
     }
     while (!source->ended && block->bytes == 0) {
@@ -190,7 +195,7 @@ static enum orr_status next_block(struct orr_source *source, struct orr_text *bl
             block->bytes = 0;
             return end_entry(source, reason);
         }
-        if (code < ARCHIVE_WARN) {
+        if (code != ARCHIVE_OK) { /* a warning too: a wrong checksum is one */
             return archive_fault(source, reason);
         }
         block->at = at;

@@ -117,12 +117,13 @@ static void add_truth(struct orr_workload *workload, struct orr_row *row, const 
 {
     static const char *const states[] = {"failed",  "completed", "partial",
                                          "partial", "partial",   "cancelled"};
+    bool has_start = job->wait >= 0 && job->submit + job->wait + job->run <= ORR_INSTANT_MAX_MS;
     bool has_state = job->status >= 0 && job->status < 6;
-    if (job->wait < 0 && !has_state) {
+    if (!has_start && !has_state) {
         return;
     }
     struct orr_row_extra *extra = orr_workload_extra(workload, row);
-    if (job->wait >= 0) {
+    if (has_start) {
         extra->recorded_start_ms = job->submit + job->wait;
         extra->recorded_end_ms = job->submit + job->wait + job->run;
     }
@@ -198,8 +199,8 @@ static void read_line(struct swf *swf, struct orr_text text)
         return;
     }
     if (count != FIELD_COUNT) {
-        orr_workload_reject(workload, reader->file, line, "the row has %u fields, not %d",
-                            (unsigned)count, FIELD_COUNT);
+        orr_workload_reject(workload, reader->file, line, "the row has %u %s, not %d",
+                            (unsigned)count, count == 1 ? "field" : "fields", FIELD_COUNT);
         return;
     }
     struct swf_job job;

@@ -72,6 +72,9 @@ struct orr_row *orr_workload_push(struct orr_workload *workload)
     return row;
 }
 
+static char *append_line(char *text, const char *prefix, const char *format, va_list args)
+    ORR_PRINTF(3, 0);
+
 /* Appends "prefix: sentence\n" to a text on the heap. */
 static char *append_line(char *text, const char *prefix, const char *format, va_list args)
 {

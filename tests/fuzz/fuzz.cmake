@@ -1,0 +1,19 @@
+# Fuzz targets. With ORR_FUZZ (clang, preset fuzz) they are libFuzzer programs to run by hand:
+#   build/fuzz/tests/fuzz_traces -max_total_time=60 DIR tests/fuzz/corpus/traces
+# (new inputs go into DIR). Without it the same code replays its corpus as a test.
+
+# orr_fuzz_target(fuzz_THING LIBRARIES...): fuzz/fuzz_THING.c with the inputs in fuzz/corpus/THING.
+function(orr_fuzz_target name)
+  string(REGEX REPLACE "^fuzz_" "" thing ${name})
+  if(ORR_FUZZ)
+    add_executable(${name} fuzz/${name}.c)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${name} fuzz/${name}.c fuzz/fuzz_replay.c)
+    add_test(NAME fuzz.${thing} COMMAND ${name} ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${thing})
+    set_tests_properties(fuzz.${thing} PROPERTIES LABELS quick)
+  endif()
+  target_link_libraries(${name} PRIVATE ${ARGN})
+endfunction()
+
+orr_fuzz_target(fuzz_traces orr_traces)

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs a fuzz target over files, or over all files of folders, without a fuzzer. */
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Reads and tries one file; false if it cannot be read. */
+static bool try_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return false;
+    }
+    size_t size = 0, capacity = 4096;
+    uint8_t *data = malloc(capacity);
+    while (data != NULL && !feof(file) && !ferror(file)) {
+        size += fread(data + size, 1, capacity - size, file);
+        if (size == capacity) {
+            capacity *= 2;
+            uint8_t *larger = realloc(data, capacity);
+            if (larger == NULL) {
+                free(data);
+            }
+            data = larger;
+        }
+    }
+    bool failed = data == NULL || ferror(file) != 0;
+    (void)fclose(file);
+    if (!failed) {
+        (void)LLVMFuzzerTestOneInput(data, size);
+    }
+    free(data);
+    return !failed;
+}
+
+/* Tries every file of a folder; returns how many. */
+static unsigned try_folder(DIR *folder, const char *path)
+{
+    unsigned tried = 0;
+    const struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        char name[4096];
+        int length = snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] != '.' && length > 0 && (size_t)length < sizeof name) {
+            tried += try_file(name);
+        }
+    }
+    return tried;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned tried = 0;
+    for (int i = 1; i < argc; i++) {
+        DIR *folder = opendir(argv[i]);
+        if (folder != NULL) {
+            tried += try_folder(folder, argv[i]);
+            (void)closedir(folder);
+        } else {
+            tried += try_file(argv[i]);
+        }
+    }
+    (void)printf("%u inputs\n", tried);
+    return tried > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files as they lie on disk: compressed, cut off, empty, missing. */
+#include "test_traces.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <orrery/base/mem.h>
+
+#define ROWS 20000
+
+struct fixture {
+    char folder[64], path[128];
+    char *text; /* a native trace of ROWS rows */
+    size_t bytes;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = orr_zalloc(1, sizeof *f);
+    (void)snprintf(f->folder, sizeof f->folder, "/tmp/orr-traces-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+    f->text = orr_alloc((size_t)ROWS * 40, 1);
+    f->bytes = (size_t)sprintf(f->text, "job,submit_s,run_s,gpus\n");
+    for (unsigned i = 0; i < ROWS; i++) {
+        f->bytes += (size_t)sprintf(f->text + f->bytes, "job%u,%u,%u,%u\n", i, i,
+                                    i * 2654435761u % 100000, 1 + i % 8);
+    }
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    (void)rmdir(f->folder);
+    orr_free(f->text);
+    orr_free(f);
+    return 0;
+}
+
+static const char *path_of(struct fixture *f, const char *name)
+{
+    (void)snprintf(f->path, sizeof f->path, "%s/%s", f->folder, name);
+    return f->path;
+}
+
+static void write_file(const char *path, const char *text, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void add_entry(struct archive *archive, const char *name, const char *text, size_t bytes)
+{
+    struct archive_entry *entry = archive_entry_new();
+    archive_entry_set_pathname(entry, name);
+    archive_entry_set_size(entry, (la_int64_t)bytes);
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_perm(entry, 0644);
+    assert_int_equal(archive_write_header(archive, entry), ARCHIVE_OK);
+    assert_true(archive_write_data(archive, text, bytes) == (la_ssize_t)bytes);
+    archive_entry_free(entry);
+}
+
+/* Writes the text of the fixture as the suffix of the path says. */
+static void write_compressed(const struct fixture *f, const char *path, int entries)
+{
+    const char *suffix = strrchr(path, '.');
+    struct archive *archive = archive_write_new();
+    if (strcmp(suffix, ".zip") == 0) {
+        (void)archive_write_set_format_zip(archive);
+    } else {
+        (void)archive_write_set_format_raw(archive);
+    }
+    int code = ARCHIVE_OK;
+    if (strcmp(suffix, ".gz") == 0) {
+        code = archive_write_add_filter_gzip(archive);
+    } else if (strcmp(suffix, ".zst") == 0) {
+        code = archive_write_add_filter_zstd(archive);
+    } else if (strcmp(suffix, ".xz") == 0) {
+        code = archive_write_add_filter_xz(archive);
+    } else if (strcmp(suffix, ".bz2") == 0) {
+        code = archive_write_add_filter_bzip2(archive);
+    }
+    assert_int_equal(code, ARCHIVE_OK);
+    assert_int_equal(archive_write_open_filename(archive, path), ARCHIVE_OK);
+    for (int i = 0; i < entries; i++) {
+        add_entry(archive, i == 0 ? "trace.csv" : "other.csv", f->text, f->bytes);
+    }
+    assert_int_equal(archive_write_close(archive), ARCHIVE_OK);
+    (void)archive_write_free(archive);
+}
+
+static void assert_read(const char *path)
+{
+    struct orr_workload workload;
+    struct orr_err err = {0};
+    enum orr_status status = orr_trace_read(path, NULL, &workload, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(status, ORR_OK);
+    assert_int_equal(workload.count, ROWS);
+    assert_string_equal(job_name(&workload, ROWS - 1), "job19999");
+    struct stat stat_of;
+    assert_int_equal(stat(path, &stat_of), 0);
+    assert_true(workload.file_bytes == stat_of.st_size);
+    assert_int_equal(strlen(workload.sha256), 64);
+    orr_workload_release(&workload);
+}
+
+static void assert_fails(const char *path, enum orr_status want, const char *part)
+{
+    struct orr_workload workload;
+    struct orr_err err = {0};
+    enum orr_status status = orr_trace_read(path, NULL, &workload, &err);
+    if (strncmp(err.text, path, strlen(path)) != 0 || strstr(err.text, part) == NULL) {
+        fail_msg("\"%s\" should start with \"%s\" and have \"%s\" in it", err.text, path, part);
+    }
+    assert_int_equal(status, want);
+    orr_workload_release(&workload); /* must do no harm */
+}
+
+static void files__are_read_in_every_compression(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const names[] = {"t.csv.gz", "t.csv.zst", "t.csv.xz", "t.csv.bz2",
+                                        "t.csv.zip"};
+    write_file(path_of(f, "t.csv"), f->text, f->bytes);
+    assert_read(f->path);
+    (void)unlink(f->path);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        write_compressed(f, path_of(f, names[i]), 1);
+        assert_read(f->path);
+        (void)unlink(f->path);
+    }
+}
+
+static void digest__is_of_the_file_on_disk(void **state)
+{
+    struct fixture *f = *state;
+    static const char text[] = "job,submit_s,run_s,gpus\na,0,1,1\n";
+    struct orr_workload from_file, from_memory;
+    write_file(path_of(f, "t.csv"), text, sizeof text - 1);
+    assert_int_equal(orr_trace_read(f->path, NULL, &from_file, NULL), ORR_OK);
+    assert_int_equal(
+        orr_trace_read_memory("t.csv", text, sizeof text - 1, NULL, &from_memory, NULL), ORR_OK);
+    assert_string_equal(from_file.sha256,
+                        "b1f52b563b60b4e0be9e22676b9ad59a2109ac22151df899aeda630ab92a60d3");
+    assert_string_equal(from_memory.sha256, from_file.sha256);
+    orr_workload_release(&from_file);
+    orr_workload_release(&from_memory);
+    (void)unlink(f->path);
+}
+
+static void files__that_were_cut_off_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const names[] = {"t.csv.gz", "t.csv.zst", "t.csv.xz", "t.csv.bz2",
+                                        "t.csv.zip"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct stat stat_of;
+        write_compressed(f, path_of(f, names[i]), 1);
+        assert_int_equal(stat(f->path, &stat_of), 0);
+        assert_int_equal(truncate(f->path, stat_of.st_size * 2 / 3), 0);
+        assert_fails(f->path, ORR_DATA, i == 0 ? ": truncated gzip input" : ":");
+        (void)unlink(f->path);
+    }
+    write_compressed(f, path_of(f, "t.csv.gz"), 1); /* all text is there, its checksum is not */
+    struct stat stat_of;
+    assert_int_equal(stat(f->path, &stat_of), 0);
+    assert_int_equal(truncate(f->path, stat_of.st_size - 4), 0);
+    assert_fails(f->path, ORR_DATA, ": cannot be decompressed: damaged or cut short");
+    (void)unlink(f->path);
+}
+
+static void archives__with_two_files_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    write_compressed(f, path_of(f, "t.zip"), 2);
+    assert_fails(f->path, ORR_DATA, "the archive holds more than one file");
+    (void)unlink(f->path);
+}
+
+static void files__that_are_not_there_are_missing_input(void **state)
+{
+    struct fixture *f = *state;
+    assert_fails(path_of(f, "none.csv"), ORR_NO_INPUT, "No such file");
+    assert_fails(f->folder, ORR_NO_INPUT, "is a directory");
+    assert_fails("", ORR_NO_INPUT, "No such file");
+}
+
+static void files__without_contents_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    write_file(path_of(f, "t.csv"), "", 0);
+    assert_fails(f->path, ORR_DATA, "is empty");
+    (void)unlink(f->path);
+    struct fixture empty = *f;
+    empty.bytes = 0;
+    write_compressed(&empty, path_of(f, "t.csv.gz"), 1);
+    assert_fails(f->path, ORR_DATA, "is empty");
+    (void)unlink(f->path);
+    write_file(path_of(f, "t.csv"), "\x1f\x8b", 2);
+    assert_fails(f->path, ORR_DATA, "");
+    (void)unlink(f->path);
+}
+
+/* A pipe gives a few bytes at a time: the header in pieces, lines in pieces. */
+static void pipes__are_read_to_their_end(void **state)
+{
+    struct fixture *f = *state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    static const char *const parts[] = {"j",        "ob,submit_s,r", "un_s,gpus\na,0",
+                                        ",1,1\nb,", "1,2,3\n",       "c,2,3,4"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        assert_int_equal(write(ends[1], parts[i], strlen(parts[i])), strlen(parts[i]));
+    }
+    (void)close(ends[1]);
+    (void)snprintf(f->path, sizeof f->path, "/dev/fd/%d", ends[0]);
+    struct orr_workload workload;
+    struct orr_err err = {0};
+    enum orr_status status = orr_trace_read(f->path, NULL, &workload, &err);
+    (void)close(ends[0]);
+    assert_string_equal(err.text, "");
+    assert_int_equal(status, ORR_OK);
+    assert_int_equal(workload.count, 3);
+    orr_workload_release(&workload);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files__are_read_in_every_compression, setup, teardown),
+        cmocka_unit_test_setup_teardown(digest__is_of_the_file_on_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(files__that_were_cut_off_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(archives__with_two_files_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(files__that_are_not_there_are_missing_input, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(files__without_contents_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(pipes__are_read_to_their_end, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The native writer: what is written reads back as the same rows. */
+#include "test_traces.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <orrery/base/mem.h>
+
+static const char *temporary(char *path, size_t bytes)
+{
+    (void)snprintf(path, bytes, "/tmp/orr-write-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    (void)unlink(path);
+    return path;
+}
+
+/* The written file as text; the caller frees. */
+static char *written(const struct orr_workload *workload)
+{
+    char path[64];
+    struct orr_err err = {0};
+    assert_int_equal(orr_trace_write_native(workload, temporary(path, sizeof path), &err), ORR_OK);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *text = orr_zalloc(1, 100000);
+    size_t bytes = fread(text, 1, 99999, file);
+    assert_true(bytes < 99999);
+    (void)fclose(file);
+    (void)unlink(path);
+    return text;
+}
+
+static void assert_same_text(const char *a, const char *b)
+{
+    if (a == NULL || b == NULL) {
+        assert_ptr_equal(a, b);
+    } else {
+        assert_string_equal(a, b);
+    }
+}
+
+static void assert_same_extra(const struct orr_row_extra *a, const struct orr_row_extra *b)
+{
+    assert_same_text(a->template_name, b->template_name);
+    assert_same_text(a->group, b->group);
+    assert_same_text(a->priority, b->priority);
+    assert_same_text(a->gpu_model, b->gpu_model);
+    assert_same_text(a->node_selector, b->node_selector);
+    assert_same_text(a->tolerations, b->tolerations);
+    assert_same_text(a->topology_required, b->topology_required);
+    assert_same_text(a->topology_preferred, b->topology_preferred);
+    assert_same_text(a->after, b->after);
+    assert_same_text(a->profile, b->profile);
+    assert_same_text(a->mig_profile, b->mig_profile);
+    assert_same_text(a->recorded_state, b->recorded_state);
+    size_t from = offsetof(struct orr_row_extra, gpu_fraction_milli);
+    size_t to = offsetof(struct orr_row_extra, preemptible) + sizeof a->preemptible;
+    assert_memory_equal((const char *)a + from, (const char *)b + from, to - from);
+    assert_true(a->deadline_ms == b->deadline_ms && a->eligible_ms == b->eligible_ms);
+    assert_true(a->checkpoint_ms == b->checkpoint_ms && a->restart_ms == b->restart_ms);
+    assert_true(a->recorded_start_ms == b->recorded_start_ms);
+    assert_true(a->recorded_end_ms == b->recorded_end_ms);
+}
+
+static void assert_same(const struct orr_workload *a, const struct orr_workload *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct orr_row *x = &a->rows[i];
+        const struct orr_row *y = &b->rows[i];
+        assert_string_equal(job_name(a, i), job_name(b, i));
+        assert_string_equal(queue_name(a, i), queue_name(b, i));
+        assert_int_equal(x->user == ORR_NONE, y->user == ORR_NONE);
+        if (x->user != ORR_NONE) {
+            assert_string_equal(orr_idmap_name(&a->users, x->user),
+                                orr_idmap_name(&b->users, y->user));
+        }
+        assert_true(x->submit_ms == y->submit_ms && x->run_ms == y->run_ms);
+        assert_true(x->time_limit_ms == y->time_limit_ms);
+        assert_int_equal(x->gpus, y->gpus);
+        assert_int_equal(x->pods, y->pods);
+        assert_int_equal(x->gpus_per_pod, y->gpus_per_pod);
+        assert_int_equal(x->kind, y->kind);
+        assert_int_equal(x->extra == 0, y->extra == 0);
+        if (x->extra != 0) {
+            assert_same_extra(extra_of(a, i), extra_of(b, i));
+        }
+    }
+}
+
+static void assert_round_trip(const char *name, const char *text)
+{
+    struct orr_workload first = read_text(name, text);
+    assert_string_equal(first.rejects.shown, "");
+    char *copy = written(&first);
+    struct orr_workload second = read_text("copy.csv", copy);
+    assert_string_equal(second.rejects.shown, "");
+    assert_string_equal(second.notes, ""); /* sorted already */
+    assert_same(&first, &second);
+    char *again = written(&second);
+    assert_string_equal(copy, again);
+    orr_free(copy);
+    orr_free(again);
+    orr_workload_release(&first);
+    orr_workload_release(&second);
+}
+
+static void rows__come_back_as_they_were(void **state)
+{
+    (void)state;
+    assert_round_trip(
+        "t.csv", "job,submit_s,run_s,template,gpus,pods,gpus_per_pod,gpu_fraction,gpu_memory_mib,"
+                 "gpu_devices,mig_profile,cpu_milli,mem_mib,min_pods\n"
+                 "a,5,1,,12,,,,,,,,,\n"
+                 "b,-0.125,1.5,,,4,8,,,,,,,2\n"
+                 "c,0,0,,,,8,,,,,16000,65536,\n"
+                 "d,0,1,,,,,0.333,,,,,,\n"
+                 "e,0,1,,,3,,0.25,,2,,0,,\n"
+                 "f,0,1,,,,,,16384,1,,,,\n"
+                 "g,0,1,,,2,,,,,1g.10gb,4000,,\n"
+                 "h,0,1,,,2,,,,,,4000,,\n"
+                 "h0,0,1,,,2,0,,,,,4000,,\n"
+                 "i,0,1,,,,0,,,,,,,\n"
+                 "j,0,,llm,,,,,,,,,,\n"
+                 "k,0,,llm,,1,,,,,,,,\n"
+                 "l,0,,llm,,1,0,,,,,,,\n"
+                 "m,0,,llm,,,,1,,1,,,,\n"
+                 "n,0,,llm,,,,,,3,,100,,9\n"
+                 "o,0,,llm,,,8,,,1,,100,,9\n"
+                 "p,0,,llm,64,,,,,,,,,\n");
+}
+
+static void texts__come_back_as_they_were(void **state)
+{
+    (void)state;
+    assert_round_trip(
+        "t.csv",
+        "job,submit_s,run_s,gpus,queue,user,group,kind,priority,preemptible,gpu_model,"
+        "node_selector,tolerations,topology_required,topology_preferred,time_limit_s,deadline_s,"
+        "after,eligible_s,profile,checkpoint_s,restart_s,busy,recorded_start_s,recorded_end_s,"
+        "recorded_state\n"
+        "\"a,b\",1,2,3,\"q \"\"x\"\"\",u,g,inference,train,false,H100|A100,\"a=b,c=d\",t,block,"
+        "rack,4,5,i,-6,llama,7,8,0.15,-9.5,10,done\n"
+        "\" b\",1,2,3,\"two\nlines\",,,training,,true,,,,,,,,,,,0,0,0.000001,,,\n"
+        "\"c \",1,2,3,,,,interactive,100,,,,,,,0,,,,,,,1,,,\n"
+        "\"\"\"\",1,2,3,,,,unknown,,,,,,,,,,,,,,,0,,,\n");
+}
+
+static void formats__of_others_become_native(void **state)
+{
+    (void)state;
+    assert_round_trip("p.csv", "timestamp,duration,num_gpus,gpu_time,cluster\n"
+                               "2017-10-09 07:01:55,66.0,1,66.0,11cb48\n"
+                               "2017-10-09 06:13:03,2951.0,8,23608.0,6214e9\n");
+    assert_round_trip("l.swf", "1 0 5 100 8 12.5 -1 16 200 -1 1 12 3 -1 15 1 -1 -1\n"
+                               "2 9 -1 50 -1 -1 -1 4 -1 -1 5 -1 3 -1 0 1 -1 -1\n");
+}
+
+static void columns__are_only_those_that_a_row_uses(void **state)
+{
+    (void)state;
+    struct orr_workload workload = read_text(
+        "p.csv", "timestamp,duration,num_gpus,gpu_time,cluster\n"
+                 "2017-10-09 07:01:55,66.25,1,66.0,11cb48\n2017-10-09 06:13:03,2951,8,1,62\n");
+    char *text = written(&workload);
+    assert_string_equal(text, "job,submit_s,run_s,gpus,queue,kind\n"
+                              "p2,0,2951,8,62,training\np1,2932,66.25,1,11cb48,training\n");
+    orr_free(text);
+    orr_workload_release(&workload);
+    workload = read_text("t.csv", "job,submit_s,run_s\n");
+    text = written(&workload);
+    assert_string_equal(text, "job,submit_s\n");
+    orr_free(text);
+    orr_workload_release(&workload);
+}
+
+static void files__that_exist_are_not_overwritten(void **state)
+{
+    (void)state;
+    char path[64], want[128];
+    struct orr_err err = {0};
+    struct orr_workload workload = read_text("t.csv", "job,submit_s,run_s\n");
+    assert_int_equal(orr_trace_write_native(&workload, temporary(path, sizeof path), &err), ORR_OK);
+    assert_int_equal(orr_trace_write_native(&workload, path, &err), ORR_CANT_CREATE);
+    (void)snprintf(want, sizeof want, "%s: File exists", path);
+    assert_string_equal(err.text, want);
+    (void)unlink(path);
+    err = (struct orr_err){0};
+    assert_int_equal(orr_trace_write_native(&workload, "/none/t.csv", &err), ORR_CANT_CREATE);
+    orr_workload_release(&workload);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows__come_back_as_they_were),
+        cmocka_unit_test(texts__come_back_as_they_were),
+        cmocka_unit_test(formats__of_others_become_native),
+        cmocka_unit_test(columns__are_only_those_that_a_row_uses),
+        cmocka_unit_test(files__that_exist_are_not_overwritten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

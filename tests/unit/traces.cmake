@@ -1,0 +1,9 @@
+# traces/: rows, the three formats, and the files they come in.
+pkg_check_modules(LIBARCHIVE REQUIRED IMPORTED_TARGET libarchive)
+orr_unit_test(test_traces_workload orr_traces)
+orr_unit_test(test_traces_csv orr_traces)
+orr_unit_test(test_traces_native orr_traces)
+orr_unit_test(test_traces_philly orr_traces)
+orr_unit_test(test_traces_swf orr_traces)
+orr_unit_test(test_traces_source orr_traces PkgConfig::LIBARCHIVE)
+orr_unit_test(test_traces_write orr_traces)
