@@ -234,6 +234,25 @@ static void pipes__are_read_to_their_end(void **state)
     orr_workload_release(&workload);
 }
 
+static void philly__is_shipped_whole(void **state)
+{
+    (void)state;
+    struct orr_workload workload;
+    assert_int_equal(orr_trace_read(ORR_TRACES_DATA "/philly.csv.gz", NULL, &workload, NULL),
+                     ORR_OK);
+    assert_int_equal(workload.count, 82247);
+    assert_int_equal(workload.rejects.count, 0);
+    assert_int_equal(workload.queues.count, 15);
+    assert_string_equal(workload.notes, "");
+    int64_t gpu_ms = 0;
+    for (uint32_t i = 0; i < workload.count; i++) {
+        gpu_ms += workload.rows[i].gpus * workload.rows[i].run_ms;
+    }
+    assert_true(gpu_ms == 3521082502000);
+    assert_true(workload.rows[82246].submit_ms == 9408690000);
+    orr_workload_release(&workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(files__that_are_not_there_are_missing_input, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(files__without_contents_are_refused, setup, teardown),
+        cmocka_unit_test(philly__is_shipped_whole),
         cmocka_unit_test_setup_teardown(pipes__are_read_to_their_end, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
