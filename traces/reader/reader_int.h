@@ -66,10 +66,11 @@ struct orr_number {
     int64_t scale, min, max; /* bounds of the scaled value; scale 1 takes whole numbers only */
 };
 
-#define ORR_DURATION_MAX_MS ((orr_ms)100 * 366 * 86400 * 1000) /* a century of run time */
-#define ORR_INSTANT_MAX_MS  ((orr_ms)100000000000 * 1000) /* refuses clocks that count in ms or us \
-                                                           */
-#define ORR_COUNT_MAX       1000000                       /* GPUs or pods of one job */
+/* A century of run time; instants that look like clocks in ms are refused; GPUs or pods of a job.
+ */
+#define ORR_DURATION_MAX_MS ((orr_ms)100 * 366 * 86400 * 1000)
+#define ORR_INSTANT_MAX_MS  ((orr_ms)100000000000 * 1000)
+#define ORR_COUNT_MAX       1000000
 
 /* Parses a field, or rejects the row at that line and says false. */
 bool orr_field_number(struct orr_reader *reader, uint32_t line, const struct orr_number *number,
