@@ -17,3 +17,4 @@ function(orr_fuzz_target name)
 endfunction()
 
 orr_fuzz_target(fuzz_traces orr_traces)
+orr_fuzz_target(fuzz_scenario orr_scenario)
