@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli.h - the front door: one function a verb, options shared by all, answers on stdout.
+ *
+ * A verb returns the exit code. stdout carries the answer (a table, or one JSON document with
+ * --json), stderr everything else.
+ */
+#ifndef ORR_SIM_CLI_H
+#define ORR_SIM_CLI_H
+
+#include <argp.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include <orrery/base/status.h>
+#include <orrery/core/policy.h>
+#include <orrery/sim/scenario.h>
+#include <orrery/sim/summary.h>
+
+struct orr_verb {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is "orrery VERB" */
+};
+
+int orr_cli_run(int argc, char **argv);
+int orr_cli_check(int argc, char **argv);
+int orr_cli_show(int argc, char **argv);
+int orr_cli_diff(int argc, char **argv);
+int orr_cli_policies(int argc, char **argv);
+int orr_cli_export(int argc, char **argv);
+int orr_cli_plot(int argc, char **argv);
+int orr_cli_conform(int argc, char **argv);
+int orr_cli_doctor(int argc, char **argv);
+
+/* Prints "orrery: TEXT" for the error and returns its exit code. */
+int orr_cli_fail(const struct orr_err *err);
+
+/* ---- options of every verb that takes a scenario ---- */
+#define ORR_CLI_LIST_MAX 256
+
+struct orr_cli_options {
+    struct orr_scenario_options scenario;
+    const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
+    const char *output;
+    bool force, keep_partial, allow_loss, json, quiet, verbose, no_progress, resolved;
+    uint64_t digest_every;
+};
+
+/* Parses; on wrong usage prints help to stderr and exits 64 as argp does. `doc` is the verb's help.
+ */
+void orr_cli_parse(int argc, char **argv, const char *doc, struct orr_cli_options *options);
+
+/* The scenario's policy with its parameters filled in. Caller frees *params. */
+enum orr_status orr_cli_policy(const struct orr_scenario *scenario,
+                               const struct orr_policy **policy, void **params,
+                               struct orr_err *err);
+
+/* ---- progress ---- */
+struct orr_progress {
+    bool on;
+    double last_s; /* when it was drawn last, monotonic */
+};
+void orr_progress_init(struct orr_progress *progress, const struct orr_cli_options *options);
+void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t total, orr_ms now);
+void orr_progress_clear(struct orr_progress *progress);
+
+/* ---- JSON ---- */
+struct orr_json {
+    FILE *out;
+    int depth;
+    bool first; /* nothing written yet at this depth */
+};
+void orr_json_open(struct orr_json *json, const char *key, char bracket);
+void orr_json_close(struct orr_json *json, char bracket);
+void orr_json_text(struct orr_json *json, const char *key, const char *value);
+void orr_json_int(struct orr_json *json, const char *key, int64_t value);
+void orr_json_real(struct orr_json *json, const char *key, double value); /* NAN: null */
+void orr_json_bool(struct orr_json *json, const char *key, bool value);
+
+/* ---- the printed summary of a run ---- */
+struct orr_report {
+    const struct orr_scenario *scenario;
+    const struct orr_world *world;
+    const struct orr_run *run;
+    const struct orr_summary *summary;
+    const struct orr_policy *policy;
+    const void *params;
+    const char *output; /* results file, NULL when none was written */
+    double phase_s[5];  /* CPU seconds: read, prepare, simulate, summarise, store */
+    double wall_s;
+    uint64_t seed;
+};
+void orr_report_text(const struct orr_report *report, FILE *out);
+void orr_report_json(const struct orr_report *report, FILE *out);
+double orr_cpu_seconds(void);  /* of this process */
+double orr_wall_seconds(void); /* monotonic */
+
+#endif

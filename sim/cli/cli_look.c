@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_look.c - the verbs that look without running: check, show, diff, policies. */
+#include <string.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/text.h>
+#include <orrery/policies/registry.h>
+
+#include "cli.h"
+
+static void print_value(const char *path, const char *value, const char *origin, void *context)
+{
+    (void)context;
+    (void)printf("%-44s = %-28s # %s\n", path, value, origin);
+}
+
+static void json_value(const char *path, const char *value, const char *origin, void *context)
+{
+    struct orr_json *json = context;
+    orr_json_open(json, NULL, '{');
+    orr_json_text(json, "path", path);
+    orr_json_text(json, "value", value);
+    orr_json_text(json, "origin", origin);
+    orr_json_close(json, '}');
+}
+
+int orr_cli_show(int argc, char **argv)
+{
+    struct orr_cli_options options;
+    struct orr_scenario scenario = {0};
+    struct orr_err err = {0};
+    orr_cli_parse(argc, argv,
+                  "Print a scenario after extends, variant and --set: every value with "
+                  "its origin.",
+                  &options);
+    if (orr_scenario_load(&options.scenario, &scenario, &err) != ORR_OK) {
+        return orr_cli_fail(&err);
+    }
+    if (options.json) {
+        struct orr_json json = {.out = stdout, .first = true};
+        orr_json_open(&json, NULL, '[');
+        orr_scenario_show(&scenario, json_value, &json);
+        orr_json_close(&json, ']');
+    } else {
+        orr_scenario_show(&scenario, print_value, NULL);
+    }
+    orr_scenario_release(&scenario);
+    return 0;
+}
+
+struct finding_count {
+    uint32_t problems;
+};
+
+static void problem(struct finding_count *found, const char *text)
+{
+    found->problems++;
+    (void)printf("problem     %s\n", text);
+}
+
+static void check_quotas(const struct orr_world *world, struct finding_count *found)
+{
+    const struct orr_queues *queues = &world->queues;
+    double top = 0.0;
+    char text[600];
+    for (uint32_t q = 0; q < queues->count; q++) {
+        const struct orr_entitlement *gpu = &queues->queues[q].resources[ORR_SHARE_GPU];
+        double children = 0.0;
+        for (uint32_t c = q + 1; c < queues->count; c++) {
+            double quota = queues->queues[c].resources[ORR_SHARE_GPU].quota;
+            children += queues->queues[c].parent == q && quota > 0.0 ? quota : 0.0;
+        }
+        if (gpu->quota >= 0.0 && children > gpu->quota) {
+            (void)snprintf(text, sizeof text,
+                           "queue %s: its children's quotas sum to %g GPUs, its own is %g",
+                           orr_idmap_name(&queues->names, q), children, gpu->quota);
+            problem(found, text);
+        }
+        if (gpu->limit >= 0.0 && gpu->quota > gpu->limit) {
+            (void)snprintf(text, sizeof text, "queue %s: quota %g is above its limit %g",
+                           orr_idmap_name(&queues->names, q), gpu->quota, gpu->limit);
+            problem(found, text);
+        }
+        top += queues->queues[q].parent == ORR_NONE && gpu->quota > 0.0 ? gpu->quota : 0.0;
+    }
+    if (top > (double)world->cluster.total_gpus) {
+        (void)snprintf(text, sizeof text, "the quotas sum to %g GPUs, the cluster has %lld", top,
+                       (long long)world->cluster.total_gpus);
+        problem(found, text);
+    }
+}
+
+static void check_load(const struct orr_world *world)
+{
+    double work = 0.0;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_spec *spec = &world->specs[j];
+        work += (double)spec->work_ms * (double)world->shapes.shapes[spec->shape].gpus_mgpu;
+    }
+    double span = (double)(world->last_submit_ms - world->first_submit_ms);
+    double capacity = span * (double)world->cluster.total_gpus * ORR_MGPU;
+    (void)printf("load        %.0f GPU-hours in %.1f days of submits, %.1f %% of what the cluster "
+                 "has then\n",
+                 work / 3.6e9, span / 86400000.0, capacity > 0.0 ? 100.0 * work / capacity : 0.0);
+}
+
+static void print_text(const char *text, void *context)
+{
+    (void)context;
+    (void)fputs(text, stderr);
+}
+
+int orr_cli_check(int argc, char **argv)
+{
+    struct orr_cli_options options;
+    struct orr_scenario scenario = {0};
+    struct orr_world world = {0};
+    const struct orr_policy *policy;
+    void *params = NULL;
+    struct orr_err err = {0};
+    orr_cli_parse(argc, argv,
+                  "Validate without running: offered load against capacity, quotas that "
+                  "sum above it, jobs that can never fit.",
+                  &options);
+    enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
+    if (status == ORR_OK) {
+        status = orr_cli_policy(&scenario, &policy, &params, &err);
+    }
+    if (status == ORR_OK) {
+        status = orr_world_build(&scenario, options.allow_loss, print_text, NULL, &world, &err);
+    }
+    int code = 0;
+    if (status == ORR_OK) {
+        struct finding_count found = {0};
+        (void)printf("scenario    %s: %u jobs, %u queues, %u nodes, %lld GPUs, policy %s\n",
+                     scenario.name, world.job_count, world.queues.count, world.cluster.node_count,
+                     (long long)world.cluster.total_gpus, scenario.policy);
+        check_load(&world);
+        check_quotas(&world, &found);
+        if (world.rows_rejected > 0) {
+            char text[100];
+            (void)snprintf(text, sizeof text, "%llu jobs can never run here (shown above)",
+                           (unsigned long long)world.rows_rejected);
+            problem(&found, text);
+        }
+        (void)printf("%s\n", found.problems == 0 ? "ok" : "not ok");
+        code = found.problems == 0 ? 0 : 1;
+    } else {
+        code = orr_cli_fail(&err);
+    }
+    orr_world_release(&world);
+    orr_scenario_release(&scenario);
+    orr_free(params);
+    return code;
+}
+
+static void print_difference(const char *path, const char *in_a, const char *in_b, void *context)
+{
+    (void)context;
+    if (in_a == NULL) {
+        (void)printf("%s: added, %s\n", path, in_b);
+    } else if (in_b == NULL) {
+        (void)printf("%s: gone, was %s\n", path, in_a);
+    } else {
+        (void)printf("%s: from %s to %s\n", path, in_a, in_b);
+    }
+}
+
+int orr_cli_diff(int argc, char **argv)
+{
+    if (argc != 3 || argv[1][0] == '-') {
+        (void)fprintf(argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr,
+                      "Usage: orrery diff A.yaml B.yaml\nSay what differs between two scenarios. "
+                      "Exit 0: nothing; 1: something.\n");
+        return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : orr_status_exit_code(ORR_USAGE);
+    }
+    struct orr_scenario_options options = {.path = argv[1]};
+    struct orr_scenario a = {0}, b = {0};
+    struct orr_err err = {0};
+    if (orr_scenario_load(&options, &a, &err) != ORR_OK) {
+        return orr_cli_fail(&err);
+    }
+    options.path = argv[2];
+    if (orr_scenario_load(&options, &b, &err) != ORR_OK) {
+        orr_scenario_release(&a);
+        return orr_cli_fail(&err);
+    }
+    uint32_t count = orr_scenario_diff(&a, &b, print_difference, NULL);
+    if (count == 0) {
+        (void)printf("the two scenarios say the same\n");
+    }
+    orr_scenario_release(&a);
+    orr_scenario_release(&b);
+    return count > 0;
+}
+
+static const char *type_name(enum orr_param_type type)
+{
+    static const char *const names[] = {"bool", "whole number", "number", "time", "one of"};
+    return names[type];
+}
+
+static void describe(const struct orr_policy *policy)
+{
+    (void)printf("%s: %s\n", policy->name, policy->summary);
+    if (policy->cycle_ms == 0) {
+        (void)printf("runs after all events of an instant\n");
+    } else {
+        (void)printf("runs every %g s while something changed\n",
+                     (double)policy->cycle_ms / 1000.0);
+    }
+    for (const struct orr_param *row = policy->params; row->name != NULL; row++) {
+        (void)printf("\n  %s (%s", row->name, type_name(row->type));
+        for (size_t i = 0; row->choices != NULL && row->choices[i] != NULL; i++) {
+            (void)printf("%s %s", i == 0 ? "" : ",", row->choices[i]);
+        }
+        (void)printf("%s%s; default %s)\n      %s\n", row->unit[0] == '\0' ? "" : ", ", row->unit,
+                     row->fallback, row->help);
+    }
+}
+
+int orr_cli_policies(int argc, char **argv)
+{
+    size_t count;
+    const struct orr_policy *const *all = orr_policies(&count);
+    if (argc == 1) {
+        for (size_t i = 0; i < count; i++) {
+            (void)printf("%-8s %s\n", all[i]->name, all[i]->summary);
+        }
+        (void)printf("\n`orrery policies NAME` lists a policy's parameters.\n");
+        return 0;
+    }
+    if (strcmp(argv[1], "--help") == 0) {
+        (void)printf(
+            "Usage: orrery policies [NAME]\nList policies, or one policy's parameters with "
+            "type, default and meaning.\n");
+        return 0;
+    }
+    const struct orr_policy *policy = argc == 2 ? orr_policy_find(argv[1]) : NULL;
+    if (policy == NULL) {
+        (void)fprintf(stderr, "orrery: unknown policy \"%s\"; `orrery policies` lists them\n",
+                      argv[1]);
+        return orr_status_exit_code(ORR_USAGE);
+    }
+    describe(policy);
+    return 0;
+}

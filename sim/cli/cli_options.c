@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/text.h>
+#include <orrery/policies/registry.h>
+
+#include "cli.h"
+
+enum {
+    KEY_TRACE = 256,
+    KEY_FORMAT,
+    KEY_CLUSTER,
+    KEY_PARAM,
+    KEY_SET,
+    KEY_SEED,
+    KEY_VARIANT,
+    KEY_COPIES,
+    KEY_SPLIT,
+    KEY_FORCE,
+    KEY_KEEP,
+    KEY_LOSS,
+    KEY_JSON,
+    KEY_NO_PROGRESS,
+    KEY_COLOR,
+    KEY_DIGEST,
+    KEY_RESOLVED,
+    KEY_POLICY
+};
+
+static const struct argp_option rows[] = {
+    {0, 0, 0, 0, "Without a scenario file:", 1},
+    {"trace", KEY_TRACE, "FILE", 0,
+     "trace to replay (native CSV, Philly CSV, SWF; .gz .zst .xz .zip)", 1},
+    {"format", KEY_FORMAT, "NAME", 0, "format of the trace, when suffix and header do not tell", 1},
+    {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0, "N nodes of G GPUs; may be given several times", 1},
+    {"copies", KEY_COPIES, "N", 0,
+     "the trace N times, one after the other, each a day after the last submit", 1},
+    {"split", KEY_SPLIT, "node|1|N", 0,
+     "GPUs a pod when the trace knows only a job's total (default node)", 1},
+    {0, 0, 0, 0, "What to run:", 2},
+    {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2},
+    {"param", KEY_PARAM, "NAME=VALUE", 0, "a parameter of the policy", 2},
+    {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario; also += -= *=", 2},
+    {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 2},
+    {"seed", KEY_SEED, "N", 0, "seed of all random streams", 2},
+    {"allow-loss", KEY_LOSS, 0, 0, "go on when more than 1 % of the rows are rejected", 2},
+    {0, 0, 0, 0, "Output:", 3},
+    {"output", 'o', "FILE", 0, "results file (default: the scenario's name with .db)", 3},
+    {"force", KEY_FORCE, 0, 0, "overwrite an existing results file", 3},
+    {"keep-partial", KEY_KEEP, 0, 0, "store what there is when interrupted", 3},
+    {"json", KEY_JSON, 0, 0, "print one JSON document", 3},
+    {"resolved", KEY_RESOLVED, 0, 0, "show: every value, defaults included (as without it)", 3},
+    {"digest-every", KEY_DIGEST, "N", 0, "print the digest to stderr at every N events", 3},
+    {"quiet", 'q', 0, 0, "print errors only", 3},
+    {"verbose", 'v', 0, 0, "say more on stderr", 3},
+    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never (nothing is coloured yet)", 3},
+    {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 3},
+    {0}};
+
+static void append(struct argp_state *state, const char **list, uint32_t *count, const char *value)
+{
+    if (*count == ORR_CLI_LIST_MAX) {
+        argp_error(state, "more than %d of one option", ORR_CLI_LIST_MAX);
+    }
+    list[(*count)++] = value;
+}
+
+static int64_t number(struct argp_state *state, const char *option, const char *text, int64_t min)
+{
+    int64_t value = 0;
+    if (!orr_parse_i64(text, strlen(text), &value) || value < min) {
+        argp_error(state, "--%s: \"%s\" is not a whole number from %lld on", option, text,
+                   (long long)min);
+    }
+    return value;
+}
+
+static error_t parse_input(int key, char *arg, struct argp_state *state, struct orr_cli_options *o)
+{
+    switch (key) {
+    case KEY_TRACE: o->scenario.trace = arg; return 0;
+    case KEY_FORMAT: o->scenario.format = arg; return 0;
+    case KEY_CLUSTER: append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
+    case KEY_COPIES: o->scenario.copies = (uint32_t)number(state, "copies", arg, 1); return 0;
+    case KEY_SPLIT: o->scenario.split = arg; return 0;
+    case KEY_POLICY: o->scenario.policy = arg; return 0;
+    case KEY_PARAM: append(state, o->params, &o->scenario.param_count, arg); return 0;
+    case KEY_SET: append(state, o->sets, &o->scenario.set_count, arg); return 0;
+    case KEY_VARIANT: o->scenario.variant = arg; return 0;
+    case KEY_SEED:
+        o->scenario.seed = (uint64_t)number(state, "seed", arg, 0);
+        o->scenario.seed_given = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->scenario.path != NULL) {
+            argp_error(state, "one scenario at a time: \"%s\"?", arg);
+        }
+        o->scenario.path = arg;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct orr_cli_options *o = state->input;
+    switch (key) {
+    case 'o': o->output = arg; return 0;
+    case 'q': o->quiet = true; return 0;
+    case 'v': o->verbose = true; return 0;
+    case KEY_FORCE: o->force = true; return 0;
+    case KEY_KEEP: o->keep_partial = true; return 0;
+    case KEY_LOSS: o->allow_loss = true; return 0;
+    case KEY_JSON: o->json = true; return 0;
+    case KEY_RESOLVED: o->resolved = true; return 0;
+    case KEY_NO_PROGRESS: o->no_progress = true; return 0;
+    case KEY_DIGEST: o->digest_every = (uint64_t)number(state, "digest-every", arg, 1); return 0;
+    case KEY_COLOR:
+        if (strcmp(arg, "auto") != 0 && strcmp(arg, "always") != 0 && strcmp(arg, "never") != 0) {
+            argp_error(state, "--color: \"%s\" is not auto, always or never", arg);
+        }
+        return 0;
+    case ARGP_KEY_END:
+        if (o->scenario.path == NULL && o->scenario.trace == NULL) {
+            argp_error(state, "name a scenario file, or --trace and --cluster");
+        }
+        if (o->scenario.path == NULL && o->scenario.cluster_count == 0) {
+            argp_error(state, "--trace needs a --cluster such as 112x8");
+        }
+        return 0;
+    default: return parse_input(key, arg, state, o);
+    }
+}
+
+void orr_cli_parse(int argc, char **argv, const char *doc, struct orr_cli_options *options)
+{
+    const struct argp parser = {rows, parse, "[SCENARIO]", doc, NULL, NULL, NULL};
+    *options = (struct orr_cli_options){0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, options);
+    options->scenario.clusters = options->clusters;
+    options->scenario.sets = options->sets;
+    options->scenario.params = options->params;
+}
+
+enum orr_status orr_cli_policy(const struct orr_scenario *scenario,
+                               const struct orr_policy **policy, void **params, struct orr_err *err)
+{
+    const struct orr_policy *found = orr_policy_find(scenario->policy);
+    if (found == NULL) {
+        const char *names[64];
+        size_t count;
+        const struct orr_policy *const *all = orr_policies(&count);
+        for (size_t i = 0; i < count; i++) {
+            names[i] = all[i]->name;
+        }
+        const char *near = orr_nearest(scenario->policy, names, count);
+        orr_fail(err, ORR_SCENARIO, "unknown policy \"%s\"%s%s%s; `orrery policies` lists them",
+                 scenario->policy, near == NULL ? "" : " (did you mean \"",
+                 near == NULL ? "" : near, near == NULL ? "" : "\"?)");
+        orr_err_prefix(err, "%s",
+                       scenario->policy_origin == NULL ? "policy" : scenario->policy_origin);
+        return ORR_SCENARIO;
+    }
+    void *filled = orr_zalloc(found->params_bytes == 0 ? 1 : found->params_bytes, 1);
+    orr_params_init(found->params, filled);
+    for (uint32_t i = 0; i < scenario->param_count; i++) {
+        const struct orr_scenario_param *p = &scenario->params[i];
+        enum orr_status status = orr_params_set(found->params, filled, p->name, p->value, err);
+        if (status != ORR_OK) {
+            orr_err_prefix(err, "%s: policy %s", p->origin == NULL ? "policy.params" : p->origin,
+                           found->name);
+            orr_free(filled);
+            return status;
+        }
+    }
+    *policy = found;
+    *params = filled;
+    return ORR_OK;
+}
+
+int orr_cli_fail(const struct orr_err *err)
+{
+    (void)fprintf(stderr, "orrery: %s\n", err->text);
+    return orr_status_exit_code(err->status);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <orrery/base/text.h>
+
+#include "cli.h"
+
+#define REDRAW_S 0.1
+#define BAR      32
+
+static double clock_seconds(clockid_t clock)
+{
+    struct timespec now;
+    (void)clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+double orr_cpu_seconds(void)
+{
+    return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+double orr_wall_seconds(void)
+{
+    return clock_seconds(CLOCK_MONOTONIC);
+}
+
+void orr_progress_init(struct orr_progress *progress, const struct orr_cli_options *options)
+{
+    const char *term = getenv("TERM");
+    *progress = (struct orr_progress){0};
+    progress->on = isatty(STDERR_FILENO) && !options->quiet && !options->no_progress &&
+                   getenv("CI") == NULL && (term == NULL || strcmp(term, "dumb") != 0);
+}
+
+void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t total, orr_ms now)
+{
+    double time = orr_wall_seconds();
+    if (!progress->on || time - progress->last_s < REDRAW_S) {
+        return;
+    }
+    progress->last_s = time;
+    double share = total == 0 ? 1.0 : (double)done / (double)total;
+    int filled = (int)(share * BAR);
+    char bar[BAR + 1], span[32];
+    for (int i = 0; i < BAR; i++) {
+        bar[i] = i < filled ? '#' : '.';
+    }
+    bar[BAR] = '\0';
+    (void)orr_format_span(span, now);
+    (void)fprintf(stderr, "\r[%s] %3.0f %%  simulated %s \033[K", bar, 100.0 * share, span);
+    (void)fflush(stderr);
+}
+
+void orr_progress_clear(struct orr_progress *progress)
+{
+    if (progress->on && progress->last_s > 0.0) {
+        (void)fprintf(stderr, "\r\033[K");
+    }
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_report.c - the answer of `orrery run`, for people and as JSON. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/sort.h>
+#include <orrery/base/text.h>
+
+#include "cli.h"
+
+static const char *const phase_names[5] = {"read", "prepare", "simulate", "summarise", "store"};
+
+static double peak_rss_mib(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss / 1024.0;
+}
+
+static void json_waits(struct orr_json *json, const struct orr_waits *w)
+{
+    orr_json_real(json, "wait_mean_s", w->mean_s);
+    orr_json_real(json, "wait_p50_s", w->p50_s);
+    orr_json_real(json, "wait_p95_s", w->p95_s);
+    orr_json_real(json, "wait_p99_s", w->p99_s);
+    orr_json_real(json, "wait_max_s", w->max_s);
+}
+
+static void json_queues(struct orr_json *json, const struct orr_report *r)
+{
+    orr_json_open(json, "queues", '[');
+    for (uint32_t i = 0; i < r->summary->queue_count; i++) {
+        const struct orr_queue_summary *q = &r->summary->queues[i];
+        double quota = r->world->queues.queues[q->queue].resources[ORR_SHARE_GPU].quota;
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "name", orr_idmap_name(&r->world->queues.names, q->queue));
+        orr_json_text(json, "kind", orr_kind_name((enum orr_kind)q->kind));
+        orr_json_int(json, "jobs", (int64_t)q->waits.jobs);
+        orr_json_real(json, "gpu_h", q->gpu_h);
+        orr_json_real(json, "quota", quota);
+        orr_json_real(json, "share_mean", q->share_mean);
+        json_waits(json, &q->waits);
+        orr_json_real(json, "quota_debt_gpu_h", q->quota_debt_gpu_h);
+        orr_json_int(json, "evictions", (int64_t)q->evictions);
+        orr_json_real(json, "lost_gpu_h", q->lost_gpu_h);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void json_phases(struct orr_json *json, const struct orr_report *r)
+{
+    double cpu = 0.0;
+    orr_json_open(json, "phases", '{'); /* CPU seconds of each part of the run */
+    for (int i = 0; i < 5; i++) {
+        cpu += r->phase_s[i];
+        char key[32];
+        (void)snprintf(key, sizeof key, "%s_s", phase_names[i]);
+        orr_json_real(json, key, r->phase_s[i]);
+    }
+    orr_json_close(json, '}');
+    orr_json_real(json, "cpu_s", cpu);
+    orr_json_real(json, "wall_s", r->wall_s);
+    orr_json_real(json, "peak_rss_mib", peak_rss_mib());
+}
+
+void orr_report_json(const struct orr_report *r, FILE *out)
+{
+    static const char *const status_names[] = {"finished", "horizon", "interrupted"};
+    const struct orr_summary *s = r->summary;
+    struct orr_json json = {.out = out, .first = true};
+    char digest[20];
+    (void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)r->run->digest);
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "scenario", r->scenario->name);
+    orr_json_text(&json, "policy", r->policy->name);
+    orr_json_text(&json, "status", status_names[r->run->status]);
+    orr_json_int(&json, "seed", (int64_t)r->seed);
+    orr_json_int(&json, "jobs", (int64_t)s->jobs);
+    orr_json_int(&json, "finished", (int64_t)s->finished);
+    uint64_t rejected = 0;
+    for (uint32_t i = 0; i < r->world->part_count; i++) {
+        rejected += r->world->parts[i].workload.rejects.count;
+    }
+    orr_json_int(&json, "rejected", (int64_t)rejected);
+    orr_json_int(&json, "unfinished", (int64_t)s->unfinished);
+    orr_json_int(&json, "gpus", r->world->cluster.total_gpus);
+    orr_json_real(&json, "window_start_s", (double)s->window_start_ms / 1000.0);
+    orr_json_real(&json, "window_end_s", (double)s->window_end_ms / 1000.0);
+    orr_json_real(&json, "makespan_s", s->makespan_s);
+    json_waits(&json, &s->waits);
+    orr_json_real(&json, "bsld_mean", s->bsld_mean);
+    orr_json_real(&json, "jct_mean_s", s->jct_mean_s);
+    orr_json_real(&json, "fairness_jain", s->fairness_jain);
+    orr_json_real(&json, "fairness_satisfaction", s->fairness_satisfaction);
+    orr_json_real(&json, "quota_debt_gpu_h", s->quota_debt_gpu_h);
+    orr_json_real(&json, "share_deviation", s->share_deviation);
+    orr_json_real(&json, "lost_gpu_h", s->lost_gpu_h);
+    orr_json_real(&json, "gpu_occupancy", s->gpu_occupancy);
+    orr_json_real(&json, "gpu_goodput", s->gpu_goodput);
+    orr_json_int(&json, "evictions", (int64_t)s->evictions);
+    json_queues(&json, r);
+    orr_json_int(&json, "events", (int64_t)r->run->events);
+    orr_json_int(&json, "cycles", (int64_t)r->run->cycles);
+    orr_json_int(&json, "distinct_times", (int64_t)r->run->distinct_times);
+    orr_json_int(&json, "queue_len_max", r->run->queue_len_max);
+    orr_json_text(&json, "digest", digest);
+    orr_json_text(&json, "results", r->output);
+    json_phases(&json, r);
+    orr_json_close(&json, '}');
+}
+
+/* "0 s", "42 s", "3.5 min", "1.2 h", "4.1 d": two digits are enough to compare waits by eye. */
+static const char *human(double seconds, char out[24])
+{
+    if (!isfinite(seconds)) {
+        (void)snprintf(out, 24, "-");
+    } else if (seconds < 99.5) {
+        (void)snprintf(out, 24, "%.0f s", seconds);
+    } else if (seconds < 5400.0) {
+        (void)snprintf(out, 24, "%.1f min", seconds / 60.0);
+    } else if (seconds < 172800.0) {
+        (void)snprintf(out, 24, "%.1f h", seconds / 3600.0);
+    } else {
+        (void)snprintf(out, 24, "%.1f d", seconds / 86400.0);
+    }
+    return out;
+}
+
+static const char *ratio(double value, char out[24])
+{
+    (void)(isfinite(value) ? snprintf(out, 24, "%.3f", value) : snprintf(out, 24, "-"));
+    return out;
+}
+
+static int by_gpu_hours(const void *a, const void *b, void *context)
+{
+    const struct orr_queue_summary *qs = ((const struct orr_summary *)context)->queues;
+    double x = qs[*(const uint32_t *)a].gpu_h, y = qs[*(const uint32_t *)b].gpu_h;
+    return x > y ? -1 : x < y;
+}
+
+static void text_queues(const struct orr_report *r, FILE *out)
+{
+    uint32_t count = r->summary->queue_count;
+    uint32_t *order = orr_alloc(count, sizeof *order);
+    union { /* orr_sort hands the context back as it came */
+        const struct orr_summary *in;
+        void *out;
+    } context = {.in = r->summary};
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    orr_sort(order, count, sizeof *order, by_gpu_hours, context.out);
+    (void)fprintf(out, "\n%-20s %-11s %8s %11s %10s | %9s %9s %9s %9s\n", "queue", "kind", "jobs",
+                  "GPU-hours", "share GPUs", "wait p50", "p95", "p99", "max");
+    for (uint32_t i = 0; i < count && i < 20; i++) {
+        const struct orr_queue_summary *q = &r->summary->queues[order[i]];
+        char a[24], b[24], c[24], d[24];
+        (void)fprintf(out, "%-20.20s %-11s %8llu %11.0f %10.1f | %9s %9s %9s %9s\n",
+                      orr_idmap_name(&r->world->queues.names, q->queue),
+                      orr_kind_name((enum orr_kind)q->kind), (unsigned long long)q->waits.jobs,
+                      q->gpu_h, q->share_mean, human(q->waits.p50_s, a), human(q->waits.p95_s, b),
+                      human(q->waits.p99_s, c), human(q->waits.max_s, d));
+    }
+    if (count > 20) {
+        (void)fprintf(out, "... and %u more (--json has all)\n", count - 20);
+    }
+    orr_free(order);
+}
+
+void orr_report_text(const struct orr_report *r, FILE *out)
+{
+    const struct orr_summary *s = r->summary;
+    char a[24], b[24], c[24], d[24], e[24];
+    (void)fprintf(out, "%s: %llu jobs on %u nodes, %lld GPUs, policy %s", r->scenario->name,
+                  (unsigned long long)s->jobs, r->world->cluster.node_count,
+                  (long long)r->world->cluster.total_gpus, r->policy->name);
+    for (const struct orr_param *row = r->policy->params; row->name != NULL; row++) {
+        char value[200];
+        orr_params_format(row, r->params, value, sizeof value);
+        (void)fprintf(out, " %s=%s", row->name, value);
+    }
+    (void)fprintf(out, "\nwindow      %s of submits",
+                  human((double)(s->window_end_ms - s->window_start_ms) / 1000.0, a));
+    (void)fprintf(out, "; the last job ended at %s, %llu finished, %llu unfinished%s\n",
+                  human(s->makespan_s, b), (unsigned long long)s->finished,
+                  (unsigned long long)s->unfinished,
+                  r->run->status == ORR_RUN_INTERRUPTED ? " (interrupted)" : "");
+    (void)fprintf(out, "wait        mean %s, p50 %s, p95 %s, p99 %s, max %s (submit to start)\n",
+                  human(s->waits.mean_s, a), human(s->waits.p50_s, b), human(s->waits.p95_s, c),
+                  human(s->waits.p99_s, d), human(s->waits.max_s, e));
+    (void)fprintf(out, "slowdown    mean %s (bounded, 10 s); JCT mean %s\n", ratio(s->bsld_mean, a),
+                  human(s->jct_mean_s, b));
+    (void)fprintf(out,
+                  "occupancy   %s of GPU time in the window was allocated; longest queue %u jobs\n",
+                  ratio(s->gpu_occupancy, a), r->run->queue_len_max);
+    (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %.0f GPU-h\n",
+                  ratio(s->fairness_jain, a), ratio(s->share_deviation, b), s->quota_debt_gpu_h);
+    if (s->evictions > 0) {
+        (void)fprintf(out, "evictions   %llu, %.0f GPU-h lost\n", (unsigned long long)s->evictions,
+                      s->lost_gpu_h);
+    }
+    text_queues(r, out);
+    (void)fprintf(out, "\nevents %llu, cycles %llu, digest %016llx\n",
+                  (unsigned long long)r->run->events, (unsigned long long)r->run->cycles,
+                  (unsigned long long)r->run->digest);
+    if (r->output != NULL) {
+        (void)fprintf(out, "results in %s\n", r->output);
+    }
+}

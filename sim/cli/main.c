@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <orrery/base/text.h>
+#include <orrery/sim/store.h>
+
+#include "cli.h"
+
+static const struct orr_verb verbs[] = {
+    {"run", "replay a scenario, or a trace on a cluster", orr_cli_run},
+    {"check", "say what cannot work before anything runs", orr_cli_check},
+    {"show", "print a scenario resolved, each value with its origin", orr_cli_show},
+    {"diff", "say what differs between two scenarios", orr_cli_diff},
+    {"policies", "list policies, or one policy's parameters", orr_cli_policies},
+    {"export", "write a table of a results file as CSV, JSON lines or SWF", orr_cli_export},
+    {"plot", "draw figures of a results file with gnuplot", orr_cli_plot},
+    {"conform", "run conformance cases of the KAI scheduler", orr_cli_conform},
+    {"doctor", "versions, libraries and programs found", orr_cli_doctor},
+};
+#define VERBS (sizeof verbs / sizeof verbs[0])
+
+static void usage(FILE *out)
+{
+    (void)fprintf(out, "Usage: orrery VERB [OPTION...] [FILE...]\n"
+                       "Replay a GPU cluster's jobs under a scheduling policy, and read what came "
+                       "of it.\n\n");
+    for (size_t i = 0; i < VERBS; i++) {
+        (void)fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    }
+    (void)fprintf(out,
+                  "\n`orrery VERB --help` explains a verb. Start with:\n"
+                  "  orrery run --trace traces/data/philly.csv.gz --cluster 112x8 --policy fifo\n");
+}
+
+static int unknown_verb(const char *word)
+{
+    const char *names[VERBS];
+    for (size_t i = 0; i < VERBS; i++) {
+        names[i] = verbs[i].name;
+    }
+    const char *near = orr_nearest(word, names, VERBS);
+    (void)fprintf(stderr, "orrery: unknown verb \"%s\"", word);
+    if (near != NULL) {
+        (void)fprintf(stderr, " (did you mean \"%s\"?)", near);
+    }
+    (void)fprintf(stderr, "; `orrery --help` lists them\n");
+    return orr_status_exit_code(ORR_USAGE);
+}
+
+/* An assertion that fails aborts; the contract with callers is exit 70. */
+static void on_abort(int signal)
+{
+    (void)signal;
+    _exit(70);
+}
+
+int main(int argc, char **argv)
+{
+    struct sigaction action = {.sa_handler = on_abort};
+    (void)sigaction(SIGABRT, &action, NULL);
+    action.sa_handler = SIG_IGN; /* a full file is an error of write(), not a death */
+    (void)sigaction(SIGXFSZ, &action, NULL);
+    if (argc < 2) {
+        usage(stderr);
+        return orr_status_exit_code(ORR_USAGE);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        usage(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        (void)printf("orrery %s (policy interface %u, results schema %d)\n", ORR_VERSION,
+                     ORR_POLICY_ABI, ORR_STORE_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < VERBS; i++) {
+        if (strcmp(verbs[i].name, argv[1]) == 0) {
+            char name[40];
+            (void)snprintf(name, sizeof name, "orrery %s", verbs[i].name);
+            argv[1] = name;
+            int code = verbs[i].run(argc - 1, argv + 1);
+            if (fflush(stdout) != 0 || ferror(stdout)) {
+                (void)fprintf(stderr, "orrery: cannot write to standard output\n");
+                return code == 0 ? orr_status_exit_code(ORR_IO) : code;
+            }
+            return code;
+        }
+    }
+    return unknown_verb(argv[1]);
+}

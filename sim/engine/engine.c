@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* engine.c - the loop: the next instant, its events in order, then the policy's cycle. */
+#include <orrery/sim/engine.h>
+
+#include <string.h>
+
+#include <orrery/base/heap.h>
+
+/* Class of an event, in the order of equal times. Arrivals and cycles are not in the heap. */
+enum event_class { CLASS_FINISH, CLASS_RELEASE, CLASS_CAPACITY, CLASS_ARRIVAL, CLASS_CYCLE };
+
+#define PROGRESS_EVERY 8192u
+
+struct engine {
+    const struct orr_world *world;
+    const struct orr_engine_options *options;
+    const struct orr_policy *policy;
+    struct orr_run *run;
+    struct orr_ledger *ledger;
+    struct orr_txn *txn;
+    void *state; /* the policy's */
+    struct orr_view view;
+    struct orr_heap heap;
+    uint32_t next_arrival;
+    bool changed;         /* something happened since the last cycle */
+    orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
+    orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
+    orr_ms instant_ms;    /* the last one, for counting distinct times */
+};
+
+static uint32_t class_and(enum event_class class, uint32_t incarnation)
+{
+    return (uint32_t) class << 24 | (incarnation & 0xffffff);
+}
+
+static int64_t job_mgpu(const struct engine *engine, uint32_t job)
+{
+    return engine->world->shapes.shapes[engine->world->specs[job].shape].gpus_mgpu;
+}
+
+static void count_event(struct engine *engine, enum event_class class, uint32_t job)
+{
+    struct orr_run *run = engine->run;
+    orr_digest_fold(&engine->ledger->digest, (uint64_t)engine->view.now);
+    orr_digest_fold(&engine->ledger->digest, (uint64_t) class << 56 | job);
+    run->events++;
+    const struct orr_engine_options *options = engine->options;
+    if (options->digest_every > 0 && run->events % options->digest_every == 0) {
+        options->checkpoint(run->events, engine->view.now, engine->ledger->digest.h,
+                            options->progress_context);
+    }
+}
+
+static void finish(struct engine *engine, uint32_t job)
+{
+    orr_ledger_finish(engine->ledger, job, engine->view.now);
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now,
+                    -job_mgpu(engine, job), 0, 0);
+    count_event(engine, CLASS_FINISH, job);
+    engine->policy->event(engine->state, &engine->view, ORR_JOB_ENDED, job);
+    engine->changed = true;
+}
+
+static void release(struct engine *engine, uint32_t job)
+{
+    orr_ledger_release(engine->ledger, job);
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
+                    job_mgpu(engine, job), 1);
+    engine->policy->event(engine->state, &engine->view, ORR_JOB_REQUEUED, job);
+    engine->changed = true;
+}
+
+static void run_due_events(struct engine *engine)
+{
+    orr_ms now = engine->view.now;
+    const struct orr_event *top = orr_heap_top(&engine->heap);
+    for (; top != NULL && top->at == now; top = orr_heap_top(&engine->heap)) {
+        struct orr_event event = orr_heap_pop(&engine->heap);
+        const struct orr_job_state *state = &engine->ledger->jobs[event.subject];
+        if ((event.class_seq & 0xffffff) != state->incarnation) {
+            engine->run->stale_events++; /* of an attempt that was evicted */
+            continue;
+        }
+        if (event.class_seq >> 24 == CLASS_FINISH) {
+            if (state->phase == ORR_JOB_RUNNING) {
+                finish(engine, event.subject);
+            } else {
+                engine->run->stale_events++;
+            }
+        } else {
+            release(engine, event.subject);
+        }
+    }
+}
+
+static void run_arrivals(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    orr_ms now = engine->view.now;
+    while (engine->next_arrival < world->job_count &&
+           world->specs[engine->next_arrival].submit_ms == now) {
+        uint32_t job = engine->next_arrival++;
+        orr_ledger_submit(engine->ledger, job);
+        orr_fold_change(&engine->run->fold, world->specs[job].queue, now, 0, job_mgpu(engine, job),
+                        1);
+        count_event(engine, CLASS_ARRIVAL, job);
+        engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
+        engine->changed = true;
+    }
+}
+
+static void note_attempt(struct orr_run *run, const struct orr_job_state *state, uint32_t job,
+                         orr_ms now, uint8_t cause)
+{
+    run->attempts = ORR_ROOM_FOR_ONE(run->attempts, run->attempt_count, run->attempt_capacity);
+    run->attempts[run->attempt_count++] =
+        (struct orr_attempt){.job = job,
+                             .placement = state->placement,
+                             .placement_count = state->placement_count,
+                             .start_ms = state->start_ms,
+                             .end_ms = now,
+                             .cause = cause};
+}
+
+/* What the policy's commits mean for time: finishes to come, room to be released. */
+static void take_decisions(struct engine *engine)
+{
+    uint32_t count;
+    const struct orr_decision *decisions = orr_txn_decisions(engine->txn, &count);
+    orr_ms now = engine->view.now;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t job = decisions[i].job;
+        const struct orr_job_spec *spec = &engine->world->specs[job];
+        const struct orr_job_state *state = &engine->ledger->jobs[job];
+        int64_t mgpu = job_mgpu(engine, job);
+        struct orr_event event = {.subject = job};
+        if (decisions[i].evict) {
+            note_attempt(engine->run, state, job, now, decisions[i].cause);
+            orr_fold_change(&engine->run->fold, spec->queue, now, -mgpu, 0, 0);
+            event.at = now;
+            event.class_seq = class_and(CLASS_RELEASE, state->incarnation);
+        } else {
+            orr_fold_change(&engine->run->fold, spec->queue, now, mgpu, -mgpu, -1);
+            event.at = now + spec->work_ms;
+            event.class_seq = class_and(CLASS_FINISH, state->incarnation);
+        }
+        orr_heap_push(&engine->heap, event);
+    }
+    if (count > 0 && engine->policy->cycle_ms > 0) {
+        engine->changed = true; /* a cycle that did something is followed by another */
+    }
+}
+
+static void take_explanations(struct engine *engine)
+{
+    uint32_t count;
+    const struct orr_explanation *said = orr_txn_explanations(engine->txn, &count);
+    struct orr_run *run = engine->run;
+    for (uint32_t i = 0; i < count; i++) {
+        run->reasons = ORR_ROOM_FOR_ONE(run->reasons, run->reason_count, run->reason_capacity);
+        run->reasons[run->reason_count++] = (struct orr_reason_change){
+            .at_ms = engine->view.now, .job = said[i].job, .reason = (uint8_t)said[i].reason};
+    }
+}
+
+static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
+{
+    struct orr_refusal refusal;
+    engine->changed = false;
+    engine->run->cycles++;
+    engine->policy->cycle(engine->state, &engine->view, engine->txn);
+    if (!orr_txn_commit(engine->txn, engine->view.now, &refusal)) {
+        char name[512];
+        return orr_fail(err, ORR_POLICY, "policy %s at %lld ms, job %s: %s", engine->policy->name,
+                        (long long)engine->view.now,
+                        orr_world_job_name(engine->world, refusal.job, name, sizeof name),
+                        refusal.text);
+    }
+    take_decisions(engine);
+    take_explanations(engine);
+    orr_txn_end_cycle(engine->txn);
+    engine->wake_ms = engine->policy->wake == NULL
+                          ? ORR_MS_NEVER
+                          : engine->policy->wake(engine->state, &engine->view);
+    return ORR_OK;
+}
+
+/* The next time anything happens, or ORR_MS_NEVER. */
+static orr_ms next_instant(const struct engine *engine)
+{
+    orr_ms next = ORR_MS_NEVER;
+    if (engine->next_arrival < engine->world->job_count) {
+        next = engine->world->specs[engine->next_arrival].submit_ms;
+    }
+    const struct orr_event *top = orr_heap_top(&engine->heap);
+    if (top != NULL && top->at < next) {
+        next = top->at;
+    }
+    if (engine->next_cycle_ms < next) {
+        next = engine->next_cycle_ms;
+    }
+    return engine->wake_ms < next ? engine->wake_ms : next;
+}
+
+/* Is a cycle due at this instant? On a grid it waits for the next point of the run's clock. */
+static bool cycle_due(struct engine *engine)
+{
+    orr_ms period = engine->policy->cycle_ms;
+    orr_ms now = engine->view.now;
+    bool wanted = engine->changed || now >= engine->wake_ms;
+    if (period == 0 || !wanted) {
+        engine->next_cycle_ms = ORR_MS_NEVER;
+        return wanted;
+    }
+    orr_ms past = now % period;
+    if (past == 0) {
+        return true;
+    }
+    engine->next_cycle_ms = now - past + (past > 0 ? period : 0);
+    return false;
+}
+
+static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr_err *err)
+{
+    struct orr_run *run = engine->run;
+    engine->view.now = now;
+    if (now != engine->instant_ms) {
+        run->distinct_times++;
+        engine->instant_ms = now;
+    }
+    orr_fold_advance(&run->fold, now);
+    run_due_events(engine);
+    run_arrivals(engine);
+    if (cycle_due(engine)) {
+        enum orr_status status = run_cycle(engine, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+        if (engine->changed) {
+            engine->next_cycle_ms = now + engine->policy->cycle_ms;
+        }
+    }
+    uint32_t waiting = engine->ledger->pending_jobs;
+    run->queue_len_max = waiting > run->queue_len_max ? waiting : run->queue_len_max;
+    run->end_ms = now;
+    return ORR_OK;
+}
+
+static void report_progress(const struct engine *engine)
+{
+    const struct orr_engine_options *options = engine->options;
+    if (options->progress != NULL) {
+        options->progress(engine->run->events, 2 * (uint64_t)engine->world->job_count,
+                          engine->view.now, options->progress_context);
+    }
+}
+
+static enum orr_status loop(struct engine *engine, struct orr_err *err)
+{
+    const struct orr_engine_options *options = engine->options;
+    for (uint32_t turn = 1;; turn++) {
+        if (turn % PROGRESS_EVERY == 0) {
+            report_progress(engine);
+        }
+        if (options->interrupted != NULL && *options->interrupted) {
+            engine->run->status = ORR_RUN_INTERRUPTED;
+            return ORR_OK;
+        }
+        orr_ms next = next_instant(engine);
+        if (next == ORR_MS_NEVER) {
+            return ORR_OK;
+        }
+        if (next > options->horizon_ms) {
+            engine->run->status = ORR_RUN_HORIZON;
+            engine->run->end_ms = options->horizon_ms;
+            return ORR_OK;
+        }
+        enum orr_status status = run_instant(engine, next, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
+}
+
+enum orr_status orr_engine_run(const struct orr_world *world,
+                               const struct orr_engine_options *options, struct orr_run *run,
+                               struct orr_err *err)
+{
+    struct orr_ledger_world ledger_world = {.cluster = &world->cluster,
+                                            .queues = &world->queues,
+                                            .shapes = &world->shapes,
+                                            .specs = world->specs,
+                                            .job_count = world->job_count};
+    *run = (struct orr_run){.end_ms = world->first_submit_ms};
+    run->ledger = orr_ledger_open(&ledger_world);
+    orr_fold_init(&run->fold, &world->queues, world->cluster.total_gpus * ORR_MGPU,
+                  world->first_submit_ms, options->window_start_ms, options->window_end_ms);
+    struct engine engine = {.world = world,
+                            .options = options,
+                            .policy = options->policy,
+                            .run = run,
+                            .ledger = run->ledger,
+                            .next_cycle_ms = ORR_MS_NEVER,
+                            .wake_ms = ORR_MS_NEVER,
+                            .instant_ms = ORR_MS_NONE};
+    engine.txn = orr_txn_open(run->ledger, options->policy->laws);
+    engine.view = (struct orr_view){.cluster = &world->cluster,
+                                    .queues = &world->queues,
+                                    .shapes = &world->shapes,
+                                    .specs = world->specs,
+                                    .jobs = run->ledger->jobs,
+                                    .job_count = world->job_count,
+                                    .ledger = run->ledger,
+                                    .now = world->first_submit_ms};
+    orr_heap_init(&engine.heap);
+    enum orr_status status =
+        options->policy->open(orr_policy_host(), options->params, &engine.view, &engine.state, err);
+    if (status == ORR_OK) {
+        status = loop(&engine, err);
+        options->policy->close(engine.state);
+    }
+    if (status == ORR_OK) {
+        orr_fold_finish(&run->fold, run->end_ms);
+        run->digest = run->ledger->digest.h;
+        status = orr_ledger_audit(run->ledger, err);
+    }
+    orr_txn_close(engine.txn);
+    orr_heap_release(&engine.heap);
+    if (status != ORR_OK) {
+        orr_run_release(run);
+    }
+    return status;
+}
+
+void orr_run_release(struct orr_run *run)
+{
+    orr_ledger_close(run->ledger);
+    orr_fold_release(&run->fold);
+    orr_free(run->attempts);
+    orr_free(run->reasons);
+    *run = (struct orr_run){0};
+}

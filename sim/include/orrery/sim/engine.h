@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* engine.h - replays a world under a policy: ordered events in, what happened out.
+ *
+ * Events at one instant go in this order: finishes and releases, capacity changes, arrivals, quota
+ * changes, the scheduler's cycle. Within a class the lower id goes first. Arrivals are read from
+ * the sorted specs; only what the run itself creates lies in the heap.
+ */
+#ifndef ORR_SIM_ENGINE_H
+#define ORR_SIM_ENGINE_H
+
+#include <signal.h>
+
+#include <orrery/core/policy.h>
+#include <orrery/sim/fold.h>
+#include <orrery/sim/world.h>
+
+struct orr_attempt { /* one that ended before the job did */
+    uint32_t job;
+    uint32_t placement, placement_count; /* in the ledger */
+    orr_ms start_ms, end_ms;
+    uint8_t cause; /* enum orr_cause */
+};
+
+struct orr_reason_change {
+    orr_ms at_ms;
+    uint32_t job;
+    uint8_t reason; /* enum orr_reason */
+};
+
+enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };
+
+struct orr_engine_options {
+    const struct orr_policy *policy;
+    const void *params;                       /* filled in */
+    orr_ms horizon_ms;                        /* ORR_MS_NEVER: until the last job ends */
+    orr_ms window_start_ms, window_end_ms;    /* for the fold */
+    const volatile sig_atomic_t *interrupted; /* NULL: cannot be */
+    void (*progress)(uint64_t done, uint64_t total, orr_ms now, void *context); /* or NULL */
+    void *progress_context;
+    uint64_t digest_every; /* 0: never; else checkpoint() at every so many events */
+    void (*checkpoint)(uint64_t events, orr_ms now, uint64_t digest, void *context);
+};
+
+struct orr_run {
+    enum orr_run_status status;
+    struct orr_ledger *ledger; /* final state; owned by the run */
+    struct orr_fold fold;
+    uint64_t events; /* arrivals and finishes (and, later, faults, capacity and quota changes) */
+    uint64_t stale_events, cycles, distinct_times;
+    uint32_t queue_len_max; /* most jobs waiting after the passes of an instant */
+    orr_ms end_ms;          /* of the last event */
+    uint64_t digest;
+    struct orr_attempt *attempts;
+    uint32_t attempt_count, attempt_capacity;
+    struct orr_reason_change *reasons;
+    uint32_t reason_count, reason_capacity;
+};
+
+enum orr_status orr_engine_run(const struct orr_world *world,
+                               const struct orr_engine_options *options, struct orr_run *run,
+                               struct orr_err *err) ORR_MUST_USE;
+void orr_run_release(struct orr_run *run);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* fold.h - exact step integrals per queue, kept up to date by what changes.
+ *
+ * Allocation and demand of a queue are step functions; each change first adds (value x time since
+ * the queue's last change), in integers. Nothing is sampled. The share a queue is entitled to is
+ * computed by an oracle apart from any policy: demand-capped, hierarchical, weighted max-min on
+ * GPUs (quota first, then over-quota weight). While nothing waits it equals the allocation, so it
+ * costs nothing.
+ *
+ * Boundaries (window start and end, buckets of the series) bring all queues up to that time and
+ * note the integrals; a window's or a bucket's value is the difference of two notes.
+ */
+#ifndef ORR_SIM_FOLD_H
+#define ORR_SIM_FOLD_H
+
+#include <orrery/core/queue.h>
+
+struct orr_integrals {
+    int64_t allocated;    /* mGPU x ms */
+    int64_t pending;      /* mGPU x ms */
+    int64_t pending_jobs; /* jobs x ms */
+    int64_t debt;         /* max(0, min(demand, quota) - allocated), mGPU x ms */
+    double share_excess;  /* (entitled share - allocated), mGPU x ms */
+};
+
+struct orr_fold_queue {
+    struct orr_integrals sum;
+    int64_t allocated, pending; /* mGPU now */
+    int64_t pending_jobs;
+    double quota_mgpu; /* -1: unlimited */
+    double share;      /* entitled now, mGPU; valid while something waits */
+    orr_ms at;         /* the sums are up to here */
+};
+
+struct orr_fold {
+    const struct orr_queues *tree;
+    struct orr_fold_queue *queues;                   /* per queue index; only leaves change */
+    struct orr_integrals *window_start, *window_end; /* notes, per queue */
+    struct orr_integrals *last_note;                 /* per queue, of the last bucket */
+    struct orr_integrals *buckets; /* bucket b of queue q at [b * tree->count + q] */
+    uint32_t bucket_count, bucket_capacity;
+    orr_ms origin_ms, bucket_ms, next_bucket_ms;
+    orr_ms window_start_ms, window_end_ms;
+    double deviation; /* sum over queues of |allocated - share|, mGPU x ms */
+    double deviation_start, deviation_end;
+    int64_t capacity_mgpu;
+    int64_t pending_total;
+    orr_ms shares_at; /* share integrals are up to here */
+    bool shares_stale;
+    orr_ms next_boundary_ms;
+    double *scratch; /* of the oracle */
+};
+
+void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree, int64_t capacity_mgpu,
+                   orr_ms origin_ms, orr_ms window_start_ms, orr_ms window_end_ms);
+void orr_fold_release(struct orr_fold *fold);
+/* Time moves on; call before the changes of an instant. */
+void orr_fold_boundary(struct orr_fold *fold, orr_ms now);
+static inline void orr_fold_advance(struct orr_fold *fold, orr_ms now)
+{
+    if (now >= fold->next_boundary_ms || fold->pending_total > 0) {
+        orr_fold_boundary(fold, now);
+    }
+}
+/* A leaf's allocation and pending demand change by these amounts. */
+void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t allocated_mgpu,
+                     int64_t pending_mgpu, int64_t pending_jobs);
+/* The run is over: closes the window and the last bucket. */
+void orr_fold_finish(struct orr_fold *fold, orr_ms now);
+
+/* The oracle alone: shares (mGPU) of all queues for given demands of the leaves.
+ * demand has tree->count entries, 0 for inner queues, whose sums are filled in; share has twice as
+ * many, the second half as scratch. */
+void orr_oracle_shares(const struct orr_queues *tree, double capacity_mgpu, double *demand,
+                       double *share);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* store.h - one results file a run: SQLite, written under a temporary name, synced, renamed.
+ *
+ * A results file either is whole or is not there: every failure, a full disk included, removes the
+ * temporary file and reports its cause. Schema: sim/store/schema.sql, PRAGMA user_version 1.
+ */
+#ifndef ORR_SIM_STORE_H
+#define ORR_SIM_STORE_H
+
+#include <orrery/sim/summary.h>
+
+#define ORR_STORE_VERSION 1
+
+struct orr_store_meta { /* of table run_meta: not part of the result */
+    const char *key, *value;
+};
+
+struct orr_store_input {
+    const struct orr_scenario *scenario;
+    const struct orr_world *world;
+    const struct orr_run *run;
+    const struct orr_summary *summary;
+    const struct orr_policy *policy;
+    const void *params;
+    uint64_t seed;
+    const char *orrery_version;
+    const char *views_sql; /* executed at the end; owned by analysis, handed in by the caller */
+    const struct orr_store_meta *meta;
+    size_t meta_count;
+};
+
+struct orr_store;
+
+/* Makes the temporary file beside `path`, so that a folder that cannot be written is found before a
+ * long run. ORR_CANT_CREATE, also when `path` exists and force is false. */
+enum orr_status orr_store_open(const char *path, bool force, struct orr_store **store,
+                               struct orr_err *err) ORR_MUST_USE;
+/* Writes everything and puts the file in its place. Closes the store in any case. ORR_IO. */
+enum orr_status orr_store_write(struct orr_store *store, const struct orr_store_input *input,
+                                struct orr_err *err) ORR_MUST_USE;
+/* Gives up: the temporary file goes. NULL is allowed. */
+void orr_store_abandon(struct orr_store *store);
+const char *orr_store_sqlite_version(void);
+
+#endif

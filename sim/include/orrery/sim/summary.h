@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* summary.h - the numbers of one run, each with unit, scope, n and definition.
+ *
+ * Window: end of warm-up to the last submit; what comes after (the drain) counts for waits of jobs
+ * submitted inside it, not for occupancy and fairness. Quantiles are nearest rank, or Kaplan-Meier
+ * when jobs of the window never started (they are then censored at the end of the run).
+ */
+#ifndef ORR_SIM_SUMMARY_H
+#define ORR_SIM_SUMMARY_H
+
+#include <orrery/sim/engine.h>
+
+struct orr_waits { /* of jobs submitted in the window; NAN when there are none */
+    uint64_t jobs, started;
+    double mean_s, p50_s, p95_s, p99_s, max_s;
+};
+
+struct orr_queue_summary { /* one queue and one kind of work */
+    uint32_t queue;
+    uint8_t kind; /* enum orr_kind */
+    struct orr_waits waits;
+    double gpu_h;            /* held inside the window, whole queue */
+    double share_mean;       /* entitled share, mean GPUs inside the window, whole queue */
+    double quota_debt_gpu_h; /* whole queue */
+    uint64_t evictions;
+    double lost_gpu_h;
+};
+
+#define ORR_SIZE_CLASSES 12 /* <= 1 GPU, 2, 3-4, 5-8, ... , > 1024 */
+
+struct orr_summary {
+    orr_ms window_start_ms, window_end_ms;
+    uint64_t jobs, finished, unfinished;
+    double makespan_s;      /* end of the last job that finished; on the trace's clock */
+    struct orr_waits waits; /* training, interactive and unknown kinds */
+    double bsld_mean;       /* bounded slowdown, 10 s */
+    double jct_mean_s;
+    double fairness_jain, fairness_satisfaction, share_deviation;
+    double quota_debt_gpu_h, lost_gpu_h;
+    double gpu_occupancy, gpu_goodput; /* of available GPU time inside the window */
+    uint64_t evictions;
+    struct orr_queue_summary *queues;
+    uint32_t queue_count;
+    struct orr_waits sizes[ORR_SIZE_CLASSES];
+    struct orr_waits kinds[ORR_KIND_COUNT];
+};
+
+void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
+                      struct orr_summary *summary);
+void orr_summary_release(struct orr_summary *summary);
+
+/* Every number as one row, for the store and for `expect:`. */
+struct orr_metric {
+    const char *name, *scope, *unit, *definition;
+    char label[300];
+    double value;
+    uint64_t n;
+};
+typedef void orr_metric_fn(const struct orr_metric *metric, void *context);
+void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
+                         orr_metric_fn *emit, void *context);
+/* "1", "2", "3-4", ..., of a size class. */
+const char *orr_size_class_name(uint32_t size_class);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* world.h - what a run starts from: the scenario's cluster and queues, the trace's rows as jobs.
+ *
+ * sim/replay is the one translator between the trace's words and the core's. Everything here is
+ * constant once built; the ledger and the engine refer to it.
+ */
+#ifndef ORR_SIM_WORLD_H
+#define ORR_SIM_WORLD_H
+
+#include <orrery/core/job.h>
+#include <orrery/core/queue.h>
+#include <orrery/sim/scenario.h>
+#include <orrery/traces/reader.h>
+
+struct orr_world_part {                   /* one part of the workload */
+    const struct orr_scenario_part *part; /* borrowed from the scenario */
+    struct orr_workload workload;
+    uint32_t first_source; /* spec.source of its row 0 */
+    orr_ms copy_span_ms;   /* from one copy to the next */
+    orr_ms first_submit_ms;
+};
+
+struct orr_world {
+    struct orr_cluster cluster;
+    struct orr_queues queues;
+    struct orr_shapes shapes;
+    struct orr_job_spec *specs; /* sorted by (submit_ms, part, row) */
+    uint32_t job_count;
+    struct orr_world_part *parts;
+    uint32_t part_count;
+    uint64_t rows_rejected;
+    orr_ms first_submit_ms, last_submit_ms;
+};
+
+/* Reads the traces and builds everything. Rows that this cluster or these queues cannot take are
+ * rejected, counted and shown; more than 1 % needs allow_loss. `warn` (may be NULL) is called for
+ * each note and for each block of shown rejections. On failure nothing is left. */
+typedef void orr_world_warn_fn(const char *text, void *context);
+enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_loss,
+                                orr_world_warn_fn *warn, void *context, struct orr_world *world,
+                                struct orr_err *err) ORR_MUST_USE;
+void orr_world_release(struct orr_world *world);
+
+/* The trace's name of a job; copies after the first end in "#2", "#3", ... `buffer` (of at least
+ * 512 bytes) is used only when the name is not stored as it is. */
+const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char *buffer,
+                               size_t bytes);
+/* NULL when the trace names none. */
+const char *orr_world_job_user(const struct orr_world *world, uint32_t job);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/sim/fold.h>
+
+#include <math.h>
+#include <string.h>
+
+#include <orrery/base/mem.h>
+
+#define BUCKETS_WANTED 240
+#define BUCKETS_MAX    2000 /* a drain much longer than the submits must not grow without bound */
+#define BUCKET_MIN_MS  1000
+
+void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree, int64_t capacity_mgpu,
+                   orr_ms origin_ms, orr_ms window_start_ms, orr_ms window_end_ms)
+{
+    *fold = (struct orr_fold){.tree = tree,
+                              .origin_ms = origin_ms,
+                              .window_start_ms = window_start_ms,
+                              .window_end_ms = window_end_ms,
+                              .capacity_mgpu = capacity_mgpu,
+                              .shares_at = origin_ms};
+    fold->queues = orr_zalloc(tree->count, sizeof *fold->queues);
+    fold->window_start = orr_zalloc(tree->count, sizeof *fold->window_start);
+    fold->window_end = orr_zalloc(tree->count, sizeof *fold->window_end);
+    fold->last_note = orr_zalloc(tree->count, sizeof *fold->last_note);
+    fold->scratch = orr_zalloc(tree->count, 3 * sizeof *fold->scratch);
+    for (uint32_t q = 0; q < tree->count; q++) {
+        double quota = tree->queues[q].resources[ORR_SHARE_GPU].quota;
+        fold->queues[q].quota_mgpu = quota < 0.0 ? -1.0 : quota * ORR_MGPU;
+        fold->queues[q].at = origin_ms;
+    }
+    orr_ms span = (window_end_ms - origin_ms) / BUCKETS_WANTED + 1;
+    fold->bucket_ms = span < BUCKET_MIN_MS ? BUCKET_MIN_MS : (span + 999) / 1000 * 1000;
+    fold->next_bucket_ms = origin_ms + fold->bucket_ms;
+    fold->next_boundary_ms = origin_ms;
+}
+
+void orr_fold_release(struct orr_fold *fold)
+{
+    orr_free(fold->queues);
+    orr_free(fold->window_start);
+    orr_free(fold->window_end);
+    orr_free(fold->last_note);
+    orr_free(fold->buckets);
+    orr_free(fold->scratch);
+    *fold = (struct orr_fold){0};
+}
+
+/* Brings one queue's integer sums up to now. */
+static void settle(struct orr_fold_queue *queue, orr_ms now)
+{
+    int64_t dt = now - queue->at;
+    queue->at = now;
+    queue->sum.allocated += queue->allocated * dt;
+    if (queue->pending_jobs == 0) {
+        return; /* demand is what is allocated: no debt either */
+    }
+    queue->sum.pending += queue->pending * dt;
+    queue->sum.pending_jobs += queue->pending_jobs * dt;
+    int64_t demand = queue->allocated + queue->pending;
+    int64_t owed = queue->quota_mgpu < 0.0 || (double)demand < queue->quota_mgpu
+                       ? demand
+                       : (int64_t)queue->quota_mgpu;
+    queue->sum.debt += owed > queue->allocated ? (owed - queue->allocated) * dt : 0;
+}
+
+static void recompute_shares(struct orr_fold *fold)
+{
+    uint32_t count = fold->tree->count;
+    double *demand = fold->scratch, *share = fold->scratch + count;
+    for (uint32_t q = 0; q < count; q++) {
+        demand[q] = (double)(fold->queues[q].allocated + fold->queues[q].pending);
+    }
+    orr_oracle_shares(fold->tree, (double)fold->capacity_mgpu, demand, share);
+    for (uint32_t q = 0; q < count; q++) {
+        fold->queues[q].share = share[q];
+    }
+    fold->shares_stale = false;
+}
+
+/* Brings the share integrals up to now. While nothing waits every queue has what it is entitled to.
+ */
+static void settle_shares(struct orr_fold *fold, orr_ms now)
+{
+    double dt = (double)(now - fold->shares_at);
+    fold->shares_at = now;
+    if (fold->pending_total == 0 || dt <= 0.0) {
+        return;
+    }
+    if (fold->shares_stale) {
+        recompute_shares(fold);
+    }
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
+        if (fold->tree->queues[q].child_count == 0) {
+            struct orr_fold_queue *queue = &fold->queues[q];
+            double excess = queue->share - (double)queue->allocated;
+            queue->sum.share_excess += excess * dt;
+            fold->deviation += fabs(excess) * dt;
+        }
+    }
+}
+
+static void note(struct orr_fold *fold, orr_ms at, struct orr_integrals *out)
+{
+    settle_shares(fold, at);
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
+        settle(&fold->queues[q], at);
+        out[q] = fold->queues[q].sum;
+    }
+}
+
+static struct orr_integrals minus(const struct orr_integrals *a, const struct orr_integrals *b)
+{
+    return (struct orr_integrals){.allocated = a->allocated - b->allocated,
+                                  .pending = a->pending - b->pending,
+                                  .pending_jobs = a->pending_jobs - b->pending_jobs,
+                                  .debt = a->debt - b->debt,
+                                  .share_excess = a->share_excess - b->share_excess};
+}
+
+/* Joins neighbouring buckets, so that the series keeps a bounded size however long the drain is. */
+static void halve_buckets(struct orr_fold *fold)
+{
+    uint32_t count = fold->tree->count;
+    for (uint32_t b = 0; b < fold->bucket_count / 2; b++) {
+        for (uint32_t q = 0; q < count; q++) {
+            struct orr_integrals *a = &fold->buckets[(size_t)(2 * b) * count + q];
+            struct orr_integrals *c = a + count;
+            fold->buckets[(size_t)b * count + q] =
+                (struct orr_integrals){.allocated = a->allocated + c->allocated,
+                                       .pending = a->pending + c->pending,
+                                       .pending_jobs = a->pending_jobs + c->pending_jobs,
+                                       .debt = a->debt + c->debt,
+                                       .share_excess = a->share_excess + c->share_excess};
+        }
+    }
+    fold->bucket_count /= 2;
+    fold->bucket_ms *= 2;
+}
+
+static void close_bucket(struct orr_fold *fold, orr_ms at)
+{
+    uint32_t count = fold->tree->count;
+    if (fold->bucket_count == BUCKETS_MAX) {
+        halve_buckets(fold);
+    }
+    if (fold->bucket_count == fold->bucket_capacity) {
+        fold->bucket_capacity = (uint32_t)orr_grow(fold->bucket_capacity, BUCKETS_WANTED + 8);
+        fold->buckets = orr_realloc(fold->buckets, (size_t)fold->bucket_capacity * count,
+                                    sizeof *fold->buckets);
+    }
+    struct orr_integrals *bucket = &fold->buckets[(size_t)fold->bucket_count * count];
+    note(fold, at, bucket);
+    for (uint32_t q = 0; q < count; q++) {
+        struct orr_integrals now = bucket[q];
+        bucket[q] = minus(&now, &fold->last_note[q]);
+        fold->last_note[q] = now;
+    }
+    fold->bucket_count++;
+}
+
+static orr_ms next_boundary(const struct orr_fold *fold, orr_ms now)
+{
+    orr_ms next = fold->next_bucket_ms;
+    next =
+        fold->window_start_ms > now && fold->window_start_ms < next ? fold->window_start_ms : next;
+    next = fold->window_end_ms > now && fold->window_end_ms < next ? fold->window_end_ms : next;
+    return next;
+}
+
+void orr_fold_boundary(struct orr_fold *fold, orr_ms now)
+{
+    while (now >= fold->next_boundary_ms) {
+        orr_ms at = fold->next_boundary_ms;
+        if (at == fold->window_start_ms) {
+            note(fold, at, fold->window_start);
+            fold->deviation_start = fold->deviation;
+        }
+        if (at == fold->window_end_ms) {
+            note(fold, at, fold->window_end);
+            fold->deviation_end = fold->deviation;
+        }
+        if (at == fold->next_bucket_ms) {
+            close_bucket(fold, at);
+            fold->next_bucket_ms = at + fold->bucket_ms;
+        }
+        fold->next_boundary_ms = next_boundary(fold, at);
+    }
+    settle_shares(fold, now);
+}
+
+void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t allocated_mgpu,
+                     int64_t pending_mgpu, int64_t pending_jobs)
+{
+    struct orr_fold_queue *q = &fold->queues[queue];
+    settle(q, now);
+    if (fold->pending_total == 0) {
+        fold->shares_at = now; /* nothing waited until now: nothing to add */
+    }
+    q->allocated += allocated_mgpu;
+    q->pending += pending_mgpu;
+    q->pending_jobs += pending_jobs;
+    fold->pending_total += pending_jobs;
+    fold->shares_stale = true;
+}
+
+void orr_fold_finish(struct orr_fold *fold, orr_ms now)
+{
+    orr_fold_boundary(fold, now);
+    if (now < fold->window_start_ms) {
+        note(fold, now, fold->window_start);
+        fold->deviation_start = fold->deviation;
+    }
+    if (now < fold->window_end_ms) {
+        note(fold, now, fold->window_end);
+        fold->deviation_end = fold->deviation;
+    }
+    if (now > fold->next_bucket_ms - fold->bucket_ms) {
+        close_bucket(fold, now);
+    }
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* metric_rows.c - the summary as rows: name, scope, label, value, unit, n, definition. */
+#include <orrery/sim/summary.h>
+
+#include <stdio.h>
+
+struct emitter {
+    orr_metric_fn *emit;
+    void *context;
+    const char *scope;
+    const char *label;
+};
+
+static void emit(const struct emitter *to, const char *name, double value, const char *unit,
+                 uint64_t n, const char *definition)
+{
+    struct orr_metric metric = {.name = name,
+                                .scope = to->scope,
+                                .unit = unit,
+                                .definition = definition,
+                                .value = value,
+                                .n = n};
+    (void)snprintf(metric.label, sizeof metric.label, "%s", to->label);
+    to->emit(&metric, to->context);
+}
+
+static void emit_waits(const struct emitter *to, const struct orr_waits *waits)
+{
+    static const char quantile[] =
+        "first start minus submit, nearest rank (Kaplan-Meier when some never started)";
+    uint64_t n = waits->jobs;
+    emit(to, "wait_mean_s", waits->mean_s, "s", waits->started,
+         "mean of first start minus submit over jobs that started");
+    emit(to, "wait_p50_s", waits->p50_s, "s", n, quantile);
+    emit(to, "wait_p95_s", waits->p95_s, "s", n, quantile);
+    emit(to, "wait_p99_s", waits->p99_s, "s", n, quantile);
+    emit(to, "wait_max_s", waits->max_s, "s", waits->started, "longest wait of a job that started");
+    emit(to, "unstarted", (double)(waits->jobs - waits->started), "jobs", n,
+         "submitted in the window and never started");
+}
+
+static void emit_all(const struct emitter *to, const struct orr_summary *s)
+{
+    emit(to, "jobs", (double)s->jobs, "jobs", s->jobs, "taken from the traces");
+    emit(to, "finished", (double)s->finished, "jobs", s->jobs, "ended before the run did");
+    emit(to, "unfinished", (double)s->unfinished, "jobs", s->jobs, "jobs minus finished");
+    emit(to, "makespan_s", s->makespan_s, "s", s->finished,
+         "time at which the last finished job ended, on the trace's clock");
+    emit_waits(to, &s->waits);
+    emit(to, "bsld_mean", s->bsld_mean, "1", s->finished,
+         "mean of max(1, (end - submit) / max(run time, 10 s))");
+    emit(to, "jct_mean_s", s->jct_mean_s, "s", s->finished, "mean of end minus submit");
+    emit(to, "gpu_occupancy", s->gpu_occupancy, "1", 1,
+         "allocated GPU time / available GPU time, in the window");
+    emit(to, "gpu_goodput", s->gpu_goodput, "1", 1,
+         "useful GPU time / available GPU time, in the window");
+    emit(to, "fairness_jain", s->fairness_jain, "1", s->queue_count,
+         "Jain's index of allocated / entitled GPU time over queues with demand (equality)");
+    emit(to, "fairness_satisfaction", s->fairness_satisfaction, "1", s->queue_count,
+         "the same with the ratio capped at 1");
+    emit(to, "share_deviation", s->share_deviation, "1", 1,
+         "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)");
+    emit(to, "quota_debt_gpu_h", s->quota_debt_gpu_h, "GPU-h", s->queue_count,
+         "integral of max(0, min(demand, quota) - allocated) over queues");
+    emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
+         "attempts ended by the policy");
+    emit(to, "lost_gpu_h", s->lost_gpu_h, "GPU-h", s->evictions,
+         "held by attempts that were evicted");
+}
+
+static void emit_queue(const struct emitter *to, const struct orr_queue_summary *q)
+{
+    emit(to, "jobs", (double)q->waits.jobs, "jobs", q->waits.jobs, "submitted in the window");
+    emit_waits(to, &q->waits);
+    emit(to, "gpu_h", q->gpu_h, "GPU-h", 1, "held in the window by the whole queue");
+    emit(to, "share_mean", q->share_mean, "GPU", 1,
+         "mean entitled share of the whole queue in the window, by the oracle");
+    emit(to, "quota_debt_gpu_h", q->quota_debt_gpu_h, "GPU-h", 1,
+         "integral of max(0, min(demand, quota) - allocated) of the whole queue");
+    emit(to, "evictions", (double)q->evictions, "evictions", q->waits.jobs,
+         "attempts ended by the policy");
+    emit(to, "lost_gpu_h", q->lost_gpu_h, "GPU-h", q->evictions,
+         "held by attempts that were evicted");
+}
+
+void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
+                         orr_metric_fn *to_emit, void *context)
+{
+    struct emitter to = {.emit = to_emit, .context = context, .scope = "all", .label = ""};
+    char label[300];
+    emit_all(&to, summary);
+    to.label = label;
+    to.scope = "queue";
+    for (uint32_t i = 0; i < summary->queue_count; i++) {
+        const struct orr_queue_summary *q = &summary->queues[i];
+        (void)snprintf(label, sizeof label, "queue=%s,kind=%s",
+                       orr_idmap_name(&world->queues.names, q->queue),
+                       orr_kind_name((enum orr_kind)q->kind));
+        emit_queue(&to, q);
+    }
+    to.scope = "kind";
+    for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
+        if (summary->kinds[k].jobs > 0) {
+            (void)snprintf(label, sizeof label, "kind=%s", orr_kind_name((enum orr_kind)k));
+            emit_waits(&to, &summary->kinds[k]);
+        }
+    }
+    to.scope = "size";
+    for (uint32_t s = 0; s < ORR_SIZE_CLASSES; s++) {
+        if (summary->sizes[s].jobs > 0) {
+            (void)snprintf(label, sizeof label, "gpus=%s", orr_size_class_name(s));
+            emit_waits(&to, &summary->sizes[s]);
+        }
+    }
+}

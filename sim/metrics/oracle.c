@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* oracle.c - what every queue would hold if GPUs were divided fairly right now: demand-capped,
+ * weighted max-min at each level of the tree, quota first. No policy uses it. */
+#include <orrery/sim/fold.h>
+
+static double capped(double demand, double bound_devices)
+{
+    double bound = bound_devices * ORR_MGPU;
+    return bound_devices < 0.0 || demand < bound ? demand : bound;
+}
+
+/* Water-fills `amount` among the children of `parent` by `weight`, each up to its `cap`, on top of
+ * what they have. Returns what is left. */
+static double fill(const struct orr_queues *tree, uint32_t parent, double amount, const double *cap,
+                   bool by_quota, double *share)
+{
+    for (;;) {
+        double weights = 0.0;
+        for (uint32_t q = 0; q < tree->count; q++) {
+            if (tree->queues[q].parent == parent && share[q] < cap[q]) {
+                const struct orr_entitlement *e = &tree->queues[q].resources[ORR_SHARE_GPU];
+                weights += by_quota ? (e->quota < 0.0 ? cap[q] / ORR_MGPU : e->quota) : e->weight;
+            }
+        }
+        if (weights <= 0.0 || amount <= 0.0) {
+            return amount;
+        }
+        double level = amount / weights, given = 0.0;
+        bool someone_capped = false;
+        for (uint32_t q = 0; q < tree->count; q++) {
+            if (tree->queues[q].parent != parent || share[q] >= cap[q]) {
+                continue;
+            }
+            const struct orr_entitlement *e = &tree->queues[q].resources[ORR_SHARE_GPU];
+            double weight = by_quota ? (e->quota < 0.0 ? cap[q] / ORR_MGPU : e->quota) : e->weight;
+            if (share[q] + level * weight >= cap[q]) {
+                given += cap[q] - share[q];
+                share[q] = cap[q];
+                someone_capped = true;
+            }
+        }
+        if (someone_capped) {
+            amount -= given;
+            continue;
+        }
+        for (uint32_t q = 0; q < tree->count; q++) {
+            if (tree->queues[q].parent == parent && share[q] < cap[q]) {
+                const struct orr_entitlement *e = &tree->queues[q].resources[ORR_SHARE_GPU];
+                share[q] += level * (by_quota ? (e->quota < 0.0 ? cap[q] / ORR_MGPU : e->quota)
+                                              : e->weight);
+            }
+        }
+        return 0.0;
+    }
+}
+
+static void divide(const struct orr_queues *tree, uint32_t parent, double amount,
+                   const double *demand, double *share, double *cap)
+{
+    for (uint32_t q = 0; q < tree->count; q++) {
+        if (tree->queues[q].parent == parent) {
+            share[q] = 0.0;
+            cap[q] = capped(demand[q], tree->queues[q].resources[ORR_SHARE_GPU].quota);
+        }
+    }
+    double rest = fill(tree, parent, amount, cap, true, share);
+    for (uint32_t q = 0; q < tree->count; q++) {
+        if (tree->queues[q].parent == parent) {
+            cap[q] = demand[q];
+        }
+    }
+    (void)fill(tree, parent, rest, cap, false, share);
+}
+
+void orr_oracle_shares(const struct orr_queues *tree, double capacity_mgpu, double *demand,
+                       double *share)
+{
+    double *cap = share + tree->count;
+    for (uint32_t q = tree->count; q-- > 0;) { /* parents come before children */
+        demand[q] = capped(demand[q], tree->queues[q].resources[ORR_SHARE_GPU].limit);
+        uint32_t parent = tree->queues[q].parent;
+        if (parent != ORR_NONE) {
+            demand[parent] += demand[q];
+        }
+    }
+    divide(tree, ORR_NONE, capacity_mgpu, demand, share, cap);
+    for (uint32_t q = 0; q < tree->count; q++) {
+        if (tree->queues[q].child_count > 0) {
+            divide(tree, q, share[q], demand, share, cap);
+        }
+    }
+}

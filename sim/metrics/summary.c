@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/sim/summary.h>
+
+#include <math.h>
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+#define MGPU_MS_PER_GPU_H 3.6e9
+#define BSLD_TAU_MS       10000
+
+/* Waits of several groups at once: jobs come in order of their wait, so a group's nearest rank is
+ * reached when its count is. */
+struct tally {
+    uint64_t jobs, seen, censored;
+    double survival; /* Kaplan-Meier: share still waiting */
+    double sum_s;
+    struct orr_waits waits;
+    uint8_t next; /* quantile to find next */
+};
+
+static const double quantiles[] = {0.50, 0.95, 0.99};
+#define QUANTILES (sizeof quantiles / sizeof quantiles[0])
+
+static double *quantile_field(struct orr_waits *waits, unsigned i)
+{
+    return i == 0 ? &waits->p50_s : i == 1 ? &waits->p95_s : &waits->p99_s;
+}
+
+static void tally_start(struct tally *t, double wait_s)
+{
+    uint64_t at_risk = t->jobs - t->seen;
+    t->seen++;
+    if (t->censored == 0) { /* nothing censored yet: nearest rank in whole numbers */
+        while (t->next < QUANTILES &&
+               (double)t->seen >= ceil(quantiles[t->next] * (double)t->jobs)) {
+            *quantile_field(&t->waits, t->next++) = wait_s;
+        }
+        t->survival = 1.0 - (double)t->seen / (double)t->jobs;
+    } else {
+        t->survival *= 1.0 - 1.0 / (double)at_risk;
+        while (t->next < QUANTILES && t->survival <= 1.0 - quantiles[t->next]) {
+            *quantile_field(&t->waits, t->next++) = wait_s;
+        }
+    }
+    t->sum_s += wait_s;
+    t->waits.started++;
+    t->waits.max_s = wait_s;
+}
+
+static void tally_censor(struct tally *t)
+{
+    t->seen++;
+    t->censored++;
+}
+
+static struct orr_waits tally_finish(struct tally *t)
+{
+    t->waits.jobs = t->jobs;
+    t->waits.mean_s = t->waits.started > 0 ? t->sum_s / (double)t->waits.started : (double)NAN;
+    t->waits.max_s = t->waits.started > 0 ? t->waits.max_s : (double)NAN;
+    while (t->next < QUANTILES) { /* more jobs never started than the quantile leaves out */
+        *quantile_field(&t->waits, t->next++) = (double)NAN;
+    }
+    return t->waits;
+}
+
+static uint32_t size_class(int64_t mgpu)
+{
+    uint32_t class = 0;
+    for (int64_t top = ORR_MGPU; top < mgpu && class + 1 < ORR_SIZE_CLASSES; top *= 2) {
+        class ++;
+    }
+    return class;
+}
+
+const char *orr_size_class_name(uint32_t class)
+{
+    static const char *const names[ORR_SIZE_CLASSES] = {"1",       "2",       "3-4",      "5-8",
+                                                        "9-16",    "17-32",   "33-64",    "65-128",
+                                                        "129-256", "257-512", "513-1024", ">1024"};
+    return names[class];
+}
+
+struct tallies {
+    struct tally all;
+    struct tally *queues; /* queue * kinds + kind */
+    struct tally kinds[ORR_KIND_COUNT];
+    struct tally sizes[ORR_SIZE_CLASSES];
+};
+
+/* The groups one job belongs to. */
+static uint32_t groups_of(const struct orr_world *world, struct tallies *t, uint32_t job,
+                          struct tally *groups[4])
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    groups[0] = &t->queues[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind];
+    groups[1] = &t->kinds[spec->kind];
+    groups[2] = &t->sizes[size_class(world->shapes.shapes[spec->shape].gpus_mgpu)];
+    groups[3] = &t->all;
+    return spec->kind == ORR_KIND_INFERENCE ? 3 : 4; /* services are never averaged with jobs */
+}
+
+static void tally_waits(const struct orr_world *world, const struct orr_run *run,
+                        struct orr_summary *summary, struct tallies *t)
+{
+    int64_t *waits = orr_alloc(world->job_count, sizeof *waits);
+    uint32_t *jobs = orr_alloc(world->job_count, sizeof *jobs);
+    uint32_t count = 0;
+    struct tally *groups[4];
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_state *state = &run->ledger->jobs[j];
+        orr_ms submit = world->specs[j].submit_ms;
+        if (submit < summary->window_start_ms || state->phase == ORR_JOB_FUTURE) {
+            continue;
+        }
+        orr_ms until = state->first_start_ms == ORR_MS_NONE ? run->end_ms : state->first_start_ms;
+        jobs[count] = j;
+        waits[count++] = until - submit;
+        for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
+            groups[g]->jobs++;
+        }
+    }
+    uint32_t *order = orr_sort_index_by_i64(waits, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t j = jobs[order[i]];
+        bool started = run->ledger->jobs[j].first_start_ms != ORR_MS_NONE;
+        double wait_s = (double)waits[order[i]] / 1000.0;
+        for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
+            if (started) {
+                tally_start(groups[g], wait_s);
+            } else {
+                tally_censor(groups[g]);
+            }
+        }
+    }
+    orr_free(order);
+    orr_free(jobs);
+    orr_free(waits);
+}
+
+static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
+                     struct orr_summary *summary)
+{
+    double bsld = 0.0, jct = 0.0;
+    uint64_t ended = 0;
+    orr_ms makespan = world->first_submit_ms;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_state *state = &run->ledger->jobs[j];
+        summary->evictions += state->evictions;
+        if (state->phase != ORR_JOB_FINISHED) {
+            continue;
+        }
+        summary->finished++;
+        makespan = state->end_ms > makespan ? state->end_ms : makespan;
+        const struct orr_job_spec *spec = &world->specs[j];
+        if (spec->submit_ms < summary->window_start_ms || spec->kind == ORR_KIND_INFERENCE) {
+            continue;
+        }
+        double response = (double)(state->end_ms - spec->submit_ms);
+        double service =
+            (double)(spec->work_ms > BSLD_TAU_MS ? spec->work_ms : (orr_ms)BSLD_TAU_MS);
+        bsld += response / service > 1.0 ? response / service : 1.0;
+        jct += response / 1000.0;
+        ended++;
+    }
+    summary->jobs = world->job_count;
+    summary->unfinished = summary->jobs - summary->finished;
+    summary->makespan_s = (double)makespan / 1000.0;
+    summary->bsld_mean = ended > 0 ? bsld / (double)ended : (double)NAN;
+    summary->jct_mean_s = ended > 0 ? jct / (double)ended : (double)NAN;
+}
+
+struct window { /* of one queue: the integrals inside the window */
+    double allocated, share, debt;
+};
+
+static struct window window_of(const struct orr_fold *fold, uint32_t queue)
+{
+    const struct orr_integrals *a = &fold->window_start[queue], *b = &fold->window_end[queue];
+    double allocated = (double)(b->allocated - a->allocated);
+    return (struct window){.allocated = allocated,
+                           .share = allocated + (b->share_excess - a->share_excess),
+                           .debt = (double)(b->debt - a->debt)};
+}
+
+static void sum_fairness(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_summary *summary)
+{
+    double sum = 0.0, squares = 0.0, sat = 0.0, sat_squares = 0.0, held = 0.0;
+    uint32_t n = 0;
+    for (uint32_t q = 0; q < world->queues.count; q++) {
+        if (world->queues.queues[q].child_count > 0) {
+            continue;
+        }
+        struct window w = window_of(&run->fold, q);
+        held += w.allocated;
+        summary->quota_debt_gpu_h += w.debt / MGPU_MS_PER_GPU_H;
+        if (w.share > 0.0) {
+            double x = w.allocated / w.share;
+            double capped = x < 1.0 ? x : 1.0;
+            sum += x;
+            squares += x * x;
+            sat += capped;
+            sat_squares += capped * capped;
+            n++;
+        }
+    }
+    double span = (double)(summary->window_end_ms - summary->window_start_ms);
+    double available = span * (double)world->cluster.total_gpus * ORR_MGPU;
+    summary->fairness_jain = squares > 0.0 ? sum * sum / (n * squares) : (double)NAN;
+    summary->fairness_satisfaction =
+        sat_squares > 0.0 ? sat * sat / (n * sat_squares) : (double)NAN;
+    double deviation = run->fold.deviation_end - run->fold.deviation_start;
+    summary->share_deviation = available > 0.0 ? deviation / (2.0 * available) : (double)NAN;
+    summary->gpu_occupancy = available > 0.0 ? held / available : (double)NAN;
+    /* every placement works at rate 1 and nothing is evicted half-done, so all held time is useful
+     * but what evictions lost */
+    summary->gpu_goodput = available > 0.0
+                               ? (held - summary->lost_gpu_h * MGPU_MS_PER_GPU_H) / available
+                               : (double)NAN;
+}
+
+/* An evicted attempt starts from zero again: all it held is lost. */
+static void sum_lost(const struct orr_world *world, const struct orr_run *run,
+                     struct orr_summary *summary, double *lost_gpu_h, uint64_t *evictions)
+{
+    for (uint32_t i = 0; i < run->attempt_count; i++) {
+        const struct orr_attempt *a = &run->attempts[i];
+        const struct orr_job_spec *spec = &world->specs[a->job];
+        double held = (double)(a->end_ms - a->start_ms) *
+                      (double)world->shapes.shapes[spec->shape].gpus_mgpu / MGPU_MS_PER_GPU_H;
+        size_t group = (size_t)spec->queue * ORR_KIND_COUNT + spec->kind;
+        lost_gpu_h[group] += held;
+        evictions[group]++;
+        summary->lost_gpu_h += held;
+    }
+}
+
+static void list_queues(const struct orr_world *world, const struct orr_run *run,
+                        struct orr_summary *summary, struct tallies *t, const double *lost_gpu_h,
+                        const uint64_t *evictions)
+{
+    size_t groups = (size_t)world->queues.count * ORR_KIND_COUNT;
+    double span = (double)(summary->window_end_ms - summary->window_start_ms);
+    summary->queues = orr_zalloc(groups, sizeof *summary->queues);
+    for (size_t g = 0; g < groups; g++) {
+        uint32_t queue = (uint32_t)(g / ORR_KIND_COUNT);
+        if (t->queues[g].jobs == 0) {
+            continue;
+        }
+        struct window w = window_of(&run->fold, queue);
+        summary->queues[summary->queue_count++] = (struct orr_queue_summary){
+            .queue = queue,
+            .kind = (uint8_t)(g % ORR_KIND_COUNT),
+            .waits = tally_finish(&t->queues[g]),
+            .gpu_h = w.allocated / MGPU_MS_PER_GPU_H,
+            .share_mean = span > 0.0 ? w.share / span / ORR_MGPU : (double)NAN,
+            .quota_debt_gpu_h = w.debt / MGPU_MS_PER_GPU_H,
+            .evictions = evictions[g],
+            .lost_gpu_h = lost_gpu_h[g]};
+    }
+}
+
+void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
+                      struct orr_summary *summary)
+{
+    size_t groups = (size_t)world->queues.count * ORR_KIND_COUNT;
+    struct tallies t = {0};
+    t.queues = orr_zalloc(groups, sizeof *t.queues);
+    double *lost = orr_zalloc(groups, sizeof *lost);
+    uint64_t *evictions = orr_zalloc(groups, sizeof *evictions);
+    *summary = (struct orr_summary){.window_start_ms = run->fold.window_start_ms,
+                                    .window_end_ms = run->fold.window_end_ms};
+    tally_waits(world, run, summary, &t);
+    sum_jobs(world, run, summary);
+    sum_lost(world, run, summary, lost, evictions);
+    sum_fairness(world, run, summary);
+    list_queues(world, run, summary, &t, lost, evictions);
+    summary->waits = tally_finish(&t.all);
+    for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
+        summary->kinds[k] = tally_finish(&t.kinds[k]);
+    }
+    for (uint32_t s = 0; s < ORR_SIZE_CLASSES; s++) {
+        summary->sizes[s] = tally_finish(&t.sizes[s]);
+    }
+    orr_free(t.queues);
+    orr_free(lost);
+    orr_free(evictions);
+}
+
+void orr_summary_release(struct orr_summary *summary)
+{
+    orr_free(summary->queues);
+    *summary = (struct orr_summary){0};
+}

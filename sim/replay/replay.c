@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/sim/world.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+#include "replay_int.h"
+
+#define DAY_MS 86400000
+
+static enum orr_status read_parts(const struct orr_scenario *scenario, bool allow_loss,
+                                  struct orr_world *world, struct orr_err *err)
+{
+    uint32_t sources = 0;
+    world->parts = orr_zalloc(scenario->part_count, sizeof *world->parts);
+    for (uint32_t i = 0; i < scenario->part_count; i++) {
+        struct orr_world_part *p = &world->parts[i];
+        p->part = &scenario->parts[i];
+        struct orr_trace_options options = {.format = p->part->format,
+                                            .allow_loss = allow_loss,
+                                            .kill_at_limit = p->part->kill_at_limit};
+        enum orr_status status = orr_trace_read(p->part->trace, &options, &p->workload, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+        world->part_count++;
+        p->first_source = sources;
+        sources += p->workload.count;
+        if (p->workload.count > 0) {
+            p->first_submit_ms = p->workload.rows[0].submit_ms;
+            p->copy_span_ms =
+                p->workload.rows[p->workload.count - 1].submit_ms - p->first_submit_ms + DAY_MS;
+        }
+    }
+    return ORR_OK;
+}
+
+static bool row_wanted(const struct orr_world_part *p, uint32_t row)
+{
+    const char *only = p->part->filter_queue;
+    uint32_t queue = p->workload.rows[row].queue;
+    return only == NULL ||
+           (queue != ORR_NONE && strcmp(orr_idmap_name(&p->workload.queues, queue), only) == 0);
+}
+
+static void make_jobs(const struct orr_scenario *scenario, struct orr_world *world)
+{
+    size_t most = 0;
+    for (uint32_t i = 0; i < world->part_count; i++) {
+        uint32_t copies = world->parts[i].part->copies;
+        most += (size_t)world->parts[i].workload.count * (copies == 0 ? 1 : copies);
+    }
+    ORR_ASSERT(most < ORR_NONE);
+    world->specs = orr_alloc(most, sizeof *world->specs);
+    for (uint32_t i = 0; i < world->part_count; i++) {
+        struct orr_world_part *p = &world->parts[i];
+        uint32_t first = world->job_count;
+        for (uint32_t r = 0; r < p->workload.count; r++) {
+            if (row_wanted(p, r) &&
+                orr_replay__job(world, scenario, i, r, &world->specs[world->job_count])) {
+                world->job_count++;
+            }
+        }
+        uint32_t rows = world->job_count - first;
+        for (uint32_t c = 1; c < p->part->copies; c++) {
+            for (uint32_t r = 0; r < rows; r++) {
+                struct orr_job_spec spec = world->specs[first + r];
+                spec.submit_ms += (orr_ms)c * p->copy_span_ms;
+                world->specs[world->job_count++] = spec;
+            }
+        }
+    }
+}
+
+static void drop_impossible(struct orr_world *world)
+{
+    bool *possible = orr_replay__possible_shapes(world);
+    uint32_t kept = 0;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_spec *spec = &world->specs[j];
+        if (possible[spec->shape]) {
+            world->specs[kept++] = *spec;
+            continue;
+        }
+        uint32_t part = 0;
+        while (part + 1 < world->part_count &&
+               world->parts[part + 1].first_source <= spec->source) {
+            part++;
+        }
+        struct orr_world_part *p = &world->parts[part];
+        const struct orr_row *row = &p->workload.rows[spec->source - p->first_source];
+        const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
+        orr_workload_reject(&p->workload, p->part->trace, row->line,
+                            "job %s asks %lld GPUs in %u pods, which this cluster of %lld GPUs "
+                            "could not hold even when empty",
+                            orr_idmap_name(&p->workload.jobs, row->job),
+                            (long long)(shape->gpus_mgpu / ORR_MGPU), shape->tasks,
+                            (long long)world->cluster.total_gpus);
+        world->rows_rejected++;
+    }
+    world->job_count = kept;
+    orr_free(possible);
+}
+
+/* Several parts interleave; one part is in order already. */
+static void sort_jobs(struct orr_world *world)
+{
+    if (world->part_count < 2) {
+        return;
+    }
+    int64_t *keys = orr_alloc(world->job_count, sizeof *keys);
+    struct orr_job_spec *sorted = orr_alloc(world->job_count, sizeof *sorted);
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        keys[j] = world->specs[j].submit_ms;
+    }
+    uint32_t *order = orr_sort_index_by_i64(keys, world->job_count);
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        sorted[j] = world->specs[order[j]];
+    }
+    orr_free(world->specs);
+    world->specs = sorted;
+    orr_free(order);
+    orr_free(keys);
+}
+
+/* Notes and shown rejections come as lines; the caller gets each block once. */
+static void tell(const struct orr_world *world, orr_world_warn_fn *warn, void *context)
+{
+    for (uint32_t i = 0; i < world->part_count && warn != NULL; i++) {
+        const struct orr_workload *w = &world->parts[i].workload;
+        if (w->notes != NULL && w->notes[0] != '\0') {
+            warn(w->notes, context);
+        }
+        if (w->rejects.count > 0) {
+            char head[200];
+            (void)snprintf(head, sizeof head, "%llu of %llu rows rejected%s\n",
+                           (unsigned long long)w->rejects.count, (unsigned long long)w->rows_read,
+                           w->rejects.count > w->rejects.shown_count ? "; the first:" : ":");
+            warn(head, context);
+            warn(w->rejects.shown, context);
+        }
+    }
+}
+
+enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_loss,
+                                orr_world_warn_fn *warn, void *context, struct orr_world *world,
+                                struct orr_err *err)
+{
+    *world = (struct orr_world){0};
+    orr_shapes_init(&world->shapes);
+    orr_replay__cluster(scenario, &world->cluster);
+    orr_replay__queues(scenario, &world->queues);
+    enum orr_status status = read_parts(scenario, allow_loss, world, err);
+    if (status == ORR_OK) {
+        make_jobs(scenario, world);
+        drop_impossible(world);
+        sort_jobs(world);
+        tell(world, warn, context);
+        for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
+            status = orr_trace_check_loss(&world->parts[i].workload, world->parts[i].part->trace,
+                                          allow_loss, err);
+        }
+    }
+    if (status == ORR_OK && world->job_count == 0) {
+        status = orr_fail(err, ORR_DATA, "%s: no job is left to run",
+                          scenario->part_count > 0 ? scenario->parts[0].trace : "scenario");
+    }
+    if (status != ORR_OK) {
+        orr_world_release(world);
+        return status;
+    }
+    world->first_submit_ms = world->specs[0].submit_ms;
+    world->last_submit_ms = world->specs[world->job_count - 1].submit_ms;
+    return ORR_OK;
+}
+
+void orr_world_release(struct orr_world *world)
+{
+    for (uint32_t i = 0; i < world->part_count; i++) {
+        orr_workload_release(&world->parts[i].workload);
+    }
+    orr_free(world->parts);
+    orr_free(world->specs);
+    orr_shapes_release(&world->shapes);
+    orr_queues_release(&world->queues);
+    orr_cluster_release(&world->cluster);
+    *world = (struct orr_world){0};
+}
+
+static const struct orr_world_part *part_of(const struct orr_world *world, uint32_t job,
+                                            const struct orr_row **row)
+{
+    uint32_t source = world->specs[job].source;
+    uint32_t part = 0;
+    while (part + 1 < world->part_count && world->parts[part + 1].first_source <= source) {
+        part++;
+    }
+    const struct orr_world_part *p = &world->parts[part];
+    *row = &p->workload.rows[source - p->first_source];
+    return p;
+}
+
+const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char *buffer,
+                               size_t bytes)
+{
+    const struct orr_row *row;
+    const struct orr_world_part *p = part_of(world, job, &row);
+    const char *name = orr_idmap_name(&p->workload.jobs, row->job);
+    orr_ms copy = 0;
+    if (p->part->copies > 1) { /* copies are whole spans apart, and rows are within one span */
+        copy = (world->specs[job].submit_ms - p->first_submit_ms) / p->copy_span_ms;
+    }
+    if (world->part_count == 1 && copy == 0) {
+        return name;
+    }
+    const char *prefix = world->part_count > 1 ? p->part->name : "";
+    const char *slash = world->part_count > 1 ? "/" : "";
+    if (copy > 0) {
+        (void)snprintf(buffer, bytes, "%s%s%s#%lld", prefix, slash, name, (long long)copy + 1);
+    } else {
+        (void)snprintf(buffer, bytes, "%s%s%s", prefix, slash, name);
+    }
+    return buffer;
+}
+
+const char *orr_world_job_user(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_row *row;
+    const struct orr_world_part *p = part_of(world, job, &row);
+    return row->user == ORR_NONE ? NULL : orr_idmap_name(&p->workload.users, row->user);
+}

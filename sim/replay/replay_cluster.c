@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* replay_cluster.c - the scenario's pools and queues as the core's cluster and queue tree. */
+#include "replay_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int64_t amount_or_unlimited(int64_t amount)
+{
+    return amount < 0 ? ORR_AMOUNT_UNLIMITED : amount;
+}
+
+static void add_pool(const struct orr_scenario *scenario, const struct orr_scenario_pool *pool,
+                     struct orr_cluster *cluster)
+{
+    struct orr_node_type type = {.gpus = pool->gpus,
+                                 .gpu_model = ORR_NONE,
+                                 .gpu_memory_mib = pool->gpu_memory_mib,
+                                 .nvlink_domain =
+                                     pool->nvlink_domain == 0 ? pool->gpus : pool->nvlink_domain,
+                                 .nics = pool->nics,
+                                 .nvlink_bytes_s = pool->nvlink_bytes_s,
+                                 .nic_bytes_s = pool->nic_bytes_s};
+    if (pool->gpu_model != NULL) {
+        type.gpu_model =
+            orr_idmap_put(&cluster->models, pool->gpu_model, strlen(pool->gpu_model), NULL);
+    }
+    type.allocatable.v[ORR_RES_CPU] = amount_or_unlimited(pool->cpu_milli);
+    type.allocatable.v[ORR_RES_MEMORY] = amount_or_unlimited(pool->mem_bytes);
+    type.allocatable.v[ORR_RES_GPU] = (int64_t)pool->gpus * ORR_MGPU;
+    type.allocatable.v[ORR_RES_PODS] = amount_or_unlimited(pool->pods);
+    uint32_t index = orr_cluster_add_type(cluster, &type);
+    for (uint32_t n = 0; n < pool->nodes; n++) {
+        char name[300];
+        if (scenario->pool_count == 1) {
+            (void)snprintf(name, sizeof name, "n%04u", n + 1);
+        } else {
+            (void)snprintf(name, sizeof name, "%s-%04u", pool->name, n + 1);
+        }
+        (void)orr_cluster_add_node(cluster, name, pool->name, index);
+    }
+}
+
+/* Domains of one level: nodes of a pool in groups of `size`, in order; pools never share a domain.
+ */
+static void add_level(const struct orr_scenario *scenario, const char *name, bool blocks,
+                      struct orr_cluster *cluster)
+{
+    uint32_t *domain = orr_alloc(cluster->node_count, sizeof *domain);
+    uint32_t node = 0, next = 0;
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        uint32_t size = blocks ? pool->block_size : pool->rack_size;
+        size = size == 0 ? pool->nodes : size;
+        for (uint32_t n = 0; n < pool->nodes; n++) {
+            domain[node++] = next + n / size;
+        }
+        next += size == 0 ? 0 : (pool->nodes + size - 1) / size;
+    }
+    (void)orr_cluster_add_level(cluster, name, domain, next);
+    orr_free(domain);
+}
+
+void orr_replay__cluster(const struct orr_scenario *scenario, struct orr_cluster *cluster)
+{
+    bool racks = false, blocks = false;
+    orr_cluster_init(cluster);
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        add_pool(scenario, &scenario->pools[p], cluster);
+        racks = racks || scenario->pools[p].rack_size > 0;
+        blocks = blocks || scenario->pools[p].block_size > 0;
+    }
+    if (blocks) {
+        add_level(scenario, "block", true, cluster);
+    }
+    if (racks) {
+        add_level(scenario, "rack", false, cluster);
+    }
+}
+
+static struct orr_entitlement entitlement(const struct orr_scenario_amounts *amounts, double unit)
+{
+    return (struct orr_entitlement){
+        .quota = amounts->quota < 0.0 ? ORR_UNLIMITED : amounts->quota * unit,
+        .limit = amounts->limit < 0.0 ? ORR_UNLIMITED : amounts->limit * unit,
+        .weight = amounts->weight};
+}
+
+static void add_queue(const struct orr_scenario_queue *from, uint32_t parent,
+                      struct orr_queues *queues)
+{
+    static const int slot[ORR_SCENARIO_RESOURCES] = {[ORR_SCENARIO_CPU] = ORR_SHARE_CPU,
+                                                     [ORR_SCENARIO_MEMORY] = ORR_SHARE_MEMORY,
+                                                     [ORR_SCENARIO_GPU] = ORR_SHARE_GPU};
+    struct orr_queue queue = orr_queue_default();
+    for (int r = 0; r < ORR_SCENARIO_RESOURCES; r++) {
+        /* queue memory is written in units of 10^6 bytes, as KAI does */
+        queue.resources[slot[r]] =
+            entitlement(&from->resources[r], r == ORR_SCENARIO_MEMORY ? 1e6 : 1.0);
+    }
+    queue.priority = from->priority;
+    queue.created_ms = queues->count; /* listed earlier is older */
+    queue.preempt_min_runtime_ms = from->preempt_min_runtime_ms;
+    queue.reclaim_min_runtime_ms = from->reclaim_min_runtime_ms;
+    (void)orr_queues_add(queues, from->name, parent, &queue);
+}
+
+/* The scenario may list children before parents; the tree wants parents first. */
+void orr_replay__queues(const struct orr_scenario *scenario, struct orr_queues *queues)
+{
+    orr_queues_init(queues);
+    for (uint32_t added = 0, before = 1; added != before;) {
+        before = added;
+        for (uint32_t q = 0; q < scenario->queue_count; q++) {
+            const struct orr_scenario_queue *from = &scenario->queues[q];
+            uint32_t parent = ORR_NONE;
+            if (orr_idmap_find(&queues->names, from->name, strlen(from->name)) != ORR_NONE) {
+                continue;
+            }
+            if (from->parent != NULL) {
+                parent = orr_idmap_find(&queues->names, from->parent, strlen(from->parent));
+                if (parent == ORR_NONE) {
+                    continue;
+                }
+            }
+            add_queue(from, parent, queues);
+            added++;
+        }
+    }
+    ORR_ASSERT(queues->count == scenario->queue_count);
+}

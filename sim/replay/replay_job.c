@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* replay_job.c - one row of a trace as one job of the core: gang, queue, times. */
+#include "replay_int.h"
+
+#include <string.h>
+
+#include <orrery/core/place.h>
+
+#define GROUPS_MAX 2
+
+/* The job's total GPUs as pods: whole pods of `size` and, if any, one of the remainder. */
+static uint32_t split_gpus(uint32_t gpus, uint32_t size, struct orr_task_group groups[GROUPS_MAX])
+{
+    uint32_t whole = gpus / size, rest = gpus % size, count = 0;
+    struct orr_request request = {.gpu_ask = ORR_GPU_WHOLE, .gpu_model = ORR_NONE};
+    if (whole > 0) {
+        request.devices = size;
+        groups[count++] = (struct orr_task_group){.request = request, .count = whole};
+    }
+    if (rest > 0) {
+        request.devices = rest;
+        groups[count++] = (struct orr_task_group){.request = request, .count = 1};
+    }
+    return count;
+}
+
+static uint32_t split_size(const struct orr_world *world, const struct orr_scenario_part *part)
+{
+    switch (part->split) {
+    case ORR_SPLIT_ONE: return 1;
+    case ORR_SPLIT_SIZE: return part->split_size;
+    case ORR_SPLIT_NODE: break;
+    }
+    return world->cluster.max_gpus;
+}
+
+static bool reject(struct orr_world *world, uint32_t part, const struct orr_row *row,
+                   const char *what, const char *name)
+{
+    struct orr_world_part *p = &world->parts[part];
+    orr_workload_reject(&p->workload, p->part->trace, row->line, "job %s: %s%s%s",
+                        orr_idmap_name(&p->workload.jobs, row->job), what, name == NULL ? "" : " ",
+                        name == NULL ? "" : name);
+    world->rows_rejected++;
+    return false;
+}
+
+static bool sharing_request(struct orr_world *world, const struct orr_row_extra *extra,
+                            struct orr_request *request)
+{
+    (void)world;
+    if (extra->gpu_fraction_milli > 0) {
+        request->gpu_ask = ORR_GPU_FRACTION;
+        request->portion = extra->gpu_fraction_milli;
+    } else if (extra->gpu_memory_mib > 0) {
+        request->gpu_ask = ORR_GPU_MEMORY;
+        request->portion = extra->gpu_memory_mib;
+    } else {
+        return false;
+    }
+    request->devices = extra->gpu_devices > 0 ? (uint32_t)extra->gpu_devices : 1;
+    return true;
+}
+
+static bool make_groups(struct orr_world *world, uint32_t part, const struct orr_row *row,
+                        struct orr_task_group groups[GROUPS_MAX], uint32_t *count)
+{
+    const struct orr_workload *workload = &world->parts[part].workload;
+    const struct orr_row_extra *extra = row->extra == 0 ? NULL : &workload->extras[row->extra - 1];
+    if (extra != NULL && (extra->template_name != NULL || extra->mig_profile != NULL)) {
+        return reject(world, part, row,
+                      "templates and MIG profiles are not supported by this version", NULL);
+    }
+    if (row->pods == 0) {
+        if (world->cluster.max_gpus == 0) {
+            return reject(world, part, row, "asks GPUs, and the cluster has none", NULL);
+        }
+        *count = split_gpus(row->gpus, split_size(world, world->parts[part].part), groups);
+    } else {
+        struct orr_request request = {.gpu_model = ORR_NONE};
+        if (extra == NULL || !sharing_request(world, extra, &request)) {
+            request.devices = row->gpus_per_pod == ORR_NONE ? 0 : row->gpus_per_pod;
+            request.gpu_ask = request.devices > 0 ? ORR_GPU_WHOLE : ORR_GPU_NONE;
+        }
+        groups[0] = (struct orr_task_group){.request = request, .count = row->pods};
+        *count = 1;
+    }
+    if (extra == NULL) {
+        return true;
+    }
+    uint32_t model = ORR_NONE;
+    if (extra->gpu_model != NULL) {
+        model = orr_idmap_find(&world->cluster.models, extra->gpu_model, strlen(extra->gpu_model));
+        if (model == ORR_NONE) {
+            return reject(world, part, row, "no node has the GPU model", extra->gpu_model);
+        }
+    }
+    for (uint32_t g = 0; g < *count; g++) {
+        groups[g].request.gpu_model = model;
+        groups[g].request.cpu_milli = extra->cpu_milli > 0 ? extra->cpu_milli : 0;
+        groups[g].request.mem_bytes = extra->mem_mib > 0 ? extra->mem_mib * ORR_MIB : 0;
+    }
+    return true;
+}
+
+/* A queue is named by its unique name or by its path a/b/c, whose last part then is that name. */
+static uint32_t find_queue(const struct orr_queues *queues, const char *name)
+{
+    uint32_t queue = orr_idmap_find(&queues->names, name, strlen(name));
+    const char *last = strrchr(name, '/');
+    if (queue == ORR_NONE && last != NULL) {
+        queue = orr_idmap_find(&queues->names, last + 1, strlen(last + 1));
+    }
+    return queue;
+}
+
+static bool job_queue(struct orr_world *world, const struct orr_scenario *scenario, uint32_t part,
+                      const struct orr_row *row, uint32_t *queue)
+{
+    const struct orr_world_part *p = &world->parts[part];
+    const char *name = row->queue != ORR_NONE   ? orr_idmap_name(&p->workload.queues, row->queue)
+                       : p->part->queue != NULL ? p->part->queue
+                                                : "default";
+    *queue = find_queue(&world->queues, name);
+    if (*queue == ORR_NONE && scenario->queue_count == 0) {
+        struct orr_queue fresh = orr_queue_default();
+        fresh.created_ms = world->queues.count;
+        *queue = orr_queues_add(&world->queues, name, ORR_NONE, &fresh);
+    }
+    if (*queue == ORR_NONE) {
+        return reject(world, part, row, "the scenario has no queue", name);
+    }
+    if (world->queues.queues[*queue].child_count > 0) {
+        return reject(world, part, row, "only queues without children hold jobs, not", name);
+    }
+    return true;
+}
+
+static orr_ms scaled_submit(const struct orr_world_part *part, orr_ms submit)
+{
+    double scale = part->part->scale_arrivals;
+    if (!(scale > 0.0) || (scale > 0.999999999 && scale < 1.000000001)) {
+        return submit;
+    }
+    double after = (double)(submit - part->first_submit_ms) / scale;
+    return part->first_submit_ms + (orr_ms)(after + 0.5);
+}
+
+bool orr_replay__job(struct orr_world *world, const struct orr_scenario *scenario, uint32_t part,
+                     uint32_t row_index, struct orr_job_spec *spec)
+{
+    /* KAI's priority classes, by kind: train, train, build, inference */
+    static const int16_t priority[ORR_KIND_COUNT] = {50, 50, 100, 125};
+    struct orr_world_part *p = &world->parts[part];
+    const struct orr_row *row = &p->workload.rows[row_index];
+    struct orr_task_group groups[GROUPS_MAX];
+    uint32_t count = 0;
+    if (row->run_ms == ORR_MS_NONE) {
+        return reject(world, part, row, "states no run time", NULL);
+    }
+    if (!make_groups(world, part, row, groups, &count) ||
+        !job_queue(world, scenario, part, row, &spec->queue)) {
+        return false;
+    }
+    enum orr_kind kind = (enum orr_kind)row->kind;
+    if (kind == ORR_KIND_UNKNOWN && p->part->kind != NULL) {
+        (void)orr_kind_parse(p->part->kind, strlen(p->part->kind), &kind);
+    }
+    uint32_t min = 0;
+    int preemptible = -1;
+    if (row->extra != 0) {
+        const struct orr_row_extra *extra = &p->workload.extras[row->extra - 1];
+        min = extra->min_pods > 0 ? (uint32_t)extra->min_pods : 0;
+        preemptible = extra->preemptible;
+    }
+    spec->submit_ms = scaled_submit(p, row->submit_ms);
+    spec->work_ms = row->run_ms;
+    spec->estimate_ms = row->time_limit_ms == ORR_MS_NONE ? row->run_ms : row->time_limit_ms;
+    spec->shape = orr_shapes_put(&world->shapes, groups, count, min);
+    spec->source = p->first_source + row_index;
+    spec->kind = (uint8_t)kind;
+    spec->priority = priority[kind];
+    spec->preemptible = preemptible >= 0 ? (uint8_t)preemptible : priority[kind] < 100;
+    return true;
+}
+
+bool *orr_replay__possible_shapes(const struct orr_world *world)
+{
+    uint32_t count = world->shapes.count;
+    bool *possible = orr_zalloc(count, sizeof *possible);
+    struct orr_job_spec *specs = orr_zalloc(count, sizeof *specs);
+    for (uint32_t s = 0; s < count; s++) {
+        specs[s].shape = s;
+    }
+    struct orr_ledger_world empty = {.cluster = &world->cluster,
+                                     .queues = &world->queues,
+                                     .shapes = &world->shapes,
+                                     .specs = specs,
+                                     .job_count = count};
+    struct orr_ledger *ledger = orr_ledger_open(&empty);
+    struct orr_txn *txn = orr_txn_open(ledger, 0);
+    for (uint32_t s = 0; s < count; s++) {
+        orr_ledger_submit(ledger, s);
+        possible[s] = orr_place_consolidated(txn, ledger, s) == ORR_REASON_NONE;
+        orr_txn_rollback(txn, 0);
+    }
+    orr_txn_close(txn);
+    orr_ledger_close(ledger);
+    orr_free(specs);
+    return possible;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <orrery/base/mem.h>
+
+struct orr_store {
+    char *path, *temporary;
+    bool force;
+    sqlite3 *db;
+};
+
+const char *orr_store_sqlite_version(void)
+{
+    return sqlite3_libversion();
+}
+
+static void store_free(struct orr_store *store)
+{
+    orr_free(store->path);
+    orr_free(store->temporary);
+    orr_free(store);
+}
+
+void orr_store_abandon(struct orr_store *store)
+{
+    if (store != NULL) {
+        (void)sqlite3_close(store->db);
+        (void)unlink(store->temporary);
+        store_free(store);
+    }
+}
+
+enum orr_status orr_store__failed(sqlite3 *db, struct orr_err *err)
+{
+    return orr_fail(err, ORR_IO, "cannot write results: %s", sqlite3_errmsg(db));
+}
+
+enum orr_status orr_store__exec(sqlite3 *db, const char *sql, struct orr_err *err)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? ORR_OK
+                                                                : orr_store__failed(db, err);
+}
+
+static enum orr_status open_database(struct orr_store *store, struct orr_err *err)
+{
+    int fd = open(store->temporary, O_CREAT | O_EXCL | O_RDWR, 0666);
+    if (fd < 0) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: cannot create: %s", store->path,
+                        strerror(errno));
+    }
+    (void)close(fd);
+    if (sqlite3_open_v2(store->temporary, &store->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: cannot create: %s", store->path,
+                        sqlite3_errmsg(store->db));
+    }
+    /* no journal and no syncs on the way: the file has no reader before it is whole */
+    return orr_store__exec(
+        store->db,
+        "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+        "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-16384;",
+        err);
+}
+
+enum orr_status orr_store_open(const char *path, bool force, struct orr_store **out,
+                               struct orr_err *err)
+{
+    if (!force && access(path, F_OK) == 0) {
+        return orr_fail(err, ORR_CANT_CREATE,
+                        "%s: exists already; --force overwrites it, -o names another", path);
+    }
+    struct orr_store *store = orr_zalloc(1, sizeof *store);
+    size_t bytes = strlen(path) + 40;
+    store->path = orr_strdup(path);
+    store->temporary = orr_alloc(bytes, 1);
+    store->force = force;
+    (void)snprintf(store->temporary, bytes, "%s.tmp.%ld", path, (long)getpid());
+    enum orr_status status = open_database(store, err);
+    if (status != ORR_OK) {
+        orr_store_abandon(store);
+        return status;
+    }
+    *out = store;
+    return ORR_OK;
+}
+
+static enum orr_status sync_path(const char *path, int flags, const char *shown,
+                                 struct orr_err *err)
+{
+    int fd = open(path, flags);
+    if (fd < 0 || fsync(fd) != 0) {
+        int error = errno;
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return orr_fail(err, ORR_IO, "%s: cannot sync: %s", shown, strerror(error));
+    }
+    return close(fd) == 0 ? ORR_OK : orr_fail(err, ORR_IO, "%s: %s", shown, strerror(errno));
+}
+
+/* link() refuses an existing name where rename() would replace it, so nothing that appeared while
+ * the run went on is lost. */
+static enum orr_status put_in_place(const struct orr_store *store, struct orr_err *err)
+{
+    enum orr_status status = sync_path(store->temporary, O_RDWR, store->path, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    if (!store->force && access(store->path, F_OK) == 0) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: appeared while the run went on; not replaced",
+                        store->path);
+    }
+    if (rename(store->temporary, store->path) != 0) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", store->path, strerror(errno));
+    }
+    char *folder = orr_strdup(store->path);
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL) {
+        slash[slash == folder ? 1 : 0] = '\0';
+    }
+    /* the rename holds already; a folder that cannot be synced is not worth failing for */
+    struct orr_err ignored = {0};
+    (void)sync_path(slash == NULL ? "." : folder, O_RDONLY, store->path, &ignored);
+    orr_free(folder);
+    return ORR_OK;
+}
+
+static enum orr_status write_all(struct orr_store *store, const struct orr_store_input *input,
+                                 struct orr_err *err)
+{
+    char version[64];
+    (void)snprintf(version, sizeof version, "PRAGMA user_version=%d; BEGIN;", ORR_STORE_VERSION);
+    enum orr_status status = orr_store__exec(store->db, version, err);
+    if (status == ORR_OK) {
+        status = orr_store__exec(store->db, orr_schema_sql, err);
+    }
+    if (status == ORR_OK) {
+        status = orr_store__job_source(store->db, input, err);
+    }
+    if (status == ORR_OK) {
+        status = orr_store__exec(store->db, "INSERT INTO job SELECT * FROM temp.job_source", err);
+    }
+    if (status == ORR_OK) {
+        status = orr_store__write_rows(store->db, input, err);
+    }
+    if (status == ORR_OK && input->views_sql != NULL) {
+        status = orr_store__exec(store->db, input->views_sql, err);
+    }
+    return status == ORR_OK ? orr_store__exec(store->db, "DROP TABLE temp.job_source; COMMIT", err)
+                            : status;
+}
+
+enum orr_status orr_store_write(struct orr_store *store, const struct orr_store_input *input,
+                                struct orr_err *err)
+{
+    enum orr_status status = write_all(store, input, err);
+    if (status == ORR_OK) {
+        if (sqlite3_close(store->db) == SQLITE_OK) {
+            store->db = NULL;
+            status = put_in_place(store, err);
+        } else {
+            status = orr_store__failed(store->db, err);
+        }
+    }
+    if (status != ORR_OK) {
+        orr_err_prefix(err, "%s", store->path);
+        orr_store_abandon(store);
+        return status;
+    }
+    store_free(store);
+    return ORR_OK;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* store_int.h - what the files of this room share. */
+#ifndef ORR_SIM_STORE_INT_H
+#define ORR_SIM_STORE_INT_H
+
+#include <sqlite3.h>
+
+#include <orrery/sim/store.h>
+
+extern const char orr_schema_sql[]; /* schema.sql, embedded by the build */
+
+enum orr_status orr_store__exec(sqlite3 *db, const char *sql, struct orr_err *err);
+enum orr_status orr_store__failed(sqlite3 *db, struct orr_err *err);
+/* Registers the virtual table that reads job rows straight from the run's arrays. */
+enum orr_status orr_store__job_source(sqlite3 *db, const struct orr_store_input *input,
+                                      struct orr_err *err);
+enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input *input,
+                                      struct orr_err *err);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* store_rows.c - every table but `job`, through prepared inserts. */
+#include "store_int.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/mem.h>
+
+struct writer { /* one prepared insert; the first failure sticks */
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    int column;
+    enum orr_status status;
+    struct orr_err *err;
+};
+
+static struct writer writer_open(sqlite3 *db, const char *sql, struct orr_err *err)
+{
+    struct writer w = {.db = db, .err = err};
+    if (sqlite3_prepare_v2(db, sql, -1, &w.statement, NULL) != SQLITE_OK) {
+        w.status = orr_store__failed(db, err);
+    }
+    return w;
+}
+
+static void put_int(struct writer *w, int64_t value)
+{
+    (void)sqlite3_bind_int64(w->statement, ++w->column, value);
+}
+
+static void put_int_or_null(struct writer *w, bool known, int64_t value)
+{
+    w->column++;
+    (void)(known ? sqlite3_bind_int64(w->statement, w->column, value)
+                 : sqlite3_bind_null(w->statement, w->column));
+}
+
+static void put_real(struct writer *w, double value)
+{
+    w->column++;
+    (void)(isfinite(value) ? sqlite3_bind_double(w->statement, w->column, value)
+                           : sqlite3_bind_null(w->statement, w->column));
+}
+
+/* The text must live until put_row. */
+static void put_text(struct writer *w, const char *text)
+{
+    (void)sqlite3_bind_text(w->statement, ++w->column, text, -1, SQLITE_STATIC);
+}
+
+static void put_row(struct writer *w)
+{
+    w->column = 0;
+    if (w->status == ORR_OK && sqlite3_step(w->statement) != SQLITE_DONE) {
+        w->status = orr_store__failed(w->db, w->err);
+    }
+    (void)sqlite3_reset(w->statement);
+}
+
+static enum orr_status writer_close(struct writer *w)
+{
+    (void)sqlite3_finalize(w->statement);
+    return w->status;
+}
+
+/* "order=submit\nbackfill=true\n"; caller frees. */
+static char *params_text(const struct orr_policy *policy, const void *params)
+{
+    size_t bytes = 1;
+    char *text = orr_zalloc(bytes, 1);
+    for (const struct orr_param *row = policy->params; row->name != NULL; row++) {
+        char value[200], line[400];
+        orr_params_format(row, params, value, sizeof value);
+        int n = snprintf(line, sizeof line, "%s=%s\n", row->name, value);
+        text = orr_realloc(text, bytes + (size_t)n, 1);
+        memcpy(text + bytes - 1, line, (size_t)n + 1);
+        bytes += (size_t)n;
+    }
+    return text;
+}
+
+static enum orr_status write_run(sqlite3 *db, const struct orr_store_input *in, struct orr_err *err)
+{
+    static const char *const status_names[] = {"finished", "horizon", "interrupted"};
+    struct writer w =
+        writer_open(db, "INSERT INTO run VALUES(1,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
+    char digest[20];
+    char *params = params_text(in->policy, in->params);
+    orr_ms origin =
+        in->world->part_count > 0 ? in->world->parts[0].workload.clock_origin_ms : ORR_MS_NONE;
+    (void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)in->run->digest);
+    put_text(&w, in->scenario->name);
+    put_text(&w, status_names[in->run->status]);
+    put_text(&w, in->policy->name);
+    put_text(&w, params);
+    put_int(&w, (int64_t)in->seed);
+    put_text(&w, digest);
+    put_text(&w, in->scenario->given_text == NULL ? "" : in->scenario->given_text);
+    put_text(&w, in->scenario->resolved_yaml);
+    put_text(&w, in->orrery_version);
+    put_int_or_null(&w, origin != ORR_MS_NONE, origin);
+    put_int(&w, in->summary->window_start_ms);
+    put_int(&w, in->summary->window_end_ms);
+    put_int(&w, in->run->end_ms);
+    put_int(&w, in->run->fold.capacity_mgpu);
+    put_int(&w, in->run->fold.bucket_ms);
+    put_row(&w);
+    orr_free(params);
+    return writer_close(&w);
+}
+
+static enum orr_status write_inputs(sqlite3 *db, const struct orr_store_input *in,
+                                    struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO input VALUES(?,?,?,?,?,?,?,?)", err);
+    for (uint32_t i = 0; i < in->world->part_count; i++) {
+        const struct orr_world_part *p = &in->world->parts[i];
+        put_text(&w, p->part->trace);
+        put_text(&w, p->part->format);
+        put_text(&w, p->workload.sha256);
+        put_int(&w, p->workload.file_bytes);
+        put_int(&w, (int64_t)p->workload.rows_read);
+        put_int(&w, (int64_t)p->workload.rejects.count);
+        put_text(&w, p->workload.rejects.shown == NULL ? "" : p->workload.rejects.shown);
+        put_text(&w, p->workload.notes == NULL ? "" : p->workload.notes);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
+static enum orr_status write_meta(sqlite3 *db, const struct orr_store_input *in,
+                                  struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO run_meta VALUES(?,?)", err);
+    for (size_t i = 0; i < in->meta_count; i++) {
+        put_text(&w, in->meta[i].key);
+        put_text(&w, in->meta[i].value);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
+static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in,
+                                   struct orr_err *err)
+{
+    const struct orr_cluster *cluster = &in->world->cluster;
+    struct writer w = writer_open(db, "INSERT INTO node VALUES(?,?,?,?,?,?,?)", err);
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        const struct orr_node_type *type = orr_cluster_type(cluster, n);
+        int64_t cpu = type->allocatable.v[ORR_RES_CPU], mem = type->allocatable.v[ORR_RES_MEMORY];
+        put_int(&w, n);
+        put_text(&w, orr_idmap_name(&cluster->node_names, n));
+        put_text(&w, orr_idmap_name(&cluster->pools, cluster->nodes[n].pool));
+        put_int(&w, type->gpus);
+        put_text(&w, type->gpu_model == ORR_NONE
+                         ? NULL
+                         : orr_idmap_name(&cluster->models, type->gpu_model));
+        put_int_or_null(&w, cpu < ORR_AMOUNT_UNLIMITED, cpu);
+        put_int_or_null(&w, mem < ORR_AMOUNT_UNLIMITED, mem);
+        put_row(&w);
+    }
+    enum orr_status status = writer_close(&w);
+    struct writer d = writer_open(db, "INSERT INTO node_domain VALUES(?,?,?)", err);
+    for (uint32_t l = 0; l < cluster->level_count && status == ORR_OK; l++) {
+        for (uint32_t n = 0; n < cluster->node_count; n++) {
+            put_int(&d, n);
+            put_text(&d, cluster->levels[l].name);
+            put_int(&d, cluster->levels[l].domain_of_node[n]);
+            put_row(&d);
+        }
+    }
+    enum orr_status domains = writer_close(&d);
+    return status != ORR_OK ? status : domains;
+}
+
+static enum orr_status write_queues(sqlite3 *db, const struct orr_store_input *in,
+                                    struct orr_err *err)
+{
+    const struct orr_queues *queues = &in->world->queues;
+    struct writer w = writer_open(db, "INSERT INTO queue VALUES(?,?,?,?,?,?,?,?)", err);
+    for (uint32_t q = 0; q < queues->count; q++) {
+        const struct orr_queue *queue = &queues->queues[q];
+        const struct orr_entitlement *gpu = &queue->resources[ORR_SHARE_GPU];
+        put_int(&w, q);
+        put_text(&w, orr_idmap_name(&queues->names, q));
+        put_int_or_null(&w, queue->parent != ORR_NONE, queue->parent);
+        put_int(&w, queue->child_count == 0);
+        put_int(&w, queue->priority);
+        put_real(&w, gpu->quota);
+        put_real(&w, gpu->limit);
+        put_real(&w, gpu->weight);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
+static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
+{
+    struct writer k = writer_open(db, "INSERT INTO kind VALUES(?,?)", err);
+    for (int i = 0; i < ORR_KIND_COUNT; i++) {
+        put_int(&k, i);
+        put_text(&k, orr_kind_name((enum orr_kind)i));
+        put_row(&k);
+    }
+    enum orr_status status = writer_close(&k);
+    struct writer r = writer_open(db, "INSERT INTO reason VALUES(?,?,?)", err);
+    for (int i = 0; i < ORR_REASON_COUNT; i++) {
+        put_int(&r, i);
+        put_text(&r, orr_reason_code((enum orr_reason)i));
+        put_text(&r, orr_reason_words((enum orr_reason)i));
+        put_row(&r);
+    }
+    enum orr_status reasons = writer_close(&r);
+    return status != ORR_OK ? status : reasons;
+}
+
+static void put_placements(struct writer *w, const struct orr_store_input *in, uint32_t job,
+                           uint32_t first, uint32_t number)
+{
+    const struct orr_ledger *ledger = in->run->ledger;
+    const struct orr_shape *shape = &in->world->shapes.shapes[in->world->specs[job].shape];
+    for (uint32_t p = first; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_node_type *type = orr_cluster_type(&in->world->cluster, placement->node);
+        put_int(w, job);
+        put_int(w, number);
+        put_int(w, placement->node);
+        put_int(w, placement->tasks);
+        put_int(w, placement->tasks *
+                       orr_request_task_mgpu(&shape->groups[placement->group].request, type));
+        put_int_or_null(w, placement->devices != 0, (int64_t)placement->devices);
+        put_row(w);
+    }
+}
+
+static enum orr_status write_placements(sqlite3 *db, const struct orr_store_input *in,
+                                        struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO placement VALUES(?,?,?,?,?,?)", err);
+    struct writer a = writer_open(db, "INSERT INTO attempt VALUES(?,?,?,?,?)", err);
+    uint16_t *number =
+        in->run->attempt_count > 0 ? orr_zalloc(in->world->job_count, sizeof *number) : NULL;
+    for (uint32_t i = 0; i < in->run->attempt_count; i++) {
+        const struct orr_attempt *attempt = &in->run->attempts[i];
+        put_int(&a, attempt->job);
+        put_int(&a, ++number[attempt->job]);
+        put_int(&a, attempt->start_ms);
+        put_int(&a, attempt->end_ms);
+        put_text(&a, orr_cause_words((enum orr_cause)attempt->cause));
+        put_row(&a);
+        put_placements(&w, in, attempt->job, attempt->placement, number[attempt->job]);
+    }
+    for (uint32_t j = 0; j < in->world->job_count; j++) {
+        const struct orr_job_state *state = &in->run->ledger->jobs[j];
+        bool inline_row = state->placement_count == 1 && state->evictions == 0;
+        if (state->placement_count > 0 && !inline_row && state->phase != ORR_JOB_RELEASING) {
+            put_placements(&w, in, j, state->placement, state->attempts);
+        }
+    }
+    orr_free(number);
+    enum orr_status status = writer_close(&w);
+    enum orr_status attempts = writer_close(&a);
+    return status != ORR_OK ? status : attempts;
+}
+
+static enum orr_status write_reasons(sqlite3 *db, const struct orr_store_input *in,
+                                     struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO reason_change VALUES(?,?,?)", err);
+    for (uint32_t i = 0; i < in->run->reason_count && w.status == ORR_OK; i++) {
+        put_int(&w, in->run->reasons[i].job);
+        put_int(&w, in->run->reasons[i].at_ms);
+        put_int(&w, in->run->reasons[i].reason);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
+static enum orr_status write_series(sqlite3 *db, const struct orr_store_input *in,
+                                    struct orr_err *err)
+{
+    const struct orr_fold *fold = &in->run->fold;
+    struct writer w = writer_open(db, "INSERT INTO series VALUES(?,?,?,?,?,?,NULL)", err);
+    for (uint32_t b = 0; b < fold->bucket_count && w.status == ORR_OK; b++) {
+        orr_ms start = fold->origin_ms + b * fold->bucket_ms;
+        orr_ms end =
+            start + fold->bucket_ms < in->run->end_ms ? start + fold->bucket_ms : in->run->end_ms;
+        double length = end > start ? (double)(end - start) : 1.0;
+        for (uint32_t q = 0; q < in->world->queues.count; q++) {
+            const struct orr_integrals *i = &fold->buckets[(size_t)b * in->world->queues.count + q];
+            if (in->world->queues.queues[q].child_count > 0) {
+                continue;
+            }
+            put_int(&w, start);
+            put_int(&w, q);
+            put_real(&w, (double)i->allocated / length);
+            put_real(&w, (double)i->pending / length);
+            put_real(&w, (double)i->pending_jobs / length);
+            put_real(&w, ((double)i->allocated + i->share_excess) / length);
+            put_row(&w);
+        }
+    }
+    return writer_close(&w);
+}
+
+static void put_metric(const struct orr_metric *metric, void *context)
+{
+    struct writer *w = context;
+    put_text(w, metric->name);
+    put_text(w, metric->scope);
+    put_text(w, metric->label);
+    put_real(w, metric->value);
+    put_text(w, metric->unit);
+    put_int(w, (int64_t)metric->n);
+    put_text(w, metric->definition);
+    put_row(w);
+}
+
+static enum orr_status write_metrics(sqlite3 *db, const struct orr_store_input *in,
+                                     struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO metric VALUES(?,?,?,?,?,?,?)", err);
+    orr_summary_metrics(in->world, in->summary, put_metric, &w);
+    return writer_close(&w);
+}
+
+static enum orr_status write_name_tables(sqlite3 *db, const struct orr_store_input *in,
+                                         struct orr_err *err)
+{
+    (void)in;
+    return write_names(db, err);
+}
+
+enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input *input,
+                                      struct orr_err *err)
+{
+    typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
+    static write_fn *const tables[] = {
+        write_run,         write_inputs,     write_meta,    write_nodes,  write_queues,
+        write_name_tables, write_placements, write_reasons, write_series, write_metrics};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        enum orr_status status = tables[i](db, input, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
+    return ORR_OK;
+}
