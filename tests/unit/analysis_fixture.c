@@ -125,7 +125,7 @@ static void make_jobs(struct making *making)
     }
     double room = (double)fixture->nodes * GPUS_PER_NODE * (double)fixture->days * 86400000;
     for (uint32_t i = 0; i < fixture->jobs; i++) {
-        double day = making->jobs[i].submit % (4 * 86400000) < 2 * 86400000 ? 1.15 : 0.6;
+        double day = making->jobs[i].submit % (4 * 86400000) < 2 * 86400000 ? 1.35 : 0.75;
         making->jobs[i].work = 1000 + (int64_t)((double)making->jobs[i].work * day * room / load);
     }
 }
