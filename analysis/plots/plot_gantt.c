@@ -300,7 +300,9 @@ static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
     orr_plot__gp(plot, "set xlabel 'A '.");
     uint32_t names = gantt->slots.shown < 4 ? gantt->slots.shown : 4;
     for (uint32_t s = 0; s < names; s++) {
-        orr_plot__gp(plot, s > 0 ? ".'  %c '." : "", (char)('A' + s));
+        if (s > 0) {
+            orr_plot__gp(plot, ".'  %c '.", (char)('A' + s));
+        }
         orr_plot__quote(plot, plot->queues[s].name, 14, false);
     }
     orr_plot__gp(plot, "%s\n", plot->queue_count > names ? ".' ...'" : "");
@@ -312,7 +314,7 @@ static void lane_axis(struct orr_plot *plot, const struct gantt *gantt)
     uint32_t every = (gantt->rows + 39) / 40;
     orr_plot__gp(plot, "set yrange [%.2f:-0.5]\nset ytics (", gantt->rows - 0.5);
     for (uint32_t r = 0; r < gantt->rows; r += every) {
-        orr_plot__gp(plot, r > 0 ? ", " : "");
+        orr_plot__gp(plot, "%s", r > 0 ? ", " : "");
         orr_plot__quote(plot, gantt->lanes->nodes[gantt->nodes[r]].name, 14, true);
         orr_plot__gp(plot, " %u", r);
     }

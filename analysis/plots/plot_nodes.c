@@ -78,7 +78,7 @@ static void node_tics(struct orr_plot *plot, const struct orr_plot_lanes *lanes,
     uint32_t every = (heat->rows + 20) / 21;
     orr_plot__gp(plot, "set ytics (");
     for (uint32_t r = 0; r < heat->rows; r += every) {
-        orr_plot__gp(plot, r > 0 ? ", " : "");
+        orr_plot__gp(plot, "%s", r > 0 ? ", " : "");
         orr_plot__quote(plot, lanes->nodes[r * heat->per_row].name, 14, true);
         orr_plot__gp(plot, " %u", r);
     }
@@ -122,7 +122,7 @@ static void heat_text(struct orr_plot *plot, const struct heat *heat)
 static void heat_image(struct orr_plot *plot)
 {
     orr_plot__gp(plot,
-                 "unset grid\nset border 15\nset rmargin at screen 0.88\n"
+                 "unset grid\nset border 15\nset rmargin at screen 0.86\n"
                  "set palette defined (0 '#f7f7f2', 0.25 '#c3dbea', 0.5 '#6baed6', 0.75 '#2171b5', "
                  "1 '#08264d')\nset cbrange [0:100]\nset cbtics 25 format '%%g %%%%'\n"
                  "set cblabel 'GPUs held'\nunset key\nplot ");

@@ -68,17 +68,12 @@ sqlite3 *fixture_open(const char *path)
 
 void fixture_queue_name(const struct fixture *fixture, uint32_t at, char *out, size_t room)
 {
-    static const char *const strange[] = {"vision_lab",
-                                          "o'neil \"nlp\"",
-                                          "back\\slash\\n",
-                                          "gr\xc3\xb6\xc3\x9f"
-                                          "e-\xe6\x9f\x90",
-                                          "`echo hi`",
-                                          "@macro $HOME",
-                                          "{/=40 big}^2",
-                                          "%s%d 100%",
-                                          "<b>&amp;</b>",
-                                          "a-very-long-name-of-a-queue-that-does-not-end"};
+    static const char *const strange[] = {
+        "vision_lab",     "o'neil \"nlp\"",
+        "back\\slash\\n", "gr\xc3\xb6\xc3\237e-\xe6\x9f\x90",
+        "`echo hi`",      "@macro $HOME",
+        "{/=40 big}^2",   "%s%d 100%",
+        "<b>&amp;</b>",   "a-very-long-name-of-a-queue-that-does-not-end"};
     static const char *const plain[] = {"vision", "language", "speech", "robotics",
                                         "ads",    "search",   "maps",   "interns"};
     if (fixture->strange_names && at < sizeof strange / sizeof strange[0]) {
