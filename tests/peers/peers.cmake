@@ -51,7 +51,7 @@ foreach(gpus 2490 1000 600)
 endforeach()
 
 # The comparison itself: another policy's schedule and a wrong number must be noticed.
-orr_backfill_test(notices_starts hpc2n-clean hpc2n-clean.easy "" --policy fifo)
+orr_backfill_test(notices_starts hpc2n-clean hpc2n-clean.easy "jobs=3145" --policy fifo)
 set_tests_properties(peers.backfill.notices_starts PROPERTIES
   PASS_REGULAR_EXPRESSION "job [0-9]+ starts at [0-9]+ s, expected [0-9]+ s.*[0-9]+ differ")
 orr_peer_test(counts.notices counts.sh ${philly} 1x2490 "events=164494,distinct_times=151283")
