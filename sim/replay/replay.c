@@ -166,10 +166,12 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
         make_jobs(scenario, world);
         drop_impossible(world);
         sort_jobs(world);
-        tell(world, warn, context);
         for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
             status = orr_trace_check_loss(&world->parts[i].workload, world->parts[i].part->trace,
                                           allow_loss, err);
+        }
+        if (status == ORR_OK) { /* else the error shows what was rejected */
+            tell(world, warn, context);
         }
     }
     if (status == ORR_OK && world->job_count == 0) {
