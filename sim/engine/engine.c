@@ -240,6 +240,11 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
             engine->next_cycle_ms = now + engine->policy->cycle_ms;
         }
     }
+    const struct orr_event *next = orr_heap_top(&engine->heap);
+    if (next != NULL) { /* it came long ago: in a long trace its records are out of the caches */
+        __builtin_prefetch(&engine->ledger->jobs[next->subject]);
+        __builtin_prefetch(&engine->world->specs[next->subject]);
+    }
     uint32_t waiting = engine->ledger->pending_jobs;
     run->queue_len_max = waiting > run->queue_len_max ? waiting : run->queue_len_max;
     run->end_ms = now;
