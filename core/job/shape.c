@@ -112,6 +112,8 @@ uint32_t orr_shapes_put(struct orr_shapes *shapes, const struct orr_task_group *
     ORR_ASSERT(group_count > 0);
     uint32_t tasks = 0;
     for (uint32_t i = 0; i < group_count; i++) {
+        const struct orr_request *request = &groups[i].request;
+        ORR_ASSERT((request->gpu_ask == ORR_GPU_NONE) == (request->devices == 0));
         tasks += groups[i].count;
     }
     min_tasks = min_tasks == 0 ? tasks : min_tasks;

@@ -53,18 +53,41 @@ static void journal(struct orr_txn *txn, struct op op)
     txn->ops[txn->op_count++] = op;
 }
 
+/* Tasks of a group that the job has not placed yet. */
+static uint32_t tasks_left(const struct orr_ledger *ledger, uint32_t job, uint32_t group)
+{
+    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
+    const struct orr_job_state *state = &ledger->jobs[job];
+    if (shape->group_count == 1) {
+        return shape->tasks - state->placed_tasks;
+    }
+    uint32_t left = shape->groups[group].count;
+    for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        left -= ledger->placements[p].group == group ? ledger->placements[p].tasks : 0;
+    }
+    return left;
+}
+
+/* Is there such a pending job, group and node, and are so many tasks left? */
+static bool can_act(const struct orr_ledger *ledger, uint32_t job, uint32_t group, uint32_t tasks,
+                    uint32_t node)
+{
+    return job < ledger->world.job_count && ledger->jobs[job].phase == ORR_JOB_PENDING &&
+           node < ledger->world.cluster->node_count &&
+           group < orr_ledger__shape(ledger, job)->group_count && tasks > 0 &&
+           tasks <= tasks_left(ledger, job, group);
+}
+
 bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node)
 {
     struct orr_ledger *ledger = txn->ledger;
-    struct orr_job_state *state = &ledger->jobs[job];
-    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
-    if (state->phase != ORR_JOB_PENDING || group >= shape->group_count || tasks == 0 ||
-        state->placed_tasks + tasks > shape->tasks) {
+    if (!can_act(ledger, job, group, tasks, node)) {
         return false;
     }
+    struct orr_job_state *state = &ledger->jobs[job];
     struct orr_placement placement = {
         .node = node, .next = state->placement, .tasks = tasks, .group = group};
-    if (!orr_books__take(ledger, &shape->groups[group].request, &placement)) {
+    if (!orr_books__take(ledger, orr_ledger__request(ledger, job, group), &placement)) {
         return false;
     }
     ledger->placements =
@@ -108,10 +131,15 @@ bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_
                       uint32_t node)
 {
     struct orr_ledger *ledger = txn->ledger;
-    struct orr_room room = orr_books__room(orr_ledger__request(ledger, job, group), tasks);
+    if (!can_act(ledger, job, group, tasks, node)) {
+        return false;
+    }
+    const struct orr_request *request = orr_ledger__request(ledger, job, group);
+    struct orr_room room = orr_books__room(request, tasks);
     const struct orr_room *idle = &ledger->idle[node];
     const struct orr_room *releasing = &ledger->releasing[node];
-    if (ledger->jobs[job].phase != ORR_JOB_PENDING || room.gpus > idle->gpus + releasing->gpus ||
+    if (!orr_ledger__model_fits(ledger, ledger->world.cluster->nodes[node].type, request) ||
+        room.gpus > idle->gpus + releasing->gpus || room.pods > idle->pods + releasing->pods ||
         room.cpu_milli > idle->cpu_milli + releasing->cpu_milli ||
         room.mem_bytes > idle->mem_bytes + releasing->mem_bytes) {
         return false;
@@ -139,7 +167,7 @@ static void set_releasing(struct orr_ledger *ledger, uint32_t job, int sign)
 
 bool orr_txn_evict(struct orr_txn *txn, uint32_t job, enum orr_cause cause)
 {
-    if (txn->ledger->jobs[job].phase != ORR_JOB_RUNNING) {
+    if (job >= txn->ledger->world.job_count || txn->ledger->jobs[job].phase != ORR_JOB_RUNNING) {
         return false;
     }
     set_releasing(txn->ledger, job, 1);
@@ -179,7 +207,9 @@ static bool within_limits(const struct orr_ledger *ledger, uint32_t job)
     for (uint32_t q = ledger->world.specs[job].queue; q != ORR_NONE; q = queues->queues[q].parent) {
         for (int r = 0; r < ORR_SHARE_RESOURCES; r++) {
             double limit = queues->queues[q].resources[r].limit;
-            if (limit >= 0.0 && (double)ledger->use[q].allocated[r] > limit * unit[r]) {
+            /* why: a quotient is the double next to the decimal that the limit was written as;
+             * limit * unit may fall below it */
+            if (limit >= 0.0 && (double)ledger->use[q].allocated[r] / unit[r] > limit) {
                 return false;
             }
         }
@@ -214,6 +244,7 @@ static void start(struct orr_txn *txn, uint32_t job, orr_ms now)
     struct orr_ledger *ledger = txn->ledger;
     struct orr_job_state *state = &ledger->jobs[job];
     state->phase = ORR_JOB_RUNNING;
+    state->reason = ORR_REASON_NONE;
     state->start_ms = now;
     state->first_start_ms = state->first_start_ms == ORR_MS_NONE ? now : state->first_start_ms;
     state->incarnation++;
@@ -279,6 +310,9 @@ void orr_txn_end_cycle(struct orr_txn *txn)
 
 void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
 {
+    if (job >= txn->ledger->world.job_count || (unsigned)reason >= ORR_REASON_COUNT) {
+        return;
+    }
     struct orr_job_state *state = &txn->ledger->jobs[job];
     if (state->reason != reason) {
         state->reason = (uint8_t)reason;
