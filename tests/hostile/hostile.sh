@@ -91,6 +91,15 @@ case_accept_no_last_newline() {
     printf '%s' "$(rows 50)" >open.csv
     same_as_plain open.csv
 }
+case_accept_scaled_copies() { # copies of stretched arrivals do not overlap
+    rows 9000 >t.csv
+    expect 0 replay t.csv --copies 2 --set workload.trace.scale.arrivals=0.5
+    has jobs 18000
+    "$orrery" export run.db jobs | awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        { at = $(c["submit_s"]) + 0; if (NR > 2 && at < last) { print $1 " comes before " name; exit 1 }; last = at; name = $1 }' ||
+        fail 'jobs are out of order'
+}
 
 # ---- rejected rows: counted, shown with their line; the run goes on ----
 
