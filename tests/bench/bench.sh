@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Measures the program against a limit program, interleaved in one session: ratios of CPU time, since
-# absolute times on shared machines mean little.
+# Measures the program against a limit program, interleaved in one session: ratios of CPU time, because
+# absolute times depend on what else the machine does.
 #
 #   bench.sh ORRERY [ROUNDS [LARGE_ROUNDS]]     default 7 rounds, 3 of ten million jobs (0: none)
 #

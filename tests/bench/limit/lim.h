@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lim.h - shared helpers of the limit programs: clocks, RNG, order statistics. */
+/* lim.h - helpers of the limit program: clocks, RNG, order statistics. */
 #ifndef LIM_H
 #define LIM_H
 #ifndef _GNU_SOURCE
