@@ -184,8 +184,11 @@ bool orr_parse_duration(const char *text, size_t bytes, orr_ms *out)
             return false;
         }
     }
+    if (bytes == 0) {
+        return false;
+    }
     *out = total;
-    return bytes > 0;
+    return true;
 }
 
 bool orr_parse_memory(const char *text, size_t bytes, int64_t *out)

@@ -1,0 +1,4 @@
+# core/base: text, names, memory, order, randomness.
+foreach(thing text idmap heap sort rng digest mem status)
+  orr_unit_test(test_base_${thing} orr_base)
+endforeach()
