@@ -22,6 +22,12 @@ static const struct orr_param static_rows[] = {
      "within a queue, start whatever fits in order; false: its first job blocks the rest"},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
+/* A quota above the cluster is the cluster; milli-GPU round to the nearest. */
+static int64_t quota_mgpu(double quota, int64_t total_gpus)
+{
+    return quota < (double)total_gpus ? (int64_t)(quota * ORR_MGPU + 0.5) : total_gpus * ORR_MGPU;
+}
+
 static void fill_caps(const struct orr_view *view, int64_t *caps)
 {
     const struct orr_queues *queues = view->queues;
@@ -33,7 +39,8 @@ static void fill_caps(const struct orr_view *view, int64_t *caps)
     }
     for (uint32_t q = 0; q < queues->count; q++) {
         double quota = queues->queues[q].resources[ORR_SHARE_GPU].quota;
-        caps[q] = any ? (int64_t)(quota * ORR_MGPU) : view->cluster->total_gpus / leaves * ORR_MGPU;
+        caps[q] = any ? quota_mgpu(quota, view->cluster->total_gpus)
+                      : view->cluster->total_gpus / leaves * ORR_MGPU;
     }
 }
 
