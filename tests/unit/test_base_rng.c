@@ -82,6 +82,18 @@ static void below__stays_below_and_reaches_all(void **state)
     }
 }
 
+/* 3 * 2^62 does not divide 2^64: a plain remainder would double the odds of the lowest third. */
+static void below__has_no_bias(void **state)
+{
+    (void)state;
+    struct orr_rng rng = orr_rng_stream(3, "bias", 0);
+    unsigned low = 0;
+    for (int i = 0; i < 30000; i++) {
+        low += orr_rng_below(&rng, (uint64_t)3 << 62) < (uint64_t)1 << 62;
+    }
+    assert_in_range(low, 9600, 10400); /* standard deviation 82 */
+}
+
 static void unit__is_half_open_and_even(void **state)
 {
     (void)state;
@@ -103,6 +115,7 @@ int main(void)
         cmocka_unit_test(draws__do_not_depend_on_order),
         cmocka_unit_test(streams__differ_by_seed_name_and_index),
         cmocka_unit_test(below__stays_below_and_reaches_all),
+        cmocka_unit_test(below__has_no_bias),
         cmocka_unit_test(unit__is_half_open_and_even),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

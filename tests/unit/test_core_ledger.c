@@ -179,6 +179,36 @@ static void model__is_respected_everywhere(void **state)
     desk_close(&desk);
 }
 
+/* Thousands of idle nodes whose CPU is used up: the search goes on to the last. */
+static void best_fit__skips_nodes_without_cpu(void **state)
+{
+    (void)state;
+    enum { NODES = 4500 };
+    static const uint32_t kept[] = {NODES - 1, 4200, 4096, 4095, 130, 64, 63, 0};
+    struct desk desk;
+    desk_init(&desk);
+    struct orr_node_type type = core_type(1, 1);
+    type.allocatable.v[ORR_RES_CPU] = 1000;
+    core_world_nodes(&desk.world, NODES, type);
+    struct orr_request request = core_whole(0);
+    request.cpu_milli = 600;
+    (void)core_world_job(&desk.world, 0, NODES, request);
+    desk_open(&desk, 0);
+    request = core_whole(1);
+    request.cpu_milli = 500;
+    for (size_t k = 0; k < sizeof kept / sizeof kept[0]; k++) {
+        for (uint32_t n = 0; n < NODES; n++) {
+            assert_true(n == kept[k] || orr_txn_place(desk.txn, 0, 0, 1, n));
+        }
+        assert_int_equal(orr_ledger_best_fit(desk.ledger, &request, 1), kept[k]);
+        assert_int_equal(orr_ledger_most_idle(desk.ledger, &request), kept[k]);
+        assert_true(orr_txn_place(desk.txn, 0, 0, 1, kept[k]));
+        assert_int_equal(orr_ledger_best_fit(desk.ledger, &request, 1), ORR_NONE);
+        orr_txn_rollback(desk.txn, 0);
+    }
+    desk_close(&desk);
+}
+
 static void memory__rounds_up_to_percents(void **state)
 {
     (void)state;
@@ -326,7 +356,7 @@ static void pipeline__keeps_its_room_until_the_cycle_ends(void **state)
     uint32_t count;
     const struct orr_decision *decisions = orr_txn_decisions(desk.txn, &count);
     assert_int_equal(count, 1);
-    assert_true(decisions[0].evict && decisions[0].cause == ORR_CAUSE_RECLAIM);
+    assert_true(decisions[0].deed == ORR_DEED_EVICT && decisions[0].cause == ORR_CAUSE_RECLAIM);
     orr_txn_end_cycle(desk.txn);
     assert_int_equal(desk.ledger->jobs[0].phase, ORR_JOB_RELEASING);
     assert_int_equal(desk.ledger->jobs[0].evictions, 1);
@@ -474,6 +504,7 @@ int main(void)
         cmocka_unit_test(sharing__fills_the_fullest_device_first),
         cmocka_unit_test(sharing__opens_no_fresh_device_while_a_shared_one_fits),
         cmocka_unit_test(model__is_respected_everywhere),
+        cmocka_unit_test(best_fit__skips_nodes_without_cpu),
         cmocka_unit_test(memory__rounds_up_to_percents),
         cmocka_unit_test(commit__refuses_part_of_a_gang),
         cmocka_unit_test(commit__refuses_above_a_limit),

@@ -60,6 +60,20 @@ static void shortest__goes_by_run_time(void **state)
     fixture_close(&f);
 }
 
+/* A shorter job becomes the head of a line that is blocked. */
+static void shortest__tries_a_new_head(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 1, 4);
+    (void)fixture_job(&f, 0, 1, 2, 10);
+    (void)fixture_job(&f, 1, 1, 4, 9);
+    (void)fixture_job(&f, 2, 1, 2, 3);
+    open_fifo(&f, shortest);
+    fixture_expect(&f, (const orr_ms[]){0, 10, 2});
+    fixture_close(&f);
+}
+
 static void shortest_with_backfill__passes_a_blocked_head(void **state)
 {
     (void)state;
@@ -127,6 +141,7 @@ int main(void)
         cmocka_unit_test(strict__lets_nobody_pass),
         cmocka_unit_test(backfill__starts_whatever_fits),
         cmocka_unit_test(shortest__goes_by_run_time),
+        cmocka_unit_test(shortest__tries_a_new_head),
         cmocka_unit_test(shortest_with_backfill__passes_a_blocked_head),
         cmocka_unit_test(reasons__tell_scattered_from_too_few),
         cmocka_unit_test(one_pass__starts_all_that_fit),
