@@ -84,10 +84,14 @@ static bool add_job(struct audit *a, uint32_t job)
         a->pending_jobs++;
         add_use(a, queue, true,
                 (const int64_t[]){shape->cpu_milli, shape->mem_bytes, shape->gpus_mgpu});
-        return equal(a, "placed tasks of a pending job", NULL, state->placed_tasks, 0);
+        if (state->placed_tasks >= shape->min_tasks) {
+            return equal(a, "placed tasks of a pending job", NULL, state->placed_tasks,
+                         shape->min_tasks - 1);
+        }
     }
     bool running = state->phase == ORR_JOB_RUNNING;
-    if (!running && state->phase != ORR_JOB_RELEASING) {
+    bool holds = running || state->phase == ORR_JOB_PENDING;
+    if (!holds && state->phase != ORR_JOB_RELEASING) {
         return true;
     }
     a->running_jobs += running;
@@ -99,7 +103,7 @@ static bool add_job(struct audit *a, uint32_t job)
         if (!add_devices(a, placement, request)) {
             return false;
         }
-        if (running) {
+        if (holds) {
             int64_t mgpu =
                 placement->tasks *
                 orr_request_task_mgpu(request, orr_cluster_type(a->cluster, placement->node));

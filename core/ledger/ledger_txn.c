@@ -97,7 +97,7 @@ bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t t
     state->placement_count++;
     state->placed_tasks += tasks;
     orr_use__allocated(ledger, job, &placement, 1);
-    journal(txn, (struct op){.kind = OP_PLACE, .job = job});
+    journal(txn, (struct op){.kind = OP_PLACE, .job = job, .tasks = tasks, .group = group});
     return true;
 }
 
@@ -230,16 +230,18 @@ static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *
     return true;
 }
 
-static void decide(struct orr_txn *txn, uint32_t job, bool evict, uint8_t cause)
+static void decide(struct orr_txn *txn, uint32_t job, enum orr_deed deed, uint8_t cause,
+                   int64_t mgpu)
 {
+    static const uint8_t code[] = {[ORR_DEED_START] = 2, [ORR_DEED_EVICT] = 3, [ORR_DEED_HOLD] = 4};
     txn->decisions = ORR_ROOM_FOR_ONE(txn->decisions, txn->decision_count, txn->decision_capacity);
     txn->decisions[txn->decision_count++] =
-        (struct orr_decision){.job = job, .evict = evict, .cause = cause};
+        (struct orr_decision){.job = job, .deed = (uint8_t)deed, .cause = cause, .mgpu = mgpu};
     orr_digest_fold(&txn->ledger->digest,
-                    (uint64_t)(evict ? 3u : 2u) << 56 | (uint64_t)cause << 40 | job);
+                    (uint64_t)(code[deed]) << 56 | (uint64_t)cause << 40 | job);
 }
 
-static void start(struct orr_txn *txn, uint32_t job, orr_ms now)
+static void start(struct orr_txn *txn, uint32_t job, orr_ms now, int64_t mgpu)
 {
     struct orr_ledger *ledger = txn->ledger;
     struct orr_job_state *state = &ledger->jobs[job];
@@ -252,11 +254,24 @@ static void start(struct orr_txn *txn, uint32_t job, orr_ms now)
     ledger->pending_jobs--;
     ledger->running_jobs++;
     orr_use__pending(ledger, job, -1);
-    decide(txn, job, false, 0);
+    decide(txn, job, ORR_DEED_START, 0, mgpu);
     for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
         orr_digest_fold(&ledger->digest, (uint64_t)placement->node << 32 | placement->tasks);
         orr_digest_fold(&ledger->digest, placement->devices);
+    }
+}
+
+/* A gang that is complete runs; one that is not (its policy declared no gang law) holds what it
+ * has. */
+static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, int64_t mgpu)
+{
+    const struct orr_job_state *state = &txn->ledger->jobs[job];
+    if (state->phase == ORR_JOB_PENDING &&
+        state->placed_tasks >= orr_ledger__shape(txn->ledger, job)->min_tasks) {
+        start(txn, job, now, mgpu);
+    } else {
+        decide(txn, job, ORR_DEED_HOLD, 0, mgpu);
     }
 }
 
@@ -272,18 +287,24 @@ bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal
         }
     }
     uint32_t kept = txn->committed;
+    int64_t mgpu = 0; /* of the run of placements of one job */
     for (uint32_t i = txn->committed; i < txn->op_count; i++) {
         struct op op = txn->ops[i];
         switch ((enum op_kind)op.kind) {
-        case OP_PLACE:
-            if (ledger->jobs[op.job].phase == ORR_JOB_PENDING) {
-                start(txn, op.job, now);
+        case OP_PLACE: {
+            bool last = i + 1 == txn->op_count || txn->ops[i + 1].kind != OP_PLACE ||
+                        txn->ops[i + 1].job != op.job;
+            mgpu += op.tasks * orr_request_mgpu(orr_ledger__request(ledger, op.job, op.group));
+            if (last) {
+                settle_placed(txn, op.job, now, mgpu);
+                mgpu = 0;
             }
             break;
+        }
         case OP_EVICT:
             ledger->jobs[op.job].evictions++;
             ledger->running_jobs--;
-            decide(txn, op.job, true, op.cause);
+            decide(txn, op.job, ORR_DEED_EVICT, op.cause, 0);
             break;
         case OP_PIPELINE: txn->ops[kept++] = op; break;
         }

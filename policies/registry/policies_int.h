@@ -8,5 +8,6 @@
 extern const struct orr_policy orr_policy_fifo;
 extern const struct orr_policy orr_policy_easy;
 extern const struct orr_policy orr_policy_static;
+extern const struct orr_policy orr_policy_kube;
 
 #endif

@@ -125,7 +125,8 @@ static void result_name(sqlite3_context *context, const struct orr_world *world,
 static void result_placement(sqlite3_context *context, const struct orr_run *run,
                              const struct orr_job_state *state, int column)
 {
-    if (state->placement_count != 1 || state->evictions > 0) {
+    bool ran = state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_FINISHED;
+    if (!ran || state->placement_count != 1 || state->evictions > 0) {
         return; /* in table placement */
     }
     const struct orr_placement *placement = &run->ledger->placements[state->placement];

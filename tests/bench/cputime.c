@@ -29,8 +29,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "cputime: %s failed\n", argv[2]);
         return 1;
     }
-    (void)printf("%.6f\n",
-                 (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+    (void)printf("%.6f\n", (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                               (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
     return 0;
 }

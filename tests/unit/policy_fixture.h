@@ -135,7 +135,7 @@ static inline void fixture_cycle(struct fixture *f)
     }
     const struct orr_decision *decisions = orr_txn_decisions(f->txn, &count);
     for (uint32_t i = 0; i < count; i++) {
-        if (decisions[i].evict) {
+        if (decisions[i].deed == ORR_DEED_EVICT) {
             assert_true(evictions < 64);
             evicted[evictions++] = decisions[i].job;
         }

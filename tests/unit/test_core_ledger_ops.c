@@ -444,7 +444,8 @@ static void commit(struct play *p, const struct oracle *base, struct bytes *book
     }
     for (uint32_t j = 0; j < JOBS; j++) {
         struct oracle_job *job = &p->oracle.jobs[j];
-        if (job->phase == ORR_JOB_PENDING && job->piece_count > 0) {
+        const struct orr_shape *shape = &p->world.shapes.shapes[p->world.specs[j].shape];
+        if (job->phase == ORR_JOB_PENDING && oracle_placed(&p->oracle, j) >= shape->min_tasks) {
             job->phase = ORR_JOB_RUNNING;
             assert_int_equal(p->ledger->jobs[j].start_ms, p->now);
         }

@@ -29,6 +29,9 @@ struct orr_request {  /* of one task */
     uint32_t gpu_model; /* index in cluster models, or ORR_NONE: any */
 };
 
+/* milli-GPU of one task; a memory ask depends on the node, so it counts nothing here (KAI 1.1) */
+int64_t orr_request_mgpu(const struct orr_request *request);
+
 struct orr_task_group {
     struct orr_request request;
     uint32_t count; /* equal tasks */

@@ -149,10 +149,16 @@ void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint);
 /* Makes everything since the last commit so, at `now`. On refusal all of it is rolled back. */
 bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal) ORR_MUST_USE;
 /* What the commits of this cycle did, in order; borrowed until the next cycle. */
+enum orr_deed {
+    ORR_DEED_START, /* the gang has its tasks: it runs */
+    ORR_DEED_HOLD,  /* tasks were placed, but the gang is not complete (or runs already) */
+    ORR_DEED_EVICT
+};
 struct orr_decision {
     uint32_t job;
-    uint8_t evict; /* 0: start, 1: evict */
-    uint8_t cause; /* enum orr_cause */
+    uint8_t deed;  /* enum orr_deed */
+    uint8_t cause; /* enum orr_cause of an eviction */
+    int64_t mgpu;  /* START, HOLD: asked by the tasks placed now; a memory ask counts 0 */
 };
 const struct orr_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
 /* Ends a cycle: pipelined claims and the list of decisions are forgotten. */
