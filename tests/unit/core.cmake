@@ -4,7 +4,7 @@ target_sources(test_core_ledger_ops PRIVATE unit/core_oracle.c)
 foreach(thing ledger place param model)
   orr_unit_test(test_core_${thing} orr_core)
 endforeach()
-foreach(policy fifo static easy)
+foreach(policy fifo static easy kube)
   orr_unit_test(test_policy_${policy} orr_policies)
 endforeach()
 
