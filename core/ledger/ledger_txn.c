@@ -23,7 +23,7 @@ struct orr_txn {
     struct op *ops;
     uint32_t op_count, op_capacity;
     uint32_t committed; /* ops before this one are committed; only pipelines are kept there */
-    struct orr_decision *decisions;
+    struct orr_txn_decision *decisions;
     uint32_t decision_count, decision_capacity;
     struct orr_explanation *explanations;
     uint32_t explanation_count, explanation_capacity;
@@ -236,7 +236,7 @@ static void decide(struct orr_txn *txn, uint32_t job, enum orr_deed deed, uint8_
     static const uint8_t code[] = {[ORR_DEED_START] = 2, [ORR_DEED_EVICT] = 3, [ORR_DEED_HOLD] = 4};
     txn->decisions = ORR_ROOM_FOR_ONE(txn->decisions, txn->decision_count, txn->decision_capacity);
     txn->decisions[txn->decision_count++] =
-        (struct orr_decision){.job = job, .deed = (uint8_t)deed, .cause = cause, .mgpu = mgpu};
+        (struct orr_txn_decision){.job = job, .deed = (uint8_t)deed, .cause = cause, .mgpu = mgpu};
     orr_digest_fold(&txn->ledger->digest,
                     (uint64_t)(code[deed]) << 56 | (uint64_t)cause << 40 | job);
 }
@@ -314,7 +314,7 @@ bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal
     return true;
 }
 
-const struct orr_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count)
+const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count)
 {
     *count = txn->decision_count;
     return txn->decisions;

@@ -144,7 +144,7 @@ static void note_attempt(struct orr_run *run, const struct orr_job_state *state,
 static void take_decisions(struct engine *engine)
 {
     uint32_t count;
-    const struct orr_decision *decisions = orr_txn_decisions(engine->txn, &count);
+    const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
     orr_ms now = engine->view.now;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t job = decisions[i].job;

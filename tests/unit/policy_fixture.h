@@ -133,7 +133,7 @@ static inline void fixture_cycle(struct fixture *f)
     if (!orr_txn_commit(f->txn, f->view.now, &refusal)) {
         fail_msg("job %u: %s", (unsigned)refusal.job, refusal.text);
     }
-    const struct orr_decision *decisions = orr_txn_decisions(f->txn, &count);
+    const struct orr_txn_decision *decisions = orr_txn_decisions(f->txn, &count);
     for (uint32_t i = 0; i < count; i++) {
         if (decisions[i].deed == ORR_DEED_EVICT) {
             assert_true(evictions < 64);

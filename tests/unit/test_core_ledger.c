@@ -354,7 +354,7 @@ static void pipeline__keeps_its_room_until_the_cycle_ends(void **state)
     assert_true(orr_txn_commit(desk.txn, 1, &refusal));
     assert_false(orr_txn_place(desk.txn, 2, 0, 1, 0)); /* the claim outlives the commit */
     uint32_t count;
-    const struct orr_decision *decisions = orr_txn_decisions(desk.txn, &count);
+    const struct orr_txn_decision *decisions = orr_txn_decisions(desk.txn, &count);
     assert_int_equal(count, 1);
     assert_true(decisions[0].deed == ORR_DEED_EVICT && decisions[0].cause == ORR_CAUSE_RECLAIM);
     orr_txn_end_cycle(desk.txn);

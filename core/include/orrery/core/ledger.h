@@ -154,13 +154,13 @@ enum orr_deed {
     ORR_DEED_HOLD,  /* tasks were placed, but the gang is not complete (or runs already) */
     ORR_DEED_EVICT
 };
-struct orr_decision {
+struct orr_txn_decision {
     uint32_t job;
     uint8_t deed;  /* enum orr_deed */
     uint8_t cause; /* enum orr_cause of an eviction */
     int64_t mgpu;  /* START, HOLD: asked by the tasks placed now; a memory ask counts 0 */
 };
-const struct orr_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
+const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
 /* Ends a cycle: pipelined claims and the list of decisions are forgotten. */
 void orr_txn_end_cycle(struct orr_txn *txn);
 /* Says why a pending job stays; kept until it says otherwise or the job starts. A job or reason
