@@ -571,8 +571,9 @@ void orr_session_close(struct orr_session *session)
         task->live = task->held;
         task->is_virtual = false;
         task->touched = false;
-        memcpy(orr_session__live_groups(session, task), orr_session__held_groups(session, task),
-               task->held.group_count * sizeof(uint32_t));
+        for (uint32_t g = 0; g < task->held.group_count; g++) {
+            orr_session__live_groups(session, task)[g] = orr_session__held_groups(session, task)[g];
+        }
     }
     session->touched_count = 0;
 }

@@ -65,9 +65,8 @@ static bool share_allows(const struct orr_victim_search *search, uint32_t victim
         const bool requested = orr_demand_on(0, &search->demand, kind) > 0;
         const double deserved = share[kind].deserved;
         over_quota = over_quota || (requested && exceeds(share[kind].allocated, deserved));
-        below_quota =
-            below_quota ||
-            (requested && (deserved == ORR_UNLIMITED || share[kind].allocated < deserved));
+        below_quota = below_quota ||
+                      (requested && deserved != ORR_UNLIMITED && share[kind].allocated < deserved);
         over_share =
             over_share || exceeds(share[kind].allocated, orr_share_allocatable(&share[kind]));
     }

@@ -19,8 +19,11 @@ static void check_task(const struct place_to_check *check, uint32_t j, uint32_t 
         return;
     }
     const struct orr_stask *task = &check->session->tasks[id];
-    const char *node =
-        task->live.node == ORR_NONE ? "none" : check->session->nodes[task->live.node].name;
+    /* A pending pod keeps the node its input names, though it is not there. */
+    const uint32_t at = task->live.node == ORR_NONE && task->live.status == ORR_TASK_PENDING
+                            ? check->world->tasks[j][t].node
+                            : task->live.node;
+    const char *node = at == ORR_NONE ? "none" : check->session->nodes[at].name;
     if (expect->status != CONFORM_STATE_ANY && expect->status != (int)task->live.status) {
         orr_conform__say(check->outcome, CONFORM_FAILED, "%s: %s: expected %s on %s, got %s on %s",
                          check->when, task->name, orr_conform__state_words[expect->status],

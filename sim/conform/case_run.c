@@ -80,6 +80,9 @@ static void come_true(struct case_world *world, const struct orr_session *sessio
                 continue;
             }
             const struct orr_stask *from = &session->tasks[task->id];
+            if (from->live.status == ORR_TASK_PENDING) {
+                continue; /* nothing was decided about it */
+            }
             const bool stays =
                 from->live.status == ORR_TASK_RELEASING && world->one->jobs[j].delete_job_in_test;
             task->state = (int)from->live.status;

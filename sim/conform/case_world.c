@@ -68,10 +68,9 @@ static void init_task(struct case_world *world, const struct conform_job *job,
         .node = find_node(world->one, from->node),
         .groups = orr_arena_alloc(&world->arena, devices + (size_t)1, sizeof(uint32_t)),
     };
-    if (!orr_status_in((uint8_t)from->state, ORR_STATES_ACTIVE_USED)) {
-        task->node = ORR_NONE;
-    }
-    for (uint32_t g = 0; task->node != ORR_NONE && g < devices; g++) {
+    const bool holds =
+        task->node != ORR_NONE && orr_status_in((uint8_t)from->state, ORR_STATES_ACTIVE_USED);
+    for (uint32_t g = 0; holds && g < devices; g++) {
         const char *name = g < from->gpu_group_count ? from->gpu_groups[g] : NULL;
         task->groups[task->group_count++] =
             name == NULL ? world->next_group++ : orr_idmap_find(&world->groups, name, strlen(name));
@@ -433,9 +432,12 @@ static void place_tasks(struct case_world *world, uint32_t j, struct orr_session
 {
     for (uint32_t t = 0; t < world->one->jobs[j].task_count; t++) {
         const struct case_task *task = &world->tasks[j][t];
+        const bool waits =
+            task->state == CONFORM_STATE_Pending || task->state == CONFORM_STATE_Gated;
         if (task->id != ORR_NONE) {
-            orr_session_set_task(session, task->id, (enum orr_task_status)task->state, task->node,
-                                 task->groups, task->node == ORR_NONE ? 0 : task->group_count);
+            orr_session_set_task(session, task->id, (enum orr_task_status)task->state,
+                                 waits ? ORR_NONE : task->node, task->groups,
+                                 waits ? 0 : task->group_count);
         }
     }
 }

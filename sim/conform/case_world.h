@@ -10,7 +10,7 @@
 
 struct case_task {
     int state;        /* enum conform_state, the same as enum orr_task_status */
-    uint32_t node;    /* index in the case, or ORR_NONE */
+    uint32_t node;    /* index in the case, or ORR_NONE; of no effect while it is pending */
     uint32_t *groups; /* room for all devices of its request */
     uint32_t group_count;
     uint32_t id; /* in the session of this round, or ORR_NONE */
