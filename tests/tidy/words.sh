@@ -12,12 +12,13 @@ report() {
   fi
 }
 files() {
-  if git ls-files >/dev/null 2>&1; then
+  if [ -n "$(git ls-files 2>/dev/null | head -n 1)" ]; then
     git ls-files -- . ':!*.gz' ':!*.zst' ':!*.xz' ':!*.zip' ':!*.png' ':!tests/fuzz/corpus' \
       ':!tests/hostile' ':!LICENSE' ':!tests/tidy/words.sh'
   else
-    find . -type f -not -path './build*' -not -path './.git/*' -not -path './tests/fuzz/corpus/*' \
-      -not -path './tests/hostile/*' -not -name '*.gz' -not -name words.sh
+    find CMakeLists.txt core policies traces sim analysis scenarios tests -type f \
+      -not -path 'tests/fuzz/corpus/*' \
+      -not -path 'tests/hostile/*' -not -name '*.gz' -not -name words.sh
   fi | while read -r file; do
     [ ! -f "$file" ] || printf '%s\n' "$file"
   done

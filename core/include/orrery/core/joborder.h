@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* joborder.h - which job is next: a heap of queues above heaps of jobs, as KAI keeps it.
+ *
+ * Queue positions are corrected lazily: serving a queue flags it and its ancestors, and a flagged
+ * queue is sifted only when it is at the top. With two or more levels of queues this is not the
+ * same as looking for the best one, so the heaps and flags are kept literally.
+ */
+#ifndef ORR_CORE_JOBORDER_H
+#define ORR_CORE_JOBORDER_H
+
+#include <orrery/core/jobview.h>
+
+struct orr_order_entry {
+    struct orr_jobview view;
+    int elastic_state;
+    struct orr_demand demand; /* normal order: what it would allocate; victims: what it holds */
+};
+
+struct orr_order_node;
+struct orr_order {
+    const struct orr_session *session;
+    bool victims;                 /* worst first */
+    bool simulate;                /* tasks that are virtually evicted count as pending */
+    struct orr_order_node *nodes; /* 0 is the root */
+    uint32_t node_count, node_capacity;
+    uint32_t *node_of_queue;
+    struct orr_demand *popped; /* by queue: what the victims taken from it hold */
+};
+
+void orr_order_init(struct orr_order *order, const struct orr_session *session, bool victims,
+                    bool simulate);
+void orr_order_release(struct orr_order *order);
+/* Adds all of these, in the canonical order of building. Jobs of unusable queues are left out. */
+void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count);
+void orr_order_push(struct orr_order *order, struct orr_jobview view);
+/* False when there is none left. */
+bool orr_order_pop(struct orr_order *order, struct orr_jobview *view);
+
+/* Demand and shares of queues. All kinds of resources are looked at. */
+bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue,
+                             const struct orr_demand *demand);
+/* Best job first within a queue: negative if a goes before b. */
+int orr_order_compare_jobs(const struct orr_session *session, const struct orr_order_entry *a,
+                           const struct orr_order_entry *b);
+
+#endif

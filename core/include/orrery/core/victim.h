@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* victim.h - whom to move or evict so that a job fits: KAI's search, common to three actions.
+ *
+ * A search grows a set of victims in the order of unfairness, evicts them in thought, and replays
+ * the allocation of everybody concerned in fair order. It succeeds when the job got its place and
+ * the action's own rules accept what happened to the victims.
+ */
+#ifndef ORR_CORE_VICTIM_H
+#define ORR_CORE_VICTIM_H
+
+#include <orrery/core/attempt.h>
+
+enum orr_search_result {
+    ORR_SEARCH_FAILED,
+    ORR_SEARCH_SOLVED,   /* the statement holds the solution: commit it */
+    ORR_SEARCH_ABANDONED /* v0.17: failed at the last check; what it supposed stays for the cycle */
+};
+
+/* action: CONSOLIDATION, RECLAIM or PREEMPT. Unless solved the statement is empty afterwards. */
+enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,
+                                         uint32_t job);
+
+/* KAI reclaim's gate: with the request the queue stays within its fair share, and with that of a
+ * non-preemptible job within its quota. */
+bool orr_reclaim_allowed(const struct orr_session *session, uint32_t job);
+/* KAI consolidation's gate: enough is idle or being released in total. */
+bool orr_consolidation_possible(const struct orr_session *session, uint32_t job);
+/* KAI preempt's gate: a non-preemptible job must fit its quota. */
+bool orr_preempt_allowed(const struct orr_session *session, uint32_t job);
+
+#endif

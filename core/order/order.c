@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The heap of queues above heaps of jobs.
+ *
+ *   root -> [top queues] -> ... -> leaf queue -> [jobs]
+ *
+ * An inner queue is ranked by the best job of its best leaf as its own heap stands.
+ */
+#include <orrery/core/joborder.h>
+
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+#include "order_queue.h"
+
+#define ROOT 0u
+
+struct orr_order_node {
+    uint32_t queue;  /* ORR_NONE: the root */
+    uint32_t parent; /* node */
+    bool needs_reorder;
+    uint32_t *children; /* heap of nodes */
+    uint32_t child_count, child_capacity;
+    struct orr_order_entry *jobs; /* heap */
+    uint32_t job_count, job_capacity;
+};
+
+/* --- comparing --- */
+
+int orr_order_compare_jobs(const struct orr_session *session, const struct orr_order_entry *a,
+                           const struct orr_order_entry *b)
+{
+    const struct orr_sjob *job_a = &session->jobs[a->view.job];
+    const struct orr_sjob *job_b = &session->jobs[b->view.job];
+    if (session->rules.priority && job_a->priority != job_b->priority) {
+        return job_a->priority > job_b->priority ? -1 : 1;
+    }
+    if (session->rules.elastic && a->elastic_state != b->elastic_state) {
+        return a->elastic_state < b->elastic_state ? -1 : 1;
+    }
+    if (job_a->created_s != job_b->created_s) {
+        return job_a->created_s < job_b->created_s ? -1 : 1;
+    }
+    return strcmp(job_a->name, job_b->name);
+}
+
+static bool job_less(const struct orr_order *order, const struct orr_order_entry *a,
+                     const struct orr_order_entry *b)
+{
+    int sign = orr_order_compare_jobs(order->session, a, b);
+    return order->victims ? sign > 0 : sign < 0;
+}
+
+/* The leaf whose best job stands for a node. */
+static const struct orr_order_node *leading_leaf(const struct orr_order *order, uint32_t node)
+{
+    const struct orr_order_node *at = &order->nodes[node];
+    while (at->child_count > 0) {
+        at = &order->nodes[at->children[0]];
+    }
+    return at;
+}
+
+static struct orr_demand sum_demands(const struct orr_demand *a, const struct orr_demand *b)
+{
+    struct orr_demand sum = *a;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        sum.v[kind] += b->v[kind];
+    }
+    sum.gpus_by_memory += b->gpus_by_memory;
+    return sum;
+}
+
+static bool node_less(const struct orr_order *order, uint32_t a, uint32_t b)
+{
+    const struct orr_order_node *leaf[2] = {leading_leaf(order, a), leading_leaf(order, b)};
+    const uint32_t nodes[2] = {a, b};
+    struct orr_contender contender[2];
+    struct orr_demand victims[2];
+    for (int i = 0; i < 2; i++) {
+        const struct orr_demand *best = &leaf[i]->jobs[0].demand;
+        contender[i] = (struct orr_contender){.queue = order->nodes[nodes[i]].queue};
+        if (order->victims) {
+            victims[i] = sum_demands(&order->popped[leaf[i]->queue], best);
+            contender[i].victims = &victims[i];
+        } else {
+            contender[i].job = best;
+        }
+    }
+    int sign = orr_order__compare_queues(order->session, &contender[0], &contender[1]);
+    return order->victims ? sign > 0 : sign < 0;
+}
+
+/* --- heaps: sift as a textbook binary heap does --- */
+
+static void nodes_up(struct orr_order *order, uint32_t *heap, uint32_t at)
+{
+    while (at > 0 && node_less(order, heap[at], heap[(at - 1) / 2])) {
+        const uint32_t up = (at - 1) / 2;
+        const uint32_t moved = heap[at];
+        heap[at] = heap[up];
+        heap[up] = moved;
+        at = up;
+    }
+}
+
+static void nodes_down(struct orr_order *order, uint32_t *heap, uint32_t count)
+{
+    for (uint32_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && node_less(order, heap[child + 1], heap[child])) {
+            child++;
+        }
+        if (!node_less(order, heap[child], heap[at])) {
+            return;
+        }
+        const uint32_t moved = heap[at];
+        heap[at] = heap[child];
+        heap[child] = moved;
+    }
+}
+
+static void jobs_up(struct orr_order *order, struct orr_order_entry *heap, uint32_t at)
+{
+    while (at > 0 && job_less(order, &heap[at], &heap[(at - 1) / 2])) {
+        const uint32_t up = (at - 1) / 2;
+        const struct orr_order_entry moved = heap[at];
+        heap[at] = heap[up];
+        heap[up] = moved;
+        at = up;
+    }
+}
+
+static void jobs_down(struct orr_order *order, struct orr_order_entry *heap, uint32_t count)
+{
+    for (uint32_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && job_less(order, &heap[child + 1], &heap[child])) {
+            child++;
+        }
+        if (!job_less(order, &heap[child], &heap[at])) {
+            return;
+        }
+        const struct orr_order_entry moved = heap[at];
+        heap[at] = heap[child];
+        heap[child] = moved;
+    }
+}
+
+/* --- the tree --- */
+
+static uint32_t new_node(struct orr_order *order, uint32_t queue, uint32_t parent)
+{
+    order->nodes = ORR_ROOM_FOR_ONE(order->nodes, order->node_count, order->node_capacity);
+    order->nodes[order->node_count] = (struct orr_order_node){.queue = queue, .parent = parent};
+    return order->node_count++;
+}
+
+void orr_order_init(struct orr_order *order, const struct orr_session *session, bool victims,
+                    bool simulate)
+{
+    *order = (struct orr_order){.session = session, .victims = victims, .simulate = simulate};
+    order->node_of_queue = orr_alloc(session->queue_count + (size_t)1, sizeof(uint32_t));
+    order->popped = orr_zalloc(session->queue_count + (size_t)1, sizeof *order->popped);
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        order->node_of_queue[q] = ORR_NONE;
+    }
+    (void)new_node(order, ORR_NONE, ORR_NONE);
+}
+
+void orr_order_release(struct orr_order *order)
+{
+    for (uint32_t n = 0; n < order->node_count; n++) {
+        orr_free(order->nodes[n].children);
+        orr_free(order->nodes[n].jobs);
+    }
+    orr_free(order->nodes);
+    orr_free(order->node_of_queue);
+    orr_free(order->popped);
+    *order = (struct orr_order){0};
+}
+
+static void insert_child(struct orr_order *order, uint32_t parent, uint32_t child)
+{
+    struct orr_order_node *node = &order->nodes[parent];
+    node->children = ORR_ROOM_FOR_ONE(node->children, node->child_count, node->child_capacity);
+    node->children[node->child_count++] = child;
+    nodes_up(order, node->children, node->child_count - 1);
+}
+
+/* A new node enters its parent's heap; a missing parent is made the same way, after it has its
+ * first child. */
+static void attach(struct orr_order *order, uint32_t node)
+{
+    const uint32_t above = order->session->shares[order->nodes[node].queue].parent;
+    uint32_t parent = above == ORR_NONE ? ROOT : order->node_of_queue[above];
+    const bool missing = parent == ORR_NONE;
+    if (missing) {
+        parent = new_node(order, above, ORR_NONE);
+        order->node_of_queue[above] = parent;
+    }
+    order->nodes[node].parent = parent;
+    insert_child(order, parent, node);
+    if (missing) {
+        attach(order, parent);
+    }
+}
+
+static void flag_up(struct orr_order *order, uint32_t node)
+{
+    for (uint32_t n = node; n != ORR_NONE && n != ROOT; n = order->nodes[n].parent) {
+        order->nodes[n].needs_reorder = true;
+    }
+}
+
+static struct orr_order_entry make_entry(const struct orr_order *order, struct orr_jobview view)
+{
+    struct orr_order_entry entry = {
+        .view = view, .elastic_state = orr_jobview_elastic_state(order->session, view)};
+    if (order->victims) {
+        entry.demand = orr_jobview_allocated(order->session, view);
+    } else {
+        struct orr_task_list tasks = {0};
+        orr_jobview_to_allocate(order->session, view, order->simulate, &tasks);
+        entry.demand =
+            orr_session_demand(order->session, &tasks, order->session->min_gpu_memory_mib);
+        orr_task_list_release(&tasks);
+    }
+    return entry;
+}
+
+static void push_entry(struct orr_order *order, const struct orr_order_entry *entry)
+{
+    const uint32_t queue = order->session->jobs[entry->view.job].queue;
+    uint32_t leaf = order->node_of_queue[queue];
+    const bool missing = leaf == ORR_NONE;
+    if (missing) {
+        leaf = new_node(order, queue, ORR_NONE);
+        order->node_of_queue[queue] = leaf;
+    }
+    struct orr_order_node *node = &order->nodes[leaf];
+    node->jobs = ORR_ROOM_FOR_ONE(node->jobs, node->job_count, node->job_capacity);
+    node->jobs[node->job_count++] = *entry;
+    jobs_up(order, node->jobs, node->job_count - 1);
+    if (missing) {
+        attach(order, leaf);
+    }
+    flag_up(order, leaf);
+}
+
+void orr_order_push(struct orr_order *order, struct orr_jobview view)
+{
+    const struct orr_order_entry entry = make_entry(order, view);
+    push_entry(order, &entry);
+}
+
+static bool usable(const struct orr_session *session, uint32_t job)
+{
+    const uint32_t queue = session->jobs[job].queue;
+    return !session->jobs[job].invalid && queue != ORR_NONE && session->queues[queue].usable;
+}
+
+/* The canonical order of building: queues by age and name, in each the best job first. */
+static int by_building(const void *a, const void *b, void *context)
+{
+    const struct orr_order *order = context;
+    const struct orr_order_entry *l = a;
+    const struct orr_order_entry *r = b;
+    const uint32_t queue_l = order->session->jobs[l->view.job].queue;
+    const uint32_t queue_r = order->session->jobs[r->view.job].queue;
+    const struct orr_share_queue *share_l = &order->session->shares[queue_l];
+    const struct orr_share_queue *share_r = &order->session->shares[queue_r];
+    if (share_l->created != share_r->created) {
+        return share_l->created < share_r->created ? -1 : 1;
+    }
+    if (share_l->name_rank != share_r->name_rank) {
+        return share_l->name_rank < share_r->name_rank ? -1 : 1;
+    }
+    return job_less(order, l, r) ? -1 : job_less(order, r, l);
+}
+
+void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count)
+{
+    struct orr_order_entry *entries = orr_alloc(count + (size_t)1, sizeof *entries);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (usable(order->session, views[i].job)) {
+            entries[kept++] = make_entry(order, views[i]);
+        }
+    }
+    orr_sort(entries, kept, sizeof *entries, by_building, order);
+    for (uint32_t i = 0; i < kept; i++) {
+        push_entry(order, &entries[i]);
+    }
+    orr_free(entries);
+}
+
+/* The top child of a node, after sifting flagged ones until an unflagged one is there. */
+static uint32_t settle_top(struct orr_order *order, uint32_t node)
+{
+    struct orr_order_node *at = &order->nodes[node];
+    while (order->nodes[at->children[0]].needs_reorder) {
+        order->nodes[at->children[0]].needs_reorder = false;
+        nodes_down(order, at->children, at->child_count);
+    }
+    return at->children[0];
+}
+
+/* Removes an empty leaf, and what is empty above it; flags the rest of the way up. */
+static void prune(struct orr_order *order, uint32_t node)
+{
+    while (node != ROOT && order->nodes[node].child_count == 0 &&
+           order->nodes[node].job_count == 0) {
+        struct orr_order_node *parent = &order->nodes[order->nodes[node].parent];
+        order->node_of_queue[order->nodes[node].queue] = ORR_NONE;
+        ORR_ASSERT(parent->children[0] == node);
+        parent->children[0] = parent->children[--parent->child_count];
+        nodes_down(order, parent->children, parent->child_count);
+        node = order->nodes[node].parent;
+    }
+    flag_up(order, node);
+}
+
+bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
+{
+    if (order->nodes[ROOT].child_count == 0) {
+        return false;
+    }
+    uint32_t at = ROOT;
+    while (order->nodes[at].child_count > 0) {
+        at = settle_top(order, at);
+    }
+    struct orr_order_node *leaf = &order->nodes[at];
+    const struct orr_order_entry best = leaf->jobs[0];
+    leaf->jobs[0] = leaf->jobs[--leaf->job_count];
+    jobs_down(order, leaf->jobs, leaf->job_count);
+    if (order->victims) {
+        order->popped[leaf->queue] = sum_demands(&order->popped[leaf->queue], &best.demand);
+    }
+    prune(order, at);
+    *view = best.view;
+    return true;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* KAI's queue order: the first difference wins. */
+#include "order_queue.h"
+
+#include <math.h>
+
+#include <orrery/core/joborder.h>
+
+static double with_job(const struct orr_session *session, const struct orr_contender *c,
+                       unsigned kind)
+{
+    static const struct orr_demand none;
+    return orr_demand_on(session->queues[c->queue].allocated[kind], c->job != NULL ? c->job : &none,
+                         kind);
+}
+
+/* Over its fair share in all resources at once. */
+static bool is_over(const struct orr_session *session, uint32_t queue)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const struct orr_share_resource *r = &session->shares[queue].resource[kind];
+        if (!(r->fair_share < r->allocated)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue,
+                             const struct orr_demand *demand)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const double deserved = session->shares[queue].resource[kind].deserved;
+        if (deserved != ORR_UNLIMITED &&
+            orr_demand_on(session->queues[queue].allocated[kind], demand, kind) > deserved) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_starved(const struct orr_session *session, const struct orr_contender *c)
+{
+    static const struct orr_demand none;
+    return orr_queue_fits_deserved(session, c->queue, c->job != NULL ? c->job : &none);
+}
+
+/* It may hold nothing of a resource and would hold some. */
+static bool violates(const struct orr_session *session, const struct orr_contender *c)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        if (orr_share_allocatable(&session->shares[c->queue].resource[kind]) == 0 &&
+            with_job(session, c, kind) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static double amount_after(const struct orr_session *session, const struct orr_contender *c,
+                           bool with, unsigned kind)
+{
+    int64_t held = session->queues[c->queue].allocated[kind];
+    struct orr_demand demand = {0};
+    if (with && c->job != NULL) {
+        demand = *c->job;
+    }
+    if (with && c->victims != NULL) {
+        held -= c->victims->v[kind];
+    }
+    return orr_demand_on(held, &demand, kind);
+}
+
+static double dominant_share(const struct orr_session *session, const struct orr_contender *c,
+                             bool with)
+{
+    double share = 0;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const double amount = amount_after(session, c, with, kind);
+        double allocatable = orr_share_allocatable(&session->shares[c->queue].resource[kind]);
+        if (allocatable == ORR_UNLIMITED) {
+            allocatable = session->total[kind];
+        }
+        const double part = allocatable == 0 ? amount * 1000 : amount / allocatable;
+        share = part > share ? part : share;
+    }
+    return share;
+}
+
+/* Less of some resource and more of none. */
+static bool owns_less(const struct orr_session *session, uint32_t a, uint32_t b)
+{
+    bool less = false;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        double share_a = orr_share_allocatable(&session->shares[a].resource[kind]);
+        double share_b = orr_share_allocatable(&session->shares[b].resource[kind]);
+        share_a = share_a == ORR_UNLIMITED ? HUGE_VAL : share_a;
+        share_b = share_b == ORR_UNLIMITED ? HUGE_VAL : share_b;
+        if (share_a > share_b) {
+            return false;
+        }
+        less = less || share_a < share_b;
+    }
+    return less;
+}
+
+static int by_flag(bool bad_a, bool bad_b)
+{
+    return bad_a - bad_b;
+}
+
+static int by_number(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_proportion(const struct orr_session *session, const struct orr_contender *a,
+                         const struct orr_contender *b)
+{
+    int order = by_flag(is_over(session, a->queue), is_over(session, b->queue));
+    if (order == 0) {
+        order = by_flag(!is_starved(session, a), !is_starved(session, b));
+    }
+    if (order == 0) {
+        order = by_number(session->shares[b->queue].priority, session->shares[a->queue].priority);
+    }
+    if (order == 0) {
+        order = by_flag(violates(session, a), violates(session, b));
+    }
+    if (order == 0) {
+        order = by_number(dominant_share(session, a, true), dominant_share(session, b, true));
+    }
+    if (order == 0) {
+        order = by_number(dominant_share(session, a, false), dominant_share(session, b, false));
+    }
+    if (order == 0) {
+        order =
+            by_flag(owns_less(session, b->queue, a->queue), owns_less(session, a->queue, b->queue));
+    }
+    return order;
+}
+
+int orr_order__compare_queues(const struct orr_session *session, const struct orr_contender *a,
+                              const struct orr_contender *b)
+{
+    int order = session->rules.proportion ? by_proportion(session, a, b) : 0;
+    const struct orr_share_queue *share_a = &session->shares[a->queue];
+    const struct orr_share_queue *share_b = &session->shares[b->queue];
+    if (order == 0 && share_a->created != share_b->created) {
+        order = share_a->created < share_b->created ? -1 : 1;
+    }
+    /* KAI has no order left here; the name makes one that is the same everywhere. */
+    return order != 0 ? order : by_number(share_a->name_rank, share_b->name_rank);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* May a task go to a node at all: resources, queues' limits, and what the node is. */
+#include "place_int.h"
+
+/* --- capacity policy --- */
+
+bool orr_job_over_quota(const struct orr_session *session, uint32_t job_index,
+                        const struct orr_demand *demand)
+{
+    const struct orr_sjob *job = &session->jobs[job_index];
+    if (job->preemptible || !session->rules.proportion) {
+        return false;
+    }
+    for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            const double quota = session->shares[q].resource[kind].deserved;
+            if (quota != ORR_UNLIMITED && orr_demand_on(0, demand, kind) > 0 &&
+                quota < orr_demand_on(session->queues[q].nonpreemptible[kind], demand, kind)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+enum orr_fit_reason orr_job_over_capacity(const struct orr_session *session, uint32_t job_index,
+                                          const struct orr_demand *demand)
+{
+    for (uint32_t q = session->jobs[job_index].queue; q != ORR_NONE && session->rules.proportion;
+         q = session->shares[q].parent) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            const double limit = session->shares[q].resource[kind].limit;
+            if (limit != ORR_UNLIMITED && orr_demand_on(0, demand, kind) > 0 &&
+                limit < orr_demand_on(session->queues[q].allocated[kind], demand, kind)) {
+                return ORR_FIT_OVER_LIMIT;
+            }
+        }
+    }
+    return orr_job_over_quota(session, job_index, demand) ? ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA
+                                                          : ORR_FIT_NONE;
+}
+
+/* The same for one task with its real cost on the node; a fraction is charged for the whole MiB of
+ * device memory it takes, rounded up to 1 %. */
+static bool over_capacity_on(const struct orr_session *session, const struct orr_stask *task,
+                             const struct orr_snode *node)
+{
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    struct orr_demand demand = {.v = {ask->request.v[ORR_SLOT_CPU], ask->request.v[ORR_SLOT_MEMORY],
+                                      ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu}};
+    if (orr_ask_is_shared(ask)) {
+        demand.v[ORR_SHARE_GPU] =
+            orr_session_ceil_portion(orr_session_shared_need(ask, node), node->gpu_memory_mib) *
+            (int64_t)ask->devices;
+    }
+    return orr_job_over_capacity(session, task->job, &demand) != ORR_FIT_NONE;
+}
+
+/* --- resources --- */
+
+static bool vector_fits(const struct orr_session *session, const struct orr_ask *ask,
+                        const struct orr_snode *node, bool idle_only)
+{
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        if (ask->request.v[s] > node->idle.v[s] + (idle_only ? 0 : node->releasing.v[s])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orr_place__fits_idle(const struct orr_session *session, const struct orr_ask *ask,
+                          const struct orr_snode *node)
+{
+    return orr_ask_is_shared(ask) ? orr_place__shared_fits(session, ask, node, true)
+                                  : vector_fits(session, ask, node, true);
+}
+
+/* A shared device opened anew needs a second pod, the one that reserves it; KAI cannot tell
+ * beforehand whether one will be opened. */
+static bool pods_fit(const struct orr_ask *ask, const struct orr_snode *node)
+{
+    const int64_t room = node->idle.v[ORR_SLOT_PODS] + node->releasing.v[ORR_SLOT_PODS];
+    return room >= (orr_ask_is_shared(ask) ? 2 : 1);
+}
+
+/* --- what the node is --- */
+
+static bool mig_admits(const struct orr_ask *ask, const struct orr_snode *node)
+{
+    if (ask->kind == ORR_ASK_NO_GPU) {
+        return true;
+    }
+    if (ask->legacy_mig || (ask->kind == ORR_ASK_MIG && !node->is_mig)) {
+        return false;
+    }
+    switch ((enum orr_mig_strategy)node->mig_strategy) {
+    case ORR_MIG_SINGLE: return !node->is_mig || ask->kind == ORR_ASK_WHOLE;
+    case ORR_MIG_MIXED: return !node->is_mig || ask->kind == ORR_ASK_MIG;
+    case ORR_MIG_UNKNOWN:
+    case ORR_MIG_NONE: break;
+    }
+    return true;
+}
+
+bool orr_node_admits(const struct orr_session *session, const struct orr_stask *task,
+                     uint32_t node_index)
+{
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    const struct orr_snode *node = &session->nodes[node_index];
+    if (!node->ready || !mig_admits(ask, node) ||
+        (ask->kind == ORR_ASK_MEMORY && !node->has_gpu_memory_label)) {
+        return false;
+    }
+    if (!session->rules.predicates) {
+        return true;
+    }
+    return (ask->affinity == ORR_NONE || session->filters[ask->affinity][node_index]) &&
+           (ask->tolerance == ORR_NONE || session->filters[ask->tolerance][node_index]);
+}
+
+bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task,
+                     uint32_t node_index)
+{
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    const struct orr_snode *node = &session->nodes[node_index];
+    const bool room = orr_ask_is_shared(ask) ? orr_place__shared_fits(session, ask, node, false)
+                                             : vector_fits(session, ask, node, false);
+    return room && pods_fit(ask, node) && orr_node_admits(session, task, node_index) &&
+           !over_capacity_on(session, task, node);
+}

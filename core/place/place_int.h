@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* place_int.h - what the files of the place room share. */
+#ifndef ORR_PLACE_INT_H
+#define ORR_PLACE_INT_H
+
+#include <orrery/core/attempt.h>
+
+struct orr_attempt {
+    struct orr_session *session;
+    struct orr_jobview view;
+    struct orr_task_list tasks;
+    bool pipeline_only;
+    enum orr_fit_reason why;
+};
+
+/* Devices chosen for a shared request on one node. */
+struct orr_device_choice {
+    uint32_t groups[ORR_SHARED_DEVICES_MAX];
+    bool pipeline; /* some of them are still being released */
+};
+bool orr_place__shared_matches(const struct orr_snode *node, const struct orr_shared_gpu *gpu,
+                               int64_t need);
+bool orr_place__shared_fits(const struct orr_session *session, const struct orr_ask *ask,
+                            const struct orr_snode *node, bool idle_only);
+bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask *ask,
+                               const struct orr_snode *node, bool pipeline_only,
+                               struct orr_device_choice *choice);
+
+bool orr_place__fits_idle(const struct orr_session *session, const struct orr_ask *ask,
+                          const struct orr_snode *node);
+/* Resources on idle and releasing, and every predicate. */
+bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task,
+                     uint32_t node);
+
+struct orr_spread { /* what is not allocated, over the candidates of one attempt */
+    int64_t min, max;
+    bool any;
+};
+struct orr_spread orr_place__spread(const struct orr_session *session, const struct orr_ask *ask,
+                                    struct orr_node_list nodes);
+double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
+                        uint32_t node, const struct orr_spread *spread);
+
+/* --- topology --- */
+
+struct orr_subsets { /* candidate node sets, one after the other */
+    uint32_t *nodes;
+    uint32_t *ends;
+    uint32_t node_count, node_capacity, count, end_capacity;
+};
+void orr_subsets_release(struct orr_subsets *subsets);
+/* The node sets to try for a set of the job, in order. None: it cannot be placed. */
+void orr_place__subsets(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes,
+                        struct orr_subsets *out);
+void orr_place__clear_preferred(struct orr_session *session, uint32_t job);
+double orr_place__preferred(const struct orr_session *session, const struct orr_stask *task,
+                            uint32_t node);
+/* True if the set is the pod set of the task or above it. */
+bool orr_place__is_below(const struct orr_session *session, uint32_t task, uint32_t set);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One attempt: sets, pod sets, tasks, each inside the nodes its parent chose.
+ *
+ *   orr_attempt_job
+ *     allocate_set      for each candidate node set, until one holds all members
+ *       place_tasks     each task on its best node; no going back within a node set
+ */
+#include "place_int.h"
+
+#include <string.h>
+
+/* A task goes back to where it was evicted from: then it was no victim at all. */
+static bool returns(const struct orr_session *session, const struct orr_stask *task, uint32_t node,
+                    const struct orr_device_choice *choice)
+{
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    return task->live.status == ORR_TASK_RELEASING && task->is_virtual && task->live.node == node &&
+           (!orr_ask_is_shared(ask) || (task->live.group_count == ask->devices &&
+                                        memcmp(orr_task_groups(session, task), choice->groups,
+                                               ask->devices * sizeof *choice->groups) == 0));
+}
+
+static bool place_on(struct orr_attempt *attempt, uint32_t index, uint32_t node)
+{
+    struct orr_session *session = attempt->session;
+    const struct orr_stask *task = &session->tasks[index];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    struct orr_device_choice choice = {.pipeline = attempt->pipeline_only};
+    if (orr_ask_is_shared(ask)) {
+        if (!orr_place__choose_devices(session, ask, &session->nodes[node], attempt->pipeline_only,
+                                       &choice)) {
+            return false;
+        }
+    } else {
+        choice.pipeline =
+            choice.pipeline || !orr_place__fits_idle(session, ask, &session->nodes[node]);
+    }
+    if (choice.pipeline && returns(session, task, node, &choice)) {
+        orr_session_unevict(session, index);
+    } else {
+        orr_session_place(session, index, node,
+                          choice.pipeline ? ORR_TASK_PIPELINED : ORR_TASK_ALLOCATED, choice.groups,
+                          ask->devices);
+    }
+    return true;
+}
+
+/* The best node that fits and was not tried; ORR_NONE if there is none. */
+static uint32_t best_node(const struct orr_session *session, const struct orr_stask *task,
+                          struct orr_node_list nodes, const struct orr_spread *spread,
+                          const bool *tried)
+{
+    uint32_t best = ORR_NONE;
+    double best_score = 0;
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        const uint32_t node = nodes.nodes[i];
+        if ((tried != NULL && tried[i]) || !orr_place__fits(session, task, node)) {
+            continue;
+        }
+        const double score = orr_place__score(session, task, node, spread);
+        if (best == ORR_NONE || score > best_score ||
+            (score >= best_score &&
+             session->nodes[node].rank < session->nodes[nodes.nodes[best]].rank)) {
+            best = i;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+static bool place_task(struct orr_attempt *attempt, uint32_t index, struct orr_node_list nodes)
+{
+    const struct orr_session *session = attempt->session;
+    const struct orr_stask *task = &session->tasks[index];
+    const struct orr_spread spread = orr_place__spread(session, orr_task_ask(session, task), nodes);
+    bool *tried = NULL;
+    bool placed = false;
+    while (!placed) {
+        const uint32_t best = best_node(session, task, nodes, &spread, tried);
+        if (best == ORR_NONE) {
+            break;
+        }
+        placed = place_on(attempt, index, nodes.nodes[best]);
+        if (!placed) {
+            tried = tried != NULL ? tried : orr_zalloc(nodes.count, sizeof *tried);
+            tried[best] = true;
+        }
+    }
+    orr_free(tried);
+    if (!placed) {
+        attempt->why = ORR_FIT_POD_SCHEDULING_ERRORS;
+    }
+    return placed;
+}
+
+static bool place_tasks(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes)
+{
+    for (uint32_t i = 0; i < attempt->tasks.count; i++) {
+        const uint32_t index = attempt->tasks.tasks[i];
+        if (attempt->session->tasks[index].set == set && !place_task(attempt, index, nodes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orr_place__is_below(const struct orr_session *session, uint32_t task, uint32_t set)
+{
+    uint32_t at = session->tasks[task].set;
+    while (at != set && at != ORR_NONE) {
+        at = session->sets[at].parent;
+    }
+    return at == set;
+}
+
+static bool has_tasks(const struct orr_attempt *attempt, uint32_t set)
+{
+    for (uint32_t i = 0; i < attempt->tasks.count; i++) {
+        if (orr_place__is_below(attempt->session, attempt->tasks.tasks[i], set)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool allocate_set(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes);
+
+static bool allocate_members(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes)
+{
+    const struct orr_session *session = attempt->session;
+    uint32_t *members = orr_alloc(session->jobs[attempt->view.job].set_count, sizeof *members);
+    const uint32_t count = orr_jobview_members(session, attempt->view, set, members);
+    bool placed = true;
+    for (uint32_t i = 0; placed && i < count; i++) {
+        placed = allocate_set(attempt, members[i], nodes);
+    }
+    orr_free(members);
+    return placed;
+}
+
+static bool allocate_within(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes)
+{
+    return attempt->session->sets[set].is_pods ? place_tasks(attempt, set, nodes)
+                                               : allocate_members(attempt, set, nodes);
+}
+
+static bool allocate_set(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes)
+{
+    struct orr_session *session = attempt->session;
+    if (!has_tasks(attempt, set)) {
+        return true;
+    }
+    if (session->sets[set].constraint.topology == NULL || !session->rules.topology) {
+        return allocate_within(attempt, set, nodes);
+    }
+    struct orr_subsets subsets = {0};
+    orr_place__subsets(attempt, set, nodes, &subsets);
+    bool placed = false;
+    for (uint32_t i = 0; !placed && i < subsets.count; i++) {
+        const uint32_t checkpoint = orr_session_checkpoint(session);
+        const uint32_t start = i == 0 ? 0 : subsets.ends[i - 1];
+        placed = allocate_within(attempt, set,
+                                 (struct orr_node_list){.nodes = subsets.nodes + start,
+                                                        .count = subsets.ends[i] - start});
+        if (!placed) {
+            orr_session_rollback(session, checkpoint);
+        }
+    }
+    orr_subsets_release(&subsets);
+    return placed;
+}
+
+bool orr_attempt_job(struct orr_session *session, struct orr_jobview view,
+                     struct orr_node_list nodes, bool pipeline_only, enum orr_fit_reason *why)
+{
+    struct orr_attempt attempt = {.session = session, .view = view, .pipeline_only = pipeline_only};
+    orr_jobview_to_allocate(session, view, pipeline_only, &attempt.tasks);
+    bool placed = false;
+    if (attempt.tasks.count > 0) {
+        const struct orr_demand demand =
+            orr_session_demand(session, &attempt.tasks, session->max_gpu_memory_mib);
+        attempt.why = orr_job_over_capacity(session, view.job, &demand);
+        if (attempt.why == ORR_FIT_NONE) {
+            const uint32_t checkpoint = orr_session_checkpoint(session);
+            placed = allocate_set(&attempt, session->jobs[view.job].first_set, nodes);
+            orr_place__clear_preferred(session, view.job);
+            if (!placed) {
+                orr_session_rollback(session, checkpoint);
+            }
+        }
+    }
+    orr_task_list_release(&attempt.tasks);
+    *why = placed ? ORR_FIT_NONE : attempt.why;
+    return placed;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which of the possible nodes is best: KAI's plugins, summed. */
+#include "place_int.h"
+
+#include <math.h>
+
+#define SCORE_NOMINATED 10e6
+#define SCORE_SHARING   10e3
+#define SCORE_IDLE      1e3
+#define SCORE_CPU_NODE  10.0
+#define SCORE_PACKED    9.0
+
+static uint32_t placed_slot(const struct orr_ask *ask)
+{
+    return ask->kind == ORR_ASK_NO_GPU ? ORR_SLOT_CPU : ORR_SLOT_GPU;
+}
+
+static uint8_t strategy(const struct orr_session *session, const struct orr_ask *ask)
+{
+    return ask->kind == ORR_ASK_NO_GPU ? session->rules.cpu_placement
+                                       : session->rules.gpu_placement;
+}
+
+struct orr_spread orr_place__spread(const struct orr_session *session, const struct orr_ask *ask,
+                                    struct orr_node_list nodes)
+{
+    struct orr_spread spread = {0};
+    const uint32_t slot = placed_slot(ask);
+    for (uint32_t i = 0; i < nodes.count && strategy(session, ask) == ORR_PLACEMENT_BINPACK; i++) {
+        const struct orr_snode *node = &session->nodes[nodes.nodes[i]];
+        if (node->allocatable.v[slot] <= 0) {
+            continue;
+        }
+        const int64_t free = node->idle.v[slot] + node->releasing.v[slot];
+        spread.min = !spread.any || free < spread.min ? free : spread.min;
+        spread.max = !spread.any || free > spread.max ? free : spread.max;
+        spread.any = true;
+    }
+    return spread;
+}
+
+static double placement_score(const struct orr_session *session, const struct orr_ask *ask,
+                              const struct orr_snode *node, const struct orr_spread *spread)
+{
+    const uint32_t slot = placed_slot(ask);
+    const double free = (double)(node->idle.v[slot] + node->releasing.v[slot]);
+    if (strategy(session, ask) == ORR_PLACEMENT_BINPACK) {
+        if (node->allocatable.v[slot] == 0 || spread->max == 0) {
+            return 0;
+        }
+        if (spread->min == spread->max) {
+            return SCORE_PACKED;
+        }
+        return SCORE_PACKED *
+               (1 - (free - (double)spread->min) / (double)(spread->max - spread->min));
+    }
+    if (strategy(session, ask) == ORR_PLACEMENT_SPREAD) {
+        const int64_t all = slot == ORR_SLOT_GPU && node->gpu_count > 0 ? node->gpu_count * ORR_MGPU
+                                                                        : node->allocatable.v[slot];
+        return all > 0 ? free / (double)all : 0;
+    }
+    return 0;
+}
+
+/* KAI asks this for every pod: one without GPUs needs nothing of a device, so that any shared one
+ * in use attracts it. */
+static bool can_share(const struct orr_ask *ask, const struct orr_snode *node)
+{
+    int64_t need = 0;
+    if (orr_ask_is_shared(ask)) {
+        need = orr_session_shared_need(ask, node);
+    } else if (ask->kind == ORR_ASK_WHOLE) {
+        need = node->gpu_memory_mib;
+    }
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        if (orr_place__shared_matches(node, &node->shared[i], need)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
+                        uint32_t node_index, const struct orr_spread *spread)
+{
+    const struct orr_session_rules *rules = &session->rules;
+    const struct orr_snode *node = &session->nodes[node_index];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    double score = task->nominated == node_index ? SCORE_NOMINATED : 0;
+    score += orr_place__preferred(session, task, node_index);
+    if (rules->gpu_sharing_order && can_share(ask, node)) {
+        score += SCORE_SHARING;
+    }
+    if (rules->node_availability && orr_place__fits_idle(session, ask, node)) {
+        score += SCORE_IDLE;
+    }
+    if (rules->resource_type && ask->kind == ORR_ASK_NO_GPU &&
+        node->allocatable.v[ORR_SLOT_GPU] == 0 && !node->is_mig) {
+        score += SCORE_CPU_NODE;
+    }
+    return score + placement_score(session, ask, node, spread);
+}

@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Building a session: nodes, queues, asks, jobs. */
+#include "session_int.h"
+
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+struct orr_session_rules orr_session_rules_default(void)
+{
+    return (struct orr_session_rules){.predicates = true,
+                                      .proportion = true,
+                                      .priority = true,
+                                      .elastic = true,
+                                      .node_availability = true,
+                                      .gpu_sharing_order = true,
+                                      .resource_type = true,
+                                      .subgroup_order = true,
+                                      .min_runtime = true,
+                                      .topology = true,
+                                      .device_order = ORR_DEVICES_PACK,
+                                      .gpu_placement = ORR_PLACEMENT_BINPACK,
+                                      .cpu_placement = ORR_PLACEMENT_BINPACK,
+                                      .strict_v017 = true,
+                                      .reclaim_by_lca = true,
+                                      .k = 1.0,
+                                      .saturation_multiplier = 1.0,
+                                      .allow_consolidating_reclaim = true,
+                                      .use_signatures = true,
+                                      .max_consolidation_preemptees = 16,
+                                      .staleness_grace = 60 * 1000};
+}
+
+const char *orr_fit_reason_code(enum orr_fit_reason reason)
+{
+    static const char *const codes[ORR_FIT_REASONS] = {"",
+                                                       "QueueDoesNotExist",
+                                                       "PreemptionDelayNotElapsed",
+                                                       "OverLimit",
+                                                       "NonPreemptibleOverQuota",
+                                                       "TopologyConstraint",
+                                                       "PodSchedulingErrors"};
+    return codes[reason];
+}
+
+const char *orr_action_name(enum orr_action action)
+{
+    static const char *const names[ORR_ACTIONS] = {"allocate", "consolidation", "reclaim",
+                                                   "preempt", "stalegangeviction"};
+    return names[action];
+}
+
+void orr_session_init(struct orr_session *session)
+{
+    *session = (struct orr_session){0};
+    session->rules = orr_session_rules_default();
+    session->slot_count = ORR_SLOT_EXTENDED;
+    orr_arena_init(&session->arena);
+    orr_share_tree_init(&session->tree);
+    session->tree_stale = true;
+}
+
+void orr_session_release(struct orr_session *session)
+{
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        orr_free(session->nodes[n].shared);
+    }
+    orr_free(session->nodes);
+    orr_free(session->queues);
+    orr_free(session->shares);
+    orr_share_tree_release(&session->tree);
+    orr_free(session->asks);
+    orr_free(session->jobs);
+    orr_free(session->sets);
+    orr_free(session->tasks);
+    orr_free(session->group_ids);
+    orr_free(session->filters);
+    orr_free(session->topologies);
+    orr_free(session->undo);
+    orr_free(session->saved);
+    orr_free(session->touched);
+    orr_free(session->dirty);
+    orr_free(session->decisions);
+    orr_free(session->preferred);
+    orr_arena_release(&session->arena);
+}
+
+static const char *keep(struct orr_session *session, const char *text)
+{
+    return text == NULL ? NULL : orr_arena_strndup(&session->arena, text, strlen(text));
+}
+
+/* --- nodes --- */
+
+/* Positions of names in byte order, for ties. */
+static int by_node_name(const void *a, const void *b, void *context)
+{
+    const struct orr_session *session = context;
+    return strcmp(session->nodes[*(const uint32_t *)a].name,
+                  session->nodes[*(const uint32_t *)b].name);
+}
+
+static void rank_nodes(struct orr_session *session)
+{
+    uint32_t *order = orr_alloc(session->node_count, sizeof *order);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        order[n] = n;
+    }
+    orr_sort(order, session->node_count, sizeof *order, by_node_name, session);
+    for (uint32_t i = 0; i < session->node_count; i++) {
+        session->nodes[order[i]].rank = i;
+    }
+    orr_free(order);
+}
+
+/* KAI proportion: the total is what ready nodes can give; unready ones count nothing. Device
+ * memory bounds are of all nodes whose devices have more than 100 MiB. */
+static void sum_nodes(struct orr_session *session)
+{
+    int64_t sum[ORR_SHARE_KINDS] = {0};
+    int64_t *min = &session->min_gpu_memory_mib;
+    int64_t *max = &session->max_gpu_memory_mib;
+    *min = *max = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const struct orr_snode *node = &session->nodes[n];
+        if (node->has_gpu_memory_label && node->gpu_memory_mib > 100) {
+            *min = *min == 0 || node->gpu_memory_mib < *min ? node->gpu_memory_mib : *min;
+            *max = node->gpu_memory_mib > *max ? node->gpu_memory_mib : *max;
+        }
+        if (!node->ready) {
+            continue;
+        }
+        sum[ORR_SHARE_CPU] += node->allocatable.v[ORR_SLOT_CPU];
+        sum[ORR_SHARE_MEMORY] += node->allocatable.v[ORR_SLOT_MEMORY];
+        sum[ORR_SHARE_GPU] += node->allocatable.v[ORR_SLOT_GPU];
+        for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
+            sum[ORR_SHARE_GPU] += node->allocatable.v[s] * session->slot_g[s] * ORR_MGPU;
+        }
+    }
+    if (*min == 0) {
+        *min = *max = session->rules.gpu_memory_fallback_mib;
+    }
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        session->total[kind] = orr_share_units(kind, sum[kind]);
+    }
+}
+
+uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node_spec *spec)
+{
+    session->nodes = ORR_ROOM_FOR_ONE(session->nodes, session->node_count, session->node_capacity);
+    uint32_t index = session->node_count++;
+    int64_t memory =
+        spec->gpu_memory_mib >= ORR_MIB ? spec->gpu_memory_mib / ORR_MIB : spec->gpu_memory_mib;
+    session->nodes[index] = (struct orr_snode){
+        .name = keep(session, spec->name),
+        .allocatable = spec->allocatable,
+        .gpu_count = spec->gpu_count,
+        .gpu_memory_mib = memory > 0 ? memory - memory % 100 : 100,
+        .has_gpu_memory_label = memory > 0,
+        .ready = true,
+        .is_mig = spec->is_mig,
+        .mig_strategy = spec->mig_strategy,
+        .first_task = ORR_NONE,
+    };
+    orr_session__dirty(session, index);
+    session->tree_stale = true;
+    return index;
+}
+
+void orr_session_set_node_ready(struct orr_session *session, uint32_t node, bool ready)
+{
+    session->nodes[node].ready = ready;
+    session->tree_stale = true;
+}
+
+uint32_t orr_session_add_slot(struct orr_session *session, int64_t gpus)
+{
+    ORR_ASSERT(session->slot_count < ORR_SLOTS_MAX);
+    session->slot_g[session->slot_count] = gpus;
+    return session->slot_count++;
+}
+
+uint32_t orr_session_add_filter(struct orr_session *session, const bool *allowed)
+{
+    session->filters =
+        ORR_ROOM_FOR_ONE(session->filters, session->filter_count, session->filter_capacity);
+    bool *copy = orr_arena_alloc(&session->arena, session->node_count, sizeof *copy);
+    memcpy(copy, allowed, session->node_count * sizeof *copy);
+    session->filters[session->filter_count] = copy;
+    return session->filter_count++;
+}
+
+/* --- queues --- */
+
+uint32_t orr_session_add_queue(struct orr_session *session, const char *name,
+                               const struct orr_share_queue *share, orr_ms preempt_min_runtime,
+                               orr_ms reclaim_min_runtime)
+{
+    session->queues =
+        ORR_ROOM_FOR_ONE(session->queues, session->queue_count, session->queue_capacity);
+    session->shares =
+        ORR_ROOM_FOR_ONE(session->shares, session->queue_count, session->share_capacity);
+    uint32_t index = session->queue_count++;
+    ORR_ASSERT(share->parent == ORR_NONE || share->parent < index);
+    session->queues[index] = (struct orr_squeue){.name = keep(session, name),
+                                                 .usable = true,
+                                                 .preempt_min_runtime = preempt_min_runtime,
+                                                 .reclaim_min_runtime = reclaim_min_runtime};
+    session->shares[index] = *share;
+    if (share->parent != ORR_NONE) {
+        session->queues[share->parent].child_count++;
+        session->queues[share->parent].usable = false; /* jobs belong into leaves */
+    }
+    session->tree_stale = true;
+    return index;
+}
+
+static int by_queue_name(const void *a, const void *b, void *context)
+{
+    const struct orr_session *session = context;
+    return strcmp(session->queues[*(const uint32_t *)a].name,
+                  session->queues[*(const uint32_t *)b].name);
+}
+
+static void rank_queues(struct orr_session *session)
+{
+    uint32_t *order = orr_alloc(session->queue_count, sizeof *order);
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        order[q] = q;
+    }
+    orr_sort(order, session->queue_count, sizeof *order, by_queue_name, session);
+    for (uint32_t i = 0; i < session->queue_count; i++) {
+        session->shares[order[i]].name_rank = i;
+    }
+    orr_free(order);
+}
+
+/* --- jobs --- */
+
+uint32_t orr_session_add_ask(struct orr_session *session, const struct orr_ask *ask)
+{
+    session->asks = ORR_ROOM_FOR_ONE(session->asks, session->ask_count, session->ask_capacity);
+    uint32_t index = session->ask_count++;
+    session->asks[index] = *ask;
+    session->asks[index].mig_mgpu = 0;
+    for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
+        session->asks[index].mig_mgpu += ask->request.v[s] * session->slot_g[s] * ORR_MGPU;
+    }
+    return index;
+}
+
+/* Members are kept by name: KAI's last tie among subgroups, and the order of its pod set lists. */
+static void link_set(struct orr_session *session, uint32_t parent, uint32_t set)
+{
+    uint32_t *at = &session->sets[parent].first_child;
+    while (*at != ORR_NONE && strcmp(session->sets[*at].name, session->sets[set].name) <= 0) {
+        at = &session->sets[*at].next_sibling;
+    }
+    session->sets[set].next_sibling = *at;
+    *at = set;
+}
+
+static int32_t member_count(const struct orr_session *session, uint32_t set)
+{
+    int32_t members = 0;
+    for (uint32_t c = session->sets[set].first_child; c != ORR_NONE;
+         c = session->sets[c].next_sibling) {
+        members++;
+    }
+    return members;
+}
+
+static void add_sets(struct orr_session *session, struct orr_sjob *job,
+                     const struct orr_job_spec_tree *spec)
+{
+    job->first_set = session->set_count;
+    job->set_count = spec->set_count;
+    for (uint32_t i = 0; i < spec->set_count; i++) {
+        const struct orr_set_spec *from = &spec->sets[i];
+        session->sets = ORR_ROOM_FOR_ONE(session->sets, session->set_count, session->set_capacity);
+        uint32_t index = session->set_count++;
+        session->sets[index] = (struct orr_sset){
+            .name = keep(session, from->name),
+            .parent = from->parent == ORR_NONE ? ORR_NONE : job->first_set + from->parent,
+            .first_child = ORR_NONE,
+            .next_sibling = ORR_NONE,
+            .is_pods = from->is_pods,
+            .min = from->min,
+            .min_stated = from->min >= 0,
+            .constraint = {.topology = keep(session, from->constraint.topology),
+                           .required = keep(session, from->constraint.required),
+                           .preferred = keep(session, from->constraint.preferred)},
+        };
+        if (from->parent != ORR_NONE) {
+            link_set(session, session->sets[index].parent, index);
+        }
+    }
+    for (uint32_t i = 0; i < spec->set_count; i++) {
+        struct orr_sset *set = &session->sets[job->first_set + i];
+        if (set->min < 0) {
+            set->min = set->is_pods ? 0 : member_count(session, job->first_set + i);
+        }
+    }
+}
+
+/* KAI task order: heads of Kubeflow and Ray, then the priority label, then age, then UID. */
+static int by_task_order(const void *a, const void *b, void *context)
+{
+    const struct orr_job_spec_tree *spec = context;
+    const struct orr_task_spec *l = &spec->tasks[*(const uint32_t *)a];
+    const struct orr_task_spec *r = &spec->tasks[*(const uint32_t *)b];
+    if (l->order_class != r->order_class) {
+        return l->order_class < r->order_class ? -1 : 1;
+    }
+    if (l->has_priority != r->has_priority) {
+        return l->has_priority ? -1 : 1;
+    }
+    if (l->has_priority && l->priority != r->priority) {
+        return l->priority > r->priority ? -1 : 1;
+    }
+    if (l->created_s != r->created_s) {
+        return l->created_s < r->created_s ? -1 : 1;
+    }
+    return strcmp(l->name, r->name);
+}
+
+static uint32_t room_for_groups(struct orr_session *session, uint32_t devices)
+{
+    uint32_t at = session->group_id_count;
+    for (uint32_t i = 0; i < 2 * devices; i++) {
+        session->group_ids = ORR_ROOM_FOR_ONE(session->group_ids, session->group_id_count,
+                                              session->group_id_capacity);
+        session->group_ids[session->group_id_count++] = ORR_NONE;
+    }
+    return at;
+}
+
+static void count_request(struct orr_session *session, const struct orr_stask *task, int sign);
+
+static void add_tasks(struct orr_session *session, uint32_t job_index,
+                      const struct orr_job_spec_tree *spec, uint32_t *task_ids)
+{
+    struct orr_sjob *job = &session->jobs[job_index];
+    job->first_task = session->task_count;
+    job->task_count = spec->task_count;
+    uint32_t *order = orr_alloc(spec->task_count, sizeof *order);
+    for (uint32_t i = 0; i < spec->task_count; i++) {
+        order[i] = i;
+    }
+    orr_sort(order, spec->task_count, sizeof *order, by_task_order, (void *)(uintptr_t)spec);
+    for (uint32_t i = 0; i < spec->task_count; i++) {
+        const struct orr_task_spec *from = &spec->tasks[order[i]];
+        const struct orr_place nowhere = {.status = ORR_TASK_PENDING, .node = ORR_NONE};
+        session->tasks =
+            ORR_ROOM_FOR_ONE(session->tasks, session->task_count, session->task_capacity);
+        uint32_t index = session->task_count++;
+        session->tasks[index] = (struct orr_stask){
+            .name = keep(session, from->name),
+            .job = job_index,
+            .set = job->first_set + from->set,
+            .ask = from->ask,
+            .nominated = ORR_NONE,
+            .constraint_key = from->constraint_key,
+            .live = nowhere,
+            .held = nowhere,
+            .groups_at = room_for_groups(session, session->asks[from->ask].devices),
+            .next_on_node = ORR_NONE,
+            .prev_on_node = ORR_NONE,
+        };
+        session->sets[job->first_set + from->set].counts[ORR_TASK_PENDING]++;
+        job->pending++;
+        count_request(session, &session->tasks[index], 1);
+        if (task_ids != NULL) {
+            task_ids[order[i]] = index;
+        }
+    }
+    orr_free(order);
+}
+
+uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_spec_tree *spec,
+                             uint32_t *task_ids)
+{
+    session->jobs = ORR_ROOM_FOR_ONE(session->jobs, session->job_count, session->job_capacity);
+    uint32_t index = session->job_count++;
+    struct orr_sjob *job = &session->jobs[index];
+    *job = (struct orr_sjob){.name = keep(session, spec->name),
+                             .queue = spec->queue,
+                             .priority = spec->priority,
+                             .preemptible = spec->preemptible,
+                             .created_s = spec->created_s,
+                             .last_start = ORR_MS_NONE,
+                             .last_eviction = ORR_MS_NONE,
+                             .stale_since = ORR_MS_NONE,
+                             .preemption_delay = spec->preemption_delay,
+                             .staleness_grace = spec->staleness_grace,
+                             .twins = spec->twins};
+    add_sets(session, job, spec);
+    add_tasks(session, index, spec, task_ids);
+    return index;
+}
+
+/* --- held state --- */
+
+/* KAI proportion: the request of a queue is what it holds and what its pending pods ask for. */
+static void count_request(struct orr_session *session, const struct orr_stask *task, int sign)
+{
+    const struct orr_sjob *job = &session->jobs[task->job];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    const bool allocated = orr_status_in(task->held.status, ORR_STATES_ALLOCATED);
+    if (!allocated && task->held.status != ORR_TASK_PENDING) {
+        return;
+    }
+    int64_t amount[ORR_SHARE_KINDS] = {
+        ask->request.v[ORR_SLOT_CPU], ask->request.v[ORR_SLOT_MEMORY],
+        allocated ? task->held.quota_mgpu : ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu};
+    for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
+        struct orr_squeue *queue = &session->queues[q];
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            queue->request[kind] += sign * amount[kind];
+            queue->held_allocated[kind] += allocated ? sign * amount[kind] : 0;
+            queue->held_nonpreemptible[kind] +=
+                allocated && !job->preemptible ? sign * amount[kind] : 0;
+        }
+        if (!allocated && ask->kind == ORR_ASK_MEMORY) {
+            queue->request_mib += sign * ask->memory_mib * (int64_t)ask->devices;
+        }
+        if (!session->tree_stale) {
+            orr_share_touch(&session->tree, q, ORR_SHARE_ALL);
+        }
+    }
+}
+
+static void unlink_from_node(struct orr_session *session, struct orr_stask *task)
+{
+    if (task->held.node == ORR_NONE) {
+        return;
+    }
+    if (task->prev_on_node != ORR_NONE) {
+        session->tasks[task->prev_on_node].next_on_node = task->next_on_node;
+    } else {
+        session->nodes[task->held.node].first_task = task->next_on_node;
+    }
+    if (task->next_on_node != ORR_NONE) {
+        session->tasks[task->next_on_node].prev_on_node = task->prev_on_node;
+    }
+    orr_session__dirty(session, task->held.node);
+}
+
+static void link_to_node(struct orr_session *session, struct orr_stask *task)
+{
+    uint32_t self = (uint32_t)(task - session->tasks);
+    if (task->held.node == ORR_NONE) {
+        return;
+    }
+    struct orr_snode *node = &session->nodes[task->held.node];
+    task->prev_on_node = ORR_NONE;
+    task->next_on_node = node->first_task;
+    if (node->first_task != ORR_NONE) {
+        session->tasks[node->first_task].prev_on_node = self;
+    }
+    node->first_task = self;
+    orr_session__dirty(session, task->held.node);
+}
+
+void orr_session__set_held(struct orr_session *session, uint32_t index, enum orr_task_status status,
+                           uint32_t node, const uint32_t *groups, uint32_t group_count)
+{
+    struct orr_stask *task = &session->tasks[index];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    ORR_ASSERT(group_count <= ask->devices);
+    count_request(session, task, -1);
+    unlink_from_node(session, task);
+    task->held = (struct orr_place){
+        .status = (uint8_t)status,
+        .node = node,
+        .group_count = group_count,
+        .quota_mgpu = node == ORR_NONE ? 0 : orr_session_quota_on(session, ask, node)};
+    for (uint32_t i = 0; i < group_count; i++) {
+        orr_session__held_groups(session, task)[i] = groups[i];
+        if (groups[i] >= session->next_group) {
+            session->next_group = groups[i] + 1;
+        }
+    }
+    link_to_node(session, task);
+    count_request(session, task, 1);
+}
+
+void orr_session_set_task(struct orr_session *session, uint32_t index, enum orr_task_status status,
+                          uint32_t node, const uint32_t *groups, uint32_t group_count)
+{
+    struct orr_stask *task = &session->tasks[index];
+    ORR_ASSERT(!task->touched);
+    orr_session__set_held(session, index, status, node, groups, group_count);
+    orr_session__set_live_status(session, task, (uint8_t)status);
+    task->live = task->held;
+    for (uint32_t i = 0; i < group_count; i++) {
+        orr_session__live_groups(session, task)[i] = groups[i];
+    }
+}
+
+void orr_session_set_status(struct orr_session *session, uint32_t index,
+                            enum orr_task_status status)
+{
+    struct orr_stask *task = &session->tasks[index];
+    count_request(session, task, -1);
+    task->held.status = (uint8_t)status;
+    count_request(session, task, 1);
+    orr_session__set_live_status(session, task, (uint8_t)status);
+    if (task->held.node != ORR_NONE) {
+        orr_session__dirty(session, task->held.node);
+    }
+}
+
+void orr_session_end_job(struct orr_session *session, uint32_t index)
+{
+    struct orr_sjob *job = &session->jobs[index];
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        orr_session_set_task(session, t, ORR_TASK_DELETED, ORR_NONE, NULL, 0);
+    }
+    job->invalid = true;
+}
+
+void orr_session_revive_job(struct orr_session *session, uint32_t index,
+                            const struct orr_job_spec_tree *spec)
+{
+    struct orr_sjob *job = &session->jobs[index];
+    ORR_ASSERT(job->invalid && job->task_count == spec->task_count);
+    job->invalid = false;
+    job->name = keep(session, spec->name);
+    job->queue = spec->queue;
+    job->priority = spec->priority;
+    job->preemptible = spec->preemptible;
+    job->created_s = spec->created_s;
+    job->last_start = ORR_MS_NONE;
+    job->last_eviction = ORR_MS_NONE;
+    job->stale_since = ORR_MS_NONE;
+    job->preemption_delay = spec->preemption_delay;
+    job->staleness_grace = spec->staleness_grace;
+    job->twins = spec->twins;
+    job->reason = ORR_FIT_NONE;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
+    }
+}
+
+/* --- a cycle --- */
+
+static void divide(struct orr_session *session)
+{
+    if (session->tree_stale) {
+        rank_nodes(session);
+        rank_queues(session);
+        sum_nodes(session);
+        orr_share_tree_build(&session->tree, session->shares, session->queue_count);
+        session->tree_stale = false;
+    }
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        struct orr_squeue *queue = &session->queues[q];
+        struct orr_share_queue *share = &session->shares[q];
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            struct orr_share_resource *resource = &share->resource[kind];
+            queue->allocated[kind] = queue->held_allocated[kind];
+            queue->nonpreemptible[kind] = queue->held_nonpreemptible[kind];
+            resource->allocated = orr_share_units(kind, queue->allocated[kind]);
+            resource->allocated_nonpreemptible = orr_share_units(kind, queue->nonpreemptible[kind]);
+            resource->request = orr_share_units(kind, queue->request[kind]);
+        }
+        if (session->min_gpu_memory_mib > 0) {
+            share->resource[ORR_SHARE_GPU].request +=
+                (double)queue->request_mib / (double)session->min_gpu_memory_mib;
+        }
+    }
+    (void)orr_share_redivide(&session->tree, session->shares, session->total, session->rules.k);
+}
+
+void orr_session_open(struct orr_session *session, orr_ms now)
+{
+    ORR_ASSERT(session->undo_count == 0 && session->touched_count == 0);
+    session->now = now;
+    session->decision_count = 0;
+    divide(session);
+    for (uint32_t i = 0; i < session->dirty_count; i++) {
+        orr_session__rebuild_node(session, session->dirty[i]);
+    }
+    session->dirty_count = 0;
+}
+
+void orr_session_close(struct orr_session *session)
+{
+    session->undo_count = 0;
+    session->saved_bytes = 0;
+    for (uint32_t i = 0; i < session->touched_count; i++) {
+        struct orr_stask *task = &session->tasks[session->touched[i]];
+        orr_session__set_live_status(session, task, task->held.status);
+        task->live = task->held;
+        task->is_virtual = false;
+        task->touched = false;
+        for (uint32_t g = 0; g < task->held.group_count; g++) {
+            orr_session__live_groups(session, task)[g] = orr_session__held_groups(session, task)[g];
+        }
+    }
+    session->touched_count = 0;
+}
+
+/* --- reading --- */
+
+void orr_session_add_demand(const struct orr_session *session, const struct orr_ask *ask,
+                            int64_t device_mib, struct orr_demand *demand)
+{
+    (void)session;
+    demand->v[ORR_SHARE_CPU] += ask->request.v[ORR_SLOT_CPU];
+    demand->v[ORR_SHARE_MEMORY] += ask->request.v[ORR_SLOT_MEMORY];
+    demand->v[ORR_SHARE_GPU] += ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
+    if (ask->kind == ORR_ASK_MEMORY && device_mib > 0) {
+        demand->gpus_by_memory +=
+            (double)(ask->memory_mib * (int64_t)ask->devices) / (double)device_mib;
+    }
+}
+
+struct orr_shared_gpu *orr_session_find_shared(struct orr_snode *node, uint32_t id)
+{
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        if (node->shared[i].id == id) {
+            return &node->shared[i];
+        }
+    }
+    return NULL;
+}

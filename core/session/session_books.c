@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The books of nodes and queues: what is idle, used and being released. */
+#include "session_int.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- shared devices: cost --- */
+
+int64_t orr_session_ceil_portion(int64_t need_mib, int64_t device_mib)
+{
+    /* KAI divides in double and rounds up to 1 %: 7 of 100 becomes 0.08, not 0.07. */
+    double portion = (double)need_mib / (double)device_mib;
+    return (int64_t)ceil(portion * 100) * (ORR_MGPU / 100);
+}
+
+int64_t orr_session_shared_need(const struct orr_ask *ask, const struct orr_snode *node)
+{
+    return ask->kind == ORR_ASK_MEMORY ? ask->memory_mib
+                                       : (int64_t)(ask->portion * (double)node->gpu_memory_mib);
+}
+
+int64_t orr_session_quota_on(const struct orr_session *session, const struct orr_ask *ask,
+                             uint32_t node)
+{
+    if (ask->kind == ORR_ASK_MEMORY) {
+        return orr_session_ceil_portion(ask->memory_mib, session->nodes[node].gpu_memory_mib) *
+               (int64_t)ask->devices;
+    }
+    return ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
+}
+
+/* --- shared devices: books --- */
+
+static struct orr_shared_gpu *shared_entry(struct orr_snode *node, uint32_t id)
+{
+    struct orr_shared_gpu *entry = orr_session_find_shared(node, id);
+    if (entry == NULL) {
+        node->shared = ORR_ROOM_FOR_ONE(node->shared, node->shared_count, node->shared_capacity);
+        entry = &node->shared[node->shared_count++];
+        *entry = (struct orr_shared_gpu){.id = id};
+    }
+    return entry;
+}
+
+/* Devices somebody uses: whole ones and shared ones. */
+static int64_t used_devices(const struct orr_snode *node)
+{
+    int64_t devices = node->used.v[ORR_SLOT_GPU] / ORR_MGPU;
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        devices += node->shared[i].used > 0;
+    }
+    return devices;
+}
+
+/* More devices on the books than there are: the one just opened must leave idle. */
+static bool overbooked(const struct orr_snode *node)
+{
+    return node->gpu_count < node->idle.v[ORR_SLOT_GPU] / ORR_MGPU + used_devices(node);
+}
+
+static void shared_add(struct orr_snode *node, uint32_t id, int64_t need, uint8_t status)
+{
+    struct orr_shared_gpu *gpu = shared_entry(node, id);
+    const bool all_releasing = gpu->used == gpu->releasing;
+    gpu->used += need;
+    if (status == ORR_TASK_PIPELINED) {
+        gpu->releasing -= need;
+        node->releasing.v[ORR_SLOT_GPU] -= all_releasing ? ORR_MGPU : 0;
+        return;
+    }
+    gpu->allocated += need;
+    gpu->was_allocated = true;
+    if (status == ORR_TASK_RELEASING) {
+        gpu->releasing += need;
+        if (gpu->used != gpu->releasing) {
+            return;
+        }
+        if (!gpu->counted_releasing) {
+            gpu->counted_releasing = true;
+            node->releasing.v[ORR_SLOT_GPU] += ORR_MGPU;
+        }
+        node->idle.v[ORR_SLOT_GPU] -= overbooked(node) ? ORR_MGPU : 0;
+        return;
+    }
+    if (gpu->used <= need && overbooked(node)) {
+        node->idle.v[ORR_SLOT_GPU] -= ORR_MGPU;
+    }
+    if (gpu->counted_releasing) {
+        gpu->counted_releasing = false;
+        node->releasing.v[ORR_SLOT_GPU] -= ORR_MGPU;
+    }
+}
+
+static void shared_remove(struct orr_snode *node, uint32_t id, int64_t need, uint8_t status)
+{
+    struct orr_shared_gpu *gpu = shared_entry(node, id);
+    const bool all_releasing = gpu->used == gpu->releasing;
+    gpu->used -= need;
+    if (status == ORR_TASK_PIPELINED) {
+        gpu->releasing += need;
+        if (all_releasing || (gpu->used == 0 && gpu->releasing == 0)) {
+            node->releasing.v[ORR_SLOT_GPU] += ORR_MGPU;
+        }
+        return;
+    }
+    gpu->allocated -= need;
+    gpu->releasing -= status == ORR_TASK_RELEASING ? need : 0;
+    if (gpu->used <= 0) {
+        int64_t devices = node->idle.v[ORR_SLOT_GPU] / ORR_MGPU + used_devices(node);
+        node->idle.v[ORR_SLOT_GPU] += node->gpu_count >= devices + 1 ? ORR_MGPU : 0;
+        if (gpu->counted_releasing) {
+            gpu->counted_releasing = false;
+            node->releasing.v[ORR_SLOT_GPU] -= ORR_MGPU;
+        }
+    } else if (gpu->used == gpu->releasing && !gpu->counted_releasing) {
+        gpu->counted_releasing = true;
+        node->releasing.v[ORR_SLOT_GPU] += ORR_MGPU;
+    }
+}
+
+/* --- vectors --- */
+
+static void vector_move(const struct orr_session *session, struct orr_snode *node,
+                        const struct orr_ask *ask, uint8_t status, int64_t sign)
+{
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        int64_t amount = sign * ask->request.v[s];
+        /* A slot the node does not offer is never charged; nor are whole GPUs by a shared task. */
+        if (node->allocatable.v[s] == 0 || (s == ORR_SLOT_GPU && orr_ask_is_shared(ask))) {
+            continue;
+        }
+        node->used.v[s] += amount;
+        if (status == ORR_TASK_PIPELINED) {
+            node->releasing.v[s] -= amount;
+            continue;
+        }
+        node->idle.v[s] -= amount;
+        node->releasing.v[s] += status == ORR_TASK_RELEASING ? amount : 0;
+    }
+}
+
+void orr_session__book_add(struct orr_session *session, uint32_t node_index,
+                           const struct orr_stask *task)
+{
+    struct orr_snode *node = &session->nodes[node_index];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    vector_move(session, node, ask, task->live.status, 1);
+    for (uint32_t i = 0; orr_ask_is_shared(ask) && i < task->live.group_count; i++) {
+        shared_add(node, orr_task_groups(session, task)[i], orr_session_shared_need(ask, node),
+                   task->live.status);
+    }
+}
+
+void orr_session__book_remove(struct orr_session *session, uint32_t node_index,
+                              const struct orr_stask *task)
+{
+    struct orr_snode *node = &session->nodes[node_index];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    vector_move(session, node, ask, task->live.status, -1);
+    for (uint32_t i = 0; orr_ask_is_shared(ask) && i < task->live.group_count; i++) {
+        shared_remove(node, orr_task_groups(session, task)[i], orr_session_shared_need(ask, node),
+                      task->live.status);
+    }
+}
+
+void orr_session__rebuild_node(struct orr_session *session, uint32_t index)
+{
+    struct orr_snode *node = &session->nodes[index];
+    node->idle = node->allocatable;
+    memset(&node->used, 0, sizeof node->used);
+    memset(&node->releasing, 0, sizeof node->releasing);
+    node->shared_count = 0;
+    for (uint32_t t = node->first_task; t != ORR_NONE; t = session->tasks[t].next_on_node) {
+        if (orr_status_in(session->tasks[t].held.status, ORR_STATES_ACTIVE_USED)) {
+            orr_session__book_add(session, index, &session->tasks[t]);
+        }
+    }
+    node->dirty = false;
+}
+
+/* --- sums for solvers --- */
+
+static int64_t mig_gpus(const struct orr_session *session, const struct orr_vec *vector)
+{
+    int64_t sum = 0;
+    for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
+        sum += vector->v[s] * session->slot_g[s] * ORR_MGPU;
+    }
+    return sum;
+}
+
+int64_t orr_session_idle_gpus(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_snode *node = &session->nodes[index];
+    int64_t sum = node->idle.v[ORR_SLOT_GPU] + mig_gpus(session, &node->idle);
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        const struct orr_shared_gpu *gpu = &node->shared[i];
+        if (gpu->allocated > 0) {
+            sum += ORR_MGPU - orr_session_ceil_portion(gpu->allocated, node->gpu_memory_mib);
+        }
+    }
+    return sum;
+}
+
+int64_t orr_session_releasing_gpus(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_snode *node = &session->nodes[index];
+    int64_t sum = node->releasing.v[ORR_SLOT_GPU] + mig_gpus(session, &node->releasing);
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        const struct orr_shared_gpu *gpu = &node->shared[i];
+        if (!gpu->counted_releasing && gpu->allocated > 0 && gpu->releasing != 0) {
+            sum += orr_session_ceil_portion(gpu->releasing, node->gpu_memory_mib);
+        }
+    }
+    return sum;
+}
+
+/* --- queues and statuses --- */
+
+void orr_session__charge(struct orr_session *session, const struct orr_stask *task,
+                         int64_t quota_mgpu, int sign)
+{
+    const struct orr_sjob *job = &session->jobs[task->job];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    const int64_t amount[ORR_SHARE_KINDS] = {ask->request.v[ORR_SLOT_CPU],
+                                             ask->request.v[ORR_SLOT_MEMORY], quota_mgpu};
+    for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            struct orr_squeue *queue = &session->queues[q];
+            struct orr_share_resource *share = &session->shares[q].resource[kind];
+            queue->allocated[kind] += sign * amount[kind];
+            share->allocated = orr_share_units(kind, queue->allocated[kind]);
+            if (!job->preemptible) {
+                queue->nonpreemptible[kind] += sign * amount[kind];
+                share->allocated_nonpreemptible =
+                    orr_share_units(kind, queue->nonpreemptible[kind]);
+            }
+        }
+    }
+}
+
+void orr_session__set_live_status(struct orr_session *session, struct orr_stask *task,
+                                  uint8_t status)
+{
+    struct orr_sset *set = &session->sets[task->set];
+    struct orr_sjob *job = &session->jobs[task->job];
+    set->counts[task->live.status]--;
+    set->counts[status]++;
+    job->pending -= task->live.status == ORR_TASK_PENDING;
+    job->pending += status == ORR_TASK_PENDING;
+    task->live.status = status;
+}
+
+void orr_session__touch(struct orr_session *session, uint32_t task)
+{
+    if (session->tasks[task].touched) {
+        return;
+    }
+    session->tasks[task].touched = true;
+    session->touched =
+        ORR_ROOM_FOR_ONE(session->touched, session->touched_count, session->touched_capacity);
+    session->touched[session->touched_count++] = task;
+}
+
+void orr_session__dirty(struct orr_session *session, uint32_t node)
+{
+    if (session->nodes[node].dirty) {
+        return;
+    }
+    session->nodes[node].dirty = true;
+    session->dirty =
+        ORR_ROOM_FOR_ONE(session->dirty, session->dirty_count, session->dirty_capacity);
+    session->dirty[session->dirty_count++] = node;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* session_int.h - what the files of the session share. */
+#ifndef ORR_SESSION_INT_H
+#define ORR_SESSION_INT_H
+
+#include <orrery/core/session.h>
+
+enum orr_undo_op { ORR_UNDO_PLACE, ORR_UNDO_EVICT, ORR_UNDO_UNEVICT, ORR_UNDO_STATUS };
+
+struct orr_undo { /* one step of the statement; its node's books as they were are in `saved` */
+    uint8_t op;
+    bool cancelled; /* an eviction that was taken back */
+    bool was_virtual;
+    bool was_allocated;
+    uint32_t task;
+    uint32_t node;    /* whose books were changed */
+    uint32_t evicted; /* UNEVICT: the step it cancels, or ORR_NONE */
+    int charge;       /* what it did to the queues: +1, 0, -1 times quota */
+    int64_t charge_mgpu;
+    struct orr_place before;
+    uint32_t shared_count; /* entries of the node's shared devices, saved */
+    size_t saved_at;
+};
+
+/* Node books (4.6 and 6.4 of KAI's node accounting). The task's live place says where. */
+void orr_session__book_add(struct orr_session *session, uint32_t node,
+                           const struct orr_stask *task);
+void orr_session__book_remove(struct orr_session *session, uint32_t node,
+                              const struct orr_stask *task);
+void orr_session__rebuild_node(struct orr_session *session, uint32_t node);
+
+/* Adds the task's accepted amounts, times sign, to the live sums of its queue and ancestors. */
+void orr_session__charge(struct orr_session *session, const struct orr_stask *task,
+                         int64_t quota_mgpu, int sign);
+/* Changes the live status and the counts that depend on it. */
+void orr_session__set_live_status(struct orr_session *session, struct orr_stask *task,
+                                  uint8_t status);
+/* Changes the held copy and the sums made of it; the live copy stays. */
+void orr_session__set_held(struct orr_session *session, uint32_t task, enum orr_task_status status,
+                           uint32_t node, const uint32_t *groups, uint32_t group_count);
+void orr_session__touch(struct orr_session *session, uint32_t task);
+void orr_session__dirty(struct orr_session *session, uint32_t node);
+
+static inline uint32_t *orr_session__live_groups(struct orr_session *session,
+                                                 const struct orr_stask *task)
+{
+    return session->group_ids + task->groups_at;
+}
+static inline uint32_t *orr_session__held_groups(struct orr_session *session,
+                                                 const struct orr_stask *task)
+{
+    return session->group_ids + task->groups_at + session->asks[task->ask].devices;
+}
+
+#endif

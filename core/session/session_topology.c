@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Topology trees: which domain of each level a node is in. */
+#include "session_int.h"
+
+#include <string.h>
+
+#include <orrery/base/idmap.h>
+#include <orrery/base/sort.h>
+
+struct builder {
+    struct orr_session *session;
+    const char *const *values;
+    uint32_t level_count;
+};
+
+/* Only nodes that have every level's label belong to the tree. */
+static bool belongs(const struct builder *builder, uint32_t node)
+{
+    for (uint32_t l = 0; l < builder->level_count; l++) {
+        if (builder->values[l * builder->session->node_count + node] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The path of label values down to a level, joined by dots: KAI's id of a domain. */
+static char *path_of(const struct builder *builder, uint32_t node, uint32_t level)
+{
+    size_t bytes = 1;
+    for (uint32_t l = 0; l <= level; l++) {
+        bytes += strlen(builder->values[l * builder->session->node_count + node]) + 1;
+    }
+    char *path = orr_zalloc(bytes, 1);
+    for (uint32_t l = 0; l <= level; l++) {
+        if (l > 0) {
+            strcat(path, ".");
+        }
+        strcat(path, builder->values[l * builder->session->node_count + node]);
+    }
+    return path;
+}
+
+static int by_id(const void *a, const void *b, void *context)
+{
+    const struct orr_idmap *ids = context;
+    const char *left = orr_idmap_name(ids, *(const uint32_t *)a);
+    return strcmp(left, orr_idmap_name(ids, *(const uint32_t *)b));
+}
+
+static uint32_t *rank_of(struct orr_session *session, const struct orr_idmap *ids)
+{
+    uint32_t *order = orr_alloc(ids->count + (size_t)1, sizeof *order);
+    uint32_t *rank = orr_arena_alloc(&session->arena, ids->count + (size_t)1, sizeof *rank);
+    for (uint32_t i = 0; i < ids->count; i++) {
+        order[i] = i;
+    }
+    orr_sort(order, ids->count, sizeof *order, by_id, (void *)(uintptr_t)ids);
+    for (uint32_t i = 0; i < ids->count; i++) {
+        rank[order[i]] = i;
+    }
+    orr_free(order);
+    return rank;
+}
+
+static void build_level(const struct builder *builder, struct orr_topology *topology,
+                        uint32_t index)
+{
+    struct orr_session *session = builder->session;
+    struct orr_topology_level *level = &topology->levels[index];
+    struct orr_idmap ids;
+    struct orr_idmap values;
+    orr_idmap_init(&ids);
+    orr_idmap_init(&values);
+    level->domain_of_node =
+        orr_arena_alloc(&session->arena, session->node_count, sizeof *level->domain_of_node);
+    level->value_of_node =
+        orr_arena_alloc(&session->arena, session->node_count, sizeof *level->value_of_node);
+    level->parent = orr_arena_alloc(&session->arena, session->node_count, sizeof *level->parent);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const char *value = builder->values[index * session->node_count + n];
+        level->domain_of_node[n] = ORR_NONE;
+        level->value_of_node[n] = ORR_NONE;
+        if (value != NULL) {
+            level->value_of_node[n] = orr_idmap_put(&values, value, strlen(value), NULL);
+        }
+        if (belongs(builder, n)) {
+            char *path = path_of(builder, n, index);
+            const uint32_t domain = orr_idmap_put(&ids, path, strlen(path), NULL);
+            level->domain_of_node[n] = domain;
+            level->parent[domain] =
+                index == 0 ? ORR_NONE : topology->levels[index - 1].domain_of_node[n];
+            orr_free(path);
+        }
+    }
+    level->domain_count = ids.count;
+    level->value_count = values.count;
+    level->rank = rank_of(session, &ids);
+    orr_idmap_release(&ids);
+    orr_idmap_release(&values);
+}
+
+uint32_t orr_session_add_topology(struct orr_session *session, const char *name,
+                                  const char *const *level_labels, const char *const *aliases,
+                                  uint32_t level_count, const char *const *values)
+{
+    session->topologies =
+        ORR_ROOM_FOR_ONE(session->topologies, session->topology_count, session->topology_capacity);
+    struct orr_topology *topology = &session->topologies[session->topology_count];
+    *topology =
+        (struct orr_topology){.name = orr_arena_strndup(&session->arena, name, strlen(name)),
+                              .levels = orr_arena_alloc(&session->arena, level_count + (size_t)1,
+                                                        sizeof *topology->levels),
+                              .level_count = level_count};
+    struct builder builder = {.session = session, .values = values, .level_count = level_count};
+    for (uint32_t l = 0; l < level_count; l++) {
+        struct orr_topology_level *level = &topology->levels[l];
+        level->label = orr_arena_strndup(&session->arena, level_labels[l], strlen(level_labels[l]));
+        level->alias = aliases[l] == NULL
+                           ? NULL
+                           : orr_arena_strndup(&session->arena, aliases[l], strlen(aliases[l]));
+        build_level(&builder, topology, l);
+    }
+    return session->topology_count++;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The statement: what a cycle tries, with a way back.
+ *
+ * Every step saves the books of the one node it changes, so going back restores them exactly,
+ * whatever the rounding and flags of shared devices did on the way.
+ */
+#include "session_int.h"
+
+#include <string.h>
+
+static struct orr_undo *begin_step(struct orr_session *session, enum orr_undo_op op, uint32_t index,
+                                   uint32_t node_index)
+{
+    const struct orr_snode *node = &session->nodes[node_index];
+    const struct orr_stask *task = &session->tasks[index];
+    const size_t vectors = 3 * sizeof(struct orr_vec);
+    const size_t shared = node->shared_count * sizeof *node->shared;
+    const size_t groups = task->live.group_count * sizeof(uint32_t);
+    const size_t bytes = vectors + shared + ((groups + 7) & ~(size_t)7);
+    if (session->saved_bytes + bytes > session->saved_capacity) {
+        session->saved_capacity = orr_grow(session->saved_capacity, session->saved_bytes + bytes);
+        session->saved = orr_realloc(session->saved, session->saved_capacity, 1);
+    }
+    unsigned char *at = session->saved + session->saved_bytes;
+    memcpy(at, &node->idle, sizeof node->idle);
+    memcpy(at + sizeof node->idle, &node->used, sizeof node->used);
+    memcpy(at + 2 * sizeof node->idle, &node->releasing, sizeof node->releasing);
+    if (shared > 0) {
+        memcpy(at + vectors, node->shared, shared);
+    }
+    if (groups > 0) {
+        memcpy(at + vectors + shared, orr_task_groups(session, task), groups);
+    }
+    session->undo = ORR_ROOM_FOR_ONE(session->undo, session->undo_count, session->undo_capacity);
+    struct orr_undo *step = &session->undo[session->undo_count++];
+    *step = (struct orr_undo){.op = (uint8_t)op,
+                              .was_virtual = task->is_virtual,
+                              .task = index,
+                              .node = node_index,
+                              .evicted = ORR_NONE,
+                              .before = task->live,
+                              .shared_count = node->shared_count,
+                              .saved_at = session->saved_bytes};
+    session->saved_bytes += bytes;
+    orr_session__touch(session, index);
+    orr_session__dirty(session, node_index);
+    return step;
+}
+
+static void charge_step(struct orr_session *session, struct orr_undo *step, int sign, int64_t mgpu)
+{
+    step->charge = sign;
+    step->charge_mgpu = mgpu;
+    orr_session__charge(session, &session->tasks[step->task], mgpu, sign);
+}
+
+void orr_session_place(struct orr_session *session, uint32_t index, uint32_t node,
+                       enum orr_task_status status, const uint32_t *groups, uint32_t group_count)
+{
+    struct orr_undo *step = begin_step(session, ORR_UNDO_PLACE, index, node);
+    struct orr_stask *task = &session->tasks[index];
+    orr_session__set_live_status(session, task, (uint8_t)status);
+    task->live.node = node;
+    task->live.group_count = group_count;
+    task->live.quota_mgpu = orr_session_quota_on(session, orr_task_ask(session, task), node);
+    task->is_virtual = true;
+    for (uint32_t i = 0; i < group_count; i++) {
+        orr_session__live_groups(session, task)[i] = groups[i];
+    }
+    orr_session__book_add(session, node, task);
+    charge_step(session, step, 1, task->live.quota_mgpu);
+}
+
+void orr_session_evict(struct orr_session *session, uint32_t index)
+{
+    struct orr_stask *task = &session->tasks[index];
+    ORR_ASSERT(task->live.node != ORR_NONE);
+    struct orr_undo *step = begin_step(session, ORR_UNDO_EVICT, index, task->live.node);
+    orr_session__book_remove(session, task->live.node, task);
+    orr_session__set_live_status(session, task, ORR_TASK_RELEASING);
+    task->is_virtual = true;
+    orr_session__book_add(session, task->live.node, task);
+    charge_step(session, step, -1, task->live.quota_mgpu);
+}
+
+/* The eviction that is still in force. */
+static uint32_t find_eviction(const struct orr_session *session, uint32_t index)
+{
+    for (uint32_t i = session->undo_count; i-- > 0;) {
+        const struct orr_undo *step = &session->undo[i];
+        if (step->task == index && step->op == ORR_UNDO_EVICT && !step->cancelled) {
+            return i;
+        }
+    }
+    return ORR_NONE;
+}
+
+void orr_session_unevict(struct orr_session *session, uint32_t index)
+{
+    struct orr_stask *task = &session->tasks[index];
+    const uint32_t evicted = find_eviction(session, index);
+    /* An eviction that a statement left behind has no step; its task was running there. */
+    const uint8_t status =
+        evicted == ORR_NONE ? task->held.status : session->undo[evicted].before.status;
+    struct orr_undo *step = begin_step(session, ORR_UNDO_UNEVICT, index, task->live.node);
+    step->evicted = evicted;
+    orr_session__book_remove(session, task->live.node, task);
+    orr_session__set_live_status(session, task, status);
+    orr_session__book_add(session, task->live.node, task);
+    if (evicted != ORR_NONE) {
+        session->undo[evicted].cancelled = true;
+        task->is_virtual = session->undo[evicted].was_virtual;
+    }
+    charge_step(session, step, 1, task->live.quota_mgpu);
+}
+
+void orr_session_pipeline_all(struct orr_session *session, uint32_t job, uint32_t checkpoint)
+{
+    const uint32_t end = session->undo_count;
+    for (uint32_t i = checkpoint; i < end; i++) {
+        const uint32_t index = session->undo[i].task;
+        struct orr_stask *task = &session->tasks[index];
+        if (task->job != job || task->live.status != ORR_TASK_ALLOCATED) {
+            continue;
+        }
+        (void)begin_step(session, ORR_UNDO_STATUS, index, task->live.node);
+        orr_session__book_remove(session, task->live.node, task);
+        orr_session__set_live_status(session, task, ORR_TASK_PIPELINED);
+        orr_session__book_add(session, task->live.node, task);
+    }
+}
+
+static void take_back(struct orr_session *session, const struct orr_undo *step)
+{
+    struct orr_snode *node = &session->nodes[step->node];
+    struct orr_stask *task = &session->tasks[step->task];
+    if (step->charge != 0) {
+        orr_session__charge(session, task, step->charge_mgpu, -step->charge);
+    }
+    const unsigned char *at = session->saved + step->saved_at;
+    memcpy(&node->idle, at, sizeof node->idle);
+    memcpy(&node->used, at + sizeof node->idle, sizeof node->used);
+    memcpy(&node->releasing, at + 2 * sizeof node->idle, sizeof node->releasing);
+    at += 3 * sizeof node->idle;
+    node->shared_count = step->shared_count;
+    if (step->shared_count > 0) {
+        memcpy(node->shared, at, step->shared_count * sizeof *node->shared);
+        at += step->shared_count * sizeof *node->shared;
+    }
+    orr_session__set_live_status(session, task, step->before.status);
+    task->live = step->before;
+    task->is_virtual = step->was_virtual;
+    if (step->before.group_count > 0) {
+        memcpy(orr_session__live_groups(session, task), at,
+               step->before.group_count * sizeof(uint32_t));
+    }
+    if (step->evicted != ORR_NONE) {
+        session->undo[step->evicted].cancelled = false;
+    }
+    session->saved_bytes = step->saved_at;
+}
+
+void orr_session_rollback(struct orr_session *session, uint32_t checkpoint)
+{
+    ORR_ASSERT(checkpoint <= session->undo_count);
+    while (session->undo_count > checkpoint) {
+        session->undo_count--;
+        take_back(session, &session->undo[session->undo_count]);
+    }
+}
+
+static void decide(struct orr_session *session, enum orr_decision_kind kind, enum orr_action action,
+                   uint32_t task, uint32_t node, uint32_t preemptor)
+{
+    session->decisions =
+        ORR_ROOM_FOR_ONE(session->decisions, session->decision_count, session->decision_capacity);
+    session->decisions[session->decision_count++] = (struct orr_decision){.kind = (uint8_t)kind,
+                                                                          .action = (uint8_t)action,
+                                                                          .task = task,
+                                                                          .node = node,
+                                                                          .preemptor = preemptor};
+}
+
+static void commit_eviction(struct orr_session *session, const struct orr_undo *step,
+                            enum orr_action action, uint32_t preemptor)
+{
+    struct orr_stask *task = &session->tasks[step->task];
+    decide(session, ORR_DECISION_EVICT, action, step->task, step->before.node, preemptor);
+    session->jobs[task->job].last_eviction = session->now;
+    if (task->live.status == ORR_TASK_RELEASING) {
+        task->is_virtual = false;
+    }
+    /* One that was only pipelined holds nothing: it stays pending in the cluster. */
+    if (task->held.node != ORR_NONE) {
+        orr_session__set_held(session, step->task, ORR_TASK_RELEASING, task->held.node,
+                              orr_session__held_groups(session, task), task->held.group_count);
+    }
+}
+
+static void commit_place(struct orr_session *session, const struct orr_undo *step,
+                         enum orr_action action, uint32_t preemptor)
+{
+    struct orr_stask *task = &session->tasks[step->task];
+    if (task->live.status == ORR_TASK_PIPELINED) {
+        decide(session, ORR_DECISION_PIPELINE, action, step->task, task->live.node, preemptor);
+    } else if (task->live.status == ORR_TASK_ALLOCATED) {
+        orr_session__set_live_status(session, task, ORR_TASK_BINDING);
+        orr_session__set_held(session, step->task, ORR_TASK_BINDING, task->live.node,
+                              orr_session__live_groups(session, task), task->live.group_count);
+        decide(session, ORR_DECISION_BIND, action, step->task, task->live.node, preemptor);
+    }
+}
+
+void orr_session_commit(struct orr_session *session, enum orr_action action, uint32_t preemptor)
+{
+    for (uint32_t i = 0; i < session->undo_count; i++) {
+        const struct orr_undo *step = &session->undo[i];
+        if (step->op == ORR_UNDO_EVICT && !step->cancelled) {
+            commit_eviction(session, step, action, preemptor);
+        } else if (step->op == ORR_UNDO_PLACE) {
+            commit_place(session, step, action, preemptor);
+        }
+    }
+    orr_session_abandon(session);
+}
+
+void orr_session_abandon(struct orr_session *session)
+{
+    session->undo_count = 0;
+    session->saved_bytes = 0;
+}

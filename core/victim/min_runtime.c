@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* KAI minruntime: a job that started recently keeps what its gang needs. */
+#include "victim_int.h"
+
+/* The nearest of the queue and its ancestors that sets one, else the default. */
+static orr_ms walk_up(const struct orr_session *session, uint32_t queue, bool reclaim)
+{
+    for (; queue != ORR_NONE; queue = session->shares[queue].parent) {
+        const orr_ms stated = reclaim ? session->queues[queue].reclaim_min_runtime
+                                      : session->queues[queue].preempt_min_runtime;
+        if (stated != ORR_MS_NONE) {
+            return stated;
+        }
+    }
+    return reclaim ? session->rules.reclaim_min_runtime : session->rules.preempt_min_runtime;
+}
+
+static bool is_ancestor(const struct orr_session *session, uint32_t ancestor, uint32_t queue)
+{
+    while (queue != ORR_NONE && queue != ancestor) {
+        queue = session->shares[queue].parent;
+    }
+    return queue == ancestor;
+}
+
+/* The victim's queue just below the lowest queue common with the preemptor's; its top-level queue
+ * if they have none in common. */
+static uint32_t below_common(const struct orr_session *session, uint32_t victim, uint32_t preemptor)
+{
+    uint32_t at = victim;
+    while (session->shares[at].parent != ORR_NONE &&
+           !is_ancestor(session, session->shares[at].parent, preemptor)) {
+        at = session->shares[at].parent;
+    }
+    return at;
+}
+
+bool orr_victim__is_protected(const struct orr_session *session, enum orr_action action,
+                              uint32_t preemptor, uint32_t job_index)
+{
+    const struct orr_sjob *job = &session->jobs[job_index];
+    if (!session->rules.min_runtime || job->last_start == ORR_MS_NONE ||
+        action == ORR_ACTION_CONSOLIDATION) {
+        return false;
+    }
+    uint32_t queue = job->queue;
+    if (action == ORR_ACTION_RECLAIM && session->rules.reclaim_by_lca) {
+        queue = below_common(session, queue, session->jobs[preemptor].queue);
+    }
+    return session->now < job->last_start + walk_up(session, queue, action == ORR_ACTION_RECLAIM);
+}
+
+/* Victims of a job in one pod set, spared ones included. */
+static int32_t victims_in(const struct orr_session *session, const struct orr_victims *victims,
+                          uint32_t set)
+{
+    int32_t count = 0;
+    for (uint32_t i = 0; i < victims->count; i++) {
+        count += session->tasks[victims->items[i].task].set == set;
+    }
+    return count;
+}
+
+static bool keeps(const struct orr_victim_search *search, const struct orr_victims *potential,
+                  uint32_t job)
+{
+    const struct orr_session *session = search->session;
+    if (!orr_victim__is_protected(session, search->action, search->job, job)) {
+        return true;
+    }
+    const struct orr_sjob *owner = &session->jobs[job];
+    for (uint32_t s = owner->first_set; s < owner->first_set + owner->set_count; s++) {
+        const int32_t lost =
+            victims_in(session, potential, s) + victims_in(session, &search->recorded, s);
+        /* Releasing tasks still count as used here, so this is what would be left. */
+        const int32_t used =
+            (int32_t)orr_jobview_count(session, orr_jobview_whole(job), s, ORR_STATES_ACTIVE_USED);
+        if (lost > 0 && used - lost < session->sets[s].min) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orr_victim__keeps_minimum(const struct orr_victim_search *search,
+                               const struct orr_victims *potential)
+{
+    const struct orr_victims *lists[2] = {potential, &search->recorded};
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            if (!keeps(search, potential, search->session->tasks[lists[l]->items[i].task].job)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Growing the set of victims step by step, and KAI's filters of hopeless sets.
+ *
+ * The filters are part of the behaviour: the last two are heuristics that also turn down sets which
+ * a simulation would solve.
+ */
+#include "victim_int.h"
+
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+void orr_victims_push(struct orr_victims *victims, uint32_t task, uint32_t group)
+{
+    victims->items = ORR_ROOM_FOR_ONE(victims->items, victims->count, victims->capacity);
+    victims->items[victims->count++] = (struct orr_victim){.task = task, .group = group};
+}
+
+/* --- accumulating --- */
+
+/* The view without the taken tasks, or without the recorded ones; false if none is left. It lives
+ * as long as the probe. */
+static bool without(struct orr_victim_search *search, struct orr_jobview *view,
+                    const struct orr_task_list *taken)
+{
+    const struct orr_sjob *job = &search->session->jobs[view->job];
+    bool *absent = orr_arena_alloc(&search->arena, job->task_count, sizeof *absent);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        absent[i] = view->absent != NULL && view->absent[i];
+        if (taken == NULL && search->is_recorded[job->first_task + i]) {
+            absent[i] = true;
+        }
+    }
+    for (uint32_t i = 0; taken != NULL && i < taken->count; i++) {
+        absent[taken->tasks[i] - job->first_task] = true;
+    }
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        left += !absent[i];
+    }
+    view->absent = absent;
+    return left > 0;
+}
+
+static bool any_recorded(const struct orr_victim_search *search, const struct orr_task_list *tasks)
+{
+    for (uint32_t i = 0; i < tasks->count; i++) {
+        if (search->is_recorded[tasks->tasks[i]]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes the next part of the next victim. Part of a job that is recorded already brings nothing
+ * new: the rest of the job goes back and the next one is taken. False: there are none left. */
+bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
+{
+    struct orr_task_list tasks = {0};
+    struct orr_jobview view;
+    bool stepped = false;
+    while (!stepped && orr_order_pop(order, &view)) {
+        const bool elastic = orr_jobview_to_evict(search->session, view, &tasks);
+        const bool known = any_recorded(search, &tasks);
+        if (!known) {
+            for (uint32_t i = 0; i < tasks.count; i++) {
+                orr_victims_push(&search->potential, tasks.tasks[i], search->steps);
+            }
+            search->steps++;
+            stepped = true;
+        }
+        if ((known || elastic) && without(search, &view, known ? NULL : &tasks)) {
+            orr_order_push(order, view);
+        }
+    }
+    orr_task_list_release(&tasks);
+    return stepped;
+}
+
+/* --- filters --- */
+
+int64_t orr_victim__freed(const struct orr_session *session, uint32_t task)
+{
+    const struct orr_place *place = &session->tasks[task].live;
+    return place->node == ORR_NONE ? 0 : place->quota_mgpu;
+}
+
+static int64_t pending_gpus(const struct orr_session *session, uint32_t task)
+{
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
+    return ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
+}
+
+static int descending(const void *a, const void *b, void *context)
+{
+    (void)context;
+    const int64_t l = *(const int64_t *)a;
+    const int64_t r = *(const int64_t *)b;
+    return (l < r) - (l > r);
+}
+
+struct holder {
+    int64_t capacity, placed;
+};
+
+static int by_capacity(const void *a, const void *b, void *context)
+{
+    return descending(&((const struct holder *)a)->capacity, &((const struct holder *)b)->capacity,
+                      context);
+}
+
+/* Largest requirement into the first holder with room, holders by what they have in all. */
+static bool match(int64_t *requirements, uint32_t count, struct holder *holders,
+                  uint32_t holder_count)
+{
+    orr_sort(requirements, count, sizeof *requirements, descending, NULL);
+    orr_sort(holders, holder_count, sizeof *holders, by_capacity, NULL);
+    for (uint32_t i = 0; i < count && requirements[i] > 0; i++) {
+        uint32_t h = 0;
+        while (h < holder_count && holders[h].capacity >= requirements[i] &&
+               holders[h].capacity - holders[h].placed < requirements[i]) {
+            h++;
+        }
+        if (h == holder_count || holders[h].capacity < requirements[i]) {
+            return false;
+        }
+        holders[h].placed += requirements[i];
+    }
+    return true;
+}
+
+/* Free GPUs of every node with what the victims give back. */
+static int64_t *sum_capacities(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
+    int64_t *capacity = orr_alloc(session->node_count + (size_t)1, sizeof *capacity);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        capacity[n] = orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
+    }
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            const uint32_t task = lists[l]->items[i].task;
+            if (session->tasks[task].live.node != ORR_NONE) {
+                capacity[session->tasks[task].live.node] += orr_victim__freed(session, task);
+            }
+        }
+    }
+    return capacity;
+}
+
+/* Filter of single nodes: every pending task needs one with enough GPUs. */
+static bool nodes_could_do(const struct orr_victim_search *search, const int64_t *capacity)
+{
+    const struct orr_session *session = search->session;
+    struct holder *holders = orr_alloc(session->node_count + (size_t)1, sizeof *holders);
+    int64_t *requirements = orr_alloc(search->k + (size_t)1, sizeof *requirements);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        holders[n] = (struct holder){.capacity = capacity[n]};
+    }
+    for (uint32_t i = 0; i < search->k; i++) {
+        requirements[i] = pending_gpus(session, search->tasks.tasks[i]);
+    }
+    const bool possible = match(requirements, search->k, holders, session->node_count);
+    orr_free(holders);
+    orr_free(requirements);
+    return possible;
+}
+
+static bool is_below(const struct orr_session *session, uint32_t set, uint32_t above)
+{
+    while (set != above && set != ORR_NONE) {
+        set = session->sets[set].parent;
+    }
+    return set == above;
+}
+
+/* GPUs of all pods of the probe below a set, running ones included. */
+static int64_t set_gpus(const struct orr_victim_search *search, uint32_t set)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
+    int64_t sum = 0;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        if (orr_jobview_has(session, search->view, t) &&
+            is_below(session, session->tasks[t].set, set)) {
+            sum += pending_gpus(session, t);
+        }
+    }
+    return sum;
+}
+
+static const struct orr_topology_level *required_level(const struct orr_session *session,
+                                                       const struct orr_sset *set)
+{
+    if (set->is_pods || set->constraint.topology == NULL || set->constraint.required == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < session->topology_count; i++) {
+        const struct orr_topology *topology = &session->topologies[i];
+        for (uint32_t l = 0; l < topology->level_count; l++) {
+            const struct orr_topology_level *level = &topology->levels[l];
+            if (strcmp(topology->name, set->constraint.topology) == 0 &&
+                (strcmp(level->label, set->constraint.required) == 0 ||
+                 (level->alias != NULL && strcmp(level->alias, set->constraint.required) == 0))) {
+                return level;
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool level_could_do(const struct orr_victim_search *search, const int64_t *capacity,
+                           const struct orr_topology_level *level)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
+    struct holder *holders = orr_zalloc(level->value_count + (size_t)1, sizeof *holders);
+    int64_t *requirements = orr_alloc(job->set_count, sizeof *requirements);
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (level->value_of_node[n] != ORR_NONE) {
+            holders[level->value_of_node[n]].capacity += capacity[n];
+        }
+    }
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        if (required_level(session, &session->sets[s]) == level) {
+            requirements[count++] = set_gpus(search, s);
+        }
+    }
+    const bool possible = match(requirements, count, holders, level->value_count);
+    orr_free(holders);
+    orr_free(requirements);
+    return possible;
+}
+
+/* Filter of topology: the sets that must stay within a domain need domains with enough GPUs. Pod
+ * sets are not looked at. */
+static bool domains_could_do(const struct orr_victim_search *search, const int64_t *capacity)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        const struct orr_topology_level *level = required_level(session, &session->sets[s]);
+        if (level != NULL && !level_could_do(search, capacity, level)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool some_victim_on(const struct orr_victim_search *search, const bool *allowed)
+{
+    const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            const uint32_t node = search->session->tasks[lists[l]->items[i].task].live.node;
+            if (node != ORR_NONE && allowed[node]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Filter of affinity: each task that names nodes must find one among those at hand. */
+static bool affinity_could_do(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    for (uint32_t i = 0; i < search->k && session->rules.predicates; i++) {
+        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]);
+        if (ask->affinity == ORR_NONE) {
+            continue;
+        }
+        const bool *allowed = session->filters[ask->affinity];
+        bool found = some_victim_on(search, allowed);
+        for (uint32_t n = 0; n < session->node_count && !found; n++) {
+            found = search->feasible[n] && allowed[n];
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orr_victim__plausible(const struct orr_victim_search *search)
+{
+    if (!affinity_could_do(search)) {
+        return false;
+    }
+    int64_t *capacity = sum_capacities(search);
+    const bool possible = domains_could_do(search, capacity) && nodes_could_do(search, capacity);
+    orr_free(capacity);
+    return possible;
+}

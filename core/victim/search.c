@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The outer search: how many of the job's tasks can be had, and with which victims.
+ *
+ *   orr_victim_search
+ *     for each generator: the largest prefix of tasks that can be solved (1, 2, 4, ..., then
+ *     between), carrying the victims of each success into the next probe; then all tasks, for good
+ *       probe               accumulate victims, filter, let the generator try
+ */
+#include "victim_int.h"
+
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+/* --- gates --- */
+
+static struct orr_demand demand_of(const struct orr_session *session, uint32_t job,
+                                   int64_t device_mib)
+{
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
+    const struct orr_demand demand = orr_session_demand(session, &tasks, device_mib);
+    orr_task_list_release(&tasks);
+    return demand;
+}
+
+bool orr_reclaim_allowed(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    const struct orr_demand demand = demand_of(session, index, session->min_gpu_memory_mib);
+    if (!session->rules.proportion) {
+        return true;
+    }
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const struct orr_share_resource *share = &session->shares[job->queue].resource[kind];
+        const struct orr_squeue *queue = &session->queues[job->queue];
+        if (orr_demand_on(queue->allocated[kind], &demand, kind) > share->fair_share ||
+            (!job->preemptible && share->deserved != ORR_UNLIMITED &&
+             orr_demand_on(queue->nonpreemptible[kind], &demand, kind) > share->deserved)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orr_preempt_allowed(const struct orr_session *session, uint32_t job)
+{
+    const struct orr_demand demand = demand_of(session, job, session->max_gpu_memory_mib);
+    return !orr_job_over_quota(session, job, &demand);
+}
+
+/* Device memory that is idle or being released. */
+static int64_t free_memory(const struct orr_snode *node)
+{
+    int64_t sum = (node->idle.v[ORR_SLOT_GPU] + node->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU *
+                  node->gpu_memory_mib;
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        const struct orr_shared_gpu *gpu = &node->shared[i];
+        if (gpu->allocated > 0) {
+            sum += node->gpu_memory_mib - gpu->allocated;
+            sum += gpu->counted_releasing ? 0 : gpu->releasing;
+        }
+    }
+    return sum;
+}
+
+bool orr_consolidation_possible(const struct orr_session *session, uint32_t job)
+{
+    struct orr_task_list tasks = {0};
+    int64_t gpus = 0;
+    int64_t memory = 0;
+    int64_t free_gpus = 0;
+    int64_t free_mib = 0;
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
+    for (uint32_t i = 0; i < tasks.count; i++) {
+        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[tasks.tasks[i]]);
+        gpus += ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
+        memory += ask->kind == ORR_ASK_MEMORY ? ask->memory_mib * (int64_t)ask->devices : 0;
+    }
+    orr_task_list_release(&tasks);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (session->nodes[n].ready) {
+            free_gpus += orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
+            free_mib += free_memory(&session->nodes[n]);
+        }
+    }
+    return free_gpus >= gpus && free_mib >= memory;
+}
+
+/* --- preparing --- */
+
+/* If every pod needs GPUs, only nodes with some idle or being released; victims bring theirs. */
+static void find_feasible(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
+    bool all_need = true;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        all_need = all_need && orr_task_ask(session, &session->tasks[t])->kind != ORR_ASK_NO_GPU;
+    }
+    search->base_feasible = orr_alloc(session->node_count, sizeof *search->base_feasible);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        search->base_feasible[n] = !all_need || orr_session_idle_gpus(session, n) > 0 ||
+                                   orr_session_releasing_gpus(session, n) > 0;
+    }
+}
+
+static int by_age(const void *a, const void *b, void *context)
+{
+    const struct orr_session *session = context;
+    const struct orr_sjob *l = &session->jobs[((const struct orr_jobview *)a)->job];
+    const struct orr_sjob *r = &session->jobs[((const struct orr_jobview *)b)->job];
+    if (l->created_s != r->created_s) {
+        return l->created_s < r->created_s ? -1 : 1;
+    }
+    return strcmp(l->name, r->name);
+}
+
+static void find_candidates(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    search->candidates = orr_alloc(session->job_count + (size_t)1, sizeof *search->candidates);
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        if (orr_victim__is_candidate(search, j)) {
+            search->candidates[search->candidate_count++] = orr_jobview_whole(j);
+        }
+    }
+    /* KAI draws which jobs may be consolidated from a map; here the oldest of them. */
+    const int64_t most = session->rules.max_consolidation_preemptees;
+    if (search->action == ORR_ACTION_CONSOLIDATION && most >= 0 &&
+        (int64_t)search->candidate_count > most + 1) {
+        orr_sort(search->candidates, search->candidate_count, sizeof *search->candidates, by_age,
+                 session);
+        search->candidate_count = (uint32_t)most + 1;
+    }
+}
+
+static void keep_sums(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    search->held = orr_alloc(session->queue_count, sizeof *search->held);
+    search->nonpreemptible = orr_alloc(session->queue_count, sizeof *search->nonpreemptible);
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        memcpy(search->held[q], session->queues[q].allocated, sizeof search->held[q]);
+        memcpy(search->nonpreemptible[q], session->queues[q].nonpreemptible,
+               sizeof search->nonpreemptible[q]);
+    }
+}
+
+static void release_search(struct orr_victim_search *search)
+{
+    orr_task_list_release(&search->tasks);
+    orr_free(search->candidates);
+    orr_free(search->base_feasible);
+    orr_free(search->held);
+    orr_free(search->nonpreemptible);
+    orr_free(search->failed);
+    orr_free(search->recorded.items);
+    orr_free(search->next.items);
+    orr_task_list_release(&search->survivors);
+    orr_free(search->is_recorded);
+    orr_free(search->feasible);
+    orr_free(search->absent);
+    orr_free(search->mins);
+    orr_free(search->potential.items);
+    orr_arena_release(&search->arena);
+}
+
+/* --- a probe --- */
+
+/* Members of a set that hold any pod of the view. */
+static int32_t filled_members(const struct orr_victim_search *search, uint32_t set)
+{
+    const struct orr_session *session = search->session;
+    const uint32_t any = (1u << ORR_TASK_STATUSES) - 1;
+    if (session->sets[set].is_pods) {
+        return (int32_t)orr_jobview_count(session, search->view, set, any);
+    }
+    int32_t filled = 0;
+    for (uint32_t c = session->sets[set].first_child; c != ORR_NONE;
+         c = session->sets[c].next_sibling) {
+        filled += filled_members(search, c) > 0;
+    }
+    return filled;
+}
+
+/* A clone of the job with its active tasks and the first k of those it must get; minimums are
+ * lowered to what is there. */
+static void make_view(struct orr_victim_search *search, uint32_t k)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        search->absent[i] = !orr_status_in(session->tasks[job->first_task + i].live.status,
+                                           ORR_STATES_ACTIVE_ALLOCATED);
+    }
+    for (uint32_t i = 0; i < k; i++) {
+        search->absent[search->tasks.tasks[i] - job->first_task] = false;
+    }
+    search->k = k;
+    search->view =
+        (struct orr_jobview){.job = search->job, .absent = search->absent, .mins = search->mins};
+    for (uint32_t i = 0; i < job->set_count; i++) {
+        const struct orr_sset *set = &session->sets[job->first_set + i];
+        const int32_t filled = filled_members(search, job->first_set + i);
+        search->mins[i] =
+            (set->is_pods || set->min_stated) && filled < set->min ? filled : set->min;
+    }
+    struct orr_task_list probed = {.tasks = search->tasks.tasks, .count = k};
+    search->demand = orr_session_demand(session, &probed, session->min_gpu_memory_mib);
+}
+
+static bool probe(struct orr_victim_search *search, uint32_t k)
+{
+    struct orr_order order;
+    orr_arena_reset(&search->arena);
+    make_view(search, k);
+    search->potential.count = 0;
+    search->steps = 0;
+    orr_order_init(&order, search->session, true, false);
+    orr_order_build(&order, search->candidates, search->candidate_count);
+    bool solved = false;
+    do {
+        solved = orr_victim__plausible(search) && orr_victim__try_state(search);
+    } while (!solved && orr_victim__step(search, &order));
+    orr_order_release(&order);
+    return solved;
+}
+
+/* --- what a success leaves for the next probe --- */
+
+void orr_victim__remember(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    struct orr_session *session = search->session;
+    const uint32_t groups = search->recorded_groups + session->job_count + search->steps + 1;
+    bool *survives = orr_zalloc(groups, sizeof *survives);
+    struct orr_victims all = {0};
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        orr_victims_push(&all, search->recorded.items[i].task, search->recorded.items[i].group);
+    }
+    for (uint32_t i = 0; i < potential->count; i++) {
+        orr_victims_push(&all, potential->items[i].task,
+                         search->recorded_groups + potential->items[i].group);
+    }
+    for (uint32_t i = 0; i < all.count; i++) {
+        const uint8_t status = session->tasks[all.items[i].task].live.status;
+        survives[all.items[i].group] = survives[all.items[i].group] ||
+                                       status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED;
+    }
+    search->next.count = 0;
+    search->survivors.count = 0;
+    for (uint32_t i = 0; i < all.count; i++) {
+        const uint32_t task = all.items[i].task;
+        const uint8_t status = session->tasks[task].live.status;
+        if (survives[all.items[i].group]) {
+            orr_victims_push(&search->next, task, all.items[i].group);
+        }
+        if (status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED) {
+            orr_task_list_push(&search->survivors, task);
+        }
+    }
+    orr_free(all.items);
+    orr_free(survives);
+}
+
+static int by_group(const void *a, const void *b, void *context)
+{
+    (void)context;
+    const uint32_t l = ((const struct orr_victim *)a)->group;
+    const uint32_t r = ((const struct orr_victim *)b)->group;
+    return (l > r) - (l < r);
+}
+
+static int by_uid(const void *a, const void *b, void *context)
+{
+    const struct orr_session *session = context;
+    return strcmp(session->tasks[((const struct orr_victim *)a)->task].name,
+                  session->tasks[((const struct orr_victim *)b)->task].name);
+}
+
+/* After the statement was taken back: the victims become recorded, their nodes feasible. */
+static void adopt(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    const struct orr_victims old = search->recorded;
+    search->recorded = search->next;
+    search->next = old;
+    memset(search->is_recorded, 0, session->task_count * sizeof *search->is_recorded);
+    memcpy(search->feasible, search->base_feasible, session->node_count * sizeof *search->feasible);
+    for (uint32_t i = 0; i < search->survivors.count; i++) {
+        search->feasible[session->tasks[search->survivors.tasks[i]].live.node] = true;
+    }
+    orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items,
+             by_group, NULL);
+    uint32_t last = ORR_NONE;
+    search->recorded_groups = 0;
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        const uint32_t group = search->recorded.items[i].group;
+        search->recorded_groups += i == 0 || group != last;
+        last = group;
+        search->recorded.items[i].group = search->recorded_groups - 1;
+        search->is_recorded[search->recorded.items[i].task] = true;
+    }
+    orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items, by_uid,
+             session);
+}
+
+static bool probe_and_take_back(struct orr_victim_search *search, uint32_t k, uint32_t checkpoint)
+{
+    if (!probe(search, k)) {
+        return false;
+    }
+    orr_session_rollback(search->session, checkpoint);
+    adopt(search);
+    return true;
+}
+
+/* The largest prefix that can be had: doubling, then halving between. */
+static uint32_t largest_prefix(struct orr_victim_search *search, uint32_t checkpoint)
+{
+    const uint32_t all = search->tasks.count;
+    uint32_t good = 0;
+    uint32_t bad = all + 1;
+    for (uint32_t k = 1;; k = 2 * k < all ? 2 * k : all) {
+        if (!probe_and_take_back(search, k, checkpoint)) {
+            bad = k;
+            break;
+        }
+        good = k;
+        if (k == all) {
+            return all;
+        }
+    }
+    while (good > 0 && bad - good > 1) {
+        const uint32_t middle = good + (bad - good) / 2;
+        if (probe_and_take_back(search, middle, checkpoint)) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    return good;
+}
+
+static void reset_records(struct orr_victim_search *search)
+{
+    search->recorded.count = 0;
+    search->recorded_groups = 0;
+    memset(search->is_recorded, 0, search->session->task_count * sizeof *search->is_recorded);
+    memcpy(search->feasible, search->base_feasible,
+           search->session->node_count * sizeof *search->feasible);
+}
+
+static enum orr_search_result run_generators(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    const struct orr_jobview whole = orr_jobview_whole(search->job);
+    const uint32_t checkpoint = orr_session_checkpoint(session);
+    const uint32_t used = orr_jobview_count_all(session, whole, ORR_STATES_ACTIVE_USED);
+    for (int g = 0; g < ORR_GENERATORS; g++) {
+        search->generator = (enum orr_generator)g;
+        reset_records(search);
+        if (largest_prefix(search, checkpoint) == 0 || !probe(search, search->tasks.count)) {
+            continue;
+        }
+        /* KAI asks for all pod sets here, also for those the job could do without. */
+        if (orr_jobview_gang_satisfied(session, whole) &&
+            orr_jobview_count_all(session, whole, ORR_STATES_ACTIVE_USED) > used) {
+            return ORR_SEARCH_SOLVED;
+        }
+        if (session->rules.strict_v017) {
+            /* A defect of v0.17: the statement is neither executed nor taken back. */
+            orr_session_abandon(session);
+            return ORR_SEARCH_ABANDONED;
+        }
+        orr_session_rollback(session, checkpoint);
+        return ORR_SEARCH_FAILED;
+    }
+    return ORR_SEARCH_FAILED;
+}
+
+enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,
+                                         uint32_t job)
+{
+    struct orr_victim_search search = {.session = session, .action = action, .job = job};
+    enum orr_search_result result = ORR_SEARCH_FAILED;
+    orr_arena_init(&search.arena);
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
+    search.demand = orr_session_demand(session, &search.tasks, session->min_gpu_memory_mib);
+    search.is_recorded = orr_zalloc(session->task_count, sizeof *search.is_recorded);
+    search.feasible = orr_alloc(session->node_count, sizeof *search.feasible);
+    search.absent = orr_alloc(session->jobs[job].task_count, sizeof *search.absent);
+    search.mins = orr_alloc(session->jobs[job].set_count, sizeof *search.mins);
+    find_feasible(&search);
+    find_candidates(&search);
+    keep_sums(&search);
+    if (search.tasks.count > 0) {
+        result = run_generators(&search);
+    }
+    release_search(&search);
+    return result;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One scenario: evict in thought, then let everybody concerned be allocated in fair order.
+ *
+ * The order is made of all pending jobs, because a queue is ranked by its best job whoever that is;
+ * only the victims and the preemptor are actually placed.
+ */
+#include "victim_int.h"
+
+#include <string.h>
+
+static void evict_all(struct orr_victim_search *search, const struct orr_victims *victims)
+{
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const uint32_t task = victims->items[i].task;
+        if (orr_status_in(search->session->tasks[task].live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
+            orr_session_evict(search->session, task);
+        }
+    }
+}
+
+static void mark(const struct orr_session *session, const struct orr_victims *victims, bool *nodes,
+                 bool *jobs)
+{
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const struct orr_stask *task = &session->tasks[victims->items[i].task];
+        nodes[task->live.node] = true;
+        jobs[task->job] = true;
+    }
+}
+
+/* Every job that waits or lost something, once; the preemptor as the probe has it. */
+static void build_order(struct orr_victim_search *search, const bool *is_victim,
+                        struct orr_order *order)
+{
+    const struct orr_session *session = search->session;
+    struct orr_jobview *views = orr_alloc(session->job_count + (size_t)1, sizeof *views);
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        if (j == search->job) {
+            views[count++] = search->view;
+        } else if (is_victim[j] || session->jobs[j].pending > 0) {
+            views[count++] = orr_jobview_whole(j);
+        }
+    }
+    orr_order_init(order, session, false, true);
+    orr_order_build(order, views, count);
+    orr_free(views);
+}
+
+static bool replay(struct orr_victim_search *search, const bool *is_victim,
+                   struct orr_node_list nodes)
+{
+    struct orr_order order;
+    struct orr_jobview view;
+    bool placed = false;
+    build_order(search, is_victim, &order);
+    while (orr_order_pop(&order, &view)) {
+        enum orr_fit_reason why;
+        const bool is_preemptor = view.job == search->job;
+        if (!is_preemptor && !is_victim[view.job]) {
+            continue;
+        }
+        const bool fitted = orr_attempt_job(search->session, view, nodes, true, &why);
+        if (is_preemptor && !fitted) {
+            placed = false;
+            break;
+        }
+        placed = placed || is_preemptor;
+    }
+    orr_order_release(&order);
+    return placed;
+}
+
+bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    struct orr_session *session = search->session;
+    if (search->recorded.count + potential->count == 0) {
+        return false;
+    }
+    bool *nodes = orr_alloc(session->node_count, sizeof *nodes);
+    bool *is_victim = orr_zalloc(session->job_count, sizeof *is_victim);
+    uint32_t *list = orr_alloc(session->node_count, sizeof *list);
+    memcpy(nodes, search->feasible, session->node_count * sizeof *nodes);
+    mark(session, &search->recorded, nodes, is_victim);
+    mark(session, potential, nodes, is_victim);
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (nodes[n]) {
+            list[count++] = n;
+        }
+    }
+    const uint32_t checkpoint = orr_session_checkpoint(session);
+    evict_all(search, potential);
+    evict_all(search, &search->recorded);
+    const bool solved =
+        replay(search, is_victim, (struct orr_node_list){.nodes = list, .count = count}) &&
+        orr_victim__validate(search, potential);
+    if (solved) {
+        orr_victim__remember(search, potential);
+    } else {
+        orr_session_rollback(session, checkpoint);
+    }
+    orr_free(nodes);
+    orr_free(is_victim);
+    orr_free(list);
+    return solved;
+}

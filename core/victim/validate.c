@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who may lose something for whom: filters of candidates and validators of what came out. */
+#include "victim_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+/* --- leveled queues --- */
+
+struct pair {
+    uint32_t reclaimer, victim;
+};
+
+static uint32_t depth_of(const struct orr_session *session, uint32_t queue)
+{
+    uint32_t depth = 0;
+    while (session->shares[queue].parent != ORR_NONE) {
+        queue = session->shares[queue].parent;
+        depth++;
+    }
+    return depth;
+}
+
+/* The ancestors of the two queues on the first level, from the top, where they differ. */
+static struct pair level_queues(const struct orr_session *session, uint32_t reclaimer,
+                                uint32_t victim)
+{
+    uint32_t depth_r = depth_of(session, reclaimer);
+    uint32_t depth_v = depth_of(session, victim);
+    struct pair pair = {reclaimer, victim};
+    for (; depth_r > depth_v; depth_r--) {
+        pair.reclaimer = session->shares[pair.reclaimer].parent;
+    }
+    for (; depth_v > depth_r; depth_v--) {
+        pair.victim = session->shares[pair.victim].parent;
+    }
+    while (pair.reclaimer != pair.victim &&
+           session->shares[pair.reclaimer].parent != session->shares[pair.victim].parent) {
+        pair.reclaimer = session->shares[pair.reclaimer].parent;
+        pair.victim = session->shares[pair.victim].parent;
+    }
+    return pair;
+}
+
+/* --- candidates --- */
+
+static bool exceeds(double amount, double bound)
+{
+    return bound != ORR_UNLIMITED && amount > bound;
+}
+
+/* KAI proportion: a queue that is short of its quota reclaims from those over theirs, or as long as
+ * they are not below it; another one only from queues over what they may hold. */
+static bool share_allows(const struct orr_victim_search *search, uint32_t victim_queue)
+{
+    const struct orr_session *session = search->session;
+    const struct pair pair = level_queues(session, session->jobs[search->job].queue, victim_queue);
+    const struct orr_share_resource *share = session->shares[pair.victim].resource;
+    bool over_quota = false;
+    bool below_quota = false;
+    bool over_share = false;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const bool requested = orr_demand_on(0, &search->demand, kind) > 0;
+        const double deserved = share[kind].deserved;
+        over_quota = over_quota || (requested && exceeds(share[kind].allocated, deserved));
+        below_quota = below_quota ||
+                      (requested && deserved != ORR_UNLIMITED && share[kind].allocated < deserved);
+        over_share =
+            over_share || exceeds(share[kind].allocated, orr_share_allocatable(&share[kind]));
+    }
+    return orr_queue_fits_deserved(session, pair.reclaimer, &search->demand)
+               ? over_quota || !below_quota
+               : over_share;
+}
+
+bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t index)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[index];
+    const struct orr_sjob *preemptor = &session->jobs[search->job];
+    if (index == search->job || !job->preemptible || job->invalid || job->queue == ORR_NONE ||
+        orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_ALLOCATED) ==
+            0) {
+        return false;
+    }
+    if (search->action == ORR_ACTION_CONSOLIDATION) {
+        return true;
+    }
+    if (search->action == ORR_ACTION_PREEMPT) {
+        if (job->queue != preemptor->queue || job->priority >= preemptor->priority) {
+            return false;
+        }
+    } else if (job->queue == preemptor->queue ||
+               (session->rules.proportion && !share_allows(search, job->queue))) {
+        return false;
+    }
+    return orr_jobview_elastic(session, orr_jobview_whole(index)) ||
+           !orr_victim__is_protected(session, search->action, search->job, index);
+}
+
+/* --- reclaim: units --- */
+
+struct loss { /* a victim task, in the order in which victims are checked */
+    uint32_t task;
+    bool core; /* part of the gang */
+};
+
+struct ledger { /* what was taken so far, by queue */
+    int64_t (*taken)[ORR_SHARE_KINDS];
+    bool *touched;
+    bool (*involved)[ORR_SHARE_KINDS]; /* resources of the units */
+};
+
+static int by_owner(const void *a, const void *b, void *context)
+{
+    const struct orr_session *session = context;
+    const struct orr_stask *l = &session->tasks[((const struct loss *)a)->task];
+    const struct orr_stask *r = &session->tasks[((const struct loss *)b)->task];
+    if (l->job == r->job) {
+        return strcmp(session->sets[l->set].name, session->sets[r->set].name);
+    }
+    const uint32_t queue_l = session->shares[session->jobs[l->job].queue].name_rank;
+    const uint32_t queue_r = session->shares[session->jobs[r->job].queue].name_rank;
+    if (queue_l != queue_r) {
+        return queue_l < queue_r ? -1 : 1;
+    }
+    return strcmp(session->jobs[l->job].name, session->jobs[r->job].name);
+}
+
+/* By queue, job and pod set; within one the potential victims as they came, then recorded ones. */
+static struct loss *list_losses(const struct orr_victim_search *search,
+                                const struct orr_victims *potential, uint32_t *count)
+{
+    const struct orr_session *session = search->session;
+    struct loss *losses =
+        orr_alloc(potential->count + (size_t)search->recorded.count, sizeof *losses);
+    *count = 0;
+    for (uint32_t i = 0; i < potential->count; i++) {
+        losses[(*count)++] = (struct loss){.task = potential->items[i].task};
+    }
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        losses[(*count)++] = (struct loss){.task = search->recorded.items[i].task};
+    }
+    orr_sort(losses, *count, sizeof *losses, by_owner, (void *)(uintptr_t)session);
+    for (uint32_t i = 0, nth = 0; i < *count; i++) {
+        const uint32_t set = session->tasks[losses[i].task].set;
+        nth = i > 0 && session->tasks[losses[i - 1].task].set == set ? nth + 1 : 0;
+        losses[i].core = (int32_t)nth < session->sets[set].min;
+    }
+    return losses;
+}
+
+static bool is_lost(const struct orr_session *session, const struct loss *loss)
+{
+    return !session->rules.allow_consolidating_reclaim ||
+           !orr_status_in(session->tasks[loss->task].live.status, ORR_STATES_ACTIVE_ALLOCATED);
+}
+
+static void add_loss(const struct orr_session *session, const struct loss *loss,
+                     int64_t unit[ORR_SHARE_KINDS], bool involved[ORR_SHARE_KINDS])
+{
+    const struct orr_stask *task = &session->tasks[loss->task];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    unit[ORR_SHARE_CPU] += ask->request.v[ORR_SLOT_CPU];
+    unit[ORR_SHARE_MEMORY] += ask->request.v[ORR_SLOT_MEMORY];
+    unit[ORR_SHARE_GPU] += task->live.quota_mgpu;
+    for (unsigned kind = 0; kind < ORR_SHARE_GPU; kind++) {
+        involved[kind] = involved[kind] || unit[kind] > 0;
+    }
+    /* KAI looks at the GPU slot alone here: MIG instances do not involve GPUs. */
+    involved[ORR_SHARE_GPU] = involved[ORR_SHARE_GPU] || task->live.quota_mgpu - ask->mig_mgpu > 0;
+}
+
+static double remaining_of(const struct orr_victim_search *search, const struct ledger *ledger,
+                           uint32_t queue, unsigned kind)
+{
+    return orr_share_units(kind, search->held[queue][kind] - ledger->taken[queue][kind]);
+}
+
+/* KAI reclaim, maintain fair share: the victim's queue is over what it may hold; or guarantee
+ * quota: the reclaimer's stays within its quota and the victim's is over its own. Asked before the
+ * unit is taken, so the last one may push the queue below. */
+static bool may_take(const struct orr_victim_search *search, const struct ledger *ledger,
+                     uint32_t victim_queue)
+{
+    const struct orr_session *session = search->session;
+    const struct pair pair = level_queues(session, session->jobs[search->job].queue, victim_queue);
+    bool over_share = false;
+    bool over_quota = false;
+    bool within_quota = true;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const struct orr_share_resource *share = &session->shares[pair.victim].resource[kind];
+        const double remaining = remaining_of(search, ledger, pair.victim, kind);
+        over_share = over_share || exceeds(remaining, orr_share_allocatable(share));
+        over_quota = over_quota || exceeds(remaining, share->deserved);
+        within_quota =
+            within_quota &&
+            !exceeds(orr_demand_on(search->held[pair.reclaimer][kind], &search->demand, kind),
+                     session->shares[pair.reclaimer].resource[kind].deserved);
+    }
+    return over_share || (within_quota && over_quota);
+}
+
+static bool take_unit(const struct orr_victim_search *search, struct ledger *ledger, uint32_t queue,
+                      const int64_t unit[ORR_SHARE_KINDS], const bool involved[ORR_SHARE_KINDS])
+{
+    if (!may_take(search, ledger, queue)) {
+        return false;
+    }
+    for (; queue != ORR_NONE; queue = search->session->shares[queue].parent) {
+        ledger->touched[queue] = true;
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            ledger->taken[queue][kind] += unit[kind];
+            ledger->involved[queue][kind] = ledger->involved[queue][kind] || involved[kind];
+        }
+    }
+    return true;
+}
+
+/* One job's losses: elastic tasks one by one, then the core as one unit. */
+static bool take_job(const struct orr_victim_search *search, struct ledger *ledger,
+                     const struct loss *losses, uint32_t count)
+{
+    const struct orr_session *session = search->session;
+    const uint32_t queue = session->jobs[session->tasks[losses[0].task].job].queue;
+    int64_t core[ORR_SHARE_KINDS] = {0};
+    bool core_involved[ORR_SHARE_KINDS] = {false};
+    bool has_core = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_lost(session, &losses[i])) {
+            continue;
+        }
+        if (losses[i].core) {
+            add_loss(session, &losses[i], core, core_involved);
+            has_core = true;
+            continue;
+        }
+        int64_t unit[ORR_SHARE_KINDS] = {0};
+        bool involved[ORR_SHARE_KINDS] = {false};
+        add_loss(session, &losses[i], unit, involved);
+        if (!take_unit(search, ledger, queue, unit, involved)) {
+            return false;
+        }
+    }
+    return !has_core || take_unit(search, ledger, queue, core, core_involved);
+}
+
+static bool take_all(const struct orr_victim_search *search, struct ledger *ledger,
+                     const struct orr_victims *potential)
+{
+    const struct orr_session *session = search->session;
+    uint32_t count;
+    struct loss *losses = list_losses(search, potential, &count);
+    bool allowed = true;
+    for (uint32_t i = 0, end; allowed && i < count; i = end) {
+        end = i + 1;
+        while (end < count &&
+               session->tasks[losses[end].task].job == session->tasks[losses[i].task].job) {
+            end++;
+        }
+        allowed = take_job(search, ledger, losses + i, end - i);
+    }
+    orr_free(losses);
+    return allowed;
+}
+
+/* --- reclaim: saturation --- */
+
+static double saturation(double amount, double fair)
+{
+    if (fair == ORR_UNLIMITED) {
+        return 0;
+    }
+    if (fair == 0) {
+        return amount == 0 ? 0 : HUGE_VAL;
+    }
+    return amount / fair;
+}
+
+/* A queue that would exceed its fair share must stay less saturated than the siblings it took from.
+ */
+static bool outgrows(const struct orr_victim_search *search, const struct ledger *ledger,
+                     uint32_t queue, uint32_t sibling)
+{
+    const struct orr_session *session = search->session;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        if (!ledger->involved[sibling][kind] && search->demand.v[kind] <= 0 &&
+            !(kind == ORR_SHARE_GPU && search->demand.gpus_by_memory > 0)) {
+            continue;
+        }
+        const double fair = session->shares[queue].resource[kind].fair_share;
+        const double fair_sibling = session->shares[sibling].resource[kind].fair_share;
+        const double own =
+            saturation(orr_demand_on(search->held[queue][kind] - ledger->taken[queue][kind],
+                                     &search->demand, kind),
+                       fair);
+        const double other = saturation(remaining_of(search, ledger, sibling, kind), fair_sibling);
+        if (own > 1 && fair_sibling > 0 && own * session->rules.saturation_multiplier >= other) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool stays_balanced(const struct orr_victim_search *search, const struct ledger *ledger)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
+    for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
+        for (uint32_t s = 0; s < session->queue_count; s++) {
+            if (s != q && ledger->touched[s] &&
+                session->shares[s].parent == session->shares[q].parent &&
+                outgrows(search, ledger, q, s)) {
+                return false;
+            }
+        }
+        for (unsigned kind = 0; !job->preemptible && kind < ORR_SHARE_KINDS; kind++) {
+            if (exceeds(orr_demand_on(search->nonpreemptible[q][kind], &search->demand, kind),
+                        session->shares[q].resource[kind].deserved)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool validate_reclaim(const struct orr_victim_search *search,
+                             const struct orr_victims *potential)
+{
+    const uint32_t queues = search->session->queue_count;
+    struct ledger ledger = {.taken = orr_zalloc(queues, sizeof *ledger.taken),
+                            .touched = orr_zalloc(queues, sizeof *ledger.touched),
+                            .involved = orr_zalloc(queues, sizeof *ledger.involved)};
+    const bool allowed = take_all(search, &ledger, potential) && stays_balanced(search, &ledger);
+    orr_free(ledger.taken);
+    orr_free(ledger.touched);
+    orr_free(ledger.involved);
+    return allowed;
+}
+
+/* --- validators --- */
+
+static bool all_placed(const struct orr_session *session, const struct orr_victims *victims)
+{
+    for (uint32_t i = 0; i < victims->count; i++) {
+        if (session->tasks[victims->items[i].task].live.status == ORR_TASK_RELEASING) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orr_victim__validate(const struct orr_victim_search *search,
+                          const struct orr_victims *potential)
+{
+    if (search->action == ORR_ACTION_CONSOLIDATION) {
+        return all_placed(search->session, potential) &&
+               all_placed(search->session, &search->recorded);
+    }
+    if (search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion &&
+        !validate_reclaim(search, potential)) {
+        return false;
+    }
+    return orr_victim__keeps_minimum(search, potential);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* victim_int.h - the state of one search, shared by the files of the room.
+ *
+ *   search -> probe (first k tasks of the job) -> state (victims so far) -> scenario (what is
+ * tried)
+ */
+#ifndef ORR_VICTIM_INT_H
+#define ORR_VICTIM_INT_H
+
+#include <orrery/core/joborder.h>
+#include <orrery/core/victim.h>
+
+enum orr_generator { ORR_NODE_LOCAL_GREEDY, ORR_MULTI_NODE_GANG, ORR_GENERATORS };
+
+struct orr_victim { /* a task of a scenario */
+    uint32_t task;
+    uint32_t group; /* it is remembered together with these */
+};
+
+struct orr_victims {
+    struct orr_victim *items;
+    uint32_t count, capacity;
+};
+void orr_victims_push(struct orr_victims *victims, uint32_t task, uint32_t group);
+
+struct orr_victim_search {
+    struct orr_session *session;
+    enum orr_action action;
+    uint32_t job;
+    struct orr_task_list tasks; /* what it must get */
+    struct orr_jobview *candidates;
+    uint32_t candidate_count;
+    bool *base_feasible;              /* by node */
+    int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
+    int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
+    uint64_t *failed; /* fingerprints of scenarios that failed */
+    uint32_t failed_count, failed_capacity;
+
+    enum orr_generator generator;
+    struct orr_victims recorded; /* carried from probe to probe; group numbers are dense */
+    uint32_t recorded_groups;
+    bool *is_recorded; /* by task */
+    bool *feasible;    /* by node: base and the nodes of survivors */
+
+    struct orr_victims next;        /* recorded for the next probe, should this one succeed */
+    struct orr_task_list survivors; /* victims that stayed evicted or were moved */
+
+    struct orr_arena arena; /* of the probe */
+    uint32_t k;
+    struct orr_jobview view;
+    bool *absent;
+    int32_t *mins;
+    struct orr_demand demand;     /* of the probe's tasks, memory by the smallest device */
+    struct orr_victims potential; /* of the state; group: the step that brought it */
+    uint32_t steps;
+};
+
+/* scenario.c: growing the set of victims, and which sets are worth a simulation. */
+struct orr_order;
+bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
+bool orr_victim__plausible(const struct orr_victim_search *search);
+/* Accepted GPUs a victim gives back, milli-GPU. */
+int64_t orr_victim__freed(const struct orr_session *session, uint32_t task);
+
+/* generate.c: the scenarios of one state; true as soon as one is solved. */
+bool orr_victim__try_state(struct orr_victim_search *search);
+
+/* simulate.c: evicts, replays, validates. On success the statement holds the result. The groups of
+ * `potential` say which of them belong together. */
+bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_victims *potential);
+
+/* search.c: what a success, still in the statement, leaves for the next probe. */
+void orr_victim__remember(struct orr_victim_search *search, const struct orr_victims *potential);
+
+/* validate.c: who may be a victim, and whether what happened to the victims is allowed. */
+bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t job);
+bool orr_victim__validate(const struct orr_victim_search *search,
+                          const struct orr_victims *potential);
+/* min_runtime.c */
+bool orr_victim__is_protected(const struct orr_session *session, enum orr_action action,
+                              uint32_t preemptor, uint32_t job);
+bool orr_victim__keeps_minimum(const struct orr_victim_search *search,
+                               const struct orr_victims *potential);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* KAI's actions.
+ *
+ *   allocate           place what fits on idle resources, or wait for those being released
+ *   consolidation      move others together so that a job fits; nobody may end up without a place
+ *   reclaim            take from other queues what this one is entitled to
+ *   preempt            take from lower priorities of the same queue
+ *   stalegangeviction  end gangs that stayed below their minimum
+ */
+#include <orrery/policies/kai.h>
+
+#include <orrery/core/victim.h>
+
+#include "kai_int.h"
+
+/* --- which jobs an action looks at --- */
+
+static bool delay_elapsed(const struct orr_session *session, const struct orr_sjob *job)
+{
+    const orr_ms created = job->created_s * 1000;
+    const orr_ms anchor = job->last_eviction > created ? job->last_eviction : created;
+    return job->preemption_delay <= 0 || session->now >= anchor + job->preemption_delay;
+}
+
+static bool is_considered(struct orr_session *session, enum orr_action action, uint32_t index)
+{
+    struct orr_sjob *job = &session->jobs[index];
+    if (job->invalid || job->pending == 0 ||
+        !orr_jobview_ready(session, orr_jobview_whole(index))) {
+        return false;
+    }
+    if (job->queue == ORR_NONE) {
+        job->reason = ORR_FIT_QUEUE_DOES_NOT_EXIST;
+        return false;
+    }
+    if (action == ORR_ACTION_ALLOCATE) {
+        return true;
+    }
+    if (!delay_elapsed(session, job)) {
+        job->reason = ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED;
+        return false;
+    }
+    return action != ORR_ACTION_CONSOLIDATION || job->preemptible;
+}
+
+static void build_order(struct orr_session *session, enum orr_action action,
+                        struct orr_order *order)
+{
+    struct orr_jobview *views = orr_alloc(session->job_count + (size_t)1, sizeof *views);
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        if (is_considered(session, action, j)) {
+            views[count++] = orr_jobview_whole(j);
+        }
+    }
+    orr_order_init(order, session, false, action != ORR_ACTION_ALLOCATE);
+    orr_order_build(order, views, count);
+    orr_free(views);
+}
+
+/* --- allocate --- */
+
+/* Part of the minimum of a pod set waits for resources: then all of the job waits with it. */
+static bool gang_must_wait(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        const struct orr_sset *set = &session->sets[s];
+        if (set->is_pods && set->counts[ORR_TASK_PIPELINED] > 0 &&
+            (int32_t)orr_jobview_count(session, orr_jobview_whole(index), s, ORR_STATES_ALLOCATED) <
+                set->min) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool allocate_job(struct orr_session *session, uint32_t index, struct orr_node_list nodes)
+{
+    struct orr_sjob *job = &session->jobs[index];
+    const struct orr_jobview view = orr_jobview_whole(index);
+    enum orr_fit_reason why;
+    const bool had_some = orr_jobview_count_all(session, view, ORR_STATES_ALLOCATED) > 0;
+    const bool placed = orr_attempt_job(session, view, nodes, false, &why);
+    job->reason = (uint8_t)why;
+    if (!placed) {
+        return false;
+    }
+    const bool waits = gang_must_wait(session, index);
+    if (waits) {
+        orr_session_pipeline_all(session, index, 0);
+    }
+    orr_session_commit(session, ORR_ACTION_ALLOCATE, ORR_NONE);
+    if (!waits && !had_some) {
+        job->last_start = session->now;
+    }
+    return true;
+}
+
+static uint32_t *list_nodes(const struct orr_session *session)
+{
+    uint32_t *nodes = orr_alloc(session->node_count + (size_t)1, sizeof *nodes);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        nodes[n] = n;
+    }
+    return nodes;
+}
+
+/* Within this action room only shrinks, so what found no nodes for one job finds none for a twin of
+ * it. Limits and quotas are a queue's own and say nothing about others. */
+static bool twin_failed(const struct orr_session *session, const bool *failed, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    return job->twins != ORR_NONE && failed[job->twins] &&
+           orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_USED) == 0;
+}
+
+static uint32_t twin_kinds(const struct orr_session *session)
+{
+    uint32_t kinds = 0;
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        const uint32_t twins = session->jobs[j].twins;
+        kinds = twins != ORR_NONE && twins >= kinds ? twins + 1 : kinds;
+    }
+    return kinds;
+}
+
+static void allocate(struct orr_session *session)
+{
+    struct orr_order order;
+    struct orr_jobview view;
+    bool *failed = orr_zalloc(twin_kinds(session), sizeof *failed);
+    uint32_t *nodes = list_nodes(session);
+    build_order(session, ORR_ACTION_ALLOCATE, &order);
+    while (orr_order_pop(&order, &view)) {
+        struct orr_sjob *job = &session->jobs[view.job];
+        if (twin_failed(session, failed, view.job)) {
+            job->reason = ORR_FIT_POD_SCHEDULING_ERRORS;
+            continue;
+        }
+        const bool placed =
+            allocate_job(session, view.job,
+                         (struct orr_node_list){.nodes = nodes, .count = session->node_count});
+        if (placed && job->pending > 0) {
+            orr_order_push(&order, view);
+        }
+        if (!placed && job->twins != ORR_NONE && job->reason == ORR_FIT_POD_SCHEDULING_ERRORS) {
+            failed[job->twins] = true;
+        }
+    }
+    orr_order_release(&order);
+    orr_free(nodes);
+    orr_free(failed);
+}
+
+/* --- consolidation, reclaim, preempt --- */
+
+/* A pod that no node of the cluster could ever hold: no victim changes that. */
+static bool never_fits(const struct orr_session *session, uint32_t job)
+{
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
+    bool never = false;
+    for (uint32_t i = 0; i < tasks.count && session->rules.predicates; i++) {
+        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[tasks.tasks[i]]);
+        for (uint32_t s = 0; s < session->slot_count && !never; s++) {
+            int64_t most = 0;
+            for (uint32_t n = 0; n < session->node_count; n++) {
+                const int64_t room = session->nodes[n].allocatable.v[s];
+                most = room > most ? room : most;
+            }
+            never = ask->request.v[s] > most && !(s == ORR_SLOT_GPU && orr_ask_is_shared(ask));
+        }
+    }
+    orr_task_list_release(&tasks);
+    return never;
+}
+
+static void search_for(struct orr_session *session, enum orr_action action, uint32_t job,
+                       struct orr_kai_failures *failures)
+{
+    const uint32_t queue = action == ORR_ACTION_CONSOLIDATION ? ORR_NONE : session->jobs[job].queue;
+    if (action == ORR_ACTION_RECLAIM && !orr_reclaim_allowed(session, job)) {
+        return;
+    }
+    if (!orr_kai__worth_trying(session, failures, queue, job) || never_fits(session, job)) {
+        return;
+    }
+    const bool possible =
+        !(action == ORR_ACTION_CONSOLIDATION && !orr_consolidation_possible(session, job)) &&
+        !(action == ORR_ACTION_PREEMPT && !orr_preempt_allowed(session, job));
+    if (possible && orr_victim_search(session, action, job) == ORR_SEARCH_SOLVED) {
+        orr_session_commit(session, action, job);
+        return;
+    }
+    orr_kai__remember_failure(session, failures, queue, job);
+}
+
+static void search_for_all(struct orr_session *session, enum orr_action action)
+{
+    struct orr_order order;
+    struct orr_jobview view;
+    struct orr_kai_failures failures = {0};
+    if (action == ORR_ACTION_CONSOLIDATION && session->rules.max_consolidation_preemptees == 0) {
+        return;
+    }
+    build_order(session, action, &order);
+    while (orr_order_pop(&order, &view)) {
+        search_for(session, action, view.job, &failures);
+    }
+    orr_order_release(&order);
+    orr_free(failures.items);
+}
+
+/* --- stale gangs --- */
+
+static void evict_active(struct orr_session *session, const struct orr_sjob *job)
+{
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        if (orr_status_in(session->tasks[t].live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
+            orr_session_evict(session, t);
+        }
+    }
+    orr_session_commit(session, ORR_ACTION_STALE_GANG, ORR_NONE);
+}
+
+static void evict_stale(struct orr_session *session)
+{
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        struct orr_sjob *job = &session->jobs[j];
+        if (job->invalid || !orr_jobview_stale(session, orr_jobview_whole(j))) {
+            job->stale_since = ORR_MS_NONE;
+            continue;
+        }
+        if (job->stale_since == ORR_MS_NONE) {
+            job->stale_since = session->now;
+        }
+        const orr_ms grace = job->staleness_grace == ORR_MS_NONE ? session->rules.staleness_grace
+                                                                 : job->staleness_grace;
+        if (grace >= 0 && session->now - job->stale_since >= grace) {
+            evict_active(session, job);
+        }
+    }
+}
+
+/* --- a cycle --- */
+
+void orr_kai_run(struct orr_session *session, const enum orr_action *actions, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        switch (actions[i]) {
+        case ORR_ACTION_ALLOCATE: allocate(session); break;
+        case ORR_ACTION_CONSOLIDATION:
+        case ORR_ACTION_RECLAIM:
+        case ORR_ACTION_PREEMPT: search_for_all(session, actions[i]); break;
+        case ORR_ACTION_STALE_GANG: evict_stale(session); break;
+        case ORR_ACTIONS: break;
+        }
+    }
+}
+
+void orr_kai_cycle(struct orr_session *session)
+{
+    static const enum orr_action actions[] = {ORR_ACTION_ALLOCATE, ORR_ACTION_CONSOLIDATION,
+                                              ORR_ACTION_RECLAIM, ORR_ACTION_PREEMPT,
+                                              ORR_ACTION_STALE_GANG};
+    orr_kai_run(session, actions, sizeof actions / sizeof actions[0]);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* KAI's scheduling signatures: after a failure only easier jobs of the same kind are tried. */
+#include "kai_int.h"
+
+#include <string.h>
+
+#include <orrery/base/digest.h>
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    const uint64_t word = text == NULL ? 1 : orr_hash_bytes(text, strlen(text));
+    return (hash ^ word) * 0x9e3779b97f4a7c15u;
+}
+
+/* Constraints of a set and all above it. */
+static uint64_t hash_set(const struct orr_session *session, uint32_t set)
+{
+    uint64_t hash = 0x6f72u;
+    for (; set != ORR_NONE; set = session->sets[set].parent) {
+        const struct orr_constraint *constraint = &session->sets[set].constraint;
+        hash = hash_text(hash, constraint->topology);
+        hash = hash_text(hash, constraint->required);
+        hash = hash_text(hash, constraint->preferred);
+    }
+    return hash;
+}
+
+uint64_t orr_kai__signature(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    uint64_t sum = 0;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        const struct orr_stask *task = &session->tasks[t];
+        /* As the cycle began: what it supposes since then is not in a snapshot. */
+        if (!orr_status_in(task->held.status, ORR_STATES_ACTIVE_USED)) {
+            uint64_t hash = hash_set(session, task->set) ^ task->constraint_key;
+            hash *= 0xbf58476d1ce4e5b9u;
+            sum += hash ^ (hash >> 31);
+        }
+    }
+    return sum;
+}
+
+/* --- requests in ascending order --- */
+
+static bool at_most(const struct orr_session *session, const struct orr_ask *a,
+                    const struct orr_ask *b)
+{
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        if (a->request.v[s] > b->request.v[s]) {
+            return false;
+        }
+    }
+    return a->memory_mib * (int64_t)a->devices <= b->memory_mib * (int64_t)b->devices;
+}
+
+/* Pending requests of a job, in task order, sorted by insertion: `at_most` is only a partial order,
+ * so the algorithm matters. Returns their number. */
+static uint32_t list_pending(const struct orr_session *session, uint32_t index, uint32_t *asks)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    uint32_t count = 0;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        if (session->tasks[t].live.status != ORR_TASK_PENDING) {
+            continue;
+        }
+        uint32_t at = count++;
+        const uint32_t ask = session->tasks[t].ask;
+        while (at > 0 && !at_most(session, &session->asks[asks[at - 1]], &session->asks[ask])) {
+            asks[at] = asks[at - 1];
+            at--;
+        }
+        asks[at] = ask;
+    }
+    return count;
+}
+
+struct comparison {
+    bool none_pending;
+    bool fewer;     /* this job has fewer pods than the other */
+    bool easier;    /* somewhere it asks less */
+    bool dominates; /* no more pods, nowhere more */
+};
+
+static struct comparison compare(const struct orr_session *session, uint32_t job, uint32_t other)
+{
+    uint32_t *asks = orr_alloc(session->jobs[job].task_count + (size_t)1, sizeof *asks);
+    uint32_t *others = orr_alloc(session->jobs[other].task_count + (size_t)1, sizeof *others);
+    const uint32_t count = list_pending(session, job, asks);
+    const uint32_t other_count = list_pending(session, other, others);
+    struct comparison result = {.none_pending = count == 0 || other_count == 0,
+                                .fewer = count < other_count,
+                                .dominates = count <= other_count};
+    for (uint32_t i = 0; i < count && i < other_count; i++) {
+        const struct orr_ask *a = &session->asks[asks[i]];
+        const struct orr_ask *b = &session->asks[others[i]];
+        const bool less = at_most(session, a, b);
+        result.easier = result.easier || (less && !at_most(session, b, a));
+        result.dominates = result.dominates && less;
+    }
+    orr_free(asks);
+    orr_free(others);
+    return result;
+}
+
+static struct orr_kai_failed *find(const struct orr_kai_failures *failures, uint32_t queue,
+                                   uint64_t signature)
+{
+    for (uint32_t i = 0; i < failures->count; i++) {
+        if (failures->items[i].queue == queue && failures->items[i].signature == signature) {
+            return &failures->items[i];
+        }
+    }
+    return NULL;
+}
+
+bool orr_kai__worth_trying(const struct orr_session *session,
+                           const struct orr_kai_failures *failures, uint32_t queue, uint32_t job)
+{
+    if (!session->rules.use_signatures) {
+        return true;
+    }
+    const struct orr_kai_failed *failed = find(failures, queue, orr_kai__signature(session, job));
+    if (failed == NULL) {
+        return true;
+    }
+    const struct comparison result = compare(session, job, failed->job);
+    return !result.none_pending && (result.fewer || result.easier);
+}
+
+void orr_kai__remember_failure(const struct orr_session *session, struct orr_kai_failures *failures,
+                               uint32_t queue, uint32_t job)
+{
+    const uint64_t signature = orr_kai__signature(session, job);
+    struct orr_kai_failed *failed = find(failures, queue, signature);
+    if (failed == NULL) {
+        failures->items = ORR_ROOM_FOR_ONE(failures->items, failures->count, failures->capacity);
+        failures->items[failures->count++] =
+            (struct orr_kai_failed){.queue = queue, .signature = signature, .job = job};
+    } else if (compare(session, job, failed->job).dominates) {
+        failed->job = job;
+    }
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* case_world.h - the state of a case between its rounds, and a session made of it. */
+#ifndef ORR_SIM_CONFORM_CASE_WORLD_H
+#define ORR_SIM_CONFORM_CASE_WORLD_H
+
+#include <orrery/base/idmap.h>
+#include <orrery/core/session.h>
+
+#include "conform_int.h"
+
+struct case_task {
+    int state;        /* enum conform_state, the same as enum orr_task_status */
+    uint32_t node;    /* index in the case, or ORR_NONE; of no effect while it is pending */
+    uint32_t *groups; /* room for all devices of its request */
+    uint32_t group_count;
+    uint32_t id; /* in the session of this round, or ORR_NONE */
+};
+
+struct case_world {
+    const struct conform_case *one;
+    struct orr_arena arena;
+    struct case_task **tasks; /* by job, task */
+    uint32_t *job_ids;        /* in the session of this round */
+    struct orr_idmap groups;  /* names of shared devices, in byte order */
+    uint32_t next_group;
+    orr_ms now;
+};
+
+void orr_conform__world_init(struct case_world *world, const struct conform_case *one);
+void orr_conform__world_release(struct case_world *world);
+/* A fresh session of the present state: every age starts anew. */
+void orr_conform__make_session(struct case_world *world, struct orr_session *session);
+/* The feature of the case that the model does not have, or NULL. */
+const char *orr_conform__missing_feature(const struct conform_case *one);
+/* Compares with what the case expects. */
+void orr_conform__check(const struct case_world *world, const struct orr_session *session,
+                        const char *when, struct conform_outcome *outcome);
+
+#endif
