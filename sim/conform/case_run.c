@@ -13,7 +13,7 @@
 
 const char *orr_conform__missing_feature(const struct conform_case *one)
 {
-    static const char *const unsupported[] = {"dra", "numa", "storage", "pod_affinity", "mig"};
+    static const char *const unsupported[] = {"dra", "numa", "storage", "pod_affinity"};
     for (uint32_t i = 0; i < one->feature_count + one->non_plain_feature_count; i++) {
         const char *feature = i < one->feature_count
                                   ? one->features[i]
