@@ -210,6 +210,9 @@ static int64_t gpus_of_profile(const char *name)
 static uint32_t slot_of(struct case_world *world, struct orr_session *session, const char *name)
 {
     const uint32_t known = orr_idmap_put(&world->profiles, name, strlen(name), NULL);
+    if (known >= ORR_SLOTS_MAX - ORR_SLOT_EXTENDED) {
+        return ORR_SLOTS_MAX - 1; /* more kinds than there is room for share the last */
+    }
     while (session->slot_count <= ORR_SLOT_EXTENDED + known) {
         const uint32_t next = session->slot_count - ORR_SLOT_EXTENDED;
         (void)orr_session_add_slot(session,
