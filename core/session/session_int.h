@@ -11,7 +11,6 @@ struct orr_undo { /* one step of the statement; its node's books as they were ar
     uint8_t op;
     bool cancelled; /* an eviction that was taken back */
     bool was_virtual;
-    bool was_allocated;
     uint32_t task;
     uint32_t node;    /* whose books were changed */
     uint32_t evicted; /* UNEVICT: the step it cancels, or ORR_NONE */

@@ -8,29 +8,45 @@
 
 #include <string.h>
 
+static unsigned char *save(unsigned char *at, const void *from, size_t bytes)
+{
+    if (bytes > 0) {
+        memcpy(at, from, bytes);
+    }
+    return at + bytes;
+}
+
+static const unsigned char *restore(const unsigned char *at, void *to, size_t bytes)
+{
+    if (bytes > 0) {
+        memcpy(to, at, bytes);
+    }
+    return at + bytes;
+}
+
+/* node_index ORR_NONE: a pod on a node that is not in the session changes no books. */
 static struct orr_undo *begin_step(struct orr_session *session, enum orr_undo_op op, uint32_t index,
                                    uint32_t node_index)
 {
-    const struct orr_snode *node = &session->nodes[node_index];
+    const struct orr_snode *node = node_index == ORR_NONE ? NULL : &session->nodes[node_index];
     const struct orr_stask *task = &session->tasks[index];
-    const size_t vectors = 3 * sizeof(struct orr_vec);
-    const size_t shared = node->shared_count * sizeof *node->shared;
+    const uint32_t shared_count = node == NULL ? 0 : node->shared_count;
+    const size_t shared = shared_count * sizeof(struct orr_shared_gpu);
     const size_t groups = task->live.group_count * sizeof(uint32_t);
-    const size_t bytes = vectors + shared + ((groups + 7) & ~(size_t)7);
+    const size_t bytes = 3 * sizeof(struct orr_vec) + shared + ((groups + 7) & ~(size_t)7);
     if (session->saved_bytes + bytes > session->saved_capacity) {
         session->saved_capacity = orr_grow(session->saved_capacity, session->saved_bytes + bytes);
         session->saved = orr_realloc(session->saved, session->saved_capacity, 1);
     }
     unsigned char *at = session->saved + session->saved_bytes;
-    memcpy(at, &node->idle, sizeof node->idle);
-    memcpy(at + sizeof node->idle, &node->used, sizeof node->used);
-    memcpy(at + 2 * sizeof node->idle, &node->releasing, sizeof node->releasing);
-    if (shared > 0) {
-        memcpy(at + vectors, node->shared, shared);
+    if (node != NULL) {
+        at = save(at, &node->idle, sizeof node->idle);
+        at = save(at, &node->used, sizeof node->used);
+        at = save(at, &node->releasing, sizeof node->releasing);
+        at = save(at, node->shared, shared);
+        orr_session__dirty(session, node_index);
     }
-    if (groups > 0) {
-        memcpy(at + vectors + shared, orr_task_groups(session, task), groups);
-    }
+    (void)save(at, orr_task_groups(session, task), groups);
     session->undo = ORR_ROOM_FOR_ONE(session->undo, session->undo_count, session->undo_capacity);
     struct orr_undo *step = &session->undo[session->undo_count++];
     *step = (struct orr_undo){.op = (uint8_t)op,
@@ -39,11 +55,10 @@ static struct orr_undo *begin_step(struct orr_session *session, enum orr_undo_op
                               .node = node_index,
                               .evicted = ORR_NONE,
                               .before = task->live,
-                              .shared_count = node->shared_count,
+                              .shared_count = shared_count,
                               .saved_at = session->saved_bytes};
     session->saved_bytes += bytes;
     orr_session__touch(session, index);
-    orr_session__dirty(session, node_index);
     return step;
 }
 
@@ -74,12 +89,16 @@ void orr_session_place(struct orr_session *session, uint32_t index, uint32_t nod
 void orr_session_evict(struct orr_session *session, uint32_t index)
 {
     struct orr_stask *task = &session->tasks[index];
-    ORR_ASSERT(task->live.node != ORR_NONE);
-    struct orr_undo *step = begin_step(session, ORR_UNDO_EVICT, index, task->live.node);
-    orr_session__book_remove(session, task->live.node, task);
+    const uint32_t node = task->live.node;
+    struct orr_undo *step = begin_step(session, ORR_UNDO_EVICT, index, node);
+    if (node != ORR_NONE) {
+        orr_session__book_remove(session, node, task);
+    }
     orr_session__set_live_status(session, task, ORR_TASK_RELEASING);
     task->is_virtual = true;
-    orr_session__book_add(session, task->live.node, task);
+    if (node != ORR_NONE) {
+        orr_session__book_add(session, node, task);
+    }
     charge_step(session, step, -1, task->live.quota_mgpu);
 }
 
@@ -132,28 +151,24 @@ void orr_session_pipeline_all(struct orr_session *session, uint32_t job, uint32_
 
 static void take_back(struct orr_session *session, const struct orr_undo *step)
 {
-    struct orr_snode *node = &session->nodes[step->node];
     struct orr_stask *task = &session->tasks[step->task];
     if (step->charge != 0) {
         orr_session__charge(session, task, step->charge_mgpu, -step->charge);
     }
     const unsigned char *at = session->saved + step->saved_at;
-    memcpy(&node->idle, at, sizeof node->idle);
-    memcpy(&node->used, at + sizeof node->idle, sizeof node->used);
-    memcpy(&node->releasing, at + 2 * sizeof node->idle, sizeof node->releasing);
-    at += 3 * sizeof node->idle;
-    node->shared_count = step->shared_count;
-    if (step->shared_count > 0) {
-        memcpy(node->shared, at, step->shared_count * sizeof *node->shared);
-        at += step->shared_count * sizeof *node->shared;
+    if (step->node != ORR_NONE) {
+        struct orr_snode *node = &session->nodes[step->node];
+        node->shared_count = step->shared_count;
+        at = restore(at, &node->idle, sizeof node->idle);
+        at = restore(at, &node->used, sizeof node->used);
+        at = restore(at, &node->releasing, sizeof node->releasing);
+        at = restore(at, node->shared, step->shared_count * sizeof *node->shared);
     }
     orr_session__set_live_status(session, task, step->before.status);
     task->live = step->before;
     task->is_virtual = step->was_virtual;
-    if (step->before.group_count > 0) {
-        memcpy(orr_session__live_groups(session, task), at,
-               step->before.group_count * sizeof(uint32_t));
-    }
+    (void)restore(at, orr_session__live_groups(session, task),
+                  step->before.group_count * sizeof(uint32_t));
     if (step->evicted != ORR_NONE) {
         session->undo[step->evicted].cancelled = false;
     }
@@ -191,7 +206,7 @@ static void commit_eviction(struct orr_session *session, const struct orr_undo *
         task->is_virtual = false;
     }
     /* One that was only pipelined holds nothing: it stays pending in the cluster. */
-    if (task->held.node != ORR_NONE) {
+    if (orr_status_in(task->held.status, ORR_STATES_ACTIVE_USED)) {
         orr_session__set_held(session, step->task, ORR_TASK_RELEASING, task->held.node,
                               orr_session__held_groups(session, task), task->held.group_count);
     }

@@ -155,6 +155,9 @@ static uint32_t list_bearing(const struct orr_victim_search *search, struct bear
         const uint32_t task = search->potential.items[i].task;
         const uint32_t node = session->tasks[task].live.node;
         uint32_t at = 0;
+        if (node == ORR_NONE) {
+            continue;
+        }
         while (at < count && out[at].node != node) {
             at++;
         }

@@ -71,10 +71,22 @@ static bool replay(struct orr_victim_search *search, const bool *is_victim,
     return placed;
 }
 
+/* KAI cannot solve a scenario with a victim on a node that is not in its snapshot. */
+static bool all_on_nodes(const struct orr_session *session, const struct orr_victims *victims)
+{
+    for (uint32_t i = 0; i < victims->count; i++) {
+        if (session->tasks[victims->items[i].task].live.node == ORR_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     struct orr_session *session = search->session;
-    if (search->recorded.count + potential->count == 0) {
+    if (search->recorded.count + potential->count == 0 || !all_on_nodes(session, potential) ||
+        !all_on_nodes(session, &search->recorded)) {
         return false;
     }
     bool *nodes = orr_alloc(session->node_count, sizeof *nodes);

@@ -155,7 +155,7 @@ static void allocate(struct orr_session *session)
 
 /* --- consolidation, reclaim, preempt --- */
 
-/* A pod that no node of the cluster could ever hold: no victim changes that. */
+/* KAI's max-node-pool-resources: a pod that no node could ever hold; no victim changes that. */
 static bool never_fits(const struct orr_session *session, uint32_t job)
 {
     struct orr_task_list tasks = {0};
@@ -169,7 +169,7 @@ static bool never_fits(const struct orr_session *session, uint32_t job)
                 const int64_t room = session->nodes[n].allocatable.v[s];
                 most = room > most ? room : most;
             }
-            never = ask->request.v[s] > most && !(s == ORR_SLOT_GPU && orr_ask_is_shared(ask));
+            never = ask->request.v[s] > most;
         }
     }
     orr_task_list_release(&tasks);

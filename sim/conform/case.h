@@ -59,7 +59,10 @@ struct conform_node {
     const char *affinity_name;
     struct conform_pair *labels;
     uint32_t label_count;
-    const char *gpu_memory_synced, *mig_strategy, *mig_instances, *numa_topology; /* JSON */
+    const char *mig_strategy;
+    struct conform_pair *mig_instances; /* profile or resource name, count */
+    uint32_t mig_instance_count;
+    const char *gpu_memory_synced, *numa_topology; /* JSON */
 };
 
 struct conform_amounts {
@@ -135,6 +138,9 @@ struct conform_task {
     const char *sub_group;
     double gpus_override;
     int64_t task_priority;
+    struct conform_pair *mig_instances;
+    uint32_t mig_instance_count;
+    const char *legacy_mig; /* JSON */
     const char **node_affinity_names;
     uint32_t node_affinity_count;
 };

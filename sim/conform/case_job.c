@@ -106,6 +106,9 @@ static const struct conform_field task_fields[] = {
     {"sub_group", CONFORM_NAME, AT(conform_task, sub_group)},
     {"gpus_override", CONFORM_NUMBER, AT(conform_task, gpus_override)},
     {"task_priority", CONFORM_INT, AT(conform_task, task_priority)},
+    {"mig_instances", CONFORM_PAIRS, AT(conform_task, mig_instances),
+     CNT(conform_task, mig_instance_count)},
+    {"legacy_mig", CONFORM_JSON, AT(conform_task, legacy_mig)},
     {"node_affinity_names", CONFORM_STRINGS, AT(conform_task, node_affinity_names),
      CNT(conform_task, node_affinity_count)},
 };

@@ -19,8 +19,9 @@ static const struct conform_field node_fields[] = {
     {"affinity_name", CONFORM_NAME, AT(conform_node, affinity_name)},
     {"labels", CONFORM_PAIRS, AT(conform_node, labels), CNT(conform_node, label_count)},
     {"gpu_memory_synced", CONFORM_JSON, AT(conform_node, gpu_memory_synced)},
-    {"mig_strategy", CONFORM_JSON, AT(conform_node, mig_strategy)},
-    {"mig_instances", CONFORM_JSON, AT(conform_node, mig_instances)},
+    {"mig_strategy", CONFORM_NAME, AT(conform_node, mig_strategy)},
+    {"mig_instances", CONFORM_PAIRS, AT(conform_node, mig_instances),
+     CNT(conform_node, mig_instance_count)},
     {"numa_topology", CONFORM_JSON, AT(conform_node, numa_topology)},
 };
 static const struct conform_node node_default = {

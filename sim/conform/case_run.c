@@ -13,7 +13,7 @@
 
 const char *orr_conform__missing_feature(const struct conform_case *one)
 {
-    static const char *const unsupported[] = {"dra", "numa", "storage", "pod_affinity", "mig"};
+    static const char *const unsupported[] = {"dra", "numa", "storage", "pod_affinity"};
     for (uint32_t i = 0; i < one->feature_count + one->non_plain_feature_count; i++) {
         const char *feature = i < one->feature_count
                                   ? one->features[i]
@@ -25,6 +25,44 @@ const char *orr_conform__missing_feature(const struct conform_case *one)
         }
     }
     return one->dra != NULL ? "dra" : NULL;
+}
+
+#define AMOUNT_MOST 1e15 /* beyond it sums would not fit */
+
+static bool is_sane(double amount)
+{
+    return !conform_is_set(amount) || (amount >= -AMOUNT_MOST && amount <= AMOUNT_MOST);
+}
+
+static bool is_sane_job(const struct conform_job *job)
+{
+    const struct conform_request *request = &job->request;
+    bool sane = is_sane(request->cpu_milli) && is_sane(request->memory_bytes) &&
+                is_sane(request->gpus * ORR_MGPU) && is_sane(request->gpu_fraction * ORR_MGPU) &&
+                request->gpu_devices >= 0 && request->gpu_devices <= ORR_SHARED_DEVICES_MAX &&
+                is_sane((double)request->gpu_memory_mib) && is_sane(job->created_minutes_ago) &&
+                is_sane(job->last_start_minutes_ago) && is_sane(job->stale_for_s) &&
+                is_sane(job->staleness_grace_period_s) && is_sane(job->preemption_delay_s);
+    for (uint32_t t = 0; t < job->task_count; t++) {
+        sane = sane && is_sane(job->tasks[t].gpus_override * ORR_MGPU);
+    }
+    return sane;
+}
+
+/* Numbers that the model's integers can hold; a file can state any. */
+static bool is_sane_case(const struct conform_case *one)
+{
+    bool sane = true;
+    for (uint32_t n = 0; n < one->node_count; n++) {
+        const struct conform_node *node = &one->nodes[n];
+        sane = sane && is_sane(node->gpus) && is_sane(node->allocatable_gpus * ORR_MGPU) &&
+               is_sane(node->cpu_milli) && is_sane(node->memory_bytes) &&
+               is_sane((double)node->pods) && node->gpu_memory_label >= 0;
+    }
+    for (uint32_t j = 0; j < one->job_count; j++) {
+        sane = sane && is_sane_job(&one->jobs[j]);
+    }
+    return sane;
 }
 
 static bool find_actions(const struct conform_case *one, enum orr_action *actions,
@@ -162,6 +200,10 @@ void orr_conform__run_case(const struct conform_case *one, const char *policy,
     if (one->extras != NULL) {
         orr_conform__say(outcome, CONFORM_SKIPPED, "key \"%s\" of %s", one->extras->key,
                          one->extras->what);
+        return;
+    }
+    if (!is_sane_case(one)) {
+        orr_conform__say(outcome, CONFORM_SKIPPED, "an amount beyond the model's range");
         return;
     }
     struct rounds rounds = {.outcome = outcome};

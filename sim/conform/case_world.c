@@ -10,6 +10,7 @@
 #define NOW_MS           ((orr_ms)1700000000 * 1000) /* any time; only ages matter */
 #define QUEUE_MEGABYTE   1e6
 #define GPU_MEMORY_FLOOR 100 /* the harness's bound of device memory if no node has more */
+#define MIG_LABEL        "node-role.kubernetes.io/mig-enabled"
 #define TYPE_LABEL       "kai.scheduler/type"
 
 static uint32_t find_node(const struct conform_case *one, const char *name)
@@ -82,6 +83,7 @@ void orr_conform__world_init(struct case_world *world, const struct conform_case
     *world = (struct case_world){.one = one, .now = NOW_MS};
     orr_arena_init(&world->arena);
     orr_idmap_init(&world->groups);
+    orr_idmap_init(&world->profiles);
     number_groups(world);
     world->tasks = orr_arena_alloc(&world->arena, one->job_count + (size_t)1, sizeof *world->tasks);
     world->job_ids =
@@ -99,6 +101,7 @@ void orr_conform__world_init(struct case_world *world, const struct conform_case
 void orr_conform__world_release(struct case_world *world)
 {
     orr_idmap_release(&world->groups);
+    orr_idmap_release(&world->profiles);
     orr_arena_release(&world->arena);
 }
 
@@ -192,6 +195,46 @@ static void set_rules(const struct conform_case *one, struct orr_session_rules *
     }
 }
 
+/* --- MIG --- */
+
+/* The g of a profile: "nvidia.com/mig-3g.20gb" counts three GPUs of quota. */
+static int64_t gpus_of_profile(const char *name)
+{
+    const char *at = strstr(name, "mig-");
+    int64_t gpus = 0;
+    at = at != NULL ? at + 4 : name;
+    const size_t digits = strspn(at, "0123456789");
+    return orr_parse_i64(at, digits, &gpus) ? gpus : 0;
+}
+
+static uint32_t slot_of(struct case_world *world, struct orr_session *session, const char *name)
+{
+    const uint32_t known = orr_idmap_put(&world->profiles, name, strlen(name), NULL);
+    if (known >= ORR_SLOTS_MAX - ORR_SLOT_EXTENDED) {
+        return ORR_SLOTS_MAX - 1; /* more kinds than there is room for share the last */
+    }
+    while (session->slot_count <= ORR_SLOT_EXTENDED + known) {
+        const uint32_t next = session->slot_count - ORR_SLOT_EXTENDED;
+        (void)orr_session_add_slot(session,
+                                   gpus_of_profile(orr_idmap_name(&world->profiles, next)));
+    }
+    return ORR_SLOT_EXTENDED + known;
+}
+
+static bool add_instances(struct case_world *world, struct orr_session *session,
+                          const struct conform_pair *pairs, uint32_t count, struct orr_vec *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t amount = 0;
+        if (orr_parse_i64(pairs[i].value, strlen(pairs[i].value), &amount) && amount > 0) {
+            out->v[slot_of(world, session, pairs[i].name)] += amount;
+            any = true;
+        }
+    }
+    return any;
+}
+
 /* --- nodes and topologies --- */
 
 static const char *label_of(const struct conform_node *node, const char *label)
@@ -207,16 +250,37 @@ static const char *label_of(const struct conform_node *node, const char *label)
     return NULL;
 }
 
-static void add_nodes(const struct conform_case *one, struct orr_session *session)
+static uint8_t mig_strategy(const struct conform_node *node)
 {
+    if (node->mig_strategy == NULL) {
+        return ORR_MIG_UNKNOWN;
+    }
+    return strcmp(node->mig_strategy, "mixed") == 0    ? ORR_MIG_MIXED
+           : strcmp(node->mig_strategy, "single") == 0 ? ORR_MIG_SINGLE
+                                                       : ORR_MIG_UNKNOWN;
+}
+
+/* The node's label decides if there is one; else what it offers. */
+static bool is_mig_node(const struct conform_node *node, bool offers)
+{
+    const char *label = label_of(node, MIG_LABEL);
+    return label != NULL ? strcmp(label, "true") == 0 : offers;
+}
+
+static void add_nodes(struct case_world *world, struct orr_session *session)
+{
+    const struct conform_case *one = world->one;
     for (uint32_t n = 0; n < one->node_count; n++) {
         const struct conform_node *node = &one->nodes[n];
-        const struct orr_node_spec spec = {
+        struct orr_node_spec spec = {
             .name = node->name,
             .gpu_count = (int64_t)node->gpus,
             .gpu_memory_mib = node->gpu_memory_label,
+            .mig_strategy = mig_strategy(node),
             .allocatable = {.v = {(int64_t)node->cpu_milli, (int64_t)node->memory_bytes,
                                   (int64_t)(node->allocatable_gpus * ORR_MGPU), node->pods}}};
+        spec.is_mig = is_mig_node(node, add_instances(world, session, node->mig_instances,
+                                                      node->mig_instance_count, &spec.allocatable));
         (void)orr_session_add_node(session, &spec);
     }
 }
@@ -392,10 +456,11 @@ static void set_gpus(struct orr_ask *ask, double gpus)
     }
 }
 
-static uint32_t add_ask(const struct conform_case *one, const struct conform_request *request,
+static uint32_t add_ask(struct case_world *world, const struct conform_request *request,
                         const struct conform_task *task, struct orr_session *session)
 {
-    struct orr_ask ask = {.affinity = affinity_of(one, task, session), .tolerance = ORR_NONE};
+    struct orr_ask ask = {.affinity = affinity_of(world->one, task, session),
+                          .tolerance = ORR_NONE};
     ask.request.v[ORR_SLOT_PODS] = 1;
     if (request->kind != CONFORM_BEST_EFFORT) {
         ask.request.v[ORR_SLOT_CPU] = (int64_t)request->cpu_milli;
@@ -415,6 +480,14 @@ static uint32_t add_ask(const struct conform_case *one, const struct conform_req
         ask.memory_mib = 0;
         set_gpus(&ask, task->gpus_override);
     }
+    /* A MIG request takes the place of any GPUs beside it. */
+    if (add_instances(world, session, task->mig_instances, task->mig_instance_count,
+                      &ask.request)) {
+        ask.kind = ORR_ASK_MIG;
+        ask.devices = 0;
+        ask.request.v[ORR_SLOT_GPU] = 0;
+    }
+    ask.legacy_mig = task->legacy_mig != NULL && strcmp(task->legacy_mig, "false") != 0;
     return orr_session_add_ask(session, &ask);
 }
 
@@ -470,12 +543,12 @@ static void add_job(struct case_world *world, uint32_t j, struct orr_session *se
             continue; /* KAI: a pod of a missing subgroup is not part of the job */
         }
         world->tasks[j][t].id = count;
-        tasks[count++] = (struct orr_task_spec){
-            .name = from->tasks[t].id,
-            .set = set,
-            .ask = add_ask(world->one, &from->request, &from->tasks[t], session),
-            .has_priority = from->tasks[t].task_priority != CONFORM_NO_INT,
-            .priority = from->tasks[t].task_priority};
+        tasks[count++] =
+            (struct orr_task_spec){.name = from->tasks[t].id,
+                                   .set = set,
+                                   .ask = add_ask(world, &from->request, &from->tasks[t], session),
+                                   .has_priority = from->tasks[t].task_priority != CONFORM_NO_INT,
+                                   .priority = from->tasks[t].task_priority};
     }
     const struct orr_job_spec_tree spec = {
         .name = from->name,
@@ -509,7 +582,7 @@ void orr_conform__make_session(struct case_world *world, struct orr_session *ses
 {
     orr_session_init(session);
     set_rules(world->one, &session->rules);
-    add_nodes(world->one, session);
+    add_nodes(world, session);
     add_topologies(world, session);
     add_queues(world->one, session);
     session->next_group = world->next_group;

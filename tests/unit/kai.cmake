@@ -6,3 +6,8 @@ orr_unit_test(test_share_usage orr_share)
 orr_unit_test(test_conform orr_conform orr_share PkgConfig::CONFORM_FYAML)
 target_compile_definitions(test_conform PRIVATE ORR_TEST_CASES="${CMAKE_CURRENT_SOURCE_DIR}/conformance")
 target_include_directories(test_conform PRIVATE ${PROJECT_SOURCE_DIR}/sim/conform)
+
+# The session and KAI's decisions over it.
+orr_unit_test(test_kai_rules orr_kai)
+target_include_directories(test_kai_rules PRIVATE ${PROJECT_SOURCE_DIR}/policies/kai)
+orr_unit_test(test_kai_session orr_kai)

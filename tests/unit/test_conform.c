@@ -83,7 +83,7 @@ static void conform__all_fair_share_vectors_pass(void **state)
     assert_string_equal(r.text, "47 passed, 0 failed, 0 skipped\n");
 }
 
-static void conform__all_cases_are_read(void **state)
+static void conform__all_cases_pass(void **state)
 {
     (void)state;
     struct result r;
@@ -91,7 +91,7 @@ static void conform__all_cases_are_read(void **state)
     assert_string_equal(r.err.text, "");
     assert_int_equal(r.status, ORR_OK);
     assert_int_equal(r.tally.failed, 0);
-    assert_int_equal(r.tally.passed + r.tally.skipped, 47 + 228);
+    assert_int_equal(r.tally.passed, 47 + 228);
 }
 
 #define QUEUE(request)                                                                             \
@@ -304,7 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conform__all_fair_share_vectors_pass),
-        cmocka_unit_test(conform__all_cases_are_read),
+        cmocka_unit_test(conform__all_cases_pass),
         cmocka_unit_test(conform__says_what_differs),
         cmocka_unit_test(conform__skips_a_function_it_does_not_know),
         cmocka_unit_test(conform__errors_have_a_place),
