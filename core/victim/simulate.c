@@ -53,13 +53,18 @@ static bool replay(struct orr_victim_search *search, const bool *is_victim,
     struct orr_order order;
     struct orr_jobview view;
     bool placed = false;
+    uint32_t left = 1; /* the preemptor and the victims: after the last of them nothing happens */
+    for (uint32_t j = 0; j < search->session->job_count; j++) {
+        left += is_victim[j] && j != search->job;
+    }
     build_order(search, is_victim, &order);
-    while (orr_order_pop(&order, &view)) {
+    while (left > 0 && orr_order_pop(&order, &view)) {
         enum orr_fit_reason why;
         const bool is_preemptor = view.job == search->job;
         if (!is_preemptor && !is_victim[view.job]) {
             continue;
         }
+        left--;
         const bool fitted = orr_attempt_job(search->session, view, nodes, true, &why);
         if (is_preemptor && !fitted) {
             placed = false;
