@@ -75,7 +75,7 @@ static bool place_task(struct orr_attempt *attempt, uint32_t index, struct orr_n
     const struct orr_spread spread = orr_place__spread(session, orr_task_ask(session, task), nodes);
     bool *tried = NULL;
     bool placed = false;
-    while (!placed) {
+    while (!placed && !orr_place__over_capacity_anywhere(session, task)) {
         const uint32_t best = best_node(session, task, nodes, &spread, tried);
         if (best == ORR_NONE) {
             break;
