@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include <orrery/analysis/json.h>
 #include <orrery/base/text.h>
 
 typedef void write_row_fn(sqlite3_stmt *row, FILE *out);
@@ -51,27 +52,12 @@ static void csv_row(sqlite3_stmt *row, FILE *out)
     (void)fputc('\n', out);
 }
 
-static void json_text(FILE *out, const char *text)
-{
-    (void)fputc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
-        if (*p == '"' || *p == '\\') {
-            (void)fprintf(out, "\\%c", *p);
-        } else if (*p < 0x20) {
-            (void)fprintf(out, "\\u%04x", *p);
-        } else {
-            (void)fputc(*p, out);
-        }
-    }
-    (void)fputc('"', out);
-}
-
 static void jsonl_row(sqlite3_stmt *row, FILE *out)
 {
     int columns = sqlite3_column_count(row);
     for (int c = 0; c < columns; c++) {
         (void)fputc(c == 0 ? '{' : ',', out);
-        json_text(out, sqlite3_column_name(row, c));
+        orr_json_string(out, sqlite3_column_name(row, c));
         (void)fputc(':', out);
         switch (sqlite3_column_type(row, c)) {
         case SQLITE_NULL: (void)fputs("null", out); break;
@@ -79,7 +65,7 @@ static void jsonl_row(sqlite3_stmt *row, FILE *out)
         case SQLITE_INTEGER:
             (void)fprintf(out, "%lld", (long long)sqlite3_column_int64(row, c));
             break;
-        default: json_text(out, (const char *)sqlite3_column_text(row, c)); break;
+        default: orr_json_string(out, (const char *)sqlite3_column_text(row, c)); break;
         }
     }
     (void)fputs("}\n", out);

@@ -165,7 +165,9 @@ static void choose_window(struct orr_plot *plot, struct gantt *gantt)
     orr_ms middle = orr_plot__busiest(plot);
     for (size_t i = 0; i < sizeof minutes / sizeof minutes[0]; i++) {
         orr_ms length = minutes[i] * 60000;
-        orr_ms from = middle - length / 2 > first ? middle - length / 2 : first;
+        orr_ms from = middle - length / 2;
+        from = from + length < last ? from : last - length;
+        from = from > first ? from : first;
         if (length < last - first && boxes_within(gantt, from, from + length) <= MOST_BOXES) {
             break;
         }
@@ -198,10 +200,14 @@ static void box_rows(struct orr_plot *plot, const struct gantt *gantt, FILE **fi
         double pad = 0.08, scale = (1 - 2 * pad) / (gpus * (double)ORR_MGPU);
         for (uint32_t k = 0; k < count; k++) {
             double row = gantt->row[held->node] - 0.5 + pad;
-            (void)fprintf(files[orr_plot__slot(gantt->slots, held->rank)],
-                          "%.3f %.3f %.5f %.5f %d\n", orr_plot__x(plot, from),
-                          orr_plot__x(plot, to), row + (double)parts[k].low * scale,
-                          row + (double)parts[k].high * scale, held->cut ? 1 : 0);
+            (void)fprintf(files[orr_plot__slot(gantt->slots, held->rank)], "%.3f %.3f %.5f %.5f\n",
+                          orr_plot__x(plot, from), orr_plot__x(plot, to),
+                          row + (double)parts[k].low * scale, row + (double)parts[k].high * scale);
+            if (held->cut && k == 0 && held->end < gantt->to) {
+                double middle = (double)(parts[k].low + parts[k].high) / 2;
+                (void)fprintf(files[ORR_PLOT_COLOURS + 1], "%.3f %.5f\n",
+                              orr_plot__x(plot, held->end), row + middle * scale);
+            }
         }
     }
     for (uint32_t i = 0; i < lanes->node_count; i++) {
@@ -210,32 +216,44 @@ static void box_rows(struct orr_plot *plot, const struct gantt *gantt, FILE **fi
     orr_free(stacks);
 }
 
+static void boxes_clause(struct orr_plot *plot, const struct gantt *gantt, uint32_t slot, bool cuts)
+{
+    if (cuts) {
+        orr_plot__gp(plot, "using 1:2 with points pt 2 ps 0.7 lw 1.4 lc rgb '#000000' title "
+                           "'cut short'");
+        return;
+    }
+    orr_plot__gp(plot,
+                 "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' fs solid 1.0 border lc rgb "
+                 "'#ffffff' lw %s title ",
+                 orr_plot__colour(slot, gantt->slots.shown), gantt->rows > 12 ? "0.2" : "0.5");
+    orr_plot__slot_name(plot, gantt->slots, slot, NULL);
+}
+
 /* Blocks are written queue by queue, boxes come by start: each queue has a text of its own first.
  */
 static void boxes_plot(struct orr_plot *plot, const struct gantt *gantt)
 {
-    FILE *files[ORR_PLOT_COLOURS + 1] = {NULL};
-    char *texts[ORR_PLOT_COLOURS + 1] = {NULL};
-    size_t bytes[ORR_PLOT_COLOURS + 1] = {0};
-    uint32_t count = gantt->slots.count, drawn = 0;
-    for (uint32_t s = 0; s < count; s++) {
+    FILE *files[ORR_PLOT_COLOURS + 2] = {NULL};
+    char *texts[ORR_PLOT_COLOURS + 2] = {NULL};
+    size_t bytes[ORR_PLOT_COLOURS + 2] = {0};
+    const uint32_t cuts = ORR_PLOT_COLOURS + 1;
+    uint32_t drawn = 0;
+    for (uint32_t s = 0; s <= cuts; s++) {
         files[s] = open_memstream(&texts[s], &bytes[s]);
         ORR_ASSERT(files[s] != NULL);
     }
     box_rows(plot, gantt, files);
-    for (uint32_t s = 0; s < count; s++) {
+    for (uint32_t s = 0; s <= cuts; s++) {
         ORR_ASSERT(fclose(files[s]) == 0);
         if (bytes[s] > 0) {
-            uint32_t block =
-                orr_plot__block(plot, "from, to in seconds, low, high in nodes, 1: cut short");
+            uint32_t block = orr_plot__block(
+                plot, s == cuts ? "ends of attempts cut short: seconds, place in nodes"
+                                : "boxes of a queue: from, to in seconds, low, high in nodes");
             (void)fwrite(texts[s], 1, bytes[s], plot->dat);
             orr_plot__gp(plot, drawn++ == 0 ? "plot " : ", \\\n  ");
             orr_plot__data(plot, block);
-            orr_plot__gp(plot,
-                         "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' fs solid 1.0 border lc rgb "
-                         "'#ffffff' lw 0.5 title ",
-                         orr_plot__colour(s, gantt->slots.shown));
-            orr_plot__slot_name(plot, gantt->slots, s, NULL);
+            boxes_clause(plot, gantt, s, s == cuts);
         }
         free(texts[s]);
     }
@@ -248,7 +266,7 @@ static void boxes_plot(struct orr_plot *plot, const struct gantt *gantt)
 /* For terminals of characters: a letter for the queue that held most of a cell. */
 static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
 {
-    enum { COLUMNS = 80, LETTERS = 26 };
+    enum { COLUMNS = ORR_PLOT_MAP_COLUMNS, LETTERS = 26 };
     const struct orr_plot_lanes *lanes = gantt->lanes;
     double width = (double)(gantt->to - gantt->from) / COLUMNS;
     double *held = orr_zalloc((size_t)gantt->rows * COLUMNS * LETTERS, sizeof *held);
@@ -265,29 +283,30 @@ static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
             }
         }
     }
-    (void)orr_plot__block(plot, "seconds, row, letter of a queue");
-    orr_plot__row(plot, "%.3f -9 \" \"\n", orr_plot__x(plot, gantt->from));
-    for (size_t i = 0; i < (size_t)gantt->rows * COLUMNS; i++) {
-        uint32_t best = 0;
-        for (uint32_t k = 1; k < LETTERS; k++) {
-            best = held[i * LETTERS + k] > held[i * LETTERS + best] ? k : best;
+    (void)orr_plot__block(plot, "row, letters of queues by time");
+    for (uint32_t r = 0; r < gantt->rows; r++) {
+        orr_plot__row(plot, "%u \"", r);
+        for (uint32_t c = 0; c < COLUMNS; c++) {
+            const double *cell = held + ((size_t)r * COLUMNS + c) * LETTERS;
+            uint32_t best = 0;
+            for (uint32_t k = 1; k < LETTERS; k++) {
+                best = cell[k] > cell[best] ? k : best;
+            }
+            orr_plot__row(plot, "%c", cell[best] > 0 ? (char)('A' + best) : '.');
         }
-        if (held[i * LETTERS + best] > 0) {
-            orr_ms at = gantt->from + (orr_ms)((double)(i % COLUMNS) * width + width / 2);
-            orr_plot__row(plot, "%.3f %zu \"%c\"\n", orr_plot__x(plot, at), i / COLUMNS,
-                          (char)('A' + best));
-        }
+        orr_plot__row(plot, "\"\n");
     }
     orr_free(held);
-    orr_plot__gp(plot, "unset key\nset xlabel 'A '.");
+    orr_plot__gp(plot, "set xlabel 'A '.");
     uint32_t names = gantt->slots.shown < 4 ? gantt->slots.shown : 4;
     for (uint32_t s = 0; s < names; s++) {
-        orr_plot__gp(plot, s > 0 ? ".'  %c '." : "", (char)('A' + s));
+        if (s > 0) {
+            orr_plot__gp(plot, ".'  %c '.", (char)('A' + s));
+        }
         orr_plot__quote(plot, plot->queues[s].name, 14, false);
     }
-    orr_plot__gp(plot, "%s\nplot ", plot->queue_count > names ? ".' ...'" : "");
-    orr_plot__data(plot, 0);
-    orr_plot__gp(plot, "using 1:2:3 with labels\n");
+    orr_plot__gp(plot, "%s\n", plot->queue_count > names ? ".' ...'" : "");
+    orr_plot__text_map(plot, gantt->rows, gantt->from, gantt->to);
 }
 
 static void lane_axis(struct orr_plot *plot, const struct gantt *gantt)
@@ -295,7 +314,7 @@ static void lane_axis(struct orr_plot *plot, const struct gantt *gantt)
     uint32_t every = (gantt->rows + 39) / 40;
     orr_plot__gp(plot, "set yrange [%.2f:-0.5]\nset ytics (", gantt->rows - 0.5);
     for (uint32_t r = 0; r < gantt->rows; r += every) {
-        orr_plot__gp(plot, r > 0 ? ", " : "");
+        orr_plot__gp(plot, "%s", r > 0 ? ", " : "");
         orr_plot__quote(plot, gantt->lanes->nodes[gantt->nodes[r]].name, 14, true);
         orr_plot__gp(plot, " %u", r);
     }
@@ -320,7 +339,7 @@ void orr_plot__gantt(struct orr_plot *plot)
     struct gantt gantt = {.lanes = &lanes, .slots = orr_plot__slots(plot, 10)};
     gantt.row = orr_alloc((size_t)lanes.node_count + 1, sizeof *gantt.row);
     gantt.nodes = orr_alloc((size_t)lanes.node_count + 1, sizeof *gantt.nodes);
-    choose_nodes(&gantt, dumb ? 18 : MOST_NODES);
+    choose_nodes(&gantt, dumb ? 20 : MOST_NODES);
     choose_window(plot, &gantt);
     fit_rows(&gantt);
     char extra[80];

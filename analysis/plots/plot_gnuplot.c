@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,8 @@ ORR_NORETURN static void child(const char *dir, const char *script, const char *
     }
     if (in >= 0 && out >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
         dup2(out, STDERR_FILENO) >= 0) {
+        /* the scripts are UTF-8; in the C locale gnuplot complains that it has no degree sign */
+        (void)setenv("LC_ALL", "C.UTF-8", 1);
         (void)execvp(argv[0], argv);
     }
     int why = errno;

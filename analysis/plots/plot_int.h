@@ -96,6 +96,9 @@ void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size);
 /* "set title" of two lines: what it is, and which run. `extra` may be NULL. */
 void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra);
 const char *orr_plot__colour(uint32_t rank, uint32_t shown);
+/* Ends a script for "dumb" whose data is one block of: row, quoted text of a row. */
+#define ORR_PLOT_MAP_COLUMNS 83
+void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_ms to);
 void orr_plot__nothing(struct orr_plot *plot, const char *why);
 /* Range, tics and label of a time axis on x. `tics` is how many labels fit. */
 void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label);

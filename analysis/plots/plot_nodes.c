@@ -45,8 +45,8 @@ static void heat_add(struct heat *heat, const struct orr_plot_held *held)
 static void heat_open(struct orr_plot *plot, const struct orr_plot_lanes *lanes, struct heat *heat)
 {
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    uint32_t most = dumb ? 20 : MOST_ROWS;
-    *heat = (struct heat){.columns = dumb ? 80 : MOST_COLUMNS};
+    uint32_t most = dumb ? 21 : MOST_ROWS;
+    *heat = (struct heat){.columns = dumb ? ORR_PLOT_MAP_COLUMNS : MOST_COLUMNS};
     orr_plot__span(plot, &heat->from, &heat->to);
     if (heat->to - heat->from < (orr_ms)heat->columns) {
         heat->columns = 1;
@@ -75,10 +75,10 @@ static void heat_open(struct orr_plot *plot, const struct orr_plot_lanes *lanes,
 static void node_tics(struct orr_plot *plot, const struct orr_plot_lanes *lanes,
                       const struct heat *heat)
 {
-    uint32_t every = (heat->rows + 19) / 20;
+    uint32_t every = (heat->rows + 20) / 21;
     orr_plot__gp(plot, "set ytics (");
     for (uint32_t r = 0; r < heat->rows; r += every) {
-        orr_plot__gp(plot, r > 0 ? ", " : "");
+        orr_plot__gp(plot, "%s", r > 0 ? ", " : "");
         orr_plot__quote(plot, lanes->nodes[r * heat->per_row].name, 14, true);
         orr_plot__gp(plot, " %u", r);
     }
@@ -92,32 +92,37 @@ static void node_tics(struct orr_plot *plot, const struct orr_plot_lanes *lanes,
 
 static void heat_rows(struct orr_plot *plot, const struct heat *heat)
 {
-    static const char ramp[] = " .:-=+*#%@";
-    bool dumb = plot->term == ORR_PLOT_DUMB;
     (void)orr_plot__block(plot, "seconds (middle of a column), row, % of GPU-time held");
     for (uint32_t r = 0; r < heat->rows; r++) {
         for (uint32_t c = 0; c < heat->columns; c++) {
-            double use = heat->cells[(size_t)r * heat->columns + c];
             double x = (orr_plot__x(plot, column_start(heat, c)) +
                         orr_plot__x(plot, column_start(heat, c + 1))) /
                        2;
-            int shade = (int)(use / 10.0001);
-            if (!dumb) {
-                orr_plot__row(plot, "%.3f %u %.4g\n", x, r, use);
-            } else if (use >= 0.5) {
-                orr_plot__row(plot, "%.3f %u \"%c\"\n", x, r, shade == 0 ? '.' : ramp[shade]);
-            }
+            orr_plot__row(plot, "%.3f %u %.4g\n", x, r, heat->cells[(size_t)r * heat->columns + c]);
         }
     }
-    if (dumb) { /* never an empty block */
-        orr_plot__row(plot, "%.3f -9 \" \"\n", orr_plot__x(plot, heat->from));
+}
+
+static void heat_text(struct orr_plot *plot, const struct heat *heat)
+{
+    static const char ramp[] = " .:-=+*#%@";
+    (void)orr_plot__block(plot, "row, use by time");
+    for (uint32_t r = 0; r < heat->rows; r++) {
+        orr_plot__row(plot, "%u \"", r);
+        for (uint32_t c = 0; c < heat->columns; c++) {
+            double use = heat->cells[(size_t)r * heat->columns + c];
+            int shade = (int)(use / 10.0001);
+            orr_plot__row(plot, "%c", shade == 0 && use >= 0.5 ? '.' : ramp[shade]);
+        }
+        orr_plot__row(plot, "\"\n");
     }
+    orr_plot__text_map(plot, heat->rows, heat->from, heat->to);
 }
 
 static void heat_image(struct orr_plot *plot)
 {
     orr_plot__gp(plot,
-                 "unset grid\nset border 15\nset rmargin at screen 0.88\n"
+                 "unset grid\nset border 15\nset rmargin at screen 0.86\n"
                  "set palette defined (0 '#f7f7f2', 0.25 '#c3dbea', 0.5 '#6baed6', 0.75 '#2171b5', "
                  "1 '#08264d')\nset cbrange [0:100]\nset cbtics 25 format '%%g %%%%'\n"
                  "set cblabel 'GPUs held'\nunset key\nplot ");
@@ -141,12 +146,10 @@ void orr_plot__nodes(struct orr_plot *plot)
         orr_plot__time_axis(plot, heat.from, heat.to, 8, true);
         node_tics(plot, &lanes, &heat);
         orr_plot__gp(plot, "set yrange [%.1f:-0.5]\n", heat.rows - 0.5);
-        heat_rows(plot, &heat);
         if (dumb) {
-            orr_plot__gp(plot, "unset key\nplot ");
-            orr_plot__data(plot, 0);
-            orr_plot__gp(plot, "using 1:2:3 with labels\n");
+            heat_text(plot, &heat);
         } else {
+            heat_rows(plot, &heat);
             heat_image(plot);
         }
     }

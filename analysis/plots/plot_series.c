@@ -223,38 +223,54 @@ void orr_plot__allocation(struct orr_plot *plot)
     table_close(&table);
 }
 
+/* A frame without axes over both panels, only for its legend: it has the height of the page. */
+static void depth_legend(struct orr_plot *plot, const struct table *table, bool capacity)
+{
+    orr_plot__gp(plot, "unset tics\nunset border\nunset grid\nunset xlabel\nunset ylabel\n"
+                       "unset arrow 90\nset tmargin at screen 0.87\nset yrange [0:1]\n"
+                       "set key at screen 0.80,graph 1 left top title 'queue' left\n"
+                       "plot -1 notitle");
+    if (capacity) {
+        orr_plot__gp(plot, ", \\\n  keyentry with lines dt 2 lw 1.6 lc rgb '#000000' title "
+                           "'capacity'");
+    }
+    for (uint32_t s = table->slots.count; s-- > 0;) {
+        orr_plot__gp(plot, ", \\\n  keyentry with boxes fc rgb '%s' title ",
+                     orr_plot__colour(s, table->slots.shown));
+        orr_plot__slot_name(plot, table->slots, s, NULL);
+    }
+    orr_plot__gp(plot, "\nunset multiplot\n");
+}
+
 static void depth_panels(struct orr_plot *plot, const struct table *table)
 {
     uint32_t jobs = stack_rows(plot, table, JOBS);
     uint32_t gpus = stack_rows(plot, table, PENDING);
     orr_plot__gp(plot,
-                 "set multiplot\n"
+                 "set multiplot\nunset key\n"
                  "set lmargin at screen 0.09\nset rmargin at screen 0.79\n"
                  "set tmargin at screen 0.87\nset bmargin at screen 0.53\n"
-                 "set ylabel 'jobs that wait'\nset yrange [0:%.9g]\nset xtics format ''\n"
-                 "set key at screen 0.80,graph 1 left top invert title 'queue' left\n",
+                 "set ylabel 'jobs that wait'\nset yrange [0:%.9g]\n",
                  stack_top(table, JOBS) * 1.06 + 1e-6);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__last_submit(plot, table->from, table->to);
-    stack_plot(plot, table, jobs, true);
+    stack_plot(plot, table, jobs, false);
     double top = stack_top(table, PENDING);
     double capacity = plot->run.capacity_gpus;
     bool near = capacity < top * 4;
     orr_plot__gp(plot,
                  "\nunset title\nunset label 90\n"
-                 "set tmargin at screen 0.47\nset bmargin at screen 0.13\n"
-                 "set ylabel 'GPUs they ask for'\nset yrange [0:%.9g]\n"
-                 "set key at screen 0.80,graph 1 left top invert notitle\n",
+                 "set tmargin at screen 0.46\nset bmargin at screen 0.12\n"
+                 "set ylabel 'GPUs they ask for'\nset yrange [0:%.9g]\n",
                  (near && capacity > top ? capacity : top) * 1.06 + 1e-6);
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
     stack_plot(plot, table, gpus, false);
     if (near) {
-        orr_plot__gp(plot,
-                     ", \\\n  %.9g with lines dt 2 lw 1.6 lc rgb '#000000' title "
-                     "'capacity of the cluster'",
+        orr_plot__gp(plot, ", \\\n  %.9g with lines dt 2 lw 1.6 lc rgb '#000000' notitle",
                      capacity);
     }
-    orr_plot__gp(plot, "\nunset multiplot\n");
+    orr_plot__gp(plot, "\n");
+    depth_legend(plot, table, near);
 }
 
 static void depth_dumb(struct orr_plot *plot, const struct table *table)
@@ -318,9 +334,13 @@ static void share_panel(struct orr_plot *plot, const struct table *table, uint32
     bool quota_fits = quota > 0 && quota <= plot->run.capacity_gpus;
     top = quota_fits && quota > top ? quota : top;
     orr_plot__time_axis(plot, table->from, table->to, tics, false);
-    orr_plot__gp(plot, "set yrange [0:%.9g]\nset title ", top > 0 ? top * 1.08 : 1.0);
-    orr_plot__slot_name(plot, table->slots, slot, NULL);
-    orr_plot__gp(plot, " offset 0,-0.6\nplot ");
+    orr_plot__gp(plot, "set yrange [0:%.9g]\n", top > 0 ? top * 1.08 : 1.0);
+    if (plot->term != ORR_PLOT_DUMB) {
+        orr_plot__gp(plot, "set title ");
+        orr_plot__slot_name(plot, table->slots, slot, NULL);
+        orr_plot__gp(plot, " offset 0,-0.7\n");
+    }
+    orr_plot__gp(plot, "plot ");
     const char *colour = orr_plot__colour(slot, table->slots.shown);
     orr_plot__data(plot, block);
     if (plot->term == ORR_PLOT_DUMB) {
@@ -347,18 +367,18 @@ static void share_panel(struct orr_plot *plot, const struct table *table, uint32
     orr_plot__gp(plot, "\n");
 }
 
-/* The legend of all panels, as a plot of its own in the strip below them. */
+/* The legend of all panels and what their time is, in the strip below them. */
 static void share_legend(struct orr_plot *plot, const struct table *table)
 {
-    orr_plot__gp(plot,
-                 "unset title\nunset tics\nunset border\nunset grid\nunset xlabel\nunset ylabel\n"
-                 "set lmargin at screen 0\nset rmargin at screen 1\n"
-                 "set bmargin at screen 0\nset tmargin at screen 0.05\n"
-                 "set key at screen 0.5,0.03 center center horizontal maxcols auto\n"
-                 "set yrange [0:1]\n"
-                 "plot keyentry with boxes fc rgb '#8c8c8c' fs solid 0.55 title "
-                 "'allocated (colour of the queue)', \\\n"
-                 "  keyentry with lines lw 1.3 lc rgb '#202020' title 'fair share'");
+    orr_plot__gp(plot, "unset title\nunset tics\nunset border\nunset grid\nunset ylabel\n"
+                       "unset xlabel\nset label 91 when at screen 0.5,0.085 center\n"
+                       "set lmargin at screen 0.02\nset rmargin at screen 0.98\n"
+                       "set bmargin at screen 0.09\nset tmargin at screen 0.11\n"
+                       "set key at screen 0.5,0.033 center center horizontal maxcols 4\n"
+                       "set yrange [0:1]\n"
+                       "plot -1 notitle, keyentry with boxes fc rgb '#8c8c8c' fs solid 0.55 title "
+                       "'allocated (colour of the queue)', \\\n"
+                       "  keyentry with lines lw 1.3 lc rgb '#202020' title 'fair share'");
     if (table->policy_shares) {
         orr_plot__gp(plot, ", \\\n  keyentry with lines lw 1.3 dt 3 lc rgb '#606060' title "
                            "'fair share by the policy'");
@@ -374,14 +394,14 @@ static void share_panels(struct orr_plot *plot, const struct table *table)
     static const int tics[] = {8, 5, 4, 3};
     for (uint32_t s = 0; s < count; s++) {
         uint32_t row = s / columns, column = s % columns;
-        double height = 0.76 / rows, width = 0.93 / columns;
+        double height = 0.785 / rows, width = 0.93 / columns;
         double top = 0.90 - row * height, left = 0.065 + column * width;
         orr_plot__gp(plot,
                      "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
                      "set tmargin at screen %.4f\nset bmargin at screen %.4f\n"
                      "set ylabel '%s'\n",
                      left, left + width - (columns > 1 ? 0.055 : 0.02), top - 0.045,
-                     top - height + 0.035, column == 0 ? "GPUs" : "");
+                     top - height + (columns == 1 ? 0.062 : 0.045), column == 0 ? "GPUs" : "");
         share_panel(plot, table, s, tics[columns - 1]);
     }
 }
@@ -401,8 +421,12 @@ void orr_plot__share(struct orr_plot *plot)
                                                  : few ? 560
                                                        : 640,
                                                  100, 30});
+    char extra[120] = "";
+    if (dumb && plot->queue_count > 0) {
+        (void)snprintf(extra, sizeof extra, "queue %s", plot->queues[0].name);
+    }
     orr_plot__title(plot, dumb ? "Share of the largest queue" : "Quota, fair share and allocation",
-                    NULL);
+                    dumb ? extra : NULL);
     if (!any) {
         orr_plot__nothing(plot, "no job was submitted in this part of the run");
     } else if (dumb) {

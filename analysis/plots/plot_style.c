@@ -104,6 +104,21 @@ void orr_plot__quote(struct orr_plot *plot, const char *text, uint32_t max_chars
     orr_plot__gp(plot, "%s'", cut ? "\xe2\x80\xa6" : "");
 }
 
+/* Text terminals draw maps of characters: one character a cell, rows of them as labels. */
+void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_ms to)
+{
+    double lines = rows + 9.0;
+    double step = (double)(to - from) / (ORR_PLOT_MAP_COLUMNS + 1);
+    orr_plot__gp(plot,
+                 "set terminal dumb size 100,%u noenhanced\nset lmargin at screen 0.12\n"
+                 "set rmargin at screen 0.96\nset bmargin at screen %.6f\n"
+                 "set tmargin at screen %.6f\nunset key\nunset ylabel\nset yrange [%u:-1]\nplot ",
+                 rows + 9, 4 / lines, (rows + 5) / lines, rows);
+    orr_plot__data(plot, 0);
+    orr_plot__gp(plot, "using (%.3f):1:2 with labels left\n",
+                 orr_plot__x(plot, from) + step / 1000);
+}
+
 void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
 {
     switch (plot->term) {
@@ -211,6 +226,8 @@ static void tic_name(char *out, size_t room, orr_ms at, orr_ms step, orr_ms last
     long long s = (long long)(at / 1000);
     if (step >= day) {
         (void)snprintf(out, room, "day %lld", (long long)(at / day));
+    } else if (last > 2 * day && at % day == 0) {
+        (void)snprintf(out, room, "day %lld", (long long)(at / day));
     } else if (last > 2 * day) {
         (void)snprintf(out, room, "d%lld %02lld:%02lld", s / 86400, s / 3600 % 24, s / 60 % 60);
     } else if (step >= hour) {
@@ -242,7 +259,7 @@ static void time_label(struct orr_plot *plot)
         (void)snprintf(text, sizeof text, "time since the first submit (%lld s on the run's clock)",
                        (long long)(run->zero / 1000));
     }
-    orr_plot__gp(plot, "set xlabel '%s'\n", text);
+    orr_plot__gp(plot, "when = '%s'\nset xlabel when\n", text);
 }
 
 void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label)

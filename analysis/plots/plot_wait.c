@@ -180,7 +180,7 @@ static void curve_plot(struct orr_plot *plot, const struct curves *all, uint32_t
         return;
     }
     orr_plot__gp(plot, "using 1:2 with steps lw %s dt %s lc rgb '%s' title ", whole ? "2.6" : "1.8",
-                 whole || at % 2 == 0 ? "1" : "(9,4)", colour);
+                 whole || at < 5 ? "1" : "(10,3)", colour);
     curve_name(plot, all, at);
     orr_plot__gp(plot, ", \\\n  ");
     orr_plot__data(plot, block);
@@ -351,11 +351,13 @@ static void size_boxes(struct orr_plot *plot, uint32_t columns)
         orr_plot__gp(plot, "\n");
         return;
     }
-    orr_plot__gp(plot, "set boxwidth 0.55\nset key below center horizontal maxcols auto\nplot ");
+    orr_plot__gp(plot, "set boxwidth 0.55\nset bmargin 5.5\n"
+                       "set key at screen 0.5,0.045 center center horizontal maxcols auto\nplot ");
     orr_plot__data(plot, 0);
-    orr_plot__gp(plot,
-                 "using 1:4:3:7:6 with candlesticks fs solid 0.5 border lc rgb '#0072b2' lw "
-                 "1.3 whiskerbars 0.4 title 'middle half of the jobs, whiskers p5 to p95', \\\n  ");
+    orr_plot__gp(
+        plot,
+        "using 1:4:3:7:6 with candlesticks whiskerbars 0.4 fc rgb '#7fb8d8' fs solid 1.0 border "
+        "lc rgb '#0072b2' lw 1.3 title 'middle half of the jobs, whiskers p5 to p95', \\\n  ");
     orr_plot__data(plot, 0);
     orr_plot__gp(plot, "using 1:5:5:5:5 with candlesticks lw 3 lc rgb '#101010' notitle, \\\n"
                        "  keyentry with lines lw 3 lc rgb '#101010' title 'median'\n");

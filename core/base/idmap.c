@@ -29,26 +29,27 @@ const char *orr_idmap_name(const struct orr_idmap *map, uint32_t index)
     return map->text + (map->name_at[index] & AT_MASK);
 }
 
+/* Length of a name: up to where the next one starts, without its NUL. */
+static size_t name_bytes(const struct orr_idmap *map, uint32_t index)
+{
+    uint64_t end = index + 1 < map->count ? map->name_at[index + 1] & AT_MASK : map->text_bytes;
+    return (size_t)(end - (map->name_at[index] & AT_MASK)) - 1;
+}
+
 /* Slot that holds the name, or the empty slot where it belongs. */
 static uint32_t slot_of(const struct orr_idmap *map, const char *name, size_t bytes, uint64_t hash)
 {
     uint32_t mask = map->slot_count - 1;
     uint32_t slot = (uint32_t)hash & mask;
-    for (;; slot = (slot + 1) & mask) {
-        uint32_t index = map->slots[slot];
-        if (index == 0) {
-            return slot;
-        }
-        uint64_t at = map->name_at[index - 1];
-        if (at >> HASH_SHIFT == hash >> HASH_SHIFT) {
-            /* memcmp may read all bytes: a name longer than the rest of the text is another */
-            const char *have = map->text + (at & AT_MASK);
-            if (bytes < map->text_bytes - (at & AT_MASK) && memcmp(have, name, bytes) == 0 &&
-                have[bytes] == '\0') {
-                return slot;
-            }
+    for (; map->slots[slot] != 0; slot = (slot + 1) & mask) {
+        uint32_t index = map->slots[slot] - 1;
+        uint64_t at = map->name_at[index];
+        if (at >> HASH_SHIFT == hash >> HASH_SHIFT && name_bytes(map, index) == bytes &&
+            memcmp(map->text + (at & AT_MASK), name, bytes) == 0) {
+            break;
         }
     }
+    return slot;
 }
 
 uint32_t orr_idmap_find(const struct orr_idmap *map, const char *name, size_t bytes)
@@ -68,7 +69,7 @@ static void rehash(struct orr_idmap *map)
     uint32_t mask = map->slot_count - 1;
     for (uint32_t i = 0; i < map->count; i++) {
         const char *name = orr_idmap_name(map, i);
-        uint32_t slot = (uint32_t)orr_hash_bytes(name, strlen(name)) & mask;
+        uint32_t slot = (uint32_t)orr_hash_bytes(name, name_bytes(map, i)) & mask;
         while (map->slots[slot] != 0) {
             slot = (slot + 1) & mask;
         }

@@ -59,11 +59,10 @@ bool orr_parse_scaled(const char *text, size_t bytes, int64_t scale, int64_t *ou
     }
     int64_t part = 0; /* value of the fraction in units of 1 / unit */
     int64_t unit = 1;
-    bool exact =
-        true; /* digits past what int64 holds cannot change a rounding to `scale` below 1e9 */
+    bool exact = true; /* no digits but zeros past the 18th, which are not read */
     if (i < bytes && text[i] == '.') {
         for (i++; i < bytes && is_digit(text[i]); i++, digits++) {
-            if (unit < 1000000000) {
+            if (unit < 1000000000000000000) {
                 part = part * 10 + (text[i] - '0');
                 unit *= 10;
             } else {
@@ -75,7 +74,7 @@ bool orr_parse_scaled(const char *text, size_t bytes, int64_t scale, int64_t *ou
         return false;
     }
     int64_t value;
-    __extension__ typedef __int128 wide; /* part * scale: up to 1e9 times a tebibyte */
+    __extension__ typedef __int128 wide; /* part * scale: up to 1e18 times a tebibyte */
     wide fraction = (wide)part * scale;
     int64_t rounded = (int64_t)(fraction / unit);
     wide rest = 2 * (fraction % unit);
@@ -181,9 +180,15 @@ bool orr_parse_duration(const char *text, size_t bytes, orr_ms *out)
             return false;
         }
         i += u;
+        if (text[0] == '-' && i < bytes) { /* is the second part of "-2h30m" before or after? */
+            return false;
+        }
+    }
+    if (bytes == 0) {
+        return false;
     }
     *out = total;
-    return bytes > 0;
+    return true;
 }
 
 bool orr_parse_memory(const char *text, size_t bytes, int64_t *out)

@@ -79,8 +79,7 @@ static void rehash(struct orr_shapes *shapes)
     }
 }
 
-/* milli-GPU of one task; a memory ask depends on the node, so it counts nothing here (KAI 1.1) */
-static int64_t request_mgpu(const struct orr_request *request)
+int64_t orr_request_mgpu(const struct orr_request *request)
 {
     switch ((enum orr_gpu_ask)request->gpu_ask) {
     case ORR_GPU_WHOLE: return (int64_t)request->devices * ORR_MGPU;
@@ -99,7 +98,7 @@ static struct orr_shape make_shape(struct orr_shapes *shapes, const struct orr_t
     memcpy(shape.groups, groups, count * sizeof *groups);
     for (uint32_t i = 0; i < count; i++) {
         shape.tasks += groups[i].count;
-        shape.gpus_mgpu += groups[i].count * request_mgpu(&groups[i].request);
+        shape.gpus_mgpu += groups[i].count * orr_request_mgpu(&groups[i].request);
         shape.cpu_milli += groups[i].count * groups[i].request.cpu_milli;
         shape.mem_bytes += groups[i].count * groups[i].request.mem_bytes;
     }
@@ -112,6 +111,8 @@ uint32_t orr_shapes_put(struct orr_shapes *shapes, const struct orr_task_group *
     ORR_ASSERT(group_count > 0);
     uint32_t tasks = 0;
     for (uint32_t i = 0; i < group_count; i++) {
+        const struct orr_request *request = &groups[i].request;
+        ORR_ASSERT((request->gpu_ask == ORR_GPU_NONE) == (request->devices == 0));
         tasks += groups[i].count;
     }
     min_tasks = min_tasks == 0 ? tasks : min_tasks;

@@ -34,33 +34,46 @@ int64_t orr_request_task_mgpu(const struct orr_request *request, const struct or
     return (int64_t)request->devices * orr_request_portion_mgpu(request, type);
 }
 
+/* amount * tasks, or more than any node has. */
+static int64_t times(int64_t amount, uint32_t tasks)
+{
+    int64_t product;
+    bool large = __builtin_mul_overflow(amount, (int64_t)tasks, &product);
+    return large || product > ORR_AMOUNT_UNLIMITED ? 2 * ORR_AMOUNT_UNLIMITED : product;
+}
+
 struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks)
 {
-    return (struct orr_room){
-        .cpu_milli = request->cpu_milli * tasks,
-        .mem_bytes = request->mem_bytes * tasks,
-        .gpus = request->gpu_ask == ORR_GPU_WHOLE ? (int32_t)(request->devices * tasks) : 0,
-        .pods = (int32_t)tasks};
+    uint64_t gpus = request->gpu_ask == ORR_GPU_WHOLE ? (uint64_t)request->devices * tasks : 0;
+    return (struct orr_room){.cpu_milli = times(request->cpu_milli, tasks),
+                             .mem_bytes = times(request->mem_bytes, tasks),
+                             .gpus = gpus < INT32_MAX ? (int32_t)gpus : INT32_MAX,
+                             .pods = tasks < INT32_MAX ? (int32_t)tasks : INT32_MAX};
+}
+
+/* What is idle of a node without the part that pipelined tasks claim. */
+static struct orr_room unclaimed(const struct orr_ledger *ledger, uint32_t node)
+{
+    struct orr_room room = ledger->idle[node];
+    const struct orr_room *releasing = &ledger->releasing[node];
+    room.cpu_milli += releasing->cpu_milli < 0 ? releasing->cpu_milli : 0;
+    room.mem_bytes += releasing->mem_bytes < 0 ? releasing->mem_bytes : 0;
+    room.gpus += releasing->gpus < 0 ? releasing->gpus : 0;
+    room.pods += releasing->pods < 0 ? releasing->pods : 0;
+    return room;
 }
 
 bool orr_books__fits(const struct orr_ledger *ledger, uint32_t node, struct orr_room room)
 {
-    const struct orr_room *idle = &ledger->idle[node];
-    const struct orr_room *releasing = &ledger->releasing[node];
-    return room.gpus <= idle->gpus && room.gpus <= idle->gpus + releasing->gpus &&
-           room.cpu_milli <= idle->cpu_milli &&
-           room.cpu_milli <= idle->cpu_milli + releasing->cpu_milli &&
-           room.mem_bytes <= idle->mem_bytes &&
-           room.mem_bytes <= idle->mem_bytes + releasing->mem_bytes && room.pods <= idle->pods;
+    struct orr_room have = unclaimed(ledger, node);
+    return room.gpus <= have.gpus && room.cpu_milli <= have.cpu_milli &&
+           room.mem_bytes <= have.mem_bytes && room.pods <= have.pods;
 }
 
-/* Devices of a node that could take the portion: shared ones with room, and idle ones. */
-static uint32_t devices_with_room(const struct orr_ledger *ledger, uint32_t node, int64_t portion)
+/* Partly used devices of a node that could take the portion too. */
+static uint32_t shared_with_room(const struct orr_ledger *ledger, uint32_t node, int64_t portion)
 {
-    uint32_t count = (uint32_t)ledger->idle[node].gpus;
-    if (portion > ORR_MGPU) {
-        return 0;
-    }
+    uint32_t count = 0;
     if (ledger->device_mgpu != NULL) {
         const int16_t *used = &ledger->device_mgpu[node * ledger->world.cluster->max_gpus];
         for (uint32_t d = 0; d < orr_cluster_type(ledger->world.cluster, node)->gpus; d++) {
@@ -70,37 +83,46 @@ static uint32_t devices_with_room(const struct orr_ledger *ledger, uint32_t node
     return count;
 }
 
-/* How many tasks of `portion` on one device each fit; for several devices each, one task at a time.
- */
-static uint32_t sharing_room(const struct orr_ledger *ledger, uint32_t node,
-                             const struct orr_request *request)
+/* Does one sharing task fit, on shared devices and `fresh` idle ones? */
+static bool sharing_fits(const struct orr_ledger *ledger, uint32_t node,
+                         const struct orr_request *request, int32_t fresh)
 {
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
     int64_t portion = orr_request_portion_mgpu(request, type);
-    if (type->gpus > ORR_DEVICE_MASK_MAX || portion <= 0) {
-        return 0;
+    if (type->gpus > ORR_DEVICE_MASK_MAX || portion <= 0 || portion > ORR_MGPU) {
+        return false;
     }
-    return devices_with_room(ledger, node, portion) >= request->devices ? 1 : 0;
+    uint32_t devices = fresh > 0 ? (uint32_t)fresh : 0;
+    return devices + shared_with_room(ledger, node, portion) >= request->devices;
+}
+
+bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
+                            const struct orr_request *request)
+{
+    return sharing_fits(ledger, node, request, 0);
 }
 
 uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request)
 {
-    const struct orr_room *idle = &ledger->idle[node];
-    uint32_t tasks = idle->pods > 0 ? (uint32_t)idle->pods : 0;
+    if (!orr_ledger__model_fits(ledger, ledger->world.cluster->nodes[node].type, request)) {
+        return 0;
+    }
+    struct orr_room idle = unclaimed(ledger, node);
+    uint32_t tasks = idle.pods > 0 ? (uint32_t)idle.pods : 0;
     if (request->gpu_ask == ORR_GPU_WHOLE) {
-        uint32_t fit = (uint32_t)idle->gpus / request->devices;
+        uint32_t fit = idle.gpus > 0 ? (uint32_t)idle.gpus / request->devices : 0;
         tasks = fit < tasks ? fit : tasks;
-    } else if (is_sharing(request)) {
-        uint32_t fit = sharing_room(ledger, node, request);
+    } else if (is_sharing(request)) { /* one task at a time: each may change what is shared */
+        uint32_t fit = sharing_fits(ledger, node, request, idle.gpus) ? 1 : 0;
         tasks = fit < tasks ? fit : tasks;
     }
     if (request->cpu_milli > 0) {
-        int64_t fit = idle->cpu_milli / request->cpu_milli;
+        int64_t fit = idle.cpu_milli / request->cpu_milli;
         tasks = fit < tasks ? (uint32_t)(fit > 0 ? fit : 0) : tasks;
     }
     if (request->mem_bytes > 0) {
-        int64_t fit = idle->mem_bytes / request->mem_bytes;
+        int64_t fit = idle.mem_bytes / request->mem_bytes;
         tasks = fit < tasks ? (uint32_t)(fit > 0 ? fit : 0) : tasks;
     }
     return tasks;
@@ -209,14 +231,16 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
 {
     uint32_t node = placement->node;
     struct orr_room room = orr_books__room(request, placement->tasks);
-    if (!orr_books__fits(ledger, node, room)) {
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+    if (!orr_ledger__model_fits(ledger, ledger->world.cluster->nodes[node].type, request) ||
+        !orr_books__fits(ledger, node, room)) {
         return false;
     }
-    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
     int32_t before = ledger->idle[node].gpus;
     placement->devices = 0;
     if (is_sharing(request)) {
-        if (placement->tasks != 1 || sharing_room(ledger, node, request) < 1) {
+        if (placement->tasks != 1 ||
+            !sharing_fits(ledger, node, request, unclaimed(ledger, node).gpus)) {
             return false;
         }
         open_sharing(ledger);

@@ -173,32 +173,39 @@ static uint32_t first_with_room(const struct orr_ledger *ledger, const struct or
     return node;
 }
 
-static bool model_allowed(const struct orr_ledger *ledger, uint32_t type,
-                          const struct orr_request *request)
-{
-    return request->gpu_model == ORR_NONE ||
-           request->gpu_model == ledger->world.cluster->types[type].gpu_model;
-}
-
 /* Idle whole devices that tasks of the request need at least to find on a node. */
 static uint32_t devices_needed(const struct orr_request *request, uint32_t tasks)
 {
-    return request->gpu_ask == ORR_GPU_WHOLE ? request->devices * tasks : 0;
+    uint64_t need = request->gpu_ask == ORR_GPU_WHOLE ? (uint64_t)request->devices * tasks : 0;
+    return need < ORR_NONE ? (uint32_t)need : ORR_NONE;
+}
+
+/* Lowest node that takes one sharing task without opening a fresh device. */
+static uint32_t first_shared(const struct orr_ledger *ledger, const struct orr_request *request,
+                             uint32_t tasks)
+{
+    uint32_t nodes = ledger->world.cluster->node_count;
+    uint32_t node = orr_node_set__next(&ledger->sharing, 0, nodes);
+    while (node != ORR_NONE && !(orr_books__fits_shared(ledger, node, request) &&
+                                 orr_ledger_room_for(ledger, node, request) >= tasks)) {
+        node = orr_node_set__next(&ledger->sharing, node + 1, nodes);
+    }
+    return node;
 }
 
 uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_request *request,
                              uint32_t tasks)
 {
     bool shares = request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
-    if (shares) { /* a device that is shared already, before a fresh one is opened */
-        uint32_t node = first_with_room(ledger, &ledger->sharing, request, tasks);
+    if (shares) {
+        uint32_t node = first_shared(ledger, request, tasks);
         if (node != ORR_NONE) {
             return node;
         }
     }
     uint32_t best = ORR_NONE, best_idle = ORR_NONE;
     for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {
-        if (!model_allowed(ledger, t, request)) {
+        if (!orr_ledger__model_fits(ledger, t, request)) {
             continue;
         }
         const struct orr_type_index *index = &ledger->types[t];
@@ -223,7 +230,7 @@ uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_
     uint32_t best = ORR_NONE, best_idle = 0;
     uint32_t need = devices_needed(request, 1);
     for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {
-        if (!model_allowed(ledger, t, request)) {
+        if (!orr_ledger__model_fits(ledger, t, request)) {
             continue;
         }
         const struct orr_type_index *index = &ledger->types[t];

@@ -26,6 +26,13 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
 /* The room one placement takes of a node, whole devices it alone uses counted in gpus. */
 struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks);
 bool orr_books__fits(const struct orr_ledger *ledger, uint32_t node, struct orr_room room);
+/* Do the devices that are shared already have room for one sharing task? */
+bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
+                            const struct orr_request *request);
+
+/* A node of the type that holds nothing, and the mask of its devices. */
+struct orr_room orr_ledger__empty_node(const struct orr_node_type *type);
+uint64_t orr_ledger__all_devices(uint32_t gpus);
 
 /* Queue sums up to the root; sign +1 or -1. */
 void orr_use__allocated(struct orr_ledger *ledger, uint32_t job,
@@ -42,6 +49,13 @@ static inline const struct orr_request *orr_ledger__request(const struct orr_led
                                                             uint32_t job, uint32_t group)
 {
     return &orr_ledger__shape(ledger, job)->groups[group].request;
+}
+
+static inline bool orr_ledger__model_fits(const struct orr_ledger *ledger, uint32_t type,
+                                          const struct orr_request *request)
+{
+    return request->gpu_model == ORR_NONE ||
+           request->gpu_model == ledger->world.cluster->types[type].gpu_model;
 }
 
 #endif

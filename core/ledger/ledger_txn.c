@@ -23,7 +23,7 @@ struct orr_txn {
     struct op *ops;
     uint32_t op_count, op_capacity;
     uint32_t committed; /* ops before this one are committed; only pipelines are kept there */
-    struct orr_decision *decisions;
+    struct orr_txn_decision *decisions;
     uint32_t decision_count, decision_capacity;
     struct orr_explanation *explanations;
     uint32_t explanation_count, explanation_capacity;
@@ -53,18 +53,41 @@ static void journal(struct orr_txn *txn, struct op op)
     txn->ops[txn->op_count++] = op;
 }
 
+/* Tasks of a group that the job has not placed yet. */
+static uint32_t tasks_left(const struct orr_ledger *ledger, uint32_t job, uint32_t group)
+{
+    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
+    const struct orr_job_state *state = &ledger->jobs[job];
+    if (shape->group_count == 1) {
+        return shape->tasks - state->placed_tasks;
+    }
+    uint32_t left = shape->groups[group].count;
+    for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        left -= ledger->placements[p].group == group ? ledger->placements[p].tasks : 0;
+    }
+    return left;
+}
+
+/* Is there such a pending job, group and node, and are so many tasks left? */
+static bool can_act(const struct orr_ledger *ledger, uint32_t job, uint32_t group, uint32_t tasks,
+                    uint32_t node)
+{
+    return job < ledger->world.job_count && ledger->jobs[job].phase == ORR_JOB_PENDING &&
+           node < ledger->world.cluster->node_count &&
+           group < orr_ledger__shape(ledger, job)->group_count && tasks > 0 &&
+           tasks <= tasks_left(ledger, job, group);
+}
+
 bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node)
 {
     struct orr_ledger *ledger = txn->ledger;
-    struct orr_job_state *state = &ledger->jobs[job];
-    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
-    if (state->phase != ORR_JOB_PENDING || group >= shape->group_count || tasks == 0 ||
-        state->placed_tasks + tasks > shape->tasks) {
+    if (!can_act(ledger, job, group, tasks, node)) {
         return false;
     }
+    struct orr_job_state *state = &ledger->jobs[job];
     struct orr_placement placement = {
         .node = node, .next = state->placement, .tasks = tasks, .group = group};
-    if (!orr_books__take(ledger, &shape->groups[group].request, &placement)) {
+    if (!orr_books__take(ledger, orr_ledger__request(ledger, job, group), &placement)) {
         return false;
     }
     ledger->placements =
@@ -74,7 +97,7 @@ bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t t
     state->placement_count++;
     state->placed_tasks += tasks;
     orr_use__allocated(ledger, job, &placement, 1);
-    journal(txn, (struct op){.kind = OP_PLACE, .job = job});
+    journal(txn, (struct op){.kind = OP_PLACE, .job = job, .tasks = tasks, .group = group});
     return true;
 }
 
@@ -108,10 +131,15 @@ bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_
                       uint32_t node)
 {
     struct orr_ledger *ledger = txn->ledger;
-    struct orr_room room = orr_books__room(orr_ledger__request(ledger, job, group), tasks);
+    if (!can_act(ledger, job, group, tasks, node)) {
+        return false;
+    }
+    const struct orr_request *request = orr_ledger__request(ledger, job, group);
+    struct orr_room room = orr_books__room(request, tasks);
     const struct orr_room *idle = &ledger->idle[node];
     const struct orr_room *releasing = &ledger->releasing[node];
-    if (ledger->jobs[job].phase != ORR_JOB_PENDING || room.gpus > idle->gpus + releasing->gpus ||
+    if (!orr_ledger__model_fits(ledger, ledger->world.cluster->nodes[node].type, request) ||
+        room.gpus > idle->gpus + releasing->gpus || room.pods > idle->pods + releasing->pods ||
         room.cpu_milli > idle->cpu_milli + releasing->cpu_milli ||
         room.mem_bytes > idle->mem_bytes + releasing->mem_bytes) {
         return false;
@@ -139,7 +167,7 @@ static void set_releasing(struct orr_ledger *ledger, uint32_t job, int sign)
 
 bool orr_txn_evict(struct orr_txn *txn, uint32_t job, enum orr_cause cause)
 {
-    if (txn->ledger->jobs[job].phase != ORR_JOB_RUNNING) {
+    if (job >= txn->ledger->world.job_count || txn->ledger->jobs[job].phase != ORR_JOB_RUNNING) {
         return false;
     }
     set_releasing(txn->ledger, job, 1);
@@ -179,7 +207,9 @@ static bool within_limits(const struct orr_ledger *ledger, uint32_t job)
     for (uint32_t q = ledger->world.specs[job].queue; q != ORR_NONE; q = queues->queues[q].parent) {
         for (int r = 0; r < ORR_SHARE_RESOURCES; r++) {
             double limit = queues->queues[q].resources[r].limit;
-            if (limit >= 0.0 && (double)ledger->use[q].allocated[r] > limit * unit[r]) {
+            /* why: a quotient is the double next to the decimal that the limit was written as;
+             * limit * unit may fall below it */
+            if (limit >= 0.0 && (double)ledger->use[q].allocated[r] / unit[r] > limit) {
                 return false;
             }
         }
@@ -200,20 +230,23 @@ static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *
     return true;
 }
 
-static void decide(struct orr_txn *txn, uint32_t job, bool evict, uint8_t cause)
+static void decide(struct orr_txn *txn, uint32_t job, enum orr_deed deed, uint8_t cause,
+                   int64_t mgpu)
 {
+    static const uint8_t code[] = {[ORR_DEED_START] = 2, [ORR_DEED_EVICT] = 3, [ORR_DEED_HOLD] = 4};
     txn->decisions = ORR_ROOM_FOR_ONE(txn->decisions, txn->decision_count, txn->decision_capacity);
     txn->decisions[txn->decision_count++] =
-        (struct orr_decision){.job = job, .evict = evict, .cause = cause};
+        (struct orr_txn_decision){.job = job, .deed = (uint8_t)deed, .cause = cause, .mgpu = mgpu};
     orr_digest_fold(&txn->ledger->digest,
-                    (uint64_t)(evict ? 3u : 2u) << 56 | (uint64_t)cause << 40 | job);
+                    (uint64_t)(code[deed]) << 56 | (uint64_t)cause << 40 | job);
 }
 
-static void start(struct orr_txn *txn, uint32_t job, orr_ms now)
+static void start(struct orr_txn *txn, uint32_t job, orr_ms now, int64_t mgpu)
 {
     struct orr_ledger *ledger = txn->ledger;
     struct orr_job_state *state = &ledger->jobs[job];
     state->phase = ORR_JOB_RUNNING;
+    state->reason = ORR_REASON_NONE;
     state->start_ms = now;
     state->first_start_ms = state->first_start_ms == ORR_MS_NONE ? now : state->first_start_ms;
     state->incarnation++;
@@ -221,11 +254,24 @@ static void start(struct orr_txn *txn, uint32_t job, orr_ms now)
     ledger->pending_jobs--;
     ledger->running_jobs++;
     orr_use__pending(ledger, job, -1);
-    decide(txn, job, false, 0);
+    decide(txn, job, ORR_DEED_START, 0, mgpu);
     for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
         orr_digest_fold(&ledger->digest, (uint64_t)placement->node << 32 | placement->tasks);
         orr_digest_fold(&ledger->digest, placement->devices);
+    }
+}
+
+/* A gang that is complete runs; one that is not (its policy declared no gang law) holds what it
+ * has. */
+static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, int64_t mgpu)
+{
+    const struct orr_job_state *state = &txn->ledger->jobs[job];
+    if (state->phase == ORR_JOB_PENDING &&
+        state->placed_tasks >= orr_ledger__shape(txn->ledger, job)->min_tasks) {
+        start(txn, job, now, mgpu);
+    } else {
+        decide(txn, job, ORR_DEED_HOLD, 0, mgpu);
     }
 }
 
@@ -241,18 +287,24 @@ bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal
         }
     }
     uint32_t kept = txn->committed;
+    int64_t mgpu = 0; /* of the run of placements of one job */
     for (uint32_t i = txn->committed; i < txn->op_count; i++) {
         struct op op = txn->ops[i];
         switch ((enum op_kind)op.kind) {
-        case OP_PLACE:
-            if (ledger->jobs[op.job].phase == ORR_JOB_PENDING) {
-                start(txn, op.job, now);
+        case OP_PLACE: {
+            bool last = i + 1 == txn->op_count || txn->ops[i + 1].kind != OP_PLACE ||
+                        txn->ops[i + 1].job != op.job;
+            mgpu += op.tasks * orr_request_mgpu(orr_ledger__request(ledger, op.job, op.group));
+            if (last) {
+                settle_placed(txn, op.job, now, mgpu);
+                mgpu = 0;
             }
             break;
+        }
         case OP_EVICT:
             ledger->jobs[op.job].evictions++;
             ledger->running_jobs--;
-            decide(txn, op.job, true, op.cause);
+            decide(txn, op.job, ORR_DEED_EVICT, op.cause, 0);
             break;
         case OP_PIPELINE: txn->ops[kept++] = op; break;
         }
@@ -262,7 +314,7 @@ bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal
     return true;
 }
 
-const struct orr_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count)
+const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count)
 {
     *count = txn->decision_count;
     return txn->decisions;
@@ -279,6 +331,9 @@ void orr_txn_end_cycle(struct orr_txn *txn)
 
 void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
 {
+    if (job >= txn->ledger->world.job_count || (unsigned)reason >= ORR_REASON_COUNT) {
+        return;
+    }
     struct orr_job_state *state = &txn->ledger->jobs[job];
     if (state->reason != reason) {
         state->reason = (uint8_t)reason;

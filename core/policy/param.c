@@ -130,6 +130,19 @@ enum orr_status orr_params_set(const struct orr_param *rows, void *params, const
                         : orr_fail(err, ORR_SCENARIO, "unknown parameter \"%s\"", name);
 }
 
+/* The shortest text that reads back as the same number. */
+static void format_real(double value, char *out, size_t bytes)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        int length = snprintf(out, bytes, "%.*g", digits, value);
+        double back;
+        if (length > 0 && orr_parse_double(out, strlen(out), &back) && !(back < value) &&
+            !(back > value)) {
+            return;
+        }
+    }
+}
+
 void orr_params_format(const struct orr_param *row, const void *params, char *out, size_t bytes)
 {
     const char *field = (const char *)params + row->offset;
@@ -143,7 +156,7 @@ void orr_params_format(const struct orr_param *row, const void *params, char *ou
         return;
     case ORR_PARAM_REAL:
         memcpy(&real, field, sizeof real);
-        (void)snprintf(out, bytes, "%g", real);
+        format_real(real, out, bytes);
         return;
     case ORR_PARAM_INT:
     case ORR_PARAM_TIME:

@@ -393,7 +393,8 @@ uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_s
                              .last_eviction = ORR_MS_NONE,
                              .stale_since = ORR_MS_NONE,
                              .preemption_delay = spec->preemption_delay,
-                             .staleness_grace = spec->staleness_grace};
+                             .staleness_grace = spec->staleness_grace,
+                             .twins = spec->twins};
     add_sets(session, job, spec);
     add_tasks(session, index, spec, task_ids);
     return index;
@@ -518,6 +519,29 @@ void orr_session_end_job(struct orr_session *session, uint32_t index)
         orr_session_set_task(session, t, ORR_TASK_DELETED, ORR_NONE, NULL, 0);
     }
     job->invalid = true;
+}
+
+void orr_session_revive_job(struct orr_session *session, uint32_t index,
+                            const struct orr_job_spec_tree *spec)
+{
+    struct orr_sjob *job = &session->jobs[index];
+    ORR_ASSERT(job->invalid && job->task_count == spec->task_count);
+    job->invalid = false;
+    job->name = keep(session, spec->name);
+    job->queue = spec->queue;
+    job->priority = spec->priority;
+    job->preemptible = spec->preemptible;
+    job->created_s = spec->created_s;
+    job->last_start = ORR_MS_NONE;
+    job->last_eviction = ORR_MS_NONE;
+    job->stale_since = ORR_MS_NONE;
+    job->preemption_delay = spec->preemption_delay;
+    job->staleness_grace = spec->staleness_grace;
+    job->twins = spec->twins;
+    job->reason = ORR_FIT_NONE;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
+    }
 }
 
 /* --- a cycle --- */

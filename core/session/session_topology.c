@@ -32,11 +32,15 @@ static char *path_of(const struct builder *builder, uint32_t node, uint32_t leve
         bytes += strlen(builder->values[l * builder->session->node_count + node]) + 1;
     }
     char *path = orr_zalloc(bytes, 1);
+    char *end = path;
     for (uint32_t l = 0; l <= level; l++) {
+        const char *value = builder->values[l * builder->session->node_count + node];
+        const size_t length = strlen(value);
         if (l > 0) {
-            strcat(path, ".");
+            *end++ = '.';
         }
-        strcat(path, builder->values[l * builder->session->node_count + node]);
+        memcpy(end, value, length);
+        end += length;
     }
     return path;
 }

@@ -31,6 +31,7 @@ struct easy {
     uint32_t *pending; /* in order from `head`; started ones are taken out at the end of a pass */
     uint32_t head, end, pending_capacity;
     uint32_t explained;      /* pending before this one have a reason */
+    uint32_t gpuless;        /* pending that need no free GPU in the cluster's count */
     struct release *running; /* by (at, job) */
     uint32_t running_count, running_capacity;
 };
@@ -100,6 +101,11 @@ static void remove_release(struct easy *easy, orr_ms at, uint32_t job)
     }
 }
 
+static int64_t size_of(const struct orr_view *view, uint32_t job)
+{
+    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+}
+
 static void easy_event(void *state, const struct orr_view *view, enum orr_job_event event,
                        uint32_t job)
 {
@@ -110,12 +116,8 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
     if (event != ORR_JOB_ENDED) {
         easy->pending = ORR_ROOM_FOR_ONE(easy->pending, easy->end, easy->pending_capacity);
         easy->pending[easy->end++] = job;
+        easy->gpuless += size_of(view, job) == 0;
     }
-}
-
-static int64_t size_of(const struct orr_view *view, uint32_t job)
-{
-    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
 }
 
 static int64_t free_mgpu(const struct orr_view *view)
@@ -128,6 +130,7 @@ static enum orr_reason try_start(struct easy *easy, const struct orr_view *view,
 {
     enum orr_reason reason = orr_place_consolidated(txn, view->ledger, job);
     if (reason == ORR_REASON_NONE) {
+        easy->gpuless -= size_of(view, job) == 0;
         add_release(easy, view->now + view->specs[job].estimate_ms, job);
     }
     return reason;
@@ -166,7 +169,7 @@ static bool may_pass(const struct easy *easy, const struct orr_view *view, uint3
     if (easy->params.variant == VARIANT_UNGUARDED) {
         return true;
     }
-    bool ends = view->specs[job].estimate_ms <= reservation->shadow - view->now;
+    bool ends = view->now + view->specs[job].estimate_ms <= reservation->shadow;
     bool spare =
         easy->params.variant == VARIANT_REFERENCE && size_of(view, job) <= reservation->spare;
     return ends || spare;
@@ -185,7 +188,7 @@ static void backfill(struct easy *easy, const struct orr_view *view, struct orr_
                                                              : ORR_REASON_RESERVED;
         }
         if (reason == ORR_REASON_NONE) {
-            bool past = view->specs[job].estimate_ms > reservation.shadow - view->now;
+            bool past = view->now + view->specs[job].estimate_ms > reservation.shadow;
             reservation.spare -= past ? size : 0;
         } else {
             orr_txn_explain(txn, job, reason);
@@ -207,7 +210,7 @@ static void easy_cycle(void *state, const struct orr_view *view, struct orr_txn 
         easy->head++;
     }
     if (easy->head < easy->end) {
-        if (free_mgpu(view) > 0) {
+        if (free_mgpu(view) > 0 || easy->gpuless > 0) {
             backfill(easy, view, txn);
         } else { /* nothing can start: only the newcomers need a reason */
             uint32_t from = easy->explained > easy->head ? easy->explained : easy->head + 1;

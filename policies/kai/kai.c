@@ -106,21 +106,68 @@ static uint32_t *list_nodes(const struct orr_session *session)
     return nodes;
 }
 
+/* Within this action room only shrinks, so what found no nodes for one job finds none for a twin of
+ * it. Limits and quotas are a queue's own and say nothing about others. */
+static bool twin_failed(const struct orr_session *session, const bool *failed, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    return job->twins != ORR_NONE && failed[job->twins] &&
+           orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_USED) == 0;
+}
+
+/* Whether a failure says something about twins: not if a queue's limit or quota may have kept
+ * single nodes from a shared request, whose cost differs from node to node. */
+static bool tells_of_twins(const struct orr_session *session, const struct orr_sjob *job)
+{
+    if (job->twins == ORR_NONE || job->reason != ORR_FIT_POD_SCHEDULING_ERRORS) {
+        return false;
+    }
+    if (!orr_ask_is_shared(orr_task_ask(session, &session->tasks[job->first_task]))) {
+        return true;
+    }
+    bool bounded = !job->preemptible;
+    for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
+        bounded = bounded || session->shares[q].resource[ORR_SHARE_GPU].limit != ORR_UNLIMITED;
+    }
+    return !bounded;
+}
+
+static uint32_t twin_kinds(const struct orr_session *session)
+{
+    uint32_t kinds = 0;
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        const uint32_t twins = session->jobs[j].twins;
+        kinds = twins != ORR_NONE && twins >= kinds ? twins + 1 : kinds;
+    }
+    return kinds;
+}
+
 static void allocate(struct orr_session *session)
 {
     struct orr_order order;
     struct orr_jobview view;
+    bool *failed = orr_zalloc(twin_kinds(session), sizeof *failed);
     uint32_t *nodes = list_nodes(session);
     build_order(session, ORR_ACTION_ALLOCATE, &order);
     while (orr_order_pop(&order, &view)) {
-        if (allocate_job(session, view.job,
-                         (struct orr_node_list){.nodes = nodes, .count = session->node_count}) &&
-            session->jobs[view.job].pending > 0) {
+        struct orr_sjob *job = &session->jobs[view.job];
+        if (twin_failed(session, failed, view.job)) {
+            job->reason = ORR_FIT_POD_SCHEDULING_ERRORS;
+            continue;
+        }
+        const bool placed =
+            allocate_job(session, view.job,
+                         (struct orr_node_list){.nodes = nodes, .count = session->node_count});
+        if (placed && job->pending > 0) {
             orr_order_push(&order, view);
+        }
+        if (!placed && tells_of_twins(session, job)) {
+            failed[job->twins] = true;
         }
     }
     orr_order_release(&order);
     orr_free(nodes);
+    orr_free(failed);
 }
 
 /* --- consolidation, reclaim, preempt --- */

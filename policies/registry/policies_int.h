@@ -7,5 +7,8 @@
 
 extern const struct orr_policy orr_policy_fifo;
 extern const struct orr_policy orr_policy_easy;
+extern const struct orr_policy orr_policy_static;
+extern const struct orr_policy orr_policy_kube;
+extern const struct orr_policy orr_policy_kai;
 
 #endif

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "cli.h"
+#include <orrery/analysis/json.h>
 
-static void quoted(FILE *out, const char *text)
-{
-    (void)fputc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
-        if (*p == '"' || *p == '\\') {
-            (void)fprintf(out, "\\%c", *p);
-        } else if (*p < 0x20) {
-            (void)fprintf(out, "\\u%04x", *p);
-        } else {
-            (void)fputc(*p, out);
-        }
-    }
-    (void)fputc('"', out);
-}
+#include "cli.h"
 
 /* Comma, line, indentation and key of what comes next. */
 static void begin(struct orr_json *json, const char *key)
@@ -26,7 +13,7 @@ static void begin(struct orr_json *json, const char *key)
     }
     json->first = false;
     if (key != NULL) {
-        quoted(json->out, key);
+        orr_json_string(json->out, key);
         (void)fputs(": ", json->out);
     }
 }
@@ -58,7 +45,7 @@ void orr_json_text(struct orr_json *json, const char *key, const char *value)
     if (value == NULL) {
         (void)fputs("null", json->out);
     } else {
-        quoted(json->out, value);
+        orr_json_string(json->out, value);
     }
 }
 

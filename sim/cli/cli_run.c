@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <orrery/analysis/views.h>
 #include <orrery/base/mem.h>
@@ -10,11 +11,18 @@
 
 #include "cli.h"
 
-static volatile sig_atomic_t interrupted; /* the one thing a signal handler can reach */
+/* What a signal handler can reach. */
+static volatile sig_atomic_t interrupted;
+static char unfinished[4096]; /* the temporary results file */
 
+/* The first Ctrl-C ends the run in order, a second one at once. */
 static void on_interrupt(int signal)
 {
     (void)signal;
+    if (interrupted) {
+        (void)unlink(unfinished);
+        _exit(130);
+    }
     interrupted = 1;
 }
 
@@ -56,8 +64,8 @@ static void print_digest(uint64_t events, orr_ms now, uint64_t digest, void *con
 
 static void catch_interrupts(void)
 {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    (void)sigaction(SIGINT, &action, NULL); /* a second Ctrl-C ends it at once */
+    struct sigaction action = {.sa_handler = on_interrupt};
+    (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
@@ -122,7 +130,8 @@ static enum orr_status write_results(struct session *s, struct orr_err *err)
                                     .orrery_version = ORR_VERSION,
                                     .views_sql = orr_views_sql,
                                     .meta = meta,
-                                    .meta_count = sizeof meta / sizeof meta[0]};
+                                    .meta_count = sizeof meta / sizeof meta[0],
+                                    .interrupted = s->options.keep_partial ? NULL : &interrupted};
     struct orr_store *store = s->store;
     s->store = NULL; /* orr_store_write closes it in any case */
     return orr_store_write(store, &input, err);
@@ -146,6 +155,9 @@ static enum orr_status perform(struct session *s, struct orr_err *err)
     if (status == ORR_OK) {
         s->output = output_path(s);
         status = orr_store_open(s->output, s->options.force, &s->store, err);
+    }
+    if (status == ORR_OK) {
+        (void)snprintf(unfinished, sizeof unfinished, "%s", orr_store_temporary(s->store));
     }
     book(s, 1, &mark);
     if (status == ORR_OK) {

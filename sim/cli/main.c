@@ -56,6 +56,16 @@ static void on_abort(int signal)
     _exit(70);
 }
 
+/* The exit code, once all of the answer is known to be written. */
+static int flushed(int code)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fprintf(stderr, "orrery: cannot write to standard output\n");
+        return code == 0 ? orr_status_exit_code(ORR_IO) : code;
+    }
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_abort};
@@ -68,24 +78,19 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         usage(stdout);
-        return 0;
+        return flushed(0);
     }
     if (strcmp(argv[1], "--version") == 0) {
         (void)printf("orrery %s (policy interface %u, results schema %d)\n", ORR_VERSION,
                      ORR_POLICY_ABI, ORR_STORE_VERSION);
-        return 0;
+        return flushed(0);
     }
     for (size_t i = 0; i < VERBS; i++) {
         if (strcmp(verbs[i].name, argv[1]) == 0) {
             char name[40];
             (void)snprintf(name, sizeof name, "orrery %s", verbs[i].name);
             argv[1] = name;
-            int code = verbs[i].run(argc - 1, argv + 1);
-            if (fflush(stdout) != 0 || ferror(stdout)) {
-                (void)fprintf(stderr, "orrery: cannot write to standard output\n");
-                return code == 0 ? orr_status_exit_code(ORR_IO) : code;
-            }
-            return code;
+            return flushed(verbs[i].run(argc - 1, argv + 1));
         }
     }
     return unknown_verb(argv[1]);

@@ -573,6 +573,7 @@ static void add_job(struct case_world *world, uint32_t j, struct orr_session *se
         .staleness_grace = conform_is_set(from->staleness_grace_period_s)
                                ? to_ms(from->staleness_grace_period_s)
                                : ORR_MS_NONE,
+        .twins = ORR_NONE,
         .sets = sets.sets,
         .set_count = sets.count,
         .tasks = tasks,

@@ -51,11 +51,28 @@ static void count_event(struct engine *engine, enum event_class class, uint32_t 
     }
 }
 
+/* What the job's placed tasks asked: all of it, unless it is elastic and runs with fewer. */
+static int64_t held_mgpu(const struct engine *engine, uint32_t job)
+{
+    const struct orr_ledger *ledger = engine->ledger;
+    const struct orr_shape *shape = &engine->world->shapes.shapes[engine->world->specs[job].shape];
+    if (ledger->jobs[job].placed_tasks == shape->tasks) {
+        return shape->gpus_mgpu;
+    }
+    int64_t mgpu = 0;
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        mgpu += placement->tasks * orr_request_mgpu(&shape->groups[placement->group].request);
+    }
+    return mgpu;
+}
+
 static void finish(struct engine *engine, uint32_t job)
 {
+    int64_t held = held_mgpu(engine, job);
     orr_ledger_finish(engine->ledger, job, engine->view.now);
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now,
-                    -job_mgpu(engine, job), 0, 0);
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
+                    held - job_mgpu(engine, job), 0);
     count_event(engine, CLASS_FINISH, job);
     engine->policy->event(engine->state, &engine->view, ORR_JOB_ENDED, job);
     engine->changed = true;
@@ -63,9 +80,10 @@ static void finish(struct engine *engine, uint32_t job)
 
 static void release(struct engine *engine, uint32_t job)
 {
+    int64_t held = held_mgpu(engine, job);
     orr_ledger_release(engine->ledger, job);
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
-                    job_mgpu(engine, job), 1);
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0, held,
+                    1);
     engine->policy->event(engine->state, &engine->view, ORR_JOB_REQUEUED, job);
     engine->changed = true;
 }
@@ -126,23 +144,30 @@ static void note_attempt(struct orr_run *run, const struct orr_job_state *state,
 static void take_decisions(struct engine *engine)
 {
     uint32_t count;
-    const struct orr_decision *decisions = orr_txn_decisions(engine->txn, &count);
+    const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
     orr_ms now = engine->view.now;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t job = decisions[i].job;
         const struct orr_job_spec *spec = &engine->world->specs[job];
         const struct orr_job_state *state = &engine->ledger->jobs[job];
-        int64_t mgpu = job_mgpu(engine, job);
         struct orr_event event = {.subject = job};
-        if (decisions[i].evict) {
+        switch ((enum orr_deed)decisions[i].deed) {
+        case ORR_DEED_EVICT:
             note_attempt(engine->run, state, job, now, decisions[i].cause);
-            orr_fold_change(&engine->run->fold, spec->queue, now, -mgpu, 0, 0);
+            orr_fold_change(&engine->run->fold, spec->queue, now, -held_mgpu(engine, job), 0, 0);
             event.at = now;
             event.class_seq = class_and(CLASS_RELEASE, state->incarnation);
-        } else {
-            orr_fold_change(&engine->run->fold, spec->queue, now, mgpu, -mgpu, -1);
+            break;
+        case ORR_DEED_HOLD:
+            orr_fold_change(&engine->run->fold, spec->queue, now, decisions[i].mgpu,
+                            -decisions[i].mgpu, 0);
+            continue;
+        case ORR_DEED_START:
+            orr_fold_change(&engine->run->fold, spec->queue, now, decisions[i].mgpu,
+                            -decisions[i].mgpu, -1);
             event.at = now + spec->work_ms;
             event.class_seq = class_and(CLASS_FINISH, state->incarnation);
+            break;
         }
         orr_heap_push(&engine->heap, event);
     }
@@ -239,6 +264,11 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
         if (engine->changed) {
             engine->next_cycle_ms = now + engine->policy->cycle_ms;
         }
+    }
+    const struct orr_event *next = orr_heap_top(&engine->heap);
+    if (next != NULL) { /* it came long ago: in a long trace its records are out of the caches */
+        __builtin_prefetch(&engine->ledger->jobs[next->subject]);
+        __builtin_prefetch(&engine->world->specs[next->subject]);
     }
     uint32_t waiting = engine->ledger->pending_jobs;
     run->queue_len_max = waiting > run->queue_len_max ? waiting : run->queue_len_max;

@@ -29,9 +29,9 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, bool allo
         p->first_source = sources;
         sources += p->workload.count;
         if (p->workload.count > 0) {
+            orr_ms last = p->workload.rows[p->workload.count - 1].submit_ms;
             p->first_submit_ms = p->workload.rows[0].submit_ms;
-            p->copy_span_ms =
-                p->workload.rows[p->workload.count - 1].submit_ms - p->first_submit_ms + DAY_MS;
+            p->copy_span_ms = orr_replay__scaled_submit(p, last) - p->first_submit_ms + DAY_MS;
         }
     }
     return ORR_OK;
@@ -74,6 +74,12 @@ static void make_jobs(const struct orr_scenario *scenario, struct orr_world *wor
     }
 }
 
+/* Which copy of its row a job is, from 0: copies are whole spans apart, and rows are within one. */
+static orr_ms copy_number(const struct orr_world_part *p, const struct orr_job_spec *spec)
+{
+    return p->part->copies > 1 ? (spec->submit_ms - p->first_submit_ms) / p->copy_span_ms : 0;
+}
+
 static void drop_impossible(struct orr_world *world)
 {
     bool *possible = orr_replay__possible_shapes(world);
@@ -90,6 +96,9 @@ static void drop_impossible(struct orr_world *world)
             part++;
         }
         struct orr_world_part *p = &world->parts[part];
+        if (copy_number(p, spec) > 0) {
+            continue; /* its row is counted already */
+        }
         const struct orr_row *row = &p->workload.rows[spec->source - p->first_source];
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
         orr_workload_reject(&p->workload, p->part->trace, row->line,
@@ -157,10 +166,12 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
         make_jobs(scenario, world);
         drop_impossible(world);
         sort_jobs(world);
-        tell(world, warn, context);
         for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
             status = orr_trace_check_loss(&world->parts[i].workload, world->parts[i].part->trace,
                                           allow_loss, err);
+        }
+        if (status == ORR_OK) { /* else the error shows what was rejected */
+            tell(world, warn, context);
         }
     }
     if (status == ORR_OK && world->job_count == 0) {
@@ -208,10 +219,7 @@ const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char
     const struct orr_row *row;
     const struct orr_world_part *p = part_of(world, job, &row);
     const char *name = orr_idmap_name(&p->workload.jobs, row->job);
-    orr_ms copy = 0;
-    if (p->part->copies > 1) { /* copies are whole spans apart, and rows are within one span */
-        copy = (world->specs[job].submit_ms - p->first_submit_ms) / p->copy_span_ms;
-    }
+    orr_ms copy = copy_number(p, &world->specs[job]);
     if (world->part_count == 1 && copy == 0) {
         return name;
     }

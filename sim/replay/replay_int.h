@@ -10,6 +10,8 @@ void orr_replay__queues(const struct orr_scenario *scenario, struct orr_queues *
 /* One row as a job; false when the row was rejected (and counted). */
 bool orr_replay__job(struct orr_world *world, const struct orr_scenario *scenario, uint32_t part,
                      uint32_t row, struct orr_job_spec *spec);
+/* When a row's job comes, arrivals scaled. */
+orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submit);
 /* Says of each shape whether the empty cluster could hold it; caller frees. */
 bool *orr_replay__possible_shapes(const struct orr_world *world);
 

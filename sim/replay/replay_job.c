@@ -136,7 +136,7 @@ static bool job_queue(struct orr_world *world, const struct orr_scenario *scenar
     return true;
 }
 
-static orr_ms scaled_submit(const struct orr_world_part *part, orr_ms submit)
+orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submit)
 {
     double scale = part->part->scale_arrivals;
     if (!(scale > 0.0) || (scale > 0.999999999 && scale < 1.000000001)) {
@@ -173,7 +173,7 @@ bool orr_replay__job(struct orr_world *world, const struct orr_scenario *scenari
         min = extra->min_pods > 0 ? (uint32_t)extra->min_pods : 0;
         preemptible = extra->preemptible;
     }
-    spec->submit_ms = scaled_submit(p, row->submit_ms);
+    spec->submit_ms = orr_replay__scaled_submit(p, row->submit_ms);
     spec->work_ms = row->run_ms;
     spec->estimate_ms = row->time_limit_ms == ORR_MS_NONE ? row->run_ms : row->time_limit_ms;
     spec->shape = orr_shapes_put(&world->shapes, groups, count, min);

@@ -9,6 +9,8 @@
 
 #include <orrery/base/mem.h>
 
+#define INTERRUPT_EVERY 100000 /* steps of SQLite's machine: about 2 ms */
+
 struct orr_store {
     char *path, *temporary;
     bool force;
@@ -36,8 +38,17 @@ void orr_store_abandon(struct orr_store *store)
     }
 }
 
+const char *orr_store_temporary(const struct orr_store *store)
+{
+    return store->temporary;
+}
+
 enum orr_status orr_store__failed(sqlite3 *db, struct orr_err *err)
 {
+    if (sqlite3_errcode(db) == SQLITE_INTERRUPT) {
+        return orr_fail(err, ORR_INTERRUPTED,
+                        "interrupted while results were written; none are kept");
+    }
     return orr_fail(err, ORR_IO, "cannot write results: %s", sqlite3_errmsg(db));
 }
 
@@ -130,10 +141,24 @@ static enum orr_status put_in_place(const struct orr_store *store, struct orr_er
     return ORR_OK;
 }
 
+/* SQLite asks now and then whether to go on. */
+static int is_interrupted(void *context)
+{
+    const struct orr_store_input *input = context;
+    return *input->interrupted != 0;
+}
+
 static enum orr_status write_all(struct orr_store *store, const struct orr_store_input *input,
                                  struct orr_err *err)
 {
     char version[64];
+    union { /* SQLite hands the pointer back as it came */
+        const struct orr_store_input *in;
+        void *out;
+    } context = {.in = input};
+    if (input->interrupted != NULL) {
+        sqlite3_progress_handler(store->db, INTERRUPT_EVERY, is_interrupted, context.out);
+    }
     (void)snprintf(version, sizeof version, "PRAGMA user_version=%d; BEGIN;", ORR_STORE_VERSION);
     enum orr_status status = orr_store__exec(store->db, version, err);
     if (status == ORR_OK) {

@@ -108,9 +108,9 @@ static int cursor_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
     return SQLITE_OK;
 }
 
-static void result_time(sqlite3_context *context, orr_ms time)
+static void result_time(sqlite3_context *context, const struct orr_job_state *state, orr_ms time)
 {
-    if (time != ORR_MS_NONE) {
+    if (time != ORR_MS_NONE && state->phase != ORR_JOB_FUTURE) {
         sqlite3_result_int64(context, time);
     }
 }
@@ -125,7 +125,8 @@ static void result_name(sqlite3_context *context, const struct orr_world *world,
 static void result_placement(sqlite3_context *context, const struct orr_run *run,
                              const struct orr_job_state *state, int column)
 {
-    if (state->placement_count != 1 || state->evictions > 0) {
+    bool ran = state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_FINISHED;
+    if (!ran || state->placement_count != 1 || state->evictions > 0) {
         return; /* in table placement */
     }
     const struct orr_placement *placement = &run->ledger->placements[state->placement];
@@ -158,8 +159,8 @@ static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, 
     case COL_PODS: sqlite3_result_int64(context, shape->tasks); break;
     case COL_MGPU: sqlite3_result_int64(context, shape->gpus_mgpu); break;
     case COL_SUBMIT: sqlite3_result_int64(context, spec->submit_ms); break;
-    case COL_START: result_time(context, state->first_start_ms); break;
-    case COL_END: result_time(context, state->end_ms); break;
+    case COL_START: result_time(context, state, state->first_start_ms); break;
+    case COL_END: result_time(context, state, state->end_ms); break;
     case COL_WORK: sqlite3_result_int64(context, spec->work_ms); break;
     case COL_ESTIMATE: sqlite3_result_int64(context, spec->estimate_ms); break;
     case COL_STATE:

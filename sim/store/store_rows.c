@@ -255,7 +255,8 @@ static enum orr_status write_placements(sqlite3 *db, const struct orr_store_inpu
     for (uint32_t j = 0; j < in->world->job_count; j++) {
         const struct orr_job_state *state = &in->run->ledger->jobs[j];
         bool inline_row = state->placement_count == 1 && state->evictions == 0;
-        if (state->placement_count > 0 && !inline_row && state->phase != ORR_JOB_RELEASING) {
+        bool ran = state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_FINISHED;
+        if (ran && !inline_row) { /* a gang that never was complete has no attempt to show */
             put_placements(&w, in, j, state->placement, state->attempts);
         }
     }

@@ -15,3 +15,9 @@ target_link_libraries(orr_analysis_fixture
   PUBLIC orr_views orr_base PkgConfig::ORR_FIXTURE_SQLITE)
 add_executable(analysis_draw EXCLUDE_FROM_ALL unit/analysis_draw.c)
 target_link_libraries(analysis_draw PRIVATE orr_analysis orr_analysis_fixture)
+
+orr_unit_test(test_analysis_views orr_analysis_fixture)
+target_compile_definitions(test_analysis_views
+  PRIVATE ANALYSIS_README="${PROJECT_SOURCE_DIR}/analysis/README.md")
+orr_unit_test(test_analysis_plot orr_analysis orr_analysis_fixture)
+set_tests_properties(unit.test_analysis_plot PROPERTIES SKIP_RETURN_CODE 77 LABELS full)

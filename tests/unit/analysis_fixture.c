@@ -68,17 +68,12 @@ sqlite3 *fixture_open(const char *path)
 
 void fixture_queue_name(const struct fixture *fixture, uint32_t at, char *out, size_t room)
 {
-    static const char *const strange[] = {"vision_lab",
-                                          "o'neil \"nlp\"",
-                                          "back\\slash\\n",
-                                          "gr\xc3\xb6\xc3\x9f"
-                                          "e-\xe6\x9f\x90",
-                                          "`echo hi`",
-                                          "@macro $HOME",
-                                          "{/=40 big}^2",
-                                          "%s%d 100%",
-                                          "<b>&amp;</b>",
-                                          "a-very-long-name-of-a-queue-that-does-not-end"};
+    static const char *const strange[] = {
+        "vision_lab",     "o'neil \"nlp\"",
+        "back\\slash\\n", "gr\xc3\xb6\xc3\237e-\xe6\x9f\x90",
+        "`echo hi`",      "@macro $HOME",
+        "{/=40 big}^2",   "%s%d 100%",
+        "<b>&amp;</b>",   "a-very-long-name-of-a-queue-that-does-not-end"};
     static const char *const plain[] = {"vision", "language", "speech", "robotics",
                                         "ads",    "search",   "maps",   "interns"};
     if (fixture->strange_names && at < sizeof strange / sizeof strange[0]) {
@@ -125,7 +120,7 @@ static void make_jobs(struct making *making)
     }
     double room = (double)fixture->nodes * GPUS_PER_NODE * (double)fixture->days * 86400000;
     for (uint32_t i = 0; i < fixture->jobs; i++) {
-        double day = making->jobs[i].submit % (4 * 86400000) < 2 * 86400000 ? 1.15 : 0.6;
+        double day = making->jobs[i].submit % (4 * 86400000) < 2 * 86400000 ? 1.35 : 0.75;
         making->jobs[i].work = 1000 + (int64_t)((double)making->jobs[i].work * day * room / load);
     }
 }

@@ -23,7 +23,7 @@ enum orr_resource {
     ORR_RES_COUNT
 };
 
-#define ORR_AMOUNT_UNLIMITED (INT64_MAX / 4) /* allocatable without a bound: never charged */
+#define ORR_AMOUNT_UNLIMITED (INT64_MAX / 4) /* allocatable without a bound */
 
 struct orr_amounts {
     int64_t v[ORR_RES_COUNT];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* job.h - what jobs ask: spec and state apart.
  *
- *   shape   what decides whether and where a job fits: its task groups, interned, so that a trace
- * of ten million jobs has a few hundred. A task group is a run of equal tasks (pods). spec    one
- * job: when it comes, who owns it, how long it works, its shape. Constant after load. state   what
- * the ledger has done with it. Written by the ledger alone.
+ *   shape   what decides whether and where a job fits: its task groups, interned (ten million jobs
+ *           have a few hundred). A task group is a run of equal tasks (pods).
+ *   spec    one job: when it comes, who owns it, how long it works, its shape. Constant after load.
+ *   state   what the ledger has done with it. Written by the ledger alone.
  *
  * A job is a gang: it runs when at least min_tasks of its tasks are placed. Tasks are numbered
  * 0..tasks-1 in group order and are never stored one by one before they are placed.
@@ -21,13 +21,16 @@ enum orr_gpu_ask {
     ORR_GPU_MEMORY    /* MiB of each of count devices */
 };
 
-struct orr_request { /* of one task */
-    uint8_t gpu_ask; /* enum orr_gpu_ask */
-    uint32_t devices;
-    int64_t portion; /* FRACTION: milli-GPU, MEMORY: MiB; 0 for WHOLE */
+struct orr_request {  /* of one task */
+    uint8_t gpu_ask;  /* enum orr_gpu_ask */
+    uint32_t devices; /* 0 exactly when nothing of a GPU is asked */
+    int64_t portion;  /* FRACTION: milli-GPU, MEMORY: MiB; 0 for WHOLE */
     int64_t cpu_milli, mem_bytes;
     uint32_t gpu_model; /* index in cluster models, or ORR_NONE: any */
 };
+
+/* milli-GPU of one task; a memory ask depends on the node, so it counts nothing here (KAI 1.1) */
+int64_t orr_request_mgpu(const struct orr_request *request);
 
 struct orr_task_group {
     struct orr_request request;
@@ -77,8 +80,8 @@ enum orr_job_phase {
     ORR_JOB_FINISHED
 };
 
-struct orr_job_state {
-    orr_ms start_ms; /* of the current or last attempt; ORR_MS_NONE */
+struct orr_job_state { /* all zero while FUTURE; times mean something from PENDING on */
+    orr_ms start_ms;   /* of the current or last attempt; ORR_MS_NONE */
     orr_ms first_start_ms;
     orr_ms end_ms;            /* of the job; ORR_MS_NONE until then */
     uint32_t placement;       /* first in the ledger's placements, or ORR_NONE */

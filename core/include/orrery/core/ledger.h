@@ -93,18 +93,21 @@ void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now);
 /* The end of an evicted job's grace: its room is idle again and it is pending. */
 void orr_ledger_release(struct orr_ledger *ledger, uint32_t job);
 
-/* Recomputes every book from the placements of running jobs; ORR_BUG names what differs. */
+/* Recomputes every book from the placements of running and releasing jobs; ORR_BUG names what
+ * differs. Call it between cycles: what is not committed counts as a difference. */
 enum orr_status orr_ledger_audit(const struct orr_ledger *ledger, struct orr_err *err) ORR_MUST_USE;
 
 /* ---- reading: which node? All return ORR_NONE when there is none. ---- */
 
 /* The node with the fewest idle devices that fits `tasks` tasks of the request, lowest index first.
- */
+ * Tasks that share devices are asked for one at a time (more fit nowhere), and go before all others
+ * to the lowest node where devices that are shared already have room. */
 uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_request *request,
                              uint32_t tasks);
 /* The node with the most idle devices that fits at least one task, lowest index first. */
 uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_request *request);
-/* How many tasks of the request fit into a node's idle room. */
+/* How many tasks of the request fit into a node's idle room that no pipelined task claims; at most
+ * one of a sharing request, none on nodes of another GPU model than it asks. */
 uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request);
 /* milli-GPU that the request takes of one device of a node (KAI 6.2: memory rounds up to 1 %). */
@@ -132,7 +135,8 @@ struct orr_refusal {
 
 struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws);
 void orr_txn_close(struct orr_txn *txn);
-/* Places tasks of a group on a node. False, and nothing done, when the node has no room now. */
+/* Places tasks of a group on a node. False, and nothing done, when the node has no room now, is of
+ * another GPU model, or there are no such job, node, group or tasks left to place. */
 bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks,
                    uint32_t node);
 /* Claims room that is idle or being released, until the cycle ends: nothing else may take it. */
@@ -145,15 +149,22 @@ void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint);
 /* Makes everything since the last commit so, at `now`. On refusal all of it is rolled back. */
 bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal) ORR_MUST_USE;
 /* What the commits of this cycle did, in order; borrowed until the next cycle. */
-struct orr_decision {
-    uint32_t job;
-    uint8_t evict; /* 0: start, 1: evict */
-    uint8_t cause; /* enum orr_cause */
+enum orr_deed {
+    ORR_DEED_START, /* the gang has its tasks: it runs */
+    ORR_DEED_HOLD,  /* tasks were placed, but the gang is not complete (or runs already) */
+    ORR_DEED_EVICT
 };
-const struct orr_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
+struct orr_txn_decision {
+    uint32_t job;
+    uint8_t deed;  /* enum orr_deed */
+    uint8_t cause; /* enum orr_cause of an eviction */
+    int64_t mgpu;  /* START, HOLD: asked by the tasks placed now; a memory ask counts 0 */
+};
+const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
 /* Ends a cycle: pipelined claims and the list of decisions are forgotten. */
 void orr_txn_end_cycle(struct orr_txn *txn);
-/* Says why a pending job stays; kept until it says otherwise or the job starts. */
+/* Says why a pending job stays; kept until it says otherwise or the job starts. A job or reason
+ * that does not exist is passed over. */
 void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason);
 struct orr_explanation {
     uint32_t job;

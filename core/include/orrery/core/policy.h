@@ -7,8 +7,8 @@
  *
  *   open    once, with its parameters filled in
  *   event   a job was submitted, finished, or is pending again: keep your own order up to date
- *   cycle   decide: place, evict, explain. What was placed and not rolled back is committed after
- * it wake    the earliest time it wants a cycle although nothing happened
+ *   cycle   decide: place, evict, explain. What is not rolled back by then is committed
+ *   wake    the earliest time it wants a cycle although nothing happened
  *
  * Growth is by size: new slots are appended, and a host treats slots beyond `size` as absent.
  */
@@ -75,5 +75,10 @@ struct orr_policy {
     orr_policy_wake_fn *wake; /* may be NULL */
     orr_policy_close_fn *close;
 };
+
+/* The one symbol a loadable module exports: its table, or NULL for a host it was not made for. */
+#define ORR_POLICY_ENTRY "orr_policy_entry"
+typedef const struct orr_policy *orr_policy_entry_fn(uint32_t host_abi);
+ORR_EXPORT const struct orr_policy *orr_policy_entry(uint32_t host_abi);
 
 #endif

@@ -9,8 +9,7 @@
 #define ORR_CORE_QUEUE_H
 
 #include <orrery/core/cluster.h>
-
-enum { ORR_SHARE_CPU, ORR_SHARE_MEMORY, ORR_SHARE_GPU, ORR_SHARE_RESOURCES };
+#include <orrery/core/share_kind.h>
 
 struct orr_entitlement {
     double quota, limit, weight;

@@ -16,6 +16,7 @@
     X(OVER_LIMIT, "over-limit", "its queue would pass its limit")                                  \
     X(NON_PREEMPTIBLE_OVER_QUOTA, "non-preemptible-over-quota",                                    \
       "it cannot be preempted and its queue would pass its quota")                                 \
+    X(GANG_PARTIAL, "gang-partial", "some of its pods hold GPUs and wait for the others")          \
     X(PIPELINED, "pipelined", "its GPUs are being freed")                                          \
     X(NEVER, "never", "no empty cluster of these nodes could hold it")
 

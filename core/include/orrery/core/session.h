@@ -223,6 +223,7 @@ struct orr_sjob {
     uint32_t pending; /* live pending tasks */
     uint8_t reason;   /* enum orr_fit_reason of the last allocate attempt */
     bool invalid;     /* removed: its tasks are gone */
+    uint32_t twins;   /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
 };
 
 /* Why an attempt to allocate failed: KAI's fit errors. */
@@ -381,6 +382,7 @@ struct orr_job_spec_tree {
     bool preemptible;
     int64_t created_s;
     orr_ms preemption_delay, staleness_grace;
+    uint32_t twins; /* see orr_sjob; ORR_NONE: none known */
     const struct orr_set_spec *sets;
     uint32_t set_count;
     const struct orr_task_spec *tasks;
@@ -389,6 +391,12 @@ struct orr_job_spec_tree {
 /* All tasks pending. task_ids (may be NULL) gets the session index of each spec. */
 uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_spec_tree *spec,
                              uint32_t *task_ids);
+
+/* Puts a job that has ended back as another with the same sets and the same asks, all tasks
+ * pending: what keeps a long run as large as what is alive in it. The spec's sets and asks are not
+ * looked at. */
+void orr_session_revive_job(struct orr_session *session, uint32_t job,
+                            const struct orr_job_spec_tree *spec);
 
 /* --- external events, between cycles --- */
 

@@ -19,9 +19,7 @@
 #define ORR_CORE_SHARE_H
 
 #include <orrery/base/units.h>
-
-/* The resources that are divided, in the order they are always walked. */
-enum orr_share_kind { ORR_SHARE_CPU, ORR_SHARE_MEMORY, ORR_SHARE_GPU, ORR_SHARE_KINDS };
+#include <orrery/core/share_kind.h>
 
 #define ORR_SHARE_ALL ((1u << ORR_SHARE_KINDS) - 1)
 

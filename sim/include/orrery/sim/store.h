@@ -7,6 +7,8 @@
 #ifndef ORR_SIM_STORE_H
 #define ORR_SIM_STORE_H
 
+#include <signal.h>
+
 #include <orrery/sim/summary.h>
 
 #define ORR_STORE_VERSION 1
@@ -27,6 +29,7 @@ struct orr_store_input {
     const char *views_sql; /* executed at the end; owned by analysis, handed in by the caller */
     const struct orr_store_meta *meta;
     size_t meta_count;
+    const volatile sig_atomic_t *interrupted; /* stop writing once it is not 0; or NULL */
 };
 
 struct orr_store;
@@ -35,7 +38,10 @@ struct orr_store;
  * long run. ORR_CANT_CREATE, also when `path` exists and force is false. */
 enum orr_status orr_store_open(const char *path, bool force, struct orr_store **store,
                                struct orr_err *err) ORR_MUST_USE;
-/* Writes everything and puts the file in its place. Closes the store in any case. ORR_IO. */
+/* The temporary file's path, for a signal handler that ends the process at once. */
+const char *orr_store_temporary(const struct orr_store *store);
+/* Writes everything and puts the file in its place. Closes the store in any case. ORR_IO, or
+ * ORR_INTERRUPTED. */
 enum orr_status orr_store_write(struct orr_store *store, const struct orr_store_input *input,
                                 struct orr_err *err) ORR_MUST_USE;
 /* Gives up: the temporary file goes. NULL is allowed. */

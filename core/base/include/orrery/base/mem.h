@@ -17,7 +17,8 @@ char *orr_strdup(const char *text) ORR_MUST_USE;
 char *orr_strndup(const char *text, size_t bytes) ORR_MUST_USE;
 void orr_free(void *memory);
 
-/* The capacity to grow to so that `need` fits: at least doubles, so pushing is amortised O(1). */
+/* The capacity to grow to so that `need` fits: by at least half more, so pushing is amortised O(1).
+ */
 size_t orr_grow(size_t capacity, size_t need);
 
 /* Makes room for one more element in a dynamic array of `count` elements. Returns the array. */

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ledger_audit.c - every book once more, from nothing but placements.
+ *
+ * Costs what exists: nodes, devices, jobs. Nothing here calls what keeps the books, except for the
+ * room of one placement. */
+#include "ledger_int.h"
+
+struct audit {
+    const struct orr_ledger *ledger;
+    const struct orr_cluster *cluster;
+    struct orr_room *used, *releasing; /* per node */
+    uint64_t *whole;                   /* per node: devices held by one task each */
+    int64_t *shared;                   /* per node and device: milli-GPU */
+    struct orr_queue_use *use;         /* per queue */
+    int64_t allocated_mgpu;
+    uint32_t pending_jobs, running_jobs;
+    struct orr_err *err;
+};
+
+static bool equal(const struct audit *a, const char *what, const char *of, int64_t book,
+                  int64_t truth)
+{
+    if (book != truth) {
+        (void)orr_fail(a->err, ORR_BUG, "ledger: %s%s%s is %lld, placements say %lld", what,
+                       of == NULL ? "" : " of ", of == NULL ? "" : of, (long long)book,
+                       (long long)truth);
+    }
+    return book == truth;
+}
+
+static void add_room(struct orr_room *sum, const struct orr_room *room)
+{
+    sum->cpu_milli += room->cpu_milli;
+    sum->mem_bytes += room->mem_bytes;
+    sum->gpus += room->gpus;
+    sum->pods += room->pods;
+}
+
+static void add_use(struct audit *a, uint32_t queue, bool pending, const int64_t *amounts)
+{
+    for (uint32_t q = queue; q != ORR_NONE; q = a->ledger->world.queues->queues[q].parent) {
+        int64_t *sums = pending ? a->use[q].pending : a->use[q].allocated;
+        for (uint32_t r = 0; r < ORR_SHARE_RESOURCES; r++) {
+            sums[r] += amounts[r];
+        }
+    }
+}
+
+/* A whole device has one holder; a sharing task adds its portion to each of its devices. */
+static bool add_devices(struct audit *a, const struct orr_placement *placement,
+                        const struct orr_request *request)
+{
+    uint32_t node = placement->node;
+    const struct orr_node_type *type = orr_cluster_type(a->cluster, node);
+    const char *name = orr_idmap_name(&a->cluster->node_names, node);
+    if (request->gpu_ask == ORR_GPU_WHOLE) {
+        int64_t held = __builtin_popcountll(placement->devices);
+        int64_t asked = (int64_t)request->devices * placement->tasks;
+        bool counted = type->gpus <= ORR_DEVICE_MASK_MAX;
+        if (!equal(a, "devices held twice", name,
+                   __builtin_popcountll(a->whole[node] & placement->devices), 0) ||
+            !equal(a, "devices of a placement", name, held, counted ? asked : 0)) {
+            return false;
+        }
+        a->whole[node] |= placement->devices;
+        return true;
+    }
+    int64_t portion = orr_request_portion_mgpu(request, type);
+    for (uint32_t d = 0; d < type->gpus && d < ORR_DEVICE_MASK_MAX; d++) {
+        if ((placement->devices >> d & 1) != 0) {
+            a->shared[(size_t)node * a->cluster->max_gpus + d] += portion;
+        }
+    }
+    return true;
+}
+
+static bool add_job(struct audit *a, uint32_t job)
+{
+    const struct orr_ledger *ledger = a->ledger;
+    const struct orr_job_state *state = &ledger->jobs[job];
+    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
+    uint32_t queue = ledger->world.specs[job].queue;
+    if (state->phase == ORR_JOB_PENDING) {
+        a->pending_jobs++;
+        add_use(a, queue, true,
+                (const int64_t[]){shape->cpu_milli, shape->mem_bytes, shape->gpus_mgpu});
+        if (state->placed_tasks >= shape->min_tasks) {
+            return equal(a, "placed tasks of a pending job", NULL, state->placed_tasks,
+                         shape->min_tasks - 1);
+        }
+    }
+    bool running = state->phase == ORR_JOB_RUNNING;
+    bool holds = running || state->phase == ORR_JOB_PENDING;
+    if (!holds && state->phase != ORR_JOB_RELEASING) {
+        return true;
+    }
+    a->running_jobs += running;
+    for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_request *request = &shape->groups[placement->group].request;
+        struct orr_room room = orr_books__room(request, placement->tasks);
+        add_room(&a->used[placement->node], &room);
+        if (!add_devices(a, placement, request)) {
+            return false;
+        }
+        if (holds) {
+            int64_t mgpu =
+                placement->tasks *
+                orr_request_task_mgpu(request, orr_cluster_type(a->cluster, placement->node));
+            a->allocated_mgpu += mgpu;
+            add_use(a, queue, false, (const int64_t[]){room.cpu_milli, room.mem_bytes, mgpu});
+        } else {
+            add_room(&a->releasing[placement->node], &room);
+        }
+    }
+    return true;
+}
+
+/* Compares the devices of a node; *sharing is how many have sharing tasks. */
+static bool check_devices(const struct audit *a, uint32_t node, int32_t *sharing)
+{
+    const struct orr_ledger *ledger = a->ledger;
+    const char *name = orr_idmap_name(&a->cluster->node_names, node);
+    uint32_t gpus = orr_cluster_type(a->cluster, node)->gpus;
+    uint64_t taken = a->whole[node];
+    *sharing = 0;
+    for (uint32_t d = 0; d < gpus && gpus <= ORR_DEVICE_MASK_MAX; d++) {
+        size_t at = (size_t)node * a->cluster->max_gpus + d;
+        int64_t truth = a->shared[at];
+        if (!equal(a, "milli-GPU on a device", name,
+                   ledger->device_mgpu == NULL ? 0 : ledger->device_mgpu[at], truth)) {
+            return false;
+        }
+        if (truth > 0) {
+            bool exclusive = truth <= ORR_MGPU && (taken >> d & 1) == 0;
+            if (!equal(a, "a device over its capacity", name, !exclusive, 0)) {
+                return false;
+            }
+            (*sharing)++;
+            taken |= (uint64_t)1 << d;
+        }
+    }
+    uint64_t truth = orr_ledger__all_devices(gpus) & ~taken;
+    return equal(a, "mask of free devices", name, (int64_t)ledger->free_devices[node],
+                 (int64_t)truth);
+}
+
+static bool set_has(const struct orr_node_set *set, uint32_t node)
+{
+    return (set->words[node >> 6] >> (node & 63) & 1) != 0 &&
+           (set->summary[node >> 12] >> (node >> 6 & 63) & 1) != 0;
+}
+
+static bool check_node(const struct audit *a, uint32_t node)
+{
+    const struct orr_ledger *ledger = a->ledger;
+    const char *name = orr_idmap_name(&a->cluster->node_names, node);
+    const struct orr_room *idle = &ledger->idle[node], *used = &a->used[node];
+    const struct orr_room *releasing = &ledger->releasing[node], *freed = &a->releasing[node];
+    struct orr_room empty = orr_ledger__empty_node(orr_cluster_type(a->cluster, node));
+    int32_t sharing;
+    if (!check_devices(a, node, &sharing)) {
+        return false;
+    }
+    int32_t whole = empty.gpus - used->gpus - sharing;
+    const struct orr_type_index *index = &ledger->types[a->cluster->nodes[node].type];
+    return equal(a, "devices below zero", name, whole < 0, 0) &&
+           equal(a, "idle devices", name, idle->gpus, whole) &&
+           equal(a, "idle milli-CPU", name, idle->cpu_milli, empty.cpu_milli - used->cpu_milli) &&
+           equal(a, "idle memory", name, idle->mem_bytes, empty.mem_bytes - used->mem_bytes) &&
+           equal(a, "idle pods", name, idle->pods, empty.pods - used->pods) &&
+           equal(a, "releasing devices", name, releasing->gpus, freed->gpus) &&
+           equal(a, "releasing milli-CPU", name, releasing->cpu_milli, freed->cpu_milli) &&
+           equal(a, "releasing memory", name, releasing->mem_bytes, freed->mem_bytes) &&
+           equal(a, "releasing pods", name, releasing->pods, freed->pods) &&
+           equal(a, "mark of sharing", name, set_has(&ledger->sharing, node), sharing > 0) &&
+           equal(a, "place in the index", name, set_has(&index->by_idle[whole], node), 1) &&
+           equal(a, "mark of the index", name, (index->filled[whole >> 6] >> (whole & 63)) & 1, 1);
+}
+
+/* Every node is in its set (check_node), so sets of the right size hold nothing else. */
+static bool check_index(const struct audit *a)
+{
+    const struct orr_ledger *ledger = a->ledger;
+    uint32_t members = 0;
+    int64_t idle = 0;
+    for (uint32_t t = 0; t < a->cluster->type_count; t++) {
+        const struct orr_type_index *index = &ledger->types[t];
+        for (uint32_t f = 0; f <= index->gpus; f++) {
+            bool filled = (index->filled[f >> 6] >> (f & 63) & 1) != 0;
+            members += index->by_idle[f].count;
+            idle += (int64_t)f * index->by_idle[f].count;
+            if (!equal(a, "mark of an empty index", NULL, filled, index->by_idle[f].count > 0)) {
+                return false;
+            }
+        }
+    }
+    return equal(a, "nodes in the index", NULL, members, a->cluster->node_count) &&
+           equal(a, "idle devices", "the cluster", ledger->idle_gpus, idle);
+}
+
+static bool check_level(const struct audit *a, uint32_t l)
+{
+    const struct orr_level *level = &a->cluster->levels[l];
+    size_t row = a->cluster->max_gpus + 1;
+    int64_t *nodes = orr_zalloc(level->domain_count * row, sizeof *nodes);
+    bool ok = true;
+    for (uint32_t n = 0; n < a->cluster->node_count; n++) {
+        nodes[level->domain_of_node[n] * row + (uint32_t)a->ledger->idle[n].gpus]++;
+    }
+    for (uint32_t d = 0; d < level->domain_count && ok; d++) {
+        const struct orr_domain_room *room = &a->ledger->domains[l][d];
+        int64_t idle = 0;
+        for (uint32_t f = 0; f < row && ok; f++) {
+            idle += f * nodes[d * row + f];
+            ok = equal(a, "nodes by idle devices of a domain", level->name, room->nodes_by_idle[f],
+                       nodes[d * row + f]);
+        }
+        ok = ok && equal(a, "idle devices of a domain", level->name, room->idle_gpus, idle);
+    }
+    orr_free(nodes);
+    return ok;
+}
+
+static bool check_queue(const struct audit *a, uint32_t queue)
+{
+    const char *name = orr_idmap_name(&a->ledger->world.queues->names, queue);
+    const struct orr_queue_use *book = &a->ledger->use[queue], *truth = &a->use[queue];
+    for (uint32_t r = 0; r < ORR_SHARE_RESOURCES; r++) {
+        if (!equal(a, "allocated to the jobs", name, book->allocated[r], truth->allocated[r]) ||
+            !equal(a, "asked by the jobs", name, book->pending[r], truth->pending[r])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_all(struct audit *a)
+{
+    const struct orr_ledger *ledger = a->ledger;
+    bool ok = true;
+    for (uint32_t j = 0; j < ledger->world.job_count && ok; j++) {
+        ok = add_job(a, j);
+    }
+    for (uint32_t n = 0; n < a->cluster->node_count && ok; n++) {
+        ok = check_node(a, n);
+    }
+    ok = ok && check_index(a);
+    for (uint32_t l = 0; l < a->cluster->level_count && ok; l++) {
+        ok = check_level(a, l);
+    }
+    for (uint32_t q = 0; q < ledger->world.queues->count && ok; q++) {
+        ok = check_queue(a, q);
+    }
+    return ok && equal(a, "allocated milli-GPU", NULL, ledger->allocated_mgpu, a->allocated_mgpu) &&
+           equal(a, "pending jobs", NULL, ledger->pending_jobs, a->pending_jobs) &&
+           equal(a, "running jobs", NULL, ledger->running_jobs, a->running_jobs);
+}
+
+enum orr_status orr_ledger_audit(const struct orr_ledger *ledger, struct orr_err *err)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    struct audit a = {.ledger = ledger, .cluster = cluster, .err = err};
+    a.used = orr_arena_alloc(&arena, cluster->node_count, sizeof *a.used);
+    a.releasing = orr_arena_alloc(&arena, cluster->node_count, sizeof *a.releasing);
+    a.whole = orr_arena_alloc(&arena, cluster->node_count, sizeof *a.whole);
+    a.shared =
+        orr_arena_alloc(&arena, (size_t)cluster->node_count * cluster->max_gpus, sizeof *a.shared);
+    a.use = orr_arena_alloc(&arena, ledger->world.queues->count, sizeof *a.use);
+    bool ok = check_all(&a);
+    orr_arena_release(&arena);
+    return ok ? ORR_OK : ORR_BUG;
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kai_policy.c - KAI's cycle as a policy of a run: events into a session, its decisions into a
+ * transaction.
+ *
+ * The session holds only what is alive: the slot of a job that ended is used again by the next of
+ * its shape. Gangs are whole: a job's minimum is all its tasks, whatever it states, since a run
+ * does not grow or shrink jobs yet. Which devices a sharing task gets is the ledger's rule, not the
+ * session's.
+ *
+ *   submitted -> slot (revived or new), tasks pending      ended -> tasks gone, slot free
+ *   cycle     -> open, actions, binds and evictions into the transaction, close, binds run at once
+ *   requeued  -> an evicted job's tasks are pending again */
+#include <orrery/policies/kai.h>
+
+#include <stdio.h>
+
+#include "../registry/policies_int.h"
+
+struct kai_params {
+    bool consolidation, reclaim, preempt;
+    bool allow_consolidating_reclaim, use_scheduling_signatures, strict_v017;
+    int64_t gpu_strategy, cpu_strategy, resolve;
+    int64_t max_consolidation_preemptees;
+    double k_value, saturation_multiplier;
+    orr_ms preempt_min_runtime_ms, reclaim_min_runtime_ms, staleness_grace_ms;
+};
+
+static const char *const strategy_names[] = {"binpack", "spread", NULL};
+static const char *const resolve_names[] = {"lca", "queue", NULL};
+
+#define ROW(name, type, field, fallback, unit, choices, min, max, help)                            \
+    {                                                                                              \
+        name, type, offsetof(struct kai_params, field), fallback, unit, choices, min, max, help    \
+    }
+
+static const struct orr_param kai_rows[] = {
+    ROW("consolidation", ORR_PARAM_BOOL, consolidation, "true", "", NULL, 0, 0,
+        "move jobs together so that another fits"),
+    ROW("reclaim", ORR_PARAM_BOOL, reclaim, "true", "", NULL, 0, 0,
+        "take from other queues what a queue is entitled to"),
+    ROW("preempt", ORR_PARAM_BOOL, preempt, "true", "", NULL, 0, 0,
+        "take from lower priorities of the same queue"),
+    ROW("gpu_strategy", ORR_PARAM_CHOICE, gpu_strategy, "binpack", "", strategy_names, 0, 0,
+        "placementStrategy of GPU pods"),
+    ROW("cpu_strategy", ORR_PARAM_CHOICE, cpu_strategy, "binpack", "", strategy_names, 0, 0,
+        "placementStrategy of CPU pods"),
+    ROW("max_consolidation_preemptees", ORR_PARAM_INT, max_consolidation_preemptees, "16", "jobs",
+        NULL, -1, 1000000, "most jobs that one consolidation moves; -1: any number"),
+    ROW("allow_consolidating_reclaim", ORR_PARAM_BOOL, allow_consolidating_reclaim, "true", "",
+        NULL, 0, 0, "victims that are placed elsewhere do not count as taken"),
+    ROW("use_scheduling_signatures", ORR_PARAM_BOOL, use_scheduling_signatures, "true", "", NULL, 0,
+        0, "skip jobs no smaller than one of equal constraints that failed in the action"),
+    ROW("default_preempt_min_runtime", ORR_PARAM_TIME, preempt_min_runtime_ms, "0s", "", NULL, 0, 0,
+        "a job is safe from preempt for so long after its start, unless its queue says otherwise"),
+    ROW("default_reclaim_min_runtime", ORR_PARAM_TIME, reclaim_min_runtime_ms, "0s", "", NULL, 0, 0,
+        "a job is safe from reclaim for so long after its start, unless its queue says otherwise"),
+    ROW("reclaim_resolve_method", ORR_PARAM_CHOICE, resolve, "lca", "", resolve_names, 0, 0,
+        "whose reclaim min-runtime holds: below the lowest common ancestor, or the victim's queue"),
+    ROW("k_value", ORR_PARAM_REAL, k_value, "1", "", NULL, 0, 1000,
+        "how strongly past usage lowers over-quota shares (usage is not recorded by runs yet)"),
+    ROW("saturation_multiplier", ORR_PARAM_REAL, saturation_multiplier, "1", "", NULL, 1, 1000,
+        "reclaim: how much less saturated than its victim's queue a queue must stay"),
+    ROW("default_staleness_grace", ORR_PARAM_TIME, staleness_grace_ms, "60s", "", NULL, 0, 0,
+        "how long a gang may stay below its minimum"),
+    ROW("strict_v017", ORR_PARAM_BOOL, strict_v017, "true", "", NULL, 0, 0,
+        "reproduce the known defects of v0.17; false: their stated intent"),
+    {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+struct shape_slots { /* slots of ended jobs of one shape */
+    uint32_t *slots;
+    uint32_t count, capacity;
+};
+
+struct kai {
+    struct kai_params params;
+    struct orr_session session;
+    uint32_t *slot_of_job;
+    uint32_t *job_of_slot;
+    uint32_t slot_capacity;
+    struct shape_slots *free_slots; /* per shape */
+    uint32_t shape_count;
+    uint32_t *waiting; /* jobs that may need a reason after the next cycle */
+    uint32_t waiting_count, waiting_capacity;
+    uint32_t *first_ask; /* per shape: asks of its groups are consecutive */
+};
+
+/* More than any run uses, and small enough that sums over nodes stay in 64 bits. */
+#define PLENTY ((int64_t)1000000000000000)
+
+static int64_t bounded(int64_t amount)
+{
+    return amount < PLENTY ? amount : PLENTY;
+}
+
+static void set_rules(struct kai *kai)
+{
+    const struct kai_params *p = &kai->params;
+    struct orr_session_rules *rules = &kai->session.rules;
+    *rules = orr_session_rules_default();
+    rules->gpu_placement = p->gpu_strategy == 0 ? ORR_PLACEMENT_BINPACK : ORR_PLACEMENT_SPREAD;
+    rules->cpu_placement = p->cpu_strategy == 0 ? ORR_PLACEMENT_BINPACK : ORR_PLACEMENT_SPREAD;
+    /* the operator's shard: gpupack and gpusharingorder go with binpack, gpuspread with spread */
+    rules->device_order = p->gpu_strategy == 0 ? ORR_DEVICES_PACK : ORR_DEVICES_SPREAD;
+    rules->gpu_sharing_order = p->gpu_strategy == 0;
+    rules->strict_v017 = p->strict_v017;
+    rules->reclaim_by_lca = p->resolve == 0;
+    rules->preempt_min_runtime = p->preempt_min_runtime_ms;
+    rules->reclaim_min_runtime = p->reclaim_min_runtime_ms;
+    rules->k = p->k_value;
+    rules->saturation_multiplier = p->saturation_multiplier;
+    rules->allow_consolidating_reclaim = p->allow_consolidating_reclaim;
+    rules->use_signatures = p->use_scheduling_signatures;
+    rules->max_consolidation_preemptees = p->consolidation ? p->max_consolidation_preemptees : 0;
+    rules->staleness_grace = p->staleness_grace_ms;
+}
+
+static void add_nodes(const struct orr_view *view, struct orr_session *session)
+{
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
+        struct orr_node_spec spec = {.name = orr_idmap_name(&view->cluster->node_names, n),
+                                     .gpu_count = type->gpus,
+                                     .gpu_memory_mib = type->gpu_memory_mib};
+        spec.allocatable.v[ORR_SLOT_CPU] = bounded(type->allocatable.v[ORR_RES_CPU]);
+        spec.allocatable.v[ORR_SLOT_MEMORY] = bounded(type->allocatable.v[ORR_RES_MEMORY]);
+        spec.allocatable.v[ORR_SLOT_GPU] = (int64_t)type->gpus * ORR_MGPU;
+        spec.allocatable.v[ORR_SLOT_PODS] = bounded(type->allocatable.v[ORR_RES_PODS]);
+        (void)orr_session_add_node(session, &spec);
+    }
+}
+
+static void add_queues(const struct orr_view *view, struct kai *kai)
+{
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        const struct orr_queue *queue = &view->queues->queues[q];
+        struct orr_share_queue share = {
+            .parent = queue->parent, .priority = queue->priority, .created = queue->created_ms};
+        for (int r = 0; r < ORR_SHARE_RESOURCES; r++) {
+            share.resource[r] = (struct orr_share_resource){.deserved = queue->resources[r].quota,
+                                                            .limit = queue->resources[r].limit,
+                                                            .weight = queue->resources[r].weight};
+        }
+        (void)orr_session_add_queue(&kai->session, orr_idmap_name(&view->queues->names, q), &share,
+                                    queue->preempt_min_runtime_ms, queue->reclaim_min_runtime_ms);
+    }
+}
+
+/* A request names a GPU model by a filter over the nodes. */
+static uint32_t model_filter(const struct orr_view *view, struct orr_session *session,
+                             uint32_t model)
+{
+    if (model == ORR_NONE) {
+        return ORR_NONE;
+    }
+    bool *allowed = orr_zalloc(view->cluster->node_count, sizeof *allowed);
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        allowed[n] = orr_cluster_type(view->cluster, n)->gpu_model == model;
+    }
+    uint32_t filter = orr_session_add_filter(session, allowed);
+    orr_free(allowed);
+    return filter;
+}
+
+static void add_asks(const struct orr_view *view, struct kai *kai)
+{
+    kai->first_ask = orr_zalloc(view->shapes->count, sizeof *kai->first_ask);
+    for (uint32_t s = 0; s < view->shapes->count; s++) {
+        const struct orr_shape *shape = &view->shapes->shapes[s];
+        for (uint32_t g = 0; g < shape->group_count; g++) {
+            const struct orr_request *r = &shape->groups[g].request;
+            bool shared = r->gpu_ask == ORR_GPU_FRACTION || r->gpu_ask == ORR_GPU_MEMORY;
+            struct orr_ask ask = {.kind = r->gpu_ask, /* the two enums agree up to MEMORY */
+                                  .devices = shared ? r->devices : 0,
+                                  .affinity = model_filter(view, &kai->session, r->gpu_model),
+                                  .tolerance = ORR_NONE};
+            ask.request.v[ORR_SLOT_CPU] = r->cpu_milli;
+            ask.request.v[ORR_SLOT_MEMORY] = r->mem_bytes;
+            ask.request.v[ORR_SLOT_GPU] = orr_request_mgpu(r);
+            ask.request.v[ORR_SLOT_PODS] = 1;
+            ask.portion = r->gpu_ask == ORR_GPU_FRACTION ? (double)r->portion / ORR_MGPU : 0.0;
+            ask.memory_mib = r->gpu_ask == ORR_GPU_MEMORY ? r->portion : 0;
+            uint32_t id = orr_session_add_ask(&kai->session, &ask);
+            kai->first_ask[s] = g == 0 ? id : kai->first_ask[s];
+        }
+    }
+}
+
+static enum orr_status kai_open(const struct orr_host *host, const void *params,
+                                const struct orr_view *view, void **state, struct orr_err *err)
+{
+    (void)host;
+    (void)err;
+    struct kai *kai = orr_zalloc(1, sizeof *kai);
+    kai->params = *(const struct kai_params *)params;
+    orr_session_init(&kai->session);
+    set_rules(kai);
+    add_nodes(view, &kai->session);
+    add_queues(view, kai);
+    add_asks(view, kai);
+    kai->slot_of_job = orr_zalloc(view->job_count, sizeof *kai->slot_of_job);
+    kai->shape_count = view->shapes->count;
+    kai->free_slots = orr_zalloc(kai->shape_count, sizeof *kai->free_slots);
+    *state = kai;
+    return ORR_OK;
+}
+
+static void kai_close(void *state)
+{
+    struct kai *kai = state;
+    for (uint32_t s = 0; s < kai->shape_count; s++) {
+        orr_free(kai->free_slots[s].slots);
+    }
+    orr_session_release(&kai->session);
+    orr_free(kai->free_slots);
+    orr_free(kai->slot_of_job);
+    orr_free(kai->job_of_slot);
+    orr_free(kai->first_ask);
+    orr_free(kai->waiting);
+    orr_free(kai);
+}
+
+/* --- events --- */
+
+/* Tasks of a job, numbered through its groups in order; `names` is one text for all of them: tasks
+ * of one group are alike, so only their order matters. Caller frees. */
+static struct orr_task_spec *make_tasks(const struct kai *kai, const struct orr_view *view,
+                                        uint32_t shape_index, char (*names)[16])
+{
+    const struct orr_shape *shape = &view->shapes->shapes[shape_index];
+    struct orr_task_spec *tasks = orr_zalloc(shape->tasks, sizeof *tasks);
+    uint32_t t = 0;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        for (uint32_t i = 0; i < shape->groups[g].count; i++, t++) {
+            (void)snprintf(names[t], sizeof names[t], "%08u", t);
+            tasks[t] = (struct orr_task_spec){
+                .name = names[t], .set = 1, .ask = kai->first_ask[shape_index] + g};
+        }
+    }
+    return tasks;
+}
+
+static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
+    const struct orr_set_spec sets[] = {
+        {.name = "", .parent = ORR_NONE, .min = -1},
+        {.name = "default", .parent = 0, .is_pods = true, .min = (int32_t)shape->tasks}};
+    char name[16];
+    (void)snprintf(name, sizeof name, "%010u", job); /* UID: the last tie is the trace's order */
+    struct orr_job_spec_tree tree = {.name = name,
+                                     .queue = spec->queue,
+                                     .priority = spec->priority,
+                                     .preemptible = spec->preemptible != 0,
+                                     .created_s = spec->submit_ms / 1000,
+                                     .staleness_grace = ORR_MS_NONE,
+                                     .twins = shape->group_count == 1 ? spec->shape : ORR_NONE,
+                                     .sets = sets,
+                                     .set_count = sizeof sets / sizeof sets[0],
+                                     .task_count = shape->tasks};
+    struct shape_slots *free_slots = &kai->free_slots[spec->shape];
+    if (free_slots->count > 0) {
+        uint32_t slot = free_slots->slots[--free_slots->count];
+        orr_session_revive_job(&kai->session, slot, &tree);
+        return slot;
+    }
+    char(*names)[16] = orr_alloc(shape->tasks, sizeof *names);
+    struct orr_task_spec *tasks = make_tasks(kai, view, spec->shape, names);
+    tree.tasks = tasks;
+    uint32_t slot = orr_session_add_job(&kai->session, &tree, NULL);
+    orr_free(tasks);
+    orr_free(names);
+    return slot;
+}
+
+static void submit(struct kai *kai, const struct orr_view *view, uint32_t job)
+{
+    uint32_t slot = take_slot(kai, view, job);
+    kai->slot_of_job[job] = slot;
+    if (slot >= kai->slot_capacity) {
+        kai->slot_capacity = (uint32_t)orr_grow(kai->slot_capacity, slot + (size_t)1);
+        kai->job_of_slot =
+            orr_realloc(kai->job_of_slot, kai->slot_capacity, sizeof *kai->job_of_slot);
+    }
+    kai->job_of_slot[slot] = job;
+}
+
+static void kai_event(void *state, const struct orr_view *view, enum orr_job_event event,
+                      uint32_t job)
+{
+    struct kai *kai = state;
+    uint32_t slot = kai->slot_of_job[job];
+    const struct orr_sjob *sjob = event == ORR_JOB_SUBMITTED ? NULL : &kai->session.jobs[slot];
+    switch (event) {
+    case ORR_JOB_SUBMITTED: submit(kai, view, job); break;
+    case ORR_JOB_ENDED: {
+        orr_session_end_job(&kai->session, slot);
+        struct shape_slots *free_slots = &kai->free_slots[view->specs[job].shape];
+        free_slots->slots =
+            ORR_ROOM_FOR_ONE(free_slots->slots, free_slots->count, free_slots->capacity);
+        free_slots->slots[free_slots->count++] = slot;
+        return;
+    }
+    case ORR_JOB_REQUEUED:
+        for (uint32_t t = sjob->first_task; t < sjob->first_task + sjob->task_count; t++) {
+            orr_session_set_task(&kai->session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
+        }
+        break;
+    }
+    kai->waiting = ORR_ROOM_FOR_ONE(kai->waiting, kai->waiting_count, kai->waiting_capacity);
+    kai->waiting[kai->waiting_count++] = job;
+}
+
+/* --- a cycle --- */
+
+static enum orr_cause cause_of(enum orr_action action)
+{
+    switch (action) {
+    case ORR_ACTION_CONSOLIDATION: return ORR_CAUSE_CONSOLIDATE;
+    case ORR_ACTION_RECLAIM: return ORR_CAUSE_RECLAIM;
+    case ORR_ACTION_PREEMPT: return ORR_CAUSE_PREEMPT;
+    case ORR_ACTION_STALE_GANG: return ORR_CAUSE_STALE_GANG;
+    case ORR_ACTION_ALLOCATE:
+    case ORR_ACTIONS: break;
+    }
+    return ORR_CAUSE_NONE;
+}
+
+/* The task group of a session's task: its ask tells. */
+static uint32_t group_of(const struct kai *kai, const struct orr_view *view, uint32_t job,
+                         const struct orr_stask *task)
+{
+    return task->ask - kai->first_ask[view->specs[job].shape];
+}
+
+static void hand_over(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct orr_session *session = &kai->session;
+    for (uint32_t i = 0; i < session->decision_count; i++) {
+        const struct orr_decision *d = &session->decisions[i];
+        const struct orr_stask *task = &session->tasks[d->task];
+        uint32_t job = kai->job_of_slot[task->job];
+        switch ((enum orr_decision_kind)d->kind) {
+        case ORR_DECISION_BIND:
+            (void)orr_txn_place(txn, job, group_of(kai, view, job, task), 1, d->node);
+            break;
+        case ORR_DECISION_EVICT: /* the first of its tasks; the others find it gone */
+            if (orr_txn_evict(txn, job, cause_of((enum orr_action)d->action))) {
+                kai->waiting =
+                    ORR_ROOM_FOR_ONE(kai->waiting, kai->waiting_count, kai->waiting_capacity);
+                kai->waiting[kai->waiting_count++] = job;
+            }
+            break;
+        case ORR_DECISION_PIPELINE: /* decided afresh in the next cycle */
+            session->jobs[task->job].reason = ORR_FIT_NONE;
+            break;
+        }
+    }
+}
+
+/* What was bound runs at once. */
+static void bind_all(struct kai *kai)
+{
+    struct orr_session *session = &kai->session;
+    for (uint32_t i = 0; i < session->decision_count; i++) {
+        const struct orr_decision *d = &session->decisions[i];
+        if (d->kind == ORR_DECISION_BIND &&
+            session->tasks[d->task].held.status == ORR_TASK_BINDING) {
+            orr_session_set_status(session, d->task, ORR_TASK_RUNNING);
+        }
+    }
+}
+
+static enum orr_reason reason_of(const struct orr_view *view, const struct orr_sjob *sjob,
+                                 uint32_t job)
+{
+    switch ((enum orr_fit_reason)sjob->reason) {
+    case ORR_FIT_OVER_LIMIT: return ORR_REASON_OVER_LIMIT;
+    case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: return ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA;
+    case ORR_FIT_NONE: return ORR_REASON_PIPELINED;
+    case ORR_FIT_QUEUE_DOES_NOT_EXIST:
+    case ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED:
+    case ORR_FIT_TOPOLOGY:
+    case ORR_FIT_POD_SCHEDULING_ERRORS:
+    case ORR_FIT_REASONS: break;
+    }
+    int64_t idle = view->ledger->idle_gpus * ORR_MGPU;
+    int64_t asked = view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+    return asked > idle ? ORR_REASON_NO_CAPACITY : ORR_REASON_FRAGMENTED;
+}
+
+/* Says why of all that waits, and drops from the list what no longer does. */
+static void explain_waiting(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < kai->waiting_count; i++) {
+        uint32_t job = kai->waiting[i];
+        const struct orr_job_state *state = &view->jobs[job];
+        if (state->phase != ORR_JOB_PENDING || state->placed_tasks > 0) {
+            continue;
+        }
+        orr_txn_explain(txn, job, reason_of(view, &kai->session.jobs[kai->slot_of_job[job]], job));
+        kai->waiting[kept++] = job;
+    }
+    kai->waiting_count = kept;
+}
+
+static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct kai *kai = state;
+    enum orr_action actions[ORR_ACTIONS];
+    uint32_t count = 0;
+    const bool on[ORR_ACTIONS] = {[ORR_ACTION_ALLOCATE] = true,
+                                  [ORR_ACTION_CONSOLIDATION] = kai->params.consolidation,
+                                  [ORR_ACTION_RECLAIM] = kai->params.reclaim,
+                                  [ORR_ACTION_PREEMPT] = kai->params.preempt,
+                                  [ORR_ACTION_STALE_GANG] = true};
+    for (uint32_t a = 0; a < ORR_ACTIONS; a++) {
+        if (on[a]) {
+            actions[count++] = (enum orr_action)a;
+        }
+    }
+    orr_session_open(&kai->session, view->now);
+    orr_kai_run(&kai->session, actions, count);
+    hand_over(kai, view, txn);
+    orr_session_close(&kai->session);
+    bind_all(kai);
+    explain_waiting(kai, view, txn);
+}
+
+/* A protection that ends may let reclaim or preempt through: the earliest such end. */
+static orr_ms kai_wake(void *state, const struct orr_view *view)
+{
+    const struct kai *kai = state;
+    const struct orr_session *session = &kai->session;
+    orr_ms wake = ORR_MS_NEVER;
+    for (uint32_t j = 0; kai->waiting_count > 0 && j < session->job_count; j++) {
+        const struct orr_sjob *job = &session->jobs[j];
+        if (job->invalid || job->last_start == ORR_MS_NONE) {
+            continue;
+        }
+        orr_ms spans[2 + 2 * 16] = {session->rules.preempt_min_runtime,
+                                    session->rules.reclaim_min_runtime};
+        uint32_t count = 2;
+        for (uint32_t q = job->queue; q != ORR_NONE && count < 34; q = session->shares[q].parent) {
+            spans[count++] = session->queues[q].preempt_min_runtime;
+            spans[count++] = session->queues[q].reclaim_min_runtime;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            orr_ms end = spans[i] > 0 ? job->last_start + spans[i] : ORR_MS_NEVER;
+            wake = end > view->now && end < wake ? end : wake;
+        }
+    }
+    return wake;
+}
+
+const struct orr_policy orr_policy_kai = {
+    .abi = ORR_POLICY_ABI,
+    .size = sizeof orr_policy_kai,
+    .name = "kai",
+    .summary =
+        "NVIDIA's KAI Scheduler v0.17: quotas, fair share, gangs, consolidation, reclaim, preempt",
+    .laws = ORR_LAW_GANG | ORR_LAW_LIMIT,
+    .cycle_ms = 1000,
+    .params = kai_rows,
+    .params_bytes = sizeof(struct kai_params),
+    .open = kai_open,
+    .event = kai_event,
+    .cycle = kai_cycle,
+    .wake = kai_wake,
+    .close = kai_close,
+};

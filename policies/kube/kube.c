@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kube.c - the default Kubernetes scheduler: pod by pod, no gang.
+ *
+ * Pods are tried in the order their jobs came. A pod takes a node if one has room, whether or not
+ * the rest of its job fits: a job whose pods are partly placed holds its GPUs and waits for the
+ * others. Two such jobs can hold what the other needs, for ever; nothing here breaks that.
+ *
+ * Pods wait in lanes of equal pods of one queue (queue, shape, task group), by (submit, job). A pod
+ * that found no node blocks its lane until room is released. What is left out: preemption by
+ * priority, backoff times, and the random choice among equal scores (the lowest index is taken). */
+#include "../registry/policies_int.h"
+
+#include <orrery/base/heap.h>
+
+enum { SCORE_LEAST, SCORE_MOST };
+enum { CAP_LIMIT, CAP_QUOTA, CAP_NONE };
+
+struct kube_params {
+    int64_t score, namespace_quota;
+};
+
+struct lane {
+    struct orr_heap jobs;
+    uint32_t shape, group;
+    uint32_t left;           /* pods of the head job's group still to be placed */
+    enum orr_reason verdict; /* of its next pod since room was last released; NONE: not known */
+};
+
+struct kube {
+    struct kube_params params;
+    struct lane *lanes;
+    uint32_t lane_count;
+    uint32_t *first_lane; /* of a shape, within a queue's lanes */
+    uint32_t per_queue;
+    bool released;
+    uint32_t *fresh; /* jobs that came since the last cycle */
+    uint32_t fresh_count, fresh_capacity;
+};
+
+static const char *const score_names[] = {"least-allocated", "most-allocated", NULL};
+static const char *const cap_names[] = {"limit", "quota", "none", NULL};
+
+static const struct orr_param kube_rows[] = {
+    {"score", ORR_PARAM_CHOICE, offsetof(struct kube_params, score), "least-allocated", "",
+     score_names, 0, 0,
+     "which node a pod prefers: the one with the most idle GPUs, or the fullest that fits"},
+    {"namespace_quota", ORR_PARAM_CHOICE, offsetof(struct kube_params, namespace_quota), "limit",
+     "", cap_names, 0, 0,
+     "what a queue's pods may hold together: its GPU limit, its GPU quota, anything"},
+    {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+static enum orr_status kube_open(const struct orr_host *host, const void *params,
+                                 const struct orr_view *view, void **state, struct orr_err *err)
+{
+    (void)host;
+    (void)err;
+    struct kube *kube = orr_zalloc(1, sizeof *kube);
+    kube->params = *(const struct kube_params *)params;
+    kube->first_lane = orr_zalloc(view->shapes->count, sizeof *kube->first_lane);
+    for (uint32_t s = 0; s < view->shapes->count; s++) {
+        kube->first_lane[s] = kube->per_queue;
+        kube->per_queue += view->shapes->shapes[s].group_count;
+    }
+    kube->lane_count = kube->per_queue * view->queues->count;
+    kube->lanes = orr_zalloc(kube->lane_count, sizeof *kube->lanes);
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        for (uint32_t s = 0; s < view->shapes->count; s++) {
+            for (uint32_t g = 0; g < view->shapes->shapes[s].group_count; g++) {
+                struct lane *lane = &kube->lanes[q * kube->per_queue + kube->first_lane[s] + g];
+                lane->shape = s;
+                lane->group = g;
+            }
+        }
+    }
+    *state = kube;
+    return ORR_OK;
+}
+
+static void kube_close(void *state)
+{
+    struct kube *kube = state;
+    for (uint32_t i = 0; i < kube->lane_count; i++) {
+        orr_heap_release(&kube->lanes[i].jobs);
+    }
+    orr_free(kube->lanes);
+    orr_free(kube->first_lane);
+    orr_free(kube->fresh);
+    orr_free(kube);
+}
+
+static uint32_t group_size(const struct orr_view *view, const struct lane *lane)
+{
+    return view->shapes->shapes[lane->shape].groups[lane->group].count;
+}
+
+static void kube_event(void *state, const struct orr_view *view, enum orr_job_event event,
+                       uint32_t job)
+{
+    struct kube *kube = state;
+    const struct orr_job_spec *spec = &view->specs[job];
+    if (event != ORR_JOB_SUBMITTED) {
+        kube->released = true;
+    }
+    if (event == ORR_JOB_ENDED) {
+        return;
+    }
+    for (uint32_t g = 0; g < view->shapes->shapes[spec->shape].group_count; g++) {
+        struct lane *lane =
+            &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape] + g];
+        orr_heap_push(&lane->jobs, (struct orr_event){.at = spec->submit_ms, .subject = job});
+        if (lane->jobs.count == 1) {
+            lane->left = group_size(view, lane);
+            lane->verdict = ORR_REASON_NONE;
+        }
+    }
+    kube->fresh = ORR_ROOM_FOR_ONE(kube->fresh, kube->fresh_count, kube->fresh_capacity);
+    kube->fresh[kube->fresh_count++] = job;
+}
+
+/* The lane whose next pod is first in the order of submits, among those not known to be blocked. */
+static struct lane *next_lane(const struct kube *kube)
+{
+    struct lane *best = NULL;
+    for (uint32_t i = 0; i < kube->lane_count; i++) {
+        struct lane *lane = &kube->lanes[i];
+        const struct orr_event *top = orr_heap_top(&lane->jobs);
+        if (top == NULL || lane->verdict != ORR_REASON_NONE) {
+            continue;
+        }
+        const struct orr_event *first = best == NULL ? NULL : orr_heap_top(&best->jobs);
+        if (first == NULL || top->at < first->at ||
+            (top->at == first->at && top->subject < first->subject)) {
+            best = lane;
+        }
+    }
+    return best;
+}
+
+/* A namespace's ResourceQuota refuses a pod that would pass it. */
+static bool within_cap(const struct kube *kube, const struct orr_view *view, uint32_t queue,
+                       int64_t mgpu)
+{
+    const struct orr_entitlement *gpu = &view->queues->queues[queue].resources[ORR_SHARE_GPU];
+    double cap = kube->params.namespace_quota == CAP_LIMIT   ? gpu->limit
+                 : kube->params.namespace_quota == CAP_QUOTA ? gpu->quota
+                                                             : ORR_UNLIMITED;
+    int64_t held = view->ledger->use[queue].allocated[ORR_SHARE_GPU] + mgpu;
+    return cap < 0.0 || (double)held / ORR_MGPU <= cap;
+}
+
+static enum orr_reason place_pod(const struct kube *kube, const struct orr_view *view,
+                                 struct orr_txn *txn, const struct lane *lane, uint32_t job)
+{
+    const struct orr_request *request =
+        &view->shapes->shapes[lane->shape].groups[lane->group].request;
+    if (!within_cap(kube, view, view->specs[job].queue, orr_request_mgpu(request))) {
+        return ORR_REASON_OVER_LIMIT;
+    }
+    uint32_t node = kube->params.score == SCORE_LEAST
+                        ? orr_ledger_most_idle(view->ledger, request)
+                        : orr_ledger_best_fit(view->ledger, request, 1);
+    if (node != ORR_NONE && orr_txn_place(txn, job, lane->group, 1, node)) {
+        return ORR_REASON_NONE;
+    }
+    bool scattered = view->ledger->idle_gpus >= (int64_t)request->devices;
+    return scattered ? ORR_REASON_FRAGMENTED : ORR_REASON_NO_CAPACITY;
+}
+
+static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
+                    enum orr_reason verdict)
+{
+    bool holds = view->jobs[job].placed_tasks > 0;
+    orr_txn_explain(txn, job, holds ? ORR_REASON_GANG_PARTIAL : verdict);
+}
+
+/* Jobs that came and did not start, or whose lane is blocked by another's pods. */
+static void explain_fresh(struct kube *kube, const struct orr_view *view, struct orr_txn *txn)
+{
+    for (uint32_t i = 0; i < kube->fresh_count; i++) {
+        uint32_t job = kube->fresh[i];
+        const struct orr_job_spec *spec = &view->specs[job];
+        const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
+        const struct lane *lane =
+            &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape]];
+        if (view->jobs[job].placed_tasks < shape->tasks) {
+            explain(view, txn, job,
+                    lane->verdict == ORR_REASON_NONE ? ORR_REASON_NO_CAPACITY : lane->verdict);
+        }
+    }
+    kube->fresh_count = 0;
+}
+
+static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct kube *kube = state;
+    for (uint32_t i = 0; kube->released && i < kube->lane_count; i++) {
+        kube->lanes[i].verdict = ORR_REASON_NONE;
+    }
+    kube->released = false;
+    for (struct lane *lane = next_lane(kube); lane != NULL; lane = next_lane(kube)) {
+        uint32_t job = orr_heap_top(&lane->jobs)->subject;
+        if (view->jobs[job].phase != ORR_JOB_PENDING) { /* runs with its minimum: no more pods */
+            (void)orr_heap_pop(&lane->jobs);
+            lane->left = group_size(view, lane);
+            continue;
+        }
+        lane->verdict = place_pod(kube, view, txn, lane, job);
+        if (lane->verdict != ORR_REASON_NONE) {
+            explain(view, txn, job, lane->verdict);
+        } else if (--lane->left == 0) {
+            (void)orr_heap_pop(&lane->jobs);
+            lane->left = group_size(view, lane);
+        }
+    }
+    explain_fresh(kube, view, txn);
+}
+
+const struct orr_policy orr_policy_kube = {
+    .abi = ORR_POLICY_ABI,
+    .size = sizeof orr_policy_kube,
+    .name = "kube",
+    .summary = "the default Kubernetes scheduler: pod by pod, no gang; partial gangs hold GPUs",
+    .laws = 0,
+    .params = kube_rows,
+    .params_bytes = sizeof(struct kube_params),
+    .open = kube_open,
+    .event = kube_event,
+    .cycle = kube_cycle,
+    .close = kube_close,
+};

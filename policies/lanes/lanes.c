@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lanes.h"
+
+#include <orrery/core/place.h>
+
+void orr_lanes_init(struct orr_lanes *lanes, const struct orr_view *view, bool backfill,
+                    bool shortest_first, const int64_t *caps_mgpu)
+{
+    *lanes = (struct orr_lanes){.backfill = backfill,
+                                .shortest_first = shortest_first,
+                                .line_count = caps_mgpu == NULL ? 1 : view->queues->count,
+                                .per_line = backfill ? view->shapes->count : 1,
+                                .caps_mgpu = caps_mgpu};
+    lanes->lanes = orr_zalloc((size_t)lanes->line_count * lanes->per_line, sizeof *lanes->lanes);
+}
+
+static uint32_t lane_count(const struct orr_lanes *lanes)
+{
+    return lanes->line_count * lanes->per_line;
+}
+
+void orr_lanes_release(struct orr_lanes *lanes)
+{
+    for (uint32_t i = 0; i < lane_count(lanes); i++) {
+        orr_heap_release(&lanes->lanes[i].heap);
+    }
+    orr_free(lanes->lanes);
+    orr_free(lanes->fresh);
+    *lanes = (struct orr_lanes){0};
+}
+
+static struct orr_lane *lane_of(const struct orr_lanes *lanes, const struct orr_view *view,
+                                uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    uint32_t line = lanes->caps_mgpu == NULL ? 0 : spec->queue;
+    return &lanes->lanes[line * lanes->per_line + (lanes->backfill ? spec->shape : 0)];
+}
+
+static int64_t job_mgpu(const struct orr_view *view, uint32_t job)
+{
+    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+}
+
+/* Larger than all its line may ever hold: it would block the line for ever. */
+static bool never_fits(const struct orr_lanes *lanes, const struct orr_view *view, uint32_t job)
+{
+    return lanes->caps_mgpu != NULL &&
+           job_mgpu(view, job) > lanes->caps_mgpu[view->specs[job].queue];
+}
+
+void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,
+                     uint32_t job)
+{
+    if (event != ORR_JOB_SUBMITTED) {
+        lanes->released = true;
+    }
+    if (event == ORR_JOB_ENDED) {
+        return;
+    }
+    if (!never_fits(lanes, view, job)) {
+        const struct orr_job_spec *spec = &view->specs[job];
+        struct orr_lane *lane = lane_of(lanes, view, job);
+        orr_ms key = lanes->shortest_first ? spec->work_ms : spec->submit_ms;
+        orr_heap_push(&lane->heap, (struct orr_event){.at = key, .subject = job});
+        if (orr_heap_top(&lane->heap)->subject == job) {
+            lane->verdict = ORR_REASON_NONE;
+        }
+    }
+    lanes->fresh = ORR_ROOM_FOR_ONE(lanes->fresh, lanes->fresh_count, lanes->fresh_capacity);
+    lanes->fresh[lanes->fresh_count++] = job;
+}
+
+/* The lane whose head is first in the global order, among those not known to be blocked. */
+static struct orr_lane *first_lane(const struct orr_lanes *lanes)
+{
+    struct orr_lane *best = NULL;
+    for (uint32_t i = 0; i < lane_count(lanes); i++) {
+        struct orr_lane *lane = &lanes->lanes[i];
+        const struct orr_event *top = orr_heap_top(&lane->heap);
+        if (top == NULL || lane->verdict != ORR_REASON_NONE) {
+            continue;
+        }
+        const struct orr_event *first = best == NULL ? NULL : orr_heap_top(&best->heap);
+        if (first == NULL || top->at < first->at ||
+            (top->at == first->at && top->subject < first->subject)) {
+            best = lane;
+        }
+    }
+    return best;
+}
+
+static enum orr_reason try_start(const struct orr_lanes *lanes, const struct orr_view *view,
+                                 struct orr_txn *txn, uint32_t job)
+{
+    uint32_t queue = view->specs[job].queue;
+    if (lanes->caps_mgpu != NULL &&
+        view->ledger->use[queue].allocated[ORR_SHARE_GPU] + job_mgpu(view, job) >
+            lanes->caps_mgpu[queue]) {
+        return ORR_REASON_OVER_LIMIT;
+    }
+    return orr_place_consolidated(txn, view->ledger, job);
+}
+
+/* Tells the jobs that came since the last cycle, and still wait, why. */
+static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn)
+{
+    for (uint32_t i = 0; i < lanes->fresh_count; i++) {
+        uint32_t job = lanes->fresh[i];
+        if (view->jobs[job].placed_tasks > 0) {
+            continue;
+        }
+        if (never_fits(lanes, view, job)) {
+            orr_txn_explain(txn, job, ORR_REASON_NEVER);
+            continue;
+        }
+        const struct orr_lane *lane = lane_of(lanes, view, job);
+        bool behind = !lanes->backfill && orr_heap_top(&lane->heap)->subject != job;
+        orr_txn_explain(txn, job, behind ? ORR_REASON_HEAD_OF_LINE : lane->verdict);
+    }
+    lanes->fresh_count = 0;
+}
+
+void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn)
+{
+    for (uint32_t i = 0; lanes->released && i < lane_count(lanes); i++) {
+        lanes->lanes[i].verdict = ORR_REASON_NONE;
+    }
+    lanes->released = false;
+    for (struct orr_lane *lane = first_lane(lanes); lane != NULL; lane = first_lane(lanes)) {
+        uint32_t job = orr_heap_top(&lane->heap)->subject;
+        lane->verdict = try_start(lanes, view, txn, job);
+        if (lane->verdict == ORR_REASON_NONE) {
+            (void)orr_heap_pop(&lane->heap);
+        } else {
+            orr_txn_explain(txn, job, lane->verdict);
+        }
+    }
+    explain_fresh(lanes, view, txn);
+}

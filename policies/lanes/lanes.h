@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lanes.h - first come first served, however many lines there are: what fifo and static share.
+ *
+ * Pending jobs wait in lanes, each a heap by (key, job). A line is one order in which jobs are
+ * served: the whole cluster's (fifo) or a queue's (static). A strict line is one lane; a
+ * backfilling line has a lane for each shape. A head that does not fit blocks its lane until room
+ * is released, because room only shrinks in between: a cycle costs lanes and starts, not jobs.
+ */
+#ifndef ORR_POLICIES_LANES_H
+#define ORR_POLICIES_LANES_H
+
+#include <orrery/base/heap.h>
+#include <orrery/core/policy.h>
+
+struct orr_lane {
+    struct orr_heap heap;
+    enum orr_reason verdict; /* of its head since room was last released; NONE: not known to fail */
+};
+
+struct orr_lanes {
+    bool backfill, shortest_first;
+    uint32_t line_count, per_line; /* lanes of line l: [l * per_line, (l + 1) * per_line) */
+    const int64_t
+        *caps_mgpu; /* most a line's queue may hold; NULL: no caps. Then a line is a queue */
+    struct orr_lane *lanes;
+    bool released;   /* room came free since the last cycle */
+    uint32_t *fresh; /* jobs that came since the last cycle */
+    uint32_t fresh_count, fresh_capacity;
+};
+
+/* One line, or with caps (borrowed, one for each queue) one for each queue. */
+void orr_lanes_init(struct orr_lanes *lanes, const struct orr_view *view, bool backfill,
+                    bool shortest_first, const int64_t *caps_mgpu);
+void orr_lanes_release(struct orr_lanes *lanes);
+void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,
+                     uint32_t job);
+void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn);
+
+#endif

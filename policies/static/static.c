@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* static.c - a fixed partition of the GPUs per queue: two for me, two for you.
+ *
+ * A queue never holds more than its part, however idle the rest is; within its part it serves its
+ * jobs in order of submit. A part is the queue's GPU quota, or an equal share for each leaf queue
+ * when no queue has one. Parts are counts, not nodes: jobs are placed consolidated over the whole
+ * cluster. */
+#include "../lanes/lanes.h"
+#include "../registry/policies_int.h"
+
+struct static_params {
+    bool backfill;
+};
+
+struct partition {
+    struct orr_lanes lanes;
+    int64_t *caps_mgpu; /* per queue */
+};
+
+static const struct orr_param static_rows[] = {
+    {"backfill", ORR_PARAM_BOOL, offsetof(struct static_params, backfill), "true", "", NULL, 0, 0,
+     "within a queue, start whatever fits in order; false: its first job blocks the rest"},
+    {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+/* A quota above the cluster is the cluster; milli-GPU round to the nearest. */
+static int64_t quota_mgpu(double quota, int64_t total_gpus)
+{
+    return quota < (double)total_gpus ? (int64_t)(quota * ORR_MGPU + 0.5) : total_gpus * ORR_MGPU;
+}
+
+static void fill_caps(const struct orr_view *view, int64_t *caps)
+{
+    const struct orr_queues *queues = view->queues;
+    uint32_t leaves = 0;
+    bool any = false;
+    for (uint32_t q = 0; q < queues->count; q++) {
+        leaves += queues->queues[q].child_count == 0;
+        any = any || queues->queues[q].resources[ORR_SHARE_GPU].quota > 0.0;
+    }
+    for (uint32_t q = 0; q < queues->count; q++) {
+        double quota = queues->queues[q].resources[ORR_SHARE_GPU].quota;
+        caps[q] = any ? quota_mgpu(quota, view->cluster->total_gpus)
+                      : view->cluster->total_gpus / leaves * ORR_MGPU;
+    }
+}
+
+static enum orr_status static_open(const struct orr_host *host, const void *params,
+                                   const struct orr_view *view, void **state, struct orr_err *err)
+{
+    (void)host;
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        if (view->queues->queues[q].child_count == 0 &&
+            view->queues->queues[q].resources[ORR_SHARE_GPU].quota < 0.0) {
+            return orr_fail(err, ORR_SCENARIO,
+                            "policy static: queue %s has an unlimited GPU quota; its part of the "
+                            "cluster needs a number",
+                            orr_idmap_name(&view->queues->names, q));
+        }
+    }
+    struct partition *partition = orr_zalloc(1, sizeof *partition);
+    partition->caps_mgpu = orr_zalloc(view->queues->count, sizeof *partition->caps_mgpu);
+    fill_caps(view, partition->caps_mgpu);
+    orr_lanes_init(&partition->lanes, view, ((const struct static_params *)params)->backfill, false,
+                   partition->caps_mgpu);
+    *state = partition;
+    return ORR_OK;
+}
+
+static void static_event(void *state, const struct orr_view *view, enum orr_job_event event,
+                         uint32_t job)
+{
+    orr_lanes_event(&((struct partition *)state)->lanes, view, event, job);
+}
+
+static void static_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
+{
+    orr_lanes_cycle(&((struct partition *)state)->lanes, view, txn);
+}
+
+static void static_close(void *state)
+{
+    struct partition *partition = state;
+    orr_lanes_release(&partition->lanes);
+    orr_free(partition->caps_mgpu);
+    orr_free(partition);
+}
+
+const struct orr_policy orr_policy_static = {
+    .abi = ORR_POLICY_ABI,
+    .size = sizeof orr_policy_static,
+    .name = "static",
+    .summary = "a fixed partition of the GPUs per queue: nothing is lent, nothing is borrowed",
+    .laws = ORR_LAW_GANG,
+    .params = static_rows,
+    .params_bytes = sizeof(struct static_params),
+    .open = static_open,
+    .event = static_event,
+    .cycle = static_cycle,
+    .close = static_close,
+};

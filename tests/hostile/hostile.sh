@@ -1,0 +1,440 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Bad input and bad surroundings: what is accepted, what is rejected row by row, what is refused.
+#
+#   hostile.sh ORRERY WORK_DIR PHILLY_TRACE CASE
+#
+# Each function case_* is one test. Exit: 0 passed, 1 failed, 77 cannot be tested here.
+set -eu
+
+orrery=$1 work=$2 philly=$3 name=$4
+
+mkdir -p "$work"
+dir=$(mktemp -d "$work/$name.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir"
+
+fail() {
+    printf '%s\n' "$*"
+    for file in out err; do
+        [ ! -s "$file" ] || { printf -- '--- %s\n' "$file"; head -n 30 "$file"; }
+    done
+    exit 1
+}
+
+# expect CODE COMMAND...: runs it into the files out and err.
+expect() {
+    wanted=$1 code=0
+    shift
+    "$@" >out 2>err </dev/null || code=$?
+    [ "$code" -eq "$wanted" ] || fail "exit code $code, expected $wanted: $*"
+}
+
+# says TEXT: err has it. says_not TEXT: it has not.
+says() { grep -F -q -e "$1" err || fail "stderr does not say: $1"; }
+says_not() { ! grep -F -q -e "$1" err || fail "stderr says: $1"; }
+# has NAME VALUE: the JSON document in out says so.
+has() { grep -q "^  \"$1\": $2,\$" out || fail "JSON does not say $1: $2"; }
+gone() { for file in "$@"; do [ ! -e "$file" ] || fail "$file was left behind"; done; }
+
+# rows N: a good trace of N rows.
+rows() {
+    awk -v n="$1" 'BEGIN { print "job,submit_s,run_s,gpus"
+        for (i = 1; i <= n; i++) print "j" i "," i * 10 "," 100 + i % 7 "," 1 + i % 8 }'
+}
+replay() {
+    trace=$1
+    shift
+    "$orrery" run --trace "$trace" --cluster 4x8 --json --no-progress --force -o run.db "$@"
+}
+
+# ---- accepted: the run is that of the plain file ----
+
+same_as_plain() { # TRACE
+    rows 50 >plain.csv
+    expect 0 replay plain.csv
+    "$orrery" export run.db jobs >plain.jobs
+    expect 0 replay "$1"
+    "$orrery" export run.db jobs >its.jobs
+    cmp plain.jobs its.jobs || fail "$1 gives other jobs than the plain file"
+}
+case_accept_crlf() {
+    rows 50 | awk '{ printf "%s\r\n", $0 }' >crlf.csv
+    same_as_plain crlf.csv
+}
+case_accept_bom() {
+    { printf '\357\273\277' && rows 50; } >bom.csv
+    same_as_plain bom.csv
+}
+case_accept_quoted() {
+    rows 50 | sed 's/^\([^,]*\),/"\1",/' >quoted.csv
+    same_as_plain quoted.csv
+}
+case_accept_quoted_lines() { # one field spans two lines; lines are counted as an editor does
+    { rows 150; printf '"two\nlines",2000,5,1\nbad,2000,-1,1\n'; } >lines.csv
+    expect 0 replay lines.csv
+    has jobs 151
+    says 'lines.csv:154: column run_s: "-1" is negative'
+}
+case_accept_unsorted() {
+    { rows 50 | sed -n 1p; rows 50 | sed 1d | sort -t , -k 2,2nr; } >unsorted.csv
+    same_as_plain unsorted.csv
+    says 'unsorted.csv: rows are not in the order of their submit times (line 3 is the first that'
+}
+case_accept_empty_last_line() {
+    { rows 50; printf '\n'; } >last.csv
+    same_as_plain last.csv
+    says_not rejected
+}
+case_accept_no_last_newline() {
+    printf '%s' "$(rows 50)" >open.csv
+    same_as_plain open.csv
+}
+case_accept_scaled_copies() { # copies of stretched arrivals do not overlap
+    rows 9000 >t.csv
+    expect 0 replay t.csv --copies 2 --set workload.trace.scale.arrivals=0.5
+    has jobs 18000
+    "$orrery" export run.db jobs | awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        { at = $(c["submit_s"]) + 0; if (NR > 2 && at < last) { print $1 " comes before " name; exit 1 }; last = at; name = $1 }' ||
+        fail 'jobs are out of order'
+}
+
+# ---- rejected rows: counted, shown with their line; the run goes on ----
+
+one_bad_row() { # BYTES_FOR_PRINTF MESSAGE
+    { rows 200; printf "$1"; } >bad.csv
+    expect 0 replay bad.csv
+    says '1 of 201 rows rejected'
+    says "bad.csv:202: $2"
+    has jobs 200
+    has rejected 1
+
+    { rows 20; printf "$1"; } >bad.csv
+    rm -f run.db
+    expect 65 replay bad.csv
+    says "bad.csv: 1 of 21 rows are rejected, more than 1 % (--allow-loss"
+    says "bad.csv:22: $2"
+    gone run.db run.db.tmp.*
+    expect 0 replay bad.csv --allow-loss
+    has jobs 20
+    has rejected 1
+}
+case_reject_negative() {
+    one_bad_row 'x,2000,-100,1\n' 'column run_s: "-100" is negative'
+    one_bad_row 'x,2000,100,-1\n' 'column gpus: "-1"'
+}
+case_reject_overflow() {
+    one_bad_row 'x,2000,99999999999999999999999,1\n' 'column run_s: "99999999999999999999999" is out of range'
+    one_bad_row 'x,9223372036854775807,1,1\n' 'column submit_s: "9223372036854775807" is out of range'
+    one_bad_row 'x,2000,1e400,1\n' 'column run_s: "1e400" is'
+    one_bad_row 'x,2000,1,4294967297\n' 'column gpus: "4294967297" is out of range'
+}
+case_reject_not_a_number() {
+    one_bad_row 'x,2000,NaN,1\n' 'column run_s: "NaN" is not a number'
+    one_bad_row 'x,inf,1,1\n' 'column submit_s: "inf" is not a number'
+    one_bad_row 'x,2000,1,x8\n' 'column gpus: "x8" is not a'
+}
+case_reject_nul() { one_bad_row 'x,2000,1\0000,1\n' 'the row has a NUL byte'; }
+case_reject_fields() {
+    one_bad_row 'x,2000\n' 'the row has 2 fields, the header 4'
+    one_bad_row 'x,2000,1,1,1\n' 'the row has 5 fields, the header 4'
+    one_bad_row ',2000,1,1\n' 'column job: is empty'
+    one_bad_row 'x,2000,,1\n' 'column run_s: is empty'
+    one_bad_row 'x,2000,1,\n' 'states no GPUs'
+}
+case_reject_too_large() {
+    one_bad_row 'x,2000,1,33\n' 'job x asks 33 GPUs in 5 pods, which this cluster of 32 GPUs could not hold'
+    { rows 200; printf 'x,2000,1,33\n'; } >bad.csv
+    expect 0 replay bad.csv --copies 5
+    has jobs 1000
+    has rejected 1
+}
+case_reject_duplicate() { one_bad_row 'j7,2000,1,1\n' 'column job: "j7" is on line 8 already'; }
+
+# ---- refused: a located error, an exit code, no results ----
+
+refused() { # CODE TRACE MESSAGE
+    rm -f run.db
+    expect "$1" replay "$2"
+    says "orrery: $3"
+    gone run.db run.db.tmp.*
+}
+case_refuse_missing() { refused 66 none.csv 'none.csv: No such file'; }
+case_refuse_directory() { mkdir d && refused 66 d 'd: is a directory'; }
+case_refuse_empty() { : >empty.csv && refused 65 empty.csv 'empty.csv: is empty'; }
+case_refuse_only_header() { rows 0 >header.csv && refused 65 header.csv 'header.csv: no job is left to run'; }
+case_refuse_no_header() {
+    rows 9 | sed 1d >bare.csv && refused 65 bare.csv 'bare.csv:1: column "j1" is not known'
+    rows 9 | sed 1d >bare.txt && refused 65 bare.txt 'bare.txt:1: is in no known format'
+}
+case_refuse_unclosed_quote() {
+    { rows 9; printf '"x,2000,1,1\n'; } >quote.csv
+    refused 65 quote.csv 'quote.csv:11: a quoted field that starts in this row is never closed'
+}
+case_refuse_truncated() { # cut anywhere: header, data, check sum
+    rows 2000 | gzip -c >whole.csv.gz
+    bytes=$(wc -c <whole.csv.gz)
+    for keep in 15 200 $((bytes / 2)) $((bytes - 8)) $((bytes - 1)); do
+        dd if=whole.csv.gz of=cut.csv.gz bs=1 count="$keep" 2>/dev/null
+        refused 65 cut.csv.gz 'cut.csv.gz:'
+    done
+}
+case_refuse_damaged() {
+    rows 2000 | gzip -c >damaged.csv.gz
+    printf '\377\377\377\377' | dd of=damaged.csv.gz bs=1 seek=1000 conv=notrunc 2>/dev/null
+    refused 65 damaged.csv.gz 'damaged.csv.gz'
+}
+
+scenario() { # LINE...
+    rows 20 >t.csv
+    {
+        printf '%s\n' 'cluster:' '  pools: {a: {nodes: 4, gpus: 8}}' 'workload:' '  - {name: t, trace: t.csv}'
+        printf '%s\n' "$@"
+    } >s.yaml
+    expect 78 "$orrery" run s.yaml -o run.db
+    gone run.db run.db.tmp.*
+}
+# caret TEXT: the last lines of err are a source line and a caret under its TEXT.
+caret() {
+    awk -v text="$1" '{ line[NR] = $0 }
+        END { at = index(line[NR - 1], text); exit !(at > 0 && index(line[NR], "^") == at) }' err ||
+        fail "no caret under $1"
+}
+case_yaml_unknown_key() {
+    scenario 'polici: {name: fifo}'
+    says 's.yaml:5:1: unknown key "polici" (did you mean "policy"?)'
+    caret polici
+}
+case_yaml_duplicate_key() {
+    scenario 'policy: {name: fifo}' 'policy: {name: easy}'
+    says 's.yaml:6:1: duplicate key "policy" (first in line 5)'
+    caret policy
+}
+case_yaml_mistyped() {
+    scenario 'seeds: [one, two]'
+    says 's.yaml:5:'
+    scenario 'policy: [fifo]'
+    says 's.yaml:5:9:'
+    caret '[fifo]'
+    scenario 'warmup: soon'
+    says 's.yaml:5:9:'
+    caret soon
+}
+case_yaml_broken() {
+    scenario 'policy: {name: fifo'
+    says 's.yaml:'
+}
+case_unknown_policy() {
+    scenario 'policy: {name: fifoo}'
+    says 's.yaml:5:16: unknown policy "fifoo" (did you mean "fifo"?)'
+    expect 78 replay t.csv --policy fifoo
+    says '--policy fifoo: unknown policy "fifoo" (did you mean "fifo"?)'
+}
+case_unknown_param() {
+    scenario 'policy: {name: fifo, params: {ordr: submit}}'
+    says 'unknown parameter "ordr" (did you mean "order"?)'
+    expect 78 replay t.csv --param ordr=submit
+    says 'unknown parameter "ordr" (did you mean "order"?)'
+    expect 78 replay t.csv --param order=alphabet
+    says 'parameter order: "alphabet" is not submit or shortest'
+}
+case_usage() {
+    rows 20 >t.csv
+    expect 64 "$orrery"
+    says 'Usage: orrery VERB'
+    expect 64 "$orrery" rum
+    says 'unknown verb "rum" (did you mean "run"?)'
+    expect 64 "$orrery" run
+    says 'name a scenario file, or --trace and --cluster'
+    expect 64 "$orrery" run --trace t.csv
+    says '--trace needs a --cluster'
+    expect 64 "$orrery" run --trace t.csv --cluster 4by8 -o run.db
+    says 'expected NODESxGPUS'
+    expect 64 replay t.csv --bogus
+    says "unrecognized option '--bogus'"
+    expect 64 replay t.csv --copies 0
+    says '--copies: "0" is not a whole number from 1 on'
+    expect 64 replay t.csv --format xml
+    says 'format "xml" is not known'
+    expect 64 "$orrery" export run.db
+    says 'name a results file and a table'
+    gone run.db run.db.tmp.*
+}
+
+# ---- output that cannot be written ----
+
+case_output_folder() {
+    rows 20 >t.csv
+    expect 73 "$orrery" run --trace t.csv --cluster 4x8 -o none/run.db
+    says 'none/run.db: cannot create: No such file or directory'
+    expect 73 "$orrery" run --trace t.csv --cluster 4x8 -o t.csv/run.db
+    says 't.csv/run.db: cannot create: Not a directory'
+    if [ "$(id -u)" -ne 0 ]; then # root writes anywhere
+        mkdir closed && chmod 555 closed
+        expect 73 "$orrery" run --trace t.csv --cluster 4x8 -o closed/run.db
+        says 'closed/run.db: cannot create: Permission denied'
+        chmod 755 closed
+    fi
+}
+case_output_exists() {
+    rows 20 >t.csv
+    printf 'mine\n' >run.db
+    expect 73 "$orrery" run --trace t.csv --cluster 4x8 -o run.db
+    says 'run.db: exists already; --force overwrites it'
+    [ "$(cat run.db)" = mine ] || fail 'the existing file was changed'
+    gone run.db.tmp.*
+    expect 0 "$orrery" run --trace t.csv --cluster 4x8 -o run.db --force
+    expect 0 "$orrery" export run.db jobs
+}
+case_output_folder_named() { # --force does not replace a folder
+    rows 20 >t.csv && mkdir run.db
+    expect 73 "$orrery" run --trace t.csv --cluster 4x8 -o run.db --force
+    gone run.db.tmp.*
+}
+
+# limited BLOCKS COMMAND...: no file may grow above BLOCKS * 512 bytes, as on a disk that is full
+# then. Messages go through a pipe, which has no size.
+limited() {
+    blocks=$1
+    shift
+    { (ulimit -f "$blocks" && exec "$@") 2>&1 && echo 'code 0' || echo "code $?"; } | cat >log
+    code=$(sed -n 's/^code //p' log)
+}
+sweep() { # STEP TRACE CLUSTER: every size from nothing to the whole file
+    "$orrery" run --trace "$2" --cluster "$3" --quiet --no-progress -o whole.db
+    size=$(($(wc -c <whole.db) / 512))
+    blocks=0 count=0
+    while [ "$blocks" -lt "$size" ]; do
+        limited "$blocks" "$orrery" run --trace "$2" --cluster "$3" --quiet --no-progress -o run.db
+        case $code in
+        73 | 74) ;;
+        *) cat log; fail "exit code $code with room for $blocks of $size blocks" ;;
+        esac
+        grep -q '^orrery: run.db: ' log || { cat log; fail "no message with room for $blocks blocks"; }
+        gone run.db run.db.tmp.* run.db-journal
+        blocks=$((blocks + $1)) count=$((count + 1))
+    done
+    limited "$size" "$orrery" run --trace "$2" --cluster "$3" --quiet --no-progress -o run.db
+    [ "$code" -eq 0 ] || { cat log; fail "exit code $code with room for all $size blocks"; }
+    printf '%s write points fail cleanly\n' "$count"
+}
+case_disk_full_small() { # every page of a small file; a page is 32 blocks
+    rows 300 >t.csv
+    sweep 16 t.csv 4x8
+}
+case_disk_full_large() { # pages that are written before the end too
+    sweep 2500 "$philly" 112x8
+}
+case_disk_full_force() { # what was there stays
+    rows 300 >t.csv
+    printf 'mine\n' >run.db
+    limited 100 "$orrery" run --trace t.csv --cluster 4x8 --quiet --no-progress --force -o run.db
+    [ "$code" -eq 74 ] || fail "exit code $code"
+    [ "$(cat run.db)" = mine ] || fail 'the existing file was changed'
+    gone run.db.tmp.*
+}
+case_stdout_full() {
+    [ -w /dev/full ] || exit 77
+    rows 20 >t.csv
+    expect 0 replay t.csv
+    for command in 'export run.db jobs' 'export run.db jobs --format jsonl' 'export run.db jobs --format swf' \
+        policies 'policies fifo' --help --version \
+        'run --trace t.csv --cluster 4x8 --no-progress --force -o run.db --json' \
+        'run --trace t.csv --cluster 4x8 --no-progress --force -o run.db'; do
+        code=0
+        # shellcheck disable=SC2086 # words on purpose
+        "$orrery" $command >/dev/full 2>err || code=$?
+        [ "$code" -eq 74 ] || fail "exit code $code, expected 74: $command"
+        says 'cannot write'
+    done
+}
+
+# ---- Ctrl-C ----
+
+# During the simulation: the digest lines fill the pipe, so that the run cannot end before its
+# signal came, however slow or fast this machine is.
+interrupted() { # SIGNALS RUN_OPTION...
+    signals=$1
+    shift
+    mkfifo lines
+    "$orrery" run --trace "$philly" --cluster 112x8 --copies 8 --digest-every 200 -o run.db "$@" \
+        >out 2>lines </dev/null &
+    pid=$!
+    exec 3<lines
+    read -r line <&3
+    case $line in
+    'philly.csv'*) read -r line <&3 ;; # a note about the trace
+    esac
+    for signal in $signals; do
+        kill -s "$signal" "$pid"
+    done
+    cat <&3 >err
+    exec 3<&-
+    code=0
+    wait "$pid" || code=$?
+    rm lines
+    [ "$code" -eq 130 ] || fail "exit code $code, expected 130"
+}
+case_interrupt() {
+    interrupted INT
+    says 'interrupted; no results are kept'
+    [ ! -s out ] || fail 'an interrupted run printed an answer'
+    gone run.db run.db.tmp.*
+}
+case_interrupt_term() {
+    interrupted TERM
+    gone run.db run.db.tmp.*
+}
+case_interrupt_twice() {
+    interrupted 'INT INT'
+    gone run.db run.db.tmp.*
+}
+case_interrupt_keep() {
+    interrupted INT --keep-partial --json
+    has status '"interrupted"'
+    gone run.db.tmp.*
+    "$orrery" export run.db run >run.csv
+    grep -q '^1,philly,interrupted,' run.csv || fail 'the results file does not say interrupted'
+    "$orrery" export run.db jobs | awk -F, '{ state[$12]++ } END { exit !(NR > 1 && state["finished"] > 0) }' ||
+        fail 'the results file has no finished jobs'
+}
+# Whenever the signal comes, there is either a whole file and exit code 0 or neither.
+case_interrupt_any_time() {
+    for delay in 0.01 0.05 0.1 0.2 0.3 0.5 0.8 1.2; do
+        "$orrery" run --trace "$philly" --cluster 112x8 --copies 3 --quiet -o run.db >out 2>err </dev/null &
+        pid=$!
+        sleep "$delay"
+        kill -s INT "$pid" 2>/dev/null || true
+        code=0
+        wait "$pid" || code=$?
+        case $code in
+        0) [ -s run.db ] || fail 'exit code 0 and no results' ;;
+        130) gone run.db ;;
+        *) fail "exit code $code after $delay s" ;;
+        esac
+        gone run.db.tmp.*
+        rm -f run.db
+    done
+}
+
+# ---- progress ----
+
+case_progress() {
+    expect 0 "$orrery" run --trace "$philly" --cluster 112x8 -o run.db
+    says_not '%  simulated'
+    command -v script >/dev/null || exit 77
+    script --version 2>/dev/null | grep -q util-linux || exit 77
+    for option in '' --no-progress --quiet; do
+        env -u CI TERM=vt100 script -qec "'$orrery' run --trace '$philly' --cluster 112x8 --force $option -o run.db" \
+            /dev/null </dev/null >terminal
+        bars=$(grep -c '%  simulated' terminal || true)
+        case $option in
+        '') [ "$bars" -gt 0 ] || fail 'no progress bar on a terminal' ;;
+        *) [ "$bars" -eq 0 ] || fail "a progress bar in spite of $option" ;;
+        esac
+    done
+}
+
+"case_$name"

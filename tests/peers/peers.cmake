@@ -1,0 +1,59 @@
+# Schedules that other programs computed: every job must start when it starts there.
+set(peers ${CMAKE_CURRENT_SOURCE_DIR}/peers)
+set(peers_work ${CMAKE_CURRENT_BINARY_DIR}/peers)
+
+# orr_peer_test(NAME SCRIPT ARGUMENTS...): tests/peers/SCRIPT as the test peers.NAME.
+function(orr_peer_test name script)
+  add_test(NAME peers.${name} COMMAND sh ${peers}/${script} $<TARGET_FILE:orrery> ${peers_work} ${ARGN})
+  set_tests_properties(peers.${name} PROPERTIES LABELS quick TIMEOUT 300)
+endfunction()
+
+# orr_backfill_test(NAME LOG SCHEDULE NUMBERS OPTIONS...): 240 interchangeable processors.
+function(orr_backfill_test name log schedule numbers)
+  orr_peer_test(backfill.${name} starts.sh ${peers}/backfill/${schedule}.csv.gz "${numbers}"
+    --trace ${peers}/backfill/${log}.swf.gz --cluster 240x1 --split 1 ${ARGN})
+endfunction()
+
+orr_backfill_test(fcfs hpc2n-clean hpc2n-clean.fcfs
+  "jobs=3145,finished=3145,wait_mean_s=5627.882989,wait_max_s=78517,bsld_mean=47.405454,makespan_s=5309576"
+  --policy fifo)
+orr_backfill_test(easy hpc2n-clean hpc2n-clean.easy
+  "jobs=3145,finished=3145,wait_mean_s=3547.939587,wait_max_s=81059,bsld_mean=17.062949,makespan_s=5282045"
+  --policy easy)
+orr_backfill_test(easy_exact hpc2n-exact hpc2n-exact.easy
+  "jobs=3145,finished=3145,wait_mean_s=3463.240064,wait_max_s=80073,bsld_mean=16.004757" --policy easy)
+orr_backfill_test(easy_unguarded hpc2n-exact hpc2n-exact.easy-unguarded
+  "jobs=3145,finished=3145" --policy easy --param variant=unguarded)
+orr_backfill_test(easy_no_spare hpc2n-exact hpc2n-exact.easy-no-spare
+  "jobs=3145,finished=3145" --policy easy --param variant=no_spare)
+orr_peer_test(backfill.micro micro.sh ${peers}/backfill/micro)
+
+orr_peer_test(philly3d.fifo philly3d.sh ${peers}/philly3d ${peers}/philly3d/fifo.csv.gz
+  5979.928 2791.820 339936 --policy fifo)
+orr_peer_test(philly3d.sjf philly3d.sh ${peers}/philly3d ${peers}/philly3d/sjf.csv.gz
+  5412.922 2224.814 347720 --policy fifo --param order=shortest)
+
+orr_peer_test(phillygang.fifo starts.sh ${peers}/phillygang/fifo.csv.gz
+  "jobs=1511,wait_mean_s=173219.008,wait_max_s=705835,makespan_s=7934420"
+  --trace ${peers}/phillygang/trace.csv.gz --cluster 20x8 --policy fifo)
+orr_peer_test(phillygang.sjf starts.sh ${peers}/phillygang/sjf.csv.gz
+  "jobs=1511,wait_mean_s=32747.218,wait_max_s=1988766,makespan_s=7934420"
+  --trace ${peers}/phillygang/trace.csv.gz --cluster 20x8 --policy fifo --param order=shortest)
+
+# One pool two ways: one node of all GPUs, and nodes of one GPU with jobs split into pods of one.
+set(philly ${PROJECT_SOURCE_DIR}/traces/data/philly.csv.gz)
+set(counts_2490 "events=164494,distinct_times=151282,queue_len_max=0,makespan_s=9408754,wait_mean_s=0")
+set(counts_1000 "events=164494,distinct_times=151317,queue_len_max=258,wait_mean_s=18.3")
+set(counts_600 "events=164494,distinct_times=153983,queue_len_max=6138,wait_mean_s=92867.9")
+foreach(gpus 2490 1000 600)
+  orr_peer_test(counts.${gpus}_one_node counts.sh ${philly} 1x${gpus} "${counts_${gpus}}")
+  orr_peer_test(counts.${gpus}_nodes_of_one counts.sh ${philly} ${gpus}x1 "${counts_${gpus}}" --split 1)
+endforeach()
+
+# The comparison itself: another policy's schedule and a wrong number must be noticed.
+orr_backfill_test(notices_starts hpc2n-clean hpc2n-clean.easy "jobs=3145" --policy fifo)
+set_tests_properties(peers.backfill.notices_starts PROPERTIES
+  PASS_REGULAR_EXPRESSION "job [0-9]+ starts at [0-9]+ s, expected [0-9]+ s.*[0-9]+ differ")
+orr_peer_test(counts.notices counts.sh ${philly} 1x2490 "events=164494,distinct_times=151283")
+set_tests_properties(peers.counts.notices PROPERTIES
+  PASS_REGULAR_EXPRESSION "distinct_times is 151282, expected 151283")

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# includes.sh SOURCE: core/ and policies/ include nothing but themselves, C and Random123; each room
+# of core/ includes only rooms before it; every file starts with its licence.
+set -eu
+cd "$1"
+bad=0
+report() {
+  if [ -n "$2" ]; then
+    printf '%s:\n%s\n' "$1" "$2" >&2
+    bad=1
+  fi
+}
+sources() { find "$@" -name '*.[ch]' | sort; }
+
+allowed='<(orrery/(base|core)/[a-z_]+\.h|(errno|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|unistd)\.h|Random123/philox\.h|sanitizer/asan_interface\.h)>|"[a-z_]+\.h"'
+report 'core/ includes what it must not know' \
+  "$(sources core | xargs grep -nE '^# *include' | grep -vE "include +($allowed)" || true)"
+report 'policies/ include what they must not know' \
+  "$(sources policies | xargs grep -nE '^# *include' | grep -vE \
+     "include +($allowed|<orrery/policies/[a-z_]+\.h>|\"\.\./(registry|lanes)/[a-z_]+\.h\")" || true)"
+report 'only base/ knows Random123, sanitizers and system calls' \
+  "$(sources core policies | grep -v '^core/base/' |
+     xargs grep -nE '<(Random123|sanitizer|unistd|errno)' || true)"
+report 'base/ includes core/' "$(sources core/base | xargs grep -n '<orrery/core/' || true)"
+
+# Headers in the order of the rooms; each may include those before it.
+before=' '
+for header in share_kind reason cluster job queue share usage session jobview joborder attempt victim \
+  ledger place param policy; do
+  [ -f "core/include/orrery/core/$header.h" ] || continue
+  for used in $(sed -n 's|^#include <orrery/core/\(.*\)\.h>.*|\1|p' "core/include/orrery/core/$header.h"); do
+    case $before in
+      *" $used "*) ;;
+      *) report "core/$header.h includes a room after it" "$used.h" ;;
+    esac
+  done
+  before="$before$header "
+done
+for header in core/include/orrery/core/*.h; do
+  name=$(basename "$header" .h)
+  case $before in
+    *" $name "*) ;;
+    *) report 'a header without a place in the order of rooms' "$header" ;;
+  esac
+done
+
+for file in $(sources core policies tests/plugin traces/gen); do
+  head -n 1 "$file" | grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' ||
+    report 'no licence on the first line' "$file"
+done
+exit $bad

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Stable sorting, against insertion sort. */
+#include "test_main.h"
+
+#include <string.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/rng.h>
+#include <orrery/base/sort.h>
+
+struct item {
+    int64_t key;
+    uint32_t at;
+    char pad[5]; /* a size that no word divides */
+};
+
+static int by_key(const void *a, const void *b, void *context)
+{
+    const struct item *x = a, *y = b;
+    (*(uint64_t *)context)++;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Keys of several kinds: few, all, close to each other, far apart, negative, extreme. */
+static int64_t random_key(struct orr_rng *rng, uint64_t kind)
+{
+    switch (kind % 6) {
+    case 0: return (int64_t)orr_rng_below(rng, 4);
+    case 1: return (int64_t)orr_rng_u64(rng);
+    case 2: return INT64_MIN + (int64_t)orr_rng_below(rng, 3);
+    case 3: return (int64_t)orr_rng_below(rng, 5000) - 2500;
+    case 4: return orr_rng_below(rng, 2) == 0 ? INT64_MAX : INT64_MIN;
+    default: return (int64_t)(orr_rng_below(rng, 100) << 33);
+    }
+}
+
+static void insertion(struct item *items, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        struct item item = items[i];
+        uint32_t j = i;
+        for (; j > 0 && items[j - 1].key > item.key; j--) {
+            items[j] = items[j - 1];
+        }
+        items[j] = item;
+    }
+}
+
+static void sorts__equal_insertion_sort(void **state)
+{
+    (void)state;
+    for (uint64_t round = 0; round < 240; round++) {
+        struct orr_rng rng = orr_rng_stream(1, "sort", round);
+        uint32_t count = round < 12 ? (uint32_t)round / 6 : (uint32_t)orr_rng_below(&rng, 400);
+        struct item *expected = orr_zalloc(count, sizeof *expected);
+        struct item *items = orr_zalloc(count, sizeof *items);
+        int64_t *keys = orr_zalloc(count, sizeof *keys);
+        for (uint32_t i = 0; i < count; i++) {
+            keys[i] = random_key(&rng, round);
+            expected[i] = items[i] = (struct item){.key = keys[i], .at = i};
+        }
+        insertion(expected, count);
+        uint64_t compares = 0;
+        orr_sort(items, count, sizeof *items, by_key, &compares);
+        uint32_t *index = orr_sort_index_by_i64(keys, count);
+        orr_sort_i64(keys, count);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_int_equal(items[i].key, expected[i].key);
+            assert_int_equal(items[i].at, expected[i].at);
+            assert_int_equal(index[i], expected[i].at);
+            assert_int_equal(keys[i], expected[i].key);
+        }
+        assert_true(count < 2 || compares > 0);
+        orr_free(index);
+        orr_free(keys);
+        orr_free(items);
+        orr_free(expected);
+    }
+}
+
+static void sorted_input__stays(void **state)
+{
+    (void)state;
+    int64_t keys[] = {-5, -5, 0, 0, 0, 9};
+    uint32_t *index = orr_sort_index_by_i64(keys, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(index[i], i);
+    }
+    orr_free(index);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sorts__equal_insertion_sort),
+        cmocka_unit_test(sorted_input__stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

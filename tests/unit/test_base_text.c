@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Numbers and quantities as people write them. */
+#include "test_main.h"
+
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+typedef bool parse_fn(const char *text, size_t bytes, int64_t *out);
+
+struct row {
+    const char *text;
+    int64_t value;
+};
+
+#define UNTOUCHED INT64_C(-424242)
+
+static void check(parse_fn *parse, const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t value = UNTOUCHED;
+        if (!parse(rows[i].text, strlen(rows[i].text), &value) || value != rows[i].value) {
+            fail_msg("\"%s\" is %lld, not %lld", rows[i].text, (long long)value,
+                     (long long)rows[i].value);
+        }
+    }
+}
+
+static void refuse(parse_fn *parse, const char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t value = UNTOUCHED;
+        if (parse(texts[i], strlen(texts[i]), &value) || value != UNTOUCHED) {
+            fail_msg("\"%s\" was read as %lld", texts[i], (long long)value);
+        }
+    }
+}
+
+#define CHECK(parse, ...)                                                                          \
+    do {                                                                                           \
+        static const struct row rows[] = {__VA_ARGS__};                                            \
+        check(parse, rows, sizeof rows / sizeof rows[0]);                                          \
+    } while (0)
+#define REFUSE(parse, ...)                                                                         \
+    do {                                                                                           \
+        static const char *const texts[] = {__VA_ARGS__};                                          \
+        refuse(parse, texts, sizeof texts / sizeof texts[0]);                                      \
+    } while (0)
+
+static void i64__takes_the_whole_range(void **state)
+{
+    (void)state;
+    CHECK(orr_parse_i64, {"0", 0}, {"-0", 0}, {"+7", 7}, {"007", 7},
+          {"9223372036854775807", INT64_MAX}, {"-9223372036854775808", INT64_MIN});
+    REFUSE(orr_parse_i64, "", "-", "+", "1.0", "1 ", " 1", "0x1", "1e3", "--1", "nan",
+           "9223372036854775808", "-9223372036854775809", "99999999999999999999");
+}
+
+static void i64__reads_no_byte_past_the_end(void **state)
+{
+    (void)state;
+    int64_t value;
+    assert_true(orr_parse_i64("1234", 2, &value));
+    assert_int_equal(value, 12);
+    assert_false(orr_parse_i64("1\0002", 3, &value));
+}
+
+static void seconds__round_half_up(void **state)
+{
+    (void)state;
+    CHECK(orr_parse_seconds, {"2.0005", 2001}, {"2.0004", 2000}, {"2.00049999999999", 2000},
+          {"0.0005", 1}, {"-0.0005", 0}, {"-0.0006", -1}, {"-0.00050000000000000000001", -1},
+          {"-2.0005", -2000}, {"-2.00051", -2001}, {".5", 500}, {"5.", 5000}, {"+1.5", 1500},
+          {"9223372036854775.807", INT64_MAX});
+    REFUSE(orr_parse_seconds, "", ".", "-", "-.", "1.2.3", "1,5", "nan", "inf", "1e3", "1s",
+           "9223372036854775.808", "9223372036854775807", "99999999999999999999");
+}
+
+static int64_t scale_used;
+
+static bool parse_scaled(const char *text, size_t bytes, int64_t *out)
+{
+    return orr_parse_scaled(text, bytes, scale_used, out);
+}
+
+static void scaled__keeps_digits_of_large_scales(void **state)
+{
+    (void)state;
+    scale_used = 1000000000000; /* TB */
+    CHECK(parse_scaled, {"1.123456789123", 1123456789123}, {"0.0000000000005", 1},
+          {"0.00000000000049", 0});
+    scale_used = ORR_GIB * 1024;
+    CHECK(parse_scaled, {"0.5", 549755813888}, {"0.0000000005", 550});
+    scale_used = 1;
+    CHECK(parse_scaled, {"0.5", 1}, {"-0.5", 0}, {"-1.5", -1}, {"2.5", 3},
+          {"0.4999999999999999999999", 0});
+}
+
+static void real__is_finite_and_decimal(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",      "nan",   "NaN",  "inf", "-inf", "0x10",
+                                      "1e999", "1e",    "e5",   ".",   "1 ",   " 1",
+                                      "1,5",   "1.5.1", "1e5e", "+-1", "1f"};
+    double value = -7.0;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (orr_parse_double(bad[i], strlen(bad[i]), &value)) {
+            fail_msg("\"%s\" was read", bad[i]);
+        }
+    }
+    assert_false(orr_parse_double("1\0", 2, &value));
+    assert_true(value < -6.0);
+    char digits[65];
+    memset(digits, '1', sizeof digits);
+    assert_false(orr_parse_double(digits, 64, &value));
+    assert_true(orr_parse_double("-1.25e2x", 7, &value));
+    assert_true(value == -125.0);
+    assert_true(orr_parse_double("0.1", 3, &value));
+    assert_true(value == 0.1);
+}
+
+static void duration__needs_a_unit(void **state)
+{
+    (void)state;
+    CHECK(orr_parse_duration, {"0", 0}, {"90s", 90000}, {"1.5h", 5400000}, {"2d", 172800000},
+          {"250ms", 250}, {"2h30m", 9000000}, {"1w", 604800000}, {"3min", 180000}, {"-5s", -5000},
+          {"0.5ms", 1}, {"1d1h1m1s1ms", 90061001});
+    REFUSE(orr_parse_duration, "", "5", "00", "s", "1y", "1 h", "h1", "2h30", "-2h30m", "2h-30m",
+           "1.2.3s", "nans", "1e3s", "--5s", "99999999999999w", "9223372036854775807ms1ms");
+}
+
+static void memory__needs_a_unit(void **state)
+{
+    (void)state;
+    CHECK(orr_parse_memory, {"80Gi", 80 * ORR_GIB}, {"512Mi", 512 * ORR_MIB}, {"20G", 20000000000},
+          {"1Ki", 1024}, {"1.5KiB", 1536}, {"7B", 7}, {"1k", 1000}, {"2TB", 2000000000000},
+          {"1Ti", 1099511627776}, {"0.0005k", 1});
+    REFUSE(orr_parse_memory, "", "80", "Gi", "80gi", "80 Gi", "1K", "1e3B", "9000000000Ti", "nanB");
+}
+
+static void bandwidth__tells_bits_from_bytes(void **state)
+{
+    (void)state;
+    CHECK(orr_parse_bandwidth, {"450GB/s", 450000000000}, {"400Gb/s", 50000000000}, {"1B/s", 1},
+          {"8Kb/s", 1000}, {"1.5TB/s", 1500000000000}, {"100Mb/s", 12500000});
+    REFUSE(orr_parse_bandwidth, "", "450", "450GB", "450Gbps", "1GiB/s", "b/s", "1e9B/s");
+}
+
+static void cpu__is_milli_or_cores(void **state)
+{
+    (void)state;
+    CHECK(orr_parse_cpu, {"500m", 500}, {"2", 2000}, {"1.5", 1500}, {"0.0005", 1});
+    REFUSE(orr_parse_cpu, "", "m", "1.5m", "2c", "1e3", "9223372036854775807");
+}
+
+static void timestamp__is_checked_against_the_calendar(void **state)
+{
+    (void)state;
+    CHECK(orr_parse_timestamp, {"1970-01-01 00:00:00", 0}, {"1970-01-01T00:00:01Z", 1000},
+          {"2000-02-29 12:00:00", 951825600000}, {"2017-10-07 01:03:36.5", 1507338216500},
+          {"1969-12-31 23:59:59", -1000}, {"1970-01-01 00:00:00.9995", 1000},
+          {"9999-12-31 23:59:59", 253402300799000}, {"0000-01-01 00:00:00", -62167219200000});
+    REFUSE(orr_parse_timestamp, "", "Z", "1970-01-01", "1970-01-01 00:00", "1970-1-1 00:00:00",
+           "1900-02-29 00:00:00", "2023-02-29 00:00:00", "2023-13-01 00:00:00",
+           "2023-00-01 00:00:00", "2023-01-00 00:00:00", "2023-04-31 00:00:00",
+           "2023-01-01 24:00:00", "2023-01-01 00:60:00", "2023-01-01 00:00:60",
+           "2023-01-01x00:00:00", "2023-01-01 00:00:00.", "2023-01-01 00:00:00.5x",
+           "2023-01-01 00:00:00+01", "2023-01-01 00:00:0a");
+}
+
+static void format__is_short_and_reads_back(void **state)
+{
+    (void)state;
+    static const struct row seconds[] = {{"0", 0},
+                                         {"1", 1000},
+                                         {"0.001", 1},
+                                         {"-0.5", -500},
+                                         {"1.25", 1250},
+                                         {"10", 10000},
+                                         {"-3.01", -3010},
+                                         {"100.1", 100100},
+                                         {"9223372036854775.807", INT64_MAX},
+                                         {"-9223372036854775.808", INT64_MIN}};
+    static const struct row spans[] = {{"00:00:00", 0},
+                                       {"04:05:06", 14706000},
+                                       {"3d 04:05:06", 273906000},
+                                       {"-00:00:01", -1999},
+                                       {"00:00:00", 999}};
+    char out[32];
+    for (size_t i = 0; i < sizeof seconds / sizeof seconds[0]; i++) {
+        assert_int_equal(orr_format_seconds(out, seconds[i].value), strlen(seconds[i].text));
+        assert_string_equal(out, seconds[i].text);
+    }
+    for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++) {
+        assert_int_equal(orr_format_span(out, spans[i].value), strlen(spans[i].text));
+        assert_string_equal(out, spans[i].text);
+    }
+}
+
+static void nearest__finds_a_typing_error_only(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"backfill", "order", "variant", "orders"};
+    assert_string_equal(orr_nearest("bakfill", words, 4), "backfill");
+    assert_string_equal(orr_nearest("ordr", words, 4), "order");
+    assert_string_equal(orr_nearest("orderz", words, 4), "order"); /* the first of equals */
+    assert_null(orr_nearest("quota", words, 4));
+    assert_null(orr_nearest("order", words, 0));
+    char word[60];
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    const char *longs[] = {word};
+    assert_null(orr_nearest(word, longs, 1));
+    assert_null(orr_nearest("x", longs, 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(i64__takes_the_whole_range),
+        cmocka_unit_test(i64__reads_no_byte_past_the_end),
+        cmocka_unit_test(seconds__round_half_up),
+        cmocka_unit_test(scaled__keeps_digits_of_large_scales),
+        cmocka_unit_test(real__is_finite_and_decimal),
+        cmocka_unit_test(duration__needs_a_unit),
+        cmocka_unit_test(memory__needs_a_unit),
+        cmocka_unit_test(bandwidth__tells_bits_from_bytes),
+        cmocka_unit_test(cpu__is_milli_or_cores),
+        cmocka_unit_test(timestamp__is_checked_against_the_calendar),
+        cmocka_unit_test(format__is_short_and_reads_back),
+        cmocka_unit_test(nearest__finds_a_typing_error_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

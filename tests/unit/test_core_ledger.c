@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The ledger by hand: device choice, laws of a commit, what a wrong policy cannot do, the audit. */
+#include "test_main.h"
+
+#include <string.h>
+
+#include <orrery/core/place.h>
+
+#include "core_world.h"
+
+struct desk {
+    struct core_world world;
+    struct orr_ledger *ledger;
+    struct orr_txn *txn;
+};
+
+static uint32_t add_queue(struct core_world *world, const char *name, uint32_t parent, double limit)
+{
+    struct orr_queue queue = orr_queue_default();
+    queue.resources[ORR_SHARE_GPU].limit = limit;
+    return orr_queues_add(&world->queues, name, parent, &queue);
+}
+
+static void desk_init(struct desk *desk)
+{
+    *desk = (struct desk){0};
+    core_world_init(&desk->world);
+    (void)add_queue(&desk->world, "team", ORR_NONE, ORR_UNLIMITED);
+}
+
+/* Submits every job. */
+static void desk_open(struct desk *desk, uint32_t laws)
+{
+    desk->ledger = core_world_open(&desk->world);
+    desk->txn = orr_txn_open(desk->ledger, laws);
+    for (uint32_t j = 0; j < desk->world.job_count; j++) {
+        orr_ledger_submit(desk->ledger, j);
+    }
+}
+
+static void desk_close(struct desk *desk)
+{
+    orr_txn_close(desk->txn);
+    orr_ledger_close(desk->ledger);
+    core_world_release(&desk->world);
+}
+
+static void commit(struct desk *desk, orr_ms now)
+{
+    struct orr_refusal refusal;
+    assert_true(orr_txn_commit(desk->txn, now, &refusal));
+    orr_txn_end_cycle(desk->txn);
+}
+
+static uint64_t devices_of(const struct desk *desk, uint32_t job)
+{
+    return desk->ledger->placements[desk->ledger->jobs[job].placement].devices;
+}
+
+/* ---- devices ---- */
+
+static void devices__come_from_the_fullest_domain_that_fits(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 1, core_type(8, 4));
+    static const uint32_t asks[] = {1, 3, 2, 1, 1};
+    static const uint64_t expected[] = {0x01, 0x0e, 0x30, 0x40, 0x80};
+    for (size_t i = 0; i < 5; i++) {
+        (void)core_world_job(&desk.world, 0, 1, core_whole(asks[i]));
+    }
+    desk_open(&desk, ORR_LAW_GANG);
+    for (uint32_t j = 0; j < 5; j++) {
+        assert_true(orr_txn_place(desk.txn, j, 0, 1, 0));
+        assert_int_equal(devices_of(&desk, j), expected[j]);
+    }
+    assert_int_equal(desk.ledger->free_devices[0], 0);
+    commit(&desk, 0);
+    desk_close(&desk);
+}
+
+static void devices__span_domains_only_when_none_fits(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 1, core_type(8, 4));
+    (void)core_world_job(&desk.world, 0, 1, core_whole(2));
+    (void)core_world_job(&desk.world, 0, 1, core_whole(4));
+    (void)core_world_job(&desk.world, 0, 1, core_whole(5));
+    desk_open(&desk, 0);
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    uint32_t mark = orr_txn_checkpoint(desk.txn);
+    assert_true(orr_txn_place(desk.txn, 1, 0, 1, 0));
+    assert_int_equal(devices_of(&desk, 1), 0xf0);
+    orr_txn_rollback(desk.txn, mark);
+    assert_true(orr_txn_place(desk.txn, 2, 0, 1, 0));
+    assert_int_equal(devices_of(&desk, 2), 0x7c);
+    orr_txn_rollback(desk.txn, 0);
+    desk_close(&desk);
+}
+
+static void sharing__fills_the_fullest_device_first(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 2, core_type(2, 2));
+    static const int64_t portions[] = {600, 500, 300, 400, 100, 700};
+    static const uint64_t expected[] = {1, 2, 1, 2, 1, 1};
+    for (size_t i = 0; i < 6; i++) {
+        (void)core_world_job(&desk.world, 0, 1, core_fraction(1, portions[i]));
+    }
+    desk_open(&desk, ORR_LAW_GANG);
+    for (uint32_t j = 0; j < 6; j++) {
+        struct orr_request request = core_fraction(1, portions[j]);
+        uint32_t node = orr_ledger_best_fit(desk.ledger, &request, 1);
+        assert_int_equal(node, j < 5 ? 0 : 1);
+        assert_true(orr_txn_place(desk.txn, j, 0, 1, node));
+        assert_int_equal(devices_of(&desk, j), expected[j]);
+    }
+    assert_int_equal(desk.ledger->idle[0].gpus, 0);
+    assert_int_equal(desk.ledger->idle[1].gpus, 1);
+    commit(&desk, 0);
+    orr_ledger_finish(desk.ledger, 0, 5);
+    assert_int_equal(desk.ledger->idle[0].gpus, 0); /* 300 and 100 still share the device */
+    orr_ledger_finish(desk.ledger, 2, 5);
+    orr_ledger_finish(desk.ledger, 4, 5);
+    assert_int_equal(desk.ledger->idle[0].gpus, 1);
+    assert_int_equal(orr_ledger_audit(desk.ledger, NULL), ORR_OK);
+    desk_close(&desk);
+}
+
+/* Node 0 shares a device that is nearly full, node 1 one that is half full. */
+static void sharing__opens_no_fresh_device_while_a_shared_one_fits(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 2, core_type(4, 4));
+    (void)core_world_job(&desk.world, 0, 1, core_fraction(1, 800));
+    (void)core_world_job(&desk.world, 0, 1, core_fraction(1, 500));
+    desk_open(&desk, 0);
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    assert_true(orr_txn_place(desk.txn, 1, 0, 1, 1));
+    struct orr_request request = core_fraction(1, 500);
+    assert_int_equal(orr_ledger_best_fit(desk.ledger, &request, 1), 1);
+    request.portion = 600;
+    assert_int_equal(orr_ledger_best_fit(desk.ledger, &request, 1), 0);
+    assert_int_equal(orr_ledger_best_fit(desk.ledger, &request, 2), ORR_NONE);
+    orr_txn_rollback(desk.txn, 0);
+    desk_close(&desk);
+}
+
+static void model__is_respected_everywhere(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    struct orr_node_type type = core_type(4, 4);
+    type.gpu_model = 0;
+    core_world_nodes(&desk.world, 1, type);
+    type.gpu_model = 1;
+    core_world_nodes(&desk.world, 1, type);
+    struct orr_request request = core_fraction(1, 500);
+    (void)core_world_job(&desk.world, 0, 1, request);
+    request.gpu_model = 1;
+    (void)core_world_job(&desk.world, 0, 1, request);
+    desk_open(&desk, 0);
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    assert_int_equal(orr_ledger_best_fit(desk.ledger, &request, 1), 1);
+    assert_int_equal(orr_ledger_most_idle(desk.ledger, &request), 1);
+    assert_int_equal(orr_ledger_room_for(desk.ledger, 0, &request), 0);
+    assert_false(orr_txn_place(desk.txn, 1, 0, 1, 0));
+    assert_false(orr_txn_pipeline(desk.txn, 1, 0, 1, 0));
+    assert_true(orr_txn_place(desk.txn, 1, 0, 1, 1));
+    orr_txn_rollback(desk.txn, 0);
+    desk_close(&desk);
+}
+
+/* Thousands of idle nodes whose CPU is used up: the search goes on to the last. */
+static void best_fit__skips_nodes_without_cpu(void **state)
+{
+    (void)state;
+    enum { NODES = 4500 };
+    static const uint32_t kept[] = {NODES - 1, 4200, 4096, 4095, 130, 64, 63, 0};
+    struct desk desk;
+    desk_init(&desk);
+    struct orr_node_type type = core_type(1, 1);
+    type.allocatable.v[ORR_RES_CPU] = 1000;
+    core_world_nodes(&desk.world, NODES, type);
+    struct orr_request request = core_whole(0);
+    request.cpu_milli = 600;
+    (void)core_world_job(&desk.world, 0, NODES, request);
+    desk_open(&desk, 0);
+    request = core_whole(1);
+    request.cpu_milli = 500;
+    for (size_t k = 0; k < sizeof kept / sizeof kept[0]; k++) {
+        for (uint32_t n = 0; n < NODES; n++) {
+            assert_true(n == kept[k] || orr_txn_place(desk.txn, 0, 0, 1, n));
+        }
+        assert_int_equal(orr_ledger_best_fit(desk.ledger, &request, 1), kept[k]);
+        assert_int_equal(orr_ledger_most_idle(desk.ledger, &request), kept[k]);
+        assert_true(orr_txn_place(desk.txn, 0, 0, 1, kept[k]));
+        assert_int_equal(orr_ledger_best_fit(desk.ledger, &request, 1), ORR_NONE);
+        orr_txn_rollback(desk.txn, 0);
+    }
+    desk_close(&desk);
+}
+
+static void memory__rounds_up_to_percents(void **state)
+{
+    (void)state;
+    struct orr_node_type type = core_type(1, 1);
+    struct orr_request request = {.gpu_ask = ORR_GPU_MEMORY, .devices = 3, .portion = 4000};
+    assert_int_equal(orr_request_portion_mgpu(&request, &type), ORR_MGPU + 1); /* not stated */
+    type.gpu_memory_mib = 16384;                                               /* 16300 */
+    assert_int_equal(orr_request_portion_mgpu(&request, &type), 250);
+    assert_int_equal(orr_request_task_mgpu(&request, &type), 750);
+    request.portion = 16300;
+    assert_int_equal(orr_request_portion_mgpu(&request, &type), 1000);
+    request.portion = 16301;
+    assert_int_equal(orr_request_portion_mgpu(&request, &type), 1010);
+    request.portion = 1;
+    assert_int_equal(orr_request_portion_mgpu(&request, &type), 10);
+}
+
+/* ---- laws ---- */
+
+static void commit__refuses_part_of_a_gang(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct orr_refusal refusal = {0};
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 2, core_type(4, 4));
+    (void)core_world_job(&desk.world, 0, 1, core_whole(1));
+    (void)core_world_job(&desk.world, 0, 6, core_whole(1));
+    desk_open(&desk, ORR_LAW_GANG);
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    assert_true(orr_txn_place(desk.txn, 1, 0, 3, 0));
+    assert_false(orr_txn_commit(desk.txn, 9, &refusal));
+    assert_int_equal(refusal.job, 1);
+    assert_int_equal(refusal.law, ORR_LAW_GANG);
+    assert_non_null(strstr(refusal.text, "gang"));
+    assert_int_equal(desk.ledger->idle_gpus, 8);
+    assert_int_equal(desk.ledger->pending_jobs, 2);
+    assert_int_equal(desk.ledger->jobs[0].start_ms, ORR_MS_NONE);
+    assert_true(orr_txn_place(desk.txn, 1, 0, 3, 0));
+    assert_true(orr_txn_place(desk.txn, 1, 0, 3, 1));
+    commit(&desk, 9);
+    assert_int_equal(desk.ledger->jobs[1].start_ms, 9);
+    assert_int_equal(desk.ledger->jobs[1].incarnation, 1);
+    desk_close(&desk);
+}
+
+/* The limit of a queue two levels up; 1.001 devices are 1001 milli-GPU, not one less. */
+static void commit__refuses_above_a_limit(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct orr_refusal refusal = {0};
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 2, core_type(4, 4));
+    uint32_t top = add_queue(&desk.world, "top", ORR_NONE, 1.001);
+    uint32_t leaf =
+        add_queue(&desk.world, "leaf", add_queue(&desk.world, "mid", top, 3.0), ORR_UNLIMITED);
+    (void)core_world_job(&desk.world, leaf, 1, core_fraction(1, 501));
+    (void)core_world_job(&desk.world, leaf, 1, core_fraction(1, 500));
+    (void)core_world_job(&desk.world, leaf, 1, core_fraction(1, 1));
+    desk_open(&desk, ORR_LAW_LIMIT);
+    for (uint32_t j = 0; j < 3; j++) {
+        assert_true(orr_txn_place(desk.txn, j, 0, 1, 0));
+    }
+    assert_false(orr_txn_commit(desk.txn, 0, &refusal));
+    assert_int_equal(refusal.law, ORR_LAW_LIMIT);
+    assert_non_null(strstr(refusal.text, "limit"));
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    assert_true(orr_txn_place(desk.txn, 1, 0, 1, 0));
+    commit(&desk, 0);
+    desk_close(&desk);
+}
+
+/* ---- a wrong policy ---- */
+
+static void nonsense__is_refused_and_changes_nothing(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 2, core_type(4, 4));
+    struct orr_task_group groups[] = {{.request = core_whole(1), .count = 2},
+                                      {.request = core_whole(2), .count = 1}};
+    uint32_t two = core_world_job(&desk.world, 0, 1, core_whole(1));
+    desk.world.specs[two].shape = orr_shapes_put(&desk.world.shapes, groups, 2, 0);
+    uint32_t huge = core_world_job(&desk.world, 0, 1u << 16, core_whole(1u << 16));
+    uint32_t many = core_world_job(&desk.world, 0, UINT32_MAX, core_whole(0));
+    desk_open(&desk, 0);
+    struct orr_txn *txn = desk.txn;
+    assert_false(orr_txn_place(txn, 99, 0, 1, 0));
+    assert_false(orr_txn_place(txn, two, 2, 1, 0));
+    assert_false(orr_txn_place(txn, two, 0, 1, 2));
+    assert_false(orr_txn_place(txn, two, 0, 0, 0));
+    assert_false(orr_txn_place(txn, two, 0, UINT32_MAX, 0));
+    assert_false(orr_txn_place(txn, two, 0, 3, 0));         /* three tasks, but two of this group */
+    assert_false(orr_txn_place(txn, huge, 0, 1u << 16, 0)); /* 2^32 devices */
+    assert_false(orr_txn_place(txn, many, 0, UINT32_MAX, 0));
+    assert_false(orr_txn_pipeline(txn, huge, 0, 1u << 16, 0));
+    assert_false(orr_txn_pipeline(txn, two, 2, 1, 0));
+    assert_false(orr_txn_pipeline(txn, two, 0, 1, 2));
+    assert_false(orr_txn_evict(txn, 99, ORR_CAUSE_PREEMPT));
+    assert_false(orr_txn_evict(txn, two, ORR_CAUSE_PREEMPT));
+    struct orr_request request = core_whole(1u << 16);
+    assert_int_equal(orr_ledger_best_fit(desk.ledger, &request, 1u << 16), ORR_NONE);
+    orr_txn_explain(txn, 99, ORR_REASON_RESERVED);
+    orr_txn_explain(txn, two, (enum orr_reason)77);
+    uint32_t count;
+    (void)orr_txn_explanations(txn, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(orr_txn_checkpoint(txn), 0);
+    assert_true(orr_txn_place(txn, two, 0, 2, 0));
+    assert_false(orr_txn_place(txn, two, 0, 1, 0));
+    assert_true(orr_txn_place(txn, two, 1, 1, 0));
+    assert_false(orr_txn_place(txn, two, 1, 1, 0));
+    orr_txn_rollback(txn, 0);
+    assert_int_equal(orr_ledger_audit(desk.ledger, NULL), ORR_OK);
+    desk_close(&desk);
+}
+
+/* ---- pipelines, evictions, reasons ---- */
+
+static void pipeline__keeps_its_room_until_the_cycle_ends(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 1, core_type(4, 4));
+    (void)core_world_job(&desk.world, 0, 1, core_whole(2));
+    (void)core_world_job(&desk.world, 0, 1, core_whole(4));
+    (void)core_world_job(&desk.world, 0, 1, core_whole(1));
+    desk_open(&desk, 0);
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    commit(&desk, 0);
+    assert_false(orr_txn_pipeline(desk.txn, 1, 0, 1, 0));
+    assert_true(orr_txn_evict(desk.txn, 0, ORR_CAUSE_RECLAIM));
+    assert_true(orr_txn_pipeline(desk.txn, 1, 0, 1, 0));
+    struct orr_request one = core_whole(1), part = core_fraction(1, 100);
+    assert_int_equal(orr_ledger_room_for(desk.ledger, 0, &one), 0);
+    assert_int_equal(orr_ledger_best_fit(desk.ledger, &one, 1), ORR_NONE);
+    assert_int_equal(orr_ledger_most_idle(desk.ledger, &part), ORR_NONE);
+    assert_false(orr_txn_place(desk.txn, 2, 0, 1, 0));
+    struct orr_refusal refusal;
+    assert_true(orr_txn_commit(desk.txn, 1, &refusal));
+    assert_false(orr_txn_place(desk.txn, 2, 0, 1, 0)); /* the claim outlives the commit */
+    uint32_t count;
+    const struct orr_txn_decision *decisions = orr_txn_decisions(desk.txn, &count);
+    assert_int_equal(count, 1);
+    assert_true(decisions[0].deed == ORR_DEED_EVICT && decisions[0].cause == ORR_CAUSE_RECLAIM);
+    orr_txn_end_cycle(desk.txn);
+    assert_int_equal(desk.ledger->jobs[0].phase, ORR_JOB_RELEASING);
+    assert_int_equal(desk.ledger->jobs[0].evictions, 1);
+    assert_true(orr_txn_place(desk.txn, 2, 0, 1, 0));
+    commit(&desk, 1);
+    orr_ledger_release(desk.ledger, 0);
+    assert_int_equal(desk.ledger->idle_gpus, 3);
+    assert_int_equal(orr_ledger_audit(desk.ledger, NULL), ORR_OK);
+    desk_close(&desk);
+}
+
+static void reason__is_told_again_after_a_start(void **state)
+{
+    (void)state;
+    struct desk desk;
+    uint32_t count;
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 1, core_type(1, 1));
+    (void)core_world_job(&desk.world, 0, 1, core_whole(1));
+    desk_open(&desk, 0);
+    orr_txn_explain(desk.txn, 0, ORR_REASON_NO_CAPACITY);
+    orr_txn_explain(desk.txn, 0, ORR_REASON_NO_CAPACITY);
+    (void)orr_txn_explanations(desk.txn, &count);
+    assert_int_equal(count, 1);
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    commit(&desk, 4);
+    assert_int_equal(desk.ledger->jobs[0].reason, ORR_REASON_NONE);
+    assert_true(orr_txn_evict(desk.txn, 0, ORR_CAUSE_PREEMPT));
+    commit(&desk, 6);
+    orr_ledger_release(desk.ledger, 0);
+    orr_txn_explain(desk.txn, 0, ORR_REASON_NO_CAPACITY);
+    (void)orr_txn_explanations(desk.txn, &count);
+    assert_int_equal(count, 1);
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    commit(&desk, 8);
+    assert_int_equal(desk.ledger->jobs[0].first_start_ms, 4);
+    assert_int_equal(desk.ledger->jobs[0].start_ms, 8);
+    assert_int_equal(desk.ledger->jobs[0].attempts, 2);
+    desk_close(&desk);
+}
+
+/* ---- audit ---- */
+
+static void trips(const struct orr_ledger *ledger, const char *what)
+{
+    struct orr_err err = {0};
+    if (orr_ledger_audit(ledger, &err) != ORR_BUG) {
+        fail_msg("the audit misses a wrong %s", what);
+    }
+    assert_int_equal(err.status, ORR_BUG);
+}
+
+#define TRIPS(book)                                                                                \
+    do {                                                                                           \
+        (book) ^= 1;                                                                               \
+        trips(ledger, #book);                                                                      \
+        (book) ^= 1;                                                                               \
+        assert_int_equal(orr_ledger_audit(ledger, NULL), ORR_OK);                                  \
+    } while (0)
+
+/* Jobs: 0 two whole devices, 1 and 2 share one, 3 releases, 4 waits. */
+static void audit_desk(struct desk *desk)
+{
+    desk_init(desk);
+    struct orr_node_type type = core_type(8, 4);
+    type.allocatable = (struct orr_amounts){{64000, 64 * ORR_GIB, 8000, 30}};
+    core_world_nodes(&desk->world, 3, type);
+    const uint32_t racks[] = {0, 0, 1};
+    (void)orr_cluster_add_level(&desk->world.cluster, "rack", racks, 2);
+    struct orr_request request = core_whole(2);
+    request.cpu_milli = 1000;
+    request.mem_bytes = ORR_GIB;
+    (void)core_world_job(&desk->world, 0, 1, request);
+    (void)core_world_job(&desk->world, 0, 1, core_fraction(1, 300));
+    (void)core_world_job(&desk->world, 0, 1, core_fraction(1, 300));
+    (void)core_world_job(&desk->world, 0, 1, request);
+    (void)core_world_job(&desk->world, 0, 1, request);
+    desk_open(desk, 0);
+    for (uint32_t j = 0; j < 4; j++) {
+        assert_true(orr_txn_place(desk->txn, j, 0, 1, j / 2));
+    }
+    commit(desk, 0);
+    assert_true(orr_txn_evict(desk->txn, 3, ORR_CAUSE_PREEMPT));
+    commit(desk, 1);
+}
+
+static void audit__finds_every_wrong_book(void **state)
+{
+    (void)state;
+    struct desk desk;
+    audit_desk(&desk);
+    struct orr_ledger *ledger = desk.ledger;
+    assert_int_equal(orr_ledger_audit(ledger, NULL), ORR_OK);
+    for (uint32_t n = 0; n < 3; n++) {
+        TRIPS(ledger->idle[n].gpus);
+        TRIPS(ledger->idle[n].cpu_milli);
+        TRIPS(ledger->idle[n].mem_bytes);
+        TRIPS(ledger->idle[n].pods);
+        TRIPS(ledger->releasing[n].gpus);
+        TRIPS(ledger->releasing[n].cpu_milli);
+        TRIPS(ledger->releasing[n].mem_bytes);
+        TRIPS(ledger->releasing[n].pods);
+        TRIPS(ledger->free_devices[n]);
+        TRIPS(ledger->device_mgpu[n * 8 + 2]);
+    }
+    TRIPS(ledger->sharing.words[0]);
+    TRIPS(ledger->types[0].filled[0]);
+    TRIPS(ledger->types[0].by_idle[8].count);
+    TRIPS(ledger->types[0].by_idle[ledger->idle[0].gpus].words[0]);
+    TRIPS(ledger->types[0].by_idle[8].summary[0]);
+    TRIPS(ledger->domains[0][1].idle_gpus);
+    TRIPS(ledger->domains[0][0].nodes_by_idle[3]);
+    for (uint32_t r = 0; r < ORR_SHARE_RESOURCES; r++) {
+        TRIPS(ledger->use[0].allocated[r]);
+        TRIPS(ledger->use[0].pending[r]);
+    }
+    TRIPS(ledger->idle_gpus);
+    TRIPS(ledger->allocated_mgpu);
+    TRIPS(ledger->pending_jobs);
+    TRIPS(ledger->running_jobs);
+    TRIPS(ledger->placements[0].node);
+    TRIPS(ledger->placements[0].devices);
+    TRIPS(ledger->placements[1].devices);
+    TRIPS(ledger->jobs[4].placed_tasks);
+    desk_close(&desk);
+}
+
+static void audit__says_which_book_and_where(void **state)
+{
+    (void)state;
+    struct desk desk;
+    audit_desk(&desk);
+    struct orr_err err = {0};
+    desk.ledger->idle[2].cpu_milli -= 7;
+    assert_int_equal(orr_ledger_audit(desk.ledger, &err), ORR_BUG);
+    assert_string_equal(err.text, "ledger: idle milli-CPU of n2 is 63993, placements say 64000");
+    desk_close(&desk);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices__come_from_the_fullest_domain_that_fits),
+        cmocka_unit_test(devices__span_domains_only_when_none_fits),
+        cmocka_unit_test(sharing__fills_the_fullest_device_first),
+        cmocka_unit_test(sharing__opens_no_fresh_device_while_a_shared_one_fits),
+        cmocka_unit_test(model__is_respected_everywhere),
+        cmocka_unit_test(best_fit__skips_nodes_without_cpu),
+        cmocka_unit_test(memory__rounds_up_to_percents),
+        cmocka_unit_test(commit__refuses_part_of_a_gang),
+        cmocka_unit_test(commit__refuses_above_a_limit),
+        cmocka_unit_test(nonsense__is_refused_and_changes_nothing),
+        cmocka_unit_test(pipeline__keeps_its_room_until_the_cycle_ends),
+        cmocka_unit_test(reason__is_told_again_after_a_start),
+        cmocka_unit_test(audit__finds_every_wrong_book),
+        cmocka_unit_test(audit__says_which_book_and_where),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parameter rows: defaults, setting, errors that help, text that reads back. */
+#include "test_main.h"
+
+#include <string.h>
+
+#include <orrery/core/param.h>
+
+struct knobs {
+    bool backfill;
+    int64_t depth;
+    double weight, free_real;
+    orr_ms patience;
+    int64_t order;
+};
+
+static const char *const orders[] = {"submit", "shortest", NULL};
+
+static const struct orr_param rows[] = {
+    {"backfill", ORR_PARAM_BOOL, offsetof(struct knobs, backfill), "true", "", NULL, 0, 0, ""},
+    {"depth", ORR_PARAM_INT, offsetof(struct knobs, depth), "10", "", NULL, 1, 100, ""},
+    {"weight", ORR_PARAM_REAL, offsetof(struct knobs, weight), "0.5", "", NULL, 0, 1, ""},
+    {"real", ORR_PARAM_REAL, offsetof(struct knobs, free_real), "-3", "", NULL, 0, 0, ""},
+    {"patience", ORR_PARAM_TIME, offsetof(struct knobs, patience), "90s", "ms", NULL, 0, 0, ""},
+    {"order", ORR_PARAM_CHOICE, offsetof(struct knobs, order), "submit", "", orders, 0, 0, ""},
+    {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+static void defaults__are_written(void **state)
+{
+    (void)state;
+    struct knobs knobs;
+    memset(&knobs, 0, sizeof knobs);
+    orr_params_init(rows, &knobs);
+    assert_true(knobs.backfill);
+    assert_int_equal(knobs.depth, 10);
+    assert_true(knobs.weight == 0.5 && knobs.free_real == -3.0);
+    assert_int_equal(knobs.patience, 90000);
+    assert_int_equal(knobs.order, 0);
+}
+
+static void set__takes_good_values(void **state)
+{
+    (void)state;
+    struct knobs knobs = {0};
+    static const char *const good[][2] = {{"backfill", "false"}, {"depth", "100"},
+                                          {"weight", "1e-3"},    {"real", "1e300"},
+                                          {"patience", "2h30m"}, {"order", "shortest"}};
+    orr_params_init(rows, &knobs);
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(orr_params_set(rows, &knobs, good[i][0], good[i][1], NULL), ORR_OK);
+    }
+    assert_false(knobs.backfill);
+    assert_int_equal(knobs.depth, 100);
+    assert_true(knobs.weight == 1e-3 && knobs.free_real == 1e300);
+    assert_int_equal(knobs.patience, 9000000);
+    assert_int_equal(knobs.order, 1);
+}
+
+static void set__says_what_was_expected(void **state)
+{
+    (void)state;
+    static const char *const bad[][3] = {
+        {"backfill", "yes", "parameter backfill: \"yes\" is not true or false"},
+        {"depth", "0", "parameter depth: \"0\" is not a whole number from 1 to 100"},
+        {"depth", "1.5", "parameter depth: \"1.5\" is not a whole number from 1 to 100"},
+        {"weight", "1.01", "parameter weight: \"1.01\" is not a number from 0 to 1"},
+        {"real", "nan", "parameter real: \"nan\" is not a number"},
+        {"patience", "90", "parameter patience: \"90\" is not a time such as 90s or 2h"},
+        {"patience", "-1s", "parameter patience: \"-1s\" is not a time such as 90s or 2h"},
+        {"order", "longest", "parameter order: \"longest\" is not submit or shortest"},
+        {"ordr", "submit", "unknown parameter \"ordr\" (did you mean \"order\"?)"},
+        {"preemption", "1", "unknown parameter \"preemption\""}};
+    struct knobs knobs = {0}, before;
+    orr_params_init(rows, &knobs);
+    memcpy(&before, &knobs, sizeof knobs);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct orr_err err = {0};
+        assert_int_equal(orr_params_set(rows, &knobs, bad[i][0], bad[i][1], &err), ORR_SCENARIO);
+        assert_string_equal(err.text, bad[i][2]);
+        assert_memory_equal(&knobs, &before, sizeof knobs);
+    }
+}
+
+static void text__reads_back(void **state)
+{
+    (void)state;
+    static const double reals[] = {0.1, 1.0 / 3.0, 0.123456789, 1.0, 0.0, 5e-324};
+    struct knobs knobs = {0}, back = {0};
+    orr_params_init(rows, &knobs);
+    knobs.order = 1;
+    knobs.depth = 42;
+    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
+        knobs.weight = reals[i];
+        for (const struct orr_param *row = rows; row->name != NULL; row++) {
+            char text[64];
+            orr_params_format(row, &knobs, text, sizeof text);
+            assert_int_equal(orr_params_set(rows, &back, row->name, text, NULL), ORR_OK);
+        }
+        assert_true(back.weight == knobs.weight && back.free_real == knobs.free_real);
+        assert_int_equal(back.order, 1);
+        assert_int_equal(back.depth, 42);
+        assert_int_equal(back.patience, 90000);
+        assert_true(back.backfill);
+    }
+    char text[64];
+    knobs.weight = 0.1;
+    orr_params_format(&rows[2], &knobs, text, sizeof text);
+    assert_string_equal(text, "0.1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults__are_written),
+        cmocka_unit_test(set__takes_good_values),
+        cmocka_unit_test(set__says_what_was_expected),
+        cmocka_unit_test(text__reads_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* easy by hand: shadow, spare, the variants. Nodes of one GPU, so that size alone decides. */
+#include "policy_fixture.h"
+
+#include <orrery/policies/registry.h>
+
+static const char *const unguarded[] = {"variant", "unguarded", NULL};
+static const char *const no_spare[] = {"variant", "no_spare", NULL};
+
+static void open_easy(struct fixture *f, const char *const *settings)
+{
+    fixture_open(f, orr_policy_find("easy"), settings);
+}
+
+/* 4 GPUs: 3 busy until 10, the head asks all 4, the next asks 1 for `work`. */
+static void guarded_head(struct fixture *f, orr_ms work)
+{
+    fixture_init(f, 4, 1);
+    (void)fixture_job(f, 0, 3, 1, 10);
+    (void)fixture_job(f, 1, 4, 1, 5);
+    (void)fixture_job(f, 2, 1, 1, work);
+}
+
+static void backfill__may_end_at_the_shadow(void **state)
+{
+    (void)state;
+    struct fixture f;
+    guarded_head(&f, 8);
+    open_easy(&f, NULL);
+    fixture_expect(&f, (const orr_ms[]){0, 10, 2});
+    fixture_close(&f);
+}
+
+static void backfill__may_not_delay_the_head(void **state)
+{
+    (void)state;
+    struct fixture f;
+    guarded_head(&f, 9);
+    open_easy(&f, NULL);
+    fixture_run(&f, 2);
+    assert_int_equal(fixture_reason(&f, 1), ORR_REASON_NO_CAPACITY);
+    assert_int_equal(fixture_reason(&f, 2), ORR_REASON_RESERVED);
+    fixture_expect(&f, (const orr_ms[]){0, 10, 15});
+    fixture_close(&f);
+}
+
+static void unguarded__delays_the_head(void **state)
+{
+    (void)state;
+    struct fixture f;
+    guarded_head(&f, 9);
+    open_easy(&f, unguarded);
+    fixture_expect(&f, (const orr_ms[]){0, 11, 2});
+    fixture_close(&f);
+}
+
+/* 6 GPUs: 4 busy until 10, the head asks 5: one is spare at 10, for one of two long jobs. */
+static void spare_gpu(struct fixture *f)
+{
+    fixture_init(f, 6, 1);
+    (void)fixture_job(f, 0, 4, 1, 10);
+    (void)fixture_job(f, 1, 5, 1, 5);
+    (void)fixture_job(f, 2, 1, 1, 100);
+    (void)fixture_job(f, 2, 1, 1, 100);
+}
+
+static void spare__is_used_up(void **state)
+{
+    (void)state;
+    struct fixture f;
+    spare_gpu(&f);
+    open_easy(&f, NULL);
+    fixture_run(&f, 2);
+    assert_int_equal(fixture_reason(&f, 3), ORR_REASON_RESERVED);
+    fixture_expect(&f, (const orr_ms[]){0, 10, 2, 15});
+    fixture_close(&f);
+}
+
+static void no_spare__lets_only_short_jobs_pass(void **state)
+{
+    (void)state;
+    struct fixture f;
+    spare_gpu(&f);
+    open_easy(&f, no_spare);
+    fixture_expect(&f, (const orr_ms[]){0, 10, 10, 15});
+    fixture_close(&f);
+}
+
+/* Releases of one instant count together: at 10 both end, and two GPUs are spare. */
+static void shadow__counts_all_releases_of_its_instant(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 6, 1);
+    (void)fixture_job(&f, 0, 3, 1, 10);
+    (void)fixture_job(&f, 0, 2, 1, 10);
+    (void)fixture_job(&f, 1, 4, 1, 5);
+    (void)fixture_job(&f, 2, 1, 1, 100);
+    open_easy(&f, NULL);
+    fixture_expect(&f, (const orr_ms[]){0, 0, 10, 2});
+    fixture_close(&f);
+}
+
+/* The running job said 5 and takes 10: after 5 it is assumed to end now. */
+static void estimate__that_was_too_short(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 4, 1);
+    uint32_t late = fixture_job(&f, 0, 3, 1, 10);
+    f.world.specs[late].estimate_ms = 5;
+    (void)fixture_job(&f, 1, 4, 1, 5);
+    (void)fixture_job(&f, 4, 1, 1, 1);
+    (void)fixture_job(&f, 6, 1, 1, 1);
+    open_easy(&f, NULL);
+    fixture_run(&f, 6);
+    assert_int_equal(fixture_reason(&f, 3), ORR_REASON_RESERVED);
+    fixture_expect(&f, (const orr_ms[]){0, 10, 4, 15});
+    fixture_close(&f);
+}
+
+static void estimate__that_was_too_long(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 4, 1);
+    uint32_t early = fixture_job(&f, 0, 3, 1, 10);
+    f.world.specs[early].estimate_ms = 50;
+    (void)fixture_job(&f, 1, 4, 1, 5);
+    (void)fixture_job(&f, 2, 1, 1, 40); /* ends at 42 < 50: may pass, and so delays the head */
+    open_easy(&f, NULL);
+    fixture_expect(&f, (const orr_ms[]){0, 42, 2});
+    fixture_close(&f);
+}
+
+/* The head can never start as estimated: times before 0 must not overflow against "never". */
+static void negative_clock__with_a_head_that_never_fits(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 4, 1);
+    (void)fixture_job(&f, -1000, 5, 1, 10);
+    (void)fixture_job(&f, -999, 1, 1, 100);
+    open_easy(&f, NULL);
+    fixture_run(&f, 0);
+    assert_int_equal(fixture_start(&f, 1), -999);
+    assert_int_equal(fixture_reason(&f, 0), ORR_REASON_NO_CAPACITY);
+    fixture_close(&f);
+}
+
+/* No GPU is free, and none is needed. */
+static void gpuless_job__needs_no_free_gpu(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 2, 1);
+    (void)fixture_job(&f, 0, 2, 1, 10);
+    (void)fixture_job(&f, 1, 1, 1, 5);
+    (void)fixture_job(&f, 2, 1, 0, 100);
+    (void)fixture_job(&f, 3, 1, 1, 5);
+    open_easy(&f, NULL);
+    fixture_run(&f, 3);
+    assert_int_equal(fixture_reason(&f, 3), ORR_REASON_NO_CAPACITY);
+    fixture_expect(&f, (const orr_ms[]){0, 10, 2, 10});
+    fixture_close(&f);
+}
+
+/* Free in all, but scattered: the head waits, and what it needs is not given away. */
+static void scattered_head__keeps_what_it_needs(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 2, 2);
+    (void)fixture_job(&f, 0, 1, 1, 4);  /* n0 */
+    (void)fixture_job(&f, 0, 1, 1, 10); /* n0 */
+    (void)fixture_job(&f, 0, 1, 1, 12); /* n1 */
+    (void)fixture_job(&f, 1, 1, 2, 5);
+    (void)fixture_job(&f, 5, 1, 1, 1);
+    open_easy(&f, NULL);
+    fixture_run(&f, 5);
+    assert_int_equal(fixture_reason(&f, 3), ORR_REASON_FRAGMENTED);
+    assert_int_equal(fixture_reason(&f, 4), ORR_REASON_RESERVED);
+    fixture_expect(&f, (const orr_ms[]){0, 0, 0, 10, 10});
+    fixture_close(&f);
+}
+
+/* Many jobs of all sizes: no head is ever passed by its own order, and all end. */
+static void long_line__drains(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 8, 1);
+    for (uint32_t i = 0; i < 300; i++) {
+        (void)fixture_job(&f, i / 4, 1 + i * 7 % 8, 1, 1 + i * 13 % 11);
+    }
+    open_easy(&f, NULL);
+    fixture_run(&f, 1000000);
+    for (uint32_t j = 0; j < 300; j++) {
+        assert_int_equal(f.view.jobs[j].phase, ORR_JOB_FINISHED);
+    }
+    assert_int_equal(f.ledger->idle_gpus, 8);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(backfill__may_end_at_the_shadow),
+        cmocka_unit_test(backfill__may_not_delay_the_head),
+        cmocka_unit_test(unguarded__delays_the_head),
+        cmocka_unit_test(spare__is_used_up),
+        cmocka_unit_test(no_spare__lets_only_short_jobs_pass),
+        cmocka_unit_test(shadow__counts_all_releases_of_its_instant),
+        cmocka_unit_test(estimate__that_was_too_short),
+        cmocka_unit_test(estimate__that_was_too_long),
+        cmocka_unit_test(negative_clock__with_a_head_that_never_fits),
+        cmocka_unit_test(gpuless_job__needs_no_free_gpu),
+        cmocka_unit_test(scattered_head__keeps_what_it_needs),
+        cmocka_unit_test(long_line__drains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
