@@ -277,19 +277,38 @@ static int by_building(const void *a, const void *b, void *context)
     return job_less(order, l, r) ? -1 : job_less(order, r, l);
 }
 
-void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count)
+uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
+                           uint32_t count, struct orr_order_entry *entries)
 {
-    struct orr_order_entry *entries = orr_alloc(count + (size_t)1, sizeof *entries);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (usable(order->session, views[i].job)) {
             entries[kept++] = make_entry(order, views[i]);
         }
     }
-    orr_sort(entries, kept, sizeof *entries, by_building, order);
-    for (uint32_t i = 0; i < kept; i++) {
-        push_entry(order, &entries[i]);
+    orr_sort(entries, kept, sizeof *entries, by_building, (void *)(uintptr_t)order);
+    return kept;
+}
+
+void orr_order_build_of(struct orr_order *order, const struct orr_order_entry *a, uint32_t a_count,
+                        const bool *skip, const struct orr_order_entry *b, uint32_t b_count)
+{
+    for (uint32_t i = 0, k = 0; i < a_count || k < b_count;) {
+        if (i < a_count && skip != NULL && skip[a[i].view.job]) {
+            i++;
+        } else if (k == b_count || (i < a_count && by_building(&a[i], &b[k], order) < 0)) {
+            push_entry(order, &a[i++]);
+        } else {
+            push_entry(order, &b[k++]);
+        }
     }
+}
+
+void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count)
+{
+    struct orr_order_entry *entries = orr_alloc(count + (size_t)1, sizeof *entries);
+    const uint32_t kept = orr_order_prepare(order, views, count, entries);
+    orr_order_build_of(order, entries, kept, NULL, NULL, 0);
     orr_free(entries);
 }
 

@@ -40,7 +40,7 @@ enum orr_fit_reason orr_job_over_capacity(const struct orr_session *session, uin
                                                           : ORR_FIT_NONE;
 }
 
-/* The same for one task with its real cost on the node; a fraction is charged for the whole MiB of
+/* The same for one task with its real cost on a node; a fraction is charged for the whole MiB of
  * device memory it takes, rounded up to 1 %. */
 static bool over_capacity_on(const struct orr_session *session, const struct orr_stask *task,
                              const struct orr_snode *node)
@@ -48,12 +48,18 @@ static bool over_capacity_on(const struct orr_session *session, const struct orr
     const struct orr_ask *ask = orr_task_ask(session, task);
     struct orr_demand demand = {.v = {ask->request.v[ORR_SLOT_CPU], ask->request.v[ORR_SLOT_MEMORY],
                                       ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu}};
-    if (orr_ask_is_shared(ask)) {
+    if (node != NULL) {
         demand.v[ORR_SHARE_GPU] =
             orr_session_ceil_portion(orr_session_shared_need(ask, node), node->gpu_memory_mib) *
             (int64_t)ask->devices;
     }
     return orr_job_over_capacity(session, task->job, &demand) != ORR_FIT_NONE;
+}
+
+bool orr_place__over_capacity_anywhere(const struct orr_session *session,
+                                       const struct orr_stask *task)
+{
+    return !orr_ask_is_shared(orr_task_ask(session, task)) && over_capacity_on(session, task, NULL);
 }
 
 /* --- resources --- */
@@ -127,5 +133,5 @@ bool orr_place__fits(const struct orr_session *session, const struct orr_stask *
     const bool room = orr_ask_is_shared(ask) ? orr_place__shared_fits(session, ask, node, false)
                                              : vector_fits(session, ask, node, false);
     return room && pods_fit(ask, node) && orr_node_admits(session, task, node_index) &&
-           !over_capacity_on(session, task, node);
+           !(orr_ask_is_shared(ask) && over_capacity_on(session, task, node));
 }

@@ -28,7 +28,10 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
 
 bool orr_place__fits_idle(const struct orr_session *session, const struct orr_ask *ask,
                           const struct orr_snode *node);
-/* Resources on idle and releasing, and every predicate. */
+/* A task that shares no device costs the same on every node: asked once for all of them. */
+bool orr_place__over_capacity_anywhere(const struct orr_session *session,
+                                       const struct orr_stask *task);
+/* Resources on idle and releasing, and every predicate but the one above. */
 bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task,
                      uint32_t node);
 

@@ -7,17 +7,23 @@
  */
 #include "place_int.h"
 
-#include <string.h>
+static bool same_devices(const struct orr_session *session, const struct orr_stask *task,
+                         const struct orr_device_choice *choice)
+{
+    const uint32_t devices = orr_task_ask(session, task)->devices;
+    bool same = task->live.group_count == devices;
+    for (uint32_t i = 0; same && i < devices; i++) {
+        same = orr_task_groups(session, task)[i] == choice->groups[i];
+    }
+    return same;
+}
 
 /* A task goes back to where it was evicted from: then it was no victim at all. */
 static bool returns(const struct orr_session *session, const struct orr_stask *task, uint32_t node,
                     const struct orr_device_choice *choice)
 {
-    const struct orr_ask *ask = orr_task_ask(session, task);
     return task->live.status == ORR_TASK_RELEASING && task->is_virtual && task->live.node == node &&
-           (!orr_ask_is_shared(ask) || (task->live.group_count == ask->devices &&
-                                        memcmp(orr_task_groups(session, task), choice->groups,
-                                               ask->devices * sizeof *choice->groups) == 0));
+           (!orr_ask_is_shared(orr_task_ask(session, task)) || same_devices(session, task, choice));
 }
 
 static bool place_on(struct orr_attempt *attempt, uint32_t index, uint32_t node)
@@ -75,7 +81,7 @@ static bool place_task(struct orr_attempt *attempt, uint32_t index, struct orr_n
     const struct orr_spread spread = orr_place__spread(session, orr_task_ask(session, task), nodes);
     bool *tried = NULL;
     bool placed = false;
-    while (!placed) {
+    while (!placed && !orr_place__over_capacity_anywhere(session, task)) {
         const uint32_t best = best_node(session, task, nodes, &spread, tried);
         if (best == ORR_NONE) {
             break;

@@ -155,7 +155,8 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
         .name = keep(session, spec->name),
         .allocatable = spec->allocatable,
         .gpu_count = spec->gpu_count,
-        .gpu_memory_mib = memory > 0 ? memory - memory % 100 : 100,
+        /* Less than 100 MiB would round to nothing, which no sharing can divide by. */
+        .gpu_memory_mib = memory >= 100 ? memory - memory % 100 : 100,
         .has_gpu_memory_label = memory > 0,
         .ready = true,
         .is_mig = spec->is_mig,

@@ -135,6 +135,26 @@ static void find_candidates(struct orr_victim_search *search)
     }
 }
 
+/* Nothing but victims and the preemptor changes during a search, so that the other waiting jobs are
+ * put in order once. */
+static void list_pending(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_order order;
+    struct orr_jobview *views = orr_alloc(session->job_count + (size_t)1, sizeof *views);
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        if (j != search->job && session->jobs[j].pending > 0) {
+            views[count++] = orr_jobview_whole(j);
+        }
+    }
+    search->pending = orr_alloc(count + (size_t)1, sizeof *search->pending);
+    orr_order_init(&order, session, false, true);
+    search->pending_count = orr_order_prepare(&order, views, count, search->pending);
+    orr_order_release(&order);
+    orr_free(views);
+}
+
 static void keep_sums(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -154,6 +174,7 @@ static void release_search(struct orr_victim_search *search)
     orr_free(search->base_feasible);
     orr_free(search->held);
     orr_free(search->nonpreemptible);
+    orr_free(search->pending);
     orr_free(search->failed);
     orr_free(search->recorded.items);
     orr_free(search->next.items);
@@ -394,6 +415,7 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     find_feasible(&search);
     find_candidates(&search);
     keep_sums(&search);
+    list_pending(&search);
     if (search.tasks.count > 0) {
         result = run_generators(&search);
     }

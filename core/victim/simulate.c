@@ -28,36 +28,44 @@ static void mark(const struct orr_session *session, const struct orr_victims *vi
     }
 }
 
-/* Every job that waits or lost something, once; the preemptor as the probe has it. */
-static void build_order(struct orr_victim_search *search, const bool *is_victim,
-                        struct orr_order *order)
+/* Every job that waits or lost something, once; the preemptor as the probe has it. Returns how many
+ * of them are to be placed. */
+static uint32_t build_order(struct orr_victim_search *search, const struct orr_victims *potential,
+                            const bool *is_victim, struct orr_order *order)
 {
     const struct orr_session *session = search->session;
-    struct orr_jobview *views = orr_alloc(session->job_count + (size_t)1, sizeof *views);
+    const struct orr_victims *lists[2] = {potential, &search->recorded};
+    const size_t most = (size_t)potential->count + search->recorded.count + 1;
+    struct orr_jobview *views = orr_alloc(most, sizeof *views);
+    struct orr_order_entry *entries = orr_alloc(most, sizeof *entries);
+    bool *listed = orr_zalloc(session->job_count, sizeof *listed);
     uint32_t count = 0;
-    for (uint32_t j = 0; j < session->job_count; j++) {
-        if (j == search->job) {
-            views[count++] = search->view;
-        } else if (is_victim[j] || session->jobs[j].pending > 0) {
-            views[count++] = orr_jobview_whole(j);
+    views[count++] = search->view;
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            const uint32_t job = session->tasks[lists[l]->items[i].task].job;
+            if (!listed[job]) {
+                listed[job] = true;
+                views[count++] = orr_jobview_whole(job);
+            }
         }
     }
     orr_order_init(order, session, false, true);
-    orr_order_build(order, views, count);
+    count = orr_order_prepare(order, views, count, entries);
+    orr_order_build_of(order, search->pending, search->pending_count, is_victim, entries, count);
     orr_free(views);
+    orr_free(entries);
+    orr_free(listed);
+    return count;
 }
 
-static bool replay(struct orr_victim_search *search, const bool *is_victim,
-                   struct orr_node_list nodes)
+static bool replay(struct orr_victim_search *search, const struct orr_victims *potential,
+                   const bool *is_victim, struct orr_node_list nodes)
 {
     struct orr_order order;
     struct orr_jobview view;
     bool placed = false;
-    uint32_t left = 1; /* the preemptor and the victims: after the last of them nothing happens */
-    for (uint32_t j = 0; j < search->session->job_count; j++) {
-        left += is_victim[j] && j != search->job;
-    }
-    build_order(search, is_victim, &order);
+    uint32_t left = build_order(search, potential, is_victim, &order);
     while (left > 0 && orr_order_pop(&order, &view)) {
         enum orr_fit_reason why;
         const bool is_preemptor = view.job == search->job;
@@ -109,9 +117,9 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
     const uint32_t checkpoint = orr_session_checkpoint(session);
     evict_all(search, potential);
     evict_all(search, &search->recorded);
-    const bool solved =
-        replay(search, is_victim, (struct orr_node_list){.nodes = list, .count = count}) &&
-        orr_victim__validate(search, potential);
+    const bool solved = replay(search, potential, is_victim,
+                               (struct orr_node_list){.nodes = list, .count = count}) &&
+                        orr_victim__validate(search, potential);
     if (solved) {
         orr_victim__remember(search, potential);
     } else {

@@ -33,6 +33,8 @@ struct orr_victim_search {
     bool *base_feasible;              /* by node */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
+    struct orr_order_entry *pending; /* all waiting jobs in the order of building; made once */
+    uint32_t pending_count;
     uint64_t *failed; /* fingerprints of scenarios that failed */
     uint32_t failed_count, failed_capacity;
 

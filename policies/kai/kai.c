@@ -115,6 +115,23 @@ static bool twin_failed(const struct orr_session *session, const bool *failed, u
            orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_USED) == 0;
 }
 
+/* Whether a failure says something about twins: not if a queue's limit or quota may have kept
+ * single nodes from a shared request, whose cost differs from node to node. */
+static bool tells_of_twins(const struct orr_session *session, const struct orr_sjob *job)
+{
+    if (job->twins == ORR_NONE || job->reason != ORR_FIT_POD_SCHEDULING_ERRORS) {
+        return false;
+    }
+    if (!orr_ask_is_shared(orr_task_ask(session, &session->tasks[job->first_task]))) {
+        return true;
+    }
+    bool bounded = !job->preemptible;
+    for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
+        bounded = bounded || session->shares[q].resource[ORR_SHARE_GPU].limit != ORR_UNLIMITED;
+    }
+    return !bounded;
+}
+
 static uint32_t twin_kinds(const struct orr_session *session)
 {
     uint32_t kinds = 0;
@@ -144,7 +161,7 @@ static void allocate(struct orr_session *session)
         if (placed && job->pending > 0) {
             orr_order_push(&order, view);
         }
-        if (!placed && job->twins != ORR_NONE && job->reason == ORR_FIT_POD_SCHEDULING_ERRORS) {
+        if (!placed && tells_of_twins(session, job)) {
             failed[job->twins] = true;
         }
     }

@@ -60,10 +60,22 @@ static bool is_shared(const struct conform_request *request)
     return request->kind == CONFORM_FRACTION || request->kind == CONFORM_GPU_MEMORY;
 }
 
+/* Devices a task shares; an override in whole GPUs shares none. */
+static uint32_t shared_devices(const struct conform_job *job, const struct conform_task *task)
+{
+    if (task->mig_instance_count > 0) {
+        return 0;
+    }
+    if (conform_is_set(task->gpus_override)) {
+        return task->gpus_override > (double)(int64_t)task->gpus_override;
+    }
+    return is_shared(&job->request) ? (uint32_t)job->request.gpu_devices : 0;
+}
+
 static void init_task(struct case_world *world, const struct conform_job *job,
                       const struct conform_task *from, struct case_task *task)
 {
-    const uint32_t devices = is_shared(&job->request) ? (uint32_t)job->request.gpu_devices : 0;
+    const uint32_t devices = shared_devices(job, from);
     *task = (struct case_task){
         .state = from->state,
         .node = find_node(world->one, from->node),

@@ -77,6 +77,7 @@ struct world_job {
     const struct orr_set_spec *sets; /* NULL: one pod set with `min` */
     uint32_t set_count;
     int32_t min;
+    uint32_t twins; /* jobs with one number above 0 ask the same */
 };
 
 /* Returns the job; its tasks are called NAME-a, NAME-b, ... */
@@ -94,17 +95,19 @@ static inline uint32_t world_job_add(struct orr_session *session, const struct w
         tasks[i].ask = from->asks[i];
         tasks[i].set = from->sets_of != NULL ? from->sets_of[i] : 1;
     }
-    const struct orr_job_spec_tree spec = {.name = from->name,
-                                           .queue = from->queue,
-                                           .priority = from->priority,
-                                           .preemptible = from->priority < 100,
-                                           .created_s = WORLD_NOW / 1000 - 1000 +
-                                                        (int64_t)session->job_count,
-                                           .staleness_grace = ORR_MS_NONE,
-                                           .sets = from->sets != NULL ? from->sets : plain,
-                                           .set_count = from->sets != NULL ? from->set_count : 2,
-                                           .tasks = tasks,
-                                           .task_count = from->count};
+    const struct orr_job_spec_tree spec = {
+        .name = from->name,
+        .queue = from->queue,
+        .priority = from->priority,
+        .preemptible =
+            from->priority<100, .created_s = WORLD_NOW / 1000 - 1000 + (int64_t)session->job_count,
+                           .staleness_grace = ORR_MS_NONE, .twins = from->twins> 0
+                ? from->twins - 1
+                : ORR_NONE,
+        .sets = from->sets != NULL ? from->sets : plain,
+        .set_count = from->sets != NULL ? from->set_count : 2,
+        .tasks = tasks,
+        .task_count = from->count};
     return orr_session_add_job(session, &spec, NULL);
 }
 

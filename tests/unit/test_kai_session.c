@@ -27,7 +27,7 @@ struct plan_job {
 struct plan {
     struct plan_job jobs[MAX_JOBS];
     uint32_t count;
-    double quota[LEAVES];
+    double quota[LEAVES], limit[LEAVES];
     struct orr_rng rng;
 };
 
@@ -44,14 +44,17 @@ static void build_cluster(struct orr_session *session, const struct plan *plan, 
     for (uint32_t l = 0; l < LEAVES; l++) {
         char name[8];
         (void)snprintf(name, sizeof name, "q%u", l);
-        leaves[l] =
-            world_queue(session, name, l % 2 == 0 ? left : right, plan->quota[l], -1, 1 + l);
+        leaves[l] = world_queue(session, name, l % 2 == 0 ? left : right, plan->quota[l],
+                                plan->limit[l], 1 + l);
     }
 }
 
+/* `with_twins`: jobs that ask the same are marked so, which must change no decision. */
 static void add_planned(struct orr_session *session, const uint32_t *leaves,
-                        const struct plan_job *planned)
+                        const struct plan_job *planned, bool with_twins)
 {
+    const uint32_t kind = 1 + (uint32_t)(planned->ask + 100) * (MAX_TASKS + 1) + planned->count;
+    const bool whole_gang = planned->min == (int32_t)planned->count;
     uint32_t asks[MAX_TASKS];
     const uint32_t ask = planned->ask >= 0 ? world_ask_whole(session, planned->ask)
                                            : world_ask_part(session, -planned->ask);
@@ -63,7 +66,8 @@ static void add_planned(struct orr_session *session, const uint32_t *leaves,
                                                      .priority = planned->priority,
                                                      .asks = asks,
                                                      .count = planned->count,
-                                                     .min = planned->min});
+                                                     .min = planned->min,
+                                                     .twins = with_twins && whole_gang ? kind : 0});
 }
 
 static struct plan_job draw_job(struct plan *plan)
@@ -169,19 +173,20 @@ static void session__that_lives_on_decides_as_a_new_one(void **state)
         uint32_t leaves[LEAVES];
         for (uint32_t l = 0; l < LEAVES; l++) {
             plan.quota[l] = (double)orr_rng_below(&plan.rng, 8);
+            plan.limit[l] = orr_rng_below(&plan.rng, 4) == 0 ? plan.quota[l] + 2 : ORR_UNLIMITED;
         }
         build_cluster(&session, &plan, leaves);
         for (uint32_t c = 0; c < CYCLES; c++) {
             const orr_ms now = WORLD_NOW + (orr_ms)c * 30000;
             for (uint32_t i = 0; i < 4 && plan.count < MAX_JOBS; i++) {
                 plan.jobs[plan.count] = draw_job(&plan);
-                add_planned(&session, leaves, &plan.jobs[plan.count++]);
+                add_planned(&session, leaves, &plan.jobs[plan.count++], true);
             }
             struct orr_session fresh;
             uint32_t fresh_leaves[LEAVES];
             build_cluster(&fresh, &plan, fresh_leaves);
             for (uint32_t j = 0; j < plan.count; j++) {
-                add_planned(&fresh, fresh_leaves, &plan.jobs[j]);
+                add_planned(&fresh, fresh_leaves, &plan.jobs[j], false);
             }
             copy_state(&fresh, &session);
             orr_session_open(&fresh, now);
@@ -260,10 +265,13 @@ static void statement__leaves_no_trace_when_taken_back(void **state)
         for (uint32_t n = 0; n < NODES; n++) {
             nodes[n] = n;
         }
+        for (uint32_t l = 0; l < LEAVES; l++) {
+            plan.limit[l] = ORR_UNLIMITED;
+        }
         build_cluster(&session, &plan, leaves);
         for (uint32_t i = 0; i < 20; i++) {
             plan.jobs[plan.count] = draw_job(&plan);
-            add_planned(&session, leaves, &plan.jobs[plan.count++]);
+            add_planned(&session, leaves, &plan.jobs[plan.count++], true);
         }
         world_run_action(&session, ORR_ACTION_ALLOCATE);
         orr_session_close(&session);

@@ -32,6 +32,13 @@ void orr_order_init(struct orr_order *order, const struct orr_session *session, 
 void orr_order_release(struct orr_order *order);
 /* Adds all of these, in the canonical order of building. Jobs of unusable queues are left out. */
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count);
+/* The same from two lists of entries that orr_order_prepare made; `skip` (by job, may be NULL)
+ * leaves jobs of the first list out. For orders that are built often of much the same jobs. */
+void orr_order_build_of(struct orr_order *order, const struct orr_order_entry *a, uint32_t a_count,
+                        const bool *skip, const struct orr_order_entry *b, uint32_t b_count);
+/* Entries in the canonical order of building; returns their number, at most count. */
+uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
+                           uint32_t count, struct orr_order_entry *entries);
 void orr_order_push(struct orr_order *order, struct orr_jobview view);
 /* False when there is none left. */
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view);
