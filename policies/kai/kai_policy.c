@@ -341,7 +341,10 @@ static void hand_over(struct kai *kai, const struct orr_view *view, struct orr_t
         const struct orr_stask *task = &session->tasks[d->task];
         uint32_t job = kai->job_of_slot[task->job];
         switch ((enum orr_decision_kind)d->kind) {
-        case ORR_DECISION_BIND:
+        case ORR_DECISION_BIND: /* unless a later action took it again */
+            if (task->held.status != ORR_TASK_BINDING) {
+                break;
+            }
             (void)orr_txn_place(txn, job, group_of(kai, view, job, task), 1, d->node);
             break;
         case ORR_DECISION_EVICT: /* the first of its tasks; the others find it gone */
@@ -358,15 +361,21 @@ static void hand_over(struct kai *kai, const struct orr_view *view, struct orr_t
     }
 }
 
-/* What was bound runs at once. */
-static void bind_all(struct kai *kai)
+/* What was bound runs at once. What was evicted before it ever ran is pending again at once; the
+ * rest of the evicted waits for its release. */
+static void settle_tasks(struct kai *kai, const struct orr_view *view)
 {
     struct orr_session *session = &kai->session;
     for (uint32_t i = 0; i < session->decision_count; i++) {
         const struct orr_decision *d = &session->decisions[i];
-        if (d->kind == ORR_DECISION_BIND &&
-            session->tasks[d->task].held.status == ORR_TASK_BINDING) {
+        const struct orr_stask *task = &session->tasks[d->task];
+        const uint8_t status = task->held.status;
+        const uint8_t phase = view->jobs[kai->job_of_slot[task->job]].phase;
+        if (d->kind == ORR_DECISION_BIND && status == ORR_TASK_BINDING) {
             orr_session_set_status(session, d->task, ORR_TASK_RUNNING);
+        } else if (d->kind == ORR_DECISION_EVICT && status == ORR_TASK_RELEASING &&
+                   phase == ORR_JOB_PENDING) {
+            orr_session_set_task(session, d->task, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
         }
     }
 }
@@ -424,7 +433,7 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     orr_kai_run(&kai->session, actions, count);
     hand_over(kai, view, txn);
     orr_session_close(&kai->session);
-    bind_all(kai);
+    settle_tasks(kai, view);
     explain_waiting(kai, view, txn);
 }
 

@@ -24,6 +24,7 @@ struct engine {
     uint32_t next_arrival;
     bool changed;         /* something happened since the last cycle */
     orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
+    orr_ms last_cycle_ms; /* ORR_MS_NONE: none yet */
     orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
     orr_ms instant_ms;    /* the last one, for counting distinct times */
 };
@@ -192,6 +193,7 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
 {
     struct orr_refusal refusal;
     engine->changed = false;
+    engine->last_cycle_ms = engine->view.now;
     engine->run->cycles++;
     engine->policy->cycle(engine->state, &engine->view, engine->txn);
     if (!orr_txn_commit(engine->txn, engine->view.now, &refusal)) {
@@ -238,10 +240,11 @@ static bool cycle_due(struct engine *engine)
         return wanted;
     }
     orr_ms past = now % period;
-    if (past == 0) {
+    if (past == 0 && now != engine->last_cycle_ms) {
         return true;
     }
-    engine->next_cycle_ms = now - past + (past > 0 ? period : 0);
+    /* also when this point's cycle was run: what it evicted is seen at the next (KAI 4.1) */
+    engine->next_cycle_ms = now - past + (past < 0 ? 0 : period);
     return false;
 }
 
@@ -331,6 +334,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                             .run = run,
                             .ledger = run->ledger,
                             .next_cycle_ms = ORR_MS_NEVER,
+                            .last_cycle_ms = ORR_MS_NONE,
                             .wake_ms = ORR_MS_NEVER,
                             .instant_ms = ORR_MS_NONE};
     engine.txn = orr_txn_open(run->ledger, options->policy->laws);

@@ -426,6 +426,7 @@ case_progress() {
     says_not '%  simulated'
     command -v script >/dev/null || exit 77
     script --version 2>/dev/null | grep -q util-linux || exit 77
+    script -qec true /dev/null >/dev/null 2>&1 || exit 77 # no pseudo-terminal to be had here
     for option in '' --no-progress --quiet; do
         env -u CI TERM=vt100 script -qec "'$orrery' run --trace '$philly' --cluster 112x8 --force $option -o run.db" \
             /dev/null </dev/null >terminal

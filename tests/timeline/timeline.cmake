@@ -1,0 +1,8 @@
+# Start times worked out by hand, each a small run under kai.
+foreach(name reclaim_of_a_job_bound_in_the_same_cycle one_cycle_a_second off_the_grid
+             reclaim_min_runtime preempt_min_runtime gang_starts_together
+             non_preemptible_within_quota)
+  add_test(NAME timeline.${name}
+    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/timeline/timeline.sh $<TARGET_FILE:orrery> ${name})
+  set_tests_properties(timeline.${name} PROPERTIES LABELS quick)
+endforeach()
