@@ -453,6 +453,23 @@ static enum orr_status select_variant(struct orr_scenario__load *load,
     return orr_scenario__no_such(load, &at, "variant", name, known, variants->child_count);
 }
 
+/* Parameters belong to the policy they were written for: another named by --policy starts from its
+ * own defaults. */
+static void forget_params(const struct orr_scenario__node *root, const char *policy)
+{
+    const struct orr_scenario__node *written = orr_scenario__find(root, "policy");
+    const struct orr_scenario__node *name =
+        written == NULL ? NULL : orr_scenario__find(written, "name");
+    struct orr_scenario__node *params =
+        written == NULL ? NULL : orr_scenario__find(written, "params");
+    if (params != NULL && params->kind == ORR_NODE_MAP && name != NULL && name->text != NULL &&
+        strcmp(name->text, policy) != 0) {
+        params->child_count = 0;
+        params->slots = NULL;
+        params->slot_count = 0;
+    }
+}
+
 enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
                                          struct orr_scenario__node *root)
 {
@@ -463,6 +480,7 @@ enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
         status = select_variant(load, root, variants);
     }
     if (status == ORR_OK && options->policy != NULL) {
+        forget_params(root, options->policy);
         status = change_by_option(load, root, "--policy", "policy.name", options->policy);
     }
     if (status == ORR_OK && options->seed_given) {

@@ -85,7 +85,7 @@ static void set__params_are_open(void **state)
                                            .set_count = 3,
                                            .params = params,
                                            .param_count = 1,
-                                           .policy = "easy",
+                                           .policy = "kai",
                                            .seed = 99,
                                            .seed_given = true};
     struct orr_scenario s;
@@ -97,11 +97,26 @@ static void set__params_are_open(void **state)
     assert_string_equal(s.params[1].origin, "--param mode=slow");
     assert_string_equal(s.params[2].name, "new.one");
     assert_string_equal(s.params[3].value, "6m");
-    assert_string_equal(s.policy, "easy");
-    assert_string_equal(s.policy_origin, "--policy easy");
+    assert_string_equal(s.policy, "kai");
+    assert_string_equal(s.policy_origin, "--policy kai");
     assert_int_equal(s.seed_first, 99);
     assert_int_equal(s.seed_last, 99);
     expect_shown(&s, "seeds", "99", "--seed 99");
+    orr_scenario_release(&s);
+}
+
+static void policy__of_another_name_forgets_params(void **state)
+{
+    (void)state;
+    const char *params[] = {"variant=no_spare"};
+    struct orr_scenario_options options = {.params = params, .param_count = 1, .policy = "easy"};
+    struct orr_scenario s;
+    struct orr_err err;
+    assert_int_equal(load_with(options, base, &s, &err), ORR_OK);
+    assert_string_equal(s.policy, "easy");
+    assert_string_equal(s.policy_origin, "--policy easy");
+    assert_int_equal(s.param_count, 1);
+    assert_string_equal(s.params[0].name, "variant");
     orr_scenario_release(&s);
 }
 
@@ -248,6 +263,7 @@ int main(void)
         cmocka_unit_test(set__star_means_all_names),
         cmocka_unit_test(set__lists),
         cmocka_unit_test(set__params_are_open),
+        cmocka_unit_test(policy__of_another_name_forgets_params),
         cmocka_unit_test(variant__is_applied_before_sets),
         cmocka_unit_test(variant__errors),
         cmocka_unit_test(set__unknown_path),
