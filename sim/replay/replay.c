@@ -10,6 +10,41 @@
 
 #define DAY_MS 86400000
 
+/* Says once of each column that rows state and a run does not heed yet: nothing is dropped
+ * silently. */
+static void note_unheeded(struct orr_world_part *p)
+{
+    enum { SELECTOR, TOLERATIONS, TOPOLOGY, AFTER, PROFILE, CHECKPOINT, BUSY, ELIGIBLE, COLUMNS };
+    static const char *const names[COLUMNS] = {[SELECTOR] = "node_selector",
+                                               [TOLERATIONS] = "tolerations",
+                                               [TOPOLOGY] = "topology_*",
+                                               [AFTER] = "after",
+                                               [PROFILE] = "profile",
+                                               [BUSY] = "busy",
+                                               [CHECKPOINT] = "checkpoint_s and restart_s",
+                                               [ELIGIBLE] = "eligible_s"};
+    bool stated[COLUMNS] = {false};
+    for (uint32_t i = 0; i < p->workload.extra_count; i++) {
+        const struct orr_row_extra *e = &p->workload.extras[i];
+        stated[SELECTOR] = stated[SELECTOR] || e->node_selector != NULL;
+        stated[TOLERATIONS] = stated[TOLERATIONS] || e->tolerations != NULL;
+        stated[TOPOLOGY] =
+            stated[TOPOLOGY] || e->topology_required != NULL || e->topology_preferred != NULL;
+        stated[AFTER] = stated[AFTER] || e->after != NULL;
+        stated[PROFILE] = stated[PROFILE] || e->profile != NULL;
+        stated[CHECKPOINT] =
+            stated[CHECKPOINT] || e->checkpoint_ms != ORR_MS_NONE || e->restart_ms != ORR_MS_NONE;
+        stated[BUSY] = stated[BUSY] || e->busy_ppm >= 0;
+        stated[ELIGIBLE] = stated[ELIGIBLE] || e->eligible_ms != ORR_MS_NONE;
+    }
+    for (int c = 0; c < COLUMNS; c++) {
+        if (stated[c]) {
+            orr_workload_note(&p->workload, p->part->trace,
+                              "%s: stated by rows, not heeded by this version", names[c]);
+        }
+    }
+}
+
 static enum orr_status read_parts(const struct orr_scenario *scenario, bool allow_loss,
                                   struct orr_world *world, struct orr_err *err)
 {
@@ -26,6 +61,7 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, bool allo
             return status;
         }
         world->part_count++;
+        note_unheeded(p);
         p->first_source = sources;
         sources += p->workload.count;
         if (p->workload.count > 0) {
