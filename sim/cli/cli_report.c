@@ -172,6 +172,23 @@ static void text_queues(const struct orr_report *r, FILE *out)
     orr_free(order);
 }
 
+/* The parameters that are not at their defaults. */
+static void text_params(const struct orr_report *r, FILE *out)
+{
+    size_t bytes = r->policy->params_bytes;
+    void *defaults = orr_zalloc(bytes == 0 ? 1 : bytes, 1);
+    orr_params_init(r->policy->params, defaults);
+    for (const struct orr_param *row = r->policy->params; row->name != NULL; row++) {
+        char value[200], fallback[200];
+        orr_params_format(row, r->params, value, sizeof value);
+        orr_params_format(row, defaults, fallback, sizeof fallback);
+        if (strcmp(value, fallback) != 0) {
+            (void)fprintf(out, " %s=%s", row->name, value);
+        }
+    }
+    orr_free(defaults);
+}
+
 void orr_report_text(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
@@ -179,11 +196,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     (void)fprintf(out, "%s: %llu jobs on %u nodes, %lld GPUs, policy %s", r->scenario->name,
                   (unsigned long long)s->jobs, r->world->cluster.node_count,
                   (long long)r->world->cluster.total_gpus, r->policy->name);
-    for (const struct orr_param *row = r->policy->params; row->name != NULL; row++) {
-        char value[200];
-        orr_params_format(row, r->params, value, sizeof value);
-        (void)fprintf(out, " %s=%s", row->name, value);
-    }
+    text_params(r, out);
     (void)fprintf(out, "\nwindow      %s of submits",
                   human((double)(s->window_end_ms - s->window_start_ms) / 1000.0, a));
     (void)fprintf(out, "; the last job ended at %s, %llu finished, %llu unfinished%s\n",
