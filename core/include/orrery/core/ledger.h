@@ -120,9 +120,8 @@ int64_t orr_request_task_mgpu(const struct orr_request *request, const struct or
 
 /* Laws a commit checks beside capacity, which is always checked. A policy declares them. */
 enum {
-    ORR_LAW_GANG = 1u << 0,  /* a job is placed with at least min_tasks tasks or not at all */
-    ORR_LAW_LIMIT = 1u << 1, /* no queue above its limit */
-    ORR_LAW_QUOTA = 1u << 2  /* what cannot be preempted stays within quota */
+    ORR_LAW_GANG = 1u << 0, /* a job is placed with at least min_tasks tasks or not at all */
+    ORR_LAW_LIMIT = 1u << 1 /* no queue above its limit */
 };
 
 struct orr_txn;
