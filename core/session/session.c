@@ -395,6 +395,9 @@ uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_s
                              .preemption_delay = spec->preemption_delay,
                              .staleness_grace = spec->staleness_grace,
                              .twins = spec->twins};
+    if (spec->twins != ORR_NONE && spec->twins >= session->twin_kinds) {
+        session->twin_kinds = spec->twins + 1;
+    }
     add_sets(session, job, spec);
     add_tasks(session, index, spec, task_ids);
     return index;
@@ -537,7 +540,7 @@ void orr_session_revive_job(struct orr_session *session, uint32_t index,
     job->stale_since = ORR_MS_NONE;
     job->preemption_delay = spec->preemption_delay;
     job->staleness_grace = spec->staleness_grace;
-    job->twins = spec->twins;
+    ORR_ASSERT(job->twins == spec->twins);
     job->reason = ORR_FIT_NONE;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);

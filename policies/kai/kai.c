@@ -132,21 +132,11 @@ static bool tells_of_twins(const struct orr_session *session, const struct orr_s
     return !bounded;
 }
 
-static uint32_t twin_kinds(const struct orr_session *session)
-{
-    uint32_t kinds = 0;
-    for (uint32_t j = 0; j < session->job_count; j++) {
-        const uint32_t twins = session->jobs[j].twins;
-        kinds = twins != ORR_NONE && twins >= kinds ? twins + 1 : kinds;
-    }
-    return kinds;
-}
-
 static void allocate(struct orr_session *session)
 {
     struct orr_order order;
     struct orr_jobview view;
-    bool *failed = orr_zalloc(twin_kinds(session), sizeof *failed);
+    bool *failed = orr_zalloc(session->twin_kinds, sizeof *failed);
     uint32_t *nodes = list_nodes(session);
     build_order(session, ORR_ACTION_ALLOCATE, &order);
     while (orr_order_pop(&order, &view)) {

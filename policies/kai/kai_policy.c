@@ -79,6 +79,7 @@ struct kai {
     uint32_t slot_capacity;
     struct shape_slots *free_slots; /* per shape */
     uint32_t shape_count;
+    bool protects;     /* some rule keeps young jobs safe: the end of that is worth a cycle */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
     uint32_t *first_ask; /* per shape: asks of its groups are consecutive */
@@ -112,6 +113,7 @@ static void set_rules(struct kai *kai)
     rules->use_signatures = p->use_scheduling_signatures;
     rules->max_consolidation_preemptees = p->consolidation ? p->max_consolidation_preemptees : 0;
     rules->staleness_grace = p->staleness_grace_ms;
+    kai->protects = p->preempt_min_runtime_ms > 0 || p->reclaim_min_runtime_ms > 0;
 }
 
 static void add_nodes(const struct orr_view *view, struct orr_session *session)
@@ -142,8 +144,17 @@ static void add_queues(const struct orr_view *view, struct kai *kai)
         }
         (void)orr_session_add_queue(&kai->session, orr_idmap_name(&view->queues->names, q), &share,
                                     queue->preempt_min_runtime_ms, queue->reclaim_min_runtime_ms);
+        kai->protects =
+            kai->protects || queue->preempt_min_runtime_ms > 0 || queue->reclaim_min_runtime_ms > 0;
     }
 }
+
+/* Requests and asks name the kinds of GPU request alike. */
+_Static_assert((int)ORR_GPU_NONE == (int)ORR_ASK_NO_GPU &&
+                   (int)ORR_GPU_WHOLE == (int)ORR_ASK_WHOLE &&
+                   (int)ORR_GPU_FRACTION == (int)ORR_ASK_FRACTION &&
+                   (int)ORR_GPU_MEMORY == (int)ORR_ASK_MEMORY,
+               "enum orr_gpu_ask is the start of enum orr_gpu_kind");
 
 /* A request names a GPU model by a filter over the nodes. */
 static uint32_t model_filter(const struct orr_view *view, struct orr_session *session,
@@ -169,7 +180,7 @@ static void add_asks(const struct orr_view *view, struct kai *kai)
         for (uint32_t g = 0; g < shape->group_count; g++) {
             const struct orr_request *r = &shape->groups[g].request;
             bool shared = r->gpu_ask == ORR_GPU_FRACTION || r->gpu_ask == ORR_GPU_MEMORY;
-            struct orr_ask ask = {.kind = r->gpu_ask, /* the two enums agree up to MEMORY */
+            struct orr_ask ask = {.kind = r->gpu_ask,
                                   .devices = shared ? r->devices : 0,
                                   .affinity = model_filter(view, &kai->session, r->gpu_model),
                                   .tolerance = ORR_NONE};
@@ -443,7 +454,10 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
     const struct kai *kai = state;
     const struct orr_session *session = &kai->session;
     orr_ms wake = ORR_MS_NEVER;
-    for (uint32_t j = 0; kai->waiting_count > 0 && j < session->job_count; j++) {
+    if (!kai->protects || kai->waiting_count == 0) {
+        return wake;
+    }
+    for (uint32_t j = 0; j < session->job_count; j++) {
         const struct orr_sjob *job = &session->jobs[j];
         if (job->invalid || job->last_start == ORR_MS_NONE) {
             continue;

@@ -298,6 +298,7 @@ struct orr_session {
     uint32_t ask_count, ask_capacity;
     struct orr_sjob *jobs;
     uint32_t job_count, job_capacity;
+    uint32_t twin_kinds; /* one more than the highest `twins` of a job */
     struct orr_sset *sets;
     uint32_t set_count, set_capacity;
     struct orr_stask *tasks;
