@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kai_params.c - the policy's parameters: names, defaults and what they mean for a session. */
+#include "kai_params.h"
+
+static const char *const strategy_names[] = {"binpack", "spread", NULL};
+static const char *const resolve_names[] = {"lca", "queue", NULL};
+
+#define ROW(name, type, field, fallback, unit, choices, min, max, help)                            \
+    {                                                                                              \
+        name, type, offsetof(struct orr_kai_params, field), fallback, unit, choices, min, max,     \
+            help                                                                                   \
+    }
+
+const struct orr_param orr_kai__rows[] = {
+    ROW("consolidation", ORR_PARAM_BOOL, consolidation, "true", "", NULL, 0, 0,
+        "move jobs together so that another fits"),
+    ROW("reclaim", ORR_PARAM_BOOL, reclaim, "true", "", NULL, 0, 0,
+        "take from other queues what a queue is entitled to"),
+    ROW("preempt", ORR_PARAM_BOOL, preempt, "true", "", NULL, 0, 0,
+        "take from lower priorities of the same queue"),
+    ROW("gpu_strategy", ORR_PARAM_CHOICE, gpu_strategy, "binpack", "", strategy_names, 0, 0,
+        "placementStrategy of GPU pods"),
+    ROW("cpu_strategy", ORR_PARAM_CHOICE, cpu_strategy, "binpack", "", strategy_names, 0, 0,
+        "placementStrategy of CPU pods"),
+    ROW("max_consolidation_preemptees", ORR_PARAM_INT, max_consolidation_preemptees, "16", "jobs",
+        NULL, -1, 1000000, "most jobs that one consolidation moves; -1: any number"),
+    ROW("allow_consolidating_reclaim", ORR_PARAM_BOOL, allow_consolidating_reclaim, "true", "",
+        NULL, 0, 0, "victims that are placed elsewhere do not count as taken"),
+    ROW("use_scheduling_signatures", ORR_PARAM_BOOL, use_scheduling_signatures, "true", "", NULL, 0,
+        0, "skip jobs no smaller than one of equal constraints that failed in the action"),
+    ROW("default_preempt_min_runtime", ORR_PARAM_TIME, preempt_min_runtime_ms, "0s", "", NULL, 0, 0,
+        "a job is safe from preempt for so long after its start, unless its queue says otherwise"),
+    ROW("default_reclaim_min_runtime", ORR_PARAM_TIME, reclaim_min_runtime_ms, "0s", "", NULL, 0, 0,
+        "a job is safe from reclaim for so long after its start, unless its queue says otherwise"),
+    ROW("reclaim_resolve_method", ORR_PARAM_CHOICE, resolve, "lca", "", resolve_names, 0, 0,
+        "whose reclaim min-runtime holds: below the lowest common ancestor, or the victim's queue"),
+    ROW("k_value", ORR_PARAM_REAL, k_value, "1", "", NULL, 0, 1000,
+        "how strongly past usage lowers over-quota shares (usage is not recorded by runs yet)"),
+    ROW("saturation_multiplier", ORR_PARAM_REAL, saturation_multiplier, "1", "", NULL, 1, 1000,
+        "reclaim: how much less saturated than its victim's queue a queue must stay"),
+    ROW("default_staleness_grace", ORR_PARAM_TIME, staleness_grace_ms, "60s", "", NULL, 0, 0,
+        "how long a gang may stay below its minimum"),
+    ROW("strict_v017", ORR_PARAM_BOOL, strict_v017, "true", "", NULL, 0, 0,
+        "reproduce the known defects of v0.17; false: their stated intent"),
+    {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+struct orr_session_rules orr_kai__rules(const struct orr_kai_params *p)
+{
+    struct orr_session_rules rules = orr_session_rules_default();
+    rules.gpu_placement = p->gpu_strategy == 0 ? ORR_PLACEMENT_BINPACK : ORR_PLACEMENT_SPREAD;
+    rules.cpu_placement = p->cpu_strategy == 0 ? ORR_PLACEMENT_BINPACK : ORR_PLACEMENT_SPREAD;
+    /* the operator's shard: gpupack and gpusharingorder go with binpack, gpuspread with spread */
+    rules.device_order = p->gpu_strategy == 0 ? ORR_DEVICES_PACK : ORR_DEVICES_SPREAD;
+    rules.gpu_sharing_order = p->gpu_strategy == 0;
+    rules.strict_v017 = p->strict_v017;
+    rules.reclaim_by_lca = p->resolve == 0;
+    rules.preempt_min_runtime = p->preempt_min_runtime_ms;
+    rules.reclaim_min_runtime = p->reclaim_min_runtime_ms;
+    rules.k = p->k_value;
+    rules.saturation_multiplier = p->saturation_multiplier;
+    rules.allow_consolidating_reclaim = p->allow_consolidating_reclaim;
+    rules.use_signatures = p->use_scheduling_signatures;
+    rules.max_consolidation_preemptees = p->consolidation ? p->max_consolidation_preemptees : 0;
+    rules.staleness_grace = p->staleness_grace_ms;
+    return rules;
+}
