@@ -352,3 +352,25 @@ const char *orr_nearest(const char *word, const char *const *candidates, size_t 
     }
     return found;
 }
+
+size_t orr_utf8_bytes(const char *given, size_t bytes)
+{
+    const unsigned char *text = (const unsigned char *)given;
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (text[0] < 0x80) {
+        return 1;
+    }
+    size_t n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4 || n > bytes) {
+        return 0;
+    }
+    uint32_t code = text[0] & (0xffU >> (n + 1));
+    for (size_t i = 1; i < n; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = (code << 6) | (text[i] & 0x3fU);
+    }
+    bool surrogate = code >= 0xd800 && code < 0xe000;
+    return code < smallest[n] || surrogate || code > 0x10ffff ? 0 : n;
+}

@@ -130,11 +130,12 @@ static void sum_nodes(struct orr_session *session)
         if (!node->ready) {
             continue;
         }
-        sum[ORR_SHARE_CPU] += node->allocatable.v[ORR_SLOT_CPU];
-        sum[ORR_SHARE_MEMORY] += node->allocatable.v[ORR_SLOT_MEMORY];
-        sum[ORR_SHARE_GPU] += node->allocatable.v[ORR_SLOT_GPU];
+        const int64_t *all = node->allocatable.v, *withheld = node->withheld.v;
+        sum[ORR_SHARE_CPU] += all[ORR_SLOT_CPU] - withheld[ORR_SLOT_CPU];
+        sum[ORR_SHARE_MEMORY] += all[ORR_SLOT_MEMORY] - withheld[ORR_SLOT_MEMORY];
+        sum[ORR_SHARE_GPU] += all[ORR_SLOT_GPU] - withheld[ORR_SLOT_GPU];
         for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
-            sum[ORR_SHARE_GPU] += node->allocatable.v[s] * session->slot_g[s] * ORR_MGPU;
+            sum[ORR_SHARE_GPU] += (all[s] - withheld[s]) * session->slot_g[s] * ORR_MGPU;
         }
     }
     if (*min == 0) {
@@ -171,6 +172,18 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
 void orr_session_set_node_ready(struct orr_session *session, uint32_t node, bool ready)
 {
     session->nodes[node].ready = ready;
+    session->tree_stale = true;
+}
+
+void orr_session_add_foreign(struct orr_session *session, uint32_t index,
+                             const struct orr_vec *held, bool counts)
+{
+    struct orr_snode *node = &session->nodes[index];
+    for (uint32_t s = 0; s < ORR_SLOTS_MAX; s++) {
+        node->foreign.v[s] += held->v[s];
+        node->withheld.v[s] += counts ? 0 : held->v[s];
+    }
+    orr_session__dirty(session, index);
     session->tree_stale = true;
 }
 

@@ -169,6 +169,12 @@ void orr_session__rebuild_node(struct orr_session *session, uint32_t index)
     struct orr_snode *node = &session->nodes[index];
     node->idle = node->allocatable;
     memset(&node->used, 0, sizeof node->used);
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        if (node->allocatable.v[s] != 0) { /* what is not there is not charged */
+            node->idle.v[s] -= node->foreign.v[s];
+            node->used.v[s] = node->foreign.v[s];
+        }
+    }
     memset(&node->releasing, 0, sizeof node->releasing);
     node->shared_count = 0;
     for (uint32_t t = node->first_task; t != ORR_NONE; t = session->tasks[t].next_on_node) {

@@ -9,6 +9,8 @@
  */
 #include <orrery/policies/kai.h>
 
+#include <string.h>
+
 #include <orrery/core/victim.h>
 
 #include "kai_int.h"
@@ -264,6 +266,31 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
         case ORR_ACTIONS: break;
         }
     }
+}
+
+bool *orr_kai_plugin_rule(struct orr_session_rules *rules, const char *plugin)
+{
+    const struct {
+        const char *name;
+        bool *rule;
+    } plugins[] = {
+        {"predicates", &rules->predicates},
+        {"proportion", &rules->proportion},
+        {"priority", &rules->priority},
+        {"elastic", &rules->elastic},
+        {"nodeavailability", &rules->node_availability},
+        {"gpusharingorder", &rules->gpu_sharing_order},
+        {"resourcetype", &rules->resource_type},
+        {"subgrouporder", &rules->subgroup_order},
+        {"minruntime", &rules->min_runtime},
+        {"topology", &rules->topology},
+    };
+    for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++) {
+        if (strcmp(plugins[i].name, plugin) == 0) {
+            return plugins[i].rule;
+        }
+    }
+    return NULL;
 }
 
 void orr_kai_cycle(struct orr_session *session)

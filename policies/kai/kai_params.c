@@ -2,6 +2,8 @@
 /* kai_params.c - the policy's parameters: names, defaults and what they mean for a session. */
 #include "kai_params.h"
 
+#include <orrery/policies/kai.h>
+
 static const char *const strategy_names[] = {"binpack", "spread", NULL};
 static const char *const resolve_names[] = {"lca", "queue", NULL};
 
@@ -63,4 +65,26 @@ struct orr_session_rules orr_kai__rules(const struct orr_kai_params *p)
     rules.max_consolidation_preemptees = p->consolidation ? p->max_consolidation_preemptees : 0;
     rules.staleness_grace = p->staleness_grace_ms;
     return rules;
+}
+
+void orr_kai_set_rules(const void *params, struct orr_session_rules *rules)
+{
+    *rules = orr_kai__rules(params);
+}
+
+uint32_t orr_kai_actions(const void *params, enum orr_action *actions)
+{
+    const struct orr_kai_params *p = params;
+    const bool on[ORR_ACTIONS] = {[ORR_ACTION_ALLOCATE] = true,
+                                  [ORR_ACTION_CONSOLIDATION] = p->consolidation,
+                                  [ORR_ACTION_RECLAIM] = p->reclaim,
+                                  [ORR_ACTION_PREEMPT] = p->preempt,
+                                  [ORR_ACTION_STALE_GANG] = true};
+    uint32_t count = 0;
+    for (uint32_t a = 0; a < ORR_ACTIONS; a++) {
+        if (on[a]) {
+            actions[count++] = (enum orr_action)a;
+        }
+    }
+    return count;
 }

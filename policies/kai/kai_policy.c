@@ -359,17 +359,7 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
 {
     struct kai *kai = state;
     enum orr_action actions[ORR_ACTIONS];
-    uint32_t count = 0;
-    const bool on[ORR_ACTIONS] = {[ORR_ACTION_ALLOCATE] = true,
-                                  [ORR_ACTION_CONSOLIDATION] = kai->params.consolidation,
-                                  [ORR_ACTION_RECLAIM] = kai->params.reclaim,
-                                  [ORR_ACTION_PREEMPT] = kai->params.preempt,
-                                  [ORR_ACTION_STALE_GANG] = true};
-    for (uint32_t a = 0; a < ORR_ACTIONS; a++) {
-        if (on[a]) {
-            actions[count++] = (enum orr_action)a;
-        }
-    }
+    const uint32_t count = orr_kai_actions(&kai->params, actions);
     orr_session_open(&kai->session, view->now);
     orr_kai_run(&kai->session, actions, count);
     hand_over(kai, view, txn);

@@ -6,6 +6,7 @@
 
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
+#include <orrery/policies/kai.h>
 
 #define NOW_MS           ((orr_ms)1700000000 * 1000) /* any time; only ages matter */
 #define QUEUE_MEGABYTE   1e6
@@ -148,23 +149,11 @@ static uint8_t placement_of(const struct conform_plugin *plugin, const char *res
 
 static void read_plugins(const struct conform_config *config, struct orr_session_rules *rules)
 {
-    const struct {
-        const char *name;
-        bool *rule;
-    } plugins[] = {
-        {"predicates", &rules->predicates},
-        {"proportion", &rules->proportion},
-        {"priority", &rules->priority},
-        {"elastic", &rules->elastic},
-        {"nodeavailability", &rules->node_availability},
-        {"gpusharingorder", &rules->gpu_sharing_order},
-        {"resourcetype", &rules->resource_type},
-        {"subgrouporder", &rules->subgroup_order},
-        {"minruntime", &rules->min_runtime},
-        {"topology", &rules->topology},
-    };
+    static const char *const plugins[] = {
+        "predicates",      "proportion",   "priority",      "elastic",    "nodeavailability",
+        "gpusharingorder", "resourcetype", "subgrouporder", "minruntime", "topology"};
     for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++) {
-        *plugins[i].rule = find_plugin(config, plugins[i].name) != NULL;
+        *orr_kai_plugin_rule(rules, plugins[i]) = find_plugin(config, plugins[i]) != NULL;
     }
     const struct conform_plugin *placement = find_plugin(config, "nodeplacement");
     rules->gpu_placement = placement_of(placement, "gpu");

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <orrery/base/text.h>
+
 #define LINE_SHOWN 160 /* bytes of a source line repeated in an error */
 
 ORR_PRINTF(2, 0)
@@ -86,29 +88,6 @@ static bool is_continuation(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Bytes of the UTF-8 character that text starts with, 0 if it is none (overlong, surrogate, cut
- * off). */
-static size_t utf8_bytes(const unsigned char *text, size_t bytes)
-{
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (text[0] < 0x80) {
-        return 1;
-    }
-    size_t n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    if (text[0] < 0xc2 || text[0] > 0xf4 || n > bytes) {
-        return 0;
-    }
-    uint32_t code = text[0] & (0xffU >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-        code = (code << 6) | (text[i] & 0x3fU);
-    }
-    bool surrogate = code >= 0xd800 && code < 0xe000;
-    return code < smallest[n] || surrogate || code > 0x10ffff ? 0 : n;
-}
-
 static bool is_control(char c)
 {
     return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
@@ -120,7 +99,7 @@ static size_t copy_line(char *out, size_t room, const char *line, size_t bytes)
 {
     size_t used = 0;
     for (size_t i = 0; i < bytes;) {
-        size_t n = utf8_bytes((const unsigned char *)line + i, bytes - i);
+        size_t n = orr_utf8_bytes(line + i, bytes - i);
         bool shown = n > 0 && !is_control(line[i]);
         size_t take = n > 0 ? n : 1;
         if (used + take >= room) {
@@ -254,7 +233,7 @@ enum orr_status orr_scenario__take_text(struct orr_scenario__load *load,
             i += end;
             continue;
         }
-        size_t n = utf8_bytes((const unsigned char *)source->text + i, source->bytes - i);
+        size_t n = orr_utf8_bytes(source->text + i, source->bytes - i);
         if (n == 0 || is_control(source->text[i])) {
             return orr_scenario__fail(load, &at, "byte 0x%02x is not %s", (unsigned)c,
                                       n == 0 ? "UTF-8 text" : "allowed in a scenario");

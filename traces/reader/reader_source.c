@@ -4,6 +4,8 @@
  * in the callback that gives libarchive its input: of the file as it lies on disk, in one pass. */
 #include "reader_int.h"
 
+#include <orrery/traces/source.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,7 +99,7 @@ static enum orr_status open_fd(const char *path, int *out, struct orr_err *err)
     struct stat stat;
     if (fstat(fd, &stat) != 0 || S_ISDIR(stat.st_mode)) {
         (void)close(fd);
-        return orr_fail(err, ORR_NO_INPUT, "%s: is a directory, not a trace file", path);
+        return orr_fail(err, ORR_NO_INPUT, "%s: is a directory, not a file", path);
     }
     *out = fd;
     return ORR_OK;
@@ -261,5 +263,43 @@ enum orr_status orr_source_finish(struct orr_source *source, int64_t *file_bytes
     }
     *file_bytes = source->file_bytes;
     (void)SHA256End(&source->sha, sha256);
+    return ORR_OK;
+}
+
+enum orr_status orr_source_read_all(const char *path, size_t most, char **text, size_t *bytes,
+                                    struct orr_err *err)
+{
+    struct orr_source *source = NULL;
+    enum orr_status status = orr_source_open(path, &source, err);
+    char *all = NULL;
+    size_t used = 0, capacity = 0;
+    struct orr_text block = {"", 1};
+    while (status == ORR_OK && block.bytes > 0) {
+        const char *reason = "";
+        status = orr_source_next(source, &block, &reason);
+        if (status == ORR_OK && block.bytes > most - used) {
+            status = ORR_DATA;
+            reason = "larger than can be read";
+        }
+        if (status != ORR_OK) {
+            (void)orr_fail(err, status, "%s: %s", path, reason);
+            break;
+        }
+        if (used + block.bytes + 1 > capacity) {
+            capacity = orr_grow(capacity, used + block.bytes + 1);
+            all = orr_realloc(all, capacity, 1);
+        }
+        memcpy(all + used, block.at, block.bytes);
+        used += block.bytes;
+    }
+    orr_source_close(source);
+    if (status != ORR_OK) {
+        orr_free(all);
+        return status;
+    }
+    all = all != NULL ? all : orr_alloc(1, 1);
+    all[used] = '\0';
+    *text = all;
+    *bytes = used;
     return ORR_OK;
 }

@@ -153,6 +153,8 @@ struct orr_snode {
     bool ready;
     bool is_mig;
     uint8_t mig_strategy;
+    struct orr_vec foreign;  /* held by pods that are no tasks; see orr_session_add_foreign */
+    struct orr_vec withheld; /* the part of it that is not in the total either */
     /* live books */
     struct orr_vec idle, used, releasing;
     struct orr_shared_gpu *shared;
@@ -345,6 +347,10 @@ struct orr_node_spec {
 };
 uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node_spec *spec);
 void orr_session_set_node_ready(struct orr_session *session, uint32_t node, bool ready);
+/* Pods that the scheduler does not decide about hold so much of a node. KAI proportion: those of
+ * other schedulers are not in the total that queues divide; KAI's own helpers are (`counts`). */
+void orr_session_add_foreign(struct orr_session *session, uint32_t node, const struct orr_vec *held,
+                             bool counts);
 /* The slot of an extended resource; `gpus` is what one unit counts in GPU quota. */
 uint32_t orr_session_add_slot(struct orr_session *session, int64_t gpus);
 /* Parents before children; share.allocated and share.request are ignored. */

@@ -14,4 +14,12 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
 /* The order KAI has by default: allocate, consolidation, reclaim, preempt, stale gang eviction. */
 void orr_kai_cycle(struct orr_session *session);
 
+/* What the policy's parameters (orr_policy_kai's rows, filled in) mean to a session. */
+void orr_kai_set_rules(const void *params, struct orr_session_rules *rules);
+/* The actions they leave on, in KAI's order; room for ORR_ACTIONS. Returns how many. */
+uint32_t orr_kai_actions(const void *params, enum orr_action *actions);
+/* The rule that KAI's plugin of this name switches, or NULL: it is part of the core, or none of
+ * this model's. */
+bool *orr_kai_plugin_rule(struct orr_session_rules *rules, const char *plugin);
+
 #endif

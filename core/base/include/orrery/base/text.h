@@ -33,6 +33,10 @@ int orr_format_seconds(char *out, orr_ms ms);
 /* "3d 04:05:06" or "04:05:06"; needs 32 bytes. Returns the length. */
 int orr_format_span(char *out, orr_ms ms);
 
+/* Bytes of the UTF-8 character that text starts with (bytes > 0); 0 if it is none: overlong, a
+ * surrogate, cut off. */
+size_t orr_utf8_bytes(const char *text, size_t bytes);
+
 /* Smallest edit distance candidate for "did you mean"; NULL if nothing is near. */
 const char *orr_nearest(const char *word, const char *const *candidates, size_t count);
 
