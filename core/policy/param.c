@@ -66,6 +66,7 @@ static bool store(const struct orr_param *row, void *params, const char *value)
         }
         memcpy(field, &v.real, sizeof v.real);
         return true;
+    case ORR_PARAM_TEXT: memcpy(field, &value, sizeof value); return true;
     }
     memcpy(field, &v.integer, sizeof v.integer);
     return true;
@@ -95,6 +96,7 @@ static void describe_expected(const struct orr_param *row, char *out, size_t byt
                            row->type == ORR_PARAM_INT ? "a whole number" : "a number");
         }
         return;
+    case ORR_PARAM_TEXT:
     case ORR_PARAM_CHOICE: break;
     }
     size_t used = 0;
@@ -149,6 +151,7 @@ void orr_params_format(const struct orr_param *row, const void *params, char *ou
     bool flag;
     int64_t integer;
     double real;
+    const char *text;
     switch (row->type) {
     case ORR_PARAM_BOOL:
         memcpy(&flag, field, sizeof flag);
@@ -157,6 +160,10 @@ void orr_params_format(const struct orr_param *row, const void *params, char *ou
     case ORR_PARAM_REAL:
         memcpy(&real, field, sizeof real);
         format_real(real, out, bytes);
+        return;
+    case ORR_PARAM_TEXT:
+        memcpy(&text, field, sizeof text);
+        (void)snprintf(out, bytes, "%s", text);
         return;
     case ORR_PARAM_INT:
     case ORR_PARAM_TIME:

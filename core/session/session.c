@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/core/usage.h>
 
 struct orr_session_rules orr_session_rules_default(void)
 {
@@ -570,6 +571,9 @@ static void divide(struct orr_session *session)
         sum_nodes(session);
         orr_share_tree_build(&session->tree, session->shares, session->queue_count);
         session->tree_stale = false;
+    }
+    if (session->usage != NULL) {
+        (void)orr_usage_refresh(session->usage, session->now, &session->tree, session->shares);
     }
     for (uint32_t q = 0; q < session->queue_count; q++) {
         struct orr_squeue *queue = &session->queues[q];

@@ -2,10 +2,16 @@
 /* kai_params.c - the policy's parameters: names, defaults and what they mean for a session. */
 #include "kai_params.h"
 
+#include <string.h>
+
+#include <orrery/base/text.h>
 #include <orrery/policies/kai.h>
 
 static const char *const strategy_names[] = {"binpack", "spread", NULL};
 static const char *const resolve_names[] = {"lca", "queue", NULL};
+
+static const char *const usage_names[] = {"off", "prometheus", "fake-with-history", NULL};
+static const char *const window_names[] = {"sliding", "tumbling", "cron", NULL};
 
 #define ROW(name, type, field, fallback, unit, choices, min, max, help)                            \
     {                                                                                              \
@@ -37,7 +43,23 @@ const struct orr_param orr_kai__rows[] = {
     ROW("reclaim_resolve_method", ORR_PARAM_CHOICE, resolve, "lca", "", resolve_names, 0, 0,
         "whose reclaim min-runtime holds: below the lowest common ancestor, or the victim's queue"),
     ROW("k_value", ORR_PARAM_REAL, k_value, "1", "", NULL, 0, 1000,
-        "how strongly past usage lowers over-quota shares (usage is not recorded by runs yet)"),
+        "how strongly past usage lowers over-quota shares; without usage_db there is no past"),
+    ROW("usage_db", ORR_PARAM_CHOICE, usage_db, "off", "", usage_names, 0, 0,
+        "keep each queue's past use: sampled on a grid, or by every session in whole units"),
+    ROW("window_size", ORR_PARAM_TIME, window_size_ms, "7d", "", NULL, 0, 0,
+        "how far back usage looks; of a tumbling window: its length"),
+    ROW("window_type", ORR_PARAM_CHOICE, window_type, "sliding", "", window_names, 0, 0,
+        "the last window_size, or since a boundary: of a grid, or named by cron_string"),
+    ROW("tumbling_window_start_time", ORR_PARAM_TEXT, tumbling_window_start_time, "", "", NULL, 0,
+        0, "first boundary: a date and time of UTC, or a time such as 6h after the clock's 0"),
+    ROW("cron_string", ORR_PARAM_TEXT, cron_string, "", "", NULL, 0, 0,
+        "boundaries in UTC: minute, hour, day of month, month, weekday"),
+    ROW("half_life_period", ORR_PARAM_TIME, half_life_period_ms, "0s", "", NULL, 0, 0,
+        "a sample counts half after so long; 0s: all count alike"),
+    ROW("fetch_interval", ORR_PARAM_TIME, fetch_interval_ms, "60s", "", NULL, 0, 0,
+        "usage is read again on multiples of it"),
+    ROW("query_resolution", ORR_PARAM_TIME, query_resolution_ms, "60s", "", NULL, 0, 0,
+        "time between two samples"),
     ROW("saturation_multiplier", ORR_PARAM_REAL, saturation_multiplier, "1", "", NULL, 1, 1000,
         "reclaim: how much less saturated than its victim's queue a queue must stay"),
     ROW("default_staleness_grace", ORR_PARAM_TIME, staleness_grace_ms, "60s", "", NULL, 0, 0,
@@ -87,4 +109,53 @@ uint32_t orr_kai_actions(const void *params, enum orr_action *actions)
         }
     }
     return count;
+}
+
+/* When a tumbling window first starts, in the clock of the run. */
+static bool parse_start(const char *text, orr_ms epoch_ms, orr_ms *out)
+{
+    const size_t bytes = strlen(text);
+    *out = 0;
+    if (bytes == 0 || orr_parse_duration(text, bytes, out)) {
+        return true;
+    }
+    if (!orr_parse_timestamp(text, bytes, out)) {
+        return false;
+    }
+    *out -= epoch_ms;
+    return true;
+}
+
+enum orr_status orr_kai__usage_params(const struct orr_kai_params *p, orr_ms epoch_ms,
+                                      struct orr_usage_params *out, struct orr_err *err)
+{
+    *out = (struct orr_usage_params){.window = (enum orr_usage_window)p->window_type,
+                                     .window_ms = p->window_size_ms,
+                                     .epoch_ms = epoch_ms,
+                                     .half_life_ms = p->half_life_period_ms,
+                                     .resolution_ms = p->query_resolution_ms,
+                                     .fetch_ms = p->fetch_interval_ms};
+    if (p->usage_db == ORR_KAI_USAGE_EACH_SESSION) {
+        out->resolution_ms = out->fetch_ms = ORR_KAI_PERIOD_MS;
+    }
+    if (out->window_ms == 0 || out->resolution_ms == 0 || out->fetch_ms == 0) {
+        return orr_fail(err, ORR_SCENARIO,
+                        "window_size, query_resolution and fetch_interval must be above 0");
+    }
+    if (!parse_start(p->tumbling_window_start_time, epoch_ms, &out->start_ms)) {
+        return orr_fail(err, ORR_SCENARIO,
+                        "tumbling_window_start_time: \"%s\" is neither a date and time such as "
+                        "2026-06-01T06:00:00Z nor a time such as 6h",
+                        p->tumbling_window_start_time);
+    }
+    if (out->window == ORR_USAGE_CRON) {
+        return orr_cron_parse(&out->cron, p->cron_string, err);
+    }
+    return ORR_OK;
+}
+
+enum orr_status orr_kai__check(const void *params, struct orr_err *err)
+{
+    struct orr_usage_params ignored;
+    return orr_kai__usage_params(params, 0, &ignored, err);
 }

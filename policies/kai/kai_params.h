@@ -5,6 +5,9 @@
 
 #include <orrery/core/policy.h>
 #include <orrery/core/session.h>
+#include <orrery/core/usage.h>
+
+#define ORR_KAI_PERIOD_MS 1000 /* between two cycles */
 
 struct orr_kai_params {
     bool consolidation, reclaim, preempt;
@@ -13,9 +16,18 @@ struct orr_kai_params {
     int64_t max_consolidation_preemptees;
     double k_value, saturation_multiplier;
     orr_ms preempt_min_runtime_ms, reclaim_min_runtime_ms, staleness_grace_ms;
+    int64_t usage_db, window_type; /* enum orr_kai_usage_db, enum orr_usage_window */
+    orr_ms window_size_ms, half_life_period_ms, fetch_interval_ms, query_resolution_ms;
+    const char *tumbling_window_start_time, *cron_string;
 };
 
+enum orr_kai_usage_db { ORR_KAI_USAGE_OFF, ORR_KAI_USAGE_PROMETHEUS, ORR_KAI_USAGE_EACH_SESSION };
+
 extern const struct orr_param orr_kai__rows[];
+enum orr_status orr_kai__check(const void *params, struct orr_err *err);
+/* The usage window, the clock of the run being 0 at `epoch_ms` of UTC; errors as check's. */
+enum orr_status orr_kai__usage_params(const struct orr_kai_params *params, orr_ms epoch_ms,
+                                      struct orr_usage_params *out, struct orr_err *err);
 struct orr_session_rules orr_kai__rules(const struct orr_kai_params *params);
 
 #endif

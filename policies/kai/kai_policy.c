@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "../registry/policies_int.h"
-#include "kai_params.h"
+#include "kai_usage.h"
 
 struct shape_slots { /* slots of ended jobs of one shape */
     uint32_t *slots;
@@ -30,6 +30,9 @@ struct kai {
     uint32_t slot_capacity;
     struct shape_slots *free_slots; /* per shape */
     uint32_t shape_count;
+    struct orr_kai_usage past;
+    bool changed;      /* something happened since the last cycle, or it did something */
+    orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
     bool protects;     /* some rule keeps young jobs safe: the end of that is worth a cycle */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
@@ -124,11 +127,26 @@ static void add_asks(const struct orr_view *view, struct kai *kai)
     }
 }
 
+static void kai_close(void *state)
+{
+    struct kai *kai = state;
+    for (uint32_t s = 0; s < kai->shape_count; s++) {
+        orr_free(kai->free_slots[s].slots);
+    }
+    orr_kai__usage_close(&kai->past);
+    orr_session_release(&kai->session);
+    orr_free(kai->free_slots);
+    orr_free(kai->slot_of_job);
+    orr_free(kai->job_of_slot);
+    orr_free(kai->first_ask);
+    orr_free(kai->waiting);
+    orr_free(kai);
+}
+
 static enum orr_status kai_open(const struct orr_host *host, const void *params,
                                 const struct orr_view *view, void **state, struct orr_err *err)
 {
     (void)host;
-    (void)err;
     struct kai *kai = orr_zalloc(1, sizeof *kai);
     kai->params = *(const struct orr_kai_params *)params;
     orr_session_init(&kai->session);
@@ -141,23 +159,14 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     kai->slot_of_job = orr_zalloc(view->job_count, sizeof *kai->slot_of_job);
     kai->shape_count = view->shapes->count;
     kai->free_slots = orr_zalloc(kai->shape_count, sizeof *kai->free_slots);
+    kai->due_ms = ORR_MS_NEVER;
     *state = kai;
-    return ORR_OK;
-}
-
-static void kai_close(void *state)
-{
-    struct kai *kai = state;
-    for (uint32_t s = 0; s < kai->shape_count; s++) {
-        orr_free(kai->free_slots[s].slots);
+    enum orr_status status =
+        orr_kai__usage_open(&kai->past, &kai->params, view, &kai->session, err);
+    if (status != ORR_OK) {
+        kai_close(kai);
     }
-    orr_session_release(&kai->session);
-    orr_free(kai->free_slots);
-    orr_free(kai->slot_of_job);
-    orr_free(kai->job_of_slot);
-    orr_free(kai->first_ask);
-    orr_free(kai->waiting);
-    orr_free(kai);
+    return status;
 }
 
 /* --- events --- */
@@ -231,6 +240,8 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
 {
     struct kai *kai = state;
     uint32_t slot = kai->slot_of_job[job];
+    kai->changed = true;
+    orr_kai__usage_tell(&kai->past, view, view->specs[job].queue);
     const struct orr_sjob *sjob = event == ORR_JOB_SUBMITTED ? NULL : &kai->session.jobs[slot];
     switch (event) {
     case ORR_JOB_SUBMITTED: submit(kai, view, job); break;
@@ -361,17 +372,23 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     enum orr_action actions[ORR_ACTIONS];
     const uint32_t count = orr_kai_actions(&kai->params, actions);
     orr_session_open(&kai->session, view->now);
+    if (kai->past.on && !orr_kai__usage_moved_shares(&kai->past, &kai->session) && !kai->changed &&
+        view->now < kai->due_ms) {
+        orr_session_close(&kai->session);
+        return; /* usage was read again and made no difference */
+    }
     orr_kai_run(&kai->session, actions, count);
     hand_over(kai, view, txn);
+    kai->changed = kai->session.decision_count > 0;
+    orr_kai__usage_tell_all(&kai->past, view);
     orr_session_close(&kai->session);
     settle_tasks(kai, view);
     explain_waiting(kai, view, txn);
 }
 
 /* A protection that ends may let reclaim or preempt through: the earliest such end. */
-static orr_ms kai_wake(void *state, const struct orr_view *view)
+static orr_ms protection_end(const struct kai *kai, const struct orr_view *view)
 {
-    const struct kai *kai = state;
     const struct orr_session *session = &kai->session;
     orr_ms wake = ORR_MS_NEVER;
     if (!kai->protects || kai->waiting_count == 0) {
@@ -397,6 +414,15 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
     return wake;
 }
 
+static orr_ms kai_wake(void *state, const struct orr_view *view)
+{
+    struct kai *kai = state;
+    kai->due_ms = protection_end(kai, view);
+    const orr_ms next =
+        kai->waiting_count > 0 ? orr_kai__usage_next(&kai->past, view->now) : ORR_MS_NEVER;
+    return next < kai->due_ms ? next : kai->due_ms;
+}
+
 const struct orr_policy orr_policy_kai = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_kai,
@@ -404,7 +430,7 @@ const struct orr_policy orr_policy_kai = {
     .summary =
         "NVIDIA's KAI Scheduler v0.17: quotas, fair share, gangs, consolidation, reclaim, preempt",
     .laws = ORR_LAW_GANG | ORR_LAW_LIMIT,
-    .cycle_ms = 1000,
+    .cycle_ms = ORR_KAI_PERIOD_MS,
     .params = orr_kai__rows,
     .params_bytes = sizeof(struct orr_kai_params),
     .open = kai_open,
@@ -412,4 +438,5 @@ const struct orr_policy orr_policy_kai = {
     .cycle = kai_cycle,
     .wake = kai_wake,
     .close = kai_close,
+    .check = orr_kai__check,
 };

@@ -196,7 +196,7 @@ int orr_cli_diff(int argc, char **argv)
 
 static const char *type_name(enum orr_param_type type)
 {
-    static const char *const names[] = {"bool", "whole number", "number", "time", "one of"};
+    static const char *const names[] = {"bool", "whole number", "number", "time", "one of", "text"};
     return names[type];
 }
 

@@ -175,6 +175,17 @@ enum orr_status orr_cli_policy(const struct orr_scenario *scenario,
             return status;
         }
     }
+    if (found->size > offsetof(struct orr_policy, check) && found->check != NULL) {
+        enum orr_status status = found->check(filled, err);
+        if (status != ORR_OK) {
+            orr_err_prefix(err, "%s: policy %s",
+                           scenario->policy_origin == NULL ? "policy.params"
+                                                           : scenario->policy_origin,
+                           found->name);
+            orr_free(filled);
+            return status;
+        }
+    }
     *policy = found;
     *params = filled;
     return ORR_OK;

@@ -80,6 +80,17 @@ static char *output_path(const struct session *s)
     return path;
 }
 
+/* The scenario's calendar, or that of the first trace; without either the clock starts in 1970. */
+static orr_ms epoch_of(const struct session *s)
+{
+    if (s->scenario.start_ms != ORR_MS_NONE) {
+        return s->scenario.start_ms;
+    }
+    orr_ms origin =
+        s->world.part_count > 0 ? s->world.parts[0].workload.clock_origin_ms : ORR_MS_NONE;
+    return origin != ORR_MS_NONE ? origin : 0;
+}
+
 static enum orr_status simulate(struct session *s, struct orr_err *err)
 {
     orr_ms first = s->world.first_submit_ms, last = s->world.last_submit_ms;
@@ -89,6 +100,7 @@ static enum orr_status simulate(struct session *s, struct orr_err *err)
     orr_ms end = last < horizon ? last : horizon;
     struct orr_engine_options options = {.policy = s->policy,
                                          .params = s->params,
+                                         .epoch_ms = epoch_of(s),
                                          .horizon_ms = horizon,
                                          .window_start_ms = warm < end ? warm : end,
                                          .window_end_ms = end,

@@ -345,7 +345,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                     .jobs = run->ledger->jobs,
                                     .job_count = world->job_count,
                                     .ledger = run->ledger,
-                                    .now = world->first_submit_ms};
+                                    .now = world->first_submit_ms,
+                                    .epoch_ms = options->epoch_ms};
     orr_heap_init(&engine.heap);
     enum orr_status status =
         options->policy->open(orr_policy_host(), options->params, &engine.view, &engine.state, err);

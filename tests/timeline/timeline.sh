@@ -20,6 +20,21 @@ YAML
     "$orrery" export run.db jobs | awk -F, 'NR > 1 {line = line sep $1 "@" $8 "/" $13; sep = " "} END {print line}'
 }
 
+# handovers PARAMS HORIZON [MORE]: two queues that each want all 16 GPUs for ever; when one is reclaimed.
+handovers() {
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\nj1,0,1000000,1,16,q1\nj2,0,1000000,1,16,q2\n' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 16}}}
+queues: {q1: {gpu: [0, 1, unlimited]}, q2: {gpu: [0, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: kai, params: {$1}}
+horizon: $2
+${3:-}
+YAML
+    "$orrery" run run.yaml -o run.db --force -q
+    "$orrery" export run.db attempt | awk -F, '$5 == "reclaim" {line = line sep $4 / 1000; sep = " "} END {print line}'
+}
+
 expect() {
     [ "$got" = "$1" ] || { echo "expected: $1"; echo "got:      $got"; exit 1; }
 }
@@ -95,6 +110,40 @@ t1,2,100,1,2,a,training
 CSV
     got=$(run 2x2 'a: {gpu: [2, 1, unlimited]}' '')
     expect "i1@0/0 i2@100/0 t1@2/0"
+    ;;
+usage_each_session)
+    # KAI's series of a run that shows one sample of an empty cluster at each handover
+    got=$(handovers 'usage_db: fake-with-history, window_size: 256s, half_life_period: 128s' 1100s)
+    expect "1 55 296 537 778 1019"
+    ;;
+usage_off)
+    got=$(handovers 'k_value: 10, window_size: 256s' 1100s)
+    expect ""
+    ;;
+usage_without_k)
+    got=$(handovers 'usage_db: prometheus, k_value: 0' 10h)
+    expect ""
+    ;;
+usage_fetched_each_minute)
+    # the same series in minutes: usage is read when a sample is taken, which so sees the eviction
+    got=$(handovers 'usage_db: prometheus, window_size: 256m, half_life_period: 128m' 1100m)
+    expect "60 3300 17760 32220 46680 61140"
+    ;;
+usage_tumbling)
+    # From 100 n on only sample 100 n counts: its holder q1 gives way at 100 n + 1. After T samples of a
+    # window q1 had 1, q2 T - 2: q1 is owed 16 (T - 1) / (T + 1), which rounds up to 16 at T = 63.
+    got=$(handovers 'usage_db: prometheus, window_size: 100s, window_type: tumbling, query_resolution: 1s, fetch_interval: 1s' 250s)
+    expect "1 63 101 163 201"
+    ;;
+usage_tumbling_from_a_date)
+    # boundaries at 80, 180, ...: 01:01:20 and every 100 s; no window before the first
+    got=$(handovers 'usage_db: prometheus, window_size: 100s, window_type: tumbling, tumbling_window_start_time: "2026-06-01T01:01:20Z", query_resolution: 1s, fetch_interval: 1s' 250s 'start: 2026-06-01T01:00:00Z')
+    expect "81 143 181 243"
+    ;;
+usage_cron)
+    # each even minute; the clock starts half past one, so boundaries at 30, 150, ...
+    got=$(handovers 'usage_db: prometheus, window_type: cron, cron_string: "*/2 * * * *", query_resolution: 1s, fetch_interval: 1s' 250s 'start: 2026-06-01T00:01:30Z')
+    expect "1 31 93 151 213"
     ;;
 *) echo "no timeline $2"; exit 1 ;;
 esac

@@ -11,6 +11,7 @@ target_include_directories(test_conform PRIVATE ${PROJECT_SOURCE_DIR}/sim/confor
 orr_unit_test(test_kai_rules orr_kai)
 target_include_directories(test_kai_rules PRIVATE ${PROJECT_SOURCE_DIR}/policies/kai)
 orr_unit_test(test_kai_session orr_kai)
+orr_unit_test(test_kai_usage orr_kai)
 
 add_test(NAME case.kai
   COMMAND orrery conform ${CMAKE_CURRENT_SOURCE_DIR}/case ${CMAKE_CURRENT_SOURCE_DIR}/conformance)

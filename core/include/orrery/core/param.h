@@ -6,11 +6,12 @@
 #include <orrery/base/status.h>
 
 enum orr_param_type {
-    ORR_PARAM_BOOL,  /* bool */
-    ORR_PARAM_INT,   /* int64_t */
-    ORR_PARAM_REAL,  /* double */
-    ORR_PARAM_TIME,  /* orr_ms */
-    ORR_PARAM_CHOICE /* int64_t: index in choices */
+    ORR_PARAM_BOOL,   /* bool */
+    ORR_PARAM_INT,    /* int64_t */
+    ORR_PARAM_REAL,   /* double */
+    ORR_PARAM_TIME,   /* orr_ms */
+    ORR_PARAM_CHOICE, /* int64_t: index in choices */
+    ORR_PARAM_TEXT    /* const char *: borrowed from whoever set it */
 };
 
 struct orr_param {

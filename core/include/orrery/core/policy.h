@@ -29,6 +29,7 @@ struct orr_view {
     uint32_t job_count;
     const struct orr_ledger *ledger;
     orr_ms now;
+    orr_ms epoch_ms; /* UTC time, ms since 1970, at which the clock of the run is 0 */
 };
 
 enum orr_job_event { ORR_JOB_SUBMITTED, ORR_JOB_ENDED, ORR_JOB_REQUEUED };
@@ -61,6 +62,8 @@ typedef void orr_policy_event_fn(void *state, const struct orr_view *view, enum 
 typedef void orr_policy_cycle_fn(void *state, const struct orr_view *view, struct orr_txn *txn);
 typedef orr_ms orr_policy_wake_fn(void *state, const struct orr_view *view);
 typedef void orr_policy_close_fn(void *state);
+/* Parameters that are fine one by one but not together. */
+typedef enum orr_status orr_policy_check_fn(const void *params, struct orr_err *err);
 
 struct orr_policy {
     uint32_t abi, size;
@@ -74,6 +77,7 @@ struct orr_policy {
     orr_policy_cycle_fn *cycle;
     orr_policy_wake_fn *wake; /* may be NULL */
     orr_policy_close_fn *close;
+    orr_policy_check_fn *check; /* may be NULL; before open */
 };
 
 /* The one symbol a loadable module exports: its table, or NULL for a host it was not made for. */

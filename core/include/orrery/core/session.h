@@ -285,8 +285,10 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
 struct orr_session_rules orr_session_rules_default(void);
 
 struct orr_undo;
+struct orr_usage;
 struct orr_session {
     struct orr_session_rules rules;
+    struct orr_usage *usage; /* the past that k looks at, borrowed; NULL: none is kept */
     orr_ms now;
     struct orr_arena arena; /* names, specs */
     struct orr_snode *nodes;

@@ -32,6 +32,7 @@ enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };
 struct orr_engine_options {
     const struct orr_policy *policy;
     const void *params;                       /* filled in */
+    orr_ms epoch_ms;                          /* UTC at 0 of the clock, ms since 1970 */
     orr_ms horizon_ms;                        /* ORR_MS_NEVER: until the last job ends */
     orr_ms window_start_ms, window_end_ms;    /* for the fold */
     const volatile sig_atomic_t *interrupted; /* NULL: cannot be */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kai_usage.c - from the ledger's books to usage samples. */
+#include "kai_usage.h"
+
+#include <math.h>
+
+static void tell(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue)
+{
+    double allocated[ORR_SHARE_KINDS];
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        allocated[kind] = orr_share_units(kind, view->ledger->use[queue].allocated[kind]);
+        allocated[kind] = past->whole_units ? ceil(allocated[kind]) : allocated[kind];
+    }
+    orr_usage_set_allocated(&past->usage, view->now, queue, allocated);
+}
+
+void orr_kai__usage_tell(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue)
+{
+    for (; past->on && queue != ORR_NONE; queue = view->queues->queues[queue].parent) {
+        tell(past, view, queue);
+    }
+}
+
+void orr_kai__usage_tell_all(struct orr_kai_usage *past, const struct orr_view *view)
+{
+    for (uint32_t q = 0; past->on && q < view->queues->count; q++) {
+        tell(past, view, q);
+    }
+}
+
+enum orr_status orr_kai__usage_open(struct orr_kai_usage *past, const struct orr_kai_params *params,
+                                    const struct orr_view *view, struct orr_session *session,
+                                    struct orr_err *err)
+{
+    struct orr_usage_params window;
+    enum orr_status status = orr_kai__usage_params(params, view->epoch_ms, &window, err);
+    if (status != ORR_OK || params->usage_db == ORR_KAI_USAGE_OFF || params->k_value <= 0) {
+        return status; /* with k 0 the past changes nothing */
+    }
+    past->on = true;
+    past->whole_units = params->usage_db == ORR_KAI_USAGE_EACH_SESSION;
+    past->shares = orr_zalloc((size_t)session->queue_count * ORR_SHARE_KINDS, sizeof(double));
+    orr_usage_init(&past->usage, &window, session->queue_count);
+    int64_t sum[ORR_SHARE_KINDS] = {0};
+    double capacity[ORR_SHARE_KINDS];
+    for (uint32_t n = 0; n < session->node_count; n++) { /* ready or not */
+        sum[ORR_SHARE_CPU] += session->nodes[n].allocatable.v[ORR_SLOT_CPU];
+        sum[ORR_SHARE_MEMORY] += session->nodes[n].allocatable.v[ORR_SLOT_MEMORY];
+        sum[ORR_SHARE_GPU] += session->nodes[n].allocatable.v[ORR_SLOT_GPU];
+    }
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        capacity[kind] = orr_share_units(kind, sum[kind]);
+    }
+    orr_usage_set_capacity(&past->usage, view->now, capacity);
+    session->usage = &past->usage;
+    return ORR_OK;
+}
+
+void orr_kai__usage_close(struct orr_kai_usage *past)
+{
+    orr_usage_release(&past->usage);
+    orr_free(past->shares);
+}
+
+bool orr_kai__usage_moved_shares(struct orr_kai_usage *past, const struct orr_session *session)
+{
+    bool moved = false;
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            const double share = session->shares[q].resource[kind].fair_share;
+            double *last = &past->shares[(size_t)q * ORR_SHARE_KINDS + kind];
+            moved = moved || *last < share || *last > share;
+            *last = share;
+        }
+    }
+    return moved;
+}
+
+orr_ms orr_kai__usage_next(const struct orr_kai_usage *past, orr_ms now)
+{
+    if (!past->on) {
+        return ORR_MS_NEVER;
+    }
+    const orr_ms step = past->usage.params.fetch_ms;
+    return now - now % step + (now % step < 0 ? 0 : step);
+}
