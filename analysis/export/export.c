@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <sqlite3.h>
 
 #include <orrery/analysis/json.h>
+#include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
 typedef void write_row_fn(sqlite3_stmt *row, FILE *out);
@@ -88,20 +86,6 @@ static const char swf_sql[] =
     " CASE WHEN state = 3 THEN 1 ELSE -1 END, -1, -1, -1, queue + 1, -1, -1, -1 "
     "FROM job ORDER BY id";
 
-static enum orr_status open_results(const char *path, sqlite3 **db, struct orr_err *err)
-{
-    if (access(path, R_OK) != 0) {
-        return orr_fail(err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
-    }
-    sqlite3_stmt *version = NULL;
-    bool ok = sqlite3_open_v2(path, db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
-              sqlite3_prepare_v2(*db, "SELECT orrery_version FROM run", -1, &version, NULL) ==
-                  SQLITE_OK &&
-              sqlite3_step(version) == SQLITE_ROW;
-    (void)sqlite3_finalize(version);
-    return ok ? ORR_OK : orr_fail(err, ORR_DATA, "%s: not a results file of orrery", path);
-}
-
 static enum orr_status table_exists(sqlite3 *db, const char *path, const char *table,
                                     struct orr_err *err)
 {
@@ -172,20 +156,21 @@ enum orr_status orr_export_table(const char *path, const char *table, const char
         return orr_fail(err, ORR_USAGE, "swf is a format of jobs, not of \"%s\"", table);
     }
     const char *name = jobs ? "v_jobs" : table;
-    sqlite3 *db = NULL;
-    enum orr_status status = open_results(path, &db, err);
+    struct orr_results in;
+    orr_results_open(&in, path, err);
+    enum orr_status status = in.status;
     if (status == ORR_OK) {
-        status = table_exists(db, path, name, err);
+        status = table_exists(in.db, path, name, err);
     }
     if (status == ORR_OK) {
         char sql[200];
         (void)sqlite3_snprintf(sizeof sql, sql, "SELECT * FROM \"%w\"", name);
-        status = copy_rows(db, path, swf ? swf_sql : sql, csv,
+        status = copy_rows(in.db, path, swf ? swf_sql : sql, csv,
                            csv   ? csv_row
                            : swf ? swf_row
                                  : jsonl_row,
                            out, err);
     }
-    (void)sqlite3_close(db);
+    orr_results_close(&in);
     return status;
 }

@@ -95,18 +95,17 @@ enum orr_status orr_plot_run(const char *db_path, const struct orr_plot_options 
 {
     static const struct orr_plot_options defaults = ORR_PLOT_DEFAULTS;
     struct orr_err own = {.status = ORR_OK};
-    struct orr_plot plot = {.db_path = db_path, .status = ORR_OK, .err = err};
-    plot.options = options != NULL ? options : &defaults;
-    plot.err = err != NULL ? err : &own;
-    enum orr_status status = check_options(plot.options, &plot.term, plot.err);
+    struct orr_plot plot = {.options = options != NULL ? options : &defaults};
+    err = err != NULL ? err : &own;
+    enum orr_status status = check_options(plot.options, &plot.term, err);
     if (status != ORR_OK) {
         return status;
     }
-    orr_arena_init(&plot.arena);
+    orr_results_open(&plot.in, db_path, err);
     orr_plot__open(&plot);
     uint32_t count = plot.options->count > 0 ? plot.options->count : FIGURES;
     bool absent = false;
-    for (uint32_t i = 0; i < count && plot.status == ORR_OK; i++) {
+    for (uint32_t i = 0; i < count && plot.in.status == ORR_OK; i++) {
         uint32_t at = plot.options->count > 0 ? figure_find(plot.options->figures[i]) : i;
         struct orr_plot_files *files = orr_plot__files_open(&plot, infos[at].name);
         if (files == NULL) {
@@ -114,12 +113,13 @@ enum orr_status orr_plot_run(const char *db_path, const struct orr_plot_options 
         }
         draws[at](&plot);
         orr_plot__files_close(&plot, files, report, context);
-        if (plot.status == ORR_UNAVAILABLE) { /* the rest is still written, to be drawn elsewhere */
+        if (plot.in.status ==
+            ORR_UNAVAILABLE) { /* the rest is still written, to be drawn elsewhere */
             absent = true;
-            plot.status = ORR_OK;
+            plot.in.status = ORR_OK;
         }
     }
     orr_plot__close(&plot);
-    orr_arena_release(&plot.arena);
-    return plot.status == ORR_OK && absent ? ORR_UNAVAILABLE : plot.status;
+    orr_results_close(&plot.in);
+    return plot.in.status == ORR_OK && absent ? ORR_UNAVAILABLE : plot.in.status;
 }

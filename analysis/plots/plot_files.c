@@ -47,7 +47,7 @@ static bool names_set(struct orr_plot *plot, struct orr_plot_files *files, const
     const char *dir = plot->options->dir != NULL ? plot->options->dir : ".";
     const char *stem = NULL;
     size_t bytes = 0;
-    stem_of(plot->db_path, &stem, &bytes);
+    stem_of(plot->in.path, &stem, &bytes);
     return bytes < 230 && fits(files->dir, sizeof files->dir, "%s", dir[0] != '\0' ? dir : ".") &&
            fits(files->work, sizeof files->work, "%s/.orrery-plot.XXXXXX", files->dir) &&
            fits(files->stem, sizeof files->stem, "%.*s-%s", (int)bytes, stem, figure) &&
@@ -62,8 +62,8 @@ static FILE *create(struct orr_plot *plot, const struct orr_plot_files *files, c
     char path[1700];
     (void)snprintf(path, sizeof path, "%s/%s", files->work, name);
     FILE *file = fopen(path, "w");
-    if (file == NULL && plot->status == ORR_OK) {
-        plot->status = orr_fail(plot->err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
+    if (file == NULL && plot->in.status == ORR_OK) {
+        plot->in.status = orr_fail(plot->in.err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
     }
     return file;
 }
@@ -83,13 +83,14 @@ struct orr_plot_files *orr_plot__files_open(struct orr_plot *plot, const char *f
 {
     struct orr_plot_files *files = orr_zalloc(1, sizeof *files);
     if (!names_set(plot, files, figure)) {
-        plot->status = orr_fail(plot->err, ORR_USAGE, "%s: the name is too long", plot->db_path);
+        plot->in.status =
+            orr_fail(plot->in.err, ORR_USAGE, "%s: the name is too long", plot->in.path);
         orr_free(files);
         return NULL;
     }
     if (mkdtemp(files->work) == NULL) {
-        plot->status = orr_fail(plot->err, ORR_CANT_CREATE, "%s: cannot write there: %s",
-                                files->dir, strerror(errno));
+        plot->in.status = orr_fail(plot->in.err, ORR_CANT_CREATE, "%s: cannot write there: %s",
+                                   files->dir, strerror(errno));
         orr_free(files);
         return NULL;
     }
@@ -97,7 +98,7 @@ struct orr_plot_files *orr_plot__files_open(struct orr_plot *plot, const char *f
     plot->dat = create(plot, files, files->data);
     plot->dat_name = files->data_in_script;
     plot->blocks = 0;
-    if (plot->status == ORR_OK) {
+    if (plot->in.status == ORR_OK) {
         static const char *const kinds[] = {"svg", "pngcairo", "dumb"};
         orr_plot__gp(plot, "# %s, drawn by: gnuplot ", kinds[plot->term]);
         orr_plot__quote(plot, files->script, 400, false);
@@ -119,7 +120,7 @@ static void keep(struct orr_plot *plot, const struct orr_plot_files *files, cons
     bool here = strcmp(files->dir, ".") == 0;
     (void)snprintf(to, sizeof to, "%s%s%s", here ? "" : files->dir, here ? "" : "/", name);
     if (rename(from, to) != 0) {
-        plot->status = orr_fail(plot->err, ORR_CANT_CREATE, "%s: %s", to, strerror(errno));
+        plot->in.status = orr_fail(plot->in.err, ORR_CANT_CREATE, "%s: %s", to, strerror(errno));
         return;
     }
     if (report != NULL) {
@@ -165,7 +166,7 @@ static void print_text(struct orr_plot *plot, const struct orr_plot_files *files
     FILE *in = fopen(path, "r");
     FILE *out = plot->options->out != NULL ? plot->options->out : stdout;
     if (in == NULL) {
-        plot->status = orr_fail(plot->err, ORR_IO, "%s: %s", path, strerror(errno));
+        plot->in.status = orr_fail(plot->in.err, ORR_IO, "%s: %s", path, strerror(errno));
         return;
     }
     for (int c = getc(in); c != EOF; c = getc(in)) {
@@ -176,7 +177,7 @@ static void print_text(struct orr_plot *plot, const struct orr_plot_files *files
     (void)putc('\n', out);
     (void)fclose(in);
     if (fflush(out) != 0 || ferror(out)) {
-        plot->status = orr_fail(plot->err, ORR_IO, "writing a figure: %s", strerror(errno));
+        plot->in.status = orr_fail(plot->in.err, ORR_IO, "writing a figure: %s", strerror(errno));
     } else if (report != NULL) {
         report(context, "-", warning);
     }
@@ -185,17 +186,17 @@ static void print_text(struct orr_plot *plot, const struct orr_plot_files *files
 /* Says once, in the error, that gnuplot is absent, and adds the name of every script kept. */
 static void absent(struct orr_plot *plot, const struct orr_plot_files *files)
 {
-    if (plot->err->status == ORR_OK) {
-        (void)orr_fail(plot->err, ORR_UNAVAILABLE,
+    if (plot->in.err->status == ORR_OK) {
+        (void)orr_fail(plot->in.err, ORR_UNAVAILABLE,
                        "gnuplot is not installed; scripts and data written to %s, to be drawn with "
                        "gnuplot elsewhere: %s (and .dat)",
                        files->dir, files->script);
     } else {
-        size_t used = strlen(plot->err->text);
-        (void)snprintf(plot->err->text + used, sizeof plot->err->text - used, ", %s",
+        size_t used = strlen(plot->in.err->text);
+        (void)snprintf(plot->in.err->text + used, sizeof plot->in.err->text - used, ", %s",
                        files->script);
     }
-    plot->status = ORR_UNAVAILABLE;
+    plot->in.status = ORR_UNAVAILABLE;
 }
 
 static void finish(struct orr_plot *plot, const struct orr_plot_files *files,
@@ -207,12 +208,12 @@ static void finish(struct orr_plot *plot, const struct orr_plot_files *files,
     if (ran == ORR_PLOT_NOT_THERE) {
         keep(plot, files, files->script, NULL, report, context);
         keep(plot, files, files->data, NULL, report, context);
-        if (plot->status == ORR_OK) {
+        if (plot->in.status == ORR_OK) {
             absent(plot, files);
         }
     } else if (ran == ORR_PLOT_RAN_BADLY) {
-        plot->status = orr_fail(plot->err, ORR_IO, "gnuplot failed on %s: %s", files->stem,
-                                warning != NULL ? warning : "it said nothing");
+        plot->in.status = orr_fail(plot->in.err, ORR_IO, "gnuplot failed on %s: %s", files->stem,
+                                   warning != NULL ? warning : "it said nothing");
     } else if (plot->term == ORR_PLOT_DUMB) {
         print_text(plot, files, warning, report, context);
     } else {
@@ -227,8 +228,8 @@ static void close_written(struct orr_plot *plot, FILE *file, const char *name)
     }
     bool bad = ferror(file) != 0;
     bad = fclose(file) != 0 || bad;
-    if (bad && plot->status == ORR_OK) {
-        plot->status = orr_fail(plot->err, ORR_IO, "%s: %s", name, strerror(errno));
+    if (bad && plot->in.status == ORR_OK) {
+        plot->in.status = orr_fail(plot->in.err, ORR_IO, "%s: %s", name, strerror(errno));
     }
 }
 
@@ -239,7 +240,7 @@ void orr_plot__files_close(struct orr_plot *plot, struct orr_plot_files *files,
     close_written(plot, plot->dat, files->data);
     plot->gp = NULL;
     plot->dat = NULL;
-    if (plot->status == ORR_OK) {
+    if (plot->in.status == ORR_OK) {
         finish(plot, files, report, context);
     }
     work_remove(files);

@@ -3,18 +3,16 @@
  *
  * A figure reads the database and writes two texts: a gnuplot script and its data. Data is a list
  * of blocks, which gnuplot calls `index`; x of a time figure is seconds since `zero`.
- * The first failure stays in plot->status; every call after it does nothing, so figures look at it
- * once, at their end.
+ * The first failure stays in plot->in.status; every call after it does nothing, so figures look at
+ * it once, at their end.
  */
 #ifndef ORR_PLOT_INT_H
 #define ORR_PLOT_INT_H
 
 #include <stdio.h>
 
-#include <sqlite3.h>
-
 #include <orrery/analysis/plot.h>
-#include <orrery/base/mem.h>
+#include <orrery/analysis/results.h>
 #include <orrery/base/status.h>
 #include <orrery/base/units.h>
 
@@ -41,29 +39,21 @@ struct orr_plot_source {
 };
 
 struct orr_plot {
-    sqlite3 *db;
-    const char *db_path;
+    struct orr_results in; /* the first failure of anything stays in in.status */
     struct orr_plot_source run;
     struct orr_plot_queue *queues; /* most GPU-hours first */
     uint32_t *by_id;               /* ranks ordered by queue id */
     uint32_t queue_count;
     enum orr_plot_term term;
     const struct orr_plot_options *options;
-    struct orr_arena arena; /* lives as long as the plot */
     FILE *gp, *dat;
     const char *dat_name; /* as the script writes it */
     uint32_t blocks;      /* written to dat */
-    enum orr_status status;
-    struct orr_err *err;
 };
 
 /* plot_db.c */
 void orr_plot__open(struct orr_plot *plot);
 void orr_plot__close(struct orr_plot *plot);
-sqlite3_stmt *orr_plot__prepare(struct orr_plot *plot, const char *sql);
-/* True while there is a row; finalizes the statement at the end or on failure. */
-bool orr_plot__step(struct orr_plot *plot, sqlite3_stmt *row);
-char *orr_plot__text(struct orr_plot *plot, sqlite3_stmt *row, int column);
 /* Rank of a queue, or ORR_NONE for one that is no leaf with jobs. */
 uint32_t orr_plot__rank(const struct orr_plot *plot, int64_t queue_id);
 

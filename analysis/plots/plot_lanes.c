@@ -22,23 +22,24 @@ static uint32_t node_find(const struct orr_plot_lanes *lanes, int64_t id)
 void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
 {
     *lanes = (struct orr_plot_lanes){0};
-    sqlite3_stmt *row =
-        orr_plot__prepare(plot, "SELECT id, name, gpus FROM node WHERE gpus > 0 ORDER BY id");
-    while (orr_plot__step(plot, row)) {
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT id, name, gpus FROM node WHERE gpus > 0 ORDER BY id");
+    while (orr_results_step(&plot->in, row)) {
         lanes->nodes = ORR_ROOM_FOR_ONE(lanes->nodes, lanes->node_count, lanes->node_room);
         int64_t gpus = sqlite3_column_int64(row, 2);
         lanes->nodes[lanes->node_count++] = (struct orr_plot_node){
             .id = sqlite3_column_int64(row, 0),
-            .name = orr_plot__text(plot, row, 1),
+            .name = orr_results_text(&plot->in, row, 1),
             .gpus = gpus < 1024 ? (uint32_t)gpus : 1024,
         };
     }
-    row = orr_plot__prepare(
-        plot, "SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, p.devices, j.queue,"
-              " a.job IS NOT NULL FROM v_placements AS p JOIN job AS j ON j.id = p.job"
-              " CROSS JOIN run AS r LEFT JOIN attempt AS a ON a.job = p.job AND a.nr = p.nr"
-              " ORDER BY p.start_ms, p.job, p.node");
-    while (orr_plot__step(plot, row)) {
+    row = orr_results_prepare(
+        &plot->in,
+        "SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, p.devices, j.queue,"
+        " a.job IS NOT NULL FROM v_placements AS p JOIN job AS j ON j.id = p.job"
+        " CROSS JOIN run AS r LEFT JOIN attempt AS a ON a.job = p.job AND a.nr = p.nr"
+        " ORDER BY p.start_ms, p.job, p.node");
+    while (orr_results_step(&plot->in, row)) {
         struct orr_plot_held held = {
             .node = node_find(lanes, sqlite3_column_int64(row, 0)),
             .start = sqlite3_column_int64(row, 1),

@@ -51,17 +51,17 @@ static void table_divide(struct table *table, orr_ms series_ms, orr_ms end)
 
 static void table_fill(struct orr_plot *plot, struct table *table)
 {
-    sqlite3_stmt *row = orr_plot__prepare(
-        plot, "SELECT (at_ms - ?1) / ?2, queue, sum(allocated_mgpu) / 1000.0,"
-              " sum(pending_mgpu) / 1000.0, sum(pending_jobs), sum(share_mgpu) / 1000.0,"
-              " sum(policy_share_mgpu) / 1000.0 FROM series WHERE at_ms >= ?1 AND at_ms < ?3"
-              " GROUP BY 1, 2");
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT (at_ms - ?1) / ?2, queue, sum(allocated_mgpu) / 1000.0,"
+                   " sum(pending_mgpu) / 1000.0, sum(pending_jobs), sum(share_mgpu) / 1000.0,"
+                   " sum(policy_share_mgpu) / 1000.0 FROM series WHERE at_ms >= ?1 AND at_ms < ?3"
+                   " GROUP BY 1, 2");
     if (row != NULL) {
         (void)sqlite3_bind_int64(row, 1, table->from);
         (void)sqlite3_bind_int64(row, 2, table->bucket_ms);
         (void)sqlite3_bind_int64(row, 3, table->to);
     }
-    while (orr_plot__step(plot, row)) {
+    while (orr_results_step(&plot->in, row)) {
         int64_t bucket = sqlite3_column_int64(row, 0);
         uint32_t rank = orr_plot__rank(plot, sqlite3_column_int64(row, 1));
         if (rank == ORR_NONE || bucket < 0 || bucket >= table->buckets) {
@@ -81,14 +81,14 @@ static bool table_open(struct orr_plot *plot, struct table *table, uint32_t top)
 {
     *table = (struct table){.slots = orr_plot__slots(plot, top)};
     orr_ms step = plot->run.series_ms, first = ORR_MS_NONE, last = 0;
-    sqlite3_stmt *row = orr_plot__prepare(plot, "SELECT min(at_ms), max(at_ms) FROM series");
-    while (orr_plot__step(plot, row)) {
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, "SELECT min(at_ms), max(at_ms) FROM series");
+    while (orr_results_step(&plot->in, row)) {
         if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
             first = sqlite3_column_int64(row, 0);
             last = sqlite3_column_int64(row, 1) + step;
         }
     }
-    if (plot->status != ORR_OK || first == ORR_MS_NONE || table->slots.count == 0) {
+    if (plot->in.status != ORR_OK || first == ORR_MS_NONE || table->slots.count == 0) {
         return false;
     }
     orr_ms from = 0, to = 0;

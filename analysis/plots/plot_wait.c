@@ -15,13 +15,13 @@
 static void wait_bounds(struct orr_plot *plot, double *lowest, double *highest)
 {
     int64_t low = 0, high = 0;
-    sqlite3_stmt *row = orr_plot__prepare(
-        plot,
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in,
         "WITH w(ms) AS (SELECT start_ms - submit_ms FROM job CROSS JOIN run"
         " WHERE start_ms > submit_ms AND submit_ms >= window_start_ms)"
         " SELECT (SELECT ms FROM w ORDER BY ms LIMIT 1 OFFSET (SELECT count(*) / 200 FROM w)),"
         " (SELECT max(ms) FROM w)");
-    while (orr_plot__step(plot, row)) {
+    while (orr_results_step(&plot->in, row)) {
         low = sqlite3_column_int64(row, 0);
         high = sqlite3_column_int64(row, 1);
     }
@@ -86,33 +86,34 @@ static void curves_open(struct orr_plot *plot, struct curves *all)
     all->count = all->kinds ? MOST_KINDS : all->slots.count;
     all->curves = orr_zalloc((size_t)all->count + 1, sizeof *all->curves);
     wait_bounds(plot, &all->lowest, &all->highest);
-    sqlite3_stmt *row = orr_plot__prepare(plot, "SELECT id, name FROM kind");
-    while (orr_plot__step(plot, row)) {
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, "SELECT id, name FROM kind");
+    while (orr_results_step(&plot->in, row)) {
         all->kind_names[curve_of(plot, &(struct curves){.kinds = true},
-                                 sqlite3_column_int64(row, 0))] = orr_plot__text(plot, row, 1);
+                                 sqlite3_column_int64(row, 0))] =
+            orr_results_text(&plot->in, row, 1);
     }
-    row = orr_plot__prepare(plot, all->kinds
-                                      ? "SELECT kind, count(*), count(start_ms) FROM job CROSS JOIN"
-                                        " run WHERE state > 0 AND submit_ms >= window_start_ms"
-                                        " GROUP BY 1"
-                                      : "SELECT queue, count(*), count(start_ms) FROM job CROSS"
-                                        " JOIN run WHERE state > 0 AND submit_ms >= window_start_ms"
-                                        " GROUP BY 1");
-    while (orr_plot__step(plot, row)) {
+    row = orr_results_prepare(
+        &plot->in, all->kinds ? "SELECT kind, count(*), count(start_ms) FROM job CROSS JOIN"
+                                " run WHERE state > 0 AND submit_ms >= window_start_ms"
+                                " GROUP BY 1"
+                              : "SELECT queue, count(*), count(start_ms) FROM job CROSS"
+                                " JOIN run WHERE state > 0 AND submit_ms >= window_start_ms"
+                                " GROUP BY 1");
+    while (orr_results_step(&plot->in, row)) {
         uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
         for (int i = at[0] == all->count ? 1 : 0; i < 2; i++) {
             all->curves[at[i]].jobs += sqlite3_column_int64(row, 1);
             all->curves[at[i]].started += sqlite3_column_int64(row, 2);
         }
     }
-    row = orr_plot__prepare(plot, all->kinds
-                                      ? "SELECT kind, start_ms - submit_ms FROM job CROSS JOIN run"
-                                        " WHERE start_ms IS NOT NULL AND submit_ms >="
-                                        " window_start_ms ORDER BY 2"
-                                      : "SELECT queue, start_ms - submit_ms FROM job CROSS JOIN"
-                                        " run WHERE start_ms IS NOT NULL AND submit_ms >="
-                                        " window_start_ms ORDER BY 2");
-    while (orr_plot__step(plot, row)) {
+    row = orr_results_prepare(
+        &plot->in, all->kinds ? "SELECT kind, start_ms - submit_ms FROM job CROSS JOIN run"
+                                " WHERE start_ms IS NOT NULL AND submit_ms >="
+                                " window_start_ms ORDER BY 2"
+                              : "SELECT queue, start_ms - submit_ms FROM job CROSS JOIN"
+                                " run WHERE start_ms IS NOT NULL AND submit_ms >="
+                                " window_start_ms ORDER BY 2");
+    while (orr_results_step(&plot->in, row)) {
         uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
         for (int i = at[0] == all->count ? 1 : 0; i < 2; i++) {
             curve_add(&all->curves[at[i]], sqlite3_column_int64(row, 1), all->lowest, all->highest);
@@ -268,10 +269,10 @@ static void class_name(char *out, size_t room, uint32_t class)
 
 static void classes_load(struct orr_plot *plot, struct class *classes)
 {
-    sqlite3_stmt *row = orr_plot__prepare(
-        plot, "SELECT mgpu, start_ms - submit_ms FROM job CROSS JOIN run WHERE state > 0"
-              " AND submit_ms >= window_start_ms ORDER BY 2");
-    while (orr_plot__step(plot, row)) {
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT mgpu, start_ms - submit_ms FROM job CROSS JOIN run WHERE state > 0"
+                   " AND submit_ms >= window_start_ms ORDER BY 2");
+    while (orr_results_step(&plot->in, row)) {
         struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];
         if (sqlite3_column_type(row, 1) == SQLITE_NULL) {
             class->never++;

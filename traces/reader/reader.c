@@ -8,12 +8,14 @@
 
 #include "reader_int.h"
 
-enum format_index { FORMAT_NATIVE, FORMAT_PHILLY, FORMAT_SWF, FORMAT_COUNT };
+enum format_index { FORMAT_NATIVE, FORMAT_PHILLY, FORMAT_SWF, FORMAT_SCHEDULE, FORMAT_COUNT };
 
 static const struct orr_trace_format formats[FORMAT_COUNT] = {
     [FORMAT_NATIVE] = {"native", "Orrery's own CSV: job, submit_s, run_s, gpus and more columns"},
     [FORMAT_PHILLY] = {"philly", "CSV: timestamp, duration, num_gpus, gpu_time, cluster"},
     [FORMAT_SWF] = {"swf", "Standard Workload Format of the Parallel Workloads Archive"},
+    [FORMAT_SCHEDULE] = {"schedule",
+                         "CSV: job, start_s, end_s: when jobs ran; only when asked for"},
 };
 
 typedef enum orr_status read_fn(struct orr_reader *reader);
@@ -21,6 +23,7 @@ static read_fn *const readers[FORMAT_COUNT] = {
     [FORMAT_NATIVE] = orr_native_read,
     [FORMAT_PHILLY] = orr_philly_read,
     [FORMAT_SWF] = orr_swf_read,
+    [FORMAT_SCHEDULE] = orr_schedule_read,
 };
 
 const struct orr_trace_format *orr_trace_formats(size_t *count)

@@ -113,6 +113,7 @@ enum orr_status orr_csv_read(struct orr_reader *reader, const struct orr_csv_for
 enum orr_status orr_native_read(struct orr_reader *reader) ORR_MUST_USE;
 enum orr_status orr_philly_read(struct orr_reader *reader) ORR_MUST_USE;
 enum orr_status orr_swf_read(struct orr_reader *reader) ORR_MUST_USE;
+enum orr_status orr_schedule_read(struct orr_reader *reader) ORR_MUST_USE;
 
 /* Whether a header line looks like the format's; `cells` is its first line. */
 bool orr_native_is_header(struct orr_text line);

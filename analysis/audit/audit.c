@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "audit_int.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+static const struct {
+    const char *name, *words;
+} rules[] = {
+#define X(id, name, words) {name, words},
+    ORR_AUDIT_RULES(X)
+#undef X
+};
+
+const char *orr_audit_rule_name(enum orr_audit_rule rule)
+{
+    return rules[rule].name;
+}
+
+const char *orr_audit_rule_words(enum orr_audit_rule rule)
+{
+    return rules[rule].words;
+}
+
+#define BIT(rule) (1u << ORR_AUDIT_##rule)
+#define BASE      (BIT(NAMES) | BIT(TIMES) | BIT(CAPACITY) | BIT(DEVICES) | BIT(AMOUNT) | BIT(COUNTS))
+
+static const struct {
+    const char *name;
+    uint32_t rules;
+} disciplines[] = {
+    {"base", BASE},
+    {"fcfs", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD)},
+    {"fifo", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD)},
+    {"easy", BASE | BIT(GANG) | BIT(HEAD) | BIT(PROMISE)},
+    {"kai", BASE | BIT(GANG) | BIT(LIMIT) | BIT(RECLAIM)},
+    {"static", BASE | BIT(GANG)},
+    {"kube", BASE},
+};
+const char *const orr_audit_disciplines[] = {"base", "fcfs",   "fifo", "easy",
+                                             "kai",  "static", "kube", NULL};
+
+uint32_t orr_audit_rules_of(const char *discipline)
+{
+    for (size_t i = 0; i < sizeof disciplines / sizeof disciplines[0]; i++) {
+        if (strcmp(disciplines[i].name, discipline) == 0) {
+            return disciplines[i].rules;
+        }
+    }
+    return 0;
+}
+
+void orr_audit__found(struct orr_audit_run *run, enum orr_audit_rule rule, orr_ms at_ms,
+                      const char *format, ...)
+{
+    struct orr_verdict *verdict = run->verdict;
+    if (verdict->found[rule]++ >= ORR_AUDIT_SHOWN) {
+        return;
+    }
+    verdict->shown =
+        ORR_ROOM_FOR_ONE(verdict->shown, verdict->shown_count, verdict->shown_capacity);
+    struct orr_finding *finding = &verdict->shown[verdict->shown_count++];
+    *finding = (struct orr_finding){.rule = rule, .at_ms = at_ms};
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+}
+
+static int by_edge(const void *a, const void *b, void *context)
+{
+    const struct orr_audit_edge *x = a, *y = b;
+    (void)context;
+    if (x->at_ms != y->at_ms) {
+        return x->at_ms < y->at_ms ? -1 : 1;
+    }
+    return (int)x->takes - (int)y->takes;
+}
+
+struct orr_audit_edge *orr_audit__edges(const struct orr_schedule *schedule, size_t *count)
+{
+    struct orr_audit_edge *edges = orr_alloc((size_t)schedule->span_count * 2 + 1, sizeof *edges);
+    size_t n = 0;
+    for (uint32_t s = 0; s < schedule->span_count; s++) {
+        const struct orr_audit_span *span = &schedule->spans[s];
+        if (span->end_ms <= span->start_ms) { /* held for no time, or backwards */
+            continue;
+        }
+        edges[n++] = (struct orr_audit_edge){span->start_ms, s, true};
+        if (span->end_ms != ORR_MS_NEVER) {
+            edges[n++] = (struct orr_audit_edge){span->end_ms, s, false};
+        }
+    }
+    orr_sort(edges, n, sizeof *edges, by_edge, NULL);
+    *count = n;
+    return edges;
+}
+
+void orr_audit(const struct orr_schedule *schedule, uint32_t asked, struct orr_verdict *verdict)
+{
+    *verdict = (struct orr_verdict){0};
+    struct orr_audit_run run = {.schedule = schedule, .rules = asked, .verdict = verdict};
+    verdict->examined[ORR_AUDIT_NAMES] = schedule->span_count + schedule->stray_count;
+    if (schedule->stray_count > 0) {
+        orr_audit__found(&run, ORR_AUDIT_NAMES, 0,
+                         "%u rows name no job or node that there is, such as %s",
+                         schedule->stray_count, schedule->stray);
+    }
+    orr_audit__attempts(&run);
+    orr_audit__space(&run);
+    orr_audit__order(&run);
+}
+
+void orr_verdict_release(struct orr_verdict *verdict)
+{
+    orr_free(verdict->shown);
+    *verdict = (struct orr_verdict){0};
+}
+
+uint64_t orr_verdict_found(const struct orr_verdict *verdict)
+{
+    uint64_t sum = 0;
+    for (unsigned r = 0; r < ORR_AUDIT_RULE_COUNT; r++) {
+        sum += verdict->found[r];
+    }
+    return sum;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* audit_attempts.c - each attempt of each job by itself. Spans are sorted by (job, nr). */
+#include "audit_int.h"
+
+struct attempt { /* what its spans say together */
+    orr_ms first_ms, last_start_ms, end_ms;
+    int64_t mgpu;
+    uint32_t pods;
+    bool pods_known;
+};
+
+static struct attempt fold(const struct orr_schedule *schedule, uint32_t from, uint32_t to)
+{
+    const struct orr_audit_span *spans = schedule->spans;
+    struct attempt a = {spans[from].start_ms, spans[from].start_ms, spans[from].end_ms, 0, 0, true};
+    for (uint32_t s = from; s < to; s++) {
+        a.first_ms = spans[s].start_ms < a.first_ms ? spans[s].start_ms : a.first_ms;
+        a.last_start_ms = spans[s].start_ms > a.last_start_ms ? spans[s].start_ms : a.last_start_ms;
+        a.end_ms = spans[s].end_ms > a.end_ms ? spans[s].end_ms : a.end_ms;
+        a.mgpu += spans[s].mgpu;
+        a.pods += spans[s].pods;
+        a.pods_known = a.pods_known && spans[s].pods > 0;
+    }
+    return a;
+}
+
+static void check_times(struct orr_audit_run *run, const struct orr_audit_job *job,
+                        const struct attempt *a, orr_ms free_from)
+{
+    run->verdict->examined[ORR_AUDIT_TIMES]++;
+    if (a->first_ms < job->submit_ms) {
+        orr_audit__found(run, ORR_AUDIT_TIMES, a->first_ms,
+                         "job %s starts %.3f s before it is submitted", job->name,
+                         (double)(job->submit_ms - a->first_ms) / 1000.0);
+    }
+    if (a->end_ms < a->first_ms) {
+        orr_audit__found(run, ORR_AUDIT_TIMES, a->first_ms, "job %s ends before it starts",
+                         job->name);
+    }
+    if (a->first_ms < free_from) {
+        orr_audit__found(run, ORR_AUDIT_TIMES, a->first_ms,
+                         "job %s starts again while its earlier attempt runs", job->name);
+    }
+}
+
+static void check_gang(struct orr_audit_run *run, const struct orr_audit_job *job,
+                       const struct attempt *a)
+{
+    if (!a->pods_known) {
+        return;
+    }
+    run->verdict->examined[ORR_AUDIT_GANG]++;
+    if (a->pods < job->min_pods || a->pods > job->pods) {
+        orr_audit__found(run, ORR_AUDIT_GANG, a->first_ms,
+                         "job %s runs with %u pods; its gang is %u of %u", job->name, a->pods,
+                         job->min_pods, job->pods);
+    }
+    if (job->min_pods == job->pods && a->last_start_ms != a->first_ms) {
+        orr_audit__found(run, ORR_AUDIT_GANG, a->first_ms,
+                         "pods of job %s start up to %.3f s apart", job->name,
+                         (double)(a->last_start_ms - a->first_ms) / 1000.0);
+    }
+}
+
+static void check_amount(struct orr_audit_run *run, const struct orr_audit_job *job,
+                         const struct attempt *a)
+{
+    /* what a memory request holds depends on the node, what an elastic job holds on the day */
+    if (job->mgpu <= 0 || job->min_pods < job->pods) {
+        return;
+    }
+    run->verdict->examined[ORR_AUDIT_AMOUNT]++;
+    if (a->mgpu != job->mgpu) {
+        orr_audit__found(run, ORR_AUDIT_AMOUNT, a->first_ms, "job %s holds %g GPUs and asked %g",
+                         job->name, (double)a->mgpu / ORR_MGPU, (double)job->mgpu / ORR_MGPU);
+    }
+}
+
+static void check_counts(struct orr_audit_run *run, const struct orr_audit_job *job,
+                         uint32_t attempts, uint32_t cuts)
+{
+    run->verdict->examined[ORR_AUDIT_COUNTS]++;
+    if (job->evictions != cuts) {
+        orr_audit__found(run, ORR_AUDIT_COUNTS, job->submit_ms,
+                         "job %s counts %u evictions, its attempts show %u", job->name,
+                         job->evictions, cuts);
+    }
+    if (job->finished && (attempts == 0 || job->end_ms == ORR_MS_NONE)) {
+        orr_audit__found(run, ORR_AUDIT_COUNTS, job->submit_ms, "job %s finished and never ran",
+                         job->name);
+    }
+    if (!job->finished && job->end_ms != ORR_MS_NONE) {
+        orr_audit__found(run, ORR_AUDIT_COUNTS, job->end_ms, "job %s has an end and did not finish",
+                         job->name);
+    }
+}
+
+/* All attempts of one job: spans from..to. */
+static void check_job(struct orr_audit_run *run, uint32_t index, uint32_t from, uint32_t to,
+                      uint32_t cuts)
+{
+    const struct orr_schedule *schedule = run->schedule;
+    const struct orr_audit_job *job = &schedule->jobs[index];
+    orr_ms free_from = INT64_MIN;
+    uint32_t attempts = 0;
+    while (from < to) {
+        uint32_t next = from;
+        while (next < to && schedule->spans[next].nr == schedule->spans[from].nr) {
+            next++;
+        }
+        const struct attempt a = fold(schedule, from, next);
+        check_times(run, job, &a, free_from);
+        check_amount(run, job, &a);
+        if (orr_audit__on(run, ORR_AUDIT_GANG)) {
+            check_gang(run, job, &a);
+        }
+        free_from = a.end_ms;
+        attempts++;
+        from = next;
+    }
+    check_counts(run, job, attempts, cuts);
+}
+
+void orr_audit__attempts(struct orr_audit_run *run)
+{
+    const struct orr_schedule *schedule = run->schedule;
+    uint32_t span = 0, cut = 0;
+    for (uint32_t j = 0; j < schedule->job_count; j++) {
+        const uint32_t first_span = span, first_cut = cut;
+        while (span < schedule->span_count && schedule->spans[span].job == j) {
+            span++;
+        }
+        while (cut < schedule->cut_count && schedule->cuts[cut].job == j) {
+            cut++;
+        }
+        check_job(run, j, first_span, span, cut - first_cut);
+    }
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* audit.h - does a schedule keep the rules? An independent check of what happened.
+ *
+ * The schedule is a few arrays: filled from a results file here, or by a caller from anybody's list
+ * of start times. Nothing of the scheduler is used: each rule is re-derived from the definition. A
+ * rule that cannot be judged from what the schedule says is not reported as kept, but as not
+ * examined.
+ */
+#ifndef ORR_ANALYSIS_AUDIT_H
+#define ORR_ANALYSIS_AUDIT_H
+
+#include <orrery/base/mem.h>
+#include <orrery/base/status.h>
+
+struct orr_audit_job {
+    const char *name;
+    orr_ms submit_ms;
+    orr_ms start_ms, end_ms; /* first start of the gang, end; ORR_MS_NONE: never */
+    orr_ms estimate_ms;      /* what the user said it would take */
+    int64_t mgpu;            /* asked, all pods together */
+    uint32_t pods, min_pods; /* the gang is min_pods of them */
+    uint32_t queue;          /* index, or ORR_NONE */
+    uint32_t evictions;      /* as the schedule counts them */
+    bool finished;
+};
+
+/* A run of pods of one attempt on one node. */
+struct orr_audit_span {
+    uint32_t job, nr;
+    uint32_t node;    /* index, or ORR_NONE: not known where */
+    uint32_t pods;    /* 0: not known */
+    int64_t mgpu;     /* held */
+    uint64_t devices; /* bit mask */
+    bool has_devices; /* else devices says nothing */
+    orr_ms start_ms;
+    orr_ms end_ms; /* ORR_MS_NEVER: still held at the end */
+};
+
+/* An attempt that was cut short. */
+struct orr_audit_cut {
+    uint32_t job, nr;
+    orr_ms at_ms;
+    bool by_reclaim;
+};
+
+struct orr_audit_node {
+    const char *name;
+    int64_t gpus;
+};
+
+struct orr_audit_queue {
+    const char *name;
+    uint32_t parent;             /* index, or ORR_NONE */
+    double gpu_quota, gpu_limit; /* devices; < 0: unlimited */
+};
+
+struct orr_schedule {
+    const char *policy; /* that made it; NULL: not known */
+    orr_ms end_ms;
+    struct orr_audit_job *jobs; /* sorted by (submit_ms, index) */
+    uint32_t job_count;
+    struct orr_audit_span *spans;
+    uint32_t span_count;
+    struct orr_audit_cut *cuts;
+    uint32_t cut_count;
+    uint32_t stray_count; /* placements and attempts of jobs or on nodes that do not exist */
+    char stray[64];       /* the first of them */
+    struct orr_audit_node *nodes;
+    uint32_t node_count;
+    struct orr_audit_queue *queues;
+    uint32_t queue_count;
+    struct orr_arena arena; /* all of the above */
+};
+
+/* Reads a results file. ORR_NO_INPUT, ORR_DATA (not a results file of this version), ORR_IO. */
+enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *schedule,
+                                  struct orr_err *err) ORR_MUST_USE;
+void orr_schedule_release(struct orr_schedule *schedule);
+
+/* --- rules --- */
+
+#define ORR_AUDIT_RULES(X)                                                                         \
+    X(NAMES, "names", "what is placed is a job, and where it is placed is a node")                 \
+    X(TIMES, "times", "a job runs after its submit, forwards in time, once at a time")             \
+    X(CAPACITY, "capacity", "no node and no cluster holds more GPUs than it has")                  \
+    X(DEVICES, "devices", "a device exists and is never held beyond 100 %")                        \
+    X(AMOUNT, "amount", "an attempt holds what its job asked for")                                 \
+    X(GANG, "gang", "all pods of a job start together")                                            \
+    X(COUNTS, "counts", "evictions and states agree with the attempts")                            \
+    X(LIMIT, "limit", "no queue is above its limit")                                               \
+    X(RECLAIM, "reclaim", "nothing is reclaimed from a queue within its quota at every level")     \
+    X(ORDER, "order", "no job starts before one that was submitted earlier")                       \
+    X(HEAD, "head", "the first of those that wait starts as soon as it fits")                      \
+    X(PROMISE, "promise", "no job that overtakes delays the reservation of the first that waits")
+
+enum orr_audit_rule {
+#define X(id, name, words) ORR_AUDIT_##id,
+    ORR_AUDIT_RULES(X)
+#undef X
+        ORR_AUDIT_RULE_COUNT
+};
+const char *orr_audit_rule_name(enum orr_audit_rule rule);
+const char *orr_audit_rule_words(enum orr_audit_rule rule);
+
+/* The rules of a discipline: "fcfs" (or fifo), "easy", "kai", "static", "kube", or "base" for what
+ * holds of any schedule. A bit per rule; 0: no such discipline. */
+uint32_t orr_audit_rules_of(const char *discipline);
+/* The names orr_audit_rules_of knows, ended by NULL. */
+extern const char *const orr_audit_disciplines[];
+
+/* --- the verdict --- */
+
+#define ORR_AUDIT_SHOWN 10 /* findings kept in words, a rule */
+
+struct orr_finding {
+    enum orr_audit_rule rule;
+    orr_ms at_ms;
+    char text[200]; /* one sentence */
+};
+
+struct orr_verdict {
+    uint64_t found[ORR_AUDIT_RULE_COUNT];    /* all findings */
+    uint64_t examined[ORR_AUDIT_RULE_COUNT]; /* things looked at; 0: could not be judged */
+    struct orr_finding *shown;               /* the first of each rule, in time order */
+    uint32_t shown_count, shown_capacity;
+    orr_ms worst_delay_ms; /* PROMISE: of one broken reservation */
+};
+
+/* Judges the rules in `rules`. */
+void orr_audit(const struct orr_schedule *schedule, uint32_t rules, struct orr_verdict *verdict);
+void orr_verdict_release(struct orr_verdict *verdict);
+uint64_t orr_verdict_found(const struct orr_verdict *verdict); /* over all rules */
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* results.h - a results file opened for reading; how everything in analysis/ looks at one.
+ *
+ * The first failure stays in `status` with its sentence in `err`; every call after it does nothing,
+ * so a reader looks at it once, at its end.
+ */
+#ifndef ORR_ANALYSIS_RESULTS_H
+#define ORR_ANALYSIS_RESULTS_H
+
+#include <sqlite3.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/status.h>
+
+#define ORR_RESULTS_VERSION 1 /* PRAGMA user_version that is understood */
+
+struct orr_results {
+    sqlite3 *db;
+    const char *path; /* borrowed */
+    enum orr_status status;
+    struct orr_err *err;    /* borrowed; may be NULL */
+    struct orr_arena arena; /* of orr_results_text */
+};
+
+/* Read-only, refused unless its schema is the one known here: ORR_NO_INPUT (missing, unreadable),
+ * ORR_DATA (not a results file, another version), ORR_IO. Close it in any case. */
+void orr_results_open(struct orr_results *results, const char *path, struct orr_err *err);
+void orr_results_close(struct orr_results *results);
+
+/* NULL after a failure; orr_results_step takes that. */
+sqlite3_stmt *orr_results_prepare(struct orr_results *results, const char *sql);
+/* True while there is a row; finalizes the statement at the end or on failure. */
+bool orr_results_step(struct orr_results *results, sqlite3_stmt *row);
+/* A column's text, "" for NULL; lives as long as the results. */
+char *orr_results_text(struct orr_results *results, sqlite3_stmt *row, int column);
+/* The first column of the first row, or `otherwise`. */
+int64_t orr_results_int(struct orr_results *results, const char *sql, int64_t otherwise);
+
+#endif

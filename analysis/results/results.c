@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/analysis/results.h>
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static void db_failed(struct orr_results *results)
+{
+    if (results->status != ORR_OK) {
+        return;
+    }
+    int code = sqlite3_errcode(results->db) & 0xff;
+    if (code == SQLITE_NOTADB) {
+        results->status =
+            orr_fail(results->err, ORR_DATA, "%s: not a results file (not SQLite)", results->path);
+    } else if (code == SQLITE_IOERR || code == SQLITE_BUSY || code == SQLITE_CANTOPEN) {
+        results->status =
+            orr_fail(results->err, ORR_IO, "%s: %s", results->path, sqlite3_errmsg(results->db));
+    } else {
+        results->status = orr_fail(results->err, ORR_DATA, "%s: not a whole results file (%s)",
+                                   results->path, sqlite3_errmsg(results->db));
+    }
+}
+
+sqlite3_stmt *orr_results_prepare(struct orr_results *results, const char *sql)
+{
+    sqlite3_stmt *row = NULL;
+    if (results->status == ORR_OK &&
+        sqlite3_prepare_v2(results->db, sql, -1, &row, NULL) != SQLITE_OK) {
+        db_failed(results);
+    }
+    return row;
+}
+
+bool orr_results_step(struct orr_results *results, sqlite3_stmt *row)
+{
+    if (results->status == ORR_OK) {
+        int code = sqlite3_step(row);
+        if (code == SQLITE_ROW) {
+            return true;
+        }
+        if (code != SQLITE_DONE) {
+            db_failed(results);
+        }
+    }
+    (void)sqlite3_finalize(row);
+    return false;
+}
+
+char *orr_results_text(struct orr_results *results, sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    text = text != NULL ? text : "";
+    return orr_arena_strndup(&results->arena, text, strlen(text));
+}
+
+int64_t orr_results_int(struct orr_results *results, const char *sql, int64_t otherwise)
+{
+    sqlite3_stmt *row = orr_results_prepare(results, sql);
+    int64_t value = otherwise;
+    if (orr_results_step(results, row)) {
+        if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
+            value = sqlite3_column_int64(row, 0);
+        }
+        (void)sqlite3_finalize(row);
+    }
+    return value;
+}
+
+static void check_version(struct orr_results *results)
+{
+    int64_t version = orr_results_int(results, "PRAGMA user_version", 0);
+    if (results->status == ORR_OK && version != ORR_RESULTS_VERSION) {
+        results->status =
+            orr_fail(results->err, ORR_DATA,
+                     "%s: results of version %lld cannot be read, only of version %d%s",
+                     results->path, (long long)version, ORR_RESULTS_VERSION,
+                     version == 0 ? " (is it a results file?)" : "");
+    }
+    if (results->status == ORR_OK && orr_results_int(results, "SELECT count(*) FROM run", 0) != 1 &&
+        results->status == ORR_OK) {
+        results->status = orr_fail(results->err, ORR_DATA, "%s: not a whole results file (no run)",
+                                   results->path);
+    }
+}
+
+void orr_results_open(struct orr_results *results, const char *path, struct orr_err *err)
+{
+    *results = (struct orr_results){.path = path, .err = err};
+    orr_arena_init(&results->arena);
+    if (access(path, R_OK) != 0) {
+        results->status = orr_fail(err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
+        return;
+    }
+    if (sqlite3_open_v2(path, &results->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+        results->status = orr_fail(err, ORR_DATA, "%s: not a results file (%s)", path,
+                                   sqlite3_errmsg(results->db));
+        return;
+    }
+    (void)sqlite3_exec(results->db, "PRAGMA temp_store = memory; PRAGMA cache_size = -65536", NULL,
+                       NULL, NULL);
+    check_version(results);
+}
+
+void orr_results_close(struct orr_results *results)
+{
+    (void)sqlite3_close(results->db);
+    orr_arena_release(&results->arena);
+    results->db = NULL;
+}

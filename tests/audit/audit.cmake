@@ -1,0 +1,19 @@
+# `orrery audit`: planted faults are found, published schedules get their verdicts.
+add_executable(plant audit/plant.c)
+target_link_libraries(plant PRIVATE orr_analysis)
+add_test(NAME audit.planted COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/audit.sh $<TARGET_FILE:orrery>
+  $<TARGET_FILE:plant> ${CMAKE_CURRENT_BINARY_DIR}/audit ${PROJECT_SOURCE_DIR})
+set_tests_properties(audit.planted PROPERTIES LABELS quick TIMEOUT 300)
+
+# orr_verdict_test(NAME LOG SCHEDULE RULES BROKEN)
+function(orr_verdict_test name log schedule rules broken)
+  set(backfill ${CMAKE_CURRENT_SOURCE_DIR}/peers/backfill)
+  add_test(NAME audit.${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/verdict.sh $<TARGET_FILE:orrery> ${broken}
+    --trace ${backfill}/${log}.swf.gz --cluster 240x1 --split 1 --schedule ${backfill}/${schedule}.csv.gz --rules ${rules})
+  set_tests_properties(audit.${name} PROPERTIES LABELS quick TIMEOUT 60)
+endfunction()
+orr_verdict_test(fcfs hpc2n-clean hpc2n-clean.fcfs fcfs 0)
+orr_verdict_test(easy hpc2n-clean hpc2n-clean.easy easy 0)
+orr_verdict_test(easy_exact hpc2n-exact hpc2n-exact.easy easy 0)
+orr_verdict_test(easy_no_spare hpc2n-exact hpc2n-exact.easy-no-spare easy 0)
+orr_verdict_test(easy_unguarded hpc2n-exact hpc2n-exact.easy-unguarded easy 250)
