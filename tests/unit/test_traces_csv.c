@@ -180,7 +180,7 @@ static void formats__are_found_or_refused(void **state)
     orr_workload_release(&workload);
     size_t count;
     const struct orr_trace_format *formats = orr_trace_formats(&count);
-    assert_int_equal(count, 3);
+    assert_int_equal(count, 4);
     assert_string_equal(formats[0].name, "native");
 }
 
