@@ -27,7 +27,10 @@ gang wait_mean_s dev - mean wait of small jobs
 gang lost_gpu_h - - lost to evictions
 hoarding wait_p95_s train - p95 wait of training
 hoarding gpu_h desk - held by notebooks
-hoarding wait_p50_s desk - median wait of notebooks'
+hoarding wait_p50_s desk - median wait of notebooks
+turns gpu_h astro - held by astro
+turns gpu_h genome - held by genome
+turns lost_gpu_h - - lost to evictions'
 
 run() { # SCENARIO COLUMN OPTION...: an unmet expectation (exit 1) is part of the story
     scenario=$1
@@ -61,7 +64,7 @@ value() { # FILE METRIC QUEUE KIND: in words
         END { if (!found) exit 2 }' "$1"
 }
 
-for scenario in lending reclaim inference fragmentation gang hoarding; do
+for scenario in lending reclaim inference fragmentation gang hoarding turns; do
     for policy in static kube kai; do
         run "$scenario" "$policy" --policy "$policy"
     done
