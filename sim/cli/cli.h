@@ -13,8 +13,7 @@
 
 #include <orrery/base/status.h>
 #include <orrery/core/policy.h>
-#include <orrery/sim/scenario.h>
-#include <orrery/sim/summary.h>
+#include <orrery/sim/point.h>
 
 struct orr_verb {
     const char *name, *summary;
@@ -50,11 +49,6 @@ struct orr_cli_options {
  */
 void orr_cli_parse(int argc, char **argv, const char *doc, struct orr_cli_options *options);
 
-/* The scenario's policy with its parameters filled in. Caller frees *params. */
-enum orr_status orr_cli_policy(const struct orr_scenario *scenario,
-                               const struct orr_policy **policy, void **params,
-                               struct orr_err *err);
-
 /* ---- progress ---- */
 struct orr_progress {
     bool on;
@@ -85,14 +79,13 @@ struct orr_report {
     const struct orr_summary *summary;
     const struct orr_policy *policy;
     const void *params;
-    const char *output; /* results file, NULL when none was written */
-    double phase_s[5];  /* CPU seconds: read, prepare, simulate, summarise, store */
+    const char *output;               /* results file, NULL when none was written */
+    double phase_s[ORR_POINT_PHASES]; /* CPU seconds: read, prepare, simulate, summarise, store */
     double wall_s;
     uint64_t seed;
 };
 void orr_report_text(const struct orr_report *report, FILE *out);
 void orr_report_json(const struct orr_report *report, FILE *out);
-double orr_cpu_seconds(void);  /* of this process */
 double orr_wall_seconds(void); /* monotonic */
 
 #endif

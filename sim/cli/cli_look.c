@@ -124,7 +124,7 @@ int orr_cli_check(int argc, char **argv)
                   &options);
     enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
     if (status == ORR_OK) {
-        status = orr_cli_policy(&scenario, &policy, &params, &err);
+        status = orr_point_policy(&scenario, &policy, &params, &err);
     }
     if (status == ORR_OK) {
         status = orr_world_build(&scenario, options.allow_loss, print_text, NULL, &world, &err);

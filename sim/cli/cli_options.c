@@ -144,53 +144,6 @@ void orr_cli_parse(int argc, char **argv, const char *doc, struct orr_cli_option
     options->scenario.params = options->params;
 }
 
-enum orr_status orr_cli_policy(const struct orr_scenario *scenario,
-                               const struct orr_policy **policy, void **params, struct orr_err *err)
-{
-    const struct orr_policy *found = orr_policy_find(scenario->policy);
-    if (found == NULL) {
-        const char *names[64];
-        size_t count;
-        const struct orr_policy *const *all = orr_policies(&count);
-        for (size_t i = 0; i < count; i++) {
-            names[i] = all[i]->name;
-        }
-        const char *near = orr_nearest(scenario->policy, names, count);
-        orr_fail(err, ORR_SCENARIO, "unknown policy \"%s\"%s%s%s; `orrery policies` lists them",
-                 scenario->policy, near == NULL ? "" : " (did you mean \"",
-                 near == NULL ? "" : near, near == NULL ? "" : "\"?)");
-        orr_err_prefix(err, "%s",
-                       scenario->policy_origin == NULL ? "policy" : scenario->policy_origin);
-        return ORR_SCENARIO;
-    }
-    void *filled = orr_zalloc(found->params_bytes == 0 ? 1 : found->params_bytes, 1);
-    orr_params_init(found->params, filled);
-    for (uint32_t i = 0; i < scenario->param_count; i++) {
-        const struct orr_scenario_param *p = &scenario->params[i];
-        enum orr_status status = orr_params_set(found->params, filled, p->name, p->value, err);
-        if (status != ORR_OK) {
-            orr_err_prefix(err, "%s: policy %s", p->origin == NULL ? "policy.params" : p->origin,
-                           found->name);
-            orr_free(filled);
-            return status;
-        }
-    }
-    if (found->size > offsetof(struct orr_policy, check) && found->check != NULL) {
-        enum orr_status status = found->check(filled, err);
-        if (status != ORR_OK) {
-            orr_err_prefix(err, "%s: policy %s",
-                           scenario->policy_origin == NULL ? "policy.params"
-                                                           : scenario->policy_origin,
-                           found->name);
-            orr_free(filled);
-            return status;
-        }
-    }
-    *policy = found;
-    *params = filled;
-    return ORR_OK;
-}
-
 int orr_cli_fail(const struct orr_err *err)
 {
     (void)fprintf(stderr, "orrery: %s\n", err->text);

@@ -12,21 +12,11 @@
 #define REDRAW_S 0.1
 #define BAR      32
 
-static double clock_seconds(clockid_t clock)
-{
-    struct timespec now;
-    (void)clock_gettime(clock, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-double orr_cpu_seconds(void)
-{
-    return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
-}
-
 double orr_wall_seconds(void)
 {
-    return clock_seconds(CLOCK_MONOTONIC);
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 void orr_progress_init(struct orr_progress *progress, const struct orr_cli_options *options)

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cli_run.c - `orrery run`: scenario -> world -> engine -> summary -> results file -> answer. */
+/* cli_run.c - `orrery run`: one point, its answer and its expectations. */
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <orrery/analysis/views.h>
 #include <orrery/base/mem.h>
-#include <orrery/sim/store.h>
 
 #include "cli.h"
 
@@ -26,18 +22,10 @@ static void on_interrupt(int signal)
     interrupted = 1;
 }
 
-struct session { /* everything one run owns, released together */
+struct session { /* everything one run owns */
     struct orr_cli_options options;
-    struct orr_scenario scenario;
-    struct orr_world world;
-    struct orr_run run;
-    struct orr_summary summary;
-    const struct orr_policy *policy;
-    void *params;
-    struct orr_store *store;
-    char *output;
+    struct orr_point point;
     struct orr_progress progress;
-    double phase_s[5];
     double started_s;
 };
 
@@ -62,137 +50,17 @@ static void print_digest(uint64_t events, orr_ms now, uint64_t digest, void *con
                   (long long)now, (unsigned long long)digest);
 }
 
+static void remember_unfinished(const char *temporary, void *context)
+{
+    (void)context;
+    (void)snprintf(unfinished, sizeof unfinished, "%s", temporary);
+}
+
 static void catch_interrupts(void)
 {
     struct sigaction action = {.sa_handler = on_interrupt};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-}
-
-static char *output_path(const struct session *s)
-{
-    if (s->options.output != NULL) {
-        return orr_strdup(s->options.output);
-    }
-    size_t bytes = strlen(s->scenario.name) + 4;
-    char *path = orr_alloc(bytes, 1);
-    (void)snprintf(path, bytes, "%s.db", s->scenario.name);
-    return path;
-}
-
-/* The scenario's calendar, or that of the first trace; without either the clock starts in 1970. */
-static orr_ms epoch_of(const struct session *s)
-{
-    if (s->scenario.start_ms != ORR_MS_NONE) {
-        return s->scenario.start_ms;
-    }
-    orr_ms origin =
-        s->world.part_count > 0 ? s->world.parts[0].workload.clock_origin_ms : ORR_MS_NONE;
-    return origin != ORR_MS_NONE ? origin : 0;
-}
-
-static enum orr_status simulate(struct session *s, struct orr_err *err)
-{
-    orr_ms first = s->world.first_submit_ms, last = s->world.last_submit_ms;
-    orr_ms horizon =
-        s->scenario.horizon_ms == ORR_MS_NONE ? ORR_MS_NEVER : first + s->scenario.horizon_ms;
-    orr_ms warm = first + s->scenario.warmup_ms;
-    orr_ms end = last < horizon ? last : horizon;
-    struct orr_engine_options options = {.policy = s->policy,
-                                         .params = s->params,
-                                         .epoch_ms = epoch_of(s),
-                                         .horizon_ms = horizon,
-                                         .window_start_ms = warm < end ? warm : end,
-                                         .window_end_ms = end,
-                                         .interrupted = &interrupted,
-                                         .progress = draw,
-                                         .progress_context = s,
-                                         .digest_every = s->options.digest_every,
-                                         .checkpoint = print_digest};
-    return orr_engine_run(&s->world, &options, &s->run, err);
-}
-
-static enum orr_status write_results(struct session *s, struct orr_err *err)
-{
-    struct utsname host;
-    char stamp[32] = "", cpu[32], compiler[] = __VERSION__;
-    time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc) != NULL) {
-        (void)strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    }
-    if (uname(&host) != 0) {
-        memset(&host, 0, sizeof host);
-    }
-    (void)snprintf(cpu, sizeof cpu, "%.3f", orr_cpu_seconds());
-    const struct orr_store_meta meta[] = {{"written_utc", stamp},
-                                          {"host", host.nodename},
-                                          {"system", host.sysname},
-                                          {"machine", host.machine},
-                                          {"compiler", compiler},
-                                          {"sqlite", orr_store_sqlite_version()},
-                                          {"cpu_s", cpu}};
-    struct orr_store_input input = {.scenario = &s->scenario,
-                                    .world = &s->world,
-                                    .run = &s->run,
-                                    .summary = &s->summary,
-                                    .policy = s->policy,
-                                    .params = s->params,
-                                    .seed = s->scenario.seed_first,
-                                    .orrery_version = ORR_VERSION,
-                                    .views_sql = orr_views_sql,
-                                    .meta = meta,
-                                    .meta_count = sizeof meta / sizeof meta[0],
-                                    .interrupted = s->options.keep_partial ? NULL : &interrupted};
-    struct orr_store *store = s->store;
-    s->store = NULL; /* orr_store_write closes it in any case */
-    return orr_store_write(store, &input, err);
-}
-
-/* Runs one step and books its CPU time. */
-static void book(struct session *s, int phase, double *from)
-{
-    double now = orr_cpu_seconds();
-    s->phase_s[phase] += now - *from;
-    *from = now;
-}
-
-static enum orr_status perform(struct session *s, struct orr_err *err)
-{
-    double mark = orr_cpu_seconds();
-    enum orr_status status = orr_scenario_load(&s->options.scenario, &s->scenario, err);
-    if (status == ORR_OK) {
-        status = orr_cli_policy(&s->scenario, &s->policy, &s->params, err);
-    }
-    if (status == ORR_OK) {
-        s->output = output_path(s);
-        status = orr_store_open(s->output, s->options.force, &s->store, err);
-    }
-    if (status == ORR_OK) {
-        (void)snprintf(unfinished, sizeof unfinished, "%s", orr_store_temporary(s->store));
-    }
-    book(s, 1, &mark);
-    if (status == ORR_OK) {
-        status = orr_world_build(&s->scenario, s->options.allow_loss, warn, s, &s->world, err);
-        book(s, 0, &mark);
-    }
-    if (status == ORR_OK) {
-        status = simulate(s, err);
-        orr_progress_clear(&s->progress);
-        book(s, 2, &mark);
-    }
-    if (status != ORR_OK) {
-        return status;
-    }
-    orr_summary_make(&s->world, &s->run, &s->summary);
-    book(s, 3, &mark);
-    if (s->run.status == ORR_RUN_INTERRUPTED && !s->options.keep_partial) {
-        return orr_fail(err, ORR_INTERRUPTED,
-                        "interrupted; no results are kept (--keep-partial stores what there is)");
-    }
-    status = write_results(s, err);
-    book(s, 4, &mark);
-    return status;
 }
 
 /* ---- expect: ---- */
@@ -254,10 +122,10 @@ static bool holds(const struct orr_scenario_expect *e, double value)
 static int check_expectations(const struct session *s)
 {
     int code = 0;
-    for (uint32_t i = 0; i < s->scenario.expect_count; i++) {
-        const struct orr_scenario_expect *e = &s->scenario.expects[i];
+    for (uint32_t i = 0; i < s->point.scenario.expect_count; i++) {
+        const struct orr_scenario_expect *e = &s->point.scenario.expects[i];
         struct search search = {.expect = e};
-        orr_summary_metrics(&s->world, &s->summary, look, &search);
+        orr_summary_metrics(&s->point.world, &s->point.summary, look, &search);
         if (!search.found) {
             (void)fprintf(stderr, "orrery: %s: expect: this run has no %s with {%s}\n", e->origin,
                           e->metric, e->labels);
@@ -273,16 +141,16 @@ static int check_expectations(const struct session *s)
 
 static void answer(const struct session *s)
 {
-    struct orr_report report = {.scenario = &s->scenario,
-                                .world = &s->world,
-                                .run = &s->run,
-                                .summary = &s->summary,
-                                .policy = s->policy,
-                                .params = s->params,
-                                .output = s->output,
+    struct orr_report report = {.scenario = &s->point.scenario,
+                                .world = &s->point.world,
+                                .run = &s->point.run,
+                                .summary = &s->point.summary,
+                                .policy = s->point.policy,
+                                .params = s->point.params,
+                                .output = s->point.output,
                                 .wall_s = orr_wall_seconds() - s->started_s,
-                                .seed = s->scenario.seed_first};
-    memcpy(report.phase_s, s->phase_s, sizeof report.phase_s);
+                                .seed = s->point.scenario.seed_first};
+    memcpy(report.phase_s, s->point.phase_s, sizeof report.phase_s);
     if (s->options.json) {
         orr_report_json(&report, stdout);
     } else if (!s->options.quiet) {
@@ -300,21 +168,28 @@ int orr_cli_run(int argc, char **argv)
                   &s.options);
     orr_progress_init(&s.progress, &s.options);
     catch_interrupts();
-    enum orr_status status = perform(&s, &err);
+    const struct orr_point_options options = {.scenario = s.options.scenario,
+                                              .output = s.options.output,
+                                              .force = s.options.force,
+                                              .keep_partial = s.options.keep_partial,
+                                              .allow_loss = s.options.allow_loss,
+                                              .digest_every = s.options.digest_every,
+                                              .interrupted = &interrupted,
+                                              .opened = remember_unfinished,
+                                              .warn = warn,
+                                              .progress = draw,
+                                              .checkpoint = print_digest,
+                                              .context = &s};
+    enum orr_status status = orr_point_run(&options, &s.point, &err);
+    orr_progress_clear(&s.progress);
     int code;
     if (status == ORR_OK) {
         answer(&s);
-        code = s.run.status == ORR_RUN_INTERRUPTED ? orr_status_exit_code(ORR_INTERRUPTED)
-                                                   : check_expectations(&s);
+        code = s.point.run.status == ORR_RUN_INTERRUPTED ? orr_status_exit_code(ORR_INTERRUPTED)
+                                                         : check_expectations(&s);
     } else {
         code = orr_cli_fail(&err);
     }
-    orr_store_abandon(s.store);
-    orr_summary_release(&s.summary);
-    orr_run_release(&s.run);
-    orr_world_release(&s.world);
-    orr_scenario_release(&s.scenario);
-    orr_free(s.params);
-    orr_free(s.output);
+    orr_point_release(&s.point);
     return code;
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* point.h - one run, whole, from the words of a scenario to its results file. Everything that runs
+ * anything goes through here: `run` once, studies many times. */
+#ifndef ORR_SIM_POINT_H
+#define ORR_SIM_POINT_H
+
+#include <orrery/sim/summary.h>
+
+struct orr_point_options {
+    struct orr_scenario_options scenario;
+    const char *output; /* results file; NULL: the scenario's name with .db */
+    bool force, keep_partial, allow_loss;
+    uint64_t digest_every;
+    const volatile sig_atomic_t *interrupted; /* or NULL */
+    /* All may be NULL; `opened` is told the temporary file, for a handler that ends at once. */
+    void (*opened)(const char *temporary, void *context);
+    orr_world_warn_fn *warn;
+    void (*progress)(uint64_t done, uint64_t total, orr_ms now, void *context);
+    void (*checkpoint)(uint64_t events, orr_ms now, uint64_t digest, void *context);
+    void *context;
+};
+
+#define ORR_POINT_PHASES 5 /* read, prepare, simulate, summarise, store */
+
+struct orr_point {
+    struct orr_scenario scenario;
+    struct orr_world world;
+    struct orr_run run;
+    struct orr_summary summary;
+    const struct orr_policy *policy;
+    void *params;
+    char *output;                     /* where the results are */
+    double phase_s[ORR_POINT_PHASES]; /* CPU seconds */
+};
+
+/* Release the point in any case. Interrupted without keep_partial: ORR_INTERRUPTED, no file. */
+enum orr_status orr_point_run(const struct orr_point_options *options, struct orr_point *point,
+                              struct orr_err *err) ORR_MUST_USE;
+void orr_point_release(struct orr_point *point);
+
+/* The scenario's policy with its parameters filled in. Caller frees *params. */
+enum orr_status orr_point_policy(const struct orr_scenario *scenario,
+                                 const struct orr_policy **policy, void **params,
+                                 struct orr_err *err) ORR_MUST_USE;
+
+double orr_cpu_seconds(void); /* of this process */
+
+#endif

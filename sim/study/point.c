@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* point.c - one run, whole: scenario -> world -> engine -> summary -> results file. */
+#include <orrery/sim/point.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include <orrery/analysis/views.h>
+#include <orrery/base/mem.h>
+#include <orrery/base/text.h>
+#include <orrery/policies/registry.h>
+#include <orrery/sim/store.h>
+
+enum orr_status orr_point_policy(const struct orr_scenario *scenario,
+                                 const struct orr_policy **policy, void **params,
+                                 struct orr_err *err)
+{
+    const struct orr_policy *found = orr_policy_find(scenario->policy);
+    if (found == NULL) {
+        const char *names[64];
+        size_t count;
+        const struct orr_policy *const *all = orr_policies(&count);
+        for (size_t i = 0; i < count; i++) {
+            names[i] = all[i]->name;
+        }
+        const char *near = orr_nearest(scenario->policy, names, count);
+        orr_fail(err, ORR_SCENARIO, "unknown policy \"%s\"%s%s%s; `orrery policies` lists them",
+                 scenario->policy, near == NULL ? "" : " (did you mean \"",
+                 near == NULL ? "" : near, near == NULL ? "" : "\"?)");
+        orr_err_prefix(err, "%s",
+                       scenario->policy_origin == NULL ? "policy" : scenario->policy_origin);
+        return ORR_SCENARIO;
+    }
+    void *filled = orr_zalloc(found->params_bytes == 0 ? 1 : found->params_bytes, 1);
+    orr_params_init(found->params, filled);
+    for (uint32_t i = 0; i < scenario->param_count; i++) {
+        const struct orr_scenario_param *p = &scenario->params[i];
+        enum orr_status status = orr_params_set(found->params, filled, p->name, p->value, err);
+        if (status != ORR_OK) {
+            orr_err_prefix(err, "%s: policy %s", p->origin == NULL ? "policy.params" : p->origin,
+                           found->name);
+            orr_free(filled);
+            return status;
+        }
+    }
+    if (found->size > offsetof(struct orr_policy, check) && found->check != NULL) {
+        enum orr_status status = found->check(filled, err);
+        if (status != ORR_OK) {
+            orr_err_prefix(err, "%s: policy %s",
+                           scenario->policy_origin == NULL ? "policy.params"
+                                                           : scenario->policy_origin,
+                           found->name);
+            orr_free(filled);
+            return status;
+        }
+    }
+    *policy = found;
+    *params = filled;
+    return ORR_OK;
+}
+
+double orr_cpu_seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static char *output_path(const struct orr_point_options *options,
+                         const struct orr_scenario *scenario)
+{
+    if (options->output != NULL) {
+        return orr_strdup(options->output);
+    }
+    size_t bytes = strlen(scenario->name) + 4;
+    char *path = orr_alloc(bytes, 1);
+    (void)snprintf(path, bytes, "%s.db", scenario->name);
+    return path;
+}
+
+/* The scenario's calendar, or that of the first trace; without either the clock starts in 1970. */
+static orr_ms epoch_of(const struct orr_point *point)
+{
+    if (point->scenario.start_ms != ORR_MS_NONE) {
+        return point->scenario.start_ms;
+    }
+    orr_ms origin =
+        point->world.part_count > 0 ? point->world.parts[0].workload.clock_origin_ms : ORR_MS_NONE;
+    return origin != ORR_MS_NONE ? origin : 0;
+}
+
+static enum orr_status simulate(const struct orr_point_options *given, struct orr_point *point,
+                                struct orr_err *err)
+{
+    orr_ms first = point->world.first_submit_ms, last = point->world.last_submit_ms;
+    orr_ms horizon = point->scenario.horizon_ms == ORR_MS_NONE ? ORR_MS_NEVER
+                                                               : first + point->scenario.horizon_ms;
+    orr_ms warm = first + point->scenario.warmup_ms;
+    orr_ms end = last < horizon ? last : horizon;
+    struct orr_engine_options options = {.policy = point->policy,
+                                         .params = point->params,
+                                         .epoch_ms = epoch_of(point),
+                                         .horizon_ms = horizon,
+                                         .window_start_ms = warm < end ? warm : end,
+                                         .window_end_ms = end,
+                                         .interrupted = given->interrupted,
+                                         .progress = given->progress,
+                                         .progress_context = given->context,
+                                         .digest_every = given->digest_every,
+                                         .checkpoint = given->checkpoint};
+    return orr_engine_run(&point->world, &options, &point->run, err);
+}
+
+static enum orr_status write_results(const struct orr_point_options *options,
+                                     struct orr_point *point, struct orr_store *store,
+                                     struct orr_err *err)
+{
+    struct utsname host;
+    char stamp[32] = "", cpu[32], compiler[] = __VERSION__;
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) != NULL) {
+        (void)strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    }
+    if (uname(&host) != 0) {
+        memset(&host, 0, sizeof host);
+    }
+    (void)snprintf(cpu, sizeof cpu, "%.3f", orr_cpu_seconds());
+    const struct orr_store_meta meta[] = {{"written_utc", stamp},
+                                          {"host", host.nodename},
+                                          {"system", host.sysname},
+                                          {"machine", host.machine},
+                                          {"compiler", compiler},
+                                          {"sqlite", orr_store_sqlite_version()},
+                                          {"cpu_s", cpu}};
+    struct orr_store_input input = {.scenario = &point->scenario,
+                                    .world = &point->world,
+                                    .run = &point->run,
+                                    .summary = &point->summary,
+                                    .policy = point->policy,
+                                    .params = point->params,
+                                    .seed = point->scenario.seed_first,
+                                    .orrery_version = ORR_VERSION,
+                                    .views_sql = orr_views_sql,
+                                    .meta = meta,
+                                    .meta_count = sizeof meta / sizeof meta[0],
+                                    .interrupted =
+                                        options->keep_partial ? NULL : options->interrupted};
+    return orr_store_write(store, &input, err);
+}
+
+/* Books the CPU time of a step that ended. */
+static void book(struct orr_point *point, int phase, double *from)
+{
+    double now = orr_cpu_seconds();
+    point->phase_s[phase] += now - *from;
+    *from = now;
+}
+
+static enum orr_status prepare(const struct orr_point_options *options, struct orr_point *point,
+                               struct orr_store **store, struct orr_err *err)
+{
+    enum orr_status status = orr_scenario_load(&options->scenario, &point->scenario, err);
+    if (status == ORR_OK) {
+        status = orr_point_policy(&point->scenario, &point->policy, &point->params, err);
+    }
+    if (status == ORR_OK) {
+        point->output = output_path(options, &point->scenario);
+        status = orr_store_open(point->output, options->force, store, err);
+    }
+    if (status == ORR_OK && options->opened != NULL) {
+        options->opened(orr_store_temporary(*store), options->context);
+    }
+    return status;
+}
+
+enum orr_status orr_point_run(const struct orr_point_options *options, struct orr_point *point,
+                              struct orr_err *err)
+{
+    double mark = orr_cpu_seconds();
+    struct orr_store *store = NULL;
+    *point = (struct orr_point){0};
+    enum orr_status status = prepare(options, point, &store, err);
+    book(point, 1, &mark);
+    if (status == ORR_OK) {
+        status = orr_world_build(&point->scenario, options->allow_loss, options->warn,
+                                 options->context, &point->world, err);
+        book(point, 0, &mark);
+    }
+    if (status == ORR_OK) {
+        status = simulate(options, point, err);
+        book(point, 2, &mark);
+    }
+    if (status == ORR_OK) {
+        orr_summary_make(&point->world, &point->run, &point->summary);
+        book(point, 3, &mark);
+        if (point->run.status == ORR_RUN_INTERRUPTED && !options->keep_partial) {
+            status = orr_fail(err, ORR_INTERRUPTED,
+                              "interrupted; no results are kept (--keep-partial stores what there "
+                              "is)");
+        }
+    }
+    if (status == ORR_OK) {
+        status = write_results(options, point, store, err);
+        store = NULL; /* closed in any case */
+        book(point, 4, &mark);
+    }
+    orr_store_abandon(store);
+    return status;
+}
+
+void orr_point_release(struct orr_point *point)
+{
+    orr_summary_release(&point->summary);
+    orr_run_release(&point->run);
+    orr_world_release(&point->world);
+    orr_scenario_release(&point->scenario);
+    orr_free(point->params);
+    orr_free(point->output);
+}
