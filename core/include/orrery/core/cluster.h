@@ -37,6 +37,8 @@ struct orr_node_type {
     uint32_t nvlink_domain; /* devices per NVLink domain; == gpus when the node is one domain */
     uint32_t nics;
     int64_t nvlink_bytes_s, nic_bytes_s; /* per device and direction, per NIC; 0: not stated */
+    int64_t pcie_bytes_s;                /* per device and direction; 0: not stated */
+    bool nvlink_reduces;                 /* its switches sum what passes through them */
 };
 
 struct orr_node {
