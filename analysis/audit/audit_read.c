@@ -116,8 +116,9 @@ static void load_jobs(struct load *load)
     const uint32_t room = count_rows(load, "SELECT count(*) FROM job WHERE state > 0");
     schedule->jobs = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->jobs);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT id, name, submit_ms, start_ms, end_ms, estimate_ms, mgpu, pods, queue,"
-                   " evictions, state FROM job WHERE state > 0 ORDER BY id");
+        &load->in, "SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu,"
+                   " j.pods, j.queue, j.evictions, j.state FROM job AS j JOIN v_waits AS w ON"
+                   " w.job = j.id WHERE j.state > 0 ORDER BY w.from_ms, j.id");
     while (orr_results_step(&load->in, row) && schedule->job_count < room) {
         add(&load->jobs, sqlite3_column_int64(row, 0));
         schedule->jobs[schedule->job_count++] =

@@ -17,8 +17,8 @@ static void wait_bounds(struct orr_plot *plot, double *lowest, double *highest)
     int64_t low = 0, high = 0;
     sqlite3_stmt *row = orr_results_prepare(
         &plot->in,
-        "WITH w(ms) AS (SELECT start_ms - submit_ms FROM job CROSS JOIN run"
-        " WHERE start_ms > submit_ms AND submit_ms >= window_start_ms)"
+        "WITH w(ms) AS (SELECT wait_ms FROM v_waits CROSS JOIN run"
+        " WHERE wait_ms > 0 AND submit_ms >= window_start_ms)"
         " SELECT (SELECT ms FROM w ORDER BY ms LIMIT 1 OFFSET (SELECT count(*) / 200 FROM w)),"
         " (SELECT max(ms) FROM w)");
     while (orr_results_step(&plot->in, row)) {
@@ -106,13 +106,13 @@ static void curves_open(struct orr_plot *plot, struct curves *all)
             all->curves[at[i]].started += sqlite3_column_int64(row, 2);
         }
     }
-    row = orr_results_prepare(
-        &plot->in, all->kinds ? "SELECT kind, start_ms - submit_ms FROM job CROSS JOIN run"
-                                " WHERE start_ms IS NOT NULL AND submit_ms >="
-                                " window_start_ms ORDER BY 2"
-                              : "SELECT queue, start_ms - submit_ms FROM job CROSS JOIN"
-                                " run WHERE start_ms IS NOT NULL AND submit_ms >="
-                                " window_start_ms ORDER BY 2");
+    row = orr_results_prepare(&plot->in, all->kinds
+                                             ? "SELECT kind, wait_ms FROM v_waits CROSS JOIN run"
+                                               " WHERE start_ms IS NOT NULL AND submit_ms >="
+                                               " window_start_ms ORDER BY 2"
+                                             : "SELECT queue, wait_ms FROM v_waits CROSS JOIN"
+                                               " run WHERE start_ms IS NOT NULL AND submit_ms >="
+                                               " window_start_ms ORDER BY 2");
     while (orr_results_step(&plot->in, row)) {
         uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
         for (int i = at[0] == all->count ? 1 : 0; i < 2; i++) {
@@ -270,7 +270,7 @@ static void class_name(char *out, size_t room, uint32_t class)
 static void classes_load(struct orr_plot *plot, struct class *classes)
 {
     sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT mgpu, start_ms - submit_ms FROM job CROSS JOIN run WHERE state > 0"
+        &plot->in, "SELECT mgpu, wait_ms FROM v_waits CROSS JOIN run WHERE state > 0"
                    " AND submit_ms >= window_start_ms ORDER BY 2");
     while (orr_results_step(&plot->in, row)) {
         struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];

@@ -35,9 +35,18 @@ UNION ALL
 SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, a.start_ms, a.end_ms
 FROM placement AS p JOIN v_attempts AS a ON a.job = p.job AND a.nr = p.nr;
 
+CREATE VIEW v_waits AS
+-- One row a job, ids and milliseconds. from_ms: its submit, or when it was no longer held back (by
+-- `after` or `eligible_s`); wait_ms: from then to its first start, NULL: it never started.
+SELECT j.id AS job, j.queue AS queue, j.kind AS kind, j.mgpu AS mgpu, j.state AS state,
+       j.submit_ms AS submit_ms, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
+       j.start_ms AS start_ms, j.start_ms - coalesce(h.eligible_ms, j.submit_ms) AS wait_ms,
+       j.evictions AS evictions
+FROM job AS j LEFT JOIN hold AS h ON h.job = j.id;
+
 CREATE VIEW v_jobs AS
--- One row a job, in words and seconds. nodes: where it ran last, as NAME:GPUS. wait_s: submit to first
--- start. run_s: first start to end, with what an eviction put between. NULL: it never happened.
+-- One row a job, in words and seconds. nodes: where it ran last, as NAME:GPUS. wait_s: submit (or the
+-- end of a hold) to first start. run_s: first start to end, with what an eviction put between. NULL: it never happened.
 WITH spread(job, nodes) AS (
   SELECT job, group_concat(place, ' ')
   FROM (SELECT p.job AS job, n.name || ':' || printf('%g', p.mgpu / 1000.0) AS place
@@ -50,7 +59,8 @@ WITH spread(job, nodes) AS (
 )
 SELECT j.name AS job, q.name AS queue, j.user AS user, k.name AS kind, j.pods AS pods,
        j.mgpu / 1000.0 AS gpus, j.submit_ms / 1000.0 AS submit_s, j.start_ms / 1000.0 AS start_s,
-       j.end_ms / 1000.0 AS end_s, (j.start_ms - j.submit_ms) / 1000.0 AS wait_s,
+       j.end_ms / 1000.0 AS end_s,
+       (j.start_ms - coalesce(h.eligible_ms, j.submit_ms)) / 1000.0 AS wait_s,
        (j.end_ms - j.start_ms) / 1000.0 AS run_s,
        CASE j.state WHEN 0 THEN 'not submitted' WHEN 1 THEN 'pending' WHEN 2 THEN 'running'
                     ELSE 'finished' END AS state,
@@ -61,7 +71,8 @@ FROM job AS j
 LEFT JOIN queue AS q ON q.id = j.queue
 LEFT JOIN kind AS k ON k.id = j.kind
 LEFT JOIN node AS n ON n.id = j.node
-LEFT JOIN spread AS s ON s.job = j.id;
+LEFT JOIN spread AS s ON s.job = j.id
+LEFT JOIN hold AS h ON h.job = j.id;
 
 CREATE VIEW v_allocation AS
 -- Exact allocation: from at_ms to the next row of the same queue it held allocated_mgpu.
@@ -81,7 +92,7 @@ FROM instant AS i LEFT JOIN queue AS q ON q.id = i.queue;
 CREATE VIEW v_pending AS
 -- One row a time a job waited: from its submit or its eviction to its next start.
 -- to_ms NULL: it waited still when the run ended.
-SELECT id AS job, submit_ms AS from_ms, start_ms AS to_ms FROM job WHERE state > 0
+SELECT job, from_ms, start_ms AS to_ms FROM v_waits WHERE state > 0
 UNION ALL
 SELECT job, end_ms, next_ms
 FROM (SELECT a.job AS job, a.end_ms AS end_ms, a.cause AS cause,
@@ -125,15 +136,15 @@ CREATE VIEW v_wait_cdf AS
 -- share: part of the n jobs submitted within the window that had started after wait_s or less.
 -- Jobs that never started count in n, so a curve may end below 1. scope: all, queue or kind.
 WITH waited(scope, label, wait_ms) AS (
-  SELECT 'all', '', j.start_ms - j.submit_ms
-  FROM job AS j CROSS JOIN run AS r WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+  SELECT 'all', '', j.wait_ms
+  FROM v_waits AS j CROSS JOIN run AS r WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
   UNION ALL
-  SELECT 'queue', q.name, j.start_ms - j.submit_ms
-  FROM job AS j CROSS JOIN run AS r JOIN queue AS q ON q.id = j.queue
+  SELECT 'queue', q.name, j.wait_ms
+  FROM v_waits AS j CROSS JOIN run AS r JOIN queue AS q ON q.id = j.queue
   WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
   UNION ALL
-  SELECT 'kind', k.name, j.start_ms - j.submit_ms
-  FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
+  SELECT 'kind', k.name, j.wait_ms
+  FROM v_waits AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
   WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
 ),
 counted(scope, label, wait_ms, jobs) AS (
@@ -171,11 +182,11 @@ CREATE VIEW v_queues AS
 -- never started waits longer than any other, so a quantile may be NULL: not reached.
 -- gpu_h: GPU-hours held over the whole run.
 WITH seen AS (
-  SELECT j.queue AS queue, j.start_ms - j.submit_ms AS wait_ms, j.start_ms AS start_ms,
+  SELECT j.queue AS queue, j.wait_ms AS wait_ms, j.start_ms AS start_ms,
          j.state AS state, j.evictions AS evictions,
-         row_number() OVER (PARTITION BY j.queue ORDER BY j.start_ms - j.submit_ms NULLS LAST) AS rn,
+         row_number() OVER (PARTITION BY j.queue ORDER BY j.wait_ms NULLS LAST) AS rn,
          count(*) OVER (PARTITION BY j.queue) AS n
-  FROM job AS j CROSS JOIN run AS r
+  FROM v_waits AS j CROSS JOIN run AS r
   WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
 ),
 folded AS (

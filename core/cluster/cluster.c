@@ -17,6 +17,7 @@ void orr_cluster_release(struct orr_cluster *cluster)
     orr_free(cluster->types);
     orr_free(cluster->nodes);
     orr_free(cluster->levels);
+    orr_free(cluster->filters);
     orr_idmap_release(&cluster->node_names);
     orr_idmap_release(&cluster->pools);
     orr_idmap_release(&cluster->models);
@@ -48,6 +49,26 @@ uint32_t orr_cluster_add_node(struct orr_cluster *cluster, const char *name, con
     return index;
 }
 
+/* Lists the nodes of each domain, lowest index first. */
+static void list_nodes(struct orr_cluster *cluster, struct orr_level *level)
+{
+    level->first =
+        orr_arena_alloc(&cluster->arena, level->domain_count + (size_t)1, sizeof *level->first);
+    level->nodes = orr_arena_alloc(&cluster->arena, cluster->node_count, sizeof *level->nodes);
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        level->first[level->domain_of_node[n] + 1]++;
+    }
+    for (uint32_t d = 0; d < level->domain_count; d++) {
+        level->first[d + 1] += level->first[d];
+    }
+    uint32_t *next = orr_alloc(level->domain_count + (size_t)1, sizeof *next);
+    memcpy(next, level->first, (level->domain_count + (size_t)1) * sizeof *next);
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        level->nodes[next[level->domain_of_node[n]]++] = n;
+    }
+    orr_free(next);
+}
+
 uint32_t orr_cluster_add_level(struct orr_cluster *cluster, const char *name,
                                const uint32_t *domain_of_node, uint32_t domain_count)
 {
@@ -61,5 +82,22 @@ uint32_t orr_cluster_add_level(struct orr_cluster *cluster, const char *name,
     if (cluster->node_count > 0) {
         memcpy(level->domain_of_node, domain_of_node, cluster->node_count * sizeof *domain_of_node);
     }
+    list_nodes(cluster, level);
     return cluster->level_count++;
+}
+
+uint32_t orr_cluster_add_filter(struct orr_cluster *cluster, const char *text, const bool *admitted)
+{
+    cluster->filters =
+        ORR_ROOM_FOR_ONE(cluster->filters, cluster->filter_count, cluster->filter_capacity);
+    struct orr_node_filter *filter = &cluster->filters[cluster->filter_count];
+    *filter = (struct orr_node_filter){
+        .text = orr_arena_strndup(&cluster->arena, text, strlen(text)),
+        .words =
+            orr_arena_alloc(&cluster->arena, cluster->node_count / 64 + 1, sizeof *filter->words)};
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        filter->words[n >> 6] |= (uint64_t)admitted[n] << (n & 63);
+        filter->count += admitted[n];
+    }
+    return ++cluster->filter_count;
 }

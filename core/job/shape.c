@@ -19,17 +19,25 @@ void orr_shapes_release(struct orr_shapes *shapes)
     *shapes = (struct orr_shapes){0};
 }
 
-static uint64_t hash_groups(const struct orr_task_group *groups, uint32_t count, uint32_t min_tasks)
+struct key { /* what makes two shapes the same */
+    const struct orr_task_group *groups;
+    uint32_t count, min_tasks;
+    struct orr_span span;
+};
+
+static uint64_t hash_key(const struct key *key)
 {
     struct orr_digest d = ORR_DIGEST_INIT;
-    orr_digest_fold(&d, (uint64_t)min_tasks << 32 | count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct orr_request *r = &groups[i].request;
-        orr_digest_fold(&d, (uint64_t)groups[i].count << 32 | r->devices);
+    orr_digest_fold(&d, (uint64_t)key->min_tasks << 32 | key->count);
+    orr_digest_fold(&d, (uint64_t)key->span.required << 32 | key->span.preferred);
+    for (uint32_t i = 0; i < key->count; i++) {
+        const struct orr_request *r = &key->groups[i].request;
+        orr_digest_fold(&d, (uint64_t)key->groups[i].count << 32 | r->devices);
         orr_digest_fold(&d, (uint64_t)r->gpu_ask << 56 ^ (uint64_t)r->portion);
         orr_digest_fold(&d, (uint64_t)r->cpu_milli);
         orr_digest_fold(&d, (uint64_t)r->mem_bytes);
         orr_digest_fold(&d, r->gpu_model);
+        orr_digest_fold(&d, (uint64_t)r->selector << 32 | r->toleration);
     }
     return d.h;
 }
@@ -38,31 +46,31 @@ static bool same_request(const struct orr_request *a, const struct orr_request *
 {
     return a->gpu_ask == b->gpu_ask && a->devices == b->devices && a->portion == b->portion &&
            a->cpu_milli == b->cpu_milli && a->mem_bytes == b->mem_bytes &&
-           a->gpu_model == b->gpu_model;
+           a->gpu_model == b->gpu_model && a->selector == b->selector &&
+           a->toleration == b->toleration;
 }
 
-static bool same_shape(const struct orr_shape *shape, const struct orr_task_group *groups,
-                       uint32_t count, uint32_t min_tasks)
+static bool same_shape(const struct orr_shape *shape, const struct key *key)
 {
-    if (shape->group_count != count || shape->min_tasks != min_tasks) {
+    if (shape->group_count != key->count || shape->min_tasks != key->min_tasks ||
+        shape->span.required != key->span.required ||
+        shape->span.preferred != key->span.preferred) {
         return false;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (shape->groups[i].count != groups[i].count ||
-            !same_request(&shape->groups[i].request, &groups[i].request)) {
+    for (uint32_t i = 0; i < key->count; i++) {
+        if (shape->groups[i].count != key->groups[i].count ||
+            !same_request(&shape->groups[i].request, &key->groups[i].request)) {
             return false;
         }
     }
     return true;
 }
 
-static uint32_t find_slot(const struct orr_shapes *shapes, const struct orr_task_group *groups,
-                          uint32_t count, uint32_t min_tasks)
+static uint32_t find_slot(const struct orr_shapes *shapes, const struct key *key)
 {
     uint32_t mask = shapes->slot_count - 1;
-    uint32_t slot = (uint32_t)hash_groups(groups, count, min_tasks) & mask;
-    while (shapes->slots[slot] != 0 &&
-           !same_shape(&shapes->shapes[shapes->slots[slot] - 1], groups, count, min_tasks)) {
+    uint32_t slot = (uint32_t)hash_key(key) & mask;
+    while (shapes->slots[slot] != 0 && !same_shape(&shapes->shapes[shapes->slots[slot] - 1], key)) {
         slot = (slot + 1) & mask;
     }
     return slot;
@@ -75,7 +83,8 @@ static void rehash(struct orr_shapes *shapes)
     shapes->slots = orr_zalloc(shapes->slot_count, sizeof *shapes->slots);
     for (uint32_t i = 0; i < shapes->count; i++) {
         const struct orr_shape *s = &shapes->shapes[i];
-        shapes->slots[find_slot(shapes, s->groups, s->group_count, s->min_tasks)] = i + 1;
+        const struct key key = {s->groups, s->group_count, s->min_tasks, s->span};
+        shapes->slots[find_slot(shapes, &key)] = i + 1;
     }
 }
 
@@ -108,6 +117,12 @@ static struct orr_shape make_shape(struct orr_shapes *shapes, const struct orr_t
 uint32_t orr_shapes_put(struct orr_shapes *shapes, const struct orr_task_group *groups,
                         uint32_t group_count, uint32_t min_tasks)
 {
+    return orr_shapes_put_within(shapes, groups, group_count, min_tasks, (struct orr_span){0});
+}
+
+uint32_t orr_shapes_put_within(struct orr_shapes *shapes, const struct orr_task_group *groups,
+                               uint32_t group_count, uint32_t min_tasks, struct orr_span span)
+{
     ORR_ASSERT(group_count > 0);
     uint32_t tasks = 0;
     for (uint32_t i = 0; i < group_count; i++) {
@@ -119,13 +134,15 @@ uint32_t orr_shapes_put(struct orr_shapes *shapes, const struct orr_task_group *
     if (shapes->count * 2 >= shapes->slot_count) {
         rehash(shapes);
     }
-    uint32_t slot = find_slot(shapes, groups, group_count, min_tasks);
+    const struct key key = {groups, group_count, min_tasks, span};
+    uint32_t slot = find_slot(shapes, &key);
     if (shapes->slots[slot] != 0) {
         return shapes->slots[slot] - 1;
     }
     shapes->shapes = ORR_ROOM_FOR_ONE(shapes->shapes, shapes->count, shapes->capacity);
     shapes->shapes[shapes->count] = make_shape(shapes, groups, group_count);
     shapes->shapes[shapes->count].min_tasks = min_tasks;
+    shapes->shapes[shapes->count].span = span;
     shapes->slots[slot] = ++shapes->count;
     return shapes->count - 1;
 }

@@ -100,7 +100,11 @@ static bool add_job(struct audit *a, uint32_t job)
         const struct orr_request *request = &shape->groups[placement->group].request;
         struct orr_room room = orr_books__room(request, placement->tasks);
         add_room(&a->used[placement->node], &room);
-        if (!add_devices(a, placement, request)) {
+        if (!equal(a, "tasks on a node they may not use",
+                   orr_idmap_name(&a->cluster->node_names, placement->node),
+                   orr_ledger__may_use(ledger, placement->node, request) ? 0 : placement->tasks,
+                   0) ||
+            !add_devices(a, placement, request)) {
             return false;
         }
         if (holds) {

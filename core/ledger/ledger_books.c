@@ -105,7 +105,7 @@ bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
 uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request)
 {
-    if (!orr_ledger__model_fits(ledger, ledger->world.cluster->nodes[node].type, request)) {
+    if (!orr_ledger__may_use(ledger, node, request)) {
         return 0;
     }
     struct orr_room idle = unclaimed(ledger, node);
@@ -232,8 +232,7 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
     uint32_t node = placement->node;
     struct orr_room room = orr_books__room(request, placement->tasks);
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
-    if (!orr_ledger__model_fits(ledger, ledger->world.cluster->nodes[node].type, request) ||
-        !orr_books__fits(ledger, node, room)) {
+    if (!orr_ledger__may_use(ledger, node, request) || !orr_books__fits(ledger, node, room)) {
         return false;
     }
     int32_t before = ledger->idle[node].gpus;

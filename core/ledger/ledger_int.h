@@ -58,4 +58,14 @@ static inline bool orr_ledger__model_fits(const struct orr_ledger *ledger, uint3
            request->gpu_model == ledger->world.cluster->types[type].gpu_model;
 }
 
+/* Is it a node that tasks of the request may be on at all? */
+static inline bool orr_ledger__may_use(const struct orr_ledger *ledger, uint32_t node,
+                                       const struct orr_request *request)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    return orr_ledger__model_fits(ledger, cluster->nodes[node].type, request) &&
+           orr_cluster_admits(cluster, request->selector, node) &&
+           orr_cluster_admits(cluster, request->toleration, node);
+}
+
 #endif

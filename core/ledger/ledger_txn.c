@@ -138,8 +138,8 @@ bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_
     struct orr_room room = orr_books__room(request, tasks);
     const struct orr_room *idle = &ledger->idle[node];
     const struct orr_room *releasing = &ledger->releasing[node];
-    if (!orr_ledger__model_fits(ledger, ledger->world.cluster->nodes[node].type, request) ||
-        room.gpus > idle->gpus + releasing->gpus || room.pods > idle->pods + releasing->pods ||
+    if (!orr_ledger__may_use(ledger, node, request) || room.gpus > idle->gpus + releasing->gpus ||
+        room.pods > idle->pods + releasing->pods ||
         room.cpu_milli > idle->cpu_milli + releasing->cpu_milli ||
         room.mem_bytes > idle->mem_bytes + releasing->mem_bytes) {
         return false;
@@ -217,12 +217,34 @@ static bool within_limits(const struct orr_ledger *ledger, uint32_t job)
     return true;
 }
 
+/* Are all its tasks in one domain of the level that the gang requires? */
+static bool within_span(const struct orr_ledger *ledger, uint32_t job)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    uint32_t level = orr_ledger__shape(ledger, job)->span.required;
+    uint32_t p = ledger->jobs[job].placement;
+    if (level == 0 || p == ORR_NONE) {
+        return true;
+    }
+    uint32_t domain = orr_cluster_domain(cluster, level, ledger->placements[p].node);
+    for (; p != ORR_NONE; p = ledger->placements[p].next) {
+        if (orr_cluster_domain(cluster, level, ledger->placements[p].node) != domain) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *refusal)
 {
     const struct orr_ledger *ledger = txn->ledger;
     if ((txn->laws & ORR_LAW_GANG) != 0 &&
         ledger->jobs[job].placed_tasks < orr_ledger__shape(ledger, job)->min_tasks) {
         return refuse(refusal, job, ORR_LAW_GANG, "fewer tasks are placed than its gang needs");
+    }
+    if ((txn->laws & ORR_LAW_SPAN) != 0 && !within_span(ledger, job)) {
+        return refuse(refusal, job, ORR_LAW_SPAN,
+                      "its tasks are not together in one domain of the level it requires");
     }
     if ((txn->laws & ORR_LAW_LIMIT) != 0 && !within_limits(ledger, job)) {
         return refuse(refusal, job, ORR_LAW_LIMIT, "a queue above it would pass its limit");

@@ -13,6 +13,9 @@
 #include <orrery/policies/kai.h>
 
 #include <stdio.h>
+#include <string.h>
+
+#include <orrery/core/place.h>
 
 #include "../registry/policies_int.h"
 #include "kai_usage.h"
@@ -37,6 +40,7 @@ struct kai {
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
     uint32_t *first_ask; /* per shape: asks of its groups are consecutive */
+    uint8_t *why_not;    /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
 };
 
 /* More than any run uses, and small enough that sums over nodes stay in 64 bits. */
@@ -80,6 +84,14 @@ static void add_queues(const struct orr_view *view, struct kai *kai)
     }
 }
 
+static const char topology_name[] = "cluster";
+
+/* The name of a level counted from 1; below the last level are single nodes. */
+static const char *level_name(const struct orr_cluster *cluster, uint32_t level)
+{
+    return level > cluster->level_count ? "node" : cluster->levels[level - 1].name;
+}
+
 /* Requests and asks name the kinds of GPU request alike. */
 _Static_assert((int)ORR_GPU_NONE == (int)ORR_ASK_NO_GPU &&
                    (int)ORR_GPU_WHOLE == (int)ORR_ASK_WHOLE &&
@@ -87,34 +99,104 @@ _Static_assert((int)ORR_GPU_NONE == (int)ORR_ASK_NO_GPU &&
                    (int)ORR_GPU_MEMORY == (int)ORR_ASK_MEMORY,
                "enum orr_gpu_ask is the start of enum orr_gpu_kind");
 
-/* A request names a GPU model by a filter over the nodes. */
-static uint32_t model_filter(const struct orr_view *view, struct orr_session *session,
-                             uint32_t model)
+/* Filters of the session by what is asked for; few, so a list. */
+struct filter_cache {
+    struct known_filter {
+        uint32_t model, selector, filter;
+    } * items;
+    uint32_t count, capacity;
+};
+
+/* The nodes of a GPU model (ORR_NONE: any) that a filter of the cluster admits (0: all). */
+static uint32_t session_filter(const struct orr_view *view, struct orr_session *session,
+                               struct filter_cache *cache, uint32_t model, uint32_t selector)
 {
-    if (model == ORR_NONE) {
+    if (model == ORR_NONE && selector == 0) {
         return ORR_NONE;
+    }
+    for (uint32_t i = 0; i < cache->count; i++) {
+        if (cache->items[i].model == model && cache->items[i].selector == selector) {
+            return cache->items[i].filter;
+        }
     }
     bool *allowed = orr_zalloc(view->cluster->node_count, sizeof *allowed);
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
-        allowed[n] = orr_cluster_type(view->cluster, n)->gpu_model == model;
+        allowed[n] =
+            (model == ORR_NONE || orr_cluster_type(view->cluster, n)->gpu_model == model) &&
+            orr_cluster_admits(view->cluster, selector, n);
     }
     uint32_t filter = orr_session_add_filter(session, allowed);
     orr_free(allowed);
+    cache->items = ORR_ROOM_FOR_ONE(cache->items, cache->count, cache->capacity);
+    cache->items[cache->count++] = (struct known_filter){model, selector, filter};
     return filter;
+}
+
+/* The cluster's levels and, below them, single nodes, by names that sort as the domains do. */
+static void add_topology(const struct orr_view *view, struct orr_session *session)
+{
+    const struct orr_cluster *cluster = view->cluster;
+    uint32_t levels = cluster->level_count + 1, nodes = cluster->node_count;
+    const char **names = orr_alloc(levels, sizeof *names);
+    const char **aliases = orr_zalloc(levels, sizeof *aliases);
+    const char **values = orr_alloc((size_t)levels * nodes, sizeof *values);
+    char(*texts)[16] = orr_alloc((size_t)levels * nodes, sizeof *texts);
+    for (uint32_t l = 0; l < levels; l++) {
+        names[l] = level_name(cluster, l + 1);
+        for (uint32_t n = 0; n < nodes; n++) {
+            size_t at = (size_t)l * nodes + n;
+            (void)snprintf(texts[at], sizeof texts[at], "%010u",
+                           orr_cluster_domain(cluster, l + 1, n));
+            values[at] = texts[at];
+        }
+    }
+    (void)orr_session_add_topology(session, topology_name, names, aliases, levels, values);
+    orr_free(names);
+    orr_free(aliases);
+    orr_free(values);
+    orr_free(texts);
+}
+
+/* What the shape's gang is held together by; the names live as long as the cluster. */
+static struct orr_constraint constraint_of(const struct orr_cluster *cluster, struct orr_span span)
+{
+    if (span.required == 0 && span.preferred == 0) {
+        return (struct orr_constraint){0};
+    }
+    return (struct orr_constraint){
+        .topology = topology_name,
+        .required = span.required == 0 ? NULL : level_name(cluster, span.required),
+        .preferred = span.preferred == 0 ? NULL : level_name(cluster, span.preferred)};
+}
+
+/* KAI's signatures tell jobs apart by all that limits where they may run. */
+static uint64_t constraint_key(const struct orr_request *request)
+{
+    if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0) {
+        return 0;
+    }
+    struct orr_digest key = ORR_DIGEST_INIT;
+    orr_digest_fold(&key, request->gpu_model);
+    orr_digest_fold(&key, (uint64_t)request->selector << 32 | request->toleration);
+    return key.h;
 }
 
 static void add_asks(const struct orr_view *view, struct kai *kai)
 {
+    struct filter_cache cache = {0};
+    bool spans = false;
     kai->first_ask = orr_zalloc(view->shapes->count, sizeof *kai->first_ask);
     for (uint32_t s = 0; s < view->shapes->count; s++) {
         const struct orr_shape *shape = &view->shapes->shapes[s];
+        spans = spans || shape->span.required > 0 || shape->span.preferred > 0;
         for (uint32_t g = 0; g < shape->group_count; g++) {
             const struct orr_request *r = &shape->groups[g].request;
             bool shared = r->gpu_ask == ORR_GPU_FRACTION || r->gpu_ask == ORR_GPU_MEMORY;
-            struct orr_ask ask = {.kind = r->gpu_ask,
-                                  .devices = shared ? r->devices : 0,
-                                  .affinity = model_filter(view, &kai->session, r->gpu_model),
-                                  .tolerance = ORR_NONE};
+            struct orr_ask ask = {
+                .kind = r->gpu_ask,
+                .devices = shared ? r->devices : 0,
+                .affinity = session_filter(view, &kai->session, &cache, r->gpu_model, r->selector),
+                .tolerance = session_filter(view, &kai->session, &cache, ORR_NONE, r->toleration)};
             ask.request.v[ORR_SLOT_CPU] = r->cpu_milli;
             ask.request.v[ORR_SLOT_MEMORY] = r->mem_bytes;
             ask.request.v[ORR_SLOT_GPU] = orr_request_mgpu(r);
@@ -124,6 +206,10 @@ static void add_asks(const struct orr_view *view, struct kai *kai)
             uint32_t id = orr_session_add_ask(&kai->session, &ask);
             kai->first_ask[s] = g == 0 ? id : kai->first_ask[s];
         }
+    }
+    orr_free(cache.items);
+    if (spans) {
+        add_topology(view, &kai->session);
     }
 }
 
@@ -136,6 +222,7 @@ static void kai_close(void *state)
     orr_kai__usage_close(&kai->past);
     orr_session_release(&kai->session);
     orr_free(kai->free_slots);
+    orr_free(kai->why_not);
     orr_free(kai->slot_of_job);
     orr_free(kai->job_of_slot);
     orr_free(kai->first_ask);
@@ -159,6 +246,7 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     kai->slot_of_job = orr_zalloc(view->job_count, sizeof *kai->slot_of_job);
     kai->shape_count = view->shapes->count;
     kai->free_slots = orr_zalloc(kai->shape_count, sizeof *kai->free_slots);
+    kai->why_not = orr_zalloc(kai->shape_count, sizeof *kai->why_not);
     kai->due_ms = ORR_MS_NEVER;
     *state = kai;
     enum orr_status status =
@@ -182,8 +270,11 @@ static struct orr_task_spec *make_tasks(const struct kai *kai, const struct orr_
     for (uint32_t g = 0; g < shape->group_count; g++) {
         for (uint32_t i = 0; i < shape->groups[g].count; i++, t++) {
             (void)snprintf(names[t], sizeof names[t], "%08u", t);
-            tasks[t] = (struct orr_task_spec){
-                .name = names[t], .set = 1, .ask = kai->first_ask[shape_index] + g};
+            tasks[t] =
+                (struct orr_task_spec){.name = names[t],
+                                       .set = 1,
+                                       .ask = kai->first_ask[shape_index] + g,
+                                       .constraint_key = constraint_key(&shape->groups[g].request)};
         }
     }
     return tasks;
@@ -194,7 +285,10 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
     const struct orr_job_spec *spec = &view->specs[job];
     const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
     const struct orr_set_spec sets[] = {
-        {.name = "", .parent = ORR_NONE, .min = -1},
+        {.name = "",
+         .parent = ORR_NONE,
+         .min = -1,
+         .constraint = constraint_of(view->cluster, shape->span)},
         {.name = "default", .parent = 0, .is_pods = true, .min = (int32_t)shape->tasks}};
     char name[16];
     (void)snprintf(name, sizeof name, "%010u", job); /* UID: the last tie is the trace's order */
@@ -332,10 +426,9 @@ static void settle_tasks(struct kai *kai, const struct orr_view *view)
     }
 }
 
-static enum orr_reason reason_of(const struct orr_view *view, const struct orr_sjob *sjob,
-                                 uint32_t job)
+static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, uint32_t job)
 {
-    switch ((enum orr_fit_reason)sjob->reason) {
+    switch ((enum orr_fit_reason)kai->session.jobs[kai->slot_of_job[job]].reason) {
     case ORR_FIT_OVER_LIMIT: return ORR_REASON_OVER_LIMIT;
     case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: return ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA;
     case ORR_FIT_NONE: return ORR_REASON_PIPELINED;
@@ -345,22 +438,29 @@ static enum orr_reason reason_of(const struct orr_view *view, const struct orr_s
     case ORR_FIT_POD_SCHEDULING_ERRORS:
     case ORR_FIT_REASONS: break;
     }
-    int64_t idle = view->ledger->idle_gpus * ORR_MGPU;
-    int64_t asked = view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
-    return asked > idle ? ORR_REASON_NO_CAPACITY : ORR_REASON_FRAGMENTED;
+    uint32_t shape = view->specs[job].shape;
+    if (view->shapes->shapes[shape].gpus_mgpu > view->ledger->idle_gpus * ORR_MGPU) {
+        return ORR_REASON_NO_CAPACITY;
+    }
+    if (kai->why_not[shape] == ORR_REASON_NONE) {
+        kai->why_not[shape] =
+            (uint8_t)orr_place_why_not(view->ledger, &view->shapes->shapes[shape]);
+    }
+    return (enum orr_reason)kai->why_not[shape];
 }
 
 /* Says why of all that waits, and drops from the list what no longer does. */
 static void explain_waiting(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     uint32_t kept = 0;
+    memset(kai->why_not, ORR_REASON_NONE, kai->shape_count);
     for (uint32_t i = 0; i < kai->waiting_count; i++) {
         uint32_t job = kai->waiting[i];
         const struct orr_job_state *state = &view->jobs[job];
         if (state->phase != ORR_JOB_PENDING || state->placed_tasks > 0) {
             continue;
         }
-        orr_txn_explain(txn, job, reason_of(view, &kai->session.jobs[kai->slot_of_job[job]], job));
+        orr_txn_explain(txn, job, reason_of(kai, view, job));
         kai->waiting[kept++] = job;
     }
     kai->waiting_count = kept;
@@ -429,7 +529,7 @@ const struct orr_policy orr_policy_kai = {
     .name = "kai",
     .summary =
         "NVIDIA's KAI Scheduler v0.17: quotas, fair share, gangs, consolidation, reclaim, preempt",
-    .laws = ORR_LAW_GANG | ORR_LAW_LIMIT,
+    .laws = ORR_LAW_GANG | ORR_LAW_LIMIT | ORR_LAW_SPAN,
     .cycle_ms = ORR_KAI_PERIOD_MS,
     .params = orr_kai__rows,
     .params_bytes = sizeof(struct orr_kai_params),

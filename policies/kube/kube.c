@@ -7,10 +7,12 @@
  *
  * Pods wait in lanes of equal pods of one queue (queue, shape, task group), by (submit, job). A pod
  * that found no node blocks its lane until room is released. What is left out: preemption by
- * priority, backoff times, and the random choice among equal scores (the lowest index is taken). */
+ * priority, backoff times, the random choice among equal scores (the lowest index is taken), and
+ * topology: it has no notion of a gang that is held together. */
 #include "../registry/policies_int.h"
 
 #include <orrery/base/heap.h>
+#include <orrery/core/place.h>
 
 enum { SCORE_LEAST, SCORE_MOST };
 enum { CAP_LIMIT, CAP_QUOTA, CAP_NONE };
@@ -107,7 +109,8 @@ static void kube_event(void *state, const struct orr_view *view, enum orr_job_ev
     for (uint32_t g = 0; g < view->shapes->shapes[spec->shape].group_count; g++) {
         struct lane *lane =
             &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape] + g];
-        orr_heap_push(&lane->jobs, (struct orr_event){.at = spec->submit_ms, .subject = job});
+        orr_ms came = event == ORR_JOB_SUBMITTED ? view->now : spec->submit_ms;
+        orr_heap_push(&lane->jobs, (struct orr_event){.at = came, .subject = job});
         if (lane->jobs.count == 1) {
             lane->left = group_size(view, lane);
             lane->verdict = ORR_REASON_NONE;
@@ -162,8 +165,11 @@ static enum orr_reason place_pod(const struct kube *kube, const struct orr_view 
     if (node != ORR_NONE && orr_txn_place(txn, job, lane->group, 1, node)) {
         return ORR_REASON_NONE;
     }
-    bool scattered = view->ledger->idle_gpus >= (int64_t)request->devices;
-    return scattered ? ORR_REASON_FRAGMENTED : ORR_REASON_NO_CAPACITY;
+    if (view->ledger->idle_gpus < (int64_t)request->devices) {
+        return ORR_REASON_NO_CAPACITY;
+    }
+    bool allowed = orr_place_allowed_idle(view->ledger, request) >= (int64_t)request->devices;
+    return allowed ? ORR_REASON_FRAGMENTED : ORR_REASON_CONSTRAINED;
 }
 
 static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,

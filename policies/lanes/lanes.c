@@ -61,7 +61,9 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
     if (!never_fits(lanes, view, job)) {
         const struct orr_job_spec *spec = &view->specs[job];
         struct orr_lane *lane = lane_of(lanes, view, job);
-        orr_ms key = lanes->shortest_first ? spec->work_ms : spec->submit_ms;
+        /* a job that was held back comes when its hold ends, not when it was submitted */
+        orr_ms came = event == ORR_JOB_SUBMITTED ? view->now : spec->submit_ms;
+        orr_ms key = lanes->shortest_first ? spec->work_ms : came;
         orr_heap_push(&lane->heap, (struct orr_event){.at = key, .subject = job});
         if (orr_heap_top(&lane->heap)->subject == job) {
             lane->verdict = ORR_REASON_NONE;

@@ -22,6 +22,8 @@ struct engine {
     struct orr_view view;
     struct orr_heap heap;
     uint32_t next_arrival;
+    uint32_t next_hold;   /* of the world: those before it have come */
+    uint32_t *waits_for;  /* per hold: jobs whose end it still waits for */
     bool changed;         /* something happened since the last cycle */
     orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
     orr_ms last_cycle_ms; /* ORR_MS_NONE: none yet */
@@ -68,6 +70,74 @@ static int64_t held_mgpu(const struct engine *engine, uint32_t job)
     return mgpu;
 }
 
+static void note_reason(struct engine *engine, uint32_t job, enum orr_reason reason)
+{
+    struct orr_run *run = engine->run;
+    run->reasons = ORR_ROOM_FOR_ONE(run->reasons, run->reason_count, run->reason_capacity);
+    run->reasons[run->reason_count++] = (struct orr_reason_change){
+        .at_ms = engine->view.now, .job = job, .reason = (uint8_t)reason};
+}
+
+/* From now on the job is pending. */
+static void submit(struct engine *engine, uint32_t job)
+{
+    orr_ledger_submit(engine->ledger, job);
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
+                    job_mgpu(engine, job), 1);
+    engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
+    engine->changed = true;
+}
+
+static void push_arrival(struct engine *engine, uint32_t job, orr_ms at)
+{
+    orr_heap_push(
+        &engine->heap,
+        (struct orr_event){.at = at, .subject = job, .class_seq = class_and(CLASS_ARRIVAL, 0)});
+}
+
+/* Must a job that was submitted still wait, for a time or for the end of others, until it is
+ * considered? */
+static bool must_wait(struct engine *engine, uint32_t index)
+{
+    const struct orr_world_hold *held = &engine->world->holds[index];
+    orr_ms now = engine->view.now;
+    if (engine->waits_for[index] > 0) {
+        note_reason(engine, held->job, ORR_REASON_DEPENDENCY);
+        return true;
+    }
+    engine->run->eligible_ms[index] = held->eligible_ms > now ? held->eligible_ms : now;
+    if (held->eligible_ms > now) {
+        note_reason(engine, held->job, ORR_REASON_NOT_ELIGIBLE);
+        push_arrival(engine, held->job, held->eligible_ms);
+        return true;
+    }
+    return false;
+}
+
+/* Those that waited for the end of this job, and have come themselves, wait for one less. */
+static void free_holds(struct engine *engine, uint32_t job)
+{
+    const struct orr_world *world = engine->world;
+    uint32_t low = 0, high = world->edge_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (world->edges[middle].job < job) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < world->edge_count && world->edges[low].job == job; low++) {
+        uint32_t index = world->edges[low].hold;
+        engine->waits_for[index]--;
+        if (engine->waits_for[index] == 0 && index < engine->next_hold) {
+            if (!must_wait(engine, index)) {
+                push_arrival(engine, world->holds[index].job, engine->view.now);
+            }
+        }
+    }
+}
+
 static void finish(struct engine *engine, uint32_t job)
 {
     int64_t held = held_mgpu(engine, job);
@@ -77,6 +147,7 @@ static void finish(struct engine *engine, uint32_t job)
     count_event(engine, CLASS_FINISH, job);
     engine->policy->event(engine->state, &engine->view, ORR_JOB_ENDED, job);
     engine->changed = true;
+    free_holds(engine, job);
 }
 
 static void release(struct engine *engine, uint32_t job)
@@ -100,7 +171,9 @@ static void run_due_events(struct engine *engine)
             engine->run->stale_events++; /* of an attempt that was evicted */
             continue;
         }
-        if (event.class_seq >> 24 == CLASS_FINISH) {
+        if (event.class_seq >> 24 == CLASS_ARRIVAL) {
+            submit(engine, event.subject);
+        } else if (event.class_seq >> 24 == CLASS_FINISH) {
             if (state->phase == ORR_JOB_RUNNING) {
                 finish(engine, event.subject);
             } else {
@@ -119,12 +192,12 @@ static void run_arrivals(struct engine *engine)
     while (engine->next_arrival < world->job_count &&
            world->specs[engine->next_arrival].submit_ms == now) {
         uint32_t job = engine->next_arrival++;
-        orr_ledger_submit(engine->ledger, job);
-        orr_fold_change(&engine->run->fold, world->specs[job].queue, now, 0, job_mgpu(engine, job),
-                        1);
         count_event(engine, CLASS_ARRIVAL, job);
-        engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
-        engine->changed = true;
+        bool held =
+            engine->next_hold < world->hold_count && world->holds[engine->next_hold].job == job;
+        if (!held || !must_wait(engine, engine->next_hold++)) {
+            submit(engine, job);
+        }
     }
 }
 
@@ -181,11 +254,8 @@ static void take_explanations(struct engine *engine)
 {
     uint32_t count;
     const struct orr_explanation *said = orr_txn_explanations(engine->txn, &count);
-    struct orr_run *run = engine->run;
     for (uint32_t i = 0; i < count; i++) {
-        run->reasons = ORR_ROOM_FOR_ONE(run->reasons, run->reason_count, run->reason_capacity);
-        run->reasons[run->reason_count++] = (struct orr_reason_change){
-            .at_ms = engine->view.now, .job = said[i].job, .reason = (uint8_t)said[i].reason};
+        note_reason(engine, said[i].job, said[i].reason);
     }
 }
 
@@ -315,6 +385,18 @@ static enum orr_status loop(struct engine *engine, struct orr_err *err)
     }
 }
 
+static void open_holds(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    engine->waits_for = orr_alloc(world->hold_count + (size_t)1, sizeof *engine->waits_for);
+    engine->run->eligible_ms =
+        orr_alloc(world->hold_count + (size_t)1, sizeof *engine->run->eligible_ms);
+    for (uint32_t i = 0; i < world->hold_count; i++) {
+        engine->waits_for[i] = world->holds[i].waits_for;
+        engine->run->eligible_ms[i] = ORR_MS_NONE;
+    }
+}
+
 enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,
                                struct orr_err *err)
@@ -348,6 +430,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                     .now = world->first_submit_ms,
                                     .epoch_ms = options->epoch_ms};
     orr_heap_init(&engine.heap);
+    open_holds(&engine);
     enum orr_status status =
         options->policy->open(orr_policy_host(), options->params, &engine.view, &engine.state, err);
     if (status == ORR_OK) {
@@ -360,11 +443,18 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         status = orr_ledger_audit(run->ledger, err);
     }
     orr_txn_close(engine.txn);
+    orr_free(engine.waits_for);
     orr_heap_release(&engine.heap);
     if (status != ORR_OK) {
         orr_run_release(run);
     }
     return status;
+}
+
+orr_ms orr_run_eligible_ms(const struct orr_world *world, const struct orr_run *run, uint32_t job)
+{
+    uint32_t hold = world->hold_count == 0 ? ORR_NONE : orr_world_hold_of(world, job);
+    return hold == ORR_NONE ? world->specs[job].submit_ms : run->eligible_ms[hold];
 }
 
 void orr_run_release(struct orr_run *run)
@@ -373,5 +463,6 @@ void orr_run_release(struct orr_run *run)
     orr_fold_release(&run->fold);
     orr_free(run->attempts);
     orr_free(run->reasons);
+    orr_free(run->eligible_ms);
     *run = (struct orr_run){0};
 }

@@ -116,7 +116,7 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
         }
         orr_ms until = state->first_start_ms == ORR_MS_NONE ? run->end_ms : state->first_start_ms;
         jobs[count] = j;
-        waits[count++] = until - submit;
+        waits[count++] = until - orr_run_eligible_ms(world, run, j);
         for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
             groups[g]->jobs++;
         }

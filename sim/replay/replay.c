@@ -14,28 +14,16 @@
  * silently. */
 static void note_unheeded(struct orr_world_part *p)
 {
-    enum { SELECTOR, TOLERATIONS, TOPOLOGY, AFTER, PROFILE, CHECKPOINT, BUSY, ELIGIBLE, COLUMNS };
-    static const char *const names[COLUMNS] = {[SELECTOR] = "node_selector",
-                                               [TOLERATIONS] = "tolerations",
-                                               [TOPOLOGY] = "topology_*",
-                                               [AFTER] = "after",
-                                               [PROFILE] = "profile",
-                                               [BUSY] = "busy",
-                                               [CHECKPOINT] = "checkpoint_s and restart_s",
-                                               [ELIGIBLE] = "eligible_s"};
+    enum { PROFILE, CHECKPOINT, BUSY, COLUMNS };
+    static const char *const names[COLUMNS] = {
+        [PROFILE] = "profile", [BUSY] = "busy", [CHECKPOINT] = "checkpoint_s and restart_s"};
     bool stated[COLUMNS] = {false};
     for (uint32_t i = 0; i < p->workload.extra_count; i++) {
         const struct orr_row_extra *e = &p->workload.extras[i];
-        stated[SELECTOR] = stated[SELECTOR] || e->node_selector != NULL;
-        stated[TOLERATIONS] = stated[TOLERATIONS] || e->tolerations != NULL;
-        stated[TOPOLOGY] =
-            stated[TOPOLOGY] || e->topology_required != NULL || e->topology_preferred != NULL;
-        stated[AFTER] = stated[AFTER] || e->after != NULL;
         stated[PROFILE] = stated[PROFILE] || e->profile != NULL;
         stated[CHECKPOINT] =
             stated[CHECKPOINT] || e->checkpoint_ms != ORR_MS_NONE || e->restart_ms != ORR_MS_NONE;
         stated[BUSY] = stated[BUSY] || e->busy_ppm >= 0;
-        stated[ELIGIBLE] = stated[ELIGIBLE] || e->eligible_ms != ORR_MS_NONE;
     }
     for (int c = 0; c < COLUMNS; c++) {
         if (stated[c]) {
@@ -89,13 +77,15 @@ static void make_jobs(const struct orr_scenario *scenario, struct orr_world *wor
         most += (size_t)world->parts[i].workload.count * (copies == 0 ? 1 : copies);
     }
     ORR_ASSERT(most < ORR_NONE);
+    struct orr_replay_nodes nodes;
+    orr_replay__nodes_init(&nodes, scenario, &world->cluster);
     world->specs = orr_alloc(most, sizeof *world->specs);
     for (uint32_t i = 0; i < world->part_count; i++) {
         struct orr_world_part *p = &world->parts[i];
         uint32_t first = world->job_count;
         for (uint32_t r = 0; r < p->workload.count; r++) {
             if (row_wanted(p, r) &&
-                orr_replay__job(world, scenario, i, r, &world->specs[world->job_count])) {
+                orr_replay__job(world, &nodes, i, r, &world->specs[world->job_count])) {
                 world->job_count++;
             }
         }
@@ -108,12 +98,37 @@ static void make_jobs(const struct orr_scenario *scenario, struct orr_world *wor
             }
         }
     }
+    orr_replay__nodes_release(&nodes);
 }
 
-/* Which copy of its row a job is, from 0: copies are whole spans apart, and rows are within one. */
-static orr_ms copy_number(const struct orr_world_part *p, const struct orr_job_spec *spec)
+/* Copies are whole spans apart, and rows are within one. */
+orr_ms orr_replay__copy(const struct orr_world_part *p, const struct orr_job_spec *spec)
 {
     return p->part->copies > 1 ? (spec->submit_ms - p->first_submit_ms) / p->copy_span_ms : 0;
+}
+
+/* " on the 4 nodes with ...", " within one rack": what narrows the choice of nodes. */
+static void say_where(const struct orr_world *world, const struct orr_shape *shape, char *text,
+                      size_t bytes)
+{
+    const struct orr_cluster *cluster = &world->cluster;
+    const struct orr_request *request = &shape->groups[0].request;
+    const uint32_t filters[] = {request->selector, request->toleration};
+    static const char *const verbs[] = {"with", "whose taints are tolerated by"};
+    int used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < 2; i++) {
+        if (filters[i] > 0 && used >= 0 && (size_t)used < bytes) {
+            const struct orr_node_filter *filter = &cluster->filters[filters[i] - 1];
+            used += snprintf(text + used, bytes - (size_t)used, " on the %u nodes %s \"%.80s\"",
+                             filter->count, verbs[i], filter->text);
+        }
+    }
+    uint32_t level = shape->span.required;
+    if (level > 0 && used >= 0 && (size_t)used < bytes) {
+        (void)snprintf(text + used, bytes - (size_t)used, " within one %s",
+                       level > cluster->level_count ? "node" : cluster->levels[level - 1].name);
+    }
 }
 
 static void drop_impossible(struct orr_world *world)
@@ -132,16 +147,18 @@ static void drop_impossible(struct orr_world *world)
             part++;
         }
         struct orr_world_part *p = &world->parts[part];
-        if (copy_number(p, spec) > 0) {
+        if (orr_replay__copy(p, spec) > 0) {
             continue; /* its row is counted already */
         }
         const struct orr_row *row = &p->workload.rows[spec->source - p->first_source];
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
+        char where[400];
+        say_where(world, shape, where, sizeof where);
         orr_workload_reject(&p->workload, p->part->trace, row->line,
-                            "job %s asks %lld GPUs in %u pods, which this cluster of %lld GPUs "
+                            "job %s asks %lld GPUs in %u pods%s, which this cluster of %lld GPUs "
                             "could not hold even when empty",
                             orr_idmap_name(&p->workload.jobs, row->job),
-                            (long long)(shape->gpus_mgpu / ORR_MGPU), shape->tasks,
+                            (long long)(shape->gpus_mgpu / ORR_MGPU), shape->tasks, where,
                             (long long)world->cluster.total_gpus);
         world->rows_rejected++;
     }
@@ -201,7 +218,9 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
     if (status == ORR_OK) {
         make_jobs(scenario, world);
         drop_impossible(world);
+        orr_replay__drop_endless(world);
         sort_jobs(world);
+        orr_replay__holds(world);
         for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
             status = orr_trace_check_loss(&world->parts[i].workload, world->parts[i].part->trace,
                                           allow_loss, err);
@@ -229,6 +248,8 @@ void orr_world_release(struct orr_world *world)
         orr_workload_release(&world->parts[i].workload);
     }
     orr_free(world->parts);
+    orr_free(world->holds);
+    orr_free(world->edges);
     orr_free(world->specs);
     orr_shapes_release(&world->shapes);
     orr_queues_release(&world->queues);
@@ -255,7 +276,7 @@ const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char
     const struct orr_row *row;
     const struct orr_world_part *p = part_of(world, job, &row);
     const char *name = orr_idmap_name(&p->workload.jobs, row->job);
-    orr_ms copy = copy_number(p, &world->specs[job]);
+    orr_ms copy = orr_replay__copy(p, &world->specs[job]);
     if (world->part_count == 1 && copy == 0) {
         return name;
     }

@@ -7,11 +7,31 @@
 
 void orr_replay__cluster(const struct orr_scenario *scenario, struct orr_cluster *cluster);
 void orr_replay__queues(const struct orr_scenario *scenario, struct orr_queues *queues);
+struct orr_replay_nodes { /* filters over the nodes made so far, by the text that asked for them */
+    const struct orr_scenario *scenario;
+    struct orr_cluster *cluster;
+    struct orr_idmap known; /* name i: filter i + 1 */
+    bool tainted;           /* some pool has taints */
+};
+void orr_replay__nodes_init(struct orr_replay_nodes *nodes, const struct orr_scenario *scenario,
+                            struct orr_cluster *cluster);
+void orr_replay__nodes_release(struct orr_replay_nodes *nodes);
+/* Filters for what a row states (NULL: nothing); 0: every node. */
+uint32_t orr_replay__selector(struct orr_replay_nodes *nodes, const char *models,
+                              const char *selector);
+uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *tolerations);
+
 /* One row as a job; false when the row was rejected (and counted). */
-bool orr_replay__job(struct orr_world *world, const struct orr_scenario *scenario, uint32_t part,
+bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                      uint32_t row, struct orr_job_spec *spec);
 /* When a row's job comes, arrivals scaled. */
 orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submit);
+/* Which copy of its row a job is, from 0. */
+orr_ms orr_replay__copy(const struct orr_world_part *part, const struct orr_job_spec *spec);
+/* Rejects rows that wait for what never ends. */
+void orr_replay__drop_endless(struct orr_world *world);
+/* Fills in holds and edges, once the jobs are sorted. */
+void orr_replay__holds(struct orr_world *world);
 /* Says of each shape whether the empty cluster could hold it; caller frees. */
 bool *orr_replay__possible_shapes(const struct orr_world *world);
 

@@ -85,20 +85,78 @@ static bool make_groups(struct orr_world *world, uint32_t part, const struct orr
         groups[0] = (struct orr_task_group){.request = request, .count = row->pods};
         *count = 1;
     }
+    if (extra != NULL) {
+        for (uint32_t g = 0; g < *count; g++) {
+            groups[g].request.cpu_milli = extra->cpu_milli > 0 ? extra->cpu_milli : 0;
+            groups[g].request.mem_bytes = extra->mem_mib > 0 ? extra->mem_mib * ORR_MIB : 0;
+        }
+    }
+    return true;
+}
+
+/* Which nodes the tasks may be on: GPU model (one, or alternatives A|B), selector, tolerations. */
+static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
+                      const struct orr_row *row, struct orr_task_group *groups, uint32_t count)
+{
+    static const struct orr_row_extra nothing;
+    const struct orr_workload *workload = &world->parts[part].workload;
+    const struct orr_row_extra *extra =
+        row->extra == 0 ? &nothing : &workload->extras[row->extra - 1];
+    const char *models = extra->gpu_model;
+    uint32_t model = ORR_NONE;
+    if (models != NULL && strchr(models, '|') == NULL) {
+        model = orr_idmap_find(&world->cluster.models, models, strlen(models));
+        if (model == ORR_NONE) {
+            return reject(world, part, row, "no node has the GPU model", models);
+        }
+        models = NULL;
+    }
+    uint32_t selector = orr_replay__selector(nodes, models, extra->node_selector);
+    uint32_t toleration = orr_replay__toleration(nodes, extra->tolerations);
+    if (selector > 0 && world->cluster.filters[selector - 1].count == 0) {
+        return reject(world, part, row, "no node has the labels",
+                      world->cluster.filters[selector - 1].text);
+    }
+    for (uint32_t g = 0; g < count; g++) {
+        groups[g].request.gpu_model = model;
+        groups[g].request.selector = selector;
+        groups[g].request.toleration = toleration;
+    }
+    return true;
+}
+
+/* The number of a topology level, from 1; `node` is below the last. 0: there is none of the name.
+ */
+static uint32_t level_number(const struct orr_cluster *cluster, const char *name)
+{
+    for (uint32_t l = 0; l < cluster->level_count; l++) {
+        if (strcmp(cluster->levels[l].name, name) == 0) {
+            return l + 1;
+        }
+    }
+    return strcmp(name, "node") == 0 ? cluster->level_count + 1 : 0;
+}
+
+static bool find_span(struct orr_world *world, uint32_t part, const struct orr_row *row,
+                      struct orr_span *span)
+{
+    const struct orr_row_extra *extra =
+        row->extra == 0 ? NULL : &world->parts[part].workload.extras[row->extra - 1];
+    *span = (struct orr_span){0};
     if (extra == NULL) {
         return true;
     }
-    uint32_t model = ORR_NONE;
-    if (extra->gpu_model != NULL) {
-        model = orr_idmap_find(&world->cluster.models, extra->gpu_model, strlen(extra->gpu_model));
-        if (model == ORR_NONE) {
-            return reject(world, part, row, "no node has the GPU model", extra->gpu_model);
+    const char *const names[] = {extra->topology_required, extra->topology_preferred};
+    uint32_t *const levels[] = {&span->required, &span->preferred};
+    for (int i = 0; i < 2; i++) {
+        *levels[i] = names[i] == NULL ? 0 : level_number(&world->cluster, names[i]);
+        if (names[i] != NULL && *levels[i] == 0) {
+            return reject(world, part, row, "the cluster has no topology level", names[i]);
         }
     }
-    for (uint32_t g = 0; g < *count; g++) {
-        groups[g].request.gpu_model = model;
-        groups[g].request.cpu_milli = extra->cpu_milli > 0 ? extra->cpu_milli : 0;
-        groups[g].request.mem_bytes = extra->mem_mib > 0 ? extra->mem_mib * ORR_MIB : 0;
+    if (span->required > 0 && span->preferred > 0 && span->preferred < span->required) {
+        return reject(world, part, row,
+                      "topology_preferred is wider than topology_required:", names[1]);
     }
     return true;
 }
@@ -146,7 +204,7 @@ orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submi
     return part->first_submit_ms + (orr_ms)(after + 0.5);
 }
 
-bool orr_replay__job(struct orr_world *world, const struct orr_scenario *scenario, uint32_t part,
+bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                      uint32_t row_index, struct orr_job_spec *spec)
 {
     /* KAI's priority classes, by kind: train, train, build, inference */
@@ -158,8 +216,10 @@ bool orr_replay__job(struct orr_world *world, const struct orr_scenario *scenari
     if (row->run_ms == ORR_MS_NONE) {
         return reject(world, part, row, "states no run time", NULL);
     }
+    struct orr_span span;
     if (!make_groups(world, part, row, groups, &count) ||
-        !job_queue(world, scenario, part, row, &spec->queue)) {
+        !constrain(world, nodes, part, row, groups, count) || !find_span(world, part, row, &span) ||
+        !job_queue(world, nodes->scenario, part, row, &spec->queue)) {
         return false;
     }
     enum orr_kind kind = (enum orr_kind)row->kind;
@@ -176,7 +236,7 @@ bool orr_replay__job(struct orr_world *world, const struct orr_scenario *scenari
     spec->submit_ms = orr_replay__scaled_submit(p, row->submit_ms);
     spec->work_ms = row->run_ms;
     spec->estimate_ms = row->time_limit_ms == ORR_MS_NONE ? row->run_ms : row->time_limit_ms;
-    spec->shape = orr_shapes_put(&world->shapes, groups, count, min);
+    spec->shape = orr_shapes_put_within(&world->shapes, groups, count, min, span);
     spec->source = p->first_source + row_index;
     spec->kind = (uint8_t)kind;
     spec->priority = priority[kind];

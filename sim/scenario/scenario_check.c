@@ -121,6 +121,51 @@ static enum orr_status check_levels(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+bool orr_scenario__taint(struct orr_arena *arena, const char *text,
+                         struct orr_scenario_taint *taint)
+{
+    static const char *const effects[] = {[ORR_TAINT_NO_SCHEDULE] = "NoSchedule",
+                                          [ORR_TAINT_PREFER_NO_SCHEDULE] = "PreferNoSchedule",
+                                          [ORR_TAINT_NO_EXECUTE] = "NoExecute"};
+    const char *colon = strrchr(text, ':');
+    size_t key = strcspn(text, "=:");
+    if (colon == NULL || key == 0) {
+        return false;
+    }
+    bool valued = text[key] == '=';
+    *taint = (struct orr_scenario_taint){.key = orr_arena_strndup(arena, text, key), .value = ""};
+    if (valued) {
+        const char *value = text + key + 1;
+        taint->value = orr_arena_strndup(arena, value, (size_t)(colon - value));
+    }
+    for (size_t e = 0; e < sizeof effects / sizeof effects[0]; e++) {
+        if (strcmp(colon + 1, effects[e]) == 0) {
+            taint->effect = (enum orr_taint_effect)e;
+            return valued || text + key == colon;
+        }
+    }
+    return false;
+}
+
+static enum orr_status check_taints(const struct orr_scenario__load *load,
+                                    const struct orr_scenario__node *pools)
+{
+    for (uint32_t p = 0; p < pools->child_count; p++) {
+        const struct orr_scenario__node *taints = orr_scenario__find(pools->children[p], "taints");
+        for (uint32_t i = 0; i < taints->child_count; i++) {
+            struct orr_scenario_taint ignored;
+            if (!orr_scenario__taint(load->arena, taints->children[i]->text, &ignored)) {
+                return orr_scenario__fail(
+                    load, &taints->children[i]->at,
+                    "taints: \"%.80s\" is not KEY=VALUE:EFFECT or KEY:EFFECT with one of the "
+                    "effects NoSchedule, PreferNoSchedule, NoExecute",
+                    taints->children[i]->text);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_times(const struct orr_scenario__load *load,
                                    const struct orr_scenario *scenario,
                                    const struct orr_scenario__node *root)
@@ -156,6 +201,9 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
     if (status == ORR_OK) {
         const struct orr_scenario__node *topology = orr_scenario__find(cluster, "topology");
         status = check_levels(load, orr_scenario__find(topology, "levels"));
+    }
+    if (status == ORR_OK) {
+        status = check_taints(load, orr_scenario__find(cluster, "pools"));
     }
     return status == ORR_OK ? check_times(load, scenario, root) : status;
 }

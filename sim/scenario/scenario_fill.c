@@ -42,6 +42,29 @@ static const struct orr_scenario__node *below(const struct orr_scenario__node *r
     return second == NULL ? node : orr_scenario__find(node, second);
 }
 
+static void fill_labels(struct orr_arena *arena, struct orr_scenario_pool *pool,
+                        const struct orr_scenario__node *labels)
+{
+    pool->label_count = labels->child_count;
+    pool->labels = orr_arena_alloc(arena, labels->child_count + (size_t)1, sizeof *pool->labels);
+    for (uint32_t i = 0; i < labels->child_count; i++) {
+        const struct orr_scenario__node *label = labels->children[i];
+        pool->labels[i] = (struct orr_scenario_label){.key = label->key, .value = label->text};
+    }
+}
+
+static void fill_taints(struct orr_arena *arena, struct orr_scenario_pool *pool,
+                        const struct orr_scenario__node *taints)
+{
+    pool->taint_count = 0;
+    pool->taints = orr_arena_alloc(arena, taints->child_count + (size_t)1, sizeof *pool->taints);
+    for (uint32_t i = 0; i < taints->child_count; i++) {
+        /* a wrong one is an error of scenario_check */
+        pool->taint_count +=
+            orr_scenario__taint(arena, taints->children[i]->text, &pool->taints[pool->taint_count]);
+    }
+}
+
 static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
                        const struct orr_scenario__node *root)
 {
@@ -52,6 +75,8 @@ static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
     for (uint32_t i = 0; i < pools->child_count; i++) {
         scenario->pools[i].name = pools->children[i]->key;
         fill_group(row, pools->children[i], &scenario->pools[i]);
+        fill_labels(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "labels"));
+        fill_taints(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "taints"));
     }
 }
 

@@ -252,6 +252,9 @@ enum orr_status orr_scenario__from_command(struct orr_scenario__load *load,
 /* scenario_fill.c, scenario_check.c, scenario_expect.c */
 enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_scenario *scenario,
                                    const struct orr_scenario__node *root);
+/* A taint in Kubernetes' words; false if it is none. Its texts are of the arena. */
+bool orr_scenario__taint(struct orr_arena *arena, const char *text,
+                         struct orr_scenario_taint *taint);
 enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
                                     const struct orr_scenario *scenario,
                                     const struct orr_scenario__node *root);

@@ -41,8 +41,10 @@ static const char *const levels[] = {"block", "rack", "node", NULL};
         {.key = "nics", .type = ORR_TYPE_COUNT, .max = 10000, POOL(nics)},                         \
         {.key = "nic_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(nic_bytes_s)},                   \
         {.key = "rack_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(rack_size)},             \
+        {.key = "block_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(block_size)},           \
+        {.key = "labels", .type = ORR_TYPE_OPEN},                                                  \
     {                                                                                              \
-        .key = "block_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(block_size)              \
+        .key = "taints", .type = ORR_TYPE_WORDS                                                    \
     }
 
 static const struct orr_scenario__row pool_rows[] = {

@@ -264,6 +264,7 @@ static enum orr_status set_open(struct walk *walk, struct orr_scenario__node *no
         return wrong_value(walk, param, "must have a value");
     }
     write_value(walk, param, walk->value);
+    node->implied = false; /* somebody spoke: no node type or default replaces it */
     return ORR_OK;
 }
 

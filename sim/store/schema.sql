@@ -54,6 +54,10 @@ CREATE TABLE job(
   node INTEGER,                     -- of the only placement, else NULL
   devices INTEGER                   -- bit mask of its devices on that node; NULL: not counted one by one
 );
+CREATE TABLE hold(                   -- jobs that were not considered when they were submitted
+  job INTEGER PRIMARY KEY,
+  eligible_ms INTEGER                -- from then on they were (waits count from here); NULL: never
+);
 CREATE TABLE kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE attempt(                -- ended attempts before the last one
   job INTEGER NOT NULL, nr INTEGER NOT NULL, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL,

@@ -327,6 +327,19 @@ static enum orr_status write_metrics(sqlite3 *db, const struct orr_store_input *
     return writer_close(&w);
 }
 
+static enum orr_status write_holds(sqlite3 *db, const struct orr_store_input *in,
+                                   struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO hold VALUES(?,?)", err);
+    for (uint32_t i = 0; i < in->world->hold_count; i++) {
+        orr_ms eligible = in->run->eligible_ms[i];
+        put_int(&w, in->world->holds[i].job);
+        put_int_or_null(&w, eligible != ORR_MS_NONE && eligible <= in->run->end_ms, eligible);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_name_tables(sqlite3 *db, const struct orr_store_input *in,
                                          struct orr_err *err)
 {
@@ -339,8 +352,8 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
 {
     typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
     static write_fn *const tables[] = {
-        write_run,         write_inputs,     write_meta,    write_nodes,  write_queues,
-        write_name_tables, write_placements, write_reasons, write_series, write_metrics};
+        write_run,   write_inputs,     write_meta,    write_nodes,  write_queues, write_name_tables,
+        write_holds, write_placements, write_reasons, write_series, write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

@@ -4,6 +4,7 @@
  *   cluster -> pools of equal nodes (a node type each)
  *           -> topology: named levels, widest first; every node has one domain per level
  *   node type: GPUs, NVLink domains inside the node, NICs; what a node can give (allocatable)
+ *   filters: which nodes a selector or a list of tolerations admits, worked out once by the caller
  *
  * What is free right now is state and lives in the ledger. Must not know jobs, queues or policies.
  */
@@ -50,8 +51,16 @@ struct orr_level { /* of the topology, above the node */
     const char *name;
     uint32_t domain_count;
     uint32_t *domain_of_node; /* dense domain id of each node */
+    uint32_t *nodes;          /* by domain, then by index: domain d has [first[d], first[d + 1]) */
+    uint32_t *first;          /* domain_count + 1 entries */
     int64_t uplink_bytes_s;   /* per child and direction; 0: not stated */
     double oversubscription;  /* 1.0: none */
+};
+
+struct orr_node_filter { /* where a task may run, by labels or by taints */
+    const char *text;    /* what was asked for, in the user's words */
+    uint64_t *words;     /* bit n: node n is admitted */
+    uint32_t count;      /* nodes admitted */
 };
 
 struct orr_cluster {
@@ -61,6 +70,8 @@ struct orr_cluster {
     uint32_t node_count, node_capacity;
     struct orr_level *levels; /* widest first */
     uint32_t level_count, level_capacity;
+    struct orr_node_filter *filters;
+    uint32_t filter_count, filter_capacity;
     struct orr_idmap node_names, pools, models;
     uint32_t max_gpus;  /* devices of the largest node */
     int64_t total_gpus; /* devices */
@@ -76,6 +87,23 @@ uint32_t orr_cluster_add_node(struct orr_cluster *cluster, const char *name, con
 /* Adds a level below those there are; domain_of_node has node_count entries and is copied. */
 uint32_t orr_cluster_add_level(struct orr_cluster *cluster, const char *name,
                                const uint32_t *domain_of_node, uint32_t domain_count);
+/* Adds a filter with one entry of `admitted` for each node; the text is copied. Returns its number,
+ * from 1: number 0 stands for every node. */
+uint32_t orr_cluster_add_filter(struct orr_cluster *cluster, const char *text,
+                                const bool *admitted);
+
+static inline bool orr_cluster_admits(const struct orr_cluster *cluster, uint32_t filter,
+                                      uint32_t node)
+{
+    return filter == 0 || (cluster->filters[filter - 1].words[node >> 6] >> (node & 63) & 1) != 0;
+}
+
+/* The domain of a node in a level counted from 1; below the last level, the node itself. */
+static inline uint32_t orr_cluster_domain(const struct orr_cluster *cluster, uint32_t level,
+                                          uint32_t node)
+{
+    return level > cluster->level_count ? node : cluster->levels[level - 1].domain_of_node[node];
+}
 
 static inline const struct orr_node_type *orr_cluster_type(const struct orr_cluster *cluster,
                                                            uint32_t node)

@@ -27,6 +27,9 @@ struct orr_request {  /* of one task */
     int64_t portion;  /* FRACTION: milli-GPU, MEMORY: MiB; 0 for WHOLE */
     int64_t cpu_milli, mem_bytes;
     uint32_t gpu_model; /* index in cluster models, or ORR_NONE: any */
+    /* numbers of cluster filters; 0: any node */
+    uint32_t selector;   /* nodes whose labels it asks for */
+    uint32_t toleration; /* nodes whose taints it tolerates */
 };
 
 /* milli-GPU of one task; a memory ask depends on the node, so it counts nothing here (KAI 1.1) */
@@ -37,6 +40,13 @@ struct orr_task_group {
     uint32_t count; /* equal tasks */
 };
 
+/* The part of the topology that all tasks of a gang must, or should, be in together: levels of the
+ * cluster from 1, level_count + 1 is a single node; 0: not stated. A preferred level is below the
+ * required one or the same. */
+struct orr_span {
+    uint32_t required, preferred;
+};
+
 struct orr_shape {
     struct orr_task_group *groups;
     uint32_t group_count;
@@ -44,6 +54,7 @@ struct orr_shape {
     uint32_t min_tasks;           /* the gang */
     int64_t gpus_mgpu;            /* of all tasks; memory asks count 0 */
     int64_t cpu_milli, mem_bytes; /* of all tasks */
+    struct orr_span span;
 };
 
 struct orr_shapes { /* the interned shapes of a run */
@@ -59,6 +70,9 @@ void orr_shapes_release(struct orr_shapes *shapes);
 /* Index of the shape with these groups (copied if new). min_tasks 0 means all. */
 uint32_t orr_shapes_put(struct orr_shapes *shapes, const struct orr_task_group *groups,
                         uint32_t group_count, uint32_t min_tasks);
+/* The same for a gang that is held together. */
+uint32_t orr_shapes_put_within(struct orr_shapes *shapes, const struct orr_task_group *groups,
+                               uint32_t group_count, uint32_t min_tasks, struct orr_span span);
 
 struct orr_job_spec {
     orr_ms submit_ms;

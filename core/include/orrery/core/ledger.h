@@ -107,7 +107,7 @@ uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_r
 /* The node with the most idle devices that fits at least one task, lowest index first. */
 uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_request *request);
 /* How many tasks of the request fit into a node's idle room that no pipelined task claims; at most
- * one of a sharing request, none on nodes of another GPU model than it asks. */
+ * one of a sharing request, none on nodes it may not be on (GPU model, selector, taints). */
 uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request);
 /* milli-GPU that the request takes of one device of a node (KAI 6.2: memory rounds up to 1 %). */
@@ -120,8 +120,9 @@ int64_t orr_request_task_mgpu(const struct orr_request *request, const struct or
 
 /* Laws a commit checks beside capacity, which is always checked. A policy declares them. */
 enum {
-    ORR_LAW_GANG = 1u << 0, /* a job is placed with at least min_tasks tasks or not at all */
-    ORR_LAW_LIMIT = 1u << 1 /* no queue above its limit */
+    ORR_LAW_GANG = 1u << 0,  /* a job is placed with at least min_tasks tasks or not at all */
+    ORR_LAW_LIMIT = 1u << 1, /* no queue above its limit */
+    ORR_LAW_SPAN = 1u << 2   /* a gang within one domain of the topology level it requires */
 };
 
 struct orr_txn;
@@ -134,8 +135,9 @@ struct orr_refusal {
 
 struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws);
 void orr_txn_close(struct orr_txn *txn);
-/* Places tasks of a group on a node. False, and nothing done, when the node has no room now, is of
- * another GPU model, or there are no such job, node, group or tasks left to place. */
+/* Places tasks of a group on a node. False, and nothing done, when the node has no room now, the
+ * tasks may not be on it (GPU model, selector, taints), or there are no such job, node, group or
+ * tasks left to place. */
 bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks,
                    uint32_t node);
 /* Claims room that is idle or being released, until the cycle ends: nothing else may take it. */

@@ -7,9 +7,18 @@
 
 /* Consolidated placement, as GPU-cluster simulators of the Helios/Lucid family do it: a job of one
  * task goes to the node with the fewest idle devices that fits; the tasks of a larger gang, in
- * group order, each to the node with the most idle devices (lowest index on ties). Places all tasks
- * and returns ORR_REASON_NONE, or places nothing and says why. Costs a few words per node used. */
+ * group order, each to the node with the most idle devices (lowest index on ties). A gang that is
+ * to be held together goes to the domain with the fewest idle devices that takes all of it, from
+ * the level it prefers up to the one it requires. Places all tasks and returns ORR_REASON_NONE, or
+ * places nothing and says why. Costs a few words per node used; with a level, the nodes of the
+ * domains tried. */
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
                                        uint32_t job);
+
+/* Idle devices of the nodes whose labels and taints let tasks of the request be there. Costs a look
+ * at every node when the request names some. */
+int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr_request *request);
+/* Why a shape finds no nodes although enough GPUs are free: CONSTRAINED, TOPOLOGY or FRAGMENTED. */
+enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape);
 
 #endif

@@ -18,7 +18,13 @@
       "it cannot be preempted and its queue would pass its quota")                                 \
     X(GANG_PARTIAL, "gang-partial", "some of its pods hold GPUs and wait for the others")          \
     X(PIPELINED, "pipelined", "its GPUs are being freed")                                          \
-    X(NEVER, "never", "no empty cluster of these nodes could hold it")
+    X(NEVER, "never", "no empty cluster of these nodes could hold it")                             \
+    X(CONSTRAINED, "constrained",                                                                  \
+      "enough GPUs are free, but not on nodes that its selector and taints allow")                 \
+    X(TOPOLOGY, "topology",                                                                        \
+      "enough GPUs are free, but not together in one domain of the level it requires")             \
+    X(DEPENDENCY, "dependency", "it waits for the end of other jobs")                              \
+    X(NOT_ELIGIBLE, "not-eligible", "its time to be considered has not come")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,

@@ -55,11 +55,14 @@ struct orr_run {
     uint32_t attempt_count, attempt_capacity;
     struct orr_reason_change *reasons;
     uint32_t reason_count, reason_capacity;
+    orr_ms *eligible_ms; /* per hold of the world: when it was over; ORR_MS_NONE: not yet */
 };
 
 enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,
                                struct orr_err *err) ORR_MUST_USE;
+/* From when on a job was considered: its submit, unless it was held back; ORR_MS_NONE: never. */
+orr_ms orr_run_eligible_ms(const struct orr_world *world, const struct orr_run *run, uint32_t job);
 void orr_run_release(struct orr_run *run);
 
 #endif

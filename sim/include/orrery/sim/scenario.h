@@ -12,6 +12,17 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
 
+struct orr_scenario_label { /* of every node of a pool */
+    const char *key, *value;
+};
+
+enum orr_taint_effect { ORR_TAINT_NO_SCHEDULE, ORR_TAINT_PREFER_NO_SCHEDULE, ORR_TAINT_NO_EXECUTE };
+
+struct orr_scenario_taint {  /* as Kubernetes writes it: key=value:effect or key:effect */
+    const char *key, *value; /* value "": none */
+    enum orr_taint_effect effect;
+};
+
 struct orr_scenario_pool {
     const char *name;
     uint32_t nodes;
@@ -25,6 +36,10 @@ struct orr_scenario_pool {
     int64_t nvlink_bytes_s, nic_bytes_s; /* per GPU and direction, per NIC; 0: not stated */
     uint32_t rack_size, block_size;      /* nodes; 0: no such level */
     const char *shard;                   /* NULL: the only one */
+    struct orr_scenario_label *labels;
+    uint32_t label_count;
+    struct orr_scenario_taint *taints;
+    uint32_t taint_count;
 };
 
 enum { ORR_SCENARIO_CPU, ORR_SCENARIO_MEMORY, ORR_SCENARIO_GPU, ORR_SCENARIO_RESOURCES };

@@ -20,6 +20,16 @@ struct orr_world_part {                   /* one part of the workload */
     orr_ms first_submit_ms;
 };
 
+struct orr_world_hold { /* a job that may not be considered when it is submitted */
+    uint32_t job;
+    uint32_t waits_for; /* jobs whose end it waits for */
+    orr_ms eligible_ms; /* nor before this time; its submit when it only waits for others */
+};
+
+struct orr_world_edge { /* hold waits for the end of job */
+    uint32_t job, hold;
+};
+
 struct orr_world {
     struct orr_cluster cluster;
     struct orr_queues queues;
@@ -28,6 +38,10 @@ struct orr_world {
     uint32_t job_count;
     struct orr_world_part *parts;
     uint32_t part_count;
+    struct orr_world_hold *holds; /* by job */
+    uint32_t hold_count, hold_capacity;
+    struct orr_world_edge *edges; /* by job */
+    uint32_t edge_count, edge_capacity;
     uint64_t rows_rejected;
     orr_ms first_submit_ms, last_submit_ms;
 };
@@ -47,5 +61,7 @@ const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char
                                size_t bytes);
 /* NULL when the trace names none. */
 const char *orr_world_job_user(const struct orr_world *world, uint32_t job);
+/* The index of a job in holds, or ORR_NONE. */
+uint32_t orr_world_hold_of(const struct orr_world *world, uint32_t job);
 
 #endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* replay_nodes.c - a row's selector and tolerations as filters over the nodes.
+ *
+ * Nodes carry the labels of their pool and those that Kubernetes and the GPU operator give:
+ *   kubernetes.io/hostname, nvidia.com/gpu.product (gpu_model), nvidia.com/gpu.count,
+ *   node.kubernetes.io/instance-type (type), kai.scheduler/node-pool (shard), and `pool`
+ * A selector is KEY=VALUE, several joined by commas or semicolons, all of which must hold;
+ * VALUE may be alternatives A|B. Tolerations are KEY, KEY=VALUE, either with :EFFECT, or * for all.
+ * Each text is worked out once for a run. */
+#include "replay_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LABEL_SHARD "kai.scheduler/node-pool"
+
+struct piece { /* of a text */
+    const char *at;
+    size_t bytes;
+};
+
+static bool is(struct piece piece, const char *text)
+{
+    return strlen(text) == piece.bytes && memcmp(text, piece.at, piece.bytes) == 0;
+}
+
+/* The next entry of a list; false at its end. */
+static bool next_entry(const char **rest, struct piece *entry)
+{
+    *rest += strspn(*rest, ",; ");
+    *entry = (struct piece){*rest, strcspn(*rest, ",; ")};
+    *rest += entry->bytes;
+    return entry->bytes > 0;
+}
+
+/* Cuts an entry at the first of a character; what follows it goes to `after`. */
+static struct piece cut(struct piece entry, char at, struct piece *after)
+{
+    const char *found = memchr(entry.at, at, entry.bytes);
+    *after = (struct piece){NULL, 0};
+    if (found != NULL) {
+        size_t bytes = (size_t)(found - entry.at);
+        *after = (struct piece){found + 1, entry.bytes - bytes - 1};
+        entry.bytes = bytes;
+    }
+    return entry;
+}
+
+/* Is the value one of the alternatives A|B|C? */
+static bool among(struct piece alternatives, const char *value)
+{
+    while (alternatives.at != NULL) {
+        struct piece after;
+        if (is(cut(alternatives, '|', &after), value)) {
+            return true;
+        }
+        alternatives = after;
+    }
+    return false;
+}
+
+/* Every pool is a type of its own, in the same order. */
+static const struct orr_scenario_pool *pool_of(const struct orr_replay_nodes *nodes, uint32_t node)
+{
+    return &nodes->scenario->pools[nodes->cluster->nodes[node].type];
+}
+
+static const char *label_of(const struct orr_replay_nodes *nodes, uint32_t node, struct piece key,
+                            char buffer[16])
+{
+    const struct orr_scenario_pool *pool = pool_of(nodes, node);
+    for (uint32_t i = 0; i < pool->label_count; i++) {
+        if (is(key, pool->labels[i].key)) {
+            return pool->labels[i].value;
+        }
+    }
+    if (is(key, "nvidia.com/gpu.count")) {
+        (void)snprintf(buffer, 16, "%u", pool->gpus);
+        return buffer;
+    }
+    return is(key, "kubernetes.io/hostname")   ? orr_idmap_name(&nodes->cluster->node_names, node)
+           : is(key, "nvidia.com/gpu.product") ? pool->gpu_model
+           : is(key, "node.kubernetes.io/instance-type") ? pool->type
+           : is(key, LABEL_SHARD)                        ? pool->shard
+           : is(key, "pool")                             ? pool->name
+                                                         : NULL;
+}
+
+static bool selected(const struct orr_replay_nodes *nodes, uint32_t node, const char *selector)
+{
+    struct piece entry, value;
+    while (next_entry(&selector, &entry)) {
+        char buffer[16];
+        struct piece key = cut(entry, '=', &value);
+        const char *label = label_of(nodes, node, key, buffer);
+        if (label == NULL || !among(value, label)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool tolerates(const char *tolerations, const struct orr_scenario_taint *taint)
+{
+    static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+    struct piece entry;
+    while (next_entry(&tolerations, &entry)) {
+        struct piece effect, value;
+        struct piece key = cut(cut(entry, ':', &effect), '=', &value);
+        bool keyed =
+            is(key, "*") || (is(key, taint->key) && (value.at == NULL || is(value, taint->value)));
+        if (keyed && (effect.at == NULL || is(effect, effects[taint->effect]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A taint that only prefers keeps nobody out. */
+static bool tolerated(const struct orr_replay_nodes *nodes, uint32_t node, const char *tolerations)
+{
+    const struct orr_scenario_pool *pool = pool_of(nodes, node);
+    for (uint32_t i = 0; i < pool->taint_count; i++) {
+        if (pool->taints[i].effect != ORR_TAINT_PREFER_NO_SCHEDULE &&
+            !tolerates(tolerations, &pool->taints[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef bool admits_fn(const struct orr_replay_nodes *nodes, uint32_t node, const char *text);
+
+/* The number of the filter for a text; `sort` keeps selectors and tolerations apart. */
+static uint32_t filter_for(struct orr_replay_nodes *nodes, char sort, const char *text,
+                           admits_fn *admits)
+{
+    struct orr_cluster *cluster = nodes->cluster;
+    size_t bytes = strlen(text);
+    char *name = orr_alloc(bytes + 2, 1);
+    bool fresh;
+    (void)snprintf(name, bytes + 2, "%c%s", sort, text);
+    uint32_t index = orr_idmap_put(&nodes->known, name, bytes + 1, &fresh);
+    orr_free(name);
+    if (fresh) {
+        bool *admitted = orr_alloc(cluster->node_count + (size_t)1, sizeof *admitted);
+        for (uint32_t n = 0; n < cluster->node_count; n++) {
+            admitted[n] = admits(nodes, n, text);
+        }
+        uint32_t number = orr_cluster_add_filter(cluster, text, admitted);
+        ORR_ASSERT(number == index + 1);
+        orr_free(admitted);
+    }
+    return index + 1;
+}
+
+uint32_t orr_replay__selector(struct orr_replay_nodes *nodes, const char *models,
+                              const char *selector)
+{
+    static const char product[] = "nvidia.com/gpu.product=";
+    if (models == NULL) {
+        return selector == NULL ? 0 : filter_for(nodes, 's', selector, selected);
+    }
+    selector = selector == NULL ? "" : selector;
+    size_t bytes = sizeof product + strlen(models) + 1 + strlen(selector);
+    char *text = orr_alloc(bytes, 1);
+    (void)snprintf(text, bytes, "%s%s%s%s", product, models, selector[0] == '\0' ? "" : ";",
+                   selector);
+    uint32_t filter = filter_for(nodes, 's', text, selected);
+    orr_free(text);
+    return filter;
+}
+
+uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *tolerations)
+{
+    return nodes->tainted
+               ? filter_for(nodes, 't', tolerations == NULL ? "" : tolerations, tolerated)
+               : 0;
+}
+
+void orr_replay__nodes_init(struct orr_replay_nodes *nodes, const struct orr_scenario *scenario,
+                            struct orr_cluster *cluster)
+{
+    *nodes = (struct orr_replay_nodes){.scenario = scenario, .cluster = cluster};
+    orr_idmap_init(&nodes->known);
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        nodes->tainted = nodes->tainted || scenario->pools[p].taint_count > 0;
+    }
+}
+
+void orr_replay__nodes_release(struct orr_replay_nodes *nodes)
+{
+    orr_idmap_release(&nodes->known);
+}

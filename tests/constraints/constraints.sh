@@ -1,0 +1,165 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# constraints.sh ORRERY POLICY NAME: what rows say of nodes, levels and other jobs holds under any
+# policy. Each case_* function is one test.
+set -eu
+orrery=$1 policy=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    printf '%s\n' "$*"
+    [ ! -s err ] || cat err
+    exit 1
+}
+
+# run POOLS: replays trace.csv; `got` gets job@start/nodes of every job.
+run() {
+    cat >run.yaml <<YAML
+cluster: {pools: {$1}}
+queues: {q: {gpu: [64, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv, queue: q}]
+policy: {name: $policy}
+YAML
+    "$orrery" run run.yaml -o run.db --force --no-progress --allow-loss >out 2>err || fail "run failed"
+    got=$("$orrery" export run.db jobs |
+        awk -F, 'NR > 1 {line = line sep $1 "@" $8 "/" $14; sep = ";"} END {print line}')
+}
+
+expect() { [ "$got" = "$1" ] || fail "expected: $1
+got:      $got"; }
+
+case_node_selector() {
+    # both pools fit; the label decides. j2 has to wait for its one node although the other is free
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,node_selector
+j1,0,100,1,2,disk=nvme
+j2,0,50,1,2,disk=nvme
+j3,0,50,1,2,disk=hdd|tape
+CSV
+    run 'a: {nodes: 1, gpus: 2, labels: {disk: hdd}}, b: {nodes: 1, gpus: 2, labels: {disk: nvme}}'
+    # strict order: j3 stays behind j2; easy reserves GPUs of the whole cluster for j2
+    case $policy in fifo | easy) later=100 ;; *) later=0 ;; esac
+    expect "j1@0/b-0001:2;j2@100/b-0001:2;j3@$later/a-0001:2"
+}
+
+case_given_labels() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,node_selector
+j1,0,10,1,2,kubernetes.io/hostname=b-0002
+j2,0,10,1,2,nvidia.com/gpu.product=H100;pool=b
+j3,0,10,1,2,nvidia.com/gpu.count=4
+CSV
+    run 'a: {nodes: 1, gpus: 4, gpu_model: A100}, b: {nodes: 2, gpus: 2, gpu_model: H100}'
+    expect "j1@0/b-0002:2;j2@0/b-0001:2;j3@0/a-0001:2"
+}
+
+case_gpu_model_alternatives() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,gpu_model
+j1,0,10,1,2,B200|H100
+j2,5,10,1,2,H100|B200
+j3,5,10,1,2,A100|B100
+CSV
+    run 'a: {nodes: 1, gpus: 2, gpu_model: A100}, b: {nodes: 1, gpus: 2, gpu_model: B200}, h: {nodes: 1, gpus: 2, gpu_model: H100}'
+    expect "j1@0/b-0001:2;j2@5/h-0001:2;j3@5/a-0001:2"
+}
+
+case_taints() {
+    # only j2 and j4 may be on the tainted pool; a taint that only prefers keeps nobody out
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,tolerations
+j1,0,20,1,2,
+j2,0,20,1,2,team=red
+j3,30,20,1,2,team=blue
+j4,30,20,1,2,*
+CSV
+    run 'a: {nodes: 1, gpus: 2, taints: ["slow:PreferNoSchedule"]}, b: {nodes: 1, gpus: 2, taints: ["team=red:NoSchedule"]}'
+    expect "j1@0/a-0001:2;j2@0/b-0001:2;j3@30/a-0001:2;j4@30/b-0001:2"
+}
+
+case_topology_required() {
+    # two racks of two nodes; the filler leaves one node free in each, so the gang of two nodes
+    # waits until a rack is whole
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,topology_required,node_selector
+f1,0,100,1,4,,kubernetes.io/hostname=n0001
+f2,0,200,1,4,,kubernetes.io/hostname=n0003
+g1,1,50,2,4,rack,
+CSV
+    run 'p: {nodes: 4, gpus: 4, rack_size: 2}'
+    [ "$policy" = kube ] && return 0 # it has no notion of a gang
+    expect "f1@0/n0001:4;f2@0/n0003:4;g1@100/n0001:4 n0002:4"
+    codes=$(sqlite3 run.db "SELECT code FROM reason_change r JOIN reason c ON c.id = r.reason JOIN job j ON j.id = r.job WHERE j.name = 'g1'")
+    [ "$codes" = topology ] || fail "g1 waits for: $codes"
+}
+
+case_topology_preferred() {
+    # it would like one rack, takes what there is
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,topology_preferred,node_selector
+f1,0,100,1,4,,kubernetes.io/hostname=n0001
+g1,0,50,2,4,rack,
+f2,60,100,1,4,,kubernetes.io/hostname=n0003
+g2,60,50,2,4,rack,
+CSV
+    run 'p: {nodes: 4, gpus: 4, rack_size: 2}'
+    [ "$policy" = kube ] && return 0
+    expect "f1@0/n0001:4;g1@0/n0003:4 n0004:4;f2@60/n0003:4;g2@60/n0002:4 n0004:4"
+}
+
+case_after() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,after
+j1,0,100,1,1,
+j2,0,30,1,1,
+j3,10,10,1,1,j1;j2
+j4,10,10,1,1,j3
+CSV
+    run 'p: {nodes: 1, gpus: 8}'
+    expect "j1@0/n0001:1;j2@0/n0001:1;j3@100/n0001:1;j4@110/n0001:1"
+    # the wait counts from the end of those it waited for
+    waits=$("$orrery" export run.db jobs | awk -F, 'NR > 3 {printf "%s ", $10}')
+    [ "$waits" = "0 0 " ] || fail "waits: $waits"
+    codes=$(sqlite3 run.db "SELECT group_concat(code) FROM reason_change r JOIN reason c ON c.id = r.reason WHERE job IN (2, 3)")
+    [ "$codes" = dependency,dependency ] || fail "reasons: $codes"
+}
+
+case_eligible() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,after,eligible_s
+j1,0,20,1,1,,
+j2,0,10,1,1,,60
+j3,0,10,1,1,j1,90
+j4,0,10,1,1,j1,5
+CSV
+    run 'p: {nodes: 1, gpus: 8}'
+    expect "j1@0/n0001:1;j2@60/n0001:1;j3@90/n0001:1;j4@20/n0001:1"
+}
+
+case_never() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,node_selector,topology_required,after
+ok,0,10,1,1,,,
+colour,0,10,1,1,colour=red,,
+level,0,10,1,1,,zone,
+rack,0,10,3,4,,rack,
+unknown,0,10,1,1,,,nobody
+circle1,0,10,1,1,,,circle2
+circle2,0,10,1,1,,,circle1
+orphan,0,10,1,1,,,colour
+CSV
+    run 'p: {nodes: 4, gpus: 4, rack_size: 2}'
+    expect "ok@0/n0001:1"
+    for text in 'trace.csv:3: job colour: no node has the labels colour=red' \
+        'trace.csv:4: job level: the cluster has no topology level zone' \
+        'trace.csv:5: job rack asks 12 GPUs in 3 pods within one rack, which this cluster' \
+        'trace.csv:6: job unknown: column after: the trace has no job nobody' \
+        'trace.csv:7: job circle1: column after: these cannot all end before it can start: circle2' \
+        'trace.csv:9: job orphan: column after: these cannot all end before it can start: colour'; do
+        grep -F -q "$text" err || fail "not said: $text"
+    done
+}
+
+"case_$3"
