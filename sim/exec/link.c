@@ -201,7 +201,7 @@ static uint32_t rails(const struct orr_node_type *type, uint32_t nics, uint32_t 
 struct walk { /* what the levels so far have made of the gang */
     const struct orr_fabric *fabric;
     const struct orr_span *spans;
-    uint32_t count;
+    uint32_t count; /* of spans */
     uint32_t total; /* groups left */
     struct orr_hop *hops;
     uint32_t hop_count;
@@ -220,6 +220,23 @@ static void add_hop(struct walk *walk, const struct orr_hop *hop, uint32_t group
 static uint32_t larger(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
+}
+
+uint32_t orr_span_islands(const struct orr_node_type *type, const struct orr_span *span)
+{
+    uint32_t size = type->nvlink_domain;
+    if (size == 0 || size >= type->gpus) {
+        return 1;
+    }
+    if (span->devices == 0) {
+        return (span->gpus + size - 1) / size;
+    }
+    uint32_t islands = 0;
+    for (uint32_t first = 0; first < type->gpus && first < 64; first += size) {
+        uint64_t island = size < 64 ? ((UINT64_C(1) << size) - 1) << first : UINT64_MAX;
+        islands += (span->devices & island) != 0;
+    }
+    return larger(islands, 1);
 }
 
 /* Runs of spans of one NVLink group; each is one group afterwards, but for islands in a node. */
@@ -242,7 +259,7 @@ static void join_by_nvlink(struct walk *walk)
             nvlink.bytes_s = slower(nvlink.bytes_s, or_none((double)rates.nvlink_bytes_s * left));
             pcie.bytes_s = slower(pcie.bytes_s, (double)rates.pcie_bytes_s * PCIE_EFFICIENCY);
             gpus += span->gpus;
-            most_islands = larger(most_islands, span->islands);
+            most_islands = larger(most_islands, orr_span_islands(type, span));
         }
         groups++;
         islands += most_islands;
@@ -359,14 +376,15 @@ static double slowest_uplink(const struct walk *walk, uint32_t level)
     return slowest;
 }
 
-uint32_t orr_fabric_hops(const struct orr_fabric *fabric, const struct orr_span *spans,
-                         uint32_t count, struct orr_hop hops[ORR_HOPS_MAX])
+uint32_t orr_fabric_hops(const struct orr_fabric *fabric, const struct orr_layout *layout,
+                         struct orr_hop hops[ORR_HOPS_MAX])
 {
     const struct orr_cluster *cluster = fabric->cluster;
-    struct walk walk = {.fabric = fabric, .spans = spans, .count = count, .hops = hops};
-    for (uint32_t i = 0; i < count; i++) {
-        walk.total += spans[i].gpus;
-    }
+    struct walk walk = {.fabric = fabric,
+                        .spans = layout->spans,
+                        .count = layout->span_count,
+                        .total = layout->gpus,
+                        .hops = hops};
     if (walk.total < 2) {
         return 0;
     }
@@ -474,12 +492,11 @@ static void add_uplinks_of(const struct walk *walk, uint32_t level, double share
 }
 
 uint32_t orr_fabric_uses(const struct orr_fabric *fabric, enum orr_allreduce algorithm,
-                         const struct orr_span *spans, uint32_t count, struct orr_link_use *uses,
-                         uint32_t room)
+                         const struct orr_layout *layout, struct orr_link_use *uses, uint32_t room)
 {
     struct orr_hop hops[ORR_HOPS_MAX];
-    uint32_t hop_count = orr_fabric_hops(fabric, spans, count, hops);
-    struct walk walk = {.fabric = fabric, .spans = spans, .count = count};
+    uint32_t hop_count = orr_fabric_hops(fabric, layout, hops);
+    struct walk walk = {.fabric = fabric, .spans = layout->spans, .count = layout->span_count};
     struct use_list list = {.uses = uses, .room = room};
     double nics = 0.0; /* what leaves a node may cross several levels: the one with most counts */
     for (uint32_t h = 0; h < hop_count; h++) {

@@ -28,8 +28,9 @@ static double slowest_compute_s(const struct orr_profile *profile, const struct 
                                 const struct orr_placed *placed)
 {
     double slowest = 0.0;
-    for (uint32_t i = 0; i < placed->span_count; i++) {
-        uint32_t model = orr_cluster_type(fabric->cluster, placed->spans[i].node)->gpu_model;
+    for (uint32_t i = 0; i < placed->layout->span_count; i++) {
+        uint32_t model =
+            orr_cluster_type(fabric->cluster, placed->layout->spans[i].node)->gpu_model;
         double step_s = compute_s(profile, model);
         if (!(step_s > 0.0)) {
             return 0.0;
@@ -43,7 +44,7 @@ static double communication_s(const struct orr_profile *profile, const struct or
                               const struct orr_placed *placed)
 {
     struct orr_hop hops[ORR_HOPS_MAX];
-    uint32_t count = orr_fabric_hops(fabric, placed->spans, placed->span_count, hops);
+    uint32_t count = orr_fabric_hops(fabric, placed->layout, hops);
     return orr_allreduce_s(profile->algorithm, hops, count, profile->bytes);
 }
 
@@ -105,12 +106,13 @@ bool orr_profile_refer(struct orr_profile *profile, const struct orr_fabric *fab
         char name[16];
         (void)snprintf(name, sizeof name, "%u", n);
         uint32_t gpus = pattern->on_node[n < ORR_PATTERN_NODES ? n : ORR_PATTERN_NODES - 1];
-        uint32_t island = copy.nvlink_domain < copy.gpus ? copy.nvlink_domain : copy.gpus;
-        spans[n] = (struct orr_span){orr_cluster_add_node(&small, name, "reference", made), gpus,
-                                     island > 0 ? (gpus + island - 1) / island : 1};
+        uint32_t node = orr_cluster_add_node(&small, name, "reference", made);
+        spans[n] = (struct orr_span){.node = node, .gpus = gpus};
     }
     orr_fabric_init(&wires, &small);
-    struct orr_placed placed = {.spans = spans, .span_count = pattern->nodes};
+    struct orr_layout layout = {
+        .spans = spans, .span_count = pattern->nodes, .gpus = pattern->gpus};
+    struct orr_placed placed = {.layout = &layout};
     double compute = compute_s(profile, model);
     profile->reference_step_s =
         compute > 0.0
@@ -150,7 +152,7 @@ static double relative_rate(const struct orr_profile *profile, const struct orr_
     switch (profile->kind) {
     case ORR_PROFILE_FIXED: break;
     case ORR_PROFILE_SPEEDUP:
-        return speed_of(profile, placed->workers) / speed_of(profile, placed->full_workers);
+        return speed_of(profile, placed->layout->workers) / speed_of(profile, placed->full_workers);
     case ORR_PROFILE_ALLREDUCE:
         step_s = allreduce_step_s(profile, fabric, placed, slowdown > 1.0 ? slowdown : 1.0);
         return step_s > 0.0 ? profile->reference_step_s / step_s : 0.0;

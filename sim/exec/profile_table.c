@@ -61,11 +61,11 @@ bool orr_pattern_parse(const char *text, size_t bytes, struct orr_pattern *out)
     return true;
 }
 
-void orr_pattern_of(const struct orr_span *spans, uint32_t count, struct orr_pattern *out)
+void orr_pattern_of(const struct orr_layout *layout, struct orr_pattern *out)
 {
     *out = (struct orr_pattern){0};
-    for (uint32_t i = 0; i < count; i++) {
-        (void)add_nodes(out, 1, spans[i].gpus);
+    for (uint32_t i = 0; i < layout->span_count; i++) {
+        (void)add_nodes(out, 1, layout->spans[i].gpus);
     }
 }
 
@@ -151,10 +151,11 @@ double orr_profile__measured(const struct orr_profile *profile, const struct orr
     struct orr_pattern pattern;
     double slowest = 0.0;
     *sync_s = 0.0;
-    orr_pattern_of(placed->spans, placed->span_count, &pattern);
+    orr_pattern_of(placed->layout, &pattern);
     uint32_t last = ORR_NONE;
-    for (uint32_t i = 0; i < placed->span_count; i++) {
-        uint32_t model = orr_cluster_type(fabric->cluster, placed->spans[i].node)->gpu_model;
+    for (uint32_t i = 0; i < placed->layout->span_count; i++) {
+        uint32_t model =
+            orr_cluster_type(fabric->cluster, placed->layout->spans[i].node)->gpu_model;
         if (i > 0 && model == last) {
             continue;
         }
@@ -194,9 +195,5 @@ double orr_profile__reference(const struct orr_profile *profile, const struct or
     if (profile->reference_pattern.nodes > 0) {
         return look_up(profile, profile->reference_model, &profile->reference_pattern, &sync_s);
     }
-    uint32_t gpus = 0;
-    for (uint32_t i = 0; i < placed->span_count; i++) {
-        gpus += placed->spans[i].gpus;
-    }
-    return packed(profile, gpus);
+    return packed(profile, placed->layout->gpus);
 }

@@ -58,6 +58,29 @@ static inline void add_level(struct orr_cluster *cluster, const char *name, uint
     orr_free(domain);
 }
 
+/* `devices`: one by one, only where it matters which they are. */
+static inline struct orr_span span_of(uint32_t node, uint32_t gpus, uint64_t devices)
+{
+    return (struct orr_span){.node = node, .gpus = gpus, .workers = 1, .devices = devices};
+}
+
+static inline struct orr_layout layout_of(const struct orr_span *spans, uint32_t count)
+{
+    struct orr_layout layout = {.spans = spans, .span_count = count};
+    for (uint32_t i = 0; i < count; i++) {
+        layout.gpus += spans[i].gpus;
+        layout.workers += spans[i].workers;
+    }
+    return layout;
+}
+
+static inline uint32_t hops_over(const struct orr_fabric *fabric, const struct orr_span *spans,
+                                 uint32_t count, struct orr_hop hops[ORR_HOPS_MAX])
+{
+    struct orr_layout layout = layout_of(spans, count);
+    return orr_fabric_hops(fabric, &layout, hops);
+}
+
 static inline void close_wires(struct wires *wires)
 {
     orr_fabric_release(&wires->fabric);

@@ -26,7 +26,7 @@ static void open_boxes(struct wires *wires, int64_t uplink, double oversubscript
 static uint32_t whole_boxes(struct orr_span *spans, uint32_t first, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        spans[i] = (struct orr_span){first + i, 8, 1};
+        spans[i] = span_of(first + i, 8, 0);
     }
     return count;
 }
@@ -36,9 +36,9 @@ static void one_gpu__crosses_nothing(void **state)
     (void)state;
     struct wires wires;
     struct orr_hop hops[ORR_HOPS_MAX];
-    struct orr_span span = {3, 1, 1};
+    struct orr_span span = span_of(3, 1, 0);
     open_boxes(&wires, 0, 0.0);
-    assert_int_equal(orr_fabric_hops(&wires.fabric, &span, 1, hops), 0);
+    assert_int_equal(hops_over(&wires.fabric, &span, 1, hops), 0);
     assert_true(orr_allreduce_s(ORR_ALLREDUCE_RING, hops, 0, 1e9) < 1e-300);
     close_wires(&wires);
 }
@@ -50,8 +50,8 @@ static void one_box__is_the_closed_formula(void **state)
     struct orr_hop hops[ORR_HOPS_MAX];
     open_boxes(&wires, 0, 0.0);
     for (uint32_t n = 2; n <= 8; n++) {
-        struct orr_span span = {0, n, 1};
-        assert_int_equal(orr_fabric_hops(&wires.fabric, &span, 1, hops), 1);
+        struct orr_span span = span_of(0, n, 0);
+        assert_int_equal(hops_over(&wires.fabric, &span, 1, hops), 1);
         assert_int_equal(hops[0].kind, ORR_HOP_NVLINK);
         double bytes = 3e9, b = hops[0].bytes_s, latency = hops[0].latency_s;
         double formula = 2.0 * (n - 1) / n * bytes / b + 2.0 * (n - 1) * latency;
@@ -70,7 +70,7 @@ static void levels__are_taken_inside_first(void **state)
     struct orr_span spans[24];
     open_boxes(&wires, 400, 0.0);
     uint32_t count = whole_boxes(spans, 0, 9); /* 4 + 4 + 1 */
-    assert_int_equal(orr_fabric_hops(&wires.fabric, spans, count, h), 3);
+    assert_int_equal(hops_over(&wires.fabric, spans, count, h), 3);
     assert_int_equal(h[0].kind, ORR_HOP_NVLINK);
     assert_int_equal(h[0].groups, 8);
     assert_int_equal(h[0].steps, 72 - 9);
@@ -96,7 +96,7 @@ static void levels__are_taken_inside_first(void **state)
 static double ring_s(const struct orr_fabric *fabric, const struct orr_span *spans, uint32_t count)
 {
     struct orr_hop hops[ORR_HOPS_MAX];
-    uint32_t n = orr_fabric_hops(fabric, spans, count, hops);
+    uint32_t n = hops_over(fabric, spans, count, hops);
     return orr_allreduce_s(ORR_ALLREDUCE_RING, hops, n, 10e9);
 }
 
@@ -130,15 +130,15 @@ static void a_domain_wider_than_a_node__joins_its_nodes(void **state)
     (void)add_nodes(&wires.cluster, "p", 36, "GB200", tray);
     orr_fabric_init(&wires.fabric, &wires.cluster);
     for (uint32_t i = 0; i < 16; i++) {
-        spans[i] = (struct orr_span){1 + i, 4, 1}; /* trays 1..16 of the first rack */
+        spans[i] = span_of(1 + i, 4, 0); /* trays 1..16 of the first rack */
     }
-    assert_int_equal(orr_fabric_hops(&wires.fabric, spans, 16, hops), 1);
+    assert_int_equal(hops_over(&wires.fabric, spans, 16, hops), 1);
     assert_int_equal(hops[0].groups, 64);
     double inside = ring_s(&wires.fabric, spans, 16);
     for (uint32_t i = 0; i < 16; i++) {
         spans[i].node = 10 + i; /* 8 trays of each rack */
     }
-    assert_int_equal(orr_fabric_hops(&wires.fabric, spans, 16, hops), 2);
+    assert_int_equal(hops_over(&wires.fabric, spans, 16, hops), 2);
     assert_int_equal(hops[1].kind, ORR_HOP_NIC);
     assert_int_equal(hops[1].groups, 2);
     assert_true(ring_s(&wires.fabric, spans, 16) > inside);
@@ -155,8 +155,8 @@ static void islands__are_joined_by_pcie(void **state)
     halves.nvlink_domain = 4;
     (void)add_nodes(&wires.cluster, "p", 1, "A100", halves);
     orr_fabric_init(&wires.fabric, &wires.cluster);
-    struct orr_span aligned = {0, 4, 1}, split = {0, 4, 2};
-    assert_int_equal(orr_fabric_hops(&wires.fabric, &split, 1, hops), 2);
+    struct orr_span aligned = span_of(0, 4, 0x0f), split = span_of(0, 4, 0x33);
+    assert_int_equal(hops_over(&wires.fabric, &split, 1, hops), 2);
     assert_int_equal(hops[0].groups, 2);
     assert_int_equal(hops[1].kind, ORR_HOP_PCIE);
     assert_true(ring_s(&wires.fabric, &split, 1) > 5.0 * ring_s(&wires.fabric, &aligned, 1));
@@ -168,11 +168,12 @@ static void part_of_a_node__gets_its_part_of_the_rails(void **state)
     (void)state;
     struct wires wires;
     struct orr_hop hops[ORR_HOPS_MAX];
-    struct orr_span whole[2] = {{0, 8, 1}, {1, 8, 1}}, half[2] = {{0, 4, 1}, {1, 4, 1}};
+    struct orr_span whole[2] = {span_of(0, 8, 0), span_of(1, 8, 0)};
+    struct orr_span half[2] = {span_of(0, 4, 0), span_of(1, 4, 0)};
     open_boxes(&wires, 0, 0.0);
-    (void)orr_fabric_hops(&wires.fabric, whole, 2, hops);
+    (void)hops_over(&wires.fabric, whole, 2, hops);
     double all = hops[1].bytes_s;
-    (void)orr_fabric_hops(&wires.fabric, half, 2, hops);
+    (void)hops_over(&wires.fabric, half, 2, hops);
     assert_near(hops[1].bytes_s, all / 2.0);
     close_wires(&wires);
 }
@@ -314,14 +315,16 @@ static void a_gang__uses_its_nodes_and_its_racks_uplinks(void **state)
     struct orr_link_use uses[32];
     open_boxes(&wires, 400, 0.0);
     (void)whole_boxes(spans, 3, 2); /* the last box of rack 0 and the first of rack 1 */
-    assert_int_equal(orr_fabric_uses(&wires.fabric, ORR_ALLREDUCE_RING, spans, 2, uses, 32), 4);
+    struct orr_layout layout = layout_of(spans, 2);
+    assert_int_equal(orr_fabric_uses(&wires.fabric, ORR_ALLREDUCE_RING, &layout, uses, 32), 4);
     assert_int_equal(uses[0].link, 24);
     assert_int_equal(uses[1].link, 25);
     assert_int_equal(uses[2].link, 3);
     assert_int_equal(uses[3].link, 4);
     assert_near(uses[3].share, 2.0 * 15 / 16);
     assert_int_equal(wires.fabric.link_bytes_s[24], 400 * (int64_t)GB);
-    assert_int_equal(orr_fabric_uses(&wires.fabric, ORR_ALLREDUCE_RING, spans, 1, uses, 32), 0);
+    layout = layout_of(spans, 1);
+    assert_int_equal(orr_fabric_uses(&wires.fabric, ORR_ALLREDUCE_RING, &layout, uses, 32), 0);
     close_wires(&wires);
 }
 

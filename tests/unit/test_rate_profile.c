@@ -41,11 +41,8 @@ static void open_two_models(struct wires *wires)
 static int64_t rate(const struct orr_profile *profile, const struct orr_fabric *fabric,
                     const struct orr_span *spans, uint32_t count)
 {
-    struct orr_placed placed = {.spans = spans,
-                                .span_count = count,
-                                .workers = 1,
-                                .full_workers = 1,
-                                .slowdown_ppm = ORR_PPM};
+    struct orr_layout layout = layout_of(spans, count);
+    struct orr_placed placed = {.layout = &layout, .full_workers = 1, .slowdown_ppm = ORR_PPM};
     return orr_profile_rate_ppm(profile, fabric, &placed);
 }
 
@@ -71,8 +68,8 @@ static void tables__take_what_was_measured_first(void **state)
     open_two_models(&wires);
     struct orr_profile_row rows[5];
     struct orr_profile p = measured(rows);
-    struct orr_span one[] = {{0, 8, 1}}, two[] = {{0, 4, 1}, {1, 4, 1}},
-                    odd[] = {{0, 6, 1}, {1, 2, 1}};
+    struct orr_span one[] = {span_of(0, 8, 0)}, two[] = {span_of(0, 4, 0), span_of(1, 4, 0)},
+                    odd[] = {span_of(0, 6, 0), span_of(1, 2, 0)};
     assert_int_equal(rate(&p, &wires.fabric, one, 1), 1000000);
     assert_int_equal(rate(&p, &wires.fabric, two, 2), 700000);
     assert_int_equal(rate(&p, &wires.fabric, odd, 2), 700000); /* as many GPUs on as many nodes */
@@ -86,8 +83,8 @@ static void tables__interpolate_in_log2_of_gpus(void **state)
     open_two_models(&wires);
     struct orr_profile_row rows[5];
     struct orr_profile p = measured(rows);
-    struct orr_span two[] = {{0, 2, 1}}, six[] = {{0, 6, 1}};
-    struct orr_span sixteen[] = {{0, 8, 1}, {1, 8, 1}};
+    struct orr_span two[] = {span_of(0, 2, 0)}, six[] = {span_of(0, 6, 0)};
+    struct orr_span sixteen[] = {span_of(0, 8, 0), span_of(1, 8, 0)};
     assert_int_equal(rate(&p, &wires.fabric, two, 1), 400000); /* half way from 2 to 6 */
     double steps = 6.0 + (log2(6.0) - 2.0) * 4.0;
     assert_int_equal(rate(&p, &wires.fabric, six, 1), (int64_t)(steps * 100000 + 0.5));
@@ -102,9 +99,9 @@ static void tables__else_take_the_nearest_larger_span(void **state)
     open_two_models(&wires);
     struct orr_profile_row rows[5];
     struct orr_profile p = measured(rows);
-    struct orr_span small[] = {{0, 1, 1}, {1, 1, 1}};
-    struct orr_span wide[] = {{0, 8, 1}, {1, 8, 1}, {2, 8, 1}};
-    struct orr_span strange[] = {{8, 4, 1}};
+    struct orr_span small[] = {span_of(0, 1, 0), span_of(1, 1, 0)};
+    struct orr_span wide[] = {span_of(0, 8, 0), span_of(1, 8, 0), span_of(2, 8, 0)};
+    struct orr_span strange[] = {span_of(8, 4, 0)};
     assert_int_equal(rate(&p, &wires.fabric, small, 2), 700000); /* as 4-4 */
     assert_int_equal(rate(&p, &wires.fabric, wide, 3),
                      2000000);                                /* nothing is larger: the largest */
@@ -120,7 +117,7 @@ static void tables__refer_to_the_jobs_own_size_without_a_pattern(void **state)
     struct orr_profile_row rows[5];
     struct orr_profile p = measured(rows);
     p.reference_pattern = (struct orr_pattern){0};
-    struct orr_span packed[] = {{0, 4, 1}}, spread[] = {{0, 4, 1}, {1, 4, 1}};
+    struct orr_span packed[] = {span_of(0, 4, 0)}, spread[] = {span_of(0, 4, 0), span_of(1, 4, 0)};
     assert_int_equal(rate(&p, &wires.fabric, packed, 1), 1000000);
     assert_int_equal(rate(&p, &wires.fabric, spread, 2), 700000);
     close_wires(&wires);
@@ -141,8 +138,10 @@ static void epochs__have_rates_of_their_own(void **state)
                             .row_count = 1,
                             .epochs = epochs,
                             .epoch_count = 2};
-    struct orr_span spans[] = {{0, 1, 1}, {1, 2, 1}, {2, 1, 1}, {3, 2, 1}};
-    struct orr_placed placed = {.spans = spans, .span_count = 4, .slowdown_ppm = ORR_PPM};
+    struct orr_span spans[] = {span_of(0, 1, 0), span_of(1, 2, 0), span_of(2, 1, 0),
+                               span_of(3, 2, 0)};
+    struct orr_layout layout = layout_of(spans, 4);
+    struct orr_placed placed = {.layout = &layout, .slowdown_ppm = ORR_PPM};
     double first = orr_profile_epoch_rate(&p, 0, &wires.fabric, &placed);
     double step = 1.4984653741121292, sync = 0.7430616582234701;
     assert_true(fabs(first / (28.95384534146542 / (step + (step - sync) * 5)) - 1.0) < 1e-15);
@@ -166,15 +165,17 @@ static void allreduce__is_compute_and_what_overlap_leaves(void **state)
                             .compute_count = 2,
                             .bytes = 20e9,
                             .overlap = 0.5};
-    struct orr_span one[] = {{0, 8, 1}}, two[] = {{0, 8, 1}, {1, 8, 1}}, slow[] = {{9, 8, 1}};
+    struct orr_span one[] = {span_of(0, 8, 0)}, two[] = {span_of(0, 8, 0), span_of(1, 8, 0)},
+                    slow[] = {span_of(9, 8, 0)};
     struct orr_hop hops[ORR_HOPS_MAX];
     assert_true(orr_profile_refer(&p, &wires.fabric));
     assert_int_equal(rate(&p, &wires.fabric, one, 1), 1000000);
-    uint32_t n = orr_fabric_hops(&wires.fabric, two, 2, hops);
+    uint32_t n = hops_over(&wires.fabric, two, 2, hops);
     double comm = orr_allreduce_s(ORR_ALLREDUCE_RING, hops, n, 20e9);
     double expected = p.reference_step_s / (0.2 + 0.5 * comm);
     assert_int_equal(rate(&p, &wires.fabric, two, 2), (int64_t)(expected * 1e6 + 0.5));
-    struct orr_placed busy = {.spans = two, .span_count = 2, .slowdown_ppm = 3 * ORR_PPM};
+    struct orr_layout layout = layout_of(two, 2);
+    struct orr_placed busy = {.layout = &layout, .slowdown_ppm = 3 * ORR_PPM};
     expected = p.reference_step_s / (0.2 + 0.5 * 3.0 * comm);
     assert_int_equal(orr_profile_rate_ppm(&p, &wires.fabric, &busy),
                      (int64_t)(expected * 1e6 + 0.5));
@@ -191,15 +192,16 @@ static void speedups__follow_a_table_or_amdahl(void **state)
     (void)state;
     struct orr_profile_speedup table[] = {{1, 1.0}, {2, 1.8}, {4, 3.0}, {8, 4.0}};
     struct orr_profile p = {.kind = ORR_PROFILE_SPEEDUP, .speedups = table, .speedup_count = 4};
-    struct orr_placed placed = {.workers = 4, .full_workers = 8, .slowdown_ppm = ORR_PPM};
+    struct orr_layout layout = {.workers = 4};
+    struct orr_placed placed = {.layout = &layout, .full_workers = 8, .slowdown_ppm = ORR_PPM};
     assert_int_equal(orr_profile_rate_ppm(&p, NULL, &placed), 750000);
-    placed.workers = 6;
+    layout.workers = 6;
     assert_int_equal(orr_profile_rate_ppm(&p, NULL, &placed), 875000);
-    placed.workers = 16;
+    layout.workers = 16;
     assert_int_equal(orr_profile_rate_ppm(&p, NULL, &placed), 1000000);
     p.speedup_count = 0;
     p.serial = 0.1;
-    placed.workers = 4;
+    layout.workers = 4;
     double expected = (0.1 + 0.9 / 8) / (0.1 + 0.9 / 4);
     assert_int_equal(orr_profile_rate_ppm(&p, NULL, &placed), (int64_t)(expected * 1e6 + 0.5));
 }

@@ -68,9 +68,9 @@ static uint32_t hops_of(const struct system *system, struct orr_hop hops[ORR_HOP
                                            .nvlink_reduces = system->reduces});
     orr_fabric_init(&wires.fabric, &wires.cluster);
     for (uint32_t n = 0; n < system->nodes; n++) {
-        spans[n] = (struct orr_span){n, system->gpus, 1};
+        spans[n] = span_of(n, system->gpus, 0);
     }
-    uint32_t count = orr_fabric_hops(&wires.fabric, spans, system->nodes, hops);
+    uint32_t count = hops_over(&wires.fabric, spans, system->nodes, hops);
     close_wires(&wires);
     return count;
 }

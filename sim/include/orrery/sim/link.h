@@ -2,7 +2,7 @@
 /* link.h - the wires between the GPUs of a gang: which ones it crosses, how fast they are, who
  * shares them.
  *
- *   span    what a gang holds on one node
+ *   span    what a gang holds on one node (layout.h)
  *   hop     one level that an all-reduce crosses: NVLink domain, PCIe, NICs, an uplink
  *   link    a wire that gangs share: the NICs of a node, the uplink of a rack or block
  *
@@ -13,15 +13,7 @@
 #ifndef ORR_SIM_LINK_H
 #define ORR_SIM_LINK_H
 
-#include <orrery/core/cluster.h>
-
-#define ORR_PPM 1000000
-
-struct orr_span { /* the spans of a gang are in node order, one a node */
-    uint32_t node;
-    uint32_t gpus;    /* devices held, at least 1 */
-    uint32_t islands; /* NVLink domains of the node that these devices lie in, at least 1 */
-};
+#include <orrery/sim/layout.h>
 
 enum orr_hop_kind { ORR_HOP_NVLINK, ORR_HOP_PCIE, ORR_HOP_NIC, ORR_HOP_UPLINK };
 
@@ -52,10 +44,14 @@ struct orr_fabric { /* a cluster's wires, worked out once */
 void orr_fabric_init(struct orr_fabric *fabric, const struct orr_cluster *cluster);
 void orr_fabric_release(struct orr_fabric *fabric);
 
-/* The levels that an all-reduce over these spans crosses, inside out; none for one GPU. */
+/* NVLink domains of a node that a span's devices lie in; as few as can be when it does not say
+ * which devices they are. */
+uint32_t orr_span_islands(const struct orr_node_type *type, const struct orr_span *span);
+
+/* The levels that an all-reduce over a layout crosses, inside out; none for one GPU. */
 enum { ORR_HOPS_MAX = 16 };
-uint32_t orr_fabric_hops(const struct orr_fabric *fabric, const struct orr_span *spans,
-                         uint32_t count, struct orr_hop hops[ORR_HOPS_MAX]);
+uint32_t orr_fabric_hops(const struct orr_fabric *fabric, const struct orr_layout *layout,
+                         struct orr_hop hops[ORR_HOPS_MAX]);
 
 /* Seconds to all-reduce `bytes` over the hops, each with its full speed:
  *   one level: 2 (n-1)/n * bytes / B + 2 (n-1) * latency   (Thakur et al., IJHPCA 2005) */
@@ -66,10 +62,9 @@ struct orr_link_use {
     uint32_t link;
     double share; /* bytes through the link for each byte that is reduced */
 };
-/* The shared links that the spans cross. Writes at most `room`; returns how many there are. */
+/* The shared links that a layout crosses. Writes at most `room`; returns how many there are. */
 uint32_t orr_fabric_uses(const struct orr_fabric *fabric, enum orr_allreduce algorithm,
-                         const struct orr_span *spans, uint32_t count, struct orr_link_use *uses,
-                         uint32_t room);
+                         const struct orr_layout *layout, struct orr_link_use *uses, uint32_t room);
 
 /* ---- sharing ---- */
 

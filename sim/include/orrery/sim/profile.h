@@ -31,7 +31,7 @@ struct orr_pattern {
 };
 /* False: not a pattern. Any order is taken; it is kept most first. */
 bool orr_pattern_parse(const char *text, size_t bytes, struct orr_pattern *out);
-void orr_pattern_of(const struct orr_span *spans, uint32_t count, struct orr_pattern *out);
+void orr_pattern_of(const struct orr_layout *layout, struct orr_pattern *out);
 
 struct orr_profile_row { /* of a table */
     uint32_t gpu_model;  /* index in the cluster's models; ORR_NONE: any */
@@ -79,12 +79,11 @@ struct orr_profile {
     int64_t misaligned_ppm; /* rate of a placement that its node does not align; 0: as any other */
 };
 
-struct orr_placed { /* what a gang holds now */
-    const struct orr_span *spans;
-    uint32_t span_count;
-    uint32_t workers, full_workers; /* pods running, and those the work was stated for */
-    int64_t slowdown_ppm;           /* of its communication, by its links' other users */
-    bool misaligned; /* its devices, CPUs or NICs lie on several NUMA nodes without need */
+struct orr_placed { /* what a gang holds now, and what goes on around it */
+    const struct orr_layout *layout;
+    uint32_t full_workers; /* that the work was stated for */
+    int64_t slowdown_ppm;  /* of its communication, by its links' other users */
+    bool misaligned;       /* its devices, CPUs or NICs lie on several NUMA nodes without need */
 };
 
 /* Rate of a placement in ppm of the reference's; 0: this profile has no figure for the GPU model,
