@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <orrery/core/policy.h>
 
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
 #include <orrery/core/place.h>
 
 const struct orr_host *orr_policy_host(void)
@@ -22,4 +26,104 @@ const struct orr_host *orr_policy_host(void)
         .free = orr_free,
     };
     return &host;
+}
+
+/* A slot that the policy's table is long enough to have. */
+#define HAS(policy, slot) ((policy)->size > offsetof(struct orr_policy, slot) && (policy)->slot)
+
+static enum orr_status set(const struct orr_policy *policy, void *params, const char *name,
+                           const char *value, struct orr_err *err)
+{
+    const struct orr_param_alias *alias = HAS(policy, aliases) ? policy->aliases : NULL;
+    while (alias != NULL && alias->alias != NULL && strcmp(alias->alias, name) != 0) {
+        alias++;
+    }
+    if (alias == NULL || alias->alias == NULL) {
+        return orr_params_set(policy->params, params, name, value, err);
+    }
+    return alias->name == NULL ? ORR_OK
+                               : orr_params_set(policy->params, params, alias->name, value, err);
+}
+
+static enum orr_status unknown_preset(const struct orr_policy *policy, const char *name,
+                                      struct orr_err *err)
+{
+    const char *names[32];
+    size_t count = 0;
+    for (const struct orr_preset *p = policy->presets; p->name != NULL && count < 32; p++) {
+        names[count++] = p->name;
+    }
+    const char *near = orr_nearest(name, names, count);
+    return orr_fail(err, ORR_SCENARIO, "unknown preset \"%s\"%s%s%s", name,
+                    near == NULL ? "" : " (did you mean \"", near == NULL ? "" : near,
+                    near == NULL ? "" : "\"?)");
+}
+
+static enum orr_status apply_preset(const struct orr_policy *policy, void *params, const char *name,
+                                    struct orr_err *err)
+{
+    const struct orr_preset *preset = policy->presets;
+    while (preset->name != NULL && strcmp(preset->name, name) != 0) {
+        preset++;
+    }
+    if (preset->name == NULL) {
+        return unknown_preset(policy, name, err);
+    }
+    enum orr_status status = ORR_OK;
+    for (const char *const *s = preset->settings; s[0] != NULL && status == ORR_OK; s += 2) {
+        status = set(policy, params, s[0], s[1], err);
+    }
+    return status;
+}
+
+/* "spread, no-reclaim" */
+static enum orr_status apply_presets(const struct orr_policy *policy, void *params,
+                                     const char *list, struct orr_err *err)
+{
+    enum orr_status status = ORR_OK;
+    while (*list != '\0' && status == ORR_OK) {
+        char name[64];
+        list += strspn(list, ", ");
+        const size_t bytes = strcspn(list, ", ");
+        (void)snprintf(name, sizeof name, "%.*s", (int)(bytes < 63 ? bytes : 63), list);
+        list += bytes;
+        if (bytes > 0) {
+            status = apply_preset(policy, params, name, err);
+        }
+    }
+    return status;
+}
+
+static bool is_preset(const struct orr_policy *policy, const struct orr_setting *setting)
+{
+    return HAS(policy, presets) && strcmp(setting->name, ORR_PRESET_PARAM) == 0;
+}
+
+enum orr_status orr_policy_configure(const struct orr_policy *policy, void *params,
+                                     const struct orr_setting *settings, size_t count,
+                                     struct orr_err *err)
+{
+    orr_params_init(policy->params, params);
+    for (size_t i = 0; i < 2 * count; i++) { /* presets, then the others */
+        const struct orr_setting *s = &settings[i % count];
+        enum orr_status status = ORR_OK;
+        if (is_preset(policy, s) && i < count) {
+            status = apply_presets(policy, params, s->value, err);
+        } else if (!is_preset(policy, s) && i >= count) {
+            status = set(policy, params, s->name, s->value, err);
+        }
+        if (status != ORR_OK) {
+            orr_err_prefix(err, "%s: policy %s", s->origin == NULL ? "policy.params" : s->origin,
+                           policy->name);
+            return status;
+        }
+    }
+    enum orr_status status = HAS(policy, check) ? policy->check(params, err) : ORR_OK;
+    if (status != ORR_OK) { /* no single one is to blame: the first shows the place */
+        orr_err_prefix(err, "%s: policy %s",
+                       count == 0 || settings[0].origin == NULL ? "policy.params"
+                                                                : settings[0].origin,
+                       policy->name);
+    }
+    return status;
 }

@@ -29,7 +29,8 @@ struct orr_session_rules orr_session_rules_default(void)
                                       .allow_consolidating_reclaim = true,
                                       .use_signatures = true,
                                       .max_consolidation_preemptees = 16,
-                                      .staleness_grace = 60 * 1000};
+                                      .staleness_grace = 60 * 1000,
+                                      .queue_depth = {-1, -1, -1, -1, -1}};
 }
 
 const char *orr_fit_reason_code(enum orr_fit_reason reason)

@@ -19,7 +19,16 @@ static const char *const window_names[] = {"sliding", "tumbling", "cron", NULL};
             help                                                                                   \
     }
 
+#define PLUGIN(name, help)                                                                         \
+    ROW("plugins." #name ".enabled", ORR_PARAM_BOOL, plugins.name, "true", "", NULL, 0, 0, help)
+#define DEPTH(name, action)                                                                        \
+    ROW("queueDepthPerAction." name, ORR_PARAM_INT, queue_depth[action], "-1", "jobs", NULL, -1,   \
+        1000000000, "jobs of a queue that " name " looks at in a cycle; -1: all")
+
 const struct orr_param orr_kai__rows[] = {
+    ROW("actions", ORR_PARAM_TEXT, actions,
+        "allocate, consolidation, reclaim, preempt, stalegangeviction", "", NULL, 0, 0,
+        "what a cycle does, in this order"),
     ROW("consolidation", ORR_PARAM_BOOL, consolidation, "true", "", NULL, 0, 0,
         "move jobs together so that another fits"),
     ROW("reclaim", ORR_PARAM_BOOL, reclaim, "true", "", NULL, 0, 0,
@@ -64,6 +73,20 @@ const struct orr_param orr_kai__rows[] = {
         "reclaim: how much less saturated than its victim's queue a queue must stay"),
     ROW("default_staleness_grace", ORR_PARAM_TIME, staleness_grace_ms, "60s", "", NULL, 0, 0,
         "how long a gang may stay below its minimum"),
+    DEPTH("allocate", ORR_ACTION_ALLOCATE),
+    DEPTH("consolidation", ORR_ACTION_CONSOLIDATION),
+    DEPTH("reclaim", ORR_ACTION_RECLAIM),
+    DEPTH("preempt", ORR_ACTION_PREEMPT),
+    ROW("full_hierarchy_fairness", ORR_PARAM_BOOL, full_hierarchy_fairness, "true", "", NULL, 0, 0,
+        "false: all queues that have a parent share as equals, and top queues take no jobs"),
+    PLUGIN(priority, "order jobs of a queue by priority"),
+    PLUGIN(elastic, "order jobs of a queue by how far they are above their minimum"),
+    PLUGIN(subgrouporder, "order the subgroups of a job by need"),
+    PLUGIN(nodeavailability, "prefer nodes where a pod fits now to those being freed"),
+    PLUGIN(gpusharingorder, "prefer nodes where a shared GPU has room (only with binpack)"),
+    PLUGIN(resourcetype, "prefer nodes without GPUs for pods that ask none"),
+    PLUGIN(minruntime, "keep young jobs safe as the min-runtimes say"),
+    PLUGIN(topology, "heed topology constraints"),
     ROW("strict_v017", ORR_PARAM_BOOL, strict_v017, "true", "", NULL, 0, 0,
         "reproduce the known defects of v0.17; false: their stated intent"),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
@@ -75,7 +98,16 @@ struct orr_session_rules orr_kai__rules(const struct orr_kai_params *p)
     rules.cpu_placement = p->cpu_strategy == 0 ? ORR_PLACEMENT_BINPACK : ORR_PLACEMENT_SPREAD;
     /* the operator's shard: gpupack and gpusharingorder go with binpack, gpuspread with spread */
     rules.device_order = p->gpu_strategy == 0 ? ORR_DEVICES_PACK : ORR_DEVICES_SPREAD;
-    rules.gpu_sharing_order = p->gpu_strategy == 0;
+    rules.gpu_sharing_order = p->gpu_strategy == 0 && p->plugins.gpusharingorder;
+    rules.priority = p->plugins.priority;
+    rules.elastic = p->plugins.elastic;
+    rules.node_availability = p->plugins.nodeavailability;
+    rules.resource_type = p->plugins.resourcetype;
+    rules.subgroup_order = p->plugins.subgrouporder;
+    rules.min_runtime = p->plugins.minruntime;
+    rules.topology = p->plugins.topology;
+    memcpy(rules.queue_depth, p->queue_depth, sizeof rules.queue_depth);
+    rules.queue_depth[ORR_ACTION_STALE_GANG] = -1;
     rules.strict_v017 = p->strict_v017;
     rules.reclaim_by_lca = p->resolve == 0;
     rules.preempt_min_runtime = p->preempt_min_runtime_ms;
@@ -94,18 +126,45 @@ void orr_kai_set_rules(const void *params, struct orr_session_rules *rules)
     *rules = orr_kai__rules(params);
 }
 
+/* Reads "allocate, reclaim"; false: *bad (may be NULL) is the first word that is none or comes
+ * twice. */
+static bool parse_actions(const char *list, enum orr_action *actions, uint32_t *count,
+                          const char **bad)
+{
+    bool seen[ORR_ACTIONS] = {false};
+    *count = 0;
+    for (list += strspn(list, ", "); *list != '\0'; list += strspn(list, ", ")) {
+        const size_t bytes = strcspn(list, ", ");
+        unsigned a = 0;
+        while (a < ORR_ACTIONS && (strlen(orr_action_name((enum orr_action)a)) != bytes ||
+                                   memcmp(orr_action_name((enum orr_action)a), list, bytes) != 0)) {
+            a++;
+        }
+        if (a == ORR_ACTIONS || seen[a]) {
+            *bad = list;
+            return false;
+        }
+        seen[a] = true;
+        actions[(*count)++] = (enum orr_action)a;
+        list += bytes;
+    }
+    return true;
+}
+
 uint32_t orr_kai_actions(const void *params, enum orr_action *actions)
 {
     const struct orr_kai_params *p = params;
-    const bool on[ORR_ACTIONS] = {[ORR_ACTION_ALLOCATE] = true,
-                                  [ORR_ACTION_CONSOLIDATION] = p->consolidation,
-                                  [ORR_ACTION_RECLAIM] = p->reclaim,
-                                  [ORR_ACTION_PREEMPT] = p->preempt,
-                                  [ORR_ACTION_STALE_GANG] = true};
-    uint32_t count = 0;
-    for (uint32_t a = 0; a < ORR_ACTIONS; a++) {
-        if (on[a]) {
-            actions[count++] = (enum orr_action)a;
+    const bool off[ORR_ACTIONS] = {[ORR_ACTION_CONSOLIDATION] = !p->consolidation,
+                                   [ORR_ACTION_RECLAIM] = !p->reclaim,
+                                   [ORR_ACTION_PREEMPT] = !p->preempt};
+    uint32_t listed, count = 0;
+    const char *bad;
+    if (!parse_actions(p->actions, actions, &listed, &bad)) {
+        return 0; /* orr_kai__check has refused it */
+    }
+    for (uint32_t i = 0; i < listed; i++) {
+        if (!off[actions[i]]) {
+            actions[count++] = actions[i];
         }
     }
     return count;
@@ -156,6 +215,17 @@ enum orr_status orr_kai__usage_params(const struct orr_kai_params *p, orr_ms epo
 
 enum orr_status orr_kai__check(const void *params, struct orr_err *err)
 {
+    const struct orr_kai_params *p = params;
     struct orr_usage_params ignored;
+    enum orr_action actions[ORR_ACTIONS];
+    uint32_t count;
+    const char *bad;
+    if (!parse_actions(p->actions, actions, &count, &bad)) {
+        return orr_fail(
+            err, ORR_SCENARIO,
+            "actions: \"%.*s\" is not one of allocate, consolidation, reclaim, preempt, "
+            "stalegangeviction, or comes twice",
+            (int)strcspn(bad, ", "), bad);
+    }
     return orr_kai__usage_params(params, 0, &ignored, err);
 }

@@ -10,6 +10,13 @@
 #define ORR_KAI_PERIOD_MS 1000 /* between two cycles */
 
 struct orr_kai_params {
+    const char *actions; /* in order */
+    struct {
+        bool priority, elastic, nodeavailability, gpusharingorder, resourcetype, subgrouporder;
+        bool minruntime, topology;
+    } plugins;
+    bool full_hierarchy_fairness;
+    int64_t queue_depth[ORR_ACTIONS]; /* -1: unlimited */
     bool consolidation, reclaim, preempt;
     bool allow_consolidating_reclaim, use_scheduling_signatures, strict_v017;
     int64_t gpu_strategy, cpu_strategy, resolve;
@@ -24,6 +31,9 @@ struct orr_kai_params {
 enum orr_kai_usage_db { ORR_KAI_USAGE_OFF, ORR_KAI_USAGE_PROMETHEUS, ORR_KAI_USAGE_EACH_SESSION };
 
 extern const struct orr_param orr_kai__rows[];
+extern const struct orr_param_alias
+    orr_kai__aliases[]; /* KAI's words: SchedulingShard, arguments */
+extern const struct orr_preset orr_kai__presets[];
 enum orr_status orr_kai__check(const void *params, struct orr_err *err);
 /* The usage window, the clock of the run being 0 at `epoch_ms` of UTC; errors as check's. */
 enum orr_status orr_kai__usage_params(const struct orr_kai_params *params, orr_ms epoch_ms,

@@ -539,4 +539,6 @@ const struct orr_policy orr_policy_kai = {
     .wake = kai_wake,
     .close = kai_close,
     .check = orr_kai__check,
+    .aliases = orr_kai__aliases,
+    .presets = orr_kai__presets,
 };

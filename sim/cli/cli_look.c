@@ -200,6 +200,18 @@ static const char *type_name(enum orr_param_type type)
     return names[type];
 }
 
+/* Only built-in tables are shown, so every slot is there. */
+static void describe_aliases(const struct orr_policy *policy, const char *name)
+{
+    unsigned count = 0;
+    for (const struct orr_param_alias *a = policy->aliases; a != NULL && a->alias != NULL; a++) {
+        if (a->name != NULL && strcmp(a->name, name) == 0) {
+            (void)printf("%s%s", count++ == 0 ? "      also " : ", ", a->alias);
+        }
+    }
+    (void)printf("%s", count > 0 ? "\n" : "");
+}
+
 static void describe(const struct orr_policy *policy)
 {
     (void)printf("%s: %s\n", policy->name, policy->summary);
@@ -215,7 +227,17 @@ static void describe(const struct orr_policy *policy)
             (void)printf("%s %s", i == 0 ? "" : ",", row->choices[i]);
         }
         (void)printf("%s%s; default %s)\n      %s\n", row->unit[0] == '\0' ? "" : ", ", row->unit,
-                     row->fallback, row->help);
+                     row->fallback[0] == '\0' ? "none" : row->fallback, row->help);
+        describe_aliases(policy, row->name);
+    }
+    for (const struct orr_preset *preset = policy->presets; preset != NULL && preset->name != NULL;
+         preset++) {
+        (void)printf("%s  preset: %s\n      %s:", preset == policy->presets ? "\n" : "",
+                     preset->name, preset->help);
+        for (const char *const *s = preset->settings; s[0] != NULL; s += 2) {
+            (void)printf(" %s=%s", s[0], s[1]);
+        }
+        (void)printf("\n");
     }
 }
 

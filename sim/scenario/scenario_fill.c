@@ -112,8 +112,7 @@ static void fill_parts(struct orr_scenario__load *load, struct orr_scenario *sce
 static int compare_params(const void *a, const void *b, void *context)
 {
     (void)context;
-    return strcmp(((const struct orr_scenario_param *)a)->name,
-                  ((const struct orr_scenario_param *)b)->name);
+    return strcmp(((const struct orr_setting *)a)->name, ((const struct orr_setting *)b)->name);
 }
 
 static void fill_policy(struct orr_arena *arena, struct orr_scenario *scenario,
@@ -125,8 +124,8 @@ static void fill_policy(struct orr_arena *arena, struct orr_scenario *scenario,
     scenario->params = orr_arena_alloc(arena, params->child_count + 1, sizeof *scenario->params);
     for (uint32_t i = 0; i < params->child_count; i++) {
         const struct orr_scenario__node *param = params->children[i];
-        scenario->params[i] = (struct orr_scenario_param){param->key, param->text,
-                                                          orr_scenario__origin(arena, param)};
+        scenario->params[i] =
+            (struct orr_setting){param->key, param->text, orr_scenario__origin(arena, param)};
     }
     orr_sort(scenario->params, scenario->param_count, sizeof *scenario->params, compare_params,
              NULL);

@@ -48,7 +48,7 @@ struct orr_scenario__node {
 enum orr_scenario__type {
     ORR_TYPE_GROUP,   /* map of known keys */
     ORR_TYPE_NAMES,   /* map of names to groups; written as a list where `listed` says so */
-    ORR_TYPE_OPEN,    /* map of any names to scalars */
+    ORR_TYPE_OPEN,    /* map of any names to scalars; {a: {b: 1}} is {a.b: 1} */
     ORR_TYPE_OPENS,   /* map of names to such maps */
     ORR_TYPE_WORDS,   /* list of scalars */
     ORR_TYPE_ANY,     /* not looked into */

@@ -107,6 +107,57 @@ static enum orr_status shape_open(struct orr_scenario__load *load, struct orr_sc
     return ORR_OK;
 }
 
+/* [a, b] as the text "a, b". */
+static enum orr_status join_list(struct orr_scenario__load *load, struct orr_scenario__node *list)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < list->child_count; i++) {
+        const struct orr_scenario__node *item = list->children[i];
+        if (item->kind != ORR_NODE_SCALAR || item->text == NULL) {
+            return orr_scenario__wrong_kind(load, item, "a single value");
+        }
+        text = orr_scenario__format(load->arena, "%s%s%s", text, i == 0 ? "" : ", ", item->text);
+    }
+    list->kind = ORR_NODE_SCALAR;
+    list->text = text;
+    list->child_count = 0;
+    return ORR_OK;
+}
+
+/* Adds the values below `from` to the flat map `into`: {a: {b: 1}} becomes {a.b: 1}. */
+static enum orr_status flatten(struct orr_scenario__load *load, struct orr_scenario__node *into,
+                               const char *prefix, const struct orr_scenario__node *from)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < from->child_count && status == ORR_OK; i++) {
+        struct orr_scenario__node *child = from->children[i];
+        const char *key = orr_scenario__format(load->arena, "%s%s%s", prefix,
+                                               prefix[0] == '\0' ? "" : ".", child->key);
+        if (child->kind == ORR_NODE_MAP) {
+            status = flatten(load, into, key, child);
+            continue;
+        }
+        if (orr_scenario__find(into, key) != NULL) {
+            return orr_scenario__fail(load, &child->key_at, "\"%.80s\" is set twice", key);
+        }
+        status = child->kind == ORR_NODE_LIST ? join_list(load, child) : ORR_OK;
+        orr_scenario__add(load, into, key, child->key_at, child);
+    }
+    return status;
+}
+
+/* Names with dots may be written as maps in maps, as KAI's objects do. */
+static enum orr_status shape_paths(struct orr_scenario__load *load, struct orr_scenario__node *node)
+{
+    struct orr_scenario__node written = *node;
+    node->children = NULL;
+    node->child_count = node->child_capacity = 0;
+    node->slots = NULL;
+    node->slot_count = 0;
+    enum orr_status status = flatten(load, node, "", &written);
+    return status == ORR_OK ? shape_open(load, node) : status;
+}
+
 static enum orr_status shape_words(struct orr_scenario__load *load,
                                    const struct orr_scenario__row *row,
                                    struct orr_scenario__node *node)
@@ -182,7 +233,7 @@ enum orr_status orr_scenario__shape(struct orr_scenario__load *load,
     }
     switch (row->type) {
     case ORR_TYPE_WORDS: return shape_words(load, row, node);
-    case ORR_TYPE_OPEN: return shape_open(load, node);
+    case ORR_TYPE_OPEN: return shape_paths(load, node);
     case ORR_TYPE_GROUP: return shape_group(load, row, node);
     default: return shape_names(load, row, node);
     }

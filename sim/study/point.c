@@ -34,27 +34,11 @@ enum orr_status orr_point_policy(const struct orr_scenario *scenario,
         return ORR_SCENARIO;
     }
     void *filled = orr_zalloc(found->params_bytes == 0 ? 1 : found->params_bytes, 1);
-    orr_params_init(found->params, filled);
-    for (uint32_t i = 0; i < scenario->param_count; i++) {
-        const struct orr_scenario_param *p = &scenario->params[i];
-        enum orr_status status = orr_params_set(found->params, filled, p->name, p->value, err);
-        if (status != ORR_OK) {
-            orr_err_prefix(err, "%s: policy %s", p->origin == NULL ? "policy.params" : p->origin,
-                           found->name);
-            orr_free(filled);
-            return status;
-        }
-    }
-    if (found->size > offsetof(struct orr_policy, check) && found->check != NULL) {
-        enum orr_status status = found->check(filled, err);
-        if (status != ORR_OK) {
-            orr_err_prefix(err, "%s: policy %s",
-                           scenario->policy_origin == NULL ? "policy.params"
-                                                           : scenario->policy_origin,
-                           found->name);
-            orr_free(filled);
-            return status;
-        }
+    enum orr_status status =
+        orr_policy_configure(found, filled, scenario->params, scenario->param_count, err);
+    if (status != ORR_OK) {
+        orr_free(filled);
+        return status;
     }
     *policy = found;
     *params = filled;

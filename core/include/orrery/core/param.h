@@ -25,6 +25,11 @@ struct orr_param {
     const char *help;
 };
 
+struct orr_setting {
+    const char *name, *value;
+    const char *origin; /* where it was said, for errors; may be NULL */
+};
+
 /* Writes every default. */
 void orr_params_init(const struct orr_param *rows, void *params);
 /* Sets one by name; errors name the nearest known one or what was expected. */

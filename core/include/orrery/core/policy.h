@@ -65,6 +65,19 @@ typedef void orr_policy_close_fn(void *state);
 /* Parameters that are fine one by one but not together. */
 typedef enum orr_status orr_policy_check_fn(const void *params, struct orr_err *err);
 
+/* Another scheduler's word for a parameter. */
+struct orr_param_alias {
+    const char *alias, *name; /* name NULL: taken and of no effect, as `why` says */
+    const char *why;
+};
+
+/* Several parameters under one name; what a user sets beside it wins. */
+struct orr_preset {
+    const char *name;
+    const char *const *settings; /* name, value, ..., NULL */
+    const char *help;
+};
+
 struct orr_policy {
     uint32_t abi, size;
     const char *name, *summary;
@@ -77,8 +90,18 @@ struct orr_policy {
     orr_policy_cycle_fn *cycle;
     orr_policy_wake_fn *wake; /* may be NULL */
     orr_policy_close_fn *close;
-    orr_policy_check_fn *check; /* may be NULL; before open */
+    orr_policy_check_fn *check;            /* may be NULL; before open */
+    const struct orr_param_alias *aliases; /* ended by a NULL alias, or NULL */
+    const struct orr_preset *presets;      /* ended by a NULL name, or NULL */
 };
+
+#define ORR_PRESET_PARAM "preset" /* what names presets, separated by commas */
+
+/* Fills `params` (params_bytes long) with defaults, then presets, then the other settings, and has
+ * the policy check them together. Values are borrowed. */
+enum orr_status orr_policy_configure(const struct orr_policy *policy, void *params,
+                                     const struct orr_setting *settings, size_t count,
+                                     struct orr_err *err) ORR_MUST_USE;
 
 /* The one symbol a loadable module exports: its table, or NULL for a host it was not made for. */
 #define ORR_POLICY_ENTRY "orr_policy_entry"

@@ -281,6 +281,7 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
     bool use_signatures;
     int64_t max_consolidation_preemptees; /* -1: no bound, 0: no consolidation */
     orr_ms staleness_grace;
+    int64_t queue_depth[ORR_ACTIONS]; /* jobs of a queue that an action looks at; -1: all */
 };
 struct orr_session_rules orr_session_rules_default(void);
 

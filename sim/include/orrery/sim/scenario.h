@@ -11,6 +11,7 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
+#include <orrery/core/param.h>
 
 struct orr_scenario_label { /* of every node of a pool */
     const char *key, *value;
@@ -76,10 +77,6 @@ struct orr_scenario_part { /* one entry of `workload:` */
     const char *origin;
 };
 
-struct orr_scenario_param { /* policy.params: NAME = value text */
-    const char *name, *value, *origin;
-};
-
 struct orr_scenario_expect {
     const char *text; /* as written: METRIC{label=value,...} OP NUMBER */
     const char *metric;
@@ -111,7 +108,7 @@ struct orr_scenario {
     uint32_t part_count;
     const char *policy;
     const char *policy_origin;
-    struct orr_scenario_param *params;
+    struct orr_setting *params; /* of the policy, by name */
     uint32_t param_count;
     struct orr_scenario_expect *expects;
     uint32_t expect_count;
