@@ -31,6 +31,11 @@ const struct orr_host *orr_policy_host(void)
 /* A slot that the policy's table is long enough to have. */
 #define HAS(policy, slot) ((policy)->size > offsetof(struct orr_policy, slot) && (policy)->slot)
 
+uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params)
+{
+    return HAS(policy, laws_with) ? policy->laws_with(params) : policy->laws;
+}
+
 static enum orr_status set(const struct orr_policy *policy, void *params, const char *name,
                            const char *value, struct orr_err *err)
 {

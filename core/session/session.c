@@ -41,7 +41,8 @@ const char *orr_fit_reason_code(enum orr_fit_reason reason)
                                                        "OverLimit",
                                                        "NonPreemptibleOverQuota",
                                                        "TopologyConstraint",
-                                                       "PodSchedulingErrors"};
+                                                       "PodSchedulingErrors",
+                                                       "QueueDepth"};
     return codes[reason];
 }
 

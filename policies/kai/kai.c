@@ -50,12 +50,20 @@ static void build_order(struct orr_session *session, enum orr_action action,
 {
     struct orr_jobview *views = orr_alloc(session->job_count + (size_t)1, sizeof *views);
     uint32_t count = 0;
+    const int64_t depth = session->rules.queue_depth[action];
     for (uint32_t j = 0; j < session->job_count; j++) {
-        if (is_considered(session, action, j)) {
+        if (!is_considered(session, action, j)) {
+            continue;
+        }
+        if (depth >= 0 && action == ORR_ACTION_ALLOCATE) {
+            session->jobs[j].reason = ORR_FIT_QUEUE_DEPTH; /* unless it is attempted */
+        }
+        if (depth != 0) {
             views[count++] = orr_jobview_whole(j);
         }
     }
     orr_order_init(order, session, false, action != ORR_ACTION_ALLOCATE);
+    order->depth = depth;
     orr_order_build(order, views, count);
     orr_free(views);
 }

@@ -31,6 +31,7 @@ struct kai {
     uint32_t *slot_of_job;
     uint32_t *job_of_slot;
     uint32_t slot_capacity;
+    uint32_t *queue_of;             /* of the run -> of the session, or ORR_NONE */
     struct shape_slots *free_slots; /* per shape */
     uint32_t shape_count;
     struct orr_kai_usage past;
@@ -66,19 +67,46 @@ static void add_nodes(const struct orr_view *view, struct orr_session *session)
     }
 }
 
+static struct orr_share_queue share_of(const struct orr_queue *queue, uint32_t parent)
+{
+    struct orr_share_queue share = {
+        .parent = parent, .priority = queue->priority, .created = queue->created_ms};
+    for (int r = 0; r < ORR_SHARE_RESOURCES; r++) {
+        share.resource[r] = (struct orr_share_resource){.deserved = queue->resources[r].quota,
+                                                        .limit = queue->resources[r].limit,
+                                                        .weight = queue->resources[r].weight};
+    }
+    return share;
+}
+
+/* KAI's project-level fairness: whoever has a parent is a child of one queue that has no bounds,
+ * and top queues are gone. */
+static uint32_t add_common_parent(struct orr_session *session)
+{
+    struct orr_share_queue share = {.parent = ORR_NONE, .priority = 100};
+    for (int r = 0; r < ORR_SHARE_RESOURCES; r++) {
+        share.resource[r] = (struct orr_share_resource){
+            .deserved = ORR_UNLIMITED, .limit = ORR_UNLIMITED, .weight = 1};
+    }
+    return orr_session_add_queue(session, "default", &share, ORR_MS_NONE, ORR_MS_NONE);
+}
+
 static void add_queues(const struct orr_view *view, struct kai *kai)
 {
+    const bool flat = !kai->params.full_hierarchy_fairness;
+    const uint32_t common = flat ? add_common_parent(&kai->session) : ORR_NONE;
+    kai->queue_of = orr_alloc(view->queues->count + (size_t)1, sizeof *kai->queue_of);
     for (uint32_t q = 0; q < view->queues->count; q++) {
         const struct orr_queue *queue = &view->queues->queues[q];
-        struct orr_share_queue share = {
-            .parent = queue->parent, .priority = queue->priority, .created = queue->created_ms};
-        for (int r = 0; r < ORR_SHARE_RESOURCES; r++) {
-            share.resource[r] = (struct orr_share_resource){.deserved = queue->resources[r].quota,
-                                                            .limit = queue->resources[r].limit,
-                                                            .weight = queue->resources[r].weight};
+        kai->queue_of[q] = ORR_NONE;
+        if (flat && queue->parent == ORR_NONE) {
+            continue;
         }
-        (void)orr_session_add_queue(&kai->session, orr_idmap_name(&view->queues->names, q), &share,
-                                    queue->preempt_min_runtime_ms, queue->reclaim_min_runtime_ms);
+        const uint32_t above = queue->parent == ORR_NONE ? ORR_NONE : kai->queue_of[queue->parent];
+        const struct orr_share_queue share = share_of(queue, flat ? common : above);
+        kai->queue_of[q] =
+            orr_session_add_queue(&kai->session, orr_idmap_name(&view->queues->names, q), &share,
+                                  queue->preempt_min_runtime_ms, queue->reclaim_min_runtime_ms);
         kai->protects =
             kai->protects || queue->preempt_min_runtime_ms > 0 || queue->reclaim_min_runtime_ms > 0;
     }
@@ -226,6 +254,7 @@ static void kai_close(void *state)
     orr_free(kai->slot_of_job);
     orr_free(kai->job_of_slot);
     orr_free(kai->first_ask);
+    orr_free(kai->queue_of);
     orr_free(kai->waiting);
     orr_free(kai);
 }
@@ -250,7 +279,7 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     kai->due_ms = ORR_MS_NEVER;
     *state = kai;
     enum orr_status status =
-        orr_kai__usage_open(&kai->past, &kai->params, view, &kai->session, err);
+        orr_kai__usage_open(&kai->past, &kai->params, view, &kai->session, kai->queue_of, err);
     if (status != ORR_OK) {
         kai_close(kai);
     }
@@ -293,7 +322,7 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
     char name[16];
     (void)snprintf(name, sizeof name, "%010u", job); /* UID: the last tie is the trace's order */
     struct orr_job_spec_tree tree = {.name = name,
-                                     .queue = spec->queue,
+                                     .queue = kai->queue_of[spec->queue],
                                      .priority = spec->priority,
                                      .preemptible = spec->preemptible != 0,
                                      .created_s = spec->submit_ms / 1000,
@@ -432,7 +461,8 @@ static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, u
     case ORR_FIT_OVER_LIMIT: return ORR_REASON_OVER_LIMIT;
     case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: return ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA;
     case ORR_FIT_NONE: return ORR_REASON_PIPELINED;
-    case ORR_FIT_QUEUE_DOES_NOT_EXIST:
+    case ORR_FIT_QUEUE_DOES_NOT_EXIST: return ORR_REASON_QUEUE_DOES_NOT_EXIST;
+    case ORR_FIT_QUEUE_DEPTH: return ORR_REASON_QUEUE_DEPTH;
     case ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED:
     case ORR_FIT_TOPOLOGY:
     case ORR_FIT_POD_SCHEDULING_ERRORS:
@@ -523,6 +553,13 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
     return next < kai->due_ms ? next : kai->due_ms;
 }
 
+/* Without departments nobody heeds their limits, which the law speaks of too. */
+static uint32_t kai_laws(const void *params)
+{
+    const struct orr_kai_params *p = params;
+    return ORR_LAW_GANG | (p->full_hierarchy_fairness ? ORR_LAW_LIMIT : 0);
+}
+
 const struct orr_policy orr_policy_kai = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_kai,
@@ -541,4 +578,5 @@ const struct orr_policy orr_policy_kai = {
     .check = orr_kai__check,
     .aliases = orr_kai__aliases,
     .presets = orr_kai__presets,
+    .laws_with = kai_laws,
 };

@@ -11,7 +11,9 @@ static void tell(struct orr_kai_usage *past, const struct orr_view *view, uint32
         allocated[kind] = orr_share_units(kind, view->ledger->use[queue].allocated[kind]);
         allocated[kind] = past->whole_units ? ceil(allocated[kind]) : allocated[kind];
     }
-    orr_usage_set_allocated(&past->usage, view->now, queue, allocated);
+    if (past->queue_of[queue] != ORR_NONE) {
+        orr_usage_set_allocated(&past->usage, view->now, past->queue_of[queue], allocated);
+    }
 }
 
 void orr_kai__usage_tell(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue)
@@ -30,7 +32,7 @@ void orr_kai__usage_tell_all(struct orr_kai_usage *past, const struct orr_view *
 
 enum orr_status orr_kai__usage_open(struct orr_kai_usage *past, const struct orr_kai_params *params,
                                     const struct orr_view *view, struct orr_session *session,
-                                    struct orr_err *err)
+                                    const uint32_t *queue_of, struct orr_err *err)
 {
     struct orr_usage_params window;
     enum orr_status status = orr_kai__usage_params(params, view->epoch_ms, &window, err);
@@ -38,6 +40,7 @@ enum orr_status orr_kai__usage_open(struct orr_kai_usage *past, const struct orr
         return status; /* with k 0 the past changes nothing */
     }
     past->on = true;
+    past->queue_of = queue_of;
     past->whole_units = params->usage_db == ORR_KAI_USAGE_EACH_SESSION;
     past->shares = orr_zalloc((size_t)session->queue_count * ORR_SHARE_KINDS, sizeof(double));
     orr_usage_init(&past->usage, &window, session->queue_count);

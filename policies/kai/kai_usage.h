@@ -12,12 +12,13 @@
 struct orr_kai_usage {
     struct orr_usage usage;
     bool on, whole_units;
-    double *shares; /* queue by queue, as of the last look */
+    const uint32_t *queue_of; /* of the run -> of the session; borrowed */
+    double *shares;           /* queue by queue, as of the last look */
 };
 
 enum orr_status orr_kai__usage_open(struct orr_kai_usage *past, const struct orr_kai_params *params,
                                     const struct orr_view *view, struct orr_session *session,
-                                    struct orr_err *err);
+                                    const uint32_t *queue_of, struct orr_err *err);
 void orr_kai__usage_close(struct orr_kai_usage *past);
 /* A queue and its ancestors now hold what the ledger says. */
 void orr_kai__usage_tell(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue);

@@ -419,7 +419,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                             .last_cycle_ms = ORR_MS_NONE,
                             .wake_ms = ORR_MS_NEVER,
                             .instant_ms = ORR_MS_NONE};
-    engine.txn = orr_txn_open(run->ledger, options->policy->laws);
+    engine.txn = orr_txn_open(run->ledger, orr_policy_laws(options->policy, options->params));
     engine.view = (struct orr_view){.cluster = &world->cluster,
                                     .queues = &world->queues,
                                     .shapes = &world->shapes,

@@ -11,7 +11,8 @@
 
 #include <orrery/base/text.h>
 
-#define LISTED_KEYS 16 /* more known names than these are not repeated in an error */
+#define LISTED_KEYS   16 /* more known names than these are not repeated in an error */
+#define JOINED_VALUES 64 /* of a list that becomes one text */
 
 static const char *kind_name(const struct orr_scenario__node *node)
 {
@@ -111,6 +112,9 @@ static enum orr_status shape_open(struct orr_scenario__load *load, struct orr_sc
 static enum orr_status join_list(struct orr_scenario__load *load, struct orr_scenario__node *list)
 {
     const char *text = "";
+    if (list->child_count > JOINED_VALUES) {
+        return orr_scenario__fail(load, &list->at, "more than %d values", JOINED_VALUES);
+    }
     for (uint32_t i = 0; i < list->child_count; i++) {
         const struct orr_scenario__node *item = list->children[i];
         if (item->kind != ORR_NODE_SCALAR || item->text == NULL) {

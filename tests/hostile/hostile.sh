@@ -242,7 +242,7 @@ case_unknown_param() {
 }
 case_params_together() {
     scenario 'policy: {name: kai, params: {window_type: cron, cron_string: "60 * * * *"}}'
-    says 's.yaml:5:16: policy kai: cron line "60 * * * *": "60" is not a minute (0 to 59)'
+    says 's.yaml:5:63: policy kai: cron line "60 * * * *": "60" is not a minute (0 to 59)'
     expect 78 replay t.csv --policy kai --param window_type=tumbling --param tumbling_window_start_time=noon
     says 'tumbling_window_start_time: "noon" is neither'
     expect 78 replay t.csv --policy kai --param fetch_interval=0s

@@ -145,5 +145,55 @@ usage_cron)
     got=$(handovers 'usage_db: prometheus, window_type: cron, cron_string: "*/2 * * * *", query_resolution: 1s, fetch_interval: 1s' 250s 'start: 2026-06-01T00:01:30Z')
     expect "1 31 93 151 213"
     ;;
+queue_depth)
+    # one job of a queue is looked at in a cycle: a2 would fit beside b1, but a1 is before it
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+b1,0,100,1,2,b
+a1,1,10,1,4,a
+a2,2,10,1,2,a
+CSV
+    got=$(run 1x4 'a: {gpu: [0, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}' '')
+    expect "b1@0/0 a1@100/0 a2@2/0"
+    got=$(run 1x4 'a: {gpu: [0, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}' 'queueDepthPerAction: {allocate: 1}')
+    expect "b1@0/0 a1@100/0 a2@110/0"
+    "$orrery" export run.db v_reason_intervals | grep -q queue-depth || { echo "no reason"; exit 1; }
+    ;;
+project_level_fairness)
+    # the department may hold one GPU; without departments its queue may hold two, and top queues run nothing
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+a1,0,100,1,2,a
+b1,0,100,1,1,b
+CSV
+    queues='d: {gpu: [1, 1, 1]}, a: {parent: d, gpu: [2, 1, unlimited]}, b: {gpu: [1, 1, unlimited]}'
+    got=$(run 1x4 "$queues" '')
+    expect "a1@/0 b1@0/0"
+    got=$(run 1x4 "$queues" 'preset: project-level-fairness')
+    expect "a1@0/0 b1@/0"
+    "$orrery" export run.db v_reason_intervals | grep -q queue-does-not-exist || { echo "no reason"; exit 1; }
+    ;;
+presets)
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+b1,0,100,1,1,b
+b2,0,100,1,1,b
+a1,10,10,1,2,a
+CSV
+    queues='a: {gpu: [2, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}'
+    got=$(run 2x2 "$queues" '')
+    expect "b1@0/0 b2@0/0 a1@10/0"
+    got=$(run 2x2 "$queues" 'preset: spread')
+    expect "b1@0/0 b2@0/1 a1@11/0"
+    got=$(run 2x2 "$queues" 'preset: [spread, no-consolidation]')
+    expect "b1@0/0 b2@0/1 a1@11/0"
+    got=$(run 2x2 "$queues" 'preset: [spread, no-consolidation, no-reclaim]')
+    expect "b1@0/0 b2@0/0 a1@100/0"
+    # what is set beside a preset wins, wherever it stands; KAI's words as in a SchedulingShard
+    got=$(run 2x2 "$queues" 'placementStrategy: {gpu: binpack}, preset: spread')
+    expect "b1@0/0 b2@0/0 a1@10/0"
+    got=$(run 2x2 "$queues" 'preset: spread, actions: [allocate, stalegangeviction]')
+    expect "b1@0/0 b2@0/0 a1@100/0"
+    ;;
 *) echo "no timeline $2"; exit 1 ;;
 esac

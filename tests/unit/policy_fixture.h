@@ -62,7 +62,7 @@ static inline void fixture_open(struct fixture *f, const struct orr_policy *poli
                          ORR_OK);
     }
     f->ledger = core_world_open(&f->world);
-    f->txn = orr_txn_open(f->ledger, policy->laws);
+    f->txn = orr_txn_open(f->ledger, orr_policy_laws(policy, f->params));
     f->view = (struct orr_view){.cluster = &f->world.cluster,
                                 .queues = &f->world.queues,
                                 .shapes = &f->world.shapes,

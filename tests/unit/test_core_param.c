@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <orrery/core/param.h>
+#include <orrery/core/policy.h>
 
 struct knobs {
     bool backfill;
@@ -12,6 +12,7 @@ struct knobs {
     double weight, free_real;
     orr_ms patience;
     int64_t order;
+    const char *line;
 };
 
 static const char *const orders[] = {"submit", "shortest", NULL};
@@ -23,6 +24,7 @@ static const struct orr_param rows[] = {
     {"real", ORR_PARAM_REAL, offsetof(struct knobs, free_real), "-3", "", NULL, 0, 0, ""},
     {"patience", ORR_PARAM_TIME, offsetof(struct knobs, patience), "90s", "ms", NULL, 0, 0, ""},
     {"order", ORR_PARAM_CHOICE, offsetof(struct knobs, order), "submit", "", orders, 0, 0, ""},
+    {"line", ORR_PARAM_TEXT, offsetof(struct knobs, line), "* *", "", NULL, 0, 0, ""},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static void defaults__are_written(void **state)
@@ -102,10 +104,90 @@ static void text__reads_back(void **state)
         assert_int_equal(back.patience, 90000);
         assert_true(back.backfill);
     }
+    assert_string_equal(knobs.line, "* *");
     char text[64];
     knobs.weight = 0.1;
     orr_params_format(&rows[2], &knobs, text, sizeof text);
     assert_string_equal(text, "0.1");
+}
+
+/* --- all settings of a policy at once --- */
+
+static enum orr_status check_knobs(const void *params, struct orr_err *err)
+{
+    const struct knobs *knobs = params;
+    return knobs->depth > 50 && knobs->backfill
+               ? orr_fail(err, ORR_SCENARIO, "depth above 50 needs backfill=false")
+               : ORR_OK;
+}
+
+static const struct orr_param_alias words[] = {
+    {"spec.depth", "depth", NULL}, {"spec.cache", NULL, "nothing is cached"}, {NULL, NULL, NULL}};
+static const char *const deep[] = {"backfill", "false", "spec.depth", "60", NULL};
+static const char *const slow[] = {"patience", "1h", NULL};
+static const struct orr_preset presets[] = {
+    {"deep", deep, ""}, {"slow", slow, ""}, {NULL, NULL, NULL}};
+static const struct orr_policy policy = {.abi = ORR_POLICY_ABI,
+                                         .size = sizeof policy,
+                                         .name = "p",
+                                         .params = rows,
+                                         .params_bytes = sizeof(struct knobs),
+                                         .check = check_knobs,
+                                         .aliases = words,
+                                         .presets = presets};
+
+static void configure__lets_settings_win_over_presets(void **state)
+{
+    (void)state;
+    static const struct orr_setting settings[] = {{"order", "shortest", NULL},
+                                                  {"preset", "slow, deep", NULL},
+                                                  {"spec.cache", "1", NULL},
+                                                  {"patience", "5s", NULL},
+                                                  {"spec.depth", "70", NULL}};
+    struct knobs knobs = {0};
+    assert_int_equal(orr_policy_configure(&policy, &knobs, settings, 5, NULL), ORR_OK);
+    assert_false(knobs.backfill);
+    assert_int_equal(knobs.depth, 70);
+    assert_int_equal(knobs.patience, 5000);
+    assert_int_equal(knobs.order, 1);
+    assert_int_equal(orr_policy_configure(&policy, &knobs, NULL, 0, NULL), ORR_OK);
+    assert_true(knobs.backfill && knobs.depth == 10);
+}
+
+static void configure__says_where_it_went_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        struct orr_setting setting;
+        const char *words;
+    } bad[] = {
+        {{"preset", "sloow", "s.yaml:3:4"},
+         "s.yaml:3:4: policy p: unknown preset \"sloow\" (did you mean \"slow\"?)"},
+        {{"spec.depth", "0", "s.yaml:3:4"},
+         "s.yaml:3:4: policy p: parameter depth: \"0\" is not a whole number from 1 to 100"},
+        {{"depth", "51", NULL}, "policy.params: policy p: depth above 50 needs backfill=false"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct knobs knobs = {0};
+        struct orr_err err = {0};
+        assert_int_equal(orr_policy_configure(&policy, &knobs, &bad[i].setting, 1, &err),
+                         ORR_SCENARIO);
+        assert_string_equal(err.text, bad[i].words);
+    }
+}
+
+/* A table made for an older host ends before these slots. */
+static void configure__reads_no_slot_beyond_the_table(void **state)
+{
+    (void)state;
+    struct orr_policy old = policy;
+    old.size = offsetof(struct orr_policy, check);
+    static const struct orr_setting settings[] = {{"depth", "51", NULL}};
+    static const struct orr_setting preset[] = {{"preset", "deep", NULL}};
+    struct knobs knobs = {0};
+    struct orr_err err = {0};
+    assert_int_equal(orr_policy_configure(&old, &knobs, settings, 1, NULL), ORR_OK);
+    assert_int_equal(orr_policy_configure(&old, &knobs, preset, 1, &err), ORR_SCENARIO);
+    assert_string_equal(err.text, "policy.params: policy p: unknown parameter \"preset\"");
 }
 
 int main(void)
@@ -115,6 +197,9 @@ int main(void)
         cmocka_unit_test(set__takes_good_values),
         cmocka_unit_test(set__says_what_was_expected),
         cmocka_unit_test(text__reads_back),
+        cmocka_unit_test(configure__lets_settings_win_over_presets),
+        cmocka_unit_test(configure__says_where_it_went_wrong),
+        cmocka_unit_test(configure__reads_no_slot_beyond_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -301,6 +301,70 @@ static void filter__turns_down_what_a_simulation_would_solve(void **state)
     assert_int_equal(preempt_for((const int64_t[]){7}, 1), 0);
 }
 
+/* --- queue depth --- */
+
+/* A full heap drops what lies in its last slot: here b, pushed down by d, and not c, the worst. */
+static void depth__drops_the_last_slot_of_a_full_heap(void **state)
+{
+    (void)state;
+    struct orr_session session;
+    struct orr_order order;
+    struct orr_jobview view;
+    world_init(&session);
+    (void)world_node(&session, "n", 8);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 8, -1, 0);
+    static const char *const names[] = {"a", "b", "c", "d"};
+    uint32_t jobs[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        jobs[i] = world_gang(&session, names[i], queue, i == 3 ? 60 : 50, 1, 1, 1);
+    }
+    orr_session_open(&session, WORLD_NOW);
+    orr_order_init(&order, &session, false, false);
+    order.depth = 3;
+    for (uint32_t i = 0; i < 4; i++) {
+        orr_order_push(&order, orr_jobview_whole(jobs[i]));
+    }
+    static const uint32_t left[] = {3, 0, 2};
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(orr_order_pop(&order, &view));
+        assert_int_equal(view.job, jobs[left[i]]);
+    }
+    assert_false(orr_order_pop(&order, &view));
+    orr_order_release(&order);
+    orr_session_close(&session);
+    orr_session_release(&session);
+}
+
+static uint32_t bound_with_depth(int64_t depth)
+{
+    struct orr_session session;
+    world_init(&session);
+    (void)world_node(&session, "n", 8);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 8, -1, 0);
+    static const char *const names[] = {"a", "b", "c"};
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)world_gang(&session, names[i], queue, 50, 1, 1, 1);
+    }
+    session.rules.queue_depth[ORR_ACTION_ALLOCATE] = depth;
+    world_run_action(&session, ORR_ACTION_ALLOCATE);
+    const uint32_t binds = world_decisions(&session, ORR_DECISION_BIND);
+    for (uint32_t j = 0; j < 3; j++) {
+        assert_int_equal(session.jobs[j].reason,
+                         depth < 0 || j < depth ? ORR_FIT_NONE : ORR_FIT_QUEUE_DEPTH);
+    }
+    orr_session_close(&session);
+    orr_session_release(&session);
+    return binds;
+}
+
+static void depth__bounds_the_jobs_of_an_action(void **state)
+{
+    (void)state;
+    assert_int_equal(bound_with_depth(-1), 3);
+    assert_int_equal(bound_with_depth(2), 2);
+    assert_int_equal(bound_with_depth(0), 0);
+}
+
 /* --- defects of v0.17 --- */
 
 static uint32_t bind_in_zone(bool strict)
@@ -441,6 +505,8 @@ int main(void)
         cmocka_unit_test(subgroups__take_the_first_members_that_are_needed),
         cmocka_unit_test(elastic__peels_the_worst_pod_first),
         cmocka_unit_test(filter__turns_down_what_a_simulation_would_solve),
+        cmocka_unit_test(depth__drops_the_last_slot_of_a_full_heap),
+        cmocka_unit_test(depth__bounds_the_jobs_of_an_action),
         cmocka_unit_test(strict__loses_a_required_level_above_the_common_domain),
         cmocka_unit_test(strict__leaves_a_failed_search_standing),
         cmocka_unit_test(delay__keeps_a_job_from_evicting),

@@ -516,6 +516,34 @@ static void error__bad_expectation(void **state)
     }
 }
 
+static void params__may_be_maps_in_maps(void **state)
+{
+    (void)state;
+    struct orr_scenario s;
+    load_good(POOLS WORKLOAD
+              "policy:\n  name: kai\n  params:\n    placementStrategy: {gpu: spread}\n"
+              "    actions: [allocate, preempt]\n    a.b: 1\n    a: {c: {d: x}}\n",
+              &s);
+    static const char *const want[][2] = {{"a.b", "1"},
+                                          {"a.c.d", "x"},
+                                          {"actions", "allocate, preempt"},
+                                          {"placementStrategy.gpu", "spread"}};
+    assert_int_equal(s.param_count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_string_equal(s.params[i].name, want[i][0]);
+        assert_string_equal(s.params[i].value, want[i][1]);
+    }
+    orr_scenario_release(&s);
+    expect_error(POOLS WORKLOAD "policy: {params: {a.b: 1, a: {b: 2}}}\n",
+                 "first.yaml:4:31: \"a.b\" is set twice\n"
+                 "policy: {params: {a.b: 1, a: {b: 2}}}\n"
+                 "                              ^");
+    expect_error(POOLS WORKLOAD "policy: {params: {a: [[b]]}}\n",
+                 "first.yaml:4:23: entry: expected a single value, found a list\n"
+                 "policy: {params: {a: [[b]]}}\n"
+                 "                      ^");
+}
+
 static void error__deep_nesting(void **state)
 {
     (void)state;
@@ -587,6 +615,7 @@ int main(void)
         cmocka_unit_test(error__bad_bytes),
         cmocka_unit_test(error__shows_part_of_a_long_line),
         cmocka_unit_test(error__bad_expectation),
+        cmocka_unit_test(params__may_be_maps_in_maps),
         cmocka_unit_test(error__deep_nesting),
         cmocka_unit_test(error__alias_bomb),
         cmocka_unit_test(error__files),

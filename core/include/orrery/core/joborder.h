@@ -19,8 +19,9 @@ struct orr_order_entry {
 struct orr_order_node;
 struct orr_order {
     const struct orr_session *session;
-    bool victims;                 /* worst first */
-    bool simulate;                /* tasks that are virtually evicted count as pending */
+    bool victims;  /* worst first */
+    int64_t depth; /* jobs kept of a queue, the last in its heap being dropped; -1: all */
+    bool simulate; /* tasks that are virtually evicted count as pending */
     struct orr_order_node *nodes; /* 0 is the root */
     uint32_t node_count, node_capacity;
     uint32_t *node_of_queue;

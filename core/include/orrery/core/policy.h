@@ -65,6 +65,9 @@ typedef void orr_policy_close_fn(void *state);
 /* Parameters that are fine one by one but not together. */
 typedef enum orr_status orr_policy_check_fn(const void *params, struct orr_err *err);
 
+/* For parameters that switch a law off: the laws that hold with these. */
+typedef uint32_t orr_policy_laws_fn(const void *params);
+
 /* Another scheduler's word for a parameter. */
 struct orr_param_alias {
     const char *alias, *name; /* name NULL: taken and of no effect, as `why` says */
@@ -93,7 +96,11 @@ struct orr_policy {
     orr_policy_check_fn *check;            /* may be NULL; before open */
     const struct orr_param_alias *aliases; /* ended by a NULL alias, or NULL */
     const struct orr_preset *presets;      /* ended by a NULL name, or NULL */
+    orr_policy_laws_fn *laws_with;         /* may be NULL: `laws` always hold */
 };
+
+/* What commits of a run with these parameters are held to. */
+uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);
 
 #define ORR_PRESET_PARAM "preset" /* what names presets, separated by commas */
 

@@ -24,7 +24,9 @@
     X(TOPOLOGY, "topology",                                                                        \
       "enough GPUs are free, but not together in one domain of the level it requires")             \
     X(DEPENDENCY, "dependency", "it waits for the end of other jobs")                              \
-    X(NOT_ELIGIBLE, "not-eligible", "its time to be considered has not come")
+    X(NOT_ELIGIBLE, "not-eligible", "its time to be considered has not come")                      \
+    X(QUEUE_DOES_NOT_EXIST, "queue-does-not-exist", "the scheduler takes no jobs in its queue")    \
+    X(QUEUE_DEPTH, "queue-depth", "its queue has more jobs ahead of it than a cycle looks at")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,

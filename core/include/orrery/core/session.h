@@ -237,6 +237,7 @@ enum orr_fit_reason {
     ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA,
     ORR_FIT_TOPOLOGY,
     ORR_FIT_POD_SCHEDULING_ERRORS,
+    ORR_FIT_QUEUE_DEPTH, /* ours: not looked at, see queue_depth */
     ORR_FIT_REASONS
 };
 const char *orr_fit_reason_code(enum orr_fit_reason reason);
