@@ -4,6 +4,8 @@
 #include <orrery/base/rng.h>
 #include <orrery/base/status.h>
 
+#include "gen_int.h"
+
 static void set(void *state, unsigned long seed)
 {
     *(struct orr_rng *)state = orr_rng_stream(seed, "gsl", 0);
@@ -36,6 +38,11 @@ gsl_rng *orr_gsl_rng_open(uint64_t seed, const char *stream, uint64_t index)
 {
     gsl_rng *rng = gsl_rng_alloc(orr_gsl_rng_type());
     ORR_ASSERT(rng != NULL); /* out of memory */
-    *(struct orr_rng *)rng->state = orr_rng_stream(seed, stream, index);
+    orr_gsl_rng_point(rng, seed, stream, index);
     return rng;
+}
+
+void orr_gsl_rng_point(gsl_rng *rng, uint64_t seed, const char *stream, uint64_t index)
+{
+    *(struct orr_rng *)rng->state = orr_rng_stream(seed, stream, index);
 }

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gen_arrivals.c - a Poisson process whose rate is constant within each hour of the wall clock.
+ *
+ * An hour's count is Poisson, its times are uniform: exactly the process, hour by hour, so an hour
+ * never depends on another one.
+ */
+#include <orrery/traces/gen.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gsl/gsl_randist.h>
+
+#include <orrery/base/sort.h>
+#include <orrery/base/text.h>
+
+#include "gen_int.h"
+
+#define HOUR_MS   ((orr_ms)3600000)
+#define JOBS_MOST 50000000.0
+
+/* "+05:30", "-08:00", "UTC", "Z" */
+static bool fixed_offset(const char *zone, orr_ms *out)
+{
+    int64_t hours, minutes;
+    *out = 0;
+    if (strcmp(zone, "UTC") == 0 || strcmp(zone, "Z") == 0) {
+        return true;
+    }
+    if ((zone[0] != '+' && zone[0] != '-') || strlen(zone) != 6 || zone[3] != ':' ||
+        !orr_parse_i64(zone + 1, 2, &hours) || !orr_parse_i64(zone + 4, 2, &minutes) ||
+        hours > 14 || minutes > 59) {
+        return false;
+    }
+    *out = (hours * 60 + minutes) * 60000 * (zone[0] == '-' ? -1 : 1);
+    return true;
+}
+
+/* A name that could leave the folder of zones is none. */
+static bool zone_installed(const char *zone)
+{
+    char path[300];
+    bool plain = zone[0] != '/' && zone[0] != '.' && strstr(zone, "..") == NULL;
+    return plain && snprintf(path, sizeof path, "/usr/share/zoneinfo/%s", zone) < 300 &&
+           access(path, R_OK) == 0;
+}
+
+static void local_offsets(int64_t first_hour, uint32_t count, orr_ms *offsets)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        time_t at = (time_t)((first_hour + i) * 3600);
+        struct tm local;
+        ORR_ASSERT(localtime_r(&at, &local) != NULL);
+        offsets[i] = (orr_ms)local.tm_gmtoff * 1000;
+    }
+}
+
+enum orr_status orr_zone_offsets(const char *zone, int64_t first_hour, uint32_t count,
+                                 orr_ms *offsets, struct orr_err *err)
+{
+    orr_ms fixed;
+    if (zone == NULL || fixed_offset(zone, &fixed)) {
+        for (uint32_t i = 0; i < count; i++) {
+            offsets[i] = zone == NULL ? 0 : fixed;
+        }
+        return ORR_OK;
+    }
+    if (!zone_installed(zone)) {
+        return orr_fail(err, ORR_SCENARIO,
+                        "time zone \"%s\" is not known on this machine (is tzdata installed?); an "
+                        "offset such as -08:00 always works",
+                        zone);
+    }
+    /* why: the C library reads zone files, but only that of the environment */
+    const char *old = getenv("TZ");
+    char *kept = old == NULL ? NULL : orr_strdup(old);
+    (void)setenv("TZ", zone, 1);
+    tzset();
+    local_offsets(first_hour, count, offsets);
+    if (kept == NULL) {
+        (void)unsetenv("TZ");
+    } else {
+        (void)setenv("TZ", kept, 1);
+    }
+    tzset();
+    orr_free(kept);
+    return ORR_OK;
+}
+
+static double weight_at(const struct orr_arrivals *arrivals, int64_t local_hour)
+{
+    int64_t day = local_hour >= 0 ? local_hour / 24 : -((23 - local_hour) / 24);
+    int64_t hour = local_hour - day * 24;
+    int64_t weekday = ((day + 3) % 7 + 7) % 7; /* 1970-01-01 was a Thursday */
+    return (arrivals->hours != NULL ? arrivals->hours[hour] : 1.0) *
+           (arrivals->days != NULL ? arrivals->days[weekday] : 1.0);
+}
+
+static double mean_of(const double *weights, uint32_t count)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; weights != NULL && i < count; i++) {
+        sum += weights[i];
+    }
+    return weights != NULL ? sum / count : 1.0;
+}
+
+static int64_t floor_hour(orr_ms ms)
+{
+    return ms / HOUR_MS - (ms % HOUR_MS < 0);
+}
+
+struct times {
+    orr_ms *at;
+    uint32_t count, capacity;
+};
+
+static void draw_hour(gsl_rng *rng, double mean, orr_ms hour_ms, orr_ms from_ms, orr_ms until_ms,
+                      struct times *times)
+{
+    unsigned int count = mean > 0.0 ? gsl_ran_poisson(rng, mean) : 0;
+    uint32_t first = times->count;
+    for (unsigned int i = 0; i < count; i++) {
+        orr_ms at = hour_ms + (orr_ms)(gsl_rng_uniform(rng) * (double)HOUR_MS);
+        if (at >= from_ms && at < until_ms) {
+            times->at = ORR_ROOM_FOR_ONE(times->at, times->count, times->capacity);
+            times->at[times->count++] = at;
+        }
+    }
+    if (times->count > first) {
+        orr_sort_i64(times->at + first, times->count - first);
+    }
+}
+
+enum orr_status orr_arrivals_draw(const struct orr_arrivals *arrivals, uint64_t seed,
+                                  const char *stream, orr_ms start_ms, orr_ms from_ms,
+                                  orr_ms until_ms, orr_ms **out, uint32_t *count,
+                                  struct orr_err *err)
+{
+    struct times times = {0};
+    *out = NULL;
+    *count = 0;
+    if (until_ms <= from_ms) {
+        return ORR_OK;
+    }
+    int64_t first = floor_hour(start_ms + from_ms);
+    int64_t last = floor_hour(start_ms + until_ms - 1);
+    uint32_t hours = (uint32_t)(last - first + 1);
+    if (arrivals->per_hour * (double)hours > JOBS_MOST) {
+        return orr_fail(err, ORR_SCENARIO, "%s: about %.0f jobs would come; the most is %.0f",
+                        stream, arrivals->per_hour * (double)hours, JOBS_MOST);
+    }
+    double mean = mean_of(arrivals->hours, 24) * mean_of(arrivals->days, 7);
+    orr_ms *offsets = orr_alloc(hours, sizeof *offsets);
+    enum orr_status status = orr_zone_offsets(arrivals->zone, first, hours, offsets, err);
+    gsl_rng *rng = orr_gsl_rng_open(seed, stream, 0);
+    for (uint32_t h = 0; h < hours && status == ORR_OK; h++) {
+        int64_t hour = first + h;
+        double weight = weight_at(arrivals, floor_hour(hour * HOUR_MS + offsets[h]));
+        orr_gsl_rng_point(rng, seed, stream, (uint64_t)hour);
+        draw_hour(rng, arrivals->per_hour * weight / mean, hour * HOUR_MS - start_ms, from_ms,
+                  until_ms, &times);
+    }
+    gsl_rng_free(rng);
+    orr_free(offsets);
+    *out = times.at;
+    *count = times.count;
+    return status;
+}
