@@ -29,6 +29,29 @@ static uint64_t fingerprint(const struct orr_victim_search *search,
     return sum;
 }
 
+static bool is_spent(int64_t tried, int64_t budget)
+{
+    return budget > 0 && tried >= budget;
+}
+
+/* Takes one more scenario from the budgets, or says which of them has none left. */
+static bool afford(struct orr_victim_search *search)
+{
+    const struct orr_scenario_budget *budget = &search->session->rules.scenario_budget;
+    const bool greedy = search->generator == ORR_NODE_LOCAL_GREEDY;
+    search->spent = is_spent(search->session->scenarios_tried, budget->action) ||
+                    is_spent(search->tried, budget->job);
+    search->generator_spent = is_spent(
+        search->tried_by_generator, greedy ? budget->node_local_greedy : budget->multi_node_gang);
+    if (search->spent || search->generator_spent) {
+        return false;
+    }
+    search->session->scenarios_tried++;
+    search->tried++;
+    search->tried_by_generator++;
+    return true;
+}
+
 static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     const uint64_t print = fingerprint(search, potential);
@@ -36,6 +59,9 @@ static bool try_scenario(struct orr_victim_search *search, const struct orr_vict
         if (search->failed[i] == print) {
             return false;
         }
+    }
+    if (!afford(search)) {
+        return false;
     }
     if (orr_victim__simulate(search, potential)) {
         return true;

@@ -243,7 +243,8 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
     bool solved = false;
     do {
         solved = orr_victim__plausible(search) && orr_victim__try_state(search);
-    } while (!solved && orr_victim__step(search, &order));
+    } while (!solved && !search->spent && !search->generator_spent &&
+             orr_victim__step(search, &order));
     orr_order_release(&order);
     return solved;
 }
@@ -378,8 +379,10 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
     const struct orr_jobview whole = orr_jobview_whole(search->job);
     const uint32_t checkpoint = orr_session_checkpoint(session);
     const uint32_t used = orr_jobview_count_all(session, whole, ORR_STATES_ACTIVE_USED);
-    for (int g = 0; g < ORR_GENERATORS; g++) {
+    for (int g = 0; g < ORR_GENERATORS && !search->spent; g++) {
         search->generator = (enum orr_generator)g;
+        search->tried_by_generator = 0;
+        search->generator_spent = false;
         reset_records(search);
         if (largest_prefix(search, checkpoint) == 0 || !probe(search, search->tasks.count)) {
             continue;
@@ -397,7 +400,7 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
         orr_session_rollback(session, checkpoint);
         return ORR_SEARCH_FAILED;
     }
-    return ORR_SEARCH_FAILED;
+    return search->spent ? ORR_SEARCH_SPENT : ORR_SEARCH_FAILED;
 }
 
 enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,

@@ -35,7 +35,9 @@ struct orr_victim_search {
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
     struct orr_order_entry *pending; /* all waiting jobs in the order of building; made once */
     uint32_t pending_count;
-    uint64_t *failed; /* fingerprints of scenarios that failed */
+    int64_t tried, tried_by_generator; /* scenarios of this job */
+    bool spent, generator_spent;       /* one more was wanted than the budget allows */
+    uint64_t *failed;                  /* fingerprints of scenarios that failed */
     uint32_t failed_count, failed_capacity;
 
     enum orr_generator generator;

@@ -193,24 +193,28 @@ static bool never_fits(const struct orr_session *session, uint32_t job)
     return never;
 }
 
-static void search_for(struct orr_session *session, enum orr_action action, uint32_t job,
+/* False when the action is over. */
+static bool search_for(struct orr_session *session, enum orr_action action, uint32_t job,
                        struct orr_kai_failures *failures)
 {
     const uint32_t queue = action == ORR_ACTION_CONSOLIDATION ? ORR_NONE : session->jobs[job].queue;
     if (action == ORR_ACTION_RECLAIM && !orr_reclaim_allowed(session, job)) {
-        return;
+        return true;
     }
     if (!orr_kai__worth_trying(session, failures, queue, job) || never_fits(session, job)) {
-        return;
+        return true;
     }
     const bool possible =
         !(action == ORR_ACTION_CONSOLIDATION && !orr_consolidation_possible(session, job)) &&
         !(action == ORR_ACTION_PREEMPT && !orr_preempt_allowed(session, job));
-    if (possible && orr_victim_search(session, action, job) == ORR_SEARCH_SOLVED) {
+    const enum orr_search_result result =
+        possible ? orr_victim_search(session, action, job) : ORR_SEARCH_FAILED;
+    if (result == ORR_SEARCH_SOLVED) {
         orr_session_commit(session, action, job);
-        return;
+    } else {
+        orr_kai__remember_failure(session, failures, queue, job);
     }
-    orr_kai__remember_failure(session, failures, queue, job);
+    return result != ORR_SEARCH_SPENT;
 }
 
 static void search_for_all(struct orr_session *session, enum orr_action action)
@@ -222,8 +226,8 @@ static void search_for_all(struct orr_session *session, enum orr_action action)
         return;
     }
     build_order(session, action, &order);
-    while (orr_order_pop(&order, &view)) {
-        search_for(session, action, view.job, &failures);
+    session->scenarios_tried = 0;
+    while (orr_order_pop(&order, &view) && search_for(session, action, view.job, &failures)) {
     }
     orr_order_release(&order);
     orr_free(failures.items);

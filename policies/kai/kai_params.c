@@ -25,6 +25,10 @@ static const char *const window_names[] = {"sliding", "tumbling", "cron", NULL};
     ROW("queueDepthPerAction." name, ORR_PARAM_INT, queue_depth[action], "-1", "jobs", NULL, -1,   \
         1000000000, "jobs of a queue that " name " looks at in a cycle; -1: all")
 
+#define BUDGET(name, field, help)                                                                  \
+    ROW("scenarioSearchBudgets." name, ORR_PARAM_INT, budget.field, "0", "scenarios", NULL, 0,     \
+        1000000000, "sets of victims " help "; 0: any number (KAI: a time)")
+
 const struct orr_param orr_kai__rows[] = {
     ROW("actions", ORR_PARAM_TEXT, actions,
         "allocate, consolidation, reclaim, preempt, stalegangeviction", "", NULL, 0, 0,
@@ -77,6 +81,10 @@ const struct orr_param orr_kai__rows[] = {
     DEPTH("consolidation", ORR_ACTION_CONSOLIDATION),
     DEPTH("reclaim", ORR_ACTION_RECLAIM),
     DEPTH("preempt", ORR_ACTION_PREEMPT),
+    BUDGET("action", action, "that an action may try: with none left it is over"),
+    BUDGET("job", job, "that may be tried for one job: with none left the action is over"),
+    BUDGET("nodeLocalGreedy", node_local_greedy, "for one job, all on one node"),
+    BUDGET("multiNodeGang", multi_node_gang, "for one job, on several nodes"),
     ROW("full_hierarchy_fairness", ORR_PARAM_BOOL, full_hierarchy_fairness, "true", "", NULL, 0, 0,
         "false: all queues that have a parent share as equals, and top queues take no jobs"),
     PLUGIN(priority, "order jobs of a queue by priority"),
@@ -106,6 +114,7 @@ struct orr_session_rules orr_kai__rules(const struct orr_kai_params *p)
     rules.subgroup_order = p->plugins.subgrouporder;
     rules.min_runtime = p->plugins.minruntime;
     rules.topology = p->plugins.topology;
+    rules.scenario_budget = p->budget;
     memcpy(rules.queue_depth, p->queue_depth, sizeof rules.queue_depth);
     rules.queue_depth[ORR_ACTION_STALE_GANG] = -1;
     rules.strict_v017 = p->strict_v017;

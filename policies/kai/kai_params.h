@@ -17,6 +17,7 @@ struct orr_kai_params {
     } plugins;
     bool full_hierarchy_fairness;
     int64_t queue_depth[ORR_ACTIONS]; /* -1: unlimited */
+    struct orr_scenario_budget budget;
     bool consolidation, reclaim, preempt;
     bool allow_consolidating_reclaim, use_scheduling_signatures, strict_v017;
     int64_t gpu_strategy, cpu_strategy, resolve;

@@ -365,6 +365,66 @@ static void depth__bounds_the_jobs_of_an_action(void **state)
     assert_int_equal(bound_with_depth(0), 0);
 }
 
+/* --- search budgets --- */
+
+/* Four nodes of two GPUs, each with two jobs of queue b; a owns all, and two jobs of it wait for
+ * two GPUs each. On its own node a first victim does not do, a second does: every job takes some
+ * tries. */
+static uint32_t reclaimed_with(struct orr_scenario_budget budget, int64_t *tried)
+{
+    static const char *const running[8] = {"b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"};
+    static const char *const nodes[4] = {"n1", "n2", "n3", "n4"};
+    struct orr_session session;
+    world_init(&session);
+    session.rules.scenario_budget = budget;
+    const uint32_t a = world_queue(&session, "a", ORR_NONE, 8, -1, 1);
+    const uint32_t b = world_queue(&session, "b", ORR_NONE, 0, -1, 1);
+    for (uint32_t n = 0; n < 4; n++) {
+        (void)world_node(&session, nodes[n], 2);
+    }
+    for (uint32_t i = 0; i < 8; i++) {
+        const uint32_t job = world_gang(&session, running[i], b, 50, 1, 1, 1);
+        world_run(&session, job, 0, i % 4);
+    }
+    (void)world_gang(&session, "a1", a, 50, 2, 1, 1);
+    (void)world_gang(&session, "a2", a, 50, 2, 1, 1);
+    world_run_action(&session, ORR_ACTION_RECLAIM);
+    const uint32_t pipelined = world_decisions(&session, ORR_DECISION_PIPELINE);
+    *tried = session.scenarios_tried;
+    orr_session_close(&session);
+    orr_session_release(&session);
+    return pipelined;
+}
+
+static void budgets__end_an_action(void **state)
+{
+    (void)state;
+    int64_t all, tried;
+    assert_int_equal(reclaimed_with((struct orr_scenario_budget){0}, &all), 2);
+    assert_true(all > 2);
+    /* enough for exactly what is done without a bound, and one less */
+    assert_int_equal(reclaimed_with((struct orr_scenario_budget){.action = all}, &tried), 2);
+    assert_int_equal(tried, all);
+    assert_int_equal(reclaimed_with((struct orr_scenario_budget){.action = all - 1}, &tried), 1);
+    assert_int_equal(tried, all - 1);
+    /* a job that spends its own ends the action too: the next job is not tried */
+    assert_int_equal(reclaimed_with((struct orr_scenario_budget){.job = 1}, &tried), 0);
+    assert_int_equal(tried, 1);
+}
+
+static void budgets__pass_to_the_next_generator(void **state)
+{
+    (void)state;
+    int64_t tried;
+    assert_int_equal(reclaimed_with((struct orr_scenario_budget){.node_local_greedy = 1}, &tried),
+                     2);
+    assert_int_equal(
+        reclaimed_with((struct orr_scenario_budget){.node_local_greedy = 1, .multi_node_gang = 1},
+                       &tried),
+        0);
+    assert_int_equal(tried, 4); /* one of each generator for each of two jobs */
+}
+
 /* --- defects of v0.17 --- */
 
 static uint32_t bind_in_zone(bool strict)
@@ -507,6 +567,8 @@ int main(void)
         cmocka_unit_test(filter__turns_down_what_a_simulation_would_solve),
         cmocka_unit_test(depth__drops_the_last_slot_of_a_full_heap),
         cmocka_unit_test(depth__bounds_the_jobs_of_an_action),
+        cmocka_unit_test(budgets__end_an_action),
+        cmocka_unit_test(budgets__pass_to_the_next_generator),
         cmocka_unit_test(strict__loses_a_required_level_above_the_common_domain),
         cmocka_unit_test(strict__leaves_a_failed_search_standing),
         cmocka_unit_test(delay__keeps_a_job_from_evicting),

@@ -267,6 +267,12 @@ struct orr_decision {
 enum orr_node_placement { ORR_PLACEMENT_OFF, ORR_PLACEMENT_BINPACK, ORR_PLACEMENT_SPREAD };
 enum orr_device_order { ORR_DEVICES_UNORDERED, ORR_DEVICES_PACK, ORR_DEVICES_SPREAD };
 
+/* How many scenarios a search may simulate; KAI has times. 0: any number. */
+struct orr_scenario_budget {
+    int64_t action, job;                        /* used up: the action is over */
+    int64_t node_local_greedy, multi_node_gang; /* of a job; used up: the next generator's turn */
+};
+
 struct orr_session_rules { /* KAI's plugins and their arguments */
     bool predicates, proportion, priority, elastic, node_availability, gpu_sharing_order;
     bool resource_type, subgroup_order, min_runtime, topology;
@@ -282,6 +288,7 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
     bool use_signatures;
     int64_t max_consolidation_preemptees; /* -1: no bound, 0: no consolidation */
     orr_ms staleness_grace;
+    struct orr_scenario_budget scenario_budget;
     int64_t queue_depth[ORR_ACTIONS]; /* jobs of a queue that an action looks at; -1: all */
 };
 struct orr_session_rules orr_session_rules_default(void);
@@ -321,6 +328,7 @@ struct orr_session {
     double total[ORR_SHARE_KINDS]; /* of ready nodes */
     int64_t min_gpu_memory_mib, max_gpu_memory_mib; /* 0: no node tells */
     /* the open statement */
+    int64_t scenarios_tried; /* by the action that runs */
     struct orr_undo *undo;
     uint32_t undo_count, undo_capacity;
     unsigned char *saved; /* node books to go back to */

@@ -13,6 +13,7 @@
 enum orr_search_result {
     ORR_SEARCH_FAILED,
     ORR_SEARCH_SOLVED,   /* the statement holds the solution: commit it */
+    ORR_SEARCH_SPENT,    /* the budget of the action or the job is used up: the action is over */
     ORR_SEARCH_ABANDONED /* v0.17: failed at the last check; what it supposed stays for the cycle */
 };
 
