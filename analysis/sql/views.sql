@@ -177,6 +177,27 @@ SELECT s.job AS job, s.from_ms AS from_ms, coalesce(s.to_ms, r.end_ms) AS to_ms,
 FROM span AS s CROSS JOIN run AS r LEFT JOIN reason AS c ON c.id = s.reason
 WHERE s.reason IS NOT NULL AND coalesce(s.to_ms, r.end_ms) > s.from_ms;
 
+CREATE VIEW v_reasons AS
+-- Why jobs waited, with the numbers that prove it, in words, seconds and GPUs: from at_s on it waited
+-- for `reason`. asked; allowed and held: the limit, quota or part of `queue` that binds and what
+-- counted against it; free on the nodes it may use, largest_hole on one of them; in_domain: most that is
+-- free in one domain of the `level` it requires; ahead: who is served before it; and how KAI's
+-- searches for victims ended.
+SELECT j.name AS job, c.at_ms / 1000.0 AS at_s, r.code AS reason, r.words AS words,
+       j.mgpu / 1000.0 AS asked, c.allowed_mgpu / 1000.0 AS allowed, c.held_mgpu / 1000.0 AS held,
+       q.name AS queue, c.free_mgpu / 1000.0 AS free, c.hole_mgpu / 1000.0 AS largest_hole,
+       c.level AS level, c.domain AS domain, c.domain_mgpu / 1000.0 AS in_domain, a.name AS ahead,
+       oc.code AS consolidation, orc.code AS reclaim, op.code AS preempt
+FROM reason_change AS c
+JOIN job AS j ON j.id = c.job
+LEFT JOIN reason AS r ON r.id = c.reason
+LEFT JOIN queue AS q ON q.id = c.queue
+LEFT JOIN job AS a ON a.id = c.ahead
+LEFT JOIN outcome AS oc ON oc.id = c.consolidation
+LEFT JOIN outcome AS orc ON orc.id = c.reclaim
+LEFT JOIN outcome AS op ON op.id = c.preempt
+ORDER BY c.rowid;
+
 CREATE VIEW v_queues AS
 -- One row a leaf queue; jobs submitted within the window. Quantiles are by nearest rank; a job that
 -- never started waits longer than any other, so a quantile may be NULL: not reached.

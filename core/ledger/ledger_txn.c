@@ -351,18 +351,30 @@ void orr_txn_end_cycle(struct orr_txn *txn)
     txn->explanation_count = 0;
 }
 
-void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
+/* Is it news? */
+static bool changes(const struct orr_txn *txn, uint32_t job, enum orr_reason reason)
 {
-    if (job >= txn->ledger->world.job_count || (unsigned)reason >= ORR_REASON_COUNT) {
-        return;
-    }
-    struct orr_job_state *state = &txn->ledger->jobs[job];
-    if (state->reason != reason) {
-        state->reason = (uint8_t)reason;
+    return job < txn->ledger->world.job_count && (unsigned)reason < ORR_REASON_COUNT &&
+           txn->ledger->jobs[job].reason != reason;
+}
+
+void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
+                        const struct orr_proof *proof)
+{
+    if (changes(txn, job, reason)) {
+        txn->ledger->jobs[job].reason = (uint8_t)reason;
         txn->explanations =
             ORR_ROOM_FOR_ONE(txn->explanations, txn->explanation_count, txn->explanation_capacity);
         txn->explanations[txn->explanation_count++] =
-            (struct orr_explanation){.job = job, .reason = reason};
+            (struct orr_explanation){.job = job, .reason = reason, .proof = *proof};
+    }
+}
+
+void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
+{
+    if (changes(txn, job, reason)) {
+        struct orr_proof proof = orr_ledger_prove(txn->ledger, job, reason);
+        orr_txn_explain_by(txn, job, reason, &proof);
     }
 }
 

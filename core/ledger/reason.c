@@ -21,6 +21,26 @@ const char *orr_reason_words(enum orr_reason reason)
     return texts[reason];
 }
 
+const char *orr_outcome_code(enum orr_outcome outcome)
+{
+    static const char *const codes[ORR_OUTCOME_COUNT] = {
+#define X(name, code, words) [ORR_OUTCOME_##name] = (code),
+        ORR_OUTCOME_LIST(X)
+#undef X
+    };
+    return codes[outcome];
+}
+
+const char *orr_outcome_words(enum orr_outcome outcome)
+{
+    static const char *const texts[ORR_OUTCOME_COUNT] = {
+#define X(name, code, words) [ORR_OUTCOME_##name] = (words),
+        ORR_OUTCOME_LIST(X)
+#undef X
+    };
+    return texts[outcome];
+}
+
 const char *orr_cause_words(enum orr_cause cause)
 {
     static const char *const texts[ORR_CAUSE_COUNT] = {

@@ -24,6 +24,8 @@ const struct orr_host *orr_policy_host(void)
         .room_for = orr_ledger_room_for,
         .alloc = orr_zalloc,
         .free = orr_free,
+        .prove = orr_ledger_prove,
+        .explain_by = orr_txn_explain_by,
     };
     return &host;
 }

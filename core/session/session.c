@@ -558,6 +558,7 @@ void orr_session_revive_job(struct orr_session *session, uint32_t index,
     job->staleness_grace = spec->staleness_grace;
     ORR_ASSERT(job->twins == spec->twins);
     job->reason = ORR_FIT_NONE;
+    memset(job->outcomes, ORR_OUTCOME_NOT_TRIED, sizeof job->outcomes);
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
     }

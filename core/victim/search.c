@@ -242,7 +242,11 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
     orr_order_build(&order, search->candidates, search->candidate_count);
     bool solved = false;
     do {
-        solved = orr_victim__plausible(search) && orr_victim__try_state(search);
+        const bool plausible = orr_victim__plausible(search);
+        if (!plausible) {
+            orr_victim__reached(search, ORR_OUTCOME_FILTERED);
+        }
+        solved = plausible && orr_victim__try_state(search);
     } while (!solved && !search->spent && !search->generator_spent &&
              orr_victim__step(search, &order));
     orr_order_release(&order);
@@ -392,6 +396,7 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
             orr_jobview_count_all(session, whole, ORR_STATES_ACTIVE_USED) > used) {
             return ORR_SEARCH_SOLVED;
         }
+        orr_victim__reached(search, ORR_OUTCOME_UNFINISHED);
         if (session->rules.strict_v017) {
             /* A defect of v0.17: the statement is neither executed nor taken back. */
             orr_session_abandon(session);
@@ -422,6 +427,14 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     if (search.tasks.count > 0) {
         result = run_generators(&search);
     }
+    if (result == ORR_SEARCH_SOLVED) {
+        search.reached = ORR_OUTCOME_SOLVED;
+    } else if (result == ORR_SEARCH_SPENT) {
+        search.reached = ORR_OUTCOME_SPENT;
+    } else if (search.candidate_count == 0) {
+        search.reached = ORR_OUTCOME_NO_CANDIDATES;
+    }
+    session->jobs[job].outcomes[action] = search.reached;
     release_search(&search);
     return result;
 }

@@ -117,9 +117,10 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
     const uint32_t checkpoint = orr_session_checkpoint(session);
     evict_all(search, potential);
     evict_all(search, &search->recorded);
-    const bool solved = replay(search, potential, is_victim,
-                               (struct orr_node_list){.nodes = list, .count = count}) &&
-                        orr_victim__validate(search, potential);
+    const bool placed =
+        replay(search, potential, is_victim, (struct orr_node_list){.nodes = list, .count = count});
+    const bool solved = placed && orr_victim__validate(search, potential);
+    orr_victim__reached(search, placed && !solved ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_NOT_PLACED);
     if (solved) {
         orr_victim__remember(search, potential);
     } else {

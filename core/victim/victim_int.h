@@ -47,6 +47,7 @@ struct orr_victim_search {
     bool *feasible;    /* by node: base and the nodes of survivors */
 
     struct orr_victims next;        /* recorded for the next probe, should this one succeed */
+    uint8_t reached;                /* enum orr_outcome: how far the best scenario got */
     struct orr_task_list survivors; /* victims that stayed evicted or were moved */
 
     struct orr_arena arena; /* of the probe */
@@ -58,6 +59,11 @@ struct orr_victim_search {
     struct orr_victims potential; /* of the state; group: the step that brought it */
     uint32_t steps;
 };
+
+static inline void orr_victim__reached(struct orr_victim_search *search, enum orr_outcome outcome)
+{
+    search->reached = outcome > search->reached ? (uint8_t)outcome : search->reached;
+}
 
 /* scenario.c: growing the set of victims, and which sets are worth a simulation. */
 struct orr_order;

@@ -175,6 +175,17 @@ static bool may_pass(const struct easy *easy, const struct orr_view *view, uint3
     return ends || spare;
 }
 
+/* Why it stays, and behind whom. */
+static void explain(const struct easy *easy, const struct orr_view *view, struct orr_txn *txn,
+                    uint32_t job, enum orr_reason reason)
+{
+    if (view->jobs[job].reason != reason) {
+        struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
+        proof.ahead = reason == ORR_REASON_RESERVED ? easy->pending[easy->head] : ORR_NONE;
+        orr_txn_explain_by(txn, job, reason, &proof);
+    }
+}
+
 static void backfill(struct easy *easy, const struct orr_view *view, struct orr_txn *txn)
 {
     struct reservation reservation = reserve(easy, view, easy->pending[easy->head]);
@@ -191,7 +202,7 @@ static void backfill(struct easy *easy, const struct orr_view *view, struct orr_
             bool past = view->now + view->specs[job].estimate_ms > reservation.shadow;
             reservation.spare -= past ? size : 0;
         } else {
-            orr_txn_explain(txn, job, reason);
+            explain(easy, view, txn, job, reason);
             easy->pending[kept++] = job;
         }
     }

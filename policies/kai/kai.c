@@ -39,6 +39,7 @@ static bool is_considered(struct orr_session *session, enum orr_action action, u
         return true;
     }
     if (!delay_elapsed(session, job)) {
+        job->outcomes[action] = ORR_OUTCOME_DELAYED;
         job->reason = ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED;
         return false;
     }
@@ -198,10 +199,17 @@ static bool search_for(struct orr_session *session, enum orr_action action, uint
                        struct orr_kai_failures *failures)
 {
     const uint32_t queue = action == ORR_ACTION_CONSOLIDATION ? ORR_NONE : session->jobs[job].queue;
+    uint8_t *outcome = &session->jobs[job].outcomes[action];
+    *outcome = ORR_OUTCOME_GATE;
     if (action == ORR_ACTION_RECLAIM && !orr_reclaim_allowed(session, job)) {
         return true;
     }
-    if (!orr_kai__worth_trying(session, failures, queue, job) || never_fits(session, job)) {
+    if (!orr_kai__worth_trying(session, failures, queue, job)) {
+        *outcome = ORR_OUTCOME_LIKE_FAILED;
+        return true;
+    }
+    if (never_fits(session, job)) {
+        *outcome = ORR_OUTCOME_TOO_LARGE;
         return true;
     }
     const bool possible =

@@ -114,12 +114,6 @@ static void add_queues(const struct orr_view *view, struct kai *kai)
 
 static const char topology_name[] = "cluster";
 
-/* The name of a level counted from 1; below the last level are single nodes. */
-static const char *level_name(const struct orr_cluster *cluster, uint32_t level)
-{
-    return level > cluster->level_count ? "node" : cluster->levels[level - 1].name;
-}
-
 /* Requests and asks name the kinds of GPU request alike. */
 _Static_assert((int)ORR_GPU_NONE == (int)ORR_ASK_NO_GPU &&
                    (int)ORR_GPU_WHOLE == (int)ORR_ASK_WHOLE &&
@@ -170,7 +164,7 @@ static void add_topology(const struct orr_view *view, struct orr_session *sessio
     const char **values = orr_alloc((size_t)levels * nodes, sizeof *values);
     char(*texts)[16] = orr_alloc((size_t)levels * nodes, sizeof *texts);
     for (uint32_t l = 0; l < levels; l++) {
-        names[l] = level_name(cluster, l + 1);
+        names[l] = orr_cluster_level_name(cluster, l + 1);
         for (uint32_t n = 0; n < nodes; n++) {
             size_t at = (size_t)l * nodes + n;
             (void)snprintf(texts[at], sizeof texts[at], "%010u",
@@ -193,8 +187,8 @@ static struct orr_constraint constraint_of(const struct orr_cluster *cluster, st
     }
     return (struct orr_constraint){
         .topology = topology_name,
-        .required = span.required == 0 ? NULL : level_name(cluster, span.required),
-        .preferred = span.preferred == 0 ? NULL : level_name(cluster, span.preferred)};
+        .required = span.required == 0 ? NULL : orr_cluster_level_name(cluster, span.required),
+        .preferred = span.preferred == 0 ? NULL : orr_cluster_level_name(cluster, span.preferred)};
 }
 
 /* KAI's signatures tell jobs apart by all that limits where they may run. */
@@ -377,6 +371,8 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
         return;
     }
     case ORR_JOB_REQUEUED:
+        memset(kai->session.jobs[slot].outcomes, ORR_OUTCOME_NOT_TRIED,
+               sizeof kai->session.jobs[slot].outcomes);
         for (uint32_t t = sjob->first_task; t < sjob->first_task + sjob->task_count; t++) {
             orr_session_set_task(&kai->session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
         }
@@ -479,6 +475,42 @@ static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, u
     return (enum orr_reason)kai->why_not[shape];
 }
 
+/* The first queue upwards whose quota the job's own request, not preemptible, would pass. */
+static void prove_quota(const struct kai *kai, const struct orr_view *view, uint32_t job,
+                        struct orr_proof *proof)
+{
+    const struct orr_session *session = &kai->session;
+    int64_t asked = view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+    for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = session->shares[q].parent) {
+        double quota = session->shares[q].resource[ORR_SHARE_GPU].deserved;
+        int64_t held = session->queues[q].held_nonpreemptible[ORR_SHARE_GPU];
+        if (quota >= 0.0 && (double)(held + asked) / ORR_MGPU > quota) {
+            proof->queue = q;
+            proof->allowed_mgpu = (int64_t)(quota * ORR_MGPU);
+            proof->held_mgpu = held;
+            return;
+        }
+    }
+}
+
+/* Why a job stays, with how each action's search for victims ended. */
+static void explain(struct kai *kai, const struct orr_view *view, struct orr_txn *txn, uint32_t job)
+{
+    enum orr_reason reason = reason_of(kai, view, job);
+    if (view->jobs[job].reason == reason) {
+        return;
+    }
+    const struct orr_sjob *sjob = &kai->session.jobs[kai->slot_of_job[job]];
+    struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
+    if (reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
+        prove_quota(kai, view, job, &proof);
+    }
+    proof.consolidation = sjob->outcomes[ORR_ACTION_CONSOLIDATION];
+    proof.reclaim = sjob->outcomes[ORR_ACTION_RECLAIM];
+    proof.preempt = sjob->outcomes[ORR_ACTION_PREEMPT];
+    orr_txn_explain_by(txn, job, reason, &proof);
+}
+
 /* Says why of all that waits, and drops from the list what no longer does. */
 static void explain_waiting(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
@@ -490,7 +522,7 @@ static void explain_waiting(struct kai *kai, const struct orr_view *view, struct
         if (state->phase != ORR_JOB_PENDING || state->placed_tasks > 0) {
             continue;
         }
-        orr_txn_explain(txn, job, reason_of(kai, view, job));
+        explain(kai, view, txn, job);
         kai->waiting[kept++] = job;
     }
     kai->waiting_count = kept;

@@ -139,14 +139,19 @@ static struct lane *next_lane(const struct kube *kube)
     return best;
 }
 
+static double cap_of(const struct kube *kube, const struct orr_view *view, uint32_t queue)
+{
+    const struct orr_entitlement *gpu = &view->queues->queues[queue].resources[ORR_SHARE_GPU];
+    return kube->params.namespace_quota == CAP_LIMIT   ? gpu->limit
+           : kube->params.namespace_quota == CAP_QUOTA ? gpu->quota
+                                                       : ORR_UNLIMITED;
+}
+
 /* A namespace's ResourceQuota refuses a pod that would pass it. */
 static bool within_cap(const struct kube *kube, const struct orr_view *view, uint32_t queue,
                        int64_t mgpu)
 {
-    const struct orr_entitlement *gpu = &view->queues->queues[queue].resources[ORR_SHARE_GPU];
-    double cap = kube->params.namespace_quota == CAP_LIMIT   ? gpu->limit
-                 : kube->params.namespace_quota == CAP_QUOTA ? gpu->quota
-                                                             : ORR_UNLIMITED;
+    double cap = cap_of(kube, view, queue);
     int64_t held = view->ledger->use[queue].allocated[ORR_SHARE_GPU] + mgpu;
     return cap < 0.0 || (double)held / ORR_MGPU <= cap;
 }
@@ -172,11 +177,20 @@ static enum orr_reason place_pod(const struct kube *kube, const struct orr_view 
     return allowed ? ORR_REASON_FRAGMENTED : ORR_REASON_CONSTRAINED;
 }
 
-static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
-                    enum orr_reason verdict)
+static void explain(const struct kube *kube, const struct orr_view *view, struct orr_txn *txn,
+                    uint32_t job, enum orr_reason verdict)
 {
-    bool holds = view->jobs[job].placed_tasks > 0;
-    orr_txn_explain(txn, job, holds ? ORR_REASON_GANG_PARTIAL : verdict);
+    enum orr_reason reason = view->jobs[job].placed_tasks > 0 ? ORR_REASON_GANG_PARTIAL : verdict;
+    if (view->jobs[job].reason == reason) {
+        return;
+    }
+    struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
+    if (verdict == ORR_REASON_OVER_LIMIT) {
+        proof.queue = view->specs[job].queue;
+        proof.allowed_mgpu = (int64_t)(cap_of(kube, view, proof.queue) * ORR_MGPU);
+        proof.held_mgpu = view->ledger->use[proof.queue].allocated[ORR_SHARE_GPU];
+    }
+    orr_txn_explain_by(txn, job, reason, &proof);
 }
 
 /* Jobs that came and did not start, or whose lane is blocked by another's pods. */
@@ -189,7 +203,7 @@ static void explain_fresh(struct kube *kube, const struct orr_view *view, struct
         const struct lane *lane =
             &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape]];
         if (view->jobs[job].placed_tasks < shape->tasks) {
-            explain(view, txn, job,
+            explain(kube, view, txn, job,
                     lane->verdict == ORR_REASON_NONE ? ORR_REASON_NO_CAPACITY : lane->verdict);
         }
     }
@@ -212,7 +226,7 @@ static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn 
         }
         lane->verdict = place_pod(kube, view, txn, lane, job);
         if (lane->verdict != ORR_REASON_NONE) {
-            explain(view, txn, job, lane->verdict);
+            explain(kube, view, txn, job, lane->verdict);
         } else if (--lane->left == 0) {
             (void)orr_heap_pop(&lane->jobs);
             lane->left = group_size(view, lane);

@@ -104,6 +104,26 @@ static enum orr_reason try_start(const struct orr_lanes *lanes, const struct orr
     return orr_place_consolidated(txn, view->ledger, job);
 }
 
+/* Why it stays, and the numbers of this line: its cap, or who is served before. */
+static void explain(const struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn,
+                    uint32_t job, enum orr_reason reason)
+{
+    if (view->jobs[job].reason == reason) {
+        return;
+    }
+    struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
+    if (lanes->caps_mgpu != NULL &&
+        (reason == ORR_REASON_OVER_LIMIT || reason == ORR_REASON_NEVER)) {
+        proof.queue = view->specs[job].queue;
+        proof.allowed_mgpu = lanes->caps_mgpu[proof.queue];
+        proof.held_mgpu = view->ledger->use[proof.queue].allocated[ORR_SHARE_GPU];
+    }
+    if (reason == ORR_REASON_HEAD_OF_LINE) {
+        proof.ahead = orr_heap_top(&lane_of(lanes, view, job)->heap)->subject;
+    }
+    orr_txn_explain_by(txn, job, reason, &proof);
+}
+
 /* Tells the jobs that came since the last cycle, and still wait, why. */
 static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn)
 {
@@ -113,12 +133,12 @@ static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, 
             continue;
         }
         if (never_fits(lanes, view, job)) {
-            orr_txn_explain(txn, job, ORR_REASON_NEVER);
+            explain(lanes, view, txn, job, ORR_REASON_NEVER);
             continue;
         }
         const struct orr_lane *lane = lane_of(lanes, view, job);
         bool behind = !lanes->backfill && orr_heap_top(&lane->heap)->subject != job;
-        orr_txn_explain(txn, job, behind ? ORR_REASON_HEAD_OF_LINE : lane->verdict);
+        explain(lanes, view, txn, job, behind ? ORR_REASON_HEAD_OF_LINE : lane->verdict);
     }
     lanes->fresh_count = 0;
 }
@@ -135,7 +155,7 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
         if (lane->verdict == ORR_REASON_NONE) {
             (void)orr_heap_pop(&lane->heap);
         } else {
-            orr_txn_explain(txn, job, lane->verdict);
+            explain(lanes, view, txn, job, lane->verdict);
         }
     }
     explain_fresh(lanes, view, txn);

@@ -70,12 +70,13 @@ static int64_t held_mgpu(const struct engine *engine, uint32_t job)
     return mgpu;
 }
 
-static void note_reason(struct engine *engine, uint32_t job, enum orr_reason reason)
+static void note_reason(struct engine *engine, uint32_t job, enum orr_reason reason,
+                        const struct orr_proof *proof)
 {
     struct orr_run *run = engine->run;
     run->reasons = ORR_ROOM_FOR_ONE(run->reasons, run->reason_count, run->reason_capacity);
     run->reasons[run->reason_count++] = (struct orr_reason_change){
-        .at_ms = engine->view.now, .job = job, .reason = (uint8_t)reason};
+        .at_ms = engine->view.now, .job = job, .reason = (uint8_t)reason, .proof = *proof};
 }
 
 /* From now on the job is pending. */
@@ -100,14 +101,15 @@ static void push_arrival(struct engine *engine, uint32_t job, orr_ms at)
 static bool must_wait(struct engine *engine, uint32_t index)
 {
     const struct orr_world_hold *held = &engine->world->holds[index];
+    const struct orr_proof nothing = orr_no_proof();
     orr_ms now = engine->view.now;
     if (engine->waits_for[index] > 0) {
-        note_reason(engine, held->job, ORR_REASON_DEPENDENCY);
+        note_reason(engine, held->job, ORR_REASON_DEPENDENCY, &nothing);
         return true;
     }
     engine->run->eligible_ms[index] = held->eligible_ms > now ? held->eligible_ms : now;
     if (held->eligible_ms > now) {
-        note_reason(engine, held->job, ORR_REASON_NOT_ELIGIBLE);
+        note_reason(engine, held->job, ORR_REASON_NOT_ELIGIBLE, &nothing);
         push_arrival(engine, held->job, held->eligible_ms);
         return true;
     }
@@ -255,7 +257,7 @@ static void take_explanations(struct engine *engine)
     uint32_t count;
     const struct orr_explanation *said = orr_txn_explanations(engine->txn, &count);
     for (uint32_t i = 0; i < count; i++) {
-        note_reason(engine, said[i].job, said[i].reason);
+        note_reason(engine, said[i].job, said[i].reason, &said[i].proof);
     }
 }
 

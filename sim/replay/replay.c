@@ -127,7 +127,7 @@ static void say_where(const struct orr_world *world, const struct orr_shape *sha
     uint32_t level = shape->span.required;
     if (level > 0 && used >= 0 && (size_t)used < bytes) {
         (void)snprintf(text + used, bytes - (size_t)used, " within one %s",
-                       level > cluster->level_count ? "node" : cluster->levels[level - 1].name);
+                       orr_cluster_level_name(cluster, level));
     }
 }
 

@@ -68,8 +68,20 @@ CREATE TABLE placement(              -- of attempts on more than one node, and o
   node INTEGER NOT NULL, pods INTEGER NOT NULL, mgpu INTEGER NOT NULL, devices INTEGER
 );
 CREATE TABLE reason_change(          -- from at_ms on, the job waits for this reason
-  job INTEGER NOT NULL, at_ms INTEGER NOT NULL, reason INTEGER NOT NULL
+  job INTEGER NOT NULL, at_ms INTEGER NOT NULL, reason INTEGER NOT NULL,
+  -- the numbers that prove it, as they were then; NULL: says nothing here
+  allowed_mgpu INTEGER,              -- the limit, quota or part that binds ...
+  held_mgpu INTEGER,                 -- ... what counted against it ...
+  queue INTEGER,                     -- ... and whose it is
+  free_mgpu INTEGER,                 -- free on the nodes it may use
+  hole_mgpu INTEGER,                 -- most whole devices free on one of them
+  level TEXT,                        -- the topology level it requires ...
+  domain INTEGER,                    -- ... the domain of it with the most whole devices free ...
+  domain_mgpu INTEGER,               -- ... and how many
+  ahead INTEGER,                     -- the job that is served before it
+  consolidation INTEGER, reclaim INTEGER, preempt INTEGER -- how each search for victims ended: see `outcome`
 );
+CREATE TABLE outcome(id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL);
 CREATE TABLE reason(id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL);
 -- Means over buckets of run.series_ms, exact integrals divided by the bucket's length.
 CREATE TABLE series(

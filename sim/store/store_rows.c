@@ -213,7 +213,15 @@ static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
         put_row(&r);
     }
     enum orr_status reasons = writer_close(&r);
-    return status != ORR_OK ? status : reasons;
+    struct writer o = writer_open(db, "INSERT INTO outcome VALUES(?,?,?)", err);
+    for (int i = 0; i < ORR_OUTCOME_COUNT; i++) {
+        put_int(&o, i);
+        put_text(&o, orr_outcome_code((enum orr_outcome)i));
+        put_text(&o, orr_outcome_words((enum orr_outcome)i));
+        put_row(&o);
+    }
+    enum orr_status outcomes = writer_close(&o);
+    return status != ORR_OK ? status : reasons != ORR_OK ? reasons : outcomes;
 }
 
 static void put_placements(struct writer *w, const struct orr_store_input *in, uint32_t job,
@@ -269,11 +277,28 @@ static enum orr_status write_placements(sqlite3 *db, const struct orr_store_inpu
 static enum orr_status write_reasons(sqlite3 *db, const struct orr_store_input *in,
                                      struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO reason_change VALUES(?,?,?)", err);
+    const struct orr_cluster *cluster = &in->world->cluster;
+    struct writer w =
+        writer_open(db, "INSERT INTO reason_change VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
     for (uint32_t i = 0; i < in->run->reason_count && w.status == ORR_OK; i++) {
-        put_int(&w, in->run->reasons[i].job);
-        put_int(&w, in->run->reasons[i].at_ms);
-        put_int(&w, in->run->reasons[i].reason);
+        const struct orr_reason_change *change = &in->run->reasons[i];
+        const struct orr_proof *proof = &change->proof;
+        put_int(&w, change->job);
+        put_int(&w, change->at_ms);
+        put_int(&w, change->reason);
+        put_int_or_null(&w, proof->allowed_mgpu >= 0, proof->allowed_mgpu);
+        put_int_or_null(&w, proof->held_mgpu >= 0, proof->held_mgpu);
+        put_int_or_null(&w, proof->queue != ORR_NONE, proof->queue);
+        put_int_or_null(&w, proof->free_mgpu >= 0, proof->free_mgpu);
+        put_int_or_null(&w, proof->hole_mgpu >= 0, proof->hole_mgpu);
+        put_text(&w,
+                 proof->level == ORR_NONE ? NULL : orr_cluster_level_name(cluster, proof->level));
+        put_int_or_null(&w, proof->domain != ORR_NONE, proof->domain);
+        put_int_or_null(&w, proof->domain_mgpu >= 0, proof->domain_mgpu);
+        put_int_or_null(&w, proof->ahead != ORR_NONE, proof->ahead);
+        put_int_or_null(&w, proof->consolidation != ORR_OUTCOME_NOT_TRIED, proof->consolidation);
+        put_int_or_null(&w, proof->reclaim != ORR_OUTCOME_NOT_TRIED, proof->reclaim);
+        put_int_or_null(&w, proof->preempt != ORR_OUTCOME_NOT_TRIED, proof->preempt);
         put_row(&w);
     }
     return writer_close(&w);

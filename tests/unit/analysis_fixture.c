@@ -322,7 +322,8 @@ static void write_jobs(struct making *making)
         prepared(making->db, "INSERT INTO placement VALUES(?1,?2,?3,1,?4,?5)");
     sqlite3_stmt *attempts =
         prepared(making->db, "INSERT INTO attempt VALUES(?1,1,?2,?3,'reclaim')");
-    sqlite3_stmt *reasons = prepared(making->db, "INSERT INTO reason_change VALUES(?1,?2,?3)");
+    sqlite3_stmt *reasons =
+        prepared(making->db, "INSERT INTO reason_change(job,at_ms,reason) VALUES(?1,?2,?3)");
     for (uint32_t i = 0; i < making->fixture->jobs; i++) {
         const struct made *job = &making->jobs[i];
         write_job(making, jobs, i);

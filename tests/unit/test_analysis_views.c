@@ -29,7 +29,8 @@ static const char rows[] =
     "(6,'j6',1,'v',0,1,4000,500000,NULL,NULL,1,1,0,0,NULL,NULL);"
     "INSERT INTO attempt VALUES(5,1,40000,50000,'preempt');"
     "INSERT INTO placement VALUES(2,1,1,1,8000,255),(2,1,0,1,8000,255),(5,1,0,1,4000,15);"
-    "INSERT INTO reason_change VALUES(4,3000,1),(4,20000,2),(2,1000,1),(3,30500,1);";
+    "INSERT INTO reason_change(job,at_ms,reason) "
+    "VALUES(4,3000,1),(4,20000,2),(2,1000,1),(3,30500,1);";
 
 static int open_db(void **state)
 {

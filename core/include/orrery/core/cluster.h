@@ -105,6 +105,12 @@ static inline uint32_t orr_cluster_domain(const struct orr_cluster *cluster, uin
     return level > cluster->level_count ? node : cluster->levels[level - 1].domain_of_node[node];
 }
 
+/* Its name; "node" below the last. */
+static inline const char *orr_cluster_level_name(const struct orr_cluster *cluster, uint32_t level)
+{
+    return level > cluster->level_count ? "node" : cluster->levels[level - 1].name;
+}
+
 static inline const struct orr_node_type *orr_cluster_type(const struct orr_cluster *cluster,
                                                            uint32_t node)
 {

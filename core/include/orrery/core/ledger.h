@@ -165,11 +165,20 @@ const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint
 /* Ends a cycle: pipelined claims and the list of decisions are forgotten. */
 void orr_txn_end_cycle(struct orr_txn *txn);
 /* Says why a pending job stays; kept until it says otherwise or the job starts. A job or reason
- * that does not exist is passed over. */
+ * that does not exist is passed over. The numbers that prove it are the ledger's, taken when the
+ * reason changes. */
 void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason);
+/* The same with numbers of the policy's own; make them from orr_ledger_prove. */
+void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
+                        const struct orr_proof *proof);
+/* The numbers behind a reason as the books are now. Costs a look at every node when the job names
+ * nodes or a level. */
+struct orr_proof orr_ledger_prove(const struct orr_ledger *ledger, uint32_t job,
+                                  enum orr_reason reason);
 struct orr_explanation {
     uint32_t job;
     enum orr_reason reason;
+    struct orr_proof proof;
 };
 const struct orr_explanation *orr_txn_explanations(const struct orr_txn *txn, uint32_t *count);
 

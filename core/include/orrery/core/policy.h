@@ -50,6 +50,9 @@ struct orr_host {
     uint32_t (*room_for)(const struct orr_ledger *, uint32_t node, const struct orr_request *);
     void *(*alloc)(size_t count, size_t size); /* dies when out of memory */
     void (*free)(void *);
+    struct orr_proof (*prove)(const struct orr_ledger *, uint32_t job, enum orr_reason reason);
+    void (*explain_by)(struct orr_txn *, uint32_t job, enum orr_reason reason,
+                       const struct orr_proof *proof);
 };
 const struct orr_host *orr_policy_host(void);
 

@@ -38,6 +38,62 @@ enum orr_reason {
 const char *orr_reason_code(enum orr_reason reason);
 const char *orr_reason_words(enum orr_reason reason);
 
+/* How one of KAI's searches for victims ended for a job that still waits (the order is how far it
+ * got). */
+#define ORR_OUTCOME_LIST(X)                                                                        \
+    X(NOT_TRIED, "not-tried", "the action did not look at it")                                     \
+    X(DELAYED, "preemption-delay", "its preemption delay has not elapsed")                         \
+    X(GATE, "gate-failed",                                                                         \
+      "the action's gate: fair share or quota (reclaim), quota (preempt), free GPUs in total "     \
+      "(consolidation)")                                                                           \
+    X(TOO_LARGE, "too-large", "one of its pods is larger than any node")                           \
+    X(LIKE_FAILED, "like-failed", "a job like it, and no larger, failed before it in the action")  \
+    X(NO_CANDIDATES, "no-candidates", "nobody may be a victim for it")                             \
+    X(FILTERED, "filtered", "no set of victims frees enough where it is needed")                   \
+    X(NOT_PLACED, "simulation-failed",                                                             \
+      "it found no place once the victims had been gone and all were placed anew, in fair order")  \
+    X(REJECTED, "validator-rejected", "who would lose for it is entitled to what it has")          \
+    X(UNFINISHED, "unfinished", "all of it was placed in thought, but its gang was not satisfied") \
+    X(SPENT, "budget-spent", "the budget of scenarios was used up before one was solved")          \
+    X(SOLVED, "solved", "victims were found")
+
+enum orr_outcome {
+#define X(name, code, words) ORR_OUTCOME_##name,
+    ORR_OUTCOME_LIST(X)
+#undef X
+        ORR_OUTCOME_COUNT
+};
+
+const char *orr_outcome_code(enum orr_outcome outcome);
+const char *orr_outcome_words(enum orr_outcome outcome);
+
+/* The numbers that prove a reason; a field that says nothing is -1 or ORR_NONE. */
+struct orr_proof {
+    int64_t allowed_mgpu; /* the limit, quota or part that binds */
+    int64_t held_mgpu;    /* what counts against it */
+    int64_t free_mgpu;    /* of the nodes it may use */
+    int64_t hole_mgpu;    /* most whole devices that are free on one of them */
+    int64_t domain_mgpu;  /* most whole devices that are free in one domain of its level ... */
+    uint32_t level;       /* ... that it requires, from 1 ... */
+    uint32_t domain;      /* ... and which domain that is */
+    uint32_t queue;       /* whose limit, quota or part */
+    uint32_t ahead;       /* the job that is served before it */
+    uint8_t consolidation, reclaim, preempt; /* enum orr_outcome */
+};
+
+static inline struct orr_proof orr_no_proof(void)
+{
+    return (struct orr_proof){.allowed_mgpu = -1,
+                              .held_mgpu = -1,
+                              .free_mgpu = -1,
+                              .hole_mgpu = -1,
+                              .domain_mgpu = -1,
+                              .level = ORR_NONE,
+                              .domain = ORR_NONE,
+                              .queue = ORR_NONE,
+                              .ahead = ORR_NONE};
+}
+
 #define ORR_CAUSE_LIST(X)                                                                          \
     X(NONE, "none")                                                                                \
     X(PREEMPT, "preempt")                                                                          \

@@ -17,6 +17,7 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
+#include <orrery/core/reason.h>
 #include <orrery/core/share.h>
 
 /* --- amounts --- */
@@ -196,6 +197,15 @@ struct orr_squeue {
 
 /* --- jobs --- */
 
+enum orr_action {
+    ORR_ACTION_ALLOCATE,
+    ORR_ACTION_CONSOLIDATION,
+    ORR_ACTION_RECLAIM,
+    ORR_ACTION_PREEMPT,
+    ORR_ACTION_STALE_GANG,
+    ORR_ACTIONS
+};
+
 struct orr_constraint {
     const char *topology; /* NULL: none */
     const char *required, *preferred;
@@ -222,10 +232,11 @@ struct orr_sjob {
     orr_ms staleness_grace;                        /* ORR_MS_NONE: the session's; < 0: never */
     uint32_t first_task, task_count;               /* in task order */
     uint32_t first_set, set_count;
-    uint32_t pending; /* live pending tasks */
-    uint8_t reason;   /* enum orr_fit_reason of the last allocate attempt */
-    bool invalid;     /* removed: its tasks are gone */
-    uint32_t twins;   /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
+    uint32_t pending;              /* live pending tasks */
+    uint8_t reason;                /* enum orr_fit_reason of the last allocate attempt */
+    uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of each action's last look at it */
+    bool invalid;                  /* removed: its tasks are gone */
+    uint32_t twins; /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
 };
 
 /* Why an attempt to allocate failed: KAI's fit errors. */
@@ -244,14 +255,6 @@ const char *orr_fit_reason_code(enum orr_fit_reason reason);
 
 /* --- decisions --- */
 
-enum orr_action {
-    ORR_ACTION_ALLOCATE,
-    ORR_ACTION_CONSOLIDATION,
-    ORR_ACTION_RECLAIM,
-    ORR_ACTION_PREEMPT,
-    ORR_ACTION_STALE_GANG,
-    ORR_ACTIONS
-};
 const char *orr_action_name(enum orr_action action);
 
 enum orr_decision_kind { ORR_DECISION_BIND, ORR_DECISION_PIPELINE, ORR_DECISION_EVICT };

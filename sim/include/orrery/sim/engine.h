@@ -25,6 +25,7 @@ struct orr_reason_change {
     orr_ms at_ms;
     uint32_t job;
     uint8_t reason; /* enum orr_reason */
+    struct orr_proof proof;
 };
 
 enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ledger_prove.c - the numbers behind a reason to wait: what is free, and where, and which limit
+ * binds. Asked only when a job's reason changes. */
+#include "ledger_int.h"
+
+/* The most idle devices of one node, over all of them. */
+static uint32_t largest_hole(const struct orr_ledger *ledger)
+{
+    uint32_t most = 0;
+    for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {
+        const struct orr_type_index *index = &ledger->types[t];
+        uint32_t idle = index->gpus;
+        while (idle > most && index->by_idle[idle].count == 0) {
+            idle--;
+        }
+        most = idle > most ? idle : most;
+    }
+    return most;
+}
+
+/* The nodes that the first task group may use; equal groups name the same. */
+static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *shape,
+                       struct orr_proof *proof)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    const struct orr_request *request = &shape->groups[0].request;
+    if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0) {
+        proof->free_mgpu = cluster->total_gpus * ORR_MGPU - ledger->allocated_mgpu;
+        proof->hole_mgpu = (int64_t)largest_hole(ledger) * ORR_MGPU;
+        return;
+    }
+    proof->free_mgpu = proof->hole_mgpu = 0;
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        if (orr_ledger__may_use(ledger, n, request)) {
+            int64_t idle = (int64_t)ledger->idle[n].gpus * ORR_MGPU;
+            proof->free_mgpu += idle;
+            proof->hole_mgpu = idle > proof->hole_mgpu ? idle : proof->hole_mgpu;
+        }
+    }
+}
+
+/* The domain of the required level with the most idle devices on nodes that it may use. */
+static void prove_domain(const struct orr_ledger *ledger, const struct orr_shape *shape,
+                         struct orr_proof *proof)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    const struct orr_request *request = &shape->groups[0].request;
+    uint32_t level = shape->span.required;
+    if (level == 0) {
+        return;
+    }
+    bool single = level > cluster->level_count;
+    uint32_t domains = single ? cluster->node_count : cluster->levels[level - 1].domain_count;
+    int64_t *idle = orr_zalloc(domains + (size_t)1, sizeof *idle);
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        bool usable = orr_ledger__may_use(ledger, n, request);
+        idle[orr_cluster_domain(cluster, level, n)] += usable ? ledger->idle[n].gpus : 0;
+    }
+    proof->level = level;
+    for (uint32_t d = 0; d < domains; d++) {
+        if (idle[d] * ORR_MGPU > proof->domain_mgpu) {
+            proof->domain = d;
+            proof->domain_mgpu = idle[d] * ORR_MGPU;
+        }
+    }
+    orr_free(idle);
+}
+
+/* The first queue upwards whose GPU limit the job would pass. */
+static void prove_limit(const struct orr_ledger *ledger, uint32_t job, int64_t asked,
+                        struct orr_proof *proof)
+{
+    const struct orr_queues *queues = ledger->world.queues;
+    for (uint32_t q = ledger->world.specs[job].queue; q != ORR_NONE; q = queues->queues[q].parent) {
+        double limit = queues->queues[q].resources[ORR_SHARE_GPU].limit;
+        int64_t held = ledger->use[q].allocated[ORR_SHARE_GPU];
+        if (limit >= 0.0 && (double)(held + asked) / ORR_MGPU > limit) {
+            proof->queue = q;
+            proof->allowed_mgpu = (int64_t)(limit * ORR_MGPU);
+            proof->held_mgpu = held;
+            return;
+        }
+    }
+}
+
+struct orr_proof orr_ledger_prove(const struct orr_ledger *ledger, uint32_t job,
+                                  enum orr_reason reason)
+{
+    struct orr_proof proof = orr_no_proof();
+    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
+    prove_room(ledger, shape, &proof);
+    if (reason == ORR_REASON_TOPOLOGY) {
+        prove_domain(ledger, shape, &proof);
+    }
+    if (reason == ORR_REASON_OVER_LIMIT) {
+        prove_limit(ledger, job, shape->gpus_mgpu, &proof);
+    }
+    return proof;
+}
