@@ -374,3 +374,20 @@ size_t orr_utf8_bytes(const char *given, size_t bytes)
     bool surrogate = code >= 0xd800 && code < 0xe000;
     return code < smallest[n] || surrogate || code > 0x10ffff ? 0 : n;
 }
+
+const char *orr_format_rough(char *out, double seconds)
+{
+    const double size = seconds < 0 ? -seconds : seconds;
+    if (!(size < 1e300)) { /* neither NAN nor infinite */
+        (void)snprintf(out, 24, "-");
+    } else if (size < 99.5) {
+        (void)snprintf(out, 24, "%.0f s", seconds);
+    } else if (size < 5400.0) {
+        (void)snprintf(out, 24, "%.1f min", seconds / 60.0);
+    } else if (size < 172800.0) {
+        (void)snprintf(out, 24, "%.1f h", seconds / 3600.0);
+    } else {
+        (void)snprintf(out, 24, "%.1f d", seconds / 86400.0);
+    }
+    return out;
+}
