@@ -159,8 +159,9 @@ static void read_metrics(struct orr_compare_load *load, struct orr_results *in,
                 run->values[room] = NAN;
             }
         }
-        run->values[at] =
-            sqlite3_column_type(row, 4) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(row, 4);
+        run->values[at] = sqlite3_column_type(row, 4) == SQLITE_NULL
+                              ? (double)NAN
+                              : sqlite3_column_double(row, 4);
     }
     /* metrics that only earlier files had */
     const uint32_t all = load->comparison->metric_count;

@@ -41,8 +41,7 @@ enum orr_status orr_shake_parse(const char *text, struct orr_shake *shake,
  * ORR_NO_INPUT, ORR_DATA, ORR_IO. */
 enum orr_status orr_replicas_of(const char *results, const struct orr_shake *shake,
                                 uint32_t replicas, const char *folder, struct orr_arena *arena,
-                                struct orr_point_options *points,
-                                struct orr_err *err) ORR_MUST_USE;
+                                struct orr_point_options *points, struct orr_err *err) ORR_MUST_USE;
 
 /* A new empty folder for results that nobody keeps, and its end with all in it. ORR_CANT_CREATE. */
 enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err) ORR_MUST_USE;
