@@ -30,6 +30,9 @@ bool orr_parse_timestamp(const char *text, size_t bytes, orr_ms *out);
 
 /* Seconds with up to three decimals and no trailing zeros; needs 32 bytes. Returns the length. */
 int orr_format_seconds(char *out, orr_ms ms);
+/* "2026-06-01T12:00:00Z", with milliseconds if there are any; needs 32 bytes. Returns the length.
+ */
+int orr_format_timestamp(char *out, orr_ms ms);
 /* "3d 04:05:06" or "04:05:06"; needs 32 bytes. Returns the length. */
 int orr_format_span(char *out, orr_ms ms);
 
