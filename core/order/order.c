@@ -256,6 +256,19 @@ void orr_order_push(struct orr_order *order, struct orr_jobview view)
     push_entry(order, &entry);
 }
 
+void orr_order_refresh(struct orr_order *order)
+{
+    for (uint32_t n = 0; n < order->node_count; n++) {
+        struct orr_order_node *node = &order->nodes[n];
+        for (uint32_t i = 0; i < node->job_count; i++) {
+            const struct orr_sjob *job = &order->session->jobs[node->jobs[i].view.job];
+            if (job->pending != job->task_count) { /* else nothing of it was ever placed */
+                node->jobs[i] = make_entry(order, node->jobs[i].view);
+            }
+        }
+    }
+}
+
 static bool usable(const struct orr_session *session, uint32_t job)
 {
     const uint32_t queue = session->jobs[job].queue;

@@ -29,7 +29,10 @@ static int64_t floor_devices(int64_t mgpu)
 bool orr_place__shared_fits(const struct orr_session *session, const struct orr_ask *ask,
                             const struct orr_snode *node, bool idle_only)
 {
-    if (ask->devices > ORR_SHARED_DEVICES_MAX) {
+    /* KAI takes a request for exactly 2, 3, ... devices' memory for one of each; here nothing may
+     * hold more than there is. */
+    if (ask->devices > ORR_SHARED_DEVICES_MAX ||
+        orr_session_shared_need(ask, node) > node->gpu_memory_mib) {
         return false;
     }
     for (uint32_t s = 0; s < session->slot_count; s++) {

@@ -380,6 +380,7 @@ static void add_tasks(struct orr_session *session, uint32_t job_index,
             .constraint_key = from->constraint_key,
             .live = nowhere,
             .held = nowhere,
+            .opened = ORR_TASK_PENDING,
             .groups_at = room_for_groups(session, session->asks[from->ask].devices),
             .next_on_node = ORR_NONE,
             .prev_on_node = ORR_NONE,
@@ -513,6 +514,7 @@ void orr_session_set_task(struct orr_session *session, uint32_t index, enum orr_
     orr_session__set_held(session, index, status, node, groups, group_count);
     orr_session__set_live_status(session, task, (uint8_t)status);
     task->live = task->held;
+    task->opened = task->held.status;
     for (uint32_t i = 0; i < group_count; i++) {
         orr_session__live_groups(session, task)[i] = groups[i];
     }
@@ -526,6 +528,7 @@ void orr_session_set_status(struct orr_session *session, uint32_t index,
     task->held.status = (uint8_t)status;
     count_request(session, task, 1);
     orr_session__set_live_status(session, task, (uint8_t)status);
+    task->opened = (uint8_t)status;
     if (task->held.node != ORR_NONE) {
         orr_session__dirty(session, task->held.node);
     }
@@ -617,6 +620,7 @@ void orr_session_close(struct orr_session *session)
         struct orr_stask *task = &session->tasks[session->touched[i]];
         orr_session__set_live_status(session, task, task->held.status);
         task->live = task->held;
+        task->opened = task->held.status;
         task->is_virtual = false;
         task->touched = false;
         for (uint32_t g = 0; g < task->held.group_count; g++) {

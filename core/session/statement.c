@@ -94,6 +94,7 @@ void orr_session_evict(struct orr_session *session, uint32_t index)
     if (node != ORR_NONE) {
         orr_session__book_remove(session, node, task);
     }
+    task->unevicted = task->live.status;
     orr_session__set_live_status(session, task, ORR_TASK_RELEASING);
     task->is_virtual = true;
     if (node != ORR_NONE) {
@@ -118,9 +119,8 @@ void orr_session_unevict(struct orr_session *session, uint32_t index)
 {
     struct orr_stask *task = &session->tasks[index];
     const uint32_t evicted = find_eviction(session, index);
-    /* An eviction that a statement left behind has no step; its task was running there. */
-    const uint8_t status =
-        evicted == ORR_NONE ? task->held.status : session->undo[evicted].before.status;
+    /* An eviction that a statement left behind has no step. */
+    const uint8_t status = task->unevicted;
     struct orr_undo *step = begin_step(session, ORR_UNDO_UNEVICT, index, task->live.node);
     step->evicted = evicted;
     orr_session__book_remove(session, task->live.node, task);

@@ -9,6 +9,8 @@
  */
 #include <orrery/policies/kai.h>
 
+#include <string.h>
+
 #include <orrery/core/victim.h>
 
 #include "kai_int.h"
@@ -194,7 +196,7 @@ static bool never_fits(const struct orr_session *session, uint32_t job)
 
 /* False when the action is over. */
 static bool search_for(struct orr_session *session, enum orr_action action, uint32_t job,
-                       struct orr_kai_failures *failures)
+                       struct orr_order *order, struct orr_kai_failures *failures)
 {
     const uint32_t queue = action == ORR_ACTION_CONSOLIDATION ? ORR_NONE : session->jobs[job].queue;
     uint8_t *outcome = &session->jobs[job].outcomes[action];
@@ -220,6 +222,9 @@ static bool search_for(struct orr_session *session, enum orr_action action, uint
     } else {
         orr_kai__remember_failure(session, failures, queue, job);
     }
+    if (result == ORR_SEARCH_SOLVED || result == ORR_SEARCH_ABANDONED) {
+        orr_order_refresh(order); /* victims may be waiting in it, for more pods */
+    }
     return result != ORR_SEARCH_SPENT;
 }
 
@@ -233,7 +238,8 @@ static void search_for_all(struct orr_session *session, enum orr_action action)
     }
     build_order(session, action, &order);
     session->scenarios_tried = 0;
-    while (orr_order_pop(&order, &view) && search_for(session, action, view.job, &failures)) {
+    while (orr_order_pop(&order, &view) &&
+           search_for(session, action, view.job, &order, &failures)) {
     }
     orr_order_release(&order);
     orr_free(failures.items);
@@ -286,8 +292,7 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
     }
 }
 
-void orr_kai_set_plugins(struct orr_session_rules *rules, orr_kai_has_plugin_fn *has,
-                         const void *context)
+bool *orr_kai_plugin_rule(struct orr_session_rules *rules, const char *plugin)
 {
     const struct {
         const char *name;
@@ -305,15 +310,11 @@ void orr_kai_set_plugins(struct orr_session_rules *rules, orr_kai_has_plugin_fn 
         {"topology", &rules->topology},
     };
     for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++) {
-        *plugins[i].rule = has(context, plugins[i].name);
+        if (strcmp(plugins[i].name, plugin) == 0) {
+            return plugins[i].rule;
+        }
     }
-    if (!has(context, "nodeplacement")) {
-        rules->gpu_placement = ORR_PLACEMENT_OFF;
-        rules->cpu_placement = ORR_PLACEMENT_OFF;
-    }
-    rules->device_order = has(context, "gpupack")     ? ORR_DEVICES_PACK
-                          : has(context, "gpuspread") ? ORR_DEVICES_SPREAD
-                                                      : ORR_DEVICES_UNORDERED;
+    return NULL;
 }
 
 void orr_kai_cycle(struct orr_session *session)

@@ -31,8 +31,8 @@ uint64_t orr_kai__signature(const struct orr_session *session, uint32_t index)
     uint64_t sum = 0;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
-        /* As the cycle began: what it supposes since then is not in a snapshot. */
-        if (!orr_status_in(task->held.status, ORR_STATES_ACTIVE_USED)) {
+        /* As the cycle began: what was decided since then is not in the snapshot. */
+        if (!orr_status_in(task->opened, ORR_STATES_ACTIVE_USED)) {
             uint64_t hash = hash_set(session, task->set) ^ task->constraint_key;
             hash *= 0xbf58476d1ce4e5b9u;
             sum += hash ^ (hash >> 31);

@@ -10,6 +10,7 @@ target_include_directories(test_conform PRIVATE ${PROJECT_SOURCE_DIR}/sim/confor
 # The session and KAI's decisions over it.
 orr_unit_test(test_kai_rules orr_kai)
 target_include_directories(test_kai_rules PRIVATE ${PROJECT_SOURCE_DIR}/policies/kai)
+orr_unit_test(test_kai_items orr_kai)
 orr_unit_test(test_kai_session orr_kai)
 orr_unit_test(test_kai_usage orr_kai)
 

@@ -41,6 +41,9 @@ void orr_order_build_of(struct orr_order *order, const struct orr_order_entry *a
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
                            uint32_t count, struct orr_order_entry *entries);
 void orr_order_push(struct orr_order *order, struct orr_jobview view);
+/* To be told after tasks of jobs that wait in it changed: KAI compares jobs as they are, where they
+ * lie in its heaps. */
+void orr_order_refresh(struct orr_order *order);
 /* False when there is none left. */
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view);
 
