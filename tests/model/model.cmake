@@ -1,0 +1,26 @@
+# An independent slow model of KAI's cycle, and the core compared with it.
+add_library(slow_model STATIC
+  model/shadow.c model/slow_actions.c model/slow_attempt.c model/slow_books.c model/slow_domain.c
+  model/slow_fit.c model/slow_generate.c model/slow_heap.c model/slow_job.c model/slow_order.c
+  model/slow_rules.c model/slow_search.c model/slow_share.c)
+target_include_directories(slow_model PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/model)
+target_link_libraries(slow_model PUBLIC orr_session)
+
+# Every cycle that runs in these programs is decided twice.
+add_library(shadow_wrap OBJECT model/shadow_wrap.c)
+target_link_libraries(shadow_wrap PUBLIC slow_model)
+add_executable(test_shadow_cases model/test_shadow_cases.c $<TARGET_OBJECTS:shadow_wrap>)
+target_include_directories(test_shadow_cases PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/unit)
+target_compile_definitions(test_shadow_cases
+  PRIVATE ORR_TEST_CASES="${CMAKE_CURRENT_SOURCE_DIR}/conformance/kai/cases")
+target_link_libraries(test_shadow_cases PRIVATE slow_model orr_conform orr_kai PkgConfig::CMOCKA)
+target_link_options(test_shadow_cases PRIVATE -Wl,--wrap=orr_kai_run)
+add_test(NAME model.cases COMMAND test_shadow_cases)
+set_tests_properties(model.cases PROPERTIES LABELS quick)
+
+add_executable(test_shadow_random
+  model/test_shadow_random.c model/random_world.c model/random_jobs.c)
+target_include_directories(test_shadow_random PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/unit)
+target_link_libraries(test_shadow_random PRIVATE slow_model orr_kai PkgConfig::CMOCKA)
+add_test(NAME model.random COMMAND test_shadow_random)
+set_tests_properties(model.random PROPERTIES LABELS quick)

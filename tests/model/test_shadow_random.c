@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The core decides as the model on random worlds, cycle after cycle.
+ *
+ *   test_shadow_random                     the quick test
+ *   test_shadow_random SEED COUNT [BITS]   a soak: COUNT worlds from SEED on, features as bits
+ */
+#include "test_main.h"
+
+#include <stdlib.h>
+
+#include <orrery/policies/kai.h>
+
+#include "random_world.h"
+#include "shadow.h"
+
+#define QUICK_WORLDS 2000
+#define CYCLES       3
+
+static const enum orr_action all_actions[] = {ORR_ACTION_ALLOCATE, ORR_ACTION_CONSOLIDATION,
+                                              ORR_ACTION_RECLAIM, ORR_ACTION_PREEMPT,
+                                              ORR_ACTION_STALE_GANG};
+
+/* Differences in one world; it is printed with `verbose`. */
+static uint32_t compare_world(uint64_t seed, uint32_t features, FILE *out, bool verbose)
+{
+    struct random_world world;
+    struct orr_session session;
+    uint32_t differences = 0;
+    random_world_make(&world, seed, features, &session);
+    const uint32_t first =
+        orr_rng_below(&world.rng, 4) == 0 ? 1 + (uint32_t)orr_rng_below(&world.rng, 3) : 0;
+    const uint32_t count = first > 0 ? 1 : ORR_ACTIONS;
+    for (uint32_t c = 0; c < CYCLES && differences == 0; c++) {
+        const orr_ms now = RANDOM_WORLD_NOW + (orr_ms)c * 30000;
+        struct slow slow;
+        slow_open(&slow, &session, now);
+        slow_run(&slow, all_actions + first, count);
+        orr_session_open(&session, now);
+        orr_kai_run(&session, all_actions + first, count);
+        differences = shadow_compare(&slow, &session, out);
+        shadow_tally.cycles++;
+        for (uint32_t i = 0; i < session.decision_count; i++) {
+            shadow_tally.decisions[session.decisions[i].action]++;
+        }
+        if (differences > 0 && verbose && out != NULL) {
+            (void)fprintf(out,
+                          "cycle %u, actions from %s, %u of them, strict %d signatures %d k %g "
+                          "consolidation %lld spared %d lca %d\n",
+                          c, orr_action_name(all_actions[first]), count, session.rules.strict_v017,
+                          session.rules.use_signatures, session.rules.k,
+                          (long long)session.rules.max_consolidation_preemptees,
+                          session.rules.allow_consolidating_reclaim, session.rules.reclaim_by_lca);
+            shadow_print(&session, out);
+        }
+        slow_close(&slow);
+        orr_session_close(&session);
+        random_world_pass(&world, &session, 3);
+    }
+    orr_session_release(&session);
+    shadow_tally.differences += differences > 0;
+    return differences;
+}
+
+static uint32_t mix_of(uint64_t seed)
+{
+    /* Each feature alone, and all together more and more often. */
+    if (seed % 3 == 0) {
+        return RANDOM_ALL & ~(uint32_t)RANDOM_SHARED;
+    }
+    struct orr_rng rng = orr_rng_stream(seed, "random-mix", 0);
+    const uint32_t some = (uint32_t)orr_rng_u64(&rng) & RANDOM_ALL & ~(uint32_t)RANDOM_SHARED;
+    return seed % 3 == 1 ? some : some & (uint32_t)orr_rng_u64(&rng);
+}
+
+static int soak(uint64_t seed, uint64_t count, const char *bits)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const uint32_t features =
+            bits != NULL ? (uint32_t)strtoul(bits, NULL, 0) : mix_of(seed + i);
+        if (compare_world(seed + i, features, count == 1 ? stderr : NULL, true) > 0) {
+            (void)fprintf(stderr, "differs: seed %llu features 0x%x\n",
+                          (unsigned long long)(seed + i), features);
+        }
+    }
+    (void)fprintf(stderr, "%llu cycles, %llu worlds differ; decisions:",
+                  (unsigned long long)shadow_tally.cycles,
+                  (unsigned long long)shadow_tally.differences);
+    for (int a = 0; a < ORR_ACTIONS; a++) {
+        (void)fprintf(stderr, " %s %llu", orr_action_name((enum orr_action)a),
+                      (unsigned long long)shadow_tally.decisions[a]);
+    }
+    (void)fputc('\n', stderr);
+    return shadow_tally.differences > 0;
+}
+
+static void core__decides_as_the_model_on_random_worlds(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= QUICK_WORLDS; seed++) {
+        if (compare_world(seed, mix_of(seed), stderr, false) > 0) {
+            fail_msg("seed %llu features 0x%x", (unsigned long long)seed, mix_of(seed));
+        }
+    }
+    for (int a = 0; a < ORR_ACTIONS; a++) {
+        assert_true(shadow_tally.decisions[a] > 20);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc >= 3) {
+        return soak(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10),
+                    argc > 3 ? argv[3] : NULL);
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(core__decides_as_the_model_on_random_worlds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
