@@ -5,27 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/csv.h>
 #include <orrery/analysis/json.h>
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
 typedef void write_row_fn(sqlite3_stmt *row, FILE *out);
-
-static void csv_text(FILE *out, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        (void)fputs(text, out);
-        return;
-    }
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"') {
-            (void)fputc('"', out);
-        }
-        (void)fputc(*text, out);
-    }
-    (void)fputc('"', out);
-}
 
 /* Up to 15 digits and no trailing noise: 0.1 + 0.2 prints as 0.3, milliseconds stay exact. */
 static void number(FILE *out, double value)
@@ -44,7 +29,7 @@ static void csv_row(sqlite3_stmt *row, FILE *out)
         if (type == SQLITE_FLOAT) {
             number(out, sqlite3_column_double(row, c));
         } else if (type != SQLITE_NULL) {
-            csv_text(out, (const char *)sqlite3_column_text(row, c));
+            orr_csv_text(out, (const char *)sqlite3_column_text(row, c));
         }
     }
     (void)fputc('\n', out);
@@ -125,7 +110,7 @@ static enum orr_status copy_rows(sqlite3 *db, const char *path, const char *sql,
     }
     for (int c = 0; header && c < sqlite3_column_count(rows); c++) {
         (void)fputs(c == 0 ? "" : ",", out);
-        csv_text(out, sqlite3_column_name(rows, c));
+        orr_csv_text(out, sqlite3_column_name(rows, c));
     }
     if (header) {
         (void)fputc('\n', out);

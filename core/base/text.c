@@ -374,3 +374,43 @@ size_t orr_utf8_bytes(const char *given, size_t bytes)
     bool surrogate = code >= 0xd800 && code < 0xe000;
     return code < smallest[n] || surrogate || code > 0x10ffff ? 0 : n;
 }
+
+const char *orr_format_rough(char *out, double seconds)
+{
+    const double size = seconds < 0 ? -seconds : seconds;
+    if (!(size < 1e300)) { /* neither NAN nor infinite */
+        (void)snprintf(out, 24, "-");
+    } else if (size < 99.5) {
+        (void)snprintf(out, 24, "%.0f s", seconds);
+    } else if (size < 5400.0) {
+        (void)snprintf(out, 24, "%.1f min", seconds / 60.0);
+    } else if (size < 172800.0) {
+        (void)snprintf(out, 24, "%.1f h", seconds / 3600.0);
+    } else {
+        (void)snprintf(out, 24, "%.1f d", seconds / 86400.0);
+    }
+    return out;
+}
+
+int orr_format_timestamp(char *out, orr_ms ms)
+{
+    int64_t second = ms / 1000 - (ms % 1000 < 0);
+    int64_t part = ms - second * 1000;
+    int64_t day = second / 86400 - (second % 86400 < 0);
+    int64_t in_day = second - day * 86400;
+    /* days since 0000-03-01 in eras of 400 years, so that leap days end a year */
+    int64_t shifted = day + 719468;
+    int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
+    int64_t doe = shifted - era * 146097;
+    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    int64_t m = (5 * doy + 2) / 153;
+    int64_t month = m < 10 ? m + 3 : m - 9;
+    int64_t year = yoe + era * 400 + (month <= 2);
+    int length = snprintf(out, 32, "%04d-%02d-%02dT%02d:%02d:%02d", (int)(year % 100000),
+                          (int)month, (int)(doy - (153 * m + 2) / 5 + 1), (int)(in_day / 3600),
+                          (int)(in_day / 60 % 60), (int)(in_day % 60));
+    length += part != 0 ? snprintf(out + length, 32 - (size_t)length, ".%03dZ", (int)part)
+                        : snprintf(out + length, 32 - (size_t)length, "Z");
+    return length;
+}

@@ -35,6 +35,12 @@ bool orr_place__over_capacity_anywhere(const struct orr_session *session,
 bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task,
                      uint32_t node);
 
+/* Why an attempt failed, for those who want it told (session->details): at a task that found no
+ * node, and at its end. */
+void orr_place__explain_nodes(struct orr_attempt *attempt, uint32_t task,
+                              struct orr_node_list nodes);
+void orr_place__explain(struct orr_attempt *attempt, const struct orr_demand *demand);
+
 struct orr_spread { /* what is not allocated, over the candidates of one attempt */
     int64_t min, max;
     bool any;

@@ -95,6 +95,7 @@ static bool place_task(struct orr_attempt *attempt, uint32_t index, struct orr_n
     orr_free(tried);
     if (!placed) {
         attempt->why = ORR_FIT_POD_SCHEDULING_ERRORS;
+        orr_place__explain_nodes(attempt, index, nodes);
     }
     return placed;
 }
@@ -193,6 +194,9 @@ bool orr_attempt_job(struct orr_session *session, struct orr_jobview view,
             if (!placed) {
                 orr_session_rollback(session, checkpoint);
             }
+        }
+        if (!placed) {
+            orr_place__explain(&attempt, &demand);
         }
     }
     orr_task_list_release(&attempt.tasks);

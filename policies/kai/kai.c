@@ -9,8 +9,6 @@
  */
 #include <orrery/policies/kai.h>
 
-#include <string.h>
-
 #include <orrery/core/victim.h>
 
 #include "kai_int.h"
@@ -292,7 +290,8 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
     }
 }
 
-bool *orr_kai_plugin_rule(struct orr_session_rules *rules, const char *plugin)
+void orr_kai_set_plugins(struct orr_session_rules *rules, orr_kai_has_plugin_fn *has,
+                         const void *context)
 {
     const struct {
         const char *name;
@@ -310,11 +309,15 @@ bool *orr_kai_plugin_rule(struct orr_session_rules *rules, const char *plugin)
         {"topology", &rules->topology},
     };
     for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++) {
-        if (strcmp(plugins[i].name, plugin) == 0) {
-            return plugins[i].rule;
-        }
+        *plugins[i].rule = has(context, plugins[i].name);
     }
-    return NULL;
+    if (!has(context, "nodeplacement")) {
+        rules->gpu_placement = ORR_PLACEMENT_OFF;
+        rules->cpu_placement = ORR_PLACEMENT_OFF;
+    }
+    rules->device_order = has(context, "gpupack")     ? ORR_DEVICES_PACK
+                          : has(context, "gpuspread") ? ORR_DEVICES_SPREAD
+                                                      : ORR_DEVICES_UNORDERED;
 }
 
 void orr_kai_cycle(struct orr_session *session)

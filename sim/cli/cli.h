@@ -28,7 +28,9 @@ int orr_cli_policies(int argc, char **argv);
 int orr_cli_export(int argc, char **argv);
 int orr_cli_plot(int argc, char **argv);
 int orr_cli_audit(int argc, char **argv);
+int orr_cli_compare(int argc, char **argv);
 int orr_cli_conform(int argc, char **argv);
+int orr_cli_schedule(int argc, char **argv);
 int orr_cli_doctor(int argc, char **argv);
 
 /* Prints "orrery: TEXT" for the error and returns its exit code. */

@@ -113,23 +113,6 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_close(&json, '}');
 }
 
-/* "0 s", "42 s", "3.5 min", "1.2 h", "4.1 d": two digits are enough to compare waits by eye. */
-static const char *human(double seconds, char out[24])
-{
-    if (!isfinite(seconds)) {
-        (void)snprintf(out, 24, "-");
-    } else if (seconds < 99.5) {
-        (void)snprintf(out, 24, "%.0f s", seconds);
-    } else if (seconds < 5400.0) {
-        (void)snprintf(out, 24, "%.1f min", seconds / 60.0);
-    } else if (seconds < 172800.0) {
-        (void)snprintf(out, 24, "%.1f h", seconds / 3600.0);
-    } else {
-        (void)snprintf(out, 24, "%.1f d", seconds / 86400.0);
-    }
-    return out;
-}
-
 static const char *ratio(double value, char out[24])
 {
     (void)(isfinite(value) ? snprintf(out, 24, "%.3f", value) : snprintf(out, 24, "-"));
@@ -163,8 +146,9 @@ static void text_queues(const struct orr_report *r, FILE *out)
         (void)fprintf(out, "%-20.20s %-11s %8llu %11.0f %10.1f | %9s %9s %9s %9s\n",
                       orr_idmap_name(&r->world->queues.names, q->queue),
                       orr_kind_name((enum orr_kind)q->kind), (unsigned long long)q->waits.jobs,
-                      q->gpu_h, q->share_mean, human(q->waits.p50_s, a), human(q->waits.p95_s, b),
-                      human(q->waits.p99_s, c), human(q->waits.max_s, d));
+                      q->gpu_h, q->share_mean, orr_format_rough(a, q->waits.p50_s),
+                      orr_format_rough(b, q->waits.p95_s), orr_format_rough(c, q->waits.p99_s),
+                      orr_format_rough(d, q->waits.max_s));
     }
     if (count > 20) {
         (void)fprintf(out, "... and %u more (--json has all)\n", count - 20);
@@ -198,16 +182,17 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   (long long)r->world->cluster.total_gpus, r->policy->name);
     text_params(r, out);
     (void)fprintf(out, "\nwindow      %s of submits",
-                  human((double)(s->window_end_ms - s->window_start_ms) / 1000.0, a));
+                  orr_format_rough(a, (double)(s->window_end_ms - s->window_start_ms) / 1000.0));
     (void)fprintf(out, "; the last job ended at %s, %llu finished, %llu unfinished%s\n",
-                  human(s->makespan_s, b), (unsigned long long)s->finished,
+                  orr_format_rough(b, s->makespan_s), (unsigned long long)s->finished,
                   (unsigned long long)s->unfinished,
                   r->run->status == ORR_RUN_INTERRUPTED ? " (interrupted)" : "");
     (void)fprintf(out, "wait        mean %s, p50 %s, p95 %s, p99 %s, max %s (submit to start)\n",
-                  human(s->waits.mean_s, a), human(s->waits.p50_s, b), human(s->waits.p95_s, c),
-                  human(s->waits.p99_s, d), human(s->waits.max_s, e));
+                  orr_format_rough(a, s->waits.mean_s), orr_format_rough(b, s->waits.p50_s),
+                  orr_format_rough(c, s->waits.p95_s), orr_format_rough(d, s->waits.p99_s),
+                  orr_format_rough(e, s->waits.max_s));
     (void)fprintf(out, "slowdown    mean %s (bounded, 10 s); JCT mean %s\n", ratio(s->bsld_mean, a),
-                  human(s->jct_mean_s, b));
+                  orr_format_rough(b, s->jct_mean_s));
     (void)fprintf(out,
                   "occupancy   %s of GPU time in the window was allocated; longest queue %u jobs\n",
                   ratio(s->gpu_occupancy, a), r->run->queue_len_max);

@@ -16,7 +16,9 @@ static const struct orr_verb verbs[] = {
     {"policies", "list policies, or one policy's parameters", orr_cli_policies},
     {"export", "write a table of a results file as CSV, JSON lines or SWF", orr_cli_export},
     {"plot", "draw figures of a results file with gnuplot", orr_cli_plot},
+    {"compare", "paired differences between policies or settings", orr_cli_compare},
     {"audit", "check a schedule against the rules it should keep", orr_cli_audit},
+    {"schedule", "run one scheduling cycle on a cluster's snapshot", orr_cli_schedule},
     {"conform", "run conformance cases of the KAI scheduler", orr_cli_conform},
     {"doctor", "versions, libraries and programs found", orr_cli_doctor},
 };

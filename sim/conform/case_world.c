@@ -147,23 +147,17 @@ static uint8_t placement_of(const struct conform_plugin *plugin, const char *res
     return ORR_PLACEMENT_BINPACK;
 }
 
+static bool has_plugin(const void *config, const char *name)
+{
+    return find_plugin(config, name) != NULL;
+}
+
 static void read_plugins(const struct conform_config *config, struct orr_session_rules *rules)
 {
-    static const char *const plugins[] = {
-        "predicates",      "proportion",   "priority",      "elastic",    "nodeavailability",
-        "gpusharingorder", "resourcetype", "subgrouporder", "minruntime", "topology"};
-    for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++) {
-        *orr_kai_plugin_rule(rules, plugins[i]) = find_plugin(config, plugins[i]) != NULL;
-    }
     const struct conform_plugin *placement = find_plugin(config, "nodeplacement");
     rules->gpu_placement = placement_of(placement, "gpu");
     rules->cpu_placement = placement_of(placement, "cpu");
-    rules->device_order = ORR_DEVICES_UNORDERED;
-    if (find_plugin(config, "gpupack") != NULL) {
-        rules->device_order = ORR_DEVICES_PACK;
-    } else if (find_plugin(config, "gpuspread") != NULL) {
-        rules->device_order = ORR_DEVICES_SPREAD;
-    }
+    orr_kai_set_plugins(rules, has_plugin, config);
 }
 
 static orr_ms to_ms(double seconds)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <orrery/sim/world.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/rng.h>
 #include <orrery/base/sort.h>
 
 #include "replay_int.h"
@@ -55,7 +57,9 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, bool allo
         if (p->workload.count > 0) {
             orr_ms last = p->workload.rows[p->workload.count - 1].submit_ms;
             p->first_submit_ms = p->workload.rows[0].submit_ms;
-            p->copy_span_ms = orr_replay__scaled_submit(p, last) - p->first_submit_ms + DAY_MS;
+            p->copy_lead_ms = DAY_MS / 2 + scenario->shake_submit_ms;
+            p->copy_span_ms =
+                orr_replay__scaled_submit(p, last) - p->first_submit_ms + 2 * p->copy_lead_ms;
         }
     }
     return ORR_OK;
@@ -101,10 +105,12 @@ static void make_jobs(const struct orr_scenario *scenario, struct orr_world *wor
     orr_replay__nodes_release(&nodes);
 }
 
-/* Copies are whole spans apart, and rows are within one. */
+/* Copies are whole spans apart, and rows, shaken or not, are within one. */
 orr_ms orr_replay__copy(const struct orr_world_part *p, const struct orr_job_spec *spec)
 {
-    return p->part->copies > 1 ? (spec->submit_ms - p->first_submit_ms) / p->copy_span_ms : 0;
+    return p->part->copies > 1
+               ? (spec->submit_ms - p->first_submit_ms + p->copy_lead_ms) / p->copy_span_ms
+               : 0;
 }
 
 /* " on the 4 nodes with ...", " within one rack": what narrows the choice of nodes. */
@@ -166,12 +172,45 @@ static void drop_impossible(struct orr_world *world)
     orr_free(possible);
 }
 
-/* Several parts interleave; one part is in order already. */
-static void sort_jobs(struct orr_world *world)
+/* Uniform in [-most, most]. */
+static double draw_move(uint64_t seed, const char *stream, uint64_t thing, double most)
 {
-    if (world->part_count < 2) {
+    struct orr_rng rng = orr_rng_stream(seed, stream, thing);
+    return (2.0 * orr_rng_unit(&rng) - 1.0) * most;
+}
+
+/* Input shaking (Tsafrir, Ouaknine and Feitelson 2007): every submit and run time moves a little,
+ * by the seed and the job's row, so that all policies see the same moves. Submits are out of order
+ * after it. A job of no length stays one. */
+static void shake_jobs(const struct orr_scenario *scenario, struct orr_world *world)
+{
+    if (scenario->shake_submit_ms == 0 && !(scenario->shake_run > 0.0)) {
         return;
     }
+    const uint64_t seed = scenario->seed_first;
+    uint32_t part = 0;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        struct orr_job_spec *spec = &world->specs[j];
+        while (part + 1 < world->part_count &&
+               world->parts[part + 1].first_source <= spec->source) {
+            part++;
+        }
+        const uint64_t copy = (uint64_t)orr_replay__copy(&world->parts[part], spec);
+        const uint64_t thing = copy << 32 | spec->source;
+        const bool guessed = spec->estimate_ms == spec->work_ms; /* nobody stated it */
+        spec->submit_ms +=
+            llround(draw_move(seed, "shake.submit", thing, (double)scenario->shake_submit_ms));
+        const double factor = 1.0 + draw_move(seed, "shake.run", thing, scenario->shake_run);
+        if (spec->work_ms > 0) {
+            const orr_ms work = llround((double)spec->work_ms * factor);
+            spec->work_ms = work < 1 ? 1 : work;
+        }
+        spec->estimate_ms = guessed ? spec->work_ms : spec->estimate_ms;
+    }
+}
+
+static void sort_jobs(struct orr_world *world)
+{
     int64_t *keys = orr_alloc(world->job_count, sizeof *keys);
     struct orr_job_spec *sorted = orr_alloc(world->job_count, sizeof *sorted);
     for (uint32_t j = 0; j < world->job_count; j++) {
@@ -219,7 +258,10 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
         make_jobs(scenario, world);
         drop_impossible(world);
         orr_replay__drop_endless(world);
-        sort_jobs(world);
+        shake_jobs(scenario, world);
+        if (world->part_count > 1 || scenario->shake_submit_ms > 0) { /* else in order already */
+            sort_jobs(world);
+        }
         orr_replay__holds(world);
         for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
             status = orr_trace_check_loss(&world->parts[i].workload, world->parts[i].part->trace,

@@ -163,6 +163,11 @@ static const struct orr_scenario__row policy_rows[] = {
     {.key = "params", .type = ORR_TYPE_OPEN},
 };
 
+static const struct orr_scenario__row shake_rows[] = {
+    {.key = "submit", .type = ORR_TYPE_DURATION, .fallback = "0s", WHOLE(shake_submit_ms)},
+    {.key = "run", .type = ORR_TYPE_WEIGHT, .fallback = "0", WHOLE(shake_run)},
+};
+
 static const struct orr_scenario__row root_rows[] = {
     {.key = "apiVersion",
      .type = ORR_TYPE_CHOICE,
@@ -199,6 +204,7 @@ static const struct orr_scenario__row root_rows[] = {
      .one = "workload part",
      .prepare = orr_scenario__prepare_workload,
      .listed = true},
+    {GROUP("shake", shake_rows)},
     {GROUP("policy", policy_rows), .prepare = orr_scenario__prepare_policy},
     {.key = "variants", .type = ORR_TYPE_OPENS},
     {.key = "expect", .type = ORR_TYPE_WORDS},

@@ -245,26 +245,8 @@ static const char *bandwidth_text(struct orr_arena *arena, int64_t bytes)
 
 static const char *timestamp_text(struct orr_arena *arena, orr_ms ms)
 {
-    int64_t second = ms / 1000 - (ms % 1000 < 0);
-    int64_t part = ms - second * 1000;
-    int64_t day = second / 86400 - (second % 86400 < 0);
-    int64_t in_day = second - day * 86400;
-    /* days since 0000-03-01 in eras of 400 years, so that leap days end a year */
-    int64_t shifted = day + 719468;
-    int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
-    int64_t doe = shifted - era * 146097;
-    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    int64_t m = (5 * doy + 2) / 153;
-    int64_t month = m < 10 ? m + 3 : m - 9;
-    int64_t year = yoe + era * 400 + (month <= 2);
-    char fraction[8] = "";
-    if (part != 0) {
-        (void)snprintf(fraction, sizeof fraction, ".%03d", (int)part);
-    }
-    return orr_scenario__format(arena, "%04d-%02d-%02dT%02d:%02d:%02d%sZ", (int)year, (int)month,
-                                (int)(doy - (153 * m + 2) / 5 + 1), (int)(in_day / 3600),
-                                (int)(in_day / 60 % 60), (int)(in_day % 60), fraction);
+    char text[32];
+    return orr_arena_strndup(arena, text, (size_t)orr_format_timestamp(text, ms));
 }
 
 /* Fewest digits that read back as the same number. */

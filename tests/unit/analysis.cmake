@@ -21,3 +21,5 @@ target_compile_definitions(test_analysis_views
   PRIVATE ANALYSIS_README="${PROJECT_SOURCE_DIR}/analysis/README.md")
 orr_unit_test(test_analysis_plot orr_analysis orr_analysis_fixture)
 set_tests_properties(unit.test_analysis_plot PROPERTIES SKIP_RETURN_CODE 77 LABELS full)
+orr_unit_test(test_analysis_paired orr_analysis)
+target_link_libraries(test_analysis_paired PRIVATE m)

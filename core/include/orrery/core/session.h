@@ -255,6 +255,39 @@ enum orr_fit_reason {
 };
 const char *orr_fit_reason_code(enum orr_fit_reason reason);
 
+/* Why a node cannot take a task: the first of these that holds. */
+#define ORR_MISFIT_LIST(X)                                                                         \
+    X(NONE, "would fit")                                                                           \
+    X(NOT_READY, "not ready or cordoned")                                                          \
+    X(AFFINITY, "node selector or affinity does not match")                                        \
+    X(TAINT, "taint not tolerated")                                                                \
+    X(GPU_TYPE, "kind of GPU request not served")                                                  \
+    X(GPU, "not enough GPUs")                                                                      \
+    X(CPU, "not enough CPU")                                                                       \
+    X(MEMORY, "not enough memory")                                                                 \
+    X(PODS, "no room for another pod")                                                             \
+    X(EXTENDED, "not enough of an extended resource")                                              \
+    X(QUEUE, "the queue's limit or quota, at what it costs there")
+
+enum orr_misfit {
+#define X(name, text) ORR_MISFIT_##name,
+    ORR_MISFIT_LIST(X)
+#undef X
+        ORR_MISFITS
+};
+const char *orr_misfit_words(enum orr_misfit misfit);
+
+struct orr_fit_detail { /* the numbers behind a job's reason, as the last attempt found them */
+    uint8_t reason;     /* enum orr_fit_reason */
+    uint8_t kind;       /* OVER_LIMIT, NON_PREEMPTIBLE_OVER_QUOTA: of which resource, */
+    uint32_t queue;     /* whose bound; ORR_NONE: no bound */
+    double requested, held, bound; /* in the unit of shares */
+    uint32_t placed, asked;        /* tasks of the attempt that found a node; all of them */
+    uint32_t task;                 /* the first that found none, or ORR_NONE */
+    uint32_t nodes;                /* it looked at, */
+    uint32_t misfits[ORR_MISFITS]; /* by what kept it from them */
+};
+
 /* --- decisions --- */
 
 const char *orr_action_name(enum orr_action action);
@@ -344,6 +377,7 @@ struct orr_session {
     uint32_t dirty_count, dirty_capacity;
     struct orr_decision *decisions; /* of this cycle */
     uint32_t decision_count, decision_capacity;
+    struct orr_fit_detail *details; /* by job, filled by allocate; NULL (as built): not wanted */
     /* scores of the topology plugin for the attempt that is running: by set, node */
     double **preferred; /* by set of the job in hand; NULL: none */
     uint32_t preferred_capacity;

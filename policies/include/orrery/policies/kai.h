@@ -18,8 +18,10 @@ void orr_kai_cycle(struct orr_session *session);
 void orr_kai_set_rules(const void *params, struct orr_session_rules *rules);
 /* The actions they leave on, in KAI's order; room for ORR_ACTIONS. Returns how many. */
 uint32_t orr_kai_actions(const void *params, enum orr_action *actions);
-/* The rule that KAI's plugin of this name switches, or NULL: it is part of the core, or none of
- * this model's. */
-bool *orr_kai_plugin_rule(struct orr_session_rules *rules, const char *plugin);
+/* Only the plugins that `has` knows are on, by KAI's names. Which way nodeplacement places stays as
+ * the rules say. */
+typedef bool orr_kai_has_plugin_fn(const void *context, const char *name);
+void orr_kai_set_plugins(struct orr_session_rules *rules, orr_kai_has_plugin_fn *has,
+                         const void *context);
 
 #endif

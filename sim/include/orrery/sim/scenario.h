@@ -99,6 +99,8 @@ struct orr_scenario {
     orr_ms horizon_ms; /* ORR_MS_NONE: until the last job ends */
     orr_ms warmup_ms;
     uint64_t seed_first, seed_last;
+    orr_ms shake_submit_ms; /* submits moved by up to so much either way, at random; 0: not */
+    double shake_run;       /* run times changed by up to this part either way; 0: not */
     struct orr_scenario_pool *pools;
     uint32_t pool_count;
     struct orr_scenario_topology topology;

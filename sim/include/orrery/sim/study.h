@@ -5,7 +5,7 @@
 #define ORR_SIM_STUDY_H
 
 #include <orrery/analysis/audit.h>
-#include <orrery/sim/world.h>
+#include <orrery/sim/point.h>
 
 /* Somebody's schedule of a world's jobs: the file has columns job and start_s, perhaps end_s; a job
  * without end_s runs for its work. Jobs the file does not name never start. The world may be
@@ -14,5 +14,37 @@
 enum orr_status orr_schedule_import(const struct orr_world *world, const char *path,
                                     struct orr_schedule *schedule,
                                     struct orr_err *err) ORR_MUST_USE;
+
+struct orr_study_options {
+    uint32_t jobs; /* processes at a time; 0: one a core */
+    void (*progress)(uint64_t done, uint64_t total, orr_ms now, void *context); /* or NULL */
+    void *context;
+};
+
+/* Runs every point in a process of its own and leaves its results file. The first failure is
+ * reported and nothing more is started; what runs is waited for. Interrupt the whole process group
+ * to stop early, as Ctrl-C does. */
+enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t count,
+                              const struct orr_study_options *options,
+                              struct orr_err *err) ORR_MUST_USE;
+
+struct orr_shake { /* see scenario key `shake` */
+    orr_ms submit_ms;
+    double run; /* part of the run time */
+};
+/* "submit=60s,run=1%". ORR_USAGE. */
+enum orr_status orr_shake_parse(const char *text, struct orr_shake *shake,
+                                struct orr_err *err) ORR_MUST_USE;
+
+/* Makes points that run the scenario of a results file again with seeds from its own on, shaken,
+ * into FOLDER/NAME-SEED.db. Texts live in the arena; `points` has room for `replicas`.
+ * ORR_NO_INPUT, ORR_DATA, ORR_IO. */
+enum orr_status orr_replicas_of(const char *results, const struct orr_shake *shake,
+                                uint32_t replicas, const char *folder, struct orr_arena *arena,
+                                struct orr_point_options *points, struct orr_err *err) ORR_MUST_USE;
+
+/* A new empty folder for results that nobody keeps, and its end with all in it. ORR_CANT_CREATE. */
+enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err) ORR_MUST_USE;
+void orr_scratch_remove(const char *path);
 
 #endif

@@ -17,6 +17,7 @@ struct orr_world_part {                   /* one part of the workload */
     struct orr_workload workload;
     uint32_t first_source; /* spec.source of its row 0 */
     orr_ms copy_span_ms;   /* from one copy to the next */
+    orr_ms copy_lead_ms;   /* free before the first submit of a copy, and after its last */
     orr_ms first_submit_ms;
 };
 

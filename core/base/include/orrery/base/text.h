@@ -30,6 +30,9 @@ bool orr_parse_timestamp(const char *text, size_t bytes, orr_ms *out);
 
 /* Seconds with up to three decimals and no trailing zeros; needs 32 bytes. Returns the length. */
 int orr_format_seconds(char *out, orr_ms ms);
+/* "2026-06-01T12:00:00Z", with milliseconds if there are any; needs 32 bytes. Returns the length.
+ */
+int orr_format_timestamp(char *out, orr_ms ms);
 /* "3d 04:05:06" or "04:05:06"; needs 32 bytes. Returns the length. */
 int orr_format_span(char *out, orr_ms ms);
 
@@ -37,6 +40,9 @@ int orr_format_span(char *out, orr_ms ms);
  * surrogate, cut off. */
 size_t orr_utf8_bytes(const char *text, size_t bytes);
 
+/* "0 s", "42 s", "3.5 min", "1.2 h", "4.1 d": two digits to compare by eye; "-" for what is no
+ * number; needs 24 bytes. Returns `out`. */
+const char *orr_format_rough(char *out, double seconds);
 /* Smallest edit distance candidate for "did you mean"; NULL if nothing is near. */
 const char *orr_nearest(const char *word, const char *const *candidates, size_t count);
 

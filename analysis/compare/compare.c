@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compare_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <orrery/analysis/results.h>
+#include <orrery/base/text.h>
+
+static const struct orr_compare_metric headlines[] = {
+    {"wait_mean_s", "all", "", "s", ORR_BETTER_LESS},
+    {"wait_p50_s", "all", "", "s", ORR_BETTER_LESS},
+    {"wait_p95_s", "all", "", "s", ORR_BETTER_LESS},
+    {"wait_p99_s", "all", "", "s", ORR_BETTER_LESS},
+    {"wait_max_s", "all", "", "s", ORR_BETTER_LESS},
+    {"bsld_mean", "all", "", "1", ORR_BETTER_LESS},
+    {"jct_mean_s", "all", "", "s", ORR_BETTER_LESS},
+    {"makespan_s", "all", "", "s", ORR_BETTER_LESS},
+    {"gpu_occupancy", "all", "", "1", ORR_BETTER_MORE},
+    {"gpu_goodput", "all", "", "1", ORR_BETTER_MORE},
+    {"fairness_jain", "all", "", "1", ORR_BETTER_MORE},
+    {"share_deviation", "all", "", "1", ORR_BETTER_LESS},
+    {"quota_debt_gpu_h", "all", "", "GPU-h", ORR_BETTER_LESS},
+    {"evictions", "all", "", "evictions", ORR_BETTER_LESS},
+    {"lost_gpu_h", "all", "", "GPU-h", ORR_BETTER_LESS},
+    {NULL, NULL, NULL, NULL, ORR_BETTER_NEITHER}};
+
+const struct orr_compare_metric *orr_compare_headlines(void)
+{
+    return headlines;
+}
+
+enum orr_better orr_compare_better(const char *metric)
+{
+    static const struct {
+        const char *name;
+        enum orr_better better;
+    } others[] = {{"unstarted", ORR_BETTER_LESS},
+                  {"unfinished", ORR_BETTER_LESS},
+                  {"finished", ORR_BETTER_MORE},
+                  {"fairness_satisfaction", ORR_BETTER_MORE},
+                  {"attainment", ORR_BETTER_MORE}};
+    for (const struct orr_compare_metric *m = headlines; m->name != NULL; m++) {
+        if (strcmp(m->name, metric) == 0) {
+            return m->better;
+        }
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strcmp(others[i].name, metric) == 0) {
+            return others[i].better;
+        }
+    }
+    return ORR_BETTER_NEITHER;
+}
+
+/* --- reading --- */
+
+/* The resolved scenario without what may differ between runs of one arm. */
+static char *setting_of(struct orr_arena *arena, const char *resolved)
+{
+    char *out = orr_arena_strndup(arena, resolved, strlen(resolved));
+    char *to = out;
+    for (const char *line = resolved; *line != '\0';) {
+        const size_t bytes = strcspn(line, "\n");
+        const size_t whole = bytes + (line[bytes] == '\n');
+        if (strncmp(line, "seeds:", 6) != 0) {
+            memmove(to, line, whole);
+            to += whole;
+        }
+        line += whole;
+    }
+    *to = '\0';
+    return out;
+}
+
+static const char *stem_of(struct orr_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return orr_arena_strndup(arena, name, dot != NULL ? (size_t)(dot - name) : strlen(name));
+}
+
+static uint32_t arm_of(struct orr_compare_load *load, const struct orr_compare_run *run,
+                       const char *label)
+{
+    struct orr_comparison *comparison = load->comparison;
+    for (const struct orr_compare_run *r = load->runs; r < run; r++) {
+        if (strcmp(r->setting, run->setting) == 0) {
+            return r->arm;
+        }
+    }
+    comparison->arms[comparison->arm_count] =
+        (struct orr_compare_arm){.label = label, .policy = run->policy};
+    return comparison->arm_count++;
+}
+
+static bool wanted(const struct orr_compare_options *options, const char *metric)
+{
+    for (uint32_t i = 0; i < options->metric_count; i++) {
+        if (strcmp(options->metrics[i], metric) == 0) {
+            return true;
+        }
+    }
+    if (options->metric_count > 0) {
+        return false;
+    }
+    for (const struct orr_compare_metric *m = headlines; m->name != NULL; m++) {
+        if (strcmp(m->name, metric) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Index of a metric in the comparison. */
+static uint32_t metric_at(struct orr_compare_load *load, struct orr_results *in, sqlite3_stmt *row,
+                          uint32_t *capacity)
+{
+    struct orr_comparison *comparison = load->comparison;
+    const char *name = orr_results_text(in, row, 0), *scope = orr_results_text(in, row, 1);
+    const char *label = orr_results_text(in, row, 2), *unit = orr_results_text(in, row, 3);
+    char key[500];
+    const int bytes = snprintf(key, sizeof key, "%s\x1f%s\x1f%s", scope, label, name);
+    bool added;
+    const uint32_t at = orr_idmap_put(
+        &load->keys, key, bytes < (int)sizeof key ? (size_t)bytes : sizeof key - 1, &added);
+    if (added) {
+        struct orr_arena *arena = &comparison->arena;
+        comparison->metrics =
+            ORR_ROOM_FOR_ONE(comparison->metrics, comparison->metric_count, *capacity);
+        comparison->metrics[comparison->metric_count++] =
+            (struct orr_compare_metric){.name = orr_arena_strndup(arena, name, strlen(name)),
+                                        .scope = orr_arena_strndup(arena, scope, strlen(scope)),
+                                        .label = orr_arena_strndup(arena, label, strlen(label)),
+                                        .unit = orr_arena_strndup(arena, unit, strlen(unit)),
+                                        .better = orr_compare_better(name)};
+    }
+    return at;
+}
+
+static void read_metrics(struct orr_compare_load *load, struct orr_results *in,
+                         struct orr_compare_run *run, uint32_t *capacity)
+{
+    const char *scope = load->options->scope != NULL ? load->options->scope : "all";
+    uint32_t room = 0;
+    sqlite3_stmt *row = orr_results_prepare(
+        in, "SELECT name, scope, label, unit, value FROM metric ORDER BY rowid");
+    while (orr_results_step(in, row)) {
+        if (strcmp(orr_results_text(in, row, 1), scope) != 0 ||
+            !wanted(load->options, orr_results_text(in, row, 0))) {
+            continue;
+        }
+        const uint32_t at = metric_at(load, in, row, capacity);
+        while (at >= room) {
+            const uint32_t grown = (uint32_t)orr_grow(room, (size_t)at + 1);
+            run->values = orr_realloc(run->values, grown, sizeof *run->values);
+            for (; room < grown; room++) {
+                run->values[room] = NAN;
+            }
+        }
+        run->values[at] = sqlite3_column_type(row, 4) == SQLITE_NULL
+                              ? (double)NAN
+                              : sqlite3_column_double(row, 4);
+    }
+    /* metrics that only earlier files had */
+    const uint32_t all = load->comparison->metric_count;
+    run->values =
+        orr_realloc(run->values, (all > room ? all : room) + (size_t)1, sizeof *run->values);
+    for (; room < all; room++) {
+        run->values[room] = NAN;
+    }
+}
+
+static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, uint32_t *capacity,
+                                uint32_t *known)
+{
+    const struct orr_compare_options *options = load->options;
+    struct orr_compare_run *run = &load->runs[index];
+    struct orr_arena *arena = &load->comparison->arena;
+    struct orr_results in;
+    orr_results_open(&in, options->paths[index], load->err);
+    run->path = options->paths[index];
+    run->stem = stem_of(arena, run->path);
+    sqlite3_stmt *row = orr_results_prepare(
+        &in, "SELECT policy, scenario_resolved, seed, window_start_ms, window_end_ms FROM run");
+    while (orr_results_step(&in, row)) {
+        const char *policy = orr_results_text(&in, row, 0);
+        run->policy = orr_arena_strndup(arena, policy, strlen(policy));
+        run->setting = setting_of(arena, orr_results_text(&in, row, 1));
+        run->seed = sqlite3_column_int64(row, 2);
+        run->window_start_ms = sqlite3_column_int64(row, 3);
+        run->window_end_ms = sqlite3_column_int64(row, 4);
+    }
+    read_metrics(load, &in, run, capacity);
+    known[index] = load->comparison->metric_count;
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    load->run_count++;
+    if (status == ORR_OK) {
+        run->arm = arm_of(load, run, options->labels != NULL ? options->labels[index] : NULL);
+        load->comparison->arms[run->arm].runs++;
+    }
+    return status;
+}
+
+static enum orr_status check_seeds(struct orr_compare_load *load)
+{
+    for (uint32_t i = 0; i < load->run_count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            const struct orr_compare_run *a = &load->runs[j], *b = &load->runs[i];
+            if (a->arm == b->arm && a->seed == b->seed) {
+                return orr_fail(load->err, ORR_DATA,
+                                "%s and %s are the same setting with the same seed %lld: nothing "
+                                "to compare",
+                                a->path, b->path, (long long)a->seed);
+            }
+        }
+    }
+    if (load->comparison->arm_count < 2) {
+        return orr_fail(load->err, ORR_DATA,
+                        "%s: all files are runs of one setting; name those of another too",
+                        load->runs[0].path);
+    }
+    return ORR_OK;
+}
+
+/* What arms are called: by their policy when that tells them apart, else by their first file. */
+static void label_arms(struct orr_compare_load *load)
+{
+    struct orr_comparison *comparison = load->comparison;
+    bool by_policy = true;
+    for (uint32_t a = 0; a < comparison->arm_count; a++) {
+        for (uint32_t b = 0; b < a; b++) {
+            by_policy =
+                by_policy && strcmp(comparison->arms[a].policy, comparison->arms[b].policy) != 0;
+        }
+    }
+    for (uint32_t r = load->run_count; r-- > 0;) {
+        struct orr_compare_arm *arm = &comparison->arms[load->runs[r].arm];
+        const bool given = load->options->labels != NULL && load->options->labels[r] != NULL;
+        arm->label = given       ? load->options->labels[r]
+                     : by_policy ? arm->policy
+                                 : load->runs[r].stem;
+    }
+}
+
+/* --- by seed --- */
+
+static const struct orr_compare_run *find_run(const struct orr_compare_load *load, uint32_t arm,
+                                              int64_t seed)
+{
+    for (uint32_t r = 0; r < load->run_count; r++) {
+        if (load->runs[r].arm == arm && load->runs[r].seed == seed) {
+            return &load->runs[r];
+        }
+    }
+    return NULL;
+}
+
+static void pair_arm(const struct orr_compare_load *load, uint32_t arm)
+{
+    struct orr_comparison *comparison = load->comparison;
+    double *base = orr_alloc(load->run_count + (size_t)1, sizeof *base);
+    double *other = orr_alloc(load->run_count + (size_t)1, sizeof *other);
+    for (uint32_t m = 0; m < comparison->metric_count; m++) {
+        uint32_t pairs = 0;
+        for (uint32_t r = 0; r < load->run_count; r++) {
+            const struct orr_compare_run *run = &load->runs[r];
+            const struct orr_compare_run *twin =
+                run->arm == arm ? find_run(load, 0, run->seed) : NULL;
+            if (twin != NULL) {
+                base[pairs] = twin->values[m];
+                other[pairs++] = run->values[m];
+            }
+        }
+        comparison->pairs = pairs > comparison->pairs ? pairs : comparison->pairs;
+        comparison->cells[(size_t)m * comparison->arm_count + arm] =
+            orr_paired_t(base, other, pairs, comparison->level);
+    }
+    orr_free(base);
+    orr_free(other);
+}
+
+/* Every run gets a value, or NAN, for every metric of the comparison. */
+static void fill_values(struct orr_compare_load *load, const uint32_t *known)
+{
+    const uint32_t all = load->comparison->metric_count;
+    for (uint32_t r = 0; r < load->run_count; r++) {
+        double *full = orr_alloc(all + (size_t)1, sizeof *full);
+        for (uint32_t m = 0; m < all; m++) {
+            full[m] = m < known[r] ? load->runs[r].values[m] : (double)NAN;
+        }
+        orr_free(load->runs[r].values);
+        load->runs[r].values = full;
+    }
+}
+
+static void adjust(struct orr_comparison *comparison)
+{
+    double *p = orr_alloc(comparison->arm_count, sizeof *p);
+    for (uint32_t m = 0; m < comparison->metric_count; m++) {
+        struct orr_paired *cells = comparison->cells + (size_t)m * comparison->arm_count;
+        for (uint32_t a = 1; a < comparison->arm_count; a++) {
+            p[a - 1] = cells[a].p;
+        }
+        orr_holm(p, comparison->arm_count - 1);
+        for (uint32_t a = 1; a < comparison->arm_count; a++) {
+            cells[a].p = p[a - 1];
+        }
+    }
+    orr_free(p);
+}
+
+static enum orr_status pair_all(struct orr_compare_load *load)
+{
+    struct orr_comparison *comparison = load->comparison;
+    const size_t cells = (size_t)comparison->metric_count * comparison->arm_count;
+    comparison->cells = orr_arena_alloc(&comparison->arena, cells + 1, sizeof *comparison->cells);
+    for (uint32_t a = 0; a < comparison->arm_count; a++) {
+        pair_arm(load, a);
+    }
+    if (comparison->pairs == 0) {
+        return orr_fail(load->err, ORR_DATA,
+                        "%s: no other setting has a run with the same seed as this one's",
+                        load->runs[0].path);
+    }
+    comparison->one_trace = comparison->pairs < 2 && load->options->window_ms <= 0;
+    enum orr_status status = ORR_OK;
+    if (load->options->window_ms > 0) {
+        status = orr_compare__windows(load);
+    }
+    adjust(comparison);
+    return status;
+}
+
+enum orr_status orr_compare(const struct orr_compare_options *options,
+                            struct orr_comparison *comparison, struct orr_err *err)
+{
+    struct orr_compare_load load = {.options = options, .comparison = comparison, .err = err};
+    *comparison = (struct orr_comparison){.level = options->level > 0 ? options->level : 0.95};
+    orr_arena_init(&comparison->arena);
+    orr_idmap_init(&load.keys);
+    load.runs = orr_zalloc(options->path_count + (size_t)1, sizeof *load.runs);
+    uint32_t *known = orr_zalloc(options->path_count + (size_t)1, sizeof *known);
+    uint32_t capacity = 0;
+    comparison->arms = orr_arena_alloc(&comparison->arena, options->path_count + (size_t)1,
+                                       sizeof *comparison->arms);
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < options->path_count && status == ORR_OK; i++) {
+        status = read_run(&load, i, &capacity, known);
+    }
+    if (status == ORR_OK) {
+        status = check_seeds(&load);
+    }
+    if (status == ORR_OK && comparison->metric_count == 0) {
+        status = orr_fail(err, ORR_DATA, "%s: has none of the metrics asked for in scope %s",
+                          load.runs[0].path, options->scope != NULL ? options->scope : "all");
+    }
+    if (status == ORR_OK) {
+        label_arms(&load);
+        fill_values(&load, known);
+        status = pair_all(&load);
+    }
+    for (uint32_t r = 0; r < options->path_count; r++) {
+        orr_free(load.runs[r].values);
+    }
+    orr_free(known);
+    orr_free(load.runs);
+    orr_idmap_release(&load.keys);
+    if (status != ORR_OK) {
+        orr_comparison_release(comparison);
+    }
+    return status;
+}
+
+void orr_comparison_release(struct orr_comparison *comparison)
+{
+    orr_free(comparison->metrics);
+    orr_arena_release(&comparison->arena);
+    *comparison = (struct orr_comparison){0};
+}
+
+const struct orr_paired *orr_comparison_cell(const struct orr_comparison *comparison,
+                                             uint32_t metric, uint32_t arm)
+{
+    return &comparison->cells[(size_t)metric * comparison->arm_count + arm];
+}

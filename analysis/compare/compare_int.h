@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* compare_int.h - what the files of a comparison share. */
+#ifndef ORR_COMPARE_INT_H
+#define ORR_COMPARE_INT_H
+
+#include <orrery/analysis/compare.h>
+#include <orrery/base/idmap.h>
+
+struct orr_compare_run { /* one results file */
+    const char *path, *stem, *policy;
+    char *setting; /* resolved scenario without its seeds: the arm's identity */
+    int64_t seed;
+    orr_ms window_start_ms, window_end_ms;
+    uint32_t arm;
+    double *values; /* by metric; NAN: it has none */
+};
+
+struct orr_compare_load {
+    const struct orr_compare_options *options;
+    struct orr_comparison *comparison;
+    struct orr_compare_run *runs;
+    uint32_t run_count;
+    struct orr_idmap keys; /* scope, label and name of each metric of the comparison */
+    struct orr_err *err;
+};
+
+/* Intervals from blocks of submit times, for one run an arm. */
+enum orr_status orr_compare__windows(struct orr_compare_load *load) ORR_MUST_USE;
+
+#endif

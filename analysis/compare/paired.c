@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/analysis/paired.h>
+
+#include <math.h>
+
+#include <gsl/gsl_cdf.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/sort.h>
+
+struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t count,
+                               double level)
+{
+    struct orr_paired paired = {.base_mean = NAN,
+                                .other_mean = NAN,
+                                .difference = NAN,
+                                .low = NAN,
+                                .high = NAN,
+                                .p = NAN,
+                                .effect = NAN};
+    double base_sum = 0, other_sum = 0, mean = 0, squares = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!isfinite(base[i]) || !isfinite(other[i])) {
+            continue;
+        }
+        const double difference = other[i] - base[i];
+        const double from_mean = difference - mean; /* Welford 1962 */
+        paired.n++;
+        mean += from_mean / paired.n;
+        squares += from_mean * (difference - mean);
+        base_sum += base[i];
+        other_sum += other[i];
+    }
+    if (paired.n == 0) {
+        return paired;
+    }
+    paired.base_mean = base_sum / paired.n;
+    paired.other_mean = other_sum / paired.n;
+    paired.difference = mean;
+    if (paired.n < 2) {
+        return paired;
+    }
+    const double degrees = paired.n - 1;
+    const double deviation = sqrt(squares / degrees);
+    const double error = deviation / sqrt(paired.n);
+    const double half = gsl_cdf_tdist_Pinv(0.5 + level / 2, degrees) * error;
+    paired.low = mean - half;
+    paired.high = mean + half;
+    if (error > 0) {
+        paired.p = 2 * gsl_cdf_tdist_Q(fabs(mean) / error, degrees);
+        paired.effect = mean / deviation;
+    } else { /* the same difference in every pair */
+        paired.p = fabs(mean) > 0 ? 0 : 1;
+        paired.effect = fabs(mean) > 0 ? copysign(INFINITY, mean) : 0;
+    }
+    return paired;
+}
+
+static int by_value(const void *a, const void *b, void *context)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    (void)context;
+    return (x > y) - (x < y);
+}
+
+/* Nearest rank. */
+static double quantile(const double *sorted, uint32_t count, double q)
+{
+    const double rank = ceil(q * count - 1e-9); /* 0.025 is a little more than itself */
+    const uint32_t at = rank < 1 ? 0 : (uint32_t)rank - 1;
+    return sorted[at < count ? at : count - 1];
+}
+
+void orr_paired_percentiles(double *replicates, uint32_t count, double level,
+                            struct orr_paired *paired)
+{
+    uint32_t kept = 0, below = 0, above = 0;
+    double mean = 0, squares = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!isfinite(replicates[i])) {
+            continue;
+        }
+        const double value = replicates[i];
+        replicates[kept++] = value;
+        const double from_mean = value - mean;
+        mean += from_mean / kept;
+        squares += from_mean * (value - mean);
+        below += value <= 0;
+        above += value >= 0;
+    }
+    if (kept < 2) {
+        return;
+    }
+    orr_sort(replicates, kept, sizeof *replicates, by_value, NULL);
+    paired->low = quantile(replicates, kept, (1 - level) / 2);
+    paired->high = quantile(replicates, kept, (1 + level) / 2);
+    const double side = below < above ? below : above;
+    paired->p = fmin(1, 2 * (side + 1) / (kept + 1.0));
+    const double deviation = sqrt(squares / (kept - 1));
+    paired->effect = deviation > 0 ? paired->difference / deviation : (double)NAN;
+}
+
+struct ranked {
+    double p;
+    uint32_t at;
+};
+
+static int by_p(const void *a, const void *b, void *context)
+{
+    return by_value(&((const struct ranked *)a)->p, &((const struct ranked *)b)->p, context);
+}
+
+void orr_holm(double *p, uint32_t count)
+{
+    struct ranked *ranks = orr_alloc(count + (size_t)1, sizeof *ranks);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!isnan(p[i])) {
+            ranks[n++] = (struct ranked){p[i], i};
+        }
+    }
+    orr_sort(ranks, n, sizeof *ranks, by_p, NULL);
+    double least = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        least = fmax(least, fmin(1, ranks[i].p * (n - i)));
+        p[ranks[i].at] = least;
+    }
+    orr_free(ranks);
+}

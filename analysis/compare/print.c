@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* print.c - a comparison as a table for people, papers and programs. */
+#include <math.h>
+#include <string.h>
+
+#include <orrery/analysis/compare.h>
+#include <orrery/analysis/csv.h>
+#include <orrery/base/text.h>
+
+/* A number with as many digits as are worth reading; "-" for none. */
+static const char *number(double value, char out[32])
+{
+    const double size = fabs(value);
+    if (isnan(value)) {
+        (void)snprintf(out, 32, "-");
+    } else if (size >= 1000 || size < 1e-9) {
+        (void)snprintf(out, 32, "%.0f", value);
+    } else if (size >= 10) {
+        (void)snprintf(out, 32, "%.1f", value);
+    } else {
+        (void)snprintf(out, 32, "%.3g", value);
+    }
+    return out;
+}
+
+static const char *signed_number(double value, char out[32])
+{
+    char plain[32];
+    (void)number(value, plain);
+    (void)snprintf(out, 32, "%s%s", value > 0 && isfinite(value) ? "+" : "", plain);
+    return out;
+}
+
+static const char *interval(const struct orr_paired *p, char out[80])
+{
+    char low[32], high[32];
+    if (isnan(p->low)) {
+        (void)snprintf(out, 80, "no interval");
+    } else {
+        (void)snprintf(out, 80, "%s to %s", signed_number(p->low, low),
+                       signed_number(p->high, high));
+    }
+    return out;
+}
+
+static double percent(const struct orr_paired *p)
+{
+    return fabs(p->base_mean) > 0 ? 100 * p->difference / fabs(p->base_mean) : (double)NAN;
+}
+
+static bool is_clear(const struct orr_paired *p)
+{
+    return !isnan(p->low) && (p->low > 0 || p->high < 0);
+}
+
+static void name_of(const struct orr_compare_metric *metric, char *out, size_t bytes)
+{
+    (void)snprintf(out, bytes, "%s%s%s%s", metric->name, metric->label[0] != '\0' ? "{" : "",
+                   metric->label, metric->label[0] != '\0' ? "}" : "");
+}
+
+/* A change with its unit: times as people say them. */
+static const char *amount(const struct orr_compare_metric *metric, double value, char out[64])
+{
+    char text[32];
+    if (strcmp(metric->unit, "s") == 0) {
+        (void)snprintf(out, 64, "%s%s", value > 0 ? "+" : "", orr_format_rough(text, value));
+    } else {
+        (void)snprintf(out, 64, "%s%s%s", signed_number(value, text),
+                       strcmp(metric->unit, "1") == 0 ? "" : " ",
+                       strcmp(metric->unit, "1") == 0 ? "" : metric->unit);
+    }
+    return out;
+}
+
+static const char *verdict_of(const struct orr_compare_metric *metric, double difference)
+{
+    if (metric->better == ORR_BETTER_NEITHER) {
+        return "";
+    }
+    return (metric->better == ORR_BETTER_LESS) == (difference < 0) ? " (better)" : " (worse)";
+}
+
+void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, uint32_t arm,
+                             char *text, size_t bytes)
+{
+    const struct orr_compare_metric *m = &c->metrics[metric];
+    const struct orr_paired *p = orr_comparison_cell(c, metric, arm);
+    const char *base = c->arms[0].label, *other = c->arms[arm].label;
+    char name[400], change[64], low[64], high[64], share[40] = "";
+    name_of(m, name, sizeof name);
+    if (p->n == 0 || isnan(p->difference)) {
+        (void)snprintf(text, bytes, "%s: not defined in both %s and %s.", name, base, other);
+        return;
+    }
+    if (isfinite(percent(p))) {
+        char number_text[32];
+        (void)snprintf(share, sizeof share, ", %s %%", signed_number(percent(p), number_text));
+    }
+    (void)amount(m, p->difference, change);
+    if (isnan(p->low)) {
+        (void)snprintf(text, bytes, "%s: %s%s from %s to %s, on this one trace: no interval.", name,
+                       change, share, base, other);
+        return;
+    }
+    const char *low_text = amount(m, p->low, low), *high_text = amount(m, p->high, high);
+    if (!(fabs(p->difference) > 0) && !(p->high > p->low)) {
+        (void)snprintf(text, bytes, "%s: the same under %s and %s in all %u.", name, base, other,
+                       p->n);
+    } else if (!is_clear(p)) {
+        (void)snprintf(text, bytes,
+                       "%s: no difference between %s and %s could be shown; %s, %g %% interval %s "
+                       "to %s, n = %u.",
+                       name, base, other, change, 100 * c->level, low_text, high_text, p->n);
+    } else {
+        (void)snprintf(text, bytes,
+                       "%s: %s%s from %s to %s%s; %g %% interval %s to %s, n = %u, p = %.2g.", name,
+                       change, share, base, other, verdict_of(m, p->difference), 100 * c->level,
+                       low_text, high_text, p->n, p->p);
+    }
+}
+
+/* --- formats --- */
+
+static const char *mark(const struct orr_compare_metric *m, const struct orr_paired *p)
+{
+    if (!is_clear(p)) {
+        return isnan(p->low) ? "?" : "=";
+    }
+    if (m->better == ORR_BETTER_NEITHER) {
+        return "~";
+    }
+    return (m->better == ORR_BETTER_LESS) == (p->difference < 0) ? "better" : "worse";
+}
+
+static void text_row(const struct orr_comparison *c, uint32_t m, uint32_t a, FILE *out)
+{
+    const struct orr_paired *p = orr_comparison_cell(c, m, a);
+    char name[400], base[32], other[32], change[32], share[32], range[80];
+    name_of(&c->metrics[m], name, sizeof name);
+    (void)fprintf(out, "%-34.34s %-14.14s %10s %10s %10s %8s  %-24s %3u %9.2g  %s\n", name,
+                  c->arms[a].label, number(p->base_mean, base), number(p->other_mean, other),
+                  signed_number(p->difference, change), signed_number(percent(p), share),
+                  interval(p, range), p->n, p->p, mark(&c->metrics[m], p));
+}
+
+static void print_text(const struct orr_comparison *c, FILE *out)
+{
+    (void)fprintf(out, "%-34s %-14s %10s %10s %10s %8s  %-24s %3s %9s\n", "metric", "arm",
+                  c->arms[0].label, "arm", "change", "%", "interval of the change", "n",
+                  "p (Holm)");
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        for (uint32_t a = 1; a < c->arm_count; a++) {
+            text_row(c, m, a, out);
+        }
+    }
+    (void)fputc('\n', out);
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        for (uint32_t a = 1; a < c->arm_count; a++) {
+            char sentence[1000];
+            orr_comparison_sentence(c, m, a, sentence, sizeof sentence);
+            (void)fprintf(out, "%s\n", sentence);
+        }
+    }
+}
+
+static void print_markdown(const struct orr_comparison *c, FILE *out)
+{
+    (void)fprintf(out,
+                  "| metric | unit | %s | arm | value | change | %% | %g %% interval | n | p "
+                  "(Holm) |\n|---|---|--:|---|--:|--:|--:|---|--:|--:|\n",
+                  c->arms[0].label, 100 * c->level);
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        for (uint32_t a = 1; a < c->arm_count; a++) {
+            const struct orr_paired *p = orr_comparison_cell(c, m, a);
+            char name[400], base[32], other[32], change[32], share[32], range[80];
+            name_of(&c->metrics[m], name, sizeof name);
+            (void)fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s | %u | %.2g |\n", name,
+                          c->metrics[m].unit, number(p->base_mean, base), c->arms[a].label,
+                          number(p->other_mean, other), signed_number(p->difference, change),
+                          signed_number(percent(p), share), interval(p, range), p->n, p->p);
+        }
+    }
+}
+
+static void csv_number(FILE *out, double value)
+{
+    if (isfinite(value)) {
+        (void)fprintf(out, ",%.15g", value);
+    } else {
+        (void)fputc(',', out);
+    }
+}
+
+static void print_csv(const struct orr_comparison *c, FILE *out)
+{
+    (void)fputs("metric,scope,label,unit,base,arm,n,base_mean,arm_mean,difference,low,high,p_holm,"
+                "effect\n",
+                out);
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        for (uint32_t a = 1; a < c->arm_count; a++) {
+            const struct orr_paired *p = orr_comparison_cell(c, m, a);
+            (void)fprintf(out, "%s,%s,", c->metrics[m].name, c->metrics[m].scope);
+            orr_csv_text(out, c->metrics[m].label);
+            (void)fprintf(out, ",%s,", c->metrics[m].unit);
+            orr_csv_text(out, c->arms[0].label);
+            (void)fputc(',', out);
+            orr_csv_text(out, c->arms[a].label);
+            (void)fprintf(out, ",%u", p->n);
+            const double values[] = {p->base_mean, p->other_mean, p->difference, p->low,
+                                     p->high,      p->p,          p->effect};
+            for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+                csv_number(out, values[i]);
+            }
+            (void)fputc('\n', out);
+        }
+    }
+}
+
+static void latex_text(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (strchr("_%&#${}", *text) != NULL) {
+            (void)fputc('\\', out);
+        }
+        (void)fputc(*text, out);
+    }
+}
+
+static void print_latex(const struct orr_comparison *c, FILE *out)
+{
+    (void)fputs("\\begin{tabular}{llrrrrl}\n\\hline\nmetric & arm & ", out);
+    latex_text(out, c->arms[0].label);
+    (void)fprintf(out, " & value & change & \\%% & %g\\,\\%% interval \\\\\n\\hline\n",
+                  100 * c->level);
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        for (uint32_t a = 1; a < c->arm_count; a++) {
+            const struct orr_paired *p = orr_comparison_cell(c, m, a);
+            char name[400], base[32], other[32], change[32], share[32], range[80];
+            name_of(&c->metrics[m], name, sizeof name);
+            latex_text(out, name);
+            (void)fputs(" & ", out);
+            latex_text(out, c->arms[a].label);
+            (void)fprintf(out, " & $%s$ & $%s$ & $%s$ & $%s$ & %s \\\\\n",
+                          number(p->base_mean, base), number(p->other_mean, other),
+                          signed_number(p->difference, change), signed_number(percent(p), share),
+                          interval(p, range));
+        }
+    }
+    (void)fputs("\\hline\n\\end{tabular}\n", out);
+}
+
+void orr_comparison_print(const struct orr_comparison *comparison, enum orr_compare_format format,
+                          FILE *out)
+{
+    switch (format) {
+    case ORR_COMPARE_TEXT: print_text(comparison, out); break;
+    case ORR_COMPARE_MARKDOWN: print_markdown(comparison, out); break;
+    case ORR_COMPARE_CSV: print_csv(comparison, out); break;
+    case ORR_COMPARE_LATEX: print_latex(comparison, out); break;
+    }
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* compare.h - what differs between policies or settings, and whether it could be chance.
+ *
+ * An arm is one setting, run with several seeds: results files whose resolved scenarios differ in
+ * their seed only. Arms are compared with the first one in pairs of equal seed, because the seed
+ * fixes arrivals, run times and failures (common random numbers). With one seed there is nothing to
+ * estimate an interval from, and none is given; `windows` cuts one long trace into blocks instead.
+ */
+#ifndef ORR_ANALYSIS_COMPARE_H
+#define ORR_ANALYSIS_COMPARE_H
+
+#include <stdio.h>
+
+#include <orrery/analysis/paired.h>
+#include <orrery/base/mem.h>
+#include <orrery/base/status.h>
+
+struct orr_compare_options {
+    const char *const *paths; /* results files; the arm of the first is the base */
+    uint32_t path_count;
+    const char *const *labels; /* per path, what its arm is called; NULL, or NULL entries: chosen */
+    const char *const *metrics; /* names; NULL: the headline ones */
+    uint32_t metric_count;
+    const char *scope; /* all, queue, kind, size; NULL: all */
+    orr_ms window_ms;  /* one seed: length of a block of submits; 0: no blocks */
+    double level;      /* of intervals; 0: 0.95 */
+};
+
+/* Is less of it better? */
+enum orr_better { ORR_BETTER_NEITHER, ORR_BETTER_LESS, ORR_BETTER_MORE };
+
+struct orr_compare_metric {
+    const char *name, *scope, *label, *unit;
+    enum orr_better better;
+};
+
+struct orr_compare_arm {
+    const char *label, *policy;
+    uint32_t runs;
+};
+
+struct orr_comparison {
+    struct orr_compare_arm *arms;
+    uint32_t arm_count;
+    struct orr_compare_metric *metrics;
+    uint32_t metric_count;
+    struct orr_paired *cells; /* metric * arm_count + arm; p adjusted by Holm over the arms */
+    double level;
+    uint32_t pairs;  /* most pairs of equal seed any arm has with the base */
+    uint32_t blocks; /* of a comparison by windows; 0: by seeds */
+    bool one_trace;  /* one seed an arm and no windows: no intervals */
+    struct orr_arena arena;
+};
+
+/* ORR_NO_INPUT, ORR_DATA (not results, one arm only, two runs of one arm with the same seed, no
+ * such metric), ORR_USAGE (windows with several seeds). */
+enum orr_status orr_compare(const struct orr_compare_options *options,
+                            struct orr_comparison *comparison, struct orr_err *err) ORR_MUST_USE;
+void orr_comparison_release(struct orr_comparison *comparison);
+
+const struct orr_paired *orr_comparison_cell(const struct orr_comparison *comparison,
+                                             uint32_t metric, uint32_t arm);
+/* The headline metrics and how each is read; ended by a NULL name. */
+const struct orr_compare_metric *orr_compare_headlines(void);
+enum orr_better orr_compare_better(const char *metric);
+
+enum orr_compare_format {
+    ORR_COMPARE_TEXT,
+    ORR_COMPARE_MARKDOWN,
+    ORR_COMPARE_CSV,
+    ORR_COMPARE_LATEX
+};
+void orr_comparison_print(const struct orr_comparison *comparison, enum orr_compare_format format,
+                          FILE *out);
+/* One sentence: what the arm does to the metric, by how much, and how sure that is. */
+void orr_comparison_sentence(const struct orr_comparison *comparison, uint32_t metric, uint32_t arm,
+                             char *text, size_t bytes);
+
+#endif

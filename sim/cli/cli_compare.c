@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_compare.c - `orrery compare`: results files of several settings, in pairs. */
+#include <string.h>
+
+#include <orrery/analysis/compare.h>
+#include <orrery/base/text.h>
+#include <orrery/sim/study.h>
+
+#include "cli.h"
+
+enum {
+    KEY_BY = 256,
+    KEY_METRIC,
+    KEY_WINDOWS,
+    KEY_REPLICAS,
+    KEY_SHAKE,
+    KEY_FORMAT,
+    KEY_KEEP,
+    KEY_JSON,
+    KEY_NO_PROGRESS
+};
+
+struct compare_options {
+    const char *paths[ORR_CLI_LIST_MAX], *labels[ORR_CLI_LIST_MAX], *metrics[ORR_CLI_LIST_MAX];
+    struct orr_compare_options compare;
+    uint32_t replicas, jobs;
+    const char *shake, *keep;
+    enum orr_compare_format format;
+    bool json, no_progress;
+};
+
+static error_t parse_count(struct argp_state *state, const char *option, const char *text,
+                           uint32_t *out)
+{
+    int64_t value = 0;
+    if (!orr_parse_i64(text, strlen(text), &value) || value < 1 || value > 10000) {
+        argp_error(state, "%s: \"%s\" is not a number from 1 to 10000", option, text);
+    }
+    *out = (uint32_t)value;
+    return 0;
+}
+
+static error_t parse_format(struct argp_state *state, const char *text,
+                            enum orr_compare_format *format)
+{
+    static const char *const names[] = {"text", "markdown", "csv", "latex"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], text) == 0) {
+            *format = (enum orr_compare_format)i;
+            return 0;
+        }
+    }
+    argp_error(state, "--format: \"%s\" is not text, markdown, csv or latex", text);
+    return EINVAL;
+}
+
+/* "LABEL=R.db" or "R.db". */
+static error_t add_path(struct argp_state *state, struct compare_options *o, char *arg)
+{
+    uint32_t *count = &o->compare.path_count;
+    if (*count == ORR_CLI_LIST_MAX) {
+        argp_error(state, "more than %d results files", ORR_CLI_LIST_MAX);
+    }
+    char *equals = strchr(arg, '=');
+    const char *slash = strchr(arg, '/');
+    if (equals != NULL && (slash == NULL || equals < slash)) {
+        *equals = '\0';
+        o->labels[*count] = arg;
+        arg = equals + 1;
+    }
+    o->paths[(*count)++] = arg;
+    return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct compare_options *o = state->input;
+    switch (key) {
+    case KEY_BY: o->compare.scope = arg; return 0;
+    case KEY_METRIC:
+        if (o->compare.metric_count == ORR_CLI_LIST_MAX) {
+            argp_error(state, "more than %d metrics", ORR_CLI_LIST_MAX);
+        }
+        o->metrics[o->compare.metric_count++] = arg;
+        return 0;
+    case KEY_WINDOWS:
+        if (!orr_parse_duration(arg, strlen(arg), &o->compare.window_ms) ||
+            o->compare.window_ms <= 0) {
+            argp_error(state, "--windows: \"%s\" is not a time such as 1d", arg);
+        }
+        return 0;
+    case KEY_REPLICAS: return parse_count(state, "--replicas", arg, &o->replicas);
+    case 'j': return parse_count(state, "-j", arg, &o->jobs);
+    case KEY_SHAKE: o->shake = arg; return 0;
+    case KEY_FORMAT: return parse_format(state, arg, &o->format);
+    case KEY_KEEP: o->keep = arg; return 0;
+    case KEY_JSON: o->json = true; return 0;
+    case KEY_NO_PROGRESS: o->no_progress = true; return 0;
+    case ARGP_KEY_ARG: return add_path(state, o, arg);
+    case ARGP_KEY_END:
+        if (o->compare.path_count < 2) {
+            argp_error(state, "name the results files of at least two settings");
+        }
+        if (o->shake != NULL && o->replicas == 0) {
+            argp_error(state, "--shake needs --replicas");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- replicas --- */
+
+struct replicas {
+    struct orr_arena arena;
+    struct orr_point_options *points;
+    const char **paths, **labels;
+    char folder[4200];
+    struct orr_progress progress;
+};
+
+static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    orr_progress_draw(context, done, total, now);
+}
+
+/* Runs every file's scenario again and compares what comes of that instead. */
+static enum orr_status run_replicas(struct compare_options *o, struct replicas *r,
+                                    struct orr_err *err)
+{
+    struct orr_shake shake = {0};
+    const uint32_t files = o->compare.path_count;
+    const uint32_t count = files * o->replicas;
+    enum orr_status status = o->shake != NULL ? orr_shake_parse(o->shake, &shake, err) : ORR_OK;
+    if (status == ORR_OK) {
+        status = o->keep == NULL ? orr_scratch_open(r->folder, sizeof r->folder, err) : ORR_OK;
+    }
+    if (status != ORR_OK) {
+        return status;
+    }
+    r->points = orr_arena_alloc(&r->arena, count, sizeof *r->points);
+    r->paths = orr_arena_alloc(&r->arena, count, sizeof *r->paths);
+    r->labels = orr_arena_alloc(&r->arena, count, sizeof *r->labels);
+    for (uint32_t f = 0; f < files && status == ORR_OK; f++) {
+        status =
+            orr_replicas_of(o->paths[f], &shake, o->replicas, o->keep != NULL ? o->keep : r->folder,
+                            &r->arena, r->points + (size_t)f * o->replicas, err);
+        for (uint32_t i = 0; i < o->replicas; i++) {
+            r->paths[f * o->replicas + i] = r->points[f * o->replicas + i].output;
+            r->labels[f * o->replicas + i] = o->labels[f];
+        }
+    }
+    struct orr_study_options options = {.jobs = o->jobs, .progress = draw, .context = &r->progress};
+    if (status == ORR_OK) {
+        status = orr_study_run(r->points, count, &options, err);
+        orr_progress_clear(&r->progress);
+    }
+    o->compare.paths = r->paths;
+    o->compare.labels = r->labels;
+    o->compare.path_count = count;
+    return status;
+}
+
+/* --- the answer --- */
+
+static void json_cell(struct orr_json *json, const struct orr_comparison *c, uint32_t m, uint32_t a)
+{
+    const struct orr_paired *p = orr_comparison_cell(c, m, a);
+    char sentence[1000];
+    orr_comparison_sentence(c, m, a, sentence, sizeof sentence);
+    orr_json_open(json, NULL, '{');
+    orr_json_text(json, "metric", c->metrics[m].name);
+    orr_json_text(json, "scope", c->metrics[m].scope);
+    orr_json_text(json, "label", c->metrics[m].label);
+    orr_json_text(json, "unit", c->metrics[m].unit);
+    orr_json_text(json, "base", c->arms[0].label);
+    orr_json_text(json, "arm", c->arms[a].label);
+    orr_json_int(json, "n", p->n);
+    orr_json_real(json, "base_mean", p->base_mean);
+    orr_json_real(json, "arm_mean", p->other_mean);
+    orr_json_real(json, "difference", p->difference);
+    orr_json_real(json, "low", p->low);
+    orr_json_real(json, "high", p->high);
+    orr_json_real(json, "p_holm", p->p);
+    orr_json_real(json, "effect", p->effect);
+    orr_json_text(json, "sentence", sentence);
+    orr_json_close(json, '}');
+}
+
+static void print_json(const struct orr_comparison *c)
+{
+    struct orr_json json = {.out = stdout, .first = true};
+    orr_json_open(&json, NULL, '{');
+    orr_json_real(&json, "level", c->level);
+    orr_json_int(&json, "pairs", c->pairs);
+    orr_json_int(&json, "blocks", c->blocks);
+    orr_json_open(&json, "differences", '[');
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        for (uint32_t a = 1; a < c->arm_count; a++) {
+            json_cell(&json, c, m, a);
+        }
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
+static void answer(const struct compare_options *o, const struct orr_comparison *c)
+{
+    if (o->json) {
+        print_json(c);
+    } else {
+        orr_comparison_print(c, o->format, stdout);
+    }
+    if (c->one_trace) {
+        (void)fprintf(
+            stderr, "orrery: one trace with one seed has no interval: it is not known how much is "
+                    "chance. Run it again with its input shaken (--replicas 20 --shake "
+                    "submit=60s,run=1%%), or cut the trace into blocks (--windows 1d)\n");
+    }
+}
+
+int orr_cli_compare(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {
+        {"by", KEY_BY, "SCOPE", 0, "all, queue, kind or size (default all)", 1},
+        {"metric", KEY_METRIC, "NAME", 0, "only this metric; may be given several times", 1},
+        {"windows", KEY_WINDOWS, "TIME", 0,
+         "one run each: intervals from blocks of submits of this length (block bootstrap)", 1},
+        {0, 0, 0, 0, "Run them again for intervals:", 2},
+        {"replicas", KEY_REPLICAS, "N", 0, "run each file's scenario with N seeds from its own on",
+         2},
+        {"shake", KEY_SHAKE, "submit=T,run=P", 0,
+         "move submits and run times at random by up to T and P, such as submit=60s,run=1%", 2},
+        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 2},
+        {"keep", KEY_KEEP, "DIR", 0, "keep the results of the replicas in this folder", 2},
+        {0, 0, 0, 0, "Output:", 3},
+        {"format", KEY_FORMAT, "NAME", 0, "text, markdown, csv or latex (default text)", 3},
+        {"json", KEY_JSON, 0, 0, "print one JSON document", 3},
+        {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 3},
+        {0}};
+    const struct argp parser = {rows,
+                                parse,
+                                "[LABEL=]R.db...",
+                                "Compare settings in pairs of runs with the same seed: difference, "
+                                "95 % interval, p value (Holm over the settings), and a sentence. "
+                                "The setting of the first file is the base.",
+                                NULL,
+                                NULL,
+                                NULL};
+    struct compare_options o = {0};
+    struct replicas replicas = {0};
+    struct orr_comparison comparison;
+    struct orr_err err = {0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    o.compare.paths = o.paths;
+    o.compare.labels = o.labels;
+    o.compare.metrics = o.metrics;
+    const struct orr_cli_options shown = {.no_progress = o.no_progress};
+    orr_progress_init(&replicas.progress, &shown);
+    orr_arena_init(&replicas.arena);
+    enum orr_status status = o.replicas > 0 ? run_replicas(&o, &replicas, &err) : ORR_OK;
+    if (status == ORR_OK) {
+        status = orr_compare(&o.compare, &comparison, &err);
+    }
+    if (status == ORR_OK) {
+        answer(&o, &comparison);
+        orr_comparison_release(&comparison);
+    }
+    if (replicas.folder[0] != '\0') {
+        orr_scratch_remove(replicas.folder);
+    }
+    orr_arena_release(&replicas.arena);
+    return status == ORR_OK ? 0 : orr_cli_fail(&err);
+}

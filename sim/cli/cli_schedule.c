@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_schedule.c - one cycle on a cluster's snapshot: what is decided, and why the others wait. */
+#include <string.h>
+
+#include <orrery/base/text.h>
+#include <orrery/sim/import.h>
+
+#include "cli.h"
+
+struct schedule_options {
+    struct orr_snapshot_options run;
+    const char *paths[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
+    bool json, quiet;
+};
+
+static error_t parse_schedule(int key, char *arg, struct argp_state *state)
+{
+    struct schedule_options *o = state->input;
+    switch (key) {
+    case 'p': o->run.policy = arg; return 0;
+    case 's':
+        if (o->run.param_count == ORR_CLI_LIST_MAX) {
+            argp_error(state, "too many --set");
+        }
+        o->params[o->run.param_count++] = arg;
+        return 0;
+    case 'h': o->run.shard = arg; return 0;
+    case 'n':
+        if (!orr_parse_timestamp(arg, strlen(arg), &o->run.now)) {
+            argp_error(state, "\"%s\" is not a time such as 2026-06-01T12:00:00Z", arg);
+        }
+        return 0;
+    case 'j': o->json = true; return 0;
+    case 'q': o->quiet = true; return 0;
+    case ARGP_KEY_ARG:
+        if (o->run.path_count == ORR_CLI_LIST_MAX) {
+            argp_error(state, "too many files");
+        }
+        o->paths[o->run.path_count++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->run.path_count == 0) {
+            argp_error(state, "name a snapshot");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- as JSON --- */
+
+/* -1 is "unlimited" to a machine too. */
+static void json_decisions(struct orr_json *json, const struct orr_snapshot *s)
+{
+    orr_json_open(json, "decisions", '[');
+    for (uint32_t i = 0; i < s->decision_count; i++) {
+        const struct orr_snapshot_decision *d = &s->decisions[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "decision", d->kind);
+        orr_json_text(json, "action", d->action);
+        orr_json_text(json, "job", d->job);
+        orr_json_text(json, "queue", d->queue);
+        orr_json_text(json, "pod", d->pod);
+        orr_json_text(json, "node", d->node);
+        orr_json_text(json, "for_job", d->for_job);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void json_waiting(struct orr_json *json, const struct orr_snapshot *s)
+{
+    orr_json_open(json, "waiting", '[');
+    for (uint32_t i = 0; i < s->waiting_count; i++) {
+        const struct orr_snapshot_waiting *w = &s->waiting[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "job", w->job);
+        orr_json_text(json, "queue", w->queue);
+        orr_json_int(json, "pods", w->pods);
+        orr_json_text(json, "reason", w->code);
+        orr_json_text(json, "why", w->why);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void json_queues(struct orr_json *json, const struct orr_snapshot *s)
+{
+    orr_json_open(json, "queues", '[');
+    for (uint32_t i = 0; i < s->queue_count; i++) {
+        const struct orr_snapshot_queue *q = &s->queues[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "name", q->name);
+        orr_json_text(json, "parent", q->parent);
+        orr_json_real(json, "quota_gpus", q->quota);
+        orr_json_real(json, "limit_gpus", q->limit);
+        orr_json_real(json, "fair_share_gpus", q->fair_share);
+        orr_json_real(json, "allocated_gpus", q->allocated);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void json_remarks(struct orr_json *json, const struct orr_snapshot *s)
+{
+    orr_json_open(json, "features", '[');
+    for (uint32_t i = 0; i < s->feature_count; i++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "name", s->features[i].name);
+        orr_json_text(json, "status", s->features[i].status);
+        orr_json_text(json, "means", s->features[i].means);
+        orr_json_int(json, "jobs", s->features[i].jobs);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+    orr_json_open(json, "notes", '[');
+    for (uint32_t i = 0; i < s->note_count; i++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "note", s->notes[i].text);
+        orr_json_int(json, "times", s->notes[i].count);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void print_json(const struct orr_snapshot *s)
+{
+    struct orr_json json = {.out = stdout, .first = true};
+    char now[32];
+    (void)orr_format_timestamp(now, s->now);
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "input", s->form);
+    orr_json_text(&json, "policy", s->policy);
+    orr_json_text(&json, "now", now);
+    orr_json_int(&json, "nodes", s->nodes);
+    orr_json_int(&json, "ready_nodes", s->ready_nodes);
+    orr_json_real(&json, "gpus", s->gpus);
+    orr_json_int(&json, "jobs", s->jobs);
+    orr_json_int(&json, "pods", s->pods);
+    json_decisions(&json, s);
+    json_waiting(&json, s);
+    json_queues(&json, s);
+    json_remarks(&json, s);
+    orr_json_close(&json, '}');
+}
+
+/* --- for people --- */
+
+/* One line whatever the input put into a name. */
+static void print_plain(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        (void)putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
+    }
+}
+
+static int width_of(const char *text)
+{
+    return text == NULL ? 1 : (int)strlen(text);
+}
+
+static void print_cell(const char *text, int width)
+{
+    const char *shown = text == NULL ? "-" : text;
+    print_plain(shown);
+    (void)printf("%*s", width > width_of(shown) ? width - width_of(shown) + 2 : 2, "");
+}
+
+static int larger(int width, const char *text)
+{
+    return width_of(text) > width ? width_of(text) : width;
+}
+
+static void print_decisions(const struct orr_snapshot *s)
+{
+    int action = 6, pod = 3, node = 4, job = 3;
+    for (uint32_t i = 0; i < s->decision_count; i++) {
+        action = larger(action, s->decisions[i].action);
+        pod = larger(pod, s->decisions[i].pod);
+        node = larger(node, s->decisions[i].node);
+        job = larger(job, s->decisions[i].job);
+    }
+    if (s->decision_count == 0) {
+        (void)printf("nothing is decided\n");
+        return;
+    }
+    (void)printf("%-10s%-*s%-*s%-*s%-*s%s\n", "decision", action + 2, "action", pod + 2, "pod",
+                 node + 2, "node", job + 2, "job", "for");
+    for (uint32_t i = 0; i < s->decision_count; i++) {
+        const struct orr_snapshot_decision *d = &s->decisions[i];
+        (void)printf("%-10s%-*s", d->kind, action + 2, d->action);
+        print_cell(d->pod, pod);
+        print_cell(d->node, node);
+        print_cell(d->job, job);
+        print_plain(d->for_job != NULL ? d->for_job : "-");
+        (void)putchar('\n');
+    }
+}
+
+static void print_waiting(const struct orr_snapshot *s)
+{
+    int job = 7, queue = 5, code = 6;
+    for (uint32_t i = 0; i < s->waiting_count; i++) {
+        job = larger(job, s->waiting[i].job);
+        queue = larger(queue, s->waiting[i].queue);
+        code = larger(code, s->waiting[i].code);
+    }
+    if (s->waiting_count == 0) {
+        return;
+    }
+    (void)printf("\n%-*s%-*s%-6s%-*s%s\n", job + 2, "waiting", queue + 2, "queue", "pods", code + 2,
+                 "reason", "why");
+    for (uint32_t i = 0; i < s->waiting_count; i++) {
+        const struct orr_snapshot_waiting *w = &s->waiting[i];
+        print_cell(w->job, job);
+        print_cell(w->queue, queue);
+        (void)printf("%-6u", w->pods);
+        print_cell(w->code, code);
+        print_plain(w->why);
+        (void)putchar('\n');
+    }
+}
+
+static void print_text(const struct orr_snapshot *s, bool quiet)
+{
+    char now[32];
+    (void)orr_format_timestamp(now, s->now);
+    if (!quiet) {
+        (void)printf("%s at %s: %u of %u nodes ready, %.10g GPUs, %u queues, %u jobs, %u pods; "
+                     "policy %s\n\n",
+                     s->form, now, s->ready_nodes, s->nodes, s->gpus, s->queue_count, s->jobs,
+                     s->pods, s->policy);
+    }
+    print_decisions(s);
+    print_waiting(s);
+    if (quiet) {
+        return;
+    }
+    for (uint32_t i = 0; i < s->feature_count; i++) {
+        (void)printf("%s%s: %s in %u jobs: %s\n", i == 0 ? "\n" : "", s->features[i].name,
+                     s->features[i].status, s->features[i].jobs, s->features[i].means);
+    }
+    for (uint32_t i = 0; i < s->note_count; i++) {
+        (void)printf("%snote: ", i == 0 ? "\n" : "");
+        print_plain(s->notes[i].text);
+        if (s->notes[i].count > 1) {
+            (void)printf(" (%u times)", s->notes[i].count);
+        }
+        (void)putchar('\n');
+    }
+}
+
+int orr_cli_schedule(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {
+        {"policy", 'p', "NAME", 0, "default kai", 0},
+        {"set", 's', "NAME=VALUE", 0, "a parameter of the policy; several allowed", 0},
+        {"shard", 'h', "VALUE", 0,
+         "value of the node-pool label of the shard (default: the snapshot's, else objects without "
+         "the label)",
+         0},
+        {"now", 'n', "TIME", 0, "when the cycle runs (default: the newest time in the input)", 0},
+        {"json", 'j', 0, 0, "one JSON document", 0},
+        {"quiet", 'q', 0, 0, "decisions and waiting jobs alone", 0},
+        {0}};
+    const struct argp parser = {
+        rows,
+        parse_schedule,
+        "SNAPSHOT...",
+        "Run one scheduling cycle on a cluster's present state and say what it decides, and why "
+        "the other jobs wait.\vSNAPSHOT is KAI's snapshot.zip, one or several files that `kubectl "
+        "get -o json` (or yaml) wrote, or a Snapshot in YAML; sim/import/README.md describes them. "
+        "`orrery policies kai` says which features are supported and what shows it.",
+        NULL,
+        NULL,
+        NULL};
+    struct schedule_options o = {.run = {.now = ORR_MS_NONE}};
+    struct orr_snapshot schedule;
+    struct orr_err err = {0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    o.run.paths = o.paths;
+    o.run.params = o.params;
+    enum orr_status status = orr_snapshot_run(&o.run, &schedule, &err);
+    if (status == ORR_OK && o.json) {
+        print_json(&schedule);
+    } else if (status == ORR_OK) {
+        print_text(&schedule, o.quiet);
+    }
+    orr_snapshot_release(&schedule);
+    return status == ORR_OK ? 0 : orr_cli_fail(&err);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kube.h - Kubernetes and KAI objects on their way into the model. */
+#ifndef ORR_SIM_IMPORT_KUBE_H
+#define ORR_SIM_IMPORT_KUBE_H
+
+#include "model.h"
+
+/* What is read of each kind: its list in KAI's snapshot. Anything else may own pods. */
+#define KUBE_KIND_LIST(X)                                                                          \
+    X(NODE, "Node", "nodes")                                                                       \
+    X(POD, "Pod", "pods")                                                                          \
+    X(QUEUE, "Queue", "queues")                                                                    \
+    X(POD_GROUP, "PodGroup", "podGroups")                                                          \
+    X(BIND_REQUEST, "BindRequest", "bindRequests")                                                 \
+    X(PRIORITY_CLASS, "PriorityClass", "priorityClasses")                                          \
+    X(CONFIG_MAP, "ConfigMap", "configMaps")                                                       \
+    X(PERSISTENT_VOLUME, "PersistentVolume", "persistentVolumes")                                  \
+    X(CLAIM_OF_VOLUME, "PersistentVolumeClaim", "persistentVolumeClaims")                          \
+    X(STORAGE_CAPACITY, "CSIStorageCapacity", "csiStorageCapacities")                              \
+    X(STORAGE_CLASS, "StorageClass", "storageClasses")                                             \
+    X(CSI_DRIVER, "CSIDriver", "csiDrivers")                                                       \
+    X(RESOURCE_CLAIM, "ResourceClaim", "resourceClaims")                                           \
+    X(RESOURCE_SLICE, "ResourceSlice", "resourceSlices")                                           \
+    X(DEVICE_CLASS, "DeviceClass", "deviceClasses")                                                \
+    X(TOPOLOGY, "Topology", "topologies")                                                          \
+    X(NODE_TOPOLOGY, "NodeResourceTopology", "nodeResourceTopologies")                             \
+    X(SHARD, "SchedulingShard", "schedulingShards")
+
+enum kube_kind {
+#define X(name, kind, list) KUBE_##name,
+    KUBE_KIND_LIST(X)
+#undef X
+        KUBE_OWNER,
+    KUBE_KINDS
+};
+
+struct kube_list {
+    const struct import_value **items;
+    uint32_t count, capacity;
+};
+
+struct kube_class { /* a PriorityClass */
+    int64_t value;
+};
+
+struct kube {
+    struct import_model *model;
+    struct import_load *load;
+    struct kube_list lists[KUBE_KINDS];
+    const struct import_value *snapshot; /* the document of KAI's snapshot; NULL: lists */
+    struct orr_idmap classes;            /* priority classes by name */
+    struct kube_class *class_values;
+    uint32_t class_capacity;
+    int64_t default_priority;                   /* of the globalDefault class, else 50 */
+    struct orr_idmap bindings;                  /* "namespace/pod" of open BindRequests */
+    const struct import_value **binding_values; /* parallel */
+    uint32_t binding_capacity;
+    struct orr_idmap owners; /* uids; the object is in lists[KUBE_OWNER] */
+    struct orr_idmap claims; /* "namespace/name" of DRA claims already counted */
+    const char *shard_key, *shard_value;
+    const char *scheduler_name, *queue_label;
+    orr_ms stuck_after;
+    bool restrict_nodes;
+    uint32_t other_shards;
+};
+
+/* Kind word of an object, "" if it has none. */
+const char *kube_kind_of(const struct import_value *object);
+const char *kube_name(struct kube *kube, const struct import_value *object);
+const char *kube_namespace(struct kube *kube, const struct import_value *object);
+const struct import_value *kube_labels(const struct import_value *object);
+const struct import_value *kube_annotations(const struct import_value *object);
+/* Whole seconds; what is no time is complained about. */
+int64_t kube_created_s(struct kube *kube, const struct import_value *object);
+/* ORR_MS_NONE if it is not there; complains if it is no time. */
+orr_ms kube_time(struct kube *kube, const struct import_value *map, const char *path);
+orr_ms kube_duration(struct kube *kube, const struct import_value *map, const char *path,
+                     orr_ms fallback);
+bool kube_in_shard(struct kube *kube, const struct import_value *object);
+
+void kube_read_config(struct kube *kube, const struct orr_snapshot_options *options);
+void kube_read_classes(struct kube *kube);
+void kube_read_nodes(struct kube *kube);
+void kube_read_queues(struct kube *kube);
+void kube_read_topologies(struct kube *kube);
+void kube_read_pod_groups(struct kube *kube);
+void kube_read_pods(struct kube *kube);
+/* Keys of the objects that version 0.17 does not have. */
+void kube_note_unknown(struct kube *kube);
+
+/* Priority of a class by name; false if there is none. Those that KAI ships are known anyway. */
+bool kube_class_priority(const struct kube *kube, const char *name, int64_t *out);
+struct orr_constraint kube_constraint(struct kube *kube, const struct import_value *spec);
+void kube_set_preemptible(struct kube *kube, struct import_job *job, const char *preemptibility,
+                          const struct import_value *at);
+
+/* The index of the job that a pod without a PodGroup belongs to, made if need be; ORR_NONE if it is
+ * not grouped, which is noted. *subset gets its pod set. */
+uint32_t kube_group_pod(struct kube *kube, const struct import_value *pod, const char **subset);
+/* True if some rule of the pod grouper is about this kind. */
+bool kube_is_grouped_kind(const char *kind);
+
+#endif

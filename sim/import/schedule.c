@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One cycle on what was read.
+ *
+ *   read_inputs    files -> documents -> model
+ *   configure      the input's settings, then the user's -> the policy's parameters
+ *   import_build   model -> session
+ *   orr_kai_run    the cycle
+ *   answer         decisions, waiting jobs, queues, features, notes: all copied out of the session
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+#include <orrery/policies/kai.h>
+#include <orrery/policies/registry.h>
+#include <orrery/traces/source.h>
+
+#include "answer.h"
+#include "model.h"
+
+#define INPUT_BYTES_MAX ((size_t)2 << 30)
+
+/* --- reading --- */
+
+static enum orr_status read_file(struct import_load *load,
+                                 const struct orr_snapshot_options *options, uint32_t index,
+                                 struct import_file **out)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    const char *path = "snapshot";
+    if (options->text != NULL) {
+        text = orr_strndup(options->text, options->text_bytes);
+        bytes = options->text_bytes;
+    } else {
+        path = options->paths[index];
+        enum orr_status status =
+            orr_source_read_all(path, INPUT_BYTES_MAX, &text, &bytes, load->err);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
+    enum orr_status status = import_parse(load, path, text, bytes, out);
+    orr_free(text);
+    return status;
+}
+
+static enum orr_status read_inputs(struct import_model *model,
+                                   const struct orr_snapshot_options *options)
+{
+    struct import_load *load = model->load;
+    const uint32_t count = options->text != NULL ? 1 : options->path_count;
+    struct import_file **files =
+        orr_arena_alloc(load->arena, count + (size_t)1, sizeof(struct import_file *));
+    uint32_t documents = 0;
+    for (uint32_t f = 0; f < count; f++) {
+        enum orr_status status = read_file(load, options, f, &files[f]);
+        if (status != ORR_OK) {
+            return status;
+        }
+        documents += files[f]->documents->count;
+    }
+    if (documents == 0) {
+        return orr_fail(load->err, ORR_DATA, "%s: there is nothing in it",
+                        options->text != NULL ? "snapshot" : options->paths[0]);
+    }
+    const struct import_value *first = files[0]->documents->first;
+    if (first != NULL && import_is_own(first)) {
+        if (documents > 1) {
+            import_fail(load, first, "a Snapshot stands alone: one document in one file");
+        } else {
+            import_read_own(model, first);
+        }
+    } else {
+        import_read_kube(model, files, count, options);
+    }
+    if (import_ok(load) && model->node_count == 0) {
+        return orr_fail(load->err, ORR_DATA, "%s: there is no node in it",
+                        options->text != NULL ? "snapshot" : options->paths[0]);
+    }
+    return load->err->status;
+}
+
+/* --- parameters --- */
+
+static bool knows(const struct orr_policy *policy, const char *name)
+{
+    for (const struct orr_param *row = policy->params; row->name != NULL; row++) {
+        if (strcmp(row->name, name) == 0) {
+            return true;
+        }
+    }
+    for (const struct orr_param_alias *alias = policy->aliases;
+         alias != NULL && alias->alias != NULL; alias++) {
+        if (strcmp(alias->alias, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The user's word last: it wins. */
+static enum orr_status configure(struct import_model *model, const struct orr_policy *policy,
+                                 const struct orr_snapshot_options *options, void *params,
+                                 struct orr_err *err)
+{
+    struct orr_setting *settings =
+        orr_zalloc(model->param_count + options->param_count + (size_t)1, sizeof *settings);
+    size_t count = 0;
+    for (uint32_t i = 0; i < model->param_count; i++) {
+        const struct import_param *param = &model->params[i];
+        if (param->optional && !knows(policy, param->name)) {
+            import_note(model, "setting %s = %s has no effect here", param->name, param->value);
+            continue;
+        }
+        settings[count++] = (struct orr_setting){
+            .name = param->name, .value = param->value, .origin = param->origin};
+    }
+    for (uint32_t i = 0; i < options->param_count; i++) {
+        const char *text = options->params[i], *equals = strchr(text, '=');
+        if (equals == NULL) {
+            orr_free(settings);
+            return orr_fail(err, ORR_USAGE, "--set %s: write NAME=VALUE", text);
+        }
+        settings[count++] = (struct orr_setting){
+            .name = orr_arena_strndup(model->load->arena, text, (size_t)(equals - text)),
+            .value = equals + 1,
+            .origin = "--set"};
+    }
+    enum orr_status status = orr_policy_configure(policy, params, settings, count, err);
+    orr_free(settings);
+    return status;
+}
+
+static bool has_plugin(const void *context, const char *name)
+{
+    const struct import_value *tiers = context;
+    IMPORT_EACH(tier, tiers)
+    {
+        IMPORT_EACH(plugin, import_get(tier, "plugins"))
+        {
+            const char *given = import_label(plugin, "name");
+            if (given != NULL && strcmp(given, name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* --- the cycle --- */
+
+static bool is_true(const struct orr_policy *policy, const void *params, const char *name)
+{
+    for (const struct orr_param *row = policy->params; row->name != NULL; row++) {
+        if (strcmp(row->name, name) == 0) {
+            char text[64];
+            orr_params_format(row, params, text, sizeof text);
+            return strcmp(text, "true") == 0;
+        }
+    }
+    return true;
+}
+
+static void run_cycle(struct import_model *model, const struct orr_policy *policy,
+                      const void *params, struct orr_snapshot *out)
+{
+    struct orr_session session;
+    orr_session_init(&session);
+    orr_kai_set_rules(params, &session.rules);
+    if (model->plugins != NULL) {
+        orr_kai_set_plugins(&session.rules, has_plugin, model->plugins);
+    }
+    if (!is_true(policy, params, "full_hierarchy_fairness")) {
+        import_flatten_queues(model);
+    }
+    import_build(model, &session);
+    session.details = orr_zalloc(session.job_count + (size_t)1, sizeof *session.details);
+    enum orr_action actions[ORR_ACTIONS];
+    const uint32_t count = orr_kai_actions(params, actions);
+    orr_session_open(&session, model->now);
+    import_answer_start(model, &session, out);
+    orr_kai_run(&session, actions, count);
+    import_answer(model, &session, out);
+    orr_session_close(&session);
+    orr_free(session.details);
+    orr_session_release(&session);
+}
+
+static enum orr_status schedule(struct import_model *model,
+                                const struct orr_snapshot_options *options,
+                                struct orr_snapshot *out, struct orr_err *err)
+{
+    const char *name = options->policy != NULL ? options->policy : "kai";
+    const struct orr_policy *policy = orr_policy_find(name);
+    if (policy == NULL) {
+        return orr_fail(err, ORR_USAGE, "unknown policy \"%s\"; `orrery policies` lists them",
+                        name);
+    }
+    if (strcmp(name, "kai") != 0) {
+        return orr_fail(err, ORR_USAGE,
+                        "policy %s decides in runs only; a snapshot is decided by kai", name);
+    }
+    model->now = options->now;
+    enum orr_status status = read_inputs(model, options);
+    if (status != ORR_OK) {
+        return status;
+    }
+    model->now = model->now != ORR_MS_NONE      ? model->now
+                 : model->newest != ORR_MS_NONE ? model->newest
+                                                : 0;
+    void *params = orr_zalloc(1, policy->params_bytes);
+    status = configure(model, policy, options, params, err);
+    if (status == ORR_OK) {
+        out->policy = policy->name;
+        run_cycle(model, policy, params, out);
+    }
+    orr_free(params);
+    return status;
+}
+
+enum orr_status orr_snapshot_run(const struct orr_snapshot_options *options,
+                                 struct orr_snapshot *out, struct orr_err *err)
+{
+    struct orr_err local = {0};
+    struct orr_arena arena;
+    struct import_load load = {.arena = &arena, .err = err != NULL ? err : &local};
+    struct import_model model;
+    *out = (struct orr_snapshot){0};
+    orr_arena_init(&out->arena);
+    orr_arena_init(&arena);
+    import_model_init(&model, &load);
+    enum orr_status status = schedule(&model, options, out, load.err);
+    import_model_release(&model);
+    orr_arena_release(&arena);
+    return status;
+}
+
+void orr_snapshot_release(struct orr_snapshot *schedule)
+{
+    orr_arena_release(&schedule->arena);
+}

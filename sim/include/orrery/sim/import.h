@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* import.h - one scheduling cycle on a real cluster's present state, without the simulator.
+ *
+ * What is read is told apart by content: KAI's snapshot.zip (or its JSON), lists as `kubectl get -o
+ * json` prints them, one or several, or a Snapshot of our own in YAML (sim/import/README.md).
+ */
+#ifndef ORR_SIM_IMPORT_H
+#define ORR_SIM_IMPORT_H
+
+#include <orrery/base/mem.h>
+#include <orrery/base/status.h>
+
+struct orr_snapshot_options {
+    const char *const *paths;
+    uint32_t path_count;
+    const char *policy;        /* NULL: kai */
+    const char *const *params; /* "NAME=VALUE" of the policy */
+    uint32_t param_count;
+    const char *shard; /* value of the node-pool label; NULL: the input's, else "" */
+    orr_ms now;        /* ORR_MS_NONE: the input's, else the newest time in it */
+    /* Instead of paths: a text, for tests. NULL: none. */
+    const char *text;
+    size_t text_bytes;
+};
+
+struct orr_snapshot_decision {
+    const char *kind;   /* bind, pipeline, evict */
+    const char *action; /* KAI's name of it */
+    const char *job, *queue, *pod, *node;
+    const char *for_job; /* for whose sake; NULL */
+};
+
+struct orr_snapshot_waiting {
+    const char *job, *queue;
+    uint32_t pods;    /* that wait */
+    const char *code; /* KAI's reason, or "Pipelined" and other codes of our own */
+    const char *why;  /* one sentence with the numbers */
+};
+
+struct orr_snapshot_queue {
+    const char *name;
+    const char *parent;                         /* NULL: a root */
+    double quota, limit, fair_share, allocated; /* GPUs; -1: unlimited; allocated after the cycle */
+};
+
+struct orr_snapshot_feature {
+    const char *name, *status; /* supported, counted, refused */
+    const char *means;
+    uint32_t jobs;
+};
+
+struct orr_snapshot_note {
+    const char *text;
+    uint32_t count; /* how often */
+};
+
+struct orr_snapshot {
+    const char *form, *policy;
+    orr_ms now;
+    uint32_t nodes, ready_nodes, queue_count, jobs, pods;
+    double gpus; /* of ready nodes, without what others hold */
+    struct orr_snapshot_decision *decisions;
+    uint32_t decision_count;
+    struct orr_snapshot_waiting *waiting;
+    uint32_t waiting_count;
+    struct orr_snapshot_queue *queues;
+    struct orr_snapshot_feature *features;
+    uint32_t feature_count;
+    struct orr_snapshot_note *notes;
+    uint32_t note_count;
+    struct orr_arena arena;
+};
+
+/* Reads, runs one cycle, says what was decided and why the others wait. Release it in any case. */
+enum orr_status orr_snapshot_run(const struct orr_snapshot_options *options,
+                                 struct orr_snapshot *out, struct orr_err *err) ORR_MUST_USE;
+void orr_snapshot_release(struct orr_snapshot *schedule);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* replicas.c - a results file run again, several times: the scenario it holds, other seeds, its
+ * input shaken or not. */
+#include <orrery/sim/study.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/analysis/results.h>
+#include <orrery/base/mem.h>
+#include <orrery/base/text.h>
+
+enum orr_status orr_shake_parse(const char *text, struct orr_shake *shake, struct orr_err *err)
+{
+    static const char *const names[] = {"submit", "run"};
+    *shake = (struct orr_shake){0};
+    while (*text != '\0') {
+        const size_t bytes = strcspn(text, ",");
+        const char *equals = memchr(text, '=', bytes);
+        const size_t name = equals != NULL ? (size_t)(equals - text) : bytes;
+        const char *value = equals != NULL ? equals + 1 : text + bytes;
+        const size_t left = (size_t)(text + bytes - value);
+        bool good = false;
+        if (name == strlen(names[0]) && memcmp(text, names[0], name) == 0) {
+            good = orr_parse_duration(value, left, &shake->submit_ms) && shake->submit_ms >= 0;
+        } else if (name == strlen(names[1]) && memcmp(text, names[1], name) == 0) {
+            const bool percent = left > 0 && value[left - 1] == '%';
+            good = orr_parse_double(value, left - percent, &shake->run) && shake->run >= 0;
+            shake->run /= percent ? 100 : 1;
+        }
+        if (!good || shake->run >= 1) {
+            return orr_fail(err, ORR_USAGE,
+                            "--shake: \"%.*s\" is not submit=TIME or run=SHARE, such as "
+                            "submit=60s,run=1%%",
+                            (int)bytes, text);
+        }
+        text += bytes + (text[bytes] == ',');
+    }
+    return ORR_OK;
+}
+
+/* The values a replica sets, after all the scenario says. */
+static const char *const *shake_sets(struct orr_arena *arena, const struct orr_shake *shake,
+                                     uint32_t *count)
+{
+    const char **sets = orr_arena_alloc(arena, 2, sizeof *sets);
+    char text[64];
+    *count = 0;
+    if (shake->submit_ms > 0) {
+        const int bytes =
+            snprintf(text, sizeof text, "shake.submit=%lldms", (long long)shake->submit_ms);
+        sets[(*count)++] = orr_arena_strndup(arena, text, (size_t)bytes);
+    }
+    if (shake->run > 0) {
+        const int bytes = snprintf(text, sizeof text, "shake.run=%.9g", shake->run);
+        sets[(*count)++] = orr_arena_strndup(arena, text, (size_t)bytes);
+    }
+    return sets;
+}
+
+enum orr_status orr_replicas_of(const char *results, const struct orr_shake *shake,
+                                uint32_t replicas, const char *folder, struct orr_arena *arena,
+                                struct orr_point_options *points, struct orr_err *err)
+{
+    struct orr_results in;
+    const char *text = "", *stem = strrchr(results, '/');
+    int64_t seed = 1;
+    stem = stem != NULL ? stem + 1 : results;
+    orr_results_open(&in, results, err);
+    sqlite3_stmt *row = orr_results_prepare(&in, "SELECT scenario_resolved, seed FROM run");
+    while (orr_results_step(&in, row)) {
+        const char *resolved = orr_results_text(&in, row, 0);
+        text = orr_arena_strndup(arena, resolved, strlen(resolved));
+        seed = sqlite3_column_int64(row, 1);
+    }
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    if (status != ORR_OK) {
+        return status;
+    }
+    uint32_t set_count;
+    const char *const *sets = shake_sets(arena, shake, &set_count);
+    for (uint32_t r = 0; r < replicas; r++) {
+        points[r] = (struct orr_point_options){
+            .scenario = {.path = results,
+                         .text = text,
+                         .text_bytes = strlen(text),
+                         .sets = sets,
+                         .set_count = set_count,
+                         .seed = (uint64_t)seed + r,
+                         .seed_given = true},
+            .allow_loss = true, /* the run it repeats was allowed to be */
+        };
+        char name[5000];
+        (void)snprintf(name, sizeof name, "%s/%.*s-%llu.db", folder, (int)strcspn(stem, "."), stem,
+                       (unsigned long long)seed + r);
+        points[r].output = orr_arena_strndup(arena, name, strlen(name));
+    }
+    return ORR_OK;
+}

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `orrery compare` from the command line: one trace has no interval, shaken replicas and blocks have,
+# pairs are made by seed, and the formats agree.
+#
+#   compare.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+
+orrery=$1 work=$2 source=$3
+mkdir -p "$work"
+dir=$(mktemp -d "$work/compare.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir"
+fail() {
+    printf '%s\n' "$1"
+    exit 1
+}
+log=$source/tests/peers/backfill/hpc2n-exact.swf.gz
+run() {
+    out=$1
+    shift
+    "$orrery" run --trace "$log" --cluster 240x1 --split 1 --quiet --no-progress -o "$out" "$@"
+}
+digest() {
+    "$orrery" export "$1" run --format jsonl | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/'
+}
+
+run fifo.db --policy fifo
+run easy.db --policy easy
+"$orrery" compare fifo.db easy.db >one.txt 2>one.err
+grep -q 'no interval' one.txt || fail "one trace has an interval"
+grep -q -- '--replicas 20 --shake' one.err || fail "shaking is not offered"
+
+# The shaken input is the seed's: the same for the same seed, another for another, the file's own
+# without.
+run a.db --policy fifo --set shake.submit=60s --set shake.run=0.01 --seed 7
+run b.db --policy fifo --set shake.submit=60s --set shake.run=0.01 --seed 7
+run c.db --policy fifo --set shake.submit=60s --set shake.run=0.01 --seed 8
+run d.db --policy fifo --set shake.submit=0s --set shake.run=0 --seed 8
+[ "$(digest a.db)" = "$(digest b.db)" ] || fail "one seed shakes in two ways"
+[ "$(digest a.db)" != "$(digest c.db)" ] || fail "two seeds shake in one way"
+[ "$(digest d.db)" = "$(digest fifo.db)" ] || fail "nothing to shake, and it shook"
+"$orrery" export a.db jobs >a.csv
+"$orrery" export fifo.db jobs >plain.csv
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+    FNR == NR { submit[$c["job"]] = $c["submit_s"]; run[$c["job"]] = $c["run_s"]; next }
+    $c["job"] in submit {
+        move = $c["submit_s"] - submit[$c["job"]]; sum += move; n++
+        if (move < -60 || move > 60) bad++
+        if (run[$c["job"]] > 0) {
+            part = $c["run_s"] / run[$c["job"]] - 1
+            if (part < -0.0101 || part > 0.0101) bad++
+        }
+    }
+    END { exit !(n == 3145 && bad == 0 && sum / n > -2 && sum / n < 2) }' plain.csv a.csv ||
+    fail "a shaken input is not within its bounds"
+
+# Pairs by seed, from files and from replicas.
+run e.db --policy easy --set shake.submit=60s --set shake.run=0.01 --seed 7
+run f.db --policy easy --set shake.submit=60s --set shake.run=0.01 --seed 8
+"$orrery" compare a.db c.db e.db f.db --metric wait_mean_s --format csv >files.csv
+"$orrery" compare fifo.db easy.db --replicas 2 --shake submit=60s,run=1% --metric wait_mean_s --format csv \
+    --no-progress >replicas.csv
+[ "$(cut -d, -f7 files.csv | tail -1)" = 2 ] || fail "not two pairs"
+[ "$(cut -d, -f7 replicas.csv | tail -1)" = 2 ] || fail "not two replicas"
+mkdir kept
+"$orrery" compare fifo.db easy.db --replicas 3 -j 2 --shake submit=60s --keep kept --no-progress --json >kept.json
+grep -q '"pairs": 3' kept.json || fail "not three pairs"
+[ "$(find kept -name '*.db' | wc -l)" -eq 6 ] || fail "the results are not kept"
+
+# Blocks of one long trace.
+"$orrery" compare fifo.db easy.db --windows 7d --json >blocks.json
+grep -q '"blocks": [1-9]' blocks.json || fail "no blocks"
+for format in text markdown csv latex; do
+    "$orrery" compare base=fifo.db other=easy.db --windows 7d --metric wait_p95_s --format "$format" >out
+    grep -q other out || fail "$format does not name its arm"
+done
+
+# What is wrong, in words.
+code=0
+"$orrery" compare fifo.db d.db 2>err || code=$?
+[ "$code" = 65 ] && grep -q 'one setting\|same setting' err || fail "one arm is compared with itself"
+code=0
+"$orrery" compare fifo.db easy.db --windows 100d 2>err || code=$?
+[ "$code" = 64 ] && grep -q 'blocks' err || fail "one block has an interval"
+code=0
+"$orrery" compare fifo.db easy.db --replicas 2 --shake submit=60 2>err || code=$?
+[ "$code" = 64 ] && grep -q 'submit=60s' err || fail "a bare number is a time"
+printf 'compared\n'

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The pod grouper's table: what each kind of owner makes of its pods. */
+#include "import_world.h"
+
+/* One line a job: name, priority ("!" if it cannot be preempted), queue, sets with their minimum
+ * ("a/b" b below a), pods with the set they join. */
+static void render(const struct import_model *model, char *out, size_t bytes)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t j = 0; j < model->job_count; j++) {
+        const struct import_job *job = &model->jobs[j];
+        if (job->set_count == 0) {
+            continue;
+        }
+        used += (size_t)snprintf(out + used, bytes - used, "%s %lld%s %s root(%lld)", job->name,
+                                 (long long)job->priority, job->preemptible ? "" : "!", job->queue,
+                                 (long long)job->sets[0].min);
+        for (uint32_t s = 1; s < job->set_count; s++) {
+            const struct import_set *set = &job->sets[s];
+            used += (size_t)snprintf(out + used, bytes - used, " %s%s%s(%lld)",
+                                     set->parent > 0 ? job->sets[set->parent].name : "",
+                                     set->parent > 0 ? "/" : "", set->name, (long long)set->min);
+        }
+        for (uint32_t p = job->first_pod; p != ORR_NONE; p = model->pods[p].next) {
+            used += (size_t)snprintf(out + used, bytes - used, " %s=%s", model->pods[p].name,
+                                     model->pods[p].subset[0] != '\0' ? model->pods[p].subset
+                                                                      : "default");
+        }
+        used += (size_t)snprintf(out + used, bytes - used, "\n");
+    }
+}
+
+static void check(const char *yaml, const char *expected)
+{
+    struct import_world world;
+    char text[4000];
+    if (!import_world_read(&world, yaml, NULL)) {
+        fail_msg("%s", world.err.text);
+    }
+    render(&world.model, text, sizeof text);
+    assert_string_equal(text, expected);
+    import_world_release(&world);
+}
+
+/* A pod of our scheduler with labels, owned by a kind named o of uid u. */
+#define POD(name, labels, owner)                                                                   \
+    "- {kind: Pod, metadata: {name: " name ", uid: " name "-uid, labels: {" labels "}" owner       \
+    "}, spec: {schedulerName: kai-scheduler}}\n"
+#define OWNED(kind)       ", ownerReferences: [{kind: " kind ", name: o, uid: u, controller: true}]"
+#define LIST              "kind: List\nitems:\n"
+#define OWNER(kind, rest) "- {kind: " kind ", metadata: {name: o, uid: u" rest "\n"
+
+static void pod__alone_is_a_group(void **state)
+{
+    (void)state;
+    check(LIST POD("p", "", "") POD("q", "project: vision", ""),
+          "pg-p-p-uid 50 default-queue root(-1) default(1) p=default\n"
+          "pg-q-q-uid 50 vision root(-1) default(1) q=default\n");
+}
+
+static void job__one_group_of_minimum_one(void **state)
+{
+    (void)state;
+    check(LIST OWNER("Job", "}, spec: {parallelism: 4}}") POD("p", "", OWNED("Job"))
+              POD("q", "", OWNED("Job")),
+          "pg-o-u 50 default-queue root(-1) default(1) p=default q=default\n");
+    check(LIST OWNER("Job", ", annotations: {kai.scheduler/batch-min-member: '3'}}}")
+              POD("p", "", OWNED("Job")),
+          "pg-o-u 50 default-queue root(-1) default(3) p=default\n");
+}
+
+static void cron_job__a_group_for_each_job(void **state)
+{
+    (void)state;
+    check(LIST
+          "- {kind: CronJob, metadata: {name: c, uid: cu}}\n"
+          "- {kind: Job, metadata: {name: o, uid: u, ownerReferences: [{kind: CronJob, name: c, "
+          "uid: cu}]}}\n"
+          "- {kind: Job, metadata: {name: o2, uid: u2, ownerReferences: [{kind: CronJob, name: c, "
+          "uid: cu}]}}\n" POD("p", "", OWNED("Job"))
+              POD("q", "", ", ownerReferences: [{kind: Job, name: o2, uid: u2}]"),
+          "pg-o-u 50 default-queue root(-1) default(1) p=default\n"
+          "pg-o2-u2 50 default-queue root(-1) default(1) q=default\n");
+}
+
+static void deployment__a_group_for_each_pod(void **state)
+{
+    (void)state;
+    static const char *const expected =
+        "pg-d-du-p 125! default-queue root(-1) default(1) p=default\n"
+        "pg-d-du-q 125! default-queue root(-1) default(1) q=default\n";
+    check(LIST
+          "- {kind: Deployment, metadata: {name: d, uid: du}}\n"
+          "- {kind: ReplicaSet, metadata: {name: o, uid: u, ownerReferences: [{kind: Deployment, "
+          "name: d, uid: du}]}}\n" POD("p", "", OWNED("ReplicaSet"))
+              POD("q", "", OWNED("ReplicaSet")),
+          expected);
+}
+
+static void deployment__is_told_from_the_name_of_a_missing_replica_set(void **state)
+{
+    (void)state;
+    check(LIST POD("p", "pod-template-hash: 5d9",
+                   ", ownerReferences: [{kind: ReplicaSet, name: web-5d9, uid: u}]")
+              POD("q", "pod-template-hash: 5d9",
+                  ", ownerReferences: [{kind: ReplicaSet, name: web, uid: u3}]"),
+          "pg-web-5d9-u-p 125! default-queue root(-1) default(1) p=default\n"
+          "pg-web-u3 50 default-queue root(-1) default(1) q=default\n");
+}
+
+static void default_kinds__one_group_an_owner(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {
+        "StatefulSet",  "ReplicaSet",  "SeldonDeployment", "VirtualMachineInstance",
+        "DevWorkspace", "PipelineRun", "TaskRun",          "ScheduledWorkflow",
+        "RunaiJob",     "Unheard"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char text[1000];
+        (void)snprintf(text, sizeof text,
+                       LIST "- {kind: %s, metadata: {name: o, uid: u}}\n" POD(
+                           "p", "", ", ownerReferences: [{kind: %s, name: o, uid: u}]")
+                           POD("q", "", ", ownerReferences: [{kind: %s, name: o, uid: u}]"),
+                       kinds[i], kinds[i], kinds[i]);
+        check(text, "pg-o-u 50 default-queue root(-1) default(1) p=default q=default\n");
+    }
+}
+
+static void notebook__cannot_be_preempted(void **state)
+{
+    (void)state;
+    check(LIST OWNER("Notebook", "}}") POD("p", "", OWNED("Notebook")),
+          "pg-o-u 100! default-queue root(-1) default(1) p=default\n");
+}
+
+static void knative__a_group_for_each_revision(void **state)
+{
+    (void)state;
+    check(LIST OWNER("Service", ", annotations: {autoscaling.knative.dev/min-scale: '2'}}}")
+              POD("p", "serving.knative.dev/revision: r1", OWNED("Service"))
+                  POD("q", "serving.knative.dev/revision: r2", OWNED("Service")),
+          "pg-o-u-r1 125! default-queue root(-1) default(2) p=default\n"
+          "pg-o-u-r2 125! default-queue root(-1) default(2) q=default\n");
+}
+
+static void tf_job__all_replicas_or_what_its_policy_says(void **state)
+{
+    (void)state;
+    check(LIST OWNER("TFJob",
+                     "}, spec: {tfReplicaSpecs: {PS: {replicas: 2}, Worker: {replicas: 3}}}}")
+              POD("p", "", OWNED("TFJob")),
+          "pg-o-u 50 default-queue root(-1) default(5) p=default\n");
+    check(LIST OWNER("TFJob", "}, spec: {tfReplicaSpecs: {Worker: {replicas: 3}}, runPolicy: "
+                              "{schedulingPolicy: {minAvailable: 2}}}}")
+              POD("p", "", OWNED("TFJob")),
+          "pg-o-u 50 default-queue root(-1) default(2) p=default\n");
+    check(LIST OWNER("TFJob", "}, spec: {tfReplicaSpecs: {Worker: {}}}}")
+              POD("p", "", OWNED("TFJob")),
+          "");
+}
+
+static void xgboost_job__needs_master_and_worker(void **state)
+{
+    (void)state;
+    check(LIST OWNER("XGBoostJob",
+                     "}, spec: {xgbReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 2}}}}")
+              POD("p", "", OWNED("XGBoostJob")),
+          "pg-o-u 50 default-queue root(-1) default(3) p=default\n");
+    check(LIST OWNER("XGBoostJob", "}, spec: {xgbReplicaSpecs: {Worker: {replicas: 2}}}}")
+              POD("p", "", OWNED("XGBoostJob")),
+          "");
+}
+
+static void jax_job__needs_a_worker(void **state)
+{
+    (void)state;
+    check(LIST OWNER("JAXJob", "}, spec: {jaxReplicaSpecs: {Worker: {replicas: 4}}}}")
+              POD("p", "", OWNED("JAXJob")),
+          "pg-o-u 50 default-queue root(-1) default(4) p=default\n");
+    check(LIST OWNER("JAXJob", "}, spec: {jaxReplicaSpecs: {Master: {replicas: 4}}}}")
+              POD("p", "", OWNED("JAXJob")),
+          "");
+}
+
+#define MPI "mpiReplicaSpecs: {Launcher: {replicas: 1}, Worker: {replicas: 4}}"
+static void mpi_job__without_a_launcher_that_waits(void **state)
+{
+    (void)state;
+    check(LIST OWNER("MPIJob", "}, spec: {" MPI "}}") POD("p", "", OWNED("MPIJob")),
+          "pg-o-u 50 default-queue root(-1) default(5) p=default\n");
+    check(LIST OWNER("MPIJob", "}, spec: {launcherCreationPolicy: WaitForWorkersReady, " MPI "}}")
+              POD("p", "", OWNED("MPIJob")),
+          "pg-o-u 50 default-queue root(-1) default(4) p=default\n");
+    check(LIST OWNER("MPIJob", "}, spec: {launcherCreationPolicy: WaitForWorkersReady, " MPI "}}")
+              POD("p",
+                  "training.kubeflow.org/job-name: o, training.kubeflow.org/job-role: launcher",
+                  OWNED("MPIJob")),
+          "pg-o-u 50 default-queue root(-1) default(5) p=default\n");
+}
+
+#define TORCH "pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 5}}"
+#define TORCH_PODS                                                                                 \
+    POD("m", "training.kubeflow.org/replica-type: master", OWNED("PyTorchJob"))                    \
+    POD("w",                                                                                       \
+        "training.kubeflow.org/replica-type: worker, training.kubeflow.org/replica-index: "        \
+        "'3'",                                                                                     \
+        OWNED("PyTorchJob"))
+static void pytorch_job__master_and_workers(void **state)
+{
+    (void)state;
+    check(LIST OWNER("PyTorchJob", "}, spec: {" TORCH "}}") TORCH_PODS,
+          "pg-o-u 50 default-queue root(-1) master(1) worker(5) m=master w=worker\n");
+    check(LIST OWNER("PyTorchJob", "}, spec: {elasticPolicy: {minReplicas: 3}, " TORCH "}}")
+              TORCH_PODS,
+          "pg-o-u 50 default-queue root(-1) master(1) worker(2) m=master w=worker\n");
+    check(LIST OWNER("PyTorchJob",
+                     "}, spec: {elasticPolicy: {minReplicas: 3}, runPolicy: {schedulingPolicy: "
+                     "{minAvailable: 4}}, " TORCH "}}") TORCH_PODS,
+          "pg-o-u 50 default-queue root(-1) master(1) worker(3) m=master w=worker\n");
+}
+
+static void pytorch_job__workers_in_segments(void **state)
+{
+    (void)state;
+    check(LIST OWNER("PyTorchJob",
+                     ", annotations: {kai.scheduler/segment-size: '2'}}, spec: {" TORCH "}}")
+              TORCH_PODS,
+          "pg-o-u 50 default-queue root(-1) master(1) worker(3) worker/worker-0(2) "
+          "worker/worker-1(2) worker/worker-2(1) m=master w=worker-1\n");
+    check(LIST OWNER("PyTorchJob", ", annotations: {kai.scheduler/segment-size: '2'}}, spec: "
+                                   "{elasticPolicy: {minReplicas: 3}, " TORCH "}}") TORCH_PODS,
+          "pg-o-u 50 default-queue root(-1) master(1) worker(3) worker/worker-0(2) "
+          "worker/worker-1(0) worker/worker-2(0) m=master w=worker-1\n");
+}
+
+#define GROUPS                                                                                     \
+    "workerGroupSpecs: [{groupName: a, replicas: 4, minReplicas: 2, numOfHosts: 2}, {groupName: "  \
+    "b, replicas: 3}, {groupName: c, replicas: 3, suspend: true}, {groupName: d}]"
+#define RAY_PODS(kind)                                                                             \
+    POD("h", "ray.io/node-type: head", OWNED(kind))                                                \
+    POD("w", "ray.io/node-type: worker, ray.io/group: b", OWNED(kind))
+static void ray__head_and_worker_groups(void **state)
+{
+    (void)state;
+    static const char *const expected =
+        "pg-o-u 50 default-queue root(-1) headgroup(1) a(4) b(3) h=headgroup w=b\n";
+    check(LIST OWNER("RayCluster", "}, spec: {" GROUPS "}}") RAY_PODS("RayCluster"), expected);
+    check(LIST OWNER("RayJob", "}, spec: {rayClusterSpec: {" GROUPS "}}}") RAY_PODS("RayJob"),
+          expected);
+    check(LIST OWNER("RayService", "}, spec: {rayClusterConfig: {" GROUPS "}}}")
+              RAY_PODS("RayService"),
+          expected);
+}
+
+static void ray__its_own_priority_label(void **state)
+{
+    (void)state;
+    check(LIST OWNER("RayCluster", ", labels: {ray.io/priority-class-name: build}}, spec: {" GROUPS
+                                   "}}") POD("h", "", OWNED("RayCluster")),
+          "pg-o-u 100! default-queue root(-1) headgroup(1) a(4) b(3) h=headgroup\n");
+    check(LIST OWNER("RayCluster", "}, spec: {workerGroupSpecs: [{groupName: a, replicas: 1, "
+                                   "minReplicas: 2}]}}") POD("h", "", OWNED("RayCluster")),
+          "");
+}
+
+#define LWS_POD(name, worker, more)                                                                \
+    "- {kind: Pod, metadata: {name: " name ", uid: " name "-uid, labels: {"                        \
+    "leaderworkerset.sigs.k8s.io/name: o, leaderworkerset.sigs.k8s.io/group-index: '7', "          \
+    "leaderworkerset.sigs.k8s.io/worker-index: '" worker                                           \
+    "'}" OWNED("LeaderWorkerSet") "}, spec: {schedulerName: kai-scheduler" more "}}\n"
+static void leader_worker_set__a_group_for_each_index(void **state)
+{
+    (void)state;
+    check(LIST OWNER("LeaderWorkerSet", "}, spec: {leaderWorkerTemplate: {size: 4}}}")
+              LWS_POD("l", "0", "") LWS_POD("w", "2", ""),
+          "pg-o-u-group-7 50 default-queue root(-1) leader(1) workers(3) l=leader w=workers\n");
+    check(LIST OWNER("LeaderWorkerSet", "}, spec: {leaderWorkerTemplate: {size: 5, subGroupPolicy: "
+                                        "{subGroupSize: 2}}}}") LWS_POD("l", "0", "")
+              LWS_POD("w", "3", ""),
+          "pg-o-u-group-7 50 default-queue root(-1) leader(1) workers(2) workers/workers-0(2) "
+          "workers/workers-1(2) l=leader w=workers-1\n");
+}
+
+#define READY "}, spec: {startupPolicy: LeaderReady, leaderWorkerTemplate: {size: 4}}}"
+static void leader_worker_set__leader_first(void **state)
+{
+    (void)state;
+    check(LIST OWNER("LeaderWorkerSet", READY) LWS_POD("l", "0", ""),
+          "pg-o-u-group-7 50 default-queue root(-1) leader(1) workers(0) l=leader\n");
+    check(LIST OWNER("LeaderWorkerSet", READY) LWS_POD("l", "0", ", nodeName: n1"),
+          "pg-o-u-group-7 50 default-queue root(-1) leader(1) workers(3) l=leader\n");
+}
+
+#define JOBS                                                                                       \
+    "replicatedJobs: [{name: a, replicas: 2, template: {spec: {parallelism: 3}}}, {name: b, "      \
+    "template: {metadata: {annotations: {kai.scheduler/batch-min-member: '1'}}, spec: "            \
+    "{parallelism: 5}}}]"
+#define JOBSET_POD                                                                                 \
+    POD("p", "jobset.sigs.k8s.io/replicatedjob-name: a, jobset.sigs.k8s.io/job-index: '1'",        \
+        OWNED("JobSet"))
+static void job_set__two_levels(void **state)
+{
+    (void)state;
+    check(LIST OWNER("JobSet", "}, spec: {" JOBS "}}") JOBSET_POD,
+          "pg-o-u 50 default-queue root(2) a(2) a/a-replica-0(3) a/a-replica-1(3) b(1) "
+          "b/b-replica-0(1) p=a-replica-1\n");
+    check(LIST OWNER("JobSet", "}, spec: {startupPolicy: {startupPolicyOrder: InOrder}, " JOBS "}}")
+              JOBSET_POD,
+          "pg-o-u 50 default-queue root(1) a(2) a/a-replica-0(3) a/a-replica-1(3) b(1) "
+          "b/b-replica-0(1) p=a-replica-1\n");
+    check(LIST OWNER("JobSet", ", annotations: {kai.scheduler/batch-min-member: '9'}}, spec: {" JOBS
+                               "}}") JOBSET_POD,
+          "pg-o-u 50 default-queue root(2) a(2) a/a-replica-0(3) a/a-replica-1(3) b(1) "
+          "b/b-replica-0(1) p=a-replica-1\n");
+}
+
+static void grove__groups_of_its_gang(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"PodGangSet", "PodCliqueSet"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[2000];
+        (void)snprintf(
+            text, sizeof text,
+            LIST "- {kind: %s, metadata: {name: o, uid: u}}\n"
+                 "- {kind: PodGang, metadata: {name: g, uid: gu}, spec: {priorityClassName: build, "
+                 "podgroups: [{name: a, minReplicas: 2}, {name: b, minReplicas: 1}], "
+                 "topologyConstraintGroupConfigs: [{name: t, podGroupNames: [a, b]}]}}\n" POD(
+                     "p", "grove.io/podgang: g, grove.io/podclique: b",
+                     ", ownerReferences: [{kind: %s, name: o, uid: u}]"),
+            kinds[i], kinds[i]);
+        check(text, "pg-o-u-g 100! default-queue root(-1) t(2) t/a(2) t/b(1) p=b\n");
+    }
+}
+
+static void spark__by_its_selector(void **state)
+{
+    (void)state;
+    check(LIST POD("d", "spark-app-name: x, spark-app-selector: spark-1", "")
+              POD("e", "spark-app-name: x, spark-app-selector: spark-1",
+                  ", ownerReferences: [{kind: Pod, name: d, uid: d-uid}]"),
+          "spark-1 50 default-queue root(-1) default(1) d=default e=default\n");
+}
+
+static void aml_job__nodes_from_its_environment(void **state)
+{
+    (void)state;
+    check(
+        LIST OWNER("AmlJob", "}}") "- {kind: Pod, metadata: {name: p, uid: pu" OWNED(
+            "AmlJob") "}, spec: {schedulerName: kai-scheduler, containers: [{name: c, env: [{name: "
+                      "AZUREML_NODE_COUNT, value: '3'}]}]}}\n",
+        "pg-o-u 50 default-queue root(-1) default(3) p=default\n");
+}
+
+static void spot_request__inference(void **state)
+{
+    (void)state;
+    check(LIST OWNER("SPOTRequest", "}}") POD("p", "", OWNED("SPOTRequest")),
+          "pg-o-u 125! default-queue root(-1) default(1) p=default\n");
+}
+
+static void wrappers__are_looked_through(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"TrainJob", "DynamoGraphDeployment", "TrainingWorkload"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char text[1500];
+        (void)snprintf(text, sizeof text,
+                       LIST "- {kind: %s, metadata: {name: t, uid: tu, labels: "
+                            "{kai.scheduler/queue: q7, priorityClassName: build}}}\n"
+                            "- {kind: Job, metadata: {name: o, uid: u, ownerReferences: [{kind: "
+                            "%s, name: t, uid: tu}]}}\n" POD("p", "", OWNED("Job")),
+                       kinds[i], kinds[i]);
+        check(text, "pg-o-u 50 q7 root(-1) default(1) p=default\n");
+    }
+    check(LIST OWNER("Workflow", ", labels: {kai.scheduler/queue: q7}}}")
+              POD("p", "", OWNED("Workflow")) POD("q", "", OWNED("Workflow")),
+          "pg-p-p-uid 50 q7 root(-1) default(1) p=default\n"
+          "pg-q-q-uid 50 q7 root(-1) default(1) q=default\n");
+}
+
+static void skipped__if_the_pod_says_so(void **state)
+{
+    (void)state;
+    check(LIST "- {kind: Pod, metadata: {name: p, uid: pu, annotations: "
+               "{kai.scheduler/skip-podgrouper: 'true'}}, spec: {schedulerName: "
+               "kai-scheduler}}\n",
+          "");
+}
+
+static void labels__queue_priority_preemptibility(void **state)
+{
+    (void)state;
+    check(LIST OWNER("Job", ", labels: {kai.scheduler/queue: q1, priorityClassName: inference, "
+                            "kai.scheduler/preemptibility: preemptible}}}")
+              POD("p", "kai.scheduler/queue: q2, priorityClassName: build", OWNED("Job")),
+          "pg-o-u 125 q1 root(-1) default(1) p=default\n");
+    check(LIST OWNER("Job", "}}")
+              POD("p", "kai.scheduler/queue: q2, priorityClassName: build", OWNED("Job")),
+          "pg-o-u 100! q2 root(-1) default(1) p=default\n");
+    /* A label that names no class hides the pod's. */
+    check(LIST OWNER("Job", ", labels: {priorityClassName: none-such}}}")
+              POD("p", "priorityClassName: build", OWNED("Job")),
+          "pg-o-u 50 default-queue root(-1) default(1) p=default\n");
+}
+
+static void owners__in_a_circle_end(void **state)
+{
+    (void)state;
+    check(LIST "- {kind: A, metadata: {name: a, uid: ua, ownerReferences: [{kind: B, name: b, uid: "
+               "ub}]}}\n"
+               "- {kind: B, metadata: {name: b, uid: ub, ownerReferences: [{kind: A, name: a, uid: "
+               "ua}]}}\n" POD("p", "", ", ownerReferences: [{kind: A, name: a, uid: ua}]"),
+          "pg-b-ub 50 default-queue root(-1) default(1) p=default\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pod__alone_is_a_group),
+        cmocka_unit_test(job__one_group_of_minimum_one),
+        cmocka_unit_test(cron_job__a_group_for_each_job),
+        cmocka_unit_test(deployment__a_group_for_each_pod),
+        cmocka_unit_test(deployment__is_told_from_the_name_of_a_missing_replica_set),
+        cmocka_unit_test(default_kinds__one_group_an_owner),
+        cmocka_unit_test(notebook__cannot_be_preempted),
+        cmocka_unit_test(knative__a_group_for_each_revision),
+        cmocka_unit_test(tf_job__all_replicas_or_what_its_policy_says),
+        cmocka_unit_test(xgboost_job__needs_master_and_worker),
+        cmocka_unit_test(jax_job__needs_a_worker),
+        cmocka_unit_test(mpi_job__without_a_launcher_that_waits),
+        cmocka_unit_test(pytorch_job__master_and_workers),
+        cmocka_unit_test(pytorch_job__workers_in_segments),
+        cmocka_unit_test(ray__head_and_worker_groups),
+        cmocka_unit_test(ray__its_own_priority_label),
+        cmocka_unit_test(leader_worker_set__a_group_for_each_index),
+        cmocka_unit_test(leader_worker_set__leader_first),
+        cmocka_unit_test(job_set__two_levels),
+        cmocka_unit_test(grove__groups_of_its_gang),
+        cmocka_unit_test(spark__by_its_selector),
+        cmocka_unit_test(aml_job__nodes_from_its_environment),
+        cmocka_unit_test(spot_request__inference),
+        cmocka_unit_test(wrappers__are_looked_through),
+        cmocka_unit_test(skipped__if_the_pod_says_so),
+        cmocka_unit_test(labels__queue_priority_preemptibility),
+        cmocka_unit_test(owners__in_a_circle_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
