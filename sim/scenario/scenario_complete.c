@@ -48,6 +48,9 @@ static enum orr_status complete_row(struct orr_scenario__load *load,
         return orr_scenario__fail(load, at, "%.80s: \"%s\" is missing", orr_scenario__key(group),
                                   row->key);
     }
+    if (node == NULL && row->optional) {
+        return ORR_OK;
+    }
     if (node == NULL) {
         node = make_default(load, row);
         orr_scenario__add(load, group, row->key, nowhere, node);

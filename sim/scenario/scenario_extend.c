@@ -29,17 +29,28 @@ enum orr_status orr_scenario__single(struct orr_scenario__load *load,
     return ORR_OK;
 }
 
-/* Traces are found from the folder of the file that names them; with several files, names are
- * rewritten to be right from the folder of the first. */
-static void rebase_traces(struct orr_scenario__load *load, struct orr_scenario__node *root,
-                          const char *extends)
+/* Files are found from the folder of the file that names them; with several, names are rewritten
+ * to be right from the folder of the first. Depth follows the rows. */
+static void rebase(struct orr_scenario__load *load, const struct orr_scenario__row *row,
+                   struct orr_scenario__node *node, const char *folder)
 {
-    const char *folder = orr_scenario__folder(load->arena, extends);
-    struct orr_scenario__node *parts = orr_scenario__find(root, "workload");
-    for (uint32_t i = 0; parts != NULL && i < parts->child_count; i++) {
-        struct orr_scenario__node *trace = orr_scenario__find(parts->children[i], "trace");
-        if (trace != NULL && trace->text != NULL) {
-            trace->text = orr_scenario__join(load->arena, folder, trace->text);
+    if (row->type == ORR_TYPE_TEXT) {
+        if (row->file && node->text != NULL) {
+            node->text = orr_scenario__join(load->arena, folder, node->text);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        struct orr_scenario__node *child = node->children[i];
+        if (row->type == ORR_TYPE_GROUP) {
+            const struct orr_scenario__row *found = orr_scenario__row_find(row, child->key);
+            if (found != NULL) {
+                rebase(load, found, child, folder);
+            }
+        } else if (row->type == ORR_TYPE_NAMES) {
+            struct orr_scenario__row group = *row;
+            group.type = ORR_TYPE_GROUP;
+            rebase(load, &group, child, folder);
         }
     }
 }
@@ -110,7 +121,8 @@ enum orr_status orr_scenario__load_file(struct orr_scenario__load *load,
     }
     struct orr_scenario__node *result = roots[length - 1];
     for (uint32_t i = length - 1; i > 0; i--) {
-        rebase_traces(load, result, extends_text[i - 1]);
+        rebase(load, orr_scenario__root_row(), result,
+               orr_scenario__folder(load->arena, extends_text[i - 1]));
         orr_scenario__merge(load, result, roots[i - 1]);
     }
     *out = result;

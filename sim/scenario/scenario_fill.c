@@ -9,8 +9,8 @@
 static void fill_row(const struct orr_scenario__row *row, const struct orr_scenario__node *node,
                      void *base);
 
-static void fill_group(const struct orr_scenario__row *group, const struct orr_scenario__node *node,
-                       void *base)
+void orr_scenario__fill_group(const struct orr_scenario__row *group,
+                              const struct orr_scenario__node *node, void *base)
 {
     for (uint32_t i = 0; i < group->row_count; i++) {
         const struct orr_scenario__node *child = orr_scenario__find(node, group->rows[i].key);
@@ -25,7 +25,7 @@ static void fill_row(const struct orr_scenario__row *row, const struct orr_scena
                      void *base)
 {
     if (row->type == ORR_TYPE_GROUP) {
-        fill_group(row, node, base);
+        orr_scenario__fill_group(row, node, base);
     } else if (orr_scenario__is_scalar(row->type) && !row->no_field) {
         struct orr_scenario__value value = {.null = true};
         char why[ORR_SCENARIO__WHY];
@@ -74,7 +74,7 @@ static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
     scenario->pools = orr_arena_alloc(arena, pools->child_count + 1, sizeof *scenario->pools);
     for (uint32_t i = 0; i < pools->child_count; i++) {
         scenario->pools[i].name = pools->children[i]->key;
-        fill_group(row, pools->children[i], &scenario->pools[i]);
+        orr_scenario__fill_group(row, pools->children[i], &scenario->pools[i]);
         fill_labels(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "labels"));
         fill_taints(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "taints"));
     }
@@ -90,22 +90,7 @@ static void fill_queues(struct orr_arena *arena, struct orr_scenario *scenario,
     for (uint32_t i = 0; i < queues->child_count; i++) {
         scenario->queues[i].name = queues->children[i]->key;
         scenario->queues[i].origin = orr_scenario__origin(arena, queues->children[i]);
-        fill_group(row, queues->children[i], &scenario->queues[i]);
-    }
-}
-
-static void fill_parts(struct orr_scenario__load *load, struct orr_scenario *scenario,
-                       const struct orr_scenario__node *root)
-{
-    const struct orr_scenario__node *parts = below(root, "workload", NULL);
-    const struct orr_scenario__row *row = orr_scenario__row_at("workload", NULL);
-    scenario->part_count = parts->child_count;
-    scenario->parts = orr_arena_alloc(load->arena, parts->child_count + 1, sizeof *scenario->parts);
-    for (uint32_t i = 0; i < parts->child_count; i++) {
-        struct orr_scenario_part *part = &scenario->parts[i];
-        fill_group(row, parts->children[i], part);
-        part->trace = orr_scenario__join(load->arena, load->folder, part->trace);
-        part->origin = orr_scenario__origin(load->arena, parts->children[i]);
+        orr_scenario__fill_group(row, queues->children[i], &scenario->queues[i]);
     }
 }
 
@@ -169,11 +154,15 @@ static enum orr_status fill_expects(struct orr_scenario__load *load, struct orr_
 enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_scenario *scenario,
                                    const struct orr_scenario__node *root)
 {
-    fill_group(orr_scenario__root_row(), root, scenario);
+    orr_scenario__fill_group(orr_scenario__root_row(), root, scenario);
     fill_pools(load->arena, scenario, root);
     fill_queues(load->arena, scenario, root);
-    fill_parts(load, scenario, root);
     fill_policy(load->arena, scenario, root);
     fill_names(load->arena, scenario, root);
-    return fill_expects(load, scenario, root);
+    enum orr_status status =
+        orr_scenario__fill_templates(load, scenario, orr_scenario__find(root, "templates"));
+    if (status == ORR_OK) {
+        status = orr_scenario__fill_parts(load, scenario, orr_scenario__find(root, "workload"));
+    }
+    return status == ORR_OK ? fill_expects(load, scenario, root) : status;
 }

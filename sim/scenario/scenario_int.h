@@ -102,6 +102,8 @@ struct orr_scenario__row {
     orr_scenario__prepare_fn *prepare; /* turns other ways of writing into the plain one */
     bool required, listed;
     bool fixed;    /* not to be changed by a path */
+    bool optional; /* a group or list that is not there when nobody wrote it */
+    bool file;     /* text that names a file, from the folder of the file that says it */
     bool no_field; /* checked and shown, but nobody asks */
 };
 
@@ -186,7 +188,11 @@ bool orr_scenario__is_scalar(enum orr_scenario__type type);
 bool orr_scenario__is_number(enum orr_scenario__type type);
 const char *orr_scenario__real_text(struct orr_arena *arena, double real);
 
-/* scenario_schema.c: the rows */
+/* scenario_schema.c, scenario_schema_work.c: the rows */
+enum { ORR_SCENARIO__PART_ROWS = 14, ORR_SCENARIO__TEMPLATE_ROWS = 21 };
+extern const struct orr_scenario__row orr_scenario__part_rows[];
+extern const struct orr_scenario__row orr_scenario__template_rows[];
+const struct orr_scenario__row *orr_scenario__role_row(void);
 const struct orr_scenario__row *orr_scenario__root_row(void);
 const struct orr_scenario__row *orr_scenario__node_type_row(void);
 const struct orr_scenario__row *orr_scenario__kai_queue_row(void);
@@ -210,7 +216,7 @@ enum orr_status orr_scenario__wrong_kind(const struct orr_scenario__load *load,
                                          const struct orr_scenario__node *node, const char *wanted);
 const char *orr_scenario__key(const struct orr_scenario__node *node);
 orr_scenario__prepare_fn orr_scenario__prepare_amounts, orr_scenario__prepare_policy,
-    orr_scenario__prepare_workload;
+    orr_scenario__prepare_workload, orr_scenario__prepare_duration;
 
 /* scenario_queues.c */
 orr_scenario__prepare_fn orr_scenario__prepare_queues;
@@ -249,7 +255,16 @@ enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
 enum orr_status orr_scenario__from_command(struct orr_scenario__load *load,
                                            struct orr_scenario__node **out);
 
-/* scenario_fill.c, scenario_check.c, scenario_expect.c */
+/* scenario_fill.c, scenario_fill_work.c, scenario_check.c, scenario_expect.c */
+/* The scalars of a group, by its rows, into the struct at `base`. */
+void orr_scenario__fill_group(const struct orr_scenario__row *group,
+                              const struct orr_scenario__node *node, void *base);
+enum orr_status orr_scenario__fill_parts(struct orr_scenario__load *load,
+                                         struct orr_scenario *scenario,
+                                         const struct orr_scenario__node *parts);
+enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
+                                             struct orr_scenario *scenario,
+                                             const struct orr_scenario__node *templates);
 enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_scenario *scenario,
                                    const struct orr_scenario__node *root);
 /* A taint in Kubernetes' words; false if it is none. Its texts are of the arena. */

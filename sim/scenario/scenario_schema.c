@@ -11,7 +11,6 @@
 #define LENGTH(rows) ((uint32_t)(sizeof(rows) / sizeof(rows)[0]))
 #define POOL(field)  .offset = offsetof(struct orr_scenario_pool, field)
 #define QUEUE(field) .offset = offsetof(struct orr_scenario_queue, field)
-#define PART(field)  .offset = offsetof(struct orr_scenario_part, field)
 #define WHOLE(field) .offset = offsetof(struct orr_scenario, field)
 #define GROUP(name, group)                                                                         \
     .key = (name), .type = ORR_TYPE_GROUP, .rows = (group), .row_count = LENGTH(group)
@@ -25,7 +24,6 @@ static const char *const scenario_kinds[] = {"Scenario", NULL};
 static const char *const node_type_kinds[] = {"NodeType", NULL};
 static const char *const kai_versions[] = {"scheduling.run.ai/v2", NULL};
 static const char *const kai_kinds[] = {"Queue", NULL};
-static const char *const job_kinds[] = {"interactive", "training", "inference", "unknown", NULL};
 static const char *const latencies[] = {"ideal", NULL};
 static const char *const levels[] = {"block", "rack", "node", NULL};
 
@@ -38,6 +36,9 @@ static const char *const levels[] = {"block", "rack", "node", NULL};
         {.key = "pods", .type = ORR_TYPE_PODS, .fallback = "unlimited", POOL(pods)},               \
         {.key = "nvlink_domain", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(nvlink_domain)},     \
         {.key = "nvlink_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(nvlink_bytes_s)},             \
+        {.key = "nvlink_reduces", .type = ORR_TYPE_BOOL, .fallback = "false",                      \
+         POOL(nvlink_reduces)},                                                                    \
+        {.key = "pcie_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(pcie_bytes_s)},                 \
         {.key = "nics", .type = ORR_TYPE_COUNT, .max = 10000, POOL(nics)},                         \
         {.key = "nic_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(nic_bytes_s)},                   \
         {.key = "rack_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(rack_size)},             \
@@ -121,38 +122,6 @@ static const struct orr_scenario__row queue_rows[] = {
     {.key = "shard", .type = ORR_TYPE_TEXT, QUEUE(shard)},
 };
 
-static const struct orr_scenario__row scale_rows[] = {
-    {.key = "arrivals", .type = ORR_TYPE_FACTOR, .fallback = "1", PART(scale_arrivals)},
-};
-static const struct orr_scenario__row filter_rows[] = {
-    {.key = "queue", .type = ORR_TYPE_TEXT, PART(filter_queue)},
-};
-static const struct orr_scenario__row part_rows[] = {
-    {.key = "name", .type = ORR_TYPE_TEXT, PART(name), .required = true, .fixed = true},
-    {.key = "kind", .type = ORR_TYPE_CHOICE, .choices = job_kinds, PART(kind)},
-    {.key = "queue", .type = ORR_TYPE_TEXT, PART(queue)},
-    {.key = "trace", .type = ORR_TYPE_TEXT, PART(trace), .required = true},
-    {.key = "format", .type = ORR_TYPE_TEXT, PART(format)},
-    {.key = "split",
-     .type = ORR_TYPE_SPLIT,
-     .fallback = "node",
-     PART(split),
-     .offset2 = offsetof(struct orr_scenario_part, split_size)},
-    {GROUP("scale", scale_rows)},
-    {.key = "copies",
-     .type = ORR_TYPE_COUNT,
-     .fallback = "1",
-     .min = 1,
-     .max = 1000000,
-     PART(copies)},
-    {GROUP("filter", filter_rows)},
-    {.key = "kill_at_limit", .type = ORR_TYPE_BOOL, .fallback = "false", PART(kill_at_limit)},
-    LATER("generate"),
-    LATER("service"),
-    LATER("objective"),
-    LATER("template"),
-};
-
 static const struct orr_scenario__row policy_rows[] = {
     {.key = "name", .type = ORR_TYPE_TEXT, .fallback = "fifo", WHOLE(policy)},
     {.key = "latency",
@@ -199,8 +168,8 @@ static const struct orr_scenario__row root_rows[] = {
      .prepare = orr_scenario__prepare_queues},
     {.key = "workload",
      .type = ORR_TYPE_NAMES,
-     .rows = part_rows,
-     .row_count = LENGTH(part_rows),
+     .rows = orr_scenario__part_rows,
+     .row_count = ORR_SCENARIO__PART_ROWS,
      .one = "workload part",
      .prepare = orr_scenario__prepare_workload,
      .listed = true},
@@ -208,7 +177,12 @@ static const struct orr_scenario__row root_rows[] = {
     {GROUP("policy", policy_rows), .prepare = orr_scenario__prepare_policy},
     {.key = "variants", .type = ORR_TYPE_OPENS},
     {.key = "expect", .type = ORR_TYPE_WORDS},
-    LATER("templates"),
+    {.key = "templates",
+     .type = ORR_TYPE_NAMES,
+     .rows = orr_scenario__template_rows,
+     .row_count = ORR_SCENARIO__TEMPLATE_ROWS,
+     .one = "template",
+     .optional = true},
     LATER("events"),
     LATER("topologies"),
 };

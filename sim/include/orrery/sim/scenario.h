@@ -35,6 +35,8 @@ struct orr_scenario_pool {
     uint32_t nvlink_domain;              /* GPUs per NVLink domain; 0: the whole node */
     uint32_t nics;                       /* NICs per node; 0: not stated */
     int64_t nvlink_bytes_s, nic_bytes_s; /* per GPU and direction, per NIC; 0: not stated */
+    int64_t pcie_bytes_s;                /* per GPU and direction; 0: not stated */
+    bool nvlink_reduces;                 /* NVLink's switches sum what passes through */
     uint32_t rack_size, block_size;      /* nodes; 0: no such level */
     const char *shard;                   /* NULL: the only one */
     struct orr_scenario_label *labels;
@@ -62,11 +64,62 @@ struct orr_scenario_queue {
 
 enum orr_split { ORR_SPLIT_NODE, ORR_SPLIT_ONE, ORR_SPLIT_SIZE };
 
+struct orr_scenario_choice { /* one of several by weight */
+    const char *name;
+    double weight;
+};
+
+struct orr_scenario_quantile {
+    double p; /* 0..1 */
+    orr_ms value_ms;
+};
+
+/* How run times are distributed: exactly one of fixed, uniform, exponential, lognormal, weibull,
+ * quantiles, empirical. Times that are not stated are ORR_MS_NONE where the word is written at
+ * all, else 0. */
+struct orr_scenario_spread {
+    bool given;
+    orr_ms fixed_ms;
+    orr_ms from_ms, to_ms; /* uniform */
+    orr_ms mean_ms;        /* exponential */
+    orr_ms median_ms;      /* lognormal, with one of what follows */
+    double sigma;
+    orr_ms log_mean_ms, p90_ms, p95_ms, p99_ms;
+    orr_ms scale_ms; /* Weibull */
+    double shape;
+    const struct orr_scenario_quantile *quantiles; /* ascending */
+    uint32_t quantile_count;
+    const char *empirical; /* file with a column value_s and, if they differ, weight */
+    orr_ms least_ms, most_ms;
+};
+
+struct orr_scenario_generate {
+    bool given;
+    const char *template; /* or: */
+    const struct orr_scenario_choice *templates, *sizes, *queues; /* by name; sizes: GPUs of a job */
+    uint32_t template_count, size_count, queue_count;
+    uint32_t users, batch;
+    const char *pattern;       /* poisson, office-hours */
+    const double *hours, *days; /* 24 and 7 weights; NULL: those of the pattern */
+    const char *zone;
+    double per_hour, per_day, per_user_day; /* one of them is above 0 */
+    struct orr_scenario_spread duration;
+    orr_ms from_ms, until_ms; /* until: ORR_MS_NONE: the horizon */
+    orr_ms give_up_ms;        /* ORR_MS_NONE: never */
+};
+
+struct orr_scenario_objective {
+    bool given;
+    orr_ms start_within_ms, served_within_ms; /* ORR_MS_NONE: not stated */
+    double share;                             /* 0..1 */
+};
+
 struct orr_scenario_part { /* one entry of `workload:` */
     const char *name;
     const char *kind;   /* for rows that state none; NULL */
     const char *queue;  /* for rows that state none; NULL */
-    const char *trace;  /* path, resolved against the scenario's folder */
+    const char *trace;  /* path, resolved against the scenario's folder; NULL: generated */
+    const char *label;  /* what messages call its rows' origin: the trace or the part */
     const char *format; /* NULL: by suffix and header */
     enum orr_split split;
     uint32_t split_size;      /* GPUs a pod, with ORR_SPLIT_SIZE */
@@ -74,6 +127,37 @@ struct orr_scenario_part { /* one entry of `workload:` */
     uint32_t copies;          /* the trace, again and again, each a span + 1 day later */
     const char *filter_queue; /* take only rows of this queue; NULL: all */
     bool kill_at_limit;
+    struct orr_scenario_generate generate;
+    struct orr_scenario_objective objective;
+    const char *origin;
+};
+
+struct orr_scenario_pods { /* equal pods */
+    uint32_t pods;
+    uint32_t min_pods;      /* of a gang; 0: all */
+    uint32_t gpus;          /* whole devices of each pod, or: */
+    double gpu_fraction;    /* of each of gpu_devices; 0: none */
+    int64_t gpu_memory_mib; /* of each of gpu_devices; 0: none */
+    uint32_t gpu_devices;
+    int64_t cpu_milli, mem_bytes; /* of each pod; 0: nothing stated */
+};
+
+struct orr_scenario_role { /* of a template */
+    const char *name;
+    struct orr_scenario_pods pods;
+};
+
+struct orr_scenario_template { /* what a row or generator names to say what a job asks */
+    const char *name;
+    struct orr_scenario_pods pods; /* without roles */
+    const struct orr_scenario_role *roles;
+    uint32_t role_count;
+    const char *gpu_model, *node_selector, *tolerations;
+    const char *topology_required, *topology_preferred;
+    const char *profile, *priority;
+    const char *preemptible; /* "true", "false", NULL */
+    orr_ms run_ms, checkpoint_ms, checkpoint_cost_ms, restart_ms, cull_idle_ms; /* or ORR_MS_NONE */
+    double busy; /* 0: not stated */
     const char *origin;
 };
 
@@ -108,6 +192,8 @@ struct orr_scenario {
     uint32_t queue_count;
     struct orr_scenario_part *parts;
     uint32_t part_count;
+    struct orr_scenario_template *templates;
+    uint32_t template_count;
     const char *policy;
     const char *policy_origin;
     struct orr_setting *params; /* of the policy, by name */

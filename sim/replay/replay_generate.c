@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* replay_generate.c - a part that is made up: the scenario's words to a plan of traces/gen. */
+#include "replay_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+#include <orrery/traces/gen.h>
+#include <orrery/traces/table.h>
+
+#define WEEKS_RUN_START ((orr_ms)1780272000000) /* a Monday, for scenarios without a start */
+
+/* Working time of an office on weekdays, little in the evening, next to nothing at night; a tenth
+ * at weekends. A shape of our own: who has a measured one gives hours and days. */
+static const double office_hours[24] = {.03, .02, .02, .02, .02, .03, .08, .25, .6,  .95, 1.0, .95,
+                                        .75, .9,  1.0, 1.0, .95, .8,  .45, .3,  .25, .2,  .12, .06};
+static const double office_days[7] = {1.0, 1.0, 1.0, 1.0, 0.95, 0.12, 0.1};
+
+struct plan {
+    struct orr_gen gen;
+    struct orr_arena arena;
+    struct orr_table table; /* of an empirical spread */
+};
+
+static double seconds(orr_ms ms)
+{
+    return (double)ms / 1000.0;
+}
+
+static double deviation(const struct orr_scenario_spread *s)
+{
+    /* quantiles of the standard normal distribution */
+    const struct {
+        orr_ms value;
+        double z;
+    } known[] = {{s->p90_ms, 1.2815515655446004},
+                 {s->p95_ms, 1.6448536269514722},
+                 {s->p99_ms, 2.3263478740408408}};
+    for (size_t i = 0; i < 3; i++) {
+        if (known[i].value != ORR_MS_NONE) {
+            return log((double)known[i].value / (double)s->median_ms) / known[i].z;
+        }
+    }
+    return s->log_mean_ms != ORR_MS_NONE
+               ? sqrt(2.0 * log((double)s->log_mean_ms / (double)s->median_ms))
+               : s->sigma;
+}
+
+static enum orr_status read_empirical(struct plan *plan, const char *path, struct orr_err *err)
+{
+    static const struct orr_table_column columns[] = {{"value_s", false, true},
+                                                      {"weight", false, false}};
+    enum orr_status status = orr_table_read(path, columns, 2, &plan->table, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    uint32_t rows = plan->table.rows;
+    double *sums = orr_arena_alloc(&plan->arena, rows + (size_t)1, sizeof *sums), sum = 0.0;
+    bool weighted = (plan->table.present & 2) != 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        double weight = weighted ? plan->table.numbers[1][i] : 1.0;
+        if (!(weight >= 0.0) || plan->table.numbers[0][i] < 0.0) {
+            return orr_fail(err, ORR_DATA, "%s:%u: values and weights must be numbers of at least 0",
+                            path, (unsigned)plan->table.lines[i]);
+        }
+        sums[i] = sum += weight;
+    }
+    if (!(sum > 0.0)) {
+        return orr_fail(err, ORR_DATA, "%s: no row has a weight above 0", path);
+    }
+    plan->gen.run_s.kind = ORR_SPREAD_EMPIRICAL;
+    plan->gen.run_s.values = plan->table.numbers[0];
+    plan->gen.run_s.weights = sums;
+    plan->gen.run_s.count = rows;
+    return ORR_OK;
+}
+
+static void take_quantiles(struct plan *plan, const struct orr_scenario_spread *s)
+{
+    double *values = orr_arena_alloc(&plan->arena, s->quantile_count, sizeof *values);
+    double *at = orr_arena_alloc(&plan->arena, s->quantile_count, sizeof *at);
+    for (uint32_t i = 0; i < s->quantile_count; i++) {
+        values[i] = seconds(s->quantiles[i].value_ms);
+        at[i] = s->quantiles[i].p;
+    }
+    plan->gen.run_s.kind = ORR_SPREAD_QUANTILES;
+    plan->gen.run_s.values = values;
+    plan->gen.run_s.weights = at;
+    plan->gen.run_s.count = s->quantile_count;
+}
+
+static enum orr_status take_spread(struct plan *plan, const struct orr_scenario_spread *s,
+                                   struct orr_err *err)
+{
+    struct orr_spread *out = &plan->gen.run_s;
+    plan->gen.has_run = s->given;
+    if (!s->given) {
+        return ORR_OK;
+    }
+    out->least = s->least_ms == ORR_MS_NONE ? 0.0 : seconds(s->least_ms);
+    out->most = s->most_ms == ORR_MS_NONE ? 0.0 : seconds(s->most_ms);
+    if (s->empirical != NULL) {
+        return read_empirical(plan, s->empirical, err);
+    }
+    if (s->quantile_count > 0) {
+        take_quantiles(plan, s);
+    } else if (s->fixed_ms != ORR_MS_NONE) {
+        *out = (struct orr_spread){.kind = ORR_SPREAD_FIXED, .a = seconds(s->fixed_ms)};
+    } else if (s->median_ms > 0) {
+        out->kind = ORR_SPREAD_LOGNORMAL;
+        out->a = log(seconds(s->median_ms));
+        out->b = deviation(s);
+    } else if (s->scale_ms > 0) {
+        out->kind = ORR_SPREAD_WEIBULL;
+        out->a = seconds(s->scale_ms);
+        out->b = s->shape;
+    } else if (s->mean_ms > 0) {
+        out->kind = ORR_SPREAD_EXPONENTIAL;
+        out->a = seconds(s->mean_ms);
+    } else {
+        out->kind = ORR_SPREAD_UNIFORM;
+        out->a = seconds(s->from_ms);
+        out->b = seconds(s->to_ms);
+    }
+    return ORR_OK;
+}
+
+static const struct orr_choice *take_choices(struct plan *plan,
+                                             const struct orr_scenario_choice *from, uint32_t count,
+                                             bool sizes)
+{
+    struct orr_choice *out = orr_arena_alloc(&plan->arena, count + (size_t)1, sizeof *out);
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t gpus = 0;
+        out[i].name = from[i].name;
+        out[i].weight = from[i].weight;
+        if (sizes && orr_parse_i64(from[i].name, strlen(from[i].name), &gpus)) {
+            out[i].gpus = (uint32_t)gpus;
+        }
+    }
+    return out;
+}
+
+static void take_arrivals(struct plan *plan, const struct orr_scenario_part *part)
+{
+    const struct orr_scenario_generate *g = &part->generate;
+    struct orr_arrivals *out = &plan->gen.arrivals;
+    bool office = strcmp(g->pattern, "office-hours") == 0;
+    double per_day = g->per_day + g->per_user_day * (double)g->users + g->per_hour * 24.0;
+    out->per_hour = per_day / 24.0 * part->scale_arrivals;
+    out->hours = g->hours != NULL ? g->hours : office ? office_hours : NULL;
+    out->days = g->days != NULL ? g->days : office ? office_days : NULL;
+    out->zone = g->zone;
+}
+
+enum orr_status orr_replay__generate(const struct orr_scenario *scenario,
+                                     const struct orr_scenario_part *part, uint64_t seed,
+                                     struct orr_workload *workload, struct orr_err *err)
+{
+    const struct orr_scenario_generate *g = &part->generate;
+    struct plan plan = {
+        .gen = {.name = part->name,
+                .seed = seed,
+                .start_ms =
+                    scenario->start_ms == ORR_MS_NONE ? WEEKS_RUN_START : scenario->start_ms,
+                .from_ms = g->from_ms,
+                .until_ms = g->until_ms == ORR_MS_NONE ? scenario->horizon_ms : g->until_ms,
+                .users = g->users,
+                .batch = g->batch,
+                .template_count = g->template == NULL ? g->template_count : 1,
+                .queue_count = g->queue_count,
+                .size_count = g->size_count}};
+    const struct orr_scenario_choice only = {g->template, 1.0};
+    orr_arena_init(&plan.arena);
+    plan.gen.templates =
+        g->template == NULL ? take_choices(&plan, g->templates, g->template_count, false)
+                            : take_choices(&plan, &only, 1, false);
+    plan.gen.queues = take_choices(&plan, g->queues, g->queue_count, false);
+    plan.gen.sizes = take_choices(&plan, g->sizes, g->size_count, true);
+    take_arrivals(&plan, part);
+    enum orr_status status = take_spread(&plan, &g->duration, err);
+    if (status == ORR_OK) {
+        status = orr_generate(&plan.gen, workload, err);
+    }
+    if (status != ORR_OK) {
+        orr_err_prefix(err, "part %s", part->name);
+    }
+    orr_table_release(&plan.table);
+    orr_arena_release(&plan.arena);
+    return status;
+}

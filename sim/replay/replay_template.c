@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* replay_template.c - what a row leaves to its template.
+ *
+ * A row says less and the template the rest: whatever the row states stays. Rows of a generator
+ * share their extra record, which is then filled once for all of them.
+ */
+#include "replay_int.h"
+
+#include <string.h>
+
+const struct orr_scenario_template *orr_replay__template(const struct orr_scenario *scenario,
+                                                         const char *name)
+{
+    for (uint32_t i = 0; i < scenario->template_count; i++) {
+        if (strcmp(scenario->templates[i].name, name) == 0) {
+            return &scenario->templates[i];
+        }
+    }
+    return NULL;
+}
+
+static void fill_text(const char **field, const char *text)
+{
+    *field = *field == NULL ? text : *field;
+}
+
+static void fill_time(orr_ms *field, orr_ms ms)
+{
+    *field = *field == ORR_MS_NONE ? ms : *field;
+}
+
+static void fill_number(int64_t *field, int64_t number)
+{
+    *field = *field < 0 && number > 0 ? number : *field;
+}
+
+static void fill_pods(struct orr_row *row, struct orr_row_extra *extra,
+                      const struct orr_scenario_pods *pods)
+{
+    bool own = extra->gpu_fraction_milli > 0 || extra->gpu_memory_mib > 0 ||
+               extra->mig_profile != NULL || row->gpus_per_pod != ORR_NONE;
+    if (!own) {
+        row->gpus_per_pod = pods->gpus;
+        if (pods->gpu_fraction > 0.0) {
+            extra->gpu_fraction_milli = (int64_t)(pods->gpu_fraction * ORR_MGPU + 0.5);
+        }
+        fill_number(&extra->gpu_memory_mib, pods->gpu_memory_mib);
+        fill_number(&extra->gpu_devices, pods->gpu_devices);
+    } else if (row->gpus_per_pod == ORR_NONE) {
+        row->gpus_per_pod = 0;
+    }
+    if (row->pods == 0) {
+        row->pods = pods->pods;
+        fill_number(&extra->min_pods, pods->min_pods);
+    }
+    fill_number(&extra->cpu_milli, pods->cpu_milli);
+    fill_number(&extra->mem_mib, pods->mem_bytes / ORR_MIB);
+}
+
+void orr_replay__apply_template(struct orr_workload *workload, struct orr_row *row,
+                                const struct orr_scenario_template *template)
+{
+    struct orr_row_extra *extra = orr_workload_extra(workload, row);
+    if (template->role_count == 0) {
+        /* why: once a shared record has the fraction, the next row must not take it for its own */
+        if (row->pods == 0 && row->gpus_per_pod == ORR_NONE && extra->gpu_fraction_milli > 0 &&
+            template->pods.gpu_fraction > 0.0) {
+            row->gpus_per_pod = 0;
+        }
+        fill_pods(row, extra, &template->pods);
+    }
+    fill_time(&row->run_ms, template->run_ms);
+    fill_text(&extra->gpu_model, template->gpu_model);
+    fill_text(&extra->node_selector, template->node_selector);
+    fill_text(&extra->tolerations, template->tolerations);
+    if (extra->topology_required == NULL && extra->topology_preferred == NULL) {
+        extra->topology_required = template->topology_required;
+        extra->topology_preferred = template->topology_preferred;
+    }
+    fill_text(&extra->profile, template->profile);
+    fill_text(&extra->priority, template->priority);
+    fill_time(&extra->checkpoint_ms, template->checkpoint_ms);
+    fill_time(&extra->restart_ms, template->restart_ms);
+    if (extra->busy_ppm < 0 && template->busy > 0.0) {
+        extra->busy_ppm = (int64_t)(template->busy * 1e6 + 0.5);
+    }
+    if (extra->preemptible < 0 && template->preemptible != NULL) {
+        extra->preemptible = strcmp(template->preemptible, "true") == 0;
+    }
+}
+
+static struct orr_request request_of(const struct orr_scenario_pods *pods)
+{
+    struct orr_request request = {.gpu_model = ORR_NONE,
+                                  .cpu_milli = pods->cpu_milli,
+                                  .mem_bytes = pods->mem_bytes};
+    if (pods->gpu_fraction > 0.0) {
+        request.gpu_ask = ORR_GPU_FRACTION;
+        request.portion = (int64_t)(pods->gpu_fraction * ORR_MGPU + 0.5);
+        request.devices = pods->gpu_devices;
+    } else if (pods->gpu_memory_mib > 0) {
+        request.gpu_ask = ORR_GPU_MEMORY;
+        request.portion = pods->gpu_memory_mib;
+        request.devices = pods->gpu_devices;
+    } else if (pods->gpus > 0) {
+        request.gpu_ask = ORR_GPU_WHOLE;
+        request.devices = pods->gpus;
+    }
+    return request;
+}
+
+uint32_t orr_replay__roles(const struct orr_scenario_template *template,
+                           struct orr_task_group groups[ORR_REPLAY_GROUPS], uint32_t *min_tasks)
+{
+    uint32_t count = template->role_count < ORR_REPLAY_GROUPS ? template->role_count
+                                                              : ORR_REPLAY_GROUPS;
+    *min_tasks = 0;
+    for (uint32_t r = 0; r < count; r++) {
+        const struct orr_scenario_pods *pods = &template->roles[r].pods;
+        groups[r] = (struct orr_task_group){.request = request_of(pods), .count = pods->pods};
+        *min_tasks += pods->min_pods > 0 ? pods->min_pods : pods->pods;
+    }
+    return count;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_fill_work.c - parts of the workload and templates: from the tree to structs, with what
+ * no row can check: weights, quantiles, that a spread or a source of jobs is stated exactly once.
+ */
+#include "scenario_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/sort.h>
+#include <orrery/base/text.h>
+
+static bool parse_weight(const char *text, double *out)
+{
+    return orr_parse_double(text, strlen(text), out) && *out >= 0.0;
+}
+
+static int compare_choices(const void *a, const void *b, void *context)
+{
+    const struct orr_scenario_choice *x = a, *y = b;
+    (void)context;
+    return strcmp(x->name, y->name);
+}
+
+/* NAME: weight, in the order of names: a file may be written in any order and draw the same. */
+static enum orr_status fill_choices(struct orr_scenario__load *load,
+                                    const struct orr_scenario__node *map,
+                                    const struct orr_scenario_choice **out, uint32_t *count)
+{
+    double sum = 0.0;
+    *count = map == NULL ? 0 : map->child_count;
+    if (*count == 0) {
+        return ORR_OK;
+    }
+    struct orr_scenario_choice *choices = orr_arena_alloc(load->arena, *count, sizeof *choices);
+    for (uint32_t i = 0; i < *count; i++) {
+        const struct orr_scenario__node *child = map->children[i];
+        choices[i].name = child->key;
+        if (!parse_weight(child->text, &choices[i].weight)) {
+            return orr_scenario__fail(load, &child->at, "%.80s: \"%.80s\" is not a weight",
+                                      child->key, child->text);
+        }
+        sum += choices[i].weight;
+    }
+    if (!(sum > 0.0)) {
+        return orr_scenario__fail(load, &map->at, "%.80s: no weight is above 0",
+                                  orr_scenario__key(map));
+    }
+    orr_sort(choices, *count, sizeof *choices, compare_choices, NULL);
+    *out = choices;
+    return ORR_OK;
+}
+
+static enum orr_status check_sizes(const struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *sizes)
+{
+    for (uint32_t i = 0; sizes != NULL && i < sizes->child_count; i++) {
+        const struct orr_scenario__node *size = sizes->children[i];
+        int64_t gpus;
+        if (!orr_parse_i64(size->key, strlen(size->key), &gpus) || gpus < 1 || gpus > 1000000) {
+            return orr_scenario__fail(load, &size->key_at,
+                                      "sizes: \"%.80s\" is not a number of GPUs", size->key);
+        }
+    }
+    return ORR_OK;
+}
+
+/* A list of weights of a known length. */
+static enum orr_status fill_weights(struct orr_scenario__load *load,
+                                    const struct orr_scenario__node *list, uint32_t wanted,
+                                    const double **out)
+{
+    if (list == NULL || list->child_count == 0) {
+        return ORR_OK;
+    }
+    if (list->child_count != wanted) {
+        return orr_scenario__fail(load, &list->at, "%.80s: expected %u weights, found %u",
+                                  orr_scenario__key(list), (unsigned)wanted,
+                                  (unsigned)list->child_count);
+    }
+    double *weights = orr_arena_alloc(load->arena, wanted, sizeof *weights);
+    double sum = 0.0;
+    for (uint32_t i = 0; i < wanted; i++) {
+        if (!parse_weight(list->children[i]->text, &weights[i])) {
+            return orr_scenario__fail(load, &list->children[i]->at,
+                                      "%.80s: \"%.80s\" is not a weight", orr_scenario__key(list),
+                                      list->children[i]->text);
+        }
+        sum += weights[i];
+    }
+    if (!(sum > 0.0)) {
+        return orr_scenario__fail(load, &list->at, "%.80s: no weight is above 0",
+                                  orr_scenario__key(list));
+    }
+    *out = weights;
+    return ORR_OK;
+}
+
+static int compare_quantiles(const void *a, const void *b, void *context)
+{
+    const struct orr_scenario_quantile *x = a, *y = b;
+    (void)context;
+    return (x->p > y->p) - (x->p < y->p);
+}
+
+/* p50: 2h, p99.9: 3d */
+static enum orr_status fill_quantiles(struct orr_scenario__load *load,
+                                      const struct orr_scenario__node *map,
+                                      struct orr_scenario_spread *spread)
+{
+    struct orr_scenario_quantile *q =
+        orr_arena_alloc(load->arena, map->child_count + (size_t)1, sizeof *q);
+    for (uint32_t i = 0; i < map->child_count; i++) {
+        const struct orr_scenario__node *child = map->children[i];
+        const char *name = child->key;
+        if (name[0] != 'p' || !orr_parse_double(name + 1, strlen(name + 1), &q[i].p) ||
+            q[i].p < 0.0 || q[i].p > 100.0) {
+            return orr_scenario__fail(load, &child->key_at,
+                                      "quantiles: \"%.80s\" is not a quantile such as p50", name);
+        }
+        q[i].p /= 100.0;
+        if (!orr_parse_duration(child->text, strlen(child->text), &q[i].value_ms) ||
+            q[i].value_ms <= 0) {
+            return orr_scenario__fail(load, &child->at, "%.80s: \"%.80s\" is not a time above 0",
+                                      name, child->text);
+        }
+    }
+    orr_sort(q, map->child_count, sizeof *q, compare_quantiles, NULL);
+    for (uint32_t i = 1; i < map->child_count; i++) {
+        if (!(q[i].p > q[i - 1].p) || q[i].value_ms < q[i - 1].value_ms) {
+            return orr_scenario__fail(load, &map->at,
+                                      "quantiles: times must rise with their quantiles");
+        }
+    }
+    spread->quantiles = q;
+    spread->quantile_count = map->child_count;
+    return ORR_OK;
+}
+
+static bool is_set(const struct orr_scenario__node *group, const char *key)
+{
+    const struct orr_scenario__node *node = orr_scenario__find(group, key);
+    return node != NULL && (node->kind != ORR_NODE_SCALAR || node->text != NULL);
+}
+
+/* How many of the keys have a value. */
+static uint32_t count_set(const struct orr_scenario__node *group, const char *const *keys,
+                          size_t count)
+{
+    uint32_t set = 0;
+    for (size_t i = 0; i < count; i++) {
+        set += is_set(group, keys[i]);
+    }
+    return set;
+}
+
+static enum orr_status check_lognormal(const struct orr_scenario__load *load,
+                                       const struct orr_scenario__node *node,
+                                       const struct orr_scenario_spread *s)
+{
+    static const char *const widths[] = {"sigma", "mean", "p90", "p95", "p99"};
+    if (count_set(node, widths, 5) != 1) {
+        return orr_scenario__fail(
+            load, &node->at, "lognormal: needs one of sigma, mean, p90, p95, p99 beside its median");
+    }
+    const orr_ms above[] = {s->log_mean_ms, s->p90_ms, s->p95_ms, s->p99_ms};
+    for (size_t i = 0; i < 4; i++) {
+        if (above[i] != ORR_MS_NONE && above[i] <= s->median_ms) {
+            return orr_scenario__fail(load, &node->at, "lognormal: %s must be above the median",
+                                      widths[i + 1]);
+        }
+    }
+    return s->median_ms > 0 ? ORR_OK
+                            : orr_scenario__fail(load, &node->at, "lognormal: the median is 0");
+}
+
+static enum orr_status fill_duration(struct orr_scenario__load *load,
+                                     const struct orr_scenario__node *node,
+                                     struct orr_scenario_spread *spread)
+{
+    static const char *const kinds[] = {"fixed",   "uniform",   "exponential", "lognormal",
+                                        "weibull", "quantiles", "empirical"};
+    if (node == NULL) {
+        return ORR_OK;
+    }
+    spread->given = true;
+    if (count_set(node, kinds, sizeof kinds / sizeof kinds[0]) != 1) {
+        return orr_scenario__fail(load, &node->at,
+                                  "duration: needs one of fixed, uniform, exponential, lognormal, "
+                                  "weibull, quantiles, empirical");
+    }
+    const struct orr_scenario__node *quantiles = orr_scenario__find(node, "quantiles");
+    const struct orr_scenario__node *lognormal = orr_scenario__find(node, "lognormal");
+    if (is_set(node, "uniform") && spread->to_ms < spread->from_ms) {
+        return orr_scenario__fail(load, &node->at, "uniform: to is before from");
+    }
+    if (spread->empirical != NULL) {
+        spread->empirical = orr_scenario__join(load->arena, load->folder, spread->empirical);
+    }
+    enum orr_status status =
+        quantiles == NULL ? ORR_OK : fill_quantiles(load, quantiles, spread);
+    return status == ORR_OK && lognormal != NULL ? check_lognormal(load, lognormal, spread)
+                                                 : status;
+}
+
+static enum orr_status fill_arrivals(struct orr_scenario__load *load,
+                                     const struct orr_scenario__node *node,
+                                     struct orr_scenario_generate *plan)
+{
+    static const char *const rates[] = {"per_hour", "per_day", "per_user_day"};
+    if (count_set(node, rates, 3) != 1) {
+        return orr_scenario__fail(load, node->at.source != NULL ? &node->at : NULL,
+                                  "arrivals: needs one of per_hour, per_day, per_user_day");
+    }
+    if (plan->per_user_day > 0.0 && plan->users == 0) {
+        const struct orr_scenario__node *rate = orr_scenario__find(node, "per_user_day");
+        return orr_scenario__fail(load, &rate->at, "per_user_day: needs users");
+    }
+    enum orr_status status =
+        fill_weights(load, orr_scenario__find(node, "hours"), 24, &plan->hours);
+    return status == ORR_OK ? fill_weights(load, orr_scenario__find(node, "days"), 7, &plan->days)
+                            : status;
+}
+
+static enum orr_status check_until(const struct orr_scenario__load *load,
+                                   const struct orr_scenario *scenario,
+                                   const struct orr_scenario__node *node,
+                                   const struct orr_scenario_generate *plan)
+{
+    orr_ms until = plan->until_ms != ORR_MS_NONE ? plan->until_ms : scenario->horizon_ms;
+    if (until == ORR_MS_NONE) {
+        return orr_scenario__fail(load, &node->at,
+                                  "generate: when does it end? Give it until, or the scenario a "
+                                  "horizon");
+    }
+    return until > plan->from_ms
+               ? ORR_OK
+               : orr_scenario__fail(load, &node->at, "generate: it ends before it begins");
+}
+
+static enum orr_status fill_generate(struct orr_scenario__load *load,
+                                     const struct orr_scenario *scenario,
+                                     const struct orr_scenario__node *node,
+                                     struct orr_scenario_generate *plan)
+{
+    static const char *const shapes[] = {"template", "templates", "sizes"};
+    plan->given = true;
+    if (count_set(node, shapes, 3) != 1) {
+        return orr_scenario__fail(load, &node->at,
+                                  "generate: needs one of template, templates, sizes");
+    }
+    const struct orr_scenario__node *sizes = orr_scenario__find(node, "sizes");
+    enum orr_status status = check_sizes(load, sizes);
+    if (status == ORR_OK) {
+        status = fill_choices(load, sizes, &plan->sizes, &plan->size_count);
+    }
+    if (status == ORR_OK) {
+        status = fill_choices(load, orr_scenario__find(node, "templates"), &plan->templates,
+                              &plan->template_count);
+    }
+    if (status == ORR_OK) {
+        status = fill_choices(load, orr_scenario__find(node, "queues"), &plan->queues,
+                              &plan->queue_count);
+    }
+    if (status == ORR_OK) {
+        status = fill_arrivals(load, orr_scenario__find(node, "arrivals"), plan);
+    }
+    if (status == ORR_OK) {
+        status = fill_duration(load, orr_scenario__find(node, "duration"), &plan->duration);
+    }
+    return status == ORR_OK ? check_until(load, scenario, node, plan) : status;
+}
+
+static enum orr_status fill_part(struct orr_scenario__load *load,
+                                 const struct orr_scenario *scenario,
+                                 const struct orr_scenario__node *node,
+                                 struct orr_scenario_part *part)
+{
+    static const char *const sources[] = {"trace", "generate"};
+    const struct orr_scenario__node *objective = orr_scenario__find(node, "objective");
+    const struct orr_scenario__node *generate = orr_scenario__find(node, "generate");
+    orr_scenario__fill_group(orr_scenario__row_at("workload", NULL), node, part);
+    part->origin = orr_scenario__origin(load->arena, node);
+    part->label = part->name;
+    part->objective.given = objective != NULL;
+    if (count_set(node, sources, 2) != 1) {
+        return orr_scenario__fail(load, &node->at, "part \"%.80s\" needs one of trace, generate",
+                                  part->name);
+    }
+    if (objective != NULL && part->objective.start_within_ms == ORR_MS_NONE &&
+        part->objective.served_within_ms == ORR_MS_NONE) {
+        return orr_scenario__fail(load, &objective->at,
+                                  "objective: needs start_within or served_within");
+    }
+    if (part->trace != NULL) {
+        part->trace = orr_scenario__join(load->arena, load->folder, part->trace);
+        part->label = part->trace;
+        return ORR_OK;
+    }
+    if (part->copies > 1 || part->format != NULL || part->filter_queue != NULL) {
+        return orr_scenario__fail(load, &node->at,
+                                  "part \"%.80s\": copies, format and filter are for traces",
+                                  part->name);
+    }
+    return fill_generate(load, scenario, generate, &part->generate);
+}
+
+enum orr_status orr_scenario__fill_parts(struct orr_scenario__load *load,
+                                         struct orr_scenario *scenario,
+                                         const struct orr_scenario__node *parts)
+{
+    enum orr_status status = ORR_OK;
+    scenario->part_count = parts->child_count;
+    scenario->parts =
+        orr_arena_alloc(load->arena, parts->child_count + (size_t)1, sizeof *scenario->parts);
+    for (uint32_t i = 0; i < parts->child_count && status == ORR_OK; i++) {
+        status = fill_part(load, scenario, parts->children[i], &scenario->parts[i]);
+    }
+    return status;
+}
+
+/* ---- templates ---- */
+
+static enum orr_status check_pods(const struct orr_scenario__load *load,
+                                  const struct orr_scenario__node *node,
+                                  const struct orr_scenario_pods *pods)
+{
+    static const char *const ways[] = {"gpus_per_pod", "gpu_fraction", "gpu_memory"};
+    uint32_t asked = 0;
+    asked += pods->gpus > 0;
+    asked += pods->gpu_fraction > 0.0;
+    asked += pods->gpu_memory_mib > 0;
+    if (asked > 1) {
+        return orr_scenario__fail(load, &node->at,
+                                  "%.80s: only one of %s, %s and %s says what its pods ask",
+                                  node->key, ways[0], ways[1], ways[2]);
+    }
+    if (pods->gpu_fraction > 1.0) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, ways[1])->at,
+                                  "gpu_fraction: %g is more than a device (gpus_per_pod counts "
+                                  "whole ones)",
+                                  pods->gpu_fraction);
+    }
+    if (pods->min_pods > pods->pods) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, "min")->at,
+                                  "min: %u of %u pods", (unsigned)pods->min_pods,
+                                  (unsigned)pods->pods);
+    }
+    return ORR_OK;
+}
+
+static enum orr_status fill_roles(struct orr_scenario__load *load,
+                                  const struct orr_scenario__node *roles,
+                                  struct orr_scenario_template *template)
+{
+    enum orr_status status = ORR_OK;
+    struct orr_scenario_role *made =
+        orr_arena_alloc(load->arena, roles->child_count + (size_t)1, sizeof *made);
+    for (uint32_t i = 0; i < roles->child_count && status == ORR_OK; i++) {
+        made[i].name = roles->children[i]->key;
+        orr_scenario__fill_group(orr_scenario__role_row(), roles->children[i], &made[i]);
+        status = check_pods(load, roles->children[i], &made[i].pods);
+    }
+    template->roles = made;
+    template->role_count = roles->child_count;
+    return status;
+}
+
+enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
+                                             struct orr_scenario *scenario,
+                                             const struct orr_scenario__node *templates)
+{
+    enum orr_status status = ORR_OK;
+    uint32_t count = templates == NULL ? 0 : templates->child_count;
+    scenario->template_count = count;
+    scenario->templates =
+        orr_arena_alloc(load->arena, count + (size_t)1, sizeof *scenario->templates);
+    for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
+        const struct orr_scenario__node *node = templates->children[i];
+        const struct orr_scenario__node *roles = orr_scenario__find(node, "roles");
+        struct orr_scenario_template *template = &scenario->templates[i];
+        orr_scenario__fill_group(orr_scenario__row_at("templates", NULL), node, template);
+        template->name = node->key;
+        template->origin = orr_scenario__origin(load->arena, node);
+        status = check_pods(load, node, &template->pods);
+        if (status == ORR_OK && roles != NULL && roles->child_count > 0) {
+            status = fill_roles(load, roles, template);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_schema_work.c - the keys of workload parts, templates and profiles. */
+#include "scenario_int.h"
+
+#define LENGTH(rows) ((uint32_t)(sizeof(rows) / sizeof(rows)[0]))
+#define PART(field)  .offset = offsetof(struct orr_scenario_part, field)
+#define PLAN(field)  .offset = offsetof(struct orr_scenario_part, generate.field)
+#define GROUP(name, group)                                                                         \
+    .key = (name), .type = ORR_TYPE_GROUP, .rows = (group), .row_count = LENGTH(group)
+#define COUNT_MAX 1000000
+
+/* ---- spreads: of run times ---- */
+
+#define SPREAD(field) .offset = offsetof(struct orr_scenario_part, generate.duration.field)
+
+static const struct orr_scenario__row uniform_rows[] = {
+    {.key = "from", .type = ORR_TYPE_DURATION, SPREAD(from_ms), .required = true},
+    {.key = "to", .type = ORR_TYPE_DURATION, SPREAD(to_ms), .required = true},
+};
+static const struct orr_scenario__row exponential_rows[] = {
+    {.key = "mean", .type = ORR_TYPE_DURATION, SPREAD(mean_ms), .required = true},
+};
+static const struct orr_scenario__row lognormal_rows[] = {
+    {.key = "median", .type = ORR_TYPE_DURATION, SPREAD(median_ms), .required = true},
+    {.key = "sigma", .type = ORR_TYPE_FACTOR, SPREAD(sigma)},
+    {.key = "mean", .type = ORR_TYPE_DURATION, SPREAD(log_mean_ms)},
+    {.key = "p90", .type = ORR_TYPE_DURATION, SPREAD(p90_ms)},
+    {.key = "p95", .type = ORR_TYPE_DURATION, SPREAD(p95_ms)},
+    {.key = "p99", .type = ORR_TYPE_DURATION, SPREAD(p99_ms)},
+};
+static const struct orr_scenario__row weibull_rows[] = {
+    {.key = "scale", .type = ORR_TYPE_DURATION, SPREAD(scale_ms), .required = true},
+    {.key = "shape", .type = ORR_TYPE_FACTOR, SPREAD(shape), .required = true},
+};
+static const struct orr_scenario__row duration_rows[] = {
+    {.key = "fixed", .type = ORR_TYPE_DURATION, SPREAD(fixed_ms)},
+    {GROUP("uniform", uniform_rows), .optional = true},
+    {GROUP("exponential", exponential_rows), .optional = true},
+    {GROUP("lognormal", lognormal_rows), .optional = true},
+    {GROUP("weibull", weibull_rows), .optional = true},
+    {.key = "quantiles", .type = ORR_TYPE_OPEN, .optional = true},
+    {.key = "empirical", .type = ORR_TYPE_TEXT, SPREAD(empirical), .file = true},
+    {.key = "min", .type = ORR_TYPE_DURATION, SPREAD(least_ms)},
+    {.key = "max", .type = ORR_TYPE_DURATION, SPREAD(most_ms)},
+};
+
+/* ---- generators ---- */
+
+static const char *const patterns[] = {"poisson", "office-hours", NULL};
+
+static const struct orr_scenario__row arrival_rows[] = {
+    {.key = "pattern",
+     .type = ORR_TYPE_CHOICE,
+     .fallback = "poisson",
+     .choices = patterns,
+     PLAN(pattern)},
+    {.key = "hours", .type = ORR_TYPE_WORDS, .optional = true},
+    {.key = "days", .type = ORR_TYPE_WORDS, .optional = true},
+    {.key = "tz", .type = ORR_TYPE_TEXT, .fallback = "UTC", PLAN(zone)},
+    {.key = "per_hour", .type = ORR_TYPE_FACTOR, PLAN(per_hour)},
+    {.key = "per_day", .type = ORR_TYPE_FACTOR, PLAN(per_day)},
+    {.key = "per_user_day", .type = ORR_TYPE_FACTOR, PLAN(per_user_day)},
+};
+
+static const struct orr_scenario__row generate_rows[] = {
+    {.key = "template", .type = ORR_TYPE_TEXT, PLAN(template)},
+    {.key = "templates", .type = ORR_TYPE_OPEN, .optional = true},
+    {.key = "sizes", .type = ORR_TYPE_OPEN, .optional = true},
+    {.key = "users", .type = ORR_TYPE_COUNT, .max = COUNT_MAX, PLAN(users)},
+    {.key = "queues", .type = ORR_TYPE_OPEN, .optional = true},
+    {GROUP("arrivals", arrival_rows)},
+    {GROUP("duration", duration_rows),
+     .prepare = orr_scenario__prepare_duration,
+     .optional = true},
+    {.key = "batch",
+     .type = ORR_TYPE_COUNT,
+     .fallback = "1",
+     .min = 1,
+     .max = 100000,
+     PLAN(batch)},
+    {.key = "from", .type = ORR_TYPE_DURATION, .fallback = "0s", PLAN(from_ms)},
+    {.key = "until", .type = ORR_TYPE_DURATION, PLAN(until_ms)},
+    {.key = "give_up", .type = ORR_TYPE_DURATION, PLAN(give_up_ms)},
+};
+
+/* ---- parts ---- */
+
+static const char *const job_kinds[] = {"interactive", "training", "inference", "unknown", NULL};
+
+static const struct orr_scenario__row scale_rows[] = {
+    {.key = "arrivals", .type = ORR_TYPE_FACTOR, .fallback = "1", PART(scale_arrivals)},
+};
+static const struct orr_scenario__row filter_rows[] = {
+    {.key = "queue", .type = ORR_TYPE_TEXT, PART(filter_queue)},
+};
+static const struct orr_scenario__row objective_rows[] = {
+    {.key = "start_within", .type = ORR_TYPE_DURATION, PART(objective.start_within_ms)},
+    {.key = "served_within", .type = ORR_TYPE_DURATION, PART(objective.served_within_ms)},
+    {.key = "share", .type = ORR_TYPE_WEIGHT, .fallback = "0.95", PART(objective.share)},
+};
+
+const struct orr_scenario__row orr_scenario__part_rows[] = {
+    {.key = "name", .type = ORR_TYPE_TEXT, PART(name), .required = true, .fixed = true},
+    {.key = "kind", .type = ORR_TYPE_CHOICE, .choices = job_kinds, PART(kind)},
+    {.key = "queue", .type = ORR_TYPE_TEXT, PART(queue)},
+    {.key = "trace", .type = ORR_TYPE_TEXT, PART(trace), .file = true},
+    {.key = "format", .type = ORR_TYPE_TEXT, PART(format)},
+    {.key = "split",
+     .type = ORR_TYPE_SPLIT,
+     .fallback = "node",
+     PART(split),
+     .offset2 = offsetof(struct orr_scenario_part, split_size)},
+    {GROUP("scale", scale_rows)},
+    {.key = "copies",
+     .type = ORR_TYPE_COUNT,
+     .fallback = "1",
+     .min = 1,
+     .max = COUNT_MAX,
+     PART(copies)},
+    {GROUP("filter", filter_rows)},
+    {.key = "kill_at_limit", .type = ORR_TYPE_BOOL, .fallback = "false", PART(kill_at_limit)},
+    {GROUP("generate", generate_rows), .optional = true},
+    {GROUP("objective", objective_rows), .optional = true},
+    {.key = "service", .type = ORR_TYPE_LATER},
+    {.key = "template", .type = ORR_TYPE_LATER},
+};
+_Static_assert(LENGTH(orr_scenario__part_rows) == ORR_SCENARIO__PART_ROWS, "as declared");
+
+/* ---- templates ---- */
+
+/* what pods ask, of a template without roles or of one role; `owner` has a field `pods` */
+#define PODS_ROWS(owner)                                                                           \
+    {.key = "pods",                                                                                \
+     .type = ORR_TYPE_COUNT,                                                                       \
+     .fallback = "1",                                                                              \
+     .min = 1,                                                                                     \
+     .max = COUNT_MAX,                                                                             \
+     .offset = offsetof(owner, pods.pods)},                                                        \
+        {.key = "min",                                                                             \
+         .type = ORR_TYPE_COUNT,                                                                   \
+         .max = COUNT_MAX,                                                                         \
+         .offset = offsetof(owner, pods.min_pods)},                                                \
+        {.key = "gpus_per_pod",                                                                    \
+         .type = ORR_TYPE_COUNT,                                                                   \
+         .max = 10000,                                                                             \
+         .offset = offsetof(owner, pods.gpus)},                                                    \
+        {.key = "gpu_fraction",                                                                    \
+         .type = ORR_TYPE_FACTOR,                                                                  \
+         .offset = offsetof(owner, pods.gpu_fraction)},                                            \
+        {.key = "gpu_memory",                                                                      \
+         .type = ORR_TYPE_DEVICE_MEMORY,                                                           \
+         .offset = offsetof(owner, pods.gpu_memory_mib)},                                          \
+        {.key = "gpu_devices",                                                                     \
+         .type = ORR_TYPE_COUNT,                                                                   \
+         .fallback = "1",                                                                          \
+         .min = 1,                                                                                 \
+         .max = 10000,                                                                             \
+         .offset = offsetof(owner, pods.gpu_devices)},                                             \
+        {.key = "cpu", .type = ORR_TYPE_CPU, .offset = offsetof(owner, pods.cpu_milli)},           \
+    {                                                                                              \
+        .key = "memory", .type = ORR_TYPE_MEMORY, .offset = offsetof(owner, pods.mem_bytes)        \
+    }
+
+#define TEMPLATE(field) .offset = offsetof(struct orr_scenario_template, field)
+
+static const struct orr_scenario__row role_rows[] = {PODS_ROWS(struct orr_scenario_role)};
+static const struct orr_scenario__row topology_rows[] = {
+    {.key = "required", .type = ORR_TYPE_TEXT, TEMPLATE(topology_required)},
+    {.key = "preferred", .type = ORR_TYPE_TEXT, TEMPLATE(topology_preferred)},
+};
+static const char *const switches[] = {"true", "false", NULL};
+
+const struct orr_scenario__row orr_scenario__template_rows[] = {
+    PODS_ROWS(struct orr_scenario_template),
+    {.key = "roles",
+     .type = ORR_TYPE_NAMES,
+     .rows = role_rows,
+     .row_count = LENGTH(role_rows),
+     .one = "role",
+     .optional = true},
+    {.key = "gpu_model", .type = ORR_TYPE_TEXT, TEMPLATE(gpu_model)},
+    {.key = "node_selector", .type = ORR_TYPE_TEXT, TEMPLATE(node_selector)},
+    {.key = "tolerations", .type = ORR_TYPE_TEXT, TEMPLATE(tolerations)},
+    {GROUP("topology", topology_rows), .optional = true},
+    {.key = "run", .type = ORR_TYPE_DURATION, TEMPLATE(run_ms)},
+    {.key = "profile", .type = ORR_TYPE_TEXT, TEMPLATE(profile)},
+    {.key = "checkpoint", .type = ORR_TYPE_DURATION, TEMPLATE(checkpoint_ms)},
+    {.key = "checkpoint_cost", .type = ORR_TYPE_DURATION, TEMPLATE(checkpoint_cost_ms)},
+    {.key = "restart", .type = ORR_TYPE_DURATION, TEMPLATE(restart_ms)},
+    {.key = "busy", .type = ORR_TYPE_FACTOR, TEMPLATE(busy)},
+    {.key = "cull_idle", .type = ORR_TYPE_DURATION, TEMPLATE(cull_idle_ms)},
+    {.key = "priority", .type = ORR_TYPE_TEXT, TEMPLATE(priority)},
+    {.key = "preemptible",
+     .type = ORR_TYPE_CHOICE,
+     .choices = switches,
+     TEMPLATE(preemptible)},
+};
+_Static_assert(LENGTH(orr_scenario__template_rows) == ORR_SCENARIO__TEMPLATE_ROWS, "as declared");
+
+const struct orr_scenario__row *orr_scenario__role_row(void)
+{
+    static const struct orr_scenario__row role = {GROUP("", role_rows)};
+    return &role;
+}
