@@ -31,6 +31,7 @@ int orr_cli_audit(int argc, char **argv);
 int orr_cli_compare(int argc, char **argv);
 int orr_cli_conform(int argc, char **argv);
 int orr_cli_schedule(int argc, char **argv);
+int orr_cli_trace(int argc, char **argv);
 int orr_cli_doctor(int argc, char **argv);
 
 /* Prints "orrery: TEXT" for the error and returns its exit code. */

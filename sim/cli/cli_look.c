@@ -90,18 +90,42 @@ static void check_quotas(const struct orr_world *world, struct finding_count *fo
     }
 }
 
+static double work_of(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    return (double)spec->work_ms * (double)world->shapes.shapes[spec->shape].gpus_mgpu;
+}
+
+static void print_load(const char *what, uint32_t jobs, double work, double capacity)
+{
+    (void)printf("%-11s %u jobs, %.0f GPU-hours, %.1f %% of what the cluster has then\n", what,
+                 jobs, work / 3.6e9, capacity > 0.0 ? 100.0 * work / capacity : 0.0);
+}
+
+/* What the workload offers, in all and, when it has several, by its parts. */
 static void check_load(const struct orr_world *world)
 {
-    double work = 0.0;
-    for (uint32_t j = 0; j < world->job_count; j++) {
-        const struct orr_job_spec *spec = &world->specs[j];
-        work += (double)spec->work_ms * (double)world->shapes.shapes[spec->shape].gpus_mgpu;
-    }
     double span = (double)(world->last_submit_ms - world->first_submit_ms);
     double capacity = span * (double)world->cluster.total_gpus * ORR_MGPU;
+    double *work = orr_zalloc(world->part_count + (size_t)1, sizeof *work);
+    uint32_t *jobs = orr_zalloc(world->part_count + (size_t)1, sizeof *jobs);
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        uint32_t part = orr_world_part_of(world, j);
+        work[part] += work_of(world, j);
+        work[world->part_count] += work_of(world, j);
+        jobs[part]++;
+    }
     (void)printf("load        %.0f GPU-hours in %.1f days of submits, %.1f %% of what the cluster "
                  "has then\n",
-                 work / 3.6e9, span / 86400000.0, capacity > 0.0 ? 100.0 * work / capacity : 0.0);
+                 work[world->part_count] / 3.6e9, span / 86400000.0,
+                 capacity > 0.0 ? 100.0 * work[world->part_count] / capacity : 0.0);
+    for (uint32_t p = 0; p < world->part_count && world->part_count > 1; p++) {
+        char what[300];
+        (void)snprintf(what, sizeof what, "  %s", world->parts[p].part->name);
+        print_load(what, jobs[p], work[p], capacity);
+    }
+    orr_free(work);
+    orr_free(jobs);
 }
 
 static void print_text(const char *text, void *context)

@@ -19,6 +19,7 @@ static const struct orr_verb verbs[] = {
     {"compare", "paired differences between policies or settings", orr_cli_compare},
     {"audit", "check a schedule against the rules it should keep", orr_cli_audit},
     {"schedule", "run one scheduling cycle on a cluster's snapshot", orr_cli_schedule},
+    {"trace", "write the jobs that a scenario makes up as a trace", orr_cli_trace},
     {"conform", "run conformance cases of the KAI scheduler", orr_cli_conform},
     {"doctor", "versions, libraries and programs found", orr_cli_doctor},
 };

@@ -27,9 +27,13 @@ static void note_unheeded(struct orr_world_part *p)
             stated[CHECKPOINT] || e->checkpoint_ms != ORR_MS_NONE || e->restart_ms != ORR_MS_NONE;
         stated[BUSY] = stated[BUSY] || e->busy_ppm >= 0;
     }
+    if (p->part->generate.given && p->part->generate.give_up_ms != ORR_MS_NONE) {
+        orr_workload_note(&p->workload, p->part->label,
+                          "give_up: stated, not heeded by this version");
+    }
     for (int c = 0; c < COLUMNS; c++) {
         if (stated[c]) {
-            orr_workload_note(&p->workload, p->part->trace,
+            orr_workload_note(&p->workload, p->part->label,
                               "%s: stated by rows, not heeded by this version", names[c]);
         }
     }
@@ -46,12 +50,13 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, bool allo
         struct orr_trace_options options = {.format = p->part->format,
                                             .allow_loss = allow_loss,
                                             .kill_at_limit = p->part->kill_at_limit};
-        enum orr_status status = orr_trace_read(p->part->trace, &options, &p->workload, err);
+        enum orr_status status = p->part->generate.given
+                                     ? orr_world_generate(scenario, p->part, &p->workload, err)
+                                     : orr_trace_read(p->part->trace, &options, &p->workload, err);
         if (status != ORR_OK) {
             return status;
         }
         world->part_count++;
-        note_unheeded(p);
         p->first_source = sources;
         sources += p->workload.count;
         if (p->workload.count > 0) {
@@ -160,7 +165,7 @@ static void drop_impossible(struct orr_world *world)
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
         char where[400];
         say_where(world, shape, where, sizeof where);
-        orr_workload_reject(&p->workload, p->part->trace, row->line,
+        orr_workload_reject(&p->workload, p->part->label, row->line,
                             "job %s asks %lld GPUs in %u pods%s, which this cluster of %lld GPUs "
                             "could not hold even when empty",
                             orr_idmap_name(&p->workload.jobs, row->job),
@@ -256,6 +261,9 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
     enum orr_status status = read_parts(scenario, allow_loss, world, err);
     if (status == ORR_OK) {
         make_jobs(scenario, world);
+        for (uint32_t i = 0; i < world->part_count; i++) {
+            note_unheeded(&world->parts[i]);
+        }
         drop_impossible(world);
         orr_replay__drop_endless(world);
         shake_jobs(scenario, world);
@@ -264,7 +272,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
         }
         orr_replay__holds(world);
         for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
-            status = orr_trace_check_loss(&world->parts[i].workload, world->parts[i].part->trace,
+            status = orr_trace_check_loss(&world->parts[i].workload, world->parts[i].part->label,
                                           allow_loss, err);
         }
         if (status == ORR_OK) { /* else the error shows what was rejected */
@@ -273,7 +281,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
     }
     if (status == ORR_OK && world->job_count == 0) {
         status = orr_fail(err, ORR_DATA, "%s: no job is left to run",
-                          scenario->part_count > 0 ? scenario->parts[0].trace : "scenario");
+                          scenario->part_count > 0 ? scenario->parts[0].label : "scenario");
     }
     if (status != ORR_OK) {
         orr_world_release(world);
@@ -299,16 +307,21 @@ void orr_world_release(struct orr_world *world)
     *world = (struct orr_world){0};
 }
 
+uint32_t orr_world_part_of(const struct orr_world *world, uint32_t job)
+{
+    uint32_t part = 0;
+    while (part + 1 < world->part_count &&
+           world->parts[part + 1].first_source <= world->specs[job].source) {
+        part++;
+    }
+    return part;
+}
+
 static const struct orr_world_part *part_of(const struct orr_world *world, uint32_t job,
                                             const struct orr_row **row)
 {
-    uint32_t source = world->specs[job].source;
-    uint32_t part = 0;
-    while (part + 1 < world->part_count && world->parts[part + 1].first_source <= source) {
-        part++;
-    }
-    const struct orr_world_part *p = &world->parts[part];
-    *row = &p->workload.rows[source - p->first_source];
+    const struct orr_world_part *p = &world->parts[orr_world_part_of(world, job)];
+    *row = &p->workload.rows[world->specs[job].source - p->first_source];
     return p;
 }
 
@@ -319,11 +332,12 @@ const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char
     const struct orr_world_part *p = part_of(world, job, &row);
     const char *name = orr_idmap_name(&p->workload.jobs, row->job);
     orr_ms copy = orr_replay__copy(p, &world->specs[job]);
-    if (world->part_count == 1 && copy == 0) {
+    bool bare = world->part_count == 1 || p->part->generate.given; /* the part is in the name */
+    if (bare && copy == 0) {
         return name;
     }
-    const char *prefix = world->part_count > 1 ? p->part->name : "";
-    const char *slash = world->part_count > 1 ? "/" : "";
+    const char *prefix = bare ? "" : p->part->name;
+    const char *slash = bare ? "" : "/";
     if (copy > 0) {
         (void)snprintf(buffer, bytes, "%s%s%s#%lld", prefix, slash, name, (long long)copy + 1);
     } else {

@@ -20,7 +20,9 @@ static void add_pool(const struct orr_scenario *scenario, const struct orr_scena
                                      pool->nvlink_domain == 0 ? pool->gpus : pool->nvlink_domain,
                                  .nics = pool->nics,
                                  .nvlink_bytes_s = pool->nvlink_bytes_s,
-                                 .nic_bytes_s = pool->nic_bytes_s};
+                                 .nic_bytes_s = pool->nic_bytes_s,
+                                 .pcie_bytes_s = pool->pcie_bytes_s,
+                                 .nvlink_reduces = pool->nvlink_reduces};
     if (pool->gpu_model != NULL) {
         type.gpu_model =
             orr_idmap_put(&cluster->models, pool->gpu_model, strlen(pool->gpu_model), NULL);

@@ -61,8 +61,9 @@ static enum orr_status read_empirical(struct plan *plan, const char *path, struc
     for (uint32_t i = 0; i < rows; i++) {
         double weight = weighted ? plan->table.numbers[1][i] : 1.0;
         if (!(weight >= 0.0) || plan->table.numbers[0][i] < 0.0) {
-            return orr_fail(err, ORR_DATA, "%s:%u: values and weights must be numbers of at least 0",
-                            path, (unsigned)plan->table.lines[i]);
+            return orr_fail(err, ORR_DATA,
+                            "%s:%u: values and weights must be numbers of at least 0", path,
+                            (unsigned)plan->table.lines[i]);
         }
         sums[i] = sum += weight;
     }
@@ -126,9 +127,8 @@ static enum orr_status take_spread(struct plan *plan, const struct orr_scenario_
     return ORR_OK;
 }
 
-static const struct orr_choice *take_choices(struct plan *plan,
-                                             const struct orr_scenario_choice *from, uint32_t count,
-                                             bool sizes)
+static const struct orr_choice *
+take_choices(struct plan *plan, const struct orr_scenario_choice *from, uint32_t count, bool sizes)
 {
     struct orr_choice *out = orr_arena_alloc(&plan->arena, count + (size_t)1, sizeof *out);
     for (uint32_t i = 0; i < count; i++) {
@@ -154,14 +154,14 @@ static void take_arrivals(struct plan *plan, const struct orr_scenario_part *par
     out->zone = g->zone;
 }
 
-enum orr_status orr_replay__generate(const struct orr_scenario *scenario,
-                                     const struct orr_scenario_part *part, uint64_t seed,
-                                     struct orr_workload *workload, struct orr_err *err)
+enum orr_status orr_world_generate(const struct orr_scenario *scenario,
+                                   const struct orr_scenario_part *part,
+                                   struct orr_workload *workload, struct orr_err *err)
 {
     const struct orr_scenario_generate *g = &part->generate;
     struct plan plan = {
         .gen = {.name = part->name,
-                .seed = seed,
+                .seed = scenario->seed_first,
                 .start_ms =
                     scenario->start_ms == ORR_MS_NONE ? WEEKS_RUN_START : scenario->start_ms,
                 .from_ms = g->from_ms,
@@ -172,10 +172,13 @@ enum orr_status orr_replay__generate(const struct orr_scenario *scenario,
                 .queue_count = g->queue_count,
                 .size_count = g->size_count}};
     const struct orr_scenario_choice only = {g->template, 1.0};
+    if (part->kind != NULL) {
+        (void)orr_kind_parse(part->kind, strlen(part->kind), &plan.gen.kind);
+    }
     orr_arena_init(&plan.arena);
-    plan.gen.templates =
-        g->template == NULL ? take_choices(&plan, g->templates, g->template_count, false)
-                            : take_choices(&plan, &only, 1, false);
+    plan.gen.templates = g->template == NULL
+                             ? take_choices(&plan, g->templates, g->template_count, false)
+                             : take_choices(&plan, &only, 1, false);
     plan.gen.queues = take_choices(&plan, g->queues, g->queue_count, false);
     plan.gen.sizes = take_choices(&plan, g->sizes, g->size_count, true);
     take_arrivals(&plan, part);

@@ -45,7 +45,7 @@ static int by_before(const void *a, const void *b, void *context)
 static bool reject(struct orr_world *world, struct orr_world_part *p, uint32_t row,
                    const char *what, const char *name, size_t bytes)
 {
-    orr_workload_reject(&p->workload, p->part->trace, p->workload.rows[row].line, "job %s: %s %.*s",
+    orr_workload_reject(&p->workload, p->part->label, p->workload.rows[row].line, "job %s: %s %.*s",
                         orr_idmap_name(&p->workload.jobs, p->workload.rows[row].job), what,
                         (int)bytes, name);
     world->rows_rejected++;

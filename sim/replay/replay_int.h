@@ -21,6 +21,17 @@ uint32_t orr_replay__selector(struct orr_replay_nodes *nodes, const char *models
                               const char *selector);
 uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *tolerations);
 
+enum { ORR_REPLAY_GROUPS = 16 }; /* task groups of one job */
+/* NULL when there is none of the name. */
+const struct orr_scenario_template *orr_replay__template(const struct orr_scenario *scenario,
+                                                         const char *name);
+/* Fills in what a row leaves to its template. */
+void orr_replay__apply_template(struct orr_workload *workload, struct orr_row *row,
+                                const struct orr_scenario_template *template);
+/* The task groups of a template with roles; returns how many. */
+uint32_t orr_replay__roles(const struct orr_scenario_template *template,
+                           struct orr_task_group groups[ORR_REPLAY_GROUPS], uint32_t *min_tasks);
+
 /* One row as a job; false when the row was rejected (and counted). */
 bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                      uint32_t row, struct orr_job_spec *spec);

@@ -6,10 +6,9 @@
 
 #include <orrery/core/place.h>
 
-#define GROUPS_MAX 2
-
 /* The job's total GPUs as pods: whole pods of `size` and, if any, one of the remainder. */
-static uint32_t split_gpus(uint32_t gpus, uint32_t size, struct orr_task_group groups[GROUPS_MAX])
+static uint32_t split_gpus(uint32_t gpus, uint32_t size,
+                           struct orr_task_group groups[ORR_REPLAY_GROUPS])
 {
     uint32_t whole = gpus / size, rest = gpus % size, count = 0;
     struct orr_request request = {.gpu_ask = ORR_GPU_WHOLE, .gpu_model = ORR_NONE};
@@ -38,7 +37,7 @@ static bool reject(struct orr_world *world, uint32_t part, const struct orr_row 
                    const char *what, const char *name)
 {
     struct orr_world_part *p = &world->parts[part];
-    orr_workload_reject(&p->workload, p->part->trace, row->line, "job %s: %s%s%s",
+    orr_workload_reject(&p->workload, p->part->label, row->line, "job %s: %s%s%s",
                         orr_idmap_name(&p->workload.jobs, row->job), what, name == NULL ? "" : " ",
                         name == NULL ? "" : name);
     world->rows_rejected++;
@@ -62,14 +61,40 @@ static bool sharing_request(struct orr_world *world, const struct orr_row_extra 
     return true;
 }
 
+/* Fills in the row from its template; *roles is the template when that has roles of its own. */
+static bool use_template(struct orr_world *world, const struct orr_scenario *scenario,
+                         uint32_t part, uint32_t row_index,
+                         const struct orr_scenario_template **roles)
+{
+    struct orr_workload *workload = &world->parts[part].workload;
+    struct orr_row *row = &workload->rows[row_index];
+    const char *name = row->extra == 0 ? NULL : workload->extras[row->extra - 1].template_name;
+    *roles = NULL;
+    if (name == NULL) {
+        return true;
+    }
+    const struct orr_scenario_template *template = orr_replay__template(scenario, name);
+    if (template == NULL) {
+        return reject(world, part, row, "the scenario has no template", name);
+    }
+    if (template->role_count > ORR_REPLAY_GROUPS) {
+        return reject(world, part, row, "more than 16 roles in template", name);
+    }
+    orr_replay__apply_template(workload, row, template);
+    *roles = template->role_count > 0 ? template : NULL;
+    if (*roles != NULL && (row->pods > 0 || row->gpus_per_pod != ORR_NONE)) {
+        return reject(world, part, row, "pods are stated, but its template has roles:", name);
+    }
+    return true;
+}
+
 static bool make_groups(struct orr_world *world, uint32_t part, const struct orr_row *row,
-                        struct orr_task_group groups[GROUPS_MAX], uint32_t *count)
+                        struct orr_task_group groups[ORR_REPLAY_GROUPS], uint32_t *count)
 {
     const struct orr_workload *workload = &world->parts[part].workload;
     const struct orr_row_extra *extra = row->extra == 0 ? NULL : &workload->extras[row->extra - 1];
-    if (extra != NULL && (extra->template_name != NULL || extra->mig_profile != NULL)) {
-        return reject(world, part, row,
-                      "templates and MIG profiles are not supported by this version", NULL);
+    if (extra != NULL && extra->mig_profile != NULL) {
+        return reject(world, part, row, "MIG profiles are not supported by this version", NULL);
     }
     if (row->pods == 0) {
         if (world->cluster.max_gpus == 0) {
@@ -196,7 +221,7 @@ static bool job_queue(struct orr_world *world, const struct orr_scenario *scenar
 
 orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submit)
 {
-    double scale = part->part->scale_arrivals;
+    double scale = part->part->generate.given ? 1.0 : part->part->scale_arrivals;
     if (!(scale > 0.0) || (scale > 0.999999999 && scale < 1.000000001)) {
         return submit;
     }
@@ -211,13 +236,21 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     static const int16_t priority[ORR_KIND_COUNT] = {50, 50, 100, 125};
     struct orr_world_part *p = &world->parts[part];
     const struct orr_row *row = &p->workload.rows[row_index];
-    struct orr_task_group groups[GROUPS_MAX];
+    struct orr_task_group groups[ORR_REPLAY_GROUPS];
     uint32_t count = 0;
-    if (row->run_ms == ORR_MS_NONE) {
-        return reject(world, part, row, "states no run time", NULL);
-    }
     struct orr_span span;
-    if (!make_groups(world, part, row, groups, &count) ||
+    const struct orr_scenario_template *roles;
+    uint32_t min = 0;
+    if (!use_template(world, nodes->scenario, part, row_index, &roles)) {
+        return false;
+    }
+    if (row->run_ms == ORR_MS_NONE) {
+        return reject(world, part, row, "states no run time, nor does its template", NULL);
+    }
+    if (roles != NULL) {
+        count = orr_replay__roles(roles, groups, &min);
+    }
+    if ((roles == NULL && !make_groups(world, part, row, groups, &count)) ||
         !constrain(world, nodes, part, row, groups, count) || !find_span(world, part, row, &span) ||
         !job_queue(world, nodes->scenario, part, row, &spec->queue)) {
         return false;
@@ -226,11 +259,10 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     if (kind == ORR_KIND_UNKNOWN && p->part->kind != NULL) {
         (void)orr_kind_parse(p->part->kind, strlen(p->part->kind), &kind);
     }
-    uint32_t min = 0;
     int preemptible = -1;
     if (row->extra != 0) {
         const struct orr_row_extra *extra = &p->workload.extras[row->extra - 1];
-        min = extra->min_pods > 0 ? (uint32_t)extra->min_pods : 0;
+        min = extra->min_pods > 0 ? (uint32_t)extra->min_pods : min;
         preemptible = extra->preemptible;
     }
     spec->submit_ms = orr_replay__scaled_submit(p, row->submit_ms);

@@ -37,6 +37,7 @@ static void fill_number(int64_t *field, int64_t number)
 static void fill_pods(struct orr_row *row, struct orr_row_extra *extra,
                       const struct orr_scenario_pods *pods)
 {
+    /* the record of a generator's rows has the template's own share already: the same thing */
     bool own = extra->gpu_fraction_milli > 0 || extra->gpu_memory_mib > 0 ||
                extra->mig_profile != NULL || row->gpus_per_pod != ORR_NONE;
     if (!own) {
@@ -62,11 +63,6 @@ void orr_replay__apply_template(struct orr_workload *workload, struct orr_row *r
 {
     struct orr_row_extra *extra = orr_workload_extra(workload, row);
     if (template->role_count == 0) {
-        /* why: once a shared record has the fraction, the next row must not take it for its own */
-        if (row->pods == 0 && row->gpus_per_pod == ORR_NONE && extra->gpu_fraction_milli > 0 &&
-            template->pods.gpu_fraction > 0.0) {
-            row->gpus_per_pod = 0;
-        }
         fill_pods(row, extra, &template->pods);
     }
     fill_time(&row->run_ms, template->run_ms);
@@ -91,9 +87,8 @@ void orr_replay__apply_template(struct orr_workload *workload, struct orr_row *r
 
 static struct orr_request request_of(const struct orr_scenario_pods *pods)
 {
-    struct orr_request request = {.gpu_model = ORR_NONE,
-                                  .cpu_milli = pods->cpu_milli,
-                                  .mem_bytes = pods->mem_bytes};
+    struct orr_request request = {
+        .gpu_model = ORR_NONE, .cpu_milli = pods->cpu_milli, .mem_bytes = pods->mem_bytes};
     if (pods->gpu_fraction > 0.0) {
         request.gpu_ask = ORR_GPU_FRACTION;
         request.portion = (int64_t)(pods->gpu_fraction * ORR_MGPU + 0.5);
@@ -112,8 +107,8 @@ static struct orr_request request_of(const struct orr_scenario_pods *pods)
 uint32_t orr_replay__roles(const struct orr_scenario_template *template,
                            struct orr_task_group groups[ORR_REPLAY_GROUPS], uint32_t *min_tasks)
 {
-    uint32_t count = template->role_count < ORR_REPLAY_GROUPS ? template->role_count
-                                                              : ORR_REPLAY_GROUPS;
+    uint32_t count =
+        template->role_count < ORR_REPLAY_GROUPS ? template->role_count : ORR_REPLAY_GROUPS;
     *min_tasks = 0;
     for (uint32_t r = 0; r < count; r++) {
         const struct orr_scenario_pods *pods = &template->roles[r].pods;

@@ -161,7 +161,8 @@ static enum orr_status check_lognormal(const struct orr_scenario__load *load,
     static const char *const widths[] = {"sigma", "mean", "p90", "p95", "p99"};
     if (count_set(node, widths, 5) != 1) {
         return orr_scenario__fail(
-            load, &node->at, "lognormal: needs one of sigma, mean, p90, p95, p99 beside its median");
+            load, &node->at,
+            "lognormal: needs one of sigma, mean, p90, p95, p99 beside its median");
     }
     const orr_ms above[] = {s->log_mean_ms, s->p90_ms, s->p95_ms, s->p99_ms};
     for (size_t i = 0; i < 4; i++) {
@@ -197,8 +198,7 @@ static enum orr_status fill_duration(struct orr_scenario__load *load,
     if (spread->empirical != NULL) {
         spread->empirical = orr_scenario__join(load->arena, load->folder, spread->empirical);
     }
-    enum orr_status status =
-        quantiles == NULL ? ORR_OK : fill_quantiles(load, quantiles, spread);
+    enum orr_status status = quantiles == NULL ? ORR_OK : fill_quantiles(load, quantiles, spread);
     return status == ORR_OK && lognormal != NULL ? check_lognormal(load, lognormal, spread)
                                                  : status;
 }
@@ -342,9 +342,8 @@ static enum orr_status check_pods(const struct orr_scenario__load *load,
                                   pods->gpu_fraction);
     }
     if (pods->min_pods > pods->pods) {
-        return orr_scenario__fail(load, &orr_scenario__find(node, "min")->at,
-                                  "min: %u of %u pods", (unsigned)pods->min_pods,
-                                  (unsigned)pods->pods);
+        return orr_scenario__fail(load, &orr_scenario__find(node, "min")->at, "min: %u of %u pods",
+                                  (unsigned)pods->min_pods, (unsigned)pods->pods);
     }
     return ORR_OK;
 }

@@ -189,7 +189,7 @@ bool orr_scenario__is_number(enum orr_scenario__type type);
 const char *orr_scenario__real_text(struct orr_arena *arena, double real);
 
 /* scenario_schema.c, scenario_schema_work.c: the rows */
-enum { ORR_SCENARIO__PART_ROWS = 14, ORR_SCENARIO__TEMPLATE_ROWS = 21 };
+enum { ORR_SCENARIO__PART_ROWS = 14, ORR_SCENARIO__TEMPLATE_ROWS = 22 };
 extern const struct orr_scenario__row orr_scenario__part_rows[];
 extern const struct orr_scenario__row orr_scenario__template_rows[];
 const struct orr_scenario__row *orr_scenario__role_row(void);

@@ -36,7 +36,9 @@ static const char *const levels[] = {"block", "rack", "node", NULL};
         {.key = "pods", .type = ORR_TYPE_PODS, .fallback = "unlimited", POOL(pods)},               \
         {.key = "nvlink_domain", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(nvlink_domain)},     \
         {.key = "nvlink_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(nvlink_bytes_s)},             \
-        {.key = "nvlink_reduces", .type = ORR_TYPE_BOOL, .fallback = "false",                      \
+        {.key = "nvlink_reduces",                                                                  \
+         .type = ORR_TYPE_BOOL,                                                                    \
+         .fallback = "false",                                                                      \
          POOL(nvlink_reduces)},                                                                    \
         {.key = "pcie_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(pcie_bytes_s)},                 \
         {.key = "nics", .type = ORR_TYPE_COUNT, .max = 10000, POOL(nics)},                         \

@@ -7,7 +7,7 @@
 #define PLAN(field)  .offset = offsetof(struct orr_scenario_part, generate.field)
 #define GROUP(name, group)                                                                         \
     .key = (name), .type = ORR_TYPE_GROUP, .rows = (group), .row_count = LENGTH(group)
-#define COUNT_MAX 1000000
+#define COUNT_MAX     1000000
 
 /* ---- spreads: of run times ---- */
 
@@ -69,15 +69,8 @@ static const struct orr_scenario__row generate_rows[] = {
     {.key = "users", .type = ORR_TYPE_COUNT, .max = COUNT_MAX, PLAN(users)},
     {.key = "queues", .type = ORR_TYPE_OPEN, .optional = true},
     {GROUP("arrivals", arrival_rows)},
-    {GROUP("duration", duration_rows),
-     .prepare = orr_scenario__prepare_duration,
-     .optional = true},
-    {.key = "batch",
-     .type = ORR_TYPE_COUNT,
-     .fallback = "1",
-     .min = 1,
-     .max = 100000,
-     PLAN(batch)},
+    {GROUP("duration", duration_rows), .prepare = orr_scenario__prepare_duration, .optional = true},
+    {.key = "batch", .type = ORR_TYPE_COUNT, .fallback = "1", .min = 1, .max = 100000, PLAN(batch)},
     {.key = "from", .type = ORR_TYPE_DURATION, .fallback = "0s", PLAN(from_ms)},
     {.key = "until", .type = ORR_TYPE_DURATION, PLAN(until_ms)},
     {.key = "give_up", .type = ORR_TYPE_DURATION, PLAN(give_up_ms)},
@@ -190,10 +183,7 @@ const struct orr_scenario__row orr_scenario__template_rows[] = {
     {.key = "busy", .type = ORR_TYPE_FACTOR, TEMPLATE(busy)},
     {.key = "cull_idle", .type = ORR_TYPE_DURATION, TEMPLATE(cull_idle_ms)},
     {.key = "priority", .type = ORR_TYPE_TEXT, TEMPLATE(priority)},
-    {.key = "preemptible",
-     .type = ORR_TYPE_CHOICE,
-     .choices = switches,
-     TEMPLATE(preemptible)},
+    {.key = "preemptible", .type = ORR_TYPE_CHOICE, .choices = switches, TEMPLATE(preemptible)},
 };
 _Static_assert(LENGTH(orr_scenario__template_rows) == ORR_SCENARIO__TEMPLATE_ROWS, "as declared");
 

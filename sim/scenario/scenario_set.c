@@ -126,7 +126,8 @@ static enum orr_status step_group(struct walk *walk, const struct orr_scenario__
     }
     struct orr_scenario__node *child = orr_scenario__find(node, word);
     if (child == NULL && found->optional) {
-        return orr_scenario__fail(walk->load, &at, "the scenario says nothing of \"%s\" there", word);
+        return orr_scenario__fail(walk->load, &at, "the scenario says nothing of \"%s\" there",
+                                  word);
     }
     ORR_ASSERT(child != NULL);
     return step(walk, found, child, skip_dot(rest + strlen(word)));

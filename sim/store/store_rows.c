@@ -117,7 +117,7 @@ static enum orr_status write_inputs(sqlite3 *db, const struct orr_store_input *i
     struct writer w = writer_open(db, "INSERT INTO input VALUES(?,?,?,?,?,?,?,?)", err);
     for (uint32_t i = 0; i < in->world->part_count; i++) {
         const struct orr_world_part *p = &in->world->parts[i];
-        put_text(&w, p->part->trace);
+        put_text(&w, p->part->label);
         put_text(&w, p->part->format);
         put_text(&w, p->workload.sha256);
         put_int(&w, p->workload.file_bytes);

@@ -3,6 +3,7 @@ orr_unit_test(test_scenario_extend orr_scenario)
 orr_unit_test(test_scenario_queues orr_scenario)
 orr_unit_test(test_scenario_nodes orr_scenario)
 orr_unit_test(test_scenario_set orr_scenario)
+orr_unit_test(test_scenario_work orr_scenario)
 orr_unit_test(test_scenario_command orr_scenario)
 target_compile_definitions(test_scenario_extend PRIVATE
   NODE_TYPES="${PROJECT_SOURCE_DIR}/scenarios/node-types")

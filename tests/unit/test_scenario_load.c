@@ -348,9 +348,10 @@ static void error__missing_parts(void **state)
                  "first.yaml:1:19: a: \"gpus\" is missing\n"
                  "cluster: {pools: {a: {nodes: 1}}}\n"
                  "                  ^");
-    expect_error(POOLS "workload:\n- {name: w}\n", "first.yaml:3:10: w: \"trace\" is missing\n"
-                                                   "- {name: w}\n"
-                                                   "         ^");
+    expect_error(POOLS "workload:\n- {name: w}\n",
+                 "first.yaml:3:3: part \"w\" needs one of trace, generate\n"
+                 "- {name: w}\n"
+                 "  ^");
     expect_error(POOLS "workload:\n- {trace: w}\n",
                  "first.yaml:3:3: a part of the workload needs a name\n"
                  "- {trace: w}\n"
@@ -407,10 +408,9 @@ static void error__topology_levels(void **state)
 static void error__not_in_this_version(void **state)
 {
     (void)state;
-    expect_error("templates: {}\n",
-                 "first.yaml:1:1: \"templates\" is not supported by this version\n"
-                 "templates: {}\n"
-                 "^");
+    expect_error("events: []\n", "first.yaml:1:1: \"events\" is not supported by this version\n"
+                                 "events: []\n"
+                                 "^");
     expect_error("cluster:\n  failures: {each: node}\n",
                  "first.yaml:2:3: \"failures\" is not supported by this version\n"
                  "  failures: {each: node}\n"

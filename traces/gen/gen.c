@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <gsl/gsl_errno.h>
+
 #include "gen_int.h"
 
 #define RUN_MOST_S 3162240000.0 /* a century, as readers take it */
@@ -97,6 +99,7 @@ static void make_row(struct making *making, uint32_t i, orr_ms at, const char *g
     row->job = orr_idmap_put(&making->workload->jobs, name, (size_t)bytes, NULL);
     row->submit_ms = at;
     row->line = i + 1;
+    row->kind = (uint8_t)gen->kind;
     give_owner(making, row, group == NULL ? i : i / gen->batch);
     if (gen->size_count > 0) {
         row->gpus =
@@ -147,6 +150,7 @@ enum orr_status orr_generate(const struct orr_gen *gen, struct orr_workload *wor
                              struct orr_err *err)
 {
     struct making making = {.gen = gen, .workload = workload};
+    (void)gsl_set_error_handler_off(); /* a draw out of range must not end the program */
     orr_ms *times;
     uint32_t count;
     open_streams(&making);

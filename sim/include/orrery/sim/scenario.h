@@ -96,10 +96,11 @@ struct orr_scenario_spread {
 struct orr_scenario_generate {
     bool given;
     const char *template; /* or: */
-    const struct orr_scenario_choice *templates, *sizes, *queues; /* by name; sizes: GPUs of a job */
+    const struct orr_scenario_choice *templates, *sizes,
+        *queues; /* by name; sizes: GPUs of a job */
     uint32_t template_count, size_count, queue_count;
     uint32_t users, batch;
-    const char *pattern;       /* poisson, office-hours */
+    const char *pattern;        /* poisson, office-hours */
     const double *hours, *days; /* 24 and 7 weights; NULL: those of the pattern */
     const char *zone;
     double per_hour, per_day, per_user_day; /* one of them is above 0 */
@@ -157,7 +158,7 @@ struct orr_scenario_template { /* what a row or generator names to say what a jo
     const char *profile, *priority;
     const char *preemptible; /* "true", "false", NULL */
     orr_ms run_ms, checkpoint_ms, checkpoint_cost_ms, restart_ms, cull_idle_ms; /* or ORR_MS_NONE */
-    double busy; /* 0: not stated */
+    double busy;                                                                /* 0: not stated */
     const char *origin;
 };
 

@@ -56,6 +56,14 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
                                 struct orr_err *err) ORR_MUST_USE;
 void orr_world_release(struct orr_world *world);
 
+/* The rows of a part that is generated, with the scenario's first seed. The workload is made here;
+ * on success the caller releases it. */
+enum orr_status orr_world_generate(const struct orr_scenario *scenario,
+                                   const struct orr_scenario_part *part,
+                                   struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
+
+/* The part of the workload that a job is of. */
+uint32_t orr_world_part_of(const struct orr_world *world, uint32_t job);
 /* The trace's name of a job; copies after the first end in "#2", "#3", ... `buffer` (of at least
  * 512 bytes) is used only when the name is not stored as it is. */
 const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char *buffer,

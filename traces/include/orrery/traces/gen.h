@@ -3,7 +3,6 @@
  *
  * Every draw comes from (seed, part name / what is drawn, index), so that two policies see the same
  * jobs, a day more changes no earlier day, and another user count changes no run time.
- * Uses GSL: call gsl_set_error_handler_off() once at program start.
  */
 #ifndef ORR_TRACES_GEN_H
 #define ORR_TRACES_GEN_H
@@ -70,6 +69,7 @@ struct orr_choice { /* one of several names, or sizes, by weight */
 
 struct orr_gen {
     const char *name; /* of the part: its streams and jobs are named after it */
+    enum orr_kind kind;
     uint64_t seed;
     orr_ms start_ms, from_ms, until_ms; /* as for arrivals */
     struct orr_arrivals arrivals;

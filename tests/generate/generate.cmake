@@ -1,0 +1,6 @@
+# Generated workloads and templates, through the program.
+foreach(story mmc md1 templates trace)
+  add_test(NAME generate.${story}
+    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/generate/generate.sh $<TARGET_FILE:orrery> ${story})
+  set_tests_properties(generate.${story} PROPERTIES LABELS quick)
+endforeach()

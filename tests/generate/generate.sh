@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# generate.sh ORRERY NAME: workloads that are made up, through the program: waits against queueing
+# theory, templates against rows that say the same, generated jobs against the trace of them.
+set -eu
+orrery=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+die() {
+    echo "$*"
+    exit 1
+}
+
+# mean_waits: runs queue.yaml under 30 seeds; a line with the mean wait of each
+mean_waits() {
+    seed=1
+    while [ $seed -le 30 ]; do
+        "$orrery" run queue.yaml --seed $seed -o q.db --force -q
+        "$orrery" export q.db metric | awk -F, '$1 == "wait_mean_s" && $2 == "all" {print $4}'
+        seed=$((seed + 1))
+    done
+}
+
+# within THEORY: is it within the 95 % interval of the mean of the 30 numbers on standard input?
+within() {
+    awk -v theory="$1" '{n++; s += $1; q += $1 * $1}
+        END {
+            mean = s / n; half = 2.0452 * sqrt((q / n - mean * mean) * n / (n - 1) / n)
+            printf "theory %.3f, simulated %.3f +- %.3f of %d seeds\n", theory, mean, half, n
+            exit !(n == 30 && half < 0.1 * theory && theory > mean - half && theory < mean + half)
+        }'
+}
+
+# queue SERVERS PER_HOUR DURATION
+queue() {
+    cat >queue.yaml <<YAML
+start: 2026-06-01T00:00:00Z
+warmup: 2d
+cluster: {pools: {p: {nodes: 1, gpus: $1}}}
+workload:
+- {name: jobs, generate: {sizes: {1: 1}, until: 16d, arrivals: {per_hour: $2}, duration: $3}}
+policy: fifo
+YAML
+}
+
+case $2 in
+mmc) # M/M/4 at 80 %: Erlang C (Erlang, 1917)
+    queue 4 32 '{exponential: {mean: 6m}}'
+    theory=$(awk 'BEGIN {
+        c = 4; a = 32 * 0.1; rho = a / c; term = 1; sum = 0
+        for (k = 0; k < c; k++) {sum += term; term *= a / (k + 1)}
+        wait = term / (1 - rho) / (sum + term / (1 - rho))
+        print wait / (c * 10 - 32) * 3600}')
+    mean_waits | within "$theory"
+    ;;
+md1) # M/D/1 at 70 %: rho / (2 (1 - rho)) services (Pollaczek, 1930; Khinchine, 1932)
+    queue 1 42 60s
+    theory=$(awk 'BEGIN {print 0.7 / (2 * 0.3) * 60}')
+    mean_waits | within "$theory"
+    ;;
+templates) # what a template says is what its row would say
+    cat >base.yaml <<YAML
+cluster: {pools: {a: {nodes: 4, gpus: 8, gpu_model: A, rack_size: 2}, b: {nodes: 4, gpus: 8, gpu_model: B, rack_size: 2}}}
+queues: {q: {gpu: [64, 1]}}
+templates:
+  gang: {pods: 2, gpus_per_pod: 4, gpu_model: B, topology: {required: rack}, run: 1h}
+  half: {gpu_fraction: 0.5, preemptible: false}
+  ray: {roles: {head: {cpu: 8}, worker: {pods: 3, min: 1, gpus_per_pod: 2}}}
+workload: [{name: t, trace: trace.csv, queue: q}]
+policy: kai
+YAML
+    printf '%s\n' job,submit_s,run_s,template,pods a,0,,gang, b,1,60,gang,3 c,2,60,half, d,3,60,half, >trace.csv
+    "$orrery" run base.yaml -o a.db --force -q
+    printf '%s\n' job,submit_s,run_s,pods,gpus_per_pod,gpu_fraction,gpu_model,topology_required,preemptible \
+        a,0,3600,2,4,,B,rack, b,1,60,3,4,,B,rack, c,2,60,1,,0.5,,,false d,3,60,1,,0.5,,,false >trace.csv
+    "$orrery" run base.yaml -o b.db --force -q
+    for table in jobs placement; do
+        "$orrery" export a.db $table >a.csv
+        "$orrery" export b.db $table >b.csv
+        cmp a.csv b.csv
+    done
+    printf '%s\n' job,submit_s,run_s,template r,0,60,ray >trace.csv
+    "$orrery" run base.yaml -o c.db --force -q
+    "$orrery" export c.db jobs | awk -F, 'NR == 2 && $1 == "r" && $5 == 4 && $6 == 6 {ok = 1} END {exit !ok}' ||
+        die "a head and three workers of two GPUs are four pods and six GPUs"
+    printf '%s\n' job,submit_s,run_s,template r,0,60,rya >trace.csv
+    "$orrery" check base.yaml >out.txt 2>&1 && die "an unknown template must not pass"
+    grep -q 'trace.csv:2: job r: the scenario has no template rya' out.txt || die "$(cat out.txt)"
+    ;;
+trace) # a generated part is its own trace, and a seed is a seed
+    cat >gen.yaml <<YAML
+start: 2026-06-01T00:00:00Z
+cluster: {pools: {a: {nodes: 4, gpus: 8}}}
+queues: {q: {gpu: [16, 1]}, r: {gpu: [16, 1]}}
+templates: {half: {gpu_fraction: 0.5}, gang: {pods: 2, gpus_per_pod: 4}}
+workload:
+- name: part
+  kind: training
+  generate: {templates: {half: 2, gang: 1}, queues: {q: 1, r: 2}, users: 5, until: 3d, batch: 2,
+             arrivals: {pattern: office-hours, per_day: 40}, duration: {weibull: {scale: 2h, shape: 0.8}}}
+policy: kai
+YAML
+    sed -e '/^  generate/,/duration/d' -e 's/^- name: part/- {name: part, trace: part.csv}/' -e '/^  kind/d' gen.yaml >replay.yaml
+    for seed in 1 2; do
+        "$orrery" trace gen gen.yaml --seed $seed >part.csv
+        "$orrery" run gen.yaml --seed $seed -o a.db --force | grep -o 'digest.*' >a.txt
+        "$orrery" run replay.yaml -o b.db --force | grep -o 'digest.*' >b.txt
+        cmp a.txt b.txt
+        mv a.txt seed$seed.txt
+    done
+    ! cmp -s seed1.txt seed2.txt || die "two seeds gave the same run"
+    "$orrery" run gen.yaml --policy fifo -o c.db --force -q
+    "$orrery" export a.db jobs | cut -d, -f1-7 >kai.csv
+    "$orrery" run gen.yaml --seed 2 --policy fifo -o c.db --force -q
+    "$orrery" export c.db jobs | cut -d, -f1-7 >fifo.csv
+    cmp kai.csv fifo.csv || die "two policies saw different jobs"
+    ;;
+esac
