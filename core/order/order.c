@@ -5,25 +5,12 @@
  *
  * An inner queue is ranked by the best job of its best leaf as its own heap stands.
  */
-#include <orrery/core/joborder.h>
 
 #include <string.h>
 
 #include <orrery/base/sort.h>
 
-#include "order_queue.h"
-
-#define ROOT 0u
-
-struct orr_order_node {
-    uint32_t queue;  /* ORR_NONE: the root */
-    uint32_t parent; /* node */
-    bool needs_reorder;
-    uint32_t *children; /* heap of nodes */
-    uint32_t child_count, child_capacity;
-    struct orr_order_entry *jobs; /* heap */
-    uint32_t job_count, job_capacity;
-};
+#include "order_int.h"
 
 /* --- comparing --- */
 
@@ -71,23 +58,44 @@ static struct orr_demand sum_demands(const struct orr_demand *a, const struct or
     return sum;
 }
 
+/* The leaf's next job comes from its lanes, not from those that were pushed. */
+static bool from_lane(const struct orr_order *order, const struct orr_order_node *leaf)
+{
+    return leaf->head.lane != ORR_NONE &&
+           (leaf->job_count == 0 || job_less(order, &leaf->head.entry, &leaf->jobs[0]));
+}
+
+static const struct orr_order_entry *best_job(const struct orr_order *order,
+                                              const struct orr_order_node *leaf)
+{
+    return from_lane(order, leaf) ? &leaf->head.entry : &leaf->jobs[0];
+}
+
+/* A change of its best job flags a node; its rank is kept until then or until shares change. */
+static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint32_t index)
+{
+    struct orr_order_node *node = &order->nodes[index];
+    if (!node->ranked || node->ranked_at != order->session->charges) {
+        const struct orr_order_node *leaf = leading_leaf(order, index);
+        const struct orr_demand *best = &best_job(order, leaf)->demand;
+        struct orr_contender contender = {.queue = node->queue};
+        struct orr_demand victims;
+        if (order->victims) {
+            victims = sum_demands(&order->popped[leaf->queue], best);
+            contender.victims = &victims;
+        } else {
+            contender.job = best;
+        }
+        node->rank = orr_order__rank(order->session, &contender);
+        node->ranked = true;
+        node->ranked_at = order->session->charges;
+    }
+    return &node->rank;
+}
+
 static bool node_less(const struct orr_order *order, uint32_t a, uint32_t b)
 {
-    const struct orr_order_node *leaf[2] = {leading_leaf(order, a), leading_leaf(order, b)};
-    const uint32_t nodes[2] = {a, b};
-    struct orr_contender contender[2];
-    struct orr_demand victims[2];
-    for (int i = 0; i < 2; i++) {
-        const struct orr_demand *best = &leaf[i]->jobs[0].demand;
-        contender[i] = (struct orr_contender){.queue = order->nodes[nodes[i]].queue};
-        if (order->victims) {
-            victims[i] = sum_demands(&order->popped[leaf[i]->queue], best);
-            contender[i].victims = &victims[i];
-        } else {
-            contender[i].job = best;
-        }
-    }
-    int sign = orr_order__compare_queues(order->session, &contender[0], &contender[1]);
+    int sign = orr_order__compare_ranks(order->session, rank_of(order, a), rank_of(order, b));
     return order->victims ? sign > 0 : sign < 0;
 }
 
@@ -147,10 +155,22 @@ static void jobs_down(struct orr_order *order, struct orr_order_entry *heap, uin
 
 /* --- the tree --- */
 
-static uint32_t new_node(struct orr_order *order, uint32_t queue, uint32_t parent)
+uint32_t orr_order__new_node(struct orr_order *order, uint32_t queue, uint32_t parent)
 {
+    struct orr_order_node kept = {0}; /* memory of an earlier use */
     order->nodes = ORR_ROOM_FOR_ONE(order->nodes, order->node_count, order->node_capacity);
-    order->nodes[order->node_count] = (struct orr_order_node){.queue = queue, .parent = parent};
+    if (order->node_count < order->node_made) {
+        kept = order->nodes[order->node_count];
+    } else {
+        order->node_made++;
+    }
+    order->nodes[order->node_count] = (struct orr_order_node){.queue = queue,
+                                                              .parent = parent,
+                                                              .children = kept.children,
+                                                              .child_capacity = kept.child_capacity,
+                                                              .jobs = kept.jobs,
+                                                              .job_capacity = kept.job_capacity,
+                                                              .head = {.lane = ORR_NONE}};
     return order->node_count++;
 }
 
@@ -164,18 +184,21 @@ void orr_order_init(struct orr_order *order, const struct orr_session *session, 
     for (uint32_t q = 0; q < session->queue_count; q++) {
         order->node_of_queue[q] = ORR_NONE;
     }
-    (void)new_node(order, ORR_NONE, ORR_NONE);
+    (void)orr_order__new_node(order, ORR_NONE, ORR_NONE);
 }
 
 void orr_order_release(struct orr_order *order)
 {
-    for (uint32_t n = 0; n < order->node_count; n++) {
+    for (uint32_t n = 0; n < order->node_made; n++) {
         orr_free(order->nodes[n].children);
         orr_free(order->nodes[n].jobs);
     }
     orr_free(order->nodes);
     orr_free(order->node_of_queue);
     orr_free(order->popped);
+    orr_free(order->cursor);
+    orr_free(order->open);
+    orr_free(order->open_lanes);
     *order = (struct orr_order){0};
 }
 
@@ -187,28 +210,27 @@ static void insert_child(struct orr_order *order, uint32_t parent, uint32_t chil
     nodes_up(order, node->children, node->child_count - 1);
 }
 
-/* A new node enters its parent's heap; a missing parent is made the same way, after it has its
- * first child. */
-static void attach(struct orr_order *order, uint32_t node)
+void orr_order__attach(struct orr_order *order, uint32_t node)
 {
     const uint32_t above = order->session->shares[order->nodes[node].queue].parent;
-    uint32_t parent = above == ORR_NONE ? ROOT : order->node_of_queue[above];
+    uint32_t parent = above == ORR_NONE ? ORR_ORDER_ROOT : order->node_of_queue[above];
     const bool missing = parent == ORR_NONE;
     if (missing) {
-        parent = new_node(order, above, ORR_NONE);
+        parent = orr_order__new_node(order, above, ORR_NONE);
         order->node_of_queue[above] = parent;
     }
     order->nodes[node].parent = parent;
     insert_child(order, parent, node);
     if (missing) {
-        attach(order, parent);
+        orr_order__attach(order, parent);
     }
 }
 
-static void flag_up(struct orr_order *order, uint32_t node)
+void orr_order__flag_up(struct orr_order *order, uint32_t node)
 {
-    for (uint32_t n = node; n != ORR_NONE && n != ROOT; n = order->nodes[n].parent) {
+    for (uint32_t n = node; n != ORR_NONE && n != ORR_ORDER_ROOT; n = order->nodes[n].parent) {
         order->nodes[n].needs_reorder = true;
+        order->nodes[n].ranked = false;
     }
 }
 
@@ -234,20 +256,22 @@ static void push_entry(struct orr_order *order, const struct orr_order_entry *en
     uint32_t leaf = order->node_of_queue[queue];
     const bool missing = leaf == ORR_NONE;
     if (missing) {
-        leaf = new_node(order, queue, ORR_NONE);
+        leaf = orr_order__new_node(order, queue, ORR_NONE);
         order->node_of_queue[queue] = leaf;
     }
     struct orr_order_node *node = &order->nodes[leaf];
     node->jobs = ORR_ROOM_FOR_ONE(node->jobs, node->job_count, node->job_capacity);
     node->jobs[node->job_count++] = *entry;
+    order->pushed++;
     jobs_up(order, node->jobs, node->job_count - 1);
     if (order->depth >= 0 && node->job_count > order->depth) {
         node->job_count--; /* KAI: whatever lies in the last slot, not the worst */
+        order->pushed--;
     }
     if (missing) {
-        attach(order, leaf);
+        orr_order__attach(order, leaf);
     }
-    flag_up(order, leaf);
+    orr_order__flag_up(order, leaf);
 }
 
 void orr_order_push(struct orr_order *order, struct orr_jobview view)
@@ -329,22 +353,36 @@ void orr_order_build(struct orr_order *order, const struct orr_jobview *views, u
     orr_free(entries);
 }
 
-/* The top child of a node, after sifting flagged ones until an unflagged one is there. */
-static uint32_t settle_top(struct orr_order *order, uint32_t node)
+/* --- popping --- */
+
+/* The top child of a node, after sifting flagged ones until an unflagged one is there. `compared`
+ * stays true if that was a flagged one that was not moved. */
+static uint32_t settle_top(struct orr_order *order, uint32_t node, bool *compared)
 {
     struct orr_order_node *at = &order->nodes[node];
+    bool stayed = false;
     while (order->nodes[at->children[0]].needs_reorder) {
-        order->nodes[at->children[0]].needs_reorder = false;
+        const uint32_t top = at->children[0];
+        order->nodes[top].needs_reorder = false;
         nodes_down(order, at->children, at->child_count);
+        stayed = at->children[0] == top;
+        if (!stayed) {
+            *compared = false;
+        }
     }
+    *compared = *compared && stayed;
     return at->children[0];
+}
+
+static bool is_empty(const struct orr_order_node *node)
+{
+    return node->child_count == 0 && node->job_count == 0 && node->head.lane == ORR_NONE;
 }
 
 /* Removes an empty leaf, and what is empty above it; flags the rest of the way up. */
 static void prune(struct orr_order *order, uint32_t node)
 {
-    while (node != ROOT && order->nodes[node].child_count == 0 &&
-           order->nodes[node].job_count == 0) {
+    while (node != ORR_ORDER_ROOT && is_empty(&order->nodes[node])) {
         struct orr_order_node *parent = &order->nodes[order->nodes[node].parent];
         order->node_of_queue[order->nodes[node].queue] = ORR_NONE;
         ORR_ASSERT(parent->children[0] == node);
@@ -352,26 +390,57 @@ static void prune(struct orr_order *order, uint32_t node)
         nodes_down(order, parent->children, parent->child_count);
         node = order->nodes[node].parent;
     }
-    flag_up(order, node);
+    orr_order__flag_up(order, node);
+}
+
+/* Takes the leaf's best job. True if the caller is to see it. */
+static bool take_best(struct orr_order *order, struct orr_order_node *leaf,
+                      struct orr_jobview *view)
+{
+    if (from_lane(order, leaf)) {
+        *view = leaf->head.entry.view;
+        const bool wanted = order->open[leaf->head.lane];
+        orr_order__find_head(order, leaf, !wanted);
+        return wanted;
+    }
+    const struct orr_order_entry best = leaf->jobs[0];
+    leaf->jobs[0] = leaf->jobs[--leaf->job_count];
+    jobs_down(order, leaf->jobs, leaf->job_count);
+    order->pushed--;
+    if (order->victims) {
+        order->popped[leaf->queue] = sum_demands(&order->popped[leaf->queue], &best.demand);
+    }
+    *view = best.view;
+    return true;
+}
+
+/* Remembers that the way to the leaf was compared with its best job, or that it was not. */
+static void note_seen(struct orr_order *order, uint32_t leaf, bool compared)
+{
+    if (leaf != order->last_leaf || !compared) {
+        order->seen_count = 0;
+    }
+    order->last_leaf = leaf;
+    if (compared && order->seen_count < sizeof order->seen / sizeof order->seen[0]) {
+        order->seen[order->seen_count++] = best_job(order, &order->nodes[leaf])->demand;
+    }
 }
 
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
 {
-    if (order->nodes[ROOT].child_count == 0) {
-        return false;
+    bool found = false;
+    while (!found && order->nodes[ORR_ORDER_ROOT].child_count > 0 && orr_order__any_open(order)) {
+        uint32_t at = ORR_ORDER_ROOT;
+        bool compared = true;
+        while (order->nodes[at].child_count > 0) {
+            at = settle_top(order, at, &compared);
+        }
+        note_seen(order, at, compared);
+        found = take_best(order, &order->nodes[at], view);
+        if (found) {
+            order->seen_count = 0; /* what the caller does may change shares */
+        }
+        prune(order, at);
     }
-    uint32_t at = ROOT;
-    while (order->nodes[at].child_count > 0) {
-        at = settle_top(order, at);
-    }
-    struct orr_order_node *leaf = &order->nodes[at];
-    const struct orr_order_entry best = leaf->jobs[0];
-    leaf->jobs[0] = leaf->jobs[--leaf->job_count];
-    jobs_down(order, leaf->jobs, leaf->job_count);
-    if (order->victims) {
-        order->popped[leaf->queue] = sum_demands(&order->popped[leaf->queue], &best.demand);
-    }
-    prune(order, at);
-    *view = best.view;
-    return true;
+    return found;
 }

@@ -114,24 +114,38 @@ static int by_number(double a, double b)
     return (a > b) - (a < b);
 }
 
-static int by_proportion(const struct orr_session *session, const struct orr_contender *a,
-                         const struct orr_contender *b)
+struct orr_queue_rank orr_order__rank(const struct orr_session *session,
+                                      const struct orr_contender *c)
 {
-    int order = by_flag(is_over(session, a->queue), is_over(session, b->queue));
+    if (!session->rules.proportion) {
+        return (struct orr_queue_rank){.queue = c->queue};
+    }
+    return (struct orr_queue_rank){.queue = c->queue,
+                                   .over = is_over(session, c->queue),
+                                   .fed = !is_starved(session, c),
+                                   .violates = violates(session, c),
+                                   .share_after = dominant_share(session, c, true),
+                                   .share_now = dominant_share(session, c, false)};
+}
+
+static int by_proportion(const struct orr_session *session, const struct orr_queue_rank *a,
+                         const struct orr_queue_rank *b)
+{
+    int order = by_flag(a->over, b->over);
     if (order == 0) {
-        order = by_flag(!is_starved(session, a), !is_starved(session, b));
+        order = by_flag(a->fed, b->fed);
     }
     if (order == 0) {
         order = by_number(session->shares[b->queue].priority, session->shares[a->queue].priority);
     }
     if (order == 0) {
-        order = by_flag(violates(session, a), violates(session, b));
+        order = by_flag(a->violates, b->violates);
     }
     if (order == 0) {
-        order = by_number(dominant_share(session, a, true), dominant_share(session, b, true));
+        order = by_number(a->share_after, b->share_after);
     }
     if (order == 0) {
-        order = by_number(dominant_share(session, a, false), dominant_share(session, b, false));
+        order = by_number(a->share_now, b->share_now);
     }
     if (order == 0) {
         order =
@@ -140,8 +154,8 @@ static int by_proportion(const struct orr_session *session, const struct orr_con
     return order;
 }
 
-int orr_order__compare_queues(const struct orr_session *session, const struct orr_contender *a,
-                              const struct orr_contender *b)
+int orr_order__compare_ranks(const struct orr_session *session, const struct orr_queue_rank *a,
+                             const struct orr_queue_rank *b)
 {
     int order = session->rules.proportion ? by_proportion(session, a, b) : 0;
     const struct orr_share_queue *share_a = &session->shares[a->queue];

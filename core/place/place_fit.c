@@ -112,7 +112,12 @@ static bool mig_admits(const struct orr_ask *ask, const struct orr_snode *node)
 bool orr_node_admits(const struct orr_session *session, const struct orr_stask *task,
                      uint32_t node_index)
 {
-    const struct orr_ask *ask = orr_task_ask(session, task);
+    return orr_node_admits_ask(session, orr_task_ask(session, task), node_index);
+}
+
+bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask *ask,
+                         uint32_t node_index)
+{
     const struct orr_snode *node = &session->nodes[node_index];
     if (!node->ready || !mig_admits(ask, node) ||
         (ask->kind == ORR_ASK_MEMORY && !node->has_gpu_memory_label)) {

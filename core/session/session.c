@@ -61,6 +61,7 @@ void orr_session_init(struct orr_session *session)
     orr_arena_init(&session->arena);
     orr_share_tree_init(&session->tree);
     session->tree_stale = true;
+    session->newest_node = ORR_NONE;
 }
 
 void orr_session_release(struct orr_session *session)
@@ -83,6 +84,7 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->saved);
     orr_free(session->touched);
     orr_free(session->dirty);
+    orr_free(session->changed_jobs);
     orr_free(session->decisions);
     orr_free(session->preferred);
     orr_arena_release(&session->arena);
@@ -166,7 +168,14 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
         .is_mig = spec->is_mig,
         .mig_strategy = spec->mig_strategy,
         .first_task = ORR_NONE,
+        .newer = ORR_NONE,
+        .older = session->newest_node,
     };
+    if (session->newest_node != ORR_NONE) {
+        session->nodes[session->newest_node].newer = index;
+    }
+    session->newest_node = index;
+    orr_session__node_changed(session, index);
     orr_session__dirty(session, index);
     session->tree_stale = true;
     return index;
@@ -175,6 +184,7 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
 void orr_session_set_node_ready(struct orr_session *session, uint32_t node, bool ready)
 {
     session->nodes[node].ready = ready;
+    orr_session__node_changed(session, node);
     session->tree_stale = true;
 }
 
@@ -417,6 +427,7 @@ uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_s
     }
     add_sets(session, job, spec);
     add_tasks(session, index, spec, task_ids);
+    orr_session__job_changed(session, index);
     return index;
 }
 
@@ -541,6 +552,7 @@ void orr_session_end_job(struct orr_session *session, uint32_t index)
         orr_session_set_task(session, t, ORR_TASK_DELETED, ORR_NONE, NULL, 0);
     }
     job->invalid = true;
+    orr_session__job_changed(session, index);
 }
 
 void orr_session_revive_job(struct orr_session *session, uint32_t index,
@@ -562,6 +574,7 @@ void orr_session_revive_job(struct orr_session *session, uint32_t index,
     ORR_ASSERT(job->twins == spec->twins);
     job->reason = ORR_FIT_NONE;
     memset(job->outcomes, ORR_OUTCOME_NOT_TRIED, sizeof job->outcomes);
+    orr_session__job_changed(session, index);
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
     }
@@ -604,6 +617,8 @@ void orr_session_open(struct orr_session *session, orr_ms now)
 {
     ORR_ASSERT(session->undo_count == 0 && session->touched_count == 0);
     session->now = now;
+    session->abandoned = false;
+    session->charges++;
     session->decision_count = 0;
     divide(session);
     for (uint32_t i = 0; i < session->dirty_count; i++) {

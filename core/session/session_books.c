@@ -183,6 +183,7 @@ void orr_session__rebuild_node(struct orr_session *session, uint32_t index)
         }
     }
     node->dirty = false;
+    orr_session__node_changed(session, index);
 }
 
 /* --- sums for solvers --- */
@@ -231,6 +232,7 @@ void orr_session__charge(struct orr_session *session, const struct orr_stask *ta
     const struct orr_ask *ask = orr_task_ask(session, task);
     const int64_t amount[ORR_SHARE_KINDS] = {ask->request.v[ORR_SLOT_CPU],
                                              ask->request.v[ORR_SLOT_MEMORY], quota_mgpu};
+    session->charges++;
     for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             struct orr_squeue *queue = &session->queues[q];
@@ -256,6 +258,35 @@ void orr_session__set_live_status(struct orr_session *session, struct orr_stask 
     job->pending -= task->live.status == ORR_TASK_PENDING;
     job->pending += status == ORR_TASK_PENDING;
     task->live.status = status;
+    orr_session__job_changed(session, task->job);
+}
+
+void orr_session__job_changed(struct orr_session *session, uint32_t job)
+{
+    if (session->jobs[job].changed) {
+        return;
+    }
+    session->jobs[job].changed = true;
+    session->changed_jobs =
+        ORR_ROOM_FOR_ONE(session->changed_jobs, session->changed_count, session->changed_capacity);
+    session->changed_jobs[session->changed_count++] = job;
+}
+
+void orr_session__node_changed(struct orr_session *session, uint32_t index)
+{
+    struct orr_snode *node = &session->nodes[index];
+    node->changed_at = ++session->clock;
+    if (session->newest_node == index) {
+        return;
+    }
+    session->nodes[node->newer].older = node->older;
+    if (node->older != ORR_NONE) {
+        session->nodes[node->older].newer = node->newer;
+    }
+    node->newer = ORR_NONE;
+    node->older = session->newest_node;
+    session->nodes[session->newest_node].newer = index;
+    session->newest_node = index;
 }
 
 void orr_session__touch(struct orr_session *session, uint32_t task)

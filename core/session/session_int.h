@@ -37,6 +37,9 @@ void orr_session__set_live_status(struct orr_session *session, struct orr_stask 
 /* Changes the held copy and the sums made of it; the live copy stays. */
 void orr_session__set_held(struct orr_session *session, uint32_t task, enum orr_task_status status,
                            uint32_t node, const uint32_t *groups, uint32_t group_count);
+/* Puts the node, or the job, among those that changed. */
+void orr_session__node_changed(struct orr_session *session, uint32_t node);
+void orr_session__job_changed(struct orr_session *session, uint32_t job);
 void orr_session__touch(struct orr_session *session, uint32_t task);
 void orr_session__dirty(struct orr_session *session, uint32_t node);
 

@@ -45,6 +45,7 @@ static struct orr_undo *begin_step(struct orr_session *session, enum orr_undo_op
         at = save(at, &node->releasing, sizeof node->releasing);
         at = save(at, node->shared, shared);
         orr_session__dirty(session, node_index);
+        orr_session__node_changed(session, node_index);
     }
     (void)save(at, orr_task_groups(session, task), groups);
     session->undo = ORR_ROOM_FOR_ONE(session->undo, session->undo_count, session->undo_capacity);
@@ -163,6 +164,7 @@ static void take_back(struct orr_session *session, const struct orr_undo *step)
         at = restore(at, &node->used, sizeof node->used);
         at = restore(at, &node->releasing, sizeof node->releasing);
         at = restore(at, node->shared, step->shared_count * sizeof *node->shared);
+        orr_session__node_changed(session, step->node);
     }
     orr_session__set_live_status(session, task, step->before.status);
     task->live = step->before;
@@ -236,11 +238,13 @@ void orr_session_commit(struct orr_session *session, enum orr_action action, uin
             commit_place(session, step, action, preemptor);
         }
     }
-    orr_session_abandon(session);
+    session->undo_count = 0;
+    session->saved_bytes = 0;
 }
 
 void orr_session_abandon(struct orr_session *session)
 {
+    session->abandoned = true;
     session->undo_count = 0;
     session->saved_bytes = 0;
 }

@@ -9,6 +9,7 @@
  */
 #include <orrery/policies/kai.h>
 
+#include <orrery/base/sort.h>
 #include <orrery/core/victim.h>
 
 #include "kai_int.h"
@@ -44,8 +45,8 @@ static bool is_considered(struct orr_session *session, enum orr_action action, u
     return action != ORR_ACTION_CONSOLIDATION || job->preemptible;
 }
 
-static void build_order(struct orr_session *session, enum orr_action action,
-                        struct orr_order *order)
+void orr_kai__build_order(struct orr_session *session, enum orr_action action,
+                          struct orr_order *order)
 {
     struct orr_jobview *views = orr_alloc(session->job_count + (size_t)1, sizeof *views);
     uint32_t count = 0;
@@ -65,108 +66,6 @@ static void build_order(struct orr_session *session, enum orr_action action,
     order->depth = depth;
     orr_order_build(order, views, count);
     orr_free(views);
-}
-
-/* --- allocate --- */
-
-/* Part of the minimum of a pod set waits for resources: then all of the job waits with it. */
-static bool gang_must_wait(const struct orr_session *session, uint32_t index)
-{
-    const struct orr_sjob *job = &session->jobs[index];
-    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        const struct orr_sset *set = &session->sets[s];
-        if (set->is_pods && set->counts[ORR_TASK_PIPELINED] > 0 &&
-            (int32_t)orr_jobview_count(session, orr_jobview_whole(index), s, ORR_STATES_ALLOCATED) <
-                set->min) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool allocate_job(struct orr_session *session, uint32_t index, struct orr_node_list nodes)
-{
-    struct orr_sjob *job = &session->jobs[index];
-    const struct orr_jobview view = orr_jobview_whole(index);
-    enum orr_fit_reason why;
-    const bool had_some = orr_jobview_count_all(session, view, ORR_STATES_ALLOCATED) > 0;
-    const bool placed = orr_attempt_job(session, view, nodes, false, &why);
-    job->reason = (uint8_t)why;
-    if (!placed) {
-        return false;
-    }
-    const bool waits = gang_must_wait(session, index);
-    if (waits) {
-        orr_session_pipeline_all(session, index, 0);
-    }
-    orr_session_commit(session, ORR_ACTION_ALLOCATE, ORR_NONE);
-    if (!waits && !had_some) {
-        job->last_start = session->now;
-    }
-    return true;
-}
-
-static uint32_t *list_nodes(const struct orr_session *session)
-{
-    uint32_t *nodes = orr_alloc(session->node_count + (size_t)1, sizeof *nodes);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        nodes[n] = n;
-    }
-    return nodes;
-}
-
-/* Within this action room only shrinks, so what found no nodes for one job finds none for a twin of
- * it. Limits and quotas are a queue's own and say nothing about others. */
-static bool twin_failed(const struct orr_session *session, const bool *failed, uint32_t index)
-{
-    const struct orr_sjob *job = &session->jobs[index];
-    return job->twins != ORR_NONE && failed[job->twins] &&
-           orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_USED) == 0;
-}
-
-/* Whether a failure says something about twins: not if a queue's limit or quota may have kept
- * single nodes from a shared request, whose cost differs from node to node. */
-static bool tells_of_twins(const struct orr_session *session, const struct orr_sjob *job)
-{
-    if (job->twins == ORR_NONE || job->reason != ORR_FIT_POD_SCHEDULING_ERRORS) {
-        return false;
-    }
-    if (!orr_ask_is_shared(orr_task_ask(session, &session->tasks[job->first_task]))) {
-        return true;
-    }
-    bool bounded = !job->preemptible;
-    for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
-        bounded = bounded || session->shares[q].resource[ORR_SHARE_GPU].limit != ORR_UNLIMITED;
-    }
-    return !bounded;
-}
-
-static void allocate(struct orr_session *session)
-{
-    struct orr_order order;
-    struct orr_jobview view;
-    bool *failed = orr_zalloc(session->twin_kinds, sizeof *failed);
-    uint32_t *nodes = list_nodes(session);
-    build_order(session, ORR_ACTION_ALLOCATE, &order);
-    while (orr_order_pop(&order, &view)) {
-        struct orr_sjob *job = &session->jobs[view.job];
-        if (twin_failed(session, failed, view.job)) {
-            job->reason = ORR_FIT_POD_SCHEDULING_ERRORS;
-            continue;
-        }
-        const bool placed =
-            allocate_job(session, view.job,
-                         (struct orr_node_list){.nodes = nodes, .count = session->node_count});
-        if (placed && job->pending > 0) {
-            orr_order_push(&order, view);
-        }
-        if (!placed && tells_of_twins(session, job)) {
-            failed[job->twins] = true;
-        }
-    }
-    orr_order_release(&order);
-    orr_free(nodes);
-    orr_free(failed);
 }
 
 /* --- consolidation, reclaim, preempt --- */
@@ -234,7 +133,7 @@ static void search_for_all(struct orr_session *session, enum orr_action action)
     if (action == ORR_ACTION_CONSOLIDATION && session->rules.max_consolidation_preemptees == 0) {
         return;
     }
-    build_order(session, action, &order);
+    orr_kai__build_order(session, action, &order);
     session->scenarios_tried = 0;
     while (orr_order_pop(&order, &view) &&
            search_for(session, action, view.job, &order, &failures)) {
@@ -255,38 +154,69 @@ static void evict_active(struct orr_session *session, const struct orr_sjob *job
     orr_session_commit(session, ORR_ACTION_STALE_GANG, ORR_NONE);
 }
 
+/* Looks at one job. False if it is no stale gang. */
+static bool check_stale(struct orr_session *session, uint32_t index)
+{
+    struct orr_sjob *job = &session->jobs[index];
+    if (job->invalid || !orr_jobview_stale(session, orr_jobview_whole(index))) {
+        job->stale_since = ORR_MS_NONE;
+        return false;
+    }
+    if (job->stale_since == ORR_MS_NONE) {
+        job->stale_since = session->now;
+    }
+    const orr_ms grace =
+        job->staleness_grace == ORR_MS_NONE ? session->rules.staleness_grace : job->staleness_grace;
+    if (grace >= 0 && session->now - job->stale_since >= grace) {
+        evict_active(session, job);
+    }
+    return true;
+}
+
+static int by_index(const void *a, const void *b, void *context)
+{
+    (void)context;
+    const uint32_t l = *(const uint32_t *)a;
+    const uint32_t r = *(const uint32_t *)b;
+    return (l > r) - (l < r);
+}
+
 static void evict_stale(struct orr_session *session)
 {
-    for (uint32_t j = 0; j < session->job_count; j++) {
-        struct orr_sjob *job = &session->jobs[j];
-        if (job->invalid || !orr_jobview_stale(session, orr_jobview_whole(j))) {
-            job->stale_since = ORR_MS_NONE;
-            continue;
-        }
-        if (job->stale_since == ORR_MS_NONE) {
-            job->stale_since = session->now;
-        }
-        const orr_ms grace = job->staleness_grace == ORR_MS_NONE ? session->rules.staleness_grace
-                                                                 : job->staleness_grace;
-        if (grace >= 0 && session->now - job->stale_since >= grace) {
-            evict_active(session, job);
+    struct orr_backlog *backlog = orr_backlog_sync(session);
+    uint32_t kept = 0;
+    orr_sort(backlog->stale_jobs, backlog->stale_count, sizeof(uint32_t), by_index, NULL);
+    for (uint32_t i = 0; i < backlog->stale_count; i++) {
+        const uint32_t job = backlog->stale_jobs[i];
+        backlog->stale[job] = check_stale(session, job);
+        if (backlog->stale[job]) {
+            backlog->stale_jobs[kept++] = job;
         }
     }
+    backlog->stale_count = kept;
 }
 
 /* --- a cycle --- */
 
 void orr_kai_run(struct orr_session *session, const enum orr_action *actions, uint32_t count)
 {
+    const bool borrowed = session->backlog == NULL;
+    if (borrowed) {
+        orr_backlog_open(session);
+        session->backlog->borrowed = true;
+    }
     for (uint32_t i = 0; i < count; i++) {
         switch (actions[i]) {
-        case ORR_ACTION_ALLOCATE: allocate(session); break;
+        case ORR_ACTION_ALLOCATE: orr_kai__allocate(session); break;
         case ORR_ACTION_CONSOLIDATION:
         case ORR_ACTION_RECLAIM:
         case ORR_ACTION_PREEMPT: search_for_all(session, actions[i]); break;
         case ORR_ACTION_STALE_GANG: evict_stale(session); break;
         case ORR_ACTIONS: break;
         }
+    }
+    if (borrowed) {
+        orr_backlog_close(session);
     }
 }
 

@@ -3,7 +3,7 @@
 #ifndef ORR_KAI_INT_H
 #define ORR_KAI_INT_H
 
-#include <orrery/core/joborder.h>
+#include <orrery/core/backlog.h>
 
 /* Jobs that failed in one action, the smallest of each signature and queue: a job that asks no less
  * than one of these need not be tried. */
@@ -23,5 +23,11 @@ bool orr_kai__worth_trying(const struct orr_session *session,
                            const struct orr_kai_failures *failures, uint32_t queue, uint32_t job);
 void orr_kai__remember_failure(const struct orr_session *session, struct orr_kai_failures *failures,
                                uint32_t queue, uint32_t job);
+
+/* kai.c: the order of all jobs an action looks at. */
+void orr_kai__build_order(struct orr_session *session, enum orr_action action,
+                          struct orr_order *order);
+/* kai_allocate.c */
+void orr_kai__allocate(struct orr_session *session);
 
 #endif

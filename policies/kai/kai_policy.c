@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/core/backlog.h>
 #include <orrery/core/place.h>
 
 #include "../registry/policies_int.h"
@@ -242,6 +243,7 @@ static void kai_close(void *state)
         orr_free(kai->free_slots[s].slots);
     }
     orr_kai__usage_close(&kai->past);
+    orr_backlog_close(&kai->session);
     orr_session_release(&kai->session);
     orr_free(kai->free_slots);
     orr_free(kai->why_not);
@@ -260,6 +262,7 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     struct kai *kai = orr_zalloc(1, sizeof *kai);
     kai->params = *(const struct orr_kai_params *)params;
     orr_session_init(&kai->session);
+    orr_backlog_open(&kai->session);
     kai->session.rules = orr_kai__rules(&kai->params);
     kai->protects =
         kai->params.preempt_min_runtime_ms > 0 || kai->params.reclaim_min_runtime_ms > 0;
@@ -352,6 +355,13 @@ static void submit(struct kai *kai, const struct orr_view *view, uint32_t job)
     kai->job_of_slot[slot] = job;
 }
 
+/* The job is to be told its reason after the next cycle, whatever its lane was told. */
+static void expect_news(struct kai *kai, uint32_t job)
+{
+    kai->waiting = ORR_ROOM_FOR_ONE(kai->waiting, kai->waiting_count, kai->waiting_capacity);
+    kai->waiting[kai->waiting_count++] = job;
+}
+
 static void kai_event(void *state, const struct orr_view *view, enum orr_job_event event,
                       uint32_t job)
 {
@@ -378,8 +388,7 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
         }
         break;
     }
-    kai->waiting = ORR_ROOM_FOR_ONE(kai->waiting, kai->waiting_count, kai->waiting_capacity);
-    kai->waiting[kai->waiting_count++] = job;
+    expect_news(kai, job);
 }
 
 /* --- a cycle --- */
@@ -420,16 +429,16 @@ static void hand_over(struct kai *kai, const struct orr_view *view, struct orr_t
             break;
         case ORR_DECISION_EVICT: /* the first of its tasks; the others find it gone */
             if (orr_txn_evict(txn, job, cause_of((enum orr_action)d->action))) {
-                kai->waiting =
-                    ORR_ROOM_FOR_ONE(kai->waiting, kai->waiting_count, kai->waiting_capacity);
-                kai->waiting[kai->waiting_count++] = job;
+                expect_news(kai, job);
             }
             break;
         case ORR_DECISION_PIPELINE: /* decided afresh in the next cycle */
             session->jobs[task->job].reason = ORR_FIT_NONE;
+            expect_news(kai, job);
             break;
         }
     }
+    (void)orr_backlog_sync(session); /* what was placed or pipelined has reasons of its own */
 }
 
 /* What was bound runs at once. What was evicted before it ever ran is pending again at once; the
@@ -453,7 +462,7 @@ static void settle_tasks(struct kai *kai, const struct orr_view *view)
 
 static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, uint32_t job)
 {
-    switch ((enum orr_fit_reason)kai->session.jobs[kai->slot_of_job[job]].reason) {
+    switch (orr_backlog_reason(&kai->session, kai->slot_of_job[job])) {
     case ORR_FIT_OVER_LIMIT: return ORR_REASON_OVER_LIMIT;
     case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: return ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA;
     case ORR_FIT_NONE: return ORR_REASON_PIPELINED;
@@ -511,9 +520,37 @@ static void explain(struct kai *kai, const struct orr_view *view, struct orr_txn
     orr_txn_explain_by(txn, job, reason, &proof);
 }
 
-/* Says why of all that waits, and drops from the list what no longer does. */
+/* The lane that speaks for a waiting job, or ORR_NONE. */
+static uint32_t speaker_of(const struct kai *kai, uint32_t job)
+{
+    const struct orr_backlog *backlog = kai->session.backlog;
+    const uint32_t lane = backlog->lane_of_job[kai->slot_of_job[job]];
+    return lane != ORR_NONE && backlog->lanes[lane].reason != ORR_FIT_REASONS ? lane : ORR_NONE;
+}
+
+/* Jobs of a lane share a reason: they hear of it when it changes. */
+static void explain_lane(struct kai *kai, const struct orr_view *view, struct orr_txn *txn,
+                         struct orr_lane *lane)
+{
+    const uint32_t first = kai->job_of_slot[lane->items[lane->first].job];
+    const bool shared = lane->reason != ORR_FIT_REASONS;
+    const uint8_t told = shared ? (uint8_t)reason_of(kai, view, first) : ORR_REASON_NONE;
+    if (shared && told == lane->told) {
+        return;
+    }
+    lane->told = told;
+    for (uint32_t i = lane->first; i < lane->end; i++) {
+        const uint32_t job = kai->job_of_slot[lane->items[i].job];
+        if (view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].placed_tasks == 0) {
+            explain(kai, view, txn, job);
+        }
+    }
+}
+
+/* Says why of all that waits. */
 static void explain_waiting(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
+    const struct orr_backlog *backlog = kai->session.backlog;
     uint32_t kept = 0;
     memset(kai->why_not, ORR_REASON_NONE, kai->shape_count);
     for (uint32_t i = 0; i < kai->waiting_count; i++) {
@@ -523,9 +560,16 @@ static void explain_waiting(struct kai *kai, const struct orr_view *view, struct
             continue;
         }
         explain(kai, view, txn, job);
-        kai->waiting[kept++] = job;
+        if (speaker_of(kai, job) == ORR_NONE) {
+            kai->waiting[kept++] = job;
+        }
     }
     kai->waiting_count = kept;
+    for (uint32_t l = 0; l < backlog->lane_count; l++) {
+        if (backlog->lanes[l].at_queue != ORR_NONE) {
+            explain_lane(kai, view, txn, &backlog->lanes[l]);
+        }
+    }
 }
 
 static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
@@ -548,12 +592,17 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     explain_waiting(kai, view, txn);
 }
 
+static bool anybody_waits(const struct kai *kai)
+{
+    return kai->waiting_count > 0 || kai->session.backlog->active_count > 0;
+}
+
 /* A protection that ends may let reclaim or preempt through: the earliest such end. */
 static orr_ms protection_end(const struct kai *kai, const struct orr_view *view)
 {
     const struct orr_session *session = &kai->session;
     orr_ms wake = ORR_MS_NEVER;
-    if (!kai->protects || kai->waiting_count == 0) {
+    if (!kai->protects || !anybody_waits(kai)) {
         return wake;
     }
     for (uint32_t j = 0; j < session->job_count; j++) {
@@ -581,7 +630,7 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
     struct kai *kai = state;
     kai->due_ms = protection_end(kai, view);
     const orr_ms next =
-        kai->waiting_count > 0 ? orr_kai__usage_next(&kai->past, view->now) : ORR_MS_NEVER;
+        anybody_waits(kai) ? orr_kai__usage_next(&kai->past, view->now) : ORR_MS_NEVER;
     return next < kai->due_ms ? next : kai->due_ms;
 }
 

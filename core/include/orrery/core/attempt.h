@@ -25,6 +25,8 @@ bool orr_job_over_quota(const struct orr_session *session, uint32_t job,
 /* Everything but resources: filters, readiness, MIG, device memory label. */
 bool orr_node_admits(const struct orr_session *session, const struct orr_stask *task,
                      uint32_t node);
+bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask *ask,
+                         uint32_t node);
 /* What keeps the task from the node as things are now; NONE if it would fit. */
 enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct orr_stask *task,
                                 uint32_t node);

@@ -23,9 +23,19 @@ struct orr_order {
     int64_t depth; /* jobs kept of a queue, the last in its heap being dropped; -1: all */
     bool simulate; /* tasks that are virtually evicted count as pending */
     struct orr_order_node *nodes; /* 0 is the root */
-    uint32_t node_count, node_capacity;
+    uint32_t node_count, node_capacity, node_made;
     uint32_t *node_of_queue;
     struct orr_demand *popped; /* by queue: what the victims taken from it hold */
+    uint32_t pushed;           /* jobs that are in no lane and not popped yet */
+    /* over a backlog: */
+    const bool *left_out; /* by lane: not part of the order; NULL: all are */
+    uint32_t *cursor;     /* by lane: at or before its next job */
+    bool *open;           /* by lane: pop returns its jobs */
+    uint32_t *open_lanes;
+    uint32_t open_count, lane_capacity;
+    uint32_t last_leaf;        /* that gave the last job */
+    struct orr_demand seen[8]; /* heads with which it stayed on top since it came there */
+    uint32_t seen_count;
 };
 
 void orr_order_init(struct orr_order *order, const struct orr_session *session, bool victims,
@@ -40,6 +50,16 @@ void orr_order_build_of(struct orr_order *order, const struct orr_order_entry *a
 /* Entries in the canonical order of building; returns their number, at most count. */
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
                            uint32_t count, struct orr_order_entry *entries);
+
+/* The order of all that waits in the session's backlog, in memory that the backlog keeps: one at a
+ * time. Lanes in `left_out` (may be NULL; must stay) are not part of it. Of the others only jobs of
+ * lanes that were opened are ever returned by pop; the rest is popped on the way, as it would be if
+ * an attempt with each of them failed. Open lanes, then start. A lane may be closed at any time. */
+struct orr_order *orr_order_over(struct orr_session *session, bool simulate, const bool *left_out);
+void orr_order_open_lane(struct orr_order *order, uint32_t lane);
+void orr_order_start(struct orr_order *order);
+void orr_order_close_lane(struct orr_order *order, uint32_t lane);
+
 void orr_order_push(struct orr_order *order, struct orr_jobview view);
 /* To be told after tasks of jobs that wait in it changed: KAI compares jobs as they are, where they
  * lie in its heaps. */

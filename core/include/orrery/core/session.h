@@ -162,8 +162,10 @@ struct orr_snode {
     struct orr_vec idle, used, releasing;
     struct orr_shared_gpu *shared;
     uint32_t shared_count, shared_capacity;
-    uint32_t first_task; /* held by it */
-    bool dirty;          /* live books must be rebuilt from the held tasks */
+    uint32_t first_task;   /* held by it */
+    bool dirty;            /* live books must be rebuilt from the held tasks */
+    uint64_t changed_at;   /* on the session's clock: when the live books last changed */
+    uint32_t newer, older; /* nodes changed just after and just before it, or ORR_NONE */
 };
 
 /* --- topology --- */
@@ -238,6 +240,7 @@ struct orr_sjob {
     uint8_t reason;                /* enum orr_fit_reason of the last allocate attempt */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of each action's last look at it */
     bool invalid;                  /* removed: its tasks are gone */
+    bool changed;                  /* listed in the session's changed_jobs */
     uint32_t twins; /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
 };
 
@@ -328,6 +331,7 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
     orr_ms staleness_grace;
     struct orr_scenario_budget scenario_budget;
     int64_t queue_depth[ORR_ACTIONS]; /* jobs of a queue that an action looks at; -1: all */
+    bool literal; /* visit every waiting job in every action, as the rules are written (tests) */
 };
 struct orr_session_rules orr_session_rules_default(void);
 
@@ -375,6 +379,15 @@ struct orr_session {
     uint32_t touched_count, touched_capacity;
     uint32_t *dirty; /* nodes to rebuild on open */
     uint32_t dirty_count, dirty_capacity;
+    /* what changed, for those who keep something derived from it */
+    uint64_t clock;       /* steps with every change of a node */
+    uint64_t charges;     /* steps with every change of what queues hold */
+    uint32_t newest_node; /* the last one that changed; the others by `older` */
+    uint32_t
+        *changed_jobs; /* added, ended or with tasks of another status; cleared by the reader */
+    uint32_t changed_count, changed_capacity;
+    struct orr_backlog *backlog;    /* backlog.h; NULL: none is kept */
+    bool abandoned;                 /* this cycle left suppositions behind */
     struct orr_decision *decisions; /* of this cycle */
     uint32_t decision_count, decision_capacity;
     struct orr_fit_detail *details; /* by job, filled by allocate; NULL (as built): not wanted */

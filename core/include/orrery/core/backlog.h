@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* backlog.h - the waiting jobs of a session in order, kept from cycle to cycle.
+ *
+ *   leaf queue -> lanes -> waiting jobs, oldest first
+ *
+ * A lane holds jobs of one queue, one priority and one class: jobs of a class ask for the same, in
+ * the same number of equal tasks, so that what is found out about one of them (no room, no quota,
+ * outside the fair share, a search that failed) holds for all the lane. A job whose tasks differ,
+ * or that a topology constrains, is a class of its own. The order of a leaf queue is the merge of
+ * its lanes.
+ *
+ * A job is here while it is ready, has pending tasks and its queue takes jobs. The session says
+ * which jobs changed; orr_backlog_sync looks at those alone.
+ */
+#ifndef ORR_CORE_BACKLOG_H
+#define ORR_CORE_BACKLOG_H
+
+#include <orrery/core/joborder.h>
+#include <orrery/core/rooms.h>
+
+struct orr_class_part { /* equal tasks of an attempt */
+    uint32_t room;      /* of backlog->rooms */
+    uint32_t tasks;
+};
+
+struct orr_class_key { /* of jobs that are alike; all 0 for a class of one job */
+    uint64_t constraint_key;
+    uint32_t room, due, pending, tasks; /* tasks: due in the next attempt, pending, in all */
+    int32_t elastic_state;
+};
+
+struct orr_class {
+    struct orr_class_key key;
+    bool single;                  /* of one job */
+    bool failed;                  /* an attempt of this action found no nodes for one of them */
+    bool sure;                    /* room alone decides whether an attempt finds its nodes */
+    int elastic_state;            /* orr_jobview_elastic_state */
+    struct orr_demand demand;     /* of the next attempt; memory by the smallest device */
+    struct orr_demand demand_max; /* memory by the largest device */
+    struct orr_class_part *parts;
+    uint32_t part_count, part_capacity;
+    uint32_t *lanes; /* those that hold jobs */
+    uint32_t lane_count, lane_capacity;
+    uint32_t first_lane; /* all of its lanes, empty ones too, by next_of_class; or ORR_NONE */
+    uint32_t at;         /* position among the active classes, or ORR_NONE */
+};
+
+struct orr_lane_item {
+    int64_t created_s;
+    const char *name;
+    uint32_t job;
+};
+
+struct orr_lane {
+    uint32_t queue, class;
+    int32_t priority;
+    bool preemptible;
+    struct orr_lane_item *items; /* [first, end), by age and name */
+    uint32_t first, end, capacity;
+    uint32_t at_queue, at_class; /* positions in their lists, or ORR_NONE */
+    uint32_t next_of_class;      /* or ORR_NONE */
+    uint8_t told;   /* for the reader: what its jobs were told last; 0 when it fills again */
+    uint8_t reason; /* enum orr_fit_reason of its jobs; ORR_FIT_REASONS: each has its own */
+};
+
+struct orr_backlog_leaf { /* of a queue */
+    uint32_t *lanes;      /* those that hold jobs */
+    uint32_t count, capacity;
+};
+
+struct orr_backlog {
+    bool borrowed; /* for one cycle only */
+    struct orr_rooms rooms;
+    struct orr_class *classes;
+    uint32_t class_count, class_capacity;
+    uint32_t *slots; /* hash of class keys: class + 1 */
+    uint32_t slot_count;
+    uint32_t *free_classes, *free_lanes;
+    uint32_t free_class_count, free_class_capacity, free_lane_count, free_lane_capacity;
+    uint32_t *active; /* classes with jobs */
+    uint32_t active_count, active_capacity;
+    struct orr_lane *lanes;
+    uint32_t lane_count, lane_capacity;
+    struct orr_backlog_leaf *leaves; /* by queue */
+    uint32_t *by_age;                /* queues by age and name */
+    bool *limited;                   /* by queue: it or one above it has a limit */
+    uint32_t queue_count;
+    struct orr_lane_item *item_of_job; /* as it was put in */
+    uint32_t *lane_of_job;             /* or ORR_NONE */
+    bool *delayed;                     /* by job: waits, and has a preemption delay */
+    bool *stale;                       /* by job: listed in stale_jobs */
+    uint32_t job_count;
+    uint32_t delayed_count;
+    uint32_t *stale_jobs; /* gangs below their minimum, and some that no longer are */
+    uint32_t stale_count, stale_capacity;
+    struct orr_order order; /* its memory is used again */
+};
+
+/* Gives the session a backlog of its own; nothing is in it before the first sync. */
+void orr_backlog_open(struct orr_session *session);
+void orr_backlog_close(struct orr_session *session);
+/* Takes in what changed. Returns the session's backlog. */
+struct orr_backlog *orr_backlog_sync(struct orr_session *session);
+
+/* Could the next attempt of a job of the class find its nodes, as far as room tells? If the class
+ * is `sure`, yes means that it does. */
+bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session *session,
+                          uint32_t class);
+/* What keeps jobs of the lane from an attempt whatever room there is; ORR_FIT_NONE: nothing. */
+enum orr_fit_reason orr_backlog_law(const struct orr_session *session, uint32_t lane);
+/* The job's fit error: its lane's, or its own. */
+enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32_t job);
+
+#endif

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The backlog: classes and lanes, and keeping them true to the session. */
+#include <orrery/core/backlog.h>
+
+#include <string.h>
+
+#include <orrery/base/digest.h>
+#include <orrery/base/sort.h>
+#include <orrery/core/attempt.h>
+
+void orr_backlog_open(struct orr_session *session)
+{
+    session->backlog = orr_zalloc(1, sizeof *session->backlog);
+    for (uint32_t j = 0; j < session->job_count; j++) { /* also those another backlog took in */
+        if (!session->jobs[j].changed) {
+            session->jobs[j].changed = true;
+            session->changed_jobs = ORR_ROOM_FOR_ONE(session->changed_jobs, session->changed_count,
+                                                     session->changed_capacity);
+            session->changed_jobs[session->changed_count++] = j;
+        }
+    }
+}
+
+void orr_backlog_close(struct orr_session *session)
+{
+    struct orr_backlog *backlog = session->backlog;
+    for (uint32_t c = 0; c < backlog->class_count; c++) {
+        orr_free(backlog->classes[c].parts);
+        orr_free(backlog->classes[c].lanes);
+    }
+    for (uint32_t l = 0; l < backlog->lane_count; l++) {
+        orr_free(backlog->lanes[l].items);
+    }
+    for (uint32_t q = 0; q < backlog->queue_count; q++) {
+        orr_free(backlog->leaves[q].lanes);
+    }
+    if (backlog->order.session != NULL) {
+        orr_order_release(&backlog->order);
+    }
+    orr_rooms_release(&backlog->rooms);
+    orr_free(backlog->classes);
+    orr_free(backlog->slots);
+    orr_free(backlog->free_classes);
+    orr_free(backlog->free_lanes);
+    orr_free(backlog->active);
+    orr_free(backlog->lanes);
+    orr_free(backlog->leaves);
+    orr_free(backlog->by_age);
+    orr_free(backlog->limited);
+    orr_free(backlog->item_of_job);
+    orr_free(backlog->lane_of_job);
+    orr_free(backlog->delayed);
+    orr_free(backlog->stale);
+    orr_free(backlog->stale_jobs);
+    orr_free(backlog);
+    session->backlog = NULL;
+}
+
+/* --- lists with positions --- */
+
+static void take_out(uint32_t *list, uint32_t *count, uint32_t at)
+{
+    list[at] = list[--*count];
+}
+
+static void activate_lane(struct orr_backlog *backlog, uint32_t index)
+{
+    struct orr_lane *lane = &backlog->lanes[index];
+    struct orr_backlog_leaf *leaf = &backlog->leaves[lane->queue];
+    struct orr_class *class = &backlog->classes[lane->class];
+    leaf->lanes = ORR_ROOM_FOR_ONE(leaf->lanes, leaf->count, leaf->capacity);
+    lane->at_queue = leaf->count;
+    leaf->lanes[leaf->count++] = index;
+    class->lanes = ORR_ROOM_FOR_ONE(class->lanes, class->lane_count, class->lane_capacity);
+    lane->at_class = class->lane_count;
+    lane->reason = ORR_FIT_REASONS;
+    lane->told = 0;
+    class->lanes[class->lane_count++] = index;
+    if (class->lane_count == 1) {
+        backlog->active =
+            ORR_ROOM_FOR_ONE(backlog->active, backlog->active_count, backlog->active_capacity);
+        class->at = backlog->active_count;
+        backlog->active[backlog->active_count++] = lane->class;
+    }
+}
+
+static void retire_lane(struct orr_backlog *backlog, uint32_t index)
+{
+    struct orr_lane *lane = &backlog->lanes[index];
+    struct orr_backlog_leaf *leaf = &backlog->leaves[lane->queue];
+    struct orr_class *class = &backlog->classes[lane->class];
+    take_out(leaf->lanes, &leaf->count, lane->at_queue);
+    if (lane->at_queue < leaf->count) {
+        backlog->lanes[leaf->lanes[lane->at_queue]].at_queue = lane->at_queue;
+    }
+    take_out(class->lanes, &class->lane_count, lane->at_class);
+    if (lane->at_class < class->lane_count) {
+        backlog->lanes[class->lanes[lane->at_class]].at_class = lane->at_class;
+    }
+    lane->at_queue = lane->at_class = ORR_NONE;
+    lane->first = lane->end = 0;
+    if (class->lane_count > 0) {
+        return;
+    }
+    take_out(backlog->active, &backlog->active_count, class->at);
+    if (class->at < backlog->active_count) {
+        backlog->classes[backlog->active[class->at]].at = class->at;
+    }
+    class->at = ORR_NONE;
+    if (class->single) {
+        backlog->free_classes = ORR_ROOM_FOR_ONE(backlog->free_classes, backlog->free_class_count,
+                                                 backlog->free_class_capacity);
+        backlog->free_classes[backlog->free_class_count++] = lane->class;
+        backlog->free_lanes = ORR_ROOM_FOR_ONE(backlog->free_lanes, backlog->free_lane_count,
+                                               backlog->free_lane_capacity);
+        backlog->free_lanes[backlog->free_lane_count++] = index;
+    }
+}
+
+/* --- classes --- */
+
+static uint32_t new_class(struct orr_backlog *backlog)
+{
+    uint32_t index;
+    struct orr_class kept = {0};
+    if (backlog->free_class_count > 0) {
+        index = backlog->free_classes[--backlog->free_class_count];
+        kept = backlog->classes[index];
+    } else {
+        backlog->classes =
+            ORR_ROOM_FOR_ONE(backlog->classes, backlog->class_count, backlog->class_capacity);
+        index = backlog->class_count++;
+    }
+    backlog->classes[index] = (struct orr_class){.parts = kept.parts,
+                                                 .part_capacity = kept.part_capacity,
+                                                 .lanes = kept.lanes,
+                                                 .lane_capacity = kept.lane_capacity,
+                                                 .first_lane = ORR_NONE,
+                                                 .at = ORR_NONE};
+    return index;
+}
+
+static uint32_t hash_key(const struct orr_class_key *key)
+{
+    struct orr_digest d = ORR_DIGEST_INIT;
+    orr_digest_fold(&d, key->constraint_key);
+    orr_digest_fold(&d, (uint64_t)key->room << 32 | key->due);
+    orr_digest_fold(&d, (uint64_t)key->pending << 32 | key->tasks);
+    orr_digest_fold(&d, (uint64_t)(uint32_t)key->elastic_state);
+    return (uint32_t)d.h;
+}
+
+static bool same_key(const struct orr_class_key *a, const struct orr_class_key *b)
+{
+    return a->constraint_key == b->constraint_key && a->room == b->room && a->due == b->due &&
+           a->pending == b->pending && a->tasks == b->tasks && a->elastic_state == b->elastic_state;
+}
+
+static uint32_t find_slot(const struct orr_backlog *backlog, const struct orr_class_key *key)
+{
+    const uint32_t mask = backlog->slot_count - 1;
+    uint32_t slot = hash_key(key) & mask;
+    while (backlog->slots[slot] != 0 &&
+           !same_key(&backlog->classes[backlog->slots[slot] - 1].key, key)) {
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+static void rehash(struct orr_backlog *backlog)
+{
+    orr_free(backlog->slots);
+    backlog->slot_count = backlog->slot_count == 0 ? 64 : backlog->slot_count * 2;
+    backlog->slots = orr_zalloc(backlog->slot_count, sizeof *backlog->slots);
+    for (uint32_t c = 0; c < backlog->class_count; c++) {
+        if (!backlog->classes[c].single) {
+            backlog->slots[find_slot(backlog, &backlog->classes[c].key)] = c + 1;
+        }
+    }
+}
+
+/* All that is pending is alike, and nothing but numbers tells such jobs apart. */
+static bool is_plain(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    uint32_t like = ORR_NONE;
+    if (job->set_count != 2 || session->sets[job->first_set].constraint.topology != NULL ||
+        session->sets[job->first_set + 1].constraint.topology != NULL) {
+        return false;
+    }
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        const struct orr_stask *task = &session->tasks[t];
+        if (task->live.status != ORR_TASK_PENDING) {
+            /* Signatures look at what is held, so that both must agree. */
+            if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_USED) ||
+                !orr_status_in(task->held.status, ORR_STATES_ACTIVE_USED)) {
+                return false;
+            }
+            continue;
+        }
+        like = like == ORR_NONE ? t : like;
+        if (task->ask != session->tasks[like].ask ||
+            task->constraint_key != session->tasks[like].constraint_key) {
+            return false;
+        }
+    }
+    return like != ORR_NONE;
+}
+
+static void count_part(struct orr_class *class, uint32_t room)
+{
+    for (uint32_t p = 0; p < class->part_count; p++) {
+        if (class->parts[p].room == room) {
+            class->parts[p].tasks++;
+            return;
+        }
+    }
+    class->parts = ORR_ROOM_FOR_ONE(class->parts, class->part_count, class->part_capacity);
+    class->parts[class->part_count++] = (struct orr_class_part){.room = room, .tasks = 1};
+}
+
+static void fill_class(struct orr_backlog *backlog, const struct orr_session *session,
+                       struct orr_class *class, const struct orr_task_list *due)
+{
+    class->demand = orr_session_demand(session, due, session->min_gpu_memory_mib);
+    class->demand_max = orr_session_demand(session, due, session->max_gpu_memory_mib);
+    for (uint32_t i = 0; i < due->count; i++) {
+        count_part(class,
+                   orr_rooms_of(&backlog->rooms, session, session->tasks[due->tasks[i]].ask));
+    }
+    class->sure = !class->single && backlog->rooms.items[class->parts[0].room].exact;
+}
+
+static uint32_t class_of(struct orr_backlog *backlog, const struct orr_session *session,
+                         uint32_t job)
+{
+    const struct orr_jobview view = orr_jobview_whole(job);
+    struct orr_task_list due = {0};
+    orr_jobview_to_allocate(session, view, false, &due);
+    const int elastic_state = orr_jobview_elastic_state(session, view);
+    const bool single = due.count == 0 || !is_plain(session, job);
+    struct orr_class_key key = {0};
+    uint32_t slot = 0;
+    uint32_t index = ORR_NONE;
+    if (!single) {
+        const struct orr_stask *task = &session->tasks[due.tasks[0]];
+        key = (struct orr_class_key){.constraint_key = task->constraint_key,
+                                     .room = orr_rooms_of(&backlog->rooms, session, task->ask),
+                                     .due = due.count,
+                                     .pending = session->jobs[job].pending,
+                                     .tasks = session->jobs[job].task_count,
+                                     .elastic_state = elastic_state};
+        if (2 * (backlog->class_count + 1) >= backlog->slot_count) {
+            rehash(backlog);
+        }
+        slot = find_slot(backlog, &key);
+        index = backlog->slots[slot] == 0 ? ORR_NONE : backlog->slots[slot] - 1;
+    }
+    if (index == ORR_NONE) {
+        index = new_class(backlog);
+        struct orr_class *class = &backlog->classes[index];
+        class->key = key;
+        class->single = single;
+        class->elastic_state = elastic_state;
+        fill_class(backlog, session, class, &due);
+        if (!single) {
+            backlog->slots[slot] = index + 1;
+        }
+    }
+    orr_task_list_release(&due);
+    return index;
+}
+
+/* --- lanes --- */
+
+static int compare_items(const struct orr_lane_item *a, const struct orr_lane_item *b)
+{
+    if (a->created_s != b->created_s) {
+        return a->created_s < b->created_s ? -1 : 1;
+    }
+    return strcmp(a->name, b->name);
+}
+
+/* The first item of the lane that is not before this one. */
+static uint32_t lower_bound(const struct orr_lane *lane, const struct orr_lane_item *item)
+{
+    uint32_t low = lane->first;
+    uint32_t high = lane->end;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (compare_items(&lane->items[middle], item) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static uint32_t lane_for(struct orr_backlog *backlog, const struct orr_sjob *job, uint32_t class)
+{
+    uint32_t index = backlog->classes[class].first_lane;
+    for (; index != ORR_NONE; index = backlog->lanes[index].next_of_class) {
+        const struct orr_lane *lane = &backlog->lanes[index];
+        if (lane->queue == job->queue && lane->priority == job->priority &&
+            lane->preemptible == job->preemptible) {
+            return index;
+        }
+    }
+    struct orr_lane kept = {0};
+    if (backlog->free_lane_count > 0) {
+        index = backlog->free_lanes[--backlog->free_lane_count];
+        kept = backlog->lanes[index];
+    } else {
+        backlog->lanes =
+            ORR_ROOM_FOR_ONE(backlog->lanes, backlog->lane_count, backlog->lane_capacity);
+        index = backlog->lane_count++;
+    }
+    backlog->lanes[index] = (struct orr_lane){.queue = job->queue,
+                                              .class = class,
+                                              .priority = job->priority,
+                                              .preemptible = job->preemptible,
+                                              .items = kept.items,
+                                              .capacity = kept.capacity,
+                                              .at_queue = ORR_NONE,
+                                              .at_class = ORR_NONE,
+                                              .next_of_class = backlog->classes[class].first_lane};
+    backlog->classes[class].first_lane = index;
+    return index;
+}
+
+static void put_in(struct orr_backlog *backlog, uint32_t index, const struct orr_lane_item *item)
+{
+    struct orr_lane *lane = &backlog->lanes[index];
+    if (lane->first == lane->end) {
+        activate_lane(backlog, index);
+        lane->first = lane->end = 0;
+    }
+    if (lane->end == lane->capacity && lane->first > lane->capacity / 2) {
+        memmove(lane->items, lane->items + lane->first,
+                (lane->end - lane->first) * sizeof *lane->items);
+        lane->end -= lane->first;
+        lane->first = 0;
+    }
+    lane->items = ORR_ROOM_FOR_ONE(lane->items, lane->end, lane->capacity);
+    const uint32_t at = lower_bound(lane, item);
+    if (lane->first > 0 && at - lane->first < lane->end - at) {
+        memmove(lane->items + lane->first - 1, lane->items + lane->first,
+                (at - lane->first) * sizeof *lane->items);
+        lane->first--;
+        lane->items[at - 1] = *item;
+    } else {
+        memmove(lane->items + at + 1, lane->items + at, (lane->end - at) * sizeof *lane->items);
+        lane->end++;
+        lane->items[at] = *item;
+    }
+}
+
+static void pull_out(struct orr_backlog *backlog, uint32_t index, const struct orr_lane_item *item)
+{
+    struct orr_lane *lane = &backlog->lanes[index];
+    const uint32_t at = lower_bound(lane, item);
+    ORR_ASSERT(at < lane->end && lane->items[at].job == item->job);
+    if (at - lane->first < lane->end - at) {
+        memmove(lane->items + lane->first + 1, lane->items + lane->first,
+                (at - lane->first) * sizeof *lane->items);
+        lane->first++;
+    } else {
+        memmove(lane->items + at, lane->items + at + 1, (lane->end - at - 1) * sizeof *lane->items);
+        lane->end--;
+    }
+    if (lane->first == lane->end) {
+        retire_lane(backlog, index);
+    }
+}
+
+/* --- keeping it true --- */
+
+static bool waits(struct orr_session *session, uint32_t index)
+{
+    struct orr_sjob *job = &session->jobs[index];
+    if (job->invalid || job->pending == 0 ||
+        !orr_jobview_ready(session, orr_jobview_whole(index))) {
+        return false;
+    }
+    if (job->queue == ORR_NONE) {
+        job->reason = ORR_FIT_QUEUE_DOES_NOT_EXIST;
+        return false;
+    }
+    return session->queues[job->queue].usable;
+}
+
+static void note_stale(struct orr_backlog *backlog, const struct orr_session *session,
+                       uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    if (backlog->stale[index] ||
+        (job->stale_since == ORR_MS_NONE &&
+         (job->invalid || !orr_jobview_stale(session, orr_jobview_whole(index))))) {
+        return;
+    }
+    backlog->stale[index] = true;
+    backlog->stale_jobs =
+        ORR_ROOM_FOR_ONE(backlog->stale_jobs, backlog->stale_count, backlog->stale_capacity);
+    backlog->stale_jobs[backlog->stale_count++] = index;
+}
+
+static void take_in(struct orr_backlog *backlog, struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    const uint32_t before = backlog->lane_of_job[index];
+    const bool wait = waits(session, index);
+    if (before != ORR_NONE) {
+        pull_out(backlog, before, &backlog->item_of_job[index]);
+        backlog->lane_of_job[index] = ORR_NONE;
+    }
+    if (wait) {
+        const struct orr_lane_item item = {
+            .created_s = job->created_s, .name = job->name, .job = index};
+        const uint32_t lane = lane_for(backlog, job, class_of(backlog, session, index));
+        backlog->lane_of_job[index] = lane;
+        backlog->item_of_job[index] = item;
+        put_in(backlog, lane, &item);
+    }
+    const bool delayed = wait && job->preemption_delay > 0;
+    backlog->delayed_count += (uint32_t)delayed - (uint32_t)backlog->delayed[index];
+    backlog->delayed[index] = delayed;
+    note_stale(backlog, session, index);
+}
+
+static void grow_jobs(struct orr_backlog *backlog, uint32_t count)
+{
+    if (count <= backlog->job_count) {
+        return;
+    }
+    const uint32_t room = (uint32_t)orr_grow(backlog->job_count, count);
+    backlog->item_of_job = orr_realloc(backlog->item_of_job, room, sizeof *backlog->item_of_job);
+    backlog->lane_of_job = orr_realloc(backlog->lane_of_job, room, sizeof *backlog->lane_of_job);
+    backlog->delayed = orr_realloc(backlog->delayed, room, sizeof *backlog->delayed);
+    backlog->stale = orr_realloc(backlog->stale, room, sizeof *backlog->stale);
+    for (uint32_t j = backlog->job_count; j < room; j++) {
+        backlog->lane_of_job[j] = ORR_NONE;
+        backlog->delayed[j] = backlog->stale[j] = false;
+    }
+    backlog->job_count = room;
+}
+
+static int by_queue_age(const void *a, const void *b, void *context)
+{
+    const struct orr_session *session = context;
+    const struct orr_share_queue *l = &session->shares[*(const uint32_t *)a];
+    const struct orr_share_queue *r = &session->shares[*(const uint32_t *)b];
+    if (l->created != r->created) {
+        return l->created < r->created ? -1 : 1;
+    }
+    return (l->name_rank > r->name_rank) - (l->name_rank < r->name_rank);
+}
+
+static void list_queues(struct orr_backlog *backlog, const struct orr_session *session)
+{
+    if (backlog->queue_count == session->queue_count) {
+        return;
+    }
+    ORR_ASSERT(backlog->queue_count == 0); /* queues do not come later */
+    backlog->queue_count = session->queue_count;
+    backlog->leaves = orr_zalloc(session->queue_count, sizeof *backlog->leaves);
+    backlog->by_age = orr_alloc(session->queue_count, sizeof *backlog->by_age);
+    backlog->limited = orr_zalloc(session->queue_count, sizeof *backlog->limited);
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        const struct orr_share_queue *share = &session->shares[q];
+        backlog->by_age[q] = q;
+        backlog->limited[q] = share->parent != ORR_NONE && backlog->limited[share->parent];
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            backlog->limited[q] =
+                backlog->limited[q] || share->resource[kind].limit != ORR_UNLIMITED;
+        }
+    }
+    orr_sort(backlog->by_age, session->queue_count, sizeof *backlog->by_age, by_queue_age,
+             (void *)(uintptr_t)session);
+}
+
+struct orr_backlog *orr_backlog_sync(struct orr_session *session)
+{
+    struct orr_backlog *backlog = session->backlog;
+    list_queues(backlog, session);
+    grow_jobs(backlog, session->job_count);
+    for (uint32_t i = 0; i < session->changed_count; i++) {
+        const uint32_t job = session->changed_jobs[i];
+        session->jobs[job].changed = false;
+        take_in(backlog, session, job);
+    }
+    session->changed_count = 0;
+    return backlog;
+}
+
+/* --- questions --- */
+
+bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session *session,
+                          uint32_t index)
+{
+    const struct orr_class *class = &backlog->classes[index];
+    for (uint32_t p = 0; p < class->part_count; p++) {
+        const struct orr_class_part *part = &class->parts[p];
+        const int64_t left = orr_rooms_left(&backlog->rooms, session, part->room);
+        if (left < (backlog->rooms.items[part->room].exact ? (int64_t)part->tasks : 1)) {
+            return false;
+        }
+    }
+    return class->part_count > 0;
+}
+
+enum orr_fit_reason orr_backlog_law(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_lane *lane = &session->backlog->lanes[index];
+    if (lane->preemptible && !session->backlog->limited[lane->queue]) {
+        return ORR_FIT_NONE;
+    }
+    return orr_job_over_capacity(session, lane->items[lane->first].job,
+                                 &session->backlog->classes[lane->class].demand_max);
+}
+
+enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32_t job)
+{
+    const struct orr_backlog *backlog = session->backlog;
+    const uint32_t lane =
+        backlog != NULL && job < backlog->job_count ? backlog->lane_of_job[job] : ORR_NONE;
+    const uint8_t reason = lane == ORR_NONE ? ORR_FIT_REASONS : backlog->lanes[lane].reason;
+    return (enum orr_fit_reason)(reason == ORR_FIT_REASONS ? session->jobs[job].reason : reason);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* order_int.h - what the files of the room share: the tree of queues. */
+#ifndef ORR_ORDER_INT_H
+#define ORR_ORDER_INT_H
+
+#include <orrery/core/backlog.h>
+
+#include "order_queue.h"
+
+#define ORR_ORDER_ROOT 0u /* node */
+
+struct orr_lane_head {
+    struct orr_order_entry entry;
+    uint32_t lane; /* ORR_NONE: no more */
+    struct orr_lane_item item;
+};
+
+struct orr_order_node {
+    uint32_t queue;  /* ORR_NONE: the root */
+    uint32_t parent; /* node */
+    bool needs_reorder;
+    bool ranked;        /* `rank` is that of its best job */
+    uint64_t ranked_at; /* the session's `charges` then */
+    struct orr_queue_rank rank;
+    uint32_t *children; /* heap of nodes */
+    uint32_t child_count, child_capacity;
+    struct orr_order_entry *jobs; /* heap */
+    uint32_t job_count, job_capacity;
+    struct orr_lane_head head; /* of a leaf's lanes */
+};
+
+/* order.c */
+uint32_t orr_order__new_node(struct orr_order *order, uint32_t queue, uint32_t parent);
+/* A new node enters its parent's heap; a missing parent is made the same way, after it has its
+ * first child. */
+void orr_order__attach(struct orr_order *order, uint32_t node);
+void orr_order__flag_up(struct orr_order *order, uint32_t node);
+
+/* order_lanes.c: the leaf's next job after the last one its lanes gave; with `skip` the next that
+ * has to be looked at. */
+void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, bool skip);
+/* Is a job left that the caller has to see? */
+bool orr_order__any_open(struct orr_order *order);
+
+#endif

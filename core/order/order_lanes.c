@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An order over the backlog: leaves take their jobs from lanes.
+ *
+ * Over a backlog a leaf takes its jobs from lanes, and jobs of closed lanes are popped unseen. The
+ * heaps of queues go through the same states as if they were popped one by one:
+ *
+ *   - Popping a job that is then passed over changes its leaf's head and flags the way to the root,
+ *     nothing else.
+ *   - A flagged queue at the top is compared with those below it. If the whole way to the leaf was
+ *     compared so and nobody moved, the queues on it are not behind their siblings with this head.
+ *   - A head that asks no more of any resource ranks no worse in each of these comparisons (every
+ *     step of the queue comparator that looks at the job is monotone in it), so that again nobody
+ *     moves and it is popped next. It may be taken at once, and so may the job after it.
+ *
+ * What a leaf was compared with is kept in `seen` as long as it stays on top.
+ */
+#include "order_int.h"
+
+#include <string.h>
+
+static int compare_items(const struct orr_lane_item *a, const struct orr_lane_item *b)
+{
+    if (a->created_s != b->created_s) {
+        return a->created_s < b->created_s ? -1 : 1;
+    }
+    return strcmp(a->name, b->name);
+}
+
+/* Where two lanes of a leaf stand to each other, whoever is in them; 0: by age. */
+static int compare_lanes(const struct orr_order *order, uint32_t a, uint32_t b)
+{
+    const struct orr_backlog *backlog = order->session->backlog;
+    const struct orr_lane *l = &backlog->lanes[a];
+    const struct orr_lane *r = &backlog->lanes[b];
+    if (order->session->rules.priority && l->priority != r->priority) {
+        return l->priority > r->priority ? -1 : 1;
+    }
+    const int state_l = backlog->classes[l->class].elastic_state;
+    const int state_r = backlog->classes[r->class].elastic_state;
+    return order->session->rules.elastic ? state_l - state_r : 0;
+}
+
+/* The first job of the lane that comes after what the leaf gave last. */
+static uint32_t advance(struct orr_order *order, uint32_t index, const struct orr_lane_head *last)
+{
+    const struct orr_lane *lane = &order->session->backlog->lanes[index];
+    uint32_t low = order->cursor[index];
+    if (last->lane == ORR_NONE || low == lane->end) {
+        return low;
+    }
+    const int sign = compare_lanes(order, index, last->lane);
+    if (sign > 0 || (sign == 0 && compare_items(&lane->items[low], &last->item) > 0)) {
+        return low;
+    }
+    uint32_t high = lane->end;
+    if (sign < 0) {
+        low = high;
+    }
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (compare_items(&lane->items[middle], &last->item) <= 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    order->cursor[index] = low;
+    return low;
+}
+
+static bool asks_no_more(const struct orr_demand *a, const struct orr_demand *b)
+{
+    bool less = a->gpus_by_memory <= b->gpus_by_memory;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        less = less && a->v[kind] <= b->v[kind];
+    }
+    return less;
+}
+
+/* Would a job with this demand, of a closed lane, be popped right after those that were seen? */
+static bool is_passed_over(const struct orr_order *order, const struct orr_demand *demand)
+{
+    for (uint32_t i = 0; i < order->seen_count; i++) {
+        if (asks_no_more(demand, &order->seen[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, bool skip)
+{
+    const struct orr_backlog *backlog = order->session->backlog;
+    const struct orr_backlog_leaf *lanes = &backlog->leaves[leaf->queue];
+    const struct orr_lane_head last = leaf->head;
+    uint32_t best = ORR_NONE;
+    uint32_t best_at = 0;
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        const uint32_t index = lanes->lanes[i];
+        const struct orr_lane *lane = &backlog->lanes[index];
+        if (order->left_out != NULL && order->left_out[index]) {
+            continue;
+        }
+        if (skip && !order->open[index] &&
+            is_passed_over(order, &backlog->classes[lane->class].demand)) {
+            continue;
+        }
+        const uint32_t at = advance(order, index, &last);
+        if (at == lane->end) {
+            continue;
+        }
+        if (best != ORR_NONE) {
+            int sign = compare_lanes(order, index, best);
+            if (sign == 0) {
+                sign = compare_items(&lane->items[at], &backlog->lanes[best].items[best_at]);
+            }
+            if (sign > 0) {
+                continue;
+            }
+        }
+        best = index;
+        best_at = at;
+    }
+    leaf->head.lane = best;
+    if (best != ORR_NONE) {
+        const struct orr_lane *lane = &backlog->lanes[best];
+        const struct orr_class *class = &backlog->classes[lane->class];
+        leaf->head.item = lane->items[best_at];
+        leaf->head.entry = (struct orr_order_entry){.view = orr_jobview_whole(leaf->head.item.job),
+                                                    .elastic_state = class->elastic_state,
+                                                    .demand = class->demand};
+    }
+}
+
+struct orr_order *orr_order_over(struct orr_session *session, bool simulate, const bool *left_out)
+{
+    struct orr_backlog *backlog = session->backlog;
+    struct orr_order *order = &backlog->order;
+    if (order->session == NULL) {
+        orr_order_init(order, session, false, simulate);
+    }
+    for (uint32_t n = 1; n < order->node_count; n++) {
+        order->node_of_queue[order->nodes[n].queue] = ORR_NONE;
+    }
+    order->simulate = simulate;
+    order->node_count = 0;
+    order->pushed = order->open_count = order->seen_count = 0;
+    order->last_leaf = ORR_NONE;
+    order->left_out = left_out;
+    (void)orr_order__new_node(order, ORR_NONE, ORR_NONE);
+    if (order->lane_capacity < backlog->lane_count) {
+        order->lane_capacity = backlog->lane_capacity;
+        order->cursor = orr_realloc(order->cursor, order->lane_capacity, sizeof *order->cursor);
+        order->open = orr_realloc(order->open, order->lane_capacity, sizeof *order->open);
+        order->open_lanes =
+            orr_realloc(order->open_lanes, order->lane_capacity, sizeof *order->open_lanes);
+    }
+    for (uint32_t l = 0; l < backlog->lane_count; l++) {
+        order->cursor[l] = backlog->lanes[l].first;
+        order->open[l] = false;
+    }
+    return order;
+}
+
+void orr_order_open_lane(struct orr_order *order, uint32_t lane)
+{
+    order->open[lane] = true;
+    order->open_lanes[order->open_count++] = lane;
+}
+
+void orr_order_close_lane(struct orr_order *order, uint32_t lane)
+{
+    order->open[lane] = false;
+}
+
+/* Queues by age; a leaf's first job decides where it is inserted. */
+void orr_order_start(struct orr_order *order)
+{
+    const struct orr_backlog *backlog = order->session->backlog;
+    for (uint32_t i = 0; i < backlog->queue_count; i++) {
+        const uint32_t queue = backlog->by_age[i];
+        if (backlog->leaves[queue].count == 0) {
+            continue;
+        }
+        const uint32_t leaf = orr_order__new_node(order, queue, ORR_NONE);
+        orr_order__find_head(order, &order->nodes[leaf], false);
+        if (order->nodes[leaf].head.lane == ORR_NONE) {
+            order->node_count--;
+            continue;
+        }
+        order->node_of_queue[queue] = leaf;
+        orr_order__attach(order, leaf);
+        orr_order__flag_up(order, leaf);
+    }
+}
+
+bool orr_order__any_open(struct orr_order *order)
+{
+    const struct orr_backlog *backlog = order->session->backlog;
+    while (order->pushed == 0 && order->open_count > 0) {
+        const uint32_t index = order->open_lanes[order->open_count - 1];
+        const uint32_t leaf = order->node_of_queue[backlog->lanes[index].queue];
+        if (order->open[index] && leaf != ORR_NONE) {
+            /* The head itself is not taken yet. */
+            const struct orr_lane_head *head = &order->nodes[leaf].head;
+            if (head->lane == index || (head->lane != ORR_NONE &&
+                                        advance(order, index, head) < backlog->lanes[index].end)) {
+                return true;
+            }
+        }
+        order->open_count--;
+    }
+    return order->pushed > 0;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* KAI's allocate action.
+ *
+ * Where each job's own attempt is wanted every waiting job is popped and tried (allocate_each).
+ * Over the backlog only lanes are looked at whose next job has room and offends no limit or quota;
+ * if there is none, which is the common case, the action is over. Otherwise the queues' heaps are
+ * walked as if all were popped, and within this action a lane that was closed stays closed: room
+ * only shrinks and queues only fill up.
+ */
+#include "kai_int.h"
+
+#include <orrery/core/attempt.h>
+
+/* Part of the minimum of a pod set waits for resources: then all of the job waits with it. */
+static bool gang_must_wait(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        const struct orr_sset *set = &session->sets[s];
+        if (set->is_pods && set->counts[ORR_TASK_PIPELINED] > 0 &&
+            (int32_t)orr_jobview_count(session, orr_jobview_whole(index), s, ORR_STATES_ALLOCATED) <
+                set->min) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool allocate_job(struct orr_session *session, uint32_t index, struct orr_node_list nodes)
+{
+    struct orr_sjob *job = &session->jobs[index];
+    const struct orr_jobview view = orr_jobview_whole(index);
+    enum orr_fit_reason why;
+    const bool had_some = orr_jobview_count_all(session, view, ORR_STATES_ALLOCATED) > 0;
+    const bool placed = orr_attempt_job(session, view, nodes, false, &why);
+    job->reason = (uint8_t)why;
+    if (!placed) {
+        return false;
+    }
+    const bool waits = gang_must_wait(session, index);
+    if (waits) {
+        orr_session_pipeline_all(session, index, 0);
+    }
+    orr_session_commit(session, ORR_ACTION_ALLOCATE, ORR_NONE);
+    if (!waits && !had_some) {
+        job->last_start = session->now;
+    }
+    return true;
+}
+
+static uint32_t *list_nodes(const struct orr_session *session)
+{
+    uint32_t *nodes = orr_alloc(session->node_count + (size_t)1, sizeof *nodes);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        nodes[n] = n;
+    }
+    return nodes;
+}
+
+/* Within this action room only shrinks, so what found no nodes for one job finds none for a twin of
+ * it. Limits and quotas are a queue's own and say nothing about others. */
+static bool twin_failed(const struct orr_session *session, const bool *failed, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    return job->twins != ORR_NONE && failed[job->twins] &&
+           orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_USED) == 0;
+}
+
+/* Whether a failure says something about jobs that ask the same: not if a queue's limit or quota
+ * may have kept single nodes from a shared request, whose cost differs from node to node. */
+static bool blames_nodes(const struct orr_session *session, const struct orr_sjob *job)
+{
+    if (job->reason != ORR_FIT_POD_SCHEDULING_ERRORS) {
+        return false;
+    }
+    if (!orr_ask_is_shared(orr_task_ask(session, &session->tasks[job->first_task]))) {
+        return true;
+    }
+    bool bounded = !job->preemptible;
+    for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
+        bounded = bounded || session->shares[q].resource[ORR_SHARE_GPU].limit != ORR_UNLIMITED;
+    }
+    return !bounded;
+}
+
+/* As the rules are written. */
+static void allocate_each(struct orr_session *session)
+{
+    struct orr_order order;
+    struct orr_jobview view;
+    bool *failed = orr_zalloc(session->twin_kinds, sizeof *failed);
+    uint32_t *nodes = list_nodes(session);
+    orr_kai__build_order(session, ORR_ACTION_ALLOCATE, &order);
+    while (orr_order_pop(&order, &view)) {
+        struct orr_sjob *job = &session->jobs[view.job];
+        if (twin_failed(session, failed, view.job)) {
+            job->reason = ORR_FIT_POD_SCHEDULING_ERRORS;
+            continue;
+        }
+        const bool placed =
+            allocate_job(session, view.job,
+                         (struct orr_node_list){.nodes = nodes, .count = session->node_count});
+        if (placed && job->pending > 0) {
+            orr_order_push(&order, view);
+        }
+        if (!placed && job->twins != ORR_NONE && blames_nodes(session, job)) {
+            failed[job->twins] = true;
+        }
+    }
+    orr_order_release(&order);
+    orr_free(nodes);
+    orr_free(failed);
+}
+
+/* --- over the backlog --- */
+
+static bool may_start(struct orr_session *session, uint32_t lane)
+{
+    struct orr_backlog *backlog = session->backlog;
+    return orr_backlog_has_room(backlog, session, backlog->lanes[lane].class) &&
+           orr_backlog_law(session, lane) == ORR_FIT_NONE;
+}
+
+/* Lanes worth looking at; returns their number. */
+static uint32_t list_lanes(struct orr_session *session, uint32_t *lanes)
+{
+    struct orr_backlog *backlog = session->backlog;
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < backlog->active_count; c++) {
+        const struct orr_class *class = &backlog->classes[backlog->active[c]];
+        if (!orr_backlog_has_room(backlog, session, backlog->active[c])) {
+            continue;
+        }
+        for (uint32_t l = 0; l < class->lane_count; l++) {
+            if (orr_backlog_law(session, class->lanes[l]) == ORR_FIT_NONE) {
+                lanes[count++] = class->lanes[l];
+            }
+        }
+    }
+    return count;
+}
+
+/* After a success there is less room, and less that queues may still take. */
+static uint32_t close_lanes(struct orr_session *session, struct orr_order *order, uint32_t *lanes,
+                            uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (may_start(session, lanes[i])) {
+            lanes[kept++] = lanes[i];
+        } else {
+            orr_order_close_lane(order, lanes[i]);
+        }
+    }
+    return kept;
+}
+
+/* What failed for one of a class fails for the others, if only the nodes were to blame. */
+static void close_class(struct orr_session *session, struct orr_order *order, uint32_t index)
+{
+    struct orr_class *class = &session->backlog->classes[index];
+    class->failed = true;
+    for (uint32_t l = 0; l < class->lane_count; l++) {
+        orr_order_close_lane(order, class->lanes[l]);
+    }
+}
+
+static void walk(struct orr_session *session, uint32_t *lanes, uint32_t count)
+{
+    struct orr_backlog *backlog = session->backlog;
+    struct orr_jobview view;
+    uint32_t *nodes = list_nodes(session);
+    const struct orr_node_list all = {.nodes = nodes, .count = session->node_count};
+    struct orr_order *order = orr_order_over(session, false, NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        orr_order_open_lane(order, lanes[i]);
+    }
+    orr_order_start(order);
+    while (orr_order_pop(order, &view)) {
+        const struct orr_sjob *job = &session->jobs[view.job];
+        const uint32_t class = backlog->lanes[backlog->lane_of_job[view.job]].class;
+        if (allocate_job(session, view.job, all)) {
+            if (job->pending > 0) {
+                orr_order_push(order, view);
+            }
+            count = close_lanes(session, order, lanes, count);
+        } else if (!backlog->classes[class].single && blames_nodes(session, job)) {
+            close_class(session, order, class);
+        }
+    }
+    orr_free(nodes);
+}
+
+/* A lane's jobs wait for what closed it; where it was open, each of them was tried. */
+static void explain_lanes(struct orr_session *session)
+{
+    struct orr_backlog *backlog = session->backlog;
+    for (uint32_t c = 0; c < backlog->active_count; c++) {
+        const uint32_t index = backlog->active[c];
+        struct orr_class *class = &backlog->classes[index];
+        const bool room = !class->failed && orr_backlog_has_room(backlog, session, index);
+        class->failed = false;
+        for (uint32_t l = 0; l < class->lane_count; l++) {
+            const enum orr_fit_reason law = orr_backlog_law(session, class->lanes[l]);
+            backlog->lanes[class->lanes[l]].reason =
+                (uint8_t)(law != ORR_FIT_NONE ? law
+                          : room              ? ORR_FIT_REASONS
+                                              : ORR_FIT_POD_SCHEDULING_ERRORS);
+        }
+    }
+}
+
+/* Writes the lanes' reasons into their jobs. */
+static void tell_jobs(struct orr_session *session)
+{
+    struct orr_backlog *backlog = session->backlog;
+    for (uint32_t l = 0; l < backlog->lane_count; l++) {
+        struct orr_lane *lane = &backlog->lanes[l];
+        for (uint32_t i = lane->first; i < lane->end && lane->reason != ORR_FIT_REASONS; i++) {
+            if (session->jobs[lane->items[i].job].pending > 0) {
+                session->jobs[lane->items[i].job].reason = lane->reason;
+            }
+        }
+        lane->reason = ORR_FIT_REASONS;
+    }
+}
+
+void orr_kai__allocate(struct orr_session *session)
+{
+    if (session->rules.literal || session->abandoned || session->details != NULL ||
+        session->rules.queue_depth[ORR_ACTION_ALLOCATE] >= 0) {
+        for (uint32_t l = 0; l < session->backlog->lane_count; l++) {
+            session->backlog->lanes[l].reason = ORR_FIT_REASONS;
+        }
+        allocate_each(session);
+        return;
+    }
+    struct orr_backlog *backlog = orr_backlog_sync(session);
+    uint32_t *lanes = orr_alloc(backlog->lane_count + (size_t)1, sizeof *lanes);
+    const uint32_t count = list_lanes(session, lanes);
+    if (count > 0) {
+        walk(session, lanes, count);
+    }
+    explain_lanes(session);
+    if (backlog->borrowed || backlog->delayed_count > 0) {
+        tell_jobs(session); /* others have reasons of their own, or nobody can ask later */
+    }
+    orr_free(lanes);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A session that keeps its waiting jobs in order from cycle to cycle decides as one that visits
+ * every waiting job in every action, as the rules are written. */
+#include "kai_world.h"
+
+#include <orrery/base/rng.h>
+#include <orrery/core/backlog.h>
+
+#define MAX_QUEUES 40
+#define MAX_JOBS   400
+#define WORLDS     60
+#define CYCLES     12
+
+struct world {
+    struct orr_rng rng;
+    struct orr_session session;
+    uint32_t leaves[MAX_QUEUES];
+    uint32_t leaf_count;
+    uint32_t *asks;
+    uint32_t nodes, devices, kinds;
+};
+
+/* A forest of up to three levels; some queues have equal age, weight and quota. */
+static void plant(struct world *world, uint32_t levels)
+{
+    uint32_t above[MAX_QUEUES] = {ORR_NONE};
+    uint32_t above_count = 1;
+    struct orr_session *session = &world->session;
+    for (uint32_t level = 0; level < levels; level++) {
+        uint32_t made[MAX_QUEUES];
+        uint32_t count = 0;
+        const bool last = level + 1 == levels;
+        for (uint32_t a = 0; a < above_count; a++) {
+            const uint32_t children = 1 + (uint32_t)orr_rng_below(&world->rng, last ? 4 : 3);
+            for (uint32_t c = 0; c < children && count < MAX_QUEUES / 2; c++) {
+                char name[16];
+                (void)snprintf(name, sizeof name, "q%u-%u", level, count);
+                const double quota = (double)orr_rng_below(&world->rng, 6);
+                const double limit = orr_rng_below(&world->rng, 5) == 0 ? quota + 3 : ORR_UNLIMITED;
+                made[count] = world_queue(session, name, above[a], quota, limit,
+                                          (double)orr_rng_below(&world->rng, 3));
+                session->shares[made[count]].created = (int64_t)orr_rng_below(&world->rng, 3);
+                session->shares[made[count]].priority =
+                    orr_rng_below(&world->rng, 6) == 0 ? 101 : 100;
+                count++;
+            }
+        }
+        memcpy(above, made, count * sizeof *made);
+        above_count = count;
+    }
+    memcpy(world->leaves, above, above_count * sizeof *above);
+    world->leaf_count = above_count;
+}
+
+static void make_world(struct world *world, uint64_t seed, bool literal)
+{
+    *world = (struct world){.rng = orr_rng_stream(11, "kai-backlog", seed)};
+    world_init(&world->session);
+    struct orr_session *session = &world->session;
+    session->rules.literal = literal;
+    session->rules.use_signatures = orr_rng_below(&world->rng, 2) == 0;
+    session->rules.max_consolidation_preemptees = orr_rng_below(&world->rng, 2) == 0 ? 16 : -1;
+    session->rules.staleness_grace = (orr_ms)orr_rng_below(&world->rng, 2) * 30000;
+    world->nodes = 3 + (uint32_t)orr_rng_below(&world->rng, 5);
+    world->devices = 2 + 2 * (uint32_t)orr_rng_below(&world->rng, 3);
+    for (uint32_t n = 0; n < world->nodes; n++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "n%u", n);
+        (void)world_node(session, name, world->devices);
+    }
+    plant(world, 1 + (uint32_t)orr_rng_below(&world->rng, 3));
+    /* CPU and memory differ too, so that requests need not be comparable. */
+    world->kinds = 14;
+    world->asks = orr_alloc(world->kinds, sizeof *world->asks);
+    for (uint32_t k = 0; k < world->kinds; k++) {
+        if (k == 0) {
+            world->asks[k] = world_ask_part(session, 40);
+            continue;
+        }
+        const int64_t gpus = (int64_t)orr_rng_below(&world->rng, world->devices + 1);
+        const struct orr_ask ask = {
+            .kind = gpus > 0 ? ORR_ASK_WHOLE : ORR_ASK_NO_GPU,
+            .request = {.v = {1000 * (int64_t)(1 + orr_rng_below(&world->rng, 400)),
+                              1000000 * (int64_t)(1 + orr_rng_below(&world->rng, 3)),
+                              gpus * ORR_MGPU, 1}},
+            .affinity = ORR_NONE,
+            .tolerance = ORR_NONE};
+        world->asks[k] = orr_session_add_ask(session, &ask);
+    }
+    if (!literal) {
+        orr_backlog_open(session);
+    }
+}
+
+static void arrive(struct world *world)
+{
+    static const int32_t priorities[] = {50, 50, 50, 75, 100};
+    const uint32_t mixed = (uint32_t)orr_rng_below(&world->rng, 12);
+    char name[16];
+    uint32_t asks[6];
+    uint32_t count =
+        orr_rng_below(&world->rng, 3) == 0 ? 1 + (uint32_t)orr_rng_below(&world->rng, 6) : 1;
+    const uint32_t kind = (uint32_t)orr_rng_below(&world->rng, world->kinds);
+    for (uint32_t i = 0; i < count; i++) {
+        asks[i] =
+            mixed == 0 ? world->asks[orr_rng_below(&world->rng, world->kinds)] : world->asks[kind];
+    }
+    const bool whole = orr_rng_below(&world->rng, 3) != 0;
+    (void)snprintf(name, sizeof name, "j%04u", world->session.job_count);
+    const uint32_t job = world_job_add(
+        &world->session,
+        &(struct world_job){.name = name,
+                            .queue = world->leaves[orr_rng_below(&world->rng, world->leaf_count)],
+                            .priority = priorities[orr_rng_below(&world->rng, 5)],
+                            .asks = asks,
+                            .count = count,
+                            .min = whole ? (int32_t)count
+                                         : (int32_t)orr_rng_below(&world->rng, count + 1)});
+    /* Equal seconds are common; the name decides. */
+    world->session.jobs[job].created_s -= world->session.jobs[job].created_s % 4;
+}
+
+static void let_time_pass(struct world *world)
+{
+    struct orr_session *session = &world->session;
+    for (uint32_t t = 0; t < session->task_count; t++) {
+        if (session->tasks[t].held.status == ORR_TASK_BINDING) {
+            orr_session_set_status(session, t, ORR_TASK_RUNNING);
+        } else if (session->tasks[t].held.status == ORR_TASK_RELEASING &&
+                   orr_rng_below(&world->rng, 3) != 0) {
+            orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
+        } else if (session->tasks[t].held.status == ORR_TASK_RUNNING &&
+                   orr_rng_below(&world->rng, 25) == 0) {
+            /* A gang may lose a member. */
+            orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
+        }
+    }
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        const struct orr_sjob *job = &session->jobs[j];
+        if (!job->invalid && job->pending < job->task_count && orr_rng_below(&world->rng, 4) == 0) {
+            orr_session_end_job(session, j);
+        }
+    }
+}
+
+static void assert_same(const struct orr_session *a, const struct orr_session *b)
+{
+    assert_int_equal(a->decision_count, b->decision_count);
+    for (uint32_t i = 0; i < a->decision_count; i++) {
+        assert_int_equal(a->decisions[i].kind, b->decisions[i].kind);
+        assert_int_equal(a->decisions[i].action, b->decisions[i].action);
+        assert_int_equal(a->decisions[i].task, b->decisions[i].task);
+        assert_int_equal(a->decisions[i].node, b->decisions[i].node);
+        assert_int_equal(a->decisions[i].preemptor, b->decisions[i].preemptor);
+    }
+}
+
+static void release_world(struct world *world)
+{
+    if (world->session.backlog != NULL) {
+        orr_backlog_close(&world->session);
+    }
+    orr_session_release(&world->session);
+    orr_free(world->asks);
+}
+
+static void run_worlds(uint64_t first, uint64_t count, const enum orr_action *actions,
+                       uint32_t action_count, uint32_t decided[ORR_ACTIONS])
+{
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        struct world fast;
+        struct world literal;
+        make_world(&fast, seed, false);
+        make_world(&literal, seed, true);
+        for (uint32_t c = 0; c < CYCLES; c++) {
+            const uint32_t arrivals = c == 0 ? 40 : (uint32_t)orr_rng_below(&fast.rng, 8);
+            (void)(c == 0 ? 0 : orr_rng_below(&literal.rng, 8));
+            for (uint32_t i = 0; i < arrivals && fast.session.job_count < MAX_JOBS; i++) {
+                arrive(&fast);
+                arrive(&literal);
+            }
+            orr_session_open(&fast.session, WORLD_NOW + (orr_ms)c * 30000);
+            orr_session_open(&literal.session, WORLD_NOW + (orr_ms)c * 30000);
+            orr_kai_run(&fast.session, actions, action_count);
+            orr_kai_run(&literal.session, actions, action_count);
+            assert_same(&fast.session, &literal.session);
+            for (uint32_t i = 0; i < fast.session.decision_count; i++) {
+                decided[fast.session.decisions[i].action]++;
+            }
+            orr_session_close(&fast.session);
+            orr_session_close(&literal.session);
+            let_time_pass(&fast);
+            let_time_pass(&literal);
+        }
+        release_world(&fast);
+        release_world(&literal);
+    }
+}
+
+static void allocate__over_lanes_is_the_literal_heap(void **state)
+{
+    (void)state;
+    const enum orr_action actions[] = {ORR_ACTION_ALLOCATE};
+    uint32_t decided[ORR_ACTIONS] = {0};
+    run_worlds(0, 5 * WORLDS, actions, 1, decided);
+    assert_true(decided[ORR_ACTION_ALLOCATE] > 1000);
+}
+
+static void cycle__with_a_backlog_decides_as_without(void **state)
+{
+    (void)state;
+    const enum orr_action actions[] = {ORR_ACTION_ALLOCATE, ORR_ACTION_CONSOLIDATION,
+                                       ORR_ACTION_RECLAIM, ORR_ACTION_PREEMPT,
+                                       ORR_ACTION_STALE_GANG};
+    uint32_t decided[ORR_ACTIONS] = {0};
+    run_worlds(5000, WORLDS, actions, 5, decided);
+    for (int a = 0; a < ORR_ACTIONS; a++) {
+        assert_true(decided[a] > 10);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allocate__over_lanes_is_the_literal_heap),
+        cmocka_unit_test(cycle__with_a_backlog_decides_as_without),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
