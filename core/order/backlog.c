@@ -191,9 +191,9 @@ static bool is_plain(const struct orr_session *session, uint32_t index)
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
         if (task->live.status != ORR_TASK_PENDING) {
-            /* Signatures look at what is held, so that both must agree. */
+            /* Signatures look at the cycle's beginning, so that both must agree. */
             if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_USED) ||
-                !orr_status_in(task->held.status, ORR_STATES_ACTIVE_USED)) {
+                !orr_status_in(task->opened, ORR_STATES_ACTIVE_USED)) {
                 return false;
             }
             continue;

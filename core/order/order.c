@@ -284,6 +284,7 @@ void orr_order_refresh(struct orr_order *order)
 {
     for (uint32_t n = 0; n < order->node_count; n++) {
         struct orr_order_node *node = &order->nodes[n];
+        node->ranked = false;
         for (uint32_t i = 0; i < node->job_count; i++) {
             const struct orr_sjob *job = &order->session->jobs[node->jobs[i].view.job];
             if (job->pending != job->task_count) { /* else nothing of it was ever placed */

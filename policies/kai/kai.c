@@ -185,6 +185,9 @@ static void evict_stale(struct orr_session *session)
 {
     struct orr_backlog *backlog = orr_backlog_sync(session);
     uint32_t kept = 0;
+    for (uint32_t j = 0; session->rules.literal && j < session->job_count; j++) {
+        (void)check_stale(session, j);
+    }
     orr_sort(backlog->stale_jobs, backlog->stale_count, sizeof(uint32_t), by_index, NULL);
     for (uint32_t i = 0; i < backlog->stale_count; i++) {
         const uint32_t job = backlog->stale_jobs[i];
