@@ -116,9 +116,10 @@ static void load_jobs(struct load *load)
     const uint32_t room = count_rows(load, "SELECT count(*) FROM job WHERE state > 0");
     schedule->jobs = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->jobs);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu,"
-                   " j.pods, j.queue, j.evictions, j.state FROM job AS j JOIN v_waits AS w ON"
-                   " w.job = j.id WHERE j.state > 0 ORDER BY w.from_ms, j.id");
+        &load->in,
+        "SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu,"
+        " j.pods, j.queue, j.evictions, j.state, j.min_pods FROM job AS j JOIN v_waits AS w ON"
+        " w.job = j.id WHERE j.state > 0 ORDER BY w.from_ms, j.id");
     while (orr_results_step(&load->in, row) && schedule->job_count < room) {
         add(&load->jobs, sqlite3_column_int64(row, 0));
         schedule->jobs[schedule->job_count++] =
@@ -129,7 +130,7 @@ static void load_jobs(struct load *load)
                                    .estimate_ms = sqlite3_column_int64(row, 5),
                                    .mgpu = sqlite3_column_int64(row, 6),
                                    .pods = (uint32_t)sqlite3_column_int64(row, 7),
-                                   .min_pods = (uint32_t)sqlite3_column_int64(row, 7),
+                                   .min_pods = (uint32_t)sqlite3_column_int64(row, 11),
                                    .queue = find(&load->queues, sqlite3_column_int64(row, 8)),
                                    .evictions = (uint32_t)sqlite3_column_int64(row, 9),
                                    .finished = sqlite3_column_int64(row, 10) == 3};
@@ -162,16 +163,6 @@ static void load_spans(struct load *load)
                                     .has_devices = sqlite3_column_type(row, 5) != SQLITE_NULL,
                                     .start_ms = sqlite3_column_int64(row, 6),
                                     .end_ms = time_or(row, 7, ORR_MS_NEVER)};
-    }
-}
-
-/* The view joins placements to attempts: what has no job is lost there. */
-static void load_strays(struct load *load)
-{
-    sqlite3_stmt *row =
-        orr_results_prepare(&load->in, "SELECT job FROM placement EXCEPT SELECT id FROM job");
-    while (orr_results_step(&load->in, row)) {
-        stray(load, "job", sqlite3_column_int64(row, 0));
     }
 }
 
@@ -208,7 +199,6 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     load_queues(&load);
     load_jobs(&load);
     load_spans(&load);
-    load_strays(&load);
     load_cuts(&load);
     const enum orr_status status = load.in.status;
     orr_results_close(&load.in);

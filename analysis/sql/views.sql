@@ -4,36 +4,17 @@
 CREATE VIEW v_attempts AS
 -- One row a time a job ran: nr 1 first. end_ms NULL: it still ran when the run ended.
 -- cause: why the attempt was cut short; NULL: it was not.
--- A results file keeps no start of the last of several attempts; it is taken as the later of the end
--- of the attempt before and end_ms - work_ms.
-WITH cut(job, nr, end_ms) AS (
-  SELECT job, max(nr), max(end_ms) FROM attempt GROUP BY job
-)
 SELECT job, nr, start_ms, end_ms, cause FROM attempt
 UNION ALL
-SELECT j.id, coalesce(c.nr, 0) + 1,
-       CASE WHEN c.nr IS NULL THEN j.start_ms
-            ELSE max(c.end_ms, coalesce(j.end_ms - j.work_ms, c.end_ms)) END,
-       j.end_ms, NULL
-FROM job AS j LEFT JOIN cut AS c ON c.job = j.id
-WHERE j.start_ms IS NOT NULL AND j.state >= 2;
+SELECT id, attempts, last_start_ms, end_ms, NULL FROM job WHERE last_start_ms IS NOT NULL AND state >= 2;
 
 CREATE VIEW v_placements AS
--- One row for each node an attempt of a job used, from both places they are kept: the row of the job
--- and the table placement. job and node are ids; mgpu is what it held there (1000 = one GPU).
-WITH cut(job, nr, end_ms) AS (
-  SELECT job, max(nr), max(end_ms) FROM attempt GROUP BY job
-)
-SELECT j.id AS job, coalesce(c.nr, 0) + 1 AS nr, j.node AS node, j.pods AS pods, j.mgpu AS mgpu,
-       j.devices AS devices,
-       CASE WHEN c.nr IS NULL THEN j.start_ms
-            ELSE max(c.end_ms, coalesce(j.end_ms - j.work_ms, c.end_ms)) END AS start_ms,
-       j.end_ms AS end_ms
-FROM job AS j LEFT JOIN cut AS c ON c.job = j.id
-WHERE j.node IS NOT NULL AND j.start_ms IS NOT NULL
+-- One row for some pods of a job on a node, from both places they are kept: the row of the job and the
+-- table placement. job and node are ids; mgpu is what they held there (1000 = one GPU), nr the attempt.
+SELECT id AS job, attempts AS nr, node, pods, mgpu, devices, last_start_ms AS start_ms, end_ms
+FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
 UNION ALL
-SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, a.start_ms, a.end_ms
-FROM placement AS p JOIN v_attempts AS a ON a.job = p.job AND a.nr = p.nr;
+SELECT job, nr, node, pods, mgpu, devices, start_ms, end_ms FROM placement;
 
 CREATE VIEW v_waits AS
 -- One row a job, ids and milliseconds. from_ms: its submit, or when it was no longer held back (by
@@ -49,11 +30,14 @@ CREATE VIEW v_jobs AS
 -- end of a hold) to first start. run_s: first start to end, with what an eviction put between. NULL: it never happened.
 WITH spread(job, nodes) AS (
   SELECT job, group_concat(place, ' ')
-  FROM (SELECT p.job AS job, n.name || ':' || printf('%g', p.mgpu / 1000.0) AS place
+  FROM (SELECT p.job AS job, n.name || ':' || printf('%g', sum(p.mgpu) / 1000.0) AS place
         FROM placement AS p
-        JOIN (SELECT job, max(nr) AS nr FROM placement GROUP BY job) AS l
-          ON l.job = p.job AND l.nr = p.nr
+        JOIN (SELECT p.job AS job, max(coalesce(p.end_ms, 9e18)) AS end_ms
+              FROM placement AS p JOIN job AS j ON j.id = p.job
+              WHERE p.nr = j.attempts GROUP BY p.job) AS l
+          ON l.job = p.job AND coalesce(p.end_ms, 9e18) = l.end_ms
         JOIN node AS n ON n.id = p.node
+        GROUP BY p.job, p.node
         ORDER BY p.job, p.node)
   GROUP BY job
 )

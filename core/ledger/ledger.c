@@ -72,39 +72,82 @@ void orr_ledger_submit(struct orr_ledger *ledger, uint32_t job)
     orr_use__pending(ledger, job, 1);
 }
 
+/* Takes a room out of what a node is releasing (sign +1), or puts it in (-1). */
+void orr_ledger__releasing(struct orr_ledger *ledger, uint32_t node, struct orr_room room, int sign)
+{
+    struct orr_room *releasing = &ledger->releasing[node];
+    releasing->cpu_milli -= sign * room.cpu_milli;
+    releasing->mem_bytes -= sign * room.mem_bytes;
+    releasing->gpus -= sign * room.gpus;
+    releasing->pods -= sign * room.pods;
+}
+
+/* The placement's room is idle again. */
+static void end_placement(struct orr_ledger *ledger, struct orr_placement *placement, orr_ms now)
+{
+    const struct orr_request *request =
+        orr_ledger__request(ledger, placement->job, placement->group);
+    if (placement->hold == ORR_HOLD_LEAVING) {
+        orr_ledger__releasing(ledger, placement->node, orr_books__room(request, placement->tasks),
+                              1);
+    } else {
+        orr_use__allocated(ledger, placement->job, placement, -1);
+    }
+    orr_books__give(ledger, request, placement);
+    placement->hold = ORR_HOLD_ENDED;
+    placement->until_ms = now;
+}
+
 void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now)
 {
     struct orr_job_state *state = &ledger->jobs[job];
-    ORR_ASSERT(state->phase == ORR_JOB_RUNNING);
+    ORR_ASSERT(state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING);
     for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        orr_use__allocated(ledger, job, placement, -1);
-        orr_books__give(ledger, orr_ledger__request(ledger, job, placement->group), placement);
+        end_placement(ledger, &ledger->placements[p], now);
     }
+    ledger->running_jobs -= state->phase == ORR_JOB_RUNNING;
     state->phase = ORR_JOB_FINISHED;
     state->end_ms = now;
-    ledger->running_jobs--;
 }
 
-void orr_ledger_release(struct orr_ledger *ledger, uint32_t job)
+void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job)
+{
+    ledger->jobs[job].incarnation++;
+}
+
+void orr_ledger_set_release(struct orr_ledger *ledger, uint32_t job, orr_ms at)
+{
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        struct orr_placement *placement = &ledger->placements[p];
+        if (placement->hold == ORR_HOLD_LEAVING && placement->until_ms == ORR_MS_NONE) {
+            placement->until_ms = at;
+        }
+    }
+}
+
+uint32_t orr_ledger_release(struct orr_ledger *ledger, uint32_t job, orr_ms now)
 {
     struct orr_job_state *state = &ledger->jobs[job];
-    ORR_ASSERT(state->phase == ORR_JOB_RELEASING);
-    for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_request *request = orr_ledger__request(ledger, job, placement->group);
-        struct orr_room room = orr_books__room(request, placement->tasks);
-        struct orr_room *releasing = &ledger->releasing[placement->node];
-        releasing->cpu_milli -= room.cpu_milli;
-        releasing->mem_bytes -= room.mem_bytes;
-        releasing->gpus -= room.gpus;
-        releasing->pods -= room.pods;
-        orr_books__give(ledger, request, placement);
+    uint32_t released = 0;
+    for (uint32_t p = state->placement, last = ORR_NONE; p != ORR_NONE;) {
+        struct orr_placement *placement = &ledger->placements[p];
+        uint32_t next = placement->next;
+        if (placement->hold != ORR_HOLD_LEAVING || placement->until_ms > now) {
+            last = p;
+            p = next;
+            continue;
+        }
+        end_placement(ledger, placement, now);
+        released += placement->tasks;
+        state->placement_count--;
+        *(last == ORR_NONE ? &state->placement : &ledger->placements[last].next) = next;
+        p = next;
     }
-    state->phase = ORR_JOB_PENDING;
-    state->placement = ORR_NONE;
-    state->placement_count = 0;
-    state->placed_tasks = 0;
-    ledger->pending_jobs++;
-    orr_use__pending(ledger, job, 1);
+    state->leaving_tasks -= released;
+    if (state->phase == ORR_JOB_RELEASING && state->placement == ORR_NONE) {
+        state->phase = ORR_JOB_PENDING;
+        ledger->pending_jobs++;
+        orr_use__pending(ledger, job, 1);
+    }
+    return released;
 }

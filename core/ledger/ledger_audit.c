@@ -89,14 +89,22 @@ static bool add_job(struct audit *a, uint32_t job)
                          shape->min_tasks - 1);
         }
     }
-    bool running = state->phase == ORR_JOB_RUNNING;
-    bool holds = running || state->phase == ORR_JOB_PENDING;
-    if (!holds && state->phase != ORR_JOB_RELEASING) {
+    if (state->phase == ORR_JOB_FUTURE || state->phase == ORR_JOB_FINISHED) {
         return true;
     }
-    a->running_jobs += running;
+    a->running_jobs += state->phase == ORR_JOB_RUNNING;
+    uint32_t placed = 0, leaving = 0, count = 0;
     for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
+        bool kept = placement->hold == ORR_HOLD_KEPT;
+        placed += kept ? placement->tasks : 0;
+        leaving += kept ? 0 : placement->tasks;
+        count++;
+        if (!equal(a, "a placement's job", NULL, placement->job, job) ||
+            !equal(a, "an ended placement on a job's list", NULL, placement->hold == ORR_HOLD_ENDED,
+                   0)) {
+            return false;
+        }
         const struct orr_request *request = &shape->groups[placement->group].request;
         struct orr_room room = orr_books__room(request, placement->tasks);
         add_room(&a->used[placement->node], &room);
@@ -107,7 +115,7 @@ static bool add_job(struct audit *a, uint32_t job)
             !add_devices(a, placement, request)) {
             return false;
         }
-        if (holds) {
+        if (kept) {
             int64_t mgpu =
                 placement->tasks *
                 orr_request_task_mgpu(request, orr_cluster_type(a->cluster, placement->node));
@@ -117,7 +125,11 @@ static bool add_job(struct audit *a, uint32_t job)
             add_room(&a->releasing[placement->node], &room);
         }
     }
-    return true;
+    return equal(a, "placed tasks of a job", NULL, state->placed_tasks, placed) &&
+           equal(a, "leaving tasks of a job", NULL, state->leaving_tasks, leaving) &&
+           equal(a, "placements of a job", NULL, state->placement_count, count) &&
+           equal(a, "tasks placed by a job being released", NULL,
+                 state->phase == ORR_JOB_RELEASING && placed > 0, 0);
 }
 
 /* Compares the devices of a node; *sharing is how many have sharing tasks. */

@@ -226,6 +226,34 @@ static void charge_room(struct orr_room *idle, const struct orr_room *room, int 
     idle->gpus -= sign * room->gpus;
 }
 
+/* Are these the devices of one task, each with room for it, and the fresh ones unclaimed? */
+static bool devices_fit(const struct orr_ledger *ledger, const struct orr_request *request,
+                        uint32_t node, uint64_t devices)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    const struct orr_node_type *type = orr_cluster_type(cluster, node);
+    uint64_t fresh = devices & ledger->free_devices[node], rest = devices & ~fresh;
+    if (type->gpus > ORR_DEVICE_MASK_MAX ||
+        (uint32_t)__builtin_popcountll(devices) != request->devices ||
+        __builtin_popcountll(fresh) > unclaimed(ledger, node).gpus) {
+        return false;
+    }
+    if (rest == 0) {
+        return true;
+    }
+    if (!is_sharing(request) || ledger->device_mgpu == NULL || (rest >> (type->gpus - 1)) > 1) {
+        return false;
+    }
+    const int16_t *used = &ledger->device_mgpu[(size_t)node * cluster->max_gpus];
+    int64_t portion = orr_request_portion_mgpu(request, type);
+    for (uint32_t d = 0; d < type->gpus; d++) {
+        if ((rest >> d & 1) != 0 && (used[d] == 0 || used[d] + portion > ORR_MGPU)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *request,
                      struct orr_placement *placement)
 {
@@ -236,7 +264,10 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
         return false;
     }
     int32_t before = ledger->idle[node].gpus;
-    placement->devices = 0;
+    bool given = placement->devices != 0;
+    if (given && !devices_fit(ledger, request, node, placement->devices)) {
+        return false;
+    }
     if (is_sharing(request)) {
         if (placement->tasks != 1 ||
             !sharing_fits(ledger, node, request, unclaimed(ledger, node).gpus)) {
@@ -244,10 +275,15 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
         }
         open_sharing(ledger);
         int64_t portion = orr_request_portion_mgpu(request, type);
-        placement->devices = pick_shared(ledger, node, request->devices, portion);
+        if (!given) {
+            placement->devices = pick_shared(ledger, node, request->devices, portion);
+        }
         charge_devices(ledger, node, placement->devices, portion);
     } else if (room.gpus > 0 && type->gpus <= ORR_DEVICE_MASK_MAX) {
-        placement->devices = pick_devices(type, ledger->free_devices[node], (uint32_t)room.gpus);
+        if (!given) {
+            placement->devices =
+                pick_devices(type, ledger->free_devices[node], (uint32_t)room.gpus);
+        }
         ledger->free_devices[node] &= ~placement->devices;
     }
     charge_room(&ledger->idle[node], &room, 1);

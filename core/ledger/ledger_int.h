@@ -18,7 +18,8 @@ uint32_t orr_node_set__next(const struct orr_node_set *set, uint32_t from, uint3
 void orr_index__open(struct orr_ledger *ledger);
 void orr_index__move(struct orr_ledger *ledger, uint32_t node, int32_t before);
 
-/* Books of one placement: take room (true if the request fits on idle), or give it back to idle. */
+/* Books of one placement: take room (true if the request fits on idle), or give it back to idle.
+ * Devices that the placement names already are taken, if they have room; else they are chosen. */
 bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *request,
                      struct orr_placement *placement);
 void orr_books__give(struct orr_ledger *ledger, const struct orr_request *request,
@@ -29,6 +30,10 @@ bool orr_books__fits(const struct orr_ledger *ledger, uint32_t node, struct orr_
 /* Do the devices that are shared already have room for one sharing task? */
 bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
                             const struct orr_request *request);
+
+/* Takes a room out of what a node is releasing (sign +1), or puts it in (-1). */
+void orr_ledger__releasing(struct orr_ledger *ledger, uint32_t node, struct orr_room room,
+                           int sign);
 
 /* A node of the type that holds nothing, and the mask of its devices. */
 struct orr_room orr_ledger__empty_node(const struct orr_node_type *type);

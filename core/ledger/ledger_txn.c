@@ -8,13 +8,22 @@
 #include <stdio.h>
 #include <string.h>
 
-enum op_kind { OP_PLACE, OP_PIPELINE, OP_EVICT };
+enum op_kind {
+    OP_PLACE,
+    OP_PIPELINE,
+    OP_LEAVE, /* a placement, or what was split off one, is leaving */
+    OP_EVICT  /* the job is: follows the OP_LEAVE of all it had */
+};
 
 struct op {
     uint8_t kind;  /* enum op_kind */
-    uint8_t cause; /* EVICT */
+    uint8_t cause; /* LEAVE, EVICT */
+    bool whole;    /* LEAVE: an EVICT follows */
+    bool split;    /* LEAVE: the last placement, split off the one before it in its list */
     uint32_t job;
-    uint32_t node, tasks, group; /* PIPELINE */
+    uint32_t node, tasks, group; /* PIPELINE; tasks also PLACE */
+    uint32_t placement;          /* LEAVE: what leaves, PLACE */
+    uint32_t beneficiary;        /* LEAVE, EVICT */
 };
 
 struct orr_txn {
@@ -53,13 +62,13 @@ static void journal(struct orr_txn *txn, struct op op)
     txn->ops[txn->op_count++] = op;
 }
 
-/* Tasks of a group that the job has not placed yet. */
+/* Tasks of a group that the job neither holds nor is losing. */
 static uint32_t tasks_left(const struct orr_ledger *ledger, uint32_t job, uint32_t group)
 {
     const struct orr_shape *shape = orr_ledger__shape(ledger, job);
     const struct orr_job_state *state = &ledger->jobs[job];
     if (shape->group_count == 1) {
-        return shape->tasks - state->placed_tasks;
+        return shape->tasks - state->placed_tasks - state->leaving_tasks;
     }
     uint32_t left = shape->groups[group].count;
     for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
@@ -68,17 +77,30 @@ static uint32_t tasks_left(const struct orr_ledger *ledger, uint32_t job, uint32
     return left;
 }
 
-/* Is there such a pending job, group and node, and are so many tasks left? */
+/* Is there such a job, group and node, and are so many tasks left? */
 static bool can_act(const struct orr_ledger *ledger, uint32_t job, uint32_t group, uint32_t tasks,
                     uint32_t node)
 {
-    return job < ledger->world.job_count && ledger->jobs[job].phase == ORR_JOB_PENDING &&
-           node < ledger->world.cluster->node_count &&
+    if (job >= ledger->world.job_count || node >= ledger->world.cluster->node_count) {
+        return false;
+    }
+    uint8_t phase = ledger->jobs[job].phase;
+    return (phase == ORR_JOB_PENDING || phase == ORR_JOB_RUNNING) &&
            group < orr_ledger__shape(ledger, job)->group_count && tasks > 0 &&
            tasks <= tasks_left(ledger, job, group);
 }
 
-bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node)
+static uint32_t append(struct orr_ledger *ledger, const struct orr_placement *placement)
+{
+    ledger->placements =
+        ORR_ROOM_FOR_ONE(ledger->placements, ledger->placement_count, ledger->placement_capacity);
+    ledger->placements[ledger->placement_count] = *placement;
+    ledger->jobs[placement->job].placement_count++;
+    return ledger->placement_count++;
+}
+
+static bool place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node,
+                  uint64_t devices)
 {
     struct orr_ledger *ledger = txn->ledger;
     if (!can_act(ledger, job, group, tasks, node)) {
@@ -86,19 +108,34 @@ bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t t
     }
     struct orr_job_state *state = &ledger->jobs[job];
     struct orr_placement placement = {
-        .node = node, .next = state->placement, .tasks = tasks, .group = group};
+        .node = node,
+        .next = state->placement,
+        .tasks = tasks,
+        .group = (uint16_t)group,
+        .attempt = (uint16_t)(state->attempts + (state->phase == ORR_JOB_PENDING)),
+        .devices = devices,
+        .since_ms = ORR_MS_NONE,
+        .until_ms = ORR_MS_NONE,
+        .job = job};
     if (!orr_books__take(ledger, orr_ledger__request(ledger, job, group), &placement)) {
         return false;
     }
-    ledger->placements =
-        ORR_ROOM_FOR_ONE(ledger->placements, ledger->placement_count, ledger->placement_capacity);
-    ledger->placements[ledger->placement_count] = placement;
-    state->placement = ledger->placement_count++;
-    state->placement_count++;
+    state->placement = append(ledger, &placement);
     state->placed_tasks += tasks;
     orr_use__allocated(ledger, job, &placement, 1);
     journal(txn, (struct op){.kind = OP_PLACE, .job = job, .tasks = tasks, .group = group});
     return true;
+}
+
+bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node)
+{
+    return place(txn, job, group, tasks, node, 0);
+}
+
+bool orr_txn_place_on(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t node,
+                      uint64_t devices)
+{
+    return devices != 0 && place(txn, job, group, 1, node, devices);
 }
 
 static void undo_place(struct orr_ledger *ledger, uint32_t job)
@@ -120,11 +157,7 @@ static void claim(struct orr_ledger *ledger, const struct op *op, int sign)
 {
     struct orr_room room =
         orr_books__room(orr_ledger__request(ledger, op->job, op->group), op->tasks);
-    struct orr_room *releasing = &ledger->releasing[op->node];
-    releasing->cpu_milli -= sign * room.cpu_milli;
-    releasing->mem_bytes -= sign * room.mem_bytes;
-    releasing->gpus -= sign * room.gpus;
-    releasing->pods -= sign * room.pods;
+    orr_ledger__releasing(ledger, op->node, room, sign);
 }
 
 bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks,
@@ -150,28 +183,115 @@ bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_
     return true;
 }
 
-/* Moves the room of a running job to releasing, or back. */
-static void set_releasing(struct orr_ledger *ledger, uint32_t job, int sign)
+/* Moves the room of a placement to releasing (+1), or back (-1). */
+static void set_leaving(struct orr_ledger *ledger, uint32_t at, uint8_t cause, int sign)
 {
-    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        struct op held = {.job = job,
-                          .node = placement->node,
-                          .tasks = placement->tasks,
-                          .group = placement->group};
-        claim(ledger, &held, -sign);
-        orr_use__allocated(ledger, job, placement, -sign);
+    struct orr_placement *placement = &ledger->placements[at];
+    struct orr_job_state *state = &ledger->jobs[placement->job];
+    const struct orr_request *request =
+        orr_ledger__request(ledger, placement->job, placement->group);
+    orr_ledger__releasing(ledger, placement->node, orr_books__room(request, placement->tasks),
+                          -sign);
+    orr_use__allocated(ledger, placement->job, placement, -sign);
+    placement->hold = sign > 0 ? ORR_HOLD_LEAVING : ORR_HOLD_KEPT;
+    placement->cause = cause;
+    state->placed_tasks -= sign > 0 ? placement->tasks : 0;
+    state->placed_tasks += sign > 0 ? 0 : placement->tasks;
+    state->leaving_tasks += sign > 0 ? placement->tasks : 0;
+    state->leaving_tasks -= sign > 0 ? 0 : placement->tasks;
+}
+
+/* The `count` highest set bits. */
+static uint64_t highest_bits(uint64_t bits, uint32_t count)
+{
+    uint64_t rest = bits;
+    for (; count > 0 && rest != 0; count--) {
+        rest ^= (uint64_t)1 << (63 - __builtin_clzll(rest));
     }
-    ledger->jobs[job].phase = sign > 0 ? ORR_JOB_RELEASING : ORR_JOB_RUNNING;
+    return bits & ~rest;
+}
+
+/* Makes some tasks of a placement one of their own: those with the highest devices. */
+static uint32_t split(struct orr_ledger *ledger, uint32_t at, uint32_t tasks)
+{
+    struct orr_placement part = ledger->placements[at];
+    uint32_t devices = orr_ledger__request(ledger, part.job, part.group)->devices;
+    part.tasks = tasks;
+    part.devices = highest_bits(part.devices, devices * tasks);
+    uint32_t fresh = append(ledger, &part);
+    struct orr_placement *rest = &ledger->placements[at];
+    rest->tasks -= tasks;
+    rest->devices &= ~part.devices;
+    rest->next = fresh;
+    return fresh;
+}
+
+static void undo_leave(struct orr_ledger *ledger, const struct op *op)
+{
+    set_leaving(ledger, op->placement, ORR_CAUSE_NONE, -1);
+    if (op->split) {
+        const struct orr_placement *part = &ledger->placements[op->placement];
+        struct orr_placement *rest = &ledger->placements[op->node];
+        ORR_ASSERT(op->placement == ledger->placement_count - 1);
+        rest->tasks += part->tasks;
+        rest->devices |= part->devices;
+        rest->next = part->next;
+        ledger->jobs[op->job].placement_count--;
+        ledger->placement_count--;
+    }
+}
+
+bool orr_txn_evict_for(struct orr_txn *txn, uint32_t job, enum orr_cause cause,
+                       uint32_t beneficiary)
+{
+    struct orr_ledger *ledger = txn->ledger;
+    if (job >= ledger->world.job_count || ledger->jobs[job].phase != ORR_JOB_RUNNING) {
+        return false;
+    }
+    struct op op = {.job = job, .cause = (uint8_t)cause, .whole = true, .beneficiary = beneficiary};
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        if (ledger->placements[p].hold == ORR_HOLD_KEPT) {
+            set_leaving(ledger, p, op.cause, 1);
+            op.kind = OP_LEAVE;
+            op.placement = p;
+            journal(txn, op);
+        }
+    }
+    ledger->jobs[job].phase = ORR_JOB_RELEASING;
+    op.kind = OP_EVICT;
+    journal(txn, op);
+    return true;
 }
 
 bool orr_txn_evict(struct orr_txn *txn, uint32_t job, enum orr_cause cause)
 {
-    if (job >= txn->ledger->world.job_count || txn->ledger->jobs[job].phase != ORR_JOB_RUNNING) {
+    return orr_txn_evict_for(txn, job, cause, ORR_NONE);
+}
+
+bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, uint32_t tasks,
+                         enum orr_cause cause, uint32_t beneficiary)
+{
+    struct orr_ledger *ledger = txn->ledger;
+    if (placement >= ledger->placement_count || tasks == 0) {
         return false;
     }
-    set_releasing(txn->ledger, job, 1);
-    journal(txn, (struct op){.kind = OP_EVICT, .job = job, .cause = (uint8_t)cause});
+    const struct orr_placement *from = &ledger->placements[placement];
+    if (from->job != job || from->hold != ORR_HOLD_KEPT || tasks > from->tasks) {
+        return false;
+    }
+    struct op op = {.kind = OP_LEAVE,
+                    .job = job,
+                    .cause = (uint8_t)cause,
+                    .beneficiary = beneficiary,
+                    .placement = placement,
+                    .node = placement,
+                    .tasks = tasks,
+                    .split = tasks < from->tasks};
+    if (op.split) {
+        op.placement = split(ledger, placement, tasks);
+    }
+    set_leaving(ledger, op.placement, op.cause, 1);
+    journal(txn, op);
     return true;
 }
 
@@ -188,7 +308,8 @@ void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint)
         switch ((enum op_kind)op->kind) {
         case OP_PLACE: undo_place(txn->ledger, op->job); break;
         case OP_PIPELINE: claim(txn->ledger, op, -1); break;
-        case OP_EVICT: set_releasing(txn->ledger, op->job, -1); break;
+        case OP_LEAVE: undo_leave(txn->ledger, op); break;
+        case OP_EVICT: txn->ledger->jobs[op->job].phase = ORR_JOB_RUNNING; break;
         }
     }
 }
@@ -238,7 +359,7 @@ static bool within_span(const struct orr_ledger *ledger, uint32_t job)
 static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *refusal)
 {
     const struct orr_ledger *ledger = txn->ledger;
-    if ((txn->laws & ORR_LAW_GANG) != 0 &&
+    if ((txn->laws & ORR_LAW_GANG) != 0 && ledger->jobs[job].phase == ORR_JOB_PENDING &&
         ledger->jobs[job].placed_tasks < orr_ledger__shape(ledger, job)->min_tasks) {
         return refuse(refusal, job, ORR_LAW_GANG, "fewer tasks are placed than its gang needs");
     }
@@ -252,20 +373,27 @@ static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *
     return true;
 }
 
-static void decide(struct orr_txn *txn, uint32_t job, enum orr_deed deed, uint8_t cause,
-                   int64_t mgpu)
+static void decide(struct orr_txn *txn, struct orr_txn_decision decision)
 {
-    static const uint8_t code[] = {[ORR_DEED_START] = 2, [ORR_DEED_EVICT] = 3, [ORR_DEED_HOLD] = 4};
+    static const uint8_t code[] = {[ORR_DEED_START] = 2,
+                                   [ORR_DEED_EVICT] = 3,
+                                   [ORR_DEED_HOLD] = 4,
+                                   [ORR_DEED_GROW] = 5,
+                                   [ORR_DEED_SHRINK] = 6};
     txn->decisions = ORR_ROOM_FOR_ONE(txn->decisions, txn->decision_count, txn->decision_capacity);
-    txn->decisions[txn->decision_count++] =
-        (struct orr_txn_decision){.job = job, .deed = (uint8_t)deed, .cause = cause, .mgpu = mgpu};
-    orr_digest_fold(&txn->ledger->digest,
-                    (uint64_t)(code[deed]) << 56 | (uint64_t)cause << 40 | job);
+    txn->decisions[txn->decision_count++] = decision;
+    orr_digest_fold(&txn->ledger->digest, (uint64_t)(code[decision.deed]) << 56 |
+                                              (uint64_t)decision.cause << 40 | decision.job);
 }
 
-static void start(struct orr_txn *txn, uint32_t job, orr_ms now, int64_t mgpu)
+static void fold_placement(struct orr_ledger *ledger, const struct orr_placement *placement)
 {
-    struct orr_ledger *ledger = txn->ledger;
+    orr_digest_fold(&ledger->digest, (uint64_t)placement->node << 32 | placement->tasks);
+    orr_digest_fold(&ledger->digest, placement->devices);
+}
+
+static void start(struct orr_ledger *ledger, uint32_t job, orr_ms now)
+{
     struct orr_job_state *state = &ledger->jobs[job];
     state->phase = ORR_JOB_RUNNING;
     state->reason = ORR_REASON_NONE;
@@ -276,30 +404,103 @@ static void start(struct orr_txn *txn, uint32_t job, orr_ms now, int64_t mgpu)
     ledger->pending_jobs--;
     ledger->running_jobs++;
     orr_use__pending(ledger, job, -1);
-    decide(txn, job, ORR_DEED_START, 0, mgpu);
+}
+
+/* What a run of placements of one job means: a gang that is complete now runs; one that is not (its
+ * policy declared no gang law) holds what it has; one that runs already has grown. */
+static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, uint32_t tasks,
+                          int64_t mgpu)
+{
+    struct orr_ledger *ledger = txn->ledger;
+    const struct orr_job_state *state = &ledger->jobs[job];
+    bool complete = state->placed_tasks >= orr_ledger__shape(ledger, job)->min_tasks;
+    enum orr_deed deed = state->phase != ORR_JOB_PENDING ? ORR_DEED_GROW
+                         : complete                      ? ORR_DEED_START
+                                                         : ORR_DEED_HOLD;
+    if (deed == ORR_DEED_START) {
+        start(ledger, job, now);
+    }
+    decide(txn, (struct orr_txn_decision){.job = job,
+                                          .beneficiary = ORR_NONE,
+                                          .tasks = tasks,
+                                          .deed = (uint8_t)deed,
+                                          .mgpu = mgpu});
     for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        orr_digest_fold(&ledger->digest, (uint64_t)placement->node << 32 | placement->tasks);
-        orr_digest_fold(&ledger->digest, placement->devices);
+        struct orr_placement *placement = &ledger->placements[p];
+        bool fresh = placement->since_ms == ORR_MS_NONE;
+        placement->since_ms = fresh ? now : placement->since_ms;
+        if (deed == ORR_DEED_START || (deed == ORR_DEED_GROW && fresh)) {
+            fold_placement(ledger, placement);
+        }
     }
 }
 
-/* A gang that is complete runs; one that is not (its policy declared no gang law) holds what it
- * has. */
-static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, int64_t mgpu)
+/* Does the journal go on with the same kind of thing done to the same job? */
+static bool goes_on(const struct orr_txn *txn, uint32_t i)
 {
-    const struct orr_job_state *state = &txn->ledger->jobs[job];
-    if (state->phase == ORR_JOB_PENDING &&
-        state->placed_tasks >= orr_ledger__shape(txn->ledger, job)->min_tasks) {
-        start(txn, job, now, mgpu);
-    } else {
-        decide(txn, job, ORR_DEED_HOLD, 0, mgpu);
+    const struct op *op = &txn->ops[i], *next = op + 1;
+    return i + 1 < txn->op_count && next->kind == op->kind && next->job == op->job &&
+           next->whole == op->whole && next->cause == op->cause;
+}
+
+static int64_t mgpu_of(const struct orr_ledger *ledger, uint32_t job, uint32_t group,
+                       uint32_t tasks)
+{
+    return tasks * orr_request_mgpu(orr_ledger__request(ledger, job, group));
+}
+
+/* The journal's entries since the last commit, as decisions; pipelines stay in the journal. */
+static uint32_t settle_all(struct orr_txn *txn, orr_ms now)
+{
+    struct orr_ledger *ledger = txn->ledger;
+    uint32_t kept = txn->committed, tasks = 0;
+    int64_t mgpu = 0; /* of the run of placements, or of leavings, of one job */
+    for (uint32_t i = txn->committed; i < txn->op_count; i++) {
+        struct op op = txn->ops[i];
+        const struct orr_placement *left = &ledger->placements[op.placement];
+        struct orr_txn_decision out = {
+            .job = op.job, .beneficiary = op.beneficiary, .cause = op.cause};
+        switch ((enum op_kind)op.kind) {
+        case OP_PLACE:
+            tasks += op.tasks;
+            mgpu += mgpu_of(ledger, op.job, op.group, op.tasks);
+            if (!goes_on(txn, i)) {
+                settle_placed(txn, op.job, now, tasks, mgpu);
+                tasks = 0;
+                mgpu = 0;
+            }
+            break;
+        case OP_LEAVE:
+            tasks += left->tasks;
+            mgpu += mgpu_of(ledger, op.job, left->group, left->tasks);
+            if (!op.whole && !goes_on(txn, i)) {
+                out.deed = ORR_DEED_SHRINK;
+                out.tasks = tasks;
+                out.mgpu = mgpu;
+                decide(txn, out);
+                orr_digest_fold(&ledger->digest, (uint64_t)left->node << 32 | tasks);
+                tasks = 0;
+                mgpu = 0;
+            }
+            break;
+        case OP_EVICT:
+            ledger->jobs[op.job].evictions++;
+            ledger->running_jobs--;
+            out.deed = ORR_DEED_EVICT;
+            out.tasks = tasks;
+            out.mgpu = mgpu;
+            decide(txn, out);
+            tasks = 0;
+            mgpu = 0;
+            break;
+        case OP_PIPELINE: txn->ops[kept++] = op; break;
+        }
     }
+    return kept;
 }
 
 bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal)
 {
-    struct orr_ledger *ledger = txn->ledger;
     for (uint32_t i = txn->committed; i < txn->op_count; i++) {
         const struct op *op = &txn->ops[i];
         bool first = i == txn->committed || op[-1].kind != OP_PLACE || op[-1].job != op->job;
@@ -308,29 +509,7 @@ bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal
             return false;
         }
     }
-    uint32_t kept = txn->committed;
-    int64_t mgpu = 0; /* of the run of placements of one job */
-    for (uint32_t i = txn->committed; i < txn->op_count; i++) {
-        struct op op = txn->ops[i];
-        switch ((enum op_kind)op.kind) {
-        case OP_PLACE: {
-            bool last = i + 1 == txn->op_count || txn->ops[i + 1].kind != OP_PLACE ||
-                        txn->ops[i + 1].job != op.job;
-            mgpu += op.tasks * orr_request_mgpu(orr_ledger__request(ledger, op.job, op.group));
-            if (last) {
-                settle_placed(txn, op.job, now, mgpu);
-                mgpu = 0;
-            }
-            break;
-        }
-        case OP_EVICT:
-            ledger->jobs[op.job].evictions++;
-            ledger->running_jobs--;
-            decide(txn, op.job, ORR_DEED_EVICT, op.cause, 0);
-            break;
-        case OP_PIPELINE: txn->ops[kept++] = op; break;
-        }
-    }
+    uint32_t kept = settle_all(txn, now);
     txn->op_count = kept;
     txn->committed = kept;
     return true;

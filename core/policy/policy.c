@@ -26,6 +26,9 @@ const struct orr_host *orr_policy_host(void)
         .free = orr_free,
         .prove = orr_ledger_prove,
         .explain_by = orr_txn_explain_by,
+        .place_on = orr_txn_place_on,
+        .evict_for = orr_txn_evict_for,
+        .evict_tasks = orr_txn_evict_tasks,
     };
     return &host;
 }

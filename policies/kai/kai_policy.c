@@ -380,6 +380,7 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
         free_slots->slots[free_slots->count++] = slot;
         return;
     }
+    case ORR_JOB_CHANGED: return;
     case ORR_JOB_REQUEUED:
         memset(kai->session.jobs[slot].outcomes, ORR_OUTCOME_NOT_TRIED,
                sizeof kai->session.jobs[slot].outcomes);

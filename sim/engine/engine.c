@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/heap.h>
+#include <orrery/sim/account.h>
 
 /* Class of an event, in the order of equal times. Arrivals and cycles are not in the heap. */
 enum event_class { CLASS_FINISH, CLASS_RELEASE, CLASS_CAPACITY, CLASS_ARRIVAL, CLASS_CYCLE };
@@ -18,7 +19,8 @@ struct engine {
     struct orr_run *run;
     struct orr_ledger *ledger;
     struct orr_txn *txn;
-    void *state; /* the policy's */
+    struct orr_exec *exec; /* NULL: work is wall time */
+    void *state;           /* the policy's */
     struct orr_view view;
     struct orr_heap heap;
     uint32_t next_arrival;
@@ -54,7 +56,7 @@ static void count_event(struct engine *engine, enum event_class class, uint32_t 
     }
 }
 
-/* What the job's placed tasks asked: all of it, unless it is elastic and runs with fewer. */
+/* What the tasks asked that the job holds, leaving ones too: all of it, unless it is elastic. */
 static int64_t held_mgpu(const struct engine *engine, uint32_t job)
 {
     const struct orr_ledger *ledger = engine->ledger;
@@ -144,6 +146,9 @@ static void finish(struct engine *engine, uint32_t job)
 {
     int64_t held = held_mgpu(engine, job);
     orr_ledger_finish(engine->ledger, job, engine->view.now);
+    if (engine->exec != NULL) {
+        orr_exec_finish(engine->exec, job, engine->view.now);
+    }
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
                     held - job_mgpu(engine, job), 0);
     count_event(engine, CLASS_FINISH, job);
@@ -152,13 +157,40 @@ static void finish(struct engine *engine, uint32_t job)
     free_holds(engine, job);
 }
 
+static void note_attempt(struct engine *engine, const struct orr_job_state *state, uint32_t job,
+                         uint8_t cause)
+{
+    struct orr_run *run = engine->run;
+    run->attempts = ORR_ROOM_FOR_ONE(run->attempts, run->attempt_count, run->attempt_capacity);
+    run->attempts[run->attempt_count++] = (struct orr_attempt){
+        .job = job, .start_ms = state->start_ms, .end_ms = engine->view.now, .cause = cause};
+}
+
+/* The end of a grace: of the whole job, or of some tasks of one that goes on. */
 static void release(struct engine *engine, uint32_t job)
 {
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    bool whole = state->phase == ORR_JOB_RELEASING;
+    uint8_t cause = state->placement == ORR_NONE
+                        ? (uint8_t)ORR_CAUSE_NONE
+                        : engine->ledger->placements[state->placement].cause;
     int64_t held = held_mgpu(engine, job);
-    orr_ledger_release(engine->ledger, job);
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0, held,
-                    1);
-    engine->policy->event(engine->state, &engine->view, ORR_JOB_REQUEUED, job);
+    if (orr_ledger_release(engine->ledger, job, engine->view.now) == 0) {
+        engine->run->stale_events++;
+        return;
+    }
+    held -= held_mgpu(engine, job);
+    whole = whole && state->phase == ORR_JOB_PENDING;
+    if (engine->exec != NULL) {
+        orr_exec_release(engine->exec, job, engine->view.now);
+    }
+    if (whole) {
+        note_attempt(engine, state, job, cause);
+    }
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
+                    held, whole);
+    engine->policy->event(engine->state, &engine->view, whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED,
+                          job);
     engine->changed = true;
 }
 
@@ -169,20 +201,15 @@ static void run_due_events(struct engine *engine)
     for (; top != NULL && top->at == now; top = orr_heap_top(&engine->heap)) {
         struct orr_event event = orr_heap_pop(&engine->heap);
         const struct orr_job_state *state = &engine->ledger->jobs[event.subject];
-        if ((event.class_seq & 0xffffff) != state->incarnation) {
-            engine->run->stale_events++; /* of an attempt that was evicted */
-            continue;
-        }
         if (event.class_seq >> 24 == CLASS_ARRIVAL) {
             submit(engine, event.subject);
-        } else if (event.class_seq >> 24 == CLASS_FINISH) {
-            if (state->phase == ORR_JOB_RUNNING) {
-                finish(engine, event.subject);
-            } else {
-                engine->run->stale_events++;
-            }
-        } else {
+        } else if (event.class_seq >> 24 == CLASS_RELEASE) {
             release(engine, event.subject);
+        } else if ((event.class_seq & 0xffffff) == state->incarnation &&
+                   (state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING)) {
+            finish(engine, event.subject);
+        } else {
+            engine->run->stale_events++; /* of an attempt or a plan that is over */
         }
     }
 }
@@ -203,17 +230,63 @@ static void run_arrivals(struct engine *engine)
     }
 }
 
-static void note_attempt(struct orr_run *run, const struct orr_job_state *state, uint32_t job,
-                         orr_ms now, uint8_t cause)
+static void plan_finish(struct engine *engine, uint32_t job, orr_ms at)
 {
-    run->attempts = ORR_ROOM_FOR_ONE(run->attempts, run->attempt_count, run->attempt_capacity);
-    run->attempts[run->attempt_count++] =
-        (struct orr_attempt){.job = job,
-                             .placement = state->placement,
-                             .placement_count = state->placement_count,
-                             .start_ms = state->start_ms,
-                             .end_ms = now,
-                             .cause = cause};
+    if (at != ORR_MS_NEVER) {
+        orr_heap_push(&engine->heap,
+                      (struct orr_event){.at = at,
+                                         .subject = job,
+                                         .class_seq = class_and(
+                                             CLASS_FINISH, engine->ledger->jobs[job].incarnation)});
+    }
+}
+
+/* Its placements changed while it goes on: another finish makes the planned one stale. */
+static void replan(struct engine *engine, uint32_t job, enum orr_cause cause)
+{
+    if (engine->exec != NULL && orr_exec_change(engine->exec, job, engine->view.now, cause)) {
+        orr_ledger_replan(engine->ledger, job);
+        plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
+    }
+}
+
+static void start(struct engine *engine, uint32_t job)
+{
+    if (engine->exec == NULL) {
+        plan_finish(engine, job, engine->view.now + engine->world->specs[job].work_ms);
+    } else {
+        (void)orr_exec_change(engine->exec, job, engine->view.now, ORR_CAUSE_NONE);
+        plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
+    }
+}
+
+static void lose_tasks(struct engine *engine, const struct orr_txn_decision *decision)
+{
+    struct orr_run *run = engine->run;
+    uint32_t job = decision->job;
+    bool whole = decision->deed == ORR_DEED_EVICT;
+    const struct orr_job_spec *spec = &engine->world->specs[job];
+    orr_ms now = engine->view.now;
+    orr_ms gone = now + engine->world->terms.items[spec->terms].grace_ms;
+    run->evictions = ORR_ROOM_FOR_ONE(run->evictions, run->eviction_count, run->eviction_capacity);
+    run->evictions[run->eviction_count++] =
+        (struct orr_eviction){.at_ms = now,
+                              .job = job,
+                              .beneficiary = decision->beneficiary,
+                              .tasks = decision->tasks,
+                              .cause = decision->cause,
+                              .whole = whole,
+                              .gone_ms = gone};
+    orr_ledger_set_release(engine->ledger, job, gone);
+    if (!whole) {
+        replan(engine, job, (enum orr_cause)decision->cause);
+    } else if (engine->exec == NULL ||
+               !orr_exec_evict(engine->exec, job, now, gone, (enum orr_cause)decision->cause)) {
+        orr_ledger_replan(engine->ledger, job);
+    }
+    orr_heap_push(
+        &engine->heap,
+        (struct orr_event){.at = gone, .subject = job, .class_seq = class_and(CLASS_RELEASE, 0)});
 }
 
 /* What the policy's commits mean for time: finishes to come, room to be released. */
@@ -221,31 +294,20 @@ static void take_decisions(struct engine *engine)
 {
     uint32_t count;
     const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
-    orr_ms now = engine->view.now;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t job = decisions[i].job;
-        const struct orr_job_spec *spec = &engine->world->specs[job];
-        const struct orr_job_state *state = &engine->ledger->jobs[job];
-        struct orr_event event = {.subject = job};
-        switch ((enum orr_deed)decisions[i].deed) {
-        case ORR_DEED_EVICT:
-            note_attempt(engine->run, state, job, now, decisions[i].cause);
-            orr_fold_change(&engine->run->fold, spec->queue, now, -held_mgpu(engine, job), 0, 0);
-            event.at = now;
-            event.class_seq = class_and(CLASS_RELEASE, state->incarnation);
-            break;
-        case ORR_DEED_HOLD:
-            orr_fold_change(&engine->run->fold, spec->queue, now, decisions[i].mgpu,
-                            -decisions[i].mgpu, 0);
-            continue;
-        case ORR_DEED_START:
-            orr_fold_change(&engine->run->fold, spec->queue, now, decisions[i].mgpu,
-                            -decisions[i].mgpu, -1);
-            event.at = now + spec->work_ms;
-            event.class_seq = class_and(CLASS_FINISH, state->incarnation);
-            break;
+        const struct orr_txn_decision *d = &decisions[i];
+        bool places = d->deed != ORR_DEED_EVICT && d->deed != ORR_DEED_SHRINK;
+        if (places) {
+            orr_fold_change(&engine->run->fold, engine->world->specs[d->job].queue,
+                            engine->view.now, d->mgpu, -d->mgpu, -(d->deed == ORR_DEED_START));
         }
-        orr_heap_push(&engine->heap, event);
+        switch ((enum orr_deed)d->deed) {
+        case ORR_DEED_START: start(engine, d->job); break;
+        case ORR_DEED_HOLD: engine->run->held_part = true; /* fall through */
+        case ORR_DEED_GROW: replan(engine, d->job, ORR_CAUSE_NONE); break;
+        case ORR_DEED_SHRINK:
+        case ORR_DEED_EVICT: lose_tasks(engine, d); break;
+        }
     }
     if (count > 0 && engine->policy->cycle_ms > 0) {
         engine->changed = true; /* a cycle that did something is followed by another */
@@ -412,11 +474,13 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     run->ledger = orr_ledger_open(&ledger_world);
     orr_fold_init(&run->fold, &world->queues, world->cluster.total_gpus * ORR_MGPU,
                   world->first_submit_ms, options->window_start_ms, options->window_end_ms);
+    run->exec = orr_exec_open(run->ledger, &world->terms);
     struct engine engine = {.world = world,
                             .options = options,
                             .policy = options->policy,
                             .run = run,
                             .ledger = run->ledger,
+                            .exec = run->exec,
                             .next_cycle_ms = ORR_MS_NEVER,
                             .last_cycle_ms = ORR_MS_NONE,
                             .wake_ms = ORR_MS_NEVER,
@@ -441,6 +505,10 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     }
     if (status == ORR_OK) {
         orr_fold_finish(&run->fold, run->end_ms);
+        if (run->exec != NULL) {
+            orr_exec_end(run->exec, run->end_ms);
+        }
+        orr_account_make(run);
         run->digest = run->ledger->digest.h;
         status = orr_ledger_audit(run->ledger, err);
     }
@@ -463,7 +531,10 @@ void orr_run_release(struct orr_run *run)
 {
     orr_ledger_close(run->ledger);
     orr_fold_release(&run->fold);
+    orr_exec_close(run->exec);
     orr_free(run->attempts);
+    orr_free(run->evictions);
+    orr_free(run->times);
     orr_free(run->reasons);
     orr_free(run->eligible_ms);
     *run = (struct orr_run){0};

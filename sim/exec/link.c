@@ -200,7 +200,7 @@ static uint32_t rails(const struct orr_node_type *type, uint32_t nics, uint32_t 
 
 struct walk { /* what the levels so far have made of the gang */
     const struct orr_fabric *fabric;
-    const struct orr_span *spans;
+    const struct orr_node_part *spans;
     uint32_t count; /* of spans */
     uint32_t total; /* groups left */
     struct orr_hop *hops;
@@ -222,7 +222,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-uint32_t orr_span_islands(const struct orr_node_type *type, const struct orr_span *span)
+uint32_t orr_span_islands(const struct orr_node_type *type, const struct orr_node_part *span)
 {
     uint32_t size = type->nvlink_domain;
     if (size == 0 || size >= type->gpus) {
@@ -252,7 +252,7 @@ static void join_by_nvlink(struct walk *walk)
         for (next = i; next < walk->count && f->nvlink_group[walk->spans[next].node] ==
                                                  f->nvlink_group[walk->spans[i].node];
              next++) {
-            const struct orr_span *span = &walk->spans[next];
+            const struct orr_node_part *span = &walk->spans[next];
             const struct orr_node_type *type = orr_cluster_type(f->cluster, span->node);
             struct rates rates = rates_of(f->cluster, type);
             double left = type->nvlink_reduces ? SWITCH_EFFICIENCY : RING_EFFICIENCY;
@@ -283,7 +283,7 @@ struct keyed { /* a span by the whole and the part it lies in */
     double nics_bytes_s; /* of the NICs that its devices reach */
 };
 
-static double nics_of(const struct orr_fabric *f, const struct orr_span *span)
+static double nics_of(const struct orr_fabric *f, const struct orr_node_part *span)
 {
     const struct orr_node_type *type = orr_cluster_type(f->cluster, span->node);
     struct rates rates = rates_of(f->cluster, type);

@@ -101,13 +101,13 @@ bool orr_profile_refer(struct orr_profile *profile, const struct orr_fabric *fab
         copy.gpu_model = orr_idmap_put(&small.models, name, strlen(name), NULL);
     }
     uint32_t made = orr_cluster_add_type(&small, &copy);
-    struct orr_span *spans = orr_alloc(pattern->nodes, sizeof *spans);
+    struct orr_node_part *spans = orr_alloc(pattern->nodes, sizeof *spans);
     for (uint32_t n = 0; n < pattern->nodes; n++) {
         char name[16];
         (void)snprintf(name, sizeof name, "%u", n);
         uint32_t gpus = pattern->on_node[n < ORR_PATTERN_NODES ? n : ORR_PATTERN_NODES - 1];
         uint32_t node = orr_cluster_add_node(&small, name, "reference", made);
-        spans[n] = (struct orr_span){.node = node, .gpus = gpus};
+        spans[n] = (struct orr_node_part){.node = node, .gpus = gpus};
     }
     orr_fabric_init(&wires, &small);
     struct orr_layout layout = {

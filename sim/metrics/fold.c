@@ -52,7 +52,7 @@ static void settle(struct orr_fold_queue *queue, orr_ms now)
     int64_t dt = now - queue->at;
     queue->at = now;
     queue->sum.allocated += queue->allocated * dt;
-    if (queue->pending_jobs == 0) {
+    if (queue->pending_jobs == 0 && queue->pending == 0) {
         return; /* demand is what is allocated: no debt either */
     }
     queue->sum.pending += queue->pending * dt;
@@ -200,7 +200,7 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t 
     q->allocated += allocated_mgpu;
     q->pending += pending_mgpu;
     q->pending_jobs += pending_jobs;
-    fold->pending_total += pending_jobs;
+    fold->pending_total += pending_jobs + pending_mgpu;
     fold->shares_stale = true;
 }
 

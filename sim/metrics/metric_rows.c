@@ -64,8 +64,18 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
          "integral of max(0, min(demand, quota) - allocated) over queues");
     emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
          "attempts ended by the policy");
+    emit(to, "partial_evictions", (double)s->partial_evictions, "evictions", s->jobs,
+         "evictions of some pods of a job that went on");
+    emit(to, "wasted_evictions", (double)s->wasted_evictions, "evictions", s->evictions,
+         "made for a job whose next pods took none of the room");
     emit(to, "lost_gpu_h", s->lost_gpu_h, "GPU-h", s->evictions,
-         "held by attempts that were evicted");
+         "held for work that was lost, or in a grace; by cause: scope cause");
+    emit(to, "checkpoint_gpu_h", s->checkpoint_gpu_h, "GPU-h", s->jobs,
+         "held while checkpoints were written");
+    emit(to, "restart_gpu_h", s->restart_gpu_h, "GPU-h", s->evictions,
+         "held while jobs started again");
+    emit(to, "gang_wait_gpu_h", s->gang_wait_gpu_h, "GPU-h", s->jobs,
+         "held by pods of gangs that were not complete yet");
 }
 
 static void emit_queue(const struct emitter *to, const struct orr_queue_summary *q)
@@ -80,7 +90,7 @@ static void emit_queue(const struct emitter *to, const struct orr_queue_summary 
     emit(to, "evictions", (double)q->evictions, "evictions", q->waits.jobs,
          "attempts ended by the policy");
     emit(to, "lost_gpu_h", q->lost_gpu_h, "GPU-h", q->evictions,
-         "held by attempts that were evicted");
+         "held for work that was lost, or in a grace");
 }
 
 void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
@@ -97,6 +107,14 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
                        orr_idmap_name(&world->queues.names, q->queue),
                        orr_kind_name((enum orr_kind)q->kind));
         emit_queue(&to, q);
+    }
+    to.scope = "cause";
+    for (uint32_t c = 0; c < ORR_CAUSE_COUNT; c++) {
+        if (summary->lost_by_gpu_h[c] > 0.0) {
+            (void)snprintf(label, sizeof label, "cause=%s", orr_cause_words((enum orr_cause)c));
+            emit(&to, "lost_gpu_h", summary->lost_by_gpu_h[c], "GPU-h", summary->evictions,
+                 "held for work that was lost because of it");
+        }
     }
     to.scope = "kind";
     for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/sim/account.h>
 
 #define MGPU_MS_PER_GPU_H 3.6e9
 #define BSLD_TAU_MS       10000
@@ -184,6 +185,61 @@ static struct window window_of(const struct orr_fold *fold, uint32_t queue)
                            .debt = (double)(b->debt - a->debt)};
 }
 
+static int64_t lost_of(const struct orr_job_time *time)
+{
+    int64_t lost = 0;
+    for (int c = 0; c < ORR_CAUSE_COUNT; c++) {
+        lost += time->lost[c];
+    }
+    return lost;
+}
+
+/* What was held without getting anywhere: of all jobs, by cause, and of each queue and kind. */
+static void sum_lost(const struct orr_world *world, const struct orr_run *run,
+                     struct orr_summary *summary, double *lost_gpu_h, uint64_t *evictions)
+{
+    for (uint32_t j = 0; j < world->job_count && (run->exec != NULL || run->times != NULL); j++) {
+        const struct orr_job_time *time = orr_account_of(run, j);
+        const struct orr_job_spec *spec = &world->specs[j];
+        for (int c = 0; c < ORR_CAUSE_COUNT; c++) {
+            summary->lost_by_gpu_h[c] += (double)time->lost[c] / MGPU_MS_PER_GPU_H;
+        }
+        double lost = (double)lost_of(time) / MGPU_MS_PER_GPU_H;
+        lost_gpu_h[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind] += lost;
+        summary->lost_gpu_h += lost;
+        summary->checkpoint_gpu_h += (double)time->checkpoint / MGPU_MS_PER_GPU_H;
+        summary->restart_gpu_h += (double)time->restart / MGPU_MS_PER_GPU_H;
+        summary->gang_wait_gpu_h += (double)time->waiting / MGPU_MS_PER_GPU_H;
+    }
+    for (uint32_t i = 0; i < run->eviction_count; i++) {
+        const struct orr_eviction *e = &run->evictions[i];
+        const struct orr_job_spec *spec = &world->specs[e->job];
+        evictions[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind] += e->whole;
+        summary->partial_evictions += !e->whole;
+        summary->wasted_evictions += e->beneficiary != ORR_NONE && !e->used;
+    }
+}
+
+/* GPU time of the window that went into nothing, mGPU x ms. What a job held in vain is spread
+ * evenly over all the time it held anything. */
+static double vain_in_window(const struct orr_run *run, const struct orr_summary *summary)
+{
+    double vain = 0.0;
+    const struct orr_ledger *ledger = run->ledger;
+    for (uint32_t p = 0; p < ledger->placement_count && (run->exec != NULL || run->times != NULL);
+         p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_job_time *time = orr_account_of(run, placement->job);
+        int64_t held = orr_job_time_sum(time);
+        if (held > time->useful) {
+            vain += (double)orr_placement_held(run, placement, summary->window_start_ms,
+                                               summary->window_end_ms) *
+                    ((double)(held - time->useful) / (double)held);
+        }
+    }
+    return vain;
+}
+
 static void sum_fairness(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary)
 {
@@ -214,27 +270,8 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
     double deviation = run->fold.deviation_end - run->fold.deviation_start;
     summary->share_deviation = available > 0.0 ? deviation / (2.0 * available) : (double)NAN;
     summary->gpu_occupancy = available > 0.0 ? held / available : (double)NAN;
-    /* every placement works at rate 1 and nothing is evicted half-done, so all held time is useful
-     * but what evictions lost */
-    summary->gpu_goodput = available > 0.0
-                               ? (held - summary->lost_gpu_h * MGPU_MS_PER_GPU_H) / available
-                               : (double)NAN;
-}
-
-/* An evicted attempt starts from zero again: all it held is lost. */
-static void sum_lost(const struct orr_world *world, const struct orr_run *run,
-                     struct orr_summary *summary, double *lost_gpu_h, uint64_t *evictions)
-{
-    for (uint32_t i = 0; i < run->attempt_count; i++) {
-        const struct orr_attempt *a = &run->attempts[i];
-        const struct orr_job_spec *spec = &world->specs[a->job];
-        double held = (double)(a->end_ms - a->start_ms) *
-                      (double)world->shapes.shapes[spec->shape].gpus_mgpu / MGPU_MS_PER_GPU_H;
-        size_t group = (size_t)spec->queue * ORR_KIND_COUNT + spec->kind;
-        lost_gpu_h[group] += held;
-        evictions[group]++;
-        summary->lost_gpu_h += held;
-    }
+    summary->gpu_goodput =
+        available > 0.0 ? (held - vain_in_window(run, summary)) / available : (double)NAN;
 }
 
 static void list_queues(const struct orr_world *world, const struct orr_run *run,

@@ -16,15 +16,12 @@
  * silently. */
 static void note_unheeded(struct orr_world_part *p)
 {
-    enum { PROFILE, CHECKPOINT, BUSY, COLUMNS };
-    static const char *const names[COLUMNS] = {
-        [PROFILE] = "profile", [BUSY] = "busy", [CHECKPOINT] = "checkpoint_s and restart_s"};
+    enum { PROFILE, BUSY, COLUMNS };
+    static const char *const names[COLUMNS] = {[PROFILE] = "profile", [BUSY] = "busy"};
     bool stated[COLUMNS] = {false};
     for (uint32_t i = 0; i < p->workload.extra_count; i++) {
         const struct orr_row_extra *e = &p->workload.extras[i];
         stated[PROFILE] = stated[PROFILE] || e->profile != NULL;
-        stated[CHECKPOINT] =
-            stated[CHECKPOINT] || e->checkpoint_ms != ORR_MS_NONE || e->restart_ms != ORR_MS_NONE;
         stated[BUSY] = stated[BUSY] || e->busy_ppm >= 0;
     }
     if (p->part->generate.given && p->part->generate.give_up_ms != ORR_MS_NONE) {
@@ -256,6 +253,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
 {
     *world = (struct orr_world){0};
     orr_shapes_init(&world->shapes);
+    (void)orr_replay__put_terms(&world->terms, &(struct orr_terms){0});
     orr_replay__cluster(scenario, &world->cluster);
     orr_replay__queues(scenario, &world->queues);
     enum orr_status status = read_parts(scenario, allow_loss, world, err);
@@ -301,6 +299,7 @@ void orr_world_release(struct orr_world *world)
     orr_free(world->holds);
     orr_free(world->edges);
     orr_free(world->specs);
+    orr_free(world->terms.items);
     orr_shapes_release(&world->shapes);
     orr_queues_release(&world->queues);
     orr_cluster_release(&world->cluster);

@@ -35,6 +35,12 @@ uint32_t orr_replay__roles(const struct orr_scenario_template *template,
 /* One row as a job; false when the row was rejected (and counted). */
 bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                      uint32_t row, struct orr_job_spec *spec);
+/* What interruptions cost the job of a row: the row, else the scenario's word for its kind, else
+ * for all. `extra` may be NULL. Returns the index in the world's table. */
+uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
+                           enum orr_kind kind, const struct orr_row_extra *extra);
+/* The index of equal terms, added if new. */
+uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_terms *terms);
 /* When a row's job comes, arrivals scaled. */
 orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submit);
 /* Which copy of its row a job is, from 0. */

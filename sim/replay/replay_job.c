@@ -270,6 +270,8 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     spec->estimate_ms = row->time_limit_ms == ORR_MS_NONE ? row->run_ms : row->time_limit_ms;
     spec->shape = orr_shapes_put_within(&world->shapes, groups, count, min, span);
     spec->source = p->first_source + row_index;
+    spec->terms = orr_replay__terms(world, nodes->scenario, kind,
+                                    row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1]);
     spec->kind = (uint8_t)kind;
     spec->priority = priority[kind];
     spec->preemptible = preemptible >= 0 ? (uint8_t)preemptible : priority[kind] < 100;

@@ -124,6 +124,36 @@ static const struct orr_scenario__row queue_rows[] = {
     {.key = "shard", .type = ORR_TYPE_TEXT, QUEUE(shard)},
 };
 
+static const char *const evict_choices[] = {"lose", "checkpoint", "keep", NULL};
+
+#define EXECUTION(base, field) .offset = (base) + offsetof(struct orr_scenario_execution, field)
+#define EXECUTION_ROWS(base)                                                                       \
+    {.key = "checkpoint", .type = ORR_TYPE_DURATION, EXECUTION(base, checkpoint_ms)},              \
+        {.key = "checkpoint_cost",                                                                 \
+         .type = ORR_TYPE_DURATION,                                                                \
+         EXECUTION(base, checkpoint_cost_ms)},                                                     \
+        {.key = "restart", .type = ORR_TYPE_DURATION, EXECUTION(base, restart_ms)},                \
+        {.key = "grace", .type = ORR_TYPE_DURATION, EXECUTION(base, grace_ms)},                    \
+    {                                                                                              \
+        .key = "on_evict", .type = ORR_TYPE_CHOICE, .choices = evict_choices,                      \
+        EXECUTION(base, on_evict)                                                                  \
+    }
+#define KIND_EXECUTION(kind)                                                                       \
+    (offsetof(struct orr_scenario, kind_execution) +                                               \
+     (size_t)(kind) * sizeof(struct orr_scenario_execution))
+
+static const struct orr_scenario__row unknown_rows[] = {EXECUTION_ROWS(KIND_EXECUTION(0))};
+static const struct orr_scenario__row training_rows[] = {EXECUTION_ROWS(KIND_EXECUTION(1))};
+static const struct orr_scenario__row interactive_rows[] = {EXECUTION_ROWS(KIND_EXECUTION(2))};
+static const struct orr_scenario__row inference_rows[] = {EXECUTION_ROWS(KIND_EXECUTION(3))};
+static const struct orr_scenario__row execution_rows[] = {
+    EXECUTION_ROWS(offsetof(struct orr_scenario, execution)),
+    {GROUP("training", training_rows)},
+    {GROUP("interactive", interactive_rows)},
+    {GROUP("inference", inference_rows)},
+    {GROUP("unknown", unknown_rows)},
+};
+
 static const struct orr_scenario__row policy_rows[] = {
     {.key = "name", .type = ORR_TYPE_TEXT, .fallback = "fifo", WHOLE(policy)},
     {.key = "latency",
@@ -176,6 +206,7 @@ static const struct orr_scenario__row root_rows[] = {
      .prepare = orr_scenario__prepare_workload,
      .listed = true},
     {GROUP("shake", shake_rows)},
+    {GROUP("execution", execution_rows)},
     {GROUP("policy", policy_rows), .prepare = orr_scenario__prepare_policy},
     {.key = "variants", .type = ORR_TYPE_OPENS},
     {.key = "expect", .type = ORR_TYPE_WORDS},

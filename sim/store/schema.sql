@@ -34,7 +34,7 @@ CREATE TABLE queue(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, parent INTEGER, leaf INTEGER NOT NULL, priority INTEGER NOT NULL,
   gpu_quota REAL NOT NULL, gpu_limit REAL NOT NULL, gpu_weight REAL NOT NULL -- devices; -1: unlimited
 );
--- One row a job. A job that ran once on one node has its placement in the row (node, devices);
+-- One row a job. A job that ran once, whole, on one node has its placement in the row (node, devices);
 -- others have theirs in `placement`, earlier attempts in `attempt`. The views join them.
 CREATE TABLE job(
   id INTEGER PRIMARY KEY,
@@ -52,7 +52,10 @@ CREATE TABLE job(
   state INTEGER NOT NULL,           -- 0 not submitted, 1 pending, 2 running, 3 finished
   evictions INTEGER NOT NULL,
   node INTEGER,                     -- of the only placement, else NULL
-  devices INTEGER                   -- bit mask of its devices on that node; NULL: not counted one by one
+  devices INTEGER,                  -- bit mask of its devices on that node; NULL: not counted one by one
+  attempts INTEGER NOT NULL,        -- times its gang was complete and it started
+  last_start_ms INTEGER,            -- start of the last of them
+  min_pods INTEGER NOT NULL         -- its gang; fewer than pods: it is elastic
 );
 CREATE TABLE hold(                   -- jobs that were not considered when they were submitted
   job INTEGER PRIMARY KEY,
@@ -63,9 +66,26 @@ CREATE TABLE attempt(                -- ended attempts before the last one
   job INTEGER NOT NULL, nr INTEGER NOT NULL, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL,
   cause TEXT NOT NULL                -- why it ended: preempt, reclaim, consolidate, stale gang, node failure
 );
-CREATE TABLE placement(              -- of attempts on more than one node, and of all but the last attempt
+CREATE TABLE placement(              -- pods on a node from one time to another, of all other jobs
   job INTEGER NOT NULL, nr INTEGER NOT NULL, -- nr of the attempt, 1 first
-  node INTEGER NOT NULL, pods INTEGER NOT NULL, mgpu INTEGER NOT NULL, devices INTEGER
+  node INTEGER NOT NULL, pods INTEGER NOT NULL, mgpu INTEGER NOT NULL, devices INTEGER,
+  start_ms INTEGER NOT NULL, end_ms INTEGER  -- NULL: held when the run ended
+);
+CREATE TABLE eviction(               -- of a whole job, or of some pods of one that goes on
+  job INTEGER NOT NULL, at_ms INTEGER NOT NULL, gone_ms INTEGER NOT NULL, -- gone: the end of the grace
+  cause TEXT NOT NULL, pods INTEGER NOT NULL, whole INTEGER NOT NULL,
+  for_job INTEGER,                  -- for whose sake; NULL: not told
+  used INTEGER                      -- whether that job's next pods took some of the room
+);
+-- What became of the GPU time of a job, mGPU x ms; their sum is what it held. Only jobs of which some
+-- was not useful.
+CREATE TABLE job_time(
+  job INTEGER PRIMARY KEY,
+  useful INTEGER NOT NULL,
+  preempt INTEGER NOT NULL, reclaim INTEGER NOT NULL, consolidate INTEGER NOT NULL, -- lost, by cause
+  stale_gang INTEGER NOT NULL, node_failure INTEGER NOT NULL,
+  checkpoint INTEGER NOT NULL, restart INTEGER NOT NULL, -- overhead
+  waiting INTEGER NOT NULL          -- held by pods while the rest of the gang had no place
 );
 CREATE TABLE reason_change(          -- from at_ms on, the job waits for this reason
   job INTEGER NOT NULL, at_ms INTEGER NOT NULL, reason INTEGER NOT NULL,

@@ -20,7 +20,10 @@ enum column {
     COL_STATE,
     COL_EVICTIONS,
     COL_NODE,
-    COL_DEVICES
+    COL_DEVICES,
+    COL_ATTEMPTS,
+    COL_LAST_START,
+    COL_MIN_PODS
 };
 
 struct source {
@@ -45,7 +48,7 @@ static int source_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     }
     *source = (struct source){.input = aux};
     *out = &source->base;
-    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p)");
+    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s)");
 }
 
 static int source_disconnect(sqlite3_vtab *vtab)
@@ -122,11 +125,19 @@ static void result_name(sqlite3_context *context, const struct orr_world *world,
     sqlite3_result_text(context, name, -1, name == buffer ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
+bool orr_store__is_inline(const struct orr_ledger *ledger, uint32_t placement)
+{
+    const struct orr_placement *p = &ledger->placements[placement];
+    const struct orr_job_state *state = &ledger->jobs[p->job];
+    return state->placement == placement && state->phase != ORR_JOB_FUTURE &&
+           state->attempts == 1 && state->evictions == 0 && p->since_ms == state->start_ms &&
+           p->tasks == ledger->world.shapes->shapes[ledger->world.specs[p->job].shape].tasks;
+}
+
 static void result_placement(sqlite3_context *context, const struct orr_run *run,
                              const struct orr_job_state *state, int column)
 {
-    bool ran = state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_FINISHED;
-    if (!ran || state->placement_count != 1 || state->evictions > 0) {
+    if (state->placement == ORR_NONE || !orr_store__is_inline(run->ledger, state->placement)) {
         return; /* in table placement */
     }
     const struct orr_placement *placement = &run->ledger->placements[state->placement];
@@ -169,6 +180,9 @@ static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, 
                                                                        : state->phase);
         break;
     case COL_EVICTIONS: sqlite3_result_int(context, state->evictions); break;
+    case COL_ATTEMPTS: sqlite3_result_int(context, state->attempts); break;
+    case COL_LAST_START: result_time(context, state, state->start_ms); break;
+    case COL_MIN_PODS: sqlite3_result_int64(context, shape->min_tasks); break;
     case COL_NODE:
     case COL_DEVICES: result_placement(context, input->run, state, column); break;
     }

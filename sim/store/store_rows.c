@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <orrery/base/mem.h>
+#include <orrery/sim/account.h>
 
 struct writer { /* one prepared insert; the first failure sticks */
     sqlite3 *db;
@@ -224,29 +225,36 @@ static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
     return status != ORR_OK ? status : reasons != ORR_OK ? reasons : outcomes;
 }
 
-static void put_placements(struct writer *w, const struct orr_store_input *in, uint32_t job,
-                           uint32_t first, uint32_t number)
-{
-    const struct orr_ledger *ledger = in->run->ledger;
-    const struct orr_shape *shape = &in->world->shapes.shapes[in->world->specs[job].shape];
-    for (uint32_t p = first; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_node_type *type = orr_cluster_type(&in->world->cluster, placement->node);
-        put_int(w, job);
-        put_int(w, number);
-        put_int(w, placement->node);
-        put_int(w, placement->tasks);
-        put_int(w, placement->tasks *
-                       orr_request_task_mgpu(&shape->groups[placement->group].request, type));
-        put_int_or_null(w, placement->devices != 0, (int64_t)placement->devices);
-        put_row(w);
-    }
-}
-
 static enum orr_status write_placements(sqlite3 *db, const struct orr_store_input *in,
                                         struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO placement VALUES(?,?,?,?,?,?)", err);
+    const struct orr_ledger *ledger = in->run->ledger;
+    struct writer w = writer_open(db, "INSERT INTO placement VALUES(?,?,?,?,?,?,?,?)", err);
+    for (uint32_t p = 0; p < ledger->placement_count && w.status == ORR_OK; p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_node_type *type = orr_cluster_type(&in->world->cluster, placement->node);
+        const struct orr_shape *shape =
+            &in->world->shapes.shapes[in->world->specs[placement->job].shape];
+        if (orr_store__is_inline(ledger, p)) {
+            continue;
+        }
+        put_int(&w, placement->job);
+        put_int(&w, placement->attempt);
+        put_int(&w, placement->node);
+        put_int(&w, placement->tasks);
+        put_int(&w, placement->tasks *
+                        orr_request_task_mgpu(&shape->groups[placement->group].request, type));
+        put_int_or_null(&w, placement->devices != 0, (int64_t)placement->devices);
+        put_int(&w, placement->since_ms);
+        put_int_or_null(&w, placement->hold == ORR_HOLD_ENDED, placement->until_ms);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
+static enum orr_status write_attempts(sqlite3 *db, const struct orr_store_input *in,
+                                      struct orr_err *err)
+{
     struct writer a = writer_open(db, "INSERT INTO attempt VALUES(?,?,?,?,?)", err);
     uint16_t *number =
         in->run->attempt_count > 0 ? orr_zalloc(in->world->job_count, sizeof *number) : NULL;
@@ -258,20 +266,50 @@ static enum orr_status write_placements(sqlite3 *db, const struct orr_store_inpu
         put_int(&a, attempt->end_ms);
         put_text(&a, orr_cause_words((enum orr_cause)attempt->cause));
         put_row(&a);
-        put_placements(&w, in, attempt->job, attempt->placement, number[attempt->job]);
-    }
-    for (uint32_t j = 0; j < in->world->job_count; j++) {
-        const struct orr_job_state *state = &in->run->ledger->jobs[j];
-        bool inline_row = state->placement_count == 1 && state->evictions == 0;
-        bool ran = state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_FINISHED;
-        if (ran && !inline_row) { /* a gang that never was complete has no attempt to show */
-            put_placements(&w, in, j, state->placement, state->attempts);
-        }
     }
     orr_free(number);
-    enum orr_status status = writer_close(&w);
-    enum orr_status attempts = writer_close(&a);
-    return status != ORR_OK ? status : attempts;
+    return writer_close(&a);
+}
+
+static enum orr_status write_evictions(sqlite3 *db, const struct orr_store_input *in,
+                                       struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO eviction VALUES(?,?,?,?,?,?,?,?)", err);
+    for (uint32_t i = 0; i < in->run->eviction_count && w.status == ORR_OK; i++) {
+        const struct orr_eviction *e = &in->run->evictions[i];
+        put_int(&w, e->job);
+        put_int(&w, e->at_ms);
+        put_int(&w, e->gone_ms);
+        put_text(&w, orr_cause_words((enum orr_cause)e->cause));
+        put_int(&w, e->tasks);
+        put_int(&w, e->whole);
+        put_int_or_null(&w, e->beneficiary != ORR_NONE, e->beneficiary);
+        put_int_or_null(&w, e->beneficiary != ORR_NONE, e->used);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
+static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in,
+                                   struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO job_time VALUES(?,?,?,?,?,?,?,?,?,?)", err);
+    for (uint32_t j = 0; j < in->world->job_count && w.status == ORR_OK; j++) {
+        const struct orr_job_time *time = orr_account_of(in->run, j);
+        if (orr_job_time_sum(time) == time->useful) {
+            continue;
+        }
+        put_int(&w, j);
+        put_int(&w, time->useful);
+        for (int c = ORR_CAUSE_NONE + 1; c < ORR_CAUSE_COUNT; c++) {
+            put_int(&w, time->lost[c]);
+        }
+        put_int(&w, time->checkpoint);
+        put_int(&w, time->restart);
+        put_int(&w, time->waiting);
+        put_row(&w);
+    }
+    return writer_close(&w);
 }
 
 static enum orr_status write_reasons(sqlite3 *db, const struct orr_store_input *in,
@@ -377,8 +415,9 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
 {
     typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
     static write_fn *const tables[] = {
-        write_run,   write_inputs,     write_meta,    write_nodes,  write_queues, write_name_tables,
-        write_holds, write_placements, write_reasons, write_series, write_metrics};
+        write_run,         write_inputs,  write_meta,       write_nodes,    write_queues,
+        write_name_tables, write_holds,   write_placements, write_attempts, write_evictions,
+        write_times,       write_reasons, write_series,     write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

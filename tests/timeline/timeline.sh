@@ -8,6 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
+execution='' expectations=''
 # run NODESxGPUS QUEUES PARAMS: replays trace.csv, prints job@start lines, evictions after a slash.
 run() {
     cat >run.yaml <<YAML
@@ -15,6 +16,8 @@ cluster: {pools: {p: {nodes: ${1%x*}, gpus: ${1#*x}}}}
 queues: {$2}
 workload: [{name: t, trace: trace.csv}]
 policy: {name: kai, params: {$3}}
+$execution
+expect: [$expectations]
 YAML
     "$orrery" run run.yaml -o run.db --force -q
     "$orrery" export run.db jobs | awk -F, 'NR > 1 {line = line sep $1 "@" $8 "/" $13; sep = " "} END {print line}'
@@ -194,6 +197,47 @@ CSV
     expect "b1@0/0 b2@0/0 a1@10/0"
     got=$(run 2x2 "$queues" 'preset: spread, actions: [allocate, stalegangeviction]')
     expect "b1@0/0 b2@0/0 a1@100/0"
+    ;;
+eviction_costs)
+    # b1 has 3600 of its 5000 s in a checkpoint when it is evicted at 4000; its GPUs are free at 4030;
+    # a1 runs from there to 4130; b1 restarts in 60 s and ends after 1400 more. Lost: 400 s of work
+    # and the grace of 30 s on two GPUs.
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue,checkpoint_s
+b1,0,5000,1,2,b,1800
+a1,4000,100,1,2,a,
+CSV
+    execution='execution: {grace: 30s, training: {restart: 60s}, unknown: {restart: 1m}}'
+    expectations='"lost_gpu_h{cause=reclaim} > 0.23888", "lost_gpu_h{cause=reclaim} < 0.23889", "restart_gpu_h > 0.0333", "restart_gpu_h < 0.0334", "wasted_evictions == 0"'
+    got=$(run 1x2 'a: {gpu: [2, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
+    expect "b1@0/1 a1@4030/0"
+    [ "$("$orrery" export run.db jobs | awk -F, '$1 == "b1" {print $9}')" = 5590 ]
+    ;;
+eviction_keeps_all)
+    # nothing is lost but the time between: 100 s of a1, and the second of the cycle
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+b1,0,5000,1,2,b
+a1,4000,100,1,2,a
+CSV
+    execution='execution: {on_evict: keep}'
+    expectations='"lost_gpu_h == 0", "evictions == 1"'
+    got=$(run 1x2 'a: {gpu: [2, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
+    expect "b1@0/1 a1@4001/0"
+    [ "$("$orrery" export run.db jobs | awk -F, '$1 == "b1" {print $9}')" = 5101 ]
+    ;;
+checkpoint_on_evict)
+    # b1 works 20 s of its grace, then writes for 10; 4020 of 5000 s are kept
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+b1,0,5000,1,2,b
+a1,4000,100,1,2,a
+CSV
+    execution='execution: {on_evict: checkpoint, grace: 30s, checkpoint_cost: 10s}'
+    expectations='"lost_gpu_h == 0", "checkpoint_gpu_h > 0.00555", "checkpoint_gpu_h < 0.00556"'
+    got=$(run 1x2 'a: {gpu: [2, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
+    expect "b1@0/1 a1@4030/0"
+    [ "$("$orrery" export run.db jobs | awk -F, '$1 == "b1" {print $9}')" = 5110 ]
     ;;
 *) echo "no timeline $2"; exit 1 ;;
 esac

@@ -284,6 +284,8 @@ static void write_placement(sqlite3_stmt *row, const struct made *job, uint32_t 
         (void)sqlite3_bind_int64(row, 3, cut ? job->cut_nodes[i] : job->nodes[i]);
         (void)sqlite3_bind_int64(row, 4, (int64_t)bits(mask) * 1000);
         (void)sqlite3_bind_int64(row, 5, mask);
+        bind_time(row, 6, cut ? job->cut_start : job->start);
+        bind_time(row, 7, cut ? job->cut_end : job->state == 3 ? job->end : -1);
         write_row(row);
     }
 }
@@ -311,15 +313,17 @@ static void write_job(struct making *making, sqlite3_stmt *row, uint32_t at)
         (void)sqlite3_bind_int64(row, 14, job->nodes[0]);
         (void)sqlite3_bind_int64(row, 15, job->masks[0]);
     }
+    (void)sqlite3_bind_int(row, 16, (job->cut_end >= 0) + (job->state >= 2));
+    bind_time(row, 17, job->state >= 2 ? job->start : job->cut_start);
     write_row(row);
 }
 
 static void write_jobs(struct making *making)
 {
     sqlite3_stmt *jobs = prepared(making->db, "INSERT INTO job VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,"
-                                              "?10,?11,?11,?12,?13,?14,?15)");
+                                              "?10,?11,?11,?12,?13,?14,?15,?16,?17,?6)");
     sqlite3_stmt *placements =
-        prepared(making->db, "INSERT INTO placement VALUES(?1,?2,?3,1,?4,?5)");
+        prepared(making->db, "INSERT INTO placement VALUES(?1,?2,?3,1,?4,?5,?6,?7)");
     sqlite3_stmt *attempts =
         prepared(making->db, "INSERT INTO attempt VALUES(?1,1,?2,?3,'reclaim')");
     sqlite3_stmt *reasons =

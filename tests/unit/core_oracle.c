@@ -105,7 +105,7 @@ struct orr_room oracle_releasing(const struct oracle *o, uint32_t node)
     for (uint32_t j = 0; j < o->world->job_count; j++) {
         for (uint32_t p = 0; p < o->jobs[j].piece_count; p++) {
             const struct oracle_piece *piece = &o->jobs[j].pieces[p];
-            if (o->jobs[j].phase == ORR_JOB_RELEASING && piece->node == node) {
+            if (piece->leaving && piece->node == node) {
                 const struct orr_request *request = request_of(o, j, piece->group);
                 charge(&room, request, piece->tasks, 1);
                 room.gpus += whole_devices(request, piece->tasks);
@@ -261,7 +261,8 @@ static uint32_t left_of_group(const struct oracle *o, uint32_t job, uint32_t gro
 static bool sensible(const struct oracle *o, uint32_t job, uint32_t group, uint32_t tasks,
                      uint32_t node)
 {
-    return job < o->world->job_count && o->jobs[job].phase == ORR_JOB_PENDING &&
+    return job < o->world->job_count &&
+           (o->jobs[job].phase == ORR_JOB_PENDING || o->jobs[job].phase == ORR_JOB_RUNNING) &&
            node < o->world->cluster.node_count && group < shape_of(o, job)->group_count &&
            tasks > 0 && tasks <= left_of_group(o, job, group);
 }
@@ -285,6 +286,7 @@ bool oracle_place(struct oracle *o, uint32_t job, uint32_t group, uint32_t tasks
     }
     ORR_ASSERT(o->jobs[job].piece_count < ORACLE_PIECES);
     o->jobs[job].pieces[o->jobs[job].piece_count++] = piece;
+    o->jobs[job].placed = true;
     return true;
 }
 
@@ -310,8 +312,13 @@ bool oracle_pipeline(struct oracle *o, uint32_t job, uint32_t group, uint32_t ta
 
 void oracle_free(struct oracle *o, uint32_t job, uint8_t phase)
 {
+    uint32_t kept = 0;
     for (uint32_t p = 0; p < o->jobs[job].piece_count; p++) {
         const struct oracle_piece *piece = &o->jobs[job].pieces[p];
+        if (phase != ORR_JOB_FINISHED && !piece->leaving) {
+            o->jobs[job].pieces[kept++] = *piece;
+            continue;
+        }
         const struct orr_request *request = request_of(o, job, piece->group);
         const struct orr_node_type *type = type_of(o, piece->node);
         int32_t *device = devices_of(o, piece->node);
@@ -324,8 +331,45 @@ void oracle_free(struct oracle *o, uint32_t job, uint8_t phase)
             }
         }
     }
-    o->jobs[job].piece_count = 0;
+    o->jobs[job].piece_count = kept;
     o->jobs[job].phase = phase;
+}
+
+bool oracle_evict_tasks(struct oracle *o, uint32_t job, uint32_t piece, uint32_t tasks)
+{
+    struct oracle_job *truth = &o->jobs[job];
+    struct oracle_piece *from = &truth->pieces[piece];
+    if (tasks == 0 || tasks > from->tasks || from->leaving) {
+        return false;
+    }
+    if (tasks == from->tasks) {
+        from->leaving = true;
+        return true;
+    }
+    struct oracle_piece part = *from;
+    uint32_t devices = request_of(o, job, from->group)->devices * (from->tasks - tasks);
+    from->devices = 0;
+    for (uint32_t d = 0; d < 64; d++) { /* the lowest stay */
+        if ((part.devices >> d & 1) != 0 && devices > 0) {
+            from->devices |= (uint64_t)1 << d;
+            devices--;
+        }
+    }
+    part.devices &= ~from->devices;
+    part.tasks = tasks;
+    part.leaving = true;
+    from->tasks -= tasks;
+    ORR_ASSERT(truth->piece_count < ORACLE_PIECES);
+    truth->pieces[truth->piece_count++] = part;
+    return true;
+}
+
+void oracle_evict(struct oracle *o, uint32_t job)
+{
+    for (uint32_t p = 0; p < o->jobs[job].piece_count; p++) {
+        o->jobs[job].pieces[p].leaving = true;
+    }
+    o->jobs[job].phase = ORR_JOB_RELEASING;
 }
 
 uint32_t oracle_room_for(const struct oracle *o, uint32_t node, const struct orr_request *request)
@@ -382,7 +426,7 @@ uint32_t oracle_placed(const struct oracle *o, uint32_t job)
 {
     uint32_t tasks = 0;
     for (uint32_t p = 0; p < o->jobs[job].piece_count; p++) {
-        tasks += o->jobs[job].pieces[p].tasks;
+        tasks += o->jobs[job].pieces[p].leaving ? 0 : o->jobs[job].pieces[p].tasks;
     }
     return tasks;
 }
@@ -405,9 +449,11 @@ struct orr_queue_use oracle_use(const struct oracle *o, uint32_t queue)
         if (!is_below(o, o->world->specs[j].queue, queue)) {
             continue;
         }
-        bool counts = job->phase == ORR_JOB_RUNNING || job->phase == ORR_JOB_PENDING;
-        for (uint32_t p = 0; counts && p < job->piece_count; p++) {
+        for (uint32_t p = 0; p < job->piece_count; p++) {
             const struct oracle_piece *piece = &job->pieces[p];
+            if (piece->leaving) {
+                continue;
+            }
             const struct orr_request *request = request_of(o, j, piece->group);
             use.allocated[0] += piece->tasks * request->cpu_milli;
             use.allocated[1] += piece->tasks * request->mem_bytes;

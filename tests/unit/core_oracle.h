@@ -12,10 +12,12 @@
 struct oracle_piece {
     uint32_t node, group, tasks;
     uint64_t devices;
+    bool leaving;
 };
 
 struct oracle_job {
     uint8_t phase;
+    bool placed; /* something of it since the last commit */
     uint32_t piece_count;
     struct oracle_piece pieces[ORACLE_PIECES];
 };
@@ -46,7 +48,11 @@ bool oracle_fits(const struct oracle *o, uint32_t node, const struct orr_request
                  uint32_t tasks);
 bool oracle_place(struct oracle *o, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node);
 bool oracle_pipeline(struct oracle *o, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node);
-void oracle_free(struct oracle *o, uint32_t job, uint8_t phase); /* finish or release */
+/* Finish: all of a job is idle again; release: what leaves. */
+void oracle_free(struct oracle *o, uint32_t job, uint8_t phase);
+/* The `tasks` tasks with the highest devices of a piece leave; false if it has no such number. */
+bool oracle_evict_tasks(struct oracle *o, uint32_t job, uint32_t piece, uint32_t tasks);
+void oracle_evict(struct oracle *o, uint32_t job);
 
 uint32_t oracle_best_fit(const struct oracle *o, const struct orr_request *request, uint32_t tasks);
 uint32_t oracle_most_idle(const struct oracle *o, const struct orr_request *request);
@@ -54,7 +60,7 @@ uint32_t oracle_room_for(const struct oracle *o, uint32_t node, const struct orr
 
 /* Sums of a queue and all below it. */
 struct orr_queue_use oracle_use(const struct oracle *o, uint32_t queue);
-uint32_t oracle_placed(const struct oracle *o, uint32_t job);
+uint32_t oracle_placed(const struct oracle *o, uint32_t job); /* and not leaving */
 int64_t oracle_task_mgpu(const struct oracle *o, const struct orr_request *request, uint32_t node);
 
 #endif

@@ -142,7 +142,7 @@ static inline void fixture_cycle(struct fixture *f)
     }
     orr_txn_end_cycle(f->txn);
     for (uint32_t i = 0; i < evictions; i++) {
-        orr_ledger_release(f->ledger, evicted[i]);
+        (void)orr_ledger_release(f->ledger, evicted[i], f->view.now);
         fixture_tell(f, ORR_JOB_REQUEUED, evicted[i]);
     }
     if (orr_ledger_audit(f->ledger, &err) != ORR_OK) {

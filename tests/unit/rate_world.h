@@ -59,12 +59,12 @@ static inline void add_level(struct orr_cluster *cluster, const char *name, uint
 }
 
 /* `devices`: one by one, only where it matters which they are. */
-static inline struct orr_span span_of(uint32_t node, uint32_t gpus, uint64_t devices)
+static inline struct orr_node_part span_of(uint32_t node, uint32_t gpus, uint64_t devices)
 {
-    return (struct orr_span){.node = node, .gpus = gpus, .workers = 1, .devices = devices};
+    return (struct orr_node_part){.node = node, .gpus = gpus, .workers = 1, .devices = devices};
 }
 
-static inline struct orr_layout layout_of(const struct orr_span *spans, uint32_t count)
+static inline struct orr_layout layout_of(const struct orr_node_part *spans, uint32_t count)
 {
     struct orr_layout layout = {.spans = spans, .span_count = count};
     for (uint32_t i = 0; i < count; i++) {
@@ -74,7 +74,7 @@ static inline struct orr_layout layout_of(const struct orr_span *spans, uint32_t
     return layout;
 }
 
-static inline uint32_t hops_over(const struct orr_fabric *fabric, const struct orr_span *spans,
+static inline uint32_t hops_over(const struct orr_fabric *fabric, const struct orr_node_part *spans,
                                  uint32_t count, struct orr_hop hops[ORR_HOPS_MAX])
 {
     struct orr_layout layout = layout_of(spans, count);

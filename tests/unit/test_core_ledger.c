@@ -362,7 +362,7 @@ static void pipeline__keeps_its_room_until_the_cycle_ends(void **state)
     assert_int_equal(desk.ledger->jobs[0].evictions, 1);
     assert_true(orr_txn_place(desk.txn, 2, 0, 1, 0));
     commit(&desk, 1);
-    orr_ledger_release(desk.ledger, 0);
+    (void)orr_ledger_release(desk.ledger, 0, 0);
     assert_int_equal(desk.ledger->idle_gpus, 3);
     assert_int_equal(orr_ledger_audit(desk.ledger, NULL), ORR_OK);
     desk_close(&desk);
@@ -386,7 +386,7 @@ static void reason__is_told_again_after_a_start(void **state)
     assert_int_equal(desk.ledger->jobs[0].reason, ORR_REASON_NONE);
     assert_true(orr_txn_evict(desk.txn, 0, ORR_CAUSE_PREEMPT));
     commit(&desk, 6);
-    orr_ledger_release(desk.ledger, 0);
+    (void)orr_ledger_release(desk.ledger, 0, 0);
     orr_txn_explain(desk.txn, 0, ORR_REASON_NO_CAPACITY);
     (void)orr_txn_explanations(desk.txn, &count);
     assert_int_equal(count, 1);

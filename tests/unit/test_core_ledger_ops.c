@@ -21,7 +21,7 @@ struct play {
     uint32_t laws;
     orr_ms now;
     uint32_t next_job;
-    uint32_t refusals, commits, rollbacks, evictions;
+    uint32_t refusals, commits, rollbacks, evictions, partial_evictions;
 };
 
 static uint32_t below(struct play *p, uint32_t bound)
@@ -353,7 +353,7 @@ static void compare_newest(const struct play *p, uint32_t job)
 /* Nodes are chosen well most of the time, at random or out of range otherwise. */
 static void op_place(struct play *p, bool pipeline)
 {
-    uint32_t job = some_job(p, below(p, 30) == 0 ? ORR_JOB_RUNNING : ORR_JOB_PENDING);
+    uint32_t job = some_job(p, below(p, 8) == 0 ? ORR_JOB_RUNNING : ORR_JOB_PENDING);
     if (job == ORR_NONE || p->oracle.jobs[job].piece_count >= ORACLE_PIECES) {
         return;
     }
@@ -391,9 +391,37 @@ static void op_evict(struct play *p)
     bool runs = p->oracle.jobs[job].phase == ORR_JOB_RUNNING;
     assert_int_equal(orr_txn_evict(p->txn, job, ORR_CAUSE_PREEMPT), runs);
     if (runs) {
-        p->oracle.jobs[job].phase = ORR_JOB_RELEASING;
+        oracle_evict(&p->oracle, job);
         p->evictions++;
     }
+}
+
+/* Some tasks of a placement, of the one that the oracle's piece is. */
+static void op_evict_tasks(struct play *p)
+{
+    uint32_t job = some_job(p, below(p, 9) == 0 ? ORR_JOB_PENDING : ORR_JOB_RUNNING);
+    if (job == ORR_NONE || p->oracle.jobs[job].piece_count == 0 ||
+        p->oracle.jobs[job].piece_count == ORACLE_PIECES) {
+        return;
+    }
+    uint32_t at = below(p, p->oracle.jobs[job].piece_count);
+    const struct oracle_piece *piece = &p->oracle.jobs[job].pieces[at];
+    uint32_t placement = p->ledger->jobs[job].placement;
+    while (placement != ORR_NONE) {
+        const struct orr_placement *have = &p->ledger->placements[placement];
+        if (have->node == piece->node && have->group == piece->group &&
+            have->tasks == piece->tasks && have->devices == piece->devices &&
+            (have->hold == ORR_HOLD_LEAVING) == piece->leaving) {
+            break;
+        }
+        placement = have->next;
+    }
+    assert_int_not_equal(placement, ORR_NONE);
+    uint32_t tasks = below(p, piece->tasks + 2);
+    assert_int_equal(
+        orr_txn_evict_tasks(p->txn, job, placement, tasks, ORR_CAUSE_RECLAIM, ORR_NONE),
+        oracle_evict_tasks(&p->oracle, job, at, tasks));
+    p->partial_evictions++;
 }
 
 static bool over_limit(const struct play *p, uint32_t job)
@@ -418,9 +446,10 @@ static uint32_t broken_laws(const struct play *p)
     uint32_t broken = 0;
     for (uint32_t j = 0; j < JOBS; j++) {
         const struct oracle_job *job = &p->oracle.jobs[j];
-        if (job->phase == ORR_JOB_PENDING && job->piece_count > 0) {
+        if (job->placed) {
             const struct orr_shape *shape = &p->world.shapes.shapes[p->world.specs[j].shape];
-            broken |= oracle_placed(&p->oracle, j) < shape->min_tasks ? ORR_LAW_GANG : 0u;
+            bool partial = oracle_placed(&p->oracle, j) < shape->min_tasks;
+            broken |= job->phase == ORR_JOB_PENDING && partial ? ORR_LAW_GANG : 0u;
             broken |= over_limit(p, j) ? ORR_LAW_LIMIT : 0u;
         }
     }
@@ -435,7 +464,7 @@ static void commit(struct play *p, const struct oracle *base, struct bytes *book
     assert_int_equal(done, broken == 0);
     if (!done) {
         assert_true((refusal.law & broken) != 0 && refusal.text[0] != '\0');
-        assert_int_equal(p->oracle.jobs[refusal.job].phase, ORR_JOB_PENDING);
+        assert_true(p->oracle.jobs[refusal.job].placed);
         oracle_close(&p->oracle);
         oracle_copy(&p->oracle, base);
         same_books(p->ledger, books);
@@ -450,6 +479,7 @@ static void commit(struct play *p, const struct oracle *base, struct bytes *book
             assert_int_equal(p->ledger->jobs[j].start_ms, p->now);
         }
         assert_int_equal(p->ledger->jobs[j].phase, job->phase);
+        job->placed = false;
     }
     p->commits++;
 }
@@ -467,8 +497,10 @@ static void transaction(struct play *p)
         uint32_t what = below(p, 20);
         if (what < 13) {
             op_place(p, what > 11);
-        } else if (what < 15) {
+        } else if (what < 14) {
             op_evict(p);
+        } else if (what < 15) {
+            op_evict_tasks(p);
         } else if (what < 18 && depth < CHECKPOINTS) {
             depth++;
             oracle_copy(&saved[depth], &p->oracle);
@@ -509,7 +541,7 @@ static void outside_event(struct play *p)
         orr_ledger_finish(p->ledger, job, p->now);
         oracle_free(&p->oracle, job, ORR_JOB_FINISHED);
     } else {
-        orr_ledger_release(p->ledger, job);
+        (void)orr_ledger_release(p->ledger, job, p->now);
         oracle_free(&p->oracle, job, ORR_JOB_PENDING);
     }
 }
@@ -546,7 +578,7 @@ static uint64_t run(unsigned kind, uint64_t seed, uint32_t laws, uint32_t steps,
         }
     }
     check_all(&p);
-    assert_true(p.commits > 0 && p.rollbacks > 0 && p.evictions > 0);
+    assert_true(p.commits > 0 && p.rollbacks > 0 && p.evictions > 0 && p.partial_evictions > 0);
     assert_true(laws == 0 || p.refusals > 0);
     uint64_t digest = p.ledger->digest.h;
     play_close(&p);

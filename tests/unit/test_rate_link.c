@@ -23,7 +23,7 @@ static void open_boxes(struct wires *wires, int64_t uplink, double oversubscript
     orr_fabric_init(&wires->fabric, &wires->cluster);
 }
 
-static uint32_t whole_boxes(struct orr_span *spans, uint32_t first, uint32_t count)
+static uint32_t whole_boxes(struct orr_node_part *spans, uint32_t first, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         spans[i] = span_of(first + i, 8, 0);
@@ -36,7 +36,7 @@ static void one_gpu__crosses_nothing(void **state)
     (void)state;
     struct wires wires;
     struct orr_hop hops[ORR_HOPS_MAX];
-    struct orr_span span = span_of(3, 1, 0);
+    struct orr_node_part span = span_of(3, 1, 0);
     open_boxes(&wires, 0, 0.0);
     assert_int_equal(hops_over(&wires.fabric, &span, 1, hops), 0);
     assert_true(orr_allreduce_s(ORR_ALLREDUCE_RING, hops, 0, 1e9) < 1e-300);
@@ -50,7 +50,7 @@ static void one_box__is_the_closed_formula(void **state)
     struct orr_hop hops[ORR_HOPS_MAX];
     open_boxes(&wires, 0, 0.0);
     for (uint32_t n = 2; n <= 8; n++) {
-        struct orr_span span = span_of(0, n, 0);
+        struct orr_node_part span = span_of(0, n, 0);
         assert_int_equal(hops_over(&wires.fabric, &span, 1, hops), 1);
         assert_int_equal(hops[0].kind, ORR_HOP_NVLINK);
         double bytes = 3e9, b = hops[0].bytes_s, latency = hops[0].latency_s;
@@ -67,7 +67,7 @@ static void levels__are_taken_inside_first(void **state)
     (void)state;
     struct wires wires;
     struct orr_hop h[ORR_HOPS_MAX];
-    struct orr_span spans[24];
+    struct orr_node_part spans[24];
     open_boxes(&wires, 400, 0.0);
     uint32_t count = whole_boxes(spans, 0, 9); /* 4 + 4 + 1 */
     assert_int_equal(hops_over(&wires.fabric, spans, count, h), 3);
@@ -93,7 +93,8 @@ static void levels__are_taken_inside_first(void **state)
     close_wires(&wires);
 }
 
-static double ring_s(const struct orr_fabric *fabric, const struct orr_span *spans, uint32_t count)
+static double ring_s(const struct orr_fabric *fabric, const struct orr_node_part *spans,
+                     uint32_t count)
 {
     struct orr_hop hops[ORR_HOPS_MAX];
     uint32_t n = hops_over(fabric, spans, count, hops);
@@ -104,7 +105,7 @@ static void oversubscription__slows_what_leaves_the_rack(void **state)
 {
     (void)state;
     struct wires flat, thin;
-    struct orr_span rack[4], two[8];
+    struct orr_node_part rack[4], two[8];
     open_boxes(&flat, 0, 1.0);
     open_boxes(&thin, 0, 16.0); /* 4 x 400 GB/s of NICs share 100 GB/s */
     (void)whole_boxes(rack, 0, 4);
@@ -121,7 +122,7 @@ static void a_domain_wider_than_a_node__joins_its_nodes(void **state)
     (void)state;
     struct wires wires;
     struct orr_hop hops[ORR_HOPS_MAX];
-    struct orr_span spans[16];
+    struct orr_node_part spans[16];
     orr_cluster_init(&wires.cluster);
     struct orr_node_type tray = box(900, 50, true);
     tray.gpus = 4;
@@ -155,7 +156,7 @@ static void islands__are_joined_by_pcie(void **state)
     halves.nvlink_domain = 4;
     (void)add_nodes(&wires.cluster, "p", 1, "A100", halves);
     orr_fabric_init(&wires.fabric, &wires.cluster);
-    struct orr_span aligned = span_of(0, 4, 0x0f), split = span_of(0, 4, 0x33);
+    struct orr_node_part aligned = span_of(0, 4, 0x0f), split = span_of(0, 4, 0x33);
     assert_int_equal(hops_over(&wires.fabric, &split, 1, hops), 2);
     assert_int_equal(hops[0].groups, 2);
     assert_int_equal(hops[1].kind, ORR_HOP_PCIE);
@@ -168,8 +169,8 @@ static void part_of_a_node__gets_its_part_of_the_rails(void **state)
     (void)state;
     struct wires wires;
     struct orr_hop hops[ORR_HOPS_MAX];
-    struct orr_span whole[2] = {span_of(0, 8, 0), span_of(1, 8, 0)};
-    struct orr_span half[2] = {span_of(0, 4, 0), span_of(1, 4, 0)};
+    struct orr_node_part whole[2] = {span_of(0, 8, 0), span_of(1, 8, 0)};
+    struct orr_node_part half[2] = {span_of(0, 4, 0), span_of(1, 4, 0)};
     open_boxes(&wires, 0, 0.0);
     (void)hops_over(&wires.fabric, whole, 2, hops);
     double all = hops[1].bytes_s;
@@ -311,7 +312,7 @@ static void a_gang__uses_its_nodes_and_its_racks_uplinks(void **state)
 {
     (void)state;
     struct wires wires;
-    struct orr_span spans[24];
+    struct orr_node_part spans[24];
     struct orr_link_use uses[32];
     open_boxes(&wires, 400, 0.0);
     (void)whole_boxes(spans, 3, 2); /* the last box of rack 0 and the first of rack 1 */

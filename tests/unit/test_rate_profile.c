@@ -39,7 +39,7 @@ static void open_two_models(struct wires *wires)
 }
 
 static int64_t rate(const struct orr_profile *profile, const struct orr_fabric *fabric,
-                    const struct orr_span *spans, uint32_t count)
+                    const struct orr_node_part *spans, uint32_t count)
 {
     struct orr_layout layout = layout_of(spans, count);
     struct orr_placed placed = {.layout = &layout, .full_workers = 1, .slowdown_ppm = ORR_PPM};
@@ -68,8 +68,8 @@ static void tables__take_what_was_measured_first(void **state)
     open_two_models(&wires);
     struct orr_profile_row rows[5];
     struct orr_profile p = measured(rows);
-    struct orr_span one[] = {span_of(0, 8, 0)}, two[] = {span_of(0, 4, 0), span_of(1, 4, 0)},
-                    odd[] = {span_of(0, 6, 0), span_of(1, 2, 0)};
+    struct orr_node_part one[] = {span_of(0, 8, 0)}, two[] = {span_of(0, 4, 0), span_of(1, 4, 0)},
+                         odd[] = {span_of(0, 6, 0), span_of(1, 2, 0)};
     assert_int_equal(rate(&p, &wires.fabric, one, 1), 1000000);
     assert_int_equal(rate(&p, &wires.fabric, two, 2), 700000);
     assert_int_equal(rate(&p, &wires.fabric, odd, 2), 700000); /* as many GPUs on as many nodes */
@@ -83,8 +83,8 @@ static void tables__interpolate_in_log2_of_gpus(void **state)
     open_two_models(&wires);
     struct orr_profile_row rows[5];
     struct orr_profile p = measured(rows);
-    struct orr_span two[] = {span_of(0, 2, 0)}, six[] = {span_of(0, 6, 0)};
-    struct orr_span sixteen[] = {span_of(0, 8, 0), span_of(1, 8, 0)};
+    struct orr_node_part two[] = {span_of(0, 2, 0)}, six[] = {span_of(0, 6, 0)};
+    struct orr_node_part sixteen[] = {span_of(0, 8, 0), span_of(1, 8, 0)};
     assert_int_equal(rate(&p, &wires.fabric, two, 1), 400000); /* half way from 2 to 6 */
     double steps = 6.0 + (log2(6.0) - 2.0) * 4.0;
     assert_int_equal(rate(&p, &wires.fabric, six, 1), (int64_t)(steps * 100000 + 0.5));
@@ -99,9 +99,9 @@ static void tables__else_take_the_nearest_larger_span(void **state)
     open_two_models(&wires);
     struct orr_profile_row rows[5];
     struct orr_profile p = measured(rows);
-    struct orr_span small[] = {span_of(0, 1, 0), span_of(1, 1, 0)};
-    struct orr_span wide[] = {span_of(0, 8, 0), span_of(1, 8, 0), span_of(2, 8, 0)};
-    struct orr_span strange[] = {span_of(8, 4, 0)};
+    struct orr_node_part small[] = {span_of(0, 1, 0), span_of(1, 1, 0)};
+    struct orr_node_part wide[] = {span_of(0, 8, 0), span_of(1, 8, 0), span_of(2, 8, 0)};
+    struct orr_node_part strange[] = {span_of(8, 4, 0)};
     assert_int_equal(rate(&p, &wires.fabric, small, 2), 700000); /* as 4-4 */
     assert_int_equal(rate(&p, &wires.fabric, wide, 3),
                      2000000);                                /* nothing is larger: the largest */
@@ -117,7 +117,8 @@ static void tables__refer_to_the_jobs_own_size_without_a_pattern(void **state)
     struct orr_profile_row rows[5];
     struct orr_profile p = measured(rows);
     p.reference_pattern = (struct orr_pattern){0};
-    struct orr_span packed[] = {span_of(0, 4, 0)}, spread[] = {span_of(0, 4, 0), span_of(1, 4, 0)};
+    struct orr_node_part packed[] = {span_of(0, 4, 0)},
+                         spread[] = {span_of(0, 4, 0), span_of(1, 4, 0)};
     assert_int_equal(rate(&p, &wires.fabric, packed, 1), 1000000);
     assert_int_equal(rate(&p, &wires.fabric, spread, 2), 700000);
     close_wires(&wires);
@@ -138,8 +139,8 @@ static void epochs__have_rates_of_their_own(void **state)
                             .row_count = 1,
                             .epochs = epochs,
                             .epoch_count = 2};
-    struct orr_span spans[] = {span_of(0, 1, 0), span_of(1, 2, 0), span_of(2, 1, 0),
-                               span_of(3, 2, 0)};
+    struct orr_node_part spans[] = {span_of(0, 1, 0), span_of(1, 2, 0), span_of(2, 1, 0),
+                                    span_of(3, 2, 0)};
     struct orr_layout layout = layout_of(spans, 4);
     struct orr_placed placed = {.layout = &layout, .slowdown_ppm = ORR_PPM};
     double first = orr_profile_epoch_rate(&p, 0, &wires.fabric, &placed);
@@ -165,8 +166,8 @@ static void allreduce__is_compute_and_what_overlap_leaves(void **state)
                             .compute_count = 2,
                             .bytes = 20e9,
                             .overlap = 0.5};
-    struct orr_span one[] = {span_of(0, 8, 0)}, two[] = {span_of(0, 8, 0), span_of(1, 8, 0)},
-                    slow[] = {span_of(9, 8, 0)};
+    struct orr_node_part one[] = {span_of(0, 8, 0)}, two[] = {span_of(0, 8, 0), span_of(1, 8, 0)},
+                         slow[] = {span_of(9, 8, 0)};
     struct orr_hop hops[ORR_HOPS_MAX];
     assert_true(orr_profile_refer(&p, &wires.fabric));
     assert_int_equal(rate(&p, &wires.fabric, one, 1), 1000000);

@@ -56,7 +56,7 @@ static const struct row {
 static uint32_t hops_of(const struct system *system, struct orr_hop hops[ORR_HOPS_MAX])
 {
     struct wires wires;
-    struct orr_span spans[18];
+    struct orr_node_part spans[18];
     orr_cluster_init(&wires.cluster);
     (void)add_nodes(&wires.cluster, "p", system->nodes, NULL,
                     (struct orr_node_type){.gpus = system->gpus,

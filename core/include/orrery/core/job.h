@@ -6,7 +6,8 @@
  *   spec    one job: when it comes, who owns it, how long it works, its shape. Constant after load.
  *   state   what the ledger has done with it. Written by the ledger alone.
  *
- * A job is a gang: it runs when at least min_tasks of its tasks are placed. Tasks are numbered
+ * A job is a gang: it runs when at least min_tasks of its tasks are placed. One with more tasks
+ * than that is elastic: it may grow to all of them and shrink while it runs. Tasks are numbered
  * 0..tasks-1 in group order and are never stored one by one before they are placed.
  */
 #ifndef ORR_CORE_JOB_H
@@ -81,6 +82,7 @@ struct orr_job_spec {
     uint32_t shape;
     uint32_t queue;  /* leaf index in the queue tree */
     uint32_t source; /* row of the workload it came from: name, user, line */
+    uint32_t terms;  /* how it works and what an eviction costs it; carried through */
     int16_t priority;
     uint8_t kind; /* enum orr_kind of the traces, carried through */
     uint8_t preemptible;
@@ -100,10 +102,11 @@ struct orr_job_state { /* all zero while FUTURE; times mean something from PENDI
     orr_ms end_ms;            /* of the job; ORR_MS_NONE until then */
     uint32_t placement;       /* first in the ledger's placements, or ORR_NONE */
     uint32_t placement_count; /* entries; a run of tasks on one node each */
-    uint32_t placed_tasks;
-    uint16_t incarnation; /* raised at every start: events of older ones are stale */
-    uint8_t phase;        /* enum orr_job_phase */
-    uint8_t reason;       /* enum orr_reason while pending */
+    uint32_t placed_tasks;    /* without those that leave */
+    uint32_t leaving_tasks;   /* evicted, their grace not over */
+    uint16_t incarnation;     /* raised at every start and new plan: older events are stale */
+    uint8_t phase;            /* enum orr_job_phase */
+    uint8_t reason;           /* enum orr_reason while pending */
     uint16_t evictions;
     uint16_t attempts;
 };

@@ -9,8 +9,9 @@
  *             exactly what was journalled; commit checks the laws and makes it so
  *
  * Readers hold a const pointer and may read every field below; only ledger/ writes them. A
- * placement is a run of equal tasks on one node; placements are never reused, so that they are the
- * record of the run as well. Invariants are recomputed from placements by orr_ledger_audit().
+ * placement is a run of equal tasks on one node, from one time to another; placements are never
+ * reused, so that they are the record of the run as well. An eviction of some of its tasks splits a
+ * placement. Invariants are recomputed from placements by orr_ledger_audit().
  */
 #ifndef ORR_CORE_LEDGER_H
 #define ORR_CORE_LEDGER_H
@@ -26,12 +27,20 @@ struct orr_room { /* on one node */
     int32_t pods;
 };
 
+enum orr_hold { ORR_HOLD_KEPT, ORR_HOLD_LEAVING, ORR_HOLD_ENDED };
+
 struct orr_placement {
     uint32_t node;
-    uint32_t next; /* of the same attempt, or ORR_NONE; newest first */
+    uint32_t next; /* of the same job while not ended, or ORR_NONE; newest first */
     uint32_t tasks;
-    uint32_t group;   /* of the job's shape */
+    uint16_t group;   /* of the job's shape */
+    uint16_t attempt; /* of the job, from 1 */
     uint64_t devices; /* bit mask; 0 on nodes of more than 64 devices */
+    orr_ms since_ms;  /* ORR_MS_NONE: not committed yet */
+    orr_ms until_ms;  /* ENDED; LEAVING: when its grace ends, once that was said */
+    uint32_t job;
+    uint8_t hold;  /* enum orr_hold */
+    uint8_t cause; /* enum orr_cause of what took it away; NONE: its job ended */
 };
 
 struct orr_node_set { /* nodes as a bitmap with a bitmap of its non-empty words */
@@ -90,8 +99,13 @@ void orr_ledger_close(struct orr_ledger *ledger);
 /* Job events, from the engine. */
 void orr_ledger_submit(struct orr_ledger *ledger, uint32_t job);
 void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now);
-/* The end of an evicted job's grace: its room is idle again and it is pending. */
-void orr_ledger_release(struct orr_ledger *ledger, uint32_t job);
+/* A running job's finish is planned anew: events of the plan before are stale. */
+void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job);
+/* Says when the grace ends of all that leaves of a job and has no such time yet. */
+void orr_ledger_set_release(struct orr_ledger *ledger, uint32_t job, orr_ms at);
+/* The end of a grace: the room of what leaves by now is idle again. An evicted job of which nothing
+ * is left is pending. Returns how many tasks were released. */
+uint32_t orr_ledger_release(struct orr_ledger *ledger, uint32_t job, orr_ms now);
 
 /* Recomputes every book from the placements of running and releasing jobs; ORR_BUG names what
  * differs. Call it between cycles: what is not committed counts as a difference. */
@@ -120,7 +134,7 @@ int64_t orr_request_task_mgpu(const struct orr_request *request, const struct or
 
 /* Laws a commit checks beside capacity, which is always checked. A policy declares them. */
 enum {
-    ORR_LAW_GANG = 1u << 0,  /* a job is placed with at least min_tasks tasks or not at all */
+    ORR_LAW_GANG = 1u << 0,  /* a job starts with at least min_tasks tasks or not at all */
     ORR_LAW_LIMIT = 1u << 1, /* no queue above its limit */
     ORR_LAW_SPAN = 1u << 2   /* a gang within one domain of the topology level it requires */
 };
@@ -140,26 +154,42 @@ void orr_txn_close(struct orr_txn *txn);
  * tasks left to place. */
 bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks,
                    uint32_t node);
+/* The same for one task on exactly these devices of the node (a bit mask). */
+bool orr_txn_place_on(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t node,
+                      uint64_t devices);
 /* Claims room that is idle or being released, until the cycle ends: nothing else may take it. */
 bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks,
                       uint32_t node);
 /* Evicts a running job: its room becomes releasing. False if the job does not run. */
 bool orr_txn_evict(struct orr_txn *txn, uint32_t job, enum orr_cause cause);
+/* The same for the sake of another job, or ORR_NONE: the record then tells whether it was of use.
+ */
+bool orr_txn_evict_for(struct orr_txn *txn, uint32_t job, enum orr_cause cause,
+                       uint32_t beneficiary);
+/* Evicts some tasks of one placement of a job; the job goes on. What is left may be less than its
+ * gang: that is for the caller to know. False, and nothing done, if the job does not hold so much
+ * there. */
+bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, uint32_t tasks,
+                         enum orr_cause cause, uint32_t beneficiary);
 uint32_t orr_txn_checkpoint(const struct orr_txn *txn);
 void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint);
 /* Makes everything since the last commit so, at `now`. On refusal all of it is rolled back. */
 bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal) ORR_MUST_USE;
 /* What the commits of this cycle did, in order; borrowed until the next cycle. */
 enum orr_deed {
-    ORR_DEED_START, /* the gang has its tasks: it runs */
-    ORR_DEED_HOLD,  /* tasks were placed, but the gang is not complete (or runs already) */
-    ORR_DEED_EVICT
+    ORR_DEED_START,  /* the gang has its tasks: it runs */
+    ORR_DEED_HOLD,   /* tasks were placed, but the gang is not complete */
+    ORR_DEED_GROW,   /* tasks were added to a job that runs */
+    ORR_DEED_SHRINK, /* some of its tasks were evicted */
+    ORR_DEED_EVICT   /* all of them */
 };
 struct orr_txn_decision {
     uint32_t job;
-    uint8_t deed;  /* enum orr_deed */
-    uint8_t cause; /* enum orr_cause of an eviction */
-    int64_t mgpu;  /* START, HOLD: asked by the tasks placed now; a memory ask counts 0 */
+    uint32_t beneficiary; /* of an eviction: for whose sake, or ORR_NONE */
+    uint32_t tasks;       /* placed or evicted now; EVICT: all it had */
+    uint8_t deed;         /* enum orr_deed */
+    uint8_t cause;        /* enum orr_cause of an eviction */
+    int64_t mgpu;         /* asked by the tasks placed or evicted now; a memory ask counts 0 */
 };
 const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
 /* Ends a cycle: pipelined claims and the list of decisions are forgotten. */

@@ -6,9 +6,9 @@
  * laws the policy declared, so a wrong policy is reported by name and never corrupts a run.
  *
  *   open    once, with its parameters filled in
- *   event   a job was submitted, finished, or is pending again: keep your own order up to date
- *   cycle   decide: place, evict, explain. What is not rolled back by then is committed
- *   wake    the earliest time it wants a cycle although nothing happened
+ *   event   a job was submitted, finished, is pending again or lost tasks: keep your own order up
+ * to date cycle   decide: place, evict, explain. What is not rolled back by then is committed wake
+ * the earliest time it wants a cycle although nothing happened
  *
  * Growth is by size: new slots are appended, and a host treats slots beyond `size` as absent.
  */
@@ -32,7 +32,12 @@ struct orr_view {
     orr_ms epoch_ms; /* UTC time, ms since 1970, at which the clock of the run is 0 */
 };
 
-enum orr_job_event { ORR_JOB_SUBMITTED, ORR_JOB_ENDED, ORR_JOB_REQUEUED };
+enum orr_job_event {
+    ORR_JOB_SUBMITTED,
+    ORR_JOB_ENDED,
+    ORR_JOB_REQUEUED, /* evicted, and nothing of it is left */
+    ORR_JOB_CHANGED   /* it lost tasks and goes on: a failure took them, or their grace is over */
+};
 
 /* What the host lends, so that a module linked to nothing can be a policy. */
 struct orr_host {
@@ -53,6 +58,11 @@ struct orr_host {
     struct orr_proof (*prove)(const struct orr_ledger *, uint32_t job, enum orr_reason reason);
     void (*explain_by)(struct orr_txn *, uint32_t job, enum orr_reason reason,
                        const struct orr_proof *proof);
+    bool (*place_on)(struct orr_txn *, uint32_t job, uint32_t group, uint32_t node,
+                     uint64_t devices);
+    bool (*evict_for)(struct orr_txn *, uint32_t job, enum orr_cause cause, uint32_t beneficiary);
+    bool (*evict_tasks)(struct orr_txn *, uint32_t job, uint32_t placement, uint32_t tasks,
+                        enum orr_cause cause, uint32_t beneficiary);
 };
 const struct orr_host *orr_policy_host(void);
 
@@ -67,6 +77,9 @@ typedef orr_ms orr_policy_wake_fn(void *state, const struct orr_view *view);
 typedef void orr_policy_close_fn(void *state);
 /* Parameters that are fine one by one but not together. */
 typedef enum orr_status orr_policy_check_fn(const void *params, struct orr_err *err);
+/* Compares what the policy remembers with the view, between cycles; ORR_BUG names a difference. */
+typedef enum orr_status orr_policy_audit_fn(void *state, const struct orr_view *view,
+                                            struct orr_err *err);
 
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
@@ -100,6 +113,14 @@ struct orr_policy {
     const struct orr_param_alias *aliases; /* ended by a NULL alias, or NULL */
     const struct orr_preset *presets;      /* ended by a NULL name, or NULL */
     orr_policy_laws_fn *laws_with;         /* may be NULL: `laws` always hold */
+    uint32_t abilities;                    /* ORR_ABLE_* */
+    orr_policy_audit_fn *audit;            /* may be NULL */
+};
+
+/* What a policy does itself that its runner does otherwise. */
+enum {
+    /* ends gangs that run below their minimum; without it they are evicted at once */
+    ORR_ABLE_STALE_GANGS = 1u << 0
 };
 
 /* What commits of a run with these parameters are held to. */

@@ -11,14 +11,25 @@
 #include <signal.h>
 
 #include <orrery/core/policy.h>
+#include <orrery/sim/exec.h>
 #include <orrery/sim/fold.h>
 #include <orrery/sim/world.h>
 
 struct orr_attempt { /* one that ended before the job did */
     uint32_t job;
-    uint32_t placement, placement_count; /* in the ledger */
-    orr_ms start_ms, end_ms;
+    orr_ms start_ms, end_ms; /* the end of the grace */
+    uint8_t cause;           /* enum orr_cause */
+};
+
+struct orr_eviction { /* of a whole job, or of some of its tasks */
+    orr_ms at_ms;
+    uint32_t job;
+    uint32_t beneficiary; /* for whose sake, or ORR_NONE */
+    uint32_t tasks;
     uint8_t cause; /* enum orr_cause */
+    bool whole;
+    bool used;      /* the beneficiary's next pods took some of the room; see account.h */
+    orr_ms gone_ms; /* the end of the grace */
 };
 
 struct orr_reason_change {
@@ -54,6 +65,11 @@ struct orr_run {
     uint64_t digest;
     struct orr_attempt *attempts;
     uint32_t attempt_count, attempt_capacity;
+    struct orr_eviction *evictions; /* in order */
+    uint32_t eviction_count, eviction_capacity;
+    struct orr_exec *exec;      /* NULL: the run needed none */
+    struct orr_job_time *times; /* without exec: per job; NULL: all that was held was useful */
+    bool held_part;             /* some job held part of its gang */
     struct orr_reason_change *reasons;
     uint32_t reason_count, reason_capacity;
     orr_ms *eligible_ms; /* per hold of the world: when it was over; ORR_MS_NONE: not yet */

@@ -44,8 +44,8 @@ struct orr_fold {
     double deviation; /* sum over queues of |allocated - share|, mGPU x ms */
     double deviation_start, deviation_end;
     int64_t capacity_mgpu;
-    int64_t pending_total;
-    orr_ms shares_at; /* share integrals are up to here */
+    int64_t pending_total; /* jobs and mGPU that wait, added up: 0 when nothing does */
+    orr_ms shares_at;      /* share integrals are up to here */
     bool shares_stale;
     orr_ms next_boundary_ms;
     double *scratch; /* of the oracle */

@@ -12,7 +12,7 @@
 
 #define ORR_PPM 1000000 /* the reference rate */
 
-struct orr_span { /* what a gang holds of one node */
+struct orr_node_part { /* what a gang holds of one node */
     uint32_t node;
     uint32_t gpus;    /* devices, shared ones counted whole */
     uint32_t workers; /* tasks */
@@ -20,7 +20,7 @@ struct orr_span { /* what a gang holds of one node */
 };
 
 struct orr_layout {
-    const struct orr_span *spans; /* by node index, each node once */
+    const struct orr_node_part *spans; /* by node index, each node once */
     uint32_t span_count;
     uint32_t workers; /* tasks that are placed, of all spans */
     uint32_t gpus;

@@ -46,7 +46,7 @@ void orr_fabric_release(struct orr_fabric *fabric);
 
 /* NVLink domains of a node that a span's devices lie in; as few as can be when it does not say
  * which devices they are. */
-uint32_t orr_span_islands(const struct orr_node_type *type, const struct orr_span *span);
+uint32_t orr_span_islands(const struct orr_node_type *type, const struct orr_node_part *span);
 
 /* The levels that an all-reduce over a layout crosses, inside out; none for one GPU. */
 enum { ORR_HOPS_MAX = 16 };

@@ -162,6 +162,12 @@ struct orr_scenario_template { /* what a row or generator names to say what a jo
     const char *origin;
 };
 
+/* What interruptions cost the jobs of one kind, or all; ORR_MS_NONE and NULL: not stated here. */
+struct orr_scenario_execution {
+    orr_ms checkpoint_ms, checkpoint_cost_ms, restart_ms, grace_ms;
+    const char *on_evict; /* "lose", "checkpoint" or "keep" */
+};
+
 struct orr_scenario_expect {
     const char *text; /* as written: METRIC{label=value,...} OP NUMBER */
     const char *metric;
@@ -195,6 +201,8 @@ struct orr_scenario {
     uint32_t part_count;
     struct orr_scenario_template *templates;
     uint32_t template_count;
+    struct orr_scenario_execution execution;         /* of all jobs */
+    struct orr_scenario_execution kind_execution[4]; /* of one kind, by enum orr_kind */
     const char *policy;
     const char *policy_origin;
     struct orr_setting *params; /* of the policy, by name */

@@ -37,8 +37,11 @@ struct orr_summary {
     double jct_mean_s;
     double fairness_jain, fairness_satisfaction, share_deviation;
     double quota_debt_gpu_h, lost_gpu_h;
-    double gpu_occupancy, gpu_goodput; /* of available GPU time inside the window */
-    uint64_t evictions;
+    double lost_by_gpu_h[ORR_CAUSE_COUNT]; /* what lost_gpu_h is made of */
+    double checkpoint_gpu_h, restart_gpu_h, gang_wait_gpu_h;
+    double gpu_occupancy, gpu_goodput;            /* of available GPU time inside the window */
+    uint64_t evictions;                           /* of whole jobs */
+    uint64_t partial_evictions, wasted_evictions; /* of some pods; made for a job in vain */
     struct orr_queue_summary *queues;
     uint32_t queue_count;
     struct orr_waits sizes[ORR_SIZE_CLASSES];

@@ -10,6 +10,7 @@
 #include <orrery/core/job.h>
 #include <orrery/core/queue.h>
 #include <orrery/sim/scenario.h>
+#include <orrery/sim/terms.h>
 #include <orrery/traces/reader.h>
 
 struct orr_world_part {                   /* one part of the workload */
@@ -35,6 +36,7 @@ struct orr_world {
     struct orr_cluster cluster;
     struct orr_queues queues;
     struct orr_shapes shapes;
+    struct orr_terms_table terms;
     struct orr_job_spec *specs; /* sorted by (submit_ms, part, row) */
     uint32_t job_count;
     struct orr_world_part *parts;

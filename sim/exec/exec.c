@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* exec.c - the plan of each job: from when on, how fast, with which pauses.
+ *
+ * A plan is made whenever a job's placements change and holds until the next change. Between two
+ * changes the k-th checkpoint is begun after t_k ms of progress, so that progress at any time and
+ * the time of the finish are closed forms in whole numbers, whatever the number of checkpoints. */
+#include <orrery/sim/exec.h>
+
+#include <orrery/base/mem.h>
+
+enum mode {
+    MODE_IDLE,    /* holds nothing, or only what leaves */
+    MODE_WAITING, /* holds part of a gang that never was complete */
+    MODE_WORKING,
+    MODE_STALLED, /* below its minimum */
+    MODE_CLOSING  /* evicted, and working until its last checkpoint has to begin */
+};
+
+enum pause { PAUSE_NONE, PAUSE_RESTART, PAUSE_CHECKPOINT };
+
+struct job {
+    int64_t done;          /* ms x ppm, at from_ms */
+    int64_t saved;         /* ms x ppm, in the last finished checkpoint */
+    int64_t mark;          /* progress at which the next checkpoint begins; INT64_MAX: none */
+    int64_t unsaved;       /* mGPU x ms worked since the last finished checkpoint */
+    orr_ms from_ms;        /* booked up to here */
+    orr_ms ready_ms;       /* the pause ends here */
+    orr_ms work_until_ms;  /* CLOSING */
+    int64_t mgpu, leaving; /* held by tasks that stay, and by those that leave */
+    int64_t rate_ppm;
+    uint32_t attempt;
+    uint8_t mode;  /* enum mode */
+    uint8_t pause; /* enum pause */
+    uint8_t cause; /* of what leaves */
+    struct orr_job_time time;
+};
+
+struct orr_exec {
+    const struct orr_ledger *ledger;
+    const struct orr_terms_table *terms;
+    struct job *jobs;
+};
+
+static const struct orr_job_spec *spec_of(const struct orr_exec *exec, uint32_t job)
+{
+    return &exec->ledger->world.specs[job];
+}
+
+static const struct orr_terms *terms_of(const struct orr_exec *exec, uint32_t job)
+{
+    return &exec->terms->items[spec_of(exec, job)->terms];
+}
+
+static int64_t target_of(const struct orr_exec *exec, uint32_t job)
+{
+    return spec_of(exec, job)->work_ms * ORR_PPM;
+}
+
+static bool needed(const struct orr_ledger *ledger, const struct orr_terms_table *terms)
+{
+    const struct orr_shapes *shapes = ledger->world.shapes;
+    for (uint32_t s = 0; s < shapes->count; s++) {
+        if (shapes->shapes[s].min_tasks < shapes->shapes[s].tasks) {
+            return true;
+        }
+    }
+    for (uint32_t t = 0; t < terms->count; t++) {
+        const struct orr_terms *it = &terms->items[t];
+        if (it->checkpoint_ms > 0 || it->restart_ms > 0 || it->grace_ms > 0 || it->keep_progress ||
+            it->checkpoint_on_evict) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct orr_exec *orr_exec_open(const struct orr_ledger *ledger, const struct orr_terms_table *terms)
+{
+    if (!needed(ledger, terms)) {
+        return NULL;
+    }
+    struct orr_exec *exec = orr_zalloc(1, sizeof *exec);
+    exec->ledger = ledger;
+    exec->terms = terms;
+    exec->jobs = orr_zalloc(ledger->world.job_count, sizeof *exec->jobs);
+    return exec;
+}
+
+void orr_exec_close(struct orr_exec *exec)
+{
+    if (exec != NULL) {
+        orr_free(exec->jobs);
+        orr_free(exec);
+    }
+}
+
+int64_t orr_job_time_sum(const struct orr_job_time *time)
+{
+    int64_t sum = time->useful + time->checkpoint + time->restart + time->waiting;
+    for (int c = 0; c < ORR_CAUSE_COUNT; c++) {
+        sum += time->lost[c];
+    }
+    return sum;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return a <= 0 ? 0 : (a - 1) / b + 1;
+}
+
+/* --- a stretch of work: from_ms on, no pause running --- */
+
+/* Checkpoints that are begun before the work is done. */
+static int64_t marks_left(const struct job *j, int64_t target, int64_t step)
+{
+    return j->mark < target ? (target - 1 - j->mark) / step + 1 : 0;
+}
+
+/* ms of progress until the k-th of them begins, k from 1. */
+static int64_t until_mark(const struct job *j, int64_t step, int64_t k)
+{
+    return ceil_div(j->mark + (k - 1) * step - j->done, j->rate_ppm);
+}
+
+/* How many checkpoints are begun and finished within `wall` ms. */
+static int64_t marks_within(const struct job *j, int64_t step, int64_t cost, int64_t most,
+                            int64_t wall)
+{
+    int64_t low = 0, high = most;
+    while (low < high) {
+        int64_t k = low + (high - low + 1) / 2;
+        if (until_mark(j, step, k) + k * cost <= wall) {
+            low = k;
+        } else {
+            high = k - 1;
+        }
+    }
+    return low;
+}
+
+/* What the job worked since its last checkpoint is kept, up to `worked` mGPU x ms of it. */
+static void save(struct job *j, int64_t progress, int64_t worked)
+{
+    j->saved = progress;
+    j->time.useful += worked;
+    j->unsaved -= worked;
+}
+
+static void work(const struct orr_terms *terms, struct job *j, int64_t target, orr_ms now)
+{
+    int64_t wall = now - j->from_ms, step = terms->checkpoint_ms * ORR_PPM;
+    int64_t cost = terms->checkpoint_cost_ms;
+    int64_t most = step > 0 ? marks_left(j, target, step) : 0;
+    int64_t done = marks_within(j, step, cost, most, wall);
+    int64_t worked = wall - done * cost, writing = 0;
+    if (done < most && until_mark(j, step, done + 1) < worked) { /* in the middle of one */
+        writing = worked - until_mark(j, step, done + 1);
+        worked -= writing;
+    }
+    j->unsaved += worked * j->mgpu;
+    if (done > 0) {
+        int64_t last = until_mark(j, step, done);
+        save(j, j->done + last * j->rate_ppm, j->unsaved - (worked - last) * j->mgpu);
+    }
+    j->time.checkpoint += (done * cost + writing) * j->mgpu;
+    j->done += worked * j->rate_ppm;
+    j->done = j->done < target ? j->done : target;
+    j->mark += (done + (writing > 0)) * step;
+    j->from_ms = now;
+    if (writing > 0) {
+        j->pause = PAUSE_CHECKPOINT;
+        j->ready_ms = now + cost - writing;
+    }
+}
+
+/* --- booking --- */
+
+static void take_pause(struct job *j, orr_ms now)
+{
+    orr_ms end = j->ready_ms < now ? j->ready_ms : now;
+    int64_t held = (end - j->from_ms) * j->mgpu;
+    *(j->pause == PAUSE_CHECKPOINT ? &j->time.checkpoint : &j->time.restart) += held;
+    j->from_ms = end;
+    if (end == j->ready_ms) {
+        if (j->pause == PAUSE_CHECKPOINT) {
+            save(j, j->done, j->unsaved);
+        }
+        j->pause = PAUSE_NONE;
+    }
+}
+
+/* The grace of a job that works in it: work, then the last checkpoint. */
+static void close_down(struct job *j, int64_t target, orr_ms now)
+{
+    static const struct orr_terms plain = {0};
+    orr_ms end = j->work_until_ms < now ? j->work_until_ms : now;
+    if (j->from_ms < end && j->pause != PAUSE_NONE) {
+        take_pause(j, end);
+    }
+    if (j->from_ms < end) {
+        work(&plain, j, target, end);
+    }
+    if (now > j->from_ms && j->from_ms >= j->work_until_ms) {
+        j->time.checkpoint += (now - j->from_ms) * j->mgpu;
+        j->from_ms = now;
+    }
+}
+
+/* Books everything up to now by the plan that held until now. */
+static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
+{
+    struct job *j = &exec->jobs[job];
+    int64_t wall = now - j->from_ms;
+    if (wall <= 0) {
+        return;
+    }
+    j->time.lost[j->cause] += j->leaving * wall;
+    switch ((enum mode)j->mode) {
+    case MODE_IDLE: j->from_ms = now; break;
+    case MODE_WAITING:
+        j->time.waiting += j->mgpu * wall;
+        j->from_ms = now;
+        break;
+    case MODE_STALLED:
+        j->time.lost[ORR_CAUSE_STALE_GANG] += j->mgpu * wall;
+        j->from_ms = now;
+        break;
+    case MODE_WORKING:
+        if (j->pause != PAUSE_NONE) {
+            take_pause(j, now);
+        }
+        if (j->from_ms < now) {
+            work(terms_of(exec, job), j, target_of(exec, job), now);
+        }
+        break;
+    case MODE_CLOSING: close_down(j, target_of(exec, job), now); break;
+    }
+}
+
+/* --- plans --- */
+
+static void count_held(const struct orr_exec *exec, uint32_t job)
+{
+    const struct orr_ledger *ledger = exec->ledger;
+    const struct orr_shape *shape = &ledger->world.shapes->shapes[spec_of(exec, job)->shape];
+    struct job *j = &exec->jobs[job];
+    j->mgpu = 0;
+    j->leaving = 0;
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        int64_t mgpu =
+            placement->tasks *
+            orr_request_task_mgpu(&shape->groups[placement->group].request,
+                                  orr_cluster_type(ledger->world.cluster, placement->node));
+        *(placement->hold == ORR_HOLD_KEPT ? &j->mgpu : &j->leaving) += mgpu;
+    }
+}
+
+/* An interruption: what was not saved is lost, unless the job keeps all. */
+static void interrupt(const struct orr_exec *exec, uint32_t job, enum orr_cause cause)
+{
+    struct job *j = &exec->jobs[job];
+    if (terms_of(exec, job)->keep_progress) {
+        save(j, j->done, j->unsaved);
+    }
+    j->time.lost[cause] += j->unsaved;
+    j->unsaved = 0;
+    j->done = j->saved;
+    j->pause = PAUSE_NONE;
+}
+
+static void begin(const struct orr_exec *exec, uint32_t job, orr_ms now, bool again)
+{
+    struct job *j = &exec->jobs[job];
+    const struct orr_terms *terms = terms_of(exec, job);
+    j->mode = MODE_WORKING;
+    j->from_ms = now;
+    j->done = j->saved;
+    j->rate_ppm = ORR_PPM;
+    j->mark = terms->checkpoint_ms > 0 ? j->saved + terms->checkpoint_ms * ORR_PPM : INT64_MAX;
+    j->pause = again && terms->restart_ms > 0 ? PAUSE_RESTART : PAUSE_NONE;
+    j->ready_ms = now + (again ? terms->restart_ms : 0);
+}
+
+bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_cause cause)
+{
+    const struct orr_job_state *state = &exec->ledger->jobs[job];
+    const struct orr_shape *shape = &exec->ledger->world.shapes->shapes[spec_of(exec, job)->shape];
+    struct job *j = &exec->jobs[job];
+    orr_ms before = orr_exec_finish_ms(exec, job);
+    settle(exec, job, now);
+    j->from_ms = now;
+    count_held(exec, job);
+    j->cause = cause != ORR_CAUSE_NONE ? (uint8_t)cause : j->cause;
+    if (state->phase == ORR_JOB_PENDING) {
+        j->mode = state->placed_tasks > 0 ? MODE_WAITING : MODE_IDLE;
+    } else if (state->phase == ORR_JOB_RUNNING) {
+        bool complete = state->placed_tasks >= shape->min_tasks;
+        if (j->attempt != state->attempts) {
+            j->attempt = state->attempts;
+            begin(exec, job, now, state->attempts > 1);
+        } else if (!complete && j->mode == MODE_WORKING) {
+            interrupt(exec, job, cause);
+            j->mode = MODE_STALLED;
+        } else if (complete && j->mode == MODE_STALLED) {
+            begin(exec, job, now, true);
+        }
+    }
+    return orr_exec_finish_ms(exec, job) != before;
+}
+
+bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
+                    enum orr_cause cause)
+{
+    struct job *j = &exec->jobs[job];
+    const struct orr_terms *terms = terms_of(exec, job);
+    settle(exec, job, now);
+    j->cause = (uint8_t)cause;
+    if (j->mode == MODE_WORKING && terms->checkpoint_on_evict &&
+        release - now >= terms->checkpoint_cost_ms) {
+        j->mode = MODE_CLOSING;
+        j->work_until_ms = release - terms->checkpoint_cost_ms;
+        j->mark = INT64_MAX;
+        return orr_exec_finish_ms(exec, job) <= j->work_until_ms;
+    }
+    if (j->mode == MODE_WORKING) {
+        interrupt(exec, job, cause);
+    }
+    j->mode = MODE_IDLE;
+    count_held(exec, job);
+    return false;
+}
+
+void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
+{
+    struct job *j = &exec->jobs[job];
+    settle(exec, job, now);
+    if (j->mode == MODE_CLOSING && exec->ledger->jobs[job].phase == ORR_JOB_RELEASING) {
+        int64_t working = j->mgpu; /* only what was leaving before is gone */
+        count_held(exec, job);
+        j->leaving -= working;
+        j->mgpu = working;
+        return;
+    }
+    if (j->mode == MODE_CLOSING) {
+        save(j, j->done, j->unsaved);
+        j->mode = MODE_IDLE;
+    }
+    (void)orr_exec_change(exec, job, now, ORR_CAUSE_NONE);
+}
+
+void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now)
+{
+    struct job *j = &exec->jobs[job];
+    settle(exec, job, now);
+    save(j, j->done, j->unsaved);
+    j->mode = MODE_IDLE;
+    j->mgpu = 0;
+    j->leaving = 0;
+}
+
+void orr_exec_end(struct orr_exec *exec, orr_ms end)
+{
+    for (uint32_t job = 0; job < exec->ledger->world.job_count; job++) {
+        settle(exec, job, end);
+        save(&exec->jobs[job], exec->jobs[job].done, exec->jobs[job].unsaved);
+    }
+}
+
+orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job)
+{
+    const struct job *j = &exec->jobs[job];
+    if (j->mode != MODE_WORKING && j->mode != MODE_CLOSING) {
+        return ORR_MS_NEVER;
+    }
+    const struct orr_terms *terms = terms_of(exec, job);
+    int64_t target = target_of(exec, job), step = terms->checkpoint_ms * ORR_PPM;
+    int64_t marks = step > 0 ? marks_left(j, target, step) : 0;
+    orr_ms start = j->pause != PAUSE_NONE ? j->ready_ms : j->from_ms;
+    return start + ceil_div(target - j->done, j->rate_ppm) + marks * terms->checkpoint_cost_ms;
+}
+
+const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job)
+{
+    return &exec->jobs[job].time;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* account.h - what became of the GPU time of a run: useful, lost, overhead; and whether it adds up.
+ */
+#ifndef ORR_SIM_ACCOUNT_H
+#define ORR_SIM_ACCOUNT_H
+
+#include <orrery/sim/engine.h>
+
+/* What a placement held, mGPU x ms, between two times; it lasts to the end of the run if nothing
+ * ended it. */
+int64_t orr_placement_held(const struct orr_run *run, const struct orr_placement *placement,
+                           orr_ms from_ms, orr_ms to_ms);
+
+/* Makes the account of a run that had no orr_exec, and judges each eviction by what its beneficiary
+ * did next: it was of use if that job's next pods include one on a node that the eviction made room
+ * on. */
+void orr_account_make(struct orr_run *run);
+
+/* What a job held, by what became of it. All zero: nothing, or all of it was useful. */
+const struct orr_job_time *orr_account_of(const struct orr_run *run, uint32_t job);
+
+/* GPU-time is conserved: of each device, allocated, idle and down time add up to that of the run
+ * and nobody holds it twice; of each job, useful, lost and overhead add up to what it held. ORR_BUG
+ * names the first thing that does not. */
+enum orr_status orr_account_check(const struct orr_run *run, struct orr_err *err) ORR_MUST_USE;
+
+#endif

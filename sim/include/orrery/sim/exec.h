@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* exec.h - how placements become progress, and what interruptions cost.
+ *
+ * Work is counted in ms x ppm: a job is done after its run time x 1 000 000. While its gang is
+ * complete it progresses at a rate in ppm, pauses for each checkpoint it writes, and keeps at an
+ * eviction what the last finished checkpoint holds. All of it are integers; a finish rounds up to
+ * the next ms.
+ *
+ *   change, evict, finish   the engine says what became of a job's placements
+ *   orr_exec_finish_ms      when it will be done if nothing else happens
+ *   orr_exec_time           every mGPU x ms that it held, by what became of it
+ *
+ * A run in which nothing costs anything, nothing is elastic and nothing breaks has no orr_exec: a
+ * job is done its run time after its start, and what an evicted attempt held is lost.
+ */
+#ifndef ORR_SIM_EXEC_H
+#define ORR_SIM_EXEC_H
+
+#include <orrery/core/ledger.h>
+#include <orrery/sim/layout.h>
+#include <orrery/sim/terms.h>
+
+struct orr_job_time {              /* mGPU x ms; their sum is what the job held */
+    int64_t useful;                /* worked, and kept so far */
+    int64_t lost[ORR_CAUSE_COUNT]; /* worked for nothing, or held without work, because of this */
+    int64_t checkpoint;            /* writing checkpoints */
+    int64_t restart;               /* starting again */
+    int64_t waiting;               /* held by pods that wait for the rest of their gang */
+};
+int64_t orr_job_time_sum(const struct orr_job_time *time);
+
+struct orr_exec; /* of one run */
+
+/* NULL if the run needs none: see above. Borrows both. */
+struct orr_exec *orr_exec_open(const struct orr_ledger *ledger,
+                               const struct orr_terms_table *terms);
+void orr_exec_close(struct orr_exec *exec);
+
+/* The job's placements are others than before `now`, in the ledger already: it started, grew,
+ * shrank, lost what was leaving, or holds part of its gang. `cause`: why it lost tasks, if it did.
+ * True if the time of its finish is another. */
+bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_cause cause);
+/* All of the job was evicted at `now` and will be gone at `release`. True if it is done before
+ * that: then its finish stands. */
+bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
+                    enum orr_cause cause);
+/* What was leaving is gone from the ledger. */
+void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now);
+/* The job is done. */
+void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now);
+/* The run ends: everything is booked up to there; unfinished work counts as kept. */
+void orr_exec_end(struct orr_exec *exec, orr_ms end);
+
+/* When the job's work is done; ORR_MS_NEVER while it makes no progress. */
+orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job);
+const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job);
+
+#endif

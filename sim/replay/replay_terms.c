@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* replay_terms.c - what interruptions cost a job, from the row and the scenario. */
+#include "replay_int.h"
+
+#include <string.h>
+
+#include <orrery/base/mem.h>
+
+uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_terms *terms)
+{
+    for (uint32_t t = table->count; t-- > 0;) { /* a handful, the same as the last one mostly */
+        const struct orr_terms *have = &table->items[t];
+        if (have->checkpoint_ms == terms->checkpoint_ms &&
+            have->checkpoint_cost_ms == terms->checkpoint_cost_ms &&
+            have->restart_ms == terms->restart_ms && have->grace_ms == terms->grace_ms &&
+            have->checkpoint_on_evict == terms->checkpoint_on_evict &&
+            have->keep_progress == terms->keep_progress) {
+            return t;
+        }
+    }
+    table->items = ORR_ROOM_FOR_ONE(table->items, table->count, table->capacity);
+    table->items[table->count] = *terms;
+    return table->count++;
+}
+
+/* The first that is stated, or 0. */
+static orr_ms first_of(orr_ms row, orr_ms kind, orr_ms all)
+{
+    orr_ms stated = row != ORR_MS_NONE ? row : kind != ORR_MS_NONE ? kind : all;
+    return stated == ORR_MS_NONE ? 0 : stated;
+}
+
+uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
+                           enum orr_kind kind, const struct orr_row_extra *extra)
+{
+    const struct orr_scenario_execution *all = &scenario->execution;
+    const struct orr_scenario_execution *own = &scenario->kind_execution[kind];
+    const char *on_evict = own->on_evict != NULL ? own->on_evict : all->on_evict;
+    struct orr_terms terms = {
+        .checkpoint_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->checkpoint_ms,
+                                  own->checkpoint_ms, all->checkpoint_ms),
+        .checkpoint_cost_ms =
+            first_of(ORR_MS_NONE, own->checkpoint_cost_ms, all->checkpoint_cost_ms),
+        .restart_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->restart_ms, own->restart_ms,
+                               all->restart_ms),
+        .grace_ms = first_of(ORR_MS_NONE, own->grace_ms, all->grace_ms),
+        .checkpoint_on_evict = on_evict != NULL && strcmp(on_evict, "checkpoint") == 0,
+        .keep_progress = on_evict != NULL && strcmp(on_evict, "keep") == 0};
+    return orr_replay__put_terms(&world->terms, &terms);
+}

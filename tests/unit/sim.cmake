@@ -1,0 +1,2 @@
+# sim/exec against models that walk ms by ms.
+orr_unit_test(test_exec orr_engine)
