@@ -111,54 +111,37 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* --- replicas --- */
 
-struct replicas {
-    struct orr_arena arena;
-    struct orr_point_options *points;
-    const char **paths, **labels;
-    char folder[4200];
-    struct orr_progress progress;
-};
-
 static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
     orr_progress_draw(context, done, total, now);
 }
 
 /* Runs every file's scenario again and compares what comes of that instead. */
-static enum orr_status run_replicas(struct compare_options *o, struct replicas *r,
-                                    struct orr_err *err)
+static enum orr_status run_replicas(struct compare_options *o, struct orr_progress *progress,
+                                    struct orr_replicas *replicas, struct orr_err *err)
 {
-    struct orr_shake shake = {0};
-    const uint32_t files = o->compare.path_count;
-    const uint32_t count = files * o->replicas;
-    enum orr_status status = o->shake != NULL ? orr_shake_parse(o->shake, &shake, err) : ORR_OK;
+    struct orr_replica_options options = {
+        .replicas = o->replicas,
+        .keep = o->keep,
+        .study = {.jobs = o->jobs, .progress = draw, .context = progress}};
+    enum orr_status status =
+        o->shake != NULL ? orr_shake_parse(o->shake, &options.shake, err) : ORR_OK;
     if (status == ORR_OK) {
-        status = o->keep == NULL ? orr_scratch_open(r->folder, sizeof r->folder, err) : ORR_OK;
+        status = orr_replicas_run(o->paths, o->compare.path_count, &options, replicas, err);
+        orr_progress_clear(progress);
     }
     if (status != ORR_OK) {
         return status;
     }
-    r->points = orr_arena_alloc(&r->arena, count, sizeof *r->points);
-    r->paths = orr_arena_alloc(&r->arena, count, sizeof *r->paths);
-    r->labels = orr_arena_alloc(&r->arena, count, sizeof *r->labels);
-    for (uint32_t f = 0; f < files && status == ORR_OK; f++) {
-        status =
-            orr_replicas_of(o->paths[f], &shake, o->replicas, o->keep != NULL ? o->keep : r->folder,
-                            &r->arena, r->points + (size_t)f * o->replicas, err);
-        for (uint32_t i = 0; i < o->replicas; i++) {
-            r->paths[f * o->replicas + i] = r->points[f * o->replicas + i].output;
-            r->labels[f * o->replicas + i] = o->labels[f];
-        }
+    const char **labels =
+        orr_arena_alloc(&replicas->arena, replicas->count + (size_t)1, sizeof *labels);
+    for (uint32_t i = 0; i < replicas->count; i++) {
+        labels[i] = o->labels[i / o->replicas];
     }
-    struct orr_study_options options = {.jobs = o->jobs, .progress = draw, .context = &r->progress};
-    if (status == ORR_OK) {
-        status = orr_study_run(r->points, count, &options, err);
-        orr_progress_clear(&r->progress);
-    }
-    o->compare.paths = r->paths;
-    o->compare.labels = r->labels;
-    o->compare.path_count = count;
-    return status;
+    o->compare.paths = replicas->paths;
+    o->compare.labels = labels;
+    o->compare.path_count = replicas->count;
+    return ORR_OK;
 }
 
 /* --- the answer --- */
@@ -248,7 +231,8 @@ int orr_cli_compare(int argc, char **argv)
                                 NULL,
                                 NULL};
     struct compare_options o = {0};
-    struct replicas replicas = {0};
+    struct orr_replicas replicas = {0};
+    struct orr_progress progress;
     struct orr_comparison comparison;
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
@@ -256,9 +240,8 @@ int orr_cli_compare(int argc, char **argv)
     o.compare.labels = o.labels;
     o.compare.metrics = o.metrics;
     const struct orr_cli_options shown = {.no_progress = o.no_progress};
-    orr_progress_init(&replicas.progress, &shown);
-    orr_arena_init(&replicas.arena);
-    enum orr_status status = o.replicas > 0 ? run_replicas(&o, &replicas, &err) : ORR_OK;
+    orr_progress_init(&progress, &shown);
+    enum orr_status status = o.replicas > 0 ? run_replicas(&o, &progress, &replicas, &err) : ORR_OK;
     if (status == ORR_OK) {
         status = orr_compare(&o.compare, &comparison, &err);
     }
@@ -266,9 +249,6 @@ int orr_cli_compare(int argc, char **argv)
         answer(&o, &comparison);
         orr_comparison_release(&comparison);
     }
-    if (replicas.folder[0] != '\0') {
-        orr_scratch_remove(replicas.folder);
-    }
-    orr_arena_release(&replicas.arena);
+    orr_replicas_release(&replicas);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

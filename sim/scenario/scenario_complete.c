@@ -33,10 +33,6 @@ static struct orr_scenario__node *make_default(struct orr_scenario__load *load,
     return node;
 }
 
-static enum orr_status complete_group(struct orr_scenario__load *load,
-                                      const struct orr_scenario__row *group,
-                                      struct orr_scenario__node *node);
-
 static enum orr_status complete_row(struct orr_scenario__load *load,
                                     const struct orr_scenario__row *row,
                                     struct orr_scenario__node *group)
@@ -59,18 +55,18 @@ static enum orr_status complete_row(struct orr_scenario__load *load,
     }
     enum orr_status status = ORR_OK;
     if (row->type == ORR_TYPE_GROUP) {
-        status = complete_group(load, row, node);
+        status = orr_scenario__complete_group(load, row, node);
     } else if (row->type == ORR_TYPE_NAMES) {
         for (uint32_t i = 0; i < node->child_count && status == ORR_OK; i++) {
-            status = complete_group(load, row, node->children[i]);
+            status = orr_scenario__complete_group(load, row, node->children[i]);
         }
     }
     return status;
 }
 
-static enum orr_status complete_group(struct orr_scenario__load *load,
-                                      const struct orr_scenario__row *group,
-                                      struct orr_scenario__node *node)
+enum orr_status orr_scenario__complete_group(struct orr_scenario__load *load,
+                                             const struct orr_scenario__row *group,
+                                             struct orr_scenario__node *node)
 {
     enum orr_status status = ORR_OK;
     for (uint32_t i = 0; i < group->row_count && status == ORR_OK; i++) {
@@ -263,7 +259,7 @@ enum orr_status orr_scenario__complete(struct orr_scenario__load *load,
 {
     enum orr_status status = complete_pools(load, root);
     if (status == ORR_OK) {
-        status = complete_group(load, orr_scenario__root_row(), root);
+        status = orr_scenario__complete_group(load, orr_scenario__root_row(), root);
     }
     if (status == ORR_OK) {
         complete_levels(load, orr_scenario__find(root, "cluster"));

@@ -58,9 +58,12 @@ static const char *const *shake_sets(struct orr_arena *arena, const struct orr_s
     return sets;
 }
 
-enum orr_status orr_replicas_of(const char *results, const struct orr_shake *shake,
-                                uint32_t replicas, const char *folder, struct orr_arena *arena,
-                                struct orr_point_options *points, struct orr_err *err)
+/* Points that run the scenario of results file number `index` again with seeds from its own on,
+ * into FOLDER/INDEX-STEM-SEED.db. */
+static enum orr_status points_of(const char *results, uint32_t index,
+                                 const struct orr_replica_options *options, const char *folder,
+                                 struct orr_arena *arena, struct orr_point_options *points,
+                                 struct orr_err *err)
 {
     struct orr_results in;
     const char *text = "", *stem = strrchr(results, '/');
@@ -79,8 +82,8 @@ enum orr_status orr_replicas_of(const char *results, const struct orr_shake *sha
         return status;
     }
     uint32_t set_count;
-    const char *const *sets = shake_sets(arena, shake, &set_count);
-    for (uint32_t r = 0; r < replicas; r++) {
+    const char *const *sets = shake_sets(arena, &options->shake, &set_count);
+    for (uint32_t r = 0; r < options->replicas; r++) {
         points[r] = (struct orr_point_options){
             .scenario = {.path = results,
                          .text = text,
@@ -92,9 +95,51 @@ enum orr_status orr_replicas_of(const char *results, const struct orr_shake *sha
             .allow_loss = true, /* the run it repeats was allowed to be */
         };
         char name[5000];
-        (void)snprintf(name, sizeof name, "%s/%.*s-%llu.db", folder, (int)strcspn(stem, "."), stem,
-                       (unsigned long long)seed + r);
+        (void)snprintf(name, sizeof name, "%s/%u-%.*s-%llu.db", folder, index + 1,
+                       (int)strcspn(stem, "."), stem, (unsigned long long)seed + r);
         points[r].output = orr_arena_strndup(arena, name, strlen(name));
     }
     return ORR_OK;
+}
+
+enum orr_status orr_replicas_run(const char *const *results, uint32_t count,
+                                 const struct orr_replica_options *options,
+                                 struct orr_replicas *replicas, struct orr_err *err)
+{
+    *replicas = (struct orr_replicas){.count = count * options->replicas};
+    orr_arena_init(&replicas->arena);
+    const char *folder = options->keep;
+    enum orr_status status = ORR_OK;
+    if (folder == NULL) {
+        status = orr_scratch_open(replicas->scratch, sizeof replicas->scratch, err);
+        folder = replicas->scratch;
+    }
+    struct orr_point_options *points =
+        orr_arena_alloc(&replicas->arena, replicas->count + (size_t)1, sizeof *points);
+    const char **paths =
+        orr_arena_alloc(&replicas->arena, replicas->count + (size_t)1, sizeof *paths);
+    for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
+        status = points_of(results[i], i, options, folder, &replicas->arena,
+                           points + (size_t)i * options->replicas, err);
+    }
+    for (uint32_t i = 0; i < replicas->count; i++) {
+        paths[i] = points[i].output;
+    }
+    replicas->paths = paths;
+    if (status == ORR_OK) {
+        status = orr_study_run(points, replicas->count, &options->study, err);
+    }
+    if (status != ORR_OK) {
+        orr_replicas_release(replicas);
+    }
+    return status;
+}
+
+void orr_replicas_release(struct orr_replicas *replicas)
+{
+    if (replicas->scratch[0] != '\0') {
+        orr_scratch_remove(replicas->scratch);
+    }
+    orr_arena_release(&replicas->arena);
+    *replicas = (struct orr_replicas){0};
 }

@@ -36,12 +36,26 @@ struct orr_shake { /* see scenario key `shake` */
 enum orr_status orr_shake_parse(const char *text, struct orr_shake *shake,
                                 struct orr_err *err) ORR_MUST_USE;
 
-/* Makes points that run the scenario of a results file again with seeds from its own on, shaken,
- * into FOLDER/NAME-SEED.db. Texts live in the arena; `points` has room for `replicas`.
- * ORR_NO_INPUT, ORR_DATA, ORR_IO. */
-enum orr_status orr_replicas_of(const char *results, const struct orr_shake *shake,
-                                uint32_t replicas, const char *folder, struct orr_arena *arena,
-                                struct orr_point_options *points, struct orr_err *err) ORR_MUST_USE;
+struct orr_replica_options {
+    struct orr_shake shake;
+    uint32_t replicas;
+    const char *keep; /* folder for the results; NULL: nobody keeps them */
+    struct orr_study_options study;
+};
+
+struct orr_replicas {
+    const char *const *paths; /* results: those of the first file, then of the next, by seed */
+    uint32_t count;
+    char scratch[4200]; /* folder that goes with them; "": kept */
+    struct orr_arena arena;
+};
+
+/* Runs the scenario of each results file again, with seeds from its own on, shaken, as
+ * NUMBER-STEM-SEED.db. Fails as orr_study_run does; nothing is left then but what was kept. */
+enum orr_status orr_replicas_run(const char *const *results, uint32_t count,
+                                 const struct orr_replica_options *options,
+                                 struct orr_replicas *replicas, struct orr_err *err) ORR_MUST_USE;
+void orr_replicas_release(struct orr_replicas *replicas);
 
 /* A new empty folder for results that nobody keeps, and its end with all in it. ORR_CANT_CREATE. */
 enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err) ORR_MUST_USE;

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* exact.c - where two runs part: the earliest start or eviction that only one of them has. */
+#include <orrery/analysis/gate.h>
+
+#include <string.h>
+
+#include <orrery/analysis/results.h>
+#include <orrery/base/text.h>
+
+/* One row a thing done, in words that can be compared. Jobs and nodes by name: ids may differ. */
+#define DEEDS(schema)                                                                              \
+    "SELECT p.start_ms AS at_ms, j.name AS job, 'starts on ' || n.name || ' with '"                \
+    " || printf('%g', p.mgpu / 1000.0) || ' GPUs' || coalesce(' (devices ' || p.devices || ')', "  \
+    "'')"                                                                                          \
+    " AS deed FROM " schema ".v_placements AS p JOIN " schema ".job AS j ON j.id = p.job"          \
+    " JOIN " schema ".node AS n ON n.id = p.node"                                                  \
+    " UNION ALL SELECT a.end_ms, j.name, 'is evicted: ' || a.cause FROM " schema ".attempt AS a"   \
+    " JOIN " schema ".job AS j ON j.id = a.job"                                                    \
+    " UNION ALL SELECT j.end_ms, j.name, 'ends' FROM " schema                                      \
+    ".job AS j WHERE j.end_ms IS NOT NULL"
+
+static const char only_sql[] = /* what one has and the other has not, the earliest first */
+    "SELECT at_ms, job, deed, which FROM ("
+    " SELECT *, 0 AS which FROM (" DEEDS("main") " EXCEPT " DEEDS(
+        "base") ")"
+                " UNION ALL SELECT *, 1 FROM (" DEEDS("base") " EXCEPT " DEEDS(
+                    "main") "))"
+                            " ORDER BY at_ms, job, which LIMIT 1";
+
+static const char *const why_sql[] = {
+    "SELECT i.words FROM main.v_reason_intervals AS i JOIN main.job AS j ON j.id = i.job"
+    " WHERE j.name = ?1 AND i.from_ms <= ?2 AND i.to_ms > ?2",
+    "SELECT i.words FROM base.v_reason_intervals AS i JOIN base.job AS j ON j.id = i.job"
+    " WHERE j.name = ?1 AND i.from_ms <= ?2 AND i.to_ms > ?2"};
+
+static const char *why(struct orr_results *in, int which, const char *job, orr_ms at_ms)
+{
+    sqlite3_stmt *row = orr_results_prepare(in, why_sql[which]);
+    const char *words = "";
+    if (row != NULL) {
+        (void)sqlite3_bind_text(row, 1, job, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_int64(row, 2, at_ms);
+    }
+    while (orr_results_step(in, row)) {
+        words = orr_results_text(in, row, 0);
+    }
+    return words;
+}
+
+static void describe(struct orr_results *in, sqlite3_stmt *row,
+                     struct orr_first_difference *difference)
+{
+    difference->at_ms = sqlite3_column_int64(row, 0);
+    const char *job = orr_results_text(in, row, 1), *deed = orr_results_text(in, row, 2);
+    const int which = sqlite3_column_int(row, 3);
+    static const char *const sides[] = {"the new run", "the baseline"};
+    const char *here = why(in, which, job, difference->at_ms);
+    const char *there = why(in, 1 - which, job, difference->at_ms);
+    char at[32];
+    (void)orr_format_seconds(at, difference->at_ms);
+    (void)snprintf(difference->text, sizeof difference->text,
+                   "at %s s job %s %s in %s%s%s, and not in %s%s%s", at, job, deed, sides[which],
+                   here[0] != '\0' ? ", where it had waited: " : "", here, sides[1 - which],
+                   there[0] != '\0' ? ", where it waits: " : "", there);
+}
+
+static enum orr_status attach(struct orr_results *in, const char *baseline, struct orr_err *err)
+{
+    struct orr_results other; /* only to be told apart from what is no results file */
+    orr_results_open(&other, baseline, err);
+    const enum orr_status status = other.status;
+    orr_results_close(&other);
+    if (status != ORR_OK) {
+        return status;
+    }
+    sqlite3_stmt *row = orr_results_prepare(in, "ATTACH ?1 AS base");
+    if (row != NULL) {
+        (void)sqlite3_bind_text(row, 1, baseline, -1, SQLITE_STATIC);
+    }
+    while (orr_results_step(in, row)) {
+    }
+    return in->status;
+}
+
+enum orr_status orr_gate_exact(const char *results, const char *baseline,
+                               struct orr_first_difference *difference, struct orr_err *err)
+{
+    struct orr_results in;
+    *difference = (struct orr_first_difference){.at_ms = ORR_MS_NONE};
+    orr_results_open(&in, results, err);
+    if (in.status == ORR_OK) {
+        in.status = attach(&in, baseline, err);
+    }
+    difference->same =
+        orr_results_int(&in, "SELECT m.digest = b.digest FROM main.run AS m, base.run AS b", 0) !=
+        0;
+    if (in.status == ORR_OK && !difference->same) {
+        (void)snprintf(difference->text, sizeof difference->text,
+                       "the digests differ, and no start, eviction or end does: what was explained "
+                       "or held in between is not the same");
+        sqlite3_stmt *row = orr_results_prepare(&in, only_sql);
+        while (orr_results_step(&in, row)) {
+            describe(&in, row, difference);
+        }
+    }
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    return status;
+}

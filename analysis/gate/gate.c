@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/analysis/gate.h>
+
+#include <math.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+const char *orr_gate_word(enum orr_verdict_kind verdict)
+{
+    static const char *const words[] = {"pass", "regressed", "inconclusive"};
+    return words[verdict];
+}
+
+/* Turned so that more is worse. */
+static struct orr_paired worsening(const struct orr_paired *paired, enum orr_better better)
+{
+    struct orr_paired worse = *paired;
+    if (better == ORR_BETTER_MORE) {
+        worse.difference = -paired->difference;
+        worse.low = -paired->high;
+        worse.high = -paired->low;
+    }
+    return worse;
+}
+
+static enum orr_verdict_kind judge(const struct orr_paired *worse, double margin, bool fixed)
+{
+    if (worse->n == 0 || isnan(worse->difference) || isnan(margin)) {
+        return ORR_GATE_INCONCLUSIVE;
+    }
+    if (fixed) {
+        return worse->difference > margin ? ORR_GATE_REGRESSED : ORR_GATE_PASS;
+    }
+    if (isnan(worse->high)) {
+        return ORR_GATE_INCONCLUSIVE;
+    }
+    if (worse->high <= margin) {
+        return ORR_GATE_PASS;
+    }
+    return worse->low > 0 && worse->difference > margin ? ORR_GATE_REGRESSED
+                                                        : ORR_GATE_INCONCLUSIVE;
+}
+
+static void amount(const char *unit, double value, char out[48])
+{
+    char rough[24];
+    if (strcmp(unit, "s") == 0) {
+        (void)snprintf(out, 48, "%s%s", value > 0 ? "+" : "", orr_format_rough(rough, value));
+    } else {
+        (void)snprintf(out, 48, "%+.3g%s%s", value, strcmp(unit, "1") == 0 ? "" : " ",
+                       strcmp(unit, "1") == 0 ? "" : unit);
+    }
+}
+
+static void describe(struct orr_gate_result *r, bool fixed)
+{
+    char change[48], low[48], high[48], margin[48];
+    if (r->worse.n == 0 || isnan(r->worse.difference)) {
+        (void)snprintf(r->text, sizeof r->text, "%s is not in both results", r->rule->metric);
+        return;
+    }
+    amount(r->unit, r->worse.difference, change);
+    amount(r->unit, r->margin, margin);
+    if (fixed || isnan(r->worse.low)) {
+        (void)snprintf(r->text, sizeof r->text, "%s worse by %s, margin %s%s", r->rule->metric,
+                       change, margin, fixed ? "" : "; too few replicas for an interval");
+        return;
+    }
+    amount(r->unit, r->worse.low, low);
+    amount(r->unit, r->worse.high, high);
+    (void)snprintf(r->text, sizeof r->text,
+                   "%s worse by %s (95 %% interval %s to %s, n = %u), margin %s", r->rule->metric,
+                   change, low, high, r->worse.n, margin);
+}
+
+void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit,
+                    const struct orr_paired *paired, bool fixed, struct orr_gate_result *result)
+{
+    const enum orr_better own = orr_compare_better(rule->metric);
+    *result = (struct orr_gate_result){.rule = rule, .unit = unit};
+    result->worse = worsening(paired, rule->better != ORR_BETTER_NEITHER ? rule->better : own);
+    result->margin = rule->relative ? rule->margin * fabs(paired->base_mean) : rule->margin;
+    result->verdict = judge(&result->worse, result->margin, fixed);
+    describe(result, fixed);
+}
+
+enum orr_verdict_kind orr_gate_all(const struct orr_gate_result *results, uint32_t count)
+{
+    enum orr_verdict_kind all = ORR_GATE_PASS;
+    for (uint32_t i = 0; i < count; i++) {
+        if (results[i].verdict == ORR_GATE_REGRESSED) {
+            return ORR_GATE_REGRESSED;
+        }
+        if (results[i].verdict == ORR_GATE_INCONCLUSIVE) {
+            all = ORR_GATE_INCONCLUSIVE;
+        }
+    }
+    return all;
+}
+
+/* --- reports --- */
+
+void orr_gate_print_text(const struct orr_gate_result *results, uint32_t count, FILE *out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        (void)fprintf(out, "%-13s %s: %s\n", orr_gate_word(results[i].verdict),
+                      results[i].rule->name, results[i].text);
+    }
+}
+
+void orr_gate_print_markdown(const struct orr_gate_result *results, uint32_t count,
+                             const char *title, FILE *out)
+{
+    (void)fprintf(out, "### %s: %s\n\n| rule | verdict | what was seen |\n|---|---|---|\n", title,
+                  orr_gate_word(orr_gate_all(results, count)));
+    for (uint32_t i = 0; i < count; i++) {
+        (void)fprintf(out, "| %s | **%s** | %s |\n", results[i].rule->name,
+                      orr_gate_word(results[i].verdict), results[i].text);
+    }
+}
+
+static void xml_text(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        switch (*text) {
+        case '&': (void)fputs("&amp;", out); break;
+        case '<': (void)fputs("&lt;", out); break;
+        case '>': (void)fputs("&gt;", out); break;
+        case '"': (void)fputs("&quot;", out); break;
+        default: (void)fputc((unsigned char)*text < ' ' ? ' ' : *text, out); break;
+        }
+    }
+}
+
+void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count, const char *suite,
+                          FILE *out)
+{
+    uint32_t by_verdict[3] = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        by_verdict[results[i].verdict]++;
+    }
+    (void)fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"", out);
+    xml_text(out, suite);
+    (void)fprintf(out, "\" tests=\"%u\" failures=\"%u\" errors=\"%u\">\n", count,
+                  by_verdict[ORR_GATE_REGRESSED], by_verdict[ORR_GATE_INCONCLUSIVE]);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_gate_result *r = &results[i];
+        (void)fputs("  <testcase classname=\"", out);
+        xml_text(out, r->rule->metric);
+        (void)fputs("\" name=\"", out);
+        xml_text(out, r->rule->name);
+        if (r->verdict == ORR_GATE_PASS) {
+            (void)fputs("\"/>\n", out);
+            continue;
+        }
+        const char *tag = r->verdict == ORR_GATE_REGRESSED ? "failure" : "error";
+        (void)fprintf(out, "\">\n    <%s message=\"", tag);
+        xml_text(out, r->text);
+        (void)fputs("\"/>\n  </testcase>\n", out);
+    }
+    (void)fputs("</testsuite>\n", out);
+}

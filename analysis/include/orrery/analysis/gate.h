@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gate.h - may a change go in? One verdict a rule, one over all.
+ *
+ *   exact        the decisions are the same; else which is the first that differs
+ *   fixed        same trace: no metric is worse than before by more than its margin
+ *   statistical  the same with replicas: non-inferiority. A rule passes when the whole 95 %
+ * interval of the worsening lies within the margin; it has regressed when the estimate is beyond
+ * the margin and the interval leaves no doubt that it is worse at all; anything else is
+ * inconclusive: run more replicas
+ */
+#ifndef ORR_ANALYSIS_GATE_H
+#define ORR_ANALYSIS_GATE_H
+
+#include <stdio.h>
+
+#include <orrery/analysis/compare.h>
+
+enum orr_verdict_kind { ORR_GATE_PASS, ORR_GATE_REGRESSED, ORR_GATE_INCONCLUSIVE };
+const char *orr_gate_word(enum orr_verdict_kind verdict);
+
+struct orr_gate_rule {
+    const char *name;          /* as the user calls it */
+    const char *metric;        /* of table metric */
+    const char *scope, *label; /* "all" and "", or "queue" and "queue=a,kind=training", ... */
+    double margin;             /* >= 0: how much worse is still good enough */
+    bool relative;          /* margin is a part of the baseline's mean; else in the metric's unit */
+    enum orr_better better; /* NEITHER: the metric's own */
+};
+
+struct orr_gate_result {
+    const struct orr_gate_rule *rule;
+    const char *unit;
+    enum orr_verdict_kind verdict;
+    struct orr_paired worse; /* difference and interval with the sign that more is worse */
+    double margin;           /* in the metric's unit */
+    char text[300];          /* one sentence */
+};
+
+/* Judges one rule on what comparing the new runs with the baseline's gave. `fixed`: by the
+ * difference itself. A metric that one side does not have is inconclusive. */
+void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit,
+                    const struct orr_paired *paired, bool fixed, struct orr_gate_result *result);
+/* Regressed if one is, else inconclusive if one is. */
+enum orr_verdict_kind orr_gate_all(const struct orr_gate_result *results, uint32_t count);
+
+/* The first thing that two runs of the same jobs did differently. */
+struct orr_first_difference {
+    bool same; /* equal digests */
+    orr_ms at_ms;
+    char text[600]; /* what each did, and why the job waited there if it did */
+};
+enum orr_status orr_gate_exact(const char *results, const char *baseline,
+                               struct orr_first_difference *difference,
+                               struct orr_err *err) ORR_MUST_USE;
+
+/* --- reports --- */
+void orr_gate_print_text(const struct orr_gate_result *results, uint32_t count, FILE *out);
+void orr_gate_print_markdown(const struct orr_gate_result *results, uint32_t count,
+                             const char *title, FILE *out);
+/* JUnit XML: a test case a rule; regressed is a failure, inconclusive an error. */
+void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count, const char *suite,
+                          FILE *out);
+
+#endif
