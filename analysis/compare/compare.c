@@ -85,8 +85,10 @@ static uint32_t arm_of(struct orr_compare_load *load, const struct orr_compare_r
                        const char *label)
 {
     struct orr_comparison *comparison = load->comparison;
+    const uint32_t *given = load->options->arms;
     for (const struct orr_compare_run *r = load->runs; r < run; r++) {
-        if (strcmp(r->setting, run->setting) == 0) {
+        if (given != NULL ? given[r - load->runs] == given[run - load->runs]
+                          : strcmp(r->setting, run->setting) == 0) {
             return r->arm;
         }
     }
@@ -385,4 +387,30 @@ const struct orr_paired *orr_comparison_cell(const struct orr_comparison *compar
                                              uint32_t metric, uint32_t arm)
 {
     return &comparison->cells[(size_t)metric * comparison->arm_count + arm];
+}
+
+enum orr_status orr_metric_values(const char *const *paths, uint32_t count, const char *metric,
+                                  const char *scope, const char *label, double *values,
+                                  struct orr_err *err)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
+        struct orr_results in;
+        orr_results_open(&in, paths[i], err);
+        sqlite3_stmt *row = orr_results_prepare(
+            &in, "SELECT value FROM metric WHERE name = ?1 AND scope = ?2 AND label = ?3");
+        const char *const keys[] = {metric, scope, label};
+        for (int k = 0; row != NULL && k < 3; k++) {
+            (void)sqlite3_bind_text(row, k + 1, keys[k], -1, SQLITE_STATIC);
+        }
+        values[i] = NAN;
+        while (orr_results_step(&in, row)) {
+            if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
+                values[i] = sqlite3_column_double(row, 0);
+            }
+        }
+        status = in.status;
+        orr_results_close(&in);
+    }
+    return status;
 }

@@ -9,23 +9,26 @@
 
 /* One row a thing done, in words that can be compared. Jobs and nodes by name: ids may differ. */
 #define DEEDS(schema)                                                                              \
-    "SELECT p.start_ms AS at_ms, j.name AS job, 'starts on ' || n.name || ' with '"                \
+    "SELECT p.start_ms AS at_ms, 1 AS turn, j.name AS job, 'starts on ' || n.name || ' with '"     \
     " || printf('%g', p.mgpu / 1000.0) || ' GPUs' || coalesce(' (devices ' || p.devices || ')', "  \
     "'')"                                                                                          \
     " AS deed FROM " schema ".v_placements AS p JOIN " schema ".job AS j ON j.id = p.job"          \
     " JOIN " schema ".node AS n ON n.id = p.node"                                                  \
-    " UNION ALL SELECT a.end_ms, j.name, 'is evicted: ' || a.cause FROM " schema ".attempt AS a"   \
+    " UNION ALL SELECT a.end_ms, 0, j.name, 'is evicted: ' || a.cause FROM " schema                \
+    ".attempt AS a"                                                                                \
     " JOIN " schema ".job AS j ON j.id = a.job"                                                    \
-    " UNION ALL SELECT j.end_ms, j.name, 'ends' FROM " schema                                      \
+    " UNION ALL SELECT j.end_ms, 2, j.name, 'ends' FROM " schema                                   \
     ".job AS j WHERE j.end_ms IS NOT NULL"
 
+/* EXCEPT binds no closer than UNION: each list of deeds is a select of its own. */
+#define ONLY(schema, other)                                                                        \
+    "SELECT * FROM (" DEEDS(schema) ") EXCEPT SELECT * FROM (" DEEDS(other) ")"
+
 static const char only_sql[] = /* what one has and the other has not, the earliest first */
-    "SELECT at_ms, job, deed, which FROM ("
-    " SELECT *, 0 AS which FROM (" DEEDS("main") " EXCEPT " DEEDS(
-        "base") ")"
-                " UNION ALL SELECT *, 1 FROM (" DEEDS("base") " EXCEPT " DEEDS(
-                    "main") "))"
-                            " ORDER BY at_ms, job, which LIMIT 1";
+    "SELECT at_ms, job, deed, which FROM (SELECT *, 0 AS which FROM (" ONLY(
+        "main", "base") ")"
+                        " UNION ALL SELECT *, 1 FROM (" ONLY(
+                            "base", "main") ")) ORDER BY at_ms, turn, job, which LIMIT 1";
 
 static const char *const why_sql[] = {
     "SELECT i.words FROM main.v_reason_intervals AS i JOIN main.job AS j ON j.id = i.job"

@@ -6,6 +6,9 @@
 
 #include <orrery/base/text.h>
 
+/* A red build is an accusation: at most one innocent change in 200 meets it by chance. */
+#define SURE 0.01
+
 const char *orr_gate_word(enum orr_verdict_kind verdict)
 {
     static const char *const words[] = {"pass", "regressed", "inconclusive"};
@@ -38,8 +41,8 @@ static enum orr_verdict_kind judge(const struct orr_paired *worse, double margin
     if (worse->high <= margin) {
         return ORR_GATE_PASS;
     }
-    return worse->low > 0 && worse->difference > margin ? ORR_GATE_REGRESSED
-                                                        : ORR_GATE_INCONCLUSIVE;
+    const bool sure = worse->p < SURE && worse->difference > 0;
+    return sure && worse->difference > margin ? ORR_GATE_REGRESSED : ORR_GATE_INCONCLUSIVE;
 }
 
 static void amount(const char *unit, double value, char out[48])

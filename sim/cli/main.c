@@ -17,6 +17,7 @@ static const struct orr_verb verbs[] = {
     {"export", "write a table of a results file as CSV, JSON lines or SWF", orr_cli_export},
     {"plot", "draw figures of a results file with gnuplot", orr_cli_plot},
     {"compare", "paired differences between policies or settings", orr_cli_compare},
+    {"gate", "hold results against a baseline: pass, regressed or inconclusive", orr_cli_gate},
     {"audit", "check a schedule against the rules it should keep", orr_cli_audit},
     {"schedule", "run one scheduling cycle on a cluster's snapshot", orr_cli_schedule},
     {"trace", "write the jobs that a scenario makes up as a trace", orr_cli_trace},

@@ -271,9 +271,6 @@ enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
                                              const struct orr_scenario__node *templates);
 enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_scenario *scenario,
                                    const struct orr_scenario__node *root);
-/* Values of a group and of the groups in it, into the struct at `base`. */
-void orr_scenario__fill_group(const struct orr_scenario__row *group,
-                              const struct orr_scenario__node *node, void *base);
 /* A taint in Kubernetes' words; false if it is none. Its texts are of the arena. */
 bool orr_scenario__taint(struct orr_arena *arena, const char *text,
                          struct orr_scenario_taint *taint);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scratch.c - folders and files of a study. */
 #include <orrery/sim/study.h>
 
 #include <dirent.h>
@@ -32,4 +33,40 @@ void orr_scratch_remove(const char *path)
         (void)closedir(dir);
     }
     (void)rmdir(path);
+}
+
+static bool copy_bytes(FILE *in, FILE *out)
+{
+    char block[65536];
+    size_t bytes;
+    while ((bytes = fread(block, 1, sizeof block, in)) > 0) {
+        if (fwrite(block, 1, bytes, out) != bytes) {
+            return false;
+        }
+    }
+    return ferror(in) == 0 && fflush(out) == 0 && fsync(fileno(out)) == 0;
+}
+
+enum orr_status orr_file_replace(const char *from, const char *to, struct orr_err *err)
+{
+    char beside[4600];
+    (void)snprintf(beside, sizeof beside, "%s.new", to);
+    FILE *in = fopen(from, "rb");
+    if (in == NULL) {
+        return orr_fail(err, ORR_NO_INPUT, "%s: %s", from, strerror(errno));
+    }
+    FILE *out = fopen(beside, "wb");
+    enum orr_status status = ORR_OK;
+    if (out == NULL) {
+        status = orr_fail(err, ORR_CANT_CREATE, "%s: %s", beside, strerror(errno));
+    } else {
+        const bool copied = copy_bytes(in, out);
+        const bool closed = fclose(out) == 0;
+        if (!copied || !closed || rename(beside, to) != 0) {
+            status = orr_fail(err, ORR_IO, "%s: %s", to, strerror(errno));
+            (void)unlink(beside);
+        }
+    }
+    (void)fclose(in);
+    return status;
 }

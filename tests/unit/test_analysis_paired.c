@@ -10,7 +10,8 @@
 
 #include <orrery/analysis/paired.h>
 #include <orrery/base/mem.h>
-#include <orrery/base/rng.h>
+
+#include "queue_model.h"
 
 #define NEAR(value, wanted, within) assert_true(fabs((value) - (wanted)) < (within))
 
@@ -65,29 +66,12 @@ static void holm__steps_down(void **state)
     NEAR(p[4], 0.06, 1e-12);
 }
 
-static double draw_exponential(struct orr_rng *rng, double rate)
-{
-    return -log(1 - orr_rng_unit(rng)) / rate;
-}
-
-/* Mean wait of customers of an M/M/1 queue that is in its steady state from the first one on (with
- * probability 1 - rho nobody is ahead, else exponential; Lindley's recursion from there). Its
- * expectation is rho / (mu - lambda) exactly. Arrivals and work are the seed's: two service rates
- * see the same customers. */
 static double mean_wait(uint64_t seed, double lambda, double mu, uint32_t customers)
 {
-    struct orr_rng arrivals = orr_rng_stream(seed, "arrivals", 0);
-    struct orr_rng work = orr_rng_stream(seed, "work", 0);
-    struct orr_rng start = orr_rng_stream(seed, "start", 0);
-    const double level = orr_rng_unit(&start);
-    const double rho = lambda / mu;
-    double wait = level < 1 - rho ? 0 : -log((1 - level) / rho) / (mu - lambda);
-    double sum = 0;
+    double waits[400], sum = 0;
+    model_waits(seed, lambda, mu, 0, customers, waits);
     for (uint32_t i = 0; i < customers; i++) {
-        sum += wait;
-        const double next =
-            wait + draw_exponential(&work, mu) - draw_exponential(&arrivals, lambda);
-        wait = next > 0 ? next : 0;
+        sum += waits[i];
     }
     return sum / customers;
 }

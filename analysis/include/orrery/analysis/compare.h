@@ -19,6 +19,7 @@ struct orr_compare_options {
     const char *const *paths; /* results files; the arm of the first is the base */
     uint32_t path_count;
     const char *const *labels; /* per path, what its arm is called; NULL, or NULL entries: chosen */
+    const uint32_t *arms; /* per path, its arm, the first one's 0; NULL: told by the settings */
     const char *const *metrics; /* names; NULL: the headline ones */
     uint32_t metric_count;
     const char *scope; /* all, queue, kind, size; NULL: all */
@@ -63,6 +64,11 @@ const struct orr_paired *orr_comparison_cell(const struct orr_comparison *compar
 /* The headline metrics and how each is read; ended by a NULL name. */
 const struct orr_compare_metric *orr_compare_headlines(void);
 enum orr_better orr_compare_better(const char *metric);
+
+/* One metric of several results files; NAN where a file has none. ORR_NO_INPUT, ORR_DATA. */
+enum orr_status orr_metric_values(const char *const *paths, uint32_t count, const char *metric,
+                                  const char *scope, const char *label, double *values,
+                                  struct orr_err *err) ORR_MUST_USE;
 
 enum orr_compare_format {
     ORR_COMPARE_TEXT,

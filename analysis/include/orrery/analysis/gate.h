@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gate.h - may a change go in? One verdict a rule, one over all.
  *
- *   exact        the decisions are the same; else which is the first that differs
- *   fixed        same trace: no metric is worse than before by more than its margin
- *   statistical  the same with replicas: non-inferiority. A rule passes when the whole 95 %
- * interval of the worsening lies within the margin; it has regressed when the estimate is beyond
- * the margin and the interval leaves no doubt that it is worse at all; anything else is
- * inconclusive: run more replicas
+ * exact: the decisions are the same; else the first that differs is named.
+ * fixed: on the same trace no metric is worse than before by more than its margin.
+ * statistical: the same with replicas (non-inferiority). A rule passes when the whole 95 % interval
+ * of the worsening lies within the margin. It has regressed when the estimate is beyond the margin
+ * and it is worse at all with p < 0.01 (two-sided). Anything else is inconclusive: run more.
  */
 #ifndef ORR_ANALYSIS_GATE_H
 #define ORR_ANALYSIS_GATE_H
@@ -33,7 +32,7 @@ struct orr_gate_result {
     enum orr_verdict_kind verdict;
     struct orr_paired worse; /* difference and interval with the sign that more is worse */
     double margin;           /* in the metric's unit */
-    char text[300];          /* one sentence */
+    char text[600];          /* one sentence */
 };
 
 /* Judges one rule on what comparing the new runs with the baseline's gave. `fixed`: by the

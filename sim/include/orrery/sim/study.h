@@ -60,5 +60,9 @@ void orr_replicas_release(struct orr_replicas *replicas);
 /* A new empty folder for results that nobody keeps, and its end with all in it. ORR_CANT_CREATE. */
 enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err) ORR_MUST_USE;
 void orr_scratch_remove(const char *path);
+/* Puts a copy of a file in the place of another: it is whole or not there. ORR_NO_INPUT,
+ * ORR_CANT_CREATE, ORR_IO. */
+enum orr_status orr_file_replace(const char *from, const char *to,
+                                 struct orr_err *err) ORR_MUST_USE;
 
 #endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_gate.c - `orrery gate`: may a change go in? */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include <orrery/analysis/gate.h>
+#include <orrery/base/text.h>
+#include <orrery/sim/gate_spec.h>
+#include <orrery/sim/study.h>
+
+#include "cli.h"
+
+enum {
+    KEY_BASELINE = 256,
+    KEY_SPEC,
+    KEY_JUNIT,
+    KEY_SUMMARY,
+    KEY_PROPOSE,
+    KEY_BLESS,
+    KEY_NO_PROGRESS
+};
+
+struct gate_options {
+    const char *results[ORR_CLI_LIST_MAX], *baselines[ORR_CLI_LIST_MAX];
+    uint32_t result_count, baseline_count;
+    const char *spec, *junit, *summary;
+    uint32_t jobs;
+    bool propose, bless, no_progress;
+};
+
+static error_t add(struct argp_state *state, const char **list, uint32_t *count, const char *path)
+{
+    if (*count == ORR_CLI_LIST_MAX) {
+        argp_error(state, "more than %d results files", ORR_CLI_LIST_MAX);
+    }
+    list[(*count)++] = path;
+    return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct gate_options *o = state->input;
+    int64_t value = 0;
+    switch (key) {
+    case KEY_BASELINE: return add(state, o->baselines, &o->baseline_count, arg);
+    case KEY_SPEC: o->spec = arg; return 0;
+    case KEY_JUNIT: o->junit = arg; return 0;
+    case KEY_SUMMARY: o->summary = arg; return 0;
+    case KEY_PROPOSE: o->propose = true; return 0;
+    case KEY_BLESS: o->bless = true; return 0;
+    case KEY_NO_PROGRESS: o->no_progress = true; return 0;
+    case 'j':
+        if (!orr_parse_i64(arg, strlen(arg), &value) || value < 1 || value > 10000) {
+            argp_error(state, "-j: \"%s\" is not a number from 1 to 10000", arg);
+        }
+        o->jobs = (uint32_t)value;
+        return 0;
+    case ARGP_KEY_ARG: return add(state, o->results, &o->result_count, arg);
+    case ARGP_KEY_END:
+        if (o->result_count == 0) {
+            argp_error(state, "name a results file");
+        }
+        if (o->propose ? o->baseline_count > 0 : o->baseline_count == 0) {
+            argp_error(state, o->propose ? "--propose looks at one results file, without --baseline"
+                                         : "--baseline is missing");
+        }
+        if ((o->propose || o->bless) && (o->result_count > 1 || o->baseline_count > 1)) {
+            argp_error(state, "--propose and --bless take one results file");
+        }
+        if (!o->propose && !o->bless && o->spec == NULL) {
+            argp_error(state, "--spec is missing (--propose writes one)");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- one gate --- */
+
+struct gate {
+    const struct gate_options *options;
+    struct orr_gate_spec spec;
+    struct orr_gate_rule *rules;
+    char (*labels)[300];
+    struct orr_gate_result *results;
+    uint32_t count;
+    struct orr_progress progress;
+};
+
+static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    orr_progress_draw(context, done, total, now);
+}
+
+/* What a line of the spec means in the words of table metric. */
+static void take_rule(struct gate *gate, uint32_t at)
+{
+    const struct orr_gate_line *line = &gate->spec.lines[at];
+    struct orr_gate_rule *rule = &gate->rules[at];
+    char *label = gate->labels[at];
+    const size_t room = sizeof gate->labels[at];
+    *rule = (struct orr_gate_rule){.name = line->name,
+                                   .metric = line->metric,
+                                   .scope = "all",
+                                   .label = label,
+                                   .margin = line->margin_value,
+                                   .relative = line->relative};
+    label[0] = '\0';
+    if (line->better != NULL) {
+        rule->better = strcmp(line->better, "less") == 0 ? ORR_BETTER_LESS : ORR_BETTER_MORE;
+    }
+    if (line->queue != NULL) {
+        rule->scope = "queue";
+        (void)snprintf(label, room, "queue=%s,kind=%s", line->queue, line->kind);
+    } else if (line->kind != NULL) {
+        rule->scope = "kind";
+        (void)snprintf(label, room, "kind=%s", line->kind);
+    } else if (line->size != NULL) {
+        rule->scope = "size";
+        (void)snprintf(label, room, "gpus=%s", line->size);
+    }
+}
+
+static enum orr_status check_directions(const struct gate *gate, struct orr_err *err)
+{
+    for (uint32_t i = 0; i < gate->count; i++) {
+        if (gate->rules[i].better == ORR_BETTER_NEITHER &&
+            orr_compare_better(gate->rules[i].metric) == ORR_BETTER_NEITHER) {
+            return orr_fail(
+                err, ORR_SCENARIO,
+                "%s: whether more or less of %s is better is not known: add better: less "
+                "or better: more",
+                gate->spec.lines[i].origin, gate->rules[i].metric);
+        }
+    }
+    return ORR_OK;
+}
+
+/* Judges the rules of one scope on what the files say. */
+static enum orr_status judge_scope(struct gate *gate, const char *scope,
+                                   const struct orr_compare_options *options, struct orr_err *err)
+{
+    static const struct orr_paired nothing = {.difference = NAN, .base_mean = NAN};
+    const bool fixed = strcmp(gate->spec.mode, "fixed") == 0;
+    struct orr_comparison comparison;
+    const enum orr_status status = orr_compare(options, &comparison, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < gate->count; i++) {
+        const struct orr_gate_rule *rule = &gate->rules[i];
+        if (strcmp(rule->scope, scope) != 0) {
+            continue;
+        }
+        const struct orr_paired *found = &nothing;
+        const char *unit = "1";
+        for (uint32_t m = 0; m < comparison.metric_count; m++) {
+            if (strcmp(comparison.metrics[m].name, rule->metric) == 0 &&
+                strcmp(comparison.metrics[m].label, rule->label) == 0) {
+                found = orr_comparison_cell(&comparison, m, 1);
+                unit = strcmp(comparison.metrics[m].unit, "s") == 0 ? "s" : "1";
+            }
+        }
+        orr_gate_judge(rule, unit, found, fixed, &gate->results[i]);
+    }
+    orr_comparison_release(&comparison);
+    return ORR_OK;
+}
+
+/* paths: those of the baseline, then the new ones. Which is which is told, not seen: a changed
+ * program runs the same scenarios. */
+static enum orr_status judge(struct gate *gate, const char *const *paths, uint32_t baselines,
+                             uint32_t count, struct orr_err *err)
+{
+    static const char *const scopes[] = {"all", "queue", "kind", "size"};
+    struct orr_compare_options options = {.paths = paths, .path_count = count};
+    const char **metrics = orr_alloc(gate->count + (size_t)1, sizeof *metrics);
+    uint32_t *arms = orr_alloc(count + (size_t)1, sizeof *arms);
+    for (uint32_t i = 0; i < count; i++) {
+        arms[i] = i >= baselines;
+    }
+    options.arms = arms;
+    enum orr_status status = check_directions(gate, err);
+    for (size_t s = 0; s < sizeof scopes / sizeof scopes[0] && status == ORR_OK; s++) {
+        options.metric_count = 0;
+        for (uint32_t i = 0; i < gate->count; i++) {
+            if (strcmp(gate->rules[i].scope, scopes[s]) == 0) {
+                metrics[options.metric_count++] = gate->rules[i].metric;
+            }
+        }
+        options.metrics = metrics;
+        options.scope = scopes[s];
+        if (options.metric_count > 0) {
+            status = judge_scope(gate, scopes[s], &options, err);
+        }
+    }
+    orr_free(arms);
+    orr_free(metrics);
+    return status;
+}
+
+/* The files as they are: one of each in fixed mode, else runs with the same seeds on both sides. */
+static enum orr_status judge_files(struct gate *gate, struct orr_err *err)
+{
+    const struct gate_options *o = gate->options;
+    const char *paths[2 * ORR_CLI_LIST_MAX];
+    memcpy(paths, o->baselines, o->baseline_count * sizeof *paths);
+    memcpy(paths + o->baseline_count, o->results, o->result_count * sizeof *paths);
+    return judge(gate, paths, o->baseline_count, o->baseline_count + o->result_count, err);
+}
+
+/* One file of each: their scenarios again, with the same seeds. */
+static enum orr_status judge_replicas(struct gate *gate, struct orr_err *err)
+{
+    const char *const files[] = {gate->options->baselines[0], gate->options->results[0]};
+    const struct orr_replica_options options = {
+        .shake = {.submit_ms = gate->spec.shake_submit_ms, .run = gate->spec.shake_run},
+        .replicas = gate->spec.replicas,
+        .study = {.jobs = gate->options->jobs, .progress = draw, .context = &gate->progress}};
+    struct orr_replicas replicas;
+    enum orr_status status = orr_replicas_run(files, 2, &options, &replicas, err);
+    orr_progress_clear(&gate->progress);
+    if (status == ORR_OK) {
+        status = judge(gate, replicas.paths, replicas.count / 2, replicas.count, err);
+        orr_replicas_release(&replicas);
+    }
+    return status;
+}
+
+/* Exact mode has one rule: the decisions are the same. */
+static enum orr_status judge_exact(struct gate *gate, struct orr_err *err)
+{
+    struct orr_first_difference difference;
+    gate->rules[0] = (struct orr_gate_rule){.name = "same decisions", .metric = "digest"};
+    const enum orr_status status =
+        orr_gate_exact(gate->options->results[0], gate->options->baselines[0], &difference, err);
+    gate->count = 1;
+    gate->results[0] =
+        (struct orr_gate_result){.rule = &gate->rules[0],
+                                 .unit = "1",
+                                 .verdict = difference.same ? ORR_GATE_PASS : ORR_GATE_REGRESSED};
+    (void)snprintf(gate->results[0].text, sizeof gate->results[0].text, "%s",
+                   difference.same ? "the digests are equal" : difference.text);
+    return status;
+}
+
+typedef void print_fn(const struct orr_gate_result *results, uint32_t count, const char *title,
+                      FILE *out);
+
+static enum orr_status write_report(const struct gate *gate, const char *path, print_fn *print,
+                                    struct orr_err *err)
+{
+    if (path == NULL) {
+        return ORR_OK;
+    }
+    FILE *out = fopen(path, "w");
+    if (out == NULL) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
+    }
+    print(gate->results, gate->count, "orrery gate", out);
+    const bool bad = ferror(out) != 0;
+    if (fclose(out) != 0 || bad) {
+        return orr_fail(err, ORR_IO, "%s: cannot be written", path);
+    }
+    return ORR_OK;
+}
+
+static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
+{
+    enum orr_status status = orr_gate_spec_load(gate->options->spec, &gate->spec, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    const size_t room = gate->spec.line_count + (size_t)1;
+    gate->rules = orr_zalloc(room, sizeof *gate->rules);
+    gate->labels = orr_zalloc(room, sizeof *gate->labels);
+    gate->results = orr_zalloc(room, sizeof *gate->results);
+    gate->count = gate->spec.line_count;
+    for (uint32_t i = 0; i < gate->count; i++) {
+        take_rule(gate, i);
+    }
+    const bool single = gate->options->result_count == 1 && gate->options->baseline_count == 1;
+    if (strcmp(gate->spec.mode, "exact") == 0) {
+        status = judge_exact(gate, err);
+    } else if (strcmp(gate->spec.mode, "fixed") == 0 || !single) {
+        status = judge_files(gate, err);
+    } else {
+        status = judge_replicas(gate, err);
+    }
+    if (status == ORR_OK) {
+        orr_gate_print_text(gate->results, gate->count, stdout);
+        (void)printf("%s\n", orr_gate_word(orr_gate_all(gate->results, gate->count)));
+        status = write_report(gate, gate->options->junit, orr_gate_print_junit, err);
+    }
+    if (status == ORR_OK) {
+        status = write_report(gate, gate->options->summary, orr_gate_print_markdown, err);
+    }
+    return status;
+}
+
+/* --- a first spec --- */
+
+#define PROPOSE_REPLICAS 20
+
+/* Margins at what two sets of as many replicas could not be told apart by: twice the standard error
+ * of the difference of their means, at least 1 %. */
+static enum orr_status propose(struct gate *gate, struct orr_err *err)
+{
+    static const char *const metrics[] = {"wait_mean_s", "wait_p95_s",    "jct_mean_s",
+                                          "bsld_mean",   "gpu_occupancy", "fairness_jain"};
+    const struct orr_replica_options options = {
+        .shake = {.submit_ms = 60000, .run = 0.01},
+        .replicas = PROPOSE_REPLICAS,
+        .study = {.jobs = gate->options->jobs, .progress = draw, .context = &gate->progress}};
+    struct orr_replicas replicas;
+    enum orr_status status = orr_replicas_run(gate->options->results, 1, &options, &replicas, err);
+    orr_progress_clear(&gate->progress);
+    if (status != ORR_OK) {
+        return status;
+    }
+    (void)printf(
+        "# From %d runs of %s with shaken input.\napiVersion: orrery/v1alpha1\nkind: Gate\n"
+        "mode: statistical\nreplicas: %d\nshake: {submit: 60s, run: 0.01}\nrules:\n",
+        PROPOSE_REPLICAS, gate->options->results[0], PROPOSE_REPLICAS);
+    for (size_t m = 0; m < sizeof metrics / sizeof metrics[0] && status == ORR_OK; m++) {
+        double values[PROPOSE_REPLICAS], zeros[PROPOSE_REPLICAS] = {0};
+        status =
+            orr_metric_values(replicas.paths, replicas.count, metrics[m], "all", "", values, err);
+        const struct orr_paired spread = orr_paired_t(zeros, values, PROPOSE_REPLICAS, 0.95);
+        if (status == ORR_OK && spread.n > 1 && fabs(spread.difference) > 0) {
+            const double deviation = isfinite(spread.effect) ? 1 / fabs(spread.effect) : 0;
+            const double percent = ceil(1000 * 2 * deviation * sqrt(2.0 / spread.n)) / 10;
+            (void)printf("  %s: {metric: %s, margin: %g%%}\n", metrics[m], metrics[m],
+                         fmax(1, percent));
+        }
+    }
+    orr_replicas_release(&replicas);
+    return status;
+}
+
+/* --- a new baseline --- */
+
+static enum orr_status bless(const struct gate_options *o, struct orr_err *err)
+{
+    struct orr_first_difference ignored; /* only to see that both are results files */
+    const enum orr_status status = orr_gate_exact(o->results[0], o->results[0], &ignored, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    return orr_file_replace(o->results[0], o->baselines[0], err);
+}
+
+int orr_cli_gate(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {
+        {"baseline", KEY_BASELINE, "B.db", 0,
+         "results to hold it against; with several of both, by seed, nothing is run again", 1},
+        {"spec", KEY_SPEC, "gate.yaml", 0, "rules and margins", 1},
+        {"junit", KEY_JUNIT, "FILE", 0, "write the verdicts as JUnit XML", 2},
+        {"summary", KEY_SUMMARY, "FILE", 0, "write the verdicts as Markdown", 2},
+        {"propose", KEY_PROPOSE, 0, 0, "print a spec with margins from repeated runs", 3},
+        {"bless", KEY_BLESS, 0, 0, "make R.db the new baseline, whatever the verdict was", 3},
+        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 3},
+        {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 3},
+        {0}};
+    const struct argp parser = {rows,
+                                parse,
+                                "R.db...",
+                                "Hold results against a baseline. Exit code 0: pass, 1: regressed, "
+                                "2: inconclusive.",
+                                NULL,
+                                NULL,
+                                NULL};
+    struct gate_options o = {0};
+    struct gate gate = {.options = &o};
+    struct orr_err err = {0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    const struct orr_cli_options shown = {.no_progress = o.no_progress};
+    orr_progress_init(&gate.progress, &shown);
+    const enum orr_status status = o.propose ? propose(&gate, &err)
+                                   : o.bless ? bless(&o, &err)
+                                             : run_gate(&gate, &err);
+    static const int codes[] = {0, 1, 2};
+    const int code =
+        status != ORR_OK ? orr_cli_fail(&err) : codes[orr_gate_all(gate.results, gate.count)];
+    orr_free(gate.results);
+    orr_free(gate.labels);
+    orr_free(gate.rules);
+    orr_gate_spec_release(&gate.spec);
+    return code;
+}

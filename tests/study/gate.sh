@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `orrery gate` from the command line: three modes, three verdicts, reports, a first spec, a blessing.
+#
+#   gate.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+
+orrery=$1 work=$2 source=$3
+mkdir -p "$work"
+dir=$(mktemp -d "$work/gate.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir"
+fail() {
+    printf '%s\n' "$1"
+    exit 1
+}
+log=$source/tests/peers/backfill/hpc2n-exact.swf.gz
+run() {
+    out=$1
+    shift
+    "$orrery" run --trace "$log" --cluster 240x1 --split 1 --quiet --no-progress -o "$out" "$@"
+}
+# expect CODE WORDS ARGUMENT...: the gate's exit code, and words in what it prints.
+expect() {
+    wanted=$1 words=$2
+    shift 2
+    code=0
+    "$orrery" gate --no-progress "$@" >out 2>&1 || code=$?
+    { [ "$code" = "$wanted" ] && grep -q "$words" out; } || {
+        cat out
+        fail "exit $code, expected $wanted and \"$words\": $*"
+    }
+}
+spec() {
+    printf 'apiVersion: orrery/v1alpha1\nkind: Gate\nmode: %s\nreplicas: 4\nshake: {submit: 60s, run: 0.01}\n' "$1" >"$1.yaml"
+    printf 'rules:\n  p95: {metric: wait_p95_s, margin: 2%%}\n  jct of all: {metric: jct_mean_s, margin: 1m}\n' >>"$1.yaml"
+}
+for mode in exact fixed statistical; do
+    spec "$mode"
+done
+
+run fifo.db --policy fifo
+run easy.db --policy easy
+run again.db --policy fifo
+expect 0 'digests are equal' again.db --baseline fifo.db --spec exact.yaml
+expect 1 'job [0-9]* starts on .* not in the baseline' easy.db --baseline fifo.db --spec exact.yaml
+expect 0 '^pass$' easy.db --baseline fifo.db --spec fixed.yaml
+expect 1 '^regressed$' fifo.db --baseline easy.db --spec fixed.yaml
+expect 0 '^pass$' easy.db --baseline fifo.db --spec statistical.yaml
+expect 1 '^regressed$' fifo.db --baseline easy.db --spec statistical.yaml --junit gate.xml --summary gate.md
+grep -q '<testsuite name="orrery gate" tests="2" failures="2" errors="0">' gate.xml || fail "JUnit"
+grep -q '| jct of all | \*\*regressed\*\* |' gate.md || fail "Markdown"
+
+# Two programs, the same scenario: replicas that each made, paired by seed.
+for seed in 1 2 3; do
+    run "old-$seed.db" --policy easy --seed "$seed" --set shake.submit=60s
+    run "new-$seed.db" --policy fifo --seed "$seed" --set shake.submit=60s
+done
+expect 1 'n = 3' new-1.db new-2.db new-3.db --baseline old-1.db --baseline old-2.db --baseline old-3.db --spec statistical.yaml
+expect 2 'too few replicas' new-1.db new-2.db --baseline old-1.db --spec statistical.yaml
+
+# A first spec passes on what it came from; a blessing makes the next run equal.
+"$orrery" gate easy.db --propose --no-progress >proposed.yaml
+expect 0 '^pass$' easy.db --baseline easy.db --spec proposed.yaml
+cp fifo.db baseline.db
+"$orrery" gate easy.db --baseline baseline.db --bless
+expect 0 'digests are equal' easy.db --baseline baseline.db --spec exact.yaml
+
+# What is wrong with a spec has a place.
+printf 'kind: Gate\nrules:\n  x: {metric: wait_p95_s, margin: much}\n' >bad.yaml
+expect 78 'bad.yaml:3:' fifo.db --baseline easy.db --spec bad.yaml
+printf 'kind: Gate\nrules:\n  x: {metric: jobs, margin: 1}\n' >bad.yaml
+expect 78 'better: less' fifo.db --baseline easy.db --spec bad.yaml
+printf 'gates passed\n'

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The gate's verdicts: by hand, and over 200 trials of a known regression and of none. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <orrery/analysis/gate.h>
+#include <orrery/base/sort.h>
+
+#include "queue_model.h"
+
+static enum orr_verdict_kind judge(const char *metric, double margin, bool relative, bool fixed,
+                                   struct orr_paired paired)
+{
+    const struct orr_gate_rule rule = {
+        .name = "rule", .metric = metric, .margin = margin, .relative = relative};
+    struct orr_gate_result result;
+    orr_gate_judge(&rule, "s", &paired, fixed, &result);
+    assert_true(strlen(result.text) > 0);
+    return result.verdict;
+}
+
+static struct orr_paired differs(double difference, double low, double high)
+{
+    return (struct orr_paired){.n = 20,
+                               .base_mean = 100,
+                               .other_mean = 100 + difference,
+                               .difference = difference,
+                               .low = low,
+                               .high = high,
+                               .p = low > 0 || high < 0 ? 0.001 : 0.2};
+}
+
+static void verdicts__are_those_of_non_inferiority(void **state)
+{
+    (void)state;
+    assert_int_equal(judge("wait_p95_s", 2, false, false, differs(1, 0.5, 1.9)), ORR_GATE_PASS);
+    assert_int_equal(judge("wait_p95_s", 2, false, false, differs(-9, -12, -6)), ORR_GATE_PASS);
+    assert_int_equal(judge("wait_p95_s", 2, false, false, differs(5, 1, 9)), ORR_GATE_REGRESSED);
+    assert_int_equal(judge("wait_p95_s", 2, false, false, differs(5, -1, 11)),
+                     ORR_GATE_INCONCLUSIVE);
+    assert_int_equal(judge("wait_p95_s", 2, false, false, differs(1, 0.5, 2.5)),
+                     ORR_GATE_INCONCLUSIVE);
+    /* more of it is better: the worsening is the loss */
+    assert_int_equal(judge("gpu_goodput", 0.02, true, false, differs(-5, -6, -4)),
+                     ORR_GATE_REGRESSED);
+    assert_int_equal(judge("gpu_goodput", 0.02, true, false, differs(5, 4, 6)), ORR_GATE_PASS);
+    /* a margin of 2 % of 100 */
+    assert_int_equal(judge("wait_p95_s", 0.02, true, true, differs(1.9, NAN, NAN)), ORR_GATE_PASS);
+    assert_int_equal(judge("wait_p95_s", 0.02, true, true, differs(2.1, NAN, NAN)),
+                     ORR_GATE_REGRESSED);
+    /* nothing known is no pass */
+    assert_int_equal(judge("wait_p95_s", 2, false, false, differs(1, NAN, NAN)),
+                     ORR_GATE_INCONCLUSIVE);
+    assert_int_equal(judge("wait_p95_s", 2, false, true,
+                           (struct orr_paired){.difference = NAN, .base_mean = NAN}),
+                     ORR_GATE_INCONCLUSIVE);
+}
+
+static void verdicts__add_up_to_the_worst(void **state)
+{
+    struct orr_gate_result results[3] = {{.verdict = ORR_GATE_PASS},
+                                         {.verdict = ORR_GATE_INCONCLUSIVE},
+                                         {.verdict = ORR_GATE_REGRESSED}};
+    (void)state;
+    assert_int_equal(orr_gate_all(results, 1), ORR_GATE_PASS);
+    assert_int_equal(orr_gate_all(results, 2), ORR_GATE_INCONCLUSIVE);
+    assert_int_equal(orr_gate_all(results, 3), ORR_GATE_REGRESSED);
+}
+
+enum { TRIALS = 200, REPLICAS = 20, CUSTOMERS = 1000 };
+
+static int by_value(const void *a, const void *b, void *context)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    (void)context;
+    return (x > y) - (x < y);
+}
+
+static double p95(uint64_t seed, double lambda, double mu, int swap)
+{
+    static double waits[CUSTOMERS];
+    model_waits(seed, lambda, mu, swap, CUSTOMERS, waits);
+    orr_sort(waits, CUSTOMERS, sizeof *waits, by_value, NULL);
+    return waits[CUSTOMERS * 95 / 100 - 1];
+}
+
+static void count_verdicts(double lambda, double before, double after, int swap, uint32_t counts[3])
+{
+    for (uint64_t trial = 0; trial < TRIALS; trial++) {
+        double base[REPLICAS], other[REPLICAS];
+        for (uint64_t r = 0; r < REPLICAS; r++) {
+            base[r] = p95(trial * REPLICAS + r, lambda, before, 0);
+            other[r] = p95(trial * REPLICAS + r, lambda, after, swap);
+        }
+        counts[judge("wait_p95_s", 0.02, true, false, orr_paired_t(base, other, REPLICAS, 0.95))]++;
+    }
+}
+
+/* The service rate at which the 95 % quantile of waits is `factor` times as long. */
+static double slower(double lambda, double mu, double factor)
+{
+    const double wanted = factor * log(lambda / mu / 0.05) / (mu - lambda);
+    double low = lambda, high = mu;
+    for (int i = 0; i < 100; i++) {
+        const double middle = (low + high) / 2;
+        if (log(lambda / middle / 0.05) / (middle - lambda) > wanted) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return high;
+}
+
+static void a_regression_of_5_percent__is_caught(void **state)
+{
+    uint32_t counts[3] = {0};
+    (void)state;
+    count_verdicts(0.5, 1, slower(0.5, 1, 1.05), 0, counts);
+    print_message("5 %% worse: %u pass, %u regressed, %u inconclusive\n", counts[ORR_GATE_PASS],
+                  counts[ORR_GATE_REGRESSED], counts[ORR_GATE_INCONCLUSIVE]);
+    assert_true(counts[ORR_GATE_REGRESSED] >= TRIALS * 95 / 100);
+    assert_true(counts[ORR_GATE_INCONCLUSIVE] <= TRIALS * 5 / 100);
+}
+
+static void an_edit_without_effect__does_not_fail(void **state)
+{
+    uint32_t counts[3] = {0};
+    (void)state;
+    count_verdicts(0.5, 1, 1, 1, counts);
+    print_message("no change: %u pass, %u regressed, %u inconclusive\n", counts[ORR_GATE_PASS],
+                  counts[ORR_GATE_REGRESSED], counts[ORR_GATE_INCONCLUSIVE]);
+    assert_true(counts[ORR_GATE_REGRESSED] <= TRIALS / 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(verdicts__are_those_of_non_inferiority),
+        cmocka_unit_test(verdicts__add_up_to_the_worst),
+        cmocka_unit_test(a_regression_of_5_percent__is_caught),
+        cmocka_unit_test(an_edit_without_effect__does_not_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
