@@ -108,7 +108,7 @@ static void shared_remove(struct orr_snode *node, uint32_t id, int64_t need, uin
     gpu->releasing -= status == ORR_TASK_RELEASING ? need : 0;
     if (gpu->used <= 0) {
         int64_t devices = node->idle.v[ORR_SLOT_GPU] / ORR_MGPU + used_devices(node);
-        node->idle.v[ORR_SLOT_GPU] += node->gpu_count >= devices + 1 ? ORR_MGPU : 0;
+        node->idle.v[ORR_SLOT_GPU] += node->gpu_count >= devices ? ORR_MGPU : 0;
         if (gpu->counted_releasing) {
             gpu->counted_releasing = false;
             node->releasing.v[ORR_SLOT_GPU] -= ORR_MGPU;

@@ -111,6 +111,7 @@ struct ledger { /* what was taken so far, by queue */
     int64_t (*taken)[ORR_SHARE_KINDS];
     bool *touched;
     bool (*involved)[ORR_SHARE_KINDS]; /* resources of the units */
+    bool asked[ORR_SHARE_KINDS]; /* resources of the request; MIG instances are no GPUs here */
 };
 
 static int by_owner(const void *a, const void *b, void *context)
@@ -286,8 +287,7 @@ static bool outgrows(const struct orr_victim_search *search, const struct ledger
 {
     const struct orr_session *session = search->session;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        if (!ledger->involved[sibling][kind] && search->demand.v[kind] <= 0 &&
-            !(kind == ORR_SHARE_GPU && search->demand.gpus_by_memory > 0)) {
+        if (!ledger->involved[sibling][kind] && !ledger->asked[kind]) {
             continue;
         }
         const double fair = session->shares[queue].resource[kind].fair_share;
@@ -326,6 +326,19 @@ static bool stays_balanced(const struct orr_victim_search *search, const struct 
     return true;
 }
 
+static void list_asked(const struct orr_victim_search *search, bool asked[ORR_SHARE_KINDS])
+{
+    static const uint32_t slots[ORR_SHARE_KINDS] = {ORR_SLOT_CPU, ORR_SLOT_MEMORY, ORR_SLOT_GPU};
+    for (uint32_t i = 0; i < search->k; i++) {
+        const struct orr_stask *task = &search->session->tasks[search->tasks.tasks[i]];
+        const struct orr_vec *request = &orr_task_ask(search->session, task)->request;
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            asked[kind] = asked[kind] || request->v[slots[kind]] > 0;
+        }
+    }
+    asked[ORR_SHARE_GPU] = asked[ORR_SHARE_GPU] || search->demand.gpus_by_memory > 0;
+}
+
 static bool validate_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential)
 {
@@ -333,6 +346,7 @@ static bool validate_reclaim(const struct orr_victim_search *search,
     struct ledger ledger = {.taken = orr_zalloc(queues, sizeof *ledger.taken),
                             .touched = orr_zalloc(queues, sizeof *ledger.touched),
                             .involved = orr_zalloc(queues, sizeof *ledger.involved)};
+    list_asked(search, ledger.asked);
     const bool allowed = take_all(search, &ledger, potential) && stays_balanced(search, &ledger);
     orr_free(ledger.taken);
     orr_free(ledger.touched);

@@ -147,17 +147,18 @@ static bool same_signature(const struct slow *slow, uint32_t a, uint32_t b)
     return true;
 }
 
-static bool not_above(const struct slow *slow, const struct orr_vec *a, const struct orr_vec *b)
+static bool not_above(const struct slow *slow, const struct orr_ask *a, const struct orr_ask *b)
 {
     for (uint32_t s = 0; s < slow->in->slot_count; s++) {
-        if (a->v[s] > b->v[s]) {
+        if (a->request.v[s] > b->request.v[s]) {
             return false;
         }
     }
-    return true;
+    return a->memory_mib * a->devices <= b->memory_mib * b->devices;
 }
 
-static uint32_t pending_requests(const struct slow *slow, uint32_t j, struct orr_vec *out)
+/* What the job's pending tasks ask, ascending as far as requests can be compared. */
+static uint32_t pending_requests(const struct slow *slow, uint32_t j, const struct orr_ask **out)
 {
     const struct orr_sjob *job = &slow->in->jobs[j];
     uint32_t count = 0;
@@ -165,14 +166,13 @@ static uint32_t pending_requests(const struct slow *slow, uint32_t j, struct orr
         if (!slow_in(slow, t, ORR_STATUS_BIT(ORR_TASK_PENDING))) {
             continue;
         }
-        const struct orr_vec request = slow_ask(slow, t)->request;
+        const struct orr_ask *ask = slow_ask(slow, t);
         uint32_t at = count++;
-        for (; at > 0 && not_above(slow, &request, &out[at - 1]) &&
-               !not_above(slow, &out[at - 1], &request);
+        for (; at > 0 && not_above(slow, ask, out[at - 1]) && !not_above(slow, out[at - 1], ask);
              at--) {
             out[at] = out[at - 1];
         }
-        out[at] = request;
+        out[at] = ask;
     }
     return count;
 }
@@ -182,8 +182,8 @@ enum comparison { EASIER, SMALLER_OR_EQUAL, OTHER };
 /* How the job's pending requests compare with those of one that failed. */
 static enum comparison compare_jobs(const struct slow *slow, uint32_t job, uint32_t failed)
 {
-    struct orr_vec mine[SLOW_JOB_TASKS];
-    struct orr_vec theirs[SLOW_JOB_TASKS];
+    const struct orr_ask *mine[SLOW_JOB_TASKS];
+    const struct orr_ask *theirs[SLOW_JOB_TASKS];
     const uint32_t count = pending_requests(slow, job, mine);
     const uint32_t failed_count = pending_requests(slow, failed, theirs);
     const uint32_t both = count < failed_count ? count : failed_count;
@@ -193,9 +193,9 @@ static enum comparison compare_jobs(const struct slow *slow, uint32_t job, uint3
     bool all_not_above = count <= failed_count;
     bool easier = failed_count > count;
     for (uint32_t i = 0; i < both; i++) {
-        const bool lower = not_above(slow, &mine[i], &theirs[i]);
+        const bool lower = not_above(slow, mine[i], theirs[i]);
         all_not_above = all_not_above && lower;
-        easier = easier || (lower && !not_above(slow, &theirs[i], &mine[i]));
+        easier = easier || (lower && !not_above(slow, theirs[i], mine[i]));
     }
     return easier ? EASIER : all_not_above ? SMALLER_OR_EQUAL : OTHER;
 }
@@ -221,13 +221,13 @@ static uint32_t *find_failure(const struct slow *slow, const struct failures *fa
 
 static bool replaces(const struct slow *slow, uint32_t job, uint32_t failed)
 {
-    struct orr_vec mine[SLOW_JOB_TASKS];
-    struct orr_vec theirs[SLOW_JOB_TASKS];
+    const struct orr_ask *mine[SLOW_JOB_TASKS];
+    const struct orr_ask *theirs[SLOW_JOB_TASKS];
     const uint32_t count = pending_requests(slow, job, mine);
     const uint32_t failed_count = pending_requests(slow, failed, theirs);
     bool all = count <= failed_count;
     for (uint32_t i = 0; all && i < count; i++) {
-        all = not_above(slow, &mine[i], &theirs[i]);
+        all = not_above(slow, mine[i], theirs[i]);
     }
     return all;
 }

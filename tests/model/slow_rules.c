@@ -278,8 +278,9 @@ static bool min_runtime_holds(const struct slow_hunt *hunt, const struct judged 
 struct reclaim { /* what is taken, checked unit by unit */
     const struct slow_hunt *hunt;
     struct orr_demand demand;
+    struct orr_demand seen;            /* the same without MIG, which saturation does not see */
     struct slow_queue *left;           /* allocated of queues after what was taken */
-    int64_t (*taken)[ORR_SHARE_KINDS]; /* from below each queue */
+    int64_t (*taken)[ORR_SHARE_KINDS]; /* from below each queue, MIG apart */
     bool *touched;
 };
 
@@ -295,6 +296,7 @@ static bool take_unit(struct reclaim *reclaim, uint32_t victim_queue, const uint
 {
     const struct slow *slow = reclaim->hunt->slow;
     int64_t sum[ORR_SHARE_KINDS] = {0};
+    int64_t mig_mgpu = 0;
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
         if (is_spared(slow, tasks[i])) {
@@ -305,6 +307,7 @@ static bool take_unit(struct reclaim *reclaim, uint32_t victim_queue, const uint
         sum[ORR_SHARE_CPU] += request->v[ORR_SLOT_CPU];
         sum[ORR_SHARE_MEMORY] += request->v[ORR_SLOT_MEMORY];
         sum[ORR_SHARE_GPU] += slow->at.tasks[tasks[i]].before.quota_mgpu;
+        mig_mgpu += slow_ask(slow, tasks[i])->mig_mgpu;
     }
     if (!any) {
         return true;
@@ -327,7 +330,7 @@ static bool take_unit(struct reclaim *reclaim, uint32_t victim_queue, const uint
         reclaim->touched[q] = true;
         for (unsigned k = 0; k < ORR_SHARE_KINDS; k++) {
             reclaim->left[q].allocated[k] -= sum[k];
-            reclaim->taken[q][k] += sum[k];
+            reclaim->taken[q][k] += sum[k] - (k == ORR_SHARE_GPU ? mig_mgpu : 0);
         }
     }
     return true;
@@ -377,7 +380,7 @@ static bool stays_fair(const struct reclaim *reclaim, uint32_t queue, uint32_t s
 {
     const struct slow *slow = reclaim->hunt->slow;
     for (unsigned k = 0; k < ORR_SHARE_KINDS; k++) {
-        if (!(orr_demand_on(0, &reclaim->demand, k) > 0) && reclaim->taken[sibling][k] <= 0) {
+        if (!(orr_demand_on(0, &reclaim->seen, k) > 0) && reclaim->taken[sibling][k] <= 0) {
             continue;
         }
         const double mine =
@@ -432,6 +435,10 @@ static bool reclaim_holds(const struct slow_hunt *hunt, const struct judged *vic
     reclaim.touched = orr_zalloc(queues, sizeof *reclaim.touched);
     memcpy(reclaim.left, hunt->shares_before, (queues - 1) * sizeof *reclaim.left);
     reclaim.demand = slow_demand(slow, &hunt->pending, slow->min_mib);
+    reclaim.seen = reclaim.demand;
+    for (uint32_t i = 0; i < hunt->pending.count; i++) {
+        reclaim.seen.v[ORR_SHARE_GPU] -= slow_ask(slow, hunt->pending.task[i])->mig_mgpu;
+    }
     bool holds = true;
     uint32_t last = ORR_NONE;
     while (holds) {

@@ -130,43 +130,54 @@ static bool replay(struct slow_hunt *hunt, const bool *is_victim, const bool *no
     return possible;
 }
 
-/* Groups of which some task stays evicted or was moved are recorded whole. */
+static bool stays_gone(const struct slow *slow, uint32_t task)
+{
+    return slow_in(slow, task,
+                   ORR_STATUS_BIT(ORR_TASK_RELEASING) | ORR_STATUS_BIT(ORR_TASK_PIPELINED));
+}
+
+/* Records the groups of a list of which some task stays evicted or was moved, whole. */
+static void record_groups(struct slow_hunt *hunt, const struct slow_victims *list,
+                          uint32_t first_group, struct slow_victims *out)
+{
+    const struct slow *slow = hunt->slow;
+    for (uint32_t i = 0; i < list->count; i++) {
+        bool stands = false;
+        for (uint32_t k = 0; k < list->count; k++) {
+            stands =
+                stands || (list->group[k] == list->group[i] && stays_gone(slow, list->task[k]));
+        }
+        if (!stands) {
+            continue;
+        }
+        if (stays_gone(slow, list->task[i])) {
+            hunt->survivor_nodes[slow->at.tasks[list->task[i]].before.node] = true;
+        }
+        const char *name = slow->in->tasks[list->task[i]].name;
+        uint32_t at = out->count++; /* by UID */
+        for (; at > 0 && strcmp(name, slow->in->tasks[out->task[at - 1]].name) < 0; at--) {
+            out->task[at] = out->task[at - 1];
+            out->group[at] = out->group[at - 1];
+        }
+        out->task[at] = list->task[i];
+        out->group[at] = first_group + list->group[i];
+    }
+}
+
+/* What this success leaves for the next probe. */
 static void record(struct slow_hunt *hunt, const struct slow_victims *potential)
 {
-    struct slow *slow = hunt->slow;
     const struct slow_victims old = hunt->recorded;
-    struct slow_victims now = {0};
-    now.task = orr_alloc(old.count + (size_t)potential->count + 1, sizeof *now.task);
-    now.group = orr_alloc(old.count + (size_t)potential->count + 1, sizeof *now.group);
-    uint32_t group = 0;
-    const struct slow_victims *lists[2] = {&old, potential};
-    bool *nodes = orr_zalloc(slow->in->node_count + (size_t)1, sizeof *nodes);
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lists[l]->count; i++) {
-            bool first = true;
-            bool stands = false;
-            for (uint32_t k = 0; k < lists[l]->count; k++) {
-                const bool same = lists[l]->group[k] == lists[l]->group[i];
-                first = first && !(same && k < i);
-                const bool gone = slow_in(slow, lists[l]->task[k],
-                                          ORR_STATUS_BIT(ORR_TASK_RELEASING) |
-                                              ORR_STATUS_BIT(ORR_TASK_PIPELINED));
-                stands = stands || (same && gone);
-                if (same && gone) {
-                    nodes[slow->at.tasks[lists[l]->task[k]].before.node] = true;
-                }
-            }
-            for (uint32_t k = i; first && stands && k < lists[l]->count; k++) {
-                if (lists[l]->group[k] == lists[l]->group[i]) {
-                    now.task[now.count] = lists[l]->task[k];
-                    now.group[now.count++] = group;
-                }
-            }
-            group += first && stands;
-        }
+    const size_t most = old.count + (size_t)potential->count + 1;
+    struct slow_victims now = {.task = orr_alloc(most, sizeof(uint32_t)),
+                               .group = orr_alloc(most, sizeof(uint32_t))};
+    uint32_t first_group = 0; /* of the new ones, after all that are carried in */
+    for (uint32_t i = 0; i < old.count; i++) {
+        first_group = old.group[i] >= first_group ? old.group[i] + 1 : first_group;
     }
-    memcpy(hunt->survivor_nodes, nodes, slow->in->node_count * sizeof *nodes);
-    orr_free(nodes);
+    memset(hunt->survivor_nodes, 0, hunt->slow->in->node_count * sizeof *hunt->survivor_nodes);
+    record_groups(hunt, &old, 0, &now);
+    record_groups(hunt, potential, first_group, &now);
     orr_free(old.task);
     orr_free(old.group);
     hunt->recorded = now;
@@ -188,8 +199,8 @@ bool slow_try(struct slow_hunt *hunt, const struct slow_victims *potential)
     mark_job(hunt, potential, is_victim, nodes);
     unsigned char *saved = slow_save(slow);
     memcpy(hunt->shares_before, slow->at.queues, slow->in->queue_count * sizeof *slow->at.queues);
-    evict_all(hunt, &hunt->recorded);
     evict_all(hunt, potential);
+    evict_all(hunt, &hunt->recorded);
     const bool solved = replay(hunt, is_victim, nodes) && slow_valid(hunt, potential);
     if (solved) {
         record(hunt, potential);

@@ -65,10 +65,10 @@ static uint32_t mix_of(uint64_t seed)
 {
     /* Each feature alone, and all together more and more often. */
     if (seed % 3 == 0) {
-        return RANDOM_ALL & ~(uint32_t)RANDOM_SHARED;
+        return RANDOM_ALL;
     }
     struct orr_rng rng = orr_rng_stream(seed, "random-mix", 0);
-    const uint32_t some = (uint32_t)orr_rng_u64(&rng) & RANDOM_ALL & ~(uint32_t)RANDOM_SHARED;
+    const uint32_t some = (uint32_t)orr_rng_u64(&rng) & RANDOM_ALL;
     return seed % 3 == 1 ? some : some & (uint32_t)orr_rng_u64(&rng);
 }
 

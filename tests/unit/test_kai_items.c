@@ -5,6 +5,62 @@
 
 #include <orrery/core/joborder.h>
 
+/* --- MIG --- */
+
+/* Queue a may have three GPUs, its parent one; b holds all six. Taking three would leave both
+ * parents at three times their share, which saturation forbids, except that it does not see MIG. */
+static uint32_t taken_from_b(bool mig)
+{
+    struct orr_session session;
+    world_init(&session);
+    const uint32_t slot = orr_session_add_slot(&session, 1);
+    struct orr_node_spec spec = {.name = "n",
+                                 .gpu_count = 6,
+                                 .is_mig = mig,
+                                 .mig_strategy = ORR_MIG_MIXED,
+                                 .allocatable = {.v = {1000000, 1000000000, mig ? 0 : 6000, 110}}};
+    spec.allocatable.v[slot] = mig ? 6 : 0;
+    const uint32_t node = orr_session_add_node(&session, &spec);
+    const uint32_t left = world_queue(&session, "left", ORR_NONE, 1, -1, 0);
+    const uint32_t right = world_queue(&session, "right", ORR_NONE, 1, -1, 0);
+    const uint32_t a = world_queue(&session, "a", left, 3, -1, 0);
+    const uint32_t b = world_queue(&session, "b", right, 1, -1, 0);
+    uint32_t asks[2];
+    for (int i = 0; i < 2; i++) {
+        const int64_t count = i == 0 ? 1 : 3;
+        struct orr_ask ask = {.kind = mig ? ORR_ASK_MIG : ORR_ASK_WHOLE,
+                              .mig_mgpu = mig ? count * ORR_MGPU : 0,
+                              .request = {.v = {0, 0, mig ? 0 : count * ORR_MGPU, 1}},
+                              .affinity = ORR_NONE,
+                              .tolerance = ORR_NONE};
+        ask.request.v[slot] = mig ? count : 0;
+        asks[i] = orr_session_add_ask(&session, &ask);
+    }
+    const uint32_t ones[6] = {asks[0], asks[0], asks[0], asks[0], asks[0], asks[0]};
+    const uint32_t victim = world_job_add(
+        &session, &(struct world_job){
+                      .name = "v", .queue = b, .priority = 50, .asks = ones, .count = 6, .min = 1});
+    for (uint32_t i = 0; i < 6; i++) {
+        world_run(&session, victim, i, node);
+    }
+    (void)world_job_add(
+        &session,
+        &(struct world_job){
+            .name = "j", .queue = a, .priority = 50, .asks = &asks[1], .count = 1, .min = 1});
+    world_run_action(&session, ORR_ACTION_RECLAIM);
+    const uint32_t evictions = world_decisions(&session, ORR_DECISION_EVICT);
+    orr_session_close(&session);
+    orr_session_release(&session);
+    return evictions;
+}
+
+static void mig__is_not_seen_by_saturation(void **state)
+{
+    (void)state;
+    assert_int_equal(taken_from_b(false), 0);
+    assert_int_equal(taken_from_b(true), 3);
+}
+
 /* --- signatures --- */
 
 /* `over` fails at the quota with one pod. `grows` got one of its two pods in the same cycle, but a
@@ -97,6 +153,33 @@ static void memory__beyond_a_device_is_not_placed(void **state)
     }
 }
 
+/* Two devices, one shared, one promised to a whole task: evicting the sharing task frees a device,
+ * and the promised one stays on the books. */
+static void shared__device_comes_back_on_a_crowded_node(void **state)
+{
+    (void)state;
+    struct orr_session session;
+    world_init(&session);
+    const uint32_t node = world_node(&session, "n", 2);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 2, -1, 0);
+    const uint32_t half = world_ask_part(&session, 50);
+    const uint32_t sharing = world_job_add(
+        &session,
+        &(struct world_job){
+            .name = "s", .queue = queue, .priority = 50, .asks = &half, .count = 1, .min = 1});
+    const uint32_t whole = world_gang(&session, "w", queue, 50, 1, 1, -1);
+    orr_session_set_task(&session, world_task(&session, sharing, 0), ORR_TASK_RUNNING, node,
+                         (const uint32_t[]){0}, 1);
+    orr_session_open(&session, WORLD_NOW);
+    const struct orr_snode *books = &session.nodes[node];
+    orr_session_place(&session, world_task(&session, whole, 0), node, ORR_TASK_PIPELINED, NULL, 0);
+    assert_true(books->idle.v[ORR_SLOT_GPU] + books->releasing.v[ORR_SLOT_GPU] == 0);
+    orr_session_evict(&session, world_task(&session, sharing, 0));
+    assert_true(books->idle.v[ORR_SLOT_GPU] + books->releasing.v[ORR_SLOT_GPU] == ORR_MGPU);
+    orr_session_close(&session);
+    orr_session_release(&session);
+}
+
 /* --- what v0.17 leaves standing --- */
 
 /* A moved pod that is evicted in thought and forgotten goes back to being moved, not evicted. */
@@ -128,9 +211,11 @@ static void abandoned__eviction_is_taken_back_to_what_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mig__is_not_seen_by_saturation),
         cmocka_unit_test(signature__is_that_of_the_snapshot),
         cmocka_unit_test(order__compares_jobs_as_they_are),
         cmocka_unit_test(memory__beyond_a_device_is_not_placed),
+        cmocka_unit_test(shared__device_comes_back_on_a_crowded_node),
         cmocka_unit_test(abandoned__eviction_is_taken_back_to_what_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
