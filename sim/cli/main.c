@@ -16,6 +16,7 @@ static const struct orr_verb verbs[] = {
     {"policies", "list policies, or one policy's parameters", orr_cli_policies},
     {"export", "write a table of a results file as CSV, JSON lines or SWF", orr_cli_export},
     {"plot", "draw figures of a results file with gnuplot", orr_cli_plot},
+    {"whatif", "a scenario before and after a change: who gains, who loses", orr_cli_whatif},
     {"compare", "paired differences between policies or settings", orr_cli_compare},
     {"gate", "hold results against a baseline: pass, regressed or inconclusive", orr_cli_gate},
     {"audit", "check a schedule against the rules it should keep", orr_cli_audit},

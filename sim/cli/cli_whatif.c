@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_whatif.c - `orrery whatif`: a scenario and changes of it, on the same draws. */
+#include <math.h>
+#include <string.h>
+
+#include <orrery/analysis/compare.h>
+#include <orrery/base/text.h>
+#include <orrery/sim/study.h>
+
+#include "cli.h"
+
+enum { KEY_SET = 256, KEY_VARIANT, KEY_SEEDS, KEY_KEEP, KEY_LOSS, KEY_JSON, KEY_NO_PROGRESS };
+
+#define SEEDS_MAX 1000
+
+struct whatif_options {
+    const char *path, *keep;
+    const char *sets[ORR_CLI_LIST_MAX], *variants[ORR_CLI_LIST_MAX];
+    uint32_t set_count, variant_count, seeds, jobs;
+    bool allow_loss, json, no_progress;
+};
+
+static void add(struct argp_state *state, const char **list, uint32_t *count, const char *value)
+{
+    if (*count == ORR_CLI_LIST_MAX) {
+        argp_error(state, "more than %d of one option", ORR_CLI_LIST_MAX);
+    }
+    list[(*count)++] = value;
+}
+
+static uint32_t number(struct argp_state *state, const char *option, const char *text, uint32_t max)
+{
+    int64_t value = 0;
+    if (!orr_parse_i64(text, strlen(text), &value) || value < 1 || value > max) {
+        argp_error(state, "%s: \"%s\" is not a number from 1 to %u", option, text, max);
+    }
+    return (uint32_t)value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct whatif_options *o = state->input;
+    switch (key) {
+    case KEY_SET: add(state, o->sets, &o->set_count, arg); return 0;
+    case KEY_VARIANT: add(state, o->variants, &o->variant_count, arg); return 0;
+    case KEY_SEEDS: o->seeds = number(state, "--seeds", arg, SEEDS_MAX); return 0;
+    case 'j': o->jobs = number(state, "-j", arg, 10000); return 0;
+    case KEY_KEEP: o->keep = arg; return 0;
+    case KEY_LOSS: o->allow_loss = true; return 0;
+    case KEY_JSON: o->json = true; return 0;
+    case KEY_NO_PROGRESS: o->no_progress = true; return 0;
+    case ARGP_KEY_ARG:
+        if (o->path != NULL) {
+            argp_error(state, "one scenario at a time: \"%s\"?", arg);
+        }
+        o->path = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->path == NULL) {
+            argp_error(state, "name a scenario file");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- the points: arm 0 is the scenario as it stands, then each change of it --- */
+
+struct whatif {
+    const struct whatif_options *options;
+    struct orr_scenario base; /* as it stands, for its seeds, variants and expectations */
+    const char *const *names; /* of arms */
+    uint32_t arm_count, seed_count;
+    struct orr_point_options *points; /* by arm, then seed */
+    const char **paths, **labels;
+    uint32_t *arms;
+    char scratch[4200];
+    struct orr_arena arena;
+    struct orr_progress progress;
+};
+
+static enum orr_status load_base(struct whatif *w, struct orr_err *err)
+{
+    const struct orr_scenario_options options = {.path = w->options->path};
+    const enum orr_status status = orr_scenario_load(&options, &w->base, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    const uint64_t range = w->base.seed_last - w->base.seed_first + 1;
+    w->seed_count = w->options->seeds > 0 ? w->options->seeds
+                    : range > SEEDS_MAX   ? SEEDS_MAX
+                                          : (uint32_t)range;
+    return ORR_OK;
+}
+
+/* Variants asked for, else all; what --set changes is one more arm. */
+static enum orr_status list_arms(struct whatif *w, struct orr_err *err)
+{
+    const struct whatif_options *o = w->options;
+    const bool all = o->variant_count == 0 && o->set_count == 0;
+    const uint32_t variants = all ? w->base.variant_count : o->variant_count;
+    const char **names = orr_arena_alloc(&w->arena, variants + (size_t)2, sizeof *names);
+    names[w->arm_count++] = "base";
+    for (uint32_t v = 0; v < variants; v++) {
+        names[w->arm_count++] = all ? w->base.variants[v] : o->variants[v];
+    }
+    if (o->set_count > 0) {
+        names[w->arm_count++] = "set";
+    }
+    w->names = names;
+    return w->arm_count > 1
+               ? ORR_OK
+               : orr_fail(err, ORR_USAGE,
+                          "%s: has no variants: say what changes with --set PATH=VALUE", o->path);
+}
+
+static enum orr_status list_points(struct whatif *w, struct orr_err *err)
+{
+    const struct whatif_options *o = w->options;
+    const size_t count = (size_t)w->arm_count * w->seed_count;
+    enum orr_status status = ORR_OK;
+    const char *folder = o->keep;
+    if (folder == NULL) {
+        status = orr_scratch_open(w->scratch, sizeof w->scratch, err);
+        folder = w->scratch;
+    }
+    w->points = orr_arena_alloc(&w->arena, count, sizeof *w->points);
+    w->paths = orr_arena_alloc(&w->arena, count, sizeof *w->paths);
+    w->labels = orr_arena_alloc(&w->arena, count, sizeof *w->labels);
+    w->arms = orr_arena_alloc(&w->arena, count, sizeof *w->arms);
+    for (uint32_t p = 0; p < count; p++) {
+        const uint32_t arm = p / w->seed_count;
+        const bool is_set = o->set_count > 0 && arm == w->arm_count - 1;
+        const uint64_t seed = w->base.seed_first + p % w->seed_count;
+        char name[4600];
+        const int bytes = snprintf(name, sizeof name, "%s/%u-%s-%llu.db", folder, arm,
+                                   w->names[arm], (unsigned long long)seed);
+        w->paths[p] = orr_arena_strndup(&w->arena, name, (size_t)bytes);
+        w->labels[p] = w->names[arm];
+        w->arms[p] = arm;
+        w->points[p] = (struct orr_point_options){
+            .scenario = {.path = o->path,
+                         .variant = arm > 0 && !is_set ? w->names[arm] : NULL,
+                         .sets = o->sets,
+                         .set_count = is_set ? o->set_count : 0,
+                         .seed = seed,
+                         .seed_given = true},
+            .output = w->paths[p],
+            .allow_loss = o->allow_loss};
+    }
+    return status;
+}
+
+static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    orr_progress_draw(context, done, total, now);
+}
+
+static enum orr_status run_points(struct whatif *w, struct orr_err *err)
+{
+    const struct orr_study_options options = {
+        .jobs = w->options->jobs, .progress = draw, .context = &w->progress};
+    const enum orr_status status =
+        orr_study_run(w->points, w->arm_count * w->seed_count, &options, err);
+    orr_progress_clear(&w->progress);
+    return status;
+}
+
+static enum orr_status compare(const struct whatif *w, const char *scope,
+                               const char *const *metrics, uint32_t metric_count,
+                               struct orr_comparison *comparison, struct orr_err *err)
+{
+    const struct orr_compare_options options = {.paths = w->paths,
+                                                .path_count = w->arm_count * w->seed_count,
+                                                .labels = w->labels,
+                                                .arms = w->arms,
+                                                .metrics = metrics,
+                                                .metric_count = metric_count,
+                                                .scope = scope};
+    return orr_compare(&options, comparison, err);
+}
+
+/* --- the answer --- */
+
+static bool is_worse(const struct orr_compare_metric *metric, const struct orr_paired *p)
+{
+    const double worsening = metric->better == ORR_BETTER_MORE ? -p->difference : p->difference;
+    const bool clear = isnan(p->low) || p->low > 0 || p->high < 0;
+    return metric->better != ORR_BETTER_NEITHER && clear && worsening > 0;
+}
+
+static const char *figure(const char *unit, double value, bool with_sign, char out[32])
+{
+    char rough[24];
+    const char *sign = with_sign && value > 0 ? "+" : "";
+    if (strcmp(unit, "s") == 0) {
+        (void)snprintf(out, 32, "%s%s", sign, orr_format_rough(rough, value));
+    } else if (isnan(value)) {
+        (void)snprintf(out, 32, "-");
+    } else {
+        (void)snprintf(out, 32, "%s%.3g", sign, value);
+    }
+    return out;
+}
+
+static void print_rows(const struct orr_comparison *c, uint32_t arm, FILE *out)
+{
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        const struct orr_compare_metric *metric = &c->metrics[m];
+        const struct orr_paired *p = orr_comparison_cell(c, m, arm);
+        char before[32], after[32], change[32], low[32], high[32], range[72] = "no interval";
+        /* the row of waits stands for its queue; others are worth one when they change */
+        const bool is_row = strcmp(metric->name, "wait_p95_s") == 0 || fabs(p->difference) > 0;
+        if (p->n == 0 || !is_row) {
+            continue;
+        }
+        if (!isnan(p->low)) {
+            (void)snprintf(range, sizeof range, "%s to %s", figure(metric->unit, p->low, true, low),
+                           figure(metric->unit, p->high, true, high));
+        }
+        (void)fprintf(out, "  %-40.40s %-16s %10s %10s %10s  %-22s %s\n",
+                      metric->label[0] != '\0' ? metric->label : "all", metric->name,
+                      figure(metric->unit, p->base_mean, false, before),
+                      figure(metric->unit, p->other_mean, false, after),
+                      figure(metric->unit, p->difference, true, change), range,
+                      is_worse(metric, p) ? "worse" : "");
+    }
+}
+
+/* Who gets worse, and the one sentence. */
+static void print_losers(const struct orr_comparison *all, const struct orr_comparison *queues,
+                         uint32_t arm, FILE *out)
+{
+    uint32_t losers = 0;
+    (void)fprintf(out, "  worse off:");
+    for (uint32_t m = 0; m < queues->metric_count; m++) {
+        const struct orr_paired *p = orr_comparison_cell(queues, m, arm);
+        if (strcmp(queues->metrics[m].name, "wait_p95_s") == 0 && p->n > 0 &&
+            is_worse(&queues->metrics[m], p)) {
+            char change[32];
+            (void)fprintf(out, "%s %s (p95 wait %s)", losers++ > 0 ? "," : "",
+                          queues->metrics[m].label,
+                          figure(queues->metrics[m].unit, p->difference, true, change));
+        }
+    }
+    char sentence[1000];
+    orr_comparison_sentence(all, 0, arm, sentence, sizeof sentence);
+    (void)fprintf(out, "%s\n  %s\n", losers == 0 ? " nobody" : "", sentence);
+}
+
+static void print_text(const struct whatif *w, const struct orr_comparison *all,
+                       const struct orr_comparison *queues, FILE *out)
+{
+    (void)fprintf(out, "%s: base against %u %s, %u %s each on shared draws\n", w->base.name,
+                  w->arm_count - 1, w->arm_count == 2 ? "change" : "changes", w->seed_count,
+                  w->seed_count == 1 ? "seed" : "seeds");
+    for (uint32_t arm = 1; arm < w->arm_count; arm++) {
+        (void)fprintf(out, "\n%s\n  %-40s %-16s %10s %10s %10s  %s\n", w->names[arm], "of",
+                      "metric", "before", "after", "change", "95 % interval");
+        print_rows(all, arm, out);
+        print_rows(queues, arm, out);
+        print_losers(all, queues, arm, out);
+    }
+    (void)fprintf(out, "\nnot calibrated: no run of this base was held against recorded starts\n");
+}
+
+static void json_rows(struct orr_json *json, const struct orr_comparison *c, uint32_t arm)
+{
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        const struct orr_paired *p = orr_comparison_cell(c, m, arm);
+        if (p->n == 0) {
+            continue;
+        }
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "of", c->metrics[m].label);
+        orr_json_text(json, "metric", c->metrics[m].name);
+        orr_json_text(json, "unit", c->metrics[m].unit);
+        orr_json_real(json, "before", p->base_mean);
+        orr_json_real(json, "after", p->other_mean);
+        orr_json_real(json, "change", p->difference);
+        orr_json_real(json, "low", p->low);
+        orr_json_real(json, "high", p->high);
+        orr_json_int(json, "n", p->n);
+        orr_json_bool(json, "worse", is_worse(&c->metrics[m], p));
+        orr_json_close(json, '}');
+    }
+}
+
+static void print_json(const struct whatif *w, const struct orr_comparison *all,
+                       const struct orr_comparison *queues)
+{
+    struct orr_json json = {.out = stdout, .first = true};
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "scenario", w->base.name);
+    orr_json_int(&json, "seeds", w->seed_count);
+    orr_json_open(&json, "changes", '[');
+    for (uint32_t arm = 1; arm < w->arm_count; arm++) {
+        char sentence[1000];
+        orr_comparison_sentence(all, 0, arm, sentence, sizeof sentence);
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "name", w->names[arm]);
+        orr_json_text(&json, "sentence", sentence);
+        orr_json_open(&json, "rows", '[');
+        json_rows(&json, all, arm);
+        json_rows(&json, queues, arm);
+        orr_json_close(&json, ']');
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
+static void complain(const char *text, void *context)
+{
+    (void)fprintf(stderr, "orrery: %s: %s\n", (const char *)context, text);
+}
+
+/* What is expected of the scenario must hold in every run of every change. */
+static int check_changes(const struct whatif *w)
+{
+    int code = 0;
+    for (uint32_t p = w->seed_count; p < w->arm_count * w->seed_count; p++) {
+        union { /* the callback's context has no const */
+            const char *in;
+            void *out;
+        } name = {.in = w->labels[p]};
+        const int one = orr_expect_check(&w->base, w->paths[p], complain, name.out);
+        code = one > code ? one : code;
+    }
+    return code;
+}
+
+static enum orr_status answer(struct whatif *w, int *code, struct orr_err *err)
+{
+    static const char *const of_all[] = {"wait_mean_s", "wait_p95_s",       "gpu_occupancy",
+                                         "gpu_goodput", "quota_debt_gpu_h", "evictions"};
+    static const char *const of_queues[] = {"wait_mean_s", "wait_p95_s", "quota_debt_gpu_h",
+                                            "evictions"};
+    struct orr_comparison all, queues;
+    enum orr_status status = compare(w, "all", of_all, sizeof of_all / sizeof of_all[0], &all, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    status = compare(w, "queue", of_queues, sizeof of_queues / sizeof of_queues[0], &queues, err);
+    if (status == ORR_OK) {
+        if (w->options->json) {
+            print_json(w, &all, &queues);
+        } else {
+            print_text(w, &all, &queues, stdout);
+        }
+        *code = check_changes(w);
+        orr_comparison_release(&queues);
+    }
+    orr_comparison_release(&all);
+    return status;
+}
+
+int orr_cli_whatif(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {
+        {"set", KEY_SET, "PATH=VALUE", 0,
+         "what changes; several make one change; also += -= *=", 1},
+        {"variant", KEY_VARIANT, "NAME", 0,
+         "a variant of the scenario; may be given several times (default: all)", 1},
+        {"seeds", KEY_SEEDS, "N", 0, "runs of each (default: the scenario's seeds)", 1},
+        {"allow-loss", KEY_LOSS, 0, 0, "go on when more than 1 % of the rows are rejected", 1},
+        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 2},
+        {"keep", KEY_KEEP, "DIR", 0, "keep the results in this folder", 2},
+        {"json", KEY_JSON, 0, 0, "print one JSON document", 2},
+        {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 2},
+        {0}};
+    const struct argp parser = {
+        rows,
+        parse,
+        "SCENARIO",
+        "Run a scenario as it stands and with changes, on the same draws: "
+        "before, after, who gets worse. Exit code 1: something the scenario "
+        "expects is false after a change.",
+        NULL,
+        NULL,
+        NULL};
+    struct whatif_options o = {0};
+    struct whatif w = {.options = &o};
+    struct orr_err err = {0};
+    int code = 0;
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    const struct orr_cli_options shown = {.no_progress = o.no_progress};
+    orr_progress_init(&w.progress, &shown);
+    orr_arena_init(&w.arena);
+    enum orr_status status = load_base(&w, &err);
+    status = status == ORR_OK ? list_arms(&w, &err) : status;
+    status = status == ORR_OK ? list_points(&w, &err) : status;
+    status = status == ORR_OK ? run_points(&w, &err) : status;
+    status = status == ORR_OK ? answer(&w, &code, &err) : status;
+    if (w.scratch[0] != '\0') {
+        orr_scratch_remove(w.scratch);
+    }
+    orr_arena_release(&w.arena);
+    orr_scenario_release(&w.base);
+    return status == ORR_OK ? code : orr_cli_fail(&err);
+}

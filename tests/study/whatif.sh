@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `orrery whatif` from the command line: variants and --set, who gets worse, exit by `expect:`.
+#
+#   whatif.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+
+orrery=$1 work=$2 source=$3
+mkdir -p "$work"
+dir=$(mktemp -d "$work/whatif.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir"
+# expect CODE WORDS ARGUMENT...: exit code, and words in what is printed.
+expect() {
+    wanted=$1 words=$2
+    shift 2
+    code=0
+    "$orrery" whatif --no-progress "$@" >out 2>&1 || code=$?
+    { [ "$code" = "$wanted" ] && grep -q "$words" out; } || {
+        cat out
+        printf 'exit %s, expected %s and "%s": %s\n' "$code" "$wanted" "$words" "$*"
+        exit 1
+    }
+}
+gang=$source/scenarios/whatif/gang/gang.yaml
+expect 0 'worse off: nobody' "$gang" --variant weight
+expect 1 'worse off: queue=pretrain,kind=training (p95 wait +17.3 h)' "$gang" --variant off
+expect 1 'off: .*gang.yaml:20:3: expect: wait_max_s{queue=pretrain} <= 5 is false' "$gang" --variant off
+expect 1 'base against 5 changes' "$gang"
+expect 0 'worse off: nobody' "$gang" --set cluster.pools.h100.nodes+=2
+mkdir kept
+expect 0 '"before": ' "$gang" --set cluster.pools.h100.nodes=6 --json --keep kept
+[ "$(find kept -name '*.db' | wc -l)" -eq 2 ] || exit 1
+# Several seeds, on shared draws: the same change in all of them has an interval of no width.
+expect 0 '0 s to 0 s\|+[0-9.]* s to' "$gang" --variant weight --seeds 3
+expect 78 'variant' "$gang" --variant nothing
+expect 64 'name a scenario' -j 1
+printf 'what if\n'
