@@ -203,11 +203,10 @@ static void read_queue(struct kube *kube, const struct import_value *object)
     queue->reclaim_min_runtime = kube_duration(kube, object, "spec/reclaimMinRuntime", ORR_MS_NONE);
     for (size_t i = 0; i < sizeof resources / sizeof resources[0]; i++) {
         const struct import_value *given = import_map(kube->load, object, resources[i].path);
-        double weight = import_number(kube->load, given, "overQuotaWeight", 0);
-        queue->resource[resources[i].kind] =
-            (struct orr_share_resource){.deserved = amount(kube, given, "quota", resources[i].unit),
-                                        .limit = amount(kube, given, "limit", resources[i].unit),
-                                        .weight = weight > 0 ? weight : 0};
+        queue->resource[resources[i].kind] = (struct orr_share_resource){
+            .deserved = amount(kube, given, "quota", resources[i].unit),
+            .limit = amount(kube, given, "limit", resources[i].unit),
+            .weight = import_number(kube->load, given, "overQuotaWeight", 0)};
     }
 }
 

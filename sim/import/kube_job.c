@@ -10,10 +10,12 @@
 struct orr_constraint kube_constraint(struct kube *kube, const struct import_value *spec)
 {
     const struct import_value *from = import_map(kube->load, spec, "topologyConstraint");
-    return (struct orr_constraint){
-        .topology = import_text(kube->load, from, "topology", NULL),
-        .required = import_text(kube->load, from, "requiredTopologyLevel", NULL),
-        .preferred = import_text(kube->load, from, "preferredTopologyLevel", NULL)};
+    const char *topology = import_text(kube->load, from, "topology", "");
+    const char *required = import_text(kube->load, from, "requiredTopologyLevel", "");
+    const char *preferred = import_text(kube->load, from, "preferredTopologyLevel", "");
+    return (struct orr_constraint){.topology = topology[0] != '\0' ? topology : NULL,
+                                   .required = required[0] != '\0' ? required : NULL,
+                                   .preferred = preferred[0] != '\0' ? preferred : NULL};
 }
 
 /* KAI: stated, or by priority: what is below 100 can be preempted. */

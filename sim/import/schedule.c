@@ -74,9 +74,12 @@ static enum orr_status read_inputs(struct import_model *model,
     } else {
         import_read_kube(model, files, count, options);
     }
-    if (import_ok(load) && model->node_count == 0) {
-        return orr_fail(load->err, ORR_DATA, "%s: there is no node in it",
+    if (import_ok(load) && model->node_count + model->queue_count + model->pod_count == 0) {
+        return orr_fail(load->err, ORR_DATA, "%s: no node, queue or pod is in it",
                         options->text != NULL ? "snapshot" : options->paths[0]);
+    }
+    if (model->node_count == 0) {
+        import_note(model, "no node is in the input");
     }
     return load->err->status;
 }
