@@ -6,8 +6,9 @@
 
 #include "model.h"
 
-/* Sums over nodes stay in 64 bits; what a file states beyond it is as good as unlimited. */
-#define AMOUNT_MAX ((int64_t)1000000000000000)
+/* Sums over nodes and pods stay in 64 bits; what a file states beyond is as good as unlimited. */
+#define AMOUNT_MAX ((int64_t)100000000000000)
+#define SPAN_MAX   ((orr_ms)1000000000000000) /* 30 thousand years */
 
 static int64_t bounded(int64_t amount)
 {
@@ -194,6 +195,7 @@ bool import_duration(const char *text, orr_ms *out)
     if (!orr_parse_duration(text, strlen(text), out)) {
         return false;
     }
+    *out = *out < SPAN_MAX ? *out : SPAN_MAX;
     *out = negative ? -*out : *out;
     return true;
 }

@@ -182,7 +182,13 @@ static void explain(const struct import_model *model, const struct orr_session *
     const struct orr_fit_detail *detail = detail_of(session, job->id);
     if (sjob->queue == ORR_NONE) {
         row->code = orr_fit_reason_code(ORR_FIT_QUEUE_DOES_NOT_EXIST);
-        row->why = say(out, "there is no queue %s, or it has no way up to a root", job->queue);
+        const uint32_t queue = orr_idmap_find(&model->queue_names, job->queue, strlen(job->queue));
+        row->why =
+            say(out, "%s queue %s%s",
+                queue == ORR_NONE ? "there is no" : "without a way up to a root:", job->queue,
+                queue != ORR_NONE && model->queues[queue].left_out
+                    ? ", which project-level fairness leaves out"
+                    : "");
         return;
     }
     if (!session->queues[sjob->queue].usable) {
@@ -202,7 +208,6 @@ static void explain(const struct import_model *model, const struct orr_session *
         row->why = "its place is being freed";
         return;
     }
-    (void)model;
     /* What allocate found stays KAI's message, even if a later action gave the job a delay. */
     enum orr_fit_reason reason = (enum orr_fit_reason)sjob->reason;
     row->code = orr_fit_reason_code(reason);

@@ -8,6 +8,11 @@
 
 #include "model.h"
 
+#define DEVICES_MAX 1000000
+#define NODE_MAX    ((int64_t)100000000000000) /* milli-CPU, bytes, anything else */
+#define REQUEST_MAX ((int64_t)10000000000000)
+#define QUEUES_DEEP 200
+
 struct builder {
     struct import_model *model;
     struct orr_session *session;
@@ -17,6 +22,11 @@ struct builder {
     uint32_t *selection_filters, *toleration_filters, *ask_ids;
     uint32_t selection_capacity, toleration_capacity, ask_capacity;
 };
+
+static int32_t to_i32(int64_t number)
+{
+    return number > INT32_MAX ? INT32_MAX : number < INT32_MIN ? INT32_MIN : (int32_t)number;
+}
 
 /* --- resources --- */
 
@@ -65,12 +75,16 @@ static void add_slots(struct builder *b)
     }
 }
 
-static struct orr_vec to_vec(const struct builder *b, const struct import_vec *from)
+/* `most` of any amount but devices, so that sums stay in 64 bits. */
+static struct orr_vec to_vec(const struct builder *b, const struct import_vec *from, int64_t most)
 {
     struct orr_vec vec = {{0}};
     for (uint32_t r = 0; r < IMPORT_RESOURCES_MAX; r++) {
-        if (b->slots[r] != ORR_NONE) {
-            vec.v[b->slots[r]] = from->v[r];
+        const uint32_t slot = b->slots[r];
+        if (slot != ORR_NONE) {
+            const bool devices = slot == ORR_SLOT_GPU || b->session->slot_g[slot] > 0;
+            const int64_t bound = devices ? DEVICES_MAX : most;
+            vec.v[slot] = from->v[r] < bound ? from->v[r] : bound;
         }
     }
     vec.v[ORR_SLOT_GPU] *= ORR_MGPU;
@@ -89,7 +103,7 @@ static void add_nodes(struct builder *b)
     for (uint32_t n = 0; n < b->model->node_count; n++) {
         const struct import_node *node = &b->model->nodes[n];
         const struct orr_node_spec spec = {.name = node->name,
-                                           .allocatable = to_vec(b, &node->allocatable),
+                                           .allocatable = to_vec(b, &node->allocatable, NODE_MAX),
                                            .gpu_count = node->gpu_count,
                                            .gpu_memory_mib = node->gpu_memory_mib,
                                            .is_mig = node->is_mig,
@@ -100,7 +114,7 @@ static void add_nodes(struct builder *b)
     }
     for (uint32_t i = 0; i < b->model->foreign_count; i++) {
         const struct import_foreign *foreign = &b->model->foreign[i];
-        const struct orr_vec held = to_vec(b, &foreign->held);
+        const struct orr_vec held = to_vec(b, &foreign->held, REQUEST_MAX);
         orr_session_add_foreign(b->session, find_node(b, foreign->node), &held, foreign->counts);
     }
 }
@@ -141,9 +155,12 @@ static void add_queues(struct builder *b)
             if (queue->id != ORR_NONE || queue->left_out || (!root && parent == ORR_NONE)) {
                 continue;
             }
-            struct orr_share_queue share = {.parent = parent,
-                                            .priority = (int32_t)queue->priority,
-                                            .created = queue->created_s};
+            queue->depth = root ? 0 : model->queues[above].depth + 1;
+            if (queue->depth > QUEUES_DEEP) {
+                continue;
+            }
+            struct orr_share_queue share = {
+                .parent = parent, .priority = to_i32(queue->priority), .created = queue->created_s};
             memcpy(share.resource, queue->resource, sizeof share.resource);
             queue->id =
                 orr_session_add_queue(b->session, queue->name, &share, queue->preempt_min_runtime,
@@ -153,7 +170,7 @@ static void add_queues(struct builder *b)
     }
     for (uint32_t q = 0; q < model->queue_count; q++) {
         if (model->queues[q].id == ORR_NONE && !model->queues[q].left_out) {
-            import_note(model, "queue %.100s has no way up to a root and is left out, its jobs too",
+            import_note(model, "queue %.100s has no way up to a root and is left out with its jobs",
                         model->queues[q].name);
         }
     }
@@ -234,7 +251,7 @@ static uint32_t add_ask(struct builder *b, const struct import_pod *pod)
                           .tolerance = tolerance_of(b, pod)};
     const bool lost = pod->node != NULL && find_node(b, pod->node) == ORR_NONE;
     if (!lost) { /* KAI: what runs on a node that is not there holds nothing */
-        ask.request = to_vec(b, &from->vec);
+        ask.request = to_vec(b, &from->vec, REQUEST_MAX);
         ask.request.v[ORR_SLOT_GPU] +=
             from->kind == ORR_ASK_FRACTION ? portion_mgpu(from->portion) * from->devices : 0;
     } else {
@@ -296,12 +313,11 @@ static struct orr_set_spec *list_sets(const struct import_job *job)
     struct orr_set_spec *sets = orr_zalloc(job->set_count + (size_t)1, sizeof *sets);
     for (uint32_t s = 0; s < job->set_count; s++) {
         const struct import_set *from = &job->sets[s];
-        sets[s] =
-            (struct orr_set_spec){.name = from->name,
-                                  .parent = from->parent,
-                                  .is_pods = from->is_pods,
-                                  .min = from->min > INT32_MAX ? INT32_MAX : (int32_t)from->min,
-                                  .constraint = from->constraint};
+        sets[s] = (struct orr_set_spec){.name = from->name,
+                                        .parent = from->parent,
+                                        .is_pods = from->is_pods,
+                                        .min = to_i32(from->min),
+                                        .constraint = from->constraint};
     }
     return sets;
 }
@@ -356,7 +372,7 @@ static void add_job(struct builder *b, struct import_job *job)
     const struct orr_job_spec_tree spec = {.name = job->name,
                                            .queue = queue == ORR_NONE ? ORR_NONE
                                                                       : model->queues[queue].id,
-                                           .priority = (int32_t)job->priority,
+                                           .priority = to_i32(job->priority),
                                            .preemptible = job->preemptible,
                                            .created_s = job->created_s,
                                            .preemption_delay = job->preemption_delay,

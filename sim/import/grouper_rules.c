@@ -8,6 +8,7 @@
 
 #define BATCH_MIN "kai.scheduler/batch-min-member"
 #define SEGMENT   "kai.scheduler/segment-size"
+#define SETS_MAX  10000 /* of one job */
 
 static bool refuse(struct grouper *g, const char *why)
 {
@@ -43,10 +44,13 @@ static uint32_t add_pods(struct grouper *g, struct import_job *job, const char *
 
 /* A set `name` of leaves `name-i` of `size` pods each; those that only hold pods beyond `min` need
  * none. */
-static void add_segments(struct grouper *g, struct import_job *job, const char *name, int64_t pods,
+static bool add_segments(struct grouper *g, struct import_job *job, const char *name, int64_t pods,
                          int64_t min, int64_t size)
 {
     const int64_t segments = (pods + size - 1) / size;
+    if (segments > SETS_MAX) {
+        return refuse(g, "more segments than can be told apart");
+    }
     const uint32_t set = import_add_set(g->kube->model, job, name, 0, false, segments);
     for (int64_t i = 0; i < segments; i++) {
         const int64_t rest = pods - i * size < size ? pods - i * size : size;
@@ -64,6 +68,7 @@ static void add_segments(struct grouper *g, struct import_job *job, const char *
             job->sets[leaf].constraint.topology = topology;
         }
     }
+    return true;
 }
 
 /* --- one group a pod --- */
@@ -213,10 +218,9 @@ static bool fill_pytorch(struct grouper *g, struct import_job *job)
         (void)add_pods(g, job, "master", 0, replicas.masters);
     }
     if (size > 0) {
-        add_segments(g, job, "worker", replicas.total - replicas.masters, workers, size);
-    } else {
-        (void)add_pods(g, job, "worker", 0, workers);
+        return add_segments(g, job, "worker", replicas.total - replicas.masters, workers, size);
     }
+    (void)add_pods(g, job, "worker", 0, workers);
     return true;
 }
 
@@ -332,8 +336,9 @@ static bool fill_lws(struct grouper *g, struct import_job *job)
     const int64_t min = leader_first && !leader_is_scheduled(g) ? 0 : size - 1;
     (void)add_pods(g, job, "leader", 0, 1);
     if (lws_segment(g) > 0 && size > 1) {
-        add_segments(g, job, "workers", size - 1, min, lws_segment(g));
-    } else if (size > 1) {
+        return add_segments(g, job, "workers", size - 1, min, lws_segment(g));
+    }
+    if (size > 1) {
         (void)add_pods(g, job, "workers", 0, min);
     }
     return true;
@@ -380,7 +385,7 @@ static bool fill_jobset(struct grouper *g, struct import_job *job)
         const int64_t replicas = number_of(g, one, "replicas", 1);
         const int64_t parallelism = number_of(g, one, "template/spec/parallelism", 1);
         const int64_t min = grouper_annotation(import_get(one, "template"), BATCH_MIN, parallelism);
-        if (replicas < 0 || replicas > 10000 || min < 0) {
+        if (replicas < 0 || replicas + job->set_count > SETS_MAX || min < 0) {
             return refuse(g, "a replicated job states no number of replicas or pods");
         }
         const uint32_t set = import_add_set(model, job, name, 0, false, replicas);

@@ -77,20 +77,21 @@ static void add_object(struct kube *kube, const struct import_value *object)
                     import_text(kube->load, object, "apiVersion", ""));
         return;
     }
-    if (kind == KUBE_OWNER) {
-        const char *uid = import_text(kube->load, object, "metadata/uid", "");
-        bool added = true;
-        if (uid[0] == '\0') {
-            uid = import_format(kube->load, "%s/%s/%s", word, kube_namespace(kube, object),
-                                kube_name(kube, object));
-        }
-        (void)orr_idmap_put(&kube->owners, uid, strlen(uid), &added);
-        if (!kube_is_grouped_kind(word)) {
-            import_note(kube->model, "kind %s has no rule of its own here", word);
-        }
-        if (!added) {
-            return;
-        }
+    const char *uid = import_text(kube->load, object, "metadata/uid", "");
+    if (uid[0] == '\0') {
+        uid = import_format(kube->load, "%s/%s/%s", word, kube_namespace(kube, object),
+                            kube_name(kube, object));
+    }
+    bool added;
+    struct orr_idmap *known = kind == KUBE_OWNER ? &kube->owners : &kube->seen;
+    uid = kind == KUBE_OWNER ? uid : import_format(kube->load, "%s/%s", word, uid);
+    (void)orr_idmap_put(known, uid, strlen(uid), &added);
+    if (!added) {
+        import_note(kube->model, "a %s that is given twice is taken once", word);
+        return;
+    }
+    if (kind == KUBE_OWNER && !kube_is_grouped_kind(word)) {
+        import_note(kube->model, "kind %s has no rule of its own here", word);
     }
     push(&kube->lists[kind], object);
 }
@@ -209,6 +210,7 @@ static void init(struct kube *kube, struct import_model *model)
     orr_idmap_init(&kube->classes);
     orr_idmap_init(&kube->bindings);
     orr_idmap_init(&kube->owners);
+    orr_idmap_init(&kube->seen);
     orr_idmap_init(&kube->claims);
 }
 
@@ -222,6 +224,7 @@ static void release(struct kube *kube)
     orr_idmap_release(&kube->classes);
     orr_idmap_release(&kube->bindings);
     orr_idmap_release(&kube->owners);
+    orr_idmap_release(&kube->seen);
     orr_idmap_release(&kube->claims);
 }
 

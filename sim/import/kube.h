@@ -55,6 +55,7 @@ struct kube {
     struct orr_idmap bindings;                  /* "namespace/pod" of open BindRequests */
     const struct import_value **binding_values; /* parallel */
     uint32_t binding_capacity;
+    struct orr_idmap seen;   /* uids of objects of the lists above */
     struct orr_idmap owners; /* uids; the object is in lists[KUBE_OWNER] */
     struct orr_idmap claims; /* "namespace/name" of DRA claims already counted */
     const char *shard_key, *shard_value;

@@ -175,12 +175,15 @@ void kube_read_nodes(struct kube *kube)
 
 /* --- queues --- */
 
+#define SHARE_MAX  1e15 /* more than any cluster has */
+#define WEIGHT_MAX 1e9
+
 /* Amounts are numbers: GPUs, milli-CPU, memory in 10^6 bytes; what is below 0 is without bound. */
 static double amount(struct kube *kube, const struct import_value *resource, const char *key,
                      double unit)
 {
     const double value = import_number(kube->load, resource, key, 0) * unit;
-    return value < 0 ? ORR_UNLIMITED : value;
+    return value < 0 ? ORR_UNLIMITED : value < SHARE_MAX ? value : SHARE_MAX;
 }
 
 static void read_queue(struct kube *kube, const struct import_value *object)
@@ -203,10 +206,13 @@ static void read_queue(struct kube *kube, const struct import_value *object)
     queue->reclaim_min_runtime = kube_duration(kube, object, "spec/reclaimMinRuntime", ORR_MS_NONE);
     for (size_t i = 0; i < sizeof resources / sizeof resources[0]; i++) {
         const struct import_value *given = import_map(kube->load, object, resources[i].path);
-        queue->resource[resources[i].kind] = (struct orr_share_resource){
-            .deserved = amount(kube, given, "quota", resources[i].unit),
-            .limit = amount(kube, given, "limit", resources[i].unit),
-            .weight = import_number(kube->load, given, "overQuotaWeight", 0)};
+        const double weight = import_number(kube->load, given, "overQuotaWeight", 0);
+        queue->resource[resources[i].kind] =
+            (struct orr_share_resource){.deserved = amount(kube, given, "quota", resources[i].unit),
+                                        .limit = amount(kube, given, "limit", resources[i].unit),
+                                        .weight = weight < -WEIGHT_MAX  ? -WEIGHT_MAX
+                                                  : weight < WEIGHT_MAX ? weight
+                                                                        : WEIGHT_MAX};
     }
 }
 

@@ -7,6 +7,8 @@
 
 #include "kube.h"
 
+#define SUBGROUPS_MAX 2000
+
 struct orr_constraint kube_constraint(struct kube *kube, const struct import_value *spec)
 {
     const struct import_value *from = import_map(kube->load, spec, "topologyConstraint");
@@ -116,6 +118,10 @@ static void add_sets(struct kube *kube, struct import_job *job, const struct imp
 {
     const struct import_value *groups = import_list(kube->load, spec, "subGroups");
     job->sets[0].constraint = kube_constraint(kube, spec);
+    if (groups != NULL && groups->count > SUBGROUPS_MAX) {
+        import_fail(kube->load, groups, "more than %d subgroups", SUBGROUPS_MAX);
+        return;
+    }
     if (groups != NULL && groups->count > 0) {
         job->sets[0].min = import_int(kube->load, spec, "minSubGroup", -1);
         if (add_subgroups(kube, job, groups) || !import_ok(kube->load)) {
@@ -173,7 +179,15 @@ static bool backs_off(struct kube *kube, const struct import_value *group)
 
 static void read_pod_group(struct kube *kube, const struct import_value *object)
 {
-    struct import_job *job = import_add_job(kube->model, object, kube_name(kube, object));
+    const char *name = kube_name(kube, object);
+    if (orr_idmap_find(&kube->model->job_names, name, strlen(name)) != ORR_NONE) {
+        import_note(kube->model,
+                    "two PodGroups are named %.100s: to KAI they are one; the first is "
+                    "taken",
+                    name);
+        return;
+    }
+    struct import_job *job = import_add_job(kube->model, object, name);
     if (job == NULL) {
         return;
     }

@@ -84,7 +84,7 @@ static int64_t whole_annotation(struct kube *kube, const struct import_value *an
         import_note(kube->model, "annotation %s: not a whole number above 0, not heeded", name);
         return 0;
     }
-    return number;
+    return number < 1000000000 ? number : 1000000000;
 }
 
 /* Annotations that share devices replace the GPUs of the containers. */
@@ -322,10 +322,13 @@ static enum orr_task_status status_of(struct kube *kube, const struct import_val
                                            : ORR_TASK_UNKNOWN;
 }
 
-static void add_group(struct kube *kube, struct import_pod *pod, const char *name)
+static void add_group(struct import_pod *pod, const char *name)
 {
-    if (pod->group_count < pod->request.devices) {
-        (void)kube;
+    bool known = pod->group_count == pod->request.devices;
+    for (uint32_t g = 0; g < pod->group_count; g++) {
+        known = known || strcmp(pod->groups[g], name) == 0;
+    }
+    if (!known) {
         pod->groups[pod->group_count++] = name;
     }
 }
@@ -338,7 +341,7 @@ static void read_groups(struct kube *kube, const struct import_value *object,
         orr_arena_alloc(kube->load->arena, pod->request.devices + (size_t)1, sizeof *pod->groups);
     IMPORT_EACH(group, import_list(kube->load, binding, "spec/selectedGPUGroups"))
     {
-        add_group(kube, pod, import_scalar(kube->load, group));
+        add_group(pod, import_scalar(kube->load, group));
     }
     if (pod->group_count > 0) {
         return;
@@ -347,7 +350,7 @@ static void read_groups(struct kube *kube, const struct import_value *object,
     {
         if (label->kind == IMPORT_TEXT && (strcmp(label->key, "runai-gpu-group") == 0 ||
                                            strncmp(label->key, "runai-gpu-group/", 16) == 0)) {
-            add_group(kube, pod, label->text);
+            add_group(pod, label->text);
         }
     }
 }

@@ -39,6 +39,7 @@ struct import_queue {
     struct orr_share_resource resource[ORR_SHARE_KINDS]; /* deserved, limit, weight */
     orr_ms preempt_min_runtime, reclaim_min_runtime;     /* ORR_MS_NONE: not set */
     const struct import_value *at;
+    uint32_t depth;
     bool left_out; /* by project-level fairness */
     uint32_t id;   /* in the session; ORR_NONE: its parent never comes */
 };

@@ -7,6 +7,8 @@
 
 #include "model.h"
 
+#define PLENTY ((int64_t)100000000000000) /* of CPU and memory, where a node says nothing */
+
 bool import_is_own(const struct import_value *document)
 {
     const char *kind = import_label(document, "kind");
@@ -176,8 +178,8 @@ static void read_node(struct import_model *model, const struct import_value *fro
     node->ready = import_bool(model->load, from, "ready", true);
     node->gpu_count = count_of(model, from, "gpus", 0, 1000000);
     node->allocatable.v[IMPORT_GPU] = node->gpu_count;
-    node->allocatable.v[IMPORT_CPU] = quantity(model, from, "cpu", 1000, 1000000000);
-    node->allocatable.v[IMPORT_MEMORY] = memory(model, from, "memory", 1000000000000000);
+    node->allocatable.v[IMPORT_CPU] = quantity(model, from, "cpu", 1000, PLENTY);
+    node->allocatable.v[IMPORT_MEMORY] = memory(model, from, "memory", PLENTY);
     node->allocatable.v[IMPORT_PODS] = count_of(model, from, "pods", 110, 1000000);
     node->gpu_memory_mib = memory(model, from, "gpu_memory", 0) / ORR_MIB;
     node->mig_strategy = strategy_of(model, from);
@@ -197,8 +199,8 @@ static double share_amount(struct import_model *model, const struct import_value
     if (strcmp(text, "unlimited") == 0 || strcmp(text, "-1") == 0) {
         return ORR_UNLIMITED;
     }
-    double real;
-    int64_t whole;
+    double real = 0;
+    int64_t whole = 0;
     const bool good =
         kind == ORR_SHARE_GPU
             ? orr_parse_double(text, strlen(text), &real) && real >= 0
@@ -207,14 +209,15 @@ static double share_amount(struct import_model *model, const struct import_value
         import_fail(model->load, value, "\"%.60s\" is neither an amount nor unlimited", text);
         return 0;
     }
-    return kind == ORR_SHARE_GPU ? real : (double)whole;
+    real = kind == ORR_SHARE_GPU ? real : (double)whole;
+    return real < 1e15 ? real : 1e15;
 }
 
 static double weight_of(struct import_model *model, const struct import_value *value)
 {
     const char *text = import_scalar(model->load, value);
     double weight = 0;
-    if (!orr_parse_double(text, strlen(text), &weight) || weight < 0) {
+    if (!orr_parse_double(text, strlen(text), &weight) || weight < 0 || weight > 1e9) {
         import_fail(model->load, value, "\"%.60s\" is not a weight", text);
     }
     return weight;

@@ -18,3 +18,4 @@ endfunction()
 
 orr_fuzz_target(fuzz_traces orr_traces)
 orr_fuzz_target(fuzz_scenario orr_scenario)
+orr_fuzz_target(fuzz_import orr_import)

@@ -427,6 +427,89 @@ case_interrupt_any_time() {
     done
 }
 
+# ---- snapshots ----
+
+snapshot_yaml() {
+    printf '%s\n' 'apiVersion: orrery/v1alpha1' 'kind: Snapshot' 'nodes: {n: {gpus: 4}}' \
+        'queues: {q: {gpu: [4]}}' 'jobs:' '  a: {queue: q, gpus: 1}'
+}
+
+case_snapshot_packed() {
+    snapshot_yaml >s.yaml
+    expect 0 "$orrery" schedule s.yaml --json
+    cp out plain
+    gzip -k s.yaml
+    expect 0 "$orrery" schedule s.yaml.gz --json
+    cmp plain out || fail 'a packed snapshot gives another answer'
+    command -v bsdtar >/dev/null || command -v zip >/dev/null || exit 77
+    if command -v zip >/dev/null; then zip -q s.zip s.yaml; else bsdtar -a -cf s.zip s.yaml; fi
+    expect 0 "$orrery" schedule s.zip --json
+    cmp plain out || fail 'a zipped snapshot gives another answer'
+    bytes=$(wc -c <s.zip)
+    for cut in 1 30 60 100; do
+        head -c $((bytes - cut)) s.zip >cut.zip
+        code=0
+        "$orrery" schedule cut.zip >out 2>err </dev/null || code=$?
+        # The directory at the end is not needed to read the one file before it.
+        case $code in
+        0) cmp plain out >/dev/null || "$orrery" schedule cut.zip --json | cmp - plain ;;
+        65) says cut.zip ;;
+        *) fail "exit code $code for a zip cut short by $cut bytes" ;;
+        esac
+    done
+}
+
+case_snapshot_missing() {
+    expect 66 "$orrery" schedule nowhere.zip
+    says nowhere.zip
+    expect 66 "$orrery" schedule .
+    expect 64 "$orrery" schedule
+    expect 64 "$orrery" schedule s.yaml --policy nobody
+    says 'unknown policy'
+}
+
+case_snapshot_wrong() {
+    snapshot_yaml | sed 's/gpus: 4/gpuz: 4/' >s.yaml
+    expect 65 "$orrery" schedule s.yaml
+    says 's.yaml:3:'
+    says 'did you mean "gpus"?'
+    says '^'
+    : >empty.json
+    expect 65 "$orrery" schedule empty.json
+    head -c 4096 /dev/urandom >noise
+    code=0
+    "$orrery" schedule noise >out 2>err </dev/null || code=$?
+    [ "$code" -eq 65 ] || fail "exit code $code for noise"
+    printf '{"kind":"List","items":[{"kind":"Node","metadata":{"name":"n"},"status":3}]}' >type.json
+    expect 65 "$orrery" schedule type.json
+    says 'type.json:1:'
+    snapshot_yaml | sed 's/^  a:/  a: {queue: q}\n  a:/' >twice.yaml
+    expect 65 "$orrery" schedule twice.yaml
+    says duplicate
+    awk 'BEGIN { for (i = 0; i < 100000; i++) printf "["; print "" }' >deep.json
+    expect 65 "$orrery" schedule deep.json
+    awk 'BEGIN { for (i = 0; i < 5000; i++) { printf "%*sa:\n", i, "" } }' >deep.yaml
+    expect 65 "$orrery" schedule deep.yaml
+}
+
+case_snapshot_circles() {
+    cat >s.yaml <<'END'
+apiVersion: orrery/v1alpha1
+kind: Snapshot
+nodes: {n: {gpus: 4}}
+queues:
+  a: {parent: b, gpu: [4]}
+  b: {parent: a, gpu: [4]}
+  c: {parent: c, gpu: [4]}
+jobs:
+  x: {queue: a, gpus: 1}
+  y: {queue: c, gpus: 1}
+END
+    expect 0 "$orrery" schedule s.yaml
+    grep -q 'QueueDoesNotExist' out || fail 'jobs of queues in a circle do not say so'
+    grep -q 'nothing is decided' out || fail 'something is decided'
+}
+
 # ---- progress ----
 
 case_progress() {
