@@ -86,7 +86,7 @@ static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint3
         } else {
             contender.job = best;
         }
-        node->rank = orr_order__rank(order->session, &contender);
+        node->rank = orr_queue_rank_of(order->session, &contender);
         node->ranked = true;
         node->ranked_at = order->session->charges;
     }
@@ -95,7 +95,7 @@ static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint3
 
 static bool node_less(const struct orr_order *order, uint32_t a, uint32_t b)
 {
-    int sign = orr_order__compare_ranks(order->session, rank_of(order, a), rank_of(order, b));
+    int sign = orr_queue_compare_ranks(order->session, rank_of(order, a), rank_of(order, b));
     return order->victims ? sign > 0 : sign < 0;
 }
 

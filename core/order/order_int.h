@@ -5,7 +5,7 @@
 
 #include <orrery/core/backlog.h>
 
-#include "order_queue.h"
+#include <orrery/core/queueorder.h>
 
 #define ORR_ORDER_ROOT 0u /* node */
 

@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* KAI's queue order: the first difference wins. */
-#include "order_queue.h"
+#include <orrery/core/queueorder.h>
 
 #include <math.h>
 
 #include <orrery/core/joborder.h>
 
-static double with_job(const struct orr_session *session, const struct orr_contender *c,
-                       unsigned kind)
+static const struct orr_demand no_demand;
+
+static const int64_t *held_by(const struct orr_session *session, const struct orr_contender *c)
 {
-    static const struct orr_demand none;
-    return orr_demand_on(session->queues[c->queue].allocated[kind], c->job != NULL ? c->job : &none,
-                         kind);
+    return c->allocated != NULL ? c->allocated : session->queues[c->queue].allocated;
 }
 
 /* Over its fair share in all resources at once. */
-static bool is_over(const struct orr_session *session, uint32_t queue)
+static bool is_over(const struct orr_session *session, const struct orr_contender *c)
 {
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const struct orr_share_resource *r = &session->shares[queue].resource[kind];
-        if (!(r->fair_share < r->allocated)) {
+        const double fair = session->shares[c->queue].resource[kind].fair_share;
+        if (!(fair < orr_share_units(kind, held_by(session, c)[kind]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool fits_deserved(const struct orr_session *session, uint32_t queue, const int64_t *held,
+                          const struct orr_demand *demand)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const double deserved = session->shares[queue].resource[kind].deserved;
+        if (deserved != ORR_UNLIMITED && orr_demand_on(held[kind], demand, kind) > deserved) {
             return false;
         }
     }
@@ -29,28 +40,16 @@ static bool is_over(const struct orr_session *session, uint32_t queue)
 bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue,
                              const struct orr_demand *demand)
 {
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const double deserved = session->shares[queue].resource[kind].deserved;
-        if (deserved != ORR_UNLIMITED &&
-            orr_demand_on(session->queues[queue].allocated[kind], demand, kind) > deserved) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_starved(const struct orr_session *session, const struct orr_contender *c)
-{
-    static const struct orr_demand none;
-    return orr_queue_fits_deserved(session, c->queue, c->job != NULL ? c->job : &none);
+    return fits_deserved(session, queue, session->queues[queue].allocated, demand);
 }
 
 /* It may hold nothing of a resource and would hold some. */
 static bool violates(const struct orr_session *session, const struct orr_contender *c)
 {
+    const struct orr_demand *job = c->job != NULL ? c->job : &no_demand;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         if (orr_share_allocatable(&session->shares[c->queue].resource[kind]) == 0 &&
-            with_job(session, c, kind) > 0) {
+            orr_demand_on(held_by(session, c)[kind], job, kind) > 0) {
             return true;
         }
     }
@@ -60,15 +59,11 @@ static bool violates(const struct orr_session *session, const struct orr_contend
 static double amount_after(const struct orr_session *session, const struct orr_contender *c,
                            bool with, unsigned kind)
 {
-    int64_t held = session->queues[c->queue].allocated[kind];
-    struct orr_demand demand = {0};
-    if (with && c->job != NULL) {
-        demand = *c->job;
-    }
+    int64_t held = held_by(session, c)[kind];
     if (with && c->victims != NULL) {
         held -= c->victims->v[kind];
     }
-    return orr_demand_on(held, &demand, kind);
+    return orr_demand_on(held, with && c->job != NULL ? c->job : &no_demand, kind);
 }
 
 static double dominant_share(const struct orr_session *session, const struct orr_contender *c,
@@ -114,22 +109,23 @@ static int by_number(double a, double b)
     return (a > b) - (a < b);
 }
 
-struct orr_queue_rank orr_order__rank(const struct orr_session *session,
-                                      const struct orr_contender *c)
+struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
+                                        const struct orr_contender *c)
 {
     if (!session->rules.proportion) {
         return (struct orr_queue_rank){.queue = c->queue};
     }
     return (struct orr_queue_rank){.queue = c->queue,
-                                   .over = is_over(session, c->queue),
-                                   .fed = !is_starved(session, c),
+                                   .over = is_over(session, c),
+                                   .fed = !fits_deserved(session, c->queue, held_by(session, c),
+                                                         c->job != NULL ? c->job : &no_demand),
                                    .violates = violates(session, c),
                                    .share_after = dominant_share(session, c, true),
                                    .share_now = dominant_share(session, c, false)};
 }
 
-static int by_proportion(const struct orr_session *session, const struct orr_queue_rank *a,
-                         const struct orr_queue_rank *b)
+int orr_queue_compare_amounts(const struct orr_session *session, const struct orr_queue_rank *a,
+                              const struct orr_queue_rank *b)
 {
     int order = by_flag(a->over, b->over);
     if (order == 0) {
@@ -144,6 +140,13 @@ static int by_proportion(const struct orr_session *session, const struct orr_que
     if (order == 0) {
         order = by_number(a->share_after, b->share_after);
     }
+    return order;
+}
+
+static int by_proportion(const struct orr_session *session, const struct orr_queue_rank *a,
+                         const struct orr_queue_rank *b)
+{
+    int order = orr_queue_compare_amounts(session, a, b);
     if (order == 0) {
         order = by_number(a->share_now, b->share_now);
     }
@@ -154,8 +157,8 @@ static int by_proportion(const struct orr_session *session, const struct orr_que
     return order;
 }
 
-int orr_order__compare_ranks(const struct orr_session *session, const struct orr_queue_rank *a,
-                             const struct orr_queue_rank *b)
+int orr_queue_compare_ranks(const struct orr_session *session, const struct orr_queue_rank *a,
+                            const struct orr_queue_rank *b)
 {
     int order = session->rules.proportion ? by_proportion(session, a, b) : 0;
     const struct orr_share_queue *share_a = &session->shares[a->queue];

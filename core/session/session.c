@@ -69,6 +69,9 @@ void orr_session_release(struct orr_session *session)
     for (uint32_t n = 0; n < session->node_count; n++) {
         orr_free(session->nodes[n].shared);
     }
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        orr_free(session->queues[q].active);
+    }
     orr_free(session->nodes);
     orr_free(session->queues);
     orr_free(session->shares);

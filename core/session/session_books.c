@@ -248,6 +248,40 @@ void orr_session__charge(struct orr_session *session, const struct orr_stask *ta
     }
 }
 
+/* Keeps the queue's list of active jobs. */
+static void list_active(struct orr_session *session, uint32_t job_index)
+{
+    struct orr_sjob *job = &session->jobs[job_index];
+    struct orr_squeue *queue = &session->queues[job->queue];
+    queue->active = ORR_ROOM_FOR_ONE(queue->active, queue->active_count, queue->active_capacity);
+    job->active_at = queue->active_count;
+    queue->active[queue->active_count++] = job_index;
+}
+
+static void unlist_active(struct orr_session *session, uint32_t job_index)
+{
+    struct orr_sjob *job = &session->jobs[job_index];
+    struct orr_squeue *queue = &session->queues[job->queue];
+    const uint32_t last = queue->active[--queue->active_count];
+    queue->active[job->active_at] = last;
+    session->jobs[last].active_at = job->active_at;
+}
+
+static void count_active(struct orr_session *session, uint32_t job_index, bool was, bool is)
+{
+    struct orr_sjob *job = &session->jobs[job_index];
+    const uint32_t before = job->active;
+    job->active = before - was + is;
+    if (job->queue == ORR_NONE || (before > 0) == (job->active > 0)) {
+        return;
+    }
+    if (before == 0) {
+        list_active(session, job_index);
+    } else {
+        unlist_active(session, job_index);
+    }
+}
+
 void orr_session__set_live_status(struct orr_session *session, struct orr_stask *task,
                                   uint8_t status)
 {
@@ -257,6 +291,9 @@ void orr_session__set_live_status(struct orr_session *session, struct orr_stask 
     set->counts[status]++;
     job->pending -= task->live.status == ORR_TASK_PENDING;
     job->pending += status == ORR_TASK_PENDING;
+    count_active(session, task->job,
+                 orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED),
+                 orr_status_in(status, ORR_STATES_ACTIVE_ALLOCATED));
     task->live.status = status;
     orr_session__job_changed(session, task->job);
 }

@@ -197,6 +197,8 @@ struct orr_squeue {
     int64_t request[ORR_SHARE_KINDS];
     int64_t request_mib; /* of GPU memory, pending */
     int64_t allocated[ORR_SHARE_KINDS], nonpreemptible[ORR_SHARE_KINDS]; /* live */
+    uint32_t *active; /* its jobs with live tasks that hold or are to hold something, unordered */
+    uint32_t active_count, active_capacity;
 };
 
 /* --- jobs --- */
@@ -237,6 +239,8 @@ struct orr_sjob {
     uint32_t first_task, task_count;               /* in task order */
     uint32_t first_set, set_count;
     uint32_t pending;              /* live pending tasks */
+    uint32_t active;               /* live tasks in ORR_STATES_ACTIVE_ALLOCATED */
+    uint32_t active_at;            /* its place in the queue's list of active jobs, if any is */
     uint8_t reason;                /* enum orr_fit_reason of the last allocate attempt */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of each action's last look at it */
     bool invalid;                  /* removed: its tasks are gone */
