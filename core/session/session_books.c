@@ -291,8 +291,7 @@ void orr_session__set_live_status(struct orr_session *session, struct orr_stask 
     set->counts[status]++;
     job->pending -= task->live.status == ORR_TASK_PENDING;
     job->pending += status == ORR_TASK_PENDING;
-    count_active(session, task->job,
-                 orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED),
+    count_active(session, task->job, orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED),
                  orr_status_in(status, ORR_STATES_ACTIVE_ALLOCATED));
     task->live.status = status;
     orr_session__job_changed(session, task->job);

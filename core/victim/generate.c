@@ -63,7 +63,7 @@ static bool try_scenario(struct orr_victim_search *search, const struct orr_vict
     if (!afford(search)) {
         return false;
     }
-    if (orr_victim__simulate(search, potential)) {
+    if (orr_victim__may_work(search, potential) && orr_victim__simulate(search, potential)) {
         return true;
     }
     search->failed =

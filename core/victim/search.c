@@ -119,10 +119,18 @@ static int by_age(const void *a, const void *b, void *context)
 static void find_candidates(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    search->candidates = orr_alloc(session->job_count + (size_t)1, sizeof *search->candidates);
-    for (uint32_t j = 0; j < session->job_count; j++) {
-        if (orr_victim__is_candidate(search, j)) {
-            search->candidates[search->candidate_count++] = orr_jobview_whole(j);
+    uint32_t capacity = 0;
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        const struct orr_squeue *queue = &session->queues[q];
+        if (queue->active_count == 0 || !orr_victim__is_candidate_queue(search, q)) {
+            continue;
+        }
+        for (uint32_t i = 0; i < queue->active_count; i++) {
+            if (orr_victim__is_candidate(search, queue->active[i])) {
+                search->candidates =
+                    ORR_ROOM_FOR_ONE(search->candidates, search->candidate_count, capacity);
+                search->candidates[search->candidate_count++] = orr_jobview_whole(queue->active[i]);
+            }
         }
     }
     /* KAI draws which jobs may be consolidated from a map; here the oldest of them. */
@@ -155,6 +163,15 @@ static void list_pending(struct orr_victim_search *search)
     orr_free(views);
 }
 
+const struct orr_order_entry *orr_victim__pending(struct orr_victim_search *search, uint32_t *count)
+{
+    if (search->pending == NULL) {
+        list_pending(search);
+    }
+    *count = search->pending_count;
+    return search->pending;
+}
+
 static void keep_sums(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -169,6 +186,7 @@ static void keep_sums(struct orr_victim_search *search)
 
 static void release_search(struct orr_victim_search *search)
 {
+    orr_victim__close_forecast(search);
     orr_task_list_release(&search->tasks);
     orr_free(search->candidates);
     orr_free(search->base_feasible);
@@ -236,6 +254,7 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
     struct orr_order order;
     orr_arena_reset(&search->arena);
     make_view(search, k);
+    orr_victim__prepare_forecast(search);
     search->potential.count = 0;
     search->steps = 0;
     orr_order_init(&order, search->session, true, false);
@@ -377,6 +396,13 @@ static void reset_records(struct orr_victim_search *search)
            search->session->node_count * sizeof *search->feasible);
 }
 
+static bool has_budget(const struct orr_session_rules *rules)
+{
+    const struct orr_scenario_budget *budget = &rules->scenario_budget;
+    return budget->action > 0 || budget->job > 0 || budget->node_local_greedy > 0 ||
+           budget->multi_node_gang > 0;
+}
+
 static enum orr_search_result run_generators(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
@@ -408,6 +434,20 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
     return search->spent ? ORR_SEARCH_SPENT : ORR_SEARCH_FAILED;
 }
 
+static void prepare_search(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
+    search->is_recorded = orr_zalloc(session->task_count, sizeof *search->is_recorded);
+    search->feasible = orr_alloc(session->node_count, sizeof *search->feasible);
+    search->absent = orr_alloc(job->task_count, sizeof *search->absent);
+    search->mins = orr_alloc(job->set_count, sizeof *search->mins);
+    find_feasible(search);
+    keep_sums(search);
+    make_view(search, 1);
+    orr_victim__open_forecast(search);
+}
+
 enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,
                                          uint32_t job)
 {
@@ -416,16 +456,14 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     orr_arena_init(&search.arena);
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
     search.demand = orr_session_demand(session, &search.tasks, session->min_gpu_memory_mib);
-    search.is_recorded = orr_zalloc(session->task_count, sizeof *search.is_recorded);
-    search.feasible = orr_alloc(session->node_count, sizeof *search.feasible);
-    search.absent = orr_alloc(session->jobs[job].task_count, sizeof *search.absent);
-    search.mins = orr_alloc(session->jobs[job].set_count, sizeof *search.mins);
-    find_feasible(&search);
     find_candidates(&search);
-    keep_sums(&search);
-    list_pending(&search);
-    if (search.tasks.count > 0) {
-        result = run_generators(&search);
+    /* Where budgets count scenarios, those that cannot work count too. */
+    const bool all = session->rules.literal || has_budget(&session->rules);
+    if (search.tasks.count > 0 && (search.candidate_count > 0 || all)) {
+        prepare_search(&search);
+        if (all || !orr_victim__hopeless(&search)) {
+            result = run_generators(&search);
+        }
     }
     if (result == ORR_SEARCH_SOLVED) {
         search.reached = ORR_OUTCOME_SOLVED;

@@ -52,7 +52,9 @@ static uint32_t build_order(struct orr_victim_search *search, const struct orr_v
     }
     orr_order_init(order, session, false, true);
     count = orr_order_prepare(order, views, count, entries);
-    orr_order_build_of(order, search->pending, search->pending_count, is_victim, entries, count);
+    uint32_t pending_count;
+    const struct orr_order_entry *pending = orr_victim__pending(search, &pending_count);
+    orr_order_build_of(order, pending, pending_count, is_victim, entries, count);
     orr_free(views);
     orr_free(entries);
     orr_free(listed);

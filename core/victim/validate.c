@@ -75,25 +75,32 @@ static bool share_allows(const struct orr_victim_search *search, uint32_t victim
                : over_share;
 }
 
+bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue)
+{
+    const struct orr_session *session = search->session;
+    const uint32_t own = session->jobs[search->job].queue;
+    if (search->action == ORR_ACTION_CONSOLIDATION) {
+        return true;
+    }
+    if (search->action == ORR_ACTION_PREEMPT) {
+        return queue == own;
+    }
+    return queue != own && (!session->rules.proportion || share_allows(search, queue));
+}
+
+/* Of an active job in such a queue. */
 bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t index)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[index];
-    const struct orr_sjob *preemptor = &session->jobs[search->job];
-    if (index == search->job || !job->preemptible || job->invalid || job->queue == ORR_NONE ||
-        orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_ALLOCATED) ==
-            0) {
+    if (index == search->job || !job->preemptible || job->invalid) {
         return false;
     }
     if (search->action == ORR_ACTION_CONSOLIDATION) {
         return true;
     }
-    if (search->action == ORR_ACTION_PREEMPT) {
-        if (job->queue != preemptor->queue || job->priority >= preemptor->priority) {
-            return false;
-        }
-    } else if (job->queue == preemptor->queue ||
-               (session->rules.proportion && !share_allows(search, job->queue))) {
+    if (search->action == ORR_ACTION_PREEMPT &&
+        job->priority >= session->jobs[search->job].priority) {
         return false;
     }
     return orr_jobview_elastic(session, orr_jobview_whole(index)) ||

@@ -23,6 +23,8 @@ struct orr_victims {
 };
 void orr_victims_push(struct orr_victims *victims, uint32_t task, uint32_t group);
 
+struct orr_forecast;
+
 struct orr_victim_search {
     struct orr_session *session;
     enum orr_action action;
@@ -35,6 +37,7 @@ struct orr_victim_search {
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
     struct orr_order_entry *pending; /* all waiting jobs in the order of building; made once */
     uint32_t pending_count;
+    struct orr_forecast *forecast;     /* NULL: the world is not plain enough for it */
     int64_t tried, tried_by_generator; /* scenarios of this job */
     bool spent, generator_spent;       /* one more was wanted than the budget allows */
     uint64_t *failed;                  /* fingerprints of scenarios that failed */
@@ -65,6 +68,20 @@ static inline void orr_victim__reached(struct orr_victim_search *search, enum or
     search->reached = outcome > search->reached ? (uint8_t)outcome : search->reached;
 }
 
+/* search.c: the jobs that wait, without the preemptor, in the order of building. */
+const struct orr_order_entry *orr_victim__pending(struct orr_victim_search *search,
+                                                  uint32_t *count);
+
+/* forecast.c, rehearse.c: what need not be simulated. The preemptor's view is that of one task when
+ * the forecast is opened; it is prepared for each probe. */
+void orr_victim__open_forecast(struct orr_victim_search *search);
+void orr_victim__close_forecast(struct orr_victim_search *search);
+void orr_victim__prepare_forecast(struct orr_victim_search *search);
+/* No scenario of the search can work. */
+bool orr_victim__hopeless(struct orr_victim_search *search);
+/* False: this scenario would not be solved. Exact but for what validators say of its victims. */
+bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
+
 /* scenario.c: growing the set of victims, and which sets are worth a simulation. */
 struct orr_order;
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
@@ -83,6 +100,7 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
 void orr_victim__remember(struct orr_victim_search *search, const struct orr_victims *potential);
 
 /* validate.c: who may be a victim, and whether what happened to the victims is allowed. */
+bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue);
 bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t job);
 bool orr_victim__validate(const struct orr_victim_search *search,
                           const struct orr_victims *potential);

@@ -12,6 +12,7 @@ orr_unit_test(test_kai_rules orr_kai)
 target_include_directories(test_kai_rules PRIVATE ${PROJECT_SOURCE_DIR}/policies/kai)
 orr_unit_test(test_kai_items orr_kai)
 orr_unit_test(test_kai_session orr_kai)
+orr_unit_test(test_kai_search orr_kai)
 orr_unit_test(test_kai_backlog orr_kai)
 orr_unit_test(test_kai_usage orr_kai)
 

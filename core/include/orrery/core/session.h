@@ -245,6 +245,7 @@ struct orr_sjob {
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of each action's last look at it */
     bool invalid;                  /* removed: its tasks are gone */
     bool changed;                  /* listed in the session's changed_jobs */
+    uint32_t mark;                 /* scratch of a search for victims */
     uint32_t twins; /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
 };
 

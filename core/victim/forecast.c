@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whether a scenario can work, found out on counts of free GPUs instead of by simulating it.
+ *
+ *   open        is the world plain enough? who may lose something, lane by lane
+ *   hopeless    an argument that no scenario of the search can work
+ *   may_work    one scenario: who is served in which order, and does the preemptor find room
+ *
+ * A plain world: whole GPUs of nodes that nobody shares, no other resource that could be short, no
+ * constraints, gangs that are evicted and placed as a whole, and all queues concerned siblings, so
+ * that the next one served is the first by comparison. Other worlds are simulated.
+ *
+ * Pops of jobs that are neither victims nor the preemptor change nothing but the head of their
+ * queue. So a lane's jobs up to its next party are one block, served when the worst of them is the
+ * first among the lanes; of waiting jobs only their distinct demands matter.
+ */
+#include "forecast_int.h"
+
+#include <string.h>
+
+/* --- is the world plain? --- */
+
+static bool plain_ask(const struct orr_session *session, const struct orr_ask *ask)
+{
+    if (ask->kind != ORR_ASK_WHOLE || ask->legacy_mig || ask->request.v[ORR_SLOT_GPU] <= 0 ||
+        ask->request.v[ORR_SLOT_GPU] % ORR_MGPU != 0 ||
+        (session->rules.predicates && (ask->affinity != ORR_NONE || ask->tolerance != ORR_NONE))) {
+        return false;
+    }
+    for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
+        if (ask->request.v[s] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool same_request(const struct orr_session *session, uint32_t a, uint32_t b)
+{
+    return a == b || memcmp(&session->asks[a].request, &session->asks[b].request,
+                            sizeof session->asks[a].request) == 0;
+}
+
+/* The only pod set of a job without constraints, or ORR_NONE. */
+static uint32_t only_pod_set(const struct orr_session *session, const struct orr_sjob *job)
+{
+    uint32_t found = ORR_NONE;
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        const struct orr_sset *set = &session->sets[s];
+        if ((set->constraint.topology != NULL && session->rules.topology) ||
+            (set->is_pods ? found != ORR_NONE : set->min != 1)) {
+            return ORR_NONE;
+        }
+        found = set->is_pods ? s : found;
+    }
+    return found;
+}
+
+/* All of the job runs, and as one piece. */
+static bool plain_victim(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    const uint32_t set = only_pod_set(session, job);
+    if (set == ORR_NONE || session->sets[set].min != (int32_t)job->task_count) {
+        return false;
+    }
+    const uint32_t ask = session->tasks[job->first_task].ask;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        const struct orr_stask *task = &session->tasks[t];
+        if (!orr_status_in(task->live.status, ORR_STATES_ALLOCATED) ||
+            task->live.node == ORR_NONE || task->nominated != ORR_NONE ||
+            !same_request(session, task->ask, ask)) {
+            return false;
+        }
+    }
+    return plain_ask(session, &session->asks[ask]);
+}
+
+static bool plain_preemptor(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    if (only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
+        return false;
+    }
+    const uint32_t ask = session->tasks[search->tasks.tasks[0]].ask;
+    for (uint32_t i = 0; i < search->tasks.count; i++) {
+        const struct orr_stask *task = &session->tasks[search->tasks.tasks[i]];
+        if (task->live.status != ORR_TASK_PENDING || task->nominated != ORR_NONE ||
+            !same_request(session, task->ask, ask)) {
+            return false;
+        }
+    }
+    return plain_ask(session, &session->asks[ask]);
+}
+
+/* Most of a slot that any request asks with each GPU, rounded up. */
+static void find_densities(const struct orr_session *session, int64_t densest[ORR_SLOTS_MAX])
+{
+    memset(densest, 0, ORR_SLOTS_MAX * sizeof *densest);
+    densest[ORR_SLOT_PODS] = 1; /* a node that takes no pods takes none that counts as no pod */
+    for (uint32_t a = 0; a < session->ask_count; a++) {
+        const struct orr_ask *ask = &session->asks[a];
+        const int64_t gpus = ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
+        for (uint32_t s = 0; s < session->slot_count && plain_ask(session, ask); s++) {
+            const int64_t each = (ask->request.v[s] + gpus - 1) / gpus;
+            densest[s] = each > densest[s] ? each : densest[s];
+        }
+    }
+}
+
+/* Node by node: whatever GPUs are free for a task, there is enough of all else. */
+static bool gpus_decide(const struct orr_session *session, const struct orr_snode *node,
+                        const int64_t densest[ORR_SLOTS_MAX])
+{
+    const int64_t gpus = node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU;
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        const int64_t releasing = node->releasing.v[s] < 0 ? node->releasing.v[s] : 0;
+        if (s != ORR_SLOT_GPU && node->idle.v[s] + releasing < densest[s] * gpus) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool plain_nodes(struct orr_forecast *f, const struct orr_session *session)
+{
+    int64_t densest[ORR_SLOTS_MAX];
+    find_densities(session, densest);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const struct orr_snode *node = &session->nodes[n];
+        const int64_t idle = node->idle.v[ORR_SLOT_GPU];
+        const int64_t room = idle + node->releasing.v[ORR_SLOT_GPU];
+        if (node->allocatable.v[ORR_SLOT_GPU] == 0) {
+            continue; /* it takes no GPU task */
+        }
+        if (!node->ready || node->is_mig || node->shared_count > 0 || idle < 0 || room < 0 ||
+            idle % ORR_MGPU != 0 || room % ORR_MGPU != 0 ||
+            node->allocatable.v[ORR_SLOT_GPU] > ORR_FORECAST_GPUS * ORR_MGPU ||
+            room > node->allocatable.v[ORR_SLOT_GPU] || !gpus_decide(session, node, densest)) {
+            return false;
+        }
+        f->idle[n] = (int32_t)(idle / ORR_MGPU);
+        f->base[n] = (int32_t)(room / ORR_MGPU);
+        f->room_in_all += f->base[n];
+    }
+    return true;
+}
+
+/* --- lanes and seats --- */
+
+static const struct orr_order_entry *waiting_of(struct orr_victim_search *search, uint32_t queue,
+                                                uint32_t *count)
+{
+    uint32_t total;
+    const struct orr_order_entry *all = orr_victim__pending(search, &total);
+    uint32_t at = 0;
+    while (at < total && search->session->jobs[all[at].view.job].queue != queue) {
+        at++;
+    }
+    const uint32_t begin = at;
+    while (at < total && search->session->jobs[all[at].view.job].queue == queue) {
+        at++;
+    }
+    *count = at - begin;
+    return all + begin;
+}
+
+static bool has_limit(const struct orr_session *session, uint32_t queue)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        if (session->shares[queue].resource[kind].limit != ORR_UNLIMITED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The lane of a queue, or ORR_NONE if it is no sibling of the others or has a limit above it. */
+static uint32_t lane_of(struct orr_forecast *f, struct orr_victim_search *search, uint32_t queue)
+{
+    const struct orr_session *session = search->session;
+    for (uint32_t l = f->lane_count; l-- > 0;) {
+        if (f->lanes[l].queue == queue) {
+            return l;
+        }
+    }
+    const uint32_t parent = session->shares[queue].parent;
+    if (!session->queues[queue].usable ||
+        (f->lane_count > 0 && session->shares[f->lanes[0].queue].parent != parent)) {
+        return ORR_NONE;
+    }
+    for (uint32_t q = parent; q != ORR_NONE; q = session->shares[q].parent) {
+        if (has_limit(session, q)) {
+            return ORR_NONE;
+        }
+    }
+    f->lanes[f->lane_count] =
+        (struct orr_track){.queue = queue, .limited = has_limit(session, queue)};
+    return f->lane_count++;
+}
+
+static bool add_seat(struct orr_forecast *f, struct orr_victim_search *search, uint32_t job,
+                     uint32_t first_task, uint32_t tasks)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[first_task]);
+    const uint32_t lane = lane_of(f, search, session->jobs[job].queue);
+    if (lane == ORR_NONE) {
+        return false;
+    }
+    struct orr_seat *seat = &f->seats[f->seat_count];
+    search->session->jobs[job].mark = f->seat_count++;
+    *seat = (struct orr_seat){.job = job,
+                              .lane = lane,
+                              .gpus = (uint32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU),
+                              .first_task = first_task,
+                              .tasks = tasks};
+    for (uint32_t i = 0; i < tasks; i++) {
+        orr_session_add_demand(session, ask, 0, &seat->demand);
+    }
+    return true;
+}
+
+static bool add_seats(struct orr_forecast *f, struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    if (!add_seat(f, search, search->job, search->tasks.tasks[0], 1)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < search->candidate_count; i++) {
+        const uint32_t job = search->candidates[i].job;
+        if (!plain_victim(session, job) || !add_seat(f, search, job, session->jobs[job].first_task,
+                                                     session->jobs[job].task_count)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Among siblings that differ in one resource alone there is always a first; KAI's comparison of
+ * allocatable shares is no order of more. */
+static bool plain_queues(const struct orr_forecast *f, const struct orr_session *session)
+{
+    const uint32_t one = f->lanes[0].queue;
+    uint32_t differing = 0;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const double share = orr_share_allocatable(&session->shares[one].resource[kind]);
+        bool differs = false;
+        for (uint32_t q = 0; q < session->queue_count && !differs; q++) {
+            const double other = orr_share_allocatable(&session->shares[q].resource[kind]);
+            differs = session->shares[q].parent == session->shares[one].parent &&
+                      (other > share || other < share);
+        }
+        differing += differs;
+    }
+    return differing <= 1;
+}
+
+static bool plain_rules(const struct orr_session_rules *rules)
+{
+    return !rules->literal && rules->gpu_placement == ORR_PLACEMENT_BINPACK;
+}
+
+void orr_victim__open_forecast(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    if (!plain_rules(&session->rules) || !plain_preemptor(search)) {
+        return;
+    }
+    struct orr_forecast *f = orr_zalloc(1, sizeof *f);
+    search->forecast = f;
+    orr_arena_init(&f->arena);
+    f->seats = orr_arena_alloc(&f->arena, search->candidate_count + (size_t)1, sizeof *f->seats);
+    f->lanes = orr_arena_alloc(&f->arena, session->queue_count + (size_t)1, sizeof *f->lanes);
+    f->base = orr_arena_alloc(&f->arena, session->node_count, sizeof *f->base);
+    f->idle = orr_arena_alloc(&f->arena, session->node_count, sizeof *f->idle);
+    if (!plain_nodes(f, session) || !add_seats(f, search) || !plain_queues(f, session)) {
+        orr_victim__close_forecast(search);
+    }
+}
+
+void orr_victim__close_forecast(struct orr_victim_search *search)
+{
+    if (search->forecast != NULL) {
+        orr_arena_release(&search->forecast->arena);
+        orr_free(search->forecast);
+        search->forecast = NULL;
+    }
+}
+
+/* --- the jobs that wait between seats --- */
+
+/* Of a party as it would be in the order: evicted, so below its minimum. */
+struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search, uint32_t seat)
+{
+    const struct orr_seat *s = &search->forecast->seats[seat];
+    struct orr_order_entry entry = {
+        .view = orr_jobview_whole(s->job), .elastic_state = -1, .demand = s->demand};
+    if (seat == 0) {
+        entry.view = search->view;
+        entry.elastic_state = orr_jobview_elastic_state(search->session, search->view);
+    }
+    return entry;
+}
+
+uint32_t orr_forecast__waiting_before(const struct orr_victim_search *search, uint32_t seat)
+{
+    const struct orr_forecast *f = search->forecast;
+    const struct orr_track *lane = &f->lanes[f->seats[seat].lane];
+    const struct orr_order_entry entry = orr_forecast__entry(search, seat);
+    uint32_t low = 0;
+    uint32_t high = lane->waiting_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (orr_order_compare_jobs(search->session, &lane->waiting[middle], &entry) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool same_demand(const struct orr_demand *a, const struct orr_demand *b)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        if (a->v[kind] != b->v[kind]) {
+            return false;
+        }
+    }
+    return a->gpus_by_memory >= b->gpus_by_memory && a->gpus_by_memory <= b->gpus_by_memory;
+}
+
+bool orr_forecast__demands(struct orr_forecast *f, const struct orr_track *lane, uint32_t from,
+                           uint32_t to, uint64_t *set)
+{
+    uint32_t last = 0;
+    for (uint32_t i = from; i < to; i++) {
+        const struct orr_demand *demand = &lane->waiting[i].demand;
+        if (last < f->demand_count && same_demand(&f->demands[last], demand)) {
+            *set |= UINT64_C(1) << last;
+            continue;
+        }
+        for (last = 0; last < f->demand_count && !same_demand(&f->demands[last], demand);) {
+            last++;
+        }
+        if (last == ORR_FORECAST_DEMANDS) {
+            return false;
+        }
+        if (last == f->demand_count) {
+            f->demands[f->demand_count++] = *demand;
+        }
+        *set |= UINT64_C(1) << last;
+    }
+    return true;
+}
+
+void orr_forecast__list_waiting(struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    for (uint32_t l = 0; l < f->lane_count; l++) {
+        if (f->lanes[l].waiting == NULL) {
+            f->lanes[l].waiting = waiting_of(search, f->lanes[l].queue, &f->lanes[l].waiting_count);
+        }
+    }
+}
+
+/* --- standing of a block --- */
+
+static void stand(const struct orr_session *session, uint32_t queue, const int64_t *held,
+                  const struct orr_demand *job, struct orr_queue_rank *out)
+{
+    const struct orr_contender who = {.queue = queue, .allocated = held, .job = job};
+    *out = orr_queue_rank_of(session, &who);
+}
+
+static void take_worse(const struct orr_session *session, struct orr_queue_rank *worst,
+                       const struct orr_queue_rank *other)
+{
+    if (orr_queue_compare_amounts(session, worst, other) < 0) {
+        *worst = *other;
+    }
+}
+
+void orr_forecast__block(const struct orr_victim_search *search, uint32_t queue,
+                         const int64_t *held, const struct orr_demand *job, uint64_t waiting,
+                         struct orr_queue_rank *worst)
+{
+    const struct orr_session *session = search->session;
+    stand(session, queue, held, job, worst);
+    for (uint32_t d = 0; waiting != 0; d++, waiting >>= 1) {
+        if ((waiting & 1u) != 0) {
+            struct orr_queue_rank other;
+            stand(session, queue, held, &search->forecast->demands[d], &other);
+            take_worse(session, worst, &other);
+        }
+    }
+}
+
+/* --- an argument against all scenarios at once --- */
+
+struct lane_bound { /* over the victims of a lane */
+    bool any;
+    uint32_t last; /* seat that is served last */
+    struct orr_demand least;
+};
+
+static struct lane_bound bound_lane(const struct orr_forecast *f,
+                                    const struct orr_victim_search *search, uint32_t lane)
+{
+    struct lane_bound bound = {0};
+    for (uint32_t s = 1; s < f->seat_count; s++) {
+        const struct orr_seat *seat = &f->seats[s];
+        if (seat->lane != lane) {
+            continue;
+        }
+        if (!bound.any) {
+            bound = (struct lane_bound){.any = true, .last = s, .least = seat->demand};
+            continue;
+        }
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            const int64_t amount = seat->demand.v[kind];
+            bound.least.v[kind] = amount < bound.least.v[kind] ? amount : bound.least.v[kind];
+        }
+        const struct orr_order_entry a = orr_forecast__entry(search, s);
+        const struct orr_order_entry b = orr_forecast__entry(search, bound.last);
+        bound.last = orr_order_compare_jobs(search->session, &a, &b) > 0 ? s : bound.last;
+    }
+    return bound;
+}
+
+/* Whichever of the lane's jobs are victims: all are served before the preemptor. Each victim that
+ * is next in line stands, with what it asks, no worse than the queue stands now; a waiting job
+ * before it finds at least one victim not yet placed again. */
+static bool all_go_first(struct orr_forecast *f, struct orr_victim_search *search, uint32_t lane,
+                         const struct orr_queue_rank *preemptor)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_track *at = &f->lanes[lane];
+    const struct lane_bound bound = bound_lane(f, search, lane);
+    if (!bound.any) {
+        return true;
+    }
+    static const struct orr_demand nothing;
+    const int64_t *held = session->queues[at->queue].allocated;
+    struct orr_queue_rank worst;
+    struct orr_queue_rank waiting;
+    int64_t less[ORR_SHARE_KINDS];
+    uint64_t demands = 0;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        less[kind] = held[kind] - bound.least.v[kind];
+        const double limit = session->shares[at->queue].resource[kind].limit;
+        if (limit != ORR_UNLIMITED && orr_share_units(kind, held[kind]) > limit) {
+            return false; /* a victim might not come back */
+        }
+    }
+    stand(session, at->queue, held, &nothing, &worst);
+    if (!orr_forecast__demands(f, at, 0, orr_forecast__waiting_before(search, bound.last),
+                               &demands)) {
+        return false;
+    }
+    if (demands != 0) {
+        orr_forecast__block(search, at->queue, less, &nothing, demands, &waiting);
+        take_worse(session, &worst, &waiting);
+    }
+    return orr_queue_compare_amounts(session, &worst, preemptor) < 0;
+}
+
+/* With all victims served before the preemptor: either all of them came back, so that there is as
+ * little room as before, or one task did not, and then no node has the room it asked. If they all
+ * ask the same, they all come back; single tasks that ask no more than the preemptor leave it
+ * nothing either way. */
+static bool sizes_leave_nothing(const struct orr_forecast *f)
+{
+    const uint32_t gpus = f->seats[0].gpus;
+    bool equal = true;
+    bool small = true;
+    for (uint32_t s = 1; s < f->seat_count; s++) {
+        equal = equal && f->seats[s].gpus == f->seats[1].gpus;
+        small = small && f->seats[s].gpus <= gpus && f->seats[s].tasks == 1;
+    }
+    return equal || small;
+}
+
+/* With all victims together some node would pass KAI's filter of single nodes. */
+static bool accumulate_enough(const struct orr_forecast *f, const struct orr_session *session)
+{
+    int32_t *room = orr_alloc(session->node_count, sizeof *room);
+    bool enough = false;
+    memcpy(room, f->base, session->node_count * sizeof *room);
+    for (uint32_t s = 1; s < f->seat_count && !enough; s++) {
+        for (uint32_t t = 0; t < f->seats[s].tasks; t++) {
+            const uint32_t node = session->tasks[f->seats[s].first_task + t].live.node;
+            room[node] += (int32_t)f->seats[s].gpus;
+            enough = enough || room[node] >= (int32_t)f->seats[0].gpus;
+        }
+    }
+    orr_free(room);
+    return enough;
+}
+
+bool orr_victim__hopeless(struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    const struct orr_session *session = search->session;
+    if (f == NULL || search->action != ORR_ACTION_RECLAIM || !session->rules.proportion ||
+        f->room_in_all >= (int64_t)f->seats[0].gpus || !sizes_leave_nothing(f)) {
+        return false;
+    }
+    orr_forecast__list_waiting(search);
+    const struct orr_track *own = &f->lanes[f->seats[0].lane];
+    struct orr_queue_rank preemptor;
+    uint64_t demands = 0;
+    if (!orr_forecast__demands(f, own, 0, orr_forecast__waiting_before(search, 0), &demands)) {
+        return false;
+    }
+    orr_forecast__block(search, own->queue, session->queues[own->queue].allocated,
+                        &f->seats[0].demand, demands, &preemptor);
+    for (uint32_t l = 0; l < f->lane_count; l++) {
+        if (l != f->seats[0].lane && !all_go_first(f, search, l, &preemptor)) {
+            return false;
+        }
+    }
+    orr_victim__reached(search, accumulate_enough(f, session) ? ORR_OUTCOME_NOT_PLACED
+                                                              : ORR_OUTCOME_FILTERED);
+    return true;
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One scenario on counts of free GPUs: who is served in which order, and what finds room.
+ *
+ * Nodes with idle GPUs are few where it matters and are looked at one by one: a task prefers those
+ * it fits on at once. The others are kept by room, and the fullest that fits is taken; ties go by
+ * name, as everywhere.
+ */
+#include "forecast_int.h"
+
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+struct move {
+    uint32_t node;
+    int32_t room; /* before */
+};
+
+struct orr_rehearsal {
+    uint64_t *is_chosen; /* by place in line, a bit each */
+    uint32_t *chosen;    /* places in line, ascending */
+    uint32_t chosen_count;
+    uint32_t seat_words, node_words;
+    uint32_t *node_of_rank;
+    uint32_t *feasible; /* nodes that are open to the preemptor in any scenario, with room */
+    uint32_t feasible_count;
+    uint32_t stamp;
+    uint32_t *seen; /* by node: stamp of the rehearsal it is in scope of */
+    int32_t *room;  /* by node in scope */
+    uint32_t *scope;
+    uint32_t scope_count;
+    uint32_t *open; /* nodes in scope with idle GPUs */
+    uint32_t open_count;
+    uint64_t *with_room[ORR_FORECAST_GPUS + 1]; /* the others, by room: bits by rank */
+    uint32_t with_room_count[ORR_FORECAST_GPUS + 1];
+    struct move *moves;
+    uint32_t move_count;
+};
+
+/* --- seats in line --- */
+
+struct lining {
+    const struct orr_session *session;
+    const struct orr_seat *seats;
+    const struct orr_order_entry *entries; /* by seat */
+};
+
+static int by_lane(const void *a, const void *b, void *context)
+{
+    const struct lining *lining = context;
+    const uint32_t l = *(const uint32_t *)a;
+    const uint32_t r = *(const uint32_t *)b;
+    if (lining->seats[l].lane != lining->seats[r].lane) {
+        return lining->seats[l].lane < lining->seats[r].lane ? -1 : 1;
+    }
+    return orr_order_compare_jobs(lining->session, &lining->entries[l], &lining->entries[r]);
+}
+
+static bool line_up(struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    struct orr_order_entry *entries = orr_alloc(f->seat_count, sizeof *entries);
+    const struct lining lining = {search->session, f->seats, entries};
+    f->line = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->line);
+    f->place = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->place);
+    f->between = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->between);
+    for (uint32_t s = 0; s < f->seat_count; s++) {
+        f->line[s] = s;
+        entries[s] = orr_forecast__entry(search, s);
+    }
+    orr_sort(f->line, f->seat_count, sizeof *f->line, by_lane, (void *)(uintptr_t)&lining);
+    orr_free(entries);
+    orr_forecast__list_waiting(search);
+    uint32_t before = 0;
+    for (uint32_t p = 0; p < f->seat_count; p++) {
+        const uint32_t seat = f->line[p];
+        struct orr_track *lane = &f->lanes[f->seats[seat].lane];
+        const bool first = p == 0 || f->seats[f->line[p - 1]].lane != f->seats[seat].lane;
+        const uint32_t from = first ? 0 : before;
+        f->place[seat] = p;
+        lane->first = first ? p : lane->first;
+        before = orr_forecast__waiting_before(search, seat);
+        if (!orr_forecast__demands(f, lane, from, before, &f->between[p])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void make_rehearsal(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_forecast *f = search->forecast;
+    struct orr_rehearsal *r = orr_arena_alloc(&f->arena, 1, sizeof *r);
+    r->seat_words = f->seat_count / 64 + 1;
+    r->node_words = session->node_count / 64 + 1;
+    r->is_chosen = orr_arena_alloc(&f->arena, r->seat_words, sizeof *r->is_chosen);
+    r->chosen = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->chosen);
+    r->node_of_rank = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->node_of_rank);
+    r->feasible = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->feasible);
+    r->seen = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->seen);
+    r->room = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->room);
+    r->scope = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->scope);
+    r->open = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->open);
+    for (uint32_t g = 0; g <= ORR_FORECAST_GPUS; g++) {
+        r->with_room[g] = orr_arena_alloc(&f->arena, r->node_words, sizeof *r->with_room[g]);
+    }
+    uint32_t most = search->tasks.count;
+    for (uint32_t s = 0; s < f->seat_count; s++) {
+        most = f->seats[s].tasks > most ? f->seats[s].tasks : most;
+    }
+    r->moves = orr_arena_alloc(&f->arena, most, sizeof *r->moves);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        r->node_of_rank[session->nodes[n].rank] = n;
+    }
+    f->rehearsal = r;
+}
+
+void orr_victim__prepare_forecast(struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    const struct orr_session *session = search->session;
+    if (f == NULL) {
+        return;
+    }
+    if (f->line == NULL) {
+        if (!line_up(search)) {
+            orr_victim__close_forecast(search);
+            return;
+        }
+        make_rehearsal(search);
+    }
+    struct orr_rehearsal *r = f->rehearsal;
+    f->seats[0].tasks = search->k;
+    f->seats[0].demand = search->demand;
+    f->over_quota = orr_job_over_quota(session, search->job, &search->demand);
+    r->feasible_count = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (search->feasible[n] && f->base[n] > 0) {
+            r->feasible[r->feasible_count++] = n;
+        }
+    }
+}
+
+/* --- room --- */
+
+static uint64_t bit_of(uint32_t index)
+{
+    return UINT64_C(1) << (index & 63u);
+}
+
+static void file_node(const struct orr_forecast *f, const struct orr_session *session,
+                      uint32_t node, bool in)
+{
+    struct orr_rehearsal *r = f->rehearsal;
+    const int32_t room = r->room[node];
+    if (f->idle[node] > 0 || room <= 0) {
+        return;
+    }
+    const uint32_t rank = session->nodes[node].rank;
+    if (in) {
+        r->with_room[room][rank / 64] |= bit_of(rank);
+        r->with_room_count[room]++;
+    } else {
+        r->with_room[room][rank / 64] &= ~bit_of(rank);
+        r->with_room_count[room]--;
+    }
+}
+
+static void set_room(const struct orr_forecast *f, const struct orr_session *session, uint32_t node,
+                     int32_t room)
+{
+    file_node(f, session, node, false);
+    f->rehearsal->room[node] = room;
+    file_node(f, session, node, true);
+}
+
+static void add_to_scope(const struct orr_forecast *f, uint32_t node, uint32_t gpus)
+{
+    struct orr_rehearsal *r = f->rehearsal;
+    if (r->seen[node] != r->stamp) {
+        r->seen[node] = r->stamp;
+        r->room[node] = f->base[node];
+        r->scope[r->scope_count++] = node;
+    }
+    r->room[node] += (int32_t)gpus;
+}
+
+static uint32_t first_with_room(const struct orr_rehearsal *r, uint32_t room)
+{
+    uint32_t word = 0;
+    while (r->with_room[room][word] == 0) {
+        word++;
+    }
+    return r->node_of_rank[64 * word + (uint32_t)__builtin_ctzll(r->with_room[room][word])];
+}
+
+/* Of the nodes with idle GPUs: the fullest with room, among those where the task fits at once if
+ * `at_once`; ORR_NONE if there is none. */
+static uint32_t fullest_open(const struct orr_forecast *f, const struct orr_session *session,
+                             int32_t gpus, bool at_once)
+{
+    const struct orr_rehearsal *r = f->rehearsal;
+    uint32_t best = ORR_NONE;
+    for (uint32_t i = 0; i < r->open_count; i++) {
+        const uint32_t n = r->open[i];
+        if (r->room[n] >= gpus && (!at_once || f->idle[n] >= gpus) &&
+            (best == ORR_NONE || r->room[n] < r->room[best] ||
+             (r->room[n] == r->room[best] && session->nodes[n].rank < session->nodes[best].rank))) {
+            best = n;
+        }
+    }
+    return best;
+}
+
+static uint32_t find_node(const struct orr_forecast *f, const struct orr_session *session,
+                          int32_t gpus)
+{
+    const struct orr_rehearsal *r = f->rehearsal;
+    uint32_t best = ORR_NONE;
+    if (session->rules.node_availability) {
+        best = fullest_open(f, session, gpus, true);
+        if (best != ORR_NONE) {
+            return best;
+        }
+    }
+    best = fullest_open(f, session, gpus, false);
+    for (int32_t room = gpus; room <= ORR_FORECAST_GPUS; room++) {
+        if (best != ORR_NONE && r->room[best] < room) {
+            break;
+        }
+        if (r->with_room_count[room] > 0) {
+            const uint32_t n = first_with_room(r, (uint32_t)room);
+            return best != ORR_NONE && r->room[best] == room &&
+                           session->nodes[best].rank < session->nodes[n].rank
+                       ? best
+                       : n;
+        }
+    }
+    return best;
+}
+
+/* All tasks of a party or none. */
+static bool place_all(const struct orr_forecast *f, const struct orr_session *session,
+                      const struct orr_seat *seat)
+{
+    struct orr_rehearsal *r = f->rehearsal;
+    const int32_t gpus = (int32_t)seat->gpus;
+    r->move_count = 0;
+    for (uint32_t i = 0; i < seat->tasks; i++) {
+        const uint32_t node = find_node(f, session, gpus);
+        if (node == ORR_NONE) {
+            while (r->move_count > 0) {
+                r->move_count--;
+                set_room(f, session, r->moves[r->move_count].node, r->moves[r->move_count].room);
+            }
+            return false;
+        }
+        r->moves[r->move_count++] = (struct move){.node = node, .room = r->room[node]};
+        set_room(f, session, node, r->room[node] - gpus);
+    }
+    return true;
+}
+
+/* --- setting the scene --- */
+
+static void choose(const struct orr_victim_search *search, const struct orr_victims *victims)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_forecast *f = search->forecast;
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const uint32_t seat = session->jobs[session->tasks[victims->items[i].task].job].mark;
+        f->rehearsal->is_chosen[f->place[seat] / 64] |= bit_of(f->place[seat]);
+    }
+}
+
+static void list_chosen(const struct orr_forecast *f)
+{
+    struct orr_rehearsal *r = f->rehearsal;
+    r->chosen_count = 0;
+    for (uint32_t w = 0; w < r->seat_words; w++) {
+        for (uint64_t bits = r->is_chosen[w]; bits != 0; bits &= bits - 1) {
+            r->chosen[r->chosen_count++] = 64 * w + (uint32_t)__builtin_ctzll(bits);
+        }
+        r->is_chosen[w] = 0;
+    }
+}
+
+static void open_lanes(const struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    const struct orr_rehearsal *r = f->rehearsal;
+    for (uint32_t l = 0; l < f->lane_count; l++) {
+        struct orr_track *lane = &f->lanes[l];
+        lane->at = lane->end = 0;
+        lane->passed = lane->first;
+        memcpy(lane->held, search->session->queues[lane->queue].allocated, sizeof lane->held);
+    }
+    for (uint32_t i = 0; i < r->chosen_count; i++) {
+        const struct orr_seat *seat = &f->seats[f->line[r->chosen[i]]];
+        struct orr_track *lane = &f->lanes[seat->lane];
+        lane->at = lane->end == 0 ? i : lane->at;
+        lane->end = i + 1;
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS && seat != f->seats; kind++) {
+            lane->held[kind] -= seat->demand.v[kind];
+        }
+    }
+}
+
+static void open_nodes(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_forecast *f = search->forecast;
+    struct orr_rehearsal *r = f->rehearsal;
+    r->stamp++;
+    r->scope_count = r->open_count = 0;
+    for (uint32_t g = 0; g <= ORR_FORECAST_GPUS; g++) {
+        if (r->with_room_count[g] > 0) {
+            memset(r->with_room[g], 0, r->node_words * sizeof *r->with_room[g]);
+            r->with_room_count[g] = 0;
+        }
+    }
+    for (uint32_t i = 0; i < r->feasible_count; i++) {
+        add_to_scope(f, r->feasible[i], 0);
+    }
+    for (uint32_t i = 0; i < r->chosen_count; i++) {
+        const struct orr_seat *seat = &f->seats[f->line[r->chosen[i]]];
+        for (uint32_t t = 0; t < seat->tasks && seat != f->seats; t++) {
+            add_to_scope(f, session->tasks[seat->first_task + t].live.node, seat->gpus);
+        }
+    }
+    for (uint32_t i = 0; i < r->scope_count; i++) {
+        const uint32_t node = r->scope[i];
+        if (f->idle[node] > 0) {
+            r->open[r->open_count++] = node;
+        }
+        file_node(f, session, node, true);
+    }
+}
+
+/* --- serving --- */
+
+static void next_block(const struct orr_victim_search *search, struct orr_track *lane)
+{
+    const struct orr_forecast *f = search->forecast;
+    const uint32_t place = f->rehearsal->chosen[lane->at];
+    uint64_t waiting = 0;
+    for (; lane->passed <= place; lane->passed++) {
+        waiting |= f->between[lane->passed];
+    }
+    orr_forecast__block(search, lane->queue, lane->held, &f->seats[f->line[place]].demand, waiting,
+                        &lane->worst);
+}
+
+/* The lane that is served next; ORR_NONE: none is left. */
+static uint32_t next_lane(const struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    uint32_t best = ORR_NONE;
+    for (uint32_t l = 0; l < f->lane_count; l++) {
+        if (f->lanes[l].at < f->lanes[l].end &&
+            (best == ORR_NONE || orr_queue_compare_ranks(search->session, &f->lanes[l].worst,
+                                                         &f->lanes[best].worst) < 0)) {
+            best = l;
+        }
+    }
+    return best;
+}
+
+static bool over_limit(const struct orr_session *session, const struct orr_track *lane,
+                       const struct orr_demand *demand)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && lane->limited; kind++) {
+        const double limit = session->shares[lane->queue].resource[kind].limit;
+        if (session->rules.proportion && limit != ORR_UNLIMITED && demand->v[kind] > 0 &&
+            limit < orr_demand_on(lane->held[kind], demand, kind)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Serves parties in order until it is known whether the preemptor finds its place and, where nobody
+ * may end without one, the victims theirs. */
+static enum orr_outcome serve(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_forecast *f = search->forecast;
+    const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
+    bool placed = false;
+    bool lost = false;
+    for (uint32_t l = 0; l < f->lane_count; l++) {
+        if (f->lanes[l].at < f->lanes[l].end) {
+            next_block(search, &f->lanes[l]);
+        }
+    }
+    for (uint32_t l; (l = next_lane(search)) != ORR_NONE;) {
+        struct orr_track *lane = &f->lanes[l];
+        const struct orr_seat *seat = &f->seats[f->line[f->rehearsal->chosen[lane->at]]];
+        const bool is_preemptor = seat == f->seats;
+        const bool fits = !over_limit(session, lane, &seat->demand) &&
+                          !(is_preemptor && f->over_quota) && place_all(f, session, seat);
+        if (!fits && is_preemptor) {
+            return ORR_OUTCOME_NOT_PLACED;
+        }
+        if (is_preemptor && !all_must) {
+            return ORR_OUTCOME_SOLVED;
+        }
+        placed = placed || is_preemptor;
+        lost = lost || !fits;
+        if (placed && lost) {
+            return ORR_OUTCOME_REJECTED;
+        }
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS && fits; kind++) {
+            lane->held[kind] += seat->demand.v[kind];
+        }
+        if (++lane->at < lane->end) {
+            next_block(search, lane);
+        }
+    }
+    return ORR_OUTCOME_SOLVED;
+}
+
+bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    struct orr_forecast *f = search->forecast;
+    if (f == NULL || potential->count + search->recorded.count == 0) {
+        return true;
+    }
+    choose(search, potential);
+    choose(search, &search->recorded);
+    f->rehearsal->is_chosen[f->place[0] / 64] |= bit_of(f->place[0]);
+    list_chosen(f);
+    open_lanes(search);
+    open_nodes(search);
+    const enum orr_outcome outcome = serve(search);
+    if (outcome != ORR_OUTCOME_SOLVED) {
+        orr_victim__reached(search, outcome);
+    }
+    return outcome == ORR_OUTCOME_SOLVED;
+}

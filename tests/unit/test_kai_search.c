@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What saves a search its work changes no decision: random worlds, cycle by cycle, are decided by
+ * one session that searches as it does in runs and one that tries everything literally. */
+#include "kai_world.h"
+
+#include <orrery/base/rng.h>
+
+#define WORLDS 200
+#define CYCLES 16
+#define LEAVES 5
+
+struct kinds { /* how a world is drawn */
+    uint32_t nodes;
+    int64_t gpus;    /* of a node */
+    bool flat;       /* one level of queues */
+    bool with_parts; /* some share GPUs */
+    bool short_cpu;  /* nodes run out of CPU before they run out of GPUs */
+    bool elastic;
+};
+
+struct twin {
+    struct orr_session session;
+    uint32_t leaves[LEAVES];
+};
+
+struct world {
+    struct kinds kinds;
+    double quota[LEAVES], limit[LEAVES];
+    struct twin fast, literal;
+    struct orr_rng rng;
+    uint32_t jobs;
+};
+
+struct tally {
+    uint32_t decisions[ORR_ACTIONS];
+    uint32_t searches_lost; /* cycles in which somebody waits and nobody is moved or evicted */
+};
+
+static void build(struct world *world, struct twin *twin, bool literal)
+{
+    const struct kinds *kinds = &world->kinds;
+    struct orr_session *session = &twin->session;
+    world_init(session);
+    session->rules.literal = literal;
+    session->rules.use_signatures = world->quota[0] > 2;
+    session->rules.max_consolidation_preemptees = world->quota[1] > 3 ? 16 : -1;
+    session->rules.strict_v017 = world->quota[2] > 2;
+    session->rules.allow_consolidating_reclaim = world->quota[3] > 0;
+    for (uint32_t n = 0; n < kinds->nodes; n++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "n%02u", (n * 7) % kinds->nodes);
+        const int64_t gpus = n % 3 == 2 ? kinds->gpus / 2 : kinds->gpus;
+        const struct orr_node_spec spec = {
+            .name = name,
+            .gpu_count = gpus,
+            .gpu_memory_mib = 100,
+            .allocatable = {.v = {kinds->short_cpu ? 900 * gpus : 1000000, INT64_C(1000000000000),
+                                  gpus * ORR_MGPU, 110}}};
+        (void)orr_session_add_node(session, &spec);
+    }
+    uint32_t above[2] = {ORR_NONE, ORR_NONE};
+    if (!kinds->flat) {
+        above[0] = world_queue(session, "left", ORR_NONE, 8, -1, 1);
+        above[1] = world_queue(session, "right", ORR_NONE, 6, -1, 2);
+    }
+    for (uint32_t l = 0; l < LEAVES; l++) {
+        char name[8];
+        (void)snprintf(name, sizeof name, "q%u", l);
+        twin->leaves[l] = world_queue(session, name, above[l % 2], world->quota[l], world->limit[l],
+                                      l == 4 ? 0 : 1 + l % 2);
+    }
+}
+
+static void draw_world(struct world *world, uint32_t number)
+{
+    *world = (struct world){.rng = orr_rng_stream(17, "kai-search", number)};
+    struct orr_rng *rng = &world->rng;
+    world->kinds = (struct kinds){.nodes = 3 + (uint32_t)orr_rng_below(rng, 6),
+                                  .gpus = orr_rng_below(rng, 2) == 0 ? 4 : 8,
+                                  .flat = orr_rng_below(rng, 4) != 0,
+                                  .with_parts = orr_rng_below(rng, 6) == 0,
+                                  .short_cpu = orr_rng_below(rng, 6) == 0,
+                                  .elastic = orr_rng_below(rng, 5) == 0};
+    for (uint32_t l = 0; l < LEAVES; l++) {
+        world->quota[l] = (double)orr_rng_below(rng, 12);
+        world->limit[l] =
+            orr_rng_below(rng, 5) == 0 ? world->quota[l] + (double)orr_rng_below(rng, 6) : -1;
+    }
+    build(world, &world->fast, false);
+    build(world, &world->literal, true);
+}
+
+static void add_job(struct world *world)
+{
+    static const int64_t sizes[] = {1, 1, 1, 1, 2, 2, 4, 8};
+    static const int32_t priorities[] = {50, 50, 50, 60, 75, 100};
+    struct orr_rng *rng = &world->rng;
+    const uint32_t leaf = (uint32_t)orr_rng_below(rng, LEAVES);
+    const int32_t priority = priorities[orr_rng_below(rng, 6)];
+    const bool gang = orr_rng_below(rng, 4) == 0;
+    const uint32_t count = gang ? 2 + (uint32_t)orr_rng_below(rng, 4) : 1;
+    const bool part = world->kinds.with_parts && orr_rng_below(rng, 3) == 0;
+    const int percent = 20 + 10 * (int)orr_rng_below(rng, 6);
+    int64_t gpus = sizes[orr_rng_below(rng, 8)];
+    gpus = gpus > world->kinds.gpus ? world->kinds.gpus : gpus;
+    const int32_t min =
+        world->kinds.elastic ? 1 + (int32_t)orr_rng_below(rng, count) : (int32_t)count;
+    struct twin *twins[2] = {&world->fast, &world->literal};
+    char name[16];
+    (void)snprintf(name, sizeof name, "j%04u", (world->jobs * 7919) % 10000);
+    world->jobs++;
+    for (int i = 0; i < 2; i++) {
+        struct orr_session *session = &twins[i]->session;
+        const uint32_t ask =
+            part ? world_ask_part(session, percent) : world_ask_whole(session, gpus);
+        uint32_t asks[8];
+        for (uint32_t t = 0; t < count; t++) {
+            asks[t] = ask;
+        }
+        (void)world_job_add(session, &(struct world_job){.name = name,
+                                                         .queue = twins[i]->leaves[leaf],
+                                                         .priority = priority,
+                                                         .asks = asks,
+                                                         .count = count,
+                                                         .min = min});
+    }
+}
+
+static void assert_same_decisions(const struct orr_session *a, const struct orr_session *b)
+{
+    assert_int_equal(a->decision_count, b->decision_count);
+    for (uint32_t i = 0; i < a->decision_count; i++) {
+        assert_int_equal(a->decisions[i].kind, b->decisions[i].kind);
+        assert_int_equal(a->decisions[i].action, b->decisions[i].action);
+        assert_int_equal(a->decisions[i].task, b->decisions[i].task);
+        assert_int_equal(a->decisions[i].node, b->decisions[i].node);
+        assert_int_equal(a->decisions[i].preemptor, b->decisions[i].preemptor);
+    }
+}
+
+/* What is bound runs, what was evicted waits again or takes longer to leave, some jobs end. */
+static void let_time_pass(struct world *world)
+{
+    struct orr_session *sessions[2] = {&world->fast.session, &world->literal.session};
+    for (uint32_t t = 0; t < sessions[0]->task_count; t++) {
+        const uint8_t status = sessions[0]->tasks[t].held.status;
+        const bool leaves = status == ORR_TASK_RELEASING && orr_rng_below(&world->rng, 3) != 0;
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(sessions[i]->tasks[t].held.status, status);
+            if (status == ORR_TASK_BINDING) {
+                orr_session_set_status(sessions[i], t, ORR_TASK_RUNNING);
+            } else if (leaves) {
+                orr_session_set_task(sessions[i], t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
+            }
+        }
+    }
+    for (uint32_t j = 0; j < sessions[0]->job_count; j++) {
+        if (!sessions[0]->jobs[j].invalid && orr_rng_below(&world->rng, 12) == 0) {
+            orr_session_end_job(sessions[0], j);
+            orr_session_end_job(sessions[1], j);
+        }
+    }
+}
+
+static void run_cycle(struct world *world, orr_ms now, struct tally *tally)
+{
+    struct orr_session *fast = &world->fast.session;
+    struct orr_session *literal = &world->literal.session;
+    orr_session_open(fast, now);
+    orr_session_open(literal, now);
+    orr_kai_cycle(fast);
+    orr_kai_cycle(literal);
+    assert_same_decisions(fast, literal);
+    for (uint32_t j = 0; j < fast->job_count; j++) {
+        assert_memory_equal(fast->jobs[j].outcomes, literal->jobs[j].outcomes,
+                            sizeof fast->jobs[j].outcomes);
+    }
+    uint32_t moved = 0;
+    uint32_t waiting = 0;
+    for (uint32_t i = 0; i < fast->decision_count; i++) {
+        tally->decisions[fast->decisions[i].action]++;
+        moved += fast->decisions[i].action != ORR_ACTION_ALLOCATE;
+    }
+    for (uint32_t j = 0; j < fast->job_count; j++) {
+        waiting += !fast->jobs[j].invalid && fast->jobs[j].pending > 0;
+    }
+    tally->searches_lost += moved == 0 && waiting > 0;
+    orr_session_close(fast);
+    orr_session_close(literal);
+}
+
+static void search__decides_as_a_literal_one(void **state)
+{
+    (void)state;
+    struct tally tally = {0};
+    for (uint32_t w = 0; w < WORLDS; w++) {
+        struct world *world = orr_zalloc(1, sizeof *world);
+        draw_world(world, w);
+        for (uint32_t c = 0; c < CYCLES; c++) {
+            const uint32_t arrivals = c == 0 ? 24 : (uint32_t)orr_rng_below(&world->rng, 7);
+            for (uint32_t i = 0; i < arrivals; i++) {
+                add_job(world);
+            }
+            run_cycle(world, WORLD_NOW + (orr_ms)c * 30000, &tally);
+            let_time_pass(world);
+        }
+        orr_session_release(&world->fast.session);
+        orr_session_release(&world->literal.session);
+        orr_free(world);
+    }
+    /* The worlds are rich enough to mean something. */
+    assert_true(tally.decisions[ORR_ACTION_CONSOLIDATION] > 100);
+    assert_true(tally.decisions[ORR_ACTION_RECLAIM] > 500);
+    assert_true(tally.decisions[ORR_ACTION_PREEMPT] > 100);
+    assert_true(tally.searches_lost > 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(search__decides_as_a_literal_one)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
