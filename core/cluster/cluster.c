@@ -9,6 +9,7 @@ void orr_cluster_init(struct orr_cluster *cluster)
     orr_idmap_init(&cluster->node_names);
     orr_idmap_init(&cluster->pools);
     orr_idmap_init(&cluster->models);
+    orr_idmap_init(&cluster->shards);
     orr_arena_init(&cluster->arena);
 }
 
@@ -21,6 +22,7 @@ void orr_cluster_release(struct orr_cluster *cluster)
     orr_idmap_release(&cluster->node_names);
     orr_idmap_release(&cluster->pools);
     orr_idmap_release(&cluster->models);
+    orr_idmap_release(&cluster->shards);
     orr_arena_release(&cluster->arena);
     *cluster = (struct orr_cluster){0};
 }
@@ -29,6 +31,7 @@ uint32_t orr_cluster_add_type(struct orr_cluster *cluster, const struct orr_node
 {
     cluster->types = ORR_ROOM_FOR_ONE(cluster->types, cluster->type_count, cluster->type_capacity);
     cluster->types[cluster->type_count] = *type;
+    cluster->types[cluster->type_count].nodes = 0;
     return cluster->type_count++;
 }
 
@@ -43,8 +46,9 @@ uint32_t orr_cluster_add_node(struct orr_cluster *cluster, const char *name, con
     cluster->nodes[index] = (struct orr_node){
         .type = type, .pool = orr_idmap_put(&cluster->pools, pool, strlen(pool), NULL)};
     cluster->node_count++;
+    cluster->types[type].nodes++;
     uint32_t gpus = cluster->types[type].gpus;
-    cluster->total_gpus += gpus;
+    cluster->total_gpus += gpus - orr_node_type_foreign_gpus(&cluster->types[type]);
     cluster->max_gpus = gpus > cluster->max_gpus ? gpus : cluster->max_gpus;
     return index;
 }

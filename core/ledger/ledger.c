@@ -10,19 +10,25 @@ static int64_t room_or_unlimited(int64_t amount)
 
 struct orr_room orr_ledger__empty_node(const struct orr_node_type *type)
 {
-    int64_t pods = type->allocatable.v[ORR_RES_PODS];
-    return (struct orr_room){.cpu_milli = room_or_unlimited(type->allocatable.v[ORR_RES_CPU]),
-                             .mem_bytes = room_or_unlimited(type->allocatable.v[ORR_RES_MEMORY]),
-                             .gpus = (int32_t)type->gpus,
+    const int64_t *all = type->allocatable.v, *taken = type->foreign.v;
+    int64_t pods = all[ORR_RES_PODS] - taken[ORR_RES_PODS];
+    return (struct orr_room){.cpu_milli = room_or_unlimited(all[ORR_RES_CPU] - taken[ORR_RES_CPU]),
+                             .mem_bytes =
+                                 room_or_unlimited(all[ORR_RES_MEMORY] - taken[ORR_RES_MEMORY]),
+                             .gpus = (int32_t)(type->gpus - orr_node_type_foreign_gpus(type)),
                              .pods = pods >= INT32_MAX / 2 ? INT32_MAX / 2 : (int32_t)pods};
 }
 
-uint64_t orr_ledger__all_devices(uint32_t gpus)
+static uint64_t low_bits(uint32_t count)
 {
-    if (gpus > ORR_DEVICE_MASK_MAX) {
-        return 0;
-    }
-    return gpus == 64 ? ~(uint64_t)0 : ((uint64_t)1 << gpus) - 1;
+    return count >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
+}
+
+uint64_t orr_ledger__our_devices(const struct orr_node_type *type)
+{
+    return type->gpus > ORR_DEVICE_MASK_MAX
+               ? 0
+               : low_bits(type->gpus) & ~low_bits(orr_node_type_foreign_gpus(type));
 }
 
 struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
@@ -38,10 +44,14 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
     ledger->releasing = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->releasing);
     ledger->free_devices = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->free_devices);
     ledger->use = orr_arena_alloc(&ledger->arena, world->queues->count, sizeof *ledger->use);
+    ledger->shards =
+        orr_arena_alloc(&ledger->arena, cluster->shards.count + (size_t)1, sizeof *ledger->shards);
     for (uint32_t n = 0; n < nodes; n++) {
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
         ledger->idle[n] = orr_ledger__empty_node(type);
-        ledger->free_devices[n] = orr_ledger__all_devices(type->gpus);
+        ledger->free_devices[n] = orr_ledger__our_devices(type);
+        ledger->shards[type->shard].total_gpus += ledger->idle[n].gpus;
+        ledger->shards[type->shard].idle_gpus += ledger->idle[n].gpus;
     }
     ledger->idle_gpus = cluster->total_gpus;
     orr_node_set__init(&ledger->sharing, &ledger->arena, nodes);

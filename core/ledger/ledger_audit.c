@@ -12,6 +12,7 @@ struct audit {
     uint64_t *whole;                   /* per node: devices held by one task each */
     int64_t *shared;                   /* per node and device: milli-GPU */
     struct orr_queue_use *use;         /* per queue */
+    struct orr_shard_room *shards;     /* allocated_mgpu and idle_gpus */
     int64_t allocated_mgpu;
     uint32_t pending_jobs, running_jobs;
     struct orr_err *err;
@@ -120,6 +121,7 @@ static bool add_job(struct audit *a, uint32_t job)
                 placement->tasks *
                 orr_request_task_mgpu(request, orr_cluster_type(a->cluster, placement->node));
             a->allocated_mgpu += mgpu;
+            a->shards[orr_cluster_type(a->cluster, placement->node)->shard].allocated_mgpu += mgpu;
             add_use(a, queue, false, (const int64_t[]){room.cpu_milli, room.mem_bytes, mgpu});
         } else {
             add_room(&a->releasing[placement->node], &room);
@@ -137,8 +139,9 @@ static bool check_devices(const struct audit *a, uint32_t node, int32_t *sharing
 {
     const struct orr_ledger *ledger = a->ledger;
     const char *name = orr_idmap_name(&a->cluster->node_names, node);
-    uint32_t gpus = orr_cluster_type(a->cluster, node)->gpus;
-    uint64_t taken = a->whole[node];
+    const struct orr_node_type *type = orr_cluster_type(a->cluster, node);
+    uint32_t gpus = type->gpus;
+    uint64_t ours = orr_ledger__our_devices(type), taken = a->whole[node];
     *sharing = 0;
     for (uint32_t d = 0; d < gpus && gpus <= ORR_DEVICE_MASK_MAX; d++) {
         size_t at = (size_t)node * a->cluster->max_gpus + d;
@@ -156,8 +159,10 @@ static bool check_devices(const struct audit *a, uint32_t node, int32_t *sharing
             taken |= (uint64_t)1 << d;
         }
     }
-    uint64_t truth = orr_ledger__all_devices(gpus) & ~taken;
-    return equal(a, "mask of free devices", name, (int64_t)ledger->free_devices[node],
+    uint64_t truth = ours & ~taken;
+    return equal(a, "devices of foreign pods", name,
+                 __builtin_popcountll(gpus > ORR_DEVICE_MASK_MAX ? 0 : taken & ~ours), 0) &&
+           equal(a, "mask of free devices", name, (int64_t)ledger->free_devices[node],
                  (int64_t)truth);
 }
 
@@ -251,6 +256,22 @@ static bool check_queue(const struct audit *a, uint32_t queue)
     return true;
 }
 
+static bool check_shards(const struct audit *a)
+{
+    for (uint32_t n = 0; n < a->cluster->node_count; n++) {
+        a->shards[orr_cluster_type(a->cluster, n)->shard].idle_gpus += a->ledger->idle[n].gpus;
+    }
+    for (uint32_t s = 0; s <= a->cluster->shards.count; s++) {
+        const struct orr_shard_room *book = &a->ledger->shards[s], *truth = &a->shards[s];
+        if (!equal(a, "idle devices", "a shard", book->idle_gpus, truth->idle_gpus) ||
+            !equal(a, "allocated milli-GPU", "a shard", book->allocated_mgpu,
+                   truth->allocated_mgpu)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_all(struct audit *a)
 {
     const struct orr_ledger *ledger = a->ledger;
@@ -261,7 +282,7 @@ static bool check_all(struct audit *a)
     for (uint32_t n = 0; n < a->cluster->node_count && ok; n++) {
         ok = check_node(a, n);
     }
-    ok = ok && check_index(a);
+    ok = ok && check_index(a) && check_shards(a);
     for (uint32_t l = 0; l < a->cluster->level_count && ok; l++) {
         ok = check_level(a, l);
     }
@@ -284,6 +305,7 @@ enum orr_status orr_ledger_audit(const struct orr_ledger *ledger, struct orr_err
     a.whole = orr_arena_alloc(&arena, cluster->node_count, sizeof *a.whole);
     a.shared =
         orr_arena_alloc(&arena, (size_t)cluster->node_count * cluster->max_gpus, sizeof *a.shared);
+    a.shards = orr_arena_alloc(&arena, cluster->shards.count + (size_t)1, sizeof *a.shards);
     a.use = orr_arena_alloc(&arena, ledger->world.queues->count, sizeof *a.use);
     bool ok = check_all(&a);
     orr_arena_release(&arena);

@@ -326,6 +326,7 @@ void orr_use__allocated(struct orr_ledger *ledger, uint32_t job,
     int64_t tasks = sign * (int64_t)placement->tasks;
     int64_t mgpu = tasks * orr_request_task_mgpu(request, type);
     ledger->allocated_mgpu += mgpu;
+    ledger->shards[type->shard].allocated_mgpu += mgpu;
     add_use(ledger, ledger->world.specs[job].queue, false, tasks * request->cpu_milli,
             tasks * request->mem_bytes, mgpu);
 }

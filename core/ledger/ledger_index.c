@@ -91,13 +91,14 @@ void orr_index__open(struct orr_ledger *ledger)
     }
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         struct orr_type_index *index = &ledger->types[cluster->nodes[n].type];
-        orr_node_set__add(&index->by_idle[index->gpus], n);
-        set_bit(index->filled, index->gpus, true);
+        uint32_t idle = (uint32_t)ledger->idle[n].gpus;
+        orr_node_set__add(&index->by_idle[idle], n);
+        set_bit(index->filled, idle, true);
         for (uint32_t l = 0; l < cluster->level_count; l++) {
             struct orr_domain_room *room =
                 &ledger->domains[l][cluster->levels[l].domain_of_node[n]];
-            room->idle_gpus += index->gpus;
-            room->nodes_by_idle[index->gpus]++;
+            room->idle_gpus += idle;
+            room->nodes_by_idle[idle]++;
         }
     }
 }
@@ -120,6 +121,7 @@ void orr_index__move(struct orr_ledger *ledger, uint32_t node, int32_t before)
     }
     orr_node_set__add(&index->by_idle[to], node);
     ledger->idle_gpus += after - before;
+    ledger->shards[cluster->types[cluster->nodes[node].type].shard].idle_gpus += after - before;
     for (uint32_t l = 0; l < cluster->level_count; l++) {
         struct orr_domain_room *room = &ledger->domains[l][cluster->levels[l].domain_of_node[node]];
         room->idle_gpus += after - before;
@@ -205,7 +207,7 @@ uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_r
     }
     uint32_t best = ORR_NONE, best_idle = ORR_NONE;
     for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {
-        if (!orr_ledger__model_fits(ledger, t, request)) {
+        if (!orr_ledger__type_fits(ledger, t, request)) {
             continue;
         }
         const struct orr_type_index *index = &ledger->types[t];
@@ -230,7 +232,7 @@ uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_
     uint32_t best = ORR_NONE, best_idle = 0;
     uint32_t need = devices_needed(request, 1);
     for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {
-        if (!orr_ledger__model_fits(ledger, t, request)) {
+        if (!orr_ledger__type_fits(ledger, t, request)) {
             continue;
         }
         const struct orr_type_index *index = &ledger->types[t];

@@ -35,9 +35,9 @@ bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
 void orr_ledger__releasing(struct orr_ledger *ledger, uint32_t node, struct orr_room room,
                            int sign);
 
-/* A node of the type that holds nothing, and the mask of its devices. */
+/* A node of the type that holds nothing but foreign pods, and the mask of the devices left. */
 struct orr_room orr_ledger__empty_node(const struct orr_node_type *type);
-uint64_t orr_ledger__all_devices(uint32_t gpus);
+uint64_t orr_ledger__our_devices(const struct orr_node_type *type);
 
 /* Queue sums up to the root; sign +1 or -1. */
 void orr_use__allocated(struct orr_ledger *ledger, uint32_t job,
@@ -56,11 +56,12 @@ static inline const struct orr_request *orr_ledger__request(const struct orr_led
     return &orr_ledger__shape(ledger, job)->groups[group].request;
 }
 
-static inline bool orr_ledger__model_fits(const struct orr_ledger *ledger, uint32_t type,
-                                          const struct orr_request *request)
+static inline bool orr_ledger__type_fits(const struct orr_ledger *ledger, uint32_t type,
+                                         const struct orr_request *request)
 {
-    return request->gpu_model == ORR_NONE ||
-           request->gpu_model == ledger->world.cluster->types[type].gpu_model;
+    const struct orr_node_type *t = &ledger->world.cluster->types[type];
+    return request->shard == t->shard &&
+           (request->gpu_model == ORR_NONE || request->gpu_model == t->gpu_model);
 }
 
 /* Is it a node that tasks of the request may be on at all? */
@@ -68,7 +69,7 @@ static inline bool orr_ledger__may_use(const struct orr_ledger *ledger, uint32_t
                                        const struct orr_request *request)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
-    return orr_ledger__model_fits(ledger, cluster->nodes[node].type, request) &&
+    return orr_ledger__type_fits(ledger, cluster->nodes[node].type, request) &&
            orr_cluster_admits(cluster, request->selector, node) &&
            orr_cluster_admits(cluster, request->toleration, node);
 }

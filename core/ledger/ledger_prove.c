@@ -3,13 +3,13 @@
  * binds. Asked only when a job's reason changes. */
 #include "ledger_int.h"
 
-/* The most idle devices of one node, over all of them. */
-static uint32_t largest_hole(const struct orr_ledger *ledger)
+/* The most idle devices of one node of a shard. */
+static uint32_t largest_hole(const struct orr_ledger *ledger, uint32_t shard)
 {
     uint32_t most = 0;
     for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {
         const struct orr_type_index *index = &ledger->types[t];
-        uint32_t idle = index->gpus;
+        uint32_t idle = ledger->world.cluster->types[t].shard == shard ? index->gpus : 0;
         while (idle > most && index->by_idle[idle].count == 0) {
             idle--;
         }
@@ -25,8 +25,9 @@ static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *
     const struct orr_cluster *cluster = ledger->world.cluster;
     const struct orr_request *request = &shape->groups[0].request;
     if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0) {
-        proof->free_mgpu = cluster->total_gpus * ORR_MGPU - ledger->allocated_mgpu;
-        proof->hole_mgpu = (int64_t)largest_hole(ledger) * ORR_MGPU;
+        const struct orr_shard_room *shard = &ledger->shards[request->shard];
+        proof->free_mgpu = shard->total_gpus * ORR_MGPU - shard->allocated_mgpu;
+        proof->hole_mgpu = (int64_t)largest_hole(ledger, request->shard) * ORR_MGPU;
         return;
     }
     proof->free_mgpu = proof->hole_mgpu = 0;

@@ -29,6 +29,7 @@ struct op {
 struct orr_txn {
     struct orr_ledger *ledger;
     uint32_t laws;
+    const uint32_t *shard_laws; /* per shard; NULL: the same everywhere */
     struct op *ops;
     uint32_t op_count, op_capacity;
     uint32_t committed; /* ops before this one are committed; only pipelines are kept there */
@@ -44,6 +45,11 @@ struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws)
     txn->ledger = ledger;
     txn->laws = laws;
     return txn;
+}
+
+void orr_txn_set_shard_laws(struct orr_txn *txn, const uint32_t *laws)
+{
+    txn->shard_laws = laws;
 }
 
 void orr_txn_close(struct orr_txn *txn)
@@ -359,15 +365,17 @@ static bool within_span(const struct orr_ledger *ledger, uint32_t job)
 static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *refusal)
 {
     const struct orr_ledger *ledger = txn->ledger;
-    if ((txn->laws & ORR_LAW_GANG) != 0 && ledger->jobs[job].phase == ORR_JOB_PENDING &&
+    const struct orr_queue *queue = &ledger->world.queues->queues[ledger->world.specs[job].queue];
+    uint32_t laws = txn->shard_laws == NULL ? txn->laws : txn->shard_laws[queue->shard];
+    if ((laws & ORR_LAW_GANG) != 0 && ledger->jobs[job].phase == ORR_JOB_PENDING &&
         ledger->jobs[job].placed_tasks < orr_ledger__shape(ledger, job)->min_tasks) {
         return refuse(refusal, job, ORR_LAW_GANG, "fewer tasks are placed than its gang needs");
     }
-    if ((txn->laws & ORR_LAW_SPAN) != 0 && !within_span(ledger, job)) {
+    if ((laws & ORR_LAW_SPAN) != 0 && !within_span(ledger, job)) {
         return refuse(refusal, job, ORR_LAW_SPAN,
                       "its tasks are not together in one domain of the level it requires");
     }
-    if ((txn->laws & ORR_LAW_LIMIT) != 0 && !within_limits(ledger, job)) {
+    if ((laws & ORR_LAW_LIMIT) != 0 && !within_limits(ledger, job)) {
         return refuse(refusal, job, ORR_LAW_LIMIT, "a queue above it would pass its limit");
     }
     return true;

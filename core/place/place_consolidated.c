@@ -153,11 +153,12 @@ int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
     if (request->selector == 0 && request->toleration == 0) {
-        return ledger->idle_gpus;
+        return ledger->shards[request->shard].idle_gpus;
     }
     int64_t idle = 0;
     for (uint32_t n = 0; n < cluster->node_count; n++) {
-        bool allowed = orr_cluster_admits(cluster, request->selector, n) &&
+        bool allowed = orr_cluster_type(cluster, n)->shard == request->shard &&
+                       orr_cluster_admits(cluster, request->selector, n) &&
                        orr_cluster_admits(cluster, request->toleration, n);
         idle += allowed ? ledger->idle[n].gpus : 0;
     }
@@ -183,8 +184,8 @@ enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_led
                                        uint32_t job)
 {
     const struct orr_shape *shape = &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
-    int64_t capacity = ledger->world.cluster->total_gpus * ORR_MGPU;
-    if (shape->gpus_mgpu > capacity - ledger->allocated_mgpu) {
+    const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
+    if (shape->gpus_mgpu > shard->total_gpus * ORR_MGPU - shard->allocated_mgpu) {
         return ORR_REASON_NO_CAPACITY;
     }
     struct gang gang = {.txn = txn, .ledger = ledger, .shape = shape, .job = job};

@@ -122,7 +122,8 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
 
 static int64_t free_mgpu(const struct orr_view *view)
 {
-    return view->cluster->total_gpus * ORR_MGPU - view->ledger->allocated_mgpu;
+    const struct orr_shard_room *room = orr_view_room(view);
+    return room->total_gpus * ORR_MGPU - room->allocated_mgpu;
 }
 
 static enum orr_reason try_start(struct easy *easy, const struct orr_view *view,

@@ -42,7 +42,9 @@ struct kai {
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
     uint32_t *first_ask; /* per shape: asks of its groups are consecutive */
-    uint8_t *why_not;    /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
+    uint32_t *moved;     /* jobs of this cycle that were moved before they started */
+    uint32_t moved_count, moved_capacity;
+    uint8_t *why_not; /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
 };
 
 /* More than any run uses, and small enough that sums over nodes stay in 64 bits. */
@@ -53,18 +55,35 @@ static int64_t bounded(int64_t amount)
     return amount < PLENTY ? amount : PLENTY;
 }
 
+static void add_foreign(const struct orr_node_type *type, struct orr_session *session,
+                        uint32_t node)
+{
+    const int64_t *held = type->foreign.v;
+    const struct orr_vec vec = {{[ORR_SLOT_CPU] = held[ORR_RES_CPU],
+                                 [ORR_SLOT_MEMORY] = held[ORR_RES_MEMORY],
+                                 [ORR_SLOT_GPU] = held[ORR_RES_GPU],
+                                 [ORR_SLOT_PODS] = held[ORR_RES_PODS]}};
+    orr_session_add_foreign(session, node, &vec, false);
+}
+
+/* Nodes keep their numbers; those of other shards have nothing to give and are not ready, which is
+ * to KAI as if they were not there. */
 static void add_nodes(const struct orr_view *view, struct orr_session *session)
 {
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
-        struct orr_node_spec spec = {.name = orr_idmap_name(&view->cluster->node_names, n),
-                                     .gpu_count = type->gpus,
-                                     .gpu_memory_mib = type->gpu_memory_mib};
+        struct orr_node_spec spec = {.name = orr_idmap_name(&view->cluster->node_names, n)};
+        if (type->shard != view->shard) {
+            orr_session_set_node_ready(session, orr_session_add_node(session, &spec), false);
+            continue;
+        }
+        spec.gpu_count = type->gpus;
+        spec.gpu_memory_mib = type->gpu_memory_mib;
         spec.allocatable.v[ORR_SLOT_CPU] = bounded(type->allocatable.v[ORR_RES_CPU]);
         spec.allocatable.v[ORR_SLOT_MEMORY] = bounded(type->allocatable.v[ORR_RES_MEMORY]);
         spec.allocatable.v[ORR_SLOT_GPU] = (int64_t)type->gpus * ORR_MGPU;
         spec.allocatable.v[ORR_SLOT_PODS] = bounded(type->allocatable.v[ORR_RES_PODS]);
-        (void)orr_session_add_node(session, &spec);
+        add_foreign(type, session, orr_session_add_node(session, &spec));
     }
 }
 
@@ -100,7 +119,7 @@ static void add_queues(const struct orr_view *view, struct kai *kai)
     for (uint32_t q = 0; q < view->queues->count; q++) {
         const struct orr_queue *queue = &view->queues->queues[q];
         kai->queue_of[q] = ORR_NONE;
-        if (flat && queue->parent == ORR_NONE) {
+        if ((flat && queue->parent == ORR_NONE) || queue->shard != view->shard) {
             continue;
         }
         const uint32_t above = queue->parent == ORR_NONE ? ORR_NONE : kai->queue_of[queue->parent];
@@ -170,7 +189,8 @@ static void add_topology(const struct orr_view *view, struct orr_session *sessio
             size_t at = (size_t)l * nodes + n;
             (void)snprintf(texts[at], sizeof texts[at], "%010u",
                            orr_cluster_domain(cluster, l + 1, n));
-            values[at] = texts[at];
+            bool ours = orr_cluster_type(cluster, n)->shard == view->shard;
+            values[at] = ours ? texts[at] : NULL;
         }
     }
     (void)orr_session_add_topology(session, topology_name, names, aliases, levels, values);
@@ -247,6 +267,7 @@ static void kai_close(void *state)
     orr_session_release(&kai->session);
     orr_free(kai->free_slots);
     orr_free(kai->why_not);
+    orr_free(kai->moved);
     orr_free(kai->slot_of_job);
     orr_free(kai->job_of_slot);
     orr_free(kai->first_ask);
@@ -414,6 +435,43 @@ static uint32_t group_of(const struct kai *kai, const struct orr_view *view, uin
     return task->ask - kai->first_ask[view->specs[job].shape];
 }
 
+/* Are all tasks of a job bound, none of them taken again by a later action of the cycle? */
+static bool is_bound_whole(const struct orr_session *session, const struct orr_sjob *sjob)
+{
+    for (uint32_t t = sjob->first_task; t < sjob->first_task + sjob->task_count; t++) {
+        if (session->tasks[t].held.status != ORR_TASK_BINDING) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A job that was bound in this cycle, and of which a later action moved tasks, goes to where they
+ * were moved. In a cluster the pod that is deleted still holds the old place in the next cycle, so
+ * that its successor ends there as well; here nothing holds it, and the cycles would repeat. */
+static void move_before_start(struct kai *kai, const struct orr_view *view, struct orr_txn *txn,
+                              uint32_t job)
+{
+    const struct orr_session *session = &kai->session;
+    const struct orr_sjob *sjob = &session->jobs[kai->slot_of_job[job]];
+    uint32_t checkpoint = orr_txn_checkpoint(txn);
+    bool placed = view->jobs[job].placed_tasks == 0;
+    for (uint32_t t = sjob->first_task; placed && t < sjob->first_task + sjob->task_count; t++) {
+        const struct orr_stask *task = &session->tasks[t];
+        const bool stays = task->held.status == ORR_TASK_BINDING;
+        const bool moves = task->live.status == ORR_TASK_PIPELINED;
+        placed = (stays || moves) && !orr_ask_is_shared(orr_task_ask(session, task)) &&
+                 orr_txn_place(txn, job, group_of(kai, view, job, task), 1,
+                               stays ? task->held.node : task->live.node);
+    }
+    if (!placed) {
+        orr_txn_rollback(txn, checkpoint);
+        return;
+    }
+    kai->moved = ORR_ROOM_FOR_ONE(kai->moved, kai->moved_count, kai->moved_capacity);
+    kai->moved[kai->moved_count++] = job;
+}
+
 static void hand_over(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     struct orr_session *session = &kai->session;
@@ -422,8 +480,8 @@ static void hand_over(struct kai *kai, const struct orr_view *view, struct orr_t
         const struct orr_stask *task = &session->tasks[d->task];
         uint32_t job = kai->job_of_slot[task->job];
         switch ((enum orr_decision_kind)d->kind) {
-        case ORR_DECISION_BIND: /* unless a later action took it again */
-            if (task->held.status != ORR_TASK_BINDING) {
+        case ORR_DECISION_BIND:
+            if (!is_bound_whole(session, &session->jobs[task->job])) {
                 break;
             }
             (void)orr_txn_place(txn, job, group_of(kai, view, job, task), 1, d->node);
@@ -431,6 +489,8 @@ static void hand_over(struct kai *kai, const struct orr_view *view, struct orr_t
         case ORR_DECISION_EVICT: /* the first of its tasks; the others find it gone */
             if (orr_txn_evict(txn, job, cause_of((enum orr_action)d->action))) {
                 expect_news(kai, job);
+            } else if (view->jobs[job].phase == ORR_JOB_PENDING) {
+                move_before_start(kai, view, txn, job);
             }
             break;
         case ORR_DECISION_PIPELINE: /* decided afresh in the next cycle */
@@ -442,8 +502,22 @@ static void hand_over(struct kai *kai, const struct orr_view *view, struct orr_t
     (void)orr_backlog_sync(session); /* what was placed or pipelined has reasons of its own */
 }
 
-/* What was bound runs at once. What was evicted before it ever ran is pending again at once; the
- * rest of the evicted waits for its release. */
+/* The tasks of a job are where the ledger has them. */
+static void adopt_placements(struct kai *kai, const struct orr_view *view, uint32_t job)
+{
+    struct orr_session *session = &kai->session;
+    const struct orr_sjob *sjob = &session->jobs[kai->slot_of_job[job]];
+    const struct orr_placement *placements = view->ledger->placements;
+    uint32_t t = sjob->first_task + sjob->task_count;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = placements[p].next) {
+        for (uint32_t i = 0; i < placements[p].tasks; i++) { /* newest first, as placed in order */
+            orr_session_set_task(session, --t, ORR_TASK_RUNNING, placements[p].node, NULL, 0);
+        }
+    }
+}
+
+/* What was bound runs at once. What was evicted before it ever ran is pending again at once, or
+ * runs where it was moved to; the rest of the evicted waits for its release. */
 static void settle_tasks(struct kai *kai, const struct orr_view *view)
 {
     struct orr_session *session = &kai->session;
@@ -451,14 +525,23 @@ static void settle_tasks(struct kai *kai, const struct orr_view *view)
         const struct orr_decision *d = &session->decisions[i];
         const struct orr_stask *task = &session->tasks[d->task];
         const uint8_t status = task->held.status;
-        const uint8_t phase = view->jobs[kai->job_of_slot[task->job]].phase;
+        const struct orr_job_state *state = &view->jobs[kai->job_of_slot[task->job]];
+        const uint8_t phase = state->phase;
         if (d->kind == ORR_DECISION_BIND && status == ORR_TASK_BINDING) {
-            orr_session_set_status(session, d->task, ORR_TASK_RUNNING);
+            if (state->placed_tasks > 0) {
+                orr_session_set_status(session, d->task, ORR_TASK_RUNNING);
+            } else {
+                orr_session_set_task(session, d->task, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
+            }
         } else if (d->kind == ORR_DECISION_EVICT && status == ORR_TASK_RELEASING &&
                    phase == ORR_JOB_PENDING) {
             orr_session_set_task(session, d->task, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
         }
     }
+    for (uint32_t i = 0; i < kai->moved_count; i++) {
+        adopt_placements(kai, view, kai->moved[i]);
+    }
+    kai->moved_count = 0;
 }
 
 static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, uint32_t job)
@@ -475,7 +558,7 @@ static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, u
     case ORR_FIT_REASONS: break;
     }
     uint32_t shape = view->specs[job].shape;
-    if (view->shapes->shapes[shape].gpus_mgpu > view->ledger->idle_gpus * ORR_MGPU) {
+    if (view->shapes->shapes[shape].gpus_mgpu > orr_view_room(view)->idle_gpus * ORR_MGPU) {
         return ORR_REASON_NO_CAPACITY;
     }
     if (kai->why_not[shape] == ORR_REASON_NONE) {
@@ -491,9 +574,13 @@ static void prove_quota(const struct kai *kai, const struct orr_view *view, uint
 {
     const struct orr_session *session = &kai->session;
     int64_t asked = view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
-    for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = session->shares[q].parent) {
-        double quota = session->shares[q].resource[ORR_SHARE_GPU].deserved;
-        int64_t held = session->queues[q].held_nonpreemptible[ORR_SHARE_GPU];
+    for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = view->queues->queues[q].parent) {
+        uint32_t in_session = kai->queue_of[q];
+        if (in_session == ORR_NONE) {
+            continue;
+        }
+        double quota = session->shares[in_session].resource[ORR_SHARE_GPU].deserved;
+        int64_t held = session->queues[in_session].held_nonpreemptible[ORR_SHARE_GPU];
         if (quota >= 0.0 && (double)(held + asked) / ORR_MGPU > quota) {
             proof->queue = q;
             proof->allowed_mgpu = (int64_t)(quota * ORR_MGPU);

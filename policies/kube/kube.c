@@ -170,7 +170,7 @@ static enum orr_reason place_pod(const struct kube *kube, const struct orr_view 
     if (node != ORR_NONE && orr_txn_place(txn, job, lane->group, 1, node)) {
         return ORR_REASON_NONE;
     }
-    if (view->ledger->idle_gpus < (int64_t)request->devices) {
+    if (orr_view_room(view)->idle_gpus < (int64_t)request->devices) {
         return ORR_REASON_NO_CAPACITY;
     }
     bool allowed = orr_place_allowed_idle(view->ledger, request) >= (int64_t)request->devices;

@@ -31,16 +31,17 @@ static int64_t quota_mgpu(double quota, int64_t total_gpus)
 static void fill_caps(const struct orr_view *view, int64_t *caps)
 {
     const struct orr_queues *queues = view->queues;
+    int64_t gpus = orr_view_room(view)->total_gpus;
     uint32_t leaves = 0;
     bool any = false;
     for (uint32_t q = 0; q < queues->count; q++) {
-        leaves += queues->queues[q].child_count == 0;
-        any = any || queues->queues[q].resources[ORR_SHARE_GPU].quota > 0.0;
+        bool ours = queues->queues[q].shard == view->shard;
+        leaves += ours && queues->queues[q].child_count == 0;
+        any = any || (ours && queues->queues[q].resources[ORR_SHARE_GPU].quota > 0.0);
     }
     for (uint32_t q = 0; q < queues->count; q++) {
         double quota = queues->queues[q].resources[ORR_SHARE_GPU].quota;
-        caps[q] = any ? quota_mgpu(quota, view->cluster->total_gpus)
-                      : view->cluster->total_gpus / leaves * ORR_MGPU;
+        caps[q] = any ? quota_mgpu(quota, gpus) : gpus / (leaves == 0 ? 1 : leaves) * ORR_MGPU;
     }
 }
 
@@ -50,6 +51,7 @@ static enum orr_status static_open(const struct orr_host *host, const void *para
     (void)host;
     for (uint32_t q = 0; q < view->queues->count; q++) {
         if (view->queues->queues[q].child_count == 0 &&
+            view->queues->queues[q].shard == view->shard &&
             view->queues->queues[q].resources[ORR_SHARE_GPU].quota < 0.0) {
             return orr_fail(err, ORR_SCENARIO,
                             "policy static: queue %s has an unlimited GPU quota; its part of the "

@@ -82,9 +82,8 @@ struct orr_report {
     const struct orr_world *world;
     const struct orr_run *run;
     const struct orr_summary *summary;
-    const struct orr_policy *policy;
-    const void *params;
-    const char *output;               /* results file, NULL when none was written */
+    const struct orr_engine_shard *shards; /* one for each of the scenario's */
+    const char *output;                    /* results file, NULL when none was written */
     double phase_s[ORR_POINT_PHASES]; /* CPU seconds: read, prepare, simulate, summarise, store */
     double wall_s;
     uint64_t seed;

@@ -58,11 +58,23 @@ static void problem(struct finding_count *found, const char *text)
     (void)printf("problem     %s\n", text);
 }
 
+/* Devices of a shard that foreign pods leave. */
+static int64_t shard_gpus(const struct orr_world *world, uint32_t shard)
+{
+    int64_t gpus = 0;
+    for (uint32_t t = 0; t < world->cluster.type_count; t++) {
+        const struct orr_node_type *type = &world->cluster.types[t];
+        int64_t each = (int64_t)type->gpus - orr_node_type_foreign_gpus(type);
+        gpus += type->shard == shard ? each * type->nodes : 0;
+    }
+    return gpus;
+}
+
 static void check_quotas(const struct orr_world *world, struct finding_count *found)
 {
     const struct orr_queues *queues = &world->queues;
-    double top = 0.0;
     char text[600];
+    double *top = orr_zalloc(world->cluster.shards.count, sizeof *top);
     for (uint32_t q = 0; q < queues->count; q++) {
         const struct orr_entitlement *gpu = &queues->queues[q].resources[ORR_SHARE_GPU];
         double children = 0.0;
@@ -81,13 +93,21 @@ static void check_quotas(const struct orr_world *world, struct finding_count *fo
                            orr_idmap_name(&queues->names, q), gpu->quota, gpu->limit);
             problem(found, text);
         }
-        top += queues->queues[q].parent == ORR_NONE && gpu->quota > 0.0 ? gpu->quota : 0.0;
+        bool root = queues->queues[q].parent == ORR_NONE;
+        top[queues->queues[q].shard] += root && gpu->quota > 0.0 ? gpu->quota : 0.0;
     }
-    if (top > (double)world->cluster.total_gpus) {
-        (void)snprintf(text, sizeof text, "the quotas sum to %g GPUs, the cluster has %lld", top,
-                       (long long)world->cluster.total_gpus);
-        problem(found, text);
+    for (uint32_t s = 0; s < world->cluster.shards.count; s++) {
+        int64_t gpus = shard_gpus(world, s);
+        bool only = world->cluster.shards.count == 1;
+        if (top[s] > (double)gpus) {
+            (void)snprintf(text, sizeof text, "the quotas%s%.100s sum to %g GPUs, the %s has %lld",
+                           only ? "" : " in shard ",
+                           only ? "" : orr_idmap_name(&world->cluster.shards, s), top[s],
+                           only ? "cluster" : "shard", (long long)gpus);
+            problem(found, text);
+        }
     }
+    orr_free(top);
 }
 
 static double work_of(const struct orr_world *world, uint32_t job)
@@ -139,8 +159,7 @@ int orr_cli_check(int argc, char **argv)
     struct orr_cli_options options;
     struct orr_scenario scenario = {0};
     struct orr_world world = {0};
-    const struct orr_policy *policy;
-    void *params = NULL;
+    struct orr_engine_shard *shards = NULL;
     struct orr_err err = {0};
     orr_cli_parse(argc, argv,
                   "Validate without running: offered load against capacity, quotas that "
@@ -148,7 +167,7 @@ int orr_cli_check(int argc, char **argv)
                   &options);
     enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
     if (status == ORR_OK) {
-        status = orr_point_policy(&scenario, &policy, &params, &err);
+        status = orr_point_policies(&scenario, &shards, &err);
     }
     if (status == ORR_OK) {
         status = orr_world_build(&scenario, options.allow_loss, print_text, NULL, &world, &err);
@@ -156,9 +175,11 @@ int orr_cli_check(int argc, char **argv)
     int code = 0;
     if (status == ORR_OK) {
         struct finding_count found = {0};
+        char policies[200];
+        orr_engine_policy_names(shards, scenario.shard_count, policies, sizeof policies);
         (void)printf("scenario    %s: %u jobs, %u queues, %u nodes, %lld GPUs, policy %s\n",
                      scenario.name, world.job_count, world.queues.count, world.cluster.node_count,
-                     (long long)world.cluster.total_gpus, scenario.policy);
+                     (long long)world.cluster.total_gpus, policies);
         check_load(&world);
         check_quotas(&world, &found);
         if (world.rows_rejected > 0) {
@@ -173,8 +194,8 @@ int orr_cli_check(int argc, char **argv)
         code = orr_cli_fail(&err);
     }
     orr_world_release(&world);
+    orr_point_policies_release(shards, scenario.shard_count);
     orr_scenario_release(&scenario);
-    orr_free(params);
     return code;
 }
 

@@ -51,6 +51,30 @@ static void json_queues(struct orr_json *json, const struct orr_report *r)
     orr_json_close(json, ']');
 }
 
+static void json_shards(struct orr_json *json, const struct orr_report *r)
+{
+    orr_json_open(json, "shards", '[');
+    for (uint32_t i = 0; i < r->summary->shard_count; i++) {
+        const struct orr_shard_summary *s = &r->summary->shards[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "name", orr_idmap_name(&r->world->cluster.shards, i));
+        orr_json_text(json, "policy", r->shards[i].policy->name);
+        orr_json_int(json, "gpus", s->gpus);
+        orr_json_int(json, "jobs", (int64_t)s->jobs);
+        orr_json_int(json, "finished", (int64_t)s->finished);
+        json_waits(json, &s->waits);
+        orr_json_real(json, "fairness_jain", s->fairness_jain);
+        orr_json_real(json, "share_deviation", s->share_deviation);
+        orr_json_real(json, "quota_debt_gpu_h", s->quota_debt_gpu_h);
+        orr_json_real(json, "gpu_occupancy", s->gpu_occupancy);
+        orr_json_real(json, "gpu_goodput", s->gpu_goodput);
+        orr_json_int(json, "evictions", (int64_t)s->evictions);
+        orr_json_real(json, "lost_gpu_h", s->lost_gpu_h);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
 static void json_phases(struct orr_json *json, const struct orr_report *r)
 {
     double cpu = 0.0;
@@ -76,7 +100,9 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     (void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)r->run->digest);
     orr_json_open(&json, NULL, '{');
     orr_json_text(&json, "scenario", r->scenario->name);
-    orr_json_text(&json, "policy", r->policy->name);
+    char policies[200];
+    orr_engine_policy_names(r->shards, s->shard_count, policies, sizeof policies);
+    orr_json_text(&json, "policy", policies);
     orr_json_text(&json, "status", status_names[r->run->status]);
     orr_json_int(&json, "seed", (int64_t)r->seed);
     orr_json_int(&json, "jobs", (int64_t)s->jobs);
@@ -103,6 +129,7 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_real(&json, "gpu_goodput", s->gpu_goodput);
     orr_json_int(&json, "evictions", (int64_t)s->evictions);
     json_queues(&json, r);
+    json_shards(&json, r);
     orr_json_int(&json, "events", (int64_t)r->run->events);
     orr_json_int(&json, "cycles", (int64_t)r->run->cycles);
     orr_json_int(&json, "distinct_times", (int64_t)r->run->distinct_times);
@@ -157,14 +184,14 @@ static void text_queues(const struct orr_report *r, FILE *out)
 }
 
 /* The parameters that are not at their defaults. */
-static void text_params(const struct orr_report *r, FILE *out)
+static void text_params(const struct orr_engine_shard *shard, FILE *out)
 {
-    size_t bytes = r->policy->params_bytes;
+    size_t bytes = shard->policy->params_bytes;
     void *defaults = orr_zalloc(bytes == 0 ? 1 : bytes, 1);
-    orr_params_init(r->policy->params, defaults);
-    for (const struct orr_param *row = r->policy->params; row->name != NULL; row++) {
+    orr_params_init(shard->policy->params, defaults);
+    for (const struct orr_param *row = shard->policy->params; row->name != NULL; row++) {
         char value[200], fallback[200];
-        orr_params_format(row, r->params, value, sizeof value);
+        orr_params_format(row, shard->params, value, sizeof value);
         orr_params_format(row, defaults, fallback, sizeof fallback);
         if (strcmp(value, fallback) != 0) {
             (void)fprintf(out, " %s=%s", row->name, value);
@@ -173,14 +200,35 @@ static void text_params(const struct orr_report *r, FILE *out)
     orr_free(defaults);
 }
 
+static void text_shards(const struct orr_report *r, FILE *out)
+{
+    (void)fprintf(out, "\n%-20s %8s %8s %10s %10s | %9s %9s | policy\n", "shard", "GPUs", "jobs",
+                  "occupancy", "Jain", "wait p50", "p95");
+    for (uint32_t i = 0; i < r->summary->shard_count; i++) {
+        const struct orr_shard_summary *s = &r->summary->shards[i];
+        const char *name = orr_idmap_name(&r->world->cluster.shards, i);
+        char a[24], b[24], c[24], d[24];
+        (void)fprintf(out, "%-20.20s %8lld %8llu %10s %10s | %9s %9s | %s",
+                      name[0] == '\0' ? "(none)" : name, (long long)s->gpus,
+                      (unsigned long long)s->jobs, ratio(s->gpu_occupancy, a),
+                      ratio(s->fairness_jain, b), orr_format_rough(c, s->waits.p50_s),
+                      orr_format_rough(d, s->waits.p95_s), r->shards[i].policy->name);
+        text_params(&r->shards[i], out);
+        (void)fputc('\n', out);
+    }
+}
+
 void orr_report_text(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
-    char a[24], b[24], c[24], d[24], e[24];
+    char a[24], b[24], c[24], d[24], e[24], policies[200];
+    orr_engine_policy_names(r->shards, s->shard_count, policies, sizeof policies);
     (void)fprintf(out, "%s: %llu jobs on %u nodes, %lld GPUs, policy %s", r->scenario->name,
                   (unsigned long long)s->jobs, r->world->cluster.node_count,
-                  (long long)r->world->cluster.total_gpus, r->policy->name);
-    text_params(r, out);
+                  (long long)r->world->cluster.total_gpus, policies);
+    if (s->shard_count == 1) {
+        text_params(&r->shards[0], out);
+    }
     (void)fprintf(out, "\nwindow      %s of submits",
                   orr_format_rough(a, (double)(s->window_end_ms - s->window_start_ms) / 1000.0));
     (void)fprintf(out, "; the last job ended at %s, %llu finished, %llu unfinished%s\n",
@@ -201,6 +249,9 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     if (s->evictions > 0) {
         (void)fprintf(out, "evictions   %llu, %.0f GPU-h lost\n", (unsigned long long)s->evictions,
                       s->lost_gpu_h);
+    }
+    if (s->shard_count > 1) {
+        text_shards(r, out);
     }
     text_queues(r, out);
     (void)fprintf(out, "\nevents %llu, cycles %llu, digest %016llx\n",

@@ -76,8 +76,7 @@ static void answer(const struct session *s)
                                 .world = &s->point.world,
                                 .run = &s->point.run,
                                 .summary = &s->point.summary,
-                                .policy = s->point.policy,
-                                .params = s->point.params,
+                                .shards = s->point.shards,
                                 .output = s->point.output,
                                 .wall_s = orr_wall_seconds() - s->started_s,
                                 .seed = s->point.scenario.seed_first};

@@ -7,6 +7,8 @@
 #include <orrery/base/heap.h>
 #include <orrery/sim/account.h>
 
+#include "shards.h"
+
 /* Class of an event, in the order of equal times. Arrivals and cycles are not in the heap. */
 enum event_class { CLASS_FINISH, CLASS_RELEASE, CLASS_CAPACITY, CLASS_ARRIVAL, CLASS_CYCLE };
 
@@ -461,6 +463,19 @@ static void open_holds(struct engine *engine)
     }
 }
 
+static void open_fold(const struct orr_world *world, const struct orr_engine_options *options,
+                      struct orr_run *run)
+{
+    uint32_t shards = world->cluster.shards.count;
+    int64_t *capacity_mgpu = orr_alloc(shards, sizeof *capacity_mgpu);
+    for (uint32_t s = 0; s < shards; s++) {
+        capacity_mgpu[s] = run->ledger->shards[s].total_gpus * ORR_MGPU;
+    }
+    orr_fold_init(&run->fold, &world->queues, capacity_mgpu, shards, world->first_submit_ms,
+                  options->window_start_ms, options->window_end_ms);
+    orr_free(capacity_mgpu);
+}
+
 enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,
                                struct orr_err *err)
@@ -472,12 +487,19 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                             .job_count = world->job_count};
     *run = (struct orr_run){.end_ms = world->first_submit_ms};
     run->ledger = orr_ledger_open(&ledger_world);
-    orr_fold_init(&run->fold, &world->queues, world->cluster.total_gpus * ORR_MGPU,
-                  world->first_submit_ms, options->window_start_ms, options->window_end_ms);
+    open_fold(world, options, run);
     run->exec = orr_exec_open(run->ledger, &world->terms);
+    uint32_t shard_count = world->cluster.shards.count;
+    struct orr_engine_shards *shards =
+        shard_count > 1 ? orr_engine_shards_make(options->shards, shard_count) : NULL;
+    struct orr_engine_shard runner = {.policy = options->shards[0].policy,
+                                      .params = options->shards[0].params};
+    if (shards != NULL) {
+        runner = (struct orr_engine_shard){orr_engine_shards_policy(shards), &shards};
+    }
     struct engine engine = {.world = world,
                             .options = options,
-                            .policy = options->policy,
+                            .policy = runner.policy,
                             .run = run,
                             .ledger = run->ledger,
                             .exec = run->exec,
@@ -485,7 +507,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                             .last_cycle_ms = ORR_MS_NONE,
                             .wake_ms = ORR_MS_NEVER,
                             .instant_ms = ORR_MS_NONE};
-    engine.txn = orr_txn_open(run->ledger, orr_policy_laws(options->policy, options->params));
+    engine.txn = orr_txn_open(run->ledger, orr_policy_laws(runner.policy, runner.params));
+    orr_txn_set_shard_laws(engine.txn, shards == NULL ? NULL : orr_engine_shards_laws(shards));
     engine.view = (struct orr_view){.cluster = &world->cluster,
                                     .queues = &world->queues,
                                     .shapes = &world->shapes,
@@ -498,10 +521,10 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_heap_init(&engine.heap);
     open_holds(&engine);
     enum orr_status status =
-        options->policy->open(orr_policy_host(), options->params, &engine.view, &engine.state, err);
+        runner.policy->open(orr_policy_host(), runner.params, &engine.view, &engine.state, err);
     if (status == ORR_OK) {
         status = loop(&engine, err);
-        options->policy->close(engine.state);
+        runner.policy->close(engine.state);
     }
     if (status == ORR_OK) {
         orr_fold_finish(&run->fold, run->end_ms);
@@ -513,6 +536,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         status = orr_ledger_audit(run->ledger, err);
     }
     orr_txn_close(engine.txn);
+    orr_engine_shards_release(shards);
     orr_free(engine.waits_for);
     orr_heap_release(&engine.heap);
     if (status != ORR_OK) {

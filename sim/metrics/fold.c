@@ -10,15 +10,22 @@
 #define BUCKETS_MAX    2000 /* a drain much longer than the submits must not grow without bound */
 #define BUCKET_MIN_MS  1000
 
-void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree, int64_t capacity_mgpu,
-                   orr_ms origin_ms, orr_ms window_start_ms, orr_ms window_end_ms)
+void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
+                   const int64_t *shard_capacity_mgpu, uint32_t shard_count, orr_ms origin_ms,
+                   orr_ms window_start_ms, orr_ms window_end_ms)
 {
     *fold = (struct orr_fold){.tree = tree,
                               .origin_ms = origin_ms,
                               .window_start_ms = window_start_ms,
                               .window_end_ms = window_end_ms,
-                              .capacity_mgpu = capacity_mgpu,
+                              .shard_count = shard_count,
                               .shares_at = origin_ms};
+    fold->shards = orr_zalloc(shard_count, sizeof *fold->shards);
+    fold->shard_capacity_mgpu = orr_zalloc(shard_count, sizeof *fold->shard_capacity_mgpu);
+    for (uint32_t s = 0; s < shard_count; s++) {
+        fold->shard_capacity_mgpu[s] = shard_capacity_mgpu[s];
+        fold->capacity_mgpu += shard_capacity_mgpu[s];
+    }
     fold->queues = orr_zalloc(tree->count, sizeof *fold->queues);
     fold->window_start = orr_zalloc(tree->count, sizeof *fold->window_start);
     fold->window_end = orr_zalloc(tree->count, sizeof *fold->window_end);
@@ -37,6 +44,8 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree, int64_t
 
 void orr_fold_release(struct orr_fold *fold)
 {
+    orr_free(fold->shards);
+    orr_free(fold->shard_capacity_mgpu);
     orr_free(fold->queues);
     orr_free(fold->window_start);
     orr_free(fold->window_end);
@@ -71,7 +80,7 @@ static void recompute_shares(struct orr_fold *fold)
     for (uint32_t q = 0; q < count; q++) {
         demand[q] = (double)(fold->queues[q].allocated + fold->queues[q].pending);
     }
-    orr_oracle_shares(fold->tree, (double)fold->capacity_mgpu, demand, share);
+    orr_oracle_shares(fold->tree, fold->shard_capacity_mgpu, fold->shard_count, demand, share);
     for (uint32_t q = 0; q < count; q++) {
         fold->queues[q].share = share[q];
     }
@@ -96,6 +105,7 @@ static void settle_shares(struct orr_fold *fold, orr_ms now)
             double excess = queue->share - (double)queue->allocated;
             queue->sum.share_excess += excess * dt;
             fold->deviation += fabs(excess) * dt;
+            fold->shards[fold->tree->queues[q].shard].deviation += fabs(excess) * dt;
         }
     }
 }
@@ -106,6 +116,24 @@ static void note(struct orr_fold *fold, orr_ms at, struct orr_integrals *out)
     for (uint32_t q = 0; q < fold->tree->count; q++) {
         settle(&fold->queues[q], at);
         out[q] = fold->queues[q].sum;
+    }
+}
+
+static void note_start(struct orr_fold *fold, orr_ms at)
+{
+    note(fold, at, fold->window_start);
+    fold->deviation_start = fold->deviation;
+    for (uint32_t s = 0; s < fold->shard_count; s++) {
+        fold->shards[s].deviation_start = fold->shards[s].deviation;
+    }
+}
+
+static void note_end(struct orr_fold *fold, orr_ms at)
+{
+    note(fold, at, fold->window_end);
+    fold->deviation_end = fold->deviation;
+    for (uint32_t s = 0; s < fold->shard_count; s++) {
+        fold->shards[s].deviation_end = fold->shards[s].deviation;
     }
 }
 
@@ -173,12 +201,10 @@ void orr_fold_boundary(struct orr_fold *fold, orr_ms now)
     while (now >= fold->next_boundary_ms) {
         orr_ms at = fold->next_boundary_ms;
         if (at == fold->window_start_ms) {
-            note(fold, at, fold->window_start);
-            fold->deviation_start = fold->deviation;
+            note_start(fold, at);
         }
         if (at == fold->window_end_ms) {
-            note(fold, at, fold->window_end);
-            fold->deviation_end = fold->deviation;
+            note_end(fold, at);
         }
         if (at == fold->next_bucket_ms) {
             close_bucket(fold, at);
@@ -208,12 +234,10 @@ void orr_fold_finish(struct orr_fold *fold, orr_ms now)
 {
     orr_fold_boundary(fold, now);
     if (now < fold->window_start_ms) {
-        note(fold, now, fold->window_start);
-        fold->deviation_start = fold->deviation;
+        note_start(fold, now);
     }
     if (now < fold->window_end_ms) {
-        note(fold, now, fold->window_end);
-        fold->deviation_end = fold->deviation;
+        note_end(fold, now);
     }
     if (now > fold->next_bucket_ms - fold->bucket_ms) {
         close_bucket(fold, now);

@@ -93,6 +93,28 @@ static void emit_queue(const struct emitter *to, const struct orr_queue_summary 
          "held for work that was lost, or in a grace");
 }
 
+static void emit_shard(const struct emitter *to, const struct orr_shard_summary *s)
+{
+    emit(to, "jobs", (double)s->jobs, "jobs", s->jobs, "taken from the traces");
+    emit(to, "finished", (double)s->finished, "jobs", s->jobs, "ended before the run did");
+    emit_waits(to, &s->waits);
+    emit(to, "gpu_occupancy", s->gpu_occupancy, "1", 1,
+         "allocated GPU time / available GPU time of the shard, in the window");
+    emit(to, "gpu_goodput", s->gpu_goodput, "1", 1,
+         "useful GPU time / available GPU time of the shard, in the window");
+    emit(to, "fairness_jain", s->fairness_jain, "1", 1,
+         "Jain's index over the shard's queues with demand");
+    emit(
+        to, "share_deviation", s->share_deviation, "1", 1,
+        "integral over the shard's queues of |allocated - entitled| / (2 x its capacity x window)");
+    emit(to, "quota_debt_gpu_h", s->quota_debt_gpu_h, "GPU-h", 1,
+         "integral of max(0, min(demand, quota) - allocated) over the shard's queues");
+    emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
+         "attempts ended by the policy");
+    emit(to, "lost_gpu_h", s->lost_gpu_h, "GPU-h", s->evictions,
+         "held by attempts that were evicted");
+}
+
 void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
                          orr_metric_fn *to_emit, void *context)
 {
@@ -107,6 +129,11 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
                        orr_idmap_name(&world->queues.names, q->queue),
                        orr_kind_name((enum orr_kind)q->kind));
         emit_queue(&to, q);
+    }
+    to.scope = "shard";
+    for (uint32_t s = 0; s < summary->shard_count && summary->shard_count > 1; s++) {
+        (void)snprintf(label, sizeof label, "shard=%s", orr_idmap_name(&world->cluster.shards, s));
+        emit_shard(&to, &summary->shards[s]);
     }
     to.scope = "cause";
     for (uint32_t c = 0; c < ORR_CAUSE_COUNT; c++) {

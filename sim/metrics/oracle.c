@@ -9,15 +9,26 @@ static double capped(double demand, double bound_devices)
     return bound_devices < 0.0 || demand < bound ? demand : bound;
 }
 
-/* Water-fills `amount` among the children of `parent` by `weight`, each up to its `cap`, on top of
+/* Children of a queue; at the top (ORR_NONE) the roots of a shard. */
+struct siblings {
+    uint32_t parent, shard;
+};
+
+static bool is_one(const struct orr_queues *tree, uint32_t queue, struct siblings of)
+{
+    return tree->queues[queue].parent == of.parent &&
+           (of.parent != ORR_NONE || tree->queues[queue].shard == of.shard);
+}
+
+/* Water-fills `amount` among siblings by `weight`, each up to its `cap`, on top of
  * what they have. Returns what is left. */
-static double fill(const struct orr_queues *tree, uint32_t parent, double amount, const double *cap,
-                   bool by_quota, double *share)
+static double fill(const struct orr_queues *tree, struct siblings of, double amount,
+                   const double *cap, bool by_quota, double *share)
 {
     for (;;) {
         double weights = 0.0;
         for (uint32_t q = 0; q < tree->count; q++) {
-            if (tree->queues[q].parent == parent && share[q] < cap[q]) {
+            if (is_one(tree, q, of) && share[q] < cap[q]) {
                 const struct orr_entitlement *e = &tree->queues[q].resources[ORR_SHARE_GPU];
                 weights += by_quota ? (e->quota < 0.0 ? cap[q] / ORR_MGPU : e->quota) : e->weight;
             }
@@ -28,7 +39,7 @@ static double fill(const struct orr_queues *tree, uint32_t parent, double amount
         double level = amount / weights, given = 0.0;
         bool someone_capped = false;
         for (uint32_t q = 0; q < tree->count; q++) {
-            if (tree->queues[q].parent != parent || share[q] >= cap[q]) {
+            if (!is_one(tree, q, of) || share[q] >= cap[q]) {
                 continue;
             }
             const struct orr_entitlement *e = &tree->queues[q].resources[ORR_SHARE_GPU];
@@ -44,7 +55,7 @@ static double fill(const struct orr_queues *tree, uint32_t parent, double amount
             continue;
         }
         for (uint32_t q = 0; q < tree->count; q++) {
-            if (tree->queues[q].parent == parent && share[q] < cap[q]) {
+            if (is_one(tree, q, of) && share[q] < cap[q]) {
                 const struct orr_entitlement *e = &tree->queues[q].resources[ORR_SHARE_GPU];
                 share[q] += level * (by_quota ? (e->quota < 0.0 ? cap[q] / ORR_MGPU : e->quota)
                                               : e->weight);
@@ -54,26 +65,26 @@ static double fill(const struct orr_queues *tree, uint32_t parent, double amount
     }
 }
 
-static void divide(const struct orr_queues *tree, uint32_t parent, double amount,
+static void divide(const struct orr_queues *tree, struct siblings of, double amount,
                    const double *demand, double *share, double *cap)
 {
     for (uint32_t q = 0; q < tree->count; q++) {
-        if (tree->queues[q].parent == parent) {
+        if (is_one(tree, q, of)) {
             share[q] = 0.0;
             cap[q] = capped(demand[q], tree->queues[q].resources[ORR_SHARE_GPU].quota);
         }
     }
-    double rest = fill(tree, parent, amount, cap, true, share);
+    double rest = fill(tree, of, amount, cap, true, share);
     for (uint32_t q = 0; q < tree->count; q++) {
-        if (tree->queues[q].parent == parent) {
+        if (is_one(tree, q, of)) {
             cap[q] = demand[q];
         }
     }
-    (void)fill(tree, parent, rest, cap, false, share);
+    (void)fill(tree, of, rest, cap, false, share);
 }
 
-void orr_oracle_shares(const struct orr_queues *tree, double capacity_mgpu, double *demand,
-                       double *share)
+void orr_oracle_shares(const struct orr_queues *tree, const int64_t *capacity_mgpu,
+                       uint32_t shard_count, double *demand, double *share)
 {
     double *cap = share + tree->count;
     for (uint32_t q = tree->count; q-- > 0;) { /* parents come before children */
@@ -83,10 +94,12 @@ void orr_oracle_shares(const struct orr_queues *tree, double capacity_mgpu, doub
             demand[parent] += demand[q];
         }
     }
-    divide(tree, ORR_NONE, capacity_mgpu, demand, share, cap);
+    for (uint32_t s = 0; s < shard_count; s++) {
+        divide(tree, (struct siblings){ORR_NONE, s}, (double)capacity_mgpu[s], demand, share, cap);
+    }
     for (uint32_t q = 0; q < tree->count; q++) {
         if (tree->queues[q].child_count > 0) {
-            divide(tree, q, share[q], demand, share, cap);
+            divide(tree, (struct siblings){q, ORR_NONE}, share[q], demand, share, cap);
         }
     }
 }

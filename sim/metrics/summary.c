@@ -88,18 +88,25 @@ struct tallies {
     struct tally *queues; /* queue * kinds + kind */
     struct tally kinds[ORR_KIND_COUNT];
     struct tally sizes[ORR_SIZE_CLASSES];
+    struct tally *shards;
 };
+
+static uint32_t shard_of(const struct orr_world *world, uint32_t job)
+{
+    return world->queues.queues[world->specs[job].queue].shard;
+}
 
 /* The groups one job belongs to. */
 static uint32_t groups_of(const struct orr_world *world, struct tallies *t, uint32_t job,
-                          struct tally *groups[4])
+                          struct tally *groups[5])
 {
     const struct orr_job_spec *spec = &world->specs[job];
     groups[0] = &t->queues[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind];
     groups[1] = &t->kinds[spec->kind];
     groups[2] = &t->sizes[size_class(world->shapes.shapes[spec->shape].gpus_mgpu)];
     groups[3] = &t->all;
-    return spec->kind == ORR_KIND_INFERENCE ? 3 : 4; /* services are never averaged with jobs */
+    groups[4] = &t->shards[shard_of(world, job)];
+    return spec->kind == ORR_KIND_INFERENCE ? 3 : 5; /* services are never averaged with jobs */
 }
 
 static void tally_waits(const struct orr_world *world, const struct orr_run *run,
@@ -108,7 +115,7 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
     int64_t *waits = orr_alloc(world->job_count, sizeof *waits);
     uint32_t *jobs = orr_alloc(world->job_count, sizeof *jobs);
     uint32_t count = 0;
-    struct tally *groups[4];
+    struct tally *groups[5];
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
         orr_ms submit = world->specs[j].submit_ms;
@@ -148,11 +155,14 @@ static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
     orr_ms makespan = world->first_submit_ms;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
+        summary->shards[shard_of(world, j)].jobs++;
+        summary->shards[shard_of(world, j)].evictions += state->evictions;
         summary->evictions += state->evictions;
         if (state->phase != ORR_JOB_FINISHED) {
             continue;
         }
         summary->finished++;
+        summary->shards[shard_of(world, j)].finished++;
         makespan = state->end_ms > makespan ? state->end_ms : makespan;
         const struct orr_job_spec *spec = &world->specs[j];
         if (spec->submit_ms < summary->window_start_ms || spec->kind == ORR_KIND_INFERENCE) {
@@ -207,6 +217,7 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
         double lost = (double)lost_of(time) / MGPU_MS_PER_GPU_H;
         lost_gpu_h[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind] += lost;
         summary->lost_gpu_h += lost;
+        summary->shards[shard_of(world, j)].lost_gpu_h += lost;
         summary->checkpoint_gpu_h += (double)time->checkpoint / MGPU_MS_PER_GPU_H;
         summary->restart_gpu_h += (double)time->restart / MGPU_MS_PER_GPU_H;
         summary->gang_wait_gpu_h += (double)time->waiting / MGPU_MS_PER_GPU_H;
@@ -220,9 +231,10 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
     }
 }
 
-/* GPU time of the window that went into nothing, mGPU x ms. What a job held in vain is spread
- * evenly over all the time it held anything. */
-static double vain_in_window(const struct orr_run *run, const struct orr_summary *summary)
+/* GPU time of the window that went into nothing, mGPU x ms; ORR_NONE: in all shards. What a job
+ * held in vain is spread evenly over all the time it held anything. */
+static double vain_in_window(const struct orr_world *world, const struct orr_run *run,
+                             const struct orr_summary *summary, uint32_t shard)
 {
     double vain = 0.0;
     const struct orr_ledger *ledger = run->ledger;
@@ -231,7 +243,8 @@ static double vain_in_window(const struct orr_run *run, const struct orr_summary
         const struct orr_placement *placement = &ledger->placements[p];
         const struct orr_job_time *time = orr_account_of(run, placement->job);
         int64_t held = orr_job_time_sum(time);
-        if (held > time->useful) {
+        bool here = shard == ORR_NONE || shard_of(world, placement->job) == shard;
+        if (held > time->useful && here) {
             vain += (double)orr_placement_held(run, placement, summary->window_start_ms,
                                                summary->window_end_ms) *
                     ((double)(held - time->useful) / (double)held);
@@ -240,18 +253,25 @@ static double vain_in_window(const struct orr_run *run, const struct orr_summary
     return vain;
 }
 
-static void sum_fairness(const struct orr_world *world, const struct orr_run *run,
-                         struct orr_summary *summary)
+struct fairness { /* of the queues of one shard, or of all */
+    double jain, satisfaction, deviation, debt_gpu_h, occupancy, goodput;
+};
+
+/* ORR_NONE: all shards. */
+static struct fairness fairness_of(const struct orr_world *world, const struct orr_run *run,
+                                   const struct orr_summary *summary, uint32_t shard)
 {
     double sum = 0.0, squares = 0.0, sat = 0.0, sat_squares = 0.0, held = 0.0;
+    struct fairness f = {0};
     uint32_t n = 0;
     for (uint32_t q = 0; q < world->queues.count; q++) {
-        if (world->queues.queues[q].child_count > 0) {
+        const struct orr_queue *queue = &world->queues.queues[q];
+        if (queue->child_count > 0 || (shard != ORR_NONE && queue->shard != shard)) {
             continue;
         }
         struct window w = window_of(&run->fold, q);
         held += w.allocated;
-        summary->quota_debt_gpu_h += w.debt / MGPU_MS_PER_GPU_H;
+        f.debt_gpu_h += w.debt / MGPU_MS_PER_GPU_H;
         if (w.share > 0.0) {
             double x = w.allocated / w.share;
             double capped = x < 1.0 ? x : 1.0;
@@ -262,16 +282,43 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
             n++;
         }
     }
+    const struct orr_fold *fold = &run->fold;
     double span = (double)(summary->window_end_ms - summary->window_start_ms);
-    double available = span * (double)world->cluster.total_gpus * ORR_MGPU;
-    summary->fairness_jain = squares > 0.0 ? sum * sum / (n * squares) : (double)NAN;
-    summary->fairness_satisfaction =
-        sat_squares > 0.0 ? sat * sat / (n * sat_squares) : (double)NAN;
-    double deviation = run->fold.deviation_end - run->fold.deviation_start;
-    summary->share_deviation = available > 0.0 ? deviation / (2.0 * available) : (double)NAN;
-    summary->gpu_occupancy = available > 0.0 ? held / available : (double)NAN;
-    summary->gpu_goodput =
-        available > 0.0 ? (held - vain_in_window(run, summary)) / available : (double)NAN;
+    double capacity =
+        (double)(shard == ORR_NONE ? fold->capacity_mgpu : fold->shard_capacity_mgpu[shard]);
+    double available = span * capacity;
+    double deviation =
+        shard == ORR_NONE ? fold->deviation_end - fold->deviation_start
+                          : fold->shards[shard].deviation_end - fold->shards[shard].deviation_start;
+    f.jain = squares > 0.0 ? sum * sum / (n * squares) : (double)NAN;
+    f.satisfaction = sat_squares > 0.0 ? sat * sat / (n * sat_squares) : (double)NAN;
+    f.deviation = available > 0.0 ? deviation / (2.0 * available) : (double)NAN;
+    f.occupancy = available > 0.0 ? held / available : (double)NAN;
+    f.goodput = available > 0.0 ? (held - vain_in_window(world, run, summary, shard)) / available
+                                : (double)NAN;
+    return f;
+}
+
+static void sum_fairness(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_summary *summary)
+{
+    struct fairness f = fairness_of(world, run, summary, ORR_NONE);
+    summary->fairness_jain = f.jain;
+    summary->fairness_satisfaction = f.satisfaction;
+    summary->share_deviation = f.deviation;
+    summary->quota_debt_gpu_h = f.debt_gpu_h;
+    summary->gpu_occupancy = f.occupancy;
+    summary->gpu_goodput = f.goodput;
+    for (uint32_t s = 0; s < summary->shard_count; s++) {
+        struct orr_shard_summary *shard = &summary->shards[s];
+        f = fairness_of(world, run, summary, s);
+        shard->gpus = run->ledger->shards[s].total_gpus;
+        shard->fairness_jain = f.jain;
+        shard->share_deviation = f.deviation;
+        shard->quota_debt_gpu_h = f.debt_gpu_h;
+        shard->gpu_occupancy = f.occupancy;
+        shard->gpu_goodput = f.goodput;
+    }
 }
 
 static void list_queues(const struct orr_world *world, const struct orr_run *run,
@@ -308,7 +355,10 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     double *lost = orr_zalloc(groups, sizeof *lost);
     uint64_t *evictions = orr_zalloc(groups, sizeof *evictions);
     *summary = (struct orr_summary){.window_start_ms = run->fold.window_start_ms,
-                                    .window_end_ms = run->fold.window_end_ms};
+                                    .window_end_ms = run->fold.window_end_ms,
+                                    .shard_count = run->fold.shard_count};
+    summary->shards = orr_zalloc(summary->shard_count, sizeof *summary->shards);
+    t.shards = orr_zalloc(summary->shard_count, sizeof *t.shards);
     tally_waits(world, run, summary, &t);
     sum_jobs(world, run, summary);
     sum_lost(world, run, summary, lost, evictions);
@@ -321,6 +371,10 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     for (uint32_t s = 0; s < ORR_SIZE_CLASSES; s++) {
         summary->sizes[s] = tally_finish(&t.sizes[s]);
     }
+    for (uint32_t s = 0; s < summary->shard_count; s++) {
+        summary->shards[s].waits = tally_finish(&t.shards[s]);
+    }
+    orr_free(t.shards);
     orr_free(t.queues);
     orr_free(lost);
     orr_free(evictions);
@@ -329,5 +383,6 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
 void orr_summary_release(struct orr_summary *summary)
 {
     orr_free(summary->queues);
+    orr_free(summary->shards);
     *summary = (struct orr_summary){0};
 }

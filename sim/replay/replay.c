@@ -255,7 +255,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
     orr_shapes_init(&world->shapes);
     (void)orr_replay__put_terms(&world->terms, &(struct orr_terms){0});
     orr_replay__cluster(scenario, &world->cluster);
-    orr_replay__queues(scenario, &world->queues);
+    orr_replay__queues(scenario, &world->cluster, &world->queues);
     enum orr_status status = read_parts(scenario, allow_loss, world, err);
     if (status == ORR_OK) {
         make_jobs(scenario, world);

@@ -10,6 +10,14 @@ static int64_t amount_or_unlimited(int64_t amount)
     return amount < 0 ? ORR_AMOUNT_UNLIMITED : amount;
 }
 
+/* The number of a shard; one that no pool has counts as the first. */
+static uint32_t shard_of(const struct orr_cluster *cluster, const char *name)
+{
+    name = name == NULL ? "" : name;
+    uint32_t shard = orr_idmap_find(&cluster->shards, name, strlen(name));
+    return shard == ORR_NONE ? 0 : shard;
+}
+
 static void add_pool(const struct orr_scenario *scenario, const struct orr_scenario_pool *pool,
                      struct orr_cluster *cluster)
 {
@@ -18,6 +26,7 @@ static void add_pool(const struct orr_scenario *scenario, const struct orr_scena
                                  .gpu_memory_mib = pool->gpu_memory_mib,
                                  .nvlink_domain =
                                      pool->nvlink_domain == 0 ? pool->gpus : pool->nvlink_domain,
+                                 .shard = shard_of(cluster, pool->shard),
                                  .nics = pool->nics,
                                  .nvlink_bytes_s = pool->nvlink_bytes_s,
                                  .nic_bytes_s = pool->nic_bytes_s,
@@ -31,6 +40,10 @@ static void add_pool(const struct orr_scenario *scenario, const struct orr_scena
     type.allocatable.v[ORR_RES_MEMORY] = amount_or_unlimited(pool->mem_bytes);
     type.allocatable.v[ORR_RES_GPU] = (int64_t)pool->gpus * ORR_MGPU;
     type.allocatable.v[ORR_RES_PODS] = amount_or_unlimited(pool->pods);
+    type.foreign = (struct orr_amounts){{[ORR_RES_CPU] = pool->foreign_cpu_milli,
+                                         [ORR_RES_MEMORY] = pool->foreign_mem_bytes,
+                                         [ORR_RES_GPU] = (int64_t)pool->foreign_gpus * ORR_MGPU,
+                                         [ORR_RES_PODS] = pool->foreign_pods}};
     uint32_t index = orr_cluster_add_type(cluster, &type);
     for (uint32_t n = 0; n < pool->nodes; n++) {
         char name[300];
@@ -67,6 +80,10 @@ void orr_replay__cluster(const struct orr_scenario *scenario, struct orr_cluster
 {
     bool racks = false, blocks = false;
     orr_cluster_init(cluster);
+    for (uint32_t s = 0; s < scenario->shard_count; s++) {
+        const char *name = scenario->shards[s].name;
+        (void)orr_idmap_put(&cluster->shards, name, strlen(name), NULL);
+    }
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         add_pool(scenario, &scenario->pools[p], cluster);
         racks = racks || scenario->pools[p].rack_size > 0;
@@ -88,7 +105,7 @@ static struct orr_entitlement entitlement(const struct orr_scenario_amounts *amo
         .weight = amounts->weight};
 }
 
-static void add_queue(const struct orr_scenario_queue *from, uint32_t parent,
+static void add_queue(const struct orr_scenario_queue *from, uint32_t shard, uint32_t parent,
                       struct orr_queues *queues)
 {
     static const int slot[ORR_SCENARIO_RESOURCES] = {[ORR_SCENARIO_CPU] = ORR_SHARE_CPU,
@@ -100,6 +117,7 @@ static void add_queue(const struct orr_scenario_queue *from, uint32_t parent,
         queue.resources[slot[r]] =
             entitlement(&from->resources[r], r == ORR_SCENARIO_MEMORY ? 1e6 : 1.0);
     }
+    queue.shard = shard;
     queue.priority = from->priority;
     queue.created_ms = queues->count; /* listed earlier is older */
     queue.preempt_min_runtime_ms = from->preempt_min_runtime_ms;
@@ -108,7 +126,8 @@ static void add_queue(const struct orr_scenario_queue *from, uint32_t parent,
 }
 
 /* The scenario may list children before parents; the tree wants parents first. */
-void orr_replay__queues(const struct orr_scenario *scenario, struct orr_queues *queues)
+void orr_replay__queues(const struct orr_scenario *scenario, const struct orr_cluster *cluster,
+                        struct orr_queues *queues)
 {
     orr_queues_init(queues);
     for (uint32_t added = 0, before = 1; added != before;) {
@@ -125,7 +144,7 @@ void orr_replay__queues(const struct orr_scenario *scenario, struct orr_queues *
                     continue;
                 }
             }
-            add_queue(from, parent, queues);
+            add_queue(from, shard_of(cluster, from->shard), parent, queues);
             added++;
         }
     }

@@ -6,7 +6,8 @@
 #include <orrery/sim/world.h>
 
 void orr_replay__cluster(const struct orr_scenario *scenario, struct orr_cluster *cluster);
-void orr_replay__queues(const struct orr_scenario *scenario, struct orr_queues *queues);
+void orr_replay__queues(const struct orr_scenario *scenario, const struct orr_cluster *cluster,
+                        struct orr_queues *queues);
 struct orr_replay_nodes { /* filters over the nodes made so far, by the text that asked for them */
     const struct orr_scenario *scenario;
     struct orr_cluster *cluster;

@@ -23,14 +23,27 @@ static uint32_t split_gpus(uint32_t gpus, uint32_t size,
     return count;
 }
 
-static uint32_t split_size(const struct orr_world *world, const struct orr_scenario_part *part)
+/* Devices of the largest node of a shard. */
+static uint32_t largest_node(const struct orr_cluster *cluster, uint32_t shard)
+{
+    uint32_t most = 0;
+    for (uint32_t t = 0; t < cluster->type_count; t++) {
+        const struct orr_node_type *type = &cluster->types[t];
+        bool larger = type->shard == shard && type->nodes > 0 && type->gpus > most;
+        most = larger ? type->gpus : most;
+    }
+    return most;
+}
+
+static uint32_t split_size(const struct orr_world *world, const struct orr_scenario_part *part,
+                           uint32_t shard)
 {
     switch (part->split) {
     case ORR_SPLIT_ONE: return 1;
     case ORR_SPLIT_SIZE: return part->split_size;
     case ORR_SPLIT_NODE: break;
     }
-    return world->cluster.max_gpus;
+    return largest_node(&world->cluster, shard);
 }
 
 static bool reject(struct orr_world *world, uint32_t part, const struct orr_row *row,
@@ -89,7 +102,8 @@ static bool use_template(struct orr_world *world, const struct orr_scenario *sce
 }
 
 static bool make_groups(struct orr_world *world, uint32_t part, const struct orr_row *row,
-                        struct orr_task_group groups[ORR_REPLAY_GROUPS], uint32_t *count)
+                        uint32_t shard, struct orr_task_group groups[ORR_REPLAY_GROUPS],
+                        uint32_t *count)
 {
     const struct orr_workload *workload = &world->parts[part].workload;
     const struct orr_row_extra *extra = row->extra == 0 ? NULL : &workload->extras[row->extra - 1];
@@ -97,10 +111,10 @@ static bool make_groups(struct orr_world *world, uint32_t part, const struct orr
         return reject(world, part, row, "MIG profiles are not supported by this version", NULL);
     }
     if (row->pods == 0) {
-        if (world->cluster.max_gpus == 0) {
+        if (largest_node(&world->cluster, shard) == 0) {
             return reject(world, part, row, "asks GPUs, and the cluster has none", NULL);
         }
-        *count = split_gpus(row->gpus, split_size(world, world->parts[part].part), groups);
+        *count = split_gpus(row->gpus, split_size(world, world->parts[part].part, shard), groups);
     } else {
         struct orr_request request = {.gpu_model = ORR_NONE};
         if (extra == NULL || !sharing_request(world, extra, &request)) {
@@ -110,8 +124,8 @@ static bool make_groups(struct orr_world *world, uint32_t part, const struct orr
         groups[0] = (struct orr_task_group){.request = request, .count = row->pods};
         *count = 1;
     }
-    if (extra != NULL) {
-        for (uint32_t g = 0; g < *count; g++) {
+    for (uint32_t g = 0; g < *count; g++) {
+        if (extra != NULL) {
             groups[g].request.cpu_milli = extra->cpu_milli > 0 ? extra->cpu_milli : 0;
             groups[g].request.mem_bytes = extra->mem_mib > 0 ? extra->mem_mib * ORR_MIB : 0;
         }
@@ -121,7 +135,8 @@ static bool make_groups(struct orr_world *world, uint32_t part, const struct orr
 
 /* Which nodes the tasks may be on: GPU model (one, or alternatives A|B), selector, tolerations. */
 static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
-                      const struct orr_row *row, struct orr_task_group *groups, uint32_t count)
+                      const struct orr_row *row, uint32_t shard, struct orr_task_group *groups,
+                      uint32_t count)
 {
     static const struct orr_row_extra nothing;
     const struct orr_workload *workload = &world->parts[part].workload;
@@ -143,6 +158,7 @@ static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, u
                       world->cluster.filters[selector - 1].text);
     }
     for (uint32_t g = 0; g < count; g++) {
+        groups[g].request.shard = shard;
         groups[g].request.gpu_model = model;
         groups[g].request.selector = selector;
         groups[g].request.toleration = toleration;
@@ -247,12 +263,18 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     if (row->run_ms == ORR_MS_NONE) {
         return reject(world, part, row, "states no run time, nor does its template", NULL);
     }
+    bool apart = world->cluster.shards.count > 1; /* then the queue says which nodes there are */
+    if (apart && !job_queue(world, nodes->scenario, part, row, &spec->queue)) {
+        return false;
+    }
+    uint32_t shard = apart ? world->queues.queues[spec->queue].shard : 0;
     if (roles != NULL) {
         count = orr_replay__roles(roles, groups, &min);
     }
-    if ((roles == NULL && !make_groups(world, part, row, groups, &count)) ||
-        !constrain(world, nodes, part, row, groups, count) || !find_span(world, part, row, &span) ||
-        !job_queue(world, nodes->scenario, part, row, &spec->queue)) {
+    if ((roles == NULL && !make_groups(world, part, row, shard, groups, &count)) ||
+        !constrain(world, nodes, part, row, shard, groups, count) ||
+        !find_span(world, part, row, &span) ||
+        (!apart && !job_queue(world, nodes->scenario, part, row, &spec->queue))) {
         return false;
     }
     enum orr_kind kind = (enum orr_kind)row->kind;

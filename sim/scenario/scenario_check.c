@@ -166,6 +166,117 @@ static enum orr_status check_taints(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+static enum orr_status no_such_shard(const struct orr_scenario__load *load,
+                                     const struct orr_scenario *scenario,
+                                     const struct orr_scenario__at *at, const char *name)
+{
+    const char **known =
+        orr_arena_alloc(load->arena, scenario->shard_count + (size_t)1, sizeof *known);
+    for (uint32_t s = 0; s < scenario->shard_count; s++) {
+        known[s] = scenario->shards[s].name;
+    }
+    return orr_scenario__no_such(load, at, "shard", name, known, scenario->shard_count);
+}
+
+/* Pools that state no shard take the jobs of every queue. */
+static bool is_shard(const struct orr_scenario *scenario, const char *name)
+{
+    bool found = scenario->shard_count == 1 && scenario->shards[0].name[0] == '\0';
+    for (uint32_t s = 0; s < scenario->shard_count; s++) {
+        found = found || strcmp(scenario->shards[s].name, name) == 0;
+    }
+    return found;
+}
+
+static enum orr_status check_queue_shard(const struct orr_scenario__load *load,
+                                         const struct orr_scenario *scenario,
+                                         const struct orr_scenario__node *queues, uint32_t q)
+{
+    const struct orr_scenario_queue *queue = &scenario->queues[q];
+    const struct orr_scenario__node *node = queues->children[q];
+    const struct orr_scenario__node *stated = orr_scenario__find(node, "shard");
+    if (!is_shard(scenario, queue->shard)) {
+        if (stated->text != NULL) {
+            return no_such_shard(load, scenario, &stated->at, queue->shard);
+        }
+        return orr_scenario__fail(load, &node->key_at,
+                                  "queue \"%.80s\" states no shard, and the pools have several",
+                                  queue->name);
+    }
+    const char *above = queue->parent;
+    while (above != NULL && stated->text != NULL) {
+        const struct orr_scenario__node *parent = orr_scenario__find(queues, above);
+        const char *shard = orr_scenario__find(parent, "shard")->text;
+        above = orr_scenario__find(parent, "parent")->text;
+        if (shard == NULL && above == NULL) {
+            shard = scenario->shard_count == 1 ? scenario->shards[0].name : "";
+        }
+        if (shard != NULL && strcmp(shard, stated->text) != 0) {
+            return orr_scenario__fail(
+                load, &stated->at,
+                "shard: queue \"%.80s\" is in \"%.80s\", the queue above it in \"%.80s\"",
+                queue->name, stated->text, shard);
+        }
+        above = shard == NULL ? above : NULL;
+    }
+    return ORR_OK;
+}
+
+static enum orr_status check_shards(const struct orr_scenario__load *load,
+                                    const struct orr_scenario *scenario,
+                                    const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *queues = orr_scenario__find(root, "queues");
+    const struct orr_scenario__node *cluster = orr_scenario__find(root, "cluster");
+    const struct orr_scenario__node *policies =
+        orr_scenario__find(orr_scenario__find(root, "policy"), "shards");
+    if (scenario->shard_count > 1 && scenario->queue_count == 0) {
+        return orr_scenario__fail(load, &cluster->key_at,
+                                  "the pools are in %u shards: there must be queues that say in "
+                                  "which they are",
+                                  (unsigned)scenario->shard_count);
+    }
+    for (uint32_t i = 0; i < policies->child_count; i++) {
+        const struct orr_scenario__node *policy = policies->children[i];
+        if (!is_shard(scenario, policy->key)) {
+            return no_such_shard(load, scenario, &policy->key_at, policy->key);
+        }
+    }
+    for (uint32_t q = 0; q < scenario->queue_count; q++) {
+        enum orr_status status = check_queue_shard(load, scenario, queues, q);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
+    return ORR_OK;
+}
+
+static enum orr_status check_foreign(const struct orr_scenario__load *load,
+                                     const struct orr_scenario *scenario,
+                                     const struct orr_scenario__node *pools)
+{
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        const struct {
+            const char *key;
+            int64_t held, all; /* all < 0: unlimited */
+        } amounts[] = {{"gpus", pool->foreign_gpus, pool->gpus},
+                       {"cpu", pool->foreign_cpu_milli, pool->cpu_milli},
+                       {"memory", pool->foreign_mem_bytes, pool->mem_bytes},
+                       {"pods", pool->foreign_pods, pool->pods}};
+        const struct orr_scenario__node *foreign =
+            orr_scenario__find(pools->children[p], "foreign");
+        for (size_t i = 0; i < sizeof amounts / sizeof amounts[0]; i++) {
+            if (amounts[i].all >= 0 && amounts[i].held > amounts[i].all) {
+                return orr_scenario__fail(load, &orr_scenario__find(foreign, amounts[i].key)->at,
+                                          "foreign.%s: more than a node of pool \"%.80s\" has",
+                                          amounts[i].key, pool->name);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_times(const struct orr_scenario__load *load,
                                    const struct orr_scenario *scenario,
                                    const struct orr_scenario__node *root)
@@ -204,6 +315,12 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         status = check_taints(load, orr_scenario__find(cluster, "pools"));
+    }
+    if (status == ORR_OK) {
+        status = check_foreign(load, scenario, orr_scenario__find(cluster, "pools"));
+    }
+    if (status == ORR_OK) {
+        status = check_shards(load, scenario, root);
     }
     return status == ORR_OK ? check_times(load, scenario, root) : status;
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <orrery/base/idmap.h>
 #include <orrery/base/sort.h>
 
 static void fill_row(const struct orr_scenario__row *row, const struct orr_scenario__node *node,
@@ -100,20 +101,98 @@ static int compare_params(const void *a, const void *b, void *context)
     return strcmp(((const struct orr_setting *)a)->name, ((const struct orr_setting *)b)->name);
 }
 
+/* Settings by name: those of the map, and of `base` what the map does not say. */
+static struct orr_setting *fill_settings(struct orr_arena *arena,
+                                         const struct orr_scenario__node *map,
+                                         const struct orr_setting *base, uint32_t base_count,
+                                         uint32_t *count)
+{
+    struct orr_setting *settings =
+        orr_arena_alloc(arena, (size_t)map->child_count + base_count + 1, sizeof *settings);
+    *count = 0;
+    for (uint32_t i = 0; i < map->child_count; i++) {
+        const struct orr_scenario__node *param = map->children[i];
+        settings[(*count)++] =
+            (struct orr_setting){param->key, param->text, orr_scenario__origin(arena, param)};
+    }
+    for (uint32_t i = 0; i < base_count; i++) {
+        if (orr_scenario__find(map, base[i].name) == NULL) {
+            settings[(*count)++] = base[i];
+        }
+    }
+    orr_sort(settings, *count, sizeof *settings, compare_params, NULL);
+    return settings;
+}
+
 static void fill_policy(struct orr_arena *arena, struct orr_scenario *scenario,
                         const struct orr_scenario__node *root)
 {
-    const struct orr_scenario__node *params = below(root, "policy", "params");
     scenario->policy_origin = orr_scenario__origin(arena, below(root, "policy", "name"));
-    scenario->param_count = params->child_count;
-    scenario->params = orr_arena_alloc(arena, params->child_count + 1, sizeof *scenario->params);
-    for (uint32_t i = 0; i < params->child_count; i++) {
-        const struct orr_scenario__node *param = params->children[i];
-        scenario->params[i] =
-            (struct orr_setting){param->key, param->text, orr_scenario__origin(arena, param)};
+    scenario->params =
+        fill_settings(arena, below(root, "policy", "params"), NULL, 0, &scenario->param_count);
+}
+
+static void fill_shard(struct orr_arena *arena, const struct orr_scenario *scenario,
+                       const struct orr_scenario__node *own, struct orr_scenario_shard *shard)
+{
+    shard->policy = scenario->policy;
+    shard->policy_origin = scenario->policy_origin;
+    shard->params = scenario->params;
+    shard->param_count = scenario->param_count;
+    if (own == NULL) {
+        return;
     }
-    orr_sort(scenario->params, scenario->param_count, sizeof *scenario->params, compare_params,
-             NULL);
+    const struct orr_scenario__node *name = orr_scenario__find(own, "name");
+    bool same = name->text == NULL || strcmp(name->text, scenario->policy) == 0;
+    if (name->text != NULL) {
+        shard->policy = name->text;
+        shard->policy_origin = orr_scenario__origin(arena, name);
+    }
+    shard->params = fill_settings(arena, orr_scenario__find(own, "params"), scenario->params,
+                                  same ? scenario->param_count : 0, &shard->param_count);
+}
+
+/* The shards that pools name, and those of queues: stated, or that of the parent, or the only one.
+ * Queues that are above themselves are an error of scenario_check. */
+static void fill_shards(struct orr_arena *arena, struct orr_scenario *scenario,
+                        const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *own = below(root, "policy", "shards");
+    struct orr_idmap names, queues;
+    orr_idmap_init(&names);
+    orr_idmap_init(&queues);
+    scenario->shards =
+        orr_arena_alloc(arena, scenario->pool_count + (size_t)1, sizeof *scenario->shards);
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const char *name = scenario->pools[p].shard == NULL ? "" : scenario->pools[p].shard;
+        bool fresh;
+        uint32_t index = orr_idmap_put(&names, name, strlen(name), &fresh);
+        if (fresh) {
+            scenario->shards[index].name = name;
+            fill_shard(arena, scenario, orr_scenario__find(own, name), &scenario->shards[index]);
+            scenario->shard_count++;
+        }
+    }
+    for (uint32_t q = 0; q < scenario->queue_count; q++) {
+        (void)orr_idmap_put(&queues, scenario->queues[q].name, strlen(scenario->queues[q].name),
+                            NULL);
+    }
+    for (uint32_t q = 0; q < scenario->queue_count; q++) {
+        uint32_t at = q;
+        for (uint32_t up = 0; up <= scenario->queue_count && at != ORR_NONE; up++) {
+            const char *parent = scenario->queues[at].parent;
+            if (scenario->queues[at].shard != NULL) {
+                scenario->queues[q].shard = scenario->queues[at].shard;
+                break;
+            }
+            at = parent == NULL ? ORR_NONE : orr_idmap_find(&queues, parent, strlen(parent));
+        }
+        if (scenario->queues[q].shard == NULL) {
+            scenario->queues[q].shard = scenario->shard_count == 1 ? scenario->shards[0].name : "";
+        }
+    }
+    orr_idmap_release(&names);
+    orr_idmap_release(&queues);
 }
 
 static void fill_names(struct orr_arena *arena, struct orr_scenario *scenario,
@@ -158,6 +237,7 @@ enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_s
     fill_pools(load->arena, scenario, root);
     fill_queues(load->arena, scenario, root);
     fill_policy(load->arena, scenario, root);
+    fill_shards(load->arena, scenario, root);
     fill_names(load->arena, scenario, root);
     enum orr_status status =
         orr_scenario__fill_templates(load, scenario, orr_scenario__find(root, "templates"));

@@ -50,12 +50,20 @@ static const char *const levels[] = {"block", "rack", "node", NULL};
         .key = "taints", .type = ORR_TYPE_WORDS                                                    \
     }
 
+static const struct orr_scenario__row foreign_rows[] = {
+    {.key = "gpus", .type = ORR_TYPE_COUNT, .fallback = "0", .max = 10000, POOL(foreign_gpus)},
+    {.key = "cpu", .type = ORR_TYPE_CPU, .fallback = "0", POOL(foreign_cpu_milli)},
+    {.key = "memory", .type = ORR_TYPE_MEMORY, .fallback = "0B", POOL(foreign_mem_bytes)},
+    {.key = "pods", .type = ORR_TYPE_COUNT, .fallback = "0", .max = 1000000, POOL(foreign_pods)},
+};
+
 static const struct orr_scenario__row pool_rows[] = {
     {.key = "nodes", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(nodes), .required = true},
     {.key = "gpus", .type = ORR_TYPE_COUNT, .max = 10000, POOL(gpus), .required = true},
     {.key = "type", .type = ORR_TYPE_TEXT, POOL(type)},
     NODE_TYPE_ROWS,
     {.key = "shard", .type = ORR_TYPE_TEXT, POOL(shard)},
+    {GROUP("foreign", foreign_rows)},
 };
 
 static const struct orr_scenario__row node_type_rows[] = {
@@ -154,6 +162,12 @@ static const struct orr_scenario__row execution_rows[] = {
     {GROUP("unknown", unknown_rows)},
 };
 
+/* a shard that is not scheduled by the policy of the others, or not with their parameters */
+static const struct orr_scenario__row shard_policy_rows[] = {
+    {.key = "name", .type = ORR_TYPE_TEXT, .offset = offsetof(struct orr_scenario_shard, policy)},
+    {.key = "params", .type = ORR_TYPE_OPEN},
+};
+
 static const struct orr_scenario__row policy_rows[] = {
     {.key = "name", .type = ORR_TYPE_TEXT, .fallback = "fifo", WHOLE(policy)},
     {.key = "latency",
@@ -162,6 +176,11 @@ static const struct orr_scenario__row policy_rows[] = {
      .choices = latencies,
      .no_field = true},
     {.key = "params", .type = ORR_TYPE_OPEN},
+    {.key = "shards",
+     .type = ORR_TYPE_NAMES,
+     .rows = shard_policy_rows,
+     .row_count = LENGTH(shard_policy_rows),
+     .one = "shard"},
 };
 
 static const struct orr_scenario__row shake_rows[] = {

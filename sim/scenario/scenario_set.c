@@ -458,6 +458,13 @@ static enum orr_status select_variant(struct orr_scenario__load *load,
     return orr_scenario__no_such(load, &at, "variant", name, known, variants->child_count);
 }
 
+static void forget(struct orr_scenario__node *map)
+{
+    map->child_count = 0;
+    map->slots = NULL;
+    map->slot_count = 0;
+}
+
 /* Parameters belong to the policy they were written for: another named by --policy starts from its
  * own defaults. */
 static void forget_params(const struct orr_scenario__node *root, const char *policy)
@@ -469,9 +476,12 @@ static void forget_params(const struct orr_scenario__node *root, const char *pol
         written == NULL ? NULL : orr_scenario__find(written, "params");
     if (params != NULL && params->kind == ORR_NODE_MAP && name != NULL && name->text != NULL &&
         strcmp(name->text, policy) != 0) {
-        params->child_count = 0;
-        params->slots = NULL;
-        params->slot_count = 0;
+        forget(params);
+    }
+    struct orr_scenario__node *shards =
+        written == NULL ? NULL : orr_scenario__find(written, "shards");
+    if (shards != NULL) {
+        forget(shards); /* it is meant for all of them */
     }
 }
 

@@ -269,13 +269,52 @@ enum orr_status orr_scenario__prepare_amounts(struct orr_scenario__load *load,
     return ORR_OK;
 }
 
-/* `policy: kai` */
+/* A policy for each shard: those that name one go below `shards`, the other is that of the rest. */
+static enum orr_status prepare_policies(struct orr_scenario__load *load,
+                                        struct orr_scenario__node *node)
+{
+    struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, node->at);
+    struct orr_scenario__node *shards = orr_scenario__node(load, ORR_NODE_MAP, node->at);
+    bool rest = false;
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        struct orr_scenario__node *policy = node->children[i];
+        if (policy->kind != ORR_NODE_MAP) {
+            return orr_scenario__wrong_kind(load, policy, "a map with name, shard and params");
+        }
+        const struct orr_scenario__node *shard = orr_scenario__find(policy, "shard");
+        if (shard != NULL && (shard->kind != ORR_NODE_SCALAR || shard->text == NULL)) {
+            return orr_scenario__wrong_kind(load, shard, "the name of a shard");
+        }
+        if (shard == NULL ? rest : orr_scenario__find(shards, shard->text) != NULL) {
+            return orr_scenario__fail(load, shard == NULL ? &policy->at : &shard->at,
+                                      "there is a policy for %s%.80s already",
+                                      shard == NULL ? "the other shards" : "shard ",
+                                      shard == NULL ? "" : shard->text);
+        }
+        rest = rest || shard == NULL;
+        struct orr_scenario__node *own = orr_scenario__node(load, ORR_NODE_MAP, policy->at);
+        for (uint32_t k = 0; k < policy->child_count; k++) {
+            struct orr_scenario__node *value = policy->children[k];
+            if (value != shard) {
+                orr_scenario__add(load, shard == NULL ? map : own, value->key, value->key_at,
+                                  value);
+            }
+        }
+        if (shard != NULL) {
+            orr_scenario__add(load, shards, shard->text, shard->at, own);
+        }
+    }
+    orr_scenario__add(load, map, "shards", node->at, shards);
+    orr_scenario__replace(node, map);
+    return ORR_OK;
+}
+
+/* `policy: kai`, or a list of them */
 enum orr_status orr_scenario__prepare_policy(struct orr_scenario__load *load,
                                              struct orr_scenario__node *node)
 {
     if (node->kind == ORR_NODE_LIST) {
-        return orr_scenario__fail(load, &node->at,
-                                  "one policy per shard is not supported by this version");
+        return prepare_policies(load, node);
     }
     if (node->kind == ORR_NODE_MAP || node->text == NULL) {
         return ORR_OK;

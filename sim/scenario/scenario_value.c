@@ -223,7 +223,7 @@ static const char *memory_text(struct orr_arena *arena, int64_t bytes)
         {"Ti", ORR_GIB * 1024}, {"T", 1000000000000}, {"Gi", ORR_GIB},
         {"G", 1000000000},      {"Mi", ORR_MIB},      {"M", 1000000},
         {"Ki", ORR_KIB},        {"k", 1000},          {"B", 1}};
-    return in_units(arena, units, bytes);
+    return bytes == 0 ? "0B" : in_units(arena, units, bytes);
 }
 
 static const char *duration_text(struct orr_arena *arena, orr_ms ms)

@@ -34,6 +34,12 @@ CREATE TABLE queue(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, parent INTEGER, leaf INTEGER NOT NULL, priority INTEGER NOT NULL,
   gpu_quota REAL NOT NULL, gpu_limit REAL NOT NULL, gpu_weight REAL NOT NULL -- devices; -1: unlimited
 );
+CREATE TABLE shard(                  -- parts of the cluster that are scheduled apart; at least one
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, -- '': of the pools that state none
+  policy TEXT NOT NULL, policy_params TEXT NOT NULL, capacity_mgpu INTEGER NOT NULL
+);
+CREATE TABLE shard_queue(queue INTEGER PRIMARY KEY, shard INTEGER NOT NULL);
+CREATE TABLE shard_pool(pool TEXT PRIMARY KEY, shard INTEGER NOT NULL);
 -- One row a job. A job that ran once, whole, on one node has its placement in the row (node, devices);
 -- others have theirs in `placement`, earlier attempts in `attempt`. The views join them.
 CREATE TABLE job(
@@ -114,7 +120,7 @@ CREATE TABLE series(
   policy_share_mgpu REAL            -- the policy's own fair share; NULL: it has none
 );
 CREATE TABLE metric(
-  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL, -- scope: all, queue, kind, size
+  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL, -- scope: all, queue, shard, kind, size
   value REAL, unit TEXT NOT NULL, n INTEGER NOT NULL,           -- n: jobs or parts the value rests on
   definition TEXT NOT NULL
 );

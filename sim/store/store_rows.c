@@ -66,18 +66,23 @@ static enum orr_status writer_close(struct writer *w)
     return w->status;
 }
 
-/* "order=submit\nbackfill=true\n"; caller frees. */
-static char *params_text(const struct orr_policy *policy, const void *params)
+/* "order=submit\nbackfill=true\n", of several shards "NAME.order=submit\n..."; caller frees. */
+static char *params_text(const struct orr_store_input *in, uint32_t first, uint32_t count)
 {
     size_t bytes = 1;
     char *text = orr_zalloc(bytes, 1);
-    for (const struct orr_param *row = policy->params; row->name != NULL; row++) {
-        char value[200], line[400];
-        orr_params_format(row, params, value, sizeof value);
-        int n = snprintf(line, sizeof line, "%s=%s\n", row->name, value);
-        text = orr_realloc(text, bytes + (size_t)n, 1);
-        memcpy(text + bytes - 1, line, (size_t)n + 1);
-        bytes += (size_t)n;
+    for (uint32_t s = first; s < first + count; s++) {
+        const struct orr_engine_shard *shard = &in->shards[s];
+        for (const struct orr_param *row = shard->policy->params; row->name != NULL; row++) {
+            char value[200], line[800];
+            orr_params_format(row, shard->params, value, sizeof value);
+            int n = snprintf(line, sizeof line, "%.300s%s%s=%s\n",
+                             count > 1 ? in->scenario->shards[s].name : "", count > 1 ? "." : "",
+                             row->name, value);
+            text = orr_realloc(text, bytes + (size_t)n, 1);
+            memcpy(text + bytes - 1, line, (size_t)n + 1);
+            bytes += (size_t)n;
+        }
     }
     return text;
 }
@@ -88,13 +93,15 @@ static enum orr_status write_run(sqlite3 *db, const struct orr_store_input *in, 
     struct writer w =
         writer_open(db, "INSERT INTO run VALUES(1,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
     char digest[20];
-    char *params = params_text(in->policy, in->params);
+    char *params = params_text(in, 0, in->scenario->shard_count);
+    char names[200];
+    orr_engine_policy_names(in->shards, in->scenario->shard_count, names, sizeof names);
     orr_ms origin =
         in->world->part_count > 0 ? in->world->parts[0].workload.clock_origin_ms : ORR_MS_NONE;
     (void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)in->run->digest);
     put_text(&w, in->scenario->name);
     put_text(&w, status_names[in->run->status]);
-    put_text(&w, in->policy->name);
+    put_text(&w, names);
     put_text(&w, params);
     put_int(&w, (int64_t)in->seed);
     put_text(&w, digest);
@@ -390,6 +397,38 @@ static enum orr_status write_metrics(sqlite3 *db, const struct orr_store_input *
     return writer_close(&w);
 }
 
+static enum orr_status write_shards(sqlite3 *db, const struct orr_store_input *in,
+                                    struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO shard VALUES(?,?,?,?,?)", err);
+    for (uint32_t s = 0; s < in->scenario->shard_count; s++) {
+        char *params = params_text(in, s, 1);
+        put_int(&w, s);
+        put_text(&w, in->scenario->shards[s].name);
+        put_text(&w, in->shards[s].policy->name);
+        put_text(&w, params);
+        put_int(&w, in->run->fold.shard_capacity_mgpu[s]);
+        put_row(&w);
+        orr_free(params);
+    }
+    enum orr_status status = writer_close(&w);
+    struct writer q = writer_open(db, "INSERT INTO shard_queue VALUES(?,?)", err);
+    for (uint32_t i = 0; i < in->world->queues.count; i++) {
+        put_int(&q, i);
+        put_int(&q, in->world->queues.queues[i].shard);
+        put_row(&q);
+    }
+    enum orr_status queues = writer_close(&q);
+    struct writer p = writer_open(db, "INSERT INTO shard_pool VALUES(?,?)", err);
+    for (uint32_t i = 0; i < in->scenario->pool_count; i++) {
+        put_text(&p, in->scenario->pools[i].name);
+        put_int(&p, in->world->cluster.types[i].shard);
+        put_row(&p);
+    }
+    enum orr_status pools = writer_close(&p);
+    return status != ORR_OK ? status : queues != ORR_OK ? queues : pools;
+}
+
 static enum orr_status write_holds(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
@@ -415,9 +454,9 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
 {
     typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
     static write_fn *const tables[] = {
-        write_run,         write_inputs,  write_meta,       write_nodes,    write_queues,
-        write_name_tables, write_holds,   write_placements, write_attempts, write_evictions,
-        write_times,       write_reasons, write_series,     write_metrics};
+        write_run,         write_inputs, write_meta,    write_nodes,      write_queues,
+        write_name_tables, write_holds,  write_shards,  write_placements, write_attempts,
+        write_evictions,   write_times,  write_reasons, write_series,     write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

@@ -13,11 +13,11 @@
 #include <orrery/policies/registry.h>
 #include <orrery/sim/store.h>
 
-enum orr_status orr_point_policy(const struct orr_scenario *scenario,
-                                 const struct orr_policy **policy, void **params,
-                                 struct orr_err *err)
+static enum orr_status open_policy(const struct orr_scenario_shard *shard,
+                                   const struct orr_policy **policy, void **params,
+                                   struct orr_err *err)
 {
-    const struct orr_policy *found = orr_policy_find(scenario->policy);
+    const struct orr_policy *found = orr_policy_find(shard->policy);
     if (found == NULL) {
         const char *names[64];
         size_t count;
@@ -25,17 +25,16 @@ enum orr_status orr_point_policy(const struct orr_scenario *scenario,
         for (size_t i = 0; i < count; i++) {
             names[i] = all[i]->name;
         }
-        const char *near = orr_nearest(scenario->policy, names, count);
+        const char *near = orr_nearest(shard->policy, names, count);
         orr_fail(err, ORR_SCENARIO, "unknown policy \"%s\"%s%s%s; `orrery policies` lists them",
-                 scenario->policy, near == NULL ? "" : " (did you mean \"",
-                 near == NULL ? "" : near, near == NULL ? "" : "\"?)");
-        orr_err_prefix(err, "%s",
-                       scenario->policy_origin == NULL ? "policy" : scenario->policy_origin);
+                 shard->policy, near == NULL ? "" : " (did you mean \"", near == NULL ? "" : near,
+                 near == NULL ? "" : "\"?)");
+        orr_err_prefix(err, "%s", shard->policy_origin == NULL ? "policy" : shard->policy_origin);
         return ORR_SCENARIO;
     }
     void *filled = orr_zalloc(found->params_bytes == 0 ? 1 : found->params_bytes, 1);
     enum orr_status status =
-        orr_policy_configure(found, filled, scenario->params, scenario->param_count, err);
+        orr_policy_configure(found, filled, shard->params, shard->param_count, err);
     if (status != ORR_OK) {
         orr_free(filled);
         return status;
@@ -43,6 +42,32 @@ enum orr_status orr_point_policy(const struct orr_scenario *scenario,
     *policy = found;
     *params = filled;
     return ORR_OK;
+}
+
+enum orr_status orr_point_policies(const struct orr_scenario *scenario,
+                                   struct orr_engine_shard **shards, struct orr_err *err)
+{
+    *shards = orr_zalloc(scenario->shard_count, sizeof **shards);
+    for (uint32_t s = 0; s < scenario->shard_count; s++) {
+        void *params = NULL;
+        enum orr_status status =
+            open_policy(&scenario->shards[s], &(*shards)[s].policy, &params, err);
+        (*shards)[s].params = params;
+        if (status != ORR_OK) {
+            orr_point_policies_release(*shards, s);
+            *shards = NULL;
+            return status;
+        }
+    }
+    return ORR_OK;
+}
+
+void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count)
+{
+    for (uint32_t s = 0; shards != NULL && s < count; s++) {
+        orr_free((void *)(uintptr_t)shards[s].params); /* made here, const to everybody else */
+    }
+    orr_free(shards);
 }
 
 double orr_cpu_seconds(void)
@@ -83,8 +108,7 @@ static enum orr_status simulate(const struct orr_point_options *given, struct or
                                                                : first + point->scenario.horizon_ms;
     orr_ms warm = first + point->scenario.warmup_ms;
     orr_ms end = last < horizon ? last : horizon;
-    struct orr_engine_options options = {.policy = point->policy,
-                                         .params = point->params,
+    struct orr_engine_options options = {.shards = point->shards,
                                          .epoch_ms = epoch_of(point),
                                          .horizon_ms = horizon,
                                          .window_start_ms = warm < end ? warm : end,
@@ -123,8 +147,7 @@ static enum orr_status write_results(const struct orr_point_options *options,
                                     .world = &point->world,
                                     .run = &point->run,
                                     .summary = &point->summary,
-                                    .policy = point->policy,
-                                    .params = point->params,
+                                    .shards = point->shards,
                                     .seed = point->scenario.seed_first,
                                     .orrery_version = ORR_VERSION,
                                     .views_sql = orr_views_sql,
@@ -148,7 +171,7 @@ static enum orr_status prepare(const struct orr_point_options *options, struct o
 {
     enum orr_status status = orr_scenario_load(&options->scenario, &point->scenario, err);
     if (status == ORR_OK) {
-        status = orr_point_policy(&point->scenario, &point->policy, &point->params, err);
+        status = orr_point_policies(&point->scenario, &point->shards, err);
     }
     if (status == ORR_OK) {
         point->output = output_path(options, &point->scenario);
@@ -200,7 +223,7 @@ void orr_point_release(struct orr_point *point)
     orr_summary_release(&point->summary);
     orr_run_release(&point->run);
     orr_world_release(&point->world);
+    orr_point_policies_release(point->shards, point->scenario.shard_count);
     orr_scenario_release(&point->scenario);
-    orr_free(point->params);
     orr_free(point->output);
 }

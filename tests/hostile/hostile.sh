@@ -216,8 +216,8 @@ case_yaml_mistyped() {
     scenario 'seeds: [one, two]'
     says 's.yaml:5:'
     scenario 'policy: [fifo]'
-    says 's.yaml:5:9:'
-    caret '[fifo]'
+    says 's.yaml:5:10:'
+    caret 'fifo]'
     scenario 'warmup: soon'
     says 's.yaml:5:9:'
     caret soon

@@ -419,10 +419,6 @@ static void error__not_in_this_version(void **state)
                  "first.yaml:1:22: \"service\" is not supported by this version\n"
                  "workload: [{name: a, service: {}}]\n"
                  "                     ^");
-    expect_error("policy: [{name: kai}]\n",
-                 "first.yaml:1:9: one policy per shard is not supported by this version\n"
-                 "policy: [{name: kai}]\n"
-                 "        ^");
     expect_error("policy: {latency: measured}\n",
                  "first.yaml:1:19: latency: \"measured\" is not ideal\n"
                  "policy: {latency: measured}\n"

@@ -4,6 +4,7 @@
  *   cluster -> pools of equal nodes (a node type each)
  *           -> topology: named levels, widest first; every node has one domain per level
  *   node type: GPUs, NVLink domains inside the node, NICs; what a node can give (allocatable)
+ *   shards: parts of the cluster that are scheduled apart; a node type belongs to one
  *   filters: which nodes a selector or a list of tolerations admits, worked out once by the caller
  *
  * What is free right now is state and lives in the ledger. Must not know jobs, queues or policies.
@@ -34,7 +35,10 @@ struct orr_node_type {
     uint32_t gpus;                  /* devices */
     uint32_t gpu_model;             /* index in cluster models, or ORR_NONE */
     int64_t gpu_memory_mib;         /* per device; 0: not stated */
+    uint32_t nodes;                 /* of this type; counted as they are added */
+    uint32_t shard;                 /* index in cluster shards; 0 when there is but one */
     struct orr_amounts allocatable; /* GPU slot = gpus * 1000 */
+    struct orr_amounts foreign;     /* of that, held by pods of another scheduler; whole devices */
     uint32_t nvlink_domain; /* devices per NVLink domain; == gpus when the node is one domain */
     uint32_t nics;
     int64_t nvlink_bytes_s, nic_bytes_s; /* per device and direction, per NIC; 0: not stated */
@@ -63,6 +67,12 @@ struct orr_node_filter { /* where a task may run, by labels or by taints */
     uint32_t count;      /* nodes admitted */
 };
 
+/* Devices that foreign pods hold on a node of the type: those with the lowest indices. */
+static inline uint32_t orr_node_type_foreign_gpus(const struct orr_node_type *type)
+{
+    return (uint32_t)(type->foreign.v[ORR_RES_GPU] / ORR_MGPU);
+}
+
 struct orr_cluster {
     struct orr_node_type *types;
     uint32_t type_count, type_capacity;
@@ -73,8 +83,9 @@ struct orr_cluster {
     struct orr_node_filter *filters;
     uint32_t filter_count, filter_capacity;
     struct orr_idmap node_names, pools, models;
+    struct orr_idmap shards;
     uint32_t max_gpus;  /* devices of the largest node */
-    int64_t total_gpus; /* devices */
+    int64_t total_gpus; /* devices, without those that foreign pods hold */
     struct orr_arena arena;
 };
 

@@ -28,6 +28,7 @@ struct orr_request {  /* of one task */
     int64_t portion;  /* FRACTION: milli-GPU, MEMORY: MiB; 0 for WHOLE */
     int64_t cpu_milli, mem_bytes;
     uint32_t gpu_model; /* index in cluster models, or ORR_NONE: any */
+    uint32_t shard;     /* of the cluster: nodes of others are none of its business */
     /* numbers of cluster filters; 0: any node */
     uint32_t selector;   /* nodes whose labels it asks for */
     uint32_t toleration; /* nodes whose taints it tolerates */

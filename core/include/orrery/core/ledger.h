@@ -64,6 +64,12 @@ struct orr_domain_room { /* of one topology domain */
     uint32_t *nodes_by_idle; /* how many nodes have f idle devices, f = 0..max_gpus */
 };
 
+struct orr_shard_room { /* of one shard of the cluster */
+    int64_t total_gpus; /* devices, without those that foreign pods hold */
+    int64_t idle_gpus;  /* whole devices */
+    int64_t allocated_mgpu;
+};
+
 struct orr_ledger_world { /* all borrowed, constant during the run */
     const struct orr_cluster *cluster;
     const struct orr_queues *queues;
@@ -88,6 +94,7 @@ struct orr_ledger {
     uint32_t placement_count, placement_capacity;
     int64_t idle_gpus; /* whole devices */
     int64_t allocated_mgpu;
+    struct orr_shard_room *shards; /* per shard of the cluster, at least one */
     uint32_t pending_jobs, running_jobs;
     struct orr_digest digest;
     struct orr_arena arena;
@@ -110,6 +117,13 @@ uint32_t orr_ledger_release(struct orr_ledger *ledger, uint32_t job, orr_ms now)
 /* Recomputes every book from the placements of running and releasing jobs; ORR_BUG names what
  * differs. Call it between cycles: what is not committed counts as a difference. */
 enum orr_status orr_ledger_audit(const struct orr_ledger *ledger, struct orr_err *err) ORR_MUST_USE;
+
+/* The part of the cluster in which a job's tasks may be. */
+static inline const struct orr_shard_room *orr_ledger_shard_of(const struct orr_ledger *ledger,
+                                                               const struct orr_shape *shape)
+{
+    return &ledger->shards[shape->groups[0].request.shard];
+}
 
 /* ---- reading: which node? All return ORR_NONE when there is none. ---- */
 
@@ -148,6 +162,8 @@ struct orr_refusal {
 };
 
 struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws);
+/* Laws by the shard of a job's queue (borrowed) instead of the same for all. */
+void orr_txn_set_shard_laws(struct orr_txn *txn, const uint32_t *laws);
 void orr_txn_close(struct orr_txn *txn);
 /* Places tasks of a group on a node. False, and nothing done, when the node has no room now, the
  * tasks may not be on it (GPU model, selector, taints), or there are no such job, node, group or

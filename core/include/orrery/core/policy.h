@@ -30,7 +30,14 @@ struct orr_view {
     const struct orr_ledger *ledger;
     orr_ms now;
     orr_ms epoch_ms; /* UTC time, ms since 1970, at which the clock of the run is 0 */
+    uint32_t shard;  /* the part of the cluster this policy schedules: its nodes, queues and jobs */
 };
+
+/* What there is of that part. */
+static inline const struct orr_shard_room *orr_view_room(const struct orr_view *view)
+{
+    return &view->ledger->shards[view->shard];
+}
 
 enum orr_job_event {
     ORR_JOB_SUBMITTED,

@@ -19,6 +19,7 @@ struct orr_queue {
     uint32_t parent; /* index, or ORR_NONE at the top */
     uint32_t depth;  /* 0 at the top */
     uint32_t child_count;
+    uint32_t shard;   /* index in the cluster's shards; that of its parent */
     int32_t priority; /* KAI's default is 100 */
     orr_ms created_ms;
     struct orr_entitlement resources[ORR_SHARE_RESOURCES];

@@ -41,9 +41,13 @@ struct orr_reason_change {
 
 enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };
 
-struct orr_engine_options {
+struct orr_engine_shard { /* who schedules a shard of the cluster */
     const struct orr_policy *policy;
-    const void *params;                       /* filled in */
+    const void *params; /* filled in */
+};
+
+struct orr_engine_options {
+    const struct orr_engine_shard *shards;    /* one for each shard of the world's cluster */
     orr_ms epoch_ms;                          /* UTC at 0 of the clock, ms since 1970 */
     orr_ms horizon_ms;                        /* ORR_MS_NEVER: until the last job ends */
     orr_ms window_start_ms, window_end_ms;    /* for the fold */
@@ -74,6 +78,10 @@ struct orr_run {
     uint32_t reason_count, reason_capacity;
     orr_ms *eligible_ms; /* per hold of the world: when it was over; ORR_MS_NONE: not yet */
 };
+
+/* "kai", or of shards that differ "kai+fifo". */
+void orr_engine_policy_names(const struct orr_engine_shard *shards, uint32_t count, char *out,
+                             size_t bytes);
 
 enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,

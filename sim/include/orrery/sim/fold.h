@@ -5,7 +5,7 @@
  * the queue's last change), in integers. Nothing is sampled. The share a queue is entitled to is
  * computed by an oracle apart from any policy: demand-capped, hierarchical, weighted max-min on
  * GPUs (quota first, then over-quota weight). While nothing waits it equals the allocation, so it
- * costs nothing.
+ * costs nothing. Shards of a cluster are divided apart.
  *
  * Boundaries (window start and end, buckets of the series) bring all queues up to that time and
  * note the integrals; a window's or a bucket's value is the difference of two notes.
@@ -32,6 +32,10 @@ struct orr_fold_queue {
     orr_ms at;         /* the sums are up to here */
 };
 
+struct orr_fold_shard { /* as the sums of all */
+    double deviation, deviation_start, deviation_end;
+};
+
 struct orr_fold {
     const struct orr_queues *tree;
     struct orr_fold_queue *queues;                   /* per queue index; only leaves change */
@@ -43,16 +47,21 @@ struct orr_fold {
     orr_ms window_start_ms, window_end_ms;
     double deviation; /* sum over queues of |allocated - share|, mGPU x ms */
     double deviation_start, deviation_end;
-    int64_t capacity_mgpu;
-    int64_t pending_total; /* jobs and mGPU that wait, added up: 0 when nothing does */
-    orr_ms shares_at;      /* share integrals are up to here */
+    struct orr_fold_shard *shards;
+    uint32_t shard_count;
+    int64_t capacity_mgpu;        /* of all shards */
+    int64_t *shard_capacity_mgpu; /* per shard */
+    int64_t pending_total;        /* jobs and mGPU that wait, added up: 0 when nothing does */
+    orr_ms shares_at;             /* share integrals are up to here */
     bool shares_stale;
     orr_ms next_boundary_ms;
     double *scratch; /* of the oracle */
 };
 
-void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree, int64_t capacity_mgpu,
-                   orr_ms origin_ms, orr_ms window_start_ms, orr_ms window_end_ms);
+/* A capacity for each shard, at least one. */
+void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
+                   const int64_t *shard_capacity_mgpu, uint32_t shard_count, orr_ms origin_ms,
+                   orr_ms window_start_ms, orr_ms window_end_ms);
 void orr_fold_release(struct orr_fold *fold);
 /* Time moves on; call before the changes of an instant. */
 void orr_fold_boundary(struct orr_fold *fold, orr_ms now);
@@ -68,10 +77,11 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t 
 /* The run is over: closes the window and the last bucket. */
 void orr_fold_finish(struct orr_fold *fold, orr_ms now);
 
-/* The oracle alone: shares (mGPU) of all queues for given demands of the leaves.
+/* The oracle alone: shares (mGPU) of all queues for given demands of the leaves, the roots of each
+ * shard out of its capacity.
  * demand has tree->count entries, 0 for inner queues, whose sums are filled in; share has twice as
  * many, the second half as scratch. */
-void orr_oracle_shares(const struct orr_queues *tree, double capacity_mgpu, double *demand,
-                       double *share);
+void orr_oracle_shares(const struct orr_queues *tree, const int64_t *capacity_mgpu,
+                       uint32_t shard_count, double *demand, double *share);
 
 #endif

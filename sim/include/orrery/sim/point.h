@@ -27,8 +27,7 @@ struct orr_point {
     struct orr_world world;
     struct orr_run run;
     struct orr_summary summary;
-    const struct orr_policy *policy;
-    void *params;
+    struct orr_engine_shard *shards;  /* who schedules each shard of the scenario; params owned */
     char *output;                     /* where the results are */
     double phase_s[ORR_POINT_PHASES]; /* CPU seconds */
 };
@@ -38,10 +37,11 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
                               struct orr_err *err) ORR_MUST_USE;
 void orr_point_release(struct orr_point *point);
 
-/* The scenario's policy with its parameters filled in. Caller frees *params. */
-enum orr_status orr_point_policy(const struct orr_scenario *scenario,
-                                 const struct orr_policy **policy, void **params,
-                                 struct orr_err *err) ORR_MUST_USE;
+/* The policy of each shard of the scenario with its parameters filled in. */
+enum orr_status orr_point_policies(const struct orr_scenario *scenario,
+                                   struct orr_engine_shard **shards,
+                                   struct orr_err *err) ORR_MUST_USE;
+void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count);
 
 double orr_cpu_seconds(void); /* of this process */
 

@@ -38,7 +38,11 @@ struct orr_scenario_pool {
     int64_t pcie_bytes_s;                /* per GPU and direction; 0: not stated */
     bool nvlink_reduces;                 /* NVLink's switches sum what passes through */
     uint32_t rack_size, block_size;      /* nodes; 0: no such level */
-    const char *shard;                   /* NULL: the only one */
+    const char *shard;                   /* NULL: the one without a name */
+    /* what pods of another scheduler hold on every node */
+    uint32_t foreign_gpus;
+    int64_t foreign_cpu_milli, foreign_mem_bytes;
+    uint32_t foreign_pods;
     struct orr_scenario_label *labels;
     uint32_t label_count;
     struct orr_scenario_taint *taints;
@@ -58,7 +62,7 @@ struct orr_scenario_queue {
     struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
     int priority;                                          /* default 100 */
     orr_ms preempt_min_runtime_ms, reclaim_min_runtime_ms; /* ORR_MS_NONE: not set */
-    const char *shard;
+    const char *shard;  /* as stated, or that of its parent, or the only one; "": without a name */
     const char *origin; /* "file:line:col", for errors and show */
 };
 
@@ -168,6 +172,15 @@ struct orr_scenario_execution {
     const char *on_evict; /* "lose", "checkpoint" or "keep" */
 };
 
+struct orr_scenario_shard { /* a part of the cluster that is scheduled apart */
+    const char *name;       /* "" for the pools that state none */
+    const char *policy;     /* its own, or that of the scenario */
+    const char *policy_origin;
+    struct orr_setting *params; /* by name: those of the scenario, if the policy is the same, under
+                                   its own */
+    uint32_t param_count;
+};
+
 struct orr_scenario_expect {
     const char *text; /* as written: METRIC{label=value,...} OP NUMBER */
     const char *metric;
@@ -207,6 +220,8 @@ struct orr_scenario {
     const char *policy_origin;
     struct orr_setting *params; /* of the policy, by name */
     uint32_t param_count;
+    struct orr_scenario_shard *shards; /* in the order of the pools */
+    uint32_t shard_count;
     struct orr_scenario_expect *expects;
     uint32_t expect_count;
     const char *const *variants; /* names */

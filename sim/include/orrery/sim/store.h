@@ -22,8 +22,7 @@ struct orr_store_input {
     const struct orr_world *world;
     const struct orr_run *run;
     const struct orr_summary *summary;
-    const struct orr_policy *policy;
-    const void *params;
+    const struct orr_engine_shard *shards; /* one for each of the scenario's */
     uint64_t seed;
     const char *orrery_version;
     const char *views_sql; /* executed at the end; owned by analysis, handed in by the caller */

@@ -26,6 +26,15 @@ struct orr_queue_summary { /* one queue and one kind of work */
     double lost_gpu_h;
 };
 
+struct orr_shard_summary { /* one shard of the cluster */
+    int64_t gpus;
+    uint64_t jobs, finished, evictions;
+    struct orr_waits waits; /* as those of the whole */
+    double fairness_jain, share_deviation;
+    double quota_debt_gpu_h, lost_gpu_h;
+    double gpu_occupancy, gpu_goodput;
+};
+
 #define ORR_SIZE_CLASSES 12 /* <= 1 GPU, 2, 3-4, 5-8, ... , > 1024 */
 
 struct orr_summary {
@@ -44,6 +53,8 @@ struct orr_summary {
     uint64_t partial_evictions, wasted_evictions; /* of some pods; made for a job in vain */
     struct orr_queue_summary *queues;
     uint32_t queue_count;
+    struct orr_shard_summary *shards; /* at least one */
+    uint32_t shard_count;
     struct orr_waits sizes[ORR_SIZE_CLASSES];
     struct orr_waits kinds[ORR_KIND_COUNT];
 };
