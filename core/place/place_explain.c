@@ -55,6 +55,9 @@ enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct 
     if (short_of != ORR_MISFIT_NONE) {
         return short_of;
     }
+    if (!orr_place__zones_admit(session, ask, index)) {
+        return ORR_MISFIT_ZONES;
+    }
     /* What is left is the pod that reserves a shared device, or the queue's bound on this node. */
     const int64_t pods = node->idle.v[ORR_SLOT_PODS] + node->releasing.v[ORR_SLOT_PODS];
     return pods < (orr_ask_is_shared(ask) ? 2 : 1) ? ORR_MISFIT_PODS : ORR_MISFIT_QUEUE;

@@ -138,5 +138,6 @@ bool orr_place__fits(const struct orr_session *session, const struct orr_stask *
     const bool room = orr_ask_is_shared(ask) ? orr_place__shared_fits(session, ask, node, false)
                                              : vector_fits(session, ask, node, false);
     return room && pods_fit(ask, node) && orr_node_admits(session, task, node_index) &&
+           orr_place__zones_admit(session, ask, node_index) &&
            !(orr_ask_is_shared(ask) && over_capacity_on(session, task, node));
 }

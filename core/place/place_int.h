@@ -4,6 +4,7 @@
 #define ORR_PLACE_INT_H
 
 #include <orrery/core/attempt.h>
+#include <orrery/core/numa.h>
 
 struct orr_attempt {
     struct orr_session *session;
@@ -49,6 +50,16 @@ struct orr_spread orr_place__spread(const struct orr_session *session, const str
                                     struct orr_node_list nodes);
 double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
                         uint32_t node, const struct orr_spread *spread);
+
+/* --- NUMA; without the plugin: admitted, nothing chosen, 0 --- */
+
+bool orr_place__zones_admit(const struct orr_session *session, const struct orr_ask *ask,
+                            uint32_t node);
+/* What the task would draw there; false if it draws nothing. */
+bool orr_place__choose_zones(const struct orr_session *session, const struct orr_ask *ask,
+                             uint32_t node, struct orr_zone_take *take);
+double orr_place__zone_score(const struct orr_session *session, const struct orr_ask *ask,
+                             uint32_t node);
 
 /* --- topology --- */
 

@@ -5,6 +5,8 @@
  *     allocate_set      for each candidate node set, until one holds all members
  *       place_tasks     each task on its best node; no going back within a node set
  */
+#include <string.h>
+
 #include "place_int.h"
 
 static bool same_devices(const struct orr_session *session, const struct orr_stask *task,
@@ -19,18 +21,21 @@ static bool same_devices(const struct orr_session *session, const struct orr_sta
 }
 
 /* A task goes back to where it was evicted from: then it was no victim at all. */
-static bool returns(const struct orr_session *session, const struct orr_stask *task, uint32_t node,
-                    const struct orr_device_choice *choice)
+static bool returns(const struct orr_session *session, uint32_t index, uint32_t node,
+                    const struct orr_device_choice *choice, const struct orr_zone_take *zones)
 {
+    const struct orr_stask *task = &session->tasks[index];
     return task->live.status == ORR_TASK_RELEASING && task->is_virtual && task->live.node == node &&
-           (!orr_ask_is_shared(orr_task_ask(session, task)) || same_devices(session, task, choice));
+           (!orr_ask_is_shared(orr_task_ask(session, task)) ||
+            same_devices(session, task, choice)) &&
+           (zones == NULL || memcmp(orr_task_zones(session, index), zones->zones,
+                                    session->zones_max * sizeof *zones->zones) == 0);
 }
 
 static bool place_on(struct orr_attempt *attempt, uint32_t index, uint32_t node)
 {
     struct orr_session *session = attempt->session;
-    const struct orr_stask *task = &session->tasks[index];
-    const struct orr_ask *ask = orr_task_ask(session, task);
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[index]);
     struct orr_device_choice choice = {.pipeline = attempt->pipeline_only};
     if (orr_ask_is_shared(ask)) {
         if (!orr_place__choose_devices(session, ask, &session->nodes[node], attempt->pipeline_only,
@@ -41,12 +46,15 @@ static bool place_on(struct orr_attempt *attempt, uint32_t index, uint32_t node)
         choice.pipeline =
             choice.pipeline || !orr_place__fits_idle(session, ask, &session->nodes[node]);
     }
-    if (choice.pipeline && returns(session, task, node, &choice)) {
+    struct orr_zone_take take;
+    const struct orr_zone_take *zones =
+        orr_place__choose_zones(session, ask, node, &take) ? &take : NULL;
+    if (choice.pipeline && returns(session, index, node, &choice, zones)) {
         orr_session_unevict(session, index);
     } else {
-        orr_session_place(session, index, node,
-                          choice.pipeline ? ORR_TASK_PIPELINED : ORR_TASK_ALLOCATED, choice.groups,
-                          ask->devices);
+        orr_session_place_in_zones(session, index, node,
+                                   choice.pipeline ? ORR_TASK_PIPELINED : ORR_TASK_ALLOCATED,
+                                   choice.groups, ask->devices, zones);
     }
     return true;
 }

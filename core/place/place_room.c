@@ -39,7 +39,9 @@ static uint32_t add_room(struct orr_rooms *rooms, const struct orr_session *sess
     rooms->items = ORR_ROOM_FOR_ONE(rooms->items, rooms->count, rooms->capacity);
     rooms->items[rooms->count] = (struct orr_ask_room){
         .ask = ask,
-        .exact = !orr_ask_is_shared(&session->asks[ask]),
+        /* zones may refuse what has room */
+        .exact = !orr_ask_is_shared(&session->asks[ask]) &&
+                 !(session->rules.numa && session->zones_max > 0),
         .on_node = orr_zalloc(session->node_count + (size_t)1, sizeof(uint32_t))};
     return rooms->count++;
 }

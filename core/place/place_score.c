@@ -98,5 +98,6 @@ double orr_place__score(const struct orr_session *session, const struct orr_stas
         node->allocatable.v[ORR_SLOT_GPU] == 0 && !node->is_mig) {
         score += SCORE_CPU_NODE;
     }
+    score += orr_place__zone_score(session, ask, node_index);
     return score + placement_score(session, ask, node, spread);
 }

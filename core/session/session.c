@@ -90,6 +90,7 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->changed_jobs);
     orr_free(session->decisions);
     orr_free(session->preferred);
+    orr_numa__release(session);
     orr_arena_release(&session->arena);
 }
 
@@ -273,6 +274,12 @@ uint32_t orr_session_add_ask(struct orr_session *session, const struct orr_ask *
     uint32_t index = session->ask_count++;
     session->asks[index] = *ask;
     session->asks[index].mig_mgpu = 0;
+    if (ask->containers != NULL) {
+        struct orr_container *copy =
+            orr_arena_alloc(&session->arena, ask->container_count, sizeof *copy);
+        memcpy(copy, ask->containers, ask->container_count * sizeof *copy);
+        session->asks[index].containers = copy;
+    }
     for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
         session->asks[index].mig_mgpu += ask->request.v[s] * session->slot_g[s] * ORR_MGPU;
     }
@@ -505,6 +512,7 @@ void orr_session__set_held(struct orr_session *session, uint32_t index, enum orr
     ORR_ASSERT(group_count <= ask->devices);
     count_request(session, task, -1);
     unlink_from_node(session, task);
+    orr_numa__hold(session, index, node != ORR_NONE && task->live.node == node);
     task->held = (struct orr_place){
         .status = (uint8_t)status,
         .node = node,
@@ -529,6 +537,7 @@ void orr_session_set_task(struct orr_session *session, uint32_t index, enum orr_
     orr_session__set_live_status(session, task, (uint8_t)status);
     task->live = task->held;
     task->opened = task->held.status;
+    orr_numa__recall(session, index);
     for (uint32_t i = 0; i < group_count; i++) {
         orr_session__live_groups(session, task)[i] = groups[i];
     }
@@ -639,6 +648,7 @@ void orr_session_close(struct orr_session *session)
         orr_session__set_live_status(session, task, task->held.status);
         task->live = task->held;
         task->opened = task->held.status;
+        orr_numa__recall(session, session->touched[i]);
         task->is_virtual = false;
         task->touched = false;
         for (uint32_t g = 0; g < task->held.group_count; g++) {

@@ -146,6 +146,7 @@ void orr_session__book_add(struct orr_session *session, uint32_t node_index,
     struct orr_snode *node = &session->nodes[node_index];
     const struct orr_ask *ask = orr_task_ask(session, task);
     vector_move(session, node, ask, task->live.status, 1);
+    orr_numa__charge(session, node, task, 1);
     for (uint32_t i = 0; orr_ask_is_shared(ask) && i < task->live.group_count; i++) {
         shared_add(node, orr_task_groups(session, task)[i], orr_session_shared_need(ask, node),
                    task->live.status);
@@ -158,6 +159,7 @@ void orr_session__book_remove(struct orr_session *session, uint32_t node_index,
     struct orr_snode *node = &session->nodes[node_index];
     const struct orr_ask *ask = orr_task_ask(session, task);
     vector_move(session, node, ask, task->live.status, -1);
+    orr_numa__charge(session, node, task, -1);
     for (uint32_t i = 0; orr_ask_is_shared(ask) && i < task->live.group_count; i++) {
         shared_remove(node, orr_task_groups(session, task)[i], orr_session_shared_need(ask, node),
                       task->live.status);
@@ -177,6 +179,7 @@ void orr_session__rebuild_node(struct orr_session *session, uint32_t index)
     }
     memset(&node->releasing, 0, sizeof node->releasing);
     node->shared_count = 0;
+    orr_numa__reset(node);
     for (uint32_t t = node->first_task; t != ORR_NONE; t = session->tasks[t].next_on_node) {
         if (orr_status_in(session->tasks[t].held.status, ORR_STATES_ACTIVE_USED)) {
             orr_session__book_add(session, index, &session->tasks[t]);

@@ -43,6 +43,22 @@ void orr_session__job_changed(struct orr_session *session, uint32_t job);
 void orr_session__touch(struct orr_session *session, uint32_t task);
 void orr_session__dirty(struct orr_session *session, uint32_t node);
 
+/* session_numa.c: nothing is done while no node has zones. */
+void orr_numa__release(struct orr_session *session);
+void orr_numa__reset(struct orr_snode *node);
+/* The live record of a task; NULL: nothing drawn. */
+void orr_numa__draw(struct orr_session *session, uint32_t task, const struct orr_zone_take *take);
+/* The held record becomes the live one, or nothing if it is for another place; and back. */
+void orr_numa__hold(struct orr_session *session, uint32_t task, bool same_place);
+void orr_numa__recall(struct orr_session *session, uint32_t task);
+void orr_numa__charge(struct orr_session *session, struct orr_snode *node,
+                      const struct orr_stask *task, int64_t sign);
+size_t orr_numa__saved_bytes(const struct orr_session *session, const struct orr_snode *node);
+unsigned char *orr_numa__save(const struct orr_session *session, const struct orr_snode *node,
+                              uint32_t task, unsigned char *at);
+const unsigned char *orr_numa__restore(struct orr_session *session, struct orr_snode *node,
+                                       uint32_t task, const unsigned char *at);
+
 static inline uint32_t *orr_session__live_groups(struct orr_session *session,
                                                  const struct orr_stask *task)
 {

@@ -33,7 +33,8 @@ static struct orr_undo *begin_step(struct orr_session *session, enum orr_undo_op
     const uint32_t shared_count = node == NULL ? 0 : node->shared_count;
     const size_t shared = shared_count * sizeof(struct orr_shared_gpu);
     const size_t groups = task->live.group_count * sizeof(uint32_t);
-    const size_t bytes = 3 * sizeof(struct orr_vec) + shared + ((groups + 7) & ~(size_t)7);
+    const size_t bytes = 3 * sizeof(struct orr_vec) + shared + ((groups + 7) & ~(size_t)7) +
+                         orr_numa__saved_bytes(session, node);
     if (session->saved_bytes + bytes > session->saved_capacity) {
         session->saved_capacity = orr_grow(session->saved_capacity, session->saved_bytes + bytes);
         session->saved = orr_realloc(session->saved, session->saved_capacity, 1);
@@ -47,6 +48,7 @@ static struct orr_undo *begin_step(struct orr_session *session, enum orr_undo_op
         orr_session__dirty(session, node_index);
         orr_session__node_changed(session, node_index);
     }
+    at = orr_numa__save(session, node, index, at);
     (void)save(at, orr_task_groups(session, task), groups);
     session->undo = ORR_ROOM_FOR_ONE(session->undo, session->undo_count, session->undo_capacity);
     struct orr_undo *step = &session->undo[session->undo_count++];
@@ -73,7 +75,15 @@ static void charge_step(struct orr_session *session, struct orr_undo *step, int 
 void orr_session_place(struct orr_session *session, uint32_t index, uint32_t node,
                        enum orr_task_status status, const uint32_t *groups, uint32_t group_count)
 {
+    orr_session_place_in_zones(session, index, node, status, groups, group_count, NULL);
+}
+
+void orr_session_place_in_zones(struct orr_session *session, uint32_t index, uint32_t node,
+                                enum orr_task_status status, const uint32_t *groups,
+                                uint32_t group_count, const struct orr_zone_take *zones)
+{
     struct orr_undo *step = begin_step(session, ORR_UNDO_PLACE, index, node);
+    orr_numa__draw(session, index, zones);
     struct orr_stask *task = &session->tasks[index];
     orr_session__set_live_status(session, task, (uint8_t)status);
     task->live.node = node;
@@ -157,8 +167,8 @@ static void take_back(struct orr_session *session, const struct orr_undo *step)
         orr_session__charge(session, task, step->charge_mgpu, -step->charge);
     }
     const unsigned char *at = session->saved + step->saved_at;
-    if (step->node != ORR_NONE) {
-        struct orr_snode *node = &session->nodes[step->node];
+    struct orr_snode *node = step->node == ORR_NONE ? NULL : &session->nodes[step->node];
+    if (node != NULL) {
         node->shared_count = step->shared_count;
         at = restore(at, &node->idle, sizeof node->idle);
         at = restore(at, &node->used, sizeof node->used);
@@ -166,6 +176,7 @@ static void take_back(struct orr_session *session, const struct orr_undo *step)
         at = restore(at, node->shared, step->shared_count * sizeof *node->shared);
         orr_session__node_changed(session, step->node);
     }
+    at = orr_numa__restore(session, node, step->task, at);
     orr_session__set_live_status(session, task, step->before.status);
     task->live = step->before;
     task->is_virtual = step->was_virtual;

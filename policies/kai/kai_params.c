@@ -95,6 +95,8 @@ const struct orr_param orr_kai__rows[] = {
     PLUGIN(resourcetype, "prefer nodes without GPUs for pods that ask none"),
     PLUGIN(minruntime, "keep young jobs safe as the min-runtimes say"),
     PLUGIN(topology, "heed topology constraints"),
+    ROW("plugins.numa.enabled", ORR_PARAM_BOOL, plugins.numa, "false", "", NULL, 0, 0,
+        "keep pods within NUMA zones, as pools' topology_manager_policy says"),
     ROW("strict_v017", ORR_PARAM_BOOL, strict_v017, "true", "", NULL, 0, 0,
         "reproduce the known defects of v0.17; false: their stated intent"),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
@@ -114,6 +116,7 @@ struct orr_session_rules orr_kai__rules(const struct orr_kai_params *p)
     rules.subgroup_order = p->plugins.subgrouporder;
     rules.min_runtime = p->plugins.minruntime;
     rules.topology = p->plugins.topology;
+    rules.numa = p->plugins.numa;
     rules.scenario_budget = p->budget;
     memcpy(rules.queue_depth, p->queue_depth, sizeof rules.queue_depth);
     rules.queue_depth[ORR_ACTION_STALE_GANG] = -1;

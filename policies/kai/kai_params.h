@@ -13,7 +13,7 @@ struct orr_kai_params {
     const char *actions; /* in order */
     struct {
         bool priority, elastic, nodeavailability, gpusharingorder, resourcetype, subgrouporder;
-        bool minruntime, topology;
+        bool minruntime, topology, numa;
     } plugins;
     bool full_hierarchy_fairness;
     int64_t queue_depth[ORR_ACTIONS]; /* -1: unlimited */

@@ -19,6 +19,7 @@
 #include <orrery/core/place.h>
 
 #include "../registry/policies_int.h"
+#include "kai_build.h"
 #include "kai_usage.h"
 
 struct shape_slots { /* slots of ended jobs of one shape */
@@ -32,229 +33,18 @@ struct kai {
     uint32_t *slot_of_job;
     uint32_t *job_of_slot;
     uint32_t slot_capacity;
-    uint32_t *queue_of;             /* of the run -> of the session, or ORR_NONE */
+    struct orr_kai_build build;
     struct shape_slots *free_slots; /* per shape */
     uint32_t shape_count;
     struct orr_kai_usage past;
     bool changed;      /* something happened since the last cycle, or it did something */
     orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
-    bool protects;     /* some rule keeps young jobs safe: the end of that is worth a cycle */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
-    uint32_t *first_ask; /* per shape: asks of its groups are consecutive */
-    uint32_t *moved;     /* jobs of this cycle that were moved before they started */
+    uint32_t *moved; /* jobs of this cycle that were moved before they started */
     uint32_t moved_count, moved_capacity;
     uint8_t *why_not; /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
 };
-
-/* More than any run uses, and small enough that sums over nodes stay in 64 bits. */
-#define PLENTY ((int64_t)1000000000000000)
-
-static int64_t bounded(int64_t amount)
-{
-    return amount < PLENTY ? amount : PLENTY;
-}
-
-static void add_foreign(const struct orr_node_type *type, struct orr_session *session,
-                        uint32_t node)
-{
-    const int64_t *held = type->foreign.v;
-    const struct orr_vec vec = {{[ORR_SLOT_CPU] = held[ORR_RES_CPU],
-                                 [ORR_SLOT_MEMORY] = held[ORR_RES_MEMORY],
-                                 [ORR_SLOT_GPU] = held[ORR_RES_GPU],
-                                 [ORR_SLOT_PODS] = held[ORR_RES_PODS]}};
-    orr_session_add_foreign(session, node, &vec, false);
-}
-
-/* Nodes keep their numbers; those of other shards have nothing to give and are not ready, which is
- * to KAI as if they were not there. */
-static void add_nodes(const struct orr_view *view, struct orr_session *session)
-{
-    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
-        const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
-        struct orr_node_spec spec = {.name = orr_idmap_name(&view->cluster->node_names, n)};
-        if (type->shard != view->shard) {
-            orr_session_set_node_ready(session, orr_session_add_node(session, &spec), false);
-            continue;
-        }
-        spec.gpu_count = type->gpus;
-        spec.gpu_memory_mib = type->gpu_memory_mib;
-        spec.allocatable.v[ORR_SLOT_CPU] = bounded(type->allocatable.v[ORR_RES_CPU]);
-        spec.allocatable.v[ORR_SLOT_MEMORY] = bounded(type->allocatable.v[ORR_RES_MEMORY]);
-        spec.allocatable.v[ORR_SLOT_GPU] = (int64_t)type->gpus * ORR_MGPU;
-        spec.allocatable.v[ORR_SLOT_PODS] = bounded(type->allocatable.v[ORR_RES_PODS]);
-        add_foreign(type, session, orr_session_add_node(session, &spec));
-    }
-}
-
-static struct orr_share_queue share_of(const struct orr_queue *queue, uint32_t parent)
-{
-    struct orr_share_queue share = {
-        .parent = parent, .priority = queue->priority, .created = queue->created_ms};
-    for (int r = 0; r < ORR_SHARE_RESOURCES; r++) {
-        share.resource[r] = (struct orr_share_resource){.deserved = queue->resources[r].quota,
-                                                        .limit = queue->resources[r].limit,
-                                                        .weight = queue->resources[r].weight};
-    }
-    return share;
-}
-
-/* KAI's project-level fairness: whoever has a parent is a child of one queue that has no bounds,
- * and top queues are gone. */
-static uint32_t add_common_parent(struct orr_session *session)
-{
-    struct orr_share_queue share = {.parent = ORR_NONE, .priority = 100};
-    for (int r = 0; r < ORR_SHARE_RESOURCES; r++) {
-        share.resource[r] = (struct orr_share_resource){
-            .deserved = ORR_UNLIMITED, .limit = ORR_UNLIMITED, .weight = 1};
-    }
-    return orr_session_add_queue(session, "default", &share, ORR_MS_NONE, ORR_MS_NONE);
-}
-
-static void add_queues(const struct orr_view *view, struct kai *kai)
-{
-    const bool flat = !kai->params.full_hierarchy_fairness;
-    const uint32_t common = flat ? add_common_parent(&kai->session) : ORR_NONE;
-    kai->queue_of = orr_alloc(view->queues->count + (size_t)1, sizeof *kai->queue_of);
-    for (uint32_t q = 0; q < view->queues->count; q++) {
-        const struct orr_queue *queue = &view->queues->queues[q];
-        kai->queue_of[q] = ORR_NONE;
-        if ((flat && queue->parent == ORR_NONE) || queue->shard != view->shard) {
-            continue;
-        }
-        const uint32_t above = queue->parent == ORR_NONE ? ORR_NONE : kai->queue_of[queue->parent];
-        const struct orr_share_queue share = share_of(queue, flat ? common : above);
-        kai->queue_of[q] =
-            orr_session_add_queue(&kai->session, orr_idmap_name(&view->queues->names, q), &share,
-                                  queue->preempt_min_runtime_ms, queue->reclaim_min_runtime_ms);
-        kai->protects =
-            kai->protects || queue->preempt_min_runtime_ms > 0 || queue->reclaim_min_runtime_ms > 0;
-    }
-}
-
-static const char topology_name[] = "cluster";
-
-/* Requests and asks name the kinds of GPU request alike. */
-_Static_assert((int)ORR_GPU_NONE == (int)ORR_ASK_NO_GPU &&
-                   (int)ORR_GPU_WHOLE == (int)ORR_ASK_WHOLE &&
-                   (int)ORR_GPU_FRACTION == (int)ORR_ASK_FRACTION &&
-                   (int)ORR_GPU_MEMORY == (int)ORR_ASK_MEMORY,
-               "enum orr_gpu_ask is the start of enum orr_gpu_kind");
-
-/* Filters of the session by what is asked for; few, so a list. */
-struct filter_cache {
-    struct known_filter {
-        uint32_t model, selector, filter;
-    } * items;
-    uint32_t count, capacity;
-};
-
-/* The nodes of a GPU model (ORR_NONE: any) that a filter of the cluster admits (0: all). */
-static uint32_t session_filter(const struct orr_view *view, struct orr_session *session,
-                               struct filter_cache *cache, uint32_t model, uint32_t selector)
-{
-    if (model == ORR_NONE && selector == 0) {
-        return ORR_NONE;
-    }
-    for (uint32_t i = 0; i < cache->count; i++) {
-        if (cache->items[i].model == model && cache->items[i].selector == selector) {
-            return cache->items[i].filter;
-        }
-    }
-    bool *allowed = orr_zalloc(view->cluster->node_count, sizeof *allowed);
-    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
-        allowed[n] =
-            (model == ORR_NONE || orr_cluster_type(view->cluster, n)->gpu_model == model) &&
-            orr_cluster_admits(view->cluster, selector, n);
-    }
-    uint32_t filter = orr_session_add_filter(session, allowed);
-    orr_free(allowed);
-    cache->items = ORR_ROOM_FOR_ONE(cache->items, cache->count, cache->capacity);
-    cache->items[cache->count++] = (struct known_filter){model, selector, filter};
-    return filter;
-}
-
-/* The cluster's levels and, below them, single nodes, by names that sort as the domains do. */
-static void add_topology(const struct orr_view *view, struct orr_session *session)
-{
-    const struct orr_cluster *cluster = view->cluster;
-    uint32_t levels = cluster->level_count + 1, nodes = cluster->node_count;
-    const char **names = orr_alloc(levels, sizeof *names);
-    const char **aliases = orr_zalloc(levels, sizeof *aliases);
-    const char **values = orr_alloc((size_t)levels * nodes, sizeof *values);
-    char(*texts)[16] = orr_alloc((size_t)levels * nodes, sizeof *texts);
-    for (uint32_t l = 0; l < levels; l++) {
-        names[l] = orr_cluster_level_name(cluster, l + 1);
-        for (uint32_t n = 0; n < nodes; n++) {
-            size_t at = (size_t)l * nodes + n;
-            (void)snprintf(texts[at], sizeof texts[at], "%010u",
-                           orr_cluster_domain(cluster, l + 1, n));
-            bool ours = orr_cluster_type(cluster, n)->shard == view->shard;
-            values[at] = ours ? texts[at] : NULL;
-        }
-    }
-    (void)orr_session_add_topology(session, topology_name, names, aliases, levels, values);
-    orr_free(names);
-    orr_free(aliases);
-    orr_free(values);
-    orr_free(texts);
-}
-
-/* What the shape's gang is held together by; the names live as long as the cluster. */
-static struct orr_constraint constraint_of(const struct orr_cluster *cluster, struct orr_span span)
-{
-    if (span.required == 0 && span.preferred == 0) {
-        return (struct orr_constraint){0};
-    }
-    return (struct orr_constraint){
-        .topology = topology_name,
-        .required = span.required == 0 ? NULL : orr_cluster_level_name(cluster, span.required),
-        .preferred = span.preferred == 0 ? NULL : orr_cluster_level_name(cluster, span.preferred)};
-}
-
-/* KAI's signatures tell jobs apart by all that limits where they may run. */
-static uint64_t constraint_key(const struct orr_request *request)
-{
-    if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0) {
-        return 0;
-    }
-    struct orr_digest key = ORR_DIGEST_INIT;
-    orr_digest_fold(&key, request->gpu_model);
-    orr_digest_fold(&key, (uint64_t)request->selector << 32 | request->toleration);
-    return key.h;
-}
-
-static void add_asks(const struct orr_view *view, struct kai *kai)
-{
-    struct filter_cache cache = {0};
-    bool spans = false;
-    kai->first_ask = orr_zalloc(view->shapes->count, sizeof *kai->first_ask);
-    for (uint32_t s = 0; s < view->shapes->count; s++) {
-        const struct orr_shape *shape = &view->shapes->shapes[s];
-        spans = spans || shape->span.required > 0 || shape->span.preferred > 0;
-        for (uint32_t g = 0; g < shape->group_count; g++) {
-            const struct orr_request *r = &shape->groups[g].request;
-            bool shared = r->gpu_ask == ORR_GPU_FRACTION || r->gpu_ask == ORR_GPU_MEMORY;
-            struct orr_ask ask = {
-                .kind = r->gpu_ask,
-                .devices = shared ? r->devices : 0,
-                .affinity = session_filter(view, &kai->session, &cache, r->gpu_model, r->selector),
-                .tolerance = session_filter(view, &kai->session, &cache, ORR_NONE, r->toleration)};
-            ask.request.v[ORR_SLOT_CPU] = r->cpu_milli;
-            ask.request.v[ORR_SLOT_MEMORY] = r->mem_bytes;
-            ask.request.v[ORR_SLOT_GPU] = orr_request_mgpu(r);
-            ask.request.v[ORR_SLOT_PODS] = 1;
-            ask.portion = r->gpu_ask == ORR_GPU_FRACTION ? (double)r->portion / ORR_MGPU : 0.0;
-            ask.memory_mib = r->gpu_ask == ORR_GPU_MEMORY ? r->portion : 0;
-            uint32_t id = orr_session_add_ask(&kai->session, &ask);
-            kai->first_ask[s] = g == 0 ? id : kai->first_ask[s];
-        }
-    }
-    orr_free(cache.items);
-    if (spans) {
-        add_topology(view, &kai->session);
-    }
-}
 
 static void kai_close(void *state)
 {
@@ -270,8 +60,7 @@ static void kai_close(void *state)
     orr_free(kai->moved);
     orr_free(kai->slot_of_job);
     orr_free(kai->job_of_slot);
-    orr_free(kai->first_ask);
-    orr_free(kai->queue_of);
+    orr_kai__build_release(&kai->build);
     orr_free(kai->waiting);
     orr_free(kai);
 }
@@ -285,19 +74,15 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     orr_session_init(&kai->session);
     orr_backlog_open(&kai->session);
     kai->session.rules = orr_kai__rules(&kai->params);
-    kai->protects =
-        kai->params.preempt_min_runtime_ms > 0 || kai->params.reclaim_min_runtime_ms > 0;
-    add_nodes(view, &kai->session);
-    add_queues(view, kai);
-    add_asks(view, kai);
+    orr_kai__build(view, &kai->params, &kai->session, &kai->build);
     kai->slot_of_job = orr_zalloc(view->job_count, sizeof *kai->slot_of_job);
     kai->shape_count = view->shapes->count;
     kai->free_slots = orr_zalloc(kai->shape_count, sizeof *kai->free_slots);
     kai->why_not = orr_zalloc(kai->shape_count, sizeof *kai->why_not);
     kai->due_ms = ORR_MS_NEVER;
     *state = kai;
-    enum orr_status status =
-        orr_kai__usage_open(&kai->past, &kai->params, view, &kai->session, kai->queue_of, err);
+    enum orr_status status = orr_kai__usage_open(&kai->past, &kai->params, view, &kai->session,
+                                                 kai->build.queue_of, err);
     if (status != ORR_OK) {
         kai_close(kai);
     }
@@ -317,11 +102,11 @@ static struct orr_task_spec *make_tasks(const struct kai *kai, const struct orr_
     for (uint32_t g = 0; g < shape->group_count; g++) {
         for (uint32_t i = 0; i < shape->groups[g].count; i++, t++) {
             (void)snprintf(names[t], sizeof names[t], "%08u", t);
-            tasks[t] =
-                (struct orr_task_spec){.name = names[t],
-                                       .set = 1,
-                                       .ask = kai->first_ask[shape_index] + g,
-                                       .constraint_key = constraint_key(&shape->groups[g].request)};
+            tasks[t] = (struct orr_task_spec){
+                .name = names[t],
+                .set = 1,
+                .ask = kai->build.first_ask[shape_index] + g,
+                .constraint_key = orr_kai__constraint_key(&shape->groups[g].request)};
         }
     }
     return tasks;
@@ -335,12 +120,12 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
         {.name = "",
          .parent = ORR_NONE,
          .min = -1,
-         .constraint = constraint_of(view->cluster, shape->span)},
+         .constraint = orr_kai__constraint_of(view->cluster, shape->span)},
         {.name = "default", .parent = 0, .is_pods = true, .min = (int32_t)shape->tasks}};
     char name[16];
     (void)snprintf(name, sizeof name, "%010u", job); /* UID: the last tie is the trace's order */
     struct orr_job_spec_tree tree = {.name = name,
-                                     .queue = kai->queue_of[spec->queue],
+                                     .queue = kai->build.queue_of[spec->queue],
                                      .priority = spec->priority,
                                      .preemptible = spec->preemptible != 0,
                                      .created_s = spec->submit_ms / 1000,
@@ -432,7 +217,7 @@ static enum orr_cause cause_of(enum orr_action action)
 static uint32_t group_of(const struct kai *kai, const struct orr_view *view, uint32_t job,
                          const struct orr_stask *task)
 {
-    return task->ask - kai->first_ask[view->specs[job].shape];
+    return task->ask - kai->build.first_ask[view->specs[job].shape];
 }
 
 /* Are all tasks of a job bound, none of them taken again by a later action of the cycle? */
@@ -575,7 +360,7 @@ static void prove_quota(const struct kai *kai, const struct orr_view *view, uint
     const struct orr_session *session = &kai->session;
     int64_t asked = view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
     for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = view->queues->queues[q].parent) {
-        uint32_t in_session = kai->queue_of[q];
+        uint32_t in_session = kai->build.queue_of[q];
         if (in_session == ORR_NONE) {
             continue;
         }
@@ -690,7 +475,7 @@ static orr_ms protection_end(const struct kai *kai, const struct orr_view *view)
 {
     const struct orr_session *session = &kai->session;
     orr_ms wake = ORR_MS_NEVER;
-    if (!kai->protects || !anybody_waits(kai)) {
+    if (!kai->build.protects || !anybody_waits(kai)) {
         return wake;
     }
     for (uint32_t j = 0; j < session->job_count; j++) {
@@ -726,7 +511,8 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
 static uint32_t kai_laws(const void *params)
 {
     const struct orr_kai_params *p = params;
-    return ORR_LAW_GANG | (p->full_hierarchy_fairness ? ORR_LAW_LIMIT : 0);
+    return ORR_LAW_GANG | (p->full_hierarchy_fairness ? ORR_LAW_LIMIT : 0) |
+           (p->plugins.topology ? ORR_LAW_SPAN : 0);
 }
 
 const struct orr_policy orr_policy_kai = {

@@ -18,6 +18,16 @@ static uint32_t shard_of(const struct orr_cluster *cluster, const char *name)
     return shard == ORR_NONE ? 0 : shard;
 }
 
+static enum orr_numa_policy numa_policy(const char *word)
+{
+    static const char *const words[] = {"none", "best-effort", "restricted", "single-numa-node"};
+    unsigned i = 0;
+    while (word != NULL && i < ORR_NUMA_SINGLE && strcmp(words[i], word) != 0) {
+        i++;
+    }
+    return (enum orr_numa_policy)i;
+}
+
 static void add_pool(const struct orr_scenario *scenario, const struct orr_scenario_pool *pool,
                      struct orr_cluster *cluster)
 {
@@ -31,7 +41,11 @@ static void add_pool(const struct orr_scenario *scenario, const struct orr_scena
                                  .nvlink_bytes_s = pool->nvlink_bytes_s,
                                  .nic_bytes_s = pool->nic_bytes_s,
                                  .pcie_bytes_s = pool->pcie_bytes_s,
-                                 .nvlink_reduces = pool->nvlink_reduces};
+                                 .nvlink_reduces = pool->nvlink_reduces,
+                                 .numa_zones = pool->numa_zones,
+                                 .numa_policy = numa_policy(pool->topology_manager_policy),
+                                 .numa_by_pod = pool->topology_manager_scope != NULL &&
+                                                strcmp(pool->topology_manager_scope, "pod") == 0};
     if (pool->gpu_model != NULL) {
         type.gpu_model =
             orr_idmap_put(&cluster->models, pool->gpu_model, strlen(pool->gpu_model), NULL);

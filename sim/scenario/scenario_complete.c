@@ -147,7 +147,7 @@ static enum orr_status read_node_type(struct orr_scenario__load *load,
 
 static bool of_pool(const struct orr_scenario__row *row)
 {
-    return row->type != ORR_TYPE_CHOICE; /* apiVersion and kind are about the file */
+    return row->type != ORR_TYPE_CHOICE || row->offset > 0; /* not apiVersion and kind of a file */
 }
 
 static bool says_everything(const struct orr_scenario__node *pool)

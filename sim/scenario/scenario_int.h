@@ -48,7 +48,7 @@ struct orr_scenario__node {
 enum orr_scenario__type {
     ORR_TYPE_GROUP,   /* map of known keys */
     ORR_TYPE_NAMES,   /* map of names to groups; written as a list where `listed` says so */
-    ORR_TYPE_OPEN,    /* map of any names to scalars; {a: {b: 1}} is {a.b: 1} */
+    ORR_TYPE_OPEN,    /* map of any names to scalars */
     ORR_TYPE_OPENS,   /* map of names to such maps */
     ORR_TYPE_WORDS,   /* list of scalars */
     ORR_TYPE_ANY,     /* not looked into */
@@ -101,6 +101,7 @@ struct orr_scenario__row {
     const char *one;                   /* of names: what one of them is called */
     orr_scenario__prepare_fn *prepare; /* turns other ways of writing into the plain one */
     bool required, listed;
+    bool paths;    /* of an open map: {a: {b: 1}} is {a.b: 1}, [a, b] is "a, b" */
     bool fixed;    /* not to be changed by a path */
     bool optional; /* a group or list that is not there when nobody wrote it */
     bool file;     /* text that names a file, from the folder of the file that says it */

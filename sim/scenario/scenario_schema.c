@@ -27,6 +27,10 @@ static const char *const kai_kinds[] = {"Queue", NULL};
 static const char *const latencies[] = {"ideal", NULL};
 static const char *const levels[] = {"block", "rack", "node", NULL};
 
+static const char *const numa_policies[] = {"none", "best-effort", "restricted", "single-numa-node",
+                                            NULL};
+static const char *const numa_scopes[] = {"container", "pod", NULL};
+
 /* what a node type may say; the rest of a pool is about the cluster */
 #define NODE_TYPE_ROWS                                                                             \
     {.key = "gpu_model", .type = ORR_TYPE_TEXT, POOL(gpu_model)},                                  \
@@ -43,6 +47,15 @@ static const char *const levels[] = {"block", "rack", "node", NULL};
         {.key = "pcie_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(pcie_bytes_s)},                 \
         {.key = "nics", .type = ORR_TYPE_COUNT, .max = 10000, POOL(nics)},                         \
         {.key = "nic_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(nic_bytes_s)},                   \
+        {.key = "numa_zones", .type = ORR_TYPE_COUNT, .max = 16, POOL(numa_zones)},                \
+        {.key = "topology_manager_policy",                                                         \
+         .type = ORR_TYPE_CHOICE,                                                                  \
+         .choices = numa_policies,                                                                 \
+         POOL(topology_manager_policy)},                                                           \
+        {.key = "topology_manager_scope",                                                          \
+         .type = ORR_TYPE_CHOICE,                                                                  \
+         .choices = numa_scopes,                                                                   \
+         POOL(topology_manager_scope)},                                                            \
         {.key = "rack_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(rack_size)},             \
         {.key = "block_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(block_size)},           \
         {.key = "labels", .type = ORR_TYPE_OPEN},                                                  \
@@ -165,7 +178,7 @@ static const struct orr_scenario__row execution_rows[] = {
 /* a shard that is not scheduled by the policy of the others, or not with their parameters */
 static const struct orr_scenario__row shard_policy_rows[] = {
     {.key = "name", .type = ORR_TYPE_TEXT, .offset = offsetof(struct orr_scenario_shard, policy)},
-    {.key = "params", .type = ORR_TYPE_OPEN},
+    {.key = "params", .type = ORR_TYPE_OPEN, .paths = true},
 };
 
 static const struct orr_scenario__row policy_rows[] = {
@@ -175,7 +188,7 @@ static const struct orr_scenario__row policy_rows[] = {
      .fallback = "ideal",
      .choices = latencies,
      .no_field = true},
-    {.key = "params", .type = ORR_TYPE_OPEN},
+    {.key = "params", .type = ORR_TYPE_OPEN, .paths = true},
     {.key = "shards",
      .type = ORR_TYPE_NAMES,
      .rows = shard_policy_rows,

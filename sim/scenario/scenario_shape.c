@@ -237,7 +237,7 @@ enum orr_status orr_scenario__shape(struct orr_scenario__load *load,
     }
     switch (row->type) {
     case ORR_TYPE_WORDS: return shape_words(load, row, node);
-    case ORR_TYPE_OPEN: return shape_paths(load, node);
+    case ORR_TYPE_OPEN: return row->paths ? shape_paths(load, node) : shape_open(load, node);
     case ORR_TYPE_GROUP: return shape_group(load, row, node);
     default: return shape_names(load, row, node);
     }

@@ -239,5 +239,21 @@ CSV
     expect "b1@0/1 a1@4030/0"
     [ "$("$orrery" export run.db jobs | awk -F, '$1 == "b1" {print $9}')" = 5110 ]
     ;;
+numa)
+    # zones of four GPUs: the two that are left for a3 lie in two zones
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+a1,0,100,1,3,a
+a2,0,200,1,3,a
+a3,0,10,1,2,a
+CSV
+    queues='a: {gpu: [8, 1, unlimited]}'
+    got=$(run '1x8, numa_zones: 2, topology_manager_policy: single-numa-node' "$queues" '')
+    expect "a1@0/0 a2@0/0 a3@0/0"
+    got=$(run '1x8, numa_zones: 2, topology_manager_policy: single-numa-node' "$queues" 'plugins: {numa: {enabled: true}}')
+    expect "a1@0/0 a2@0/0 a3@100/0"
+    got=$(run '1x8, numa_zones: 2, topology_manager_policy: best-effort' "$queues" 'plugins: {numa: {enabled: true}}')
+    expect "a1@0/0 a2@0/0 a3@0/0"
+    ;;
 *) echo "no timeline $2"; exit 1 ;;
 esac

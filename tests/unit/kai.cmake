@@ -15,6 +15,7 @@ orr_unit_test(test_kai_session orr_kai)
 orr_unit_test(test_kai_search orr_kai)
 orr_unit_test(test_kai_backlog orr_kai)
 orr_unit_test(test_kai_usage orr_kai)
+orr_unit_test(test_kai_numa orr_kai)
 
 add_test(NAME case.kai
   COMMAND orrery conform ${CMAKE_CURRENT_SOURCE_DIR}/case ${CMAKE_CURRENT_SOURCE_DIR}/conformance)

@@ -15,6 +15,7 @@
 #include <orrery/base/idmap.h>
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
+#include <orrery/core/numa_policy.h>
 
 /* The slots of a resource vector. */
 enum orr_resource {
@@ -44,6 +45,9 @@ struct orr_node_type {
     int64_t nvlink_bytes_s, nic_bytes_s; /* per device and direction, per NIC; 0: not stated */
     int64_t pcie_bytes_s;                /* per device and direction; 0: not stated */
     bool nvlink_reduces;                 /* its switches sum what passes through them */
+    uint32_t numa_zones;                 /* equal parts of what a node has; 0: not stated */
+    enum orr_numa_policy numa_policy;
+    bool numa_by_pod; /* scope pod, not container */
 };
 
 struct orr_node {

@@ -97,6 +97,11 @@ enum orr_gpu_kind {
     ORR_ASK_MIG
 };
 
+struct orr_container { /* of a pod; for NUMA alignment */
+    struct orr_vec request;
+    bool init; /* runs before the others and alone */
+};
+
 struct orr_ask {            /* what a task requests; shared by equal tasks */
     struct orr_vec request; /* GPU slot: 0 for a memory request */
     uint8_t kind;           /* enum orr_gpu_kind */
@@ -104,9 +109,12 @@ struct orr_ask {            /* what a task requests; shared by equal tasks */
     uint32_t devices;       /* of a shared request; else 0 */
     double portion;         /* FRACTION: of each device */
     int64_t memory_mib;     /* MEMORY: of each device */
-    int64_t mig_mgpu;       /* quota of the MIG instances: their g's */
-    uint32_t affinity;      /* filter by selector and affinity, or ORR_NONE */
-    uint32_t tolerance;     /* filter by taints, or ORR_NONE */
+    bool guaranteed;        /* its requests are its limits: CPU and memory have zones too */
+    const struct orr_container *containers; /* NULL: one; copied */
+    uint32_t container_count;
+    int64_t mig_mgpu;   /* quota of the MIG instances: their g's */
+    uint32_t affinity;  /* filter by selector and affinity, or ORR_NONE */
+    uint32_t tolerance; /* filter by taints, or ORR_NONE */
 };
 
 static inline bool orr_ask_is_shared(const struct orr_ask *ask)
@@ -162,10 +170,11 @@ struct orr_snode {
     struct orr_vec idle, used, releasing;
     struct orr_shared_gpu *shared;
     uint32_t shared_count, shared_capacity;
-    uint32_t first_task;   /* held by it */
-    bool dirty;            /* live books must be rebuilt from the held tasks */
-    uint64_t changed_at;   /* on the session's clock: when the live books last changed */
-    uint32_t newer, older; /* nodes changed just after and just before it, or ORR_NONE */
+    uint32_t first_task;        /* held by it */
+    bool dirty;                 /* live books must be rebuilt from the held tasks */
+    uint64_t changed_at;        /* on the session's clock: when the live books last changed */
+    uint32_t newer, older;      /* nodes changed just after and just before it, or ORR_NONE */
+    struct orr_numa_node *numa; /* see numa.h; NULL: no zones known */
 };
 
 /* --- topology --- */
@@ -275,6 +284,7 @@ const char *orr_fit_reason_code(enum orr_fit_reason reason);
     X(MEMORY, "not enough memory")                                                                 \
     X(PODS, "no room for another pod")                                                             \
     X(EXTENDED, "not enough of an extended resource")                                              \
+    X(ZONES, "its NUMA zones cannot be aligned")                                                   \
     X(QUEUE, "the queue's limit or quota, at what it costs there")
 
 enum orr_misfit {
@@ -322,6 +332,7 @@ struct orr_scenario_budget {
 struct orr_session_rules { /* KAI's plugins and their arguments */
     bool predicates, proportion, priority, elastic, node_availability, gpu_sharing_order;
     bool resource_type, subgroup_order, min_runtime, topology;
+    bool numa;                            /* opt-in */
     uint8_t device_order;                 /* enum orr_device_order: gpupack, gpuspread */
     uint8_t gpu_placement, cpu_placement; /* enum orr_node_placement */
     bool strict_v017;                     /* reproduce what is marked as a defect of v0.17 */
@@ -341,6 +352,9 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
 struct orr_session_rules orr_session_rules_default(void);
 
 struct orr_undo;
+struct orr_numa;
+struct orr_numa_node;
+struct orr_zone_take;
 struct orr_usage;
 struct orr_session {
     struct orr_session_rules rules;
@@ -371,8 +385,11 @@ struct orr_session {
     struct orr_topology *topologies;
     uint32_t topology_count, topology_capacity;
     uint32_t slot_count;
-    int64_t slot_g[ORR_SLOTS_MAX]; /* GPUs of quota of one unit: the g of a MIG profile */
-    double total[ORR_SHARE_KINDS]; /* of ready nodes */
+    struct orr_numa *numa;          /* records of zones; NULL: no node has any */
+    bool zone_aware[ORR_SLOTS_MAX]; /* some node's zones have the slot */
+    uint32_t zones_max;             /* of a node */
+    int64_t slot_g[ORR_SLOTS_MAX];  /* GPUs of quota of one unit: the g of a MIG profile */
+    double total[ORR_SHARE_KINDS];  /* of ready nodes */
     int64_t min_gpu_memory_mib, max_gpu_memory_mib; /* 0: no node tells */
     /* the open statement */
     int64_t scenarios_tried; /* by the action that runs */
@@ -504,6 +521,10 @@ void orr_session_abandon(struct orr_session *session);
 /* status ALLOCATED or PIPELINED; groups for a shared request. */
 void orr_session_place(struct orr_session *session, uint32_t task, uint32_t node,
                        enum orr_task_status status, const uint32_t *groups, uint32_t group_count);
+/* The same for a task that draws from NUMA zones; NULL: from none. */
+void orr_session_place_in_zones(struct orr_session *session, uint32_t task, uint32_t node,
+                                enum orr_task_status status, const uint32_t *groups,
+                                uint32_t group_count, const struct orr_zone_take *zones);
 void orr_session_evict(struct orr_session *session, uint32_t task);
 /* Takes a virtual eviction back wherever in the statement it was made. */
 void orr_session_unevict(struct orr_session *session, uint32_t task);

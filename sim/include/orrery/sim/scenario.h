@@ -37,8 +37,10 @@ struct orr_scenario_pool {
     int64_t nvlink_bytes_s, nic_bytes_s; /* per GPU and direction, per NIC; 0: not stated */
     int64_t pcie_bytes_s;                /* per GPU and direction; 0: not stated */
     bool nvlink_reduces;                 /* NVLink's switches sum what passes through */
-    uint32_t rack_size, block_size;      /* nodes; 0: no such level */
-    const char *shard;                   /* NULL: the one without a name */
+    uint32_t numa_zones;                 /* per node; 0: not stated */
+    const char *topology_manager_policy, *topology_manager_scope; /* NULL: none, container */
+    uint32_t rack_size, block_size;                               /* nodes; 0: no such level */
+    const char *shard;                                            /* NULL: the one without a name */
     /* what pods of another scheduler hold on every node */
     uint32_t foreign_gpus;
     int64_t foreign_cpu_milli, foreign_mem_bytes;

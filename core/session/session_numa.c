@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Books of NUMA zones: what is free in each, and what each task drew from them. */
+#include <string.h>
+
+#include <orrery/core/numa.h>
+
+#include "session_int.h"
+
+struct orr_numa {          /* exists once a node has zones */
+    uint32_t zones_max;    /* of a node */
+    struct orr_vec *takes; /* by task: zones_max live ones, then as many held */
+    uint32_t task_count;   /* that have room in takes */
+};
+
+void orr_session_set_numa(struct orr_session *session, uint32_t node,
+                          const struct orr_numa_spec *spec)
+{
+    ORR_ASSERT(session->job_count == 0 && spec->zone_count <= ORR_ZONES_MAX);
+    if (session->numa == NULL) {
+        session->numa = orr_arena_alloc(&session->arena, 1, sizeof *session->numa);
+        *session->numa = (struct orr_numa){0};
+    }
+    struct orr_numa_node *numa = orr_arena_alloc(&session->arena, 1, sizeof *numa);
+    *numa = (struct orr_numa_node){.spec = *spec};
+    for (uint32_t z = 0; z < spec->zone_count; z++) {
+        for (uint32_t s = 0; s < ORR_SLOTS_MAX; s++) {
+            const bool has = s != ORR_SLOT_PODS && spec->zones[z].v[s] > 0;
+            numa->aware[s] = numa->aware[s] || has;
+            session->zone_aware[s] = session->zone_aware[s] || has;
+        }
+    }
+    session->nodes[node].numa = numa;
+    if (spec->zone_count > session->numa->zones_max) {
+        session->numa->zones_max = spec->zone_count;
+    }
+    session->zones_max = session->numa->zones_max;
+    orr_numa__reset(&session->nodes[node]);
+}
+
+void orr_numa__release(struct orr_session *session)
+{
+    if (session->numa != NULL) {
+        orr_free(session->numa->takes);
+    }
+}
+
+/* Room for what the task drew; tasks are added long after nodes. */
+static struct orr_vec *takes_of(const struct orr_session *session, uint32_t task)
+{
+    struct orr_numa *numa = session->numa;
+    const size_t each = (size_t)2 * numa->zones_max;
+    if (task >= numa->task_count) {
+        const uint32_t count = (uint32_t)orr_grow(numa->task_count, session->task_count);
+        numa->takes = orr_realloc(numa->takes, count * each, sizeof *numa->takes);
+        memset(numa->takes + numa->task_count * each, 0,
+               (count - numa->task_count) * each * sizeof *numa->takes);
+        numa->task_count = count;
+    }
+    return numa->takes + task * each;
+}
+
+const struct orr_vec *orr_task_zones(const struct orr_session *session, uint32_t task)
+{
+    return takes_of(session, task);
+}
+
+static size_t take_bytes(const struct orr_session *session)
+{
+    return session->zones_max * sizeof(struct orr_vec);
+}
+
+void orr_numa__draw(struct orr_session *session, uint32_t task, const struct orr_zone_take *take)
+{
+    if (session->numa == NULL) {
+        return;
+    }
+    struct orr_vec *live = takes_of(session, task);
+    if (take != NULL) {
+        memcpy(live, take->zones, take_bytes(session));
+    } else {
+        memset(live, 0, take_bytes(session));
+    }
+}
+
+void orr_numa__hold(struct orr_session *session, uint32_t task, bool same_place)
+{
+    if (session->numa == NULL) {
+        return;
+    }
+    struct orr_vec *live = takes_of(session, task);
+    if (same_place) {
+        memcpy(live + session->zones_max, live, take_bytes(session));
+    } else {
+        memset(live + session->zones_max, 0, take_bytes(session));
+    }
+}
+
+void orr_numa__recall(struct orr_session *session, uint32_t task)
+{
+    if (session->numa != NULL) {
+        struct orr_vec *live = takes_of(session, task);
+        memcpy(live, live + session->zones_max, take_bytes(session));
+    }
+}
+
+void orr_session_set_zones(struct orr_session *session, uint32_t task,
+                           const struct orr_zone_take *take)
+{
+    orr_numa__draw(session, task, take);
+    orr_numa__hold(session, task, true);
+    if (session->tasks[task].held.node != ORR_NONE) {
+        orr_session__dirty(session, session->tasks[task].held.node);
+    }
+}
+
+/* --- the node's books --- */
+
+void orr_numa__reset(struct orr_snode *node)
+{
+    if (node->numa != NULL) {
+        memcpy(node->numa->free, node->numa->spec.zones, sizeof node->numa->free);
+    }
+}
+
+/* KAI counts pods that are allocated or about to be: an evicted one gives its zones back at once.
+ */
+void orr_numa__charge(struct orr_session *session, struct orr_snode *node,
+                      const struct orr_stask *task, int64_t sign)
+{
+    if (node->numa == NULL || !orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
+        return;
+    }
+    const struct orr_vec *take = takes_of(session, (uint32_t)(task - session->tasks));
+    for (uint32_t z = 0; z < node->numa->spec.zone_count; z++) {
+        for (uint32_t s = 0; s < session->slot_count; s++) {
+            node->numa->free[z].v[s] -= sign * take[z].v[s];
+        }
+    }
+}
+
+/* --- a way back --- */
+
+static size_t free_bytes(const struct orr_snode *node)
+{
+    return node == NULL || node->numa == NULL
+               ? 0
+               : node->numa->spec.zone_count * sizeof(struct orr_vec);
+}
+
+size_t orr_numa__saved_bytes(const struct orr_session *session, const struct orr_snode *node)
+{
+    return session->numa == NULL ? 0 : take_bytes(session) + free_bytes(node);
+}
+
+unsigned char *orr_numa__save(const struct orr_session *session, const struct orr_snode *node,
+                              uint32_t task, unsigned char *at)
+{
+    if (session->numa == NULL) {
+        return at;
+    }
+    memcpy(at, takes_of(session, task), take_bytes(session));
+    at += take_bytes(session);
+    if (free_bytes(node) > 0) {
+        memcpy(at, node->numa->free, free_bytes(node));
+    }
+    return at + free_bytes(node);
+}
+
+const unsigned char *orr_numa__restore(struct orr_session *session, struct orr_snode *node,
+                                       uint32_t task, const unsigned char *at)
+{
+    if (session->numa == NULL) {
+        return at;
+    }
+    memcpy(takes_of(session, task), at, take_bytes(session));
+    at += take_bytes(session);
+    if (free_bytes(node) > 0) {
+        memcpy(node->numa->free, at, free_bytes(node));
+    }
+    return at + free_bytes(node);
+}
