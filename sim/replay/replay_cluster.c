@@ -86,7 +86,11 @@ static void add_level(const struct orr_scenario *scenario, const char *name, boo
         }
         next += size == 0 ? 0 : (pool->nodes + size - 1) / size;
     }
-    (void)orr_cluster_add_level(cluster, name, domain, next);
+    const struct orr_scenario_uplink *uplink =
+        blocks ? &scenario->topology.block : &scenario->topology.rack;
+    struct orr_level *level = &cluster->levels[orr_cluster_add_level(cluster, name, domain, next)];
+    level->uplink_bytes_s = uplink->bytes_s;
+    level->oversubscription = uplink->oversubscription > 1.0 ? uplink->oversubscription : 1.0;
     orr_free(domain);
 }
 

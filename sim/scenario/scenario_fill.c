@@ -242,6 +242,9 @@ enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_s
     enum orr_status status =
         orr_scenario__fill_templates(load, scenario, orr_scenario__find(root, "templates"));
     if (status == ORR_OK) {
+        status = orr_scenario__fill_profiles(load, scenario, orr_scenario__find(root, "profiles"));
+    }
+    if (status == ORR_OK) {
         status = orr_scenario__fill_parts(load, scenario, orr_scenario__find(root, "workload"));
     }
     return status == ORR_OK ? fill_expects(load, scenario, root) : status;

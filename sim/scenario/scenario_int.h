@@ -190,10 +190,17 @@ bool orr_scenario__is_number(enum orr_scenario__type type);
 const char *orr_scenario__real_text(struct orr_arena *arena, double real);
 
 /* scenario_schema.c, scenario_schema_work.c: the rows */
-enum { ORR_SCENARIO__PART_ROWS = 14, ORR_SCENARIO__TEMPLATE_ROWS = 22 };
+enum {
+    ORR_SCENARIO__PART_ROWS = 14,
+    ORR_SCENARIO__TEMPLATE_ROWS = 22,
+    ORR_SCENARIO__PROFILE_ROWS = 12
+};
 extern const struct orr_scenario__row orr_scenario__part_rows[];
 extern const struct orr_scenario__row orr_scenario__template_rows[];
+extern const struct orr_scenario__row orr_scenario__profile_rows[];
 const struct orr_scenario__row *orr_scenario__role_row(void);
+/* A file of profiles. */
+const struct orr_scenario__row *orr_scenario__profile_file_row(void);
 const struct orr_scenario__row *orr_scenario__root_row(void);
 const struct orr_scenario__row *orr_scenario__node_type_row(void);
 const struct orr_scenario__row *orr_scenario__kai_queue_row(void);
@@ -221,6 +228,12 @@ orr_scenario__prepare_fn orr_scenario__prepare_amounts, orr_scenario__prepare_po
 
 /* scenario_queues.c */
 orr_scenario__prepare_fn orr_scenario__prepare_queues;
+
+/* scenario_profiles.c */
+orr_scenario__prepare_fn orr_scenario__prepare_profiles;
+enum orr_status orr_scenario__fill_profiles(struct orr_scenario__load *load,
+                                            struct orr_scenario *scenario,
+                                            const struct orr_scenario__node *profiles);
 
 /* scenario_extend.c: one file and those it extends */
 enum orr_status orr_scenario__load_file(struct orr_scenario__load *load,

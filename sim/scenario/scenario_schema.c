@@ -86,6 +86,20 @@ static const struct orr_scenario__row node_type_rows[] = {
     NODE_TYPE_ROWS,
 };
 
+/* the way from each child (a rack of a block, a node of a rack) into a level */
+#define LINK(which, field)                                                                         \
+    .offset = offsetof(struct orr_scenario, topology) +                                            \
+              offsetof(struct orr_scenario_topology, which) +                                      \
+              offsetof(struct orr_scenario_uplink, field)
+#define LINK_ROWS(which)                                                                           \
+    {.key = "uplink", .type = ORR_TYPE_BANDWIDTH, LINK(which, bytes_s)},                           \
+    {                                                                                              \
+        .key = "oversubscription", .type = ORR_TYPE_FACTOR, .fallback = "1",                       \
+        LINK(which, oversubscription)                                                              \
+    }
+static const struct orr_scenario__row block_rows[] = {LINK_ROWS(block)};
+static const struct orr_scenario__row rack_rows[] = {LINK_ROWS(rack)};
+
 static const struct orr_scenario__row topology_rows[] = {
     {.key = "name",
      .type = ORR_TYPE_TEXT,
@@ -93,6 +107,8 @@ static const struct orr_scenario__row topology_rows[] = {
      .offset =
          offsetof(struct orr_scenario, topology) + offsetof(struct orr_scenario_topology, name)},
     {.key = "levels", .type = ORR_TYPE_WORDS, .choices = levels},
+    {GROUP("block", block_rows), .optional = true},
+    {GROUP("rack", rack_rows), .optional = true},
     LATER("apiVersion"),
     LATER("kind"),
     LATER("metadata"),
@@ -247,6 +263,13 @@ static const struct orr_scenario__row root_rows[] = {
      .rows = orr_scenario__template_rows,
      .row_count = ORR_SCENARIO__TEMPLATE_ROWS,
      .one = "template",
+     .optional = true},
+    {.key = "profiles",
+     .type = ORR_TYPE_NAMES,
+     .rows = orr_scenario__profile_rows,
+     .row_count = ORR_SCENARIO__PROFILE_ROWS,
+     .one = "profile",
+     .prepare = orr_scenario__prepare_profiles,
      .optional = true},
     LATER("events"),
     LATER("topologies"),

@@ -192,3 +192,56 @@ const struct orr_scenario__row *orr_scenario__role_row(void)
     static const struct orr_scenario__row role = {GROUP("", role_rows)};
     return &role;
 }
+
+/* ---- profiles ---- */
+
+#define PROFILE(field) .offset = offsetof(struct orr_scenario_profile, field)
+
+static const char *const profile_kinds[] = {"fixed", "table", "allreduce", "speedup", NULL};
+static const char *const algorithms[] = {"ring", "tree", "hierarchical", NULL};
+static const char *const file_versions[] = {"orrery/v1alpha1", NULL};
+static const char *const file_kinds[] = {"Profiles", NULL};
+
+static const struct orr_scenario__row reference_rows[] = {
+    {.key = "gpu_model", .type = ORR_TYPE_TEXT, PROFILE(gpu_model)},
+    {.key = "placement", .type = ORR_TYPE_TEXT, PROFILE(placement)},
+};
+
+const struct orr_scenario__row orr_scenario__profile_rows[] = {
+    {.key = "kind",
+     .type = ORR_TYPE_CHOICE,
+     .choices = profile_kinds,
+     .required = true,
+     PROFILE(kind)},
+    {GROUP("reference", reference_rows)},
+    {.key = "table", .type = ORR_TYPE_TEXT, PROFILE(table), .file = true},
+    {.key = "row", .type = ORR_TYPE_TEXT, PROFILE(row)},
+    {.key = "epochs", .type = ORR_TYPE_TEXT, PROFILE(epochs), .file = true},
+    {.key = "compute", .type = ORR_TYPE_OPEN, .optional = true},
+    {.key = "bytes", .type = ORR_TYPE_MEMORY, PROFILE(bytes)},
+    {.key = "overlap", .type = ORR_TYPE_WEIGHT, .fallback = "0", PROFILE(overlap)},
+    {.key = "algorithm",
+     .type = ORR_TYPE_CHOICE,
+     .fallback = "ring",
+     .choices = algorithms,
+     PROFILE(algorithm)},
+    {.key = "speedup", .type = ORR_TYPE_OPEN, .optional = true},
+    {.key = "serial", .type = ORR_TYPE_WEIGHT, PROFILE(serial)},
+    {.key = "misaligned", .type = ORR_TYPE_FACTOR, PROFILE(misaligned)},
+};
+_Static_assert(LENGTH(orr_scenario__profile_rows) == ORR_SCENARIO__PROFILE_ROWS, "as declared");
+
+const struct orr_scenario__row *orr_scenario__profile_file_row(void)
+{
+    static const struct orr_scenario__row rows[] = {
+        {.key = "apiVersion", .type = ORR_TYPE_CHOICE, .choices = file_versions},
+        {.key = "kind", .type = ORR_TYPE_CHOICE, .choices = file_kinds},
+        {.key = "profiles",
+         .type = ORR_TYPE_NAMES,
+         .rows = orr_scenario__profile_rows,
+         .row_count = LENGTH(orr_scenario__profile_rows),
+         .one = "profile"},
+    };
+    static const struct orr_scenario__row file = {GROUP("", rows)};
+    return &file;
+}

@@ -2,3 +2,4 @@
 foreach(thing link published profile)
   orr_unit_test(test_rate_${thing} orr_rate)
 endforeach()
+orr_unit_test(test_rate_load orr_profiles)

@@ -183,6 +183,24 @@ struct orr_scenario_shard { /* a part of the cluster that is scheduled apart */
     uint32_t param_count;
 };
 
+struct orr_scenario_profile { /* how placement becomes a rate */
+    const char *name;
+    const char *kind;                  /* fixed, table, allreduce, speedup */
+    const char *gpu_model, *placement; /* reference; NULL: any, the job's own size packed */
+    const char *table, *epochs;        /* files; NULL: none */
+    const char *row;                   /* the table's rows of this name; NULL: of the profile's */
+    const struct orr_scenario_choice *computes; /* seconds per step by GPU model; "any" */
+    uint32_t compute_count;
+    int64_t bytes; /* reduced per step */
+    double overlap;
+    const char *algorithm;                      /* ring, tree, hierarchical */
+    const struct orr_scenario_choice *speedups; /* relative speed by workers, ascending */
+    uint32_t speedup_count;
+    double serial;     /* 0: not stated */
+    double misaligned; /* rate of a misaligned placement; 0: as any other */
+    const char *origin;
+};
+
 struct orr_scenario_expect {
     const char *text; /* as written: METRIC{label=value,...} OP NUMBER */
     const char *metric;
@@ -192,8 +210,14 @@ struct orr_scenario_expect {
     const char *origin;
 };
 
+struct orr_scenario_uplink { /* of each child of a topology level */
+    int64_t bytes_s;         /* one direction; 0: all its NICs */
+    double oversubscription; /* 0 or 1: none */
+};
+
 struct orr_scenario_topology {
     const char *name;
+    struct orr_scenario_uplink block, rack;
     const char *const *levels; /* widest first, `node` last */
     uint32_t level_count;
 };
@@ -218,6 +242,8 @@ struct orr_scenario {
     uint32_t template_count;
     struct orr_scenario_execution execution;         /* of all jobs */
     struct orr_scenario_execution kind_execution[4]; /* of one kind, by enum orr_kind */
+    struct orr_scenario_profile *profiles;
+    uint32_t profile_count;
     const char *policy;
     const char *policy_origin;
     struct orr_setting *params; /* of the policy, by name */
