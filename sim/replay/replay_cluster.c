@@ -88,7 +88,8 @@ static void add_level(const struct orr_scenario *scenario, const char *name, boo
     }
     const struct orr_scenario_uplink *uplink =
         blocks ? &scenario->topology.block : &scenario->topology.rack;
-    struct orr_level *level = &cluster->levels[orr_cluster_add_level(cluster, name, domain, next)];
+    uint32_t added = orr_cluster_add_level(cluster, name, domain, next);
+    struct orr_level *level = &cluster->levels[added];
     level->uplink_bytes_s = uplink->bytes_s;
     level->oversubscription = uplink->oversubscription > 1.0 ? uplink->oversubscription : 1.0;
     orr_free(domain);
