@@ -29,6 +29,7 @@ int orr_cli_export(int argc, char **argv);
 int orr_cli_plot(int argc, char **argv);
 int orr_cli_audit(int argc, char **argv);
 int orr_cli_compare(int argc, char **argv);
+int orr_cli_explain(int argc, char **argv);
 int orr_cli_whatif(int argc, char **argv);
 int orr_cli_gate(int argc, char **argv);
 int orr_cli_conform(int argc, char **argv);
@@ -46,6 +47,7 @@ struct orr_cli_options {
     struct orr_scenario_options scenario;
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
     const char *output;
+    orr_ms at_ms; /* show: floor plan at that time; ORR_MS_NONE: the scenario */
     bool force, keep_partial, allow_loss, json, quiet, verbose, no_progress, resolved;
     uint64_t digest_every;
 };

@@ -6,6 +6,8 @@
 #include <orrery/base/text.h>
 #include <orrery/policies/registry.h>
 
+#include <orrery/analysis/explain.h>
+
 #include "cli.h"
 
 static void print_value(const char *path, const char *value, const char *origin, void *context)
@@ -31,8 +33,13 @@ int orr_cli_show(int argc, char **argv)
     struct orr_err err = {0};
     orr_cli_parse(argc, argv,
                   "Print a scenario after extends, variant and --set: every value with "
-                  "its origin.",
+                  "its origin. With --at and a results file: who held which GPUs then.",
                   &options);
+    if (options.at_ms != ORR_MS_NONE) {
+        return orr_explain_floor(options.scenario.path, options.at_ms, stdout, &err) == ORR_OK
+                   ? 0
+                   : orr_cli_fail(&err);
+    }
     if (orr_scenario_load(&options.scenario, &scenario, &err) != ORR_OK) {
         return orr_cli_fail(&err);
     }

@@ -26,6 +26,7 @@ enum {
     KEY_COLOR,
     KEY_DIGEST,
     KEY_RESOLVED,
+    KEY_AT,
     KEY_POLICY
 };
 
@@ -52,6 +53,7 @@ static const struct argp_option rows[] = {
     {"keep-partial", KEY_KEEP, 0, 0, "store what there is when interrupted", 3},
     {"json", KEY_JSON, 0, 0, "print one JSON document", 3},
     {"resolved", KEY_RESOLVED, 0, 0, "show: every value, defaults included (as without it)", 3},
+    {"at", KEY_AT, "TIME", 0, "show R.db: the floor plan then, such as 2d3h", 3},
     {"digest-every", KEY_DIGEST, "N", 0, "print the digest to stderr at every N events", 3},
     {"quiet", 'q', 0, 0, "print errors only", 3},
     {"verbose", 'v', 0, 0, "say more on stderr", 3},
@@ -114,6 +116,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_KEEP: o->keep_partial = true; return 0;
     case KEY_LOSS: o->allow_loss = true; return 0;
     case KEY_JSON: o->json = true; return 0;
+    case KEY_AT:
+        if (!orr_parse_duration(arg, strlen(arg), &o->at_ms)) {
+            argp_error(state, "--at: \"%s\" is not a time such as 2d3h", arg);
+        }
+        return 0;
     case KEY_RESOLVED: o->resolved = true; return 0;
     case KEY_NO_PROGRESS: o->no_progress = true; return 0;
     case KEY_DIGEST: o->digest_every = (uint64_t)number(state, "digest-every", arg, 1); return 0;
@@ -137,7 +144,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 void orr_cli_parse(int argc, char **argv, const char *doc, struct orr_cli_options *options)
 {
     const struct argp parser = {rows, parse, "[SCENARIO]", doc, NULL, NULL, NULL};
-    *options = (struct orr_cli_options){0};
+    *options = (struct orr_cli_options){.at_ms = ORR_MS_NONE};
     (void)argp_parse(&parser, argc, argv, 0, NULL, options);
     options->scenario.clusters = options->clusters;
     options->scenario.sets = options->sets;

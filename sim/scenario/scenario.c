@@ -87,6 +87,10 @@ static enum orr_status load_all(const struct orr_scenario_options *options,
         scenario->path = orr_arena_strndup(arena, options->path, strlen(options->path));
         load.folder = orr_scenario__folder(arena, scenario->path);
     }
+    if (options->folder != NULL) {
+        load.folder = options->folder;
+    }
+    scenario->folder = orr_arena_strndup(arena, load.folder, strlen(load.folder));
     if (status == ORR_OK) {
         bool file = options->path != NULL || options->text != NULL;
         status =

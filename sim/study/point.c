@@ -3,6 +3,7 @@
 #include <orrery/sim/point.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -136,7 +137,11 @@ static enum orr_status write_results(const struct orr_point_options *options,
         memset(&host, 0, sizeof host);
     }
     (void)snprintf(cpu, sizeof cpu, "%.3f", orr_cpu_seconds());
-    const struct orr_store_meta meta[] = {{"written_utc", stamp},
+    /* where the scenario's relative names start: what another run of it needs */
+    const char *folder = point->scenario.folder;
+    char *place = realpath(folder[0] == '\0' ? "." : folder, NULL);
+    const struct orr_store_meta meta[] = {{"folder", place != NULL ? place : ""},
+                                          {"written_utc", stamp},
                                           {"host", host.nodename},
                                           {"system", host.sysname},
                                           {"machine", host.machine},
@@ -155,7 +160,9 @@ static enum orr_status write_results(const struct orr_point_options *options,
                                     .meta_count = sizeof meta / sizeof meta[0],
                                     .interrupted =
                                         options->keep_partial ? NULL : options->interrupted};
-    return orr_store_write(store, &input, err);
+    const enum orr_status status = orr_store_write(store, &input, err);
+    free(place);
+    return status;
 }
 
 /* Books the CPU time of a step that ended. */

@@ -58,6 +58,27 @@ static const char *const *shake_sets(struct orr_arena *arena, const struct orr_s
     return sets;
 }
 
+enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
+                             struct orr_scenario_options *options, struct orr_err *err)
+{
+    struct orr_results in;
+    *options = (struct orr_scenario_options){.path = results, .seed_given = true};
+    orr_results_open(&in, results, err);
+    sqlite3_stmt *row = orr_results_prepare(
+        &in, "SELECT scenario_resolved, seed, (SELECT value FROM run_meta WHERE key = 'folder')"
+             " FROM run");
+    while (orr_results_step(&in, row)) {
+        const char *text = orr_results_text(&in, row, 0), *folder = orr_results_text(&in, row, 2);
+        options->text = orr_arena_strndup(arena, text, strlen(text));
+        options->text_bytes = strlen(text);
+        options->seed = (uint64_t)sqlite3_column_int64(row, 1);
+        options->folder = orr_arena_strndup(arena, folder, strlen(folder));
+    }
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    return status;
+}
+
 /* Points that run the scenario of results file number `index` again with seeds from its own on,
  * into FOLDER/INDEX-STEM-SEED.db. */
 static enum orr_status points_of(const char *results, uint32_t index,
@@ -65,19 +86,10 @@ static enum orr_status points_of(const char *results, uint32_t index,
                                  struct orr_arena *arena, struct orr_point_options *points,
                                  struct orr_err *err)
 {
-    struct orr_results in;
-    const char *text = "", *stem = strrchr(results, '/');
-    int64_t seed = 1;
+    const char *stem = strrchr(results, '/');
+    struct orr_scenario_options again;
     stem = stem != NULL ? stem + 1 : results;
-    orr_results_open(&in, results, err);
-    sqlite3_stmt *row = orr_results_prepare(&in, "SELECT scenario_resolved, seed FROM run");
-    while (orr_results_step(&in, row)) {
-        const char *resolved = orr_results_text(&in, row, 0);
-        text = orr_arena_strndup(arena, resolved, strlen(resolved));
-        seed = sqlite3_column_int64(row, 1);
-    }
-    const enum orr_status status = in.status;
-    orr_results_close(&in);
+    const enum orr_status status = orr_rerun_of(results, arena, &again, err);
     if (status != ORR_OK) {
         return status;
     }
@@ -85,18 +97,13 @@ static enum orr_status points_of(const char *results, uint32_t index,
     const char *const *sets = shake_sets(arena, &options->shake, &set_count);
     for (uint32_t r = 0; r < options->replicas; r++) {
         points[r] = (struct orr_point_options){
-            .scenario = {.path = results,
-                         .text = text,
-                         .text_bytes = strlen(text),
-                         .sets = sets,
-                         .set_count = set_count,
-                         .seed = (uint64_t)seed + r,
-                         .seed_given = true},
-            .allow_loss = true, /* the run it repeats was allowed to be */
-        };
+            .scenario = again, .allow_loss = true /* the run it repeats was allowed to be */};
+        points[r].scenario.sets = sets;
+        points[r].scenario.set_count = set_count;
+        points[r].scenario.seed = again.seed + r;
         char name[5000];
         (void)snprintf(name, sizeof name, "%s/%u-%.*s-%llu.db", folder, index + 1,
-                       (int)strcspn(stem, "."), stem, (unsigned long long)seed + r);
+                       (int)strcspn(stem, "."), stem, (unsigned long long)again.seed + r);
         points[r].output = orr_arena_strndup(arena, name, strlen(name));
     }
     return ORR_OK;

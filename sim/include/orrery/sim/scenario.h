@@ -223,10 +223,11 @@ struct orr_scenario_topology {
 };
 
 struct orr_scenario {
-    const char *path;  /* as given; NULL when made from the command line */
-    const char *name;  /* file name without suffix, or "run" */
-    orr_ms start_ms;   /* calendar; ORR_MS_NONE: the trace's first second */
-    orr_ms horizon_ms; /* ORR_MS_NONE: until the last job ends */
+    const char *path;   /* as given; NULL when made from the command line */
+    const char *name;   /* file name without suffix, or "run" */
+    const char *folder; /* where names of other files start; "" is the current one */
+    orr_ms start_ms;    /* calendar; ORR_MS_NONE: the trace's first second */
+    orr_ms horizon_ms;  /* ORR_MS_NONE: until the last job ends */
     orr_ms warmup_ms;
     uint64_t seed_first, seed_last;
     orr_ms shake_submit_ms; /* submits moved by up to so much either way, at random; 0: not */
@@ -279,6 +280,7 @@ struct orr_scenario_options {
      * names it in errors, and it reads no other file (traces are opened by others). NULL: none. */
     const char *text;
     size_t text_bytes;
+    const char *folder;     /* of a text: where names of other files start; NULL: that of `path` */
     const char *node_types; /* folder with more node types, searched last; NULL: none */
 };
 

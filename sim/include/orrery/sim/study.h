@@ -42,6 +42,12 @@ struct orr_shake { /* see scenario key `shake` */
 enum orr_status orr_shake_parse(const char *text, struct orr_shake *shake,
                                 struct orr_err *err) ORR_MUST_USE;
 
+/* What runs the scenario of a results file again, as it ran: its resolved text, folder and seed.
+ * Texts live in the arena. ORR_NO_INPUT, ORR_DATA, ORR_IO. */
+enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
+                             struct orr_scenario_options *options,
+                             struct orr_err *err) ORR_MUST_USE;
+
 struct orr_replica_options {
     struct orr_shake shake;
     uint32_t replicas;
@@ -70,5 +76,22 @@ void orr_scratch_remove(const char *path);
  * ORR_CANT_CREATE, ORR_IO. */
 enum orr_status orr_file_replace(const char *from, const char *to,
                                  struct orr_err *err) ORR_MUST_USE;
+
+/* What would have let a job start sooner: for each amount of the scenario that could (nodes of a
+ * pool; quota, weight and limit of its queue and those above), the smallest addition with which it
+ * starts in time, found by running the scenario again. */
+struct orr_help_options {
+    const char *results, *job;
+    orr_ms by_ms; /* in time: by then; ORR_MS_NONE: after half of its wait */
+};
+struct orr_help {
+    const char *path, *what; /* of the scenario, and in words */
+    int64_t amount;          /* to add; 0: nothing up to `most` helps */
+    int64_t most;
+    orr_ms start_ms, goal_ms, waited_until_ms;
+};
+typedef void orr_help_fn(const struct orr_help *help, void *context);
+enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_fn *tell,
+                               void *context, struct orr_err *err) ORR_MUST_USE;
 
 #endif

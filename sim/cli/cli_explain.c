@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_explain.c - `orrery explain`: one job's story, or a queue's. */
+#include <string.h>
+
+#include <orrery/analysis/explain.h>
+#include <orrery/base/text.h>
+#include <orrery/sim/study.h>
+
+#include "cli.h"
+
+enum { KEY_AT = 256, KEY_QUEUE, KEY_HELP, KEY_BY };
+
+struct explain_options {
+    const char *results, *job, *queue;
+    orr_ms at_ms, by_ms;
+    bool help;
+};
+
+static orr_ms time_option(struct argp_state *state, const char *option, const char *text)
+{
+    orr_ms value;
+    if (!orr_parse_duration(text, strlen(text), &value)) {
+        argp_error(state, "%s: \"%s\" is not a time of the run's clock such as 90s or 2d3h", option,
+                   text);
+    }
+    return value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct explain_options *o = state->input;
+    switch (key) {
+    case KEY_AT: o->at_ms = time_option(state, "--at", arg); return 0;
+    case KEY_BY: o->by_ms = time_option(state, "--by", arg); return 0;
+    case KEY_QUEUE: o->queue = arg; return 0;
+    case KEY_HELP: o->help = true; return 0;
+    case ARGP_KEY_ARG:
+        if (o->results == NULL) {
+            o->results = arg;
+        } else if (o->job == NULL) {
+            o->job = arg;
+        } else {
+            argp_error(state, "one job at a time: \"%s\"?", arg);
+        }
+        return 0;
+    case ARGP_KEY_END:
+        if (o->results == NULL || (o->job == NULL) == (o->queue == NULL)) {
+            argp_error(state, "name a results file, and a job or --queue NAME");
+        }
+        if (o->help && o->job == NULL) {
+            argp_error(state, "--what-would-help is about a job");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+struct told {
+    uint32_t helpful;
+    bool headed;
+};
+
+static void tell(const struct orr_help *help, void *context)
+{
+    struct told *told = context;
+    char goal[32], start[32];
+    (void)orr_format_span(goal, help->goal_ms);
+    if (!told->headed) {
+        (void)printf("To start by %s, one of these alone; each was run:\n", goal);
+        told->headed = true;
+    }
+    if (help->amount == 0) {
+        (void)printf("  %-48s does not help (tried up to %lld)\n", help->what,
+                     (long long)help->most);
+        return;
+    }
+    (void)orr_format_span(start, help->start_ms);
+    (void)printf("  %-48s %+lld: it starts at %s   --set %s+=%lld\n", help->what,
+                 (long long)help->amount, start, help->path, (long long)help->amount);
+    told->helpful++;
+}
+
+int orr_cli_explain(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {
+        {"at", KEY_AT, "TIME", 0, "why it waits then, such as 2d3h of the run's clock", 1},
+        {"queue", KEY_QUEUE, "NAME", 0, "why this queue gets what it gets", 1},
+        {"what-would-help", KEY_HELP, 0, 0,
+         "the smallest single changes with which the job starts in time, found by running them", 1},
+        {"by", KEY_BY, "TIME", 0, "in time: by then (default: after half the wait)", 1},
+        {0}};
+    const struct argp parser = {
+        rows,
+        parse,
+        "R.db JOB\nR.db --queue NAME",
+        "Tell the story of one job: waits with reasons and numbers, places, "
+        "evictions, who took its place; or say why a queue gets what it gets.",
+        NULL,
+        NULL,
+        NULL};
+    struct explain_options o = {.at_ms = ORR_MS_NONE, .by_ms = ORR_MS_NONE};
+    struct orr_err err = {0};
+    enum orr_status status;
+    struct told told = {0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    if (o.queue != NULL) {
+        status = orr_explain_queue(o.results, o.queue, o.at_ms, stdout, &err);
+    } else if (o.help) {
+        const struct orr_help_options help = {.results = o.results, .job = o.job, .by_ms = o.by_ms};
+        status = orr_study_help(&help, tell, &told, &err);
+        if (status == ORR_OK && told.helpful == 0) {
+            (void)printf("none of them helps alone\n");
+            return 1;
+        }
+    } else if (o.at_ms != ORR_MS_NONE) {
+        status = orr_explain_job_at(o.results, o.job, o.at_ms, stdout, &err);
+    } else {
+        status = orr_explain_job(o.results, o.job, stdout, &err);
+    }
+    return status == ORR_OK ? 0 : orr_cli_fail(&err);
+}

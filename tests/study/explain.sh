@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `orrery explain` and `orrery show R.db --at`: a job's story, a moment, a queue, what would help.
+#
+#   explain.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+
+orrery=$1 work=$2 source=$3
+mkdir -p "$work"
+dir=$(mktemp -d "$work/explain.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir"
+# says CODE WORDS COMMAND...: exit code, and words in what is printed.
+says() {
+    wanted=$1 words=$2
+    shift 2
+    code=0
+    "$@" >out 2>&1 || code=$?
+    { [ "$code" = "$wanted" ] && grep -q -- "$words" out; } || {
+        cat out
+        printf 'exit %s, expected %s and "%s": %s\n' "$code" "$wanted" "$words" "$*"
+        exit 1
+    }
+}
+"$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --variant off --quiet --no-progress -o gang.db 2>err || true
+"$orrery" run "$source/scenarios/whatif/reclaim/reclaim.yaml" --quiet --no-progress -o reclaim.db
+
+says 0 'asks 24 GPUs in 3 pods, all together' "$orrery" explain gang.db pretrain-1
+says 0 'waited 17.3 h *because fewer GPUs are free than it asks' "$orrery" explain gang.db pretrain-1
+says 0 'starts on n0002 (8), n0003 (8), n0004 (8)' "$orrery" explain gang.db pretrain-1
+says 0 "reclaim: its queue's fair share does not cover it" "$orrery" explain gang.db pretrain-1 --at 10h
+says 0 ' > pretrain ' "$orrery" explain gang.db pretrain-1 --at 10h
+says 65 'does not wait at' "$orrery" explain gang.db pretrain-1 --at 20h
+says 65 'is "pretrain-1" meant' "$orrery" explain gang.db pretrain-11
+says 0 'more nodes of 8 GPUs in pool h100 *+3: it starts at 02:27:01' "$orrery" explain gang.db pretrain-1 --what-would-help
+says 1 'none of them helps' "$orrery" explain gang.db pretrain-1 --what-would-help --by 1s
+says 0 'Queue dev: quota 32 GPUs' "$orrery" explain gang.db --queue dev
+says 65 'is "dev" meant' "$orrery" explain gang.db --queue dov
+says 0 'A dev: 32 GPUs, 16 jobs' "$orrery" show gang.db --at 10h
+says 0 'n0001 AAAAAAAA' "$orrery" show gang.db --at 10h
+
+# Every evicted job tells of its eviction, and whose sake it was for.
+"$orrery" export reclaim.db jobs >jobs.csv
+job=$(awk -F, 'NR > 1 && $13 > 0 { print $1; exit }' jobs.csv)
+says 0 'is evicted (reclaim) for job .* of ' "$orrery" explain reclaim.db "$job"
+says 0 'lost to evictions' "$orrery" explain reclaim.db "$job"
+printf 'explained\n'
