@@ -16,8 +16,8 @@ enum orr_status orr_explain_job(const char *db_path, const char *job, FILE *out,
  * beside it. ORR_DATA also when it does not wait then. */
 enum orr_status orr_explain_job_at(const char *db_path, const char *job, orr_ms at_ms, FILE *out,
                                    struct orr_err *err) ORR_MUST_USE;
-/* Why a queue gets what it gets: quota, fair share and what it and its siblings hold, over the window
- * or (at_ms not ORR_MS_NONE) at a time. */
+/* Why a queue gets what it gets: quota, fair share and what it and its siblings hold, over the
+ * window or (at_ms not ORR_MS_NONE) at a time. */
 enum orr_status orr_explain_queue(const char *db_path, const char *queue, orr_ms at_ms, FILE *out,
                                   struct orr_err *err) ORR_MUST_USE;
 /* The floor plan at a time: a row a node, a character a device, a letter a queue. */
