@@ -33,6 +33,7 @@ void orr_backlog_close(struct orr_session *session)
     }
     for (uint32_t q = 0; q < backlog->queue_count; q++) {
         orr_free(backlog->leaves[q].lanes);
+        orr_free(backlog->leaves[q].holders);
     }
     if (backlog->order.session != NULL) {
         orr_order_release(&backlog->order);
@@ -50,6 +51,8 @@ void orr_backlog_close(struct orr_session *session)
     orr_free(backlog->item_of_job);
     orr_free(backlog->lane_of_job);
     orr_free(backlog->delayed);
+    orr_free(backlog->partial);
+    orr_free(backlog->holding);
     orr_free(backlog->stale);
     orr_free(backlog->stale_jobs);
     orr_free(backlog);
@@ -75,6 +78,7 @@ static void activate_lane(struct orr_backlog *backlog, uint32_t index)
     lane->at_class = class->lane_count;
     lane->reason = ORR_FIT_REASONS;
     lane->told = 0;
+    memset(lane->outcomes, ORR_OUTCOME_OWN, sizeof lane->outcomes);
     class->lanes[class->lane_count++] = index;
     if (class->lane_count == 1) {
         backlog->active =
@@ -405,6 +409,40 @@ static void note_stale(struct orr_backlog *backlog, const struct orr_session *se
     backlog->stale_jobs[backlog->stale_count++] = index;
 }
 
+static void count_holder(struct orr_backlog *backlog, const struct orr_holding *who, bool more)
+{
+    struct orr_backlog_leaf *leaf = &backlog->leaves[who->queue];
+    uint32_t at = 0;
+    while (at < leaf->holder_count && leaf->holders[at].priority != who->priority) {
+        at++;
+    }
+    if (at == leaf->holder_count) {
+        leaf->holders = ORR_ROOM_FOR_ONE(leaf->holders, leaf->holder_count, leaf->holder_capacity);
+        leaf->holders[leaf->holder_count++] = (struct orr_holders){.priority = who->priority};
+    }
+    leaf->holders[at].jobs += more ? 1u : UINT32_MAX;
+    if (leaf->holders[at].jobs == 0) {
+        leaf->holders[at] = leaf->holders[--leaf->holder_count];
+    }
+}
+
+static void note_holder(struct orr_backlog *backlog, const struct orr_session *session,
+                        uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    struct orr_holding *held = &backlog->holding[index];
+    const bool holds =
+        !job->invalid && job->preemptible && job->queue != ORR_NONE &&
+        orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_ALLOCATED) > 0;
+    if (held->queue != ORR_NONE) {
+        count_holder(backlog, held, false);
+    }
+    *held = (struct orr_holding){.queue = holds ? job->queue : ORR_NONE, .priority = job->priority};
+    if (holds) {
+        count_holder(backlog, held, true);
+    }
+}
+
 static void take_in(struct orr_backlog *backlog, struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
@@ -425,7 +463,11 @@ static void take_in(struct orr_backlog *backlog, struct orr_session *session, ui
     const bool delayed = wait && job->preemption_delay > 0;
     backlog->delayed_count += (uint32_t)delayed - (uint32_t)backlog->delayed[index];
     backlog->delayed[index] = delayed;
+    const bool partial = wait && job->pending != job->task_count;
+    backlog->partial_count += (uint32_t)partial - (uint32_t)backlog->partial[index];
+    backlog->partial[index] = partial;
     note_stale(backlog, session, index);
+    note_holder(backlog, session, index);
 }
 
 static void grow_jobs(struct orr_backlog *backlog, uint32_t count)
@@ -438,9 +480,12 @@ static void grow_jobs(struct orr_backlog *backlog, uint32_t count)
     backlog->lane_of_job = orr_realloc(backlog->lane_of_job, room, sizeof *backlog->lane_of_job);
     backlog->delayed = orr_realloc(backlog->delayed, room, sizeof *backlog->delayed);
     backlog->stale = orr_realloc(backlog->stale, room, sizeof *backlog->stale);
+    backlog->partial = orr_realloc(backlog->partial, room, sizeof *backlog->partial);
+    backlog->holding = orr_realloc(backlog->holding, room, sizeof *backlog->holding);
     for (uint32_t j = backlog->job_count; j < room; j++) {
         backlog->lane_of_job[j] = ORR_NONE;
-        backlog->delayed[j] = backlog->stale[j] = false;
+        backlog->delayed[j] = backlog->stale[j] = backlog->partial[j] = false;
+        backlog->holding[j].queue = ORR_NONE;
     }
     backlog->job_count = room;
 }
@@ -526,4 +571,27 @@ enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32
         backlog != NULL && job < backlog->job_count ? backlog->lane_of_job[job] : ORR_NONE;
     const uint8_t reason = lane == ORR_NONE ? ORR_FIT_REASONS : backlog->lanes[lane].reason;
     return (enum orr_fit_reason)(reason == ORR_FIT_REASONS ? session->jobs[job].reason : reason);
+}
+
+enum orr_outcome orr_backlog_outcome(const struct orr_session *session, uint32_t job,
+                                     enum orr_action action)
+{
+    const struct orr_backlog *backlog = session->backlog;
+    const uint32_t lane =
+        backlog != NULL && job < backlog->job_count ? backlog->lane_of_job[job] : ORR_NONE;
+    const bool own = lane == ORR_NONE || backlog->lanes[lane].outcomes[action] == ORR_OUTCOME_OWN ||
+                     backlog->lanes[lane].tried[action] == job;
+    return (enum orr_outcome)(own ? session->jobs[job].outcomes[action]
+                                  : backlog->lanes[lane].outcomes[action]);
+}
+
+bool orr_backlog_holds_below(const struct orr_backlog *backlog, uint32_t queue, int32_t priority)
+{
+    const struct orr_backlog_leaf *leaf = &backlog->leaves[queue];
+    for (uint32_t i = 0; i < leaf->holder_count; i++) {
+        if (leaf->holders[i].priority < priority) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -198,6 +198,7 @@ void orr_order_release(struct orr_order *order)
     orr_free(order->popped);
     orr_free(order->cursor);
     orr_free(order->open);
+    orr_free(order->listed);
     orr_free(order->open_lanes);
     *order = (struct orr_order){0};
 }

@@ -152,12 +152,13 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, con
         order->lane_capacity = backlog->lane_capacity;
         order->cursor = orr_realloc(order->cursor, order->lane_capacity, sizeof *order->cursor);
         order->open = orr_realloc(order->open, order->lane_capacity, sizeof *order->open);
+        order->listed = orr_realloc(order->listed, order->lane_capacity, sizeof *order->listed);
         order->open_lanes =
             orr_realloc(order->open_lanes, order->lane_capacity, sizeof *order->open_lanes);
     }
     for (uint32_t l = 0; l < backlog->lane_count; l++) {
         order->cursor[l] = backlog->lanes[l].first;
-        order->open[l] = false;
+        order->open[l] = order->listed[l] = false;
     }
     return order;
 }
@@ -165,7 +166,10 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, con
 void orr_order_open_lane(struct orr_order *order, uint32_t lane)
 {
     order->open[lane] = true;
-    order->open_lanes[order->open_count++] = lane;
+    if (!order->listed[lane]) {
+        order->listed[lane] = true;
+        order->open_lanes[order->open_count++] = lane;
+    }
 }
 
 void orr_order_close_lane(struct orr_order *order, uint32_t lane)
@@ -208,6 +212,7 @@ bool orr_order__any_open(struct orr_order *order)
                 return true;
             }
         }
+        order->listed[index] = false;
         order->open_count--;
     }
     return order->pushed > 0;

@@ -13,6 +13,7 @@ void orr_rooms_release(struct orr_rooms *rooms)
     }
     orr_free(rooms->items);
     orr_free(rooms->of_ask);
+    orr_free(rooms->free_on);
     *rooms = (struct orr_rooms){0};
 }
 
@@ -98,4 +99,25 @@ int64_t orr_rooms_left(struct orr_rooms *rooms, const struct orr_session *sessio
     }
     at->seen = session->clock;
     return at->total;
+}
+
+struct orr_free_sum orr_rooms_free(struct orr_rooms *rooms, const struct orr_session *session)
+{
+    if (rooms->free_on == NULL) {
+        rooms->free_on = orr_zalloc(session->node_count + (size_t)1, sizeof *rooms->free_on);
+    }
+    for (uint32_t n = session->newest_node;
+         n != ORR_NONE && session->nodes[n].changed_at > rooms->free_seen;
+         n = session->nodes[n].older) {
+        struct orr_free_sum now = {0};
+        if (session->nodes[n].ready) {
+            now.mgpu = orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
+            now.mib = orr_session_free_mib(&session->nodes[n]);
+        }
+        rooms->free.mgpu += now.mgpu - rooms->free_on[n].mgpu;
+        rooms->free.mib += now.mib - rooms->free_on[n].mib;
+        rooms->free_on[n] = now;
+    }
+    rooms->free_seen = session->clock;
+    return rooms->free;
 }

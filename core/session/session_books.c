@@ -226,6 +226,20 @@ int64_t orr_session_releasing_gpus(const struct orr_session *session, uint32_t i
     return sum;
 }
 
+int64_t orr_session_free_mib(const struct orr_snode *node)
+{
+    int64_t sum = (node->idle.v[ORR_SLOT_GPU] + node->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU *
+                  node->gpu_memory_mib;
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        const struct orr_shared_gpu *gpu = &node->shared[i];
+        if (gpu->allocated > 0) {
+            sum += node->gpu_memory_mib - gpu->allocated;
+            sum += gpu->counted_releasing ? 0 : gpu->releasing;
+        }
+    }
+    return sum;
+}
+
 /* --- queues and statuses --- */
 
 void orr_session__charge(struct orr_session *session, const struct orr_stask *task,

@@ -26,17 +26,23 @@ static struct orr_demand demand_of(const struct orr_session *session, uint32_t j
 
 bool orr_reclaim_allowed(const struct orr_session *session, uint32_t index)
 {
-    const struct orr_sjob *job = &session->jobs[index];
     const struct orr_demand demand = demand_of(session, index, session->min_gpu_memory_mib);
+    return orr_reclaim_allows(session, index, &demand);
+}
+
+bool orr_reclaim_allows(const struct orr_session *session, uint32_t index,
+                        const struct orr_demand *demand)
+{
+    const struct orr_sjob *job = &session->jobs[index];
     if (!session->rules.proportion) {
         return true;
     }
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const struct orr_share_resource *share = &session->shares[job->queue].resource[kind];
         const struct orr_squeue *queue = &session->queues[job->queue];
-        if (orr_demand_on(queue->allocated[kind], &demand, kind) > share->fair_share ||
+        if (orr_demand_on(queue->allocated[kind], demand, kind) > share->fair_share ||
             (!job->preemptible && share->deserved != ORR_UNLIMITED &&
-             orr_demand_on(queue->nonpreemptible[kind], &demand, kind) > share->deserved)) {
+             orr_demand_on(queue->nonpreemptible[kind], demand, kind) > share->deserved)) {
             return false;
         }
     }
@@ -47,21 +53,6 @@ bool orr_preempt_allowed(const struct orr_session *session, uint32_t job)
 {
     const struct orr_demand demand = demand_of(session, job, session->max_gpu_memory_mib);
     return !orr_job_over_quota(session, job, &demand);
-}
-
-/* Device memory that is idle or being released. */
-static int64_t free_memory(const struct orr_snode *node)
-{
-    int64_t sum = (node->idle.v[ORR_SLOT_GPU] + node->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU *
-                  node->gpu_memory_mib;
-    for (uint32_t i = 0; i < node->shared_count; i++) {
-        const struct orr_shared_gpu *gpu = &node->shared[i];
-        if (gpu->allocated > 0) {
-            sum += node->gpu_memory_mib - gpu->allocated;
-            sum += gpu->counted_releasing ? 0 : gpu->releasing;
-        }
-    }
-    return sum;
 }
 
 bool orr_consolidation_possible(const struct orr_session *session, uint32_t job)
@@ -81,7 +72,7 @@ bool orr_consolidation_possible(const struct orr_session *session, uint32_t job)
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (session->nodes[n].ready) {
             free_gpus += orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
-            free_mib += free_memory(&session->nodes[n]);
+            free_mib += orr_session_free_mib(&session->nodes[n]);
         }
     }
     return free_gpus >= gpus && free_mib >= memory;

@@ -10,7 +10,6 @@
 #include <orrery/policies/kai.h>
 
 #include <orrery/base/sort.h>
-#include <orrery/core/victim.h>
 
 #include "kai_int.h"
 
@@ -66,80 +65,6 @@ void orr_kai__build_order(struct orr_session *session, enum orr_action action,
     order->depth = depth;
     orr_order_build(order, views, count);
     orr_free(views);
-}
-
-/* --- consolidation, reclaim, preempt --- */
-
-/* KAI's max-node-pool-resources: a pod that no node could ever hold; no victim changes that. */
-static bool never_fits(const struct orr_session *session, uint32_t job)
-{
-    struct orr_task_list tasks = {0};
-    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
-    bool never = false;
-    for (uint32_t i = 0; i < tasks.count && session->rules.predicates; i++) {
-        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[tasks.tasks[i]]);
-        for (uint32_t s = 0; s < session->slot_count && !never; s++) {
-            int64_t most = 0;
-            for (uint32_t n = 0; n < session->node_count; n++) {
-                const int64_t room = session->nodes[n].allocatable.v[s];
-                most = room > most ? room : most;
-            }
-            never = ask->request.v[s] > most;
-        }
-    }
-    orr_task_list_release(&tasks);
-    return never;
-}
-
-/* False when the action is over. */
-static bool search_for(struct orr_session *session, enum orr_action action, uint32_t job,
-                       struct orr_order *order, struct orr_kai_failures *failures)
-{
-    const uint32_t queue = action == ORR_ACTION_CONSOLIDATION ? ORR_NONE : session->jobs[job].queue;
-    uint8_t *outcome = &session->jobs[job].outcomes[action];
-    *outcome = ORR_OUTCOME_GATE;
-    if (action == ORR_ACTION_RECLAIM && !orr_reclaim_allowed(session, job)) {
-        return true;
-    }
-    if (!orr_kai__worth_trying(session, failures, queue, job)) {
-        *outcome = ORR_OUTCOME_LIKE_FAILED;
-        return true;
-    }
-    if (never_fits(session, job)) {
-        *outcome = ORR_OUTCOME_TOO_LARGE;
-        return true;
-    }
-    const bool possible =
-        !(action == ORR_ACTION_CONSOLIDATION && !orr_consolidation_possible(session, job)) &&
-        !(action == ORR_ACTION_PREEMPT && !orr_preempt_allowed(session, job));
-    const enum orr_search_result result =
-        possible ? orr_victim_search(session, action, job) : ORR_SEARCH_FAILED;
-    if (result == ORR_SEARCH_SOLVED) {
-        orr_session_commit(session, action, job);
-    } else {
-        orr_kai__remember_failure(session, failures, queue, job);
-    }
-    if (result == ORR_SEARCH_SOLVED || result == ORR_SEARCH_ABANDONED) {
-        orr_order_refresh(order); /* victims may be waiting in it, for more pods */
-    }
-    return result != ORR_SEARCH_SPENT;
-}
-
-static void search_for_all(struct orr_session *session, enum orr_action action)
-{
-    struct orr_order order;
-    struct orr_jobview view;
-    struct orr_kai_failures failures = {0};
-    if (action == ORR_ACTION_CONSOLIDATION && session->rules.max_consolidation_preemptees == 0) {
-        return;
-    }
-    orr_kai__build_order(session, action, &order);
-    session->scenarios_tried = 0;
-    while (orr_order_pop(&order, &view) &&
-           search_for(session, action, view.job, &order, &failures)) {
-    }
-    orr_order_release(&order);
-    orr_free(failures.items);
 }
 
 /* --- stale gangs --- */
@@ -213,7 +138,7 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
         case ORR_ACTION_ALLOCATE: orr_kai__allocate(session); break;
         case ORR_ACTION_CONSOLIDATION:
         case ORR_ACTION_RECLAIM:
-        case ORR_ACTION_PREEMPT: search_for_all(session, actions[i]); break;
+        case ORR_ACTION_PREEMPT: orr_kai__search(session, actions[i]); break;
         case ORR_ACTION_STALE_GANG: evict_stale(session); break;
         case ORR_ACTIONS: break;
         }

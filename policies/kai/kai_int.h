@@ -27,6 +27,11 @@ void orr_kai__remember_failure(const struct orr_session *session, struct orr_kai
 /* kai.c: the order of all jobs an action looks at. */
 void orr_kai__build_order(struct orr_session *session, enum orr_action action,
                           struct orr_order *order);
+/* No more of any resource? */
+bool orr_kai__asks_at_most(const struct orr_session *session, const struct orr_ask *a,
+                           const struct orr_ask *b);
+/* kai_search.c: consolidation, reclaim or preempt */
+void orr_kai__search(struct orr_session *session, enum orr_action action);
 /* kai_allocate.c */
 void orr_kai__allocate(struct orr_session *session);
 

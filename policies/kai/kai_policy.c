@@ -382,14 +382,15 @@ static void explain(struct kai *kai, const struct orr_view *view, struct orr_txn
     if (view->jobs[job].reason == reason) {
         return;
     }
-    const struct orr_sjob *sjob = &kai->session.jobs[kai->slot_of_job[job]];
+    const uint32_t slot = kai->slot_of_job[job];
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
     if (reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
         prove_quota(kai, view, job, &proof);
     }
-    proof.consolidation = sjob->outcomes[ORR_ACTION_CONSOLIDATION];
-    proof.reclaim = sjob->outcomes[ORR_ACTION_RECLAIM];
-    proof.preempt = sjob->outcomes[ORR_ACTION_PREEMPT];
+    proof.consolidation =
+        (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_CONSOLIDATION);
+    proof.reclaim = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_RECLAIM);
+    proof.preempt = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_PREEMPT);
     orr_txn_explain_by(txn, job, reason, &proof);
 }
 

@@ -43,8 +43,8 @@ uint64_t orr_kai__signature(const struct orr_session *session, uint32_t index)
 
 /* --- requests in ascending order --- */
 
-static bool at_most(const struct orr_session *session, const struct orr_ask *a,
-                    const struct orr_ask *b)
+bool orr_kai__asks_at_most(const struct orr_session *session, const struct orr_ask *a,
+                           const struct orr_ask *b)
 {
     for (uint32_t s = 0; s < session->slot_count; s++) {
         if (a->request.v[s] > b->request.v[s]) {
@@ -66,7 +66,8 @@ static uint32_t list_pending(const struct orr_session *session, uint32_t index, 
         }
         uint32_t at = count++;
         const uint32_t ask = session->tasks[t].ask;
-        while (at > 0 && !at_most(session, &session->asks[asks[at - 1]], &session->asks[ask])) {
+        while (at > 0 &&
+               !orr_kai__asks_at_most(session, &session->asks[asks[at - 1]], &session->asks[ask])) {
             asks[at] = asks[at - 1];
             at--;
         }
@@ -94,8 +95,8 @@ static struct comparison compare(const struct orr_session *session, uint32_t job
     for (uint32_t i = 0; i < count && i < other_count; i++) {
         const struct orr_ask *a = &session->asks[asks[i]];
         const struct orr_ask *b = &session->asks[others[i]];
-        const bool less = at_most(session, a, b);
-        result.easier = result.easier || (less && !at_most(session, b, a));
+        const bool less = orr_kai__asks_at_most(session, a, b);
+        result.easier = result.easier || (less && !orr_kai__asks_at_most(session, b, a));
         result.dominates = result.dominates && less;
     }
     orr_free(asks);

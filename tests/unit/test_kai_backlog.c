@@ -18,6 +18,7 @@ struct world {
     uint32_t leaf_count;
     uint32_t *asks;
     uint32_t nodes, devices, kinds;
+    bool whole; /* gangs are whole or not there: no job waits for a part of its pods */
 };
 
 /* A forest of up to three levels; some queues have equal age, weight and quota. */
@@ -61,6 +62,7 @@ static void make_world(struct world *world, uint64_t seed, bool literal)
     session->rules.use_signatures = orr_rng_below(&world->rng, 2) == 0;
     session->rules.max_consolidation_preemptees = orr_rng_below(&world->rng, 2) == 0 ? 16 : -1;
     session->rules.staleness_grace = (orr_ms)orr_rng_below(&world->rng, 2) * 30000;
+    world->whole = orr_rng_below(&world->rng, 2) == 0;
     world->nodes = 3 + (uint32_t)orr_rng_below(&world->rng, 5);
     world->devices = 2 + 2 * (uint32_t)orr_rng_below(&world->rng, 3);
     for (uint32_t n = 0; n < world->nodes; n++) {
@@ -105,7 +107,7 @@ static void arrive(struct world *world)
         asks[i] =
             mixed == 0 ? world->asks[orr_rng_below(&world->rng, world->kinds)] : world->asks[kind];
     }
-    const bool whole = orr_rng_below(&world->rng, 3) != 0;
+    const bool whole = orr_rng_below(&world->rng, 3) != 0 || world->whole;
     (void)snprintf(name, sizeof name, "j%04u", world->session.job_count);
     const uint32_t job = world_job_add(
         &world->session,
@@ -127,9 +129,9 @@ static void let_time_pass(struct world *world)
         if (session->tasks[t].held.status == ORR_TASK_BINDING) {
             orr_session_set_status(session, t, ORR_TASK_RUNNING);
         } else if (session->tasks[t].held.status == ORR_TASK_RELEASING &&
-                   orr_rng_below(&world->rng, 3) != 0) {
+                   (world->whole || orr_rng_below(&world->rng, 3) != 0)) {
             orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
-        } else if (session->tasks[t].held.status == ORR_TASK_RUNNING &&
+        } else if (!world->whole && session->tasks[t].held.status == ORR_TASK_RUNNING &&
                    orr_rng_below(&world->rng, 25) == 0) {
             /* A gang may lose a member. */
             orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);

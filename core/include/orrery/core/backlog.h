@@ -18,6 +18,8 @@
 #include <orrery/core/joborder.h>
 #include <orrery/core/rooms.h>
 
+#define ORR_OUTCOME_OWN ORR_OUTCOME_COUNT /* each job's is its own */
+
 struct orr_class_part { /* equal tasks of an attempt */
     uint32_t room;      /* of backlog->rooms */
     uint32_t tasks;
@@ -59,13 +61,25 @@ struct orr_lane {
     uint32_t first, end, capacity;
     uint32_t at_queue, at_class; /* positions in their lists, or ORR_NONE */
     uint32_t next_of_class;      /* or ORR_NONE */
-    uint8_t told;   /* for the reader: what its jobs were told last; 0 when it fills again */
+    uint8_t told; /* for the reader: what its jobs were told last; 0 when it fills again */
+    uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of its jobs but `tried`; OWN: look there */
+    uint32_t tried[ORR_ACTIONS];   /* the job of this lane that was looked at, or ORR_NONE */
     uint8_t reason; /* enum orr_fit_reason of its jobs; ORR_FIT_REASONS: each has its own */
 };
 
 struct orr_backlog_leaf { /* of a queue */
     uint32_t *lanes;      /* those that hold jobs */
     uint32_t count, capacity;
+    struct orr_holders { /* preemptible jobs that hold something, by priority; few */
+        int32_t priority;
+        uint32_t jobs;
+    } * holders;
+    uint32_t holder_count, holder_capacity;
+};
+
+struct orr_holding { /* a job as its queue's holders count it */
+    uint32_t queue;  /* ORR_NONE: not */
+    int32_t priority;
 };
 
 struct orr_backlog {
@@ -88,9 +102,11 @@ struct orr_backlog {
     struct orr_lane_item *item_of_job; /* as it was put in */
     uint32_t *lane_of_job;             /* or ORR_NONE */
     bool *delayed;                     /* by job: waits, and has a preemption delay */
+    bool *partial;                     /* by job: waits, and has tasks that do not */
+    struct orr_holding *holding;       /* by job */
     bool *stale;                       /* by job: listed in stale_jobs */
     uint32_t job_count;
-    uint32_t delayed_count;
+    uint32_t delayed_count, partial_count;
     uint32_t *stale_jobs; /* gangs below their minimum, and some that no longer are */
     uint32_t stale_count, stale_capacity;
     struct orr_order order; /* its memory is used again */
@@ -110,5 +126,11 @@ bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session 
 enum orr_fit_reason orr_backlog_law(const struct orr_session *session, uint32_t lane);
 /* The job's fit error: its lane's, or its own. */
 enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32_t job);
+
+/* How the action's last look at the job ended. */
+enum orr_outcome orr_backlog_outcome(const struct orr_session *session, uint32_t job,
+                                     enum orr_action action);
+/* Is there a preemptible job of the queue with a lower priority that holds something? */
+bool orr_backlog_holds_below(const struct orr_backlog *backlog, uint32_t queue, int32_t priority);
 
 #endif

@@ -19,11 +19,17 @@ struct orr_ask_room { /* of one distinct request */
     uint64_t seen; /* session's clock when this was last brought up to date */
 };
 
+struct orr_free_sum { /* of ready nodes, what is being released included */
+    int64_t mgpu, mib;
+};
+
 struct orr_rooms {
     struct orr_ask_room *items;
     uint32_t count, capacity;
     uint32_t *of_ask; /* room of each ask of the session seen so far */
     uint32_t ask_count, ask_capacity;
+    struct orr_free_sum free, *free_on; /* of all nodes, by node */
+    uint64_t free_seen;
 };
 
 void orr_rooms_release(struct orr_rooms *rooms);
@@ -33,5 +39,8 @@ uint32_t orr_rooms_of(struct orr_rooms *rooms, const struct orr_session *session
  * their place whatever order the nodes are taken in, and no more do; otherwise 0 means that not one
  * task fits, and nothing else follows. */
 int64_t orr_rooms_left(struct orr_rooms *rooms, const struct orr_session *session, uint32_t room);
+
+/* What consolidation may count on. */
+struct orr_free_sum orr_rooms_free(struct orr_rooms *rooms, const struct orr_session *session);
 
 #endif

@@ -553,6 +553,8 @@ int64_t orr_session_ceil_portion(int64_t need_mib, int64_t device_mib);
 /* Sums of 6.4 for solvers, milli-GPU: leftovers of shared devices and MIG included. */
 int64_t orr_session_idle_gpus(const struct orr_session *session, uint32_t node);
 int64_t orr_session_releasing_gpus(const struct orr_session *session, uint32_t node);
+/* Device memory that is idle or being released. */
+int64_t orr_session_free_mib(const struct orr_snode *node);
 struct orr_shared_gpu *orr_session_find_shared(struct orr_snode *node, uint32_t id);
 /* What a task adds to a demand, before it is placed; a memory request is divided by device_mib. */
 void orr_session_add_demand(const struct orr_session *session, const struct orr_ask *ask,

@@ -24,6 +24,9 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
 /* KAI reclaim's gate: with the request the queue stays within its fair share, and with that of a
  * non-preemptible job within its quota. */
 bool orr_reclaim_allowed(const struct orr_session *session, uint32_t job);
+/* The same for what the job asks, memory by the smallest device. */
+bool orr_reclaim_allows(const struct orr_session *session, uint32_t job,
+                        const struct orr_demand *demand);
 /* KAI consolidation's gate: enough is idle or being released in total. */
 bool orr_consolidation_possible(const struct orr_session *session, uint32_t job);
 /* KAI preempt's gate: a non-preemptible job must fit its quota. */

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* KAI's consolidation, reclaim and preempt: which waiting jobs a search for victims is made for.
+ *
+ * As written, every job is popped and passes its action's gate or not (search_for_each). Over the
+ * backlog a lane's gate is asked once for all of its jobs. If none lets through, which is the
+ * common case, the action is over; what single jobs leave behind (remembered failures) matters to
+ * nobody then. Otherwise the heaps are walked and these lanes are looked at:
+ *
+ *   - those that the gate lets through;
+ *   - those it does not, but whose failure KAI remembers and which may so decide about one that is
+ *     looked at: same signature, and not clearly larger.
+ *
+ * A success changes shares and room, so that gates are asked again for what has not been popped.
+ */
+#include "kai_int.h"
+
+#include <orrery/core/victim.h>
+
+/* KAI's max-node-pool-resources: a pod that no node could ever hold; no victim changes that. */
+static bool never_fits(const struct orr_session *session, uint32_t job)
+{
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
+    bool never = false;
+    for (uint32_t i = 0; i < tasks.count && session->rules.predicates; i++) {
+        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[tasks.tasks[i]]);
+        for (uint32_t s = 0; s < session->slot_count && !never; s++) {
+            int64_t most = 0;
+            for (uint32_t n = 0; n < session->node_count; n++) {
+                const int64_t room = session->nodes[n].allocatable.v[s];
+                most = room > most ? room : most;
+            }
+            never = ask->request.v[s] > most;
+        }
+    }
+    orr_task_list_release(&tasks);
+    return never;
+}
+
+/* False when the action is over. */
+static bool search_for(struct orr_session *session, enum orr_action action, uint32_t job,
+                       struct orr_order *order, struct orr_kai_failures *failures)
+{
+    const uint32_t queue = action == ORR_ACTION_CONSOLIDATION ? ORR_NONE : session->jobs[job].queue;
+    uint8_t *outcome = &session->jobs[job].outcomes[action];
+    *outcome = ORR_OUTCOME_GATE;
+    if (action == ORR_ACTION_RECLAIM && !orr_reclaim_allowed(session, job)) {
+        return true;
+    }
+    if (!orr_kai__worth_trying(session, failures, queue, job)) {
+        *outcome = ORR_OUTCOME_LIKE_FAILED;
+        return true;
+    }
+    if (never_fits(session, job)) {
+        *outcome = ORR_OUTCOME_TOO_LARGE;
+        return true;
+    }
+    const bool possible =
+        !(action == ORR_ACTION_CONSOLIDATION && !orr_consolidation_possible(session, job)) &&
+        !(action == ORR_ACTION_PREEMPT && !orr_preempt_allowed(session, job));
+    const enum orr_search_result result =
+        possible ? orr_victim_search(session, action, job) : ORR_SEARCH_FAILED;
+    if (result == ORR_SEARCH_SOLVED) {
+        orr_session_commit(session, action, job);
+    } else {
+        orr_kai__remember_failure(session, failures, queue, job);
+    }
+    if (result == ORR_SEARCH_SOLVED || result == ORR_SEARCH_ABANDONED) {
+        orr_order_refresh(order); /* victims may be waiting in it, for more pods */
+    }
+    return result != ORR_SEARCH_SPENT;
+}
+
+/* As the rules are written. */
+static void search_for_each(struct orr_session *session, enum orr_action action)
+{
+    struct orr_order order;
+    struct orr_jobview view;
+    struct orr_kai_failures failures = {0};
+    orr_kai__build_order(session, action, &order);
+    while (orr_order_pop(&order, &view) &&
+           search_for(session, action, view.job, &order, &failures)) {
+    }
+    orr_order_release(&order);
+    orr_free(failures.items);
+}
+
+/* --- over the backlog --- */
+
+struct walk {
+    struct orr_session *session;
+    struct orr_backlog *backlog;
+    enum orr_action action;
+    struct orr_order *order;
+    struct orr_free_sum free; /* consolidation */
+    bool *left_out;           /* by lane: its jobs are not looked at in this action */
+    bool *passes;             /* by lane: the gate lets it through */
+    bool *done;               /* by lane: one of its jobs failed, and so would the others */
+    bool *looked_at;          /* by class */
+};
+
+static bool gate_opens(const struct walk *walk, uint32_t index)
+{
+    const struct orr_session *session = walk->session;
+    const struct orr_lane *lane = &walk->backlog->lanes[index];
+    const struct orr_class *class = &walk->backlog->classes[lane->class];
+    const uint32_t job = lane->items[lane->first].job;
+    if (walk->action == ORR_ACTION_RECLAIM) {
+        return orr_reclaim_allows(session, job, &class->demand);
+    }
+    if (walk->action == ORR_ACTION_PREEMPT) {
+        return orr_backlog_holds_below(walk->backlog, lane->queue, lane->priority) &&
+               !orr_job_over_quota(session, job, &class->demand_max);
+    }
+    int64_t mib = 0;
+    for (uint32_t p = 0; p < class->part_count; p++) {
+        const struct orr_ask *ask =
+            &session->asks[walk->backlog->rooms.items[class->parts[p].room].ask];
+        mib += ask->kind == ORR_ASK_MEMORY
+                   ? ask->memory_mib * (int64_t)ask->devices * (int64_t) class->parts[p].tasks
+                   : 0;
+    }
+    return walk->free.mgpu >= class->demand.v[ORR_SHARE_GPU] && walk->free.mib >= mib;
+}
+
+/* Might the failure of a job of class `a`, remembered, change what becomes of one of class `b`? Not
+ * if their signatures differ; nor if `a` asks more: then `b` is tried all the same, and takes its
+ * place when it fails too. */
+static bool matters_to(const struct walk *walk, uint32_t a, uint32_t b)
+{
+    const struct orr_backlog *backlog = walk->backlog;
+    const struct orr_class *one = &backlog->classes[a];
+    const struct orr_class *other = &backlog->classes[b];
+    if (one->single || other->single) {
+        return true; /* anything but a row of equal pods: let KAI's comparison decide */
+    }
+    if (one->key.pending != other->key.pending ||
+        one->key.constraint_key != other->key.constraint_key) {
+        return false;
+    }
+    const struct orr_ask *more = &walk->session->asks[backlog->rooms.items[one->key.room].ask];
+    const struct orr_ask *less = &walk->session->asks[backlog->rooms.items[other->key.room].ask];
+    return !(orr_kai__asks_at_most(walk->session, less, more) &&
+             !orr_kai__asks_at_most(walk->session, more, less));
+}
+
+/* Classes to look at: those let through, those that matter to them, and so on. */
+static void follow_failures(const struct walk *walk)
+{
+    const struct orr_backlog *backlog = walk->backlog;
+    for (uint32_t l = 0; l < backlog->lane_count; l++) {
+        if (walk->passes[l]) {
+            walk->looked_at[backlog->lanes[l].class] = true;
+        }
+    }
+    bool grown = walk->action != ORR_ACTION_RECLAIM && walk->session->rules.use_signatures;
+    while (grown) {
+        grown = false;
+        for (uint32_t i = 0; i < backlog->active_count; i++) {
+            const uint32_t a = backlog->active[i];
+            for (uint32_t k = 0; k < backlog->active_count && !walk->looked_at[a]; k++) {
+                if (walk->looked_at[backlog->active[k]] &&
+                    matters_to(walk, a, backlog->active[k])) {
+                    walk->looked_at[a] = grown = true;
+                }
+            }
+        }
+    }
+}
+
+/* Asks all gates. True if some lane is let through. */
+static bool ask_gates(struct walk *walk)
+{
+    struct orr_backlog *backlog = walk->backlog;
+    bool any = false;
+    if (walk->action == ORR_ACTION_CONSOLIDATION) {
+        walk->free = orr_rooms_free(&backlog->rooms, walk->session);
+    }
+    for (uint32_t l = 0; l < backlog->lane_count; l++) {
+        const struct orr_lane *lane = &backlog->lanes[l];
+        walk->left_out[l] = walk->action == ORR_ACTION_CONSOLIDATION && !lane->preemptible;
+        walk->passes[l] = lane->at_queue != ORR_NONE && !walk->left_out[l] && !walk->done[l] &&
+                          gate_opens(walk, l);
+        any = any || walk->passes[l];
+    }
+    return any;
+}
+
+static void open_lanes(const struct walk *walk)
+{
+    const struct orr_backlog *backlog = walk->backlog;
+    const bool reclaim = walk->action == ORR_ACTION_RECLAIM; /* its gate remembers nothing */
+    follow_failures(walk);
+    for (uint32_t l = 0; l < backlog->lane_count; l++) {
+        const struct orr_lane *lane = &backlog->lanes[l];
+        if (lane->at_queue != ORR_NONE && !walk->left_out[l] && !walk->done[l] &&
+            (reclaim ? walk->passes[l] : walk->looked_at[lane->class])) {
+            orr_order_open_lane(walk->order, l);
+        }
+    }
+}
+
+/* Until a lane's job is looked at, they all wait before the gate. */
+static void expect_nothing(const struct walk *walk)
+{
+    for (uint32_t l = 0; l < walk->backlog->lane_count; l++) {
+        struct orr_lane *lane = &walk->backlog->lanes[l];
+        lane->outcomes[walk->action] = walk->left_out[l] ? ORR_OUTCOME_NOT_TRIED : ORR_OUTCOME_GATE;
+        lane->tried[walk->action] = ORR_NONE;
+    }
+}
+
+static void search_lanes(struct walk *walk)
+{
+    struct orr_session *session = walk->session;
+    struct orr_kai_failures failures = {0};
+    struct orr_jobview view;
+    bool on = true;
+    walk->order = orr_order_over(session, true, walk->left_out);
+    open_lanes(walk);
+    orr_order_start(walk->order);
+    while (on && orr_order_pop(walk->order, &view)) {
+        const uint32_t index = walk->backlog->lane_of_job[view.job];
+        struct orr_lane *lane = &walk->backlog->lanes[index];
+        on = search_for(session, walk->action, view.job, walk->order, &failures);
+        lane->tried[walk->action] = view.job;
+        const bool solved = session->jobs[view.job].outcomes[walk->action] == ORR_OUTCOME_SOLVED;
+        if ((solved || session->abandoned) && ask_gates(walk)) {
+            open_lanes(walk);
+        }
+        if (solved) {
+            continue;
+        }
+        if (session->rules.use_signatures) {
+            lane->outcomes[walk->action] = ORR_OUTCOME_LIKE_FAILED;
+            walk->done[index] = true;
+            orr_order_close_lane(walk->order, index);
+        } else {
+            lane->outcomes[walk->action] = ORR_OUTCOME_OWN;
+        }
+    }
+    orr_free(failures.items);
+}
+
+/* Lanes speak for their jobs only as long as the jobs' own pasts do not matter: KAI compares jobs
+ * where they lie in its heaps, so one that loses pods while it waits for others would be compared
+ * anew. */
+static bool lanes_will_do(const struct orr_session *session, enum orr_action action)
+{
+    const struct orr_backlog *backlog = session->backlog;
+    return !session->rules.literal && !session->abandoned &&
+           session->rules.queue_depth[action] < 0 && backlog->delayed_count == 0 &&
+           backlog->partial_count == 0 && (action != ORR_ACTION_PREEMPT || session->rules.priority);
+}
+
+void orr_kai__search(struct orr_session *session, enum orr_action action)
+{
+    if (action == ORR_ACTION_CONSOLIDATION && session->rules.max_consolidation_preemptees == 0) {
+        return;
+    }
+    struct orr_backlog *backlog = orr_backlog_sync(session);
+    session->scenarios_tried = 0;
+    if (!lanes_will_do(session, action)) {
+        for (uint32_t l = 0; l < backlog->lane_count; l++) {
+            backlog->lanes[l].outcomes[action] = ORR_OUTCOME_OWN;
+        }
+        search_for_each(session, action);
+        return;
+    }
+    const size_t lanes = backlog->lane_count;
+    bool *flags = orr_zalloc(3 * lanes + backlog->class_count + 1, sizeof *flags);
+    struct walk walk = {.session = session,
+                        .backlog = backlog,
+                        .action = action,
+                        .left_out = flags,
+                        .passes = flags + lanes,
+                        .done = flags + 2 * lanes,
+                        .looked_at = flags + 3 * lanes};
+    const bool any = ask_gates(&walk);
+    expect_nothing(&walk);
+    if (any) {
+        search_lanes(&walk);
+    }
+    orr_free(flags);
+}
