@@ -53,6 +53,7 @@ void orr_backlog_close(struct orr_session *session)
     orr_free(backlog->delayed);
     orr_free(backlog->partial);
     orr_free(backlog->holding);
+    orr_free(backlog->looked_at);
     orr_free(backlog->stale);
     orr_free(backlog->stale_jobs);
     orr_free(backlog);
@@ -449,6 +450,10 @@ static void take_in(struct orr_backlog *backlog, struct orr_session *session, ui
     const uint32_t before = backlog->lane_of_job[index];
     const bool wait = waits(session, index);
     if (before != ORR_NONE) {
+        for (int a = 0; a < ORR_ACTIONS; a++) { /* it takes along what was said of it */
+            session->jobs[index].outcomes[a] =
+                (uint8_t)orr_backlog_outcome(session, index, (enum orr_action)a);
+        }
         pull_out(backlog, before, &backlog->item_of_job[index]);
         backlog->lane_of_job[index] = ORR_NONE;
     }
@@ -482,10 +487,12 @@ static void grow_jobs(struct orr_backlog *backlog, uint32_t count)
     backlog->stale = orr_realloc(backlog->stale, room, sizeof *backlog->stale);
     backlog->partial = orr_realloc(backlog->partial, room, sizeof *backlog->partial);
     backlog->holding = orr_realloc(backlog->holding, room, sizeof *backlog->holding);
+    backlog->looked_at = orr_realloc(backlog->looked_at, room, sizeof *backlog->looked_at);
     for (uint32_t j = backlog->job_count; j < room; j++) {
         backlog->lane_of_job[j] = ORR_NONE;
         backlog->delayed[j] = backlog->stale[j] = backlog->partial[j] = false;
         backlog->holding[j].queue = ORR_NONE;
+        memset(backlog->looked_at[j], 0, sizeof backlog->looked_at[j]);
     }
     backlog->job_count = room;
 }
@@ -580,7 +587,7 @@ enum orr_outcome orr_backlog_outcome(const struct orr_session *session, uint32_t
     const uint32_t lane =
         backlog != NULL && job < backlog->job_count ? backlog->lane_of_job[job] : ORR_NONE;
     const bool own = lane == ORR_NONE || backlog->lanes[lane].outcomes[action] == ORR_OUTCOME_OWN ||
-                     backlog->lanes[lane].tried[action] == job;
+                     backlog->lanes[lane].round[action] == backlog->looked_at[job][action];
     return (enum orr_outcome)(own ? session->jobs[job].outcomes[action]
                                   : backlog->lanes[lane].outcomes[action]);
 }

@@ -126,6 +126,21 @@ static void evict_stale(struct orr_session *session)
 
 /* --- a cycle --- */
 
+/* Writes what lanes say of their jobs into these. */
+static void tell_outcomes(struct orr_session *session)
+{
+    const struct orr_backlog *backlog = orr_backlog_sync(session);
+    for (uint32_t l = 0; l < backlog->lane_count; l++) {
+        for (uint32_t i = backlog->lanes[l].first; i < backlog->lanes[l].end; i++) {
+            const uint32_t job = backlog->lanes[l].items[i].job;
+            for (int a = 0; a < ORR_ACTIONS; a++) {
+                session->jobs[job].outcomes[a] =
+                    (uint8_t)orr_backlog_outcome(session, job, (enum orr_action)a);
+            }
+        }
+    }
+}
+
 void orr_kai_run(struct orr_session *session, const enum orr_action *actions, uint32_t count)
 {
     const bool borrowed = session->backlog == NULL;
@@ -144,6 +159,7 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
         }
     }
     if (borrowed) {
+        tell_outcomes(session);
         orr_backlog_close(session);
     }
 }

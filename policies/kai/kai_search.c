@@ -99,18 +99,24 @@ struct walk {
     bool *looked_at;          /* by class */
 };
 
-static bool gate_opens(const struct walk *walk, uint32_t index)
+/* NOT_TRIED if the gate lets the lane through; what is said of its jobs otherwise. */
+static enum orr_outcome ask_gate(const struct walk *walk, uint32_t index)
 {
     const struct orr_session *session = walk->session;
     const struct orr_lane *lane = &walk->backlog->lanes[index];
     const struct orr_class *class = &walk->backlog->classes[lane->class];
     const uint32_t job = lane->items[lane->first].job;
     if (walk->action == ORR_ACTION_RECLAIM) {
-        return orr_reclaim_allows(session, job, &class->demand);
+        return orr_reclaim_allows(session, job, &class->demand) ? ORR_OUTCOME_NOT_TRIED
+                                                                : ORR_OUTCOME_GATE;
     }
     if (walk->action == ORR_ACTION_PREEMPT) {
-        return orr_backlog_holds_below(walk->backlog, lane->queue, lane->priority) &&
-               !orr_job_over_quota(session, job, &class->demand_max);
+        if (orr_job_over_quota(session, job, &class->demand_max)) {
+            return ORR_OUTCOME_GATE;
+        }
+        return orr_backlog_holds_below(walk->backlog, lane->queue, lane->priority)
+                   ? ORR_OUTCOME_NOT_TRIED
+                   : ORR_OUTCOME_NO_CANDIDATES;
     }
     int64_t mib = 0;
     for (uint32_t p = 0; p < class->part_count; p++) {
@@ -120,7 +126,9 @@ static bool gate_opens(const struct walk *walk, uint32_t index)
                    ? ask->memory_mib * (int64_t)ask->devices * (int64_t) class->parts[p].tasks
                    : 0;
     }
-    return walk->free.mgpu >= class->demand.v[ORR_SHARE_GPU] && walk->free.mib >= mib;
+    return walk->free.mgpu >= class->demand.v[ORR_SHARE_GPU] && walk->free.mib >= mib
+               ? ORR_OUTCOME_NOT_TRIED
+               : ORR_OUTCOME_GATE;
 }
 
 /* Might the failure of a job of class `a`, remembered, change what becomes of one of class `b`? Not
@@ -153,7 +161,7 @@ static void follow_failures(const struct walk *walk)
             walk->looked_at[backlog->lanes[l].class] = true;
         }
     }
-    bool grown = walk->action != ORR_ACTION_RECLAIM && walk->session->rules.use_signatures;
+    bool grown = walk->action != ORR_ACTION_RECLAIM;
     while (grown) {
         grown = false;
         for (uint32_t i = 0; i < backlog->active_count; i++) {
@@ -177,10 +185,14 @@ static bool ask_gates(struct walk *walk)
         walk->free = orr_rooms_free(&backlog->rooms, walk->session);
     }
     for (uint32_t l = 0; l < backlog->lane_count; l++) {
-        const struct orr_lane *lane = &backlog->lanes[l];
+        struct orr_lane *lane = &backlog->lanes[l];
         walk->left_out[l] = walk->action == ORR_ACTION_CONSOLIDATION && !lane->preemptible;
-        walk->passes[l] = lane->at_queue != ORR_NONE && !walk->left_out[l] && !walk->done[l] &&
-                          gate_opens(walk, l);
+        walk->passes[l] = false;
+        if (lane->at_queue == ORR_NONE || walk->left_out[l] || walk->done[l]) {
+            continue;
+        }
+        lane->outcomes[walk->action] = (uint8_t)ask_gate(walk, l);
+        walk->passes[l] = lane->outcomes[walk->action] == ORR_OUTCOME_NOT_TRIED;
         any = any || walk->passes[l];
     }
     return any;
@@ -200,16 +212,6 @@ static void open_lanes(const struct walk *walk)
     }
 }
 
-/* Until a lane's job is looked at, they all wait before the gate. */
-static void expect_nothing(const struct walk *walk)
-{
-    for (uint32_t l = 0; l < walk->backlog->lane_count; l++) {
-        struct orr_lane *lane = &walk->backlog->lanes[l];
-        lane->outcomes[walk->action] = walk->left_out[l] ? ORR_OUTCOME_NOT_TRIED : ORR_OUTCOME_GATE;
-        lane->tried[walk->action] = ORR_NONE;
-    }
-}
-
 static void search_lanes(struct walk *walk)
 {
     struct orr_session *session = walk->session;
@@ -223,7 +225,7 @@ static void search_lanes(struct walk *walk)
         const uint32_t index = walk->backlog->lane_of_job[view.job];
         struct orr_lane *lane = &walk->backlog->lanes[index];
         on = search_for(session, walk->action, view.job, walk->order, &failures);
-        lane->tried[walk->action] = view.job;
+        walk->backlog->looked_at[view.job][walk->action] = walk->backlog->round;
         const bool solved = session->jobs[view.job].outcomes[walk->action] == ORR_OUTCOME_SOLVED;
         if ((solved || session->abandoned) && ask_gates(walk)) {
             open_lanes(walk);
@@ -231,24 +233,21 @@ static void search_lanes(struct walk *walk)
         if (solved) {
             continue;
         }
-        if (session->rules.use_signatures) {
-            lane->outcomes[walk->action] = ORR_OUTCOME_LIKE_FAILED;
-            walk->done[index] = true;
-            orr_order_close_lane(walk->order, index);
-        } else {
-            lane->outcomes[walk->action] = ORR_OUTCOME_OWN;
-        }
+        lane->outcomes[walk->action] = ORR_OUTCOME_LIKE_FAILED;
+        walk->done[index] = true;
+        orr_order_close_lane(walk->order, index);
     }
     orr_free(failures.items);
 }
 
-/* Lanes speak for their jobs only as long as the jobs' own pasts do not matter: KAI compares jobs
+/* A failure speaks for the rest of a lane by KAI's signatures; without these each job is tried.
+ * Lanes speak for their jobs only as long as the jobs' own pasts do not matter: KAI compares jobs
  * where they lie in its heaps, so one that loses pods while it waits for others would be compared
  * anew. */
 static bool lanes_will_do(const struct orr_session *session, enum orr_action action)
 {
     const struct orr_backlog *backlog = session->backlog;
-    return !session->rules.literal && !session->abandoned &&
+    return !session->rules.literal && session->rules.use_signatures && !session->abandoned &&
            session->rules.queue_depth[action] < 0 && backlog->delayed_count == 0 &&
            backlog->partial_count == 0 && (action != ORR_ACTION_PREEMPT || session->rules.priority);
 }
@@ -260,6 +259,7 @@ void orr_kai__search(struct orr_session *session, enum orr_action action)
     }
     struct orr_backlog *backlog = orr_backlog_sync(session);
     session->scenarios_tried = 0;
+    backlog->round++;
     if (!lanes_will_do(session, action)) {
         for (uint32_t l = 0; l < backlog->lane_count; l++) {
             backlog->lanes[l].outcomes[action] = ORR_OUTCOME_OWN;
@@ -276,9 +276,11 @@ void orr_kai__search(struct orr_session *session, enum orr_action action)
                         .passes = flags + lanes,
                         .done = flags + 2 * lanes,
                         .looked_at = flags + 3 * lanes};
-    const bool any = ask_gates(&walk);
-    expect_nothing(&walk);
-    if (any) {
+    for (uint32_t l = 0; l < lanes; l++) {
+        backlog->lanes[l].outcomes[action] = ORR_OUTCOME_NOT_TRIED;
+        backlog->lanes[l].round[action] = backlog->round;
+    }
+    if (ask_gates(&walk)) {
         search_lanes(&walk);
     }
     orr_free(flags);

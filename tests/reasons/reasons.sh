@@ -191,7 +191,7 @@ c,1,10,1,2,q
 CSV
     run kai 'p: {nodes: 2, gpus: 4}' 'q: {gpu: [8, 1, unlimited]}'
     outcomes b 'simulation-failed|no-candidates|no-candidates'
-    outcomes c 'like-failed|like-failed|like-failed'
+    outcomes c 'like-failed|like-failed|no-candidates'
     cat >trace.csv <<CSV
 job,submit_s,run_s,pods,gpus_per_pod,queue
 x1,0,100,1,4,x

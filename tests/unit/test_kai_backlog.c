@@ -59,7 +59,7 @@ static void make_world(struct world *world, uint64_t seed, bool literal)
     world_init(&world->session);
     struct orr_session *session = &world->session;
     session->rules.literal = literal;
-    session->rules.use_signatures = orr_rng_below(&world->rng, 2) == 0;
+    session->rules.use_signatures = orr_rng_below(&world->rng, 8) != 0;
     session->rules.max_consolidation_preemptees = orr_rng_below(&world->rng, 2) == 0 ? 16 : -1;
     session->rules.staleness_grace = (orr_ms)orr_rng_below(&world->rng, 2) * 30000;
     world->whole = orr_rng_below(&world->rng, 2) == 0;

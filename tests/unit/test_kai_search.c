@@ -162,6 +162,15 @@ static void let_time_pass(struct world *world)
     }
 }
 
+/* Gates are asked once for jobs that are alike, so that what is said of a job nobody searched for
+ * may be another of several true things. */
+static bool is_unsearched(uint8_t outcome)
+{
+    return outcome == ORR_OUTCOME_NOT_TRIED || outcome == ORR_OUTCOME_GATE ||
+           outcome == ORR_OUTCOME_LIKE_FAILED || outcome == ORR_OUTCOME_TOO_LARGE ||
+           outcome == ORR_OUTCOME_NO_CANDIDATES;
+}
+
 static void run_cycle(struct world *world, orr_ms now, struct tally *tally)
 {
     struct orr_session *fast = &world->fast.session;
@@ -172,8 +181,11 @@ static void run_cycle(struct world *world, orr_ms now, struct tally *tally)
     orr_kai_cycle(literal);
     assert_same_decisions(fast, literal);
     for (uint32_t j = 0; j < fast->job_count; j++) {
-        assert_memory_equal(fast->jobs[j].outcomes, literal->jobs[j].outcomes,
-                            sizeof fast->jobs[j].outcomes);
+        for (int a = 0; a < ORR_ACTIONS; a++) {
+            const uint8_t one = fast->jobs[j].outcomes[a];
+            const uint8_t other = literal->jobs[j].outcomes[a];
+            assert_true(one == other || (is_unsearched(one) && is_unsearched(other)));
+        }
     }
     uint32_t moved = 0;
     uint32_t waiting = 0;

@@ -62,8 +62,8 @@ struct orr_lane {
     uint32_t at_queue, at_class; /* positions in their lists, or ORR_NONE */
     uint32_t next_of_class;      /* or ORR_NONE */
     uint8_t told; /* for the reader: what its jobs were told last; 0 when it fills again */
-    uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of its jobs but `tried`; OWN: look there */
-    uint32_t tried[ORR_ACTIONS];   /* the job of this lane that was looked at, or ORR_NONE */
+    uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of its jobs, or ORR_OUTCOME_OWN */
+    uint64_t round[ORR_ACTIONS];   /* when that was said; jobs looked at then have their own */
     uint8_t reason; /* enum orr_fit_reason of its jobs; ORR_FIT_REASONS: each has its own */
 };
 
@@ -99,12 +99,14 @@ struct orr_backlog {
     uint32_t *by_age;                /* queues by age and name */
     bool *limited;                   /* by queue: it or one above it has a limit */
     uint32_t queue_count;
-    struct orr_lane_item *item_of_job; /* as it was put in */
-    uint32_t *lane_of_job;             /* or ORR_NONE */
-    bool *delayed;                     /* by job: waits, and has a preemption delay */
-    bool *partial;                     /* by job: waits, and has tasks that do not */
-    struct orr_holding *holding;       /* by job */
-    bool *stale;                       /* by job: listed in stale_jobs */
+    struct orr_lane_item *item_of_job;  /* as it was put in */
+    uint32_t *lane_of_job;              /* or ORR_NONE */
+    bool *delayed;                      /* by job: waits, and has a preemption delay */
+    bool *partial;                      /* by job: waits, and has tasks that do not */
+    struct orr_holding *holding;        /* by job */
+    uint64_t (*looked_at)[ORR_ACTIONS]; /* by job: the round in which it was, by action */
+    uint64_t round;                     /* searches of lanes so far, one an action and cycle */
+    bool *stale;                        /* by job: listed in stale_jobs */
     uint32_t job_count;
     uint32_t delayed_count, partial_count;
     uint32_t *stale_jobs; /* gangs below their minimum, and some that no longer are */
