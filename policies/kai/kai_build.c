@@ -7,14 +7,6 @@
 
 #include <orrery/core/numa.h>
 
-/* More than any run uses, and small enough that sums over nodes stay in 64 bits. */
-#define PLENTY ((int64_t)1000000000000000)
-
-static int64_t bounded(int64_t amount)
-{
-    return amount < PLENTY ? amount : PLENTY;
-}
-
 static void add_foreign(const struct orr_node_type *type, struct orr_session *session,
                         uint32_t node)
 {
@@ -57,10 +49,10 @@ static void add_nodes(const struct orr_view *view, struct orr_session *session)
         }
         spec.gpu_count = type->gpus;
         spec.gpu_memory_mib = type->gpu_memory_mib;
-        spec.allocatable.v[ORR_SLOT_CPU] = bounded(type->allocatable.v[ORR_RES_CPU]);
-        spec.allocatable.v[ORR_SLOT_MEMORY] = bounded(type->allocatable.v[ORR_RES_MEMORY]);
+        spec.allocatable.v[ORR_SLOT_CPU] = orr_kai__bounded(type->allocatable.v[ORR_RES_CPU]);
+        spec.allocatable.v[ORR_SLOT_MEMORY] = orr_kai__bounded(type->allocatable.v[ORR_RES_MEMORY]);
         spec.allocatable.v[ORR_SLOT_GPU] = (int64_t)type->gpus * ORR_MGPU;
-        spec.allocatable.v[ORR_SLOT_PODS] = bounded(type->allocatable.v[ORR_RES_PODS]);
+        spec.allocatable.v[ORR_SLOT_PODS] = orr_kai__bounded(type->allocatable.v[ORR_RES_PODS]);
         const uint32_t index = orr_session_add_node(session, &spec);
         add_foreign(type, session, index);
         if (type->numa_zones > 0) {

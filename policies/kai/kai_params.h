@@ -31,9 +31,17 @@ struct orr_kai_params {
 
 enum orr_kai_usage_db { ORR_KAI_USAGE_OFF, ORR_KAI_USAGE_PROMETHEUS, ORR_KAI_USAGE_EACH_SESSION };
 
+/* An amount of a node, unlimited being more than any run uses and small enough that sums over nodes
+ * stay in 64 bits. */
+static inline int64_t orr_kai__bounded(int64_t amount)
+{
+    const int64_t plenty = (int64_t)1000000000000000;
+    return amount < plenty ? amount : plenty;
+}
+
 extern const struct orr_param orr_kai__rows[];
-extern const struct orr_param_alias
-    orr_kai__aliases[]; /* KAI's words: SchedulingShard, arguments */
+/* KAI's words: SchedulingShard, arguments of plugins, flags. */
+extern const struct orr_param_alias orr_kai__aliases[];
 extern const struct orr_preset orr_kai__presets[];
 enum orr_status orr_kai__check(const void *params, struct orr_err *err);
 /* The usage window, the clock of the run being 0 at `epoch_ms` of UTC; errors as check's. */

@@ -46,10 +46,11 @@ enum orr_status orr_kai__usage_open(struct orr_kai_usage *past, const struct orr
     orr_usage_init(&past->usage, &window, session->queue_count);
     int64_t sum[ORR_SHARE_KINDS] = {0};
     double capacity[ORR_SHARE_KINDS];
-    for (uint32_t n = 0; n < session->node_count; n++) { /* ready or not */
-        sum[ORR_SHARE_CPU] += session->nodes[n].allocatable.v[ORR_SLOT_CPU];
-        sum[ORR_SHARE_MEMORY] += session->nodes[n].allocatable.v[ORR_SLOT_MEMORY];
-        sum[ORR_SHARE_GPU] += session->nodes[n].allocatable.v[ORR_SLOT_GPU];
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) { /* KAI: of all shards */
+        const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
+        sum[ORR_SHARE_CPU] += orr_kai__bounded(type->allocatable.v[ORR_RES_CPU]);
+        sum[ORR_SHARE_MEMORY] += orr_kai__bounded(type->allocatable.v[ORR_RES_MEMORY]);
+        sum[ORR_SHARE_GPU] += (int64_t)type->gpus * ORR_MGPU;
     }
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         capacity[kind] = orr_share_units(kind, sum[kind]);

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-execution='' expectations=''
+execution='' expectations='' pools='p: {nodes: 1, gpus: 16}'
 # run NODESxGPUS QUEUES PARAMS: replays trace.csv, prints job@start lines, evictions after a slash.
 run() {
     cat >run.yaml <<YAML
@@ -27,7 +27,7 @@ YAML
 handovers() {
     printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\nj1,0,1000000,1,16,q1\nj2,0,1000000,1,16,q2\n' >trace.csv
     cat >run.yaml <<YAML
-cluster: {pools: {p: {nodes: 1, gpus: 16}}}
+cluster: {pools: {$pools}}
 queues: {q1: {gpu: [0, 1, unlimited]}, q2: {gpu: [0, 1, unlimited]}}
 workload: [{name: t, trace: trace.csv}]
 policy: {name: kai, params: {$1}}
@@ -254,6 +254,28 @@ CSV
     expect "a1@0/0 a2@0/0 a3@100/0"
     got=$(run '1x8, numa_zones: 2, topology_manager_policy: best-effort' "$queues" 'plugins: {numa: {enabled: true}}')
     expect "a1@0/0 a2@0/0 a3@0/0"
+    ;;
+usage_of_all_shards)
+    # usage is a part of the whole cluster: with as many GPUs in another shard q1's is a half at most, and
+    # q2's fair share 11 of 16, so that its job never reclaims
+    pools='p: {nodes: 1, gpus: 16}, o: {nodes: 1, gpus: 16, shard: other}'
+    got=$(handovers 'usage_db: fake-with-history, window_size: 256s, half_life_period: 128s' 1100s)
+    expect ""
+    ;;
+strict_v017)
+    # all hosts are in one rack, and what is required is a block: v0.17 looks for no wider domain than the rack
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue,topology_required
+a1,0,10,3,2,a,block
+CSV
+    queues='a: {gpu: [6, 1, unlimited]}'
+    got=$(run '3x2, rack_size: 3, block_size: 3' "$queues" '')
+    expect "a1@/0"
+    got=$(run '3x2, rack_size: 3, block_size: 3' "$queues" 'strict_v017: false')
+    expect "a1@0/0"
+    # unless racks are several
+    got=$(run '3x2, rack_size: 1, block_size: 3' "$queues" '')
+    expect "a1@0/0"
     ;;
 *) echo "no timeline $2"; exit 1 ;;
 esac
