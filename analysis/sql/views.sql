@@ -46,8 +46,9 @@ SELECT j.name AS job, q.name AS queue, j.user AS user, k.name AS kind, j.pods AS
        j.end_ms / 1000.0 AS end_s,
        (j.start_ms - coalesce(h.eligible_ms, j.submit_ms)) / 1000.0 AS wait_s,
        (j.end_ms - j.start_ms) / 1000.0 AS run_s,
-       CASE j.state WHEN 0 THEN 'not submitted' WHEN 1 THEN 'pending' WHEN 2 THEN 'running'
-                    ELSE 'finished' END AS state,
+       CASE WHEN j.state = 0 AND h.job IS NOT NULL AND j.submit_ms <= (SELECT end_ms FROM run)
+              THEN 'held back' WHEN j.state = 0 THEN 'not submitted' WHEN j.state = 1 THEN 'pending'
+            WHEN j.state = 2 THEN 'running' ELSE 'finished' END AS state,
        j.evictions AS evictions,
        CASE WHEN j.node IS NOT NULL THEN n.name || ':' || printf('%g', j.mgpu / 1000.0)
             ELSE s.nodes END AS nodes

@@ -38,7 +38,7 @@ static uint64_t hash_key(const struct key *key)
         orr_digest_fold(&d, (uint64_t)r->mem_bytes);
         orr_digest_fold(&d, r->gpu_model);
         orr_digest_fold(&d, (uint64_t)r->selector << 32 | r->toleration);
-        orr_digest_fold(&d, r->shard);
+        orr_digest_fold(&d, (uint64_t)r->allowed << 32 | r->shard);
     }
     return d.h;
 }
@@ -48,7 +48,7 @@ static bool same_request(const struct orr_request *a, const struct orr_request *
     return a->gpu_ask == b->gpu_ask && a->devices == b->devices && a->portion == b->portion &&
            a->cpu_milli == b->cpu_milli && a->mem_bytes == b->mem_bytes &&
            a->gpu_model == b->gpu_model && a->selector == b->selector &&
-           a->toleration == b->toleration && a->shard == b->shard;
+           a->toleration == b->toleration && a->shard == b->shard && a->allowed == b->allowed;
 }
 
 static bool same_shape(const struct orr_shape *shape, const struct key *key)

@@ -71,7 +71,8 @@ static inline bool orr_ledger__may_use(const struct orr_ledger *ledger, uint32_t
     const struct orr_cluster *cluster = ledger->world.cluster;
     return orr_ledger__type_fits(ledger, cluster->nodes[node].type, request) &&
            orr_cluster_admits(cluster, request->selector, node) &&
-           orr_cluster_admits(cluster, request->toleration, node);
+           orr_cluster_admits(cluster, request->toleration, node) &&
+           orr_cluster_admits(cluster, request->allowed, node);
 }
 
 #endif

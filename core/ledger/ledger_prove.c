@@ -24,7 +24,8 @@ static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
     const struct orr_request *request = &shape->groups[0].request;
-    if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0) {
+    if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0 &&
+        request->allowed == 0) {
         const struct orr_shard_room *shard = &ledger->shards[request->shard];
         proof->free_mgpu = shard->total_gpus * ORR_MGPU - shard->allocated_mgpu;
         proof->hole_mgpu = (int64_t)largest_hole(ledger, request->shard) * ORR_MGPU;

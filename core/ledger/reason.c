@@ -41,6 +41,26 @@ const char *orr_outcome_words(enum orr_outcome outcome)
     return texts[outcome];
 }
 
+const char *orr_rule_code(enum orr_rule rule)
+{
+    static const char *const codes[ORR_RULE_COUNT] = {
+#define X(name, code, words) [ORR_RULE_##name] = (code),
+        ORR_RULE_LIST(X)
+#undef X
+    };
+    return codes[rule];
+}
+
+const char *orr_rule_words(enum orr_rule rule)
+{
+    static const char *const texts[ORR_RULE_COUNT] = {
+#define X(name, code, words) [ORR_RULE_##name] = (words),
+        ORR_RULE_LIST(X)
+#undef X
+    };
+    return texts[rule];
+}
+
 const char *orr_cause_words(enum orr_cause cause)
 {
     static const char *const texts[ORR_CAUSE_COUNT] = {

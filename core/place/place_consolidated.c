@@ -149,32 +149,42 @@ static bool place_together(struct gang gang)
     return span.required == 0 && place_groups(&gang);
 }
 
-int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr_request *request)
+/* Idle devices of the nodes of its shard that two of its filters admit, and `allowed` besides. */
+static int64_t idle_within(const struct orr_ledger *ledger, const struct orr_request *request,
+                           uint32_t allowed)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
-    if (request->selector == 0 && request->toleration == 0) {
+    if (request->selector == 0 && request->toleration == 0 && allowed == 0) {
         return ledger->shards[request->shard].idle_gpus;
     }
     int64_t idle = 0;
     for (uint32_t n = 0; n < cluster->node_count; n++) {
-        bool allowed = orr_cluster_type(cluster, n)->shard == request->shard &&
-                       orr_cluster_admits(cluster, request->selector, n) &&
-                       orr_cluster_admits(cluster, request->toleration, n);
-        idle += allowed ? ledger->idle[n].gpus : 0;
+        bool admitted = orr_cluster_type(cluster, n)->shard == request->shard &&
+                        orr_cluster_admits(cluster, request->selector, n) &&
+                        orr_cluster_admits(cluster, request->toleration, n) &&
+                        orr_cluster_admits(cluster, allowed, n);
+        idle += admitted ? ledger->idle[n].gpus : 0;
     }
     return idle;
+}
+
+int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr_request *request)
+{
+    return idle_within(ledger, request, request->allowed);
 }
 
 enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape)
 {
     for (uint32_t g = 0; g < shape->group_count; g++) {
-        const struct orr_task_group *group = &shape->groups[g];
-        const struct orr_request *request = &group->request;
-        int64_t asked = (int64_t)request->devices * group->count;
-        if ((request->selector > 0 || request->toleration > 0) &&
-            request->gpu_ask == ORR_GPU_WHOLE && orr_place_allowed_idle(ledger, request) < asked) {
-            return ORR_REASON_CONSTRAINED;
+        const struct orr_request *request = &shape->groups[g].request;
+        int64_t asked = (int64_t)request->devices * shape->groups[g].count;
+        bool narrowed = request->selector > 0 || request->toleration > 0 || request->allowed > 0;
+        if (!narrowed || request->gpu_ask != ORR_GPU_WHOLE ||
+            orr_place_allowed_idle(ledger, request) >= asked) {
+            continue;
         }
+        return idle_within(ledger, request, 0) >= asked ? ORR_REASON_NODE_TYPES
+                                                        : ORR_REASON_CONSTRAINED;
     }
     return shape->span.required > 0 && shape->tasks > 1 ? ORR_REASON_TOPOLOGY
                                                         : ORR_REASON_FRAGMENTED;

@@ -119,20 +119,22 @@ _Static_assert((int)ORR_GPU_NONE == (int)ORR_ASK_NO_GPU &&
 /* Filters of the session by what is asked for; few, so a list. */
 struct filter_cache {
     struct known_filter {
-        uint32_t model, selector, filter;
+        uint32_t model, selector, allowed, filter;
     } * items;
     uint32_t count, capacity;
 };
 
-/* The nodes of a GPU model (ORR_NONE: any) that a filter of the cluster admits (0: all). */
+/* The nodes of a GPU model (ORR_NONE: any) that two filters of the cluster admit (0: all). */
 static uint32_t session_filter(const struct orr_view *view, struct orr_session *session,
-                               struct filter_cache *cache, uint32_t model, uint32_t selector)
+                               struct filter_cache *cache, uint32_t model, uint32_t selector,
+                               uint32_t allowed_nodes)
 {
-    if (model == ORR_NONE && selector == 0) {
+    if (model == ORR_NONE && selector == 0 && allowed_nodes == 0) {
         return ORR_NONE;
     }
     for (uint32_t i = 0; i < cache->count; i++) {
-        if (cache->items[i].model == model && cache->items[i].selector == selector) {
+        if (cache->items[i].model == model && cache->items[i].selector == selector &&
+            cache->items[i].allowed == allowed_nodes) {
             return cache->items[i].filter;
         }
     }
@@ -140,12 +142,13 @@ static uint32_t session_filter(const struct orr_view *view, struct orr_session *
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
         allowed[n] =
             (model == ORR_NONE || orr_cluster_type(view->cluster, n)->gpu_model == model) &&
-            orr_cluster_admits(view->cluster, selector, n);
+            orr_cluster_admits(view->cluster, selector, n) &&
+            orr_cluster_admits(view->cluster, allowed_nodes, n);
     }
     uint32_t filter = orr_session_add_filter(session, allowed);
     orr_free(allowed);
     cache->items = ORR_ROOM_FOR_ONE(cache->items, cache->count, cache->capacity);
-    cache->items[cache->count++] = (struct known_filter){model, selector, filter};
+    cache->items[cache->count++] = (struct known_filter){model, selector, allowed_nodes, filter};
     return filter;
 }
 
@@ -191,11 +194,12 @@ struct orr_constraint orr_kai__constraint_of(const struct orr_cluster *cluster,
 /* KAI's signatures tell jobs apart by all that limits where they may run. */
 uint64_t orr_kai__constraint_key(const struct orr_request *request)
 {
-    if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0) {
+    if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0 &&
+        request->allowed == 0) {
         return 0;
     }
     struct orr_digest key = ORR_DIGEST_INIT;
-    orr_digest_fold(&key, request->gpu_model);
+    orr_digest_fold(&key, (uint64_t)request->allowed << 32 | request->gpu_model);
     orr_digest_fold(&key, (uint64_t)request->selector << 32 | request->toleration);
     return key.h;
 }
@@ -216,8 +220,9 @@ static void add_asks(const struct orr_view *view, struct orr_session *session,
                 .kind = r->gpu_ask,
                 .devices = shared ? r->devices : 0,
                 .guaranteed = r->cpu_milli > 0 && r->mem_bytes > 0,
-                .affinity = session_filter(view, session, &cache, r->gpu_model, r->selector),
-                .tolerance = session_filter(view, session, &cache, ORR_NONE, r->toleration)};
+                .affinity =
+                    session_filter(view, session, &cache, r->gpu_model, r->selector, r->allowed),
+                .tolerance = session_filter(view, session, &cache, ORR_NONE, r->toleration, 0)};
             ask.request.v[ORR_SLOT_CPU] = r->cpu_milli;
             ask.request.v[ORR_SLOT_MEMORY] = r->mem_bytes;
             ask.request.v[ORR_SLOT_GPU] = orr_request_mgpu(r);

@@ -173,8 +173,13 @@ static enum orr_reason place_pod(const struct kube *kube, const struct orr_view 
     if (orr_view_room(view)->idle_gpus < (int64_t)request->devices) {
         return ORR_REASON_NO_CAPACITY;
     }
-    bool allowed = orr_place_allowed_idle(view->ledger, request) >= (int64_t)request->devices;
-    return allowed ? ORR_REASON_FRAGMENTED : ORR_REASON_CONSTRAINED;
+    if (orr_place_allowed_idle(view->ledger, request) >= (int64_t)request->devices) {
+        return ORR_REASON_FRAGMENTED;
+    }
+    struct orr_request anywhere = *request;
+    anywhere.allowed = 0;
+    bool elsewhere = orr_place_allowed_idle(view->ledger, &anywhere) >= (int64_t)request->devices;
+    return elsewhere ? ORR_REASON_NODE_TYPES : ORR_REASON_CONSTRAINED;
 }
 
 static void explain(const struct kube *kube, const struct orr_view *view, struct orr_txn *txn,

@@ -155,6 +155,25 @@ static void check_load(const struct orr_world *world)
     orr_free(jobs);
 }
 
+/* What rules of queues do to single jobs; those that never start are a problem. */
+static void check_rules(const struct orr_world *world, struct finding_count *found)
+{
+    uint64_t jobs[ORR_RULE_COUNT] = {0};
+    for (uint32_t i = 0; i < world->ruled_count; i++) {
+        jobs[world->ruled[i].rule]++;
+    }
+    for (int r = 0; r < ORR_RULE_COUNT; r++) {
+        char text[300];
+        (void)snprintf(text, sizeof text, "%llu jobs: %s (%s)", (unsigned long long)jobs[r],
+                       orr_rule_code((enum orr_rule)r), orr_rule_words((enum orr_rule)r));
+        if (jobs[r] > 0 && r == ORR_RULE_LARGEST_JOB) {
+            problem(found, text);
+        } else if (jobs[r] > 0) {
+            (void)printf("rules       %s\n", text);
+        }
+    }
+}
+
 static void print_text(const char *text, void *context)
 {
     (void)context;
@@ -189,6 +208,7 @@ int orr_cli_check(int argc, char **argv)
                      (long long)world.cluster.total_gpus, policies);
         check_load(&world);
         check_quotas(&world, &found);
+        check_rules(&world, &found);
         if (world.rows_rejected > 0) {
             char text[100];
             (void)snprintf(text, sizeof text, "%llu jobs can never run here (shown above)",

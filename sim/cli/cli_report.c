@@ -130,6 +130,11 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_int(&json, "evictions", (int64_t)s->evictions);
     json_queues(&json, r);
     json_shards(&json, r);
+    orr_json_open(&json, "rules", '{'); /* jobs that rules of their queues bit */
+    for (uint32_t i = 0; i < ORR_RULE_COUNT; i++) {
+        orr_json_int(&json, orr_rule_code((enum orr_rule)i), (int64_t)s->ruled[i]);
+    }
+    orr_json_close(&json, '}');
     orr_json_int(&json, "events", (int64_t)r->run->events);
     orr_json_int(&json, "cycles", (int64_t)r->run->cycles);
     orr_json_int(&json, "distinct_times", (int64_t)r->run->distinct_times);
@@ -249,6 +254,12 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     if (s->evictions > 0) {
         (void)fprintf(out, "evictions   %llu, %.0f GPU-h lost\n", (unsigned long long)s->evictions,
                       s->lost_gpu_h);
+    }
+    for (uint32_t i = 0; i < ORR_RULE_COUNT; i++) {
+        if (s->ruled[i] > 0) {
+            (void)fprintf(out, "rules       %llu jobs: %s (%s)\n", (unsigned long long)s->ruled[i],
+                          orr_rule_code((enum orr_rule)i), orr_rule_words((enum orr_rule)i));
+        }
     }
     if (s->shard_count > 1) {
         text_shards(r, out);

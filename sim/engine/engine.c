@@ -10,7 +10,15 @@
 #include "shards.h"
 
 /* Class of an event, in the order of equal times. Arrivals and cycles are not in the heap. */
-enum event_class { CLASS_FINISH, CLASS_RELEASE, CLASS_CAPACITY, CLASS_ARRIVAL, CLASS_CYCLE };
+enum event_class {
+    CLASS_FINISH,
+    CLASS_RELEASE,
+    CLASS_CAPACITY,
+    CLASS_ARRIVAL,
+    CLASS_CYCLE,
+    CLASS_REQUEUE, /* the delay after its longest run time is over */
+    CLASS_LIMIT    /* an attempt has run as long as its queue allows */
+};
 
 #define PROGRESS_EVERY 8192u
 
@@ -44,6 +52,8 @@ static int64_t job_mgpu(const struct engine *engine, uint32_t job)
 {
     return engine->world->shapes.shapes[engine->world->specs[job].shape].gpus_mgpu;
 }
+
+static void take_decisions(struct engine *engine);
 
 static void count_event(struct engine *engine, enum event_class class, uint32_t job)
 {
@@ -105,8 +115,14 @@ static void push_arrival(struct engine *engine, uint32_t job, orr_ms at)
 static bool must_wait(struct engine *engine, uint32_t index)
 {
     const struct orr_world_hold *held = &engine->world->holds[index];
-    const struct orr_proof nothing = orr_no_proof();
+    struct orr_proof nothing = orr_no_proof();
     orr_ms now = engine->view.now;
+    if (held->refused) {
+        nothing.queue = engine->world->specs[held->job].queue;
+        nothing.allowed_mgpu = engine->world->rules[nothing.queue].max_job_mgpu;
+        note_reason(engine, held->job, ORR_REASON_LARGEST_JOB, &nothing);
+        return true;
+    }
     if (engine->waits_for[index] > 0) {
         note_reason(engine, held->job, ORR_REASON_DEPENDENCY, &nothing);
         return true;
@@ -136,7 +152,8 @@ static void free_holds(struct engine *engine, uint32_t job)
     for (; low < world->edge_count && world->edges[low].job == job; low++) {
         uint32_t index = world->edges[low].hold;
         engine->waits_for[index]--;
-        if (engine->waits_for[index] == 0 && index < engine->next_hold) {
+        if (engine->waits_for[index] == 0 && index < engine->next_hold &&
+            !world->holds[index].refused) {
             if (!must_wait(engine, index)) {
                 push_arrival(engine, world->holds[index].job, engine->view.now);
             }
@@ -168,6 +185,19 @@ static void note_attempt(struct engine *engine, const struct orr_job_state *stat
         .job = job, .start_ms = state->start_ms, .end_ms = engine->view.now, .cause = cause};
 }
 
+/* Evicted after its longest run time: queued again, but later. */
+static void delay_requeue(struct engine *engine, uint32_t job)
+{
+    const struct orr_proof nothing = orr_no_proof();
+    orr_ms delay = engine->world->rules[engine->world->specs[job].queue].requeue_delay_ms;
+    if (delay > 0) {
+        note_reason(engine, job, ORR_REASON_REQUEUE_DELAY, &nothing);
+    }
+    orr_heap_push(&engine->heap, (struct orr_event){.at = engine->view.now + delay,
+                                                    .subject = job,
+                                                    .class_seq = class_and(CLASS_REQUEUE, 0)});
+}
+
 /* The end of a grace: of the whole job, or of some tasks of one that goes on. */
 static void release(struct engine *engine, uint32_t job)
 {
@@ -191,9 +221,35 @@ static void release(struct engine *engine, uint32_t job)
     }
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
                     held, whole);
-    engine->policy->event(engine->state, &engine->view, whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED,
-                          job);
+    enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
+    if (whole && cause == ORR_CAUSE_MAX_RUNTIME) {
+        delay_requeue(engine, job);
+        event = ORR_JOB_ENDED; /* to the policy it comes anew when the delay is over */
+    }
+    engine->policy->event(engine->state, &engine->view, event, job);
     engine->changed = true;
+}
+
+static void requeue(struct engine *engine, uint32_t job)
+{
+    engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
+    engine->changed = true;
+}
+
+/* The attempt has run as long as its queue allows: it is evicted, by nobody's decision. */
+static void reach_limit(struct engine *engine, uint32_t job, uint32_t attempt)
+{
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    struct orr_refusal refusal;
+    if (state->phase != ORR_JOB_RUNNING || state->attempts != attempt ||
+        !orr_txn_evict(engine->txn, job, ORR_CAUSE_MAX_RUNTIME)) {
+        engine->run->stale_events++;
+        return;
+    }
+    bool committed = orr_txn_commit(engine->txn, engine->view.now, &refusal);
+    ORR_ASSERT(committed); /* an eviction breaks no law */
+    take_decisions(engine);
+    orr_txn_end_cycle(engine->txn);
 }
 
 static void run_due_events(struct engine *engine)
@@ -207,6 +263,10 @@ static void run_due_events(struct engine *engine)
             submit(engine, event.subject);
         } else if (event.class_seq >> 24 == CLASS_RELEASE) {
             release(engine, event.subject);
+        } else if (event.class_seq >> 24 == CLASS_REQUEUE) {
+            requeue(engine, event.subject);
+        } else if (event.class_seq >> 24 == CLASS_LIMIT) {
+            reach_limit(engine, event.subject, event.class_seq & 0xffffff);
         } else if ((event.class_seq & 0xffffff) == state->incarnation &&
                    (state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING)) {
             finish(engine, event.subject);
@@ -252,8 +312,22 @@ static void replan(struct engine *engine, uint32_t job, enum orr_cause cause)
     }
 }
 
+static void plan_limit(struct engine *engine, uint32_t job)
+{
+    const struct orr_world *world = engine->world;
+    if (world->rules != NULL && orr_world_requeues(world, job)) {
+        orr_ms most = world->rules[world->specs[job].queue].max_runtime_ms;
+        orr_heap_push(&engine->heap,
+                      (struct orr_event){
+                          .at = engine->view.now + most,
+                          .subject = job,
+                          .class_seq = class_and(CLASS_LIMIT, engine->ledger->jobs[job].attempts)});
+    }
+}
+
 static void start(struct engine *engine, uint32_t job)
 {
+    plan_limit(engine, job);
     if (engine->exec == NULL) {
         plan_finish(engine, job, engine->view.now + engine->world->specs[job].work_ms);
     } else {

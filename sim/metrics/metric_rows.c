@@ -130,6 +130,14 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
                        orr_kind_name((enum orr_kind)q->kind));
         emit_queue(&to, q);
     }
+    to.scope = "rule";
+    for (uint32_t r = 0; r < ORR_RULE_COUNT; r++) {
+        if (summary->ruled[r] > 0) {
+            (void)snprintf(label, sizeof label, "rule=%s", orr_rule_code((enum orr_rule)r));
+            emit(&to, "ruled_jobs", (double)summary->ruled[r], "jobs", summary->jobs,
+                 orr_rule_words((enum orr_rule)r));
+        }
+    }
     to.scope = "shard";
     for (uint32_t s = 0; s < summary->shard_count && summary->shard_count > 1; s++) {
         (void)snprintf(label, sizeof label, "shard=%s", orr_idmap_name(&world->cluster.shards, s));

@@ -359,6 +359,9 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
                                     .shard_count = run->fold.shard_count};
     summary->shards = orr_zalloc(summary->shard_count, sizeof *summary->shards);
     t.shards = orr_zalloc(summary->shard_count, sizeof *t.shards);
+    for (uint32_t i = 0; i < world->ruled_count; i++) {
+        summary->ruled[world->ruled[i].rule]++;
+    }
     tally_waits(world, run, summary, &t);
     sum_jobs(world, run, summary);
     sum_lost(world, run, summary, lost, evictions);

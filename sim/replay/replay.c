@@ -121,11 +121,12 @@ static void say_where(const struct orr_world *world, const struct orr_shape *sha
 {
     const struct orr_cluster *cluster = &world->cluster;
     const struct orr_request *request = &shape->groups[0].request;
-    const uint32_t filters[] = {request->selector, request->toleration};
-    static const char *const verbs[] = {"with", "whose taints are tolerated by"};
+    const uint32_t filters[] = {request->selector, request->toleration, request->allowed};
+    static const char *const verbs[] = {"with", "whose taints are tolerated by",
+                                        "of the types allowed to queue"};
     int used = 0;
     text[0] = '\0';
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         if (filters[i] > 0 && used >= 0 && (size_t)used < bytes) {
             const struct orr_node_filter *filter = &cluster->filters[filters[i] - 1];
             used += snprintf(text + used, bytes - (size_t)used, " on the %u nodes %s \"%.80s\"",
@@ -268,6 +269,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
         if (world->part_count > 1 || scenario->shake_submit_ms > 0) { /* else in order already */
             sort_jobs(world);
         }
+        orr_replay__rules(scenario, world);
         orr_replay__holds(world);
         for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
             status = orr_trace_check_loss(&world->parts[i].workload, world->parts[i].part->label,
@@ -297,6 +299,8 @@ void orr_world_release(struct orr_world *world)
     }
     orr_free(world->parts);
     orr_free(world->holds);
+    orr_free(world->rules);
+    orr_free(world->ruled);
     orr_free(world->edges);
     orr_free(world->specs);
     orr_free(world->terms.items);

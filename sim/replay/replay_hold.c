@@ -254,6 +254,53 @@ static bool any_hold(const struct orr_world_part *p)
     return any;
 }
 
+static int by_job_of_hold(const void *a, const void *b, void *context)
+{
+    const struct orr_world_hold *holds = context;
+    const uint32_t x = holds[*(const uint32_t *)a].job, y = holds[*(const uint32_t *)b].job;
+    return (x > y) - (x < y);
+}
+
+/* Parts interleave: puts the holds in the order of their jobs, and one where a job has two. */
+static void sort_holds(struct orr_world *world)
+{
+    uint32_t count = world->hold_count, kept = 0;
+    uint32_t *order = orr_alloc(count + (size_t)1, sizeof *order);
+    uint32_t *place = orr_alloc(count + (size_t)1, sizeof *place);
+    struct orr_world_hold *sorted = orr_alloc(count + (size_t)1, sizeof *sorted);
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    orr_sort(order, count, sizeof *order, by_job_of_hold, world->holds);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_world_hold *hold = &world->holds[order[i]];
+        bool again = kept > 0 && sorted[kept - 1].job == hold->job;
+        if (again) { /* refused by a rule, and held back besides */
+            sorted[kept - 1].refused = sorted[kept - 1].refused || hold->refused;
+            sorted[kept - 1].waits_for += hold->waits_for;
+        } else {
+            sorted[kept++] = *hold;
+        }
+        place[order[i]] = kept - 1;
+    }
+    for (uint32_t e = 0; e < world->edge_count; e++) {
+        world->edges[e].hold = place[world->edges[e].hold];
+    }
+    orr_free(world->holds);
+    orr_free(order);
+    orr_free(place);
+    world->holds = sorted;
+    world->hold_count = kept;
+    world->hold_capacity = count + 1;
+}
+
+void orr_replay__refuse(struct orr_world *world, uint32_t job)
+{
+    world->holds = ORR_ROOM_FOR_ONE(world->holds, world->hold_count, world->hold_capacity);
+    world->holds[world->hold_count++] = (struct orr_world_hold){
+        .job = job, .eligible_ms = world->specs[job].submit_ms, .refused = true};
+}
+
 void orr_replay__holds(struct orr_world *world)
 {
     for (uint32_t i = 0; i < world->part_count; i++) {
@@ -261,6 +308,7 @@ void orr_replay__holds(struct orr_world *world)
             hold_part(world, i);
         }
     }
+    sort_holds(world);
     orr_sort(world->edges, world->edge_count, sizeof *world->edges, by_job, NULL);
 }
 

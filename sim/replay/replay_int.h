@@ -13,6 +13,7 @@ struct orr_replay_nodes { /* filters over the nodes made so far, by the text tha
     struct orr_cluster *cluster;
     struct orr_idmap known; /* name i: filter i + 1 */
     bool tainted;           /* some pool has taints */
+    bool typed;             /* some queue may use only some node types */
 };
 void orr_replay__nodes_init(struct orr_replay_nodes *nodes, const struct orr_scenario *scenario,
                             struct orr_cluster *cluster);
@@ -21,6 +22,9 @@ void orr_replay__nodes_release(struct orr_replay_nodes *nodes);
 uint32_t orr_replay__selector(struct orr_replay_nodes *nodes, const char *models,
                               const char *selector);
 uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *tolerations);
+/* The nodes of the types that a queue of the world, or one above it, may use. */
+uint32_t orr_replay__allowed(struct orr_replay_nodes *nodes, const struct orr_queues *queues,
+                             uint32_t queue);
 
 enum { ORR_REPLAY_GROUPS = 16 }; /* task groups of one job */
 /* NULL when there is none of the name. */
@@ -50,6 +54,9 @@ orr_ms orr_replay__copy(const struct orr_world_part *part, const struct orr_job_
 void orr_replay__drop_endless(struct orr_world *world);
 /* Fills in holds and edges, once the jobs are sorted. */
 void orr_replay__holds(struct orr_world *world);
+/* Cuts and refuses jobs as the rules of their queues say; before the holds are filled in. */
+void orr_replay__rules(const struct orr_scenario *scenario, struct orr_world *world);
+void orr_replay__refuse(struct orr_world *world, uint32_t job);
 /* Says of each shape whether the empty cluster could hold it; caller frees. */
 bool *orr_replay__possible_shapes(const struct orr_world *world);
 

@@ -135,8 +135,7 @@ static bool make_groups(struct orr_world *world, uint32_t part, const struct orr
 
 /* Which nodes the tasks may be on: GPU model (one, or alternatives A|B), selector, tolerations. */
 static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
-                      const struct orr_row *row, uint32_t shard, struct orr_task_group *groups,
-                      uint32_t count)
+                      const struct orr_row *row, struct orr_task_group *groups, uint32_t count)
 {
     static const struct orr_row_extra nothing;
     const struct orr_workload *workload = &world->parts[part].workload;
@@ -158,7 +157,6 @@ static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, u
                       world->cluster.filters[selector - 1].text);
     }
     for (uint32_t g = 0; g < count; g++) {
-        groups[g].request.shard = shard;
         groups[g].request.gpu_model = model;
         groups[g].request.selector = selector;
         groups[g].request.toleration = toleration;
@@ -263,19 +261,24 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     if (row->run_ms == ORR_MS_NONE) {
         return reject(world, part, row, "states no run time, nor does its template", NULL);
     }
-    bool apart = world->cluster.shards.count > 1; /* then the queue says which nodes there are */
+    /* then the queue says which nodes there are */
+    bool apart = world->cluster.shards.count > 1 || nodes->typed;
     if (apart && !job_queue(world, nodes->scenario, part, row, &spec->queue)) {
         return false;
     }
     uint32_t shard = apart ? world->queues.queues[spec->queue].shard : 0;
+    uint32_t allowed = apart ? orr_replay__allowed(nodes, &world->queues, spec->queue) : 0;
     if (roles != NULL) {
         count = orr_replay__roles(roles, groups, &min);
     }
     if ((roles == NULL && !make_groups(world, part, row, shard, groups, &count)) ||
-        !constrain(world, nodes, part, row, shard, groups, count) ||
-        !find_span(world, part, row, &span) ||
+        !constrain(world, nodes, part, row, groups, count) || !find_span(world, part, row, &span) ||
         (!apart && !job_queue(world, nodes->scenario, part, row, &spec->queue))) {
         return false;
+    }
+    for (uint32_t g = 0; g < count; g++) {
+        groups[g].request.shard = shard;
+        groups[g].request.allowed = allowed;
     }
     enum orr_kind kind = (enum orr_kind)row->kind;
     if (kind == ORR_KIND_UNKNOWN && p->part->kind != NULL) {

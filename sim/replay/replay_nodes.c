@@ -178,6 +178,44 @@ uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *tole
                : 0;
 }
 
+static const struct orr_scenario_queue *find_queue(const struct orr_scenario *scenario,
+                                                   const char *name)
+{
+    for (uint32_t q = 0; q < scenario->queue_count; q++) {
+        if (strcmp(scenario->queues[q].name, name) == 0) {
+            return &scenario->queues[q];
+        }
+    }
+    return NULL;
+}
+
+/* Is the node of a pool or type that the queue of this name lists? */
+static bool of_queue_types(const struct orr_replay_nodes *nodes, uint32_t node, const char *queue)
+{
+    const struct orr_scenario_pool *pool = pool_of(nodes, node);
+    const struct orr_scenario_queue *from = find_queue(nodes->scenario, queue);
+    for (uint32_t t = 0; t < from->node_type_count; t++) {
+        if (strcmp(pool->name, from->node_types[t]) == 0 ||
+            (pool->type != NULL && strcmp(pool->type, from->node_types[t]) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t orr_replay__allowed(struct orr_replay_nodes *nodes, const struct orr_queues *queues,
+                             uint32_t queue)
+{
+    for (; nodes->typed && queue != ORR_NONE; queue = queues->queues[queue].parent) {
+        const char *name = orr_idmap_name(&queues->names, queue);
+        const struct orr_scenario_queue *from = find_queue(nodes->scenario, name);
+        if (from != NULL && from->node_type_count > 0) {
+            return filter_for(nodes, 'q', name, of_queue_types);
+        }
+    }
+    return 0;
+}
+
 void orr_replay__nodes_init(struct orr_replay_nodes *nodes, const struct orr_scenario *scenario,
                             struct orr_cluster *cluster)
 {
@@ -185,6 +223,9 @@ void orr_replay__nodes_init(struct orr_replay_nodes *nodes, const struct orr_sce
     orr_idmap_init(&nodes->known);
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         nodes->tainted = nodes->tainted || scenario->pools[p].taint_count > 0;
+    }
+    for (uint32_t q = 0; q < scenario->queue_count; q++) {
+        nodes->typed = nodes->typed || scenario->queues[q].node_type_count > 0;
     }
 }
 

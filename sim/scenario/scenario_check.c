@@ -251,6 +251,59 @@ static enum orr_status check_shards(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+static enum orr_status check_node_types(const struct orr_scenario__load *load,
+                                        const struct orr_scenario *scenario,
+                                        const struct orr_scenario__node *types)
+{
+    const char **known =
+        orr_arena_alloc(load->arena, 2 * (size_t)scenario->pool_count + 1, sizeof *known);
+    size_t count = 0;
+    for (uint32_t p = 0; p < scenario->pool_count && types->child_count > 0; p++) {
+        known[count++] = scenario->pools[p].name;
+        if (scenario->pools[p].type != NULL) {
+            known[count++] = scenario->pools[p].type;
+        }
+    }
+    for (uint32_t i = 0; i < types->child_count; i++) {
+        bool found = false;
+        for (size_t k = 0; k < count; k++) {
+            found = found || strcmp(known[k], types->children[i]->text) == 0;
+        }
+        if (!found) {
+            return orr_scenario__no_such(load, &types->children[i]->at, "node type or pool",
+                                         types->children[i]->text, known, count);
+        }
+    }
+    return ORR_OK;
+}
+
+static enum orr_status check_rules(const struct orr_scenario__load *load,
+                                   const struct orr_scenario *scenario,
+                                   const struct orr_scenario__node *queues)
+{
+    for (uint32_t q = 0; q < queues->child_count; q++) {
+        const struct orr_scenario__node *queue = queues->children[q];
+        enum orr_status status =
+            check_node_types(load, scenario, orr_scenario__find(queue, "node_types"));
+        if (status != ORR_OK) {
+            return status;
+        }
+        const struct orr_scenario__node *delay = orr_scenario__find(queue, "requeue_delay");
+        if (delay->text != NULL && orr_scenario__find(queue, "max_runtime")->text == NULL) {
+            return orr_scenario__fail(load, &delay->at,
+                                      "requeue_delay: the queue has no max_runtime");
+        }
+        static const char *const spans[] = {"max_session", "max_runtime"};
+        for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++) {
+            const struct orr_scenario__node *span = orr_scenario__find(queue, spans[i]);
+            if (span->text != NULL && strcmp(span->text, "0s") == 0) {
+                return orr_scenario__fail(load, &span->at, "%s: must be more than 0", spans[i]);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_foreign(const struct orr_scenario__load *load,
                                      const struct orr_scenario *scenario,
                                      const struct orr_scenario__node *pools)
@@ -321,6 +374,9 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         status = check_shards(load, scenario, root);
+    }
+    if (status == ORR_OK) {
+        status = check_rules(load, scenario, queues);
     }
     return status == ORR_OK ? check_times(load, scenario, root) : status;
 }

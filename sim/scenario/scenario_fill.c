@@ -92,6 +92,14 @@ static void fill_queues(struct orr_arena *arena, struct orr_scenario *scenario,
         scenario->queues[i].name = queues->children[i]->key;
         scenario->queues[i].origin = orr_scenario__origin(arena, queues->children[i]);
         orr_scenario__fill_group(row, queues->children[i], &scenario->queues[i]);
+        const struct orr_scenario__node *types =
+            orr_scenario__find(queues->children[i], "node_types");
+        const char **names = orr_arena_alloc(arena, types->child_count + (size_t)1, sizeof *names);
+        for (uint32_t t = 0; t < types->child_count; t++) {
+            names[t] = types->children[t]->text;
+        }
+        scenario->queues[i].node_types = names;
+        scenario->queues[i].node_type_count = types->child_count;
     }
 }
 

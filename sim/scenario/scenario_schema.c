@@ -159,6 +159,15 @@ static const struct orr_scenario__row queue_rows[] = {
     {.key = "preempt_min_runtime", .type = ORR_TYPE_DURATION, QUEUE(preempt_min_runtime_ms)},
     {.key = "reclaim_min_runtime", .type = ORR_TYPE_DURATION, QUEUE(reclaim_min_runtime_ms)},
     {.key = "shard", .type = ORR_TYPE_TEXT, QUEUE(shard)},
+    {.key = "max_job_gpus",
+     .type = ORR_TYPE_GPU_AMOUNT,
+     .fallback = "unlimited",
+     QUEUE(max_job_gpus)},
+    {.key = "node_types", .type = ORR_TYPE_WORDS},
+    {.key = "max_session", .type = ORR_TYPE_DURATION, QUEUE(max_session_ms)},
+    {.key = "stop_idle", .type = ORR_TYPE_DURATION, QUEUE(stop_idle_ms)},
+    {.key = "max_runtime", .type = ORR_TYPE_DURATION, QUEUE(max_runtime_ms)},
+    {.key = "requeue_delay", .type = ORR_TYPE_DURATION, QUEUE(requeue_delay_ms)},
 };
 
 static const char *const evict_choices[] = {"lose", "checkpoint", "keep", NULL};

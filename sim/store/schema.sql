@@ -38,6 +38,8 @@ CREATE TABLE shard(                  -- parts of the cluster that are scheduled 
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, -- '': of the pools that state none
   policy TEXT NOT NULL, policy_params TEXT NOT NULL, capacity_mgpu INTEGER NOT NULL
 );
+CREATE TABLE rule(id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL); -- of queues, for single jobs
+CREATE TABLE ruled(job INTEGER NOT NULL, rule INTEGER NOT NULL); -- jobs that such a rule bites
 CREATE TABLE shard_queue(queue INTEGER PRIMARY KEY, shard INTEGER NOT NULL);
 CREATE TABLE shard_pool(pool TEXT PRIMARY KEY, shard INTEGER NOT NULL);
 -- One row a job. A job that ran once, whole, on one node has its placement in the row (node, devices);
@@ -120,7 +122,7 @@ CREATE TABLE series(
   policy_share_mgpu REAL            -- the policy's own fair share; NULL: it has none
 );
 CREATE TABLE metric(
-  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL, -- scope: all, queue, shard, kind, size
+  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL, -- scope: all, queue, shard, rule, kind, size
   value REAL, unit TEXT NOT NULL, n INTEGER NOT NULL,           -- n: jobs or parts the value rests on
   definition TEXT NOT NULL
 );

@@ -229,6 +229,15 @@ static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
         put_row(&o);
     }
     enum orr_status outcomes = writer_close(&o);
+    struct writer u = writer_open(db, "INSERT INTO rule VALUES(?,?,?)", err);
+    for (int i = 0; i < ORR_RULE_COUNT; i++) {
+        put_int(&u, i);
+        put_text(&u, orr_rule_code((enum orr_rule)i));
+        put_text(&u, orr_rule_words((enum orr_rule)i));
+        put_row(&u);
+    }
+    enum orr_status rules = writer_close(&u);
+    outcomes = outcomes != ORR_OK ? outcomes : rules;
     return status != ORR_OK ? status : reasons != ORR_OK ? reasons : outcomes;
 }
 
@@ -397,6 +406,18 @@ static enum orr_status write_metrics(sqlite3 *db, const struct orr_store_input *
     return writer_close(&w);
 }
 
+static enum orr_status write_ruled(sqlite3 *db, const struct orr_store_input *in,
+                                   struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO ruled VALUES(?,?)", err);
+    for (uint32_t i = 0; i < in->world->ruled_count; i++) {
+        put_int(&w, in->world->ruled[i].job);
+        put_int(&w, in->world->ruled[i].rule);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_shards(sqlite3 *db, const struct orr_store_input *in,
                                     struct orr_err *err)
 {
@@ -454,9 +475,10 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
 {
     typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
     static write_fn *const tables[] = {
-        write_run,         write_inputs, write_meta,    write_nodes,      write_queues,
-        write_name_tables, write_holds,  write_shards,  write_placements, write_attempts,
-        write_evictions,   write_times,  write_reasons, write_series,     write_metrics};
+        write_run,    write_inputs,      write_meta,     write_nodes,
+        write_queues, write_name_tables, write_holds,    write_shards,
+        write_ruled,  write_placements,  write_attempts, write_evictions,
+        write_times,  write_reasons,     write_series,   write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

@@ -32,6 +32,7 @@ struct orr_request {  /* of one task */
     /* numbers of cluster filters; 0: any node */
     uint32_t selector;   /* nodes whose labels it asks for */
     uint32_t toleration; /* nodes whose taints it tolerates */
+    uint32_t allowed;    /* nodes its queue may use */
 };
 
 /* milli-GPU of one task; a memory ask depends on the node, so it counts nothing here (KAI 1.1) */

@@ -18,7 +18,8 @@ enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_led
 /* Idle devices of the nodes whose labels and taints let tasks of the request be there. Costs a look
  * at every node when the request names some. */
 int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr_request *request);
-/* Why a shape finds no nodes although enough GPUs are free: CONSTRAINED, TOPOLOGY or FRAGMENTED. */
+/* Why a shape finds no nodes although enough GPUs are free: NODE_TYPES, CONSTRAINED,
+ * TOPOLOGY or FRAGMENTED. */
 enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape);
 
 #endif

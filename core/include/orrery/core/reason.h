@@ -26,7 +26,12 @@
     X(DEPENDENCY, "dependency", "it waits for the end of other jobs")                              \
     X(NOT_ELIGIBLE, "not-eligible", "its time to be considered has not come")                      \
     X(QUEUE_DOES_NOT_EXIST, "queue-does-not-exist", "the scheduler takes no jobs in its queue")    \
-    X(QUEUE_DEPTH, "queue-depth", "its queue has more jobs ahead of it than a cycle looks at")
+    X(QUEUE_DEPTH, "queue-depth", "its queue has more jobs ahead of it than a cycle looks at")     \
+    X(LARGEST_JOB, "largest-job", "it asks more GPUs than its queue allows one job")               \
+    X(NODE_TYPES, "node-types",                                                                    \
+      "enough GPUs are free, but not on the node types that its queue may use")                    \
+    X(REQUEUE_DELAY, "requeue-delay",                                                              \
+      "it ran as long as its queue allows and waits until it is queued again")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,
@@ -94,13 +99,32 @@ static inline struct orr_proof orr_no_proof(void)
                               .ahead = ORR_NONE};
 }
 
+/* Rules of queues about single jobs. */
+#define ORR_RULE_LIST(X)                                                                           \
+    X(LARGEST_JOB, "largest-job", "more GPUs than the queue allows one job: never started")        \
+    X(LONGEST_SESSION, "longest-session", "a session ended when it had lasted as long as allowed") \
+    X(IDLE_STOP, "idle-stop", "a session ended when it had been idle as long as allowed")          \
+    X(MAX_RUNTIME, "max-runtime",                                                                  \
+      "ended, or evicted and queued again later, when it had run as long as allowed")
+
+enum orr_rule {
+#define X(name, code, words) ORR_RULE_##name,
+    ORR_RULE_LIST(X)
+#undef X
+        ORR_RULE_COUNT
+};
+
+const char *orr_rule_code(enum orr_rule rule);
+const char *orr_rule_words(enum orr_rule rule);
+
 #define ORR_CAUSE_LIST(X)                                                                          \
     X(NONE, "none")                                                                                \
     X(PREEMPT, "preempt")                                                                          \
     X(RECLAIM, "reclaim")                                                                          \
     X(CONSOLIDATE, "consolidate")                                                                  \
     X(STALE_GANG, "stale gang")                                                                    \
-    X(NODE_FAILURE, "node failure")
+    X(NODE_FAILURE, "node failure")                                                                \
+    X(MAX_RUNTIME, "max runtime")
 
 enum orr_cause {
 #define X(name, words) ORR_CAUSE_##name,

@@ -64,8 +64,14 @@ struct orr_scenario_queue {
     struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
     int priority;                                          /* default 100 */
     orr_ms preempt_min_runtime_ms, reclaim_min_runtime_ms; /* ORR_MS_NONE: not set */
-    const char *shard;  /* as stated, or that of its parent, or the only one; "": without a name */
-    const char *origin; /* "file:line:col", for errors and show */
+    const char *shard; /* as stated, or that of its parent, or the only one; "": without a name */
+    /* rules for single jobs; children without a word have those of their parent */
+    double max_job_gpus;           /* -1: unlimited */
+    const char *const *node_types; /* types or pools that jobs may use; none stated: all */
+    uint32_t node_type_count;
+    orr_ms max_session_ms, stop_idle_ms;     /* of interactive jobs; ORR_MS_NONE: no such rule */
+    orr_ms max_runtime_ms, requeue_delay_ms; /* ORR_MS_NONE: no such rule; ended, not requeued */
+    const char *origin;                      /* "file:line:col", for errors and show */
 };
 
 enum orr_split { ORR_SPLIT_NODE, ORR_SPLIT_ONE, ORR_SPLIT_SIZE };

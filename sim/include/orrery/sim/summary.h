@@ -53,6 +53,7 @@ struct orr_summary {
     uint64_t partial_evictions, wasted_evictions; /* of some pods; made for a job in vain */
     struct orr_queue_summary *queues;
     uint32_t queue_count;
+    uint64_t ruled[ORR_RULE_COUNT];   /* jobs that a rule of their queue bites */
     struct orr_shard_summary *shards; /* at least one */
     uint32_t shard_count;
     struct orr_waits sizes[ORR_SIZE_CLASSES];

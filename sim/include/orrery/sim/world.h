@@ -9,6 +9,7 @@
 
 #include <orrery/core/job.h>
 #include <orrery/core/queue.h>
+#include <orrery/core/reason.h>
 #include <orrery/sim/scenario.h>
 #include <orrery/sim/terms.h>
 #include <orrery/traces/reader.h>
@@ -26,6 +27,17 @@ struct orr_world_hold { /* a job that may not be considered when it is submitted
     uint32_t job;
     uint32_t waits_for; /* jobs whose end it waits for */
     orr_ms eligible_ms; /* nor before this time; its submit when it only waits for others */
+    bool refused;       /* nor ever: it is larger than its queue allows */
+};
+
+struct orr_queue_rules {  /* about single jobs of a queue, inherited ones included */
+    int64_t max_job_mgpu; /* -1: any */
+    orr_ms max_session_ms, stop_idle_ms, max_runtime_ms, requeue_delay_ms; /* ORR_MS_NONE: none */
+};
+
+struct orr_world_ruled { /* a job that such a rule bites */
+    uint32_t job;
+    uint8_t rule; /* enum orr_rule */
 };
 
 struct orr_world_edge { /* hold waits for the end of job */
@@ -45,6 +57,9 @@ struct orr_world {
     uint32_t hold_count, hold_capacity;
     struct orr_world_edge *edges; /* by job */
     uint32_t edge_count, edge_capacity;
+    struct orr_queue_rules *rules; /* per queue; NULL: there are none */
+    struct orr_world_ruled *ruled; /* by job */
+    uint32_t ruled_count, ruled_capacity;
     uint64_t rows_rejected;
     orr_ms first_submit_ms, last_submit_ms;
 };
@@ -72,6 +87,9 @@ const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char
                                size_t bytes);
 /* NULL when the trace names none. */
 const char *orr_world_job_user(const struct orr_world *world, uint32_t job);
+/* Is the job evicted and queued again when it has run as long as its queue allows? Only with rules.
+ */
+bool orr_world_requeues(const struct orr_world *world, uint32_t job);
 /* The index of a job in holds, or ORR_NONE. */
 uint32_t orr_world_hold_of(const struct orr_world *world, uint32_t job);
 

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* replay_rules.c - what queues allow their jobs beside GPUs: size, length of sessions, idling, run
+ * time.
+ *
+ * A rule holds for a queue and all below it that state none. A session is idle in its last part:
+ * busy x run time is used, the rest is not. Only jobs that keep some work when they are evicted can
+ * be queued again after their longest run time; others are ended there, as without requeue_delay.
+ */
+#include "replay_int.h"
+
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+/* The first that is stated from a queue upwards. */
+static struct orr_queue_rules rules_of(const struct orr_scenario *scenario,
+                                       const struct orr_idmap *names, uint32_t queue)
+{
+    struct orr_queue_rules rules = {.max_job_mgpu = -1,
+                                    .max_session_ms = ORR_MS_NONE,
+                                    .stop_idle_ms = ORR_MS_NONE,
+                                    .max_runtime_ms = ORR_MS_NONE,
+                                    .requeue_delay_ms = ORR_MS_NONE};
+    while (queue != ORR_NONE) {
+        const struct orr_scenario_queue *from = &scenario->queues[queue];
+        if (rules.max_job_mgpu < 0 && from->max_job_gpus >= 0.0) {
+            rules.max_job_mgpu = (int64_t)(from->max_job_gpus * ORR_MGPU + 0.5);
+        }
+        if (rules.max_session_ms == ORR_MS_NONE) {
+            rules.max_session_ms = from->max_session_ms;
+        }
+        if (rules.stop_idle_ms == ORR_MS_NONE) {
+            rules.stop_idle_ms = from->stop_idle_ms;
+        }
+        if (rules.max_runtime_ms == ORR_MS_NONE) {
+            rules.max_runtime_ms = from->max_runtime_ms;
+            rules.requeue_delay_ms = from->requeue_delay_ms;
+        }
+        queue = from->parent == NULL ? ORR_NONE
+                                     : orr_idmap_find(names, from->parent, strlen(from->parent));
+    }
+    return rules;
+}
+
+static bool any_rule(const struct orr_scenario *scenario)
+{
+    bool any = false;
+    for (uint32_t q = 0; q < scenario->queue_count; q++) {
+        const struct orr_scenario_queue *queue = &scenario->queues[q];
+        any = any || queue->max_job_gpus >= 0.0 || queue->max_session_ms != ORR_MS_NONE ||
+              queue->stop_idle_ms != ORR_MS_NONE || queue->max_runtime_ms != ORR_MS_NONE;
+    }
+    for (uint32_t t = 0; t < scenario->template_count; t++) {
+        any = any || scenario->templates[t].cull_idle_ms != ORR_MS_NONE;
+    }
+    return any;
+}
+
+static void fill_rules(const struct orr_scenario *scenario, struct orr_world *world)
+{
+    struct orr_idmap names;
+    orr_idmap_init(&names);
+    for (uint32_t q = 0; q < scenario->queue_count; q++) {
+        (void)orr_idmap_put(&names, scenario->queues[q].name, strlen(scenario->queues[q].name),
+                            NULL);
+    }
+    world->rules = orr_alloc(world->queues.count + (size_t)1, sizeof *world->rules);
+    for (uint32_t q = 0; q < world->queues.count; q++) {
+        const char *name = orr_idmap_name(&world->queues.names, q);
+        world->rules[q] = rules_of(scenario, &names, orr_idmap_find(&names, name, strlen(name)));
+    }
+    orr_idmap_release(&names);
+}
+
+static void note(struct orr_world *world, uint32_t job, enum orr_rule rule)
+{
+    world->ruled = ORR_ROOM_FOR_ONE(world->ruled, world->ruled_count, world->ruled_capacity);
+    world->ruled[world->ruled_count++] =
+        (struct orr_world_ruled){.job = job, .rule = (uint8_t)rule};
+}
+
+/* The job ends after so long, because of the rule. */
+static void cut(struct orr_world *world, uint32_t job, orr_ms after, enum orr_rule rule)
+{
+    struct orr_job_spec *spec = &world->specs[job];
+    spec->work_ms = after;
+    spec->estimate_ms = spec->estimate_ms < after ? spec->estimate_ms : after;
+    note(world, job, rule);
+}
+
+static void rule_session(const struct orr_scenario *scenario, struct orr_world *world, uint32_t job)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    const struct orr_queue_rules *rules = &world->rules[spec->queue];
+    const struct orr_world_part *p = &world->parts[orr_world_part_of(world, job)];
+    const struct orr_row *row = &p->workload.rows[spec->source - p->first_source];
+    orr_ms stop_idle = rules->stop_idle_ms, end = spec->work_ms;
+    enum orr_rule rule = ORR_RULE_LONGEST_SESSION;
+    if (rules->max_session_ms != ORR_MS_NONE && rules->max_session_ms < end) {
+        end = rules->max_session_ms;
+    }
+    if (row->extra > 0) {
+        const struct orr_row_extra *extra = &p->workload.extras[row->extra - 1];
+        const struct orr_scenario_template *template =
+            extra->template_name == NULL ? NULL
+                                         : orr_replay__template(scenario, extra->template_name);
+        if (template != NULL && template->cull_idle_ms != ORR_MS_NONE) {
+            stop_idle = template->cull_idle_ms;
+        }
+        if (stop_idle != ORR_MS_NONE && extra->busy_ppm >= 0) {
+            /* busy_ppm is at most 1e6, and no run is longer than a century */
+            orr_ms idle_end = spec->work_ms / 1000000 * extra->busy_ppm +
+                              spec->work_ms % 1000000 * extra->busy_ppm / 1000000 + stop_idle;
+            rule = idle_end < end ? ORR_RULE_IDLE_STOP : rule;
+            end = idle_end < end ? idle_end : end;
+        }
+    }
+    if (end < spec->work_ms) {
+        cut(world, job, end, rule);
+    }
+}
+
+bool orr_world_requeues(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    const struct orr_queue_rules *rules = &world->rules[spec->queue];
+    const struct orr_terms *terms = &world->terms.items[spec->terms];
+    bool keeps = terms->keep_progress || (terms->checkpoint_on_evict && terms->grace_ms > 0) ||
+                 (terms->checkpoint_ms > 0 &&
+                  terms->checkpoint_ms + terms->checkpoint_cost_ms + terms->restart_ms <
+                      rules->max_runtime_ms);
+    return rules->max_runtime_ms != ORR_MS_NONE && rules->requeue_delay_ms != ORR_MS_NONE && keeps;
+}
+
+static void rule_runtime(struct orr_world *world, uint32_t job)
+{
+    const struct orr_queue_rules *rules = &world->rules[world->specs[job].queue];
+    orr_ms most = rules->max_runtime_ms;
+    if (most == ORR_MS_NONE || world->specs[job].work_ms <= most) {
+        return;
+    }
+    if (orr_world_requeues(world, job)) {
+        note(world, job, ORR_RULE_MAX_RUNTIME);
+    } else {
+        cut(world, job, most, ORR_RULE_MAX_RUNTIME);
+    }
+}
+
+void orr_replay__rules(const struct orr_scenario *scenario, struct orr_world *world)
+{
+    if (!any_rule(scenario)) {
+        return;
+    }
+    fill_rules(scenario, world);
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_spec *spec = &world->specs[j];
+        int64_t most = world->rules[spec->queue].max_job_mgpu;
+        if (most >= 0 && world->shapes.shapes[spec->shape].gpus_mgpu > most) {
+            note(world, j, ORR_RULE_LARGEST_JOB);
+            orr_replay__refuse(world, j);
+            continue;
+        }
+        if (spec->kind == ORR_KIND_INTERACTIVE) {
+            rule_session(scenario, world, j);
+        }
+        rule_runtime(world, j);
+    }
+}
