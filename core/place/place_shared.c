@@ -101,9 +101,15 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
     }
     orr_sort(list, count, sizeof *list, by_device_order, NULL);
     choice->pipeline = pipeline_only;
+    int64_t fresh = 0;
     for (uint32_t i = 0; i < ask->devices && i < count; i++) {
-        choice->groups[i] = list[i].id != ORR_NONE ? list[i].id : session->next_group++;
-        choice->pipeline = choice->pipeline || list[i].pipeline;
+        const bool is_fresh = list[i].id == ORR_NONE;
+        fresh += is_fresh;
+        choice->groups[i] = is_fresh ? session->next_group++ : list[i].id;
+        /* KAI asks only whether the task fits on what is idle somehow; spread over devices it may
+         * then open one that is still being released. */
+        choice->pipeline = choice->pipeline || list[i].pipeline ||
+                           (is_fresh && fresh > node->idle.v[ORR_SLOT_GPU] / ORR_MGPU);
     }
     orr_free(list);
     return count >= ask->devices;

@@ -18,9 +18,13 @@ target_link_options(test_shadow_cases PRIVATE -Wl,--wrap=orr_kai_run)
 add_test(NAME model.cases COMMAND test_shadow_cases)
 set_tests_properties(model.cases PROPERTIES LABELS quick)
 
-add_executable(test_shadow_random
-  model/test_shadow_random.c model/random_world.c model/random_jobs.c)
+# Random clusters and job mixes, for the model and for properties.
+add_library(random_world STATIC model/random_world.c model/random_jobs.c)
+target_include_directories(random_world PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/model)
+target_link_libraries(random_world PUBLIC orr_session)
+
+add_executable(test_shadow_random model/test_shadow_random.c)
 target_include_directories(test_shadow_random PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/unit)
-target_link_libraries(test_shadow_random PRIVATE slow_model orr_kai PkgConfig::CMOCKA)
+target_link_libraries(test_shadow_random PRIVATE slow_model random_world orr_kai PkgConfig::CMOCKA)
 add_test(NAME model.random COMMAND test_shadow_random)
 set_tests_properties(model.random PROPERTIES LABELS quick)

@@ -160,10 +160,11 @@ static uint32_t add_queue(struct random_world *world, struct orr_session *sessio
 static void add_queues_below(struct random_world *world, struct orr_session *session,
                              uint32_t parent, uint32_t levels)
 {
-    const uint32_t children = 1 + below(world, levels > 1 ? 3 : 4);
+    const bool bushy = (world->features & (RANDOM_TWO_LEVELS | RANDOM_THREE_LEVELS)) != 0;
+    const uint32_t children = bushy ? 2 + below(world, 2) : 1 + below(world, levels > 1 ? 3 : 4);
     for (uint32_t i = 0; i < children; i++) {
         const uint32_t queue = add_queue(world, session, parent);
-        if (levels > 1 && chance(world, 85)) {
+        if (levels > 1 && (bushy || chance(world, 85))) {
             add_queues_below(world, session, queue, levels - 1);
         } else if (world->leaf_count < 32) {
             world->leaf[world->leaf_count++] = queue;
@@ -184,14 +185,17 @@ void random_world_make(struct random_world *world, uint64_t seed, uint32_t featu
         world->mig_slot = orr_session_add_slot(session, 1 + (int64_t)below(world, 3));
     }
     add_nodes(world, session);
-    add_queues_below(world, session, ORR_NONE, 1 + below(world, 3));
+    const uint32_t levels = (features & RANDOM_THREE_LEVELS) != 0 ? 3
+                            : (features & RANDOM_TWO_LEVELS) != 0 ? 2
+                                                                  : 1 + below(world, 3);
+    add_queues_below(world, session, ORR_NONE, levels);
     const uint32_t jobs = 3 + below(world, 14);
     for (uint32_t i = 0; i < jobs; i++) {
         random_job_add(world, session, true);
     }
 }
 
-void random_world_pass(struct random_world *world, struct orr_session *session, uint32_t arrivals)
+void random_world_settle(struct random_world *world, struct orr_session *session)
 {
     for (uint32_t t = 0; t < session->task_count; t++) {
         const uint8_t status = session->tasks[t].held.status;
@@ -201,6 +205,11 @@ void random_world_pass(struct random_world *world, struct orr_session *session, 
             orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
         }
     }
+}
+
+void random_world_pass(struct random_world *world, struct orr_session *session, uint32_t arrivals)
+{
+    random_world_settle(world, session);
     for (uint32_t j = 0; j < session->job_count; j++) {
         if (!session->jobs[j].invalid && chance(world, 12)) {
             orr_session_end_job(session, j);

@@ -26,7 +26,10 @@ enum {
     RANDOM_TIGHT_HOSTS = 1 << 9, /* CPU, memory and pod slots run out too */
     RANDOM_USAGE = 1 << 10,      /* past use counts */
     RANDOM_RULES = 1 << 11,      /* plugins and arguments other than the default */
-    RANDOM_ALL = (1 << 12) - 1
+    RANDOM_ALL = (1 << 12) - 1,
+    /* Not drawn, but asked for: every queue tree this deep, with several children each. */
+    RANDOM_TWO_LEVELS = 1 << 12,
+    RANDOM_THREE_LEVELS = 1 << 13
 };
 
 struct random_world {
@@ -42,8 +45,9 @@ struct random_world {
 /* A session with jobs waiting and running, between two cycles. */
 void random_world_make(struct random_world *world, uint64_t seed, uint32_t features,
                        struct orr_session *session);
-/* What happens until the next cycle: bound pods run, evicted ones wait again, jobs end, others
- * arrive. */
+/* Bound pods run, and most evicted ones wait again. */
+void random_world_settle(struct random_world *world, struct orr_session *session);
+/* What happens until the next cycle: that, jobs end, and others arrive. */
 void random_world_pass(struct random_world *world, struct orr_session *session, uint32_t arrivals);
 
 #endif

@@ -311,9 +311,11 @@ bool slow_choose(struct slow *slow, uint32_t task, uint32_t node, bool simulated
     }
     bool waits = simulated || count < ask->devices;
     *out = (struct slow_where){.node = node};
+    int64_t idle = at->idle.v[ORR_SLOT_GPU] / ORR_MGPU;
     for (uint32_t i = 0; i < count && out->group_count < ask->devices; i++) {
         const struct slow_group *group = choices[i].group;
-        waits = waits || !fits_idle ||
+        idle -= group == NULL;
+        waits = waits || (group == NULL && idle < 0) || !fits_idle ||
                 (group != NULL && (mib - group->allocated < need || !group->was_allocated));
         out->groups[out->group_count++] =
             group == NULL ? slow->at.counters[SLOW_NEXT_GROUP]++ : group->id;

@@ -180,6 +180,263 @@ static void shared__device_comes_back_on_a_crowded_node(void **state)
     orr_session_release(&session);
 }
 
+/* One device is shared and has room, the other still held by a whole task that ends. Spreading
+ * prefers the other, and has to wait for it. */
+static void shared__fresh_device_must_be_idle(void **state)
+{
+    (void)state;
+    struct orr_session session;
+    world_init(&session);
+    session.rules.device_order = ORR_DEVICES_SPREAD;
+    const uint32_t node = world_node(&session, "n", 2);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 2, -1, 0);
+    const uint32_t part = world_ask_part(&session, 30);
+    uint32_t jobs[2];
+    for (int i = 0; i < 2; i++) {
+        jobs[i] = world_job_add(&session, &(struct world_job){.name = i == 0 ? "a" : "b",
+                                                              .queue = queue,
+                                                              .priority = 50,
+                                                              .asks = &part,
+                                                              .count = 1,
+                                                              .min = 1});
+    }
+    const uint32_t whole = world_gang(&session, "w", queue, 50, 1, 1, -1);
+    orr_session_set_task(&session, world_task(&session, jobs[0], 0), ORR_TASK_RUNNING, node,
+                         (const uint32_t[]){0}, 1);
+    orr_session_set_task(&session, world_task(&session, whole, 0), ORR_TASK_RELEASING, node, NULL,
+                         0);
+    world_run_action(&session, ORR_ACTION_ALLOCATE);
+    assert_int_equal(world_status(&session, jobs[1], 0), ORR_TASK_PIPELINED);
+    orr_session_close(&session);
+    orr_session_release(&session);
+}
+
+/* --- best effort --- */
+
+/* A pod that asks for nothing but its slot: no bound of a queue is in its way, a full node is. */
+static void best_effort__needs_a_pod_slot_and_nothing_else(void **state)
+{
+    (void)state;
+    for (int64_t slots = 0; slots < 3; slots++) {
+        struct orr_session session;
+        world_init(&session);
+        const struct orr_node_spec spec = {.name = "n", .allocatable = {.v = {0, 0, 0, slots}}};
+        (void)orr_session_add_node(&session, &spec);
+        const uint32_t queue = world_queue(&session, "q", ORR_NONE, 0, 0, 0);
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            session.shares[queue].resource[kind].deserved = 0;
+            session.shares[queue].resource[kind].limit = 0;
+        }
+        const struct orr_ask nothing = {
+            .request = {.v = {0, 0, 0, 1}}, .affinity = ORR_NONE, .tolerance = ORR_NONE};
+        const uint32_t ask = orr_session_add_ask(&session, &nothing);
+        const uint32_t asks[3] = {ask, ask, ask};
+        (void)world_job_add(
+            &session,
+            &(struct world_job){
+                .name = "j", .queue = queue, .priority = 100, .asks = asks, .count = 3, .min = 1});
+        world_run_action(&session, ORR_ACTION_ALLOCATE);
+        assert_int_equal(world_decisions(&session, ORR_DECISION_BIND), slots);
+        orr_session_close(&session);
+        orr_session_release(&session);
+    }
+}
+
+/* --- min-runtime --- */
+
+/* Leaf `low` in `mid` in `top`, each with its own value or none. */
+static uint32_t preempted_with(orr_ms low_ms, orr_ms mid_ms, orr_ms default_ms)
+{
+    struct orr_session session;
+    world_init(&session);
+    const uint32_t node = world_node(&session, "n", 2);
+    const uint32_t mid = world_queue(&session, "mid", ORR_NONE, 2, -1, 0);
+    const uint32_t low = world_queue(&session, "low", mid, 2, -1, 0);
+    session.rules.preempt_min_runtime = default_ms;
+    session.queues[mid].preempt_min_runtime = mid_ms;
+    session.queues[low].preempt_min_runtime = low_ms;
+    session.queues[low].reclaim_min_runtime = 1000000; /* speaks of reclaim only */
+    const uint32_t victim = world_gang(&session, "victim", low, 50, 2, 1, -1);
+    world_run(&session, victim, 0, node);
+    session.jobs[victim].last_start = WORLD_NOW - 60000;
+    (void)world_gang(&session, "urgent", low, 75, 2, 1, -1);
+    world_run_action(&session, ORR_ACTION_PREEMPT);
+    const uint32_t evictions = world_decisions(&session, ORR_DECISION_EVICT);
+    orr_session_close(&session);
+    orr_session_release(&session);
+    return evictions;
+}
+
+static void min_runtime__protects_against_preempt(void **state)
+{
+    (void)state;
+    assert_int_equal(preempted_with(ORR_MS_NONE, ORR_MS_NONE, 0), 1);
+    assert_int_equal(preempted_with(60001, ORR_MS_NONE, 0), 0);
+    assert_int_equal(preempted_with(60000, ORR_MS_NONE, 0), 1);
+    assert_int_equal(preempted_with(ORR_MS_NONE, 60001, 0), 0); /* the nearest above */
+    assert_int_equal(preempted_with(60000, 60001, 60001), 1);
+    assert_int_equal(preempted_with(ORR_MS_NONE, ORR_MS_NONE, 60001), 0);
+}
+
+/* Victim in top/left/leaf, claimer in top/right: by LCA the value of `left` and what is above it
+ * counts, by queue that of the leaf first. */
+static uint32_t reclaimed_with(bool by_lca, orr_ms leaf_ms, orr_ms left_ms, orr_ms top_ms)
+{
+    struct orr_session session;
+    world_init(&session);
+    const uint32_t node = world_node(&session, "n", 2);
+    const uint32_t top = world_queue(&session, "top", ORR_NONE, 4, -1, 0);
+    const uint32_t left = world_queue(&session, "left", top, 0, -1, 0);
+    const uint32_t leaf = world_queue(&session, "leaf", left, 0, -1, 0);
+    const uint32_t right = world_queue(&session, "right", top, 2, -1, 0);
+    session.rules.reclaim_by_lca = by_lca;
+    session.queues[leaf].reclaim_min_runtime = leaf_ms;
+    session.queues[left].reclaim_min_runtime = left_ms;
+    session.queues[top].reclaim_min_runtime = top_ms;
+    const uint32_t victim = world_gang(&session, "victim", leaf, 50, 2, 1, -1);
+    world_run(&session, victim, 0, node);
+    session.jobs[victim].last_start = WORLD_NOW - 60000;
+    (void)world_gang(&session, "claimer", right, 50, 2, 1, -1);
+    world_run_action(&session, ORR_ACTION_RECLAIM);
+    const uint32_t evictions = world_decisions(&session, ORR_DECISION_EVICT);
+    orr_session_close(&session);
+    orr_session_release(&session);
+    return evictions;
+}
+
+static void min_runtime__is_resolved_by_queue_or_by_common_ancestor(void **state)
+{
+    (void)state;
+    const orr_ms none = ORR_MS_NONE;
+    const orr_ms hour = 3600000;
+    assert_int_equal(reclaimed_with(false, hour, 0, 0), 0);
+    assert_int_equal(reclaimed_with(true, hour, 0, 0), 1);
+    assert_int_equal(reclaimed_with(false, 0, hour, 0), 1);
+    assert_int_equal(reclaimed_with(true, 0, hour, 0), 0);
+    assert_int_equal(reclaimed_with(true, 0, none, hour), 0);
+    assert_int_equal(reclaimed_with(false, none, none, hour), 0);
+}
+
+/* --- elastic jobs --- */
+
+/* A gang is placed whole; each further pod competes again, so that equal queues take turns. */
+static void elastic__competes_again_for_every_further_pod(void **state)
+{
+    (void)state;
+    struct orr_session session;
+    world_init(&session);
+    (void)world_node(&session, "n", 6);
+    const uint32_t jobs[2] = {
+        world_gang(&session, "a", world_queue(&session, "qa", ORR_NONE, 0, -1, 1), 50, 1, 6, 2),
+        world_gang(&session, "b", world_queue(&session, "qb", ORR_NONE, 0, -1, 1), 50, 1, 6, 1)};
+    world_run_action(&session, ORR_ACTION_ALLOCATE);
+    static const uint32_t expected[] = {1, 0, 0, 1, 0, 1}; /* a's gang of two is one step */
+    assert_int_equal(session.decision_count, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct orr_decision *d = &session.decisions[i];
+        assert_int_equal(d->kind, ORR_DECISION_BIND);
+        assert_int_equal(session.tasks[d->task].job, jobs[expected[i]]);
+    }
+    orr_session_close(&session);
+    orr_session_release(&session);
+}
+
+/* --- gangs --- */
+
+static void gang__starts_together_or_waits_together(void **state)
+{
+    (void)state;
+    struct orr_session session;
+    world_init(&session);
+    const uint32_t node = world_node(&session, "n", 4);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 4, -1, 0);
+    const uint32_t ending = world_gang(&session, "ending", queue, 50, 1, 1, -1);
+    orr_session_set_task(&session, world_task(&session, ending, 0), ORR_TASK_RELEASING, node, NULL,
+                         0);
+    const uint32_t gang = world_gang(&session, "gang", queue, 50, 1, 4, -1);
+    const uint32_t late = world_gang(&session, "late", queue, 50, 1, 1, -1);
+    /* Three devices are idle and one is about to be: all four wait, and hold the idle ones. */
+    world_run_action(&session, ORR_ACTION_ALLOCATE);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(world_status(&session, gang, i), ORR_TASK_PIPELINED);
+    }
+    assert_int_equal(world_status(&session, late, 0), ORR_TASK_PENDING);
+    orr_session_close(&session);
+    orr_session_end_job(&session, ending);
+    world_run_action(&session, ORR_ACTION_ALLOCATE);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(world_status(&session, gang, i), ORR_TASK_BINDING);
+    }
+    orr_session_close(&session);
+    orr_session_release(&session);
+}
+
+static void gang__that_loses_a_member_ends_together(void **state)
+{
+    (void)state;
+    for (int32_t min = 2; min <= 3; min++) {
+        struct orr_session session;
+        world_init(&session);
+        session.rules.staleness_grace = 60000;
+        const uint32_t node = world_node(&session, "n", 3);
+        const uint32_t queue = world_queue(&session, "q", ORR_NONE, 3, -1, 0);
+        const uint32_t gang = world_gang(&session, "gang", queue, 100, 1, 3, min);
+        for (uint32_t i = 0; i < 3; i++) {
+            world_run(&session, gang, i, node);
+        }
+        orr_session_set_task(&session, world_task(&session, gang, 1), ORR_TASK_FAILED, ORR_NONE,
+                             NULL, 0);
+        const enum orr_action action = ORR_ACTION_STALE_GANG;
+        static const orr_ms after[] = {0, 59999, 60000};
+        static const uint32_t evicted[] = {0, 0, 2};
+        for (int i = 0; i < 3; i++) {
+            orr_session_open(&session, WORLD_NOW + after[i]);
+            orr_kai_run(&session, &action, 1);
+            assert_int_equal(world_decisions(&session, ORR_DECISION_EVICT),
+                             min == 3 ? evicted[i] : 0);
+            orr_session_close(&session);
+        }
+        orr_session_release(&session);
+    }
+}
+
+/* --- limits of a search --- */
+
+/* Two nodes of two, one device used on each by the youngest of many jobs: only among the first
+ * `max` + 1 jobs by age are victims looked for. */
+static uint32_t moved_with(int64_t max)
+{
+    struct orr_session session;
+    world_init(&session);
+    session.rules.max_consolidation_preemptees = max;
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 8, -1, 0);
+    static const char *const names[4] = {"a", "b", "c", "d"};
+    uint32_t nodes[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        nodes[i] = world_node(&session, names[i], 2);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        /* The two oldest fill their nodes. */
+        const uint32_t job = world_gang(&session, names[i], queue, 50, i < 2 ? 2 : 1, 1, -1);
+        world_run(&session, job, 0, nodes[i]);
+    }
+    (void)world_gang(&session, "large", queue, 50, 2, 1, -1);
+    world_run_action(&session, ORR_ACTION_CONSOLIDATION);
+    const uint32_t evictions = world_decisions(&session, ORR_DECISION_EVICT);
+    orr_session_close(&session);
+    orr_session_release(&session);
+    return evictions;
+}
+
+static void consolidation__looks_at_one_job_more_than_its_bound(void **state)
+{
+    (void)state;
+    assert_int_equal(moved_with(-1), 1);
+    assert_int_equal(moved_with(2), 1); /* a, b, c: c moves to d's node */
+    assert_int_equal(moved_with(1), 0); /* a, b: they have nowhere to go */
+    assert_int_equal(moved_with(0), 0); /* off */
+}
+
 /* --- what v0.17 leaves standing --- */
 
 /* A moved pod that is evicted in thought and forgotten goes back to being moved, not evicted. */
@@ -216,6 +473,14 @@ int main(void)
         cmocka_unit_test(order__compares_jobs_as_they_are),
         cmocka_unit_test(memory__beyond_a_device_is_not_placed),
         cmocka_unit_test(shared__device_comes_back_on_a_crowded_node),
+        cmocka_unit_test(shared__fresh_device_must_be_idle),
+        cmocka_unit_test(best_effort__needs_a_pod_slot_and_nothing_else),
+        cmocka_unit_test(min_runtime__protects_against_preempt),
+        cmocka_unit_test(min_runtime__is_resolved_by_queue_or_by_common_ancestor),
+        cmocka_unit_test(elastic__competes_again_for_every_further_pod),
+        cmocka_unit_test(gang__starts_together_or_waits_together),
+        cmocka_unit_test(gang__that_loses_a_member_ends_together),
+        cmocka_unit_test(consolidation__looks_at_one_job_more_than_its_bound),
         cmocka_unit_test(abandoned__eviction_is_taken_back_to_what_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
