@@ -44,6 +44,12 @@ static struct orr_ask draw_ask(struct random_world *world)
     ask.request.v[ORR_SLOT_PODS] = 1;
     ask.request.v[ORR_SLOT_CPU] = 1000 * (int64_t)(1 + below(world, 2));
     ask.request.v[ORR_SLOT_MEMORY] = INT64_C(1000000000);
+    if (may(world, RANDOM_ALIKE, 80)) {
+        ask.kind = ORR_ASK_WHOLE;
+        ask.request.v[ORR_SLOT_CPU] = 1000;
+        ask.request.v[ORR_SLOT_GPU] = (chance(world, 70) ? 1 : 2) * ORR_MGPU;
+        return ask;
+    }
     if (chance(world, 5)) { /* best effort */
         ask.request.v[ORR_SLOT_CPU] = ask.request.v[ORR_SLOT_MEMORY] = 0;
     } else if (may(world, RANDOM_MIG, 50)) {
@@ -187,7 +193,8 @@ static void draw_tree(struct random_world *world, struct orr_session *session, s
     }
     struct orr_ask drawn;
     const uint32_t ask = add_ask(world, session, &drawn);
-    const uint32_t count = chance(world, 55) ? 1 : 1 + below(world, 6);
+    const uint32_t most = may(world, RANDOM_ALIKE, 80) ? 2 : 6;
+    const uint32_t count = chance(world, 55) ? 1 : 1 + below(world, most);
     const uint32_t set = add_set(world, session, draft, 0, true, draw_min(world, count));
     draft->plain = draft->plain && draft->sets[0].constraint.topology == NULL &&
                    draft->sets[set].constraint.topology == NULL;

@@ -189,7 +189,8 @@ void random_world_make(struct random_world *world, uint64_t seed, uint32_t featu
                             : (features & RANDOM_TWO_LEVELS) != 0 ? 2
                                                                   : 1 + below(world, 3);
     add_queues_below(world, session, ORR_NONE, levels);
-    const uint32_t jobs = 3 + below(world, 14);
+    const uint32_t jobs =
+        (features & RANDOM_ALIKE) != 0 ? 8 + below(world, 20) : 3 + below(world, 14);
     for (uint32_t i = 0; i < jobs; i++) {
         random_job_add(world, session, true);
     }

@@ -26,10 +26,11 @@ enum {
     RANDOM_TIGHT_HOSTS = 1 << 9, /* CPU, memory and pod slots run out too */
     RANDOM_USAGE = 1 << 10,      /* past use counts */
     RANDOM_RULES = 1 << 11,      /* plugins and arguments other than the default */
-    RANDOM_ALL = (1 << 12) - 1,
+    RANDOM_ALIKE = 1 << 12,      /* many jobs of few kinds */
+    RANDOM_ALL = (1 << 13) - 1,
     /* Not drawn, but asked for: every queue tree this deep, with several children each. */
-    RANDOM_TWO_LEVELS = 1 << 12,
-    RANDOM_THREE_LEVELS = 1 << 13
+    RANDOM_TWO_LEVELS = 1 << 13,
+    RANDOM_THREE_LEVELS = 1 << 14
 };
 
 struct random_world {

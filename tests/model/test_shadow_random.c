@@ -8,12 +8,14 @@
 
 #include <stdlib.h>
 
+#include <orrery/core/backlog.h>
 #include <orrery/policies/kai.h>
 
 #include "random_world.h"
 #include "shadow.h"
 
 #define QUICK_WORLDS 2000
+#define TREE_WORLDS  150
 #define CYCLES       3
 
 static const enum orr_action all_actions[] = {ORR_ACTION_ALLOCATE, ORR_ACTION_CONSOLIDATION,
@@ -30,6 +32,11 @@ static uint32_t compare_world(uint64_t seed, uint32_t features, FILE *out, bool 
     const uint32_t first =
         orr_rng_below(&world.rng, 4) == 0 ? 1 + (uint32_t)orr_rng_below(&world.rng, 3) : 0;
     const uint32_t count = first > 0 ? 1 : ORR_ACTIONS;
+    /* With waiting jobs kept in order from cycle to cycle, and without. */
+    const bool keeps = orr_rng_below(&world.rng, 2) == 0;
+    if (keeps) {
+        orr_backlog_open(&session);
+    }
     for (uint32_t c = 0; c < CYCLES && differences == 0; c++) {
         const orr_ms now = RANDOM_WORLD_NOW + (orr_ms)c * 30000;
         struct slow slow;
@@ -56,9 +63,49 @@ static uint32_t compare_world(uint64_t seed, uint32_t features, FILE *out, bool 
         orr_session_close(&session);
         random_world_pass(&world, &session, 3);
     }
+    if (keeps) {
+        orr_backlog_close(&session);
+    }
     orr_session_release(&session);
     shadow_tally.differences += differences > 0;
     return differences;
+}
+
+/* Worlds in which recording only the victims that stay gone, and not their whole groups, decides
+ * otherwise. */
+static void recorded_groups__are_carried_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t seed;
+        uint32_t features;
+    } worlds[] = {{305, 0xa}, {662, 0x80}, {716, 0x5}, {860, 0x220}, {343, 0x1082}};
+    for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
+        assert_int_equal(compare_world(worlds[i].seed, worlds[i].features, stderr, false), 0);
+    }
+}
+
+static void compare_trees(uint32_t features)
+{
+    for (uint64_t seed = 1; seed <= TREE_WORLDS; seed++) {
+        if (compare_world(seed, features, stderr, false) > 0) {
+            fail_msg("seed %llu features 0x%x", (unsigned long long)seed, features);
+        }
+    }
+}
+
+static void heap__agrees_on_trees_of_two_levels(void **state)
+{
+    (void)state;
+    compare_trees(RANDOM_TWO_LEVELS);
+    compare_trees(RANDOM_TWO_LEVELS | RANDOM_ALIKE | RANDOM_ELASTIC);
+}
+
+static void heap__agrees_on_trees_of_three_levels(void **state)
+{
+    (void)state;
+    compare_trees(RANDOM_THREE_LEVELS);
+    compare_trees(RANDOM_THREE_LEVELS | RANDOM_ALIKE | RANDOM_ELASTIC);
 }
 
 static uint32_t mix_of(uint64_t seed)
@@ -114,6 +161,9 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(core__decides_as_the_model_on_random_worlds),
+        cmocka_unit_test(heap__agrees_on_trees_of_two_levels),
+        cmocka_unit_test(heap__agrees_on_trees_of_three_levels),
+        cmocka_unit_test(recorded_groups__are_carried_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
