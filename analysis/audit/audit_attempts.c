@@ -4,26 +4,36 @@
 
 struct attempt { /* what its spans say together */
     orr_ms first_ms, last_start_ms, end_ms;
-    int64_t mgpu;
-    uint32_t pods, first_pods; /* of all spans, of those that begin it */
+    int64_t mgpu; /* of the spans that begin it, as are the pods; others took their places later */
+    uint32_t pods;
+    orr_ms first_end_ms; /* of the first span that ends */
     bool pods_known;
 };
 
 static struct attempt fold(const struct orr_schedule *schedule, uint32_t from, uint32_t to)
 {
     const struct orr_audit_span *spans = schedule->spans;
-    struct attempt a = {
-        spans[from].start_ms, spans[from].start_ms, spans[from].end_ms, 0, 0, 0, true};
+    struct attempt a = {spans[from].start_ms,
+                        spans[from].start_ms,
+                        spans[from].end_ms,
+                        0,
+                        0,
+                        spans[from].end_ms,
+                        true};
     for (uint32_t s = from; s < to; s++) {
         a.first_ms = spans[s].start_ms < a.first_ms ? spans[s].start_ms : a.first_ms;
-        a.last_start_ms = spans[s].start_ms > a.last_start_ms ? spans[s].start_ms : a.last_start_ms;
         a.end_ms = spans[s].end_ms > a.end_ms ? spans[s].end_ms : a.end_ms;
-        a.mgpu += spans[s].mgpu;
-        a.pods += spans[s].pods;
+        a.first_end_ms = spans[s].end_ms < a.first_end_ms ? spans[s].end_ms : a.first_end_ms;
         a.pods_known = a.pods_known && spans[s].pods > 0;
     }
+    a.last_start_ms = a.first_ms;
     for (uint32_t s = from; s < to; s++) {
-        a.first_pods += spans[s].start_ms == a.first_ms ? spans[s].pods : 0;
+        if (spans[s].start_ms < a.first_end_ms || spans[s].start_ms == a.first_ms) {
+            a.mgpu += spans[s].mgpu;
+            a.pods += spans[s].pods;
+            a.last_start_ms =
+                spans[s].start_ms > a.last_start_ms ? spans[s].start_ms : a.last_start_ms;
+        }
     }
     return a;
 }
@@ -54,11 +64,10 @@ static void check_gang(struct orr_audit_run *run, const struct orr_audit_job *jo
         return;
     }
     run->verdict->examined[ORR_AUDIT_GANG]++;
-    bool elastic = job->min_pods < job->pods; /* pods come and go after the start */
-    if (a->first_pods < job->min_pods || (!elastic && a->pods > job->pods)) {
+    if (a->pods < job->min_pods || a->pods > job->pods) {
         orr_audit__found(run, ORR_AUDIT_GANG, a->first_ms,
-                         "job %s starts with %u pods; its gang is %u of %u", job->name,
-                         elastic ? a->first_pods : a->pods, job->min_pods, job->pods);
+                         "job %s starts with %u pods; its gang is %u of %u", job->name, a->pods,
+                         job->min_pods, job->pods);
     }
     if (job->min_pods == job->pods && a->last_start_ms != a->first_ms) {
         orr_audit__found(run, ORR_AUDIT_GANG, a->first_ms,

@@ -3,13 +3,11 @@
  * transaction.
  *
  * The session holds only what is alive: the slot of a job that ended is used again by the next of
- * its shape. Gangs are whole: a job's minimum is all its tasks, whatever it states, since a run
- * does not grow or shrink jobs yet. Which devices a sharing task gets is the ledger's rule, not the
- * session's.
+ * its shape. Which placement a task has is kai_tasks.c's to know.
  *
  *   submitted -> slot (revived or new), tasks pending      ended -> tasks gone, slot free
  *   cycle     -> open, actions, binds and evictions into the transaction, close, binds run at once
- *   requeued  -> an evicted job's tasks are pending again */
+ *   requeued, changed -> tasks whose placement ended are pending again */
 #include <orrery/policies/kai.h>
 
 #include <stdio.h>
@@ -20,6 +18,7 @@
 
 #include "../registry/policies_int.h"
 #include "kai_build.h"
+#include "kai_tasks.h"
 #include "kai_usage.h"
 
 struct shape_slots { /* slots of ended jobs of one shape */
@@ -30,6 +29,7 @@ struct shape_slots { /* slots of ended jobs of one shape */
 struct kai {
     struct orr_kai_params params;
     struct orr_session session;
+    struct orr_kai_tasks tasks;
     uint32_t *slot_of_job;
     uint32_t *job_of_slot;
     uint32_t slot_capacity;
@@ -41,8 +41,6 @@ struct kai {
     orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
-    uint32_t *moved; /* jobs of this cycle that were moved before they started */
-    uint32_t moved_count, moved_capacity;
     uint8_t *why_not; /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
 };
 
@@ -55,9 +53,9 @@ static void kai_close(void *state)
     orr_kai__usage_close(&kai->past);
     orr_backlog_close(&kai->session);
     orr_session_release(&kai->session);
+    orr_kai__tasks_close(&kai->tasks);
     orr_free(kai->free_slots);
     orr_free(kai->why_not);
-    orr_free(kai->moved);
     orr_free(kai->slot_of_job);
     orr_free(kai->job_of_slot);
     orr_kai__build_release(&kai->build);
@@ -80,6 +78,7 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     kai->free_slots = orr_zalloc(kai->shape_count, sizeof *kai->free_slots);
     kai->why_not = orr_zalloc(kai->shape_count, sizeof *kai->why_not);
     kai->due_ms = ORR_MS_NEVER;
+    kai->tasks.session = &kai->session;
     *state = kai;
     enum orr_status status = orr_kai__usage_open(&kai->past, &kai->params, view, &kai->session,
                                                  kai->build.queue_of, err);
@@ -121,7 +120,7 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
          .parent = ORR_NONE,
          .min = -1,
          .constraint = orr_kai__constraint_of(view->cluster, shape->span)},
-        {.name = "default", .parent = 0, .is_pods = true, .min = (int32_t)shape->tasks}};
+        {.name = "default", .parent = 0, .is_pods = true, .min = (int32_t)shape->min_tasks}};
     char name[16];
     (void)snprintf(name, sizeof name, "%010u", job); /* UID: the last tie is the trace's order */
     struct orr_job_spec_tree tree = {.name = name,
@@ -174,11 +173,12 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
     struct kai *kai = state;
     uint32_t slot = kai->slot_of_job[job];
     kai->changed = true;
+    kai->tasks.job_of = kai->job_of_slot;
     orr_kai__usage_tell(&kai->past, view, view->specs[job].queue);
-    const struct orr_sjob *sjob = event == ORR_JOB_SUBMITTED ? NULL : &kai->session.jobs[slot];
     switch (event) {
     case ORR_JOB_SUBMITTED: submit(kai, view, job); break;
     case ORR_JOB_ENDED: {
+        orr_kai__tasks_forget(&kai->tasks, slot);
         orr_session_end_job(&kai->session, slot);
         struct shape_slots *free_slots = &kai->free_slots[view->specs[job].shape];
         free_slots->slots =
@@ -186,13 +186,11 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
         free_slots->slots[free_slots->count++] = slot;
         return;
     }
-    case ORR_JOB_CHANGED: return;
+    case ORR_JOB_CHANGED: orr_kai__tasks_lost(&kai->tasks, view, slot); return;
     case ORR_JOB_REQUEUED:
         memset(kai->session.jobs[slot].outcomes, ORR_OUTCOME_NOT_TRIED,
                sizeof kai->session.jobs[slot].outcomes);
-        for (uint32_t t = sjob->first_task; t < sjob->first_task + sjob->task_count; t++) {
-            orr_session_set_task(&kai->session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
-        }
+        orr_kai__tasks_lost(&kai->tasks, view, slot);
         break;
     }
     expect_news(kai, job);
@@ -200,133 +198,23 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
 
 /* --- a cycle --- */
 
-static enum orr_cause cause_of(enum orr_action action)
-{
-    switch (action) {
-    case ORR_ACTION_CONSOLIDATION: return ORR_CAUSE_CONSOLIDATE;
-    case ORR_ACTION_RECLAIM: return ORR_CAUSE_RECLAIM;
-    case ORR_ACTION_PREEMPT: return ORR_CAUSE_PREEMPT;
-    case ORR_ACTION_STALE_GANG: return ORR_CAUSE_STALE_GANG;
-    case ORR_ACTION_ALLOCATE:
-    case ORR_ACTIONS: break;
-    }
-    return ORR_CAUSE_NONE;
-}
-
-/* The task group of a session's task: its ask tells. */
-static uint32_t group_of(const struct kai *kai, const struct orr_view *view, uint32_t job,
-                         const struct orr_stask *task)
-{
-    return task->ask - kai->build.first_ask[view->specs[job].shape];
-}
-
-/* Are all tasks of a job bound, none of them taken again by a later action of the cycle? */
-static bool is_bound_whole(const struct orr_session *session, const struct orr_sjob *sjob)
-{
-    for (uint32_t t = sjob->first_task; t < sjob->first_task + sjob->task_count; t++) {
-        if (session->tasks[t].held.status != ORR_TASK_BINDING) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A job that was bound in this cycle, and of which a later action moved tasks, goes to where they
- * were moved. In a cluster the pod that is deleted still holds the old place in the next cycle, so
- * that its successor ends there as well; here nothing holds it, and the cycles would repeat. */
-static void move_before_start(struct kai *kai, const struct orr_view *view, struct orr_txn *txn,
-                              uint32_t job)
-{
-    const struct orr_session *session = &kai->session;
-    const struct orr_sjob *sjob = &session->jobs[kai->slot_of_job[job]];
-    uint32_t checkpoint = orr_txn_checkpoint(txn);
-    bool placed = view->jobs[job].placed_tasks == 0;
-    for (uint32_t t = sjob->first_task; placed && t < sjob->first_task + sjob->task_count; t++) {
-        const struct orr_stask *task = &session->tasks[t];
-        const bool stays = task->held.status == ORR_TASK_BINDING;
-        const bool moves = task->live.status == ORR_TASK_PIPELINED;
-        placed = (stays || moves) && !orr_ask_is_shared(orr_task_ask(session, task)) &&
-                 orr_txn_place(txn, job, group_of(kai, view, job, task), 1,
-                               stays ? task->held.node : task->live.node);
-    }
-    if (!placed) {
-        orr_txn_rollback(txn, checkpoint);
-        return;
-    }
-    kai->moved = ORR_ROOM_FOR_ONE(kai->moved, kai->moved_count, kai->moved_capacity);
-    kai->moved[kai->moved_count++] = job;
-}
-
-static void hand_over(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
+/* Whose reason changes by what the cycle decided. */
+static void note_decided(struct kai *kai)
 {
     struct orr_session *session = &kai->session;
     for (uint32_t i = 0; i < session->decision_count; i++) {
         const struct orr_decision *d = &session->decisions[i];
-        const struct orr_stask *task = &session->tasks[d->task];
-        uint32_t job = kai->job_of_slot[task->job];
-        switch ((enum orr_decision_kind)d->kind) {
-        case ORR_DECISION_BIND:
-            if (!is_bound_whole(session, &session->jobs[task->job])) {
-                break;
-            }
-            (void)orr_txn_place(txn, job, group_of(kai, view, job, task), 1, d->node);
-            break;
-        case ORR_DECISION_EVICT: /* the first of its tasks; the others find it gone */
-            if (orr_txn_evict(txn, job, cause_of((enum orr_action)d->action))) {
-                expect_news(kai, job);
-            } else if (view->jobs[job].phase == ORR_JOB_PENDING) {
-                move_before_start(kai, view, txn, job);
-            }
-            break;
-        case ORR_DECISION_PIPELINE: /* decided afresh in the next cycle */
-            session->jobs[task->job].reason = ORR_FIT_NONE;
-            expect_news(kai, job);
-            break;
+        uint32_t slot = session->tasks[d->task].job;
+        if (d->kind == ORR_DECISION_PIPELINE) { /* decided afresh in the next cycle */
+            session->jobs[slot].reason = ORR_FIT_NONE;
+        }
+        bool told =
+            i > 0 && d[-1].kind != ORR_DECISION_BIND && session->tasks[d[-1].task].job == slot;
+        if (d->kind != ORR_DECISION_BIND && !told) {
+            expect_news(kai, kai->job_of_slot[slot]);
         }
     }
     (void)orr_backlog_sync(session); /* what was placed or pipelined has reasons of its own */
-}
-
-/* The tasks of a job are where the ledger has them. */
-static void adopt_placements(struct kai *kai, const struct orr_view *view, uint32_t job)
-{
-    struct orr_session *session = &kai->session;
-    const struct orr_sjob *sjob = &session->jobs[kai->slot_of_job[job]];
-    const struct orr_placement *placements = view->ledger->placements;
-    uint32_t t = sjob->first_task + sjob->task_count;
-    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = placements[p].next) {
-        for (uint32_t i = 0; i < placements[p].tasks; i++) { /* newest first, as placed in order */
-            orr_session_set_task(session, --t, ORR_TASK_RUNNING, placements[p].node, NULL, 0);
-        }
-    }
-}
-
-/* What was bound runs at once. What was evicted before it ever ran is pending again at once, or
- * runs where it was moved to; the rest of the evicted waits for its release. */
-static void settle_tasks(struct kai *kai, const struct orr_view *view)
-{
-    struct orr_session *session = &kai->session;
-    for (uint32_t i = 0; i < session->decision_count; i++) {
-        const struct orr_decision *d = &session->decisions[i];
-        const struct orr_stask *task = &session->tasks[d->task];
-        const uint8_t status = task->held.status;
-        const struct orr_job_state *state = &view->jobs[kai->job_of_slot[task->job]];
-        const uint8_t phase = state->phase;
-        if (d->kind == ORR_DECISION_BIND && status == ORR_TASK_BINDING) {
-            if (state->placed_tasks > 0) {
-                orr_session_set_status(session, d->task, ORR_TASK_RUNNING);
-            } else {
-                orr_session_set_task(session, d->task, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
-            }
-        } else if (d->kind == ORR_DECISION_EVICT && status == ORR_TASK_RELEASING &&
-                   phase == ORR_JOB_PENDING) {
-            orr_session_set_task(session, d->task, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
-        }
-    }
-    for (uint32_t i = 0; i < kai->moved_count; i++) {
-        adopt_placements(kai, view, kai->moved[i]);
-    }
-    kai->moved_count = 0;
 }
 
 static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, uint32_t job)
@@ -458,11 +346,13 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
         return; /* usage was read again and made no difference */
     }
     orr_kai_run(&kai->session, actions, count);
-    hand_over(kai, view, txn);
+    kai->tasks.job_of = kai->job_of_slot;
+    orr_kai__tasks_hand_over(&kai->tasks, view, txn, kai->build.first_ask);
+    note_decided(kai);
     kai->changed = kai->session.decision_count > 0;
     orr_kai__usage_tell_all(&kai->past, view);
     orr_session_close(&kai->session);
-    settle_tasks(kai, view);
+    orr_kai__tasks_settle(&kai->tasks, view);
     explain_waiting(kai, view, txn);
 }
 
@@ -499,13 +389,38 @@ static orr_ms protection_end(const struct kai *kai, const struct orr_view *view)
     return wake;
 }
 
+/* When the first gang that fell below its minimum has been so for too long. */
+static orr_ms staleness_end(const struct kai *kai, const struct orr_view *view)
+{
+    const struct orr_session *session = &kai->session;
+    const struct orr_backlog *backlog = session->backlog;
+    orr_ms wake = ORR_MS_NEVER;
+    for (uint32_t i = 0; i < backlog->stale_count; i++) {
+        const struct orr_sjob *job = &session->jobs[backlog->stale_jobs[i]];
+        orr_ms end = job->stale_since == ORR_MS_NONE || session->rules.staleness_grace < 0
+                         ? ORR_MS_NEVER
+                         : job->stale_since + session->rules.staleness_grace;
+        wake = end > view->now && end < wake ? end : wake;
+    }
+    return wake;
+}
+
 static orr_ms kai_wake(void *state, const struct orr_view *view)
 {
     struct kai *kai = state;
     kai->due_ms = protection_end(kai, view);
+    const orr_ms stale = staleness_end(kai, view);
+    kai->due_ms = stale < kai->due_ms ? stale : kai->due_ms;
     const orr_ms next =
         anybody_waits(kai) ? orr_kai__usage_next(&kai->past, view->now) : ORR_MS_NEVER;
     return next < kai->due_ms ? next : kai->due_ms;
+}
+
+static enum orr_status kai_audit(void *state, const struct orr_view *view, struct orr_err *err)
+{
+    struct kai *kai = state;
+    kai->tasks.job_of = kai->job_of_slot;
+    return orr_kai__tasks_audit(&kai->tasks, view, kai->slot_of_job, err);
 }
 
 /* Without departments nobody heeds their limits, which the law speaks of too. */
@@ -535,4 +450,6 @@ const struct orr_policy orr_policy_kai = {
     .aliases = orr_kai__aliases,
     .presets = orr_kai__presets,
     .laws_with = kai_laws,
+    .abilities = ORR_ABLE_STALE_GANGS,
+    .audit = kai_audit,
 };

@@ -48,7 +48,7 @@ struct orr_cli_options {
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
     const char *output;
     orr_ms at_ms; /* show: floor plan at that time; ORR_MS_NONE: the scenario */
-    bool force, keep_partial, allow_loss, json, quiet, verbose, no_progress, resolved;
+    bool force, keep_partial, allow_loss, json, quiet, verbose, no_progress, resolved, check_books;
     uint64_t digest_every;
 };
 

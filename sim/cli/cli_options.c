@@ -25,6 +25,7 @@ enum {
     KEY_NO_PROGRESS,
     KEY_COLOR,
     KEY_DIGEST,
+    KEY_CHECK_BOOKS,
     KEY_RESOLVED,
     KEY_AT,
     KEY_POLICY
@@ -55,6 +56,8 @@ static const struct argp_option rows[] = {
     {"resolved", KEY_RESOLVED, 0, 0, "show: every value, defaults included (as without it)", 3},
     {"at", KEY_AT, "TIME", 0, "show R.db: the floor plan then, such as 2d3h", 3},
     {"digest-every", KEY_DIGEST, "N", 0, "print the digest to stderr at every N events", 3},
+    {"check-books", KEY_CHECK_BOOKS, 0, 0,
+     "run: recompute every book after every cycle; slow, for finding faults", 3},
     {"quiet", 'q', 0, 0, "print errors only", 3},
     {"verbose", 'v', 0, 0, "say more on stderr", 3},
     {"color", KEY_COLOR, "WHEN", 0, "auto, always or never (nothing is coloured yet)", 3},
@@ -124,6 +127,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_RESOLVED: o->resolved = true; return 0;
     case KEY_NO_PROGRESS: o->no_progress = true; return 0;
     case KEY_DIGEST: o->digest_every = (uint64_t)number(state, "digest-every", arg, 1); return 0;
+    case KEY_CHECK_BOOKS: o->check_books = true; return 0;
     case KEY_COLOR:
         if (strcmp(arg, "auto") != 0 && strcmp(arg, "always") != 0 && strcmp(arg, "never") != 0) {
             argp_error(state, "--color: \"%s\" is not auto, always or never", arg);

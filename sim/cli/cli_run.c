@@ -103,6 +103,7 @@ int orr_cli_run(int argc, char **argv)
                                               .force = s.options.force,
                                               .keep_partial = s.options.keep_partial,
                                               .allow_loss = s.options.allow_loss,
+                                              .check_books = s.options.check_books,
                                               .digest_every = s.options.digest_every,
                                               .interrupted = &interrupted,
                                               .opened = remember_unfinished,

@@ -399,6 +399,13 @@ static void take_explanations(struct engine *engine)
     }
 }
 
+static enum orr_status check_books(const struct engine *engine, struct orr_err *err)
+{
+    enum orr_status status = orr_ledger_audit(engine->ledger, err);
+    return status == ORR_OK ? orr_policy_audit(engine->policy, engine->state, &engine->view, err)
+                            : status;
+}
+
 static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
 {
     struct orr_refusal refusal;
@@ -419,7 +426,7 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     engine->wake_ms = engine->policy->wake == NULL
                           ? ORR_MS_NEVER
                           : engine->policy->wake(engine->state, &engine->view);
-    return ORR_OK;
+    return engine->options->check_books ? check_books(engine, err) : ORR_OK;
 }
 
 /* The next time anything happens, or ORR_MS_NEVER. */
@@ -608,6 +615,9 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         orr_account_make(run);
         run->digest = run->ledger->digest.h;
         status = orr_ledger_audit(run->ledger, err);
+    }
+    if (status == ORR_OK) {
+        status = orr_account_check(run, err);
     }
     orr_txn_close(engine.txn);
     orr_engine_shards_release(shards);

@@ -134,6 +134,18 @@ static orr_ms shards_wake(void *state, const struct orr_view *view)
     return next;
 }
 
+static enum orr_status shards_audit(void *state, const struct orr_view *view, struct orr_err *err)
+{
+    struct orr_engine_shards *shards = state;
+    enum orr_status status = ORR_OK;
+    for (uint32_t s = 0; s < shards->count && status == ORR_OK; s++) {
+        struct instance *one = &shards->instances[s];
+        one->view.now = view->now;
+        status = orr_policy_audit(one->policy, one->state, &one->view, err);
+    }
+    return status;
+}
+
 static const struct orr_param no_rows[] = {{NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *given,
@@ -161,7 +173,8 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                                          .event = shards_event,
                                          .cycle = shards_cycle,
                                          .wake = shards_wake,
-                                         .close = shards_close};
+                                         .close = shards_close,
+                                         .audit = shards_audit};
     return shards;
 }
 

@@ -133,3 +133,154 @@ void orr_account_make(struct orr_run *run)
     orr_free(chains.head);
     orr_free(chains.link);
 }
+
+/* --- conservation --- */
+
+static enum orr_status violated(const struct orr_run *run, struct orr_err *err, const char *what,
+                                uint32_t id, orr_ms at, int64_t book, int64_t truth)
+{
+    return orr_fail(err, ORR_BUG,
+                    "GPU time is not conserved: %s %u at %lld ms (digest %016llx): %lld, not %lld",
+                    what, id, (long long)at, (unsigned long long)run->digest, (long long)book,
+                    (long long)truth);
+}
+
+/* What became of a job's GPU time adds up to what its placements held. */
+static enum orr_status check_jobs(const struct orr_run *run, struct orr_err *err)
+{
+    const struct orr_ledger *ledger = run->ledger;
+    uint32_t jobs = ledger->world.job_count;
+    if (run->exec == NULL && run->times == NULL) {
+        return ORR_OK; /* all of it was useful: there is nothing that could differ */
+    }
+    int64_t *held = orr_zalloc(jobs, sizeof *held);
+    for (uint32_t p = 0; p < ledger->placement_count; p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        held[placement->job] +=
+            orr_placement_held(run, placement, placement->since_ms, ORR_MS_NEVER);
+    }
+    enum orr_status status = ORR_OK;
+    for (uint32_t j = 0; j < jobs && status == ORR_OK; j++) {
+        int64_t sum = orr_job_time_sum(orr_account_of(run, j));
+        if (sum != held[j]) {
+            status = violated(run, err, "useful, lost and overhead of job", j, run->end_ms, sum,
+                              held[j]);
+        }
+    }
+    orr_free(held);
+    return status;
+}
+
+struct share { /* of a device that tasks share */
+    orr_ms until_ms;
+    int64_t mgpu;
+    uint32_t next; /* + 1 */
+};
+
+struct devices {      /* of all nodes that are counted one by one */
+    orr_ms *free_ms;  /* the last task that had the device alone left it */
+    uint32_t *shares; /* first share of the device, + 1 */
+    struct share *pool;
+    uint32_t pool_count, pool_capacity;
+};
+
+/* Drops the shares that are over, and returns what the others take. */
+static int64_t shares_at(struct devices *devices, size_t device, orr_ms now)
+{
+    int64_t mgpu = 0;
+    uint32_t *link = &devices->shares[device];
+    while (*link != 0) {
+        struct share *share = &devices->pool[*link - 1];
+        if (share->until_ms <= now) {
+            *link = share->next;
+        } else {
+            mgpu += share->mgpu;
+            link = &share->next;
+        }
+    }
+    return mgpu;
+}
+
+/* Nobody has a device alone that another holds, and shares are at most the whole. */
+static bool take_device(struct devices *devices, size_t device, const struct orr_run *run,
+                        const struct orr_placement *placement, int64_t portion)
+{
+    orr_ms since = placement->since_ms;
+    int64_t shared = shares_at(devices, device, since);
+    if (since < devices->free_ms[device] || shared + portion > ORR_MGPU) {
+        return false;
+    }
+    if (portion == ORR_MGPU) {
+        devices->free_ms[device] = end_of(run, placement);
+        return true;
+    }
+    devices->pool = ORR_ROOM_FOR_ONE(devices->pool, devices->pool_count, devices->pool_capacity);
+    devices->pool[devices->pool_count++] = (struct share){
+        .until_ms = end_of(run, placement), .mgpu = portion, .next = devices->shares[device]};
+    devices->shares[device] = devices->pool_count;
+    return true;
+}
+
+/* Placements come in the order in which devices were taken; the part that an eviction split off one
+ * comes later, but before any other that takes its devices. */
+static enum orr_status check_devices(const struct orr_run *run, struct orr_err *err)
+{
+    const struct orr_ledger *ledger = run->ledger;
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    size_t count = (size_t)cluster->node_count * cluster->max_gpus;
+    struct devices devices = {.free_ms = orr_alloc(count, sizeof *devices.free_ms),
+                              .shares = orr_zalloc(count, sizeof *devices.shares)};
+    for (size_t d = 0; d < count; d++) {
+        devices.free_ms[d] = ORR_MS_NONE;
+    }
+    enum orr_status status = ORR_OK;
+    for (uint32_t p = 0; p < ledger->placement_count && status == ORR_OK; p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_job_spec *spec = &ledger->world.specs[placement->job];
+        const struct orr_request *request =
+            &ledger->world.shapes->shapes[spec->shape].groups[placement->group].request;
+        int64_t portion =
+            orr_request_portion_mgpu(request, orr_cluster_type(cluster, placement->node));
+        size_t first = (size_t)placement->node * cluster->max_gpus;
+        for (uint64_t rest = placement->devices; rest != 0 && status == ORR_OK; rest &= rest - 1) {
+            size_t device = first + (uint32_t)__builtin_ctzll(rest);
+            if (!take_device(&devices, device, run, placement, portion)) {
+                status =
+                    violated(run, err, "a device held twice, by job", placement->job,
+                             placement->since_ms, placement->since_ms, devices.free_ms[device]);
+            }
+        }
+    }
+    orr_free(devices.free_ms);
+    orr_free(devices.shares);
+    orr_free(devices.pool);
+    return status;
+}
+
+/* What the queues held, as the series sums it up while the run goes, is what the placements did. */
+static enum orr_status check_queues(const struct orr_run *run, struct orr_err *err)
+{
+    const struct orr_ledger *ledger = run->ledger;
+    const struct orr_fold *fold = &run->fold;
+    int64_t series = 0, record = 0;
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
+        const struct orr_fold_queue *queue = &fold->queues[q];
+        series += queue->sum.allocated + queue->allocated * (run->end_ms - queue->at);
+    }
+    for (uint32_t p = 0; p < ledger->placement_count; p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_job_spec *spec = &ledger->world.specs[placement->job];
+        const struct orr_shape *shape = &ledger->world.shapes->shapes[spec->shape];
+        record += (end_of(run, placement) - placement->since_ms) * placement->tasks *
+                  orr_request_mgpu(&shape->groups[placement->group].request);
+    }
+    return series == record ? ORR_OK
+                            : violated(run, err, "queues held in", 0, run->end_ms, series, record);
+}
+
+enum orr_status orr_account_check(const struct orr_run *run, struct orr_err *err)
+{
+    enum orr_status status = check_devices(run, err);
+    status = status == ORR_OK ? check_queues(run, err) : status;
+    return status == ORR_OK ? check_jobs(run, err) : status;
+}

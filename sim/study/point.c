@@ -118,6 +118,7 @@ static enum orr_status simulate(const struct orr_point_options *given, struct or
                                          .progress = given->progress,
                                          .progress_context = given->context,
                                          .digest_every = given->digest_every,
+                                         .check_books = given->check_books,
                                          .checkpoint = given->checkpoint};
     return orr_engine_run(&point->world, &options, &point->run, err);
 }

@@ -277,5 +277,34 @@ CSV
     got=$(run '3x2, rack_size: 1, block_size: 3' "$queues" '')
     expect "a1@0/0"
     ;;
+elastic_grows_and_shrinks)
+    # e1 starts with its two pods of four, grows when x ends, gives two pods to a1 and gets them back:
+    # it never stops. Lost: the grace of the two pods.
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue
+x,0,50,1,,2,b
+e1,0,100,4,2,1,b
+a1,60,20,1,,2,a
+CSV
+    execution='execution: {grace: 5s}'
+    expectations='"evictions == 0", "partial_evictions == 1", "lost_gpu_h > 0.0027", "lost_gpu_h < 0.0028"'
+    got=$(run 1x4 'a: {gpu: [2, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
+    expect "x@0/0 e1@0/0 a1@65/0"
+    got=$("$orrery" export run.db v_placements | awk -F, '$1 == 1 {print $7 "-" $8}' | sort | tr '\n' ' ')
+    expect "0-100000 0-100000 50000-65000 50000-65000 85000-100000 85000-100000 "
+    ;;
+wasted_eviction)
+    # a2 of queue a ends between the eviction of b1 and its room: a1 goes to a2's node, b1 went in vain
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+a2,0,25,1,2,a
+b1,0,1000,1,2,b
+a1,10,100,1,2,a
+CSV
+    execution='execution: {grace: 30s}'
+    expectations='"evictions == 1", "wasted_evictions == 1"'
+    got=$(run 2x2 'a: {gpu: [4, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
+    expect "a2@0/0 b1@0/1 a1@25/0"
+    ;;
 *) echo "no timeline $2"; exit 1 ;;
 esac

@@ -124,6 +124,14 @@ struct orr_policy {
     orr_policy_audit_fn *audit;            /* may be NULL */
 };
 
+/* ORR_OK for a policy that cannot tell. */
+static inline enum orr_status orr_policy_audit(const struct orr_policy *policy, void *state,
+                                               const struct orr_view *view, struct orr_err *err)
+{
+    bool can = policy->size > offsetof(struct orr_policy, audit) && policy->audit != NULL;
+    return can ? policy->audit(state, view, err) : ORR_OK;
+}
+
 /* What a policy does itself that its runner does otherwise. */
 enum {
     /* ends gangs that run below their minimum; without it they are evicted at once */

@@ -54,6 +54,7 @@ struct orr_engine_options {
     const volatile sig_atomic_t *interrupted; /* NULL: cannot be */
     void (*progress)(uint64_t done, uint64_t total, orr_ms now, void *context); /* or NULL */
     void *progress_context;
+    bool check_books;      /* recompute the ledger's and the policy's books after every cycle */
     uint64_t digest_every; /* 0: never; else checkpoint() at every so many events */
     void (*checkpoint)(uint64_t events, orr_ms now, uint64_t digest, void *context);
 };
