@@ -54,6 +54,7 @@ void orr_backlog_close(struct orr_session *session)
     orr_free(backlog->partial);
     orr_free(backlog->holding);
     orr_free(backlog->looked_at);
+    orr_free(backlog->unready);
     orr_free(backlog->stale);
     orr_free(backlog->stale_jobs);
     orr_free(backlog);
@@ -471,6 +472,10 @@ static void take_in(struct orr_backlog *backlog, struct orr_session *session, ui
     const bool partial = wait && job->pending != job->task_count;
     backlog->partial_count += (uint32_t)partial - (uint32_t)backlog->partial[index];
     backlog->partial[index] = partial;
+    const bool unready = !wait && !job->invalid && job->pending > 0 && job->queue != ORR_NONE &&
+                         session->queues[job->queue].usable;
+    backlog->unready_count += (uint32_t)unready - (uint32_t)backlog->unready[index];
+    backlog->unready[index] = unready;
     note_stale(backlog, session, index);
     note_holder(backlog, session, index);
 }
@@ -484,6 +489,7 @@ static void grow_jobs(struct orr_backlog *backlog, uint32_t count)
     backlog->item_of_job = orr_realloc(backlog->item_of_job, room, sizeof *backlog->item_of_job);
     backlog->lane_of_job = orr_realloc(backlog->lane_of_job, room, sizeof *backlog->lane_of_job);
     backlog->delayed = orr_realloc(backlog->delayed, room, sizeof *backlog->delayed);
+    backlog->unready = orr_realloc(backlog->unready, room, sizeof *backlog->unready);
     backlog->stale = orr_realloc(backlog->stale, room, sizeof *backlog->stale);
     backlog->partial = orr_realloc(backlog->partial, room, sizeof *backlog->partial);
     backlog->holding = orr_realloc(backlog->holding, room, sizeof *backlog->holding);
@@ -493,6 +499,7 @@ static void grow_jobs(struct orr_backlog *backlog, uint32_t count)
         backlog->delayed[j] = backlog->stale[j] = backlog->partial[j] = false;
         backlog->holding[j].queue = ORR_NONE;
         memset(backlog->looked_at[j], 0, sizeof backlog->looked_at[j]);
+        backlog->unready[j] = false;
     }
     backlog->job_count = room;
 }

@@ -72,6 +72,9 @@ static double dominant_share(const struct orr_session *session, const struct orr
     double share = 0;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const double amount = amount_after(session, c, with, kind);
+        if (!(amount > 0)) {
+            continue;
+        }
         double allocatable = orr_share_allocatable(&session->shares[c->queue].resource[kind]);
         if (allocatable == ORR_UNLIMITED) {
             allocatable = session->total[kind];

@@ -147,23 +147,6 @@ static bool plain_nodes(struct orr_forecast *f, const struct orr_session *sessio
 
 /* --- lanes and seats --- */
 
-static const struct orr_order_entry *waiting_of(struct orr_victim_search *search, uint32_t queue,
-                                                uint32_t *count)
-{
-    uint32_t total;
-    const struct orr_order_entry *all = orr_victim__pending(search, &total);
-    uint32_t at = 0;
-    while (at < total && search->session->jobs[all[at].view.job].queue != queue) {
-        at++;
-    }
-    const uint32_t begin = at;
-    while (at < total && search->session->jobs[all[at].view.job].queue == queue) {
-        at++;
-    }
-    *count = at - begin;
-    return all + begin;
-}
-
 static bool has_limit(const struct orr_session *session, uint32_t queue)
 {
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
@@ -175,17 +158,17 @@ static bool has_limit(const struct orr_session *session, uint32_t queue)
 }
 
 /* The lane of a queue, or ORR_NONE if it is no sibling of the others or has a limit above it. */
-static uint32_t lane_of(struct orr_forecast *f, struct orr_victim_search *search, uint32_t queue)
+static uint32_t track_of(struct orr_forecast *f, struct orr_victim_search *search, uint32_t queue)
 {
     const struct orr_session *session = search->session;
-    for (uint32_t l = f->lane_count; l-- > 0;) {
-        if (f->lanes[l].queue == queue) {
+    for (uint32_t l = f->track_count; l-- > 0;) {
+        if (f->tracks[l].queue == queue) {
             return l;
         }
     }
     const uint32_t parent = session->shares[queue].parent;
     if (!session->queues[queue].usable ||
-        (f->lane_count > 0 && session->shares[f->lanes[0].queue].parent != parent)) {
+        (f->track_count > 0 && session->shares[f->tracks[0].queue].parent != parent)) {
         return ORR_NONE;
     }
     for (uint32_t q = parent; q != ORR_NONE; q = session->shares[q].parent) {
@@ -193,9 +176,9 @@ static uint32_t lane_of(struct orr_forecast *f, struct orr_victim_search *search
             return ORR_NONE;
         }
     }
-    f->lanes[f->lane_count] =
+    f->tracks[f->track_count] =
         (struct orr_track){.queue = queue, .limited = has_limit(session, queue)};
-    return f->lane_count++;
+    return f->track_count++;
 }
 
 static bool add_seat(struct orr_forecast *f, struct orr_victim_search *search, uint32_t job,
@@ -203,14 +186,14 @@ static bool add_seat(struct orr_forecast *f, struct orr_victim_search *search, u
 {
     const struct orr_session *session = search->session;
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[first_task]);
-    const uint32_t lane = lane_of(f, search, session->jobs[job].queue);
-    if (lane == ORR_NONE) {
+    const uint32_t track = track_of(f, search, session->jobs[job].queue);
+    if (track == ORR_NONE) {
         return false;
     }
     struct orr_seat *seat = &f->seats[f->seat_count];
     search->session->jobs[job].mark = f->seat_count++;
     *seat = (struct orr_seat){.job = job,
-                              .lane = lane,
+                              .track = track,
                               .gpus = (uint32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU),
                               .first_task = first_task,
                               .tasks = tasks};
@@ -240,7 +223,7 @@ static bool add_seats(struct orr_forecast *f, struct orr_victim_search *search)
  * allocatable shares is no order of more. */
 static bool plain_queues(const struct orr_forecast *f, const struct orr_session *session)
 {
-    const uint32_t one = f->lanes[0].queue;
+    const uint32_t one = f->tracks[0].queue;
     uint32_t differing = 0;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const double share = orr_share_allocatable(&session->shares[one].resource[kind]);
@@ -263,16 +246,18 @@ static bool plain_rules(const struct orr_session_rules *rules)
 void orr_victim__open_forecast(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    if (!plain_rules(&session->rules) || !plain_preemptor(search)) {
+    if (!plain_rules(&session->rules) || session->abandoned || session->backlog == NULL ||
+        !plain_preemptor(search) || orr_backlog_sync(search->session)->unready_count > 0) {
         return;
     }
     struct orr_forecast *f = orr_zalloc(1, sizeof *f);
     search->forecast = f;
     orr_arena_init(&f->arena);
     f->seats = orr_arena_alloc(&f->arena, search->candidate_count + (size_t)1, sizeof *f->seats);
-    f->lanes = orr_arena_alloc(&f->arena, session->queue_count + (size_t)1, sizeof *f->lanes);
+    f->tracks = orr_arena_alloc(&f->arena, session->queue_count + (size_t)1, sizeof *f->tracks);
     f->base = orr_arena_alloc(&f->arena, session->node_count, sizeof *f->base);
     f->idle = orr_arena_alloc(&f->arena, session->node_count, sizeof *f->idle);
+    f->elastic_state = orr_jobview_elastic_state(session, search->view);
     if (!plain_nodes(f, session) || !add_seats(f, search) || !plain_queues(f, session)) {
         orr_victim__close_forecast(search);
     }
@@ -297,27 +282,69 @@ struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *searc
         .view = orr_jobview_whole(s->job), .elastic_state = -1, .demand = s->demand};
     if (seat == 0) {
         entry.view = search->view;
-        entry.elastic_state = orr_jobview_elastic_state(search->session, search->view);
+        entry.elastic_state = search->forecast->elastic_state;
     }
     return entry;
 }
 
-uint32_t orr_forecast__waiting_before(const struct orr_victim_search *search, uint32_t seat)
+/* Negative: all that wait in the lane are served before the party, positive: none, 0: by age. */
+static int lane_against(const struct orr_victim_search *search, const struct orr_lane *lane,
+                        uint32_t seat)
 {
-    const struct orr_forecast *f = search->forecast;
-    const struct orr_track *lane = &f->lanes[f->seats[seat].lane];
-    const struct orr_order_entry entry = orr_forecast__entry(search, seat);
-    uint32_t low = 0;
-    uint32_t high = lane->waiting_count;
-    while (low < high) {
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->forecast->seats[seat].job];
+    const int waiting = session->backlog->classes[lane->class].elastic_state;
+    const int own = seat == 0 ? search->forecast->elastic_state : -1;
+    if (session->rules.priority && lane->priority != job->priority) {
+        return lane->priority > job->priority ? -1 : 1;
+    }
+    return session->rules.elastic ? waiting - own : 0;
+}
+
+static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *job)
+{
+    return item->created_s != job->created_s ? item->created_s < job->created_s
+                                             : strcmp(item->name, job->name) < 0;
+}
+
+/* How many of the lane are served before the party; at least `from`. */
+static uint32_t count_before(const struct orr_victim_search *search, const struct orr_lane *lane,
+                             uint32_t seat, uint32_t from)
+{
+    const struct orr_sjob *job = &search->session->jobs[search->forecast->seats[seat].job];
+    const uint32_t all = lane->end - lane->first;
+    const int against = lane_against(search, lane, seat);
+    const struct orr_lane_item *items = lane->items + lane->first;
+    if (against != 0 || from == all) {
+        return against < 0 ? all : from;
+    }
+    if (!is_older(&items[from], job)) {
+        return from;
+    }
+    uint32_t low = from + 1;
+    for (uint32_t high = all; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
-        if (orr_order_compare_jobs(search->session, &lane->waiting[middle], &entry) < 0) {
+        if (is_older(&items[middle], job)) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     return low;
+}
+
+/* The preemptor itself is in the lane, among those at [from, to): it does not wait for itself. */
+static bool holds_preemptor(const struct orr_victim_search *search, uint32_t index, uint32_t from,
+                            uint32_t to)
+{
+    const struct orr_backlog *backlog = search->session->backlog;
+    if (backlog->lane_of_job[search->job] != index) {
+        return false;
+    }
+    const struct orr_lane *lane = &backlog->lanes[index];
+    const struct orr_sjob *job = &search->session->jobs[search->job];
+    const struct orr_lane_item *items = lane->items + lane->first;
+    return (from == 0 || is_older(&items[from - 1], job)) && !is_older(&items[to - 1], job);
 }
 
 static bool same_demand(const struct orr_demand *a, const struct orr_demand *b)
@@ -330,38 +357,52 @@ static bool same_demand(const struct orr_demand *a, const struct orr_demand *b)
     return a->gpus_by_memory >= b->gpus_by_memory && a->gpus_by_memory <= b->gpus_by_memory;
 }
 
-bool orr_forecast__demands(struct orr_forecast *f, const struct orr_track *lane, uint32_t from,
-                           uint32_t to, uint64_t *set)
+/* False: there are more distinct demands than can be told apart. */
+static bool add_demand(struct orr_forecast *f, const struct orr_demand *demand, uint64_t *set)
 {
-    uint32_t last = 0;
-    for (uint32_t i = from; i < to; i++) {
-        const struct orr_demand *demand = &lane->waiting[i].demand;
-        if (last < f->demand_count && same_demand(&f->demands[last], demand)) {
-            *set |= UINT64_C(1) << last;
-            continue;
-        }
-        for (last = 0; last < f->demand_count && !same_demand(&f->demands[last], demand);) {
-            last++;
-        }
-        if (last == ORR_FORECAST_DEMANDS) {
-            return false;
-        }
-        if (last == f->demand_count) {
-            f->demands[f->demand_count++] = *demand;
-        }
-        *set |= UINT64_C(1) << last;
+    uint32_t d = 0;
+    while (d < f->demand_count && !same_demand(&f->demands[d], demand)) {
+        d++;
     }
+    if (d == ORR_FORECAST_DEMANDS) {
+        return false;
+    }
+    if (d == f->demand_count) {
+        f->demands[f->demand_count++] = *demand;
+    }
+    *set |= UINT64_C(1) << d;
     return true;
 }
 
-void orr_forecast__list_waiting(struct orr_victim_search *search)
+static const struct orr_backlog_leaf *leaf_of(const struct orr_victim_search *search, uint32_t seat)
 {
-    struct orr_forecast *f = search->forecast;
-    for (uint32_t l = 0; l < f->lane_count; l++) {
-        if (f->lanes[l].waiting == NULL) {
-            f->lanes[l].waiting = waiting_of(search, f->lanes[l].queue, &f->lanes[l].waiting_count);
+    const struct orr_forecast *f = search->forecast;
+    return &search->session->backlog->leaves[f->tracks[f->seats[seat].track].queue];
+}
+
+uint32_t *orr_forecast__passed(struct orr_victim_search *search, uint32_t seat)
+{
+    return orr_arena_alloc(&search->forecast->arena, leaf_of(search, seat)->count + (size_t)1,
+                           sizeof(uint32_t));
+}
+
+bool orr_forecast__demands(struct orr_victim_search *search, uint32_t seat, uint32_t *passed,
+                           uint64_t *set)
+{
+    const struct orr_backlog *backlog = search->session->backlog;
+    const struct orr_backlog_leaf *leaf = leaf_of(search, seat);
+    for (uint32_t i = 0; i < leaf->count; i++) {
+        const uint32_t index = leaf->lanes[i];
+        const struct orr_lane *lane = &backlog->lanes[index];
+        const uint32_t from = passed[i];
+        const uint32_t to = count_before(search, lane, seat, from);
+        passed[i] = to;
+        if (to > from + (to > from && holds_preemptor(search, index, from, to)) &&
+            !add_demand(search->forecast, &backlog->classes[lane->class].demand, set)) {
+            return false;
         }
     }
+    return true;
 }
 
 /* --- standing of a block --- */
@@ -410,7 +451,7 @@ static struct lane_bound bound_lane(const struct orr_forecast *f,
     struct lane_bound bound = {0};
     for (uint32_t s = 1; s < f->seat_count; s++) {
         const struct orr_seat *seat = &f->seats[s];
-        if (seat->lane != lane) {
+        if (seat->track != lane) {
             continue;
         }
         if (!bound.any) {
@@ -435,7 +476,7 @@ static bool all_go_first(struct orr_forecast *f, struct orr_victim_search *searc
                          const struct orr_queue_rank *preemptor)
 {
     const struct orr_session *session = search->session;
-    const struct orr_track *at = &f->lanes[lane];
+    const struct orr_track *at = &f->tracks[lane];
     const struct lane_bound bound = bound_lane(f, search, lane);
     if (!bound.any) {
         return true;
@@ -454,7 +495,7 @@ static bool all_go_first(struct orr_forecast *f, struct orr_victim_search *searc
         }
     }
     stand(session, at->queue, held, &nothing, &worst);
-    if (!orr_forecast__demands(f, at, 0, orr_forecast__waiting_before(search, bound.last),
+    if (!orr_forecast__demands(search, bound.last, orr_forecast__passed(search, bound.last),
                                &demands)) {
         return false;
     }
@@ -498,29 +539,43 @@ static bool accumulate_enough(const struct orr_forecast *f, const struct orr_ses
     return enough;
 }
 
-bool orr_victim__hopeless(struct orr_victim_search *search)
+bool orr_forecast__compare_tracks(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
     const struct orr_session *session = search->session;
-    if (f == NULL || search->action != ORR_ACTION_RECLAIM || !session->rules.proportion ||
-        f->room_in_all >= (int64_t)f->seats[0].gpus || !sizes_leave_nothing(f)) {
-        return false;
-    }
-    orr_forecast__list_waiting(search);
-    const struct orr_track *own = &f->lanes[f->seats[0].lane];
+    const uint32_t own = f->seats[0].track;
+    const uint32_t queue = f->tracks[own].queue;
     struct orr_queue_rank preemptor;
     uint64_t demands = 0;
-    if (!orr_forecast__demands(f, own, 0, orr_forecast__waiting_before(search, 0), &demands)) {
+    if (!orr_forecast__demands(search, 0, orr_forecast__passed(search, 0), &demands)) {
         return false;
     }
-    orr_forecast__block(search, own->queue, session->queues[own->queue].allocated,
-                        &f->seats[0].demand, demands, &preemptor);
-    for (uint32_t l = 0; l < f->lane_count; l++) {
-        if (l != f->seats[0].lane && !all_go_first(f, search, l, &preemptor)) {
+    orr_forecast__block(search, queue, session->queues[queue].allocated, &f->seats[0].demand,
+                        demands, &preemptor);
+    for (uint32_t t = 0; t < f->track_count; t++) {
+        f->tracks[t].goes_first = t != own && search->action == ORR_ACTION_RECLAIM &&
+                                  session->rules.proportion &&
+                                  all_go_first(f, search, t, &preemptor);
+    }
+    return true;
+}
+
+bool orr_victim__hopeless(struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    if (f == NULL || f->room_in_all >= (int64_t)f->seats[0].gpus || !sizes_leave_nothing(f) ||
+        !orr_forecast__compare_tracks(search)) {
+        return false;
+    }
+    for (uint32_t t = 0; t < f->track_count; t++) {
+        if (t != f->seats[0].track && !f->tracks[t].goes_first) {
             return false;
         }
     }
-    orr_victim__reached(search, accumulate_enough(f, session) ? ORR_OUTCOME_NOT_PLACED
-                                                              : ORR_OUTCOME_FILTERED);
+    if (search->action != ORR_ACTION_RECLAIM) {
+        return false;
+    }
+    orr_victim__reached(search, accumulate_enough(f, search->session) ? ORR_OUTCOME_NOT_PLACED
+                                                                      : ORR_OUTCOME_FILTERED);
     return true;
 }

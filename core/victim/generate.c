@@ -2,8 +2,6 @@
 /* Which parts of the accumulated victims are tried: node by node, or growing sets of nodes. */
 #include "victim_int.h"
 
-#include <string.h>
-
 #include <orrery/base/sort.h>
 
 /* --- scenarios that failed --- */
@@ -26,7 +24,7 @@ static uint64_t fingerprint(const struct orr_victim_search *search,
     for (uint32_t i = 0; i < potential->count; i++) {
         sum += mix(0x200000000u + potential->items[i].task);
     }
-    return sum;
+    return sum == 0 ? 1 : sum;
 }
 
 static bool is_spent(int64_t tried, int64_t budget)
@@ -52,23 +50,45 @@ static bool afford(struct orr_victim_search *search)
     return true;
 }
 
+/* The slot that holds the fingerprint, or the free one where it would go. */
+static uint32_t failed_slot(const struct orr_victim_search *search, uint64_t print)
+{
+    uint32_t slot = (uint32_t)print & (search->failed_slots - 1);
+    while (search->failed[slot] != 0 && search->failed[slot] != print) {
+        slot = (slot + 1) & (search->failed_slots - 1);
+    }
+    return slot;
+}
+
+static void grow_failed(struct orr_victim_search *search)
+{
+    uint64_t *old = search->failed;
+    const uint32_t count = search->failed_slots;
+    search->failed_slots = count == 0 ? 256 : 4 * count;
+    search->failed = orr_zalloc(search->failed_slots, sizeof *search->failed);
+    for (uint32_t i = 0; i < count; i++) {
+        if (old[i] != 0) {
+            search->failed[failed_slot(search, old[i])] = old[i];
+        }
+    }
+    orr_free(old);
+}
+
 static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     const uint64_t print = fingerprint(search, potential);
-    for (uint32_t i = 0; i < search->failed_count; i++) {
-        if (search->failed[i] == print) {
-            return false;
-        }
+    if (2 * (search->failed_count + 1) > search->failed_slots) {
+        grow_failed(search);
     }
-    if (!afford(search)) {
+    const uint32_t slot = failed_slot(search, print);
+    if (search->failed[slot] == print || !afford(search)) {
         return false;
     }
     if (orr_victim__may_work(search, potential) && orr_victim__simulate(search, potential)) {
         return true;
     }
-    search->failed =
-        ORR_ROOM_FOR_ONE(search->failed, search->failed_count, search->failed_capacity);
-    search->failed[search->failed_count++] = print;
+    search->failed[slot] = print;
+    search->failed_count++;
     return false;
 }
 
@@ -104,8 +124,7 @@ static uint32_t list_job_nodes(const struct orr_session *session, uint32_t job_i
 static bool victim_job_on(const struct orr_victim_search *search, uint32_t job, uint32_t node)
 {
     for (uint32_t i = 0; i < search->potential.count; i++) {
-        const struct orr_stask *task = &search->session->tasks[search->potential.items[i].task];
-        if (task->job == job && task->live.node == node) {
+        if (search->potential.items[i].job == job && search->potential.items[i].node == node) {
             return true;
         }
     }
@@ -115,17 +134,16 @@ static bool victim_job_on(const struct orr_victim_search *search, uint32_t job, 
 /* All accumulated tasks of the jobs that have one on the node; a job's tasks belong together. */
 static bool try_node(struct orr_victim_search *search, uint32_t node)
 {
-    struct orr_victims chosen = {0};
+    search->chosen.count = 0;
     for (uint32_t i = 0; i < search->potential.count; i++) {
-        const uint32_t task = search->potential.items[i].task;
-        const uint32_t job = search->session->tasks[task].job;
-        if (victim_job_on(search, job, node)) {
-            orr_victims_push(&chosen, task, job);
+        struct orr_victim victim = search->potential.items[i];
+        if (victim.node == node || (search->session->jobs[victim.job].task_count > 1 &&
+                                    victim_job_on(search, victim.job, node))) {
+            victim.group = victim.job;
+            orr_victims_push(&search->chosen, &victim);
         }
     }
-    const bool solved = try_scenario(search, &chosen);
-    orr_free(chosen.items);
-    return solved;
+    return try_scenario(search, &search->chosen);
 }
 
 static bool try_node_local(struct orr_victim_search *search)
@@ -148,157 +166,72 @@ static bool try_node_local(struct orr_victim_search *search)
 
 /* --- multi-node gang --- */
 
-struct bearing { /* a node with victims */
-    uint32_t node;
-    int64_t capacity;
-};
-
-static int by_capacity(const void *a, const void *b, void *context)
+/* The nodes with victims at positions [from, to). A step is in with all its tasks if one of them is
+ * on such a node. */
+static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t to)
 {
-    const struct bearing *l = a;
-    const struct bearing *r = b;
-    (void)context;
-    return (l->capacity > r->capacity) - (l->capacity < r->capacity);
-}
-
-static int64_t free_on(const struct orr_victim_search *search, uint32_t node)
-{
-    const struct orr_session *session = search->session;
-    int64_t free = orr_session_idle_gpus(session, node) + orr_session_releasing_gpus(session, node);
-    for (uint32_t i = 0; i < search->recorded.count; i++) {
-        const uint32_t task = search->recorded.items[i].task;
-        free += session->tasks[task].live.node == node ? orr_victim__freed(session, task) : 0;
+    const struct orr_victims *potential = &search->potential;
+    const uint32_t number = ++search->scenarios;
+    while (search->picked_count < search->steps) {
+        search->picked =
+            ORR_ROOM_FOR_ONE(search->picked, search->picked_count, search->picked_capacity);
+        search->picked[search->picked_count++] = 0;
     }
-    return free;
-}
-
-/* Nodes with victims and what they would have, in order of first appearance. */
-static uint32_t list_bearing(const struct orr_victim_search *search, struct bearing *out)
-{
-    const struct orr_session *session = search->session;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < search->potential.count; i++) {
-        const uint32_t task = search->potential.items[i].task;
-        const uint32_t node = session->tasks[task].live.node;
-        uint32_t at = 0;
-        if (node == ORR_NONE) {
-            continue;
-        }
-        while (at < count && out[at].node != node) {
-            at++;
-        }
-        if (at == count) {
-            out[count++] = (struct bearing){.node = node, .capacity = free_on(search, node)};
-        }
-        out[at].capacity += orr_victim__freed(session, task);
-    }
-    return count;
-}
-
-static bool bears(const struct bearing *list, uint32_t count, uint32_t node)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (list[i].node == node) {
-            return true;
+    for (uint32_t i = 0; i < potential->count; i++) {
+        const struct orr_victim *victim = &potential->items[i];
+        const uint32_t at = victim->node == ORR_NONE ? to : search->capacities.at[victim->node];
+        if (at >= from && at < to) {
+            search->picked[victim->group] = number;
         }
     }
-    return false;
-}
-
-/* A step is in with all its tasks if one of them is on a picked node. */
-static bool try_nodes(struct orr_victim_search *search, const struct bearing *picked,
-                      uint32_t count)
-{
-    struct orr_victims chosen = {0};
-    bool *steps = orr_zalloc(search->steps + (size_t)1, sizeof *steps);
-    for (uint32_t i = 0; i < search->potential.count; i++) {
-        const struct orr_victim *victim = &search->potential.items[i];
-        const uint32_t node = search->session->tasks[victim->task].live.node;
-        steps[victim->group] = steps[victim->group] || bears(picked, count, node);
-    }
-    for (uint32_t i = 0; i < search->potential.count; i++) {
-        const struct orr_victim *victim = &search->potential.items[i];
-        if (steps[victim->group]) {
-            orr_victims_push(&chosen, victim->task, victim->group);
+    search->chosen.count = 0;
+    for (uint32_t i = 0; i < potential->count; i++) {
+        if (search->picked[potential->items[i].group] == number) {
+            orr_victims_push(&search->chosen, &potential->items[i]);
         }
     }
-    const bool solved = try_scenario(search, &chosen);
-    orr_free(steps);
-    orr_free(chosen.items);
-    return solved;
-}
-
-struct need {
-    int64_t all, smallest;
-};
-
-static struct need pending_need(const struct orr_victim_search *search)
-{
-    struct need need = {.smallest = INT64_MAX};
-    for (uint32_t i = 0; i < search->k; i++) {
-        const struct orr_session *session = search->session;
-        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]);
-        const int64_t gpus = ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
-        need.all += gpus;
-        need.smallest = gpus < need.smallest ? gpus : need.smallest;
-    }
-    return need;
+    return try_scenario(search, &search->chosen);
 }
 
 /* The smallest number of nodes, least capacity first, that covers what nodes without victims do
  * not; ORR_NONE if all together do not. */
-static uint32_t first_prefix(const struct orr_victim_search *search, const struct bearing *list,
-                             uint32_t count, const struct bearing *all, uint32_t all_count,
-                             int64_t demand)
+static uint32_t first_prefix(const struct orr_capacities *c, uint32_t from)
 {
-    int64_t missing = demand;
-    for (uint32_t n = 0; n < search->session->node_count; n++) {
-        if (search->feasible[n] && !bears(all, all_count, n)) {
-            missing -= free_on(search, n);
-        }
+    int64_t missing = c->needed - c->elsewhere;
+    uint32_t at = from;
+    while (missing > 0 && at < c->bearing_count) {
+        missing -= c->with[c->bearing[at++]];
     }
-    uint32_t prefix = 0;
-    while (missing > 0 && prefix < count) {
-        missing -= list[prefix++].capacity;
-    }
-    return missing > 0 ? ORR_NONE : prefix;
-}
-
-static bool try_prefixes(struct orr_victim_search *search, const struct bearing *list,
-                         uint32_t count, uint32_t first)
-{
-    for (uint32_t step = 1, at = first;; at += step, step *= 2) {
-        const uint32_t prefix = at < count ? at : count;
-        if (try_nodes(search, list, prefix)) {
-            return true;
-        }
-        if (prefix == count) {
-            return false;
-        }
-    }
+    return missing > 0 ? ORR_NONE : at - from;
 }
 
 static bool try_multi_node(struct orr_victim_search *search)
 {
+    const struct orr_capacities *c = &search->capacities;
     if (search->potential.count == 0) {
         return try_scenario(search, &search->potential);
     }
-    struct bearing *all = orr_alloc(search->potential.count, sizeof *all);
-    struct bearing *list = orr_alloc(search->potential.count, sizeof *list);
-    const uint32_t all_count = list_bearing(search, all);
-    const struct need need = pending_need(search);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < all_count; i++) {
-        if (all[i].capacity >= need.smallest) {
-            list[count++] = all[i];
+    uint32_t from = 0; /* the first node that could take the smallest task */
+    for (uint32_t high = c->bearing_count; from < high;) {
+        const uint32_t middle = from + (high - from) / 2;
+        if (c->with[c->bearing[middle]] < c->smallest) {
+            from = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    orr_sort(list, count, sizeof *list, by_capacity, NULL);
-    const uint32_t first = first_prefix(search, list, count, all, all_count, need.all);
-    const bool solved = first != ORR_NONE && try_prefixes(search, list, count, first);
-    orr_free(all);
-    orr_free(list);
-    return solved;
+    const uint32_t count = c->bearing_count - from;
+    const uint32_t first = first_prefix(c, from);
+    for (uint32_t step = 1, at = first; first != ORR_NONE; at += step, step *= 2) {
+        const uint32_t prefix = at < count ? at : count;
+        if (try_nodes(search, from, from + prefix)) {
+            return true;
+        }
+        if (prefix == count) {
+            break;
+        }
+    }
+    return false;
 }
 
 bool orr_victim__try_state(struct orr_victim_search *search)

@@ -45,13 +45,13 @@ struct lining {
     const struct orr_order_entry *entries; /* by seat */
 };
 
-static int by_lane(const void *a, const void *b, void *context)
+static int by_track(const void *a, const void *b, void *context)
 {
     const struct lining *lining = context;
     const uint32_t l = *(const uint32_t *)a;
     const uint32_t r = *(const uint32_t *)b;
-    if (lining->seats[l].lane != lining->seats[r].lane) {
-        return lining->seats[l].lane < lining->seats[r].lane ? -1 : 1;
+    if (lining->seats[l].track != lining->seats[r].track) {
+        return lining->seats[l].track < lining->seats[r].track ? -1 : 1;
     }
     return orr_order_compare_jobs(lining->session, &lining->entries[l], &lining->entries[r]);
 }
@@ -68,19 +68,18 @@ static bool line_up(struct orr_victim_search *search)
         f->line[s] = s;
         entries[s] = orr_forecast__entry(search, s);
     }
-    orr_sort(f->line, f->seat_count, sizeof *f->line, by_lane, (void *)(uintptr_t)&lining);
+    orr_sort(f->line, f->seat_count, sizeof *f->line, by_track, (void *)(uintptr_t)&lining);
     orr_free(entries);
-    orr_forecast__list_waiting(search);
-    uint32_t before = 0;
+    uint32_t *passed = NULL;
     for (uint32_t p = 0; p < f->seat_count; p++) {
         const uint32_t seat = f->line[p];
-        struct orr_track *lane = &f->lanes[f->seats[seat].lane];
-        const bool first = p == 0 || f->seats[f->line[p - 1]].lane != f->seats[seat].lane;
-        const uint32_t from = first ? 0 : before;
+        const uint32_t track = f->seats[seat].track;
         f->place[seat] = p;
-        lane->first = first ? p : lane->first;
-        before = orr_forecast__waiting_before(search, seat);
-        if (!orr_forecast__demands(f, lane, from, before, &f->between[p])) {
+        if (p == 0 || f->seats[f->line[p - 1]].track != track) {
+            f->tracks[track].first = p;
+            passed = orr_forecast__passed(search, seat);
+        }
+        if (!orr_forecast__demands(search, seat, passed, &f->between[p])) {
             return false;
         }
     }
@@ -133,6 +132,10 @@ void orr_victim__prepare_forecast(struct orr_victim_search *search)
     struct orr_rehearsal *r = f->rehearsal;
     f->seats[0].tasks = search->k;
     f->seats[0].demand = search->demand;
+    if (!orr_forecast__compare_tracks(search)) {
+        orr_victim__close_forecast(search);
+        return;
+    }
     f->over_quota = orr_job_over_quota(session, search->job, &search->demand);
     r->feasible_count = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
@@ -286,23 +289,23 @@ static void list_chosen(const struct orr_forecast *f)
     }
 }
 
-static void open_lanes(const struct orr_victim_search *search)
+static void open_tracks(const struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
     const struct orr_rehearsal *r = f->rehearsal;
-    for (uint32_t l = 0; l < f->lane_count; l++) {
-        struct orr_track *lane = &f->lanes[l];
-        lane->at = lane->end = 0;
-        lane->passed = lane->first;
-        memcpy(lane->held, search->session->queues[lane->queue].allocated, sizeof lane->held);
+    for (uint32_t l = 0; l < f->track_count; l++) {
+        struct orr_track *track = &f->tracks[l];
+        track->at = track->end = 0;
+        track->passed = track->first;
+        memcpy(track->held, search->session->queues[track->queue].allocated, sizeof track->held);
     }
     for (uint32_t i = 0; i < r->chosen_count; i++) {
         const struct orr_seat *seat = &f->seats[f->line[r->chosen[i]]];
-        struct orr_track *lane = &f->lanes[seat->lane];
-        lane->at = lane->end == 0 ? i : lane->at;
-        lane->end = i + 1;
+        struct orr_track *track = &f->tracks[seat->track];
+        track->at = track->end == 0 ? i : track->at;
+        track->end = i + 1;
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS && seat != f->seats; kind++) {
-            lane->held[kind] -= seat->demand.v[kind];
+            track->held[kind] -= seat->demand.v[kind];
         }
     }
 }
@@ -340,40 +343,64 @@ static void open_nodes(const struct orr_victim_search *search)
 
 /* --- serving --- */
 
-static void next_block(const struct orr_victim_search *search, struct orr_track *lane)
+static void next_block(const struct orr_victim_search *search, struct orr_track *track)
 {
     const struct orr_forecast *f = search->forecast;
-    const uint32_t place = f->rehearsal->chosen[lane->at];
+    const uint32_t place = f->rehearsal->chosen[track->at];
     uint64_t waiting = 0;
-    for (; lane->passed <= place; lane->passed++) {
-        waiting |= f->between[lane->passed];
+    for (; track->passed <= place; track->passed++) {
+        waiting |= f->between[track->passed];
     }
-    orr_forecast__block(search, lane->queue, lane->held, &f->seats[f->line[place]].demand, waiting,
-                        &lane->worst);
+    track->ranked = false;
+    track->waiting = waiting;
 }
 
-/* The lane that is served next; ORR_NONE: none is left. */
-static uint32_t next_lane(const struct orr_victim_search *search)
+static const struct orr_queue_rank *rank_of(const struct orr_victim_search *search,
+                                            struct orr_track *track)
+{
+    const struct orr_forecast *f = search->forecast;
+    if (!track->ranked) {
+        const uint32_t seat = f->line[f->rehearsal->chosen[track->at]];
+        orr_forecast__block(search, track->queue, track->held, &f->seats[seat].demand,
+                            track->waiting, &track->worst);
+        track->ranked = true;
+    }
+    return &track->worst;
+}
+
+/* The preemptor's track waits for those that go first. */
+static bool is_served_before(const struct orr_victim_search *search, uint32_t a, uint32_t b)
+{
+    const struct orr_forecast *f = search->forecast;
+    const uint32_t own = f->seats[0].track;
+    if ((a == own && f->tracks[b].goes_first) || (b == own && f->tracks[a].goes_first)) {
+        return b == own;
+    }
+    return orr_queue_compare_ranks(search->session, rank_of(search, &f->tracks[a]),
+                                   rank_of(search, &f->tracks[b])) < 0;
+}
+
+/* The track that is served next; ORR_NONE: none is left. */
+static uint32_t next_track(const struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
     uint32_t best = ORR_NONE;
-    for (uint32_t l = 0; l < f->lane_count; l++) {
-        if (f->lanes[l].at < f->lanes[l].end &&
-            (best == ORR_NONE || orr_queue_compare_ranks(search->session, &f->lanes[l].worst,
-                                                         &f->lanes[best].worst) < 0)) {
+    for (uint32_t l = 0; l < f->track_count; l++) {
+        if (f->tracks[l].at < f->tracks[l].end &&
+            (best == ORR_NONE || is_served_before(search, l, best))) {
             best = l;
         }
     }
     return best;
 }
 
-static bool over_limit(const struct orr_session *session, const struct orr_track *lane,
+static bool over_limit(const struct orr_session *session, const struct orr_track *track,
                        const struct orr_demand *demand)
 {
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && lane->limited; kind++) {
-        const double limit = session->shares[lane->queue].resource[kind].limit;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && track->limited; kind++) {
+        const double limit = session->shares[track->queue].resource[kind].limit;
         if (session->rules.proportion && limit != ORR_UNLIMITED && demand->v[kind] > 0 &&
-            limit < orr_demand_on(lane->held[kind], demand, kind)) {
+            limit < orr_demand_on(track->held[kind], demand, kind)) {
             return true;
         }
     }
@@ -389,16 +416,16 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
     const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
     bool placed = false;
     bool lost = false;
-    for (uint32_t l = 0; l < f->lane_count; l++) {
-        if (f->lanes[l].at < f->lanes[l].end) {
-            next_block(search, &f->lanes[l]);
+    for (uint32_t l = 0; l < f->track_count; l++) {
+        if (f->tracks[l].at < f->tracks[l].end) {
+            next_block(search, &f->tracks[l]);
         }
     }
-    for (uint32_t l; (l = next_lane(search)) != ORR_NONE;) {
-        struct orr_track *lane = &f->lanes[l];
-        const struct orr_seat *seat = &f->seats[f->line[f->rehearsal->chosen[lane->at]]];
+    for (uint32_t l; (l = next_track(search)) != ORR_NONE;) {
+        struct orr_track *track = &f->tracks[l];
+        const struct orr_seat *seat = &f->seats[f->line[f->rehearsal->chosen[track->at]]];
         const bool is_preemptor = seat == f->seats;
-        const bool fits = !over_limit(session, lane, &seat->demand) &&
+        const bool fits = !over_limit(session, track, &seat->demand) &&
                           !(is_preemptor && f->over_quota) && place_all(f, session, seat);
         if (!fits && is_preemptor) {
             return ORR_OUTCOME_NOT_PLACED;
@@ -412,10 +439,10 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
             return ORR_OUTCOME_REJECTED;
         }
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS && fits; kind++) {
-            lane->held[kind] += seat->demand.v[kind];
+            track->held[kind] += seat->demand.v[kind];
         }
-        if (++lane->at < lane->end) {
-            next_block(search, lane);
+        if (++track->at < track->end) {
+            next_block(search, track);
         }
     }
     return ORR_OUTCOME_SOLVED;
@@ -431,7 +458,7 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
     choose(search, &search->recorded);
     f->rehearsal->is_chosen[f->place[0] / 64] |= bit_of(f->place[0]);
     list_chosen(f);
-    open_lanes(search);
+    open_tracks(search);
     open_nodes(search);
     const enum orr_outcome outcome = serve(search);
     if (outcome != ORR_OUTCOME_SOLVED) {

@@ -10,10 +10,10 @@
 
 #include <orrery/base/sort.h>
 
-void orr_victims_push(struct orr_victims *victims, uint32_t task, uint32_t group)
+void orr_victims_push(struct orr_victims *victims, const struct orr_victim *victim)
 {
     victims->items = ORR_ROOM_FOR_ONE(victims->items, victims->count, victims->capacity);
-    victims->items[victims->count++] = (struct orr_victim){.task = task, .group = group};
+    victims->items[victims->count++] = *victim;
 }
 
 /* --- accumulating --- */
@@ -64,7 +64,13 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
         const bool known = any_recorded(search, &tasks);
         if (!known) {
             for (uint32_t i = 0; i < tasks.count; i++) {
-                orr_victims_push(&search->potential, tasks.tasks[i], search->steps);
+                const struct orr_victim victim = {
+                    .task = tasks.tasks[i],
+                    .group = search->steps,
+                    .node = search->session->tasks[tasks.tasks[i]].live.node,
+                    .job = view.job};
+                orr_victims_push(&search->potential, &victim);
+                orr_victim__add_capacity(search, &victim);
             }
             search->steps++;
             stepped = true;
@@ -78,18 +84,6 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
 }
 
 /* --- filters --- */
-
-int64_t orr_victim__freed(const struct orr_session *session, uint32_t task)
-{
-    const struct orr_place *place = &session->tasks[task].live;
-    return place->node == ORR_NONE ? 0 : place->quota_mgpu;
-}
-
-static int64_t pending_gpus(const struct orr_session *session, uint32_t task)
-{
-    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
-    return ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
-}
 
 static int descending(const void *a, const void *b, void *context)
 {
@@ -129,29 +123,13 @@ static bool match(int64_t *requirements, uint32_t count, struct holder *holders,
     return true;
 }
 
-/* Free GPUs of every node with what the victims give back. */
-static int64_t *sum_capacities(const struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
-    int64_t *capacity = orr_alloc(session->node_count + (size_t)1, sizeof *capacity);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        capacity[n] = orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
-    }
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lists[l]->count; i++) {
-            const uint32_t task = lists[l]->items[i].task;
-            if (session->tasks[task].live.node != ORR_NONE) {
-                capacity[session->tasks[task].live.node] += orr_victim__freed(session, task);
-            }
-        }
-    }
-    return capacity;
-}
-
 /* Filter of single nodes: every pending task needs one with enough GPUs. */
-static bool nodes_could_do(const struct orr_victim_search *search, const int64_t *capacity)
+static bool nodes_could_do(const struct orr_victim_search *search)
 {
+    const int64_t *capacity = search->capacities.with;
+    if (search->capacities.each >= 0) { /* equal requirements: each node takes what it can */
+        return search->capacities.each == 0 || search->capacities.fitting >= (int64_t)search->k;
+    }
     const struct orr_session *session = search->session;
     struct holder *holders = orr_alloc(session->node_count + (size_t)1, sizeof *holders);
     int64_t *requirements = orr_alloc(search->k + (size_t)1, sizeof *requirements);
@@ -159,7 +137,7 @@ static bool nodes_could_do(const struct orr_victim_search *search, const int64_t
         holders[n] = (struct holder){.capacity = capacity[n]};
     }
     for (uint32_t i = 0; i < search->k; i++) {
-        requirements[i] = pending_gpus(session, search->tasks.tasks[i]);
+        requirements[i] = orr_victim__pending_gpus(session, search->tasks.tasks[i]);
     }
     const bool possible = match(requirements, search->k, holders, session->node_count);
     orr_free(holders);
@@ -184,7 +162,7 @@ static int64_t set_gpus(const struct orr_victim_search *search, uint32_t set)
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         if (orr_jobview_has(session, search->view, t) &&
             is_below(session, session->tasks[t].set, set)) {
-            sum += pending_gpus(session, t);
+            sum += orr_victim__pending_gpus(session, t);
         }
     }
     return sum;
@@ -210,7 +188,7 @@ static const struct orr_topology_level *required_level(const struct orr_session 
     return NULL;
 }
 
-static bool level_could_do(const struct orr_victim_search *search, const int64_t *capacity,
+static bool level_could_do(const struct orr_victim_search *search,
                            const struct orr_topology_level *level)
 {
     const struct orr_session *session = search->session;
@@ -220,7 +198,7 @@ static bool level_could_do(const struct orr_victim_search *search, const int64_t
     uint32_t count = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (level->value_of_node[n] != ORR_NONE) {
-            holders[level->value_of_node[n]].capacity += capacity[n];
+            holders[level->value_of_node[n]].capacity += search->capacities.with[n];
         }
     }
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
@@ -236,13 +214,13 @@ static bool level_could_do(const struct orr_victim_search *search, const int64_t
 
 /* Filter of topology: the sets that must stay within a domain need domains with enough GPUs. Pod
  * sets are not looked at. */
-static bool domains_could_do(const struct orr_victim_search *search, const int64_t *capacity)
+static bool domains_could_do(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
         const struct orr_topology_level *level = required_level(session, &session->sets[s]);
-        if (level != NULL && !level_could_do(search, capacity, level)) {
+        if (level != NULL && !level_could_do(search, level)) {
             return false;
         }
     }
@@ -286,11 +264,5 @@ static bool affinity_could_do(const struct orr_victim_search *search)
 
 bool orr_victim__plausible(const struct orr_victim_search *search)
 {
-    if (!affinity_could_do(search)) {
-        return false;
-    }
-    int64_t *capacity = sum_capacities(search);
-    const bool possible = domains_could_do(search, capacity) && nodes_could_do(search, capacity);
-    orr_free(capacity);
-    return possible;
+    return affinity_could_do(search) && domains_could_do(search) && nodes_could_do(search);
 }

@@ -178,6 +178,9 @@ static void keep_sums(struct orr_victim_search *search)
 static void release_search(struct orr_victim_search *search)
 {
     orr_victim__close_forecast(search);
+    orr_victim__close_capacities(search);
+    orr_free(search->chosen.items);
+    orr_free(search->picked);
     orr_task_list_release(&search->tasks);
     orr_free(search->candidates);
     orr_free(search->base_feasible);
@@ -246,6 +249,7 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
     orr_arena_reset(&search->arena);
     make_view(search, k);
     orr_victim__prepare_forecast(search);
+    orr_victim__start_capacities(search);
     search->potential.count = 0;
     search->steps = 0;
     orr_order_init(&order, search->session, true, false);
@@ -272,11 +276,12 @@ void orr_victim__remember(struct orr_victim_search *search, const struct orr_vic
     bool *survives = orr_zalloc(groups, sizeof *survives);
     struct orr_victims all = {0};
     for (uint32_t i = 0; i < search->recorded.count; i++) {
-        orr_victims_push(&all, search->recorded.items[i].task, search->recorded.items[i].group);
+        orr_victims_push(&all, &search->recorded.items[i]);
     }
     for (uint32_t i = 0; i < potential->count; i++) {
-        orr_victims_push(&all, potential->items[i].task,
-                         search->recorded_groups + potential->items[i].group);
+        struct orr_victim victim = potential->items[i];
+        victim.group += search->recorded_groups;
+        orr_victims_push(&all, &victim);
     }
     for (uint32_t i = 0; i < all.count; i++) {
         const uint8_t status = session->tasks[all.items[i].task].live.status;
@@ -289,7 +294,7 @@ void orr_victim__remember(struct orr_victim_search *search, const struct orr_vic
         const uint32_t task = all.items[i].task;
         const uint8_t status = session->tasks[task].live.status;
         if (survives[all.items[i].group]) {
-            orr_victims_push(&search->next, task, all.items[i].group);
+            orr_victims_push(&search->next, &all.items[i]);
         }
         if (status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED) {
             orr_task_list_push(&search->survivors, task);
@@ -435,6 +440,7 @@ static void prepare_search(struct orr_victim_search *search)
     search->mins = orr_alloc(job->set_count, sizeof *search->mins);
     find_feasible(search);
     keep_sums(search);
+    orr_victim__open_capacities(search);
     make_view(search, 1);
     orr_victim__open_forecast(search);
 }

@@ -14,14 +14,29 @@ enum orr_generator { ORR_NODE_LOCAL_GREEDY, ORR_MULTI_NODE_GANG, ORR_GENERATORS 
 
 struct orr_victim { /* a task of a scenario */
     uint32_t task;
-    uint32_t group; /* it is remembered together with these */
+    uint32_t group;     /* it is remembered together with these */
+    uint32_t node, job; /* where it runs before anything is tried */
 };
 
 struct orr_victims {
     struct orr_victim *items;
     uint32_t count, capacity;
 };
-void orr_victims_push(struct orr_victims *victims, uint32_t task, uint32_t group);
+void orr_victims_push(struct orr_victims *victims, const struct orr_victim *victim);
+
+struct orr_capacities { /* capacity.c: milli-GPU */
+    int64_t *free;      /* by node: idle or being released, before anything is tried */
+    int64_t *with;      /* by node: and with what recorded and potential victims give back */
+    uint32_t *bearing;  /* nodes with potential victims, least capacity first */
+    uint32_t bearing_count;
+    uint32_t *since;   /* by node: how many bore victims when it first did; 0: it does not */
+    uint32_t *at;      /* by node: position in `bearing` */
+    int64_t elsewhere; /* of feasible nodes without potential victims */
+    /* of the probe's tasks */
+    int64_t needed, smallest;
+    int64_t each;    /* -1: they ask different amounts */
+    int64_t fitting; /* tasks that ask `each` and fit, node by node */
+};
 
 struct orr_forecast;
 
@@ -40,8 +55,12 @@ struct orr_victim_search {
     struct orr_forecast *forecast;     /* NULL: the world is not plain enough for it */
     int64_t tried, tried_by_generator; /* scenarios of this job */
     bool spent, generator_spent;       /* one more was wanted than the budget allows */
-    uint64_t *failed;                  /* fingerprints of scenarios that failed */
-    uint32_t failed_count, failed_capacity;
+    uint64_t *failed; /* fingerprints of scenarios that failed, hashed; 0: a free slot */
+    uint32_t failed_count, failed_slots;
+    struct orr_capacities capacities;
+    struct orr_victims chosen; /* of the scenario in hand */
+    uint32_t *picked;          /* by step: the scenario that took it in last */
+    uint32_t picked_count, picked_capacity, scenarios;
 
     enum orr_generator generator;
     struct orr_victims recorded; /* carried from probe to probe; group numbers are dense */
@@ -86,8 +105,15 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
 struct orr_order;
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__plausible(const struct orr_victim_search *search);
-/* Accepted GPUs a victim gives back, milli-GPU. */
+
+/* capacity.c: opened with the search, started with each probe. */
+void orr_victim__open_capacities(struct orr_victim_search *search);
+void orr_victim__close_capacities(struct orr_victim_search *search);
+void orr_victim__start_capacities(struct orr_victim_search *search);
+void orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim);
+/* Accepted GPUs a victim gives back, and GPUs of quota a task asks, milli-GPU. */
 int64_t orr_victim__freed(const struct orr_session *session, uint32_t task);
+int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t task);
 
 /* generate.c: the scenarios of one state; true as soon as one is solved. */
 bool orr_victim__try_state(struct orr_victim_search *search);

@@ -109,6 +109,8 @@ struct orr_backlog {
     bool *stale;                        /* by job: listed in stale_jobs */
     uint32_t job_count;
     uint32_t delayed_count, partial_count;
+    bool *unready; /* by job: has pending tasks in a queue that takes jobs, but is not ready */
+    uint32_t unready_count;
     uint32_t *stale_jobs; /* gangs below their minimum, and some that no longer are */
     uint32_t stale_count, stale_capacity;
     struct orr_order order; /* its memory is used again */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* GPUs that nodes would have free without the victims accumulated so far, kept up to date victim by
+ * victim: what the filters and the generators ask at every step. */
+#include "victim_int.h"
+
+#include <string.h>
+
+int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t task)
+{
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
+    return ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
+}
+
+int64_t orr_victim__freed(const struct orr_session *session, uint32_t task)
+{
+    const struct orr_place *place = &session->tasks[task].live;
+    return place->node == ORR_NONE ? 0 : place->quota_mgpu;
+}
+
+void orr_victim__open_capacities(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_capacities *c = &search->capacities;
+    c->free = orr_alloc(session->node_count, sizeof *c->free);
+    c->with = orr_alloc(session->node_count, sizeof *c->with);
+    c->bearing = orr_alloc(session->node_count, sizeof *c->bearing);
+    c->since = orr_zalloc(session->node_count, sizeof *c->since);
+    c->at = orr_alloc(session->node_count, sizeof *c->at);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        c->free[n] = orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
+    }
+}
+
+void orr_victim__close_capacities(struct orr_victim_search *search)
+{
+    struct orr_capacities *c = &search->capacities;
+    orr_free(c->free);
+    orr_free(c->with);
+    orr_free(c->bearing);
+    orr_free(c->since);
+    orr_free(c->at);
+}
+
+static int64_t fitting_in(const struct orr_capacities *c, int64_t capacity)
+{
+    return c->each > 0 && capacity > 0 ? capacity / c->each : 0;
+}
+
+static void give_back(struct orr_capacities *c, uint32_t node, int64_t gpus)
+{
+    c->fitting -= fitting_in(c, c->with[node]);
+    c->with[node] += gpus;
+    c->fitting += fitting_in(c, c->with[node]);
+}
+
+static void measure_tasks(struct orr_victim_search *search)
+{
+    struct orr_capacities *c = &search->capacities;
+    c->needed = 0;
+    c->smallest = INT64_MAX;
+    c->each = orr_victim__pending_gpus(search->session, search->tasks.tasks[0]);
+    for (uint32_t i = 0; i < search->k; i++) {
+        const int64_t gpus = orr_victim__pending_gpus(search->session, search->tasks.tasks[i]);
+        c->needed += gpus;
+        c->smallest = gpus < c->smallest ? gpus : c->smallest;
+        c->each = gpus == c->each ? c->each : -1;
+    }
+}
+
+void orr_victim__start_capacities(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_capacities *c = &search->capacities;
+    measure_tasks(search);
+    for (uint32_t i = 0; i < c->bearing_count; i++) {
+        c->since[c->bearing[i]] = 0;
+    }
+    c->bearing_count = 0;
+    memcpy(c->with, c->free, session->node_count * sizeof *c->with);
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        const struct orr_victim *victim = &search->recorded.items[i];
+        if (victim->node != ORR_NONE) {
+            c->with[victim->node] += orr_victim__freed(session, victim->task);
+        }
+    }
+    c->elsewhere = 0;
+    c->fitting = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        c->elsewhere += search->feasible[n] ? c->with[n] : 0;
+        c->fitting += fitting_in(c, c->with[n]);
+    }
+}
+
+/* Nodes with victims: least capacity first, ties by first appearance. */
+static bool is_before(const struct orr_capacities *c, uint32_t a, uint32_t b)
+{
+    return c->with[a] != c->with[b] ? c->with[a] < c->with[b] : c->since[a] < c->since[b];
+}
+
+static void swap(struct orr_capacities *c, uint32_t at)
+{
+    const uint32_t left = c->bearing[at];
+    c->bearing[at] = c->bearing[at + 1];
+    c->bearing[at + 1] = left;
+    c->at[left] = at + 1;
+    c->at[c->bearing[at]] = at;
+}
+
+void orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim)
+{
+    struct orr_capacities *c = &search->capacities;
+    const uint32_t node = victim->node;
+    if (node == ORR_NONE) {
+        return;
+    }
+    if (c->since[node] == 0) {
+        c->elsewhere -= search->feasible[node] ? c->with[node] : 0;
+        c->at[node] = c->bearing_count;
+        c->bearing[c->bearing_count++] = node;
+        c->since[node] = c->bearing_count;
+    }
+    give_back(c, node, orr_victim__freed(search->session, victim->task));
+    while (c->at[node] > 0 && is_before(c, node, c->bearing[c->at[node] - 1])) {
+        swap(c, c->at[node] - 1);
+    }
+    while (c->at[node] + 1 < c->bearing_count && is_before(c, c->bearing[c->at[node] + 1], node)) {
+        swap(c, c->at[node]);
+    }
+}
