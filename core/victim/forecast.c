@@ -243,11 +243,35 @@ static bool plain_rules(const struct orr_session_rules *rules)
     return !rules->literal && rules->gpu_placement == ORR_PLACEMENT_BINPACK;
 }
 
+/* Lists who is in the backlog and does not wait. False: it lacks some that do. */
+static bool list_absent(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_forecast *f = search->forecast;
+    f->absent = orr_arena_alloc(&f->arena, session->changed_count + (size_t)1, sizeof *f->absent);
+    f->absent[f->absent_count++] = search->job;
+    for (uint32_t i = 0; i < session->changed_count; i++) {
+        const uint32_t j = session->changed_jobs[i];
+        const struct orr_sjob *job = &session->jobs[j];
+        const bool listed =
+            j < session->backlog->job_count && session->backlog->lane_of_job[j] != ORR_NONE;
+        if (j == search->job || (job->pending == 0 && !listed)) {
+            continue;
+        }
+        if (job->pending == 0) {
+            f->absent[f->absent_count++] = j;
+        } else if (!listed || job->pending != job->task_count) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void orr_victim__open_forecast(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     if (!plain_rules(&session->rules) || session->abandoned || session->backlog == NULL ||
-        !plain_preemptor(search) || orr_backlog_sync(search->session)->unready_count > 0) {
+        !plain_preemptor(search) || session->backlog->unready_count > 0) {
         return;
     }
     struct orr_forecast *f = orr_zalloc(1, sizeof *f);
@@ -258,7 +282,8 @@ void orr_victim__open_forecast(struct orr_victim_search *search)
     f->base = orr_arena_alloc(&f->arena, session->node_count, sizeof *f->base);
     f->idle = orr_arena_alloc(&f->arena, session->node_count, sizeof *f->idle);
     f->elastic_state = orr_jobview_elastic_state(session, search->view);
-    if (!plain_nodes(f, session) || !add_seats(f, search) || !plain_queues(f, session)) {
+    if (!list_absent(search) || !plain_nodes(f, session) || !add_seats(f, search) ||
+        !plain_queues(f, session)) {
         orr_victim__close_forecast(search);
     }
 }
@@ -333,18 +358,22 @@ static uint32_t count_before(const struct orr_victim_search *search, const struc
     return low;
 }
 
-/* The preemptor itself is in the lane, among those at [from, to): it does not wait for itself. */
-static bool holds_preemptor(const struct orr_victim_search *search, uint32_t index, uint32_t from,
-                            uint32_t to)
+/* Jobs of the lane at [from, to) that do not wait: the preemptor and those that got their place
+ * since the backlog was brought up to date. */
+static uint32_t count_absent(const struct orr_victim_search *search, uint32_t index, uint32_t from,
+                             uint32_t to)
 {
-    const struct orr_backlog *backlog = search->session->backlog;
-    if (backlog->lane_of_job[search->job] != index) {
-        return false;
-    }
-    const struct orr_lane *lane = &backlog->lanes[index];
-    const struct orr_sjob *job = &search->session->jobs[search->job];
+    const struct orr_session *session = search->session;
+    const struct orr_forecast *f = search->forecast;
+    const struct orr_lane *lane = &session->backlog->lanes[index];
     const struct orr_lane_item *items = lane->items + lane->first;
-    return (from == 0 || is_older(&items[from - 1], job)) && !is_older(&items[to - 1], job);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < f->absent_count && from < to; i++) {
+        const struct orr_sjob *job = &session->jobs[f->absent[i]];
+        count += session->backlog->lane_of_job[f->absent[i]] == index &&
+                 (from == 0 || is_older(&items[from - 1], job)) && !is_older(&items[to - 1], job);
+    }
+    return count;
 }
 
 static bool same_demand(const struct orr_demand *a, const struct orr_demand *b)
@@ -397,7 +426,7 @@ bool orr_forecast__demands(struct orr_victim_search *search, uint32_t seat, uint
         const uint32_t from = passed[i];
         const uint32_t to = count_before(search, lane, seat, from);
         passed[i] = to;
-        if (to > from + (to > from && holds_preemptor(search, index, from, to)) &&
+        if (to - from > count_absent(search, index, from, to) &&
             !add_demand(search->forecast, &backlog->classes[lane->class].demand, set)) {
             return false;
         }

@@ -43,6 +43,8 @@ struct orr_forecast {
     int32_t *idle, *base; /* by node: GPUs idle; idle or being released, before anything is tried */
     int64_t room_in_all;
     int elastic_state; /* of the preemptor */
+    uint32_t *absent;  /* jobs of the backlog that do not wait */
+    uint32_t absent_count;
     uint32_t *line;    /* seats by track, in each the best first */
     uint32_t *place;   /* of a seat in line */
     uint64_t *between; /* by place in line: demands of jobs waiting just before it */
