@@ -4,6 +4,7 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/base/text.h>
+#include <orrery/policies/kai.h>
 #include <orrery/policies/registry.h>
 
 #include <orrery/analysis/explain.h>
@@ -284,6 +285,16 @@ static void describe_aliases(const struct orr_policy *policy, const char *name)
     (void)printf("%s", count > 0 ? "\n" : "");
 }
 
+/* What of the real scheduler is heeded, and what shows it. */
+static void describe_features(void)
+{
+    (void)printf("\nfeatures of the real scheduler:\n");
+    for (const struct orr_kai_feature *f = orr_kai_features(); f->name != NULL; f++) {
+        (void)printf("  %s: %s%s%s\n      evidence: %s\n", f->name, f->status,
+                     f->means != NULL ? "; " : "", f->means != NULL ? f->means : "", f->evidence);
+    }
+}
+
 static void describe(const struct orr_policy *policy)
 {
     (void)printf("%s: %s\n", policy->name, policy->summary);
@@ -310,6 +321,9 @@ static void describe(const struct orr_policy *policy)
             (void)printf(" %s=%s", s[0], s[1]);
         }
         (void)printf("\n");
+    }
+    if (strcmp(policy->name, "kai") == 0) {
+        describe_features();
     }
 }
 

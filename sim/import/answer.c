@@ -6,46 +6,37 @@
 #include <string.h>
 
 #include <orrery/core/attempt.h>
+#include <orrery/policies/kai.h>
 
 /* --- features --- */
 
-static const struct {
-    const char *name, *status, *means;
-} features[IMPORT_FEATURES] = {
-    [IMPORT_FEATURE_DRA] = {"dra", "counted",
-                            "claims count as whole GPUs; their selectors are not heeded"},
-    [IMPORT_FEATURE_STORAGE] = {"storage", "counted", "volumes may go to any node"},
-    [IMPORT_FEATURE_POD_AFFINITY] = {"pod-affinity", "counted",
-                                     "pod affinity and anti-affinity are not heeded"},
-    [IMPORT_FEATURE_HOST_PORTS] = {"host-ports", "counted", "host ports never collide"},
-    [IMPORT_FEATURE_TOPOLOGY_SPREAD] = {"topology-spread", "counted",
-                                        "not heeded by KAI 0.17 either"},
-    [IMPORT_FEATURE_NUMA] = {"numa", "counted", "zones inside nodes are not heeded"},
-    [IMPORT_FEATURE_CONFIG_MAP] = {"config-map", "counted", "config maps are taken to exist"},
-    [IMPORT_FEATURE_RESOURCES] = {"extended-resources", "supported", "counted on every node"},
-};
-
-const char *import_feature_name(enum import_feature feature)
+/* The model's bits by the names of the policy's list, which says what each means. */
+static const struct orr_kai_feature *find_feature(enum import_feature feature)
 {
-    return features[feature].name;
-}
-
-const char *import_feature_status(enum import_feature feature)
-{
-    return features[feature].status;
-}
-
-const char *import_feature_means(enum import_feature feature)
-{
-    return features[feature].means;
+    static const char *const names[IMPORT_FEATURES] = {
+        [IMPORT_FEATURE_DRA] = "dra",
+        [IMPORT_FEATURE_STORAGE] = "storage",
+        [IMPORT_FEATURE_POD_AFFINITY] = "pod-affinity",
+        [IMPORT_FEATURE_HOST_PORTS] = "host-ports",
+        [IMPORT_FEATURE_TOPOLOGY_SPREAD] = "topology-spread",
+        [IMPORT_FEATURE_NUMA] = "numa",
+        [IMPORT_FEATURE_CONFIG_MAP] = "config-map"};
+    const struct orr_kai_feature *found = orr_kai_features();
+    while (found->name != NULL && strcmp(found->name, names[feature]) != 0) {
+        found++;
+    }
+    ORR_ASSERT(found->name != NULL);
+    return found;
 }
 
 static void list_features(const struct import_model *model, struct orr_snapshot *out)
 {
     out->features = orr_arena_alloc(&out->arena, IMPORT_FEATURES, sizeof *out->features);
     for (int f = 0; f < IMPORT_FEATURES; f++) {
-        struct orr_snapshot_feature row = {
-            .name = features[f].name, .status = features[f].status, .means = features[f].means};
+        const struct orr_kai_feature *feature = find_feature((enum import_feature)f);
+        struct orr_snapshot_feature row = {.name = feature->name,
+                                           .status = feature->status,
+                                           .means = feature->means != NULL ? feature->means : ""};
         for (uint32_t j = 0; j < model->job_count; j++) {
             row.jobs += (model->jobs[j].features >> f & 1u) != 0;
         }

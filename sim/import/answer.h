@@ -11,9 +11,5 @@ void import_answer_start(struct import_model *model, const struct orr_session *s
 /* After the cycle, before the session is closed. Everything is copied. */
 void import_answer(struct import_model *model, const struct orr_session *session,
                    struct orr_snapshot *out);
-/* Whether the model heeds a feature, and what that means. */
-const char *import_feature_name(enum import_feature feature);
-const char *import_feature_status(enum import_feature feature);
-const char *import_feature_means(enum import_feature feature);
 
 #endif

@@ -195,13 +195,18 @@ static struct import_request read_request(struct kube *kube, const struct import
 
 /* --- features the model lacks --- */
 
-static uint32_t read_features(const struct import_value *pod)
+static uint32_t read_features(const struct kube *kube, const struct import_value *pod)
 {
     const struct import_value *spec = import_get(pod, "spec");
+    const char *class_name = import_label(import_get(pod, "status"), "qosClass");
     uint32_t bits = import_get(spec, "resourceClaims") != NULL ? 1u << IMPORT_FEATURE_DRA : 0;
     if (import_get(spec, "affinity/podAffinity") != NULL ||
         import_get(spec, "affinity/podAntiAffinity") != NULL) {
         bits |= 1u << IMPORT_FEATURE_POD_AFFINITY;
+    }
+    if (kube->lists[KUBE_NODE_TOPOLOGY].count > 0 && class_name != NULL &&
+        strcmp(class_name, "Guaranteed") == 0) {
+        bits |= 1u << IMPORT_FEATURE_NUMA;
     }
     if (import_get(spec, "topologySpreadConstraints") != NULL) {
         bits |= 1u << IMPORT_FEATURE_TOPOLOGY_SPREAD;
@@ -453,7 +458,7 @@ static void read_pod(struct kube *kube, const struct import_value *object)
     pod->affinity = import_map(kube->load, object, "spec/affinity");
     pod->tolerations = import_list(kube->load, object, "spec/tolerations");
     pod->constraint_key = constraint_key(object);
-    pod->features = read_features(object);
+    pod->features = read_features(kube, object);
     struct import_job *of = &kube->model->jobs[job];
     of->features |= pod->features;
     if (of->back_off && pod->status == ORR_TASK_PENDING) {

@@ -58,7 +58,8 @@ struct import_set {
     struct orr_constraint constraint;
 };
 
-/* What a job may ask that the model has no rule for, or only part of one (import_features). */
+/* What a job may ask that the model has no rule for, or only part of one
+ * (policies/kai/kai_features.c). */
 enum import_feature {
     IMPORT_FEATURE_DRA,
     IMPORT_FEATURE_STORAGE,
@@ -67,7 +68,6 @@ enum import_feature {
     IMPORT_FEATURE_TOPOLOGY_SPREAD,
     IMPORT_FEATURE_NUMA,
     IMPORT_FEATURE_CONFIG_MAP,
-    IMPORT_FEATURE_RESOURCES,
     IMPORT_FEATURES
 };
 

@@ -764,6 +764,40 @@ static void snapshot__names_what_another_version_has(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+static void nominated__goes_before_packing(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+    answer_good(
+        LIST NODE("n1", "4") NODE("n2", "8") QUEUE("q", FREE) GROUP("r", "q", "")
+            GROUP("g", "q", "") POD_META("r0", "r", "") "spec: {nodeName: n1, " GPUS(
+                "1") "}, status: {phase: Running}}\n" POD_META("p", "g",
+                                                               "") "spec: {" GPUS("1") "}, status: "
+                                                                                       "{nominatedN"
+                                                                                       "odeName: "
+                                                                                       "n2}}\n",
+        &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind p n2; ");
+    orr_snapshot_release(&snapshot);
+}
+
+static void extended__resources_are_counted(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+#define NIC(name, group)                                                                           \
+    POD_META(name, group, "")                                                                      \
+    "spec: {schedulerName: kai-scheduler, containers: [{resources: {requests: {x.org/nic: 2}}}]}}" \
+    "\n"
+    answer_good(LIST "- {kind: Node, metadata: {name: n}, status: {allocatable: {cpu: 8, memory: "
+                     "1Gi, pods: 9, x.org/nic: 3}}}\n" QUEUE("q", FREE) GROUP("g", "q", "")
+                         GROUP("h", "q", "") NIC("p", "g") NIC("r", "h"),
+                &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind p n; ");
+    assert_non_null(strstr(waits(&snapshot, "h")->why, "1 not enough of an extended resource"));
+    orr_snapshot_release(&snapshot);
+}
+
 static void features__are_counted_by_job(void **state)
 {
     (void)state;
@@ -919,6 +953,8 @@ int main(void)
         cmocka_unit_test(snapshot__absent_flags_are_off),
         cmocka_unit_test(snapshot__restricts_nodes_to_workers),
         cmocka_unit_test(snapshot__names_what_another_version_has),
+        cmocka_unit_test(nominated__goes_before_packing),
+        cmocka_unit_test(extended__resources_are_counted),
         cmocka_unit_test(features__are_counted_by_job),
         cmocka_unit_test(errors__name_line_and_column),
         cmocka_unit_test(errors__of_parameters),

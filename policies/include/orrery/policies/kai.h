@@ -24,4 +24,13 @@ typedef bool orr_kai_has_plugin_fn(const void *context, const char *name);
 void orr_kai_set_plugins(struct orr_session_rules *rules, orr_kai_has_plugin_fn *has,
                          const void *context);
 
+/* What of KAI is heeded: supported, counted (jobs that use it are told of) or refused. */
+struct orr_kai_feature {
+    const char *name, *status;
+    const char *evidence; /* see kai_features.c */
+    const char *means;    /* NULL: as KAI has it */
+};
+/* Ended by a NULL name. */
+const struct orr_kai_feature *orr_kai_features(void);
+
 #endif

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# evidence.sh ORRERY SOURCE: what `orrery policies kai` names as evidence exists.
+set -eu
+orrery=$1 source=$2
+"$orrery" policies kai | sed -n 's/^      evidence: //p' | tr ';' '\n' | sed 's/^ *//; s/ *$//' >evidence.txt
+[ -s evidence.txt ] || { echo 'no evidence is listed'; exit 1; }
+bad=0
+while read -r kind first second; do
+  case $kind in
+    case)
+      grep -rqF "\"$first\"" "$source/tests/conformance" "$source/tests/case" ||
+        { echo "no case $first"; bad=1; } ;;
+    test)
+      file="$source/tests/unit/$first.c"
+      { [ -f "$file" ] && grep -q "^static void $second(" "$file" &&
+        grep -q "cmocka_unit_test($second)" "$file"; } ||
+        { echo "no test $second in $first"; bad=1; } ;;
+    specification) ;;
+    *) echo "what is \"$kind $first\"?"; bad=1 ;;
+  esac
+done <evidence.txt
+rm -f evidence.txt
+exit $bad
