@@ -30,7 +30,7 @@ static const struct orr_kai_feature features[] = {
      "test test_kai_usage two_queues__hand_over_with_decay; test test_share_usage "
      "usage__equals_the_sum_over_samples",
      "in runs; a snapshot holds no past usage"},
-    {"job-order", "supported", "test test_kai_rules order__compares_jobs_as_they_are", NULL},
+    {"job-order", "supported", "test test_kai_items order__compares_jobs_as_they_are", NULL},
     {"task-priority", "supported", "case actions/allocate/allocateElastic#003", NULL},
     {"gang", "supported", "case actions/allocate/allocateGang#001", NULL},
     {"elastic", "supported",

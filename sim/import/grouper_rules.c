@@ -131,8 +131,11 @@ static int64_t stated_min(struct grouper *g, int64_t otherwise)
 static bool fill_tf(struct grouper *g, struct import_job *job)
 {
     struct replicas replicas;
-    return sum_replicas(g, "spec/tfReplicaSpecs", &replicas) &&
-           (add_pods(g, job, "default", 0, stated_min(g, replicas.total)), true);
+    if (!sum_replicas(g, "spec/tfReplicaSpecs", &replicas)) {
+        return false;
+    }
+    (void)add_pods(g, job, "default", 0, stated_min(g, replicas.total));
+    return true;
 }
 
 static bool fill_xgboost(struct grouper *g, struct import_job *job)

@@ -138,7 +138,8 @@ static void add_queue(const struct orr_scenario_queue *from, uint32_t shard, uin
     }
     queue.shard = shard;
     queue.priority = from->priority;
-    queue.created_ms = queues->count; /* listed earlier is older */
+    /* listed earlier is older; older than any with a date */
+    queue.created_ms = from->created_ms != ORR_MS_NONE ? from->created_ms : queues->count;
     queue.preempt_min_runtime_ms = from->preempt_min_runtime_ms;
     queue.reclaim_min_runtime_ms = from->reclaim_min_runtime_ms;
     (void)orr_queues_add(queues, from->name, parent, &queue);

@@ -64,6 +64,9 @@ static enum orr_status load_one(struct orr_scenario__load *load,
     if (status == ORR_OK) {
         status = orr_scenario__shape(load, orr_scenario__root_row(), *out);
     }
+    if (status == ORR_OK) {
+        status = orr_scenario__place_objects(load, *out);
+    }
     if (status != ORR_OK) {
         return status;
     }

@@ -84,6 +84,8 @@ struct orr_scenario__load {
     const char *folder; /* of the scenario: where names of other files start */
     uint32_t nodes;     /* made so far: aliases and defaults multiply what a file says */
     bool sealed;        /* a text without a file: nothing else is read */
+    /* KAI objects that stood among the queues of the file in hand; NULL: none */
+    struct orr_scenario__node *topology_object, *shard_object;
 };
 
 typedef enum orr_status orr_scenario__prepare_fn(struct orr_scenario__load *load,
@@ -225,6 +227,19 @@ enum orr_status orr_scenario__wrong_kind(const struct orr_scenario__load *load,
 const char *orr_scenario__key(const struct orr_scenario__node *node);
 orr_scenario__prepare_fn orr_scenario__prepare_amounts, orr_scenario__prepare_policy,
     orr_scenario__prepare_workload, orr_scenario__prepare_duration;
+
+/* scenario_kai.c: KAI's Topology and SchedulingShard objects */
+orr_scenario__prepare_fn orr_scenario__prepare_topology;
+bool orr_scenario__is_kind(const struct orr_scenario__node *object, const char *kind);
+bool orr_scenario__is_kai_object(const struct orr_scenario__node *object);
+enum orr_status orr_scenario__convert_shard(struct orr_scenario__load *load,
+                                            const struct orr_scenario__node *object,
+                                            struct orr_scenario__node **out);
+/* Keeps one that was met among queues, and puts what was kept where the root leaves room. */
+enum orr_status orr_scenario__keep_object(struct orr_scenario__load *load,
+                                          struct orr_scenario__node *object);
+enum orr_status orr_scenario__place_objects(struct orr_scenario__load *load,
+                                            struct orr_scenario__node *root);
 
 /* scenario_queues.c */
 orr_scenario__prepare_fn orr_scenario__prepare_queues;

@@ -101,6 +101,9 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
                                      struct orr_scenario__node *object,
                                      struct orr_scenario__node *out)
 {
+    if (orr_scenario__is_kai_object(object)) {
+        return orr_scenario__keep_object(load, object);
+    }
     enum orr_status status = orr_scenario__shape(load, orr_scenario__kai_queue_row(), object);
     if (status != ORR_OK) {
         return status;
@@ -123,13 +126,8 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
     carry(load, spec, "preemptMinRuntime", queue, "preempt_min_runtime");
     carry(load, spec, "reclaimMinRuntime", queue, "reclaim_min_runtime");
     carry(load, find_below(metadata, "labels"), SHARD_LABEL, queue, "shard");
+    carry(load, metadata, "creationTimestamp", queue, "created");
     return status == ORR_OK ? add_queue(load, out, name->text, name->at, queue) : status;
-}
-
-static bool is_kind(const struct orr_scenario__node *object, const char *kind)
-{
-    const struct orr_scenario__node *given = find_below(object, "kind");
-    return given != NULL && given->kind == ORR_NODE_SCALAR && strcmp(given->text, kind) == 0;
 }
 
 /* One object, or a List of them as kubectl prints it. */
@@ -140,7 +138,7 @@ static enum orr_status convert_object(struct orr_scenario__load *load,
     if (object->kind != ORR_NODE_MAP) {
         return orr_scenario__fail(load, &object->at, "expected a Queue object");
     }
-    if (!is_kind(object, "List") && !is_kind(object, "QueueList")) {
+    if (!orr_scenario__is_kind(object, "List") && !orr_scenario__is_kind(object, "QueueList")) {
         return convert_queue(load, object, out);
     }
     const struct orr_scenario__node *items = find_below(object, "items");

@@ -109,10 +109,6 @@ static const struct orr_scenario__row topology_rows[] = {
     {.key = "levels", .type = ORR_TYPE_WORDS, .choices = levels},
     {GROUP("block", block_rows), .optional = true},
     {GROUP("rack", rack_rows), .optional = true},
-    LATER("apiVersion"),
-    LATER("kind"),
-    LATER("metadata"),
-    LATER("spec"),
 };
 
 static const struct orr_scenario__row cluster_rows[] = {
@@ -121,7 +117,7 @@ static const struct orr_scenario__row cluster_rows[] = {
      .rows = pool_rows,
      .row_count = LENGTH(pool_rows),
      .one = "pool"},
-    {GROUP("topology", topology_rows)},
+    {GROUP("topology", topology_rows), .prepare = orr_scenario__prepare_topology},
     LATER("failures"),
     LATER("maintenance"),
     LATER("autoscale"),
@@ -168,6 +164,7 @@ static const struct orr_scenario__row queue_rows[] = {
     {.key = "stop_idle", .type = ORR_TYPE_DURATION, QUEUE(stop_idle_ms)},
     {.key = "max_runtime", .type = ORR_TYPE_DURATION, QUEUE(max_runtime_ms)},
     {.key = "requeue_delay", .type = ORR_TYPE_DURATION, QUEUE(requeue_delay_ms)},
+    {.key = "created", .type = ORR_TYPE_TIMESTAMP, QUEUE(created_ms)},
 };
 
 static const char *const evict_choices[] = {"lose", "checkpoint", "keep", NULL};

@@ -316,6 +316,14 @@ enum orr_status orr_scenario__prepare_policy(struct orr_scenario__load *load,
     if (node->kind == ORR_NODE_LIST) {
         return prepare_policies(load, node);
     }
+    if (orr_scenario__is_kind(node, "SchedulingShard")) {
+        struct orr_scenario__node *shard;
+        enum orr_status status = orr_scenario__convert_shard(load, node, &shard);
+        if (status == ORR_OK) {
+            orr_scenario__replace(node, shard);
+        }
+        return status;
+    }
     if (node->kind == ORR_NODE_MAP || node->text == NULL) {
         return ORR_OK;
     }

@@ -99,6 +99,79 @@ static void kai__paths_are_short(void **state)
     orr_scenario_release(&s);
 }
 
+static const char objects[] =
+    "apiVersion: v1\nkind: List\nitems:\n"
+    "- {kind: Queue, metadata: {name: young, creationTimestamp: 2026-02-01T00:00:00Z}}\n"
+    "- {kind: Queue, metadata: {name: old, creationTimestamp: 2026-01-01T00:00:00Z}}\n"
+    "- {apiVersion: kai.scheduler/v1alpha1, kind: Topology, metadata: {name: dc}, spec: {levels:\n"
+    "    [{nodeLabel: cloud/topology-block}, {nodeLabel: x, alias: rack},\n"
+    "     {nodeLabel: kubernetes.io/hostname}]}}\n"
+    "- {apiVersion: kai.scheduler/v1, kind: SchedulingShard, metadata: {name: a}, spec:\n"
+    "    {partitionLabelValue: '', placementStrategy: {gpu: spread}, kValue: 0.5}}\n";
+
+static const struct orr_setting *param(const struct orr_scenario *s, const char *name)
+{
+    for (uint32_t i = 0; i < s->param_count; i++) {
+        if (strcmp(s->params[i].name, name) == 0) {
+            return &s->params[i];
+        }
+    }
+    fail_msg("no parameter %s", name);
+    return NULL;
+}
+
+static void kai__objects_beside_queues(void **state)
+{
+    (void)state;
+    struct orr_scenario s;
+    write_file("objects.yaml", objects);
+    load_good(POOLS WORKLOAD "queues: {from: objects.yaml}\n", &s);
+    assert_int_equal(s.queue_count, 2);
+    assert_int_equal(s.queues[0].created_ms, 1769904000000);
+    assert_int_equal(s.queues[1].created_ms, 1767225600000);
+    assert_string_equal(s.topology.name, "dc");
+    assert_int_equal(s.topology.level_count, 3);
+    assert_string_equal(s.topology.levels[0], "block");
+    assert_string_equal(s.topology.levels[1], "rack");
+    assert_string_equal(s.topology.levels[2], "node");
+    assert_string_equal(s.policy, "kai");
+    assert_int_equal(s.param_count, 2);
+    assert_string_equal(param(&s, "placementStrategy.gpu")->value, "spread");
+    assert_string_equal(param(&s, "kValue")->value, "0.5");
+    expect_shown(&s, "policy.params.kValue", "0.5", "objects.yaml:10:73");
+    orr_scenario_release(&s);
+    /* What the scenario says itself stays. */
+    load_good(POOLS WORKLOAD "queues: {from: objects.yaml}\npolicy: fifo\n", &s);
+    assert_string_equal(s.policy, "fifo");
+    assert_int_equal(s.param_count, 0);
+    orr_scenario_release(&s);
+}
+
+static void kai__objects_in_their_places(void **state)
+{
+    (void)state;
+    struct orr_scenario s;
+    load_good("cluster:\n  pools: {a: {nodes: 8, gpus: 8, rack_size: 2}}\n"
+              "  topology: {kind: Topology, metadata: {name: t}, spec: {levels:\n"
+              "    [{nodeLabel: rack}, {nodeLabel: kubernetes.io/hostname}]}}\n" WORKLOAD
+              "policy: {kind: SchedulingShard, spec: {kValue: 2}}\n",
+              &s);
+    assert_string_equal(s.topology.name, "t");
+    assert_int_equal(s.topology.level_count, 2);
+    assert_string_equal(s.policy, "kai");
+    assert_string_equal(param(&s, "kValue")->value, "2");
+    orr_scenario_release(&s);
+    expect_error("cluster: {topology: {kind: Topology, spec: {levels: [{nodeLabel: zone}]}}}\n",
+                 "first.yaml:1:66: level \"zone\" is none of a pool's: its label or alias ends in "
+                 "block, rack, node or hostname\n"
+                 "cluster: {topology: {kind: Topology, spec: {levels: [{nodeLabel: zone}]}}}\n"
+                 "                                                                 ^");
+    expect_error("queues:\n- {kind: SchedulingShard}\n- {kind: SchedulingShard}\n",
+                 "first.yaml:3:3: a second SchedulingShard: one cluster has one\n"
+                 "- {kind: SchedulingShard}\n"
+                 "  ^");
+}
+
 static void kai__errors(void **state)
 {
     (void)state;
@@ -121,8 +194,8 @@ static void kai__errors(void **state)
     expect_error("queues:\n- kind: Queue\n", "first.yaml:2:3: a Queue needs metadata.name\n"
                                              "- kind: Queue\n"
                                              "  ^");
-    expect_error("queues:\n- kind: Topology\n", "first.yaml:2:9: kind: \"Topology\" is not Queue\n"
-                                                "- kind: Topology\n"
+    expect_error("queues:\n- kind: Topolog7\n", "first.yaml:2:9: kind: \"Topolog7\" is not Queue\n"
+                                                "- kind: Topolog7\n"
                                                 "        ^");
     expect_error("queues:\n- 5\n", "first.yaml:2:3: expected a Queue object\n- 5\n  ^");
     expect_error("queues:\n- {kind: Queue, metadata: {name: a}}\n"
@@ -145,6 +218,8 @@ int main(void)
         cmocka_unit_test(kai__files),
         cmocka_unit_test(kai__object_replaces_what_it_extends),
         cmocka_unit_test(kai__paths_are_short),
+        cmocka_unit_test(kai__objects_beside_queues),
+        cmocka_unit_test(kai__objects_in_their_places),
         cmocka_unit_test(kai__errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,7 @@ struct orr_scenario_queue {
     struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
     int priority;                                          /* default 100 */
     orr_ms preempt_min_runtime_ms, reclaim_min_runtime_ms; /* ORR_MS_NONE: not set */
+    orr_ms created_ms; /* ORR_MS_NONE: by its place among the queues; older than any stated */
     const char *shard; /* as stated, or that of its parent, or the only one; "": without a name */
     /* rules for single jobs; children without a word have those of their parent */
     double max_job_gpus;           /* -1: unlimited */
