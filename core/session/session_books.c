@@ -14,6 +14,24 @@ int64_t orr_session_ceil_portion(int64_t need_mib, int64_t device_mib)
     return (int64_t)ceil(portion * 100) * (ORR_MGPU / 100);
 }
 
+int64_t orr_session_portion_mgpu(double portion)
+{
+    return (int64_t)(portion * 100 + 0.5) * (ORR_MGPU / 100);
+}
+
+int64_t orr_session_mig_gpus(const char *resource)
+{
+    const char *at = resource;
+    while (*at != '\0' && strncmp(at, "mig-", 4) != 0) {
+        at++;
+    }
+    int64_t gpus = 0;
+    for (at = *at != '\0' ? at + 4 : resource; *at >= '0' && *at <= '9' && gpus < 1000; at++) {
+        gpus = gpus * 10 + (*at - '0');
+    }
+    return gpus;
+}
+
 int64_t orr_session_shared_need(const struct orr_ask *ask, const struct orr_snode *node)
 {
     return ask->kind == ORR_ASK_MEMORY ? ask->memory_mib

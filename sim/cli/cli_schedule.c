@@ -7,6 +7,8 @@
 
 #include "cli.h"
 
+enum { OPTION_SHARD = 256 }; /* has no short form */
+
 struct schedule_options {
     struct orr_snapshot_options run;
     const char *paths[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
@@ -24,7 +26,7 @@ static error_t parse_schedule(int key, char *arg, struct argp_state *state)
         }
         o->params[o->run.param_count++] = arg;
         return 0;
-    case 'h': o->run.shard = arg; return 0;
+    case OPTION_SHARD: o->run.shard = arg; return 0;
     case 'n':
         if (!orr_parse_timestamp(arg, strlen(arg), &o->run.now)) {
             argp_error(state, "\"%s\" is not a time such as 2026-06-01T12:00:00Z", arg);
@@ -255,7 +257,7 @@ int orr_cli_schedule(int argc, char **argv)
     static const struct argp_option rows[] = {
         {"policy", 'p', "NAME", 0, "default kai", 0},
         {"set", 's', "NAME=VALUE", 0, "a parameter of the policy; several allowed", 0},
-        {"shard", 'h', "VALUE", 0,
+        {"shard", OPTION_SHARD, "VALUE", 0,
          "value of the node-pool label of the shard (default: the snapshot's, else objects without "
          "the label)",
          0},

@@ -192,16 +192,6 @@ static void set_rules(const struct conform_case *one, struct orr_session_rules *
 
 /* --- MIG --- */
 
-/* The g of a profile: "nvidia.com/mig-3g.20gb" counts three GPUs of quota. */
-static int64_t gpus_of_profile(const char *name)
-{
-    const char *at = strstr(name, "mig-");
-    int64_t gpus = 0;
-    at = at != NULL ? at + 4 : name;
-    const size_t digits = strspn(at, "0123456789");
-    return orr_parse_i64(at, digits, &gpus) ? gpus : 0;
-}
-
 static uint32_t slot_of(struct case_world *world, struct orr_session *session, const char *name)
 {
     const uint32_t known = orr_idmap_put(&world->profiles, name, strlen(name), NULL);
@@ -211,7 +201,7 @@ static uint32_t slot_of(struct case_world *world, struct orr_session *session, c
     while (session->slot_count <= ORR_SLOT_EXTENDED + known) {
         const uint32_t next = session->slot_count - ORR_SLOT_EXTENDED;
         (void)orr_session_add_slot(session,
-                                   gpus_of_profile(orr_idmap_name(&world->profiles, next)));
+                                   orr_session_mig_gpus(orr_idmap_name(&world->profiles, next)));
     }
     return ORR_SLOT_EXTENDED + known;
 }
@@ -433,17 +423,11 @@ static uint32_t affinity_of(const struct conform_case *one, const struct conform
     return filter;
 }
 
-/* Two decimals of a device, as KAI keeps portions. */
-static int64_t portion_mgpu(double portion)
-{
-    return (int64_t)(portion * 100 + 0.5) * (ORR_MGPU / 100);
-}
-
 static void set_gpus(struct orr_ask *ask, double gpus)
 {
     const double whole = (double)(int64_t)gpus;
     ask->kind = gpus > 0 ? ORR_ASK_WHOLE : ORR_ASK_NO_GPU;
-    ask->request.v[ORR_SLOT_GPU] = portion_mgpu(gpus);
+    ask->request.v[ORR_SLOT_GPU] = orr_session_portion_mgpu(gpus);
     if (gpus > whole) {
         ask->kind = ORR_ASK_FRACTION;
         ask->devices = 1;
@@ -466,7 +450,7 @@ static uint32_t add_ask(struct case_world *world, const struct conform_request *
         ask.kind = request->kind == CONFORM_FRACTION ? ORR_ASK_FRACTION : ORR_ASK_MEMORY;
         ask.portion = request->kind == CONFORM_FRACTION ? request->gpu_fraction : 0;
         ask.memory_mib = request->kind == CONFORM_GPU_MEMORY ? request->gpu_memory_mib : 0;
-        ask.request.v[ORR_SLOT_GPU] = portion_mgpu(ask.portion) * request->gpu_devices;
+        ask.request.v[ORR_SLOT_GPU] = orr_session_portion_mgpu(ask.portion) * request->gpu_devices;
     } else if (request->kind == CONFORM_WHOLE) {
         set_gpus(&ask, request->gpus);
     }

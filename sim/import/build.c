@@ -30,17 +30,6 @@ static int32_t to_i32(int64_t number)
 
 /* --- resources --- */
 
-/* GPUs of quota of one unit: "nvidia.com/mig-3g.20gb" counts three. */
-static int64_t mig_gpus(const char *name)
-{
-    const char *at = strstr(name, "/mig-");
-    int64_t gpus = 0;
-    for (at = at != NULL ? at + 5 : ""; *at >= '0' && *at <= '9' && gpus < 100; at++) {
-        gpus = gpus * 10 + (*at - '0');
-    }
-    return gpus;
-}
-
 /* What no pod asks for cannot decide anything, unless it counts as GPUs. */
 static bool is_asked(const struct import_model *model, uint32_t resource)
 {
@@ -63,7 +52,7 @@ static void add_slots(struct builder *b)
     b->slots[IMPORT_PODS] = ORR_SLOT_PODS;
     for (uint32_t r = 0; r < b->model->resources.count; r++) {
         const char *name = orr_idmap_name(&b->model->resources, r);
-        const int64_t gpus = mig_gpus(name);
+        const int64_t gpus = strstr(name, "/mig-") != NULL ? orr_session_mig_gpus(name) : 0;
         if (gpus == 0 && !is_asked(b->model, IMPORT_EXTENDED + r)) {
             continue;
         }
@@ -233,12 +222,6 @@ static uint32_t tolerance_of(struct builder *b, const struct import_pod *pod)
     return b->toleration_filters[index];
 }
 
-/* KAI keeps portions in hundredths of a device. */
-static int64_t portion_mgpu(double portion)
-{
-    return (int64_t)(portion * 100 + 0.5) * (ORR_MGPU / 100);
-}
-
 static uint32_t add_ask(struct builder *b, const struct import_pod *pod)
 {
     const struct import_request *from = &pod->request;
@@ -252,8 +235,9 @@ static uint32_t add_ask(struct builder *b, const struct import_pod *pod)
     const bool lost = pod->node != NULL && find_node(b, pod->node) == ORR_NONE;
     if (!lost) { /* KAI: what runs on a node that is not there holds nothing */
         ask.request = to_vec(b, &from->vec, REQUEST_MAX);
-        ask.request.v[ORR_SLOT_GPU] +=
-            from->kind == ORR_ASK_FRACTION ? portion_mgpu(from->portion) * from->devices : 0;
+        ask.request.v[ORR_SLOT_GPU] += from->kind == ORR_ASK_FRACTION
+                                           ? orr_session_portion_mgpu(from->portion) * from->devices
+                                           : 0;
     } else {
         ask.kind = ORR_ASK_NO_GPU;
         ask.devices = 0;

@@ -221,6 +221,7 @@ static void release(struct kube *kube)
     }
     orr_free(kube->class_values);
     orr_free(kube->binding_values);
+    orr_free(kube->claim_counted);
     orr_idmap_release(&kube->classes);
     orr_idmap_release(&kube->bindings);
     orr_idmap_release(&kube->owners);

@@ -57,7 +57,8 @@ struct kube {
     uint32_t binding_capacity;
     struct orr_idmap seen;   /* uids of objects of the lists above */
     struct orr_idmap owners; /* uids; the object is in lists[KUBE_OWNER] */
-    struct orr_idmap claims; /* "namespace/name" of DRA claims already counted */
+    struct orr_idmap claims; /* "namespace/name"; the object is in lists[KUBE_RESOURCE_CLAIM] */
+    bool *claim_counted;     /* parallel: some pod had it already */
     const char *shard_key, *shard_value;
     const char *scheduler_name, *queue_label;
     orr_ms stuck_after;

@@ -23,6 +23,19 @@ static void take_larger(struct import_vec *to, const struct import_vec *from)
     }
 }
 
+/* What a container requests; where it states a limit alone, that is its request. */
+static struct import_vec container_request(struct kube *kube, const struct import_value *container)
+{
+    struct import_vec requests =
+        import_resources(kube->model, import_map(kube->load, container, "resources/requests"));
+    const struct import_vec limits =
+        import_resources(kube->model, import_map(kube->load, container, "resources/limits"));
+    for (int s = 0; s < IMPORT_RESOURCES_MAX; s++) {
+        requests.v[s] = requests.v[s] == 0 ? limits.v[s] : requests.v[s];
+    }
+    return requests;
+}
+
 /* Containers and sidecars together, or the peak while the pod is being initialised: each init
  * container beside the sidecars declared before it. Then the overhead. */
 static struct import_vec sum_containers(struct kube *kube, const struct import_value *spec)
@@ -30,14 +43,12 @@ static struct import_vec sum_containers(struct kube *kube, const struct import_v
     struct import_vec sum = {{0}}, sidecars = {{0}}, peak = {{0}};
     IMPORT_EACH(container, import_list(kube->load, spec, "containers"))
     {
-        struct import_vec one =
-            import_resources(kube->model, import_map(kube->load, container, "resources/requests"));
+        struct import_vec one = container_request(kube, container);
         add(&sum, &one);
     }
     IMPORT_EACH(container, import_list(kube->load, spec, "initContainers"))
     {
-        struct import_vec one =
-            import_resources(kube->model, import_map(kube->load, container, "resources/requests"));
+        struct import_vec one = container_request(kube, container);
         const bool stays =
             strcmp(import_text(kube->load, container, "restartPolicy", ""), "Always") == 0;
         add(&one, &sidecars);
@@ -124,16 +135,26 @@ static void share_devices(struct kube *kube, const struct import_value *annotati
 
 /* --- claims of devices --- */
 
-static const struct import_value *find_claim(struct kube *kube, const char *space, const char *name)
+static const char *claim_key(struct kube *kube, const char *space, const char *name)
+{
+    return import_format(kube->load, "%.250s/%.250s", space, name);
+}
+
+static void index_claims(struct kube *kube)
 {
     const struct kube_list *list = &kube->lists[KUBE_RESOURCE_CLAIM];
+    kube->claim_counted = orr_zalloc(list->count + (size_t)1, sizeof *kube->claim_counted);
     for (uint32_t i = 0; i < list->count; i++) {
-        if (strcmp(kube_name(kube, list->items[i]), name) == 0 &&
-            strcmp(kube_namespace(kube, list->items[i]), space) == 0) {
-            return list->items[i];
+        const char *key =
+            claim_key(kube, kube_namespace(kube, list->items[i]), kube_name(kube, list->items[i]));
+        bool added;
+        (void)orr_idmap_put(&kube->claims, key, strlen(key), &added);
+        if (!added) { /* a name no claim can have keeps indices those of the list */
+            const char *none = import_format(kube->load, "//%u", i);
+            import_note(kube->model, "two claims of devices have one name: the first is taken");
+            (void)orr_idmap_put(&kube->claims, none, strlen(none), NULL);
         }
     }
-    return NULL;
 }
 
 static int64_t claimed_gpus(struct kube *kube, const struct import_value *claim)
@@ -164,16 +185,13 @@ static int64_t count_claims(struct kube *kube, const struct import_value *pod)
                 name = import_text(kube->load, made, "resourceClaimName", NULL);
             }
         }
-        const char *space = kube_namespace(kube, pod);
-        const struct import_value *claim = name != NULL ? find_claim(kube, space, name) : NULL;
-        bool added = false;
-        if (claim != NULL) {
-            const char *key = import_format(kube->load, "%s/%s", space, name);
-            (void)orr_idmap_put(&kube->claims, key, strlen(key), &added);
-        }
-        gpus += added ? claimed_gpus(kube, claim) : 0;
-        if (claim == NULL) {
+        const char *key = name != NULL ? claim_key(kube, kube_namespace(kube, pod), name) : "";
+        const uint32_t claim = orr_idmap_find(&kube->claims, key, strlen(key));
+        if (claim == ORR_NONE) {
             import_note(kube->model, "a claim of devices that is not in the input counts 0 GPUs");
+        } else if (!kube->claim_counted[claim]) {
+            kube->claim_counted[claim] = true;
+            gpus += claimed_gpus(kube, kube->lists[KUBE_RESOURCE_CLAIM].items[claim]);
         }
     }
     return gpus;
@@ -470,6 +488,7 @@ void kube_read_pods(struct kube *kube)
 {
     const struct kube_list *list = &kube->lists[KUBE_POD];
     read_bindings(kube);
+    index_claims(kube);
     for (uint32_t i = 0; i < list->count && import_ok(kube->load); i++) {
         (void)kube_created_s(kube, list->items[i]); /* for what now is, before it is needed */
     }

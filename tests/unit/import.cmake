@@ -1,8 +1,10 @@
 # sim/import: what a snapshot becomes, the pod grouper's table, and whole answers.
-foreach(thing grouper kube)
+foreach(thing grouper kube own)
   orr_unit_test(test_import_${thing} orr_import orr_policies)
   target_include_directories(test_import_${thing} PRIVATE ${PROJECT_SOURCE_DIR}/sim/import)
 endforeach()
+target_compile_definitions(test_import_own
+  PRIVATE IMPORT_README="${PROJECT_SOURCE_DIR}/sim/import/README.md")
 
 # Conformance cases as snapshots; reads them through the conformance runner's own headers.
 orr_unit_test(test_import_cases orr_import orr_policies orr_conform PkgConfig::CONFORM_FYAML)

@@ -38,13 +38,14 @@ static void request__sums_containers_and_sidecars_over_the_init_peak(void **stat
     (void)state;
     struct import_world world;
     const struct import_pod *pod = read_pod(
-        &world, LIST "- {kind: Pod, metadata: {name: p}, spec: {schedulerName: kai-scheduler,\n"
-                     "   overhead: {cpu: 100m},\n"
-                     "   containers: [{resources: {requests: {cpu: 1, memory: 1Gi}}},\n"
-                     "                {resources: {requests: {cpu: 500m}}}],\n"
-                     "   initContainers: [{resources: {requests: {cpu: 3}}},\n"
-                     "     {restartPolicy: Always, resources: {requests: {cpu: 1, memory: 1Mi}}},\n"
-                     "     {resources: {requests: {cpu: 2500m, memory: 3Gi}}}]}}\n");
+        &world,
+        LIST "- {kind: Pod, metadata: {name: p}, spec: {schedulerName: kai-scheduler,\n"
+             "   overhead: {cpu: 100m},\n"
+             "   containers: [{resources: {requests: {cpu: 1}, limits: {cpu: 2, memory: 1Gi}}},\n"
+             "                {resources: {requests: {cpu: 500m}}}],\n"
+             "   initContainers: [{resources: {requests: {cpu: 3}}},\n"
+             "     {restartPolicy: Always, resources: {requests: {cpu: 1, memory: 1Mi}}},\n"
+             "     {resources: {requests: {cpu: 2500m, memory: 3Gi}}}]}}\n");
     /* running: 1 + 0.5 + 1; initialising: 3, then 1 + 2.5 */
     assert_int_equal(pod->request.vec.v[IMPORT_CPU], 3600);
     assert_int_equal(pod->request.vec.v[IMPORT_MEMORY], 3 * ORR_GIB + ORR_MIB);

@@ -556,6 +556,10 @@ int64_t orr_session_releasing_gpus(const struct orr_session *session, uint32_t n
 /* Device memory that is idle or being released. */
 int64_t orr_session_free_mib(const struct orr_snode *node);
 struct orr_shared_gpu *orr_session_find_shared(struct orr_snode *node, uint32_t id);
+/* KAI keeps a portion of a device in hundredths: milli-GPU. */
+int64_t orr_session_portion_mgpu(double portion);
+/* Whole GPUs of quota of one MIG instance, the g of its profile: "nvidia.com/mig-3g.20gb" is 3. */
+int64_t orr_session_mig_gpus(const char *resource);
 /* What a task adds to a demand, before it is placed; a memory request is divided by device_mib. */
 void orr_session_add_demand(const struct orr_session *session, const struct orr_ask *ask,
                             int64_t device_mib, struct orr_demand *demand);
