@@ -58,6 +58,7 @@ void orr_session_init(struct orr_session *session)
     *session = (struct orr_session){0};
     session->rules = orr_session_rules_default();
     session->slot_count = ORR_SLOT_EXTENDED;
+    session->group_ids = ORR_ROOM_FOR_ONE(session->group_ids, 0, session->group_id_capacity);
     orr_arena_init(&session->arena);
     orr_share_tree_init(&session->tree);
     session->tree_stale = true;
