@@ -16,6 +16,7 @@ static const struct orr_plot_info infos[] = {
     {"nodes", "how busy each node was over time, as a heat map"},
     {"size", "wait against the number of GPUs asked for"},
     {"gantt", "who held which GPUs in a part of the run"},
+    {"qq", "simulated against recorded waits, quantile by quantile"},
 };
 enum { FIGURES = sizeof infos / sizeof infos[0] };
 
@@ -23,7 +24,7 @@ typedef void draw_fn(struct orr_plot *plot);
 
 static draw_fn *const draws[] = {orr_plot__share, orr_plot__allocation, orr_plot__wait_cdf,
                                  orr_plot__depth, orr_plot__nodes,      orr_plot__size,
-                                 orr_plot__gantt};
+                                 orr_plot__gantt, orr_plot__qq};
 _Static_assert(sizeof draws / sizeof draws[0] == FIGURES, "a figure needs a name and a function");
 
 const struct orr_plot_info *orr_plot_list(uint32_t *count)

@@ -119,6 +119,7 @@ void orr_plot__wait_cdf(struct orr_plot *plot);
 void orr_plot__size(struct orr_plot *plot);
 void orr_plot__nodes(struct orr_plot *plot);
 void orr_plot__gantt(struct orr_plot *plot);
+void orr_plot__qq(struct orr_plot *plot);
 
 /* Where the run was busiest, from the series (the middle of the run without one). */
 orr_ms orr_plot__busiest(struct orr_plot *plot);

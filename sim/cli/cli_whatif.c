@@ -261,7 +261,8 @@ static void print_text(const struct whatif *w, const struct orr_comparison *all,
         print_rows(queues, arm, out);
         print_losers(all, queues, arm, out);
     }
-    (void)fprintf(out, "\nnot calibrated: no run of this base was held against recorded starts\n");
+    char calibration[600];
+    (void)fprintf(out, "\n%s\n", orr_calibration_recall(&w->base, calibration, sizeof calibration));
 }
 
 static void json_rows(struct orr_json *json, const struct orr_comparison *c, uint32_t arm)

@@ -21,6 +21,7 @@ static const struct orr_verb verbs[] = {
     {"whatif", "a scenario before and after a change: who gains, who loses", orr_cli_whatif},
     {"compare", "paired differences between policies or settings", orr_cli_compare},
     {"gate", "hold results against a baseline: pass, regressed or inconclusive", orr_cli_gate},
+    {"calibrate", "simulated against recorded starts, per queue and kind", orr_cli_calibrate},
     {"audit", "check a schedule against the rules it should keep", orr_cli_audit},
     {"schedule", "run one scheduling cycle on a cluster's snapshot", orr_cli_schedule},
     {"trace", "write the jobs that a scenario makes up as a trace", orr_cli_trace},

@@ -355,3 +355,10 @@ const char *orr_world_job_user(const struct orr_world *world, uint32_t job)
     const struct orr_world_part *p = part_of(world, job, &row);
     return row->user == ORR_NONE ? NULL : orr_idmap_name(&p->workload.users, row->user);
 }
+
+const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_row *row;
+    const struct orr_world_part *p = part_of(world, job, &row);
+    return row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1];
+}

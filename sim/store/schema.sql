@@ -69,6 +69,10 @@ CREATE TABLE hold(                   -- jobs that were not considered when they 
   job INTEGER PRIMARY KEY,
   eligible_ms INTEGER                -- from then on they were (waits count from here); NULL: never
 );
+CREATE TABLE recorded(               -- what the trace says happened, where it says so
+  job INTEGER PRIMARY KEY, start_ms INTEGER NOT NULL,
+  end_ms INTEGER                     -- NULL: not recorded
+);
 CREATE TABLE kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE attempt(                -- ended attempts before the last one
   job INTEGER NOT NULL, nr INTEGER NOT NULL, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL,

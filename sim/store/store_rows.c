@@ -450,6 +450,25 @@ static enum orr_status write_shards(sqlite3 *db, const struct orr_store_input *i
     return status != ORR_OK ? status : queues != ORR_OK ? queues : pools;
 }
 
+/* Copies of a trace did not happen; only the first has a record. */
+static enum orr_status write_recorded(sqlite3 *db, const struct orr_store_input *in,
+                                      struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO recorded VALUES(?,?,?)", err);
+    for (uint32_t j = 0; j < in->world->job_count; j++) {
+        const struct orr_row_extra *extra = orr_world_job_extra(in->world, j);
+        const struct orr_world_part *part = &in->world->parts[orr_world_part_of(in->world, j)];
+        if (extra == NULL || extra->recorded_start_ms == ORR_MS_NONE || part->part->copies > 1) {
+            continue;
+        }
+        put_int(&w, j);
+        put_int(&w, extra->recorded_start_ms);
+        put_int_or_null(&w, extra->recorded_end_ms != ORR_MS_NONE, extra->recorded_end_ms);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_holds(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
@@ -475,10 +494,10 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
 {
     typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
     static write_fn *const tables[] = {
-        write_run,    write_inputs,      write_meta,     write_nodes,
-        write_queues, write_name_tables, write_holds,    write_shards,
-        write_ruled,  write_placements,  write_attempts, write_evictions,
-        write_times,  write_reasons,     write_series,   write_metrics};
+        write_run,         write_inputs,   write_meta,      write_nodes,  write_queues,
+        write_name_tables, write_recorded, write_holds,     write_shards, write_ruled,
+        write_placements,  write_attempts, write_evictions, write_times,  write_reasons,
+        write_series,      write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

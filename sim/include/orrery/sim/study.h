@@ -94,4 +94,11 @@ typedef void orr_help_fn(const struct orr_help *help, void *context);
 enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_fn *tell,
                                void *context, struct orr_err *err) ORR_MUST_USE;
 
+/* Keeps what a calibration of a scenario file said, beside the file (NAME.calibration).
+ * ORR_CANT_CREATE, ORR_IO. */
+enum orr_status orr_calibration_keep(const struct orr_scenario *scenario, const char *sentence,
+                                     struct orr_err *err) ORR_MUST_USE;
+/* That, or that there is none; returns `text`. */
+const char *orr_calibration_recall(const struct orr_scenario *scenario, char *text, size_t bytes);
+
 #endif

@@ -90,6 +90,8 @@ const char *orr_world_job_user(const struct orr_world *world, uint32_t job);
 /* Is the job evicted and queued again when it has run as long as its queue allows? Only with rules.
  */
 bool orr_world_requeues(const struct orr_world *world, uint32_t job);
+/* What few rows of the trace state, of the row a job came from; NULL: its row states nothing. */
+const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job);
 /* The index of a job in holds, or ORR_NONE. */
 uint32_t orr_world_hold_of(const struct orr_world *world, uint32_t job);
 

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/analysis/calibrate.h>
+
+#include <math.h>
+#include <string.h>
+
+#include <orrery/analysis/results.h>
+#include <orrery/base/sort.h>
+
+struct pair {                          /* of one job */
+    int64_t recorded_ms, simulated_ms; /* waits */
+};
+
+struct group {
+    struct pair *pairs;
+    uint32_t count, capacity;
+};
+
+static void add(struct group *group, struct pair pair)
+{
+    group->pairs = ORR_ROOM_FOR_ONE(group->pairs, group->count, group->capacity);
+    group->pairs[group->count++] = pair;
+}
+
+static double rank(const int64_t *sorted, uint32_t count, double q)
+{
+    const double at = ceil(q * count - 1e-9);
+    const uint32_t index = at < 1 ? 0 : (uint32_t)at - 1;
+    return (double)sorted[index < count ? index : count - 1] / 1000.0;
+}
+
+/* Kolmogorov and Smirnov's distance of two samples of equal size, both sorted. */
+static double distance(const int64_t *a, const int64_t *b, uint32_t count)
+{
+    uint32_t i = 0, j = 0;
+    double most = 0;
+    while (i < count && j < count) {
+        const int64_t at = a[i] < b[j] ? a[i] : b[j];
+        while (i < count && a[i] == at) {
+            i++;
+        }
+        while (j < count && b[j] == at) {
+            j++;
+        }
+        most = fmax(most, fabs((double)i - (double)j) / count);
+    }
+    return most;
+}
+
+static struct orr_calibration_row fold(const struct group *group)
+{
+    const uint32_t n = group->count;
+    struct orr_calibration_row row = {.jobs = n};
+    int64_t *recorded = orr_alloc(n + (size_t)1, sizeof *recorded);
+    int64_t *simulated = orr_alloc(n + (size_t)1, sizeof *simulated);
+    int64_t *error = orr_alloc(n + (size_t)1, sizeof *error);
+    double recorded_sum = 0, simulated_sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        recorded[i] = group->pairs[i].recorded_ms;
+        simulated[i] = group->pairs[i].simulated_ms;
+        error[i] = simulated[i] - recorded[i];
+        recorded_sum += (double)recorded[i] / 1000.0;
+        simulated_sum += (double)simulated[i] / 1000.0;
+    }
+    orr_sort_i64(recorded, n);
+    orr_sort_i64(simulated, n);
+    orr_sort_i64(error, n);
+    row.recorded_p50_s = rank(recorded, n, 0.5);
+    row.simulated_p50_s = rank(simulated, n, 0.5);
+    row.recorded_p95_s = rank(recorded, n, 0.95);
+    row.simulated_p95_s = rank(simulated, n, 0.95);
+    row.recorded_mean_s = recorded_sum / n;
+    row.simulated_mean_s = simulated_sum / n;
+    row.error_p10_s = rank(error, n, 0.1);
+    row.error_p50_s = rank(error, n, 0.5);
+    row.error_p90_s = rank(error, n, 0.9);
+    row.ks = distance(recorded, simulated, n);
+    orr_free(error);
+    orr_free(simulated);
+    orr_free(recorded);
+    return row;
+}
+
+static const char *keep(struct orr_calibration *c, const char *text)
+{
+    return orr_arena_strndup(&c->arena, text, strlen(text));
+}
+
+/* Pairs come queue by queue and kind by kind. */
+static void read_pairs(struct orr_results *in, struct orr_calibration *c)
+{
+    struct group all = {0}, one = {0};
+    const char *queue = NULL, *kind = NULL;
+    uint32_t capacity = 1;
+    c->rows = orr_alloc(capacity, sizeof *c->rows);
+    c->count = 1; /* all, filled at the end */
+    sqlite3_stmt *row = orr_results_prepare(
+        in, "SELECT coalesce(q.name, ''), k.name, t.start_ms - w.from_ms, w.wait_ms"
+            " FROM recorded AS t JOIN v_waits AS w ON w.job = t.job LEFT JOIN queue AS q"
+            " ON q.id = w.queue JOIN kind AS k ON k.id = w.kind CROSS JOIN run AS r"
+            " WHERE w.wait_ms IS NOT NULL AND w.submit_ms >= r.window_start_ms ORDER BY 1, 2");
+    bool more = orr_results_step(in, row);
+    while (more) {
+        queue = keep(c, (const char *)sqlite3_column_text(row, 0));
+        kind = keep(c, (const char *)sqlite3_column_text(row, 1));
+        one.count = 0;
+        do {
+            const struct pair pair = {sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3)};
+            add(&one, pair);
+            add(&all, pair);
+            more = orr_results_step(in, row);
+        } while (more && strcmp((const char *)sqlite3_column_text(row, 0), queue) == 0 &&
+                 strcmp((const char *)sqlite3_column_text(row, 1), kind) == 0);
+        c->rows = ORR_ROOM_FOR_ONE(c->rows, c->count, capacity);
+        c->rows[c->count] = fold(&one);
+        c->rows[c->count].queue = queue;
+        c->rows[c->count++].kind = kind;
+    }
+    if (all.count > 0) {
+        c->rows[0] = fold(&all);
+        c->rows[0].queue = "all";
+        c->rows[0].kind = "";
+    }
+    orr_free(one.pairs);
+    orr_free(all.pairs);
+}
+
+/* Both histories of what was held, as changes in one list. */
+static void read_occupancy(struct orr_results *in, struct orr_calibration *c)
+{
+    double held[2] = {0, 0}, gap = 0, apart = 0;
+    int64_t from = orr_results_int(in, "SELECT window_start_ms FROM run", 0);
+    const int64_t to = orr_results_int(in, "SELECT window_end_ms FROM run", 0);
+    const double whole =
+        (double)orr_results_int(in, "SELECT capacity_mgpu FROM run", 0) * (double)(to - from);
+    sqlite3_stmt *row = orr_results_prepare(
+        in,
+        "WITH truth AS (SELECT t.start_ms, t.end_ms, j.mgpu FROM recorded AS t JOIN job AS j ON"
+        " j.id = t.job WHERE t.end_ms IS NOT NULL),"
+        " mine AS (SELECT p.start_ms, coalesce(p.end_ms, 9e18) AS end_ms, p.mgpu FROM v_placements "
+        "AS"
+        " p JOIN recorded AS t ON t.job = p.job WHERE t.end_ms IS NOT NULL)"
+        " SELECT start_ms AS at_ms, mgpu, 1 FROM truth UNION ALL SELECT end_ms, -mgpu, 1 FROM truth"
+        " UNION ALL SELECT start_ms, mgpu, 0 FROM mine UNION ALL SELECT end_ms, -mgpu, 0 FROM mine"
+        " ORDER BY at_ms");
+    while (orr_results_step(in, row)) {
+        int64_t at = sqlite3_column_int64(row, 0);
+        at = at < to ? at : to;
+        if (at > from) {
+            gap += (held[0] - held[1]) * (double)(at - from);
+            apart += fabs(held[0] - held[1]) * (double)(at - from);
+            from = at;
+        }
+        held[sqlite3_column_int(row, 2)] += sqlite3_column_double(row, 1);
+    }
+    c->occupancy_gap = whole > 0 ? gap / whole : 0;
+    c->occupancy_apart = whole > 0 ? apart / whole : 0;
+}
+
+enum orr_status orr_calibrate(const char *db_path, struct orr_calibration *calibration,
+                              struct orr_err *err)
+{
+    struct orr_results in;
+    *calibration = (struct orr_calibration){0};
+    orr_arena_init(&calibration->arena);
+    orr_results_open(&in, db_path, err);
+    read_pairs(&in, calibration);
+    read_occupancy(&in, calibration);
+    calibration->unmatched = (uint64_t)orr_results_int(
+        &in,
+        "SELECT count(*) FROM recorded AS t JOIN job AS j ON j.id = t.job WHERE j.start_ms IS NULL",
+        0);
+    if (in.status == ORR_OK && calibration->count < 2) {
+        in.status = orr_fail(err, ORR_DATA,
+                             "%s: its trace recorded no start: there is nothing to hold it against",
+                             db_path);
+    }
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    if (status != ORR_OK) {
+        orr_calibration_release(calibration);
+    }
+    return status;
+}
+
+void orr_calibration_release(struct orr_calibration *calibration)
+{
+    orr_free(calibration->rows);
+    orr_arena_release(&calibration->arena);
+    *calibration = (struct orr_calibration){0};
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* calibrate.h - how far a run is from what its trace says happened. */
+#ifndef ORR_ANALYSIS_CALIBRATE_H
+#define ORR_ANALYSIS_CALIBRATE_H
+
+#include <orrery/base/mem.h>
+#include <orrery/base/status.h>
+
+struct orr_calibration_row { /* jobs of one queue and kind; the first row: all. Seconds */
+    const char *queue, *kind;
+    uint32_t jobs;                          /* with a recorded and a simulated start */
+    double recorded_p50_s, simulated_p50_s; /* waits */
+    double recorded_p95_s, simulated_p95_s;
+    double recorded_mean_s, simulated_mean_s;
+    double error_p10_s, error_p50_s, error_p90_s; /* simulated minus recorded wait, job by job */
+    double ks; /* greatest distance between the two distributions of waits, 0..1 */
+};
+
+struct orr_calibration {
+    struct orr_calibration_row *rows;
+    uint32_t count;
+    uint64_t unmatched;     /* jobs with a record that never started here */
+    double occupancy_gap;   /* simulated minus recorded GPU time held in the window / capacity */
+    double occupancy_apart; /* mean of |simulated - recorded| held at a time / capacity */
+    struct orr_arena arena;
+};
+
+/* ORR_NO_INPUT, ORR_DATA (no results file, or its trace recorded nothing), ORR_IO. Quantiles are
+ * nearest rank. */
+enum orr_status orr_calibrate(const char *db_path, struct orr_calibration *calibration,
+                              struct orr_err *err) ORR_MUST_USE;
+void orr_calibration_release(struct orr_calibration *calibration);
+
+#endif
