@@ -63,6 +63,14 @@ static bool holds(const char *path, const char *text)
     return found;
 }
 
+/* All of them are drawn when none is named. */
+static uint32_t figures(void)
+{
+    uint32_t count;
+    (void)orr_plot_list(&count);
+    return count;
+}
+
 static void draw_all(const char *db)
 {
     static const char *const terms[] = {"svg", "png", "dumb"};
@@ -70,7 +78,7 @@ static void draw_all(const char *db)
     struct orr_err err;
     for (int i = 0; i < 3; i++) {
         assert_int_equal(draw(db, terms[i], NULL, &seen, &err), ORR_OK);
-        assert_int_equal(seen.files, 7);
+        assert_int_equal(seen.files, figures());
         assert_int_equal(seen.warnings, 0);
     }
 }
@@ -157,7 +165,7 @@ static void window__may_lie_anywhere(void **state)
         options.from_ms = windows[i][0];
         options.to_ms = windows[i][1];
         assert_int_equal(orr_plot_run("window.db", &options, report, &seen, &err), ORR_OK);
-        assert_int_equal(seen.files, 7);
+        assert_int_equal(seen.files, figures());
         assert_int_equal(seen.warnings, 0);
     }
 }
