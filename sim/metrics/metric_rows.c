@@ -115,6 +115,23 @@ static void emit_shard(const struct emitter *to, const struct orr_shard_summary 
          "held by attempts that were evicted");
 }
 
+static void emit_part(const struct emitter *to, const struct orr_attainment *a, bool service)
+{
+    const struct orr_service_load *load = &a->load;
+    if (!service) {
+        emit(to, "attainment", a->attained, "1", a->jobs,
+             "share of jobs submitted in the window that started within the objective");
+        return;
+    }
+    uint64_t n = (uint64_t)(load->offered + 0.5);
+    emit(to, "attainment", a->attained, "1", n,
+         "share of requests from the window on that were served within the objective");
+    emit(to, "requests", load->offered, "requests", n, "offered from the window on");
+    emit(to, "requests_late", load->late, "requests", n, "served, but not within the objective");
+    emit(to, "requests_dropped", load->dropped, "requests", n,
+         "not served: they would have waited longer than their patience");
+}
+
 void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
                          orr_metric_fn *to_emit, void *context)
 {
@@ -156,6 +173,13 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
         if (summary->kinds[k].jobs > 0) {
             (void)snprintf(label, sizeof label, "kind=%s", orr_kind_name((enum orr_kind)k));
             emit_waits(&to, &summary->kinds[k]);
+        }
+    }
+    to.scope = "workload";
+    for (uint32_t p = 0; p < summary->part_count; p++) {
+        if (world->parts[p].service != NULL || summary->parts[p].jobs > 0) {
+            (void)snprintf(label, sizeof label, "workload=%s", world->parts[p].part->name);
+            emit_part(&to, &summary->parts[p], world->parts[p].service != NULL);
         }
     }
     to.scope = "size";

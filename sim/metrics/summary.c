@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <orrery/sim/summary.h>
+#include "summary_int.h"
 
 #include <math.h>
 #include <string.h>
@@ -367,6 +367,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     sum_lost(world, run, summary, lost, evictions);
     sum_fairness(world, run, summary);
     list_queues(world, run, summary, &t, lost, evictions);
+    orr_summary__attain(world, run, summary);
     summary->waits = tally_finish(&t.all);
     for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
         summary->kinds[k] = tally_finish(&t.kinds[k]);
@@ -387,5 +388,6 @@ void orr_summary_release(struct orr_summary *summary)
 {
     orr_free(summary->queues);
     orr_free(summary->shards);
+    orr_free(summary->parts);
     *summary = (struct orr_summary){0};
 }

@@ -36,6 +36,25 @@ static void note_unheeded(struct orr_world_part *p)
     }
 }
 
+/* Rows of a trace, of a generator, or of a service's replicas. */
+static enum orr_status read_part(const struct orr_scenario *scenario,
+                                 const struct orr_trace_options *options, struct orr_world_part *p,
+                                 struct orr_err *err)
+{
+    if (p->part->service.given) {
+        p->service = orr_zalloc(1, sizeof *p->service);
+        enum orr_status status =
+            orr_replay__service(scenario, p->part, &p->workload, p->service, err);
+        if (status != ORR_OK) {
+            orr_free(p->service->per_s);
+            orr_free(p->service);
+        }
+        return status;
+    }
+    return p->part->generate.given ? orr_world_generate(scenario, p->part, &p->workload, err)
+                                   : orr_trace_read(p->part->trace, options, &p->workload, err);
+}
+
 static enum orr_status read_parts(const struct orr_scenario *scenario, bool allow_loss,
                                   struct orr_world *world, struct orr_err *err)
 {
@@ -47,9 +66,7 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, bool allo
         struct orr_trace_options options = {.format = p->part->format,
                                             .allow_loss = allow_loss,
                                             .kill_at_limit = p->part->kill_at_limit};
-        enum orr_status status = p->part->generate.given
-                                     ? orr_world_generate(scenario, p->part, &p->workload, err)
-                                     : orr_trace_read(p->part->trace, &options, &p->workload, err);
+        enum orr_status status = read_part(scenario, &options, p, err);
         if (status != ORR_OK) {
             return status;
         }
@@ -296,6 +313,10 @@ void orr_world_release(struct orr_world *world)
 {
     for (uint32_t i = 0; i < world->part_count; i++) {
         orr_workload_release(&world->parts[i].workload);
+        if (world->parts[i].service != NULL) {
+            orr_free(world->parts[i].service->per_s);
+        }
+        orr_free(world->parts[i].service);
     }
     orr_free(world->parts);
     orr_free(world->holds);
@@ -335,7 +356,7 @@ const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char
     const struct orr_world_part *p = part_of(world, job, &row);
     const char *name = orr_idmap_name(&p->workload.jobs, row->job);
     orr_ms copy = orr_replay__copy(p, &world->specs[job]);
-    bool bare = world->part_count == 1 || p->part->generate.given; /* the part is in the name */
+    bool bare = world->part_count == 1 || p->part->trace == NULL; /* the part is in the name */
     if (bare && copy == 0) {
         return name;
     }

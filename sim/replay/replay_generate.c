@@ -9,13 +9,19 @@
 #include <orrery/traces/gen.h>
 #include <orrery/traces/table.h>
 
-#define WEEKS_RUN_START ((orr_ms)1780272000000) /* a Monday, for scenarios without a start */
-
 /* Working time of an office on weekdays, little in the evening, next to nothing at night; a tenth
  * at weekends. A shape of our own: who has a measured one gives hours and days. */
 static const double office_hours[24] = {.03, .02, .02, .02, .02, .03, .08, .25, .6,  .95, 1.0, .95,
                                         .75, .9,  1.0, 1.0, .95, .8,  .45, .3,  .25, .2,  .12, .06};
 static const double office_days[7] = {1.0, 1.0, 1.0, 1.0, 0.95, 0.12, 0.1};
+
+void orr_replay__pattern(const char *pattern, const double *hours, const double *days,
+                         struct orr_arrivals *arrivals)
+{
+    bool office = strcmp(pattern, "office-hours") == 0;
+    arrivals->hours = hours != NULL ? hours : office ? office_hours : NULL;
+    arrivals->days = days != NULL ? days : office ? office_days : NULL;
+}
 
 struct plan {
     struct orr_gen gen;
@@ -146,11 +152,9 @@ static void take_arrivals(struct plan *plan, const struct orr_scenario_part *par
 {
     const struct orr_scenario_generate *g = &part->generate;
     struct orr_arrivals *out = &plan->gen.arrivals;
-    bool office = strcmp(g->pattern, "office-hours") == 0;
     double per_day = g->per_day + g->per_user_day * (double)g->users + g->per_hour * 24.0;
     out->per_hour = per_day / 24.0 * part->scale_arrivals;
-    out->hours = g->hours != NULL ? g->hours : office ? office_hours : NULL;
-    out->days = g->days != NULL ? g->days : office ? office_days : NULL;
+    orr_replay__pattern(g->pattern, g->hours, g->days, out);
     out->zone = g->zone;
 }
 
@@ -163,7 +167,7 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
         .gen = {.name = part->name,
                 .seed = scenario->seed_first,
                 .start_ms =
-                    scenario->start_ms == ORR_MS_NONE ? WEEKS_RUN_START : scenario->start_ms,
+                    scenario->start_ms == ORR_MS_NONE ? ORR_REPLAY_START : scenario->start_ms,
                 .from_ms = g->from_ms,
                 .until_ms = g->until_ms == ORR_MS_NONE ? scenario->horizon_ms : g->until_ms,
                 .users = g->users,

@@ -26,6 +26,22 @@ uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *tole
 uint32_t orr_replay__allowed(struct orr_replay_nodes *nodes, const struct orr_queues *queues,
                              uint32_t queue);
 
+/* The clock's 0 on the calendar for scenarios without a start: a Monday. */
+#define ORR_REPLAY_START ((orr_ms)1780272000000)
+struct orr_arrivals;
+/* Weights of hours and weekdays: given ones, else those of the pattern. */
+void orr_replay__pattern(const char *pattern, const double *hours, const double *days,
+                         struct orr_arrivals *arrivals);
+
+/* The replicas of a service as rows; both are made here. */
+enum orr_status orr_replay__service(const struct orr_scenario *scenario,
+                                    const struct orr_scenario_part *part,
+                                    struct orr_workload *workload,
+                                    struct orr_world_service *service, struct orr_err *err);
+/* Shares of devices, CPU and memory of equal pods, where the row states none. */
+void orr_replay__share_pods(struct orr_row *row, struct orr_row_extra *extra,
+                            const struct orr_scenario_pods *pods);
+
 enum { ORR_REPLAY_GROUPS = 16 }; /* task groups of one job */
 /* NULL when there is none of the name. */
 const struct orr_scenario_template *orr_replay__template(const struct orr_scenario *scenario,

@@ -34,8 +34,8 @@ static void fill_number(int64_t *field, int64_t number)
     *field = *field < 0 && number > 0 ? number : *field;
 }
 
-static void fill_pods(struct orr_row *row, struct orr_row_extra *extra,
-                      const struct orr_scenario_pods *pods)
+void orr_replay__share_pods(struct orr_row *row, struct orr_row_extra *extra,
+                            const struct orr_scenario_pods *pods)
 {
     /* the record of a generator's rows has the template's own share already: the same thing */
     bool own = extra->gpu_fraction_milli > 0 || extra->gpu_memory_mib > 0 ||
@@ -63,7 +63,7 @@ void orr_replay__apply_template(struct orr_workload *workload, struct orr_row *r
 {
     struct orr_row_extra *extra = orr_workload_extra(workload, row);
     if (template->role_count == 0) {
-        fill_pods(row, extra, &template->pods);
+        orr_replay__share_pods(row, extra, &template->pods);
     }
     fill_time(&row->run_ms, template->run_ms);
     fill_text(&extra->gpu_model, template->gpu_model);

@@ -271,56 +271,6 @@ static enum orr_status fill_generate(struct orr_scenario__load *load,
     return status == ORR_OK ? check_until(load, scenario, node, plan) : status;
 }
 
-static enum orr_status fill_part(struct orr_scenario__load *load,
-                                 const struct orr_scenario *scenario,
-                                 const struct orr_scenario__node *node,
-                                 struct orr_scenario_part *part)
-{
-    static const char *const sources[] = {"trace", "generate"};
-    const struct orr_scenario__node *objective = orr_scenario__find(node, "objective");
-    const struct orr_scenario__node *generate = orr_scenario__find(node, "generate");
-    orr_scenario__fill_group(orr_scenario__row_at("workload", NULL), node, part);
-    part->origin = orr_scenario__origin(load->arena, node);
-    part->label = part->name;
-    part->objective.given = objective != NULL;
-    if (count_set(node, sources, 2) != 1) {
-        return orr_scenario__fail(load, &node->at, "part \"%.80s\" needs one of trace, generate",
-                                  part->name);
-    }
-    if (objective != NULL && part->objective.start_within_ms == ORR_MS_NONE &&
-        part->objective.served_within_ms == ORR_MS_NONE) {
-        return orr_scenario__fail(load, &objective->at,
-                                  "objective: needs start_within or served_within");
-    }
-    if (part->trace != NULL) {
-        part->trace = orr_scenario__join(load->arena, load->folder, part->trace);
-        part->label = part->trace;
-        return ORR_OK;
-    }
-    if (part->copies > 1 || part->format != NULL || part->filter_queue != NULL) {
-        return orr_scenario__fail(load, &node->at,
-                                  "part \"%.80s\": copies, format and filter are for traces",
-                                  part->name);
-    }
-    return fill_generate(load, scenario, generate, &part->generate);
-}
-
-enum orr_status orr_scenario__fill_parts(struct orr_scenario__load *load,
-                                         struct orr_scenario *scenario,
-                                         const struct orr_scenario__node *parts)
-{
-    enum orr_status status = ORR_OK;
-    scenario->part_count = parts->child_count;
-    scenario->parts =
-        orr_arena_alloc(load->arena, parts->child_count + (size_t)1, sizeof *scenario->parts);
-    for (uint32_t i = 0; i < parts->child_count && status == ORR_OK; i++) {
-        status = fill_part(load, scenario, parts->children[i], &scenario->parts[i]);
-    }
-    return status;
-}
-
-/* ---- templates ---- */
-
 static enum orr_status check_pods(const struct orr_scenario__load *load,
                                   const struct orr_scenario__node *node,
                                   const struct orr_scenario_pods *pods)
@@ -347,6 +297,92 @@ static enum orr_status check_pods(const struct orr_scenario__load *load,
     }
     return ORR_OK;
 }
+
+static enum orr_status fill_service(struct orr_scenario__load *load,
+                                    const struct orr_scenario *scenario,
+                                    const struct orr_scenario__node *node,
+                                    struct orr_scenario_part *part)
+{
+    struct orr_scenario_service *service = &part->service;
+    const struct orr_scenario__node *rate = orr_scenario__find(node, "rate");
+    service->given = true;
+    service->rate_file = orr_scenario__join(load->arena, load->folder, service->rate_file);
+    if (scenario->horizon_ms == ORR_MS_NONE) {
+        return orr_scenario__fail(load, &node->at,
+                                  "service: when does it end? Give the scenario a horizon");
+    }
+    if (service->max_replicas == 0 || service->service_ms <= 0 || service->scale_interval_ms <= 0 ||
+        service->utilisation > 1.0) {
+        return orr_scenario__fail(load, &node->at,
+                                  "service: replicas, service_time and scale_interval must be "
+                                  "above 0, target_utilisation at most 1");
+    }
+    const struct orr_scenario_objective *objective = &part->objective;
+    if (objective->given && objective->served_within_ms != ORR_MS_NONE &&
+        objective->served_within_ms < service->service_ms) {
+        return orr_scenario__fail(load, &node->at,
+                                  "service: a request takes longer than its objective allows");
+    }
+    enum orr_status status = check_pods(load, node, &service->pods);
+    if (status == ORR_OK) {
+        status = fill_weights(load, orr_scenario__find(rate, "hours"), 24, &service->hours);
+    }
+    return status == ORR_OK
+               ? fill_weights(load, orr_scenario__find(rate, "days"), 7, &service->days)
+               : status;
+}
+
+static enum orr_status fill_part(struct orr_scenario__load *load,
+                                 const struct orr_scenario *scenario,
+                                 const struct orr_scenario__node *node,
+                                 struct orr_scenario_part *part)
+{
+    static const char *const sources[] = {"trace", "generate", "service"};
+    const struct orr_scenario__node *objective = orr_scenario__find(node, "objective");
+    const struct orr_scenario__node *generate = orr_scenario__find(node, "generate");
+    orr_scenario__fill_group(orr_scenario__row_at("workload", NULL), node, part);
+    part->origin = orr_scenario__origin(load->arena, node);
+    part->label = part->name;
+    part->objective.given = objective != NULL;
+    if (count_set(node, sources, 3) != 1) {
+        return orr_scenario__fail(
+            load, &node->at, "part \"%.80s\" needs one of trace, generate, service", part->name);
+    }
+    if (objective != NULL && part->objective.start_within_ms == ORR_MS_NONE &&
+        part->objective.served_within_ms == ORR_MS_NONE) {
+        return orr_scenario__fail(load, &objective->at,
+                                  "objective: needs start_within or served_within");
+    }
+    if (part->trace != NULL) {
+        part->trace = orr_scenario__join(load->arena, load->folder, part->trace);
+        part->label = part->trace;
+        return ORR_OK;
+    }
+    if (part->copies > 1 || part->format != NULL || part->filter_queue != NULL) {
+        return orr_scenario__fail(load, &node->at,
+                                  "part \"%.80s\": copies, format and filter are for traces",
+                                  part->name);
+    }
+    const struct orr_scenario__node *service = orr_scenario__find(node, "service");
+    return service != NULL ? fill_service(load, scenario, service, part)
+                           : fill_generate(load, scenario, generate, &part->generate);
+}
+
+enum orr_status orr_scenario__fill_parts(struct orr_scenario__load *load,
+                                         struct orr_scenario *scenario,
+                                         const struct orr_scenario__node *parts)
+{
+    enum orr_status status = ORR_OK;
+    scenario->part_count = parts->child_count;
+    scenario->parts =
+        orr_arena_alloc(load->arena, parts->child_count + (size_t)1, sizeof *scenario->parts);
+    for (uint32_t i = 0; i < parts->child_count && status == ORR_OK; i++) {
+        status = fill_part(load, scenario, parts->children[i], &scenario->parts[i]);
+    }
+    return status;
+}
+
+/* ---- templates ---- */
 
 static enum orr_status fill_roles(struct orr_scenario__load *load,
                                   const struct orr_scenario__node *roles,

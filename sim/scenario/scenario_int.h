@@ -69,6 +69,7 @@ enum orr_scenario__type {
     ORR_TYPE_WEIGHT,
     ORR_TYPE_BOOL,
     ORR_TYPE_SEEDS,
+    ORR_TYPE_RANGE, /* of counts from 0 on */
     ORR_TYPE_SPLIT,
     ORR_TYPE_GPU_AMOUNT,
     ORR_TYPE_CPU_AMOUNT,
@@ -226,7 +227,7 @@ enum orr_status orr_scenario__wrong_kind(const struct orr_scenario__load *load,
                                          const struct orr_scenario__node *node, const char *wanted);
 const char *orr_scenario__key(const struct orr_scenario__node *node);
 orr_scenario__prepare_fn orr_scenario__prepare_amounts, orr_scenario__prepare_policy,
-    orr_scenario__prepare_workload, orr_scenario__prepare_duration;
+    orr_scenario__prepare_workload, orr_scenario__prepare_duration, orr_scenario__prepare_rate;
 
 /* scenario_kai.c: KAI's Topology and SchedulingShard objects */
 orr_scenario__prepare_fn orr_scenario__prepare_topology;

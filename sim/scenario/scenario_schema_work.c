@@ -7,7 +7,40 @@
 #define PLAN(field)  .offset = offsetof(struct orr_scenario_part, generate.field)
 #define GROUP(name, group)                                                                         \
     .key = (name), .type = ORR_TYPE_GROUP, .rows = (group), .row_count = LENGTH(group)
-#define COUNT_MAX     1000000
+#define COUNT_MAX 1000000
+
+/* what pods ask, of a template without roles or of one role; `path` leads to it from the struct */
+#define PODS_ROWS(owner, path)                                                                     \
+    {.key = "pods",                                                                                \
+     .type = ORR_TYPE_COUNT,                                                                       \
+     .fallback = "1",                                                                              \
+     .min = 1,                                                                                     \
+     .max = COUNT_MAX,                                                                             \
+     .offset = offsetof(owner, path.pods)},                                                        \
+        {.key = "min",                                                                             \
+         .type = ORR_TYPE_COUNT,                                                                   \
+         .max = COUNT_MAX,                                                                         \
+         .offset = offsetof(owner, path.min_pods)},                                                \
+        {.key = "gpus_per_pod",                                                                    \
+         .type = ORR_TYPE_COUNT,                                                                   \
+         .max = 10000,                                                                             \
+         .offset = offsetof(owner, path.gpus)},                                                    \
+        {.key = "gpu_fraction",                                                                    \
+         .type = ORR_TYPE_FACTOR,                                                                  \
+         .offset = offsetof(owner, path.gpu_fraction)},                                            \
+        {.key = "gpu_memory",                                                                      \
+         .type = ORR_TYPE_DEVICE_MEMORY,                                                           \
+         .offset = offsetof(owner, path.gpu_memory_mib)},                                          \
+        {.key = "gpu_devices",                                                                     \
+         .type = ORR_TYPE_COUNT,                                                                   \
+         .fallback = "1",                                                                          \
+         .min = 1,                                                                                 \
+         .max = 10000,                                                                             \
+         .offset = offsetof(owner, path.gpu_devices)},                                             \
+        {.key = "cpu", .type = ORR_TYPE_CPU, .offset = offsetof(owner, path.cpu_milli)},           \
+    {                                                                                              \
+        .key = "memory", .type = ORR_TYPE_MEMORY, .offset = offsetof(owner, path.mem_bytes)        \
+    }
 
 /* ---- spreads: of run times ---- */
 
@@ -92,6 +125,49 @@ static const struct orr_scenario__row objective_rows[] = {
     {.key = "share", .type = ORR_TYPE_WEIGHT, .fallback = "0.95", PART(objective.share)},
 };
 
+#define SERVICE(field) .offset = offsetof(struct orr_scenario_part, service.field)
+
+static const struct orr_scenario__row rate_rows[] = {
+    {.key = "file", .type = ORR_TYPE_TEXT, SERVICE(rate_file), .required = true, .file = true},
+    {.key = "scale", .type = ORR_TYPE_FACTOR, .fallback = "1", SERVICE(rate_scale)},
+    {.key = "pattern",
+     .type = ORR_TYPE_CHOICE,
+     .fallback = "poisson",
+     .choices = patterns,
+     SERVICE(pattern)},
+    {.key = "hours", .type = ORR_TYPE_WORDS, .optional = true},
+    {.key = "days", .type = ORR_TYPE_WORDS, .optional = true},
+    {.key = "tz", .type = ORR_TYPE_TEXT, .fallback = "UTC", SERVICE(zone)},
+};
+static const struct orr_scenario__row service_rows[] = {
+    PODS_ROWS(struct orr_scenario_part, service.pods),
+    {.key = "replicas",
+     .type = ORR_TYPE_RANGE,
+     SERVICE(min_replicas),
+     .offset2 = offsetof(struct orr_scenario_part, service.max_replicas),
+     .required = true},
+    {GROUP("rate", rate_rows), .prepare = orr_scenario__prepare_rate},
+    {.key = "service_time", .type = ORR_TYPE_DURATION, SERVICE(service_ms), .required = true},
+    {.key = "concurrency",
+     .type = ORR_TYPE_COUNT,
+     .fallback = "1",
+     .min = 1,
+     .max = COUNT_MAX,
+     SERVICE(concurrency)},
+    {.key = "target_utilisation", .type = ORR_TYPE_FACTOR, .fallback = "0.7", SERVICE(utilisation)},
+    {.key = "load", .type = ORR_TYPE_DURATION, .fallback = "0s", SERVICE(load_ms)},
+    {.key = "scale_interval",
+     .type = ORR_TYPE_DURATION,
+     .fallback = "15s",
+     SERVICE(scale_interval_ms)},
+    {.key = "scale_down_window",
+     .type = ORR_TYPE_DURATION,
+     .fallback = "5m",
+     SERVICE(down_window_ms)},
+    {.key = "patience", .type = ORR_TYPE_DURATION, .fallback = "1m", SERVICE(patience_ms)},
+    {.key = "gpu_model", .type = ORR_TYPE_TEXT, SERVICE(gpu_model)},
+};
+
 const struct orr_scenario__row orr_scenario__part_rows[] = {
     {.key = "name", .type = ORR_TYPE_TEXT, PART(name), .required = true, .fixed = true},
     {.key = "kind", .type = ORR_TYPE_CHOICE, .choices = job_kinds, PART(kind)},
@@ -114,49 +190,16 @@ const struct orr_scenario__row orr_scenario__part_rows[] = {
     {.key = "kill_at_limit", .type = ORR_TYPE_BOOL, .fallback = "false", PART(kill_at_limit)},
     {GROUP("generate", generate_rows), .optional = true},
     {GROUP("objective", objective_rows), .optional = true},
-    {.key = "service", .type = ORR_TYPE_LATER},
+    {GROUP("service", service_rows), .optional = true},
     {.key = "template", .type = ORR_TYPE_LATER},
 };
 _Static_assert(LENGTH(orr_scenario__part_rows) == ORR_SCENARIO__PART_ROWS, "as declared");
 
 /* ---- templates ---- */
 
-/* what pods ask, of a template without roles or of one role; `owner` has a field `pods` */
-#define PODS_ROWS(owner)                                                                           \
-    {.key = "pods",                                                                                \
-     .type = ORR_TYPE_COUNT,                                                                       \
-     .fallback = "1",                                                                              \
-     .min = 1,                                                                                     \
-     .max = COUNT_MAX,                                                                             \
-     .offset = offsetof(owner, pods.pods)},                                                        \
-        {.key = "min",                                                                             \
-         .type = ORR_TYPE_COUNT,                                                                   \
-         .max = COUNT_MAX,                                                                         \
-         .offset = offsetof(owner, pods.min_pods)},                                                \
-        {.key = "gpus_per_pod",                                                                    \
-         .type = ORR_TYPE_COUNT,                                                                   \
-         .max = 10000,                                                                             \
-         .offset = offsetof(owner, pods.gpus)},                                                    \
-        {.key = "gpu_fraction",                                                                    \
-         .type = ORR_TYPE_FACTOR,                                                                  \
-         .offset = offsetof(owner, pods.gpu_fraction)},                                            \
-        {.key = "gpu_memory",                                                                      \
-         .type = ORR_TYPE_DEVICE_MEMORY,                                                           \
-         .offset = offsetof(owner, pods.gpu_memory_mib)},                                          \
-        {.key = "gpu_devices",                                                                     \
-         .type = ORR_TYPE_COUNT,                                                                   \
-         .fallback = "1",                                                                          \
-         .min = 1,                                                                                 \
-         .max = 10000,                                                                             \
-         .offset = offsetof(owner, pods.gpu_devices)},                                             \
-        {.key = "cpu", .type = ORR_TYPE_CPU, .offset = offsetof(owner, pods.cpu_milli)},           \
-    {                                                                                              \
-        .key = "memory", .type = ORR_TYPE_MEMORY, .offset = offsetof(owner, pods.mem_bytes)        \
-    }
-
 #define TEMPLATE(field) .offset = offsetof(struct orr_scenario_template, field)
 
-static const struct orr_scenario__row role_rows[] = {PODS_ROWS(struct orr_scenario_role)};
+static const struct orr_scenario__row role_rows[] = {PODS_ROWS(struct orr_scenario_role, pods)};
 static const struct orr_scenario__row topology_rows[] = {
     {.key = "required", .type = ORR_TYPE_TEXT, TEMPLATE(topology_required)},
     {.key = "preferred", .type = ORR_TYPE_TEXT, TEMPLATE(topology_preferred)},
@@ -164,7 +207,7 @@ static const struct orr_scenario__row topology_rows[] = {
 static const char *const switches[] = {"true", "false", NULL};
 
 const struct orr_scenario__row orr_scenario__template_rows[] = {
-    PODS_ROWS(struct orr_scenario_template),
+    PODS_ROWS(struct orr_scenario_template, pods),
     {.key = "roles",
      .type = ORR_TYPE_NAMES,
      .rows = role_rows,

@@ -334,19 +334,33 @@ enum orr_status orr_scenario__prepare_policy(struct orr_scenario__load *load,
     return ORR_OK;
 }
 
-/* `duration: 2h` */
-enum orr_status orr_scenario__prepare_duration(struct orr_scenario__load *load,
-                                               struct orr_scenario__node *node)
+/* A single value for a group that has one main key. */
+static enum orr_status prepare_main(struct orr_scenario__load *load,
+                                    struct orr_scenario__node *node, const char *key)
 {
     if (node->kind != ORR_NODE_SCALAR || node->text == NULL) {
         return ORR_OK;
     }
     struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, node->at);
-    orr_scenario__add(load, map, "fixed", node->key_at,
+    orr_scenario__add(load, map, key, node->key_at,
                       orr_scenario__scalar(load, node->text, NULL, node->at));
     map->whole = true;
     orr_scenario__replace(node, map);
     return ORR_OK;
+}
+
+/* `duration: 2h` */
+enum orr_status orr_scenario__prepare_duration(struct orr_scenario__load *load,
+                                               struct orr_scenario__node *node)
+{
+    return prepare_main(load, node, "fixed");
+}
+
+/* `rate: requests.csv` */
+enum orr_status orr_scenario__prepare_rate(struct orr_scenario__load *load,
+                                           struct orr_scenario__node *node)
+{
+    return prepare_main(load, node, "file");
 }
 
 /* A list of parts becomes a map by their names. */

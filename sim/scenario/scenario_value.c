@@ -30,6 +30,7 @@ static const struct type_traits traits_of[] = {
     [ORR_TYPE_WEIGHT] = {"a number of at least 0", true, true, false},
     [ORR_TYPE_BOOL] = {"true or false", true, false, false},
     [ORR_TYPE_SEEDS] = {"a seed such as 7 or a range such as 1..10", false, false, false},
+    [ORR_TYPE_RANGE] = {"a count such as 8 or a range such as 8..48", false, false, false},
     [ORR_TYPE_SPLIT] = {"node or a number of GPUs", false, false, false},
     [ORR_TYPE_GPU_AMOUNT] = {"a number of GPUs or unlimited", true, true, true},
     [ORR_TYPE_CPU_AMOUNT] = {"a number of CPUs such as 64 or 500m, or unlimited", true, false,
@@ -110,6 +111,7 @@ static bool parse_plain(enum orr_scenario__type type, const char *text, size_t b
     case ORR_TYPE_NUMBER: return orr_parse_double(text, bytes, &value->real);
     case ORR_TYPE_BOOL: return parse_bool(text, value);
     case ORR_TYPE_SEEDS: return parse_seeds(text, bytes, value);
+    case ORR_TYPE_RANGE: return parse_seeds(text, bytes, value) && value->second <= 1000000;
     case ORR_TYPE_SPLIT:
         value->unlimited = strcmp(text, "node") == 0; /* as many as a node has */
         return value->unlimited || (orr_parse_i64(text, bytes, &value->whole) &&
@@ -281,6 +283,7 @@ const char *orr_scenario__value_text(struct orr_arena *arena, const struct orr_s
     case ORR_TYPE_DURATION: return duration_text(arena, value->whole);
     case ORR_TYPE_TIMESTAMP: return timestamp_text(arena, value->whole);
     case ORR_TYPE_SEEDS:
+    case ORR_TYPE_RANGE:
         if (value->second != value->whole) {
             return orr_scenario__format(arena, "%lld..%lld", (long long)value->whole,
                                         (long long)value->second);
@@ -398,6 +401,10 @@ void orr_scenario__value_store(const struct orr_scenario__row *row, const char *
     case ORR_TYPE_SEEDS:
         *(uint64_t *)field = (uint64_t)value->whole;
         *(uint64_t *)field2 = (uint64_t)value->second;
+        break;
+    case ORR_TYPE_RANGE:
+        *(uint32_t *)field = (uint32_t)value->whole;
+        *(uint32_t *)field2 = (uint32_t)value->second;
         break;
     case ORR_TYPE_SPLIT:
         *(enum orr_split *)field = value->unlimited    ? ORR_SPLIT_NODE

@@ -113,6 +113,20 @@ static int64_t floor_hour(orr_ms ms)
     return ms / HOUR_MS - (ms % HOUR_MS < 0);
 }
 
+enum orr_status orr_arrivals_weights(const struct orr_arrivals *arrivals, int64_t first_hour,
+                                     uint32_t count, double *weights, struct orr_err *err)
+{
+    double mean = mean_of(arrivals->hours, 24) * mean_of(arrivals->days, 7);
+    orr_ms *offsets = orr_alloc(count, sizeof *offsets);
+    enum orr_status status = orr_zone_offsets(arrivals->zone, first_hour, count, offsets, err);
+    for (uint32_t h = 0; h < count && status == ORR_OK; h++) {
+        int64_t local = floor_hour((first_hour + h) * HOUR_MS + offsets[h]);
+        weights[h] = weight_at(arrivals, local) / mean;
+    }
+    orr_free(offsets);
+    return status;
+}
+
 struct times {
     orr_ms *at;
     uint32_t count, capacity;
@@ -153,19 +167,17 @@ enum orr_status orr_arrivals_draw(const struct orr_arrivals *arrivals, uint64_t 
         return orr_fail(err, ORR_SCENARIO, "%s: about %.0f jobs would come; the most is %.0f",
                         stream, arrivals->per_hour * (double)hours, JOBS_MOST);
     }
-    double mean = mean_of(arrivals->hours, 24) * mean_of(arrivals->days, 7);
-    orr_ms *offsets = orr_alloc(hours, sizeof *offsets);
-    enum orr_status status = orr_zone_offsets(arrivals->zone, first, hours, offsets, err);
+    double *weights = orr_alloc(hours, sizeof *weights);
+    enum orr_status status = orr_arrivals_weights(arrivals, first, hours, weights, err);
     gsl_rng *rng = orr_gsl_rng_open(seed, stream, 0);
     for (uint32_t h = 0; h < hours && status == ORR_OK; h++) {
         int64_t hour = first + h;
-        double weight = weight_at(arrivals, floor_hour(hour * HOUR_MS + offsets[h]));
         orr_gsl_rng_point(rng, seed, stream, (uint64_t)hour);
-        draw_hour(rng, arrivals->per_hour * weight / mean, hour * HOUR_MS - start_ms, from_ms,
+        draw_hour(rng, arrivals->per_hour * weights[h], hour * HOUR_MS - start_ms, from_ms,
                   until_ms, &times);
     }
     gsl_rng_free(rng);
-    orr_free(offsets);
+    orr_free(weights);
     *out = times.at;
     *count = times.count;
     return status;

@@ -122,6 +122,34 @@ struct orr_scenario_generate {
     orr_ms give_up_ms;        /* ORR_MS_NONE: never */
 };
 
+struct orr_scenario_pods { /* equal pods */
+    uint32_t pods;
+    uint32_t min_pods;      /* of a gang; 0: all */
+    uint32_t gpus;          /* whole devices of each pod, or: */
+    double gpu_fraction;    /* of each of gpu_devices; 0: none */
+    int64_t gpu_memory_mib; /* of each of gpu_devices; 0: none */
+    uint32_t gpu_devices;
+    int64_t cpu_milli, mem_bytes; /* of each pod; 0: nothing stated */
+};
+
+struct orr_scenario_service { /* inference: replicas that follow a rate of requests */
+    bool given;
+    struct orr_scenario_pods pods; /* of one replica */
+    uint32_t min_replicas, max_replicas;
+    const char *rate_file; /* columns time_s and requests or rate; repeated over the run */
+    double rate_scale;
+    const char *pattern;        /* poisson: none */
+    const double *hours, *days; /* weights of the local hour and weekday; NULL: the pattern's */
+    const char *zone;
+    orr_ms service_ms; /* that a request holds one of `concurrency` slots of a replica */
+    uint32_t concurrency;
+    double utilisation; /* of slots, aimed at */
+    orr_ms load_ms;     /* from a replica's start until it serves */
+    orr_ms scale_interval_ms, down_window_ms;
+    orr_ms patience_ms; /* a request that would wait longer is dropped */
+    const char *gpu_model;
+};
+
 struct orr_scenario_objective {
     bool given;
     orr_ms start_within_ms, served_within_ms; /* ORR_MS_NONE: not stated */
@@ -142,18 +170,9 @@ struct orr_scenario_part { /* one entry of `workload:` */
     const char *filter_queue; /* take only rows of this queue; NULL: all */
     bool kill_at_limit;
     struct orr_scenario_generate generate;
+    struct orr_scenario_service service;
     struct orr_scenario_objective objective;
     const char *origin;
-};
-
-struct orr_scenario_pods { /* equal pods */
-    uint32_t pods;
-    uint32_t min_pods;      /* of a gang; 0: all */
-    uint32_t gpus;          /* whole devices of each pod, or: */
-    double gpu_fraction;    /* of each of gpu_devices; 0: none */
-    int64_t gpu_memory_mib; /* of each of gpu_devices; 0: none */
-    uint32_t gpu_devices;
-    int64_t cpu_milli, mem_bytes; /* of each pod; 0: nothing stated */
 };
 
 struct orr_scenario_role { /* of a template */

@@ -37,6 +37,12 @@ struct orr_shard_summary { /* one shard of the cluster */
 
 #define ORR_SIZE_CLASSES 12 /* <= 1 GPU, 2, 3-4, 5-8, ... , > 1024 */
 
+struct orr_attainment {           /* of one part of the workload; NAN: it set itself nothing */
+    double attained;              /* share of jobs or requests */
+    uint64_t jobs, started;       /* submitted in the window; of them, started soon enough */
+    struct orr_service_load load; /* of a service, requests in the window and the drain */
+};
+
 struct orr_summary {
     orr_ms window_start_ms, window_end_ms;
     uint64_t jobs, finished, unfinished;
@@ -58,6 +64,8 @@ struct orr_summary {
     uint32_t shard_count;
     struct orr_waits sizes[ORR_SIZE_CLASSES];
     struct orr_waits kinds[ORR_KIND_COUNT];
+    struct orr_attainment *parts; /* of the workload */
+    uint32_t part_count;
 };
 
 void orr_summary_make(const struct orr_world *world, const struct orr_run *run,

@@ -11,15 +11,24 @@
 #include <orrery/core/queue.h>
 #include <orrery/core/reason.h>
 #include <orrery/sim/scenario.h>
+#include <orrery/sim/service.h>
 #include <orrery/sim/terms.h>
 #include <orrery/traces/reader.h>
+
+struct orr_world_service { /* of a part that is an inference service */
+    struct orr_service_plan plan;
+    struct orr_rates rates; /* over the run */
+    double *per_s;          /* of them, owned */
+    orr_ms load_ms;         /* from a replica's start until it serves */
+};
 
 struct orr_world_part {                   /* one part of the workload */
     const struct orr_scenario_part *part; /* borrowed from the scenario */
     struct orr_workload workload;
-    uint32_t first_source; /* spec.source of its row 0 */
-    orr_ms copy_span_ms;   /* from one copy to the next */
-    orr_ms copy_lead_ms;   /* free before the first submit of a copy, and after its last */
+    struct orr_world_service *service; /* NULL: it is none */
+    uint32_t first_source;             /* spec.source of its row 0 */
+    orr_ms copy_span_ms;               /* from one copy to the next */
+    orr_ms copy_lead_ms; /* free before the first submit of a copy, and after its last */
     orr_ms first_submit_ms;
 };
 

@@ -52,6 +52,11 @@ struct orr_arrivals {
 enum orr_status orr_zone_offsets(const char *zone, int64_t first_hour, uint32_t count,
                                  orr_ms *offsets, struct orr_err *err) ORR_MUST_USE;
 
+/* What the rate is, relative to its mean over a week, in `count` hours of the wall clock. */
+enum orr_status orr_arrivals_weights(const struct orr_arrivals *arrivals, int64_t first_hour,
+                                     uint32_t count, double *weights,
+                                     struct orr_err *err) ORR_MUST_USE;
+
 /* Times of a Poisson process whose rate follows the pattern, within [from, until) on the run's
  * clock whose 0 is start_ms since 1970. Each hour draws from its own index. Caller frees *times. */
 enum orr_status orr_arrivals_draw(const struct orr_arrivals *arrivals, uint64_t seed,

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* attain.c - what parts of the workload set themselves: sessions that start soon enough, requests
+ * that are served in time. */
+#include <math.h>
+
+#include <orrery/base/sort.h>
+
+#include "summary_int.h"
+
+/* Jobs submitted in the window that started within the limit. One that never started did not,
+ * unless the run ended before its limit was over. */
+static void count_starts(const struct orr_world *world, const struct orr_run *run, uint32_t part,
+                         const struct orr_summary *summary, struct orr_attainment *out)
+{
+    orr_ms limit = world->parts[part].part->objective.start_within_ms;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_state *state = &run->ledger->jobs[j];
+        orr_ms submit = world->specs[j].submit_ms;
+        if (submit < summary->window_start_ms || state->phase == ORR_JOB_FUTURE ||
+            orr_world_part_of(world, j) != part) {
+            continue;
+        }
+        orr_ms since = orr_run_eligible_ms(world, run, j);
+        bool started = state->first_start_ms != ORR_MS_NONE;
+        if (started || run->end_ms - since > limit) {
+            out->jobs++;
+            out->started += started && state->first_start_ms - since <= limit;
+        }
+    }
+    out->attained = out->jobs > 0 ? (double)out->started / (double)out->jobs : (double)NAN;
+}
+
+struct changes {
+    struct orr_service_change *items;
+    uint32_t count, capacity;
+};
+
+/* A replica serves from `load` after it started until it is gone. */
+static void add_life(struct changes *changes, orr_ms start, orr_ms end, orr_ms load)
+{
+    if (start == ORR_MS_NONE || start + load >= end) {
+        return;
+    }
+    const struct orr_service_change both[] = {{start + load, 1}, {end, -1}};
+    for (int i = 0; i < 2; i++) {
+        changes->items = ORR_ROOM_FOR_ONE(changes->items, changes->count, changes->capacity);
+        changes->items[changes->count++] = both[i];
+    }
+}
+
+static int by_time(const void *a, const void *b, void *context)
+{
+    const struct orr_service_change *x = a, *y = b;
+    (void)context;
+    return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
+}
+
+static void count_requests(const struct orr_world *world, const struct orr_run *run, uint32_t part,
+                           const struct orr_summary *summary, struct orr_attainment *out)
+{
+    const struct orr_world_service *service = world->parts[part].service;
+    struct changes changes = {0};
+    for (uint32_t a = 0; a < run->attempt_count; a++) {
+        const struct orr_attempt *attempt = &run->attempts[a];
+        if (orr_world_part_of(world, attempt->job) == part) {
+            add_life(&changes, attempt->start_ms, attempt->end_ms, service->load_ms);
+        }
+    }
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_state *state = &run->ledger->jobs[j];
+        bool up = state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING;
+        if ((up || state->phase == ORR_JOB_FINISHED) && orr_world_part_of(world, j) == part) {
+            add_life(&changes, state->start_ms, up ? run->end_ms : state->end_ms, service->load_ms);
+        }
+    }
+    orr_sort(changes.items, changes.count, sizeof *changes.items, by_time, NULL);
+    orr_service_account(&service->plan, &service->rates, changes.items, changes.count,
+                        summary->window_start_ms > 0 ? summary->window_start_ms : 0, run->end_ms,
+                        &out->load);
+    out->attained = out->load.offered > 0.0 ? out->load.in_time / out->load.offered : (double)NAN;
+    orr_free(changes.items);
+}
+
+void orr_summary__attain(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_summary *summary)
+{
+    summary->part_count = world->part_count;
+    summary->parts = orr_zalloc(world->part_count + (size_t)1, sizeof *summary->parts);
+    for (uint32_t p = 0; p < world->part_count; p++) {
+        const struct orr_scenario_part *part = world->parts[p].part;
+        summary->parts[p].attained = (double)NAN;
+        if (world->parts[p].service != NULL) {
+            count_requests(world, run, p, summary, &summary->parts[p]);
+        } else if (part->objective.given && part->objective.start_within_ms != ORR_MS_NONE) {
+            count_starts(world, run, p, summary, &summary->parts[p]);
+        }
+    }
+}
