@@ -27,7 +27,7 @@ static const char *signed_number(double value, char out[32])
 {
     char plain[32];
     (void)number(value, plain);
-    (void)snprintf(out, 32, "%s%s", value > 0 && isfinite(value) ? "+" : "", plain);
+    (void)snprintf(out, 32, "%s%.30s", value > 0 && isfinite(value) ? "+" : "", plain);
     return out;
 }
 

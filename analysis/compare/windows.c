@@ -185,7 +185,7 @@ static enum orr_status cut_window(const struct orr_compare_load *load, struct cu
 enum orr_status orr_compare__windows(struct orr_compare_load *load)
 {
     struct orr_comparison *comparison = load->comparison;
-    struct cut cut;
+    struct cut cut = {0};
     if (load->run_count != comparison->arm_count) {
         return orr_fail(load->err, ORR_USAGE,
                         "--windows is for one run of each setting; these have several seeds, which "

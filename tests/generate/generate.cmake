@@ -1,6 +1,8 @@
 # Generated workloads and templates, through the program.
-foreach(story mmc md1 templates trace)
+foreach(story mmc md1 templates trace service mixed)
   add_test(NAME generate.${story}
-    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/generate/generate.sh $<TARGET_FILE:orrery> ${story})
+    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/generate/generate.sh $<TARGET_FILE:orrery> ${story}
+      ${PROJECT_SOURCE_DIR}/scenarios)
   set_tests_properties(generate.${story} PROPERTIES LABELS quick)
 endforeach()
+set_tests_properties(generate.mixed PROPERTIES LABELS full)

@@ -89,6 +89,45 @@ YAML
     "$orrery" check base.yaml >out.txt 2>&1 && die "an unknown template must not pass"
     grep -q 'trace.csv:2: job r: the scenario has no template rya' out.txt || die "$(cat out.txt)"
     ;;
+service) # 10 requests a second, two replicas of 10 each, which take 20 s to load
+    printf 'time_s,requests\n0,300\n30,300\n' >rate.csv
+    cat >service.yaml <<YAML
+horizon: 1h
+cluster: {pools: {a: {nodes: 2, gpus: 4}}}
+workload:
+- name: chat
+  kind: inference
+  service: {gpus_per_pod: 4, replicas: 1..8, rate: rate.csv, service_time: 800ms, concurrency: 8,
+            target_utilisation: 0.5, load: 20s}
+  objective: {served_within: 2800ms}
+policy: fifo
+expect:
+- requests{workload=chat} == 36000
+- requests_dropped{workload=chat} == 0
+YAML
+    # 20 s of requests wait; 20 a second are served then, and who finds at most 40 in line is in time
+    "$orrery" run service.yaml -o s.db --force -q
+    "$orrery" export s.db metric | awk -F, '$3 == "workload=chat" && ($1 == "attainment" && $4 == 0.99 || $1 == "requests_late" && $4 == 360) {n++} END {exit n != 2}' ||
+        die "$("$orrery" export s.db metric | grep workload=chat)"
+    # room for one replica only: its line never gets shorter
+    "$orrery" run service.yaml --set cluster.pools.a.nodes=1 -o s.db --force -q
+    "$orrery" export s.db metric | awk -F, '$3 == "workload=chat" && $1 == "requests_late" && $4 == 36000 {n++} END {exit n != 1}' ||
+        die "$("$orrery" export s.db metric | grep workload=chat)"
+    "$orrery" run service.yaml --set workload.chat.service.rate.scale=2 -o s.db --force -q >out.txt 2>&1 && die "an expectation that is false must not pass"
+    grep -q 'requests{workload=chat} == 36000 is false: it is 72000' out.txt || die "$(cat out.txt)"
+    printf 'time_s,requests\n0,300\n30,300\n50,300\n' >rate.csv
+    "$orrery" check service.yaml >out.txt 2>&1 && die "uneven steps must not pass"
+    grep -q 'rate.csv:4: times must rise in even steps' out.txt || die "$(cat out.txt)"
+    ;;
+mixed) # the mixed week, cut to four days: under kai all objectives hold, under the others not
+    scenario=$3/mixed/mixed.yaml
+    "$orrery" run "$scenario" --set horizon=4d -o m.db --force -q 2>err.txt || die "$(cat err.txt)"
+    for policy in kube static; do
+        code=0
+        "$orrery" run "$scenario" --set horizon=4d --policy $policy -o m.db --force -q 2>err.txt || code=$?
+        [ $code -eq 1 ] || die "$policy: exit $code, $(cat err.txt)"
+    done
+    ;;
 trace) # a generated part is its own trace, and a seed is a seed
     cat >gen.yaml <<YAML
 start: 2026-06-01T00:00:00Z

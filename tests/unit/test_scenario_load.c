@@ -349,7 +349,7 @@ static void error__missing_parts(void **state)
                  "cluster: {pools: {a: {nodes: 1}}}\n"
                  "                  ^");
     expect_error(POOLS "workload:\n- {name: w}\n",
-                 "first.yaml:3:3: part \"w\" needs one of trace, generate\n"
+                 "first.yaml:3:3: part \"w\" needs one of trace, generate, service\n"
                  "- {name: w}\n"
                  "  ^");
     expect_error(POOLS "workload:\n- {trace: w}\n",
@@ -415,9 +415,9 @@ static void error__not_in_this_version(void **state)
                  "first.yaml:2:3: \"failures\" is not supported by this version\n"
                  "  failures: {each: node}\n"
                  "  ^");
-    expect_error("workload: [{name: a, service: {}}]\n",
-                 "first.yaml:1:22: \"service\" is not supported by this version\n"
-                 "workload: [{name: a, service: {}}]\n"
+    expect_error("workload: [{name: a, template: {}}]\n",
+                 "first.yaml:1:22: \"template\" is not supported by this version\n"
+                 "workload: [{name: a, template: {}}]\n"
                  "                     ^");
     expect_error("policy: {latency: measured}\n",
                  "first.yaml:1:19: latency: \"measured\" is not ideal\n"

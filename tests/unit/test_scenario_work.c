@@ -32,6 +32,28 @@ static void generate__is_read(void **state)
     orr_scenario_release(&s);
 }
 
+#define SERVICE(text)                                                                              \
+    POOLS "horizon: 7d\nworkload:\n- name: w\n  objective: {served_within: 2s}\n  service: " text  \
+          "\n"
+
+static void services__are_read(void **state)
+{
+    (void)state;
+    struct orr_scenario s;
+    load_good(
+        SERVICE("{pods: 2, gpus_per_pod: 4, replicas: 2..8, rate: r.csv, service_time: 1.5s}"), &s);
+    const struct orr_scenario_service *service = &s.parts[0].service;
+    assert_true(service->given);
+    assert_int_equal(service->pods.pods, 2);
+    assert_int_equal(service->min_replicas, 2);
+    assert_int_equal(service->max_replicas, 8);
+    assert_string_equal(service->rate_file, "r.csv");
+    assert_true(fabs(service->rate_scale - 1.0) < 1e-9 && fabs(service->utilisation - 0.7) < 1e-9);
+    assert_int_equal(service->scale_interval_ms, 15000);
+    assert_int_equal(s.parts[0].objective.served_within_ms, 2000);
+    orr_scenario_release(&s);
+}
+
 static void templates__are_read(void **state)
 {
     (void)state;
@@ -156,9 +178,16 @@ static void errors__show_the_place(void **state)
                "first.yaml:4:13: generate: when does it end? Give it until, or the scenario a "
                "horizon");
     part_error(POOLS "workload:\n- {name: w, trace: t.csv, generate: {sizes: {8: 1}, " RATE "}}\n",
-               "first.yaml:3:3: part \"w\" needs one of trace, generate");
+               "first.yaml:3:3: part \"w\" needs one of trace, generate, service");
     part_error(POOLS "workload:\n- {name: w, trace: t.csv, objective: {share: 0.5}}\n",
                "first.yaml:3:38: objective: needs start_within or served_within");
+    part_error(SERVICE("{replicas: 2..8, rate: r.csv, service_time: 3s}"),
+               "first.yaml:6:12: service: a request takes longer than its objective allows");
+    part_error(SERVICE("{replicas: 8..2, rate: r.csv, service_time: 1s}"),
+               "first.yaml:6:23: replicas: \"8..2\" is not a count such as 8 or a range such as "
+               "8..48");
+    part_error(SERVICE("{replicas: 2, rate: {scale: 2}, service_time: 1s}"),
+               "first.yaml:6:26: rate: \"file\" is missing");
     part_error("templates: {t: {gpus_per_pod: 1, gpu_fraction: 0.5}}\n" POOLS WORKLOAD,
                "first.yaml:1:16: t: only one of gpus_per_pod, gpu_fraction and gpu_memory says "
                "what its pods ask");
@@ -178,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(generate__is_read),
         cmocka_unit_test(templates__are_read),
+        cmocka_unit_test(services__are_read),
         cmocka_unit_test(resolved_text__stands_alone),
         cmocka_unit_test(files__are_found_from_the_file_that_names_them),
         cmocka_unit_test(paths__reach_what_is_written),

@@ -61,10 +61,10 @@ static void local_offsets(int64_t first_hour, uint32_t count, orr_ms *offsets)
 enum orr_status orr_zone_offsets(const char *zone, int64_t first_hour, uint32_t count,
                                  orr_ms *offsets, struct orr_err *err)
 {
-    orr_ms fixed;
+    orr_ms fixed = 0;
     if (zone == NULL || fixed_offset(zone, &fixed)) {
         for (uint32_t i = 0; i < count; i++) {
-            offsets[i] = zone == NULL ? 0 : fixed;
+            offsets[i] = fixed;
         }
         return ORR_OK;
     }
