@@ -67,7 +67,7 @@ static uint32_t list_pending(const struct orr_session *session, uint32_t index, 
         uint32_t at = count++;
         const uint32_t ask = session->tasks[t].ask;
         while (at > 0 &&
-               !orr_kai__asks_at_most(session, &session->asks[asks[at - 1]], &session->asks[ask])) {
+               orr_kai__asks_at_most(session, &session->asks[ask], &session->asks[asks[at - 1]])) {
             asks[at] = asks[at - 1];
             at--;
         }

@@ -264,8 +264,8 @@ static uint32_t path_of(const struct orr_session *session, uint32_t queue, uint3
 static void part_ways(const struct orr_session *session, uint32_t a, uint32_t b, uint32_t *at_a,
                       uint32_t *at_b)
 {
-    uint32_t path_a[16];
-    uint32_t path_b[16];
+    uint32_t path_a[16] = {0};
+    uint32_t path_b[16] = {0};
     const uint32_t depth_a = path_of(session, a, path_a);
     const uint32_t depth_b = path_of(session, b, path_b);
     uint32_t i = 0;

@@ -11,6 +11,7 @@ target_include_directories(test_conform PRIVATE ${PROJECT_SOURCE_DIR}/sim/confor
 orr_unit_test(test_kai_rules orr_kai)
 target_include_directories(test_kai_rules PRIVATE ${PROJECT_SOURCE_DIR}/policies/kai)
 orr_unit_test(test_kai_items orr_kai)
+target_include_directories(test_kai_items PRIVATE ${PROJECT_SOURCE_DIR}/policies/kai)
 orr_unit_test(test_kai_session orr_kai)
 orr_unit_test(test_kai_search orr_kai)
 orr_unit_test(test_kai_backlog orr_kai)

@@ -5,6 +5,8 @@
 
 #include <orrery/core/joborder.h>
 
+#include "kai_int.h"
+
 /* --- MIG --- */
 
 /* Queue a may have three GPUs, its parent one; b holds all six. Taking three would leave both
@@ -82,6 +84,45 @@ static void signature__is_that_of_the_snapshot(void **state)
     assert_int_equal(world_status(&session, grows, 0), ORR_TASK_BINDING);
     assert_int_equal(world_status(&session, grows, 1), ORR_TASK_PIPELINED);
     assert_int_equal(world_status(&session, victim, 0), ORR_TASK_RELEASING);
+    orr_session_close(&session);
+    orr_session_release(&session);
+}
+
+/* Requests are sorted by insertion in task order, and only what can be compared moves: of one CPU
+ * with 1 and 3 GPUs and two with 1 the last stays last, and a job that asks 1, 2, 3 is easier. */
+static void signature__sorts_only_what_can_be_compared(void **state)
+{
+    (void)state;
+    static const int64_t cpus[2][3] = {{1, 1, 2}, {1, 1, 1}};
+    static const int64_t gpus[2][3] = {{1, 3, 1}, {1, 2, 3}};
+    struct orr_session session;
+    struct orr_kai_failures failures = {0};
+    uint32_t jobs[2];
+    world_init(&session);
+    session.rules.use_signatures = true;
+    (void)world_node(&session, "n", 8);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 8, -1, 0);
+    for (int j = 0; j < 2; j++) {
+        uint32_t asks[3];
+        for (int i = 0; i < 3; i++) {
+            const struct orr_ask ask = {
+                .kind = ORR_ASK_WHOLE,
+                .request = {.v = {cpus[j][i] * 1000, 0, gpus[j][i] * ORR_MGPU, 1}},
+                .affinity = ORR_NONE,
+                .tolerance = ORR_NONE};
+            asks[i] = orr_session_add_ask(&session, &ask);
+        }
+        jobs[j] = world_job_add(&session, &(struct world_job){.name = j == 0 ? "failed" : "next",
+                                                              .queue = queue,
+                                                              .priority = 50,
+                                                              .asks = asks,
+                                                              .count = 3,
+                                                              .min = 3});
+    }
+    orr_session_open(&session, WORLD_NOW);
+    orr_kai__remember_failure(&session, &failures, queue, jobs[0]);
+    assert_true(orr_kai__worth_trying(&session, &failures, queue, jobs[1]));
+    orr_free(failures.items);
     orr_session_close(&session);
     orr_session_release(&session);
 }
@@ -470,6 +511,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mig__is_not_seen_by_saturation),
         cmocka_unit_test(signature__is_that_of_the_snapshot),
+        cmocka_unit_test(signature__sorts_only_what_can_be_compared),
         cmocka_unit_test(order__compares_jobs_as_they_are),
         cmocka_unit_test(memory__beyond_a_device_is_not_placed),
         cmocka_unit_test(shared__device_comes_back_on_a_crowded_node),
