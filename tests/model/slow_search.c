@@ -35,7 +35,9 @@ static void sort_ids(uint32_t *ids, uint32_t count)
 
 static void append(uint32_t *out, size_t *at, const uint32_t *ids, uint32_t count)
 {
-    memcpy(out + *at, ids, count * sizeof *ids);
+    for (uint32_t i = 0; i < count; i++) {
+        out[*at + i] = ids[i];
+    }
     sort_ids(out + *at, count);
     *at += count;
     out[(*at)++] = ORR_NONE;

@@ -14,8 +14,8 @@
 #include "random_world.h"
 #include "shadow.h"
 
-#define QUICK_WORLDS 2000
-#define TREE_WORLDS  150
+#define QUICK_WORLDS 1500
+#define TREE_WORLDS  100
 #define CYCLES       3
 
 static const enum orr_action all_actions[] = {ORR_ACTION_ALLOCATE, ORR_ACTION_CONSOLIDATION,
