@@ -158,7 +158,7 @@ static void read_metrics(struct orr_compare_load *load, struct orr_results *in,
             const uint32_t grown = (uint32_t)orr_grow(room, (size_t)at + 1);
             run->values = orr_realloc(run->values, grown, sizeof *run->values);
             for (; room < grown; room++) {
-                run->values[room] = NAN;
+                run->values[room] = (double)NAN;
             }
         }
         run->values[at] = sqlite3_column_type(row, 4) == SQLITE_NULL
@@ -170,7 +170,7 @@ static void read_metrics(struct orr_compare_load *load, struct orr_results *in,
     run->values =
         orr_realloc(run->values, (all > room ? all : room) + (size_t)1, sizeof *run->values);
     for (; room < all; room++) {
-        run->values[room] = NAN;
+        run->values[room] = (double)NAN;
     }
 }
 
@@ -403,7 +403,7 @@ enum orr_status orr_metric_values(const char *const *paths, uint32_t count, cons
         for (int k = 0; row != NULL && k < 3; k++) {
             (void)sqlite3_bind_text(row, k + 1, keys[k], -1, SQLITE_STATIC);
         }
-        values[i] = NAN;
+        values[i] = (double)NAN;
         while (orr_results_step(&in, row)) {
             if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
                 values[i] = sqlite3_column_double(row, 0);

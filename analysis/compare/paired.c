@@ -11,13 +11,13 @@
 struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t count,
                                double level)
 {
-    struct orr_paired paired = {.base_mean = NAN,
-                                .other_mean = NAN,
-                                .difference = NAN,
-                                .low = NAN,
-                                .high = NAN,
-                                .p = NAN,
-                                .effect = NAN};
+    struct orr_paired paired = {.base_mean = (double)NAN,
+                                .other_mean = (double)NAN,
+                                .difference = (double)NAN,
+                                .low = (double)NAN,
+                                .high = (double)NAN,
+                                .p = (double)NAN,
+                                .effect = (double)NAN};
     double base_sum = 0, other_sum = 0, mean = 0, squares = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (!isfinite(base[i]) || !isfinite(other[i])) {
@@ -51,7 +51,7 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
         paired.effect = mean / deviation;
     } else { /* the same difference in every pair */
         paired.p = fabs(mean) > 0 ? 0 : 1;
-        paired.effect = fabs(mean) > 0 ? copysign(INFINITY, mean) : 0;
+        paired.effect = fabs(mean) > 0 ? copysign((double)INFINITY, mean) : 0;
     }
     return paired;
 }

@@ -80,7 +80,7 @@ static double evaluate(const struct samples *samples, const uint32_t *times, dou
         sum += samples->items[i].value * times[samples->items[i].block];
     }
     if (n == 0) {
-        return NAN;
+        return (double)NAN;
     }
     if (quantile <= 0) {
         return sum / (double)n;
@@ -92,7 +92,7 @@ static double evaluate(const struct samples *samples, const uint32_t *times, dou
             return samples->items[i].value;
         }
     }
-    return NAN;
+    return (double)NAN;
 }
 
 struct cut { /* what all runs are cut into */

@@ -141,7 +141,7 @@ static enum orr_status check_directions(const struct gate *gate, struct orr_err 
 static enum orr_status judge_scope(struct gate *gate, const char *scope,
                                    const struct orr_compare_options *options, struct orr_err *err)
 {
-    static const struct orr_paired nothing = {.difference = NAN, .base_mean = NAN};
+    static const struct orr_paired nothing = {.difference = (double)NAN, .base_mean = (double)NAN};
     const bool fixed = strcmp(gate->spec.mode, "fixed") == 0;
     struct orr_comparison comparison;
     const enum orr_status status = orr_compare(options, &comparison, err);

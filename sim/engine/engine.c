@@ -379,7 +379,10 @@ static void take_decisions(struct engine *engine)
         }
         switch ((enum orr_deed)d->deed) {
         case ORR_DEED_START: start(engine, d->job); break;
-        case ORR_DEED_HOLD: engine->run->held_part = true; /* fall through */
+        case ORR_DEED_HOLD:
+            engine->run->held_part = true;
+            replan(engine, d->job, ORR_CAUSE_NONE);
+            break;
         case ORR_DEED_GROW: replan(engine, d->job, ORR_CAUSE_NONE); break;
         case ORR_DEED_SHRINK:
         case ORR_DEED_EVICT: lose_tasks(engine, d); break;

@@ -51,15 +51,17 @@ static void verdicts__are_those_of_non_inferiority(void **state)
                      ORR_GATE_REGRESSED);
     assert_int_equal(judge("gpu_goodput", 0.02, true, false, differs(5, 4, 6)), ORR_GATE_PASS);
     /* a margin of 2 % of 100 */
-    assert_int_equal(judge("wait_p95_s", 0.02, true, true, differs(1.9, NAN, NAN)), ORR_GATE_PASS);
-    assert_int_equal(judge("wait_p95_s", 0.02, true, true, differs(2.1, NAN, NAN)),
+    assert_int_equal(judge("wait_p95_s", 0.02, true, true, differs(1.9, (double)NAN, (double)NAN)),
+                     ORR_GATE_PASS);
+    assert_int_equal(judge("wait_p95_s", 0.02, true, true, differs(2.1, (double)NAN, (double)NAN)),
                      ORR_GATE_REGRESSED);
     /* nothing known is no pass */
-    assert_int_equal(judge("wait_p95_s", 2, false, false, differs(1, NAN, NAN)),
+    assert_int_equal(judge("wait_p95_s", 2, false, false, differs(1, (double)NAN, (double)NAN)),
                      ORR_GATE_INCONCLUSIVE);
-    assert_int_equal(judge("wait_p95_s", 2, false, true,
-                           (struct orr_paired){.difference = NAN, .base_mean = NAN}),
-                     ORR_GATE_INCONCLUSIVE);
+    assert_int_equal(
+        judge("wait_p95_s", 2, false, true,
+              (struct orr_paired){.difference = (double)NAN, .base_mean = (double)NAN}),
+        ORR_GATE_INCONCLUSIVE);
 }
 
 static void verdicts__add_up_to_the_worst(void **state)

@@ -32,7 +32,7 @@ static void t__gives_students_sleep_data(void **state)
 
 static void t__says_nothing_of_too_little(void **state)
 {
-    const double base[] = {1, NAN}, other[] = {2, 3};
+    const double base[] = {1, (double)NAN}, other[] = {2, 3};
     const struct orr_paired one = orr_paired_t(base, other, 2, 0.95);
     const struct orr_paired none = orr_paired_t(base + 1, other + 1, 1, 0.95);
     (void)state;
@@ -56,7 +56,7 @@ static void t__takes_equal_differences(void **state)
 /* Holm's own procedure by hand: 0.01, 0.02, 0.03, 0.04 become 0.04, 0.06, 0.06, 0.06. */
 static void holm__steps_down(void **state)
 {
-    double p[] = {0.03, 0.01, NAN, 0.04, 0.02};
+    double p[] = {0.03, 0.01, (double)NAN, 0.04, 0.02};
     (void)state;
     orr_holm(p, 5);
     NEAR(p[0], 0.06, 1e-12);
