@@ -14,7 +14,7 @@
 
 /* Says once of each column that rows state and a run does not heed yet: nothing is dropped
  * silently. */
-static void note_unheeded(struct orr_world_part *p)
+static void note_unheeded(struct orr_world_part *p, bool busy_heeded)
 {
     enum { PROFILE, BUSY, COLUMNS };
     static const char *const names[COLUMNS] = {[PROFILE] = "profile", [BUSY] = "busy"};
@@ -22,7 +22,7 @@ static void note_unheeded(struct orr_world_part *p)
     for (uint32_t i = 0; i < p->workload.extra_count; i++) {
         const struct orr_row_extra *e = &p->workload.extras[i];
         stated[PROFILE] = stated[PROFILE] || e->profile != NULL;
-        stated[BUSY] = stated[BUSY] || e->busy_ppm >= 0;
+        stated[BUSY] = stated[BUSY] || (e->busy_ppm >= 0 && !busy_heeded);
     }
     if (p->part->generate.given && p->part->generate.give_up_ms != ORR_MS_NONE) {
         orr_workload_note(&p->workload, p->part->label,
@@ -53,6 +53,19 @@ static enum orr_status read_part(const struct orr_scenario *scenario,
     }
     return p->part->generate.given ? orr_world_generate(scenario, p->part, &p->workload, err)
                                    : orr_trace_read(p->part->trace, options, &p->workload, err);
+}
+
+/* How busy a session is matters where idling has an end. */
+static bool heeds_busy(const struct orr_scenario *scenario)
+{
+    bool heeds = false;
+    for (uint32_t q = 0; q < scenario->queue_count; q++) {
+        heeds = heeds || scenario->queues[q].stop_idle_ms != ORR_MS_NONE;
+    }
+    for (uint32_t t = 0; t < scenario->template_count; t++) {
+        heeds = heeds || scenario->templates[t].cull_idle_ms != ORR_MS_NONE;
+    }
+    return heeds;
 }
 
 static enum orr_status read_parts(const struct orr_scenario *scenario, bool allow_loss,
@@ -278,7 +291,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
     if (status == ORR_OK) {
         make_jobs(scenario, world);
         for (uint32_t i = 0; i < world->part_count; i++) {
-            note_unheeded(&world->parts[i]);
+            note_unheeded(&world->parts[i], heeds_busy(scenario));
         }
         drop_impossible(world);
         orr_replay__drop_endless(world);

@@ -228,6 +228,117 @@ static void law__refuses_a_gang_across_domains(void **state)
     desk_close(&desk);
 }
 
+/* A type of a shard, with some devices held by foreign pods. */
+static struct orr_node_type type_of(uint32_t gpus, uint32_t shard, uint32_t foreign)
+{
+    struct orr_node_type type = core_type(gpus, gpus);
+    type.shard = shard;
+    type.foreign.v[ORR_RES_GPU] = (int64_t)foreign * ORR_MGPU;
+    type.foreign.v[ORR_RES_PODS] = foreign;
+    return type;
+}
+
+/* Queue qa in shard a with two nodes of four devices, queue qb in shard b with one of eight. */
+static void desk_init_shards(struct desk *desk)
+{
+    struct orr_queue queue = orr_queue_default();
+    *desk = (struct desk){0};
+    core_world_init(&desk->world);
+    (void)orr_idmap_put(&desk->world.cluster.shards, "a", 1, NULL);
+    (void)orr_idmap_put(&desk->world.cluster.shards, "b", 1, NULL);
+    core_world_nodes(&desk->world, 2, type_of(4, 0, 0));
+    core_world_nodes(&desk->world, 1, type_of(8, 1, 0));
+    (void)orr_queues_add(&desk->world.queues, "qa", ORR_NONE, &queue);
+    queue.shard = 1;
+    (void)orr_queues_add(&desk->world.queues, "qb", ORR_NONE, &queue);
+}
+
+static void shards__give_room_only_to_their_own(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct orr_refusal refusal;
+    struct orr_err err = {0};
+    desk_init_shards(&desk);
+    struct orr_request in_a = core_whole(4), in_b = core_whole(4);
+    in_b.shard = 1;
+    uint32_t a = core_world_job(&desk.world, 0, 3, in_a);
+    uint32_t b = core_world_job(&desk.world, 1, 1, in_b);
+    desk_open(&desk, ORR_LAW_GANG);
+    assert_int_equal(desk.ledger->shards[0].total_gpus, 8);
+    assert_int_equal(desk.ledger->shards[1].total_gpus, 8);
+    assert_int_equal(place(&desk, a), ORR_REASON_NO_CAPACITY); /* twelve GPUs, eight are its own */
+    assert_int_equal(orr_ledger_best_fit(desk.ledger, &in_a, 1), 0);
+    assert_int_equal(orr_ledger_most_idle(desk.ledger, &in_a), 0);
+    assert_int_equal(orr_ledger_most_idle(desk.ledger, &in_b), 2);
+    assert_false(orr_txn_place(desk.txn, a, 0, 1, 2));
+    assert_int_equal(place(&desk, b), ORR_REASON_NONE);
+    assert_true(orr_txn_commit(desk.txn, 0, &refusal));
+    orr_txn_end_cycle(desk.txn);
+    assert_int_equal(desk.ledger->shards[1].idle_gpus, 4);
+    assert_int_equal(desk.ledger->shards[1].allocated_mgpu, 4000);
+    assert_int_equal(desk.ledger->shards[0].idle_gpus, 8);
+    struct orr_proof proof = orr_ledger_prove(desk.ledger, a, ORR_REASON_NO_CAPACITY);
+    assert_int_equal(proof.free_mgpu, 8000);
+    assert_int_equal(proof.hole_mgpu, 4000);
+    assert_int_equal(orr_ledger_audit(desk.ledger, &err), ORR_OK);
+    desk.ledger->shards[1].idle_gpus++;
+    assert_int_equal(orr_ledger_audit(desk.ledger, &err), ORR_BUG);
+    desk.ledger->shards[1].idle_gpus--;
+    desk_close(&desk);
+}
+
+/* Without a gang law in its shard a job may be placed in part; in the other it may not. */
+static void shards__have_laws_of_their_own(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct orr_refusal refusal;
+    static const uint32_t laws[] = {ORR_LAW_GANG, 0};
+    desk_init_shards(&desk);
+    struct orr_request in_a = core_whole(1), in_b = core_whole(1);
+    in_b.shard = 1;
+    uint32_t a = core_world_job(&desk.world, 0, 2, in_a);
+    uint32_t b = core_world_job(&desk.world, 1, 2, in_b);
+    desk_open(&desk, 0);
+    orr_txn_set_shard_laws(desk.txn, laws);
+    assert_true(orr_txn_place(desk.txn, b, 0, 1, 2));
+    assert_true(orr_txn_commit(desk.txn, 0, &refusal));
+    assert_true(orr_txn_place(desk.txn, a, 0, 1, 0));
+    assert_false(orr_txn_commit(desk.txn, 0, &refusal));
+    assert_int_equal(refusal.law, ORR_LAW_GANG);
+    orr_txn_end_cycle(desk.txn);
+    desk_close(&desk);
+}
+
+static void foreign_pods__hold_the_first_devices(void **state)
+{
+    (void)state;
+    struct desk desk = {0};
+    struct orr_queue queue = orr_queue_default();
+    struct orr_refusal refusal;
+    struct orr_err err = {0};
+    core_world_init(&desk.world);
+    core_world_nodes(&desk.world, 1, type_of(4, 0, 1));
+    core_world_nodes(&desk.world, 1, type_of(4, 0, 4));
+    (void)orr_queues_add(&desk.world.queues, "q", ORR_NONE, &queue);
+    uint32_t large = core_world_job(&desk.world, 0, 1, core_whole(4));
+    uint32_t job = core_world_job(&desk.world, 0, 1, core_whole(2));
+    uint32_t part = core_world_job(&desk.world, 0, 1, core_fraction(1, 500));
+    desk_open(&desk, ORR_LAW_GANG);
+    assert_int_equal(desk.world.cluster.total_gpus, 3);
+    assert_int_equal(desk.ledger->idle_gpus, 3);
+    assert_int_equal(place(&desk, large), ORR_REASON_NO_CAPACITY);
+    assert_int_equal(place(&desk, job), ORR_REASON_NONE);
+    assert_int_equal(desk.ledger->placements[desk.ledger->jobs[job].placement].devices, 6);
+    assert_int_equal(place(&desk, part), ORR_REASON_NONE);
+    assert_int_equal(desk.ledger->placements[desk.ledger->jobs[part].placement].devices, 8);
+    assert_true(orr_txn_commit(desk.txn, 0, &refusal));
+    orr_txn_end_cycle(desk.txn);
+    assert_int_equal(orr_ledger_audit(desk.ledger, &err), ORR_OK);
+    desk_close(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +350,9 @@ int main(void)
         cmocka_unit_test(required__waits_when_no_domain_is_whole),
         cmocka_unit_test(preferred__goes_wider_when_it_must),
         cmocka_unit_test(law__refuses_a_gang_across_domains),
+        cmocka_unit_test(shards__give_room_only_to_their_own),
+        cmocka_unit_test(shards__have_laws_of_their_own),
+        cmocka_unit_test(foreign_pods__hold_the_first_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static inline const struct orr_shard_room *orr_view_room(const struct orr_view *
 }
 
 enum orr_job_event {
-    ORR_JOB_SUBMITTED,
+    ORR_JOB_SUBMITTED, /* or is back after a rule of its queue took it away, told as ENDED */
     ORR_JOB_ENDED,
     ORR_JOB_REQUEUED, /* evicted, and nothing of it is left */
     ORR_JOB_CHANGED   /* it lost tasks and goes on: a failure took them, or their grace is over */
