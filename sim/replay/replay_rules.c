@@ -125,11 +125,16 @@ bool orr_world_requeues(const struct orr_world *world, uint32_t job)
     const struct orr_job_spec *spec = &world->specs[job];
     const struct orr_queue_rules *rules = &world->rules[spec->queue];
     const struct orr_terms *terms = &world->terms.items[spec->terms];
-    bool keeps = terms->keep_progress || (terms->checkpoint_on_evict && terms->grace_ms > 0) ||
-                 (terms->checkpoint_ms > 0 &&
-                  terms->checkpoint_ms + terms->checkpoint_cost_ms + terms->restart_ms <
-                      rules->max_runtime_ms);
-    return rules->max_runtime_ms != ORR_MS_NONE && rules->requeue_delay_ms != ORR_MS_NONE && keeps;
+    if (rules->max_runtime_ms == ORR_MS_NONE || rules->requeue_delay_ms == ORR_MS_NONE) {
+        return false;
+    }
+    /* every attempt must get further than the one before, or it would go on for ever */
+    bool works = terms->restart_ms < rules->max_runtime_ms;
+    bool writes = terms->checkpoint_ms > 0 &&
+                  terms->restart_ms + terms->checkpoint_ms + terms->checkpoint_cost_ms <
+                      rules->max_runtime_ms;
+    bool leaves = terms->checkpoint_on_evict && terms->grace_ms > terms->checkpoint_cost_ms;
+    return works && (terms->keep_progress || writes || leaves);
 }
 
 static void rule_runtime(struct orr_world *world, uint32_t job)

@@ -163,6 +163,12 @@ CSV
     policy=kai
     run kai 'q: {gpu: [8, 1], max_runtime: 40s, requeue_delay: 20s}'
     expect 'j1@0-40'
+    # nor would one that does nothing but start again
+    run kai 'q: {gpu: [8, 1], max_runtime: 40s, requeue_delay: 20s}' 'execution: {on_evict: keep, restart: 40s}'
+    expect 'j1@0-40'
+    # a checkpoint each 30 s is enough: [0, 40] and [60, 100] keep 30 s each, [120, 160] does the rest
+    run fifo 'q: {gpu: [8, 1], max_runtime: 40s, requeue_delay: 20s}' 'execution: {checkpoint: 30s}'
+    expect 'j1@0-160'
 }
 
 case_errors() {
