@@ -174,7 +174,11 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                                          .cycle = shards_cycle,
                                          .wake = shards_wake,
                                          .close = shards_close,
+                                         .abilities = UINT32_MAX,
                                          .audit = shards_audit};
+    for (uint32_t s = 0; s < count; s++) { /* what all of them do themselves */
+        shards->policy.abilities &= given[s].policy->abilities;
+    }
     return shards;
 }
 
