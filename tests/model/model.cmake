@@ -18,6 +18,15 @@ target_link_options(test_shadow_cases PRIVATE -Wl,--wrap=orr_kai_run)
 add_test(NAME model.cases COMMAND test_shadow_cases)
 set_tests_properties(model.cases PROPERTIES LABELS quick)
 
+# The program itself, in whole runs.
+add_executable(orrery_shadow $<TARGET_OBJECTS:orrery> $<TARGET_OBJECTS:shadow_wrap>)
+target_link_libraries(orrery_shadow PRIVATE $<TARGET_PROPERTY:orrery,LINK_LIBRARIES> slow_model)
+target_link_options(orrery_shadow PRIVATE -Wl,--wrap=orr_kai_run)
+add_test(NAME model.runs
+  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/model/runs.sh $<TARGET_FILE:orrery_shadow>
+          ${PROJECT_SOURCE_DIR})
+set_tests_properties(model.runs PROPERTIES LABELS quick)
+
 # Random clusters and job mixes, for the model and for properties.
 add_library(random_world STATIC model/random_world.c model/random_jobs.c)
 target_include_directories(random_world PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/model)
