@@ -253,7 +253,7 @@ static const struct orr_compare_run *find_run(const struct orr_compare_load *loa
                                               int64_t seed)
 {
     for (uint32_t r = 0; r < load->run_count; r++) {
-        if (load->runs[r].arm == arm && load->runs[r].seed == seed) {
+        if (load->runs[r].arm == arm && (load->runs[r].seed == seed || load->options->any_seed)) {
             return &load->runs[r];
         }
     }

@@ -30,6 +30,7 @@ int orr_cli_plot(int argc, char **argv);
 int orr_cli_audit(int argc, char **argv);
 int orr_cli_compare(int argc, char **argv);
 int orr_cli_calibrate(int argc, char **argv);
+int orr_cli_page(int argc, char **argv);
 int orr_cli_explain(int argc, char **argv);
 int orr_cli_whatif(int argc, char **argv);
 int orr_cli_gate(int argc, char **argv);

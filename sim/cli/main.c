@@ -17,6 +17,7 @@ static const struct orr_verb verbs[] = {
     {"policies", "list policies, or one policy's parameters", orr_cli_policies},
     {"export", "write a table of a results file as CSV, JSON lines or SWF", orr_cli_export},
     {"plot", "draw figures of a results file with gnuplot", orr_cli_plot},
+    {"report", "one self-contained HTML page about results", orr_cli_page},
     {"explain", "the story of one job, or why a queue gets what it gets", orr_cli_explain},
     {"whatif", "a scenario before and after a change: who gains, who loses", orr_cli_whatif},
     {"compare", "paired differences between policies or settings", orr_cli_compare},

@@ -25,6 +25,7 @@ struct orr_compare_options {
     const char *scope; /* all, queue, kind, size; NULL: all */
     orr_ms window_ms;  /* one seed: length of a block of submits; 0: no blocks */
     double level;      /* of intervals; 0: 0.95 */
+    bool any_seed;     /* one run an arm: set side by side whatever their seeds are */
 };
 
 /* Is less of it better? */

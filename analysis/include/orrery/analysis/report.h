@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* report.h - one self-contained HTML page about one run, or several side by side.
+ *
+ * No script, no network, nothing beside the page: figures are inlined SVG. Whatever comes from a
+ * results file is text to the page.
+ */
+#ifndef ORR_ANALYSIS_REPORT_H
+#define ORR_ANALYSIS_REPORT_H
+
+#include <orrery/base/status.h>
+#include <orrery/base/units.h>
+
+struct orr_report_options {
+    const char *const *paths; /* results files; the first is what others are held against */
+    uint32_t count;
+    const char *output;  /* the page; written beside it first, then put in place */
+    const char *scratch; /* an empty folder for figures on their way */
+};
+
+/* ORR_NO_INPUT, ORR_DATA, ORR_CANT_CREATE, ORR_IO. Without gnuplot the page has no figures and says
+ * so. */
+enum orr_status orr_report_write(const struct orr_report_options *options,
+                                 struct orr_err *err) ORR_MUST_USE;
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* report_html.c - the page itself: style, escaping, tables, figures. */
+#include "report_int.h"
+
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+static const char head[] =
+    "<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
+    "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<style>\n"
+    ":root{--ink:#1c1f23;--soft:#59616b;--line:#d9dde2;--page:#fff;--card:#f6f7f9;--mark:#0b62a8}\n"
+    "@media (prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#a4acb5;--line:#3a4048;"
+    "--page:#15181c;--card:#1f242a;--mark:#7db8ee}}\n"
+    "body{margin:0 auto;max-width:66rem;padding:1rem 1.2rem 4rem;background:var(--page);"
+    "color:var(--ink);font:16px/1.5 system-ui,sans-serif}\n"
+    "h1{font-size:1.5rem;margin:.5rem 0}h2{font-size:1.15rem;margin:2.2rem 0 .5rem;border-top:1px "
+    "solid var(--line);padding-top:1rem}h3{font-size:1rem;margin:1.4rem 0 .3rem}\n"
+    "p{margin:.4rem 0}.soft{color:var(--soft)}a{color:var(--mark)}\n"
+    "nav{display:flex;flex-wrap:wrap;gap:0 1rem}\n"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;margin:.5rem 0;font-size:.9rem}\n"
+    "th,td{padding:.25rem .7rem .25rem 0;text-align:left;border-bottom:1px solid var(--line);"
+    "vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
+    "th{font-weight:600;color:var(--soft)}\n"
+    ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(10.5rem,1fr));gap:.7rem}\n"
+    ".card{background:var(--card);border-radius:.4rem;padding:.6rem .8rem}.card b{display:block;"
+    "font-size:1.25rem}\n"
+    "figure{margin:1rem 0;background:#fff;border-radius:.4rem;padding:.4rem}figure "
+    "svg{max-width:100%;"
+    "min-width:34rem;height:auto;display:block;margin:auto}figcaption{color:#444;font-size:.85rem;padding:.2rem "
+    ".4rem}\n"
+    "details{margin:.6rem "
+    "0}summary{cursor:pointer}summary:focus-visible,a:focus-visible{outline:2px "
+    "solid var(--mark)}pre{overflow-x:auto;background:var(--card);padding:.7rem;font-size:.8rem}\n"
+    "@media print{nav{display:none}}\n</style>\n";
+
+void orr_report__text(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        switch (*text) {
+        case '&': (void)fputs("&amp;", out); break;
+        case '<': (void)fputs("&lt;", out); break;
+        case '>': (void)fputs("&gt;", out); break;
+        case '"': (void)fputs("&quot;", out); break;
+        default: (void)fputc(*text, out); break;
+        }
+    }
+}
+
+void orr_report__begin(FILE *out, const char *title)
+{
+    (void)fprintf(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n%s<title>", head);
+    orr_report__text(out, title);
+    (void)fputs("</title>\n</head>\n<body>\n<main>\n", out);
+}
+
+void orr_report__end(FILE *out)
+{
+    (void)fputs("</main>\n</body>\n</html>\n", out);
+}
+
+static bool is_seconds(const char *name)
+{
+    const size_t bytes = strlen(name);
+    return bytes > 2 && strcmp(name + bytes - 2, " s") == 0;
+}
+
+static void write_cell(sqlite3_stmt *row, int column, FILE *out)
+{
+    const int type = sqlite3_column_type(row, column);
+    const bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    (void)fputs(number ? "<td class=\"n\">" : "<td>", out);
+    if (number && is_seconds(sqlite3_column_name(row, column))) {
+        char rough[24];
+        (void)fputs(orr_format_rough(rough, sqlite3_column_double(row, column)), out);
+    } else if (type == SQLITE_FLOAT) {
+        const double value = sqlite3_column_double(row, column);
+        (void)fprintf(out, value >= 100 || value <= -100 ? "%.0f" : "%.3g", value);
+    } else if (type != SQLITE_NULL) {
+        orr_report__text(out, (const char *)sqlite3_column_text(row, column));
+    }
+    (void)fputs("</td>", out);
+}
+
+static void write_heads(sqlite3_stmt *row, FILE *out)
+{
+    (void)fputs("<div class=\"wide\"><table>\n<thead><tr>", out);
+    for (int c = 0; c < sqlite3_column_count(row); c++) {
+        const char *name = sqlite3_column_name(row, c);
+        const int type = sqlite3_column_type(row, c);
+        const size_t bytes = strlen(name) - (is_seconds(name) ? 2 : 0);
+        (void)fputs(type == SQLITE_TEXT ? "<th scope=\"col\">" : "<th scope=\"col\" class=\"n\">",
+                    out);
+        (void)fprintf(out, "%.*s</th>", (int)bytes, name);
+    }
+    (void)fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+void orr_report__table(struct orr_results *in, const char *sql, const char *empty, FILE *out)
+{
+    sqlite3_stmt *row = orr_results_prepare(in, sql);
+    bool any = false;
+    while (orr_results_step(in, row)) {
+        if (!any) {
+            write_heads(row, out);
+            any = true;
+        }
+        (void)fputs("<tr>", out);
+        for (int c = 0; c < sqlite3_column_count(row); c++) {
+            write_cell(row, c, out);
+        }
+        (void)fputs("</tr>\n", out);
+    }
+    if (any) {
+        (void)fputs("</tbody></table></div>\n", out);
+    } else {
+        (void)fprintf(out, "<p class=\"soft\">%s</p>\n", empty);
+    }
+}
+
+bool orr_report__svg(const char *path, FILE *out)
+{
+    FILE *in = fopen(path, "r");
+    char line[65536];
+    bool inside = false;
+    if (in == NULL) {
+        return false;
+    }
+    while (fgets(line, sizeof line, in) != NULL) { /* without the prolog of a file of its own */
+        const char *start = inside ? line : strstr(line, "<svg");
+        if (start != NULL) {
+            inside = true;
+            (void)fputs(start, out);
+        }
+    }
+    (void)fclose(in);
+    return inside;
+}
