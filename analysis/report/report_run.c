@@ -13,7 +13,7 @@
 
 static double metric(struct orr_results *in, const char *name)
 {
-    double value = NAN;
+    double value = (double)NAN;
     sqlite3_stmt *row = orr_results_prepare(
         in, "SELECT value FROM metric WHERE name = ?1 AND scope = 'all' AND label = ''");
     if (row != NULL) {
