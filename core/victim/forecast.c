@@ -141,6 +141,9 @@ static bool plain_nodes(struct orr_forecast *f, const struct orr_session *sessio
         f->idle[n] = (int32_t)(idle / ORR_MGPU);
         f->base[n] = (int32_t)(room / ORR_MGPU);
         f->room_in_all += f->base[n];
+        f->most_idle = f->idle[n] > f->most_idle ? f->idle[n] : f->most_idle;
+        const int32_t gpus = (int32_t)(node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU);
+        f->largest_node = gpus > f->largest_node ? gpus : f->largest_node;
     }
     return true;
 }
@@ -240,7 +243,7 @@ static bool plain_queues(const struct orr_forecast *f, const struct orr_session 
 
 static bool plain_rules(const struct orr_session_rules *rules)
 {
-    return !rules->literal && rules->gpu_placement == ORR_PLACEMENT_BINPACK;
+    return !rules->literal && !rules->numa && rules->gpu_placement == ORR_PLACEMENT_BINPACK;
 }
 
 /* Lists who is in the backlog and does not wait. False: it lacks some that do. */
@@ -535,20 +538,43 @@ static bool all_go_first(struct orr_forecast *f, struct orr_victim_search *searc
     return orr_queue_compare_amounts(session, &worst, preemptor) < 0;
 }
 
-/* With all victims served before the preemptor: either all of them came back, so that there is as
- * little room as before, or one task did not, and then no node has the room it asked. If they all
- * ask the same, they all come back; single tasks that ask no more than the preemptor leave it
- * nothing either way. */
-static bool sizes_leave_nothing(const struct orr_forecast *f)
+void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *seat)
 {
-    const uint32_t gpus = f->seats[0].gpus;
-    bool equal = true;
-    bool small = true;
-    for (uint32_t s = 1; s < f->seat_count; s++) {
-        equal = equal && f->seats[s].gpus == f->seats[1].gpus;
-        small = small && f->seats[s].gpus <= gpus && f->seats[s].tasks == 1;
+    sizes->set |= 1u << seat->gpus;
+    sizes->gangs = sizes->gangs || seat->tasks > 1;
+}
+
+/* If all victims come back, there is as little room as before, which is less than the preemptor
+ * needs. If a single task does not, no node has the room it asked, from then on. So the preemptor
+ * gets nothing
+ * - if no victim is larger than its tasks, and none is a gang;
+ * - if all victims ask the same: whatever is where, their places are as many as they are;
+ * - if there are two sizes, the smaller divides the larger, and the larger fills a node: small
+ * tasks go to nodes already begun before they begin another, and begin one only if all others are
+ * full, so that what is left over then is enough for the large ones. */
+bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_sizes *sizes)
+{
+    uint32_t small = 1;
+    uint32_t large = ORR_FORECAST_GPUS;
+    while (small < ORR_FORECAST_GPUS && (sizes->set >> small & 1u) == 0) {
+        small++;
     }
-    return equal || small;
+    while (large > small && (sizes->set >> large & 1u) == 0) {
+        large--;
+    }
+    const bool two = sizes->set == (1u << small | 1u << large);
+    return small == large || (!sizes->gangs && large <= f->seats[0].gpus) ||
+           (two && large % small == 0 && (int32_t)large >= f->largest_node &&
+            f->most_idle < (int32_t)small);
+}
+
+static bool all_leave_nothing(const struct orr_forecast *f)
+{
+    struct orr_sizes sizes = {0};
+    for (uint32_t s = 1; s < f->seat_count; s++) {
+        orr_forecast__count_size(&sizes, &f->seats[s]);
+    }
+    return orr_forecast__leave_nothing(f, &sizes);
 }
 
 /* With all victims together some node would pass KAI's filter of single nodes. */
@@ -592,7 +618,7 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search)
 bool orr_victim__hopeless(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
-    if (f == NULL || f->room_in_all >= (int64_t)f->seats[0].gpus || !sizes_leave_nothing(f) ||
+    if (f == NULL || f->room_in_all >= (int64_t)f->seats[0].gpus || !all_leave_nothing(f) ||
         !orr_forecast__compare_tracks(search)) {
         return false;
     }

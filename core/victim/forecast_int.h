@@ -42,8 +42,9 @@ struct orr_forecast {
     uint32_t demand_count;
     int32_t *idle, *base; /* by node: GPUs idle; idle or being released, before anything is tried */
     int64_t room_in_all;
-    int elastic_state; /* of the preemptor */
-    uint32_t *absent;  /* jobs of the backlog that do not wait */
+    int32_t most_idle, largest_node; /* GPUs */
+    int elastic_state;               /* of the preemptor */
+    uint32_t *absent;                /* jobs of the backlog that do not wait */
     uint32_t absent_count;
     uint32_t *line;    /* seats by track, in each the best first */
     uint32_t *place;   /* of a seat in line */
@@ -60,6 +61,14 @@ bool orr_forecast__demands(struct orr_victim_search *search, uint32_t seat, uint
                            uint64_t *set);
 /* A counter for each lane of the party's queue, all 0. */
 uint32_t *orr_forecast__passed(struct orr_victim_search *search, uint32_t seat);
+struct orr_sizes { /* of victims */
+    uint32_t set;  /* a bit for each number of GPUs a task */
+    bool gangs;    /* some have several tasks */
+};
+void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *seat);
+/* All victims are served before the preemptor, and the nodes have less room than it needs: then it
+ * gets none. */
+bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_sizes *sizes);
 /* Finds out which tracks go first. False: too many distinct demands. */
 bool orr_forecast__compare_tracks(struct orr_victim_search *search);
 /* The worst of a job and of the waiting ones before it. */

@@ -448,11 +448,45 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
     return ORR_OUTCOME_SOLVED;
 }
 
+/* Seen from the victims alone: they are served before the preemptor and leave it nothing. Those of
+ * a single node all come back to it, if they go nowhere else. */
+static bool leaves_nothing(const struct orr_victim_search *search,
+                           const struct orr_victims *potential)
+{
+    const struct orr_forecast *f = search->forecast;
+    const struct orr_victims *lists[2] = {potential, &search->recorded};
+    const struct orr_seat *last = NULL;
+    struct orr_sizes sizes = {0};
+    uint32_t node = ORR_NONE;
+    bool one_node = true;
+    if (f->room_in_all >= (int64_t)search->k * f->seats[0].gpus) {
+        return false;
+    }
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            const struct orr_victim *victim = &lists[l]->items[i];
+            const struct orr_seat *seat = &f->seats[search->session->jobs[victim->job].mark];
+            one_node = one_node && (node == ORR_NONE || node == victim->node);
+            node = victim->node;
+            if (seat != last && !f->tracks[seat->track].goes_first) {
+                return false;
+            }
+            orr_forecast__count_size(&sizes, seat);
+            last = seat;
+        }
+    }
+    return one_node || orr_forecast__leave_nothing(f, &sizes);
+}
+
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     struct orr_forecast *f = search->forecast;
     if (f == NULL || potential->count + search->recorded.count == 0) {
         return true;
+    }
+    if (leaves_nothing(search, potential)) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        return false;
     }
     choose(search, potential);
     choose(search, &search->recorded);
