@@ -336,6 +336,19 @@ static void start(struct engine *engine, uint32_t job)
     }
 }
 
+/* Jobs beside which others came or went have another rate from now on. */
+static void replan_neighbours(struct engine *engine)
+{
+    uint32_t count;
+    const uint32_t *jobs = orr_exec_affected(engine->exec, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (orr_exec_rerate(engine->exec, jobs[i], engine->view.now)) {
+            orr_ledger_replan(engine->ledger, jobs[i]);
+            plan_finish(engine, jobs[i], orr_exec_finish_ms(engine->exec, jobs[i]));
+        }
+    }
+}
+
 static void lose_tasks(struct engine *engine, const struct orr_txn_decision *decision)
 {
     struct orr_run *run = engine->run;
@@ -488,6 +501,9 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
             engine->next_cycle_ms = now + engine->policy->cycle_ms;
         }
     }
+    if (engine->exec != NULL) {
+        replan_neighbours(engine);
+    }
     const struct orr_event *next = orr_heap_top(&engine->heap);
     if (next != NULL) { /* it came long ago: in a long trace its records are out of the caches */
         __builtin_prefetch(&engine->ledger->jobs[next->subject]);
@@ -572,7 +588,12 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     *run = (struct orr_run){.end_ms = world->first_submit_ms};
     run->ledger = orr_ledger_open(&ledger_world);
     open_fold(world, options, run);
-    run->exec = orr_exec_open(run->ledger, &world->terms);
+    const struct orr_exec_setting setting = {.terms = &world->terms,
+                                             .profiles = &world->profiles,
+                                             .fabric = &world->fabric,
+                                             .contention = world->contention,
+                                             .time_sliced = world->time_sliced};
+    run->exec = orr_exec_open(run->ledger, &setting);
     uint32_t shard_count = world->cluster.shards.count;
     struct orr_engine_shards *shards =
         shard_count > 1 ? orr_engine_shards_make(options->shards, shard_count) : NULL;

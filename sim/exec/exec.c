@@ -4,7 +4,7 @@
  * A plan is made whenever a job's placements change and holds until the next change. Between two
  * changes the k-th checkpoint is begun after t_k ms of progress, so that progress at any time and
  * the time of the finish are closed forms in whole numbers, whatever the number of checkpoints. */
-#include <orrery/sim/exec.h>
+#include "exec_int.h"
 
 #include <orrery/base/mem.h>
 
@@ -18,7 +18,7 @@ enum mode {
 
 enum pause { PAUSE_NONE, PAUSE_RESTART, PAUSE_CHECKPOINT };
 
-struct job {
+struct orr_exec_job {
     int64_t done;          /* ms x ppm, at from_ms */
     int64_t saved;         /* ms x ppm, in the last finished checkpoint */
     int64_t mark;          /* progress at which the next checkpoint begins; INT64_MAX: none */
@@ -35,29 +35,14 @@ struct job {
     struct orr_job_time time;
 };
 
-struct orr_exec {
-    const struct orr_ledger *ledger;
-    const struct orr_terms_table *terms;
-    struct job *jobs;
-};
-
-static const struct orr_job_spec *spec_of(const struct orr_exec *exec, uint32_t job)
-{
-    return &exec->ledger->world.specs[job];
-}
-
-static const struct orr_terms *terms_of(const struct orr_exec *exec, uint32_t job)
-{
-    return &exec->terms->items[spec_of(exec, job)->terms];
-}
-
 static int64_t target_of(const struct orr_exec *exec, uint32_t job)
 {
-    return spec_of(exec, job)->work_ms * ORR_PPM;
+    return exec->ledger->world.specs[job].work_ms * ORR_PPM;
 }
 
-static bool needed(const struct orr_ledger *ledger, const struct orr_terms_table *terms)
+static bool needed(const struct orr_ledger *ledger, const struct orr_exec_setting *setting)
 {
+    const struct orr_terms_table *terms = setting->terms;
     const struct orr_shapes *shapes = ledger->world.shapes;
     for (uint32_t s = 0; s < shapes->count; s++) {
         if (shapes->shapes[s].min_tasks < shapes->shapes[s].tasks) {
@@ -67,28 +52,31 @@ static bool needed(const struct orr_ledger *ledger, const struct orr_terms_table
     for (uint32_t t = 0; t < terms->count; t++) {
         const struct orr_terms *it = &terms->items[t];
         if (it->checkpoint_ms > 0 || it->restart_ms > 0 || it->grace_ms > 0 || it->keep_progress ||
-            it->checkpoint_on_evict) {
+            it->checkpoint_on_evict || it->profile != ORR_NONE) {
             return true;
         }
     }
-    return false;
+    return setting->time_sliced;
 }
 
-struct orr_exec *orr_exec_open(const struct orr_ledger *ledger, const struct orr_terms_table *terms)
+struct orr_exec *orr_exec_open(const struct orr_ledger *ledger,
+                               const struct orr_exec_setting *setting)
 {
-    if (!needed(ledger, terms)) {
+    if (!needed(ledger, setting)) {
         return NULL;
     }
     struct orr_exec *exec = orr_zalloc(1, sizeof *exec);
     exec->ledger = ledger;
-    exec->terms = terms;
+    exec->setting = *setting;
     exec->jobs = orr_zalloc(ledger->world.job_count, sizeof *exec->jobs);
+    exec->rates = orr_exec__rates_open(ledger, setting);
     return exec;
 }
 
 void orr_exec_close(struct orr_exec *exec)
 {
     if (exec != NULL) {
+        orr_exec__rates_close(exec->rates, exec->ledger);
         orr_free(exec->jobs);
         orr_free(exec);
     }
@@ -111,19 +99,19 @@ static int64_t ceil_div(int64_t a, int64_t b)
 /* --- a stretch of work: from_ms on, no pause running --- */
 
 /* Checkpoints that are begun before the work is done. */
-static int64_t marks_left(const struct job *j, int64_t target, int64_t step)
+static int64_t marks_left(const struct orr_exec_job *j, int64_t target, int64_t step)
 {
     return j->mark < target ? (target - 1 - j->mark) / step + 1 : 0;
 }
 
 /* ms of progress until the k-th of them begins, k from 1. */
-static int64_t until_mark(const struct job *j, int64_t step, int64_t k)
+static int64_t until_mark(const struct orr_exec_job *j, int64_t step, int64_t k)
 {
     return ceil_div(j->mark + (k - 1) * step - j->done, j->rate_ppm);
 }
 
 /* How many checkpoints are begun and finished within `wall` ms. */
-static int64_t marks_within(const struct job *j, int64_t step, int64_t cost, int64_t most,
+static int64_t marks_within(const struct orr_exec_job *j, int64_t step, int64_t cost, int64_t most,
                             int64_t wall)
 {
     int64_t low = 0, high = most;
@@ -139,14 +127,14 @@ static int64_t marks_within(const struct job *j, int64_t step, int64_t cost, int
 }
 
 /* What the job worked since its last checkpoint is kept, up to `worked` mGPU x ms of it. */
-static void save(struct job *j, int64_t progress, int64_t worked)
+static void save(struct orr_exec_job *j, int64_t progress, int64_t worked)
 {
     j->saved = progress;
     j->time.useful += worked;
     j->unsaved -= worked;
 }
 
-static void work(const struct orr_terms *terms, struct job *j, int64_t target, orr_ms now)
+static void work(const struct orr_terms *terms, struct orr_exec_job *j, int64_t target, orr_ms now)
 {
     int64_t wall = now - j->from_ms, step = terms->checkpoint_ms * ORR_PPM;
     int64_t cost = terms->checkpoint_cost_ms;
@@ -175,7 +163,7 @@ static void work(const struct orr_terms *terms, struct job *j, int64_t target, o
 
 /* --- booking --- */
 
-static void take_pause(struct job *j, orr_ms now)
+static void take_pause(struct orr_exec_job *j, orr_ms now)
 {
     orr_ms end = j->ready_ms < now ? j->ready_ms : now;
     int64_t held = (end - j->from_ms) * j->mgpu;
@@ -190,7 +178,7 @@ static void take_pause(struct job *j, orr_ms now)
 }
 
 /* The grace of a job that works in it: work, then the last checkpoint. */
-static void close_down(struct job *j, int64_t target, orr_ms now)
+static void close_down(struct orr_exec_job *j, int64_t target, orr_ms now)
 {
     static const struct orr_terms plain = {0};
     orr_ms end = j->work_until_ms < now ? j->work_until_ms : now;
@@ -209,7 +197,7 @@ static void close_down(struct job *j, int64_t target, orr_ms now)
 /* Books everything up to now by the plan that held until now. */
 static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
-    struct job *j = &exec->jobs[job];
+    struct orr_exec_job *j = &exec->jobs[job];
     int64_t wall = now - j->from_ms;
     if (wall <= 0) {
         return;
@@ -230,7 +218,7 @@ static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
             take_pause(j, now);
         }
         if (j->from_ms < now) {
-            work(terms_of(exec, job), j, target_of(exec, job), now);
+            work(orr_exec__terms(exec, job), j, target_of(exec, job), now);
         }
         break;
     case MODE_CLOSING: close_down(j, target_of(exec, job), now); break;
@@ -242,8 +230,8 @@ static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
 static void count_held(const struct orr_exec *exec, uint32_t job)
 {
     const struct orr_ledger *ledger = exec->ledger;
-    const struct orr_shape *shape = &ledger->world.shapes->shapes[spec_of(exec, job)->shape];
-    struct job *j = &exec->jobs[job];
+    const struct orr_shape *shape = orr_exec__shape(exec, job);
+    struct orr_exec_job *j = &exec->jobs[job];
     j->mgpu = 0;
     j->leaving = 0;
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
@@ -259,8 +247,8 @@ static void count_held(const struct orr_exec *exec, uint32_t job)
 /* An interruption: what was not saved is lost, unless the job keeps all. */
 static void interrupt(const struct orr_exec *exec, uint32_t job, enum orr_cause cause)
 {
-    struct job *j = &exec->jobs[job];
-    if (terms_of(exec, job)->keep_progress) {
+    struct orr_exec_job *j = &exec->jobs[job];
+    if (orr_exec__terms(exec, job)->keep_progress) {
         save(j, j->done, j->unsaved);
     }
     j->time.lost[cause] += j->unsaved;
@@ -269,28 +257,52 @@ static void interrupt(const struct orr_exec *exec, uint32_t job, enum orr_cause 
     j->pause = PAUSE_NONE;
 }
 
-static void begin(const struct orr_exec *exec, uint32_t job, orr_ms now, bool again)
+static void begin(struct orr_exec *exec, uint32_t job, orr_ms now, bool again)
 {
-    struct job *j = &exec->jobs[job];
-    const struct orr_terms *terms = terms_of(exec, job);
+    struct orr_exec_job *j = &exec->jobs[job];
+    const struct orr_terms *terms = orr_exec__terms(exec, job);
     j->mode = MODE_WORKING;
     j->from_ms = now;
     j->done = j->saved;
-    j->rate_ppm = ORR_PPM;
+    j->rate_ppm = orr_exec__rate(exec, job);
     j->mark = terms->checkpoint_ms > 0 ? j->saved + terms->checkpoint_ms * ORR_PPM : INT64_MAX;
     j->pause = again && terms->restart_ms > 0 ? PAUSE_RESTART : PAUSE_NONE;
     j->ready_ms = now + (again ? terms->restart_ms : 0);
 }
 
+/* Its neighbours are those of what it keeps now, if it works there. */
+static void move(struct orr_exec *exec, uint32_t job)
+{
+    const struct orr_job_state *state = &exec->ledger->jobs[job];
+    orr_exec__leave(exec, job);
+    if (state->phase == ORR_JOB_RUNNING &&
+        state->placed_tasks >= orr_exec__shape(exec, job)->min_tasks) {
+        orr_exec__join(exec, job);
+    }
+}
+
+bool orr_exec_rerate(struct orr_exec *exec, uint32_t job, orr_ms now)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    orr_ms before = orr_exec_finish_ms(exec, job);
+    if (j->mode != MODE_WORKING) {
+        return false;
+    }
+    settle(exec, job, now);
+    j->rate_ppm = orr_exec__rate(exec, job);
+    return orr_exec_finish_ms(exec, job) != before;
+}
+
 bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_cause cause)
 {
     const struct orr_job_state *state = &exec->ledger->jobs[job];
-    const struct orr_shape *shape = &exec->ledger->world.shapes->shapes[spec_of(exec, job)->shape];
-    struct job *j = &exec->jobs[job];
+    const struct orr_shape *shape = orr_exec__shape(exec, job);
+    struct orr_exec_job *j = &exec->jobs[job];
     orr_ms before = orr_exec_finish_ms(exec, job);
     settle(exec, job, now);
     j->from_ms = now;
     count_held(exec, job);
+    move(exec, job);
     j->cause = cause != ORR_CAUSE_NONE ? (uint8_t)cause : j->cause;
     if (state->phase == ORR_JOB_PENDING) {
         j->mode = state->placed_tasks > 0 ? MODE_WAITING : MODE_IDLE;
@@ -304,6 +316,8 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
             j->mode = MODE_STALLED;
         } else if (complete && j->mode == MODE_STALLED) {
             begin(exec, job, now, true);
+        } else if (j->mode == MODE_WORKING) {
+            j->rate_ppm = orr_exec__rate(exec, job);
         }
     }
     return orr_exec_finish_ms(exec, job) != before;
@@ -312,8 +326,8 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
 bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
                     enum orr_cause cause)
 {
-    struct job *j = &exec->jobs[job];
-    const struct orr_terms *terms = terms_of(exec, job);
+    struct orr_exec_job *j = &exec->jobs[job];
+    const struct orr_terms *terms = orr_exec__terms(exec, job);
     settle(exec, job, now);
     j->cause = (uint8_t)cause;
     if (j->mode == MODE_WORKING && terms->checkpoint_on_evict &&
@@ -328,12 +342,13 @@ bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
     }
     j->mode = MODE_IDLE;
     count_held(exec, job);
+    orr_exec__leave(exec, job);
     return false;
 }
 
 void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
-    struct job *j = &exec->jobs[job];
+    struct orr_exec_job *j = &exec->jobs[job];
     settle(exec, job, now);
     if (j->mode == MODE_CLOSING && exec->ledger->jobs[job].phase == ORR_JOB_RELEASING) {
         int64_t working = j->mgpu; /* only what was leaving before is gone */
@@ -351,9 +366,10 @@ void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
 
 void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
-    struct job *j = &exec->jobs[job];
+    struct orr_exec_job *j = &exec->jobs[job];
     settle(exec, job, now);
     save(j, j->done, j->unsaved);
+    orr_exec__leave(exec, job);
     j->mode = MODE_IDLE;
     j->mgpu = 0;
     j->leaving = 0;
@@ -369,11 +385,11 @@ void orr_exec_end(struct orr_exec *exec, orr_ms end)
 
 orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job)
 {
-    const struct job *j = &exec->jobs[job];
+    const struct orr_exec_job *j = &exec->jobs[job];
     if (j->mode != MODE_WORKING && j->mode != MODE_CLOSING) {
         return ORR_MS_NEVER;
     }
-    const struct orr_terms *terms = terms_of(exec, job);
+    const struct orr_terms *terms = orr_exec__terms(exec, job);
     int64_t target = target_of(exec, job), step = terms->checkpoint_ms * ORR_PPM;
     int64_t marks = step > 0 ? marks_left(j, target, step) : 0;
     orr_ms start = j->pause != PAUSE_NONE ? j->ready_ms : j->from_ms;

@@ -16,23 +16,18 @@
  * silently. */
 static void note_unheeded(struct orr_world_part *p, bool busy_heeded)
 {
-    enum { PROFILE, BUSY, COLUMNS };
-    static const char *const names[COLUMNS] = {[PROFILE] = "profile", [BUSY] = "busy"};
-    bool stated[COLUMNS] = {false};
+    bool busy = false;
     for (uint32_t i = 0; i < p->workload.extra_count; i++) {
-        const struct orr_row_extra *e = &p->workload.extras[i];
-        stated[PROFILE] = stated[PROFILE] || e->profile != NULL;
-        stated[BUSY] = stated[BUSY] || (e->busy_ppm >= 0 && !busy_heeded);
+        busy = busy || p->workload.extras[i].busy_ppm >= 0;
     }
     if (p->part->generate.given && p->part->generate.give_up_ms != ORR_MS_NONE) {
         orr_workload_note(&p->workload, p->part->label,
                           "give_up: stated, not heeded by this version");
     }
-    for (int c = 0; c < COLUMNS; c++) {
-        if (stated[c]) {
-            orr_workload_note(&p->workload, p->part->label,
-                              "%s: stated by rows, not heeded by this version", names[c]);
-        }
+    if (busy && !busy_heeded) {
+        orr_workload_note(&p->workload, p->part->label,
+                          "busy: stated by rows, heeded only with execution.sharing time_sliced or "
+                          "where idling has an end");
     }
 }
 
@@ -284,15 +279,22 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
 {
     *world = (struct orr_world){0};
     orr_shapes_init(&world->shapes);
-    (void)orr_replay__put_terms(&world->terms, &(struct orr_terms){0});
+    (void)orr_replay__put_terms(&world->terms,
+                                &(struct orr_terms){.profile = ORR_NONE, .busy_ppm = ORR_PPM});
+    world->wanted_profiles = orr_zalloc(scenario->profile_count, sizeof *world->wanted_profiles);
+    world->contention = scenario->contention;
+    world->time_sliced = strcmp(scenario->sharing, "time_sliced") == 0;
     orr_replay__cluster(scenario, &world->cluster);
     orr_replay__queues(scenario, &world->cluster, &world->queues);
     enum orr_status status = read_parts(scenario, allow_loss, world, err);
     if (status == ORR_OK) {
         make_jobs(scenario, world);
         for (uint32_t i = 0; i < world->part_count; i++) {
-            note_unheeded(&world->parts[i], heeds_busy(scenario));
+            note_unheeded(&world->parts[i], world->time_sliced || heeds_busy(scenario));
         }
+        status = orr_replay__load_profiles(world, scenario, err);
+    }
+    if (status == ORR_OK) {
         drop_impossible(world);
         orr_replay__drop_endless(world);
         shake_jobs(scenario, world);
@@ -338,6 +340,9 @@ void orr_world_release(struct orr_world *world)
     orr_free(world->edges);
     orr_free(world->specs);
     orr_free(world->terms.items);
+    orr_free(world->wanted_profiles);
+    orr_profiles_release(&world->profiles);
+    orr_fabric_release(&world->fabric);
     orr_shapes_release(&world->shapes);
     orr_queues_release(&world->queues);
     orr_cluster_release(&world->cluster);

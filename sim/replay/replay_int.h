@@ -60,6 +60,12 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
  * for all. `extra` may be NULL. Returns the index in the world's table. */
 uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
                            enum orr_kind kind, const struct orr_row_extra *extra);
+/* Loads the profiles that terms name. */
+enum orr_status orr_replay__load_profiles(struct orr_world *world,
+                                          const struct orr_scenario *scenario,
+                                          struct orr_err *err) ORR_MUST_USE;
+/* Index of a profile of the scenario, or ORR_NONE. */
+uint32_t orr_replay__find_profile(const struct orr_scenario *scenario, const char *name);
 /* The index of equal terms, added if new. */
 uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_terms *terms);
 /* When a row's job comes, arrivals scaled. */

@@ -295,6 +295,10 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     spec->estimate_ms = row->time_limit_ms == ORR_MS_NONE ? row->run_ms : row->time_limit_ms;
     spec->shape = orr_shapes_put_within(&world->shapes, groups, count, min, span);
     spec->source = p->first_source + row_index;
+    const char *profile = row->extra == 0 ? NULL : p->workload.extras[row->extra - 1].profile;
+    if (profile != NULL && orr_replay__find_profile(nodes->scenario, profile) == ORR_NONE) {
+        return reject(world, part, row, "the scenario has no profile", profile);
+    }
     spec->terms = orr_replay__terms(world, nodes->scenario, kind,
                                     row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1]);
     spec->kind = (uint8_t)kind;

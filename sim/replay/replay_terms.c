@@ -14,7 +14,8 @@ uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_t
             have->checkpoint_cost_ms == terms->checkpoint_cost_ms &&
             have->restart_ms == terms->restart_ms && have->grace_ms == terms->grace_ms &&
             have->checkpoint_on_evict == terms->checkpoint_on_evict &&
-            have->keep_progress == terms->keep_progress) {
+            have->keep_progress == terms->keep_progress && have->profile == terms->profile &&
+            have->busy_ppm == terms->busy_ppm) {
             return t;
         }
     }
@@ -45,6 +46,38 @@ uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *s
                                all->restart_ms),
         .grace_ms = first_of(ORR_MS_NONE, own->grace_ms, all->grace_ms),
         .checkpoint_on_evict = on_evict != NULL && strcmp(on_evict, "checkpoint") == 0,
-        .keep_progress = on_evict != NULL && strcmp(on_evict, "keep") == 0};
+        .keep_progress = on_evict != NULL && strcmp(on_evict, "keep") == 0,
+        .profile = extra == NULL || extra->profile == NULL
+                       ? ORR_NONE
+                       : orr_replay__find_profile(scenario, extra->profile),
+        .busy_ppm = extra == NULL || extra->busy_ppm < 0 ? ORR_PPM : extra->busy_ppm};
+    if (terms.profile != ORR_NONE) {
+        world->wanted_profiles[terms.profile] = true;
+    }
     return orr_replay__put_terms(&world->terms, &terms);
+}
+
+uint32_t orr_replay__find_profile(const struct orr_scenario *scenario, const char *name)
+{
+    for (uint32_t p = 0; p < scenario->profile_count; p++) {
+        if (strcmp(scenario->profiles[p].name, name) == 0) {
+            return p;
+        }
+    }
+    return ORR_NONE;
+}
+
+enum orr_status orr_replay__load_profiles(struct orr_world *world,
+                                          const struct orr_scenario *scenario, struct orr_err *err)
+{
+    bool any = false;
+    for (uint32_t p = 0; p < scenario->profile_count; p++) {
+        any = any || world->wanted_profiles[p];
+    }
+    if (!any) {
+        return ORR_OK;
+    }
+    orr_fabric_init(&world->fabric, &world->cluster);
+    return orr_profiles_load(scenario, &world->fabric, world->wanted_profiles, &world->profiles,
+                             err);
 }

@@ -167,6 +167,7 @@ static const struct orr_scenario__row queue_rows[] = {
     {.key = "created", .type = ORR_TYPE_TIMESTAMP, QUEUE(created_ms)},
 };
 
+static const char *const sharing_choices[] = {"memory", "time_sliced", NULL};
 static const char *const evict_choices[] = {"lose", "checkpoint", "keep", NULL};
 
 #define EXECUTION(base, field) .offset = (base) + offsetof(struct orr_scenario_execution, field)
@@ -191,6 +192,12 @@ static const struct orr_scenario__row interactive_rows[] = {EXECUTION_ROWS(KIND_
 static const struct orr_scenario__row inference_rows[] = {EXECUTION_ROWS(KIND_EXECUTION(3))};
 static const struct orr_scenario__row execution_rows[] = {
     EXECUTION_ROWS(offsetof(struct orr_scenario, execution)),
+    {.key = "contention", .type = ORR_TYPE_BOOL, .fallback = "true", WHOLE(contention)},
+    {.key = "sharing",
+     .type = ORR_TYPE_CHOICE,
+     .fallback = "memory",
+     .choices = sharing_choices,
+     WHOLE(sharing)},
     {GROUP("training", training_rows)},
     {GROUP("interactive", interactive_rows)},
     {GROUP("inference", inference_rows)},

@@ -147,12 +147,14 @@ static void play_open(struct play *p, uint64_t seed)
                                   .checkpoint_cost_ms = below(p, 2) * below(p, 8),
                                   .restart_ms = below(p, 10),
                                   .grace_ms = 1 + below(p, 20),
+                                  .profile = ORR_NONE,
                                   .checkpoint_on_evict = on_evict == 1,
                                   .keep_progress = on_evict == 2};
     p->table = (struct orr_terms_table){.items = &p->terms, .count = 1};
     p->ledger = core_world_open(&p->world);
     p->txn = orr_txn_open(p->ledger, 0);
-    p->exec = orr_exec_open(p->ledger, &p->table);
+    const struct orr_exec_setting setting = {.terms = &p->table};
+    p->exec = orr_exec_open(p->ledger, &setting);
     assert_non_null(p->exec);
     orr_ledger_submit(p->ledger, 0);
     p->walk = (struct walk){.terms = p->terms, .work = p->world.specs[0].work_ms, .min = min};
@@ -334,8 +336,10 @@ static void finish__counts_checkpoints_in_closed_form(void **state)
     struct play p;
     play_open(&p, 0);
     p.world.specs[0].work_ms = 36000000;
-    p.terms = (struct orr_terms){
-        .checkpoint_ms = 1800000, .checkpoint_cost_ms = 60000, .restart_ms = 120000};
+    p.terms = (struct orr_terms){.checkpoint_ms = 1800000,
+                                 .checkpoint_cost_ms = 60000,
+                                 .restart_ms = 120000,
+                                 .profile = ORR_NONE};
     p.walk.min = GPUS;
     assert_true(orr_txn_place(p.txn, 0, 0, GPUS, 0));
     commit(&p);

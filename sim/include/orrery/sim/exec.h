@@ -17,7 +17,7 @@
 #define ORR_SIM_EXEC_H
 
 #include <orrery/core/ledger.h>
-#include <orrery/sim/layout.h>
+#include <orrery/sim/profiles.h>
 #include <orrery/sim/terms.h>
 
 struct orr_job_time {              /* mGPU x ms; their sum is what the job held */
@@ -31,9 +31,17 @@ int64_t orr_job_time_sum(const struct orr_job_time *time);
 
 struct orr_exec; /* of one run */
 
-/* NULL if the run needs none: see above. Borrows both. */
+struct orr_exec_setting { /* all borrowed */
+    const struct orr_terms_table *terms;
+    const struct orr_profiles *profiles; /* that terms name; NULL: none */
+    const struct orr_fabric *fabric;     /* of the cluster, with profiles */
+    bool contention;                     /* gangs share the links they cross */
+    bool time_sliced; /* tasks on one device share its time, not only its memory */
+};
+
+/* NULL if the run needs none: see above. */
 struct orr_exec *orr_exec_open(const struct orr_ledger *ledger,
-                               const struct orr_terms_table *terms);
+                               const struct orr_exec_setting *setting);
 void orr_exec_close(struct orr_exec *exec);
 
 /* The job's placements are others than before `now`, in the ledger already: it started, grew,
@@ -44,6 +52,11 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
  * that: then its finish stands. */
 bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
                     enum orr_cause cause);
+/* Jobs whose neighbours on links or devices changed since the last call, ascending; borrowed until
+ * then. Call it once an instant, and orr_exec_rerate for each. */
+const uint32_t *orr_exec_affected(struct orr_exec *exec, uint32_t *count);
+/* Plans the job anew at the rate it has now. True if the time of its finish is another. */
+bool orr_exec_rerate(struct orr_exec *exec, uint32_t job, orr_ms now);
 /* What was leaving is gone from the ledger. */
 void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now);
 /* The job is done. */

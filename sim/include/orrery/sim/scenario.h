@@ -267,6 +267,8 @@ struct orr_scenario {
     uint32_t part_count;
     struct orr_scenario_template *templates;
     uint32_t template_count;
+    bool contention;                                 /* gangs share the links they cross */
+    const char *sharing;                             /* of a device: "memory" or "time_sliced" */
     struct orr_scenario_execution execution;         /* of all jobs */
     struct orr_scenario_execution kind_execution[4]; /* of one kind, by enum orr_kind */
     struct orr_scenario_profile *profiles;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* terms.h - what interruptions cost a job: interned, since many jobs share them. */
+/* terms.h - how a job works and what interruptions cost it: interned, since many jobs share them.
+ */
 #ifndef ORR_SIM_TERMS_H
 #define ORR_SIM_TERMS_H
 
@@ -12,6 +13,8 @@ struct orr_terms {
     orr_ms grace_ms;           /* GPUs still held after an eviction */
     bool checkpoint_on_evict;  /* the grace is worked in and ends with a checkpoint */
     bool keep_progress;        /* an eviction loses no work, at no cost */
+    uint32_t profile;          /* how placement becomes a rate; ORR_NONE: it is 1 everywhere */
+    int64_t busy_ppm;          /* of a device that it has alone; what time slices go by */
 };
 
 struct orr_terms_table {

@@ -11,6 +11,7 @@
 #include <orrery/core/queue.h>
 #include <orrery/core/reason.h>
 #include <orrery/sim/scenario.h>
+#include <orrery/sim/profiles.h>
 #include <orrery/sim/service.h>
 #include <orrery/sim/terms.h>
 #include <orrery/traces/reader.h>
@@ -58,6 +59,10 @@ struct orr_world {
     struct orr_queues queues;
     struct orr_shapes shapes;
     struct orr_terms_table terms;
+    struct orr_fabric fabric;     /* with profiles */
+    struct orr_profiles profiles; /* that rows name, by the order of the scenario's */
+    bool *wanted_profiles;        /* while building */
+    bool contention, time_sliced;
     struct orr_job_spec *specs; /* sorted by (submit_ms, part, row) */
     uint32_t job_count;
     struct orr_world_part *parts;

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* exec_rate.c - how fast a job runs where it is: its profile on its layout, its links, its
+ * neighbours on shared devices.
+ *
+ * Who shares a link or a device with whom changes when jobs come and go; the jobs whose rate this
+ * changes are collected and told once an instant. */
+#include "exec_int.h"
+
+#include <orrery/base/sort.h>
+
+struct device_use { /* of a device that time-sliced tasks share */
+    uint32_t *jobs;
+    uint32_t count, capacity;
+    int64_t busy_ppm;
+};
+
+struct own_devices { /* of one job */
+    size_t *devices;
+    uint32_t count, capacity;
+};
+
+struct orr_exec_rates {
+    struct orr_exec_setting setting;
+    struct orr_link_sharers *sharers; /* NULL: links are not shared */
+    struct device_use *uses;          /* per node and device; NULL: neighbours do not matter */
+    struct own_devices *own;          /* per job, with uses */
+    uint32_t *touched;                /* jobs whose neighbours changed */
+    uint32_t touched_count, touched_capacity;
+    struct orr_node_part *parts; /* scratch */
+    uint32_t part_count, part_capacity;
+};
+
+static const struct orr_profile *profile_of(const struct orr_exec *exec, uint32_t job)
+{
+    uint32_t profile = orr_exec__terms(exec, job)->profile;
+    return profile == ORR_NONE ? NULL : &exec->rates->setting.profiles->items[profile];
+}
+
+struct orr_exec_rates *orr_exec__rates_open(const struct orr_ledger *ledger,
+                                            const struct orr_exec_setting *setting)
+{
+    struct orr_exec_rates *rates = orr_zalloc(1, sizeof *rates);
+    rates->setting = *setting;
+    bool sends = false;
+    for (uint32_t p = 0; setting->profiles != NULL && p < setting->profiles->count; p++) {
+        sends = sends || setting->profiles->items[p].kind == ORR_PROFILE_ALLREDUCE;
+    }
+    if (sends && setting->contention) {
+        rates->sharers = orr_link_sharers_open(setting->fabric, ledger->world.job_count);
+    }
+    if (setting->time_sliced) {
+        const struct orr_cluster *cluster = ledger->world.cluster;
+        rates->uses =
+            orr_zalloc((size_t)cluster->node_count * cluster->max_gpus, sizeof *rates->uses);
+        rates->own = orr_zalloc(ledger->world.job_count, sizeof *rates->own);
+    }
+    return rates;
+}
+
+void orr_exec__rates_close(struct orr_exec_rates *rates, const struct orr_ledger *ledger)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    for (size_t d = 0; rates->uses != NULL && d < (size_t)cluster->node_count * cluster->max_gpus;
+         d++) {
+        orr_free(rates->uses[d].jobs);
+    }
+    for (uint32_t j = 0; rates->own != NULL && j < ledger->world.job_count; j++) {
+        orr_free(rates->own[j].devices);
+    }
+    if (rates->sharers != NULL) {
+        orr_link_sharers_close(rates->sharers);
+    }
+    orr_free(rates->uses);
+    orr_free(rates->own);
+    orr_free(rates->touched);
+    orr_free(rates->parts);
+    orr_free(rates);
+}
+
+/* --- layouts --- */
+
+static int by_node(const void *a, const void *b, void *context)
+{
+    const struct orr_node_part *x = a, *y = b;
+    (void)context;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* What the job keeps, node by node; lives until the next call. */
+static struct orr_layout layout_of(struct orr_exec *exec, uint32_t job)
+{
+    struct orr_exec_rates *rates = exec->rates;
+    const struct orr_ledger *ledger = exec->ledger;
+    const struct orr_shape *shape = orr_exec__shape(exec, job);
+    struct orr_layout layout = {0};
+    rates->part_count = 0;
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        if (placement->hold == ORR_HOLD_KEPT) {
+            rates->parts = ORR_ROOM_FOR_ONE(rates->parts, rates->part_count, rates->part_capacity);
+            rates->parts[rates->part_count++] = (struct orr_node_part){
+                .node = placement->node,
+                .gpus = shape->groups[placement->group].request.devices * placement->tasks,
+                .workers = placement->tasks,
+                .devices = placement->devices};
+        }
+    }
+    orr_sort(rates->parts, rates->part_count, sizeof *rates->parts, by_node, NULL);
+    for (uint32_t i = 0; i < rates->part_count; i++) {
+        const struct orr_node_part part = rates->parts[i];
+        struct orr_node_part *last =
+            layout.span_count > 0 ? &rates->parts[layout.span_count - 1] : NULL;
+        if (last != NULL && last->node == part.node) {
+            last->workers += part.workers;
+            last->gpus += part.gpus;
+            last->devices |= part.devices;
+        } else {
+            rates->parts[layout.span_count++] = part;
+        }
+    }
+    for (uint32_t i = 0; i < layout.span_count; i++) {
+        struct orr_node_part *part = &rates->parts[i];
+        uint32_t devices = (uint32_t)__builtin_popcountll(part->devices);
+        part->gpus = part->devices != 0 && devices < part->gpus ? devices : part->gpus;
+        layout.gpus += part->gpus;
+        layout.workers += part->workers;
+    }
+    layout.spans = rates->parts;
+    return layout;
+}
+
+/* Devices in more NUMA zones of a node than so many need. */
+static bool misaligned(const struct orr_cluster *cluster, const struct orr_layout *layout)
+{
+    for (uint32_t i = 0; i < layout->span_count; i++) {
+        const struct orr_node_part *part = &layout->spans[i];
+        const struct orr_node_type *type = orr_cluster_type(cluster, part->node);
+        uint32_t zones = type->numa_zones, size = zones > 0 ? type->gpus / zones : 0;
+        if (zones < 2 || size == 0 || part->devices == 0) {
+            continue;
+        }
+        uint32_t touched = 0;
+        for (uint32_t z = 0; z < zones; z++) {
+            uint64_t zone = (((uint64_t)1 << size) - 1) << (z * size);
+            touched += (part->devices & zone) != 0;
+        }
+        if (touched > (part->gpus + size - 1) / size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- neighbours on devices --- */
+
+static void touch(struct orr_exec_rates *rates, uint32_t job)
+{
+    rates->touched =
+        ORR_ROOM_FOR_ONE(rates->touched, rates->touched_count, rates->touched_capacity);
+    rates->touched[rates->touched_count++] = job;
+}
+
+static void leave_devices(struct orr_exec *exec, uint32_t job)
+{
+    struct orr_exec_rates *rates = exec->rates;
+    struct own_devices *own = &rates->own[job];
+    for (uint32_t i = 0; i < own->count; i++) {
+        struct device_use *use = &rates->uses[own->devices[i]];
+        uint32_t at = 0;
+        while (use->jobs[at] != job) {
+            at++;
+        }
+        use->jobs[at] = use->jobs[--use->count];
+        use->busy_ppm -= orr_exec__terms(exec, job)->busy_ppm;
+        for (uint32_t k = 0; k < use->count; k++) {
+            touch(rates, use->jobs[k]);
+        }
+    }
+    own->count = 0;
+}
+
+static void join_devices(struct orr_exec *exec, uint32_t job)
+{
+    struct orr_exec_rates *rates = exec->rates;
+    const struct orr_ledger *ledger = exec->ledger;
+    struct own_devices *own = &rates->own[job];
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        size_t first = (size_t)placement->node * ledger->world.cluster->max_gpus;
+        uint64_t rest = placement->hold == ORR_HOLD_KEPT ? placement->devices : 0;
+        for (; rest != 0; rest &= rest - 1) {
+            size_t device = first + (uint32_t)__builtin_ctzll(rest);
+            struct device_use *use = &rates->uses[device];
+            for (uint32_t k = 0; k < use->count; k++) {
+                touch(rates, use->jobs[k]);
+            }
+            use->jobs = ORR_ROOM_FOR_ONE(use->jobs, use->count, use->capacity);
+            use->jobs[use->count++] = job;
+            use->busy_ppm += orr_exec__terms(exec, job)->busy_ppm;
+            own->devices = ORR_ROOM_FOR_ONE(own->devices, own->count, own->capacity);
+            own->devices[own->count++] = device;
+        }
+    }
+}
+
+/* Its worst device gives it 1 / max(1, sum of what all on it use) of what it would get alone. */
+static int64_t sliced(const struct orr_exec_rates *rates, uint32_t job, int64_t rate_ppm)
+{
+    int64_t worst = ORR_PPM;
+    for (uint32_t i = 0; i < rates->own[job].count; i++) {
+        int64_t busy = rates->uses[rates->own[job].devices[i]].busy_ppm;
+        worst = busy > worst ? busy : worst;
+    }
+    int64_t rate = rate_ppm < INT64_MAX / ORR_PPM ? rate_ppm * ORR_PPM / worst : rate_ppm;
+    return rate > 0 ? rate : 1;
+}
+
+/* --- rates --- */
+
+int64_t orr_exec__rate(struct orr_exec *exec, uint32_t job)
+{
+    struct orr_exec_rates *rates = exec->rates;
+    const struct orr_profile *profile = profile_of(exec, job);
+    int64_t rate = ORR_PPM;
+    if (profile != NULL) {
+        struct orr_layout layout = layout_of(exec, job);
+        struct orr_placed placed = {.layout = &layout,
+                                    .full_workers = orr_exec__shape(exec, job)->tasks,
+                                    .slowdown_ppm =
+                                        rates->sharers == NULL
+                                            ? ORR_PPM
+                                            : orr_link_sharers_slowdown_ppm(rates->sharers, job),
+                                    .misaligned = profile->misaligned_ppm > 0 &&
+                                                  misaligned(exec->ledger->world.cluster, &layout)};
+        rate = orr_profile_rate_ppm(profile, rates->setting.fabric, &placed);
+    }
+    rate = rates->uses == NULL ? rate : sliced(rates, job, rate);
+    return rate > 0 ? rate : 1; /* a GPU model without a figure: as good as no progress */
+}
+
+void orr_exec__leave(struct orr_exec *exec, uint32_t job)
+{
+    if (exec->rates->sharers != NULL) {
+        orr_link_sharers_leave(exec->rates->sharers, job);
+    }
+    if (exec->rates->uses != NULL) {
+        leave_devices(exec, job);
+    }
+}
+
+void orr_exec__join(struct orr_exec *exec, uint32_t job)
+{
+    struct orr_exec_rates *rates = exec->rates;
+    const struct orr_profile *profile = profile_of(exec, job);
+    if (rates->sharers != NULL && profile != NULL && profile->kind == ORR_PROFILE_ALLREDUCE) {
+        struct orr_layout layout = layout_of(exec, job);
+        struct orr_placed placed = {.layout = &layout, .slowdown_ppm = ORR_PPM};
+        uint32_t room =
+            orr_fabric_uses(rates->setting.fabric, profile->algorithm, &layout, NULL, 0);
+        struct orr_link_use *uses = orr_alloc((size_t)room + 1, sizeof *uses);
+        uint32_t count =
+            orr_fabric_uses(rates->setting.fabric, profile->algorithm, &layout, uses, room);
+        orr_link_sharers_join(rates->sharers, job, uses, count,
+                              orr_profile_bytes_s(profile, rates->setting.fabric, &placed));
+        orr_free(uses);
+    }
+    if (rates->uses != NULL) {
+        join_devices(exec, job);
+    }
+}
+
+static int by_job(const void *a, const void *b, void *context)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    (void)context;
+    return x < y ? -1 : x > y;
+}
+
+const uint32_t *orr_exec_affected(struct orr_exec *exec, uint32_t *count)
+{
+    struct orr_exec_rates *rates = exec->rates;
+    if (rates->sharers != NULL) {
+        uint32_t changed;
+        const uint32_t *jobs = orr_link_sharers_settle(rates->sharers, &changed);
+        for (uint32_t i = 0; i < changed; i++) {
+            touch(rates, jobs[i]);
+        }
+    }
+    uint32_t kept = 0;
+    orr_sort(rates->touched, rates->touched_count, sizeof *rates->touched, by_job, NULL);
+    for (uint32_t i = 0; i < rates->touched_count; i++) {
+        if (kept == 0 || rates->touched[kept - 1] != rates->touched[i]) {
+            rates->touched[kept++] = rates->touched[i];
+        }
+    }
+    *count = kept;
+    rates->touched_count = 0;
+    return rates->touched;
+}

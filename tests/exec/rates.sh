@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# rates.sh ORRERY NAME: small runs whose rates follow from where jobs are and who is beside them.
+set -eu
+orrery=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# run CLUSTER PROFILES EXECUTION POLICY: replays trace.csv, prints job=end, ends in seconds.
+run() {
+    cat >run.yaml <<YAML
+cluster: {$1}
+workload: [{name: t, trace: trace.csv}]
+profiles: {$2}
+execution: {$3}
+policy: {name: $4}
+YAML
+    "$orrery" run run.yaml -o run.db --force -q --check-books
+    "$orrery" export run.db jobs | awk -F, 'NR > 1 {line = line sep $1 "=" $9; sep = " "} END {print line}'
+}
+
+expect() {
+    [ "$got" = "$1" ] || { echo "expected: $1"; echo "got:      $got"; exit 1; }
+}
+
+end_of() { # JOB, of the last run
+    echo "$got" | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+
+ascending() { # NUMBERS: each larger than the one before
+    echo "$*" | awk '{for (i = 2; i <= NF; i++) if ($i <= $(i - 1)) bad = 1} END {exit bad}' ||
+        { echo "not ascending: $*"; exit 1; }
+}
+
+allreduce='m: {kind: allreduce, compute: {any: 1s}, bytes: 140GB, overlap: 0, reference: {placement: 8}}'
+box='nodes: 8, gpus: 8, gpu_model: H100, nvlink_bandwidth: 450GB/s, nics: 8, nic_bandwidth: 50GB/s'
+
+case $2 in
+elastic_speedup)
+    # x leaves one GPU of four until 40: e1 does 10 s of its work there, then 90 at full speed
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,min_pods,gpus_per_pod,profile
+x,0,40,1,,3,
+e1,0,100,4,1,1,amdahl
+CSV
+    got=$(run 'pools: {p: {nodes: 1, gpus: 4}}' 'amdahl: {kind: speedup, speedup: {1: 1, 2: 2, 4: 4}}' '' kai)
+    expect "x=40 e1=130"
+    ;;
+time_sliced)
+    # both use 0.8 of their GPU: together each gets 1 / 1.6 of it. a: 50 s alone, 50 at 0.625; b the
+    # other way round
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpu_fraction,busy
+a,0,100,1,0.5,0.8
+b,50,100,1,0.5,0.8
+CSV
+    got=$(run 'pools: {p: {nodes: 1, gpus: 1}}' '' 'sharing: time_sliced' fifo)
+    expect "a=130 b=180"
+    got=$(run 'pools: {p: {nodes: 1, gpus: 1}}' '' '' fifo)
+    expect "a=100 b=150"
+    ;;
+misaligned)
+    # a2 gets devices 3 to 5, of two zones, though one would do; a3 gets two of one zone
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,profile
+a1,0,100,1,3,
+a2,0,200,1,3,m
+a3,0,10,1,2,m
+CSV
+    got=$(run 'pools: {p: {nodes: 1, gpus: 8, numa_zones: 2}}' 'm: {kind: fixed, misaligned: 0.5}' '' fifo)
+    expect "a1=100 a2=400 a3=10"
+    ;;
+spans)
+    # 8 GPUs are the reference; 64 on one NVLink rack, on boxes of one rack, across racks of slow uplinks
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,profile\ng,0,1000,1,8,m\n' >trace.csv
+    got=$(run "pools: {p: {$box, rack_size: 8}}" "$allreduce" '' fifo)
+    expect "g=1000"
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,profile\ng,0,1000,8,8,m\n' >trace.csv
+    got=$(run "pools: {p: {$box, rack_size: 8}}" "$allreduce" '' fifo)
+    boxes=$(end_of g)
+    got=$(run "pools: {p: {$box, rack_size: 4, block_size: 8}}, topology: {block: {uplink: 100GB/s, oversubscription: 4}}" \
+        "$allreduce" '' fifo)
+    racks=$(end_of g)
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,profile\ng,0,1000,16,4,m\n' >trace.csv
+    got=$(run "pools: {p: {nodes: 18, gpus: 4, gpu_model: H100, nvlink_domain: 72, nvlink_bandwidth: 450GB/s, nics: 4, nic_bandwidth: 50GB/s, rack_size: 18}}" \
+        "$allreduce" '' fifo)
+    rack=$(end_of g)
+    ascending "$rack" "$boxes" "$racks"
+    ;;
+contention)
+    # two gangs over three nodes of one NIC each meet in the middle one
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,profile
+g1,0,1000,3,4,m
+g2,0,1000,3,4,m
+CSV
+    pool='pools: {p: {nodes: 3, gpus: 8, gpu_model: H100, nvlink_bandwidth: 450GB/s, nics: 1, nic_bandwidth: 50GB/s}}'
+    got=$(run "$pool" "$allreduce" 'contention: false' fifo)
+    alone=$(end_of g1)
+    expect "g1=$alone g2=$alone"
+    got=$(run "$pool" "$allreduce" '' fifo)
+    both=$(end_of g1)
+    expect "g1=$both g2=$both"
+    # when g2 ends early g1 is alone again; who comes later finds it shared
+    sed 's/^g2,0,1000/g2,500,100/' trace.csv >short.csv && mv short.csv trace.csv
+    got=$(run "$pool" "$allreduce" '' fifo)
+    ascending "$alone" "$(end_of g1)" "$both"
+    ;;
+no_such_profile)
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,profile\nf,0,10,1,1,\ng,0,10,1,1,x\n' >trace.csv
+    printf 'cluster: {pools: {p: {nodes: 1, gpus: 1}}}\nworkload: [{name: t, trace: trace.csv}]\n' >run.yaml
+    "$orrery" run run.yaml --allow-loss 2>err.txt >out.txt
+    grep -q 'job g: the scenario has no profile x' err.txt || { cat err.txt; exit 1; }
+    ;;
+*) echo "no run $2"; exit 1 ;;
+esac
