@@ -661,9 +661,9 @@ orr_ms orr_run_eligible_ms(const struct orr_world *world, const struct orr_run *
 
 void orr_run_release(struct orr_run *run)
 {
+    orr_exec_close(run->exec); /* it reads the ledger */
     orr_ledger_close(run->ledger);
     orr_fold_release(&run->fold);
-    orr_exec_close(run->exec);
     orr_free(run->attempts);
     orr_free(run->evictions);
     orr_free(run->times);
