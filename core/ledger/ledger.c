@@ -43,6 +43,7 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
     ledger->idle = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->idle);
     ledger->releasing = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->releasing);
     ledger->free_devices = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->free_devices);
+    ledger->down = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->down);
     ledger->use = orr_arena_alloc(&ledger->arena, world->queues->count, sizeof *ledger->use);
     ledger->shards =
         orr_arena_alloc(&ledger->arena, cluster->shards.count + (size_t)1, sizeof *ledger->shards);
@@ -118,6 +119,28 @@ void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now)
     ledger->running_jobs -= state->phase == ORR_JOB_RUNNING;
     state->phase = ORR_JOB_FINISHED;
     state->end_ms = now;
+}
+
+void orr_ledger_cut_grace(struct orr_ledger *ledger, uint32_t job, uint32_t node, orr_ms now)
+{
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        struct orr_placement *placement = &ledger->placements[p];
+        if (placement->hold == ORR_HOLD_LEAVING && placement->node == node) {
+            placement->until_ms = now;
+        }
+    }
+}
+
+void orr_ledger_set_down(struct orr_ledger *ledger, uint32_t node, bool down)
+{
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+    const struct orr_room empty = orr_ledger__empty_node(type);
+    int32_t before = ledger->idle[node].gpus;
+    ORR_ASSERT(ledger->down[node] != down && before == (down ? empty.gpus : 0));
+    ledger->down[node] = down;
+    ledger->idle[node] = down ? (struct orr_room){0} : empty;
+    ledger->free_devices[node] = down ? 0 : orr_ledger__our_devices(type);
+    orr_index__move(ledger, node, before);
 }
 
 void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job)

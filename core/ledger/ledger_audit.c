@@ -159,7 +159,7 @@ static bool check_devices(const struct audit *a, uint32_t node, int32_t *sharing
             taken |= (uint64_t)1 << d;
         }
     }
-    uint64_t truth = ours & ~taken;
+    uint64_t truth = ledger->down[node] ? 0 : ours & ~taken;
     return equal(a, "devices of foreign pods", name,
                  __builtin_popcountll(gpus > ORR_DEVICE_MASK_MAX ? 0 : taken & ~ours), 0) &&
            equal(a, "mask of free devices", name, (int64_t)ledger->free_devices[node],
@@ -178,7 +178,9 @@ static bool check_node(const struct audit *a, uint32_t node)
     const char *name = orr_idmap_name(&a->cluster->node_names, node);
     const struct orr_room *idle = &ledger->idle[node], *used = &a->used[node];
     const struct orr_room *releasing = &ledger->releasing[node], *freed = &a->releasing[node];
-    struct orr_room empty = orr_ledger__empty_node(orr_cluster_type(a->cluster, node));
+    struct orr_room empty = ledger->down[node]
+                                ? (struct orr_room){0}
+                                : orr_ledger__empty_node(orr_cluster_type(a->cluster, node));
     int32_t sharing;
     if (!check_devices(a, node, &sharing)) {
         return false;

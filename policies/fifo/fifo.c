@@ -37,6 +37,13 @@ static void fifo_event(void *state, const struct orr_view *view, enum orr_job_ev
     orr_lanes_event(state, view, event, job);
 }
 
+static void fifo_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    (void)view;
+    (void)node;
+    orr_lanes_node(state);
+}
+
 static void fifo_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     orr_lanes_cycle(state, view, txn);
@@ -60,4 +67,5 @@ const struct orr_policy orr_policy_fifo = {
     .event = fifo_event,
     .cycle = fifo_cycle,
     .close = fifo_close,
+    .node = fifo_node,
 };

@@ -416,6 +416,13 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
     return next < kai->due_ms ? next : kai->due_ms;
 }
 
+static void kai_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    struct kai *kai = state;
+    orr_session_set_node_ready(&kai->session, node, !view->ledger->down[node]);
+    kai->changed = true;
+}
+
 static enum orr_status kai_audit(void *state, const struct orr_view *view, struct orr_err *err)
 {
     struct kai *kai = state;
@@ -450,6 +457,7 @@ const struct orr_policy orr_policy_kai = {
     .aliases = orr_kai__aliases,
     .presets = orr_kai__presets,
     .laws_with = kai_laws,
-    .abilities = ORR_ABLE_STALE_GANGS,
+    .node = kai_node,
+    .abilities = ORR_ABLE_STALE_GANGS | ORR_ABLE_PARTS,
     .audit = kai_audit,
 };

@@ -215,6 +215,13 @@ static void explain_fresh(struct kube *kube, const struct orr_view *view, struct
     kube->fresh_count = 0;
 }
 
+static void kube_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    (void)view;
+    (void)node;
+    ((struct kube *)state)->released = true;
+}
+
 static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct kube *kube = state;
@@ -252,4 +259,5 @@ const struct orr_policy orr_policy_kube = {
     .event = kube_event,
     .cycle = kube_cycle,
     .close = kube_close,
+    .node = kube_node,
 };

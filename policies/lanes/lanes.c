@@ -49,6 +49,11 @@ static bool never_fits(const struct orr_lanes *lanes, const struct orr_view *vie
            job_mgpu(view, job) > lanes->caps_mgpu[view->specs[job].queue];
 }
 
+void orr_lanes_node(struct orr_lanes *lanes)
+{
+    lanes->released = true;
+}
+
 void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,
                      uint32_t job)
 {

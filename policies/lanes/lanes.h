@@ -32,6 +32,8 @@ struct orr_lanes {
 void orr_lanes_init(struct orr_lanes *lanes, const struct orr_view *view, bool backfill,
                     bool shortest_first, const int64_t *caps_mgpu);
 void orr_lanes_release(struct orr_lanes *lanes);
+/* A node came back, or went down: what found no room is tried again. */
+void orr_lanes_node(struct orr_lanes *lanes);
 void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,
                      uint32_t job);
 void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn);

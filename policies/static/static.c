@@ -74,6 +74,13 @@ static void static_event(void *state, const struct orr_view *view, enum orr_job_
     orr_lanes_event(&((struct partition *)state)->lanes, view, event, job);
 }
 
+static void static_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    (void)view;
+    (void)node;
+    orr_lanes_node(&((struct partition *)state)->lanes);
+}
+
 static void static_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     orr_lanes_cycle(&((struct partition *)state)->lanes, view, txn);
@@ -99,4 +106,5 @@ const struct orr_policy orr_policy_static = {
     .event = static_event,
     .cycle = static_cycle,
     .close = static_close,
+    .node = static_node,
 };

@@ -40,7 +40,10 @@ struct engine {
     orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
     orr_ms last_cycle_ms; /* ORR_MS_NONE: none yet */
     orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
-    orr_ms instant_ms;    /* the last one, for counting distinct times */
+    struct orr_faults faults;
+    uint32_t fault_events; /* in the heap */
+    uint32_t down_count;   /* nodes */
+    orr_ms instant_ms;     /* the last one, for counting distinct times */
 };
 
 static uint32_t class_and(enum event_class class, uint32_t incarnation)
@@ -226,7 +229,9 @@ static void release(struct engine *engine, uint32_t job)
         delay_requeue(engine, job);
         event = ORR_JOB_ENDED; /* to the policy it comes anew when the delay is over */
     }
-    engine->policy->event(engine->state, &engine->view, event, job);
+    if (event != ORR_JOB_CHANGED || orr_policy_able(engine->policy, ORR_ABLE_PARTS)) {
+        engine->policy->event(engine->state, &engine->view, event, job);
+    }
     engine->changed = true;
 }
 
@@ -252,6 +257,8 @@ static void reach_limit(struct engine *engine, uint32_t job, uint32_t attempt)
     orr_txn_end_cycle(engine->txn);
 }
 
+static void change_capacity(struct engine *engine, uint32_t unit, bool down);
+
 static void run_due_events(struct engine *engine)
 {
     orr_ms now = engine->view.now;
@@ -261,6 +268,8 @@ static void run_due_events(struct engine *engine)
         const struct orr_job_state *state = &engine->ledger->jobs[event.subject];
         if (event.class_seq >> 24 == CLASS_ARRIVAL) {
             submit(engine, event.subject);
+        } else if (event.class_seq >> 24 == CLASS_CAPACITY) {
+            change_capacity(engine, event.subject, (event.class_seq & 1) != 0);
         } else if (event.class_seq >> 24 == CLASS_RELEASE) {
             release(engine, event.subject);
         } else if (event.class_seq >> 24 == CLASS_REQUEUE) {
@@ -349,14 +358,12 @@ static void replan_neighbours(struct engine *engine)
     }
 }
 
-static void lose_tasks(struct engine *engine, const struct orr_txn_decision *decision)
+static void lose_tasks(struct engine *engine, const struct orr_txn_decision *decision, orr_ms gone)
 {
     struct orr_run *run = engine->run;
     uint32_t job = decision->job;
     bool whole = decision->deed == ORR_DEED_EVICT;
-    const struct orr_job_spec *spec = &engine->world->specs[job];
     orr_ms now = engine->view.now;
-    orr_ms gone = now + engine->world->terms.items[spec->terms].grace_ms;
     run->evictions = ORR_ROOM_FOR_ONE(run->evictions, run->eviction_count, run->eviction_capacity);
     run->evictions[run->eviction_count++] =
         (struct orr_eviction){.at_ms = now,
@@ -398,12 +405,134 @@ static void take_decisions(struct engine *engine)
             break;
         case ORR_DEED_GROW: replan(engine, d->job, ORR_CAUSE_NONE); break;
         case ORR_DEED_SHRINK:
-        case ORR_DEED_EVICT: lose_tasks(engine, d); break;
+        case ORR_DEED_EVICT:
+            lose_tasks(engine, d,
+                       engine->view.now +
+                           engine->world->terms.items[engine->world->specs[d->job].terms].grace_ms);
+            break;
         }
     }
     if (count > 0 && engine->policy->cycle_ms > 0) {
         engine->changed = true; /* a cycle that did something is followed by another */
     }
+}
+
+/* --- what breaks --- */
+
+/* Evicts and releases at once what a job has on a node that fails. What is left of its gang follows
+ * by its grace, unless the policy sees to gangs that fell below their minimum. */
+static void lose_node(struct engine *engine, uint32_t job, uint32_t node)
+{
+    struct orr_ledger *ledger = engine->ledger;
+    const struct orr_job_state *state = &ledger->jobs[job];
+    struct orr_refusal refusal;
+    bool whole = state->phase == ORR_JOB_RUNNING;
+    for (uint32_t p = state->placement; p != ORR_NONE && whole; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        whole = placement->hold != ORR_HOLD_KEPT || placement->node == node;
+    }
+    if (whole) {
+        (void)orr_txn_evict(engine->txn, job, ORR_CAUSE_NODE_FAILURE);
+    }
+    for (uint32_t p = state->placement; p != ORR_NONE && !whole; p = ledger->placements[p].next) {
+        if (ledger->placements[p].node == node) {
+            (void)orr_txn_evict_tasks(engine->txn, job, p, ledger->placements[p].tasks,
+                                      ORR_CAUSE_NODE_FAILURE, ORR_NONE);
+        }
+    }
+    bool lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);
+    ORR_ASSERT(lawful); /* nothing was placed */
+    uint32_t count;
+    const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        lose_tasks(engine, &decisions[i], engine->view.now);
+    }
+    orr_txn_end_cycle(engine->txn);
+    orr_ledger_cut_grace(ledger, job, node, engine->view.now);
+    release(engine, job);
+    bool broken = state->phase == ORR_JOB_RUNNING &&
+                  state->placed_tasks <
+                      engine->world->shapes.shapes[engine->world->specs[job].shape].min_tasks;
+    if (broken && !orr_policy_able(engine->policy, ORR_ABLE_STALE_GANGS) &&
+        orr_txn_evict(engine->txn, job, ORR_CAUSE_NODE_FAILURE)) {
+        lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);
+        ORR_ASSERT(lawful);
+        take_decisions(engine);
+        orr_txn_end_cycle(engine->txn);
+    }
+}
+
+static bool is_on(const struct orr_ledger *ledger, uint32_t job, uint32_t node)
+{
+    uint8_t phase = ledger->jobs[job].phase;
+    if (phase == ORR_JOB_FUTURE || phase == ORR_JOB_FINISHED) {
+        return false;
+    }
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        if (ledger->placements[p].node == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_down(struct engine *engine, uint32_t node, bool down)
+{
+    struct orr_run *run = engine->run;
+    for (uint32_t j = 0; j < engine->next_arrival && down; j++) { /* failures are rare */
+        if (is_on(engine->ledger, j, node)) {
+            lose_node(engine, j, node);
+        }
+    }
+    orr_ledger_set_down(engine->ledger, node, down);
+    if (down) {
+        run->outages = ORR_ROOM_FOR_ONE(run->outages, run->outage_count, run->outage_capacity);
+        run->outages[run->outage_count++] =
+            (struct orr_outage){.node = node, .from_ms = engine->view.now, .to_ms = ORR_MS_NEVER};
+    }
+    for (uint32_t i = run->outage_count; i-- > 0 && !down;) {
+        if (run->outages[i].node == node) {
+            run->outages[i].to_ms = engine->view.now;
+            break;
+        }
+    }
+    engine->down_count += down ? 1 : 0;
+    engine->down_count -= down ? 0 : 1;
+    orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
+}
+
+static void plan_fault(struct engine *engine, uint32_t unit, bool down)
+{
+    orr_ms after = down ? orr_faults_works_ms(&engine->faults, unit)
+                        : orr_faults_repaired_ms(&engine->faults, unit);
+    orr_heap_push(&engine->heap, (struct orr_event){.at = engine->view.now + after,
+                                                    .subject = unit,
+                                                    .class_seq = class_and(CLASS_CAPACITY, down)});
+    engine->fault_events++;
+}
+
+/* The unit fails, or is repaired: with it all its nodes. */
+static void change_capacity(struct engine *engine, uint32_t unit, bool down)
+{
+    const struct orr_cluster *cluster = &engine->world->cluster;
+    uint32_t level = engine->options->faults.level;
+    engine->fault_events--;
+    count_event(engine, CLASS_CAPACITY, unit);
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        if (orr_cluster_domain(cluster, level, n) == unit) {
+            set_down(engine, n, down);
+        }
+    }
+    engine->changed = true;
+    plan_fault(engine, unit, !down);
+}
+
+/* Nothing is left but failures to come: what waits now waits for ever. */
+static bool only_faults_left(const struct engine *engine)
+{
+    return engine->fault_events > 0 && engine->fault_events == engine->heap.count &&
+           engine->down_count == 0 && engine->next_arrival == engine->world->job_count &&
+           engine->next_cycle_ms == ORR_MS_NEVER && engine->wake_ms == ORR_MS_NEVER;
 }
 
 static void take_explanations(struct engine *engine)
@@ -536,7 +665,7 @@ static enum orr_status loop(struct engine *engine, struct orr_err *err)
             return ORR_OK;
         }
         orr_ms next = next_instant(engine);
-        if (next == ORR_MS_NEVER) {
+        if (next == ORR_MS_NEVER || only_faults_left(engine)) {
             return ORR_OK;
         }
         if (next > options->horizon_ms) {
@@ -592,6 +721,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                              .profiles = &world->profiles,
                                              .fabric = &world->fabric,
                                              .contention = world->contention,
+                                             .failures = options->faults.mtbf_ms > 0,
                                              .time_sliced = world->time_sliced};
     run->exec = orr_exec_open(run->ledger, &setting);
     uint32_t shard_count = world->cluster.shards.count;
@@ -628,7 +758,12 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     enum orr_status status =
         runner.policy->open(orr_policy_host(), runner.params, &engine.view, &engine.state, err);
     if (status == ORR_OK) {
+        orr_faults_open(&engine.faults, &world->cluster, &options->faults, options->seed);
+        for (uint32_t u = 0; u < engine.faults.unit_count; u++) {
+            plan_fault(&engine, u, true);
+        }
         status = loop(&engine, err);
+        orr_faults_close(&engine.faults);
         runner.policy->close(engine.state);
     }
     if (status == ORR_OK) {
@@ -666,6 +801,7 @@ void orr_run_release(struct orr_run *run)
     orr_fold_release(&run->fold);
     orr_free(run->attempts);
     orr_free(run->evictions);
+    orr_free(run->outages);
     orr_free(run->times);
     orr_free(run->reasons);
     orr_free(run->eligible_ms);

@@ -73,7 +73,9 @@ static void shards_event(void *state, const struct orr_view *view, enum orr_job_
     uint32_t shard = view->queues->queues[view->specs[job].queue].shard;
     struct instance *one = &shards->instances[shard];
     one->view.now = view->now;
-    one->policy->event(one->state, &one->view, event, job);
+    if (event != ORR_JOB_CHANGED || orr_policy_able(one->policy, ORR_ABLE_PARTS)) {
+        one->policy->event(one->state, &one->view, event, job);
+    }
     one->changed = true;
 }
 
@@ -134,6 +136,15 @@ static orr_ms shards_wake(void *state, const struct orr_view *view)
     return next;
 }
 
+static void shards_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    struct orr_engine_shards *shards = state;
+    struct instance *one = &shards->instances[orr_cluster_type(view->cluster, node)->shard];
+    one->view.now = view->now;
+    one->changed = true;
+    orr_policy_tell_node(one->policy, one->state, &one->view, node);
+}
+
 static enum orr_status shards_audit(void *state, const struct orr_view *view, struct orr_err *err)
 {
     struct orr_engine_shards *shards = state;
@@ -155,30 +166,31 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
     shards->count = count;
     shards->instances = orr_zalloc(count, sizeof *shards->instances);
     shards->laws = orr_zalloc(count, sizeof *shards->laws);
+    bool able = true;
     for (uint32_t s = 0; s < count; s++) {
         shards->instances[s] = (struct instance){.policy = given[s].policy,
                                                  .params = given[s].params,
                                                  .last_cycle_ms = ORR_MS_NONE,
                                                  .due_ms = ORR_MS_NEVER,
                                                  .wake_ms = ORR_MS_NEVER};
+        able = able && orr_policy_able(given[s].policy, ORR_ABLE_STALE_GANGS);
         shards->laws[s] = orr_policy_laws(given[s].policy, given[s].params);
     }
-    shards->policy = (struct orr_policy){.abi = ORR_POLICY_ABI,
-                                         .size = sizeof shards->policy,
-                                         .name = "of a shard",
-                                         .summary = "one policy for each shard",
-                                         .params = no_rows,
-                                         .params_bytes = sizeof shards,
-                                         .open = shards_open,
-                                         .event = shards_event,
-                                         .cycle = shards_cycle,
-                                         .wake = shards_wake,
-                                         .close = shards_close,
-                                         .abilities = UINT32_MAX,
-                                         .audit = shards_audit};
-    for (uint32_t s = 0; s < count; s++) { /* what all of them do themselves */
-        shards->policy.abilities &= given[s].policy->abilities;
-    }
+    shards->policy =
+        (struct orr_policy){.abi = ORR_POLICY_ABI,
+                            .size = sizeof shards->policy,
+                            .name = "of a shard",
+                            .summary = "one policy for each shard",
+                            .params = no_rows,
+                            .params_bytes = sizeof shards,
+                            .open = shards_open,
+                            .event = shards_event,
+                            .cycle = shards_cycle,
+                            .wake = shards_wake,
+                            .close = shards_close,
+                            .node = shards_node,
+                            .abilities = ORR_ABLE_PARTS | (able ? ORR_ABLE_STALE_GANGS : 0),
+                            .audit = shards_audit};
     return shards;
 }
 

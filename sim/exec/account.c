@@ -278,9 +278,40 @@ static enum orr_status check_queues(const struct orr_run *run, struct orr_err *e
                             : violated(run, err, "queues held in", 0, run->end_ms, series, record);
 }
 
+/* Nothing is held on a node while it is down. */
+static enum orr_status check_outages(const struct orr_run *run, struct orr_err *err)
+{
+    const struct orr_ledger *ledger = run->ledger;
+    uint32_t nodes = ledger->world.cluster->node_count;
+    if (run->outage_count == 0) {
+        return ORR_OK;
+    }
+    uint32_t *last = orr_zalloc(nodes, sizeof *last); /* per node: its last outage, + 1 */
+    uint32_t *before = orr_zalloc(run->outage_count, sizeof *before);
+    for (uint32_t o = 0; o < run->outage_count; o++) {
+        before[o] = last[run->outages[o].node];
+        last[run->outages[o].node] = o + 1;
+    }
+    enum orr_status status = ORR_OK;
+    for (uint32_t p = 0; p < ledger->placement_count && status == ORR_OK; p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        for (uint32_t o = last[placement->node]; o != 0 && status == ORR_OK; o = before[o - 1]) {
+            const struct orr_outage *outage = &run->outages[o - 1];
+            if (placement->since_ms < outage->to_ms && end_of(run, placement) > outage->from_ms) {
+                status = violated(run, err, "on a node that is down, job", placement->job,
+                                  outage->from_ms, placement->since_ms, outage->to_ms);
+            }
+        }
+    }
+    orr_free(last);
+    orr_free(before);
+    return status;
+}
+
 enum orr_status orr_account_check(const struct orr_run *run, struct orr_err *err)
 {
     enum orr_status status = check_devices(run, err);
     status = status == ORR_OK ? check_queues(run, err) : status;
+    status = status == ORR_OK ? check_outages(run, err) : status;
     return status == ORR_OK ? check_jobs(run, err) : status;
 }

@@ -42,6 +42,9 @@ static int64_t target_of(const struct orr_exec *exec, uint32_t job)
 
 static bool needed(const struct orr_ledger *ledger, const struct orr_exec_setting *setting)
 {
+    if (setting->failures) {
+        return true;
+    }
     const struct orr_terms_table *terms = setting->terms;
     const struct orr_shapes *shapes = ledger->world.shapes;
     for (uint32_t s = 0; s < shapes->count; s++) {
@@ -248,7 +251,7 @@ static void count_held(const struct orr_exec *exec, uint32_t job)
 static void interrupt(const struct orr_exec *exec, uint32_t job, enum orr_cause cause)
 {
     struct orr_exec_job *j = &exec->jobs[job];
-    if (orr_exec__terms(exec, job)->keep_progress) {
+    if (orr_exec__terms(exec, job)->keep_progress && cause != ORR_CAUSE_NODE_FAILURE) {
         save(j, j->done, j->unsaved);
     }
     j->time.lost[cause] += j->unsaved;
@@ -330,7 +333,7 @@ bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
     const struct orr_terms *terms = orr_exec__terms(exec, job);
     settle(exec, job, now);
     j->cause = (uint8_t)cause;
-    if (j->mode == MODE_WORKING && terms->checkpoint_on_evict &&
+    if (j->mode == MODE_WORKING && terms->checkpoint_on_evict && cause != ORR_CAUSE_NODE_FAILURE &&
         release - now >= terms->checkpoint_cost_ms) {
         j->mode = MODE_CLOSING;
         j->work_until_ms = release - terms->checkpoint_cost_ms;

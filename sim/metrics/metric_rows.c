@@ -50,6 +50,8 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
     emit(to, "bsld_mean", s->bsld_mean, "1", s->finished,
          "mean of max(1, (end - submit) / max(run time, 10 s))");
     emit(to, "jct_mean_s", s->jct_mean_s, "s", s->finished, "mean of end minus submit");
+    emit(to, "gpu_available", s->gpu_available, "1", 1,
+         "GPU time of nodes that were not down / GPU time, in the window");
     emit(to, "gpu_occupancy", s->gpu_occupancy, "1", 1,
          "allocated GPU time / available GPU time, in the window");
     emit(to, "gpu_goodput", s->gpu_goodput, "1", 1,

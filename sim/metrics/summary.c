@@ -253,8 +253,26 @@ static double vain_in_window(const struct orr_world *world, const struct orr_run
     return vain;
 }
 
+/* GPU time of the window in which nodes were down, mGPU x ms. */
+static double down_in_window(const struct orr_world *world, const struct orr_run *run,
+                             const struct orr_summary *summary, uint32_t shard)
+{
+    double down = 0.0;
+    for (uint32_t o = 0; o < run->outage_count; o++) {
+        const struct orr_outage *outage = &run->outages[o];
+        const struct orr_node_type *type = orr_cluster_type(&world->cluster, outage->node);
+        orr_ms from = outage->from_ms, to = outage->to_ms;
+        from = from > summary->window_start_ms ? from : summary->window_start_ms;
+        to = to < summary->window_end_ms ? to : summary->window_end_ms;
+        if (from < to && (shard == ORR_NONE || type->shard == shard)) {
+            down += (double)(to - from) * type->gpus * ORR_MGPU;
+        }
+    }
+    return down;
+}
+
 struct fairness { /* of the queues of one shard, or of all */
-    double jain, satisfaction, deviation, debt_gpu_h, occupancy, goodput;
+    double jain, satisfaction, deviation, debt_gpu_h, available, occupancy, goodput;
 };
 
 /* ORR_NONE: all shards. */
@@ -286,13 +304,14 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
     double span = (double)(summary->window_end_ms - summary->window_start_ms);
     double capacity =
         (double)(shard == ORR_NONE ? fold->capacity_mgpu : fold->shard_capacity_mgpu[shard]);
-    double available = span * capacity;
+    double available = span * capacity - down_in_window(world, run, summary, shard);
     double deviation =
         shard == ORR_NONE ? fold->deviation_end - fold->deviation_start
                           : fold->shards[shard].deviation_end - fold->shards[shard].deviation_start;
     f.jain = squares > 0.0 ? sum * sum / (n * squares) : (double)NAN;
     f.satisfaction = sat_squares > 0.0 ? sat * sat / (n * sat_squares) : (double)NAN;
     f.deviation = available > 0.0 ? deviation / (2.0 * available) : (double)NAN;
+    f.available = span * capacity > 0.0 ? available / (span * capacity) : (double)NAN;
     f.occupancy = available > 0.0 ? held / available : (double)NAN;
     f.goodput = available > 0.0 ? (held - vain_in_window(world, run, summary, shard)) / available
                                 : (double)NAN;
@@ -307,6 +326,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
     summary->fairness_satisfaction = f.satisfaction;
     summary->share_deviation = f.deviation;
     summary->quota_debt_gpu_h = f.debt_gpu_h;
+    summary->gpu_available = f.available;
     summary->gpu_occupancy = f.occupancy;
     summary->gpu_goodput = f.goodput;
     for (uint32_t s = 0; s < summary->shard_count; s++) {

@@ -111,6 +111,22 @@ static const struct orr_scenario__row topology_rows[] = {
     {GROUP("rack", rack_rows), .optional = true},
 };
 
+static const char *const failing[] = {"node", "rack", "block", NULL};
+static const struct orr_scenario__row repair_rows[] = {
+    {.key = "median", .type = ORR_TYPE_DURATION, .fallback = "6h", WHOLE(repair_ms)},
+    {.key = "sigma", .type = ORR_TYPE_WEIGHT, .fallback = "0", WHOLE(repair_sigma)},
+};
+static const struct orr_scenario__row failures_rows[] = {
+    {.key = "each",
+     .type = ORR_TYPE_CHOICE,
+     .fallback = "node",
+     .choices = failing,
+     WHOLE(failures_each)},
+    {.key = "mtbf", .type = ORR_TYPE_DURATION, WHOLE(mtbf_ms)},
+    {.key = "shape", .type = ORR_TYPE_FACTOR, .fallback = "1", WHOLE(failure_shape)},
+    {GROUP("repair", repair_rows)},
+};
+
 static const struct orr_scenario__row cluster_rows[] = {
     {.key = "pools",
      .type = ORR_TYPE_NAMES,
@@ -118,7 +134,7 @@ static const struct orr_scenario__row cluster_rows[] = {
      .row_count = LENGTH(pool_rows),
      .one = "pool"},
     {GROUP("topology", topology_rows), .prepare = orr_scenario__prepare_topology},
-    LATER("failures"),
+    {GROUP("failures", failures_rows)},
     LATER("maintenance"),
     LATER("autoscale"),
 };

@@ -89,6 +89,7 @@ CREATE TABLE eviction(               -- of a whole job, or of some pods of one t
   for_job INTEGER,                  -- for whose sake; NULL: not told
   used INTEGER                      -- whether that job's next pods took some of the room
 );
+CREATE TABLE outage(node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER); -- NULL: down at the end
 -- What became of the GPU time of a job, mGPU x ms; their sum is what it held. Only jobs of which some
 -- was not useful.
 CREATE TABLE job_time(

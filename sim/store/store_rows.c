@@ -306,6 +306,20 @@ static enum orr_status write_evictions(sqlite3 *db, const struct orr_store_input
     return writer_close(&w);
 }
 
+static enum orr_status write_outages(sqlite3 *db, const struct orr_store_input *in,
+                                     struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO outage VALUES(?,?,?)", err);
+    for (uint32_t i = 0; i < in->run->outage_count && w.status == ORR_OK; i++) {
+        const struct orr_outage *o = &in->run->outages[i];
+        put_int(&w, o->node);
+        put_int(&w, o->from_ms);
+        put_int_or_null(&w, o->to_ms != ORR_MS_NEVER, o->to_ms);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
@@ -496,8 +510,8 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
     static write_fn *const tables[] = {
         write_run,         write_inputs,   write_meta,      write_nodes,  write_queues,
         write_name_tables, write_recorded, write_holds,     write_shards, write_ruled,
-        write_placements,  write_attempts, write_evictions, write_times,  write_reasons,
-        write_series,      write_metrics};
+        write_placements,  write_attempts, write_evictions, write_times,  write_outages,
+        write_reasons,     write_series,   write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

@@ -101,6 +101,24 @@ static orr_ms epoch_of(const struct orr_point *point)
     return origin != ORR_MS_NONE ? origin : 0;
 }
 
+/* A level that the cluster does not have is a single node. */
+static struct orr_fault_setting faults_of(const struct orr_point *point)
+{
+    const struct orr_scenario *scenario = &point->scenario;
+    const struct orr_cluster *cluster = &point->world.cluster;
+    uint32_t level = 1;
+    while (level <= cluster->level_count &&
+           strcmp(orr_cluster_level_name(cluster, level), scenario->failures_each) != 0) {
+        level++;
+    }
+    return (struct orr_fault_setting){.level = level,
+                                      .mtbf_ms =
+                                          scenario->mtbf_ms == ORR_MS_NONE ? 0 : scenario->mtbf_ms,
+                                      .shape = scenario->failure_shape,
+                                      .repair_ms = scenario->repair_ms,
+                                      .repair_sigma = scenario->repair_sigma};
+}
+
 static enum orr_status simulate(const struct orr_point_options *given, struct orr_point *point,
                                 struct orr_err *err)
 {
@@ -117,6 +135,8 @@ static enum orr_status simulate(const struct orr_point_options *given, struct or
                                          .interrupted = given->interrupted,
                                          .progress = given->progress,
                                          .progress_context = given->context,
+                                         .faults = faults_of(point),
+                                         .seed = point->scenario.seed_first,
                                          .digest_every = given->digest_every,
                                          .check_books = given->check_books,
                                          .checkpoint = given->checkpoint};

@@ -60,7 +60,7 @@ static void walk_begin(struct walk *w, bool again)
 
 static void walk_break(struct walk *w, enum orr_cause cause)
 {
-    if (w->terms.keep_progress) {
+    if (w->terms.keep_progress && cause != ORR_CAUSE_NODE_FAILURE) {
         walk_save(w);
     }
     w->time.lost[cause] += w->unsaved;

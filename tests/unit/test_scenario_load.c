@@ -411,9 +411,9 @@ static void error__not_in_this_version(void **state)
     expect_error("events: []\n", "first.yaml:1:1: \"events\" is not supported by this version\n"
                                  "events: []\n"
                                  "^");
-    expect_error("cluster:\n  failures: {each: node}\n",
-                 "first.yaml:2:3: \"failures\" is not supported by this version\n"
-                 "  failures: {each: node}\n"
+    expect_error("cluster:\n  maintenance: {each: node}\n",
+                 "first.yaml:2:3: \"maintenance\" is not supported by this version\n"
+                 "  maintenance: {each: node}\n"
                  "  ^");
     expect_error("workload: [{name: a, template: {}}]\n",
                  "first.yaml:1:22: \"template\" is not supported by this version\n"

@@ -84,6 +84,7 @@ struct orr_ledger {
     struct orr_room *idle;      /* per node */
     struct orr_room *releasing; /* per node; below zero when pipelined tasks claim idle room */
     uint64_t *free_devices;     /* per node; bit set: nobody uses the device */
+    bool *down;                 /* per node: it gives nothing */
     int16_t
         *device_mgpu; /* per node and device: milli-GPU in use by sharing tasks; NULL: no sharing */
     struct orr_node_set sharing;      /* nodes with a partly used device */
@@ -108,6 +109,10 @@ void orr_ledger_submit(struct orr_ledger *ledger, uint32_t job);
 void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now);
 /* A running job's finish is planned anew: events of the plan before are stale. */
 void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job);
+/* What leaves of a job on a node is over at `now`, whatever its grace was. */
+void orr_ledger_cut_grace(struct orr_ledger *ledger, uint32_t job, uint32_t node, orr_ms now);
+/* A node that nobody holds anything on goes down, or comes back. */
+void orr_ledger_set_down(struct orr_ledger *ledger, uint32_t node, bool down);
 /* Says when the grace ends of all that leaves of a job and has no such time yet. */
 void orr_ledger_set_release(struct orr_ledger *ledger, uint32_t job, orr_ms at);
 /* The end of a grace: the room of what leaves by now is idle again. An evicted job of which nothing

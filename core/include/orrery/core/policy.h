@@ -84,6 +84,8 @@ typedef orr_ms orr_policy_wake_fn(void *state, const struct orr_view *view);
 typedef void orr_policy_close_fn(void *state);
 /* Parameters that are fine one by one but not together. */
 typedef enum orr_status orr_policy_check_fn(const void *params, struct orr_err *err);
+/* A node went down (the ledger says so, and nothing is held there), or came back. */
+typedef void orr_policy_node_fn(void *state, const struct orr_view *view, uint32_t node);
 /* Compares what the policy remembers with the view, between cycles; ORR_BUG names a difference. */
 typedef enum orr_status orr_policy_audit_fn(void *state, const struct orr_view *view,
                                             struct orr_err *err);
@@ -120,9 +122,24 @@ struct orr_policy {
     const struct orr_param_alias *aliases; /* ended by a NULL alias, or NULL */
     const struct orr_preset *presets;      /* ended by a NULL name, or NULL */
     orr_policy_laws_fn *laws_with;         /* may be NULL: `laws` always hold */
+    orr_policy_node_fn *node;              /* may be NULL */
     uint32_t abilities;                    /* ORR_ABLE_* */
     orr_policy_audit_fn *audit;            /* may be NULL */
 };
+
+static inline void orr_policy_tell_node(const struct orr_policy *policy, void *state,
+                                        const struct orr_view *view, uint32_t node)
+{
+    if (policy->size > offsetof(struct orr_policy, node) && policy->node != NULL) {
+        policy->node(state, view, node);
+    }
+}
+
+static inline bool orr_policy_able(const struct orr_policy *policy, uint32_t ability)
+{
+    return policy->size > offsetof(struct orr_policy, abilities) &&
+           (policy->abilities & ability) != 0;
+}
 
 /* ORR_OK for a policy that cannot tell. */
 static inline enum orr_status orr_policy_audit(const struct orr_policy *policy, void *state,
@@ -135,7 +152,8 @@ static inline enum orr_status orr_policy_audit(const struct orr_policy *policy, 
 /* What a policy does itself that its runner does otherwise. */
 enum {
     /* ends gangs that run below their minimum; without it they are evicted at once */
-    ORR_ABLE_STALE_GANGS = 1u << 0
+    ORR_ABLE_STALE_GANGS = 1u << 0,
+    ORR_ABLE_PARTS = 1u << 1 /* hears ORR_JOB_CHANGED; others are not told */
 };
 
 /* What commits of a run with these parameters are held to. */

@@ -12,6 +12,7 @@
 
 #include <orrery/core/policy.h>
 #include <orrery/sim/exec.h>
+#include <orrery/sim/fault.h>
 #include <orrery/sim/fold.h>
 #include <orrery/sim/world.h>
 
@@ -39,6 +40,11 @@ struct orr_reason_change {
     struct orr_proof proof;
 };
 
+struct orr_outage { /* of a node */
+    uint32_t node;
+    orr_ms from_ms, to_ms; /* to_ms ORR_MS_NEVER: it is still down */
+};
+
 enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };
 
 struct orr_engine_shard { /* who schedules a shard of the cluster */
@@ -54,6 +60,8 @@ struct orr_engine_options {
     const volatile sig_atomic_t *interrupted; /* NULL: cannot be */
     void (*progress)(uint64_t done, uint64_t total, orr_ms now, void *context); /* or NULL */
     void *progress_context;
+    struct orr_fault_setting faults;
+    uint64_t seed;
     bool check_books;      /* recompute the ledger's and the policy's books after every cycle */
     uint64_t digest_every; /* 0: never; else checkpoint() at every so many events */
     void (*checkpoint)(uint64_t events, orr_ms now, uint64_t digest, void *context);
@@ -72,6 +80,8 @@ struct orr_run {
     uint32_t attempt_count, attempt_capacity;
     struct orr_eviction *evictions; /* in order */
     uint32_t eviction_count, eviction_capacity;
+    struct orr_outage *outages; /* in order of from_ms */
+    uint32_t outage_count, outage_capacity;
     struct orr_exec *exec;      /* NULL: the run needed none */
     struct orr_job_time *times; /* without exec: per job; NULL: all that was held was useful */
     bool held_part;             /* some job held part of its gang */

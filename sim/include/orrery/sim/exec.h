@@ -36,6 +36,7 @@ struct orr_exec_setting { /* all borrowed */
     const struct orr_profiles *profiles; /* that terms name; NULL: none */
     const struct orr_fabric *fabric;     /* of the cluster, with profiles */
     bool contention;                     /* gangs share the links they cross */
+    bool failures;                       /* nodes may fail */
     bool time_sliced; /* tasks on one device share its time, not only its memory */
 };
 

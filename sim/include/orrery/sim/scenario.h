@@ -267,6 +267,11 @@ struct orr_scenario {
     uint32_t part_count;
     struct orr_scenario_template *templates;
     uint32_t template_count;
+    const char *failures_each; /* node, rack or block */
+    orr_ms mtbf_ms;            /* ORR_MS_NONE: nothing fails */
+    double failure_shape;      /* Weibull; 1: exponential */
+    orr_ms repair_ms;          /* median */
+    double repair_sigma;
     bool contention;                                 /* gangs share the links they cross */
     const char *sharing;                             /* of a device: "memory" or "time_sliced" */
     struct orr_scenario_execution execution;         /* of all jobs */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/sim/fault.h>
+
+#include <math.h>
+
+#include <orrery/base/mem.h>
+
+void orr_faults_open(struct orr_faults *faults, const struct orr_cluster *cluster,
+                     const struct orr_fault_setting *setting, uint64_t seed)
+{
+    *faults = (struct orr_faults){.setting = *setting};
+    if (setting->mtbf_ms <= 0) {
+        return;
+    }
+    faults->unit_count = setting->level <= cluster->level_count
+                             ? cluster->levels[setting->level - 1].domain_count
+                             : cluster->node_count;
+    faults->streams = orr_alloc(faults->unit_count, sizeof *faults->streams);
+    for (uint32_t u = 0; u < faults->unit_count; u++) {
+        faults->streams[u] = orr_rng_stream(seed, "failure", u);
+    }
+}
+
+void orr_faults_close(struct orr_faults *faults)
+{
+    orr_free(faults->streams);
+    *faults = (struct orr_faults){0};
+}
+
+static orr_ms at_least_one(double ms)
+{
+    return ms < 1.0 ? 1 : ms < 9e15 ? (orr_ms)(ms + 0.5) : (orr_ms)9000000000000000;
+}
+
+/* Weibull by inversion; its scale is such that the mean is the stated one. */
+orr_ms orr_faults_works_ms(struct orr_faults *faults, uint32_t unit)
+{
+    double shape = faults->setting.shape;
+    double scale = (double)faults->setting.mtbf_ms / tgamma(1.0 + 1.0 / shape);
+    double u = orr_rng_unit(&faults->streams[unit]);
+    return at_least_one(scale * pow(-log1p(-u), 1.0 / shape));
+}
+
+/* A normal draw by Box and Muller, 1958; one of the pair is enough. */
+orr_ms orr_faults_repaired_ms(struct orr_faults *faults, uint32_t unit)
+{
+    double u = orr_rng_unit(&faults->streams[unit]), v = orr_rng_unit(&faults->streams[unit]);
+    double z = sqrt(-2.0 * log1p(-u)) * cos(6.283185307179586477 * v);
+    return at_least_one((double)faults->setting.repair_ms * exp(faults->setting.repair_sigma * z));
+}

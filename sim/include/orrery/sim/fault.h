@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* fault.h - when nodes, or whole topology domains, fail and come back.
+ *
+ * A unit (a node, rack or block) works for a time, is repaired for a time, and so on. Times come
+ * from the named stream "failure" of the run's seed, one index a unit, so that two policies see the
+ * same failures. */
+#ifndef ORR_SIM_FAULT_H
+#define ORR_SIM_FAULT_H
+
+#include <orrery/base/rng.h>
+#include <orrery/core/cluster.h>
+
+struct orr_fault_setting {
+    uint32_t level;      /* what fails together: a level of the cluster from 1, or its nodes */
+    orr_ms mtbf_ms;      /* mean time between the end of a repair and the next failure; 0: never */
+    double shape;        /* of the Weibull distribution of that time; 1: exponential */
+    orr_ms repair_ms;    /* median of the lognormal time to repair */
+    double repair_sigma; /* of its logarithm; 0: always the median */
+};
+
+struct orr_faults {
+    struct orr_fault_setting setting;
+    struct orr_rng *streams; /* per unit */
+    uint32_t unit_count;
+};
+
+void orr_faults_open(struct orr_faults *faults, const struct orr_cluster *cluster,
+                     const struct orr_fault_setting *setting, uint64_t seed);
+void orr_faults_close(struct orr_faults *faults);
+/* How long the unit works until it fails; how long it is repaired. At least 1 ms. */
+orr_ms orr_faults_works_ms(struct orr_faults *faults, uint32_t unit);
+orr_ms orr_faults_repaired_ms(struct orr_faults *faults, uint32_t unit);
+
+#endif
