@@ -13,6 +13,10 @@ static const struct orr_plot_info infos[] = {
     {"allocation", "allocated GPUs over time, stacked by queue"},
     {"wait-cdf", "how long jobs waited, as a cumulative share of jobs, by queue or kind"},
     {"depth", "jobs that wait and the GPUs they ask for, over time"},
+    {"reasons", "the GPUs that waiting jobs ask for over time, by why they wait"},
+    {"fairness", "Jain's index over time, and who held more or less than a fair share"},
+    {"debt", "what queues asked for within their quota and did not get, over time"},
+    {"churn", "evictions per hour and the GPU-hours they cost, by cause"},
     {"nodes", "how busy each node was over time, as a heat map"},
     {"size", "wait against the number of GPUs asked for"},
     {"gantt", "who held which GPUs in a part of the run"},
@@ -23,8 +27,9 @@ enum { FIGURES = sizeof infos / sizeof infos[0] };
 typedef void draw_fn(struct orr_plot *plot);
 
 static draw_fn *const draws[] = {orr_plot__share, orr_plot__allocation, orr_plot__wait_cdf,
-                                 orr_plot__depth, orr_plot__nodes,      orr_plot__size,
-                                 orr_plot__gantt, orr_plot__qq};
+                                 orr_plot__depth, orr_plot__reasons,    orr_plot__fairness,
+                                 orr_plot__debt,  orr_plot__churn,      orr_plot__nodes,
+                                 orr_plot__size,  orr_plot__gantt,      orr_plot__qq};
 _Static_assert(sizeof draws / sizeof draws[0] == FIGURES, "a figure needs a name and a function");
 
 const struct orr_plot_info *orr_plot_list(uint32_t *count)

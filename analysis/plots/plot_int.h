@@ -111,7 +111,90 @@ uint32_t orr_plot__slot(struct orr_plot_slots slots, uint32_t rank);
 void orr_plot__slot_name(struct orr_plot *plot, struct orr_plot_slots slots, uint32_t slot,
                          const char *extra);
 
-/* plot_series.c, plot_wait.c, plot_nodes.c, plot_gantt.c: each writes one figure. */
+/* plot_table.c: the table `series`, joined to as many buckets as a picture has room for. */
+enum orr_plot_value { /* GPUs, but for JOBS; means over a bucket */
+                      ORR_PLOT_ALLOCATED,
+                      ORR_PLOT_PENDING,
+                      ORR_PLOT_JOBS,
+                      ORR_PLOT_SHARE,
+                      ORR_PLOT_POLICY_SHARE,
+                      ORR_PLOT_OVER,  /* allocated above the fair share ... */
+                      ORR_PLOT_UNDER, /* ... and below it, each summed over queues */
+                      ORR_PLOT_DEBT,  /* asked for within the quota and not allocated */
+                      ORR_PLOT_VALUES
+};
+struct orr_plot_ratio { /* of allocation to fair share, over queues that have one */
+    double queues, sum, squares;
+};
+struct orr_plot_table {
+    struct orr_plot_slots slots;
+    uint32_t buckets;
+    orr_ms from, to, bucket_ms;
+    double *cells;                 /* [value][slot][bucket] */
+    struct orr_plot_ratio *ratios; /* of a bucket, over all queues */
+    bool policy_shares;            /* the policy has fair shares */
+};
+/* False if there is nothing to draw; a table opened is closed in any case. */
+bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, uint32_t top);
+void orr_plot__table_close(struct orr_plot_table *table);
+double *orr_plot__cell(const struct orr_plot_table *table, enum orr_plot_value value, uint32_t slot,
+                       uint32_t bucket);
+/* Of all queues together. */
+double orr_plot__total(const struct orr_plot_table *table, enum orr_plot_value value,
+                       uint32_t bucket);
+/* Jain's index of allocation over fair share (Jain, Chiu, Hawe 1984); NAN: nobody asked. */
+double orr_plot__jain(const struct orr_plot_table *table, uint32_t bucket);
+/* x of the first (side 0) or last (side 1) moment of a bucket, cut to what is drawn. */
+double orr_plot__edge(const struct orr_plot *plot, const struct orr_plot_table *table,
+                      uint32_t bucket, int side);
+double orr_plot__stack_top(const struct orr_plot_table *table, enum orr_plot_value value);
+/* A block of x, 0, first slot, first and second ... summed upwards. */
+uint32_t orr_plot__stack_rows(struct orr_plot *plot, const struct orr_plot_table *table,
+                              enum orr_plot_value value);
+/* The plot command of such a block, but for its end. */
+void orr_plot__stack_plot(struct orr_plot *plot, const struct orr_plot_table *table, uint32_t block,
+                          bool names);
+/* For terminals of characters: all queues together, then the first three. */
+void orr_plot__text_lines(struct orr_plot *plot, const struct orr_plot_table *table,
+                          enum orr_plot_value value);
+/* Entries of a legend: a box for each slot, the topmost first. */
+void orr_plot__slot_keys(struct orr_plot *plot, struct orr_plot_slots slots);
+
+/* plot_panels.c: two panels above each other, with one legend to the right of both. */
+void orr_plot__panel_above(struct orr_plot *plot);
+void orr_plot__panel_below(struct orr_plot *plot);
+/* Starts the plot command that has the legend only; entries follow, then _close. */
+void orr_plot__panel_legend(struct orr_plot *plot, const char *title);
+void orr_plot__panel_close(struct orr_plot *plot);
+
+/* plot_layers.c: amounts by cause or reason over time, stacked. */
+#define ORR_PLOT_LAYERS 12
+struct orr_plot_layers {
+    uint32_t count, buckets;
+    orr_ms from, to, bucket_ms;
+    const char *names[ORR_PLOT_LAYERS];
+    double totals[ORR_PLOT_LAYERS]; /* of what was added, cut to what is drawn */
+    double *cells;                  /* [layer][bucket] */
+};
+/* `to` is beyond `from`; `most` limits the buckets, which are minutes, hours or days. */
+void orr_plot__layers_open(struct orr_plot_layers *layers, orr_ms from, orr_ms to, uint32_t most);
+void orr_plot__layers_close(struct orr_plot_layers *layers);
+/* The layer of that name, made if there is none; the last one takes all when they are too many. */
+uint32_t orr_plot__layer(struct orr_plot_layers *layers, const char *name);
+const char *orr_plot__layer_colour(uint32_t layer);
+/* Adds amount x ms of an interval to the buckets it covers, cut to what is drawn. */
+void orr_plot__layers_spread(struct orr_plot_layers *layers, uint32_t layer, orr_ms from, orr_ms to,
+                             double amount);
+void orr_plot__layers_count(struct orr_plot_layers *layers, uint32_t layer, orr_ms at,
+                            double amount);
+/* Multiplies all cells; then each becomes the sum of those up to it if `summed`. */
+void orr_plot__layers_scale(struct orr_plot_layers *layers, double factor, bool summed);
+double orr_plot__layers_top(const struct orr_plot_layers *layers);
+/* The whole plot command but its end; titles are the names where asked for. */
+void orr_plot__layers_plot(struct orr_plot *plot, const struct orr_plot_layers *layers, bool names);
+void orr_plot__layers_keys(struct orr_plot *plot, const struct orr_plot_layers *layers);
+
+/* Each writes one figure. */
 void orr_plot__share(struct orr_plot *plot);
 void orr_plot__allocation(struct orr_plot *plot);
 void orr_plot__depth(struct orr_plot *plot);
@@ -120,6 +203,10 @@ void orr_plot__size(struct orr_plot *plot);
 void orr_plot__nodes(struct orr_plot *plot);
 void orr_plot__gantt(struct orr_plot *plot);
 void orr_plot__qq(struct orr_plot *plot);
+void orr_plot__fairness(struct orr_plot *plot);
+void orr_plot__debt(struct orr_plot *plot);
+void orr_plot__churn(struct orr_plot *plot);
+void orr_plot__reasons(struct orr_plot *plot);
 
 /* Where the run was busiest, from the series (the middle of the run without one). */
 orr_ms orr_plot__busiest(struct orr_plot *plot);

@@ -328,6 +328,10 @@ static void write_jobs(struct making *making)
         prepared(making->db, "INSERT INTO attempt VALUES(?1,1,?2,?3,'reclaim')");
     sqlite3_stmt *reasons =
         prepared(making->db, "INSERT INTO reason_change(job,at_ms,reason) VALUES(?1,?2,?3)");
+    sqlite3_stmt *evictions =
+        prepared(making->db, "INSERT INTO eviction VALUES(?1,?2,?2,'reclaim',1,1,NULL,NULL)");
+    sqlite3_stmt *times =
+        prepared(making->db, "INSERT INTO job_time VALUES(?1,?2,0,?3,0,0,0,0,0,0)");
     for (uint32_t i = 0; i < making->fixture->jobs; i++) {
         const struct made *job = &making->jobs[i];
         write_job(making, jobs, i);
@@ -337,6 +341,16 @@ static void write_jobs(struct making *making)
             (void)sqlite3_bind_int64(attempts, 3, job->cut_end);
             write_row(attempts);
             write_placement(placements, job, i, 1, 1);
+            const int64_t lost = (int64_t)job->gpus * 1000 * (job->cut_end - job->cut_start);
+            const int64_t until = job->state == 2 ? making->end : job->end;
+            (void)sqlite3_bind_int64(evictions, 1, i);
+            (void)sqlite3_bind_int64(evictions, 2, job->cut_end);
+            write_row(evictions);
+            (void)sqlite3_bind_int64(times, 1, i);
+            (void)sqlite3_bind_int64(
+                times, 2, job->state >= 2 ? (int64_t)job->gpus * 1000 * (until - job->start) : 0);
+            (void)sqlite3_bind_int64(times, 3, lost);
+            write_row(times);
         }
         if (job->state >= 2 && job->node_count > 1) {
             write_placement(placements, job, i, job->cut_end >= 0 ? 2 : 1, 0);
@@ -352,6 +366,8 @@ static void write_jobs(struct making *making)
     (void)sqlite3_finalize(placements);
     (void)sqlite3_finalize(attempts);
     (void)sqlite3_finalize(reasons);
+    (void)sqlite3_finalize(evictions);
+    (void)sqlite3_finalize(times);
 }
 
 /* Adds amount x time of an interval to the buckets it covers. */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_churn.c - figures by cause and reason: churn and reasons. */
+#include "plot_int.h"
+
+#define MOST_BARS    160
+#define MOST_STEPS   400
+#define DUMB_BUCKETS 80
+
+static uint32_t buckets_of(const struct orr_plot *plot, uint32_t most)
+{
+    return plot->term == ORR_PLOT_DUMB ? DUMB_BUCKETS : most;
+}
+
+/* Layers of both panels have the same order and so the same colours. */
+static void churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
+                       struct orr_plot_layers *lost)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT cause, count(*) FROM eviction GROUP BY cause ORDER BY 2 DESC, 1");
+    while (orr_results_step(&plot->in, row)) {
+        (void)orr_plot__layer(evictions, orr_results_text(&plot->in, row, 0));
+        (void)orr_plot__layer(lost, orr_results_text(&plot->in, row, 0));
+    }
+    /* A job's loss by a cause is told once for all its evictions: each counts an equal part. */
+    row = orr_results_prepare(
+        &plot->in,
+        "SELECT e.cause, e.at_ms, e.gone_ms, CASE e.cause WHEN 'preempt' THEN t.preempt"
+        " WHEN 'reclaim' THEN t.reclaim WHEN 'consolidate' THEN t.consolidate"
+        " WHEN 'stale gang' THEN t.stale_gang WHEN 'node failure' THEN t.node_failure ELSE 0 END"
+        " / 3600000000.0 / count(*) OVER (PARTITION BY e.job, e.cause)"
+        " FROM eviction AS e LEFT JOIN job_time AS t ON t.job = e.job");
+    while (orr_results_step(&plot->in, row)) {
+        uint32_t layer = orr_plot__layer(evictions, orr_results_text(&plot->in, row, 0));
+        orr_plot__layers_count(evictions, layer, sqlite3_column_int64(row, 1), 1);
+        orr_plot__layers_count(lost, layer, sqlite3_column_int64(row, 2),
+                               sqlite3_column_double(row, 3));
+    }
+}
+
+static void churn_panels(struct orr_plot *plot, struct orr_plot_layers *evictions,
+                         struct orr_plot_layers *lost)
+{
+    bool dumb = plot->term == ORR_PLOT_DUMB;
+    double hours = (double)evictions->bucket_ms / 3600000.0;
+    orr_plot__layers_scale(evictions, 1 / hours, false);
+    orr_plot__layers_scale(lost, 1, true);
+    orr_plot__panel_above(plot);
+    orr_plot__time_axis(plot, evictions->from, evictions->to, 8, false);
+    orr_plot__last_submit(plot, evictions->from, evictions->to);
+    orr_plot__gp(plot, "set ylabel 'evictions per hour'\nset yrange [0:%.9g]\n",
+                 orr_plot__layers_top(evictions) * 1.06 + 1e-6);
+    orr_plot__layers_plot(plot, evictions, false);
+    orr_plot__panel_below(plot);
+    orr_plot__time_axis(plot, lost->from, lost->to, 8, true);
+    double top = orr_plot__layers_top(lost);
+    orr_plot__gp(plot, "set ylabel 'lost GPU-hours%s'\nset yrange [0:%.9g]\n",
+                 dumb ? "" : " so far", top > 0 ? top * 1.06 : 1.0);
+    orr_plot__layers_plot(plot, lost, dumb);
+    if (!dumb) {
+        orr_plot__panel_legend(plot, "cause");
+        orr_plot__layers_keys(plot, evictions);
+    }
+    orr_plot__panel_close(plot);
+}
+
+void orr_plot__churn(struct orr_plot *plot)
+{
+    struct orr_plot_layers evictions, lost;
+    orr_ms from = 0, to = 0;
+    orr_plot__span(plot, &from, &to);
+    orr_plot__layers_open(&evictions, from, to, buckets_of(plot, MOST_BARS));
+    orr_plot__layers_open(&lost, from, to, buckets_of(plot, MOST_STEPS));
+    churn_load(plot, &evictions, &lost);
+    double count = 0, gpu_h = 0;
+    for (uint32_t i = 0; i < evictions.count; i++) {
+        count += evictions.totals[i];
+        gpu_h += lost.totals[i];
+    }
+    char extra[100];
+    (void)snprintf(extra, sizeof extra, "%.0f evictions, %.4g GPU-h lost", count, gpu_h);
+    orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 34});
+    orr_plot__title(plot, "Evictions and what they cost, by cause", count > 0 ? extra : NULL);
+    if (count > 0) {
+        churn_panels(plot, &evictions, &lost);
+    } else {
+        orr_plot__nothing(plot, "nothing was evicted in this part of the run");
+    }
+    orr_plot__layers_close(&evictions);
+    orr_plot__layers_close(&lost);
+}
+
+static void reasons_load(struct orr_plot *plot, struct orr_plot_layers *layers)
+{
+    /* By what they amount to, so that the largest are at the bottom and the rest share a layer. */
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT coalesce(i.reason, '?') AS reason, i.from_ms, i.to_ms, j.mgpu,"
+                   " sum(j.mgpu / 1000.0 * (i.to_ms - i.from_ms)) OVER (PARTITION BY i.reason)"
+                   " AS weight FROM v_reason_intervals AS i JOIN job AS j ON j.id = i.job"
+                   " ORDER BY weight DESC, 1");
+    while (orr_results_step(&plot->in, row)) {
+        uint32_t layer = orr_plot__layer(layers, orr_results_text(&plot->in, row, 0));
+        orr_plot__layers_spread(layers, layer, sqlite3_column_int64(row, 1),
+                                sqlite3_column_int64(row, 2),
+                                sqlite3_column_double(row, 3) / ORR_MGPU);
+    }
+}
+
+void orr_plot__reasons(struct orr_plot *plot)
+{
+    struct orr_plot_layers layers;
+    bool dumb = plot->term == ORR_PLOT_DUMB;
+    orr_ms from = 0, to = 0;
+    orr_plot__span(plot, &from, &to);
+    orr_plot__layers_open(&layers, from, to, buckets_of(plot, MOST_STEPS));
+    reasons_load(plot, &layers);
+    orr_plot__layers_scale(&layers, 1 / (double)layers.bucket_ms, false);
+    double top = orr_plot__layers_top(&layers);
+    orr_plot__start(plot, (struct orr_plot_size){1000, 500, 100, 30});
+    orr_plot__title(plot, "What waits and why", NULL);
+    if (top <= 0) {
+        orr_plot__nothing(plot, "no job waited in this part of the run");
+        orr_plot__layers_close(&layers);
+        return;
+    }
+    double capacity = plot->run.capacity_gpus;
+    bool near = capacity < top * 4;
+    orr_plot__time_axis(plot, from, to, 8, true);
+    orr_plot__last_submit(plot, from, to);
+    orr_plot__gp(plot, "set ylabel 'GPUs that waiting jobs ask for'\nset yrange [0:%.9g]\n",
+                 (near && capacity > top ? capacity : top) * 1.06 + 1e-6);
+    if (!dumb) {
+        orr_plot__gp(plot, "set rmargin at screen 0.72\n"
+                           "set key at screen 0.73,graph 1 left top invert title 'reason' left\n");
+    }
+    orr_plot__layers_plot(plot, &layers, true);
+    if (near) {
+        orr_plot__gp(plot, ", \\\n  %.9g with lines %s title 'capacity'", capacity,
+                     dumb ? "" : "dt 2 lw 1.6 lc rgb '#000000'");
+    }
+    orr_plot__gp(plot, "\n");
+    orr_plot__layers_close(&layers);
+}

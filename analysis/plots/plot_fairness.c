@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_fairness.c - figures of what queues got against what was theirs: fairness and debt.
+ *
+ * Both come from the means of `series`, so a distance that changes sign within one of its buckets
+ * is smoothed; the numbers in the title are those of the summary, which are exact.
+ */
+#include "plot_int.h"
+
+#include <math.h>
+
+static double metric(struct orr_plot *plot, const char *sql)
+{
+    double value = (double)NAN;
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, sql);
+    while (orr_results_step(&plot->in, row)) {
+        if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
+            value = sqlite3_column_double(row, 0);
+        }
+    }
+    return value;
+}
+
+static uint32_t jain_rows(struct orr_plot *plot, const struct orr_plot_table *table)
+{
+    uint32_t block = orr_plot__block(plot, "seconds, Jain's index");
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        double jain = orr_plot__jain(table, b);
+        for (int side = 0; side < 2; side++) {
+            orr_plot__row(plot, isnan(jain) ? "%.3f NaN\n" : "%.3f %.6g\n",
+                          orr_plot__edge(plot, table, b, side), jain);
+        }
+    }
+    return block;
+}
+
+/* Rows as of orr_plot__stack_rows, negative. */
+static uint32_t under_rows(struct orr_plot *plot, const struct orr_plot_table *table)
+{
+    uint32_t block = orr_plot__block(plot, "seconds, 0, then summed over queues downwards");
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        for (int side = 0; side < 2; side++) {
+            double sum = 0;
+            orr_plot__row(plot, "%.3f 0", orr_plot__edge(plot, table, b, side));
+            for (uint32_t s = 0; s < table->slots.count; s++) {
+                sum -= *orr_plot__cell(table, ORR_PLOT_UNDER, s, b);
+                orr_plot__row(plot, " %.6g", sum);
+            }
+            orr_plot__row(plot, "\n");
+        }
+    }
+    return block;
+}
+
+static void deviation_plot(struct orr_plot *plot, const struct orr_plot_table *table)
+{
+    uint32_t over = orr_plot__stack_rows(plot, table, ORR_PLOT_OVER);
+    uint32_t under = under_rows(plot, table);
+    double above = orr_plot__stack_top(table, ORR_PLOT_OVER) * 1.06;
+    double below = orr_plot__stack_top(table, ORR_PLOT_UNDER) * 1.06;
+    double most = above > below ? above : below;
+    double least = plot->run.capacity_gpus / 50; /* what is next to nothing looks like it */
+    most = most > least ? most : least;
+    orr_plot__gp(plot, "set ylabel 'GPUs above (+), below fair share'\nset yrange [%.9g:%.9g]\n",
+                 most > 0 ? -most : -1, most > 0 ? most : 1);
+    orr_plot__stack_plot(plot, table, over, false);
+    for (uint32_t s = 0; s < table->slots.count; s++) {
+        orr_plot__gp(plot, ", \\\n  ");
+        orr_plot__data(plot, under);
+        orr_plot__gp(plot, "using 1:%u:%u with filledcurves fc rgb '%s' notitle", s + 2, s + 3,
+                     orr_plot__colour(s, table->slots.shown));
+    }
+    orr_plot__gp(plot, ", \\\n  0 with lines lw 1 lc rgb '#404040' notitle");
+}
+
+static void deviation_text(struct orr_plot *plot, const struct orr_plot_table *table)
+{
+    uint32_t lines = table->slots.shown < 3 ? table->slots.shown : 3;
+    uint32_t block = orr_plot__block(plot, "seconds, GPUs above fair share of the largest queues");
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        orr_plot__row(plot, "%.3f", orr_plot__edge(plot, table, b, 0));
+        for (uint32_t s = 0; s < lines; s++) {
+            orr_plot__row(plot, " %.6g",
+                          *orr_plot__cell(table, ORR_PLOT_OVER, s, b) -
+                              *orr_plot__cell(table, ORR_PLOT_UNDER, s, b));
+        }
+        orr_plot__row(plot, "\n");
+    }
+    orr_plot__gp(plot, "set ylabel 'GPUs'\nset yrange [*:*]\n");
+    for (uint32_t s = 0; s < lines; s++) {
+        orr_plot__gp(plot, s == 0 ? "plot " : ", ");
+        orr_plot__data(plot, block);
+        orr_plot__gp(plot, "using 1:%u with lines title ", s + 2);
+        orr_plot__slot_name(plot, table->slots, s, NULL);
+    }
+}
+
+static void fairness_panels(struct orr_plot *plot, const struct orr_plot_table *table)
+{
+    bool dumb = plot->term == ORR_PLOT_DUMB;
+    uint32_t jain = jain_rows(plot, table);
+    orr_plot__panel_above(plot);
+    orr_plot__time_axis(plot, table->from, table->to, 8, false);
+    orr_plot__last_submit(plot, table->from, table->to);
+    orr_plot__gp(plot, "set ylabel 'Jain index%s'\nset yrange [0:1.04]\nplot ",
+                 dumb ? "" : " (1: all alike)");
+    orr_plot__data(plot, jain);
+    orr_plot__gp(plot, "using 1:2 with lines %s notitle", dumb ? "" : "lw 1.4 lc rgb '#202020'");
+    orr_plot__panel_below(plot);
+    orr_plot__time_axis(plot, table->from, table->to, 8, true);
+    if (dumb) {
+        deviation_text(plot, table);
+    } else {
+        deviation_plot(plot, table);
+        orr_plot__panel_legend(plot, "queue");
+        orr_plot__slot_keys(plot, table->slots);
+    }
+    orr_plot__panel_close(plot);
+}
+
+void orr_plot__fairness(struct orr_plot *plot)
+{
+    struct orr_plot_table table;
+    char extra[120] = "";
+    bool any = orr_plot__table_open(plot, &table, 10);
+    double jain =
+        metric(plot, "SELECT value FROM metric WHERE name = 'fairness_jain' AND scope = 'all'");
+    double off =
+        metric(plot, "SELECT value FROM metric WHERE name = 'share_deviation' AND scope = 'all'");
+    if (!isnan(jain) && !isnan(off)) {
+        (void)snprintf(extra, sizeof extra, "Jain %.3f, share deviation %.3f", jain, off);
+    }
+    orr_plot__start(plot, (struct orr_plot_size){900, 600, 100, 34});
+    orr_plot__title(plot,
+                    plot->term == ORR_PLOT_DUMB
+                        ? "Fairness: Jain index (above), GPUs above fair share"
+                        : "Fairness: allocation against fair share",
+                    extra[0] != '\0' ? extra : NULL);
+    if (!any) {
+        orr_plot__nothing(plot, "no job was submitted in this part of the run");
+    } else {
+        fairness_panels(plot, &table);
+    }
+    orr_plot__table_close(&table);
+}
+
+/* Values become GPU-hours since the first bucket, at the end of each. */
+static void debt_sum(struct orr_plot_table *table)
+{
+    for (uint32_t s = 0; s < table->slots.count; s++) {
+        double sum = 0;
+        for (uint32_t b = 0; b < table->buckets; b++) {
+            orr_ms start = table->from + (orr_ms)b * table->bucket_ms;
+            orr_ms length =
+                start + table->bucket_ms < table->to ? table->bucket_ms : table->to - start;
+            double *cell = orr_plot__cell(table, ORR_PLOT_DEBT, s, b);
+            sum += *cell * (double)length / 3600000.0;
+            *cell = sum;
+        }
+    }
+}
+
+static void debt_panel(struct orr_plot *plot, const struct orr_plot_table *table, const char *label)
+{
+    orr_plot__gp(plot, "set ylabel '%s'\nset yrange [0:%.9g]\n", label,
+                 orr_plot__stack_top(table, ORR_PLOT_DEBT) * 1.06 + 1e-6);
+    if (plot->term == ORR_PLOT_DUMB) {
+        orr_plot__text_lines(plot, table, ORR_PLOT_DEBT);
+    } else {
+        uint32_t block = orr_plot__stack_rows(plot, table, ORR_PLOT_DEBT);
+        orr_plot__stack_plot(plot, table, block, false);
+    }
+}
+
+static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table)
+{
+    bool dumb = plot->term == ORR_PLOT_DUMB;
+    orr_plot__panel_above(plot);
+    orr_plot__time_axis(plot, table->from, table->to, 8, false);
+    orr_plot__last_submit(plot, table->from, table->to);
+    debt_panel(plot, table, dumb ? "GPUs owed" : "GPUs owed at the time");
+    debt_sum(table);
+    orr_plot__panel_below(plot);
+    orr_plot__time_axis(plot, table->from, table->to, 8, true);
+    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-hours owed so far");
+    if (!dumb) {
+        orr_plot__panel_legend(plot, "queue");
+        orr_plot__slot_keys(plot, table->slots);
+    }
+    orr_plot__panel_close(plot);
+}
+
+void orr_plot__debt(struct orr_plot *plot)
+{
+    struct orr_plot_table table;
+    char extra[80] = "";
+    bool any = orr_plot__table_open(plot, &table, 10);
+    bool quotas = false;
+    for (uint32_t i = 0; i < plot->queue_count; i++) {
+        quotas = quotas || plot->queues[i].quota_gpus > 0;
+    }
+    double debt =
+        metric(plot, "SELECT value FROM metric WHERE name = 'quota_debt_gpu_h' AND scope = 'all'");
+    if (!isnan(debt)) {
+        (void)snprintf(extra, sizeof extra, "%.4g GPU-h in the window", debt);
+    }
+    orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 34});
+    orr_plot__title(plot, "Quota debt: asked for within the quota and not held",
+                    extra[0] != '\0' ? extra : NULL);
+    if (!any) {
+        orr_plot__nothing(plot, "no job was submitted in this part of the run");
+    } else if (!quotas) {
+        orr_plot__nothing(plot, "no queue has a quota of GPUs");
+    } else if (orr_plot__stack_top(&table, ORR_PLOT_DEBT) <= 0) {
+        orr_plot__nothing(plot, "no queue waited while it held less than its quota");
+    } else {
+        debt_panels(plot, &table);
+    }
+    orr_plot__table_close(&table);
+}

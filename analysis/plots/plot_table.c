@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_table.c - the table `series`, made a picture wide.
+ *
+ * Buckets of the table are joined until at most MOST_BUCKETS are left. A bucket is drawn as a step,
+ * with a row at both of its ends.
+ */
+#include "plot_int.h"
+
+#include <math.h>
+
+#define MOST_BUCKETS 500
+#define DUMB_BUCKETS 80
+
+double *orr_plot__cell(const struct orr_plot_table *table, enum orr_plot_value value, uint32_t slot,
+                       uint32_t bucket)
+{
+    size_t row = (size_t)value * table->slots.count + slot;
+    return table->cells + row * table->buckets + bucket;
+}
+
+double orr_plot__total(const struct orr_plot_table *table, enum orr_plot_value value,
+                       uint32_t bucket)
+{
+    double sum = 0;
+    for (uint32_t s = 0; s < table->slots.count; s++) {
+        sum += *orr_plot__cell(table, value, s, bucket);
+    }
+    return sum;
+}
+
+/* Sums become means: a joined bucket is divided by how many of the table it holds. */
+static void table_divide(struct orr_plot_table *table, orr_ms series_ms, orr_ms end)
+{
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        orr_ms start = table->from + (orr_ms)b * table->bucket_ms;
+        orr_ms stop = start + table->bucket_ms < end ? start + table->bucket_ms : end;
+        orr_ms parts = (stop - start + series_ms - 1) / series_ms;
+        for (int v = 0; v < ORR_PLOT_VALUES; v++) {
+            for (uint32_t s = 0; s < table->slots.count; s++) {
+                *orr_plot__cell(table, (enum orr_plot_value)v, s, b) /=
+                    (double)(parts > 0 ? parts : 1);
+            }
+        }
+    }
+}
+
+static void ratio_add(struct orr_plot_ratio *ratio, double allocated, double share)
+{
+    if (share > 0) {
+        ratio->queues += 1;
+        ratio->sum += allocated / share;
+        ratio->squares += allocated / share * (allocated / share);
+    }
+}
+
+double orr_plot__jain(const struct orr_plot_table *table, uint32_t bucket)
+{
+    const struct orr_plot_ratio *ratio = &table->ratios[bucket];
+    return ratio->squares > 0 ? ratio->sum * ratio->sum / (ratio->queues * ratio->squares)
+                              : (double)NAN;
+}
+
+static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in,
+        "SELECT (s.at_ms - ?1) / ?2, s.queue, sum(s.allocated_mgpu) / 1000.0,"
+        " sum(s.pending_mgpu) / 1000.0, sum(s.pending_jobs), sum(s.share_mgpu) / 1000.0,"
+        " sum(s.policy_share_mgpu) / 1000.0,"
+        " sum(max(0, s.allocated_mgpu - s.share_mgpu)) / 1000.0,"
+        " sum(max(0, s.share_mgpu - s.allocated_mgpu)) / 1000.0,"
+        " sum(max(0, min(s.pending_mgpu, q.gpu_quota * 1000 - s.allocated_mgpu))) / 1000.0"
+        " FROM series AS s JOIN queue AS q ON q.id = s.queue"
+        " WHERE s.at_ms >= ?1 AND s.at_ms < ?3 GROUP BY 1, 2");
+    if (row != NULL) {
+        (void)sqlite3_bind_int64(row, 1, table->from);
+        (void)sqlite3_bind_int64(row, 2, table->bucket_ms);
+        (void)sqlite3_bind_int64(row, 3, table->to);
+    }
+    while (orr_results_step(&plot->in, row)) {
+        int64_t bucket = sqlite3_column_int64(row, 0);
+        uint32_t rank = orr_plot__rank(plot, sqlite3_column_int64(row, 1));
+        if (rank == ORR_NONE || bucket < 0 || bucket >= table->buckets) {
+            continue;
+        }
+        uint32_t slot = orr_plot__slot(table->slots, rank);
+        for (int v = 0; v < ORR_PLOT_VALUES; v++) {
+            *orr_plot__cell(table, (enum orr_plot_value)v, slot, (uint32_t)bucket) +=
+                sqlite3_column_double(row, 2 + v);
+        }
+        ratio_add(&table->ratios[bucket], sqlite3_column_double(row, 2),
+                  sqlite3_column_double(row, 5));
+        table->policy_shares = table->policy_shares || sqlite3_column_type(row, 6) != SQLITE_NULL;
+    }
+}
+
+/* False if there is nothing to draw; a table opened is closed in any case. */
+bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, uint32_t top)
+{
+    *table = (struct orr_plot_table){.slots = orr_plot__slots(plot, top)};
+    orr_ms step = plot->run.series_ms, first = ORR_MS_NONE, last = 0;
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, "SELECT min(at_ms), max(at_ms) FROM series");
+    while (orr_results_step(&plot->in, row)) {
+        if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
+            first = sqlite3_column_int64(row, 0);
+            last = sqlite3_column_int64(row, 1) + step;
+        }
+    }
+    if (plot->in.status != ORR_OK || first == ORR_MS_NONE || table->slots.count == 0) {
+        return false;
+    }
+    orr_ms from = 0, to = 0;
+    orr_plot__span(plot, &from, &to);
+    table->from = from > first ? first + (from - first) / step * step : first;
+    table->to = to < last ? to : last;
+    if (table->from >= table->to) {
+        return false;
+    }
+    orr_ms most = plot->term == ORR_PLOT_DUMB ? DUMB_BUCKETS : MOST_BUCKETS;
+    orr_ms joined = ((table->to - table->from + step - 1) / step + most - 1) / most;
+    table->bucket_ms = step * (joined > 0 ? joined : 1);
+    table->buckets =
+        (uint32_t)((table->to - table->from + table->bucket_ms - 1) / table->bucket_ms);
+    table->cells = orr_zalloc((size_t)ORR_PLOT_VALUES * table->slots.count * table->buckets,
+                              sizeof *table->cells);
+    table->ratios = orr_zalloc(table->buckets, sizeof *table->ratios);
+    table_fill(plot, table);
+    table_divide(table, step, table->to);
+    return true;
+}
+
+void orr_plot__table_close(struct orr_plot_table *table)
+{
+    orr_free(table->cells);
+    orr_free(table->ratios);
+}
+
+/* x of the first (side 0) or last (side 1) moment of a bucket, cut to what is drawn. */
+double orr_plot__edge(const struct orr_plot *plot, const struct orr_plot_table *table,
+                      uint32_t bucket, int side)
+{
+    orr_ms at = table->from + ((orr_ms)bucket + side) * table->bucket_ms;
+    return orr_plot__x(plot, at < table->to ? at : table->to);
+}
+
+/* A block of x, 0, first slot, first and second ... summed upwards. */
+uint32_t orr_plot__stack_rows(struct orr_plot *plot, const struct orr_plot_table *table,
+                              enum orr_plot_value value)
+{
+    uint32_t block = orr_plot__block(plot, "seconds, 0, then summed over queues one by one");
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        for (int side = 0; side < 2; side++) {
+            double sum = 0;
+            orr_plot__row(plot, "%.3f 0", orr_plot__edge(plot, table, b, side));
+            for (uint32_t s = 0; s < table->slots.count; s++) {
+                sum += *orr_plot__cell(table, value, s, b);
+                orr_plot__row(plot, " %.6g", sum);
+            }
+            orr_plot__row(plot, "\n");
+        }
+    }
+    return block;
+}
+
+void orr_plot__stack_plot(struct orr_plot *plot, const struct orr_plot_table *table, uint32_t block,
+                          bool names)
+{
+    for (uint32_t s = 0; s < table->slots.count; s++) {
+        orr_plot__gp(plot, s == 0 ? "plot " : ", \\\n  ");
+        orr_plot__data(plot, block);
+        orr_plot__gp(plot, "using 1:%u:%u with filledcurves fc rgb '%s' ", s + 2, s + 3,
+                     orr_plot__colour(s, table->slots.shown));
+        if (names) {
+            orr_plot__gp(plot, "title ");
+            orr_plot__slot_name(plot, table->slots, s, NULL);
+        } else {
+            orr_plot__gp(plot, "notitle");
+        }
+    }
+}
+
+double orr_plot__stack_top(const struct orr_plot_table *table, enum orr_plot_value value)
+{
+    double top = 0;
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        double sum = orr_plot__total(table, value, b);
+        top = sum > top ? sum : top;
+    }
+    return top;
+}
+
+/* For terminals of characters: x, all queues together, then the first three. */
+void orr_plot__text_lines(struct orr_plot *plot, const struct orr_plot_table *table,
+                          enum orr_plot_value value)
+{
+    uint32_t lines = table->slots.shown < 3 ? table->slots.shown : 3;
+    uint32_t block = orr_plot__block(plot, "seconds, all queues, then the largest");
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        orr_plot__row(plot, "%.3f %.6g", orr_plot__edge(plot, table, b, 0),
+                      orr_plot__total(table, value, b));
+        for (uint32_t s = 0; s < lines; s++) {
+            orr_plot__row(plot, " %.6g", *orr_plot__cell(table, value, s, b));
+        }
+        orr_plot__row(plot, "\n");
+    }
+    orr_plot__gp(plot, "plot ");
+    orr_plot__data(plot, block);
+    orr_plot__gp(plot, "using 1:2 with lines title 'all queues'");
+    for (uint32_t s = 0; s < lines; s++) {
+        orr_plot__gp(plot, ", ");
+        orr_plot__data(plot, block);
+        orr_plot__gp(plot, "using 1:%u with lines title ", s + 3);
+        orr_plot__slot_name(plot, table->slots, s, NULL);
+    }
+}
+
+void orr_plot__slot_keys(struct orr_plot *plot, struct orr_plot_slots slots)
+{
+    for (uint32_t s = slots.count; s-- > 0;) {
+        orr_plot__gp(plot, ", \\\n  keyentry with boxes fc rgb '%s' title ",
+                     orr_plot__colour(s, slots.shown));
+        orr_plot__slot_name(plot, slots, s, NULL);
+    }
+}
