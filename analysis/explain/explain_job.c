@@ -145,7 +145,7 @@ static void say_sums(struct orr_results *in, const struct orr_explain_job *job, 
     }
     row = orr_explain__query(
         in,
-        "SELECT useful, preempt + reclaim + consolidate + stale_gang + node_failure,"
+        "SELECT useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime,"
         " checkpoint + restart, waiting FROM job_time WHERE job = ?1",
         &job->id, 1);
     while (orr_results_step(in, row)) {

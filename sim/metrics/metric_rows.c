@@ -47,22 +47,22 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
     emit(to, "makespan_s", s->makespan_s, "s", s->finished,
          "time at which the last finished job ended, on the trace's clock");
     emit_waits(to, &s->waits);
-    emit(to, "bsld_mean", s->bsld_mean, "1", s->finished,
+    emit(to, "bsld_mean", s->bsld_mean, "1", s->ended,
          "mean of max(1, (end - submit) / max(run time, 10 s))");
-    emit(to, "jct_mean_s", s->jct_mean_s, "s", s->finished, "mean of end minus submit");
+    emit(to, "jct_mean_s", s->jct_mean_s, "s", s->ended, "mean of end minus submit");
     emit(to, "gpu_available", s->gpu_available, "1", 1,
          "GPU time of nodes that were not down / GPU time, in the window");
     emit(to, "gpu_occupancy", s->gpu_occupancy, "1", 1,
          "allocated GPU time / available GPU time, in the window");
     emit(to, "gpu_goodput", s->gpu_goodput, "1", 1,
          "useful GPU time / available GPU time, in the window");
-    emit(to, "fairness_jain", s->fairness_jain, "1", s->queue_count,
+    emit(to, "fairness_jain", s->fairness_jain, "1", s->wanting_queues,
          "Jain's index of allocated / entitled GPU time over queues with demand (equality)");
-    emit(to, "fairness_satisfaction", s->fairness_satisfaction, "1", s->queue_count,
+    emit(to, "fairness_satisfaction", s->fairness_satisfaction, "1", s->wanting_queues,
          "the same with the ratio capped at 1");
     emit(to, "share_deviation", s->share_deviation, "1", 1,
          "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)");
-    emit(to, "quota_debt_gpu_h", s->quota_debt_gpu_h, "GPU-h", s->queue_count,
+    emit(to, "quota_debt_gpu_h", s->quota_debt_gpu_h, "GPU-h", s->leaf_queues,
          "integral of max(0, min(demand, quota) - allocated) over queues");
     emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
          "attempts ended by the policy");
@@ -104,12 +104,12 @@ static void emit_shard(const struct emitter *to, const struct orr_shard_summary 
          "allocated GPU time / available GPU time of the shard, in the window");
     emit(to, "gpu_goodput", s->gpu_goodput, "1", 1,
          "useful GPU time / available GPU time of the shard, in the window");
-    emit(to, "fairness_jain", s->fairness_jain, "1", 1,
+    emit(to, "fairness_jain", s->fairness_jain, "1", s->wanting_queues,
          "Jain's index over the shard's queues with demand");
     emit(
         to, "share_deviation", s->share_deviation, "1", 1,
         "integral over the shard's queues of |allocated - entitled| / (2 x its capacity x window)");
-    emit(to, "quota_debt_gpu_h", s->quota_debt_gpu_h, "GPU-h", 1,
+    emit(to, "quota_debt_gpu_h", s->quota_debt_gpu_h, "GPU-h", s->leaf_queues,
          "integral of max(0, min(demand, quota) - allocated) over the shard's queues");
     emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
          "attempts ended by the policy");

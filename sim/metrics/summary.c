@@ -14,7 +14,7 @@
  * reached when its count is. */
 struct tally {
     uint64_t jobs, seen, censored;
-    double survival; /* Kaplan-Meier: share still waiting */
+    double survival; /* Kaplan-Meier: share still waiting; from the first censored on */
     double sum_s;
     struct orr_waits waits;
     uint8_t next; /* quantile to find next */
@@ -37,7 +37,6 @@ static void tally_start(struct tally *t, double wait_s)
                (double)t->seen >= ceil(quantiles[t->next] * (double)t->jobs)) {
             *quantile_field(&t->waits, t->next++) = wait_s;
         }
-        t->survival = 1.0 - (double)t->seen / (double)t->jobs;
     } else {
         t->survival *= 1.0 - 1.0 / (double)at_risk;
         while (t->next < QUANTILES && t->survival <= 1.0 - quantiles[t->next]) {
@@ -51,8 +50,10 @@ static void tally_start(struct tally *t, double wait_s)
 
 static void tally_censor(struct tally *t)
 {
+    if (t->censored++ == 0) {
+        t->survival = 1.0 - (double)t->seen / (double)t->jobs;
+    }
     t->seen++;
-    t->censored++;
 }
 
 static struct orr_waits tally_finish(struct tally *t)
@@ -179,6 +180,7 @@ static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
     summary->unfinished = summary->jobs - summary->finished;
     summary->makespan_s = (double)makespan / 1000.0;
     summary->bsld_mean = ended > 0 ? bsld / (double)ended : (double)NAN;
+    summary->ended = ended;
     summary->jct_mean_s = ended > 0 ? jct / (double)ended : (double)NAN;
 }
 
@@ -273,6 +275,7 @@ static double down_in_window(const struct orr_world *world, const struct orr_run
 
 struct fairness { /* of the queues of one shard, or of all */
     double jain, satisfaction, deviation, debt_gpu_h, available, occupancy, goodput;
+    uint32_t leaves, wanting; /* queues; those that were entitled to something */
 };
 
 /* ORR_NONE: all shards. */
@@ -281,13 +284,13 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
 {
     double sum = 0.0, squares = 0.0, sat = 0.0, sat_squares = 0.0, held = 0.0;
     struct fairness f = {0};
-    uint32_t n = 0;
     for (uint32_t q = 0; q < world->queues.count; q++) {
         const struct orr_queue *queue = &world->queues.queues[q];
         if (queue->child_count > 0 || (shard != ORR_NONE && queue->shard != shard)) {
             continue;
         }
         struct window w = window_of(&run->fold, q);
+        f.leaves++;
         held += w.allocated;
         f.debt_gpu_h += w.debt / MGPU_MS_PER_GPU_H;
         if (w.share > 0.0) {
@@ -297,7 +300,7 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
             squares += x * x;
             sat += capped;
             sat_squares += capped * capped;
-            n++;
+            f.wanting++;
         }
     }
     const struct orr_fold *fold = &run->fold;
@@ -308,8 +311,8 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
     double deviation =
         shard == ORR_NONE ? fold->deviation_end - fold->deviation_start
                           : fold->shards[shard].deviation_end - fold->shards[shard].deviation_start;
-    f.jain = squares > 0.0 ? sum * sum / (n * squares) : (double)NAN;
-    f.satisfaction = sat_squares > 0.0 ? sat * sat / (n * sat_squares) : (double)NAN;
+    f.jain = squares > 0.0 ? sum * sum / (f.wanting * squares) : (double)NAN;
+    f.satisfaction = sat_squares > 0.0 ? sat * sat / (f.wanting * sat_squares) : (double)NAN;
     f.deviation = available > 0.0 ? deviation / (2.0 * available) : (double)NAN;
     f.available = span * capacity > 0.0 ? available / (span * capacity) : (double)NAN;
     f.occupancy = available > 0.0 ? held / available : (double)NAN;
@@ -327,6 +330,8 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
     summary->share_deviation = f.deviation;
     summary->quota_debt_gpu_h = f.debt_gpu_h;
     summary->gpu_available = f.available;
+    summary->leaf_queues = f.leaves;
+    summary->wanting_queues = f.wanting;
     summary->gpu_occupancy = f.occupancy;
     summary->gpu_goodput = f.goodput;
     for (uint32_t s = 0; s < summary->shard_count; s++) {
@@ -336,6 +341,8 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
         shard->fairness_jain = f.jain;
         shard->share_deviation = f.deviation;
         shard->quota_debt_gpu_h = f.debt_gpu_h;
+        shard->leaf_queues = f.leaves;
+        shard->wanting_queues = f.wanting;
         shard->gpu_occupancy = f.occupancy;
         shard->gpu_goodput = f.goodput;
     }

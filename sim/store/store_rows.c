@@ -53,6 +53,10 @@ static void put_text(struct writer *w, const char *text)
 
 static void put_row(struct writer *w)
 {
+    if (w->status == ORR_OK && w->column != sqlite3_bind_parameter_count(w->statement)) {
+        w->status = orr_fail(w->err, ORR_BUG, "a row of %d values for %d columns: %s", w->column,
+                             sqlite3_bind_parameter_count(w->statement), sqlite3_sql(w->statement));
+    }
     w->column = 0;
     if (w->status == ORR_OK && sqlite3_step(w->statement) != SQLITE_DONE) {
         w->status = orr_store__failed(w->db, w->err);
@@ -323,7 +327,7 @@ static enum orr_status write_outages(sqlite3 *db, const struct orr_store_input *
 static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO job_time VALUES(?,?,?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, "INSERT INTO job_time VALUES(?,?,?,?,?,?,?,?,?,?,?)", err);
     for (uint32_t j = 0; j < in->world->job_count && w.status == ORR_OK; j++) {
         const struct orr_job_time *time = orr_account_of(in->run, j);
         if (orr_job_time_sum(time) == time->useful) {

@@ -33,6 +33,7 @@ struct orr_shard_summary { /* one shard of the cluster */
     double fairness_jain, share_deviation;
     double quota_debt_gpu_h, lost_gpu_h;
     double gpu_occupancy, gpu_goodput;
+    uint32_t leaf_queues, wanting_queues; /* as those of the whole */
 };
 
 #define ORR_SIZE_CLASSES 12 /* <= 1 GPU, 2, 3-4, 5-8, ... , > 1024 */
@@ -48,8 +49,10 @@ struct orr_summary {
     uint64_t jobs, finished, unfinished;
     double makespan_s;      /* end of the last job that finished; on the trace's clock */
     struct orr_waits waits; /* training, interactive and unknown kinds */
+    uint64_t ended;         /* of the window, finished: what these rest on */
     double bsld_mean;       /* bounded slowdown, 10 s */
     double jct_mean_s;
+    uint32_t leaf_queues, wanting_queues; /* wanting: entitled to something in the window */
     double fairness_jain, fairness_satisfaction, share_deviation;
     double quota_debt_gpu_h, lost_gpu_h;
     double lost_by_gpu_h[ORR_CAUSE_COUNT]; /* what lost_gpu_h is made of */

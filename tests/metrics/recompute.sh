@@ -1,0 +1,162 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# recompute.sh ORRERY SOURCE_DIR NAME: the metrics of a run, made again by recompute.sql from its raw
+# rows, are the stored ones. Each case_* function is one test.
+set -eu
+orrery=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$work"
+
+fail() {
+    printf '%s\n' "$*"
+    exit 1
+}
+
+# holds LEAST ORRERY-OPTION...: the run's numbers are made again, at least so many of them.
+holds() {
+    least=$1
+    shift
+    code=0
+    "$orrery" run "$@" -o run.db --force --quiet --no-progress >out 2>&1 || code=$?
+    { [ "$code" = 0 ] || [ "$code" = 1 ]; } || fail "run: $(cat out)" # 1: an expectation is false
+    sqlite3 -bail -readonly run.db <"$source/tests/metrics/recompute.sql" >said 2>&1 || fail "$(cat said)"
+    grep -q ' compared, 0 differ$' said || fail "$*
+$(cat said)"
+    [ "$(sed -n 's/ compared.*//p' said)" -ge "$least" ] || fail "$*: few numbers: $(cat said)"
+}
+
+has() { # SQL-CONDITION: what a case is about is in the last run
+    [ "$(sqlite3 run.db "SELECT $1")" = 1 ] || fail "the run has no $1"
+}
+
+# A piece of Philly on too few GPUs: queues with quotas under two departments, a warm-up, and a
+# horizon at which thousands still wait.
+philly() { # POLICY HORIZON SECONDS-OF-TRACE
+    zcat "$source/traces/data/philly.csv.gz" | awk -F, -v span="$3" 'NR == 1 || ($2 > 4000000 && $2 < 4000000 + span)' >philly.csv
+    cat <<YAML
+cluster: {pools: {p: {nodes: 30, gpus: 8}}}
+queues:
+  research: {gpu: [160, 1, unlimited]}
+  product: {gpu: [80, 3, unlimited]}
+  6214e9: {parent: research, gpu: [60, 2, unlimited]}
+  11cb48: {parent: research, gpu: [60, 1, 100]}
+  b436b2: {parent: research, gpu: [0, 1, unlimited]}
+  "103959": {parent: product, gpu: [40, 1, unlimited]}
+YAML
+    for queue in 0e4a51 23dbec 2869ce 51b7ef 6c71a0 795a4c 7f04ca 925e2b e13805 ed69ec ee9e8c; do
+        printf '  "%s": {parent: product, gpu: [2, 1, unlimited]}\n' "$queue"
+    done
+    printf 'workload: [{name: t, trace: philly.csv}]\npolicy: %s\nwarmup: 12h\nhorizon: %s\n' "$1" "$2"
+}
+
+case_fifo() {
+    philly fifo 3d 300000 >run.yaml
+    holds 100 run.yaml
+    has "count(*) > 100 FROM job WHERE state = 1"
+}
+
+case_easy() {
+    philly easy 10d 300000 >run.yaml
+    holds 100 run.yaml
+    holds 30 --trace "$source/tests/peers/backfill/hpc2n-exact.swf.gz" --cluster 240x1 --split 1 --policy easy
+}
+
+case_kai() {
+    philly kai 1d 90000 >run.yaml
+    holds 100 run.yaml
+    has "count(*) > 10 FROM eviction WHERE cause = 'reclaim'"
+    has "count(*) > 10 FROM job WHERE state = 1 AND start_ms IS NULL"
+}
+
+case_stories() {
+    for name in lending reclaim inference fragmentation gang hoarding turns; do
+        holds 50 "$source/scenarios/whatif/$name/$name.yaml" --policy kai
+    done
+}
+
+# Graces, checkpoints, restarts, elastic gangs, fractions.
+case_books() {
+    awk 'BEGIN {
+        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction,queue,kind"
+        seed = 5
+        for (i = 0; i < 200; i++) {
+            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536)
+            t += x % 40; pods = 1 + x % 5; min = pods < 3 ? pods : pods - x % 2; whole = x % 3 > 0
+            printf "j%d,%d,%d,%d,%d,%s,%s,%s,%s\n", i, t, 20 + x % 400, pods, min, whole ? 1 + x % 2 : "",
+                whole ? "" : "0." (1 + x % 9), substr("abc", 1 + int(x / 7) % 3, 1), x % 4 == 0 ? "inference" : "training"
+        }
+    }' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 6, gpus: 4}}}
+queues: {a: {gpu: [10, 1, unlimited]}, b: {gpu: [10, 1, unlimited]}, c: {gpu: [4, 2, 12]}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: kai}
+execution: {grace: 7s, checkpoint: 60s, checkpoint_cost: 2s, restart: 5s}
+YAML
+    holds 60 run.yaml
+    has "count(*) > 0 FROM eviction WHERE whole"
+    has "sum(checkpoint) > 0 FROM job_time"
+}
+
+case_shards() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+a1,0,100,1,4,aq
+a2,0,100,1,4,aq
+h1,0,50,1,4,hq
+h2,10,50,2,4,hq
+a3,70,10,1,1,aq
+CSV
+    cat >run.yaml <<YAML
+cluster:
+  pools:
+    h: {nodes: 2, gpus: 4, shard: h100}
+    a: {nodes: 1, gpus: 4, shard: a100}
+queues:
+  hq: {shard: h100, gpu: [8, 1, unlimited]}
+  aq: {shard: a100, gpu: [4, 1, unlimited]}
+workload: [{name: t, trace: trace.csv}]
+policy: fifo
+YAML
+    holds 50 run.yaml
+    has "count(*) = 2 FROM shard"
+}
+
+# Held by hand: A is entitled to 32 of 40 GPUs, wants 3 and gets them; B, entitled to 8, gets the other
+# 37. Both have what they are entitled to, so Jain is 1; usage over plain quota would say 0.52.
+case_jain() {
+    {
+        echo "job,submit_s,run_s,pods,gpus_per_pod,queue"
+        echo "a,0,1000,3,1,a"
+        awk 'BEGIN { for (i = 0; i < 50; i++) print "b" i ",0,1000,1,1,b" }'
+        echo "last,900,10,1,1,b"
+    } >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 5, gpus: 8}}}
+queues: {a: {gpu: [32, 1, unlimited]}, b: {gpu: [8, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: kai
+YAML
+    holds 30 run.yaml
+    has "abs(value - 1) < 1e-12 FROM metric WHERE name = 'fairness_jain' AND scope = 'all'"
+    has "value = 1 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
+    has "value = 9.25 FROM metric WHERE name = 'gpu_h' AND label LIKE 'queue=b,%'" # 37 GPUs x 900 s
+}
+
+# The comparison itself: a number that is off by a hair, or not there, is told.
+case_notices() {
+    holds 50 "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
+    for change in "value = value * 1.00000001" "value = NULL" "n = n + 1"; do
+        cp run.db off.db
+        sqlite3 off.db "UPDATE metric SET $change WHERE name = 'share_deviation' AND scope = 'all'"
+        sqlite3 -bail -readonly off.db <"$source/tests/metrics/recompute.sql" >said
+        grep -q '^all .*share_deviation' said && grep -q 'compared, 1 differ$' said || fail "$change: $(cat said)"
+    done
+    sqlite3 run.db "DELETE FROM eviction WHERE rowid = 1"
+    sqlite3 -bail -readonly run.db <"$source/tests/metrics/recompute.sql" >said
+    grep -q '| evictions |' said || fail "an eviction less: $(cat said)"
+}
+
+"case_$3"

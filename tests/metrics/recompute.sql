@@ -1,0 +1,379 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+-- Every row of `metric` that raw rows of a results file determine, made again in SQL alone, and held
+-- against the stored one: whole numbers exactly, others to 1e-9. Nothing of the program is used, nor
+-- its views. Answers a line for each difference, then how many were compared.
+-- Not made here, and why: attainment, requests, requests_late, requests_dropped (scope workload): a
+-- results file does not keep the request series, nor which part of the workload a job came from.
+.mode list
+.separator " | "
+PRAGMA temp_store = MEMORY;
+
+CREATE TEMP TABLE size_class AS
+WITH RECURSIVE c(nr, top) AS (SELECT 0, 1000 UNION ALL SELECT nr + 1, top * 2 FROM c WHERE nr < 11)
+SELECT nr, top, CASE nr WHEN 0 THEN '1' WHEN 1 THEN '2' WHEN 11 THEN '>1024'
+                ELSE (top / 2000 + 1) || '-' || (top / 1000) END AS name FROM c;
+
+CREATE TEMP TABLE leaf AS
+SELECT q.id AS queue, s.shard AS shard,
+       CASE WHEN q.gpu_quota < 0 THEN -1 ELSE CAST(q.gpu_quota * 1000 AS INTEGER) END AS quota
+FROM queue AS q JOIN shard_queue AS s ON s.queue = q.id WHERE q.leaf;
+
+-- ---- what was held, and for nothing ----
+CREATE TEMP TABLE held AS
+SELECT p.*, max(0, min(p.to_ms, r.window_end_ms) - max(p.start_ms, r.window_start_ms)) AS inside_ms
+FROM (SELECT id AS job, attempts AS nr, node, mgpu, last_start_ms AS start_ms,
+             coalesce(end_ms, (SELECT end_ms FROM run)) AS to_ms
+      FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
+      UNION ALL
+      SELECT job, nr, node, mgpu, start_ms, coalesce(end_ms, (SELECT end_ms FROM run)) FROM placement) AS p
+CROSS JOIN run AS r;
+CREATE TEMP TABLE spent AS
+SELECT job, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime AS lost,
+       useful + preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + checkpoint + restart + waiting AS total
+FROM job_time;
+CREATE UNIQUE INDEX temp.spent_job ON spent(job);
+
+-- ---- waits: jobs of the window in the groups they count in ----
+CREATE TEMP TABLE waiter AS
+SELECT j.id AS job, j.queue, j.kind, j.mgpu, j.start_ms IS NOT NULL AS started,
+       coalesce(j.start_ms, r.end_ms) - coalesce(h.eligible_ms, j.submit_ms) AS wait_ms
+FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id
+WHERE j.submit_ms >= r.window_start_ms AND j.state > 0;
+CREATE TEMP TABLE member AS
+WITH m(scope, label, job, wait_ms, started) AS (
+  SELECT 'queue', 'queue=' || q.name || ',kind=' || k.name, w.job, w.wait_ms, w.started
+  FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind
+  UNION ALL
+  SELECT 'kind', 'kind=' || k.name, w.job, w.wait_ms, w.started FROM waiter AS w JOIN kind AS k ON k.id = w.kind
+  UNION ALL
+  SELECT 'size', 'gpus=' || (SELECT name FROM size_class WHERE nr = 11 OR top >= w.mgpu ORDER BY nr LIMIT 1),
+         w.job, w.wait_ms, w.started FROM waiter AS w
+  UNION ALL
+  SELECT 'all', '', w.job, w.wait_ms, w.started
+  FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE k.name <> 'inference'
+  UNION ALL
+  SELECT 'shard', 'shard=' || s.name, w.job, w.wait_ms, w.started
+  FROM waiter AS w JOIN kind AS k ON k.id = w.kind JOIN leaf AS l ON l.queue = w.queue
+  JOIN shard AS s ON s.id = l.shard
+  WHERE k.name <> 'inference' AND (SELECT count(*) FROM shard) > 1
+)
+SELECT scope, label, wait_ms, started, row_number() OVER g AS rank,
+       count(*) OVER (PARTITION BY scope, label) AS n
+FROM m WINDOW g AS (PARTITION BY scope, label ORDER BY wait_ms, job);
+CREATE UNIQUE INDEX temp.member_rank ON member(scope, label, rank);
+-- Kaplan-Meier, job by job; while nothing is censored the share that waits still is a whole count.
+CREATE TEMP TABLE survival AS
+WITH RECURSIVE s(scope, label, rank, wait_ms, started, censored, alive) AS (
+  SELECT scope, label, rank, wait_ms, started, NOT started, CASE WHEN started THEN 1.0 - 1.0 / n ELSE 1.0 END
+  FROM member WHERE rank = 1
+  UNION ALL
+  SELECT m.scope, m.label, m.rank, m.wait_ms, m.started, s.censored OR NOT m.started,
+         CASE WHEN NOT m.started THEN s.alive
+              WHEN NOT s.censored THEN 1.0 - m.rank * 1.0 / m.n
+              ELSE s.alive * (1.0 - 1.0 / (m.n - m.rank + 1)) END
+  FROM s JOIN member AS m ON m.scope = s.scope AND m.label = s.label AND m.rank = s.rank + 1
+)
+SELECT s.*, m.n FROM s JOIN member AS m USING (scope, label, rank) WHERE s.started;
+
+CREATE TEMP TABLE made(name TEXT, scope TEXT, label TEXT, value REAL, n INTEGER);
+INSERT INTO made
+WITH q(name, percent) AS (VALUES('wait_p50_s', 50), ('wait_p95_s', 95), ('wait_p99_s', 99))
+SELECT q.name, g.scope, g.label,
+       (SELECT min(s.wait_ms) / 1000.0 FROM survival AS s WHERE s.scope = g.scope AND s.label = g.label
+        AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.percent / 100.0 ELSE s.rank * 100 >= q.percent * s.n END),
+       g.n
+FROM (SELECT DISTINCT scope, label, n FROM member) AS g CROSS JOIN q;
+INSERT INTO made
+SELECT 'wait_mean_s', scope, label, sum(wait_ms * started) / 1000.0 / nullif(sum(started), 0), sum(started)
+FROM member GROUP BY scope, label
+UNION ALL
+SELECT 'wait_max_s', scope, label, max(CASE WHEN started THEN wait_ms END) / 1000.0, sum(started)
+FROM member GROUP BY scope, label
+UNION ALL
+SELECT 'unstarted', scope, label, sum(NOT started), count(*) FROM member GROUP BY scope, label
+UNION ALL
+SELECT 'jobs', scope, label, count(*), count(*) FROM member WHERE scope = 'queue' GROUP BY scope, label;
+
+-- ---- jobs ----
+INSERT INTO made
+SELECT 'jobs', 'all', '', count(*), count(*) FROM job
+UNION ALL SELECT 'finished', 'all', '', total(state = 3), count(*) FROM job
+UNION ALL SELECT 'unfinished', 'all', '', total(state <> 3), count(*) FROM job
+UNION ALL SELECT 'makespan_s', 'all', '',
+  max(min(submit_ms), coalesce(max(CASE WHEN state = 3 THEN end_ms END), 0)) / 1000.0, total(state = 3) FROM job;
+CREATE TEMP TABLE ended AS
+SELECT j.id, j.end_ms - j.submit_ms AS jct_ms, j.work_ms, j.mgpu
+FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
+WHERE j.state = 3 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference';
+INSERT INTO made
+SELECT 'bsld_mean', 'all', '', avg(max(1.0, jct_ms * 1.0 / max(work_ms, 10000))), count(*) FROM ended
+UNION ALL SELECT 'jct_mean_s', 'all', '', sum(jct_ms) / 1000.0 / count(*), count(*) FROM ended;
+
+-- ---- evictions and lost time ----
+CREATE TEMP TABLE lost AS
+SELECT j.id AS job, j.queue, j.kind, coalesce(s.lost, 0) AS lost,
+       (SELECT count(*) FROM eviction AS e WHERE e.job = j.id AND e.whole) AS evictions
+FROM job AS j LEFT JOIN spent AS s ON s.job = j.id
+WHERE s.job IS NOT NULL OR j.id IN (SELECT job FROM eviction);
+INSERT INTO made
+SELECT 'evictions', 'all', '', total(whole), (SELECT count(*) FROM job) FROM eviction
+UNION ALL SELECT 'partial_evictions', 'all', '', total(NOT whole), (SELECT count(*) FROM job) FROM eviction
+UNION ALL SELECT 'wasted_evictions', 'all', '', total(for_job IS NOT NULL AND NOT used), total(whole) FROM eviction
+UNION ALL SELECT 'lost_gpu_h', 'all', '', total(lost) / 3.6e9, total(evictions) FROM lost
+UNION ALL SELECT 'checkpoint_gpu_h', 'all', '', total(checkpoint) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
+UNION ALL SELECT 'gang_wait_gpu_h', 'all', '', total(waiting) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
+UNION ALL SELECT 'restart_gpu_h', 'all', '', total(restart) / 3.6e9, (SELECT total(whole) FROM eviction) FROM job_time;
+INSERT INTO made
+SELECT 'lost_gpu_h', 'cause', 'cause=' || c.column1,
+       (SELECT sum(CASE c.column1 WHEN 'preempt' THEN preempt WHEN 'reclaim' THEN reclaim
+                   WHEN 'consolidate' THEN consolidate WHEN 'stale gang' THEN stale_gang WHEN 'node failure' THEN node_failure ELSE max_runtime END)
+        FROM job_time) / 3.6e9 AS hours, (SELECT total(whole) FROM eviction)
+FROM (VALUES('preempt'), ('reclaim'), ('consolidate'), ('stale gang'), ('node failure'), ('max runtime')) AS c WHERE hours > 0;
+INSERT INTO made
+SELECT 'evictions', 'queue', g.label, (SELECT total(l.evictions) FROM lost AS l WHERE l.queue = g.queue AND l.kind = g.kind),
+       g.n
+FROM (SELECT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue, w.kind, count(*) AS n
+      FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind
+      GROUP BY w.queue, w.kind) AS g
+UNION ALL
+SELECT 'lost_gpu_h', 'queue', g.label, g.lost / 3.6e9, g.evictions
+FROM (SELECT 'queue=' || q.name || ',kind=' || k.name AS label,
+             (SELECT total(l.lost) FROM lost AS l WHERE l.queue = w.queue AND l.kind = w.kind) AS lost,
+             (SELECT total(l.evictions) FROM lost AS l WHERE l.queue = w.queue AND l.kind = w.kind) AS evictions
+      FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind
+      GROUP BY w.queue, w.kind) AS g;
+INSERT INTO made
+SELECT 'ruled_jobs', 'rule', 'rule=' || r.code, count(*), (SELECT count(*) FROM job)
+FROM ruled AS x JOIN rule AS r ON r.id = x.rule GROUP BY r.id;
+
+-- ---- what queues hold and ask for, at each instant of the window ----
+CREATE TEMP TABLE pending AS
+SELECT j.id AS job, coalesce(h.eligible_ms, j.submit_ms) AS from_ms, coalesce(j.start_ms, r.end_ms) AS to_ms
+FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id WHERE j.state > 0
+UNION ALL
+SELECT a.job, a.end_ms,
+       coalesce((SELECT min(b.start_ms) FROM attempt AS b WHERE b.job = a.job AND b.nr = a.nr + 1),
+                CASE WHEN j.attempts > a.nr THEN j.last_start_ms END, r.end_ms)
+FROM attempt AS a JOIN job AS j ON j.id = a.job CROSS JOIN run AS r;
+CREATE TEMP TABLE change AS
+WITH c(at_ms, queue, alloc, pend, jobs) AS (
+  SELECT h.start_ms, j.queue, h.mgpu, 0, 0 FROM held AS h JOIN job AS j ON j.id = h.job
+  UNION ALL SELECT h.to_ms, j.queue, -h.mgpu, 0, 0 FROM held AS h JOIN job AS j ON j.id = h.job
+  UNION ALL SELECT p.from_ms, j.queue, 0, j.mgpu, 1 FROM pending AS p JOIN job AS j ON j.id = p.job
+  UNION ALL SELECT p.to_ms, j.queue, 0, -j.mgpu, -1 FROM pending AS p JOIN job AS j ON j.id = p.job
+)
+SELECT max(c.at_ms, r.window_start_ms) AS at_ms, c.queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(jobs) AS jobs
+FROM c CROSS JOIN run AS r WHERE c.at_ms < r.window_end_ms GROUP BY 1, 2;
+CREATE UNIQUE INDEX temp.change_at ON change(at_ms, queue);
+CREATE TEMP TABLE instant AS
+WITH t(at_ms) AS (SELECT DISTINCT at_ms FROM change UNION SELECT window_start_ms FROM run)
+SELECT at_ms, lead(at_ms, 1, (SELECT window_end_ms FROM run)) OVER (ORDER BY at_ms) - at_ms AS dt FROM t;
+CREATE TEMP TABLE moment AS -- a row an instant and queue, inner queues too (filled in below)
+SELECT i.at_ms, i.dt, q.id AS queue, q.parent, q.leaf, coalesce(l.shard, 0) AS shard,
+       q.gpu_quota AS quota, q.gpu_weight AS weight, q.gpu_limit AS top,
+       total(c.alloc) OVER w AS alloc, total(c.pend) OVER w AS pend, total(c.jobs) OVER w AS jobs,
+       0.0 AS demand, 0.0 AS share
+FROM instant AS i CROSS JOIN queue AS q LEFT JOIN shard_queue AS l ON l.queue = q.id
+LEFT JOIN change AS c ON c.at_ms = i.at_ms AND c.queue = q.id
+WINDOW w AS (PARTITION BY q.id ORDER BY i.at_ms);
+CREATE UNIQUE INDEX temp.moment_at ON moment(at_ms, queue);
+CREATE INDEX temp.moment_parent ON moment(parent, at_ms);
+CREATE TEMP TABLE depth AS
+WITH RECURSIVE d(queue, depth) AS (
+  SELECT id, 0 FROM queue WHERE parent IS NULL
+  UNION ALL SELECT q.id, d.depth + 1 FROM queue AS q JOIN d ON q.parent = d.queue
+)
+SELECT * FROM d;
+-- Demand goes up the tree, cut to each queue's limit; four levels are enough for any file tested.
+UPDATE moment SET demand = alloc + pend;
+UPDATE moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top * 1000 END) WHERE leaf;
+UPDATE moment SET demand = (SELECT total(c.demand) FROM moment AS c WHERE c.parent = moment.queue AND c.at_ms = moment.at_ms)
+WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 2);
+UPDATE moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top * 1000 END)
+WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 2);
+UPDATE moment SET demand = (SELECT total(c.demand) FROM moment AS c WHERE c.parent = moment.queue AND c.at_ms = moment.at_ms)
+WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 1);
+UPDATE moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top * 1000 END)
+WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 1);
+UPDATE moment SET demand = (SELECT total(c.demand) FROM moment AS c WHERE c.parent = moment.queue AND c.at_ms = moment.at_ms)
+WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 0);
+UPDATE moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top * 1000 END)
+WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 0);
+
+-- The share: what is there is divided by quota up to min(demand, quota), what is left by weight up to
+-- the demand. Both are weighted max-min, in closed form: in order of cap / weight, those before are full,
+-- and the rest divide what is left of `amount` by weight.
+CREATE TEMP TABLE part(at_ms, queue, grp, amount, cap, weight);
+CREATE INDEX temp.part_grp ON part(at_ms, grp);
+CREATE TEMP TABLE got(at_ms, queue, share, PRIMARY KEY(at_ms, queue)) WITHOUT ROWID;
+CREATE TEMP VIEW filled AS
+WITH o AS (
+  SELECT *, total(cap) OVER before AS full, total(weight) OVER after AS weights
+  FROM part WHERE weight > 0
+  WINDOW before AS (PARTITION BY at_ms, grp ORDER BY cap / weight, queue ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+         after AS (PARTITION BY at_ms, grp ORDER BY cap / weight, queue ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
+),
+l AS (SELECT *, (amount - full) / weights AS level FROM o),
+m AS (SELECT at_ms, grp, max(level) AS level FROM l WHERE level * weight < cap GROUP BY at_ms, grp)
+SELECT l.at_ms, l.queue, CASE WHEN m.level IS NULL THEN l.cap ELSE min(l.cap, max(0.0, m.level) * l.weight) END AS share
+FROM l LEFT JOIN m ON m.at_ms = l.at_ms AND m.grp = l.grp;
+
+-- level 0
+DELETE FROM part;
+DELETE FROM got;
+INSERT INTO part
+SELECT m.at_ms, m.queue, -1 - m.shard, (SELECT capacity_mgpu FROM shard WHERE id = m.shard),
+       min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
+       CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
+FROM moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = 0;
+INSERT INTO got SELECT at_ms, queue, share FROM filled;
+UPDATE moment SET share = (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
+WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+UPDATE part SET
+  amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
+                     WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
+  cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
+  weight = (SELECT q.gpu_weight FROM queue AS q WHERE q.id = part.queue);
+DELETE FROM got;
+INSERT INTO got SELECT at_ms, queue, share FROM filled;
+UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
+WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+-- level 1
+DELETE FROM part;
+DELETE FROM got;
+INSERT INTO part
+SELECT m.at_ms, m.queue, m.parent, (SELECT p.share FROM moment AS p WHERE p.at_ms = m.at_ms AND p.queue = m.parent),
+       min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
+       CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
+FROM moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = 1;
+INSERT INTO got SELECT at_ms, queue, share FROM filled;
+UPDATE moment SET share = (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
+WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+UPDATE part SET
+  amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
+                     WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
+  cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
+  weight = (SELECT q.gpu_weight FROM queue AS q WHERE q.id = part.queue);
+DELETE FROM got;
+INSERT INTO got SELECT at_ms, queue, share FROM filled;
+UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
+WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+-- level 2
+DELETE FROM part;
+DELETE FROM got;
+INSERT INTO part
+SELECT m.at_ms, m.queue, m.parent, (SELECT p.share FROM moment AS p WHERE p.at_ms = m.at_ms AND p.queue = m.parent),
+       min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
+       CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
+FROM moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = 2;
+INSERT INTO got SELECT at_ms, queue, share FROM filled;
+UPDATE moment SET share = (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
+WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+UPDATE part SET
+  amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
+                     WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
+  cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
+  weight = (SELECT q.gpu_weight FROM queue AS q WHERE q.id = part.queue);
+DELETE FROM got;
+INSERT INTO got SELECT at_ms, queue, share FROM filled;
+UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
+WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+-- level 3
+DELETE FROM part;
+DELETE FROM got;
+INSERT INTO part
+SELECT m.at_ms, m.queue, m.parent, (SELECT p.share FROM moment AS p WHERE p.at_ms = m.at_ms AND p.queue = m.parent),
+       min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
+       CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
+FROM moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = 3;
+INSERT INTO got SELECT at_ms, queue, share FROM filled;
+UPDATE moment SET share = (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
+WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+UPDATE part SET
+  amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
+                     WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
+  cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
+  weight = (SELECT q.gpu_weight FROM queue AS q WHERE q.id = part.queue);
+DELETE FROM got;
+INSERT INTO got SELECT at_ms, queue, share FROM filled;
+UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
+WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+-- While nothing waits anywhere, everybody has what it asks for.
+CREATE TEMP TABLE calm AS SELECT at_ms FROM moment GROUP BY at_ms HAVING sum(jobs) = 0 AND sum(pend) = 0;
+UPDATE moment SET share = alloc WHERE leaf AND at_ms IN (SELECT at_ms FROM calm);
+
+-- ---- fairness, occupancy ----
+CREATE TEMP TABLE vain AS
+SELECT l.shard, sum(h.inside_ms * h.mgpu) AS held,
+       sum(CASE WHEN s.total > s.useful THEN h.inside_ms * h.mgpu * ((s.total - s.useful) * 1.0 / s.total) ELSE 0 END) AS vain
+FROM held AS h JOIN job AS j ON j.id = h.job JOIN leaf AS l ON l.queue = j.queue LEFT JOIN spent AS s ON s.job = h.job
+GROUP BY l.shard;
+CREATE TEMP TABLE fair AS
+SELECT m.queue, m.shard, sum(m.alloc * m.dt) AS alloc, sum(m.share * m.dt) AS share,
+       sum(abs(m.share - m.alloc) * m.dt) AS apart,
+       sum(max(0, min(m.alloc + m.pend, CASE WHEN l.quota < 0 THEN m.alloc + m.pend ELSE l.quota END) - m.alloc) * m.dt) AS debt
+FROM moment AS m JOIN leaf AS l ON l.queue = m.queue GROUP BY m.queue;
+CREATE TEMP TABLE whole AS -- all, and each shard where there are several
+SELECT 'all' AS scope, '' AS label, NULL AS shard, capacity_mgpu * 1.0 * (window_end_ms - window_start_ms) AS available FROM run
+UNION ALL
+SELECT 'shard', 'shard=' || s.name, s.id, s.capacity_mgpu * 1.0 * (r.window_end_ms - r.window_start_ms)
+FROM shard AS s CROSS JOIN run AS r WHERE (SELECT count(*) FROM shard) > 1;
+CREATE TEMP TABLE ratio AS
+SELECT w.scope, w.label, w.shard, w.available, total(f.alloc) AS alloc, total(f.apart) AS apart, total(f.debt) AS debt,
+       sum(f.alloc / nullif(f.share, 0)) AS s, sum((f.alloc / nullif(f.share, 0)) * (f.alloc / nullif(f.share, 0))) AS ss,
+       sum(min(1.0, f.alloc / f.share)) AS c, sum(min(1.0, f.alloc / f.share) * min(1.0, f.alloc / f.share)) AS cc,
+       total(f.share > 0) AS n, count(*) AS leaves
+FROM whole AS w JOIN fair AS f ON w.shard IS NULL OR f.shard = w.shard GROUP BY w.scope, w.label;
+INSERT INTO made
+SELECT 'fairness_jain', scope, label, s * s / (n * nullif(ss, 0)), n FROM ratio
+UNION ALL SELECT 'fairness_satisfaction', scope, label, c * c / (n * nullif(cc, 0)), n FROM ratio WHERE scope = 'all'
+UNION ALL SELECT 'share_deviation', scope, label, apart / (2 * nullif(available, 0)), 1 FROM ratio
+UNION ALL SELECT 'quota_debt_gpu_h', scope, label, debt / 3.6e9, leaves FROM ratio
+UNION ALL SELECT 'gpu_occupancy', scope, label, (SELECT total(v.held) FROM vain AS v WHERE ratio.shard IS NULL OR v.shard = ratio.shard)
+                 / nullif(available, 0), 1 FROM ratio
+UNION ALL SELECT 'gpu_goodput', scope, label, (SELECT total(v.held - v.vain) FROM vain AS v WHERE ratio.shard IS NULL OR v.shard = ratio.shard)
+                 / nullif(available, 0), 1 FROM ratio;
+INSERT INTO made
+SELECT 'gpu_h', 'queue', g.label, f.alloc / 3.6e9, 1 FROM
+  (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue
+   FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g JOIN fair AS f ON f.queue = g.queue
+UNION ALL
+SELECT 'share_mean', 'queue', g.label, f.share / nullif((SELECT window_end_ms - window_start_ms FROM run), 0) / 1000, 1 FROM
+  (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue
+   FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g JOIN fair AS f ON f.queue = g.queue
+UNION ALL
+SELECT 'quota_debt_gpu_h', 'queue', g.label, f.debt / 3.6e9, 1 FROM
+  (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue
+   FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g JOIN fair AS f ON f.queue = g.queue;
+INSERT INTO made
+SELECT 'jobs', 'shard', w.label, (SELECT count(*) FROM job AS j JOIN leaf AS l ON l.queue = j.queue WHERE l.shard = w.shard) AS v, v2.n
+FROM whole AS w JOIN (SELECT l.shard, count(*) AS n FROM job AS j JOIN leaf AS l ON l.queue = j.queue GROUP BY l.shard) AS v2
+  ON v2.shard = w.shard
+UNION ALL
+SELECT 'finished', 'shard', w.label, total(j.state = 3), count(*)
+FROM whole AS w JOIN leaf AS l ON l.shard = w.shard JOIN job AS j ON j.queue = l.queue GROUP BY w.shard
+UNION ALL
+SELECT 'evictions', 'shard', w.label, total(coalesce(x.evictions, 0)), count(*)
+FROM whole AS w JOIN leaf AS l ON l.shard = w.shard JOIN job AS j ON j.queue = l.queue LEFT JOIN lost AS x ON x.job = j.id GROUP BY w.shard
+UNION ALL
+SELECT 'lost_gpu_h', 'shard', w.label, total(x.lost) / 3.6e9, total(x.evictions)
+FROM whole AS w JOIN leaf AS l ON l.shard = w.shard JOIN job AS j ON j.queue = l.queue LEFT JOIN lost AS x ON x.job = j.id GROUP BY w.shard;
+
+-- ---- the books, and the comparison ----
+CREATE TEMP TABLE wrong AS
+SELECT 'job ' || s.job AS what, 'held' AS name, sum((h.to_ms - h.start_ms) * h.mgpu) AS made, s.total AS stored
+FROM spent AS s LEFT JOIN held AS h ON h.job = s.job GROUP BY s.job HAVING made IS NOT stored
+UNION ALL
+SELECT m.scope || ' ' || m.label, m.name, x.value, m.value
+FROM metric AS m LEFT JOIN made AS x USING (name, scope, label)
+WHERE m.scope <> 'workload'
+  AND (x.name IS NULL OR (x.value IS NULL) <> (m.value IS NULL)
+       OR abs(x.value - m.value) > CASE WHEN m.unit IN ('jobs', 'evictions') THEN 0 ELSE 1e-9 * abs(m.value) + 1e-15 END)
+UNION ALL
+SELECT x.scope || ' ' || x.label, x.name || ' is not stored', x.value, NULL
+FROM made AS x LEFT JOIN metric AS m USING (name, scope, label) WHERE m.name IS NULL
+UNION ALL
+SELECT m.scope || ' ' || m.label, m.name || ' n', x.n, m.n FROM metric AS m JOIN made AS x USING (name, scope, label)
+WHERE m.n <> x.n;
+SELECT what, name, 'made ' || coalesce(made, 'nothing'), 'stored ' || coalesce(stored, 'nothing') FROM wrong ORDER BY 1, 2;
+SELECT count(*) || ' compared, ' || (SELECT count(*) FROM wrong) || ' differ' FROM metric WHERE scope <> 'workload';
