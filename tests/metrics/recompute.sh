@@ -97,6 +97,12 @@ execution: {grace: 7s, checkpoint: 60s, checkpoint_cost: 2s, restart: 5s}
 YAML
     holds 60 run.yaml
     has "count(*) > 0 FROM eviction WHERE whole"
+    sed -i 's/gpus: 4}}/&, failures: {mtbf: 2h, repair: {median: 10m}}/' run.yaml
+    holds 60 run.yaml
+    has "count(*) > 0 FROM outage"
+    sed -i '/^cluster/d' run.yaml
+    echo 'cluster: {pools: {p: {nodes: 6, gpus: 4}}}' >>run.yaml
+    holds 60 run.yaml
     has "sum(checkpoint) > 0 FROM job_time"
 }
 

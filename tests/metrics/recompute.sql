@@ -313,11 +313,18 @@ SELECT m.queue, m.shard, sum(m.alloc * m.dt) AS alloc, sum(m.share * m.dt) AS sh
        sum(abs(m.share - m.alloc) * m.dt) AS apart,
        sum(max(0, min(m.alloc + m.pend, CASE WHEN l.quota < 0 THEN m.alloc + m.pend ELSE l.quota END) - m.alloc) * m.dt) AS debt
 FROM moment AS m JOIN leaf AS l ON l.queue = m.queue GROUP BY m.queue;
+CREATE TEMP TABLE down AS
+SELECT p.shard, sum(n.gpus * 1000 * max(0, min(coalesce(o.to_ms, r.window_end_ms), r.window_end_ms)
+                                           - max(o.from_ms, r.window_start_ms))) AS down
+FROM outage AS o CROSS JOIN run AS r JOIN node AS n ON n.id = o.node JOIN shard_pool AS p ON p.pool = n.pool GROUP BY p.shard;
 CREATE TEMP TABLE whole AS -- all, and each shard where there are several
-SELECT 'all' AS scope, '' AS label, NULL AS shard, capacity_mgpu * 1.0 * (window_end_ms - window_start_ms) AS available FROM run
+SELECT 'all' AS scope, '' AS label, NULL AS shard, capacity_mgpu * 1.0 * (window_end_ms - window_start_ms) AS built,
+       capacity_mgpu * 1.0 * (window_end_ms - window_start_ms) - (SELECT total(down) FROM down) AS available FROM run
 UNION ALL
-SELECT 'shard', 'shard=' || s.name, s.id, s.capacity_mgpu * 1.0 * (r.window_end_ms - r.window_start_ms)
+SELECT 'shard', 'shard=' || s.name, s.id, s.capacity_mgpu * 1.0 * (r.window_end_ms - r.window_start_ms),
+       s.capacity_mgpu * 1.0 * (r.window_end_ms - r.window_start_ms) - (SELECT total(down) FROM down AS d WHERE d.shard = s.id)
 FROM shard AS s CROSS JOIN run AS r WHERE (SELECT count(*) FROM shard) > 1;
+INSERT INTO made SELECT 'gpu_available', 'all', '', available / nullif(built, 0), 1 FROM whole WHERE scope = 'all';
 CREATE TEMP TABLE ratio AS
 SELECT w.scope, w.label, w.shard, w.available, total(f.alloc) AS alloc, total(f.apart) AS apart, total(f.debt) AS debt,
        sum(f.alloc / nullif(f.share, 0)) AS s, sum((f.alloc / nullif(f.share, 0)) * (f.alloc / nullif(f.share, 0))) AS ss,
