@@ -28,6 +28,8 @@ int orr_cli_policies(int argc, char **argv);
 int orr_cli_export(int argc, char **argv);
 int orr_cli_plot(int argc, char **argv);
 int orr_cli_audit(int argc, char **argv);
+int orr_cli_bundle(int argc, char **argv);
+int orr_cli_verify(int argc, char **argv);
 int orr_cli_compare(int argc, char **argv);
 int orr_cli_calibrate(int argc, char **argv);
 int orr_cli_page(int argc, char **argv);

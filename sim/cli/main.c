@@ -24,6 +24,8 @@ static const struct orr_verb verbs[] = {
     {"gate", "hold results against a baseline: pass, regressed or inconclusive", orr_cli_gate},
     {"calibrate", "simulated against recorded starts, per queue and kind", orr_cli_calibrate},
     {"audit", "check a schedule against the rules it should keep", orr_cli_audit},
+    {"bundle", "results, scenarios, checksums and figures as one archive", orr_cli_bundle},
+    {"verify", "repeat runs of a bundle and compare digests", orr_cli_verify},
     {"schedule", "run one scheduling cycle on a cluster's snapshot", orr_cli_schedule},
     {"trace", "write the jobs that a scenario makes up as a trace", orr_cli_trace},
     {"conform", "run conformance cases of the KAI scheduler", orr_cli_conform},

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* verify.c - a bundle unpacked, checked and run again. */
+#include <orrery/sim/bundle.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <orrery/analysis/results.h>
+#include <orrery/traces/pack.h>
+
+struct verify {
+    const struct orr_verify_options *options;
+    struct orr_arena arena;
+    struct orr_unpacked files;
+    char unpacked[4200], scratch[4200];
+    uint32_t *picked; /* files that are results and run again */
+    struct orr_point_options *points;
+    uint32_t count, total;
+    struct orr_err *err;
+};
+
+static const char *text_of(struct verify *verify, const char *results, const char *sql)
+{
+    struct orr_results in;
+    const char *text = "";
+    struct orr_err ignored = {0};
+    orr_results_open(&in, results, &ignored);
+    sqlite3_stmt *row = orr_results_prepare(&in, sql);
+    while (orr_results_step(&in, row)) {
+        const char *got = orr_results_text(&in, row, 0);
+        text = orr_arena_strndup(&verify->arena, got, strlen(got));
+    }
+    orr_results_close(&in);
+    return text;
+}
+
+static bool has_prefix(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Evenly spread over the results of the bundle, the first always. */
+static enum orr_status pick(struct verify *verify)
+{
+    const struct orr_unpacked *files = &verify->files;
+    uint32_t *all = orr_arena_alloc(&verify->arena, files->count + (size_t)1, sizeof *all);
+    for (uint32_t i = 0; i < files->count; i++) {
+        if (has_prefix(files->names[i], "results/")) {
+            all[verify->total++] = i;
+        }
+    }
+    if (verify->total == 0) {
+        return orr_fail(verify->err, ORR_DATA, "%s: there are no results in it",
+                        verify->options->bundle);
+    }
+    uint32_t wanted = verify->options->sample;
+    verify->count = wanted == 0 || wanted > verify->total ? verify->total : wanted;
+    verify->picked = all;
+    for (uint32_t i = 0; i < verify->count; i++) {
+        all[i] = all[(uint64_t)i * verify->total / verify->count];
+    }
+    return ORR_OK;
+}
+
+/* Where the trace of a part is now: in the bundle, or in the folder given; NULL: where it was. */
+static const char *place_of(struct verify *verify, const char *trace, const char *sha)
+{
+    const char *slash = strrchr(trace, '/'), *base = slash != NULL ? slash + 1 : trace;
+    char name[300], path[5000];
+    (void)snprintf(name, sizeof name, "%.12s-%.130s", sha, base);
+    const char *packed = orr_pack_name(&verify->arena, "traces", name);
+    for (uint32_t i = 0; i < verify->files.count; i++) {
+        if (strcmp(verify->files.names[i], packed) == 0) {
+            return verify->files.paths[i];
+        }
+    }
+    if (verify->options->traces == NULL) {
+        return NULL;
+    }
+    (void)snprintf(path, sizeof path, "%.4600s/%.300s", verify->options->traces, base);
+    return orr_arena_strndup(&verify->arena, path, strlen(path));
+}
+
+static enum orr_status point_at_traces(struct verify *verify, const char *results,
+                                       struct orr_scenario_options *again)
+{
+    struct orr_scenario scenario;
+    struct orr_results in;
+    enum orr_status status = orr_scenario_load(again, &scenario, verify->err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    const char **sets =
+        orr_arena_alloc(&verify->arena, scenario.part_count + (size_t)1, sizeof *sets);
+    orr_results_open(&in, results, verify->err);
+    sqlite3_stmt *row = orr_results_prepare(&in, "SELECT sha256 FROM input ORDER BY rowid");
+    for (uint32_t p = 0; orr_results_step(&in, row); p++) {
+        const char *trace = p < scenario.part_count ? scenario.parts[p].trace : NULL;
+        const char *place =
+            trace != NULL ? place_of(verify, trace, orr_results_text(&in, row, 0)) : NULL;
+        if (place != NULL) {
+            char text[6000];
+            char whole[4200];
+            const char *root = place[0] == '/' || getcwd(whole, sizeof whole) == NULL ? "" : whole;
+            int used = snprintf(text, sizeof text, "workload.%s.trace=%s%s%s",
+                                scenario.parts[p].name, root, root[0] != '\0' ? "/" : "", place);
+            sets[again->set_count++] = orr_arena_strndup(&verify->arena, text, (size_t)used);
+        }
+    }
+    again->sets = sets;
+    status = in.status;
+    orr_results_close(&in);
+    orr_scenario_release(&scenario);
+    return status;
+}
+
+static enum orr_status list_points(struct verify *verify)
+{
+    enum orr_status status = ORR_OK;
+    verify->points =
+        orr_arena_alloc(&verify->arena, verify->count + (size_t)1, sizeof *verify->points);
+    for (uint32_t i = 0; i < verify->count && status == ORR_OK; i++) {
+        const char *results = verify->files.paths[verify->picked[i]];
+        char output[4400];
+        struct orr_scenario_options again;
+        status = orr_rerun_of(results, &verify->arena, &again, verify->err);
+        if (status == ORR_OK) {
+            status = point_at_traces(verify, results, &again);
+        }
+        int used = snprintf(output, sizeof output, "%s/%u.db", verify->scratch, i);
+        verify->points[i] = (struct orr_point_options){
+            .scenario = again,
+            .allow_loss = true, /* the run it repeats was allowed to be */
+            .output = orr_arena_strndup(&verify->arena, output, (size_t)used)};
+    }
+    return status;
+}
+
+static uint32_t tell_all(struct verify *verify, orr_verified_fn *tell, void *context)
+{
+    static const char inputs[] = "SELECT group_concat(sha256) FROM (SELECT sha256 FROM input"
+                                 " ORDER BY rowid)";
+    static const char digest[] = "SELECT digest FROM run";
+    static const char version[] = "SELECT orrery_version FROM run";
+    uint32_t different = 0;
+    for (uint32_t i = 0; i < verify->count; i++) {
+        const char *was = verify->files.paths[verify->picked[i]], *now = verify->points[i].output;
+        struct orr_verified one = {
+            .name = verify->files.names[verify->picked[i]],
+            .digest = text_of(verify, was, digest),
+            .again = text_of(verify, now, digest),
+            .version = text_of(verify, was, version),
+            .version_now = ORR_VERSION,
+            .same_inputs = strcmp(text_of(verify, was, inputs), text_of(verify, now, inputs)) == 0};
+        different += strcmp(one.digest, one.again) != 0;
+        tell(&one, context);
+    }
+    return different;
+}
+
+enum orr_status orr_bundle_verify(const struct orr_verify_options *options, orr_verified_fn *tell,
+                                  void *context, uint32_t *total, uint32_t *different,
+                                  struct orr_err *err)
+{
+    struct verify verify = {.options = options, .err = err};
+    orr_arena_init(&verify.arena);
+    enum orr_status status = orr_scratch_open(verify.unpacked, sizeof verify.unpacked, err);
+    if (status == ORR_OK) {
+        status = orr_scratch_open(verify.scratch, sizeof verify.scratch, err);
+    }
+    if (status == ORR_OK) {
+        status = orr_pack_read(options->bundle, verify.unpacked, &verify.arena, &verify.files, err);
+    }
+    status = status == ORR_OK ? pick(&verify) : status;
+    status = status == ORR_OK ? list_points(&verify) : status;
+    status = status == ORR_OK ? orr_study_run(verify.points, verify.count, &options->study, err)
+                              : status;
+    if (status == ORR_OK) {
+        *different = tell_all(&verify, tell, context);
+        *total = verify.total;
+    }
+    if (verify.unpacked[0] != '\0') {
+        orr_scratch_remove(verify.unpacked);
+    }
+    if (verify.scratch[0] != '\0') {
+        orr_scratch_remove(verify.scratch);
+    }
+    orr_free(verify.files.names);
+    orr_free(verify.files.paths);
+    orr_arena_release(&verify.arena);
+    return status;
+}
