@@ -12,24 +12,28 @@ static const struct orr_plot_info infos[] = {
     {"share", "quota, fair share and allocation over time, a panel a queue"},
     {"allocation", "allocated GPUs over time, stacked by queue"},
     {"wait-cdf", "how long jobs waited, as a cumulative share of jobs, by queue or kind"},
+    {"jct-cdf", "time from submit to end, as a cumulative share of jobs, by queue or kind"},
     {"depth", "jobs that wait and the GPUs they ask for, over time"},
     {"reasons", "the GPUs that waiting jobs ask for over time, by why they wait"},
     {"fairness", "Jain's index over time, and who held more or less than a fair share"},
     {"debt", "what queues asked for within their quota and did not get, over time"},
     {"churn", "evictions per hour and the GPU-hours they cost, by cause"},
+    {"waterfall", "where the GPU time went: free, held, lost by cause, useful"},
     {"nodes", "how busy each node was over time, as a heat map"},
     {"size", "wait against the number of GPUs asked for"},
     {"gantt", "who held which GPUs in a part of the run"},
+    {"floor", "who held which GPUs at one time (--from), rack by rack"},
     {"qq", "simulated against recorded waits, quantile by quantile"},
 };
 enum { FIGURES = sizeof infos / sizeof infos[0] };
 
 typedef void draw_fn(struct orr_plot *plot);
 
-static draw_fn *const draws[] = {orr_plot__share, orr_plot__allocation, orr_plot__wait_cdf,
-                                 orr_plot__depth, orr_plot__reasons,    orr_plot__fairness,
-                                 orr_plot__debt,  orr_plot__churn,      orr_plot__nodes,
-                                 orr_plot__size,  orr_plot__gantt,      orr_plot__qq};
+static draw_fn *const draws[] = {orr_plot__share,     orr_plot__allocation, orr_plot__wait_cdf,
+                                 orr_plot__jct_cdf,   orr_plot__depth,      orr_plot__reasons,
+                                 orr_plot__fairness,  orr_plot__debt,       orr_plot__churn,
+                                 orr_plot__waterfall, orr_plot__nodes,      orr_plot__size,
+                                 orr_plot__gantt,     orr_plot__floor,      orr_plot__qq};
 _Static_assert(sizeof draws / sizeof draws[0] == FIGURES, "a figure needs a name and a function");
 
 const struct orr_plot_info *orr_plot_list(uint32_t *count)
@@ -57,7 +61,7 @@ static enum orr_status unknown(const char *kind, const char *given, const char *
         return orr_fail(err, ORR_USAGE, "no %s is called \"%s\"; is \"%s\" meant?", kind, given,
                         near);
     }
-    char all[200] = "";
+    char all[300] = "";
     size_t used = 0;
     for (size_t i = 0; i < count && used < sizeof all; i++) {
         int more = snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", names[i]);
@@ -66,10 +70,25 @@ static enum orr_status unknown(const char *kind, const char *given, const char *
     return orr_fail(err, ORR_USAGE, "no %s is called \"%s\"; there are %s", kind, given, all);
 }
 
+enum orr_status orr_plot__term(const char *name, enum orr_plot_term *term, struct orr_err *err)
+{
+    static const char *const terms[] = {"svg", "png", "dumb"};
+    *term = ORR_PLOT_SVG;
+    for (uint32_t i = 0; name != NULL; i++) {
+        if (i == sizeof terms / sizeof terms[0]) {
+            return unknown("terminal", name, terms, i, err);
+        }
+        if (strcmp(name, terms[i]) == 0) {
+            *term = (enum orr_plot_term)i;
+            break;
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_options(const struct orr_plot_options *options,
                                      enum orr_plot_term *term, struct orr_err *err)
 {
-    static const char *const terms[] = {"svg", "png", "dumb"};
     const char *names[FIGURES];
     for (uint32_t i = 0; i < FIGURES; i++) {
         names[i] = infos[i].name;
@@ -79,15 +98,9 @@ static enum orr_status check_options(const struct orr_plot_options *options,
             return unknown("figure", options->figures[i], names, FIGURES, err);
         }
     }
-    *term = ORR_PLOT_SVG;
-    for (uint32_t i = 0; options->term != NULL; i++) {
-        if (i == sizeof terms / sizeof terms[0]) {
-            return unknown("terminal", options->term, terms, i, err);
-        }
-        if (strcmp(options->term, terms[i]) == 0) {
-            *term = (enum orr_plot_term)i;
-            break;
-        }
+    enum orr_status status = orr_plot__term(options->term, term, err);
+    if (status != ORR_OK) {
+        return status;
     }
     if (options->from_ms != ORR_MS_NONE && options->to_ms != ORR_MS_NONE &&
         options->from_ms >= options->to_ms) {

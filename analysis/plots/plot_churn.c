@@ -79,7 +79,11 @@ void orr_plot__churn(struct orr_plot *plot)
     char extra[100];
     (void)snprintf(extra, sizeof extra, "%.0f evictions, %.4g GPU-h lost", count, gpu_h);
     orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 34});
-    orr_plot__title(plot, "Evictions and what they cost, by cause", count > 0 ? extra : NULL);
+    orr_plot__title(plot,
+                    plot->term == ORR_PLOT_DUMB
+                        ? "Evictions per hour (above), GPU-hours lost so far"
+                        : "Evictions and what they cost, by cause",
+                    count > 0 ? extra : NULL);
     if (count > 0) {
         churn_panels(plot, &evictions, &lost);
     } else {

@@ -204,7 +204,10 @@ void orr_plot__debt(struct orr_plot *plot)
         (void)snprintf(extra, sizeof extra, "%.4g GPU-h in the window", debt);
     }
     orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 34});
-    orr_plot__title(plot, "Quota debt: asked for within the quota and not held",
+    orr_plot__title(plot,
+                    plot->term == ORR_PLOT_DUMB
+                        ? "Quota debt: GPUs at the time (above), GPU-hours so far"
+                        : "Quota debt: asked for within the quota and not held",
                     extra[0] != '\0' ? extra : NULL);
     if (!any) {
         orr_plot__nothing(plot, "no job was submitted in this part of the run");

@@ -51,6 +51,9 @@ struct orr_plot {
     uint32_t blocks;      /* written to dat */
 };
 
+/* plot.c: the terminal of that name, svg for NULL; ORR_USAGE. */
+enum orr_status orr_plot__term(const char *name, enum orr_plot_term *term, struct orr_err *err);
+
 /* plot_db.c */
 void orr_plot__open(struct orr_plot *plot);
 void orr_plot__close(struct orr_plot *plot);
@@ -96,6 +99,8 @@ void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics
 void orr_plot__last_submit(struct orr_plot *plot, orr_ms from, orr_ms to);
 /* Log axis of waits from "0" (drawn at lowest / 3) to `highest` seconds. */
 void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double highest);
+/* A time since the start in words, such as d3 14:05. */
+void orr_plot__time_name(char *out, size_t room, orr_ms at);
 double orr_plot__x(const struct orr_plot *plot, orr_ms at);
 /* The part of the run to draw: what was asked for, cut to the run. */
 void orr_plot__span(const struct orr_plot *plot, orr_ms *from, orr_ms *to);
@@ -207,6 +212,9 @@ void orr_plot__fairness(struct orr_plot *plot);
 void orr_plot__debt(struct orr_plot *plot);
 void orr_plot__churn(struct orr_plot *plot);
 void orr_plot__reasons(struct orr_plot *plot);
+void orr_plot__waterfall(struct orr_plot *plot);
+void orr_plot__jct_cdf(struct orr_plot *plot);
+void orr_plot__floor(struct orr_plot *plot);
 
 /* Where the run was busiest, from the series (the middle of the run without one). */
 orr_ms orr_plot__busiest(struct orr_plot *plot);
@@ -219,6 +227,7 @@ struct orr_plot_node {
 };
 struct orr_plot_held {
     orr_ms start, end;
+    int64_t job;
     int64_t mgpu;
     uint64_t devices; /* 0: not counted one by one */
     uint32_t node;    /* index */

@@ -36,7 +36,7 @@ void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
     row = orr_results_prepare(
         &plot->in,
         "SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, p.devices, j.queue,"
-        " a.job IS NOT NULL FROM v_placements AS p JOIN job AS j ON j.id = p.job"
+        " a.job IS NOT NULL, p.job FROM v_placements AS p JOIN job AS j ON j.id = p.job"
         " CROSS JOIN run AS r LEFT JOIN attempt AS a ON a.job = p.job AND a.nr = p.nr"
         " ORDER BY p.start_ms, p.job, p.node");
     while (orr_results_step(&plot->in, row)) {
@@ -48,6 +48,7 @@ void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
             .devices = (uint64_t)sqlite3_column_int64(row, 4),
             .rank = orr_plot__rank(plot, sqlite3_column_int64(row, 5)),
             .cut = sqlite3_column_int(row, 6) != 0,
+            .job = sqlite3_column_int64(row, 7),
         };
         if (held.node == ORR_NONE || held.rank == ORR_NONE || held.mgpu <= 0 ||
             held.end <= held.start) {

@@ -9,7 +9,7 @@ void orr_plot__panel_above(struct orr_plot *plot)
         orr_plot__gp(plot, "set size 1,0.48\nset origin 0,0.52\n");
         return;
     }
-    orr_plot__gp(plot, "set lmargin at screen 0.09\nset rmargin at screen 0.79\n"
+    orr_plot__gp(plot, "set lmargin at screen 0.13\nset rmargin at screen 0.79\n"
                        "set tmargin at screen 0.87\nset bmargin at screen 0.53\n");
 }
 

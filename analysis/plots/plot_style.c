@@ -243,6 +243,11 @@ static void tic_name(char *out, size_t room, orr_ms at, orr_ms step, orr_ms last
     }
 }
 
+void orr_plot__time_name(char *out, size_t room, orr_ms at)
+{
+    tic_name(out, room, at, 1000, at);
+}
+
 static void time_label(struct orr_plot *plot)
 {
     const struct orr_plot_source *run = &plot->run;

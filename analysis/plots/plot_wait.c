@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plot_wait.c - figures of waits: wait-cdf and size.
+/* plot_wait.c - figures of how long jobs took: wait-cdf, jct-cdf and size.
  *
- * Waits are drawn on a log axis, with those of length 0 at a place of their own at its start.
+ * Times are drawn on a log axis, with those of length 0 at a place of their own at its start.
  */
 #include "plot_int.h"
 
@@ -11,16 +11,41 @@
 #define MOST_STEPS 700 /* of a curve: about one a pixel */
 #define MOST_KINDS 8
 
-/* Ends of the axis in seconds: whole decades, leaving out the shortest 0.5 % of waits. */
-static void wait_bounds(struct orr_plot *plot, double *lowest, double *highest)
+/* What is measured of a job: SQL of its length, and of what is NULL while it is not over. */
+struct measure {
+    const char *ms, *over, *from;
+    const char *title, *axis, *share, *never;
+};
+
+static const struct measure wait_measure = {"wait_ms",
+                                            "start_ms",
+                                            "v_waits",
+                                            "How long jobs waited",
+                                            "wait from submit to first start",
+                                            "% of jobs started within",
+                                            "never started"};
+static const struct measure jct_measure = {"job.end_ms - job.submit_ms",
+                                           "job.end_ms",
+                                           "job",
+                                           "How long jobs took to complete",
+                                           "time from submit to end (JCT)",
+                                           "% of jobs ended within",
+                                           "not ended"};
+
+/* Ends of the axis in seconds: whole decades, leaving out the shortest 0.5 % of times. */
+static void wait_bounds(struct orr_plot *plot, const struct measure *of, double *lowest,
+                        double *highest)
 {
     int64_t low = 0, high = 0;
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in,
-        "WITH w(ms) AS (SELECT wait_ms FROM v_waits CROSS JOIN run"
-        " WHERE wait_ms > 0 AND submit_ms >= window_start_ms)"
+    char sql[500];
+    (void)snprintf(
+        sql, sizeof sql,
+        "WITH w(ms) AS (SELECT %s AS ms FROM %s CROSS JOIN run"
+        " WHERE ms > 0 AND submit_ms >= window_start_ms)"
         " SELECT (SELECT ms FROM w ORDER BY ms LIMIT 1 OFFSET (SELECT count(*) / 200 FROM w)),"
-        " (SELECT max(ms) FROM w)");
+        " (SELECT max(ms) FROM w)",
+        of->ms, of->from);
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, sql);
     while (orr_results_step(&plot->in, row)) {
         low = sqlite3_column_int64(row, 0);
         high = sqlite3_column_int64(row, 1);
@@ -39,6 +64,7 @@ struct curve {
 };
 
 struct curves {
+    const struct measure *of;
     struct curve *curves;
     uint32_t count;
     struct orr_plot_slots slots;
@@ -79,26 +105,26 @@ static uint32_t curve_of(const struct orr_plot *plot, const struct curves *all, 
 }
 
 /* With one queue only, kinds tell more. */
-static void curves_open(struct orr_plot *plot, struct curves *all)
+static void curves_open(struct orr_plot *plot, struct curves *all, const struct measure *of)
 {
-    *all = (struct curves){.slots = orr_plot__slots(plot, plot->term == ORR_PLOT_DUMB ? 3 : 8)};
+    *all = (struct curves){.of = of,
+                           .slots = orr_plot__slots(plot, plot->term == ORR_PLOT_DUMB ? 3 : 8)};
     all->kinds = plot->queue_count == 1;
     all->count = all->kinds ? MOST_KINDS : all->slots.count;
     all->curves = orr_zalloc((size_t)all->count + 1, sizeof *all->curves);
-    wait_bounds(plot, &all->lowest, &all->highest);
+    wait_bounds(plot, of, &all->lowest, &all->highest);
     sqlite3_stmt *row = orr_results_prepare(&plot->in, "SELECT id, name FROM kind");
     while (orr_results_step(&plot->in, row)) {
         all->kind_names[curve_of(plot, &(struct curves){.kinds = true},
                                  sqlite3_column_int64(row, 0))] =
             orr_results_text(&plot->in, row, 1);
     }
-    row = orr_results_prepare(
-        &plot->in, all->kinds ? "SELECT kind, count(*), count(start_ms) FROM job CROSS JOIN"
-                                " run WHERE state > 0 AND submit_ms >= window_start_ms"
-                                " GROUP BY 1"
-                              : "SELECT queue, count(*), count(start_ms) FROM job CROSS"
-                                " JOIN run WHERE state > 0 AND submit_ms >= window_start_ms"
-                                " GROUP BY 1");
+    char sql[500];
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT %s, count(*), count(%s) FROM job CROSS JOIN run"
+                   " WHERE state > 0 AND submit_ms >= window_start_ms GROUP BY 1",
+                   all->kinds ? "kind" : "queue", of->over);
+    row = orr_results_prepare(&plot->in, sql);
     while (orr_results_step(&plot->in, row)) {
         uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
         for (int i = at[0] == all->count ? 1 : 0; i < 2; i++) {
@@ -106,13 +132,11 @@ static void curves_open(struct orr_plot *plot, struct curves *all)
             all->curves[at[i]].started += sqlite3_column_int64(row, 2);
         }
     }
-    row = orr_results_prepare(&plot->in, all->kinds
-                                             ? "SELECT kind, wait_ms FROM v_waits CROSS JOIN run"
-                                               " WHERE start_ms IS NOT NULL AND submit_ms >="
-                                               " window_start_ms ORDER BY 2"
-                                             : "SELECT queue, wait_ms FROM v_waits CROSS JOIN"
-                                               " run WHERE start_ms IS NOT NULL AND submit_ms >="
-                                               " window_start_ms ORDER BY 2");
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT %s, %s FROM %s CROSS JOIN run WHERE %s IS NOT NULL"
+                   " AND submit_ms >= window_start_ms ORDER BY 2",
+                   all->kinds ? "kind" : "queue", of->ms, of->from, of->over);
+    row = orr_results_prepare(&plot->in, sql);
     while (orr_results_step(&plot->in, row)) {
         uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
         for (int i = at[0] == all->count ? 1 : 0; i < 2; i++) {
@@ -135,7 +159,7 @@ static void curves_close(struct curves *all)
 static uint32_t curve_rows(struct orr_plot *plot, const struct curves *all, uint32_t at)
 {
     const struct curve *curve = &all->curves[at];
-    uint32_t block = orr_plot__block(plot, "wait in seconds (0 drawn at the first x), % of jobs");
+    uint32_t block = orr_plot__block(plot, "seconds (0 drawn at the first x), % of jobs");
     bool zero = curve->count > 0 && curve->x[0] < all->lowest;
     if (!zero) {
         orr_plot__row(plot, "%.9g 0\n", all->lowest / 3);
@@ -189,31 +213,32 @@ static void curve_plot(struct orr_plot *plot, const struct curves *all, uint32_t
                  colour);
 }
 
-void orr_plot__wait_cdf(struct orr_plot *plot)
+static void cdf_draw(struct orr_plot *plot, const struct measure *of)
 {
     struct curves all;
-    curves_open(plot, &all);
+    char text[160];
+    curves_open(plot, &all, of);
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
     bool dumb = plot->term == ORR_PLOT_DUMB;
     const struct curve *sum = &all.curves[all.count];
     bool never = sum->jobs > sum->started;
-    orr_plot__title(
-        plot, all.kinds ? "How long jobs waited, by kind" : "How long jobs waited, by queue", NULL);
+    (void)snprintf(text, sizeof text, "%s, by %s", of->title, all.kinds ? "kind" : "queue");
+    orr_plot__title(plot, text, NULL);
     if (sum->jobs == 0) {
         orr_plot__nothing(plot, "no job was submitted within the window");
         curves_close(&all);
         return;
     }
     orr_plot__wait_axis(plot, 'x', all.lowest, all.highest);
-    orr_plot__gp(plot,
-                 "set xlabel 'wait from submit to first start%s'\nset ylabel '%% of jobs started "
-                 "within'\nset yrange [0:%s]\n",
-                 dumb ? "" : " (dots: did not wait)", dumb ? "100" : "101");
+    orr_plot__gp(plot, "set xlabel '%s%s'\nset ylabel '%s'\nset yrange [0:%s]\n", of->axis,
+                 dumb || of != &wait_measure ? "" : " (dots: did not wait)", of->share,
+                 dumb ? "100" : "101");
     if (!dumb) {
         orr_plot__gp(plot,
                      "set rmargin at screen 0.70\nset grid xtics\n"
-                     "set key at screen 0.71,graph 1 left top title '%s, jobs%s' left\n",
-                     all.kinds ? "kind" : "queue", never ? " (- never started)" : "");
+                     "set key at screen 0.71,graph 1 left top title '%s, jobs%s%s%s' left\n",
+                     all.kinds ? "kind" : "queue", never ? " (- " : "", never ? of->never : "",
+                     never ? ")" : "");
     }
     uint32_t blocks[ORR_PLOT_COLOURS + 2] = {0};
     for (uint32_t i = 0; i <= all.count; i++) {
@@ -227,6 +252,16 @@ void orr_plot__wait_cdf(struct orr_plot *plot)
         }
     }
     curves_close(&all);
+}
+
+void orr_plot__wait_cdf(struct orr_plot *plot)
+{
+    cdf_draw(plot, &wait_measure);
+}
+
+void orr_plot__jct_cdf(struct orr_plot *plot)
+{
+    cdf_draw(plot, &jct_measure);
 }
 
 /* Size classes: 0, less than a GPU, 1, 2, 3-4, 5-8 ... by powers of two. */
@@ -369,7 +404,7 @@ void orr_plot__size(struct orr_plot *plot)
     struct class classes[CLASSES] = {0};
     double lowest = 1, highest = 10;
     classes_load(plot, classes);
-    wait_bounds(plot, &lowest, &highest);
+    wait_bounds(plot, &wait_measure, &lowest, &highest);
     int64_t never = 0;
     for (uint32_t i = 0; i < CLASSES; i++) {
         never += classes[i].never;

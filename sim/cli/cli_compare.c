@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <orrery/analysis/compare.h>
+#include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/study.h>
 
@@ -15,6 +16,8 @@ enum {
     KEY_REPLICAS,
     KEY_SHAKE,
     KEY_FORMAT,
+    KEY_PLOT,
+    KEY_TERM,
     KEY_KEEP,
     KEY_JSON,
     KEY_NO_PROGRESS
@@ -24,7 +27,7 @@ struct compare_options {
     const char *paths[ORR_CLI_LIST_MAX], *labels[ORR_CLI_LIST_MAX], *metrics[ORR_CLI_LIST_MAX];
     struct orr_compare_options compare;
     uint32_t replicas, jobs;
-    const char *shake, *keep;
+    const char *shake, *keep, *plot, *term;
     enum orr_compare_format format;
     bool json, no_progress;
 };
@@ -94,6 +97,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SHAKE: o->shake = arg; return 0;
     case KEY_FORMAT: return parse_format(state, arg, &o->format);
     case KEY_KEEP: o->keep = arg; return 0;
+    case KEY_PLOT: o->plot = arg; return 0;
+    case KEY_TERM: o->term = arg; return 0;
     case KEY_JSON: o->json = true; return 0;
     case KEY_NO_PROGRESS: o->no_progress = true; return 0;
     case ARGP_KEY_ARG: return add_path(state, o, arg);
@@ -202,6 +207,26 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
     }
 }
 
+static void plotted(void *context, const char *path, const char *warning)
+{
+    (void)context;
+    if (strcmp(path, "-") != 0) {
+        (void)fprintf(stderr, "%s\n", path);
+    }
+    if (warning != NULL) {
+        (void)fprintf(stderr, "gnuplot: %s\n", warning);
+    }
+}
+
+static enum orr_status plot_forest(const struct compare_options *o, const struct orr_comparison *c,
+                                   struct orr_err *err)
+{
+    struct orr_plot_options options = ORR_PLOT_DEFAULTS;
+    options.dir = o->plot;
+    options.term = o->term;
+    return orr_plot_forest(c, &options, plotted, NULL, err);
+}
+
 int orr_cli_compare(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
@@ -219,6 +244,9 @@ int orr_cli_compare(int argc, char **argv)
         {0, 0, 0, 0, "Output:", 3},
         {"format", KEY_FORMAT, "NAME", 0, "text, markdown, csv or latex (default text)", 3},
         {"json", KEY_JSON, 0, 0, "print one JSON document", 3},
+        {"plot", KEY_PLOT, "DIR", 0, "draw the differences into this folder (compare-forest.svg)",
+         3},
+        {"term", KEY_TERM, "svg|png|dumb", 0, "what --plot draws (default svg)", 3},
         {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 3},
         {0}};
     const struct argp parser = {rows,
@@ -247,6 +275,7 @@ int orr_cli_compare(int argc, char **argv)
     }
     if (status == ORR_OK) {
         answer(&o, &comparison);
+        status = o.plot != NULL || o.term != NULL ? plot_forest(&o, &comparison, &err) : ORR_OK;
         orr_comparison_release(&comparison);
     }
     orr_replicas_release(&replicas);

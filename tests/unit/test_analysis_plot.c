@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <orrery/analysis/compare.h>
 #include <orrery/analysis/plot.h>
 
 #include "analysis_fixture.h"
@@ -217,6 +218,99 @@ static void gnuplot__absent_leaves_scripts(void **state)
     assert_int_not_equal(access("bare-size.svg", R_OK), 0);
 }
 
+/* Three jobs on 8 GPUs for 4 h. The first is reclaimed after 1 h (4 GPU-h lost) and runs again from
+ * 2 h to the end, the second has all GPUs between, the third asks for all from 3 h on and never
+ * starts: 32 GPU-h, of which 8 nobody asks for, 4 are free while it waits, 4 are lost and 16
+ * useful. */
+static void sums__are_those_worked_by_hand(void **state)
+{
+    (void)state;
+    struct seen seen;
+    struct orr_err err;
+    sqlite3 *db = fixture_open("hand.db");
+    fixture_exec(
+        db,
+        "INSERT INTO run VALUES(1,'hand','horizon','kai','',1,'0','','','0',NULL,0,14400000,"
+        "14400000,8000,3600000);"
+        "INSERT INTO kind VALUES(2,'training');"
+        "INSERT INTO queue VALUES(1,'a',NULL,1,100,4,-1,1),(2,'b',NULL,1,100,4,-1,1);"
+        "INSERT INTO node VALUES(0,'n1','main',8,'a100',NULL,NULL);"
+        "INSERT INTO job VALUES(0,'j0',1,'u',2,1,4000,0,0,14400000,10800000,10800000,3,1,0,15,2,"
+        "7200000,1),(1,'j1',2,'u',2,1,8000,3600000,3600000,7200000,3600000,3600000,3,0,0,255,1,"
+        "3600000,1),(2,'j2',2,'u',2,1,8000,10800000,NULL,NULL,3600000,3600000,1,0,NULL,NULL,0,"
+        "NULL,1);"
+        "INSERT INTO attempt VALUES(0,1,0,3600000,'reclaim');"
+        "INSERT INTO placement VALUES(0,1,0,1,4000,15,0,3600000);"
+        "INSERT INTO eviction VALUES(0,3600000,3600000,'reclaim',1,1,1,1);"
+        "INSERT INTO job_time VALUES(0,28800000000,0,14400000000,0,0,0,0,0,0);"
+        "INSERT INTO reason VALUES(2,'no-capacity','');"
+        "INSERT INTO reason_change(job,at_ms,reason) VALUES(0,3600000,2),(2,10800000,2);"
+        "INSERT INTO series VALUES(0,1,4000,0,0,4000,NULL),(3600000,1,0,4000,1,4000,NULL),"
+        "(3600000,2,8000,0,0,4000,NULL),(7200000,1,4000,0,0,4000,NULL),"
+        "(10800000,1,4000,0,0,4000,NULL),(10800000,2,0,8000,1,4000,NULL)");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_int_equal(draw("hand.db", "svg", NULL, &seen, &err), ORR_UNAVAILABLE);
+    assert_true(holds("hand-waterfall.dat", "\n0 0 100 "));
+    assert_true(holds("hand-waterfall.dat", "\n1 75 100 "));
+    assert_true(holds("hand-waterfall.dat", "\n2 62.5 75 "));
+    assert_true(holds("hand-waterfall.dat", "\n3 0 62.5 "));
+    assert_true(holds("hand-waterfall.dat", "\n4 50 62.5 "));
+    assert_true(holds("hand-waterfall.dat", "\n5 0 50 "));
+    assert_true(holds("hand-churn.dat", "14400.000 0 4\n"));
+    assert_true(holds("hand-reasons.dat", "7200.000 0 4\n7200.000 0 0\n"));
+    assert_true(holds("hand-reasons.dat", "14400.000 0 8\n"));
+    /* Both are owed 4 GPUs for an hour; the first of the two is queue a, which held more. */
+    assert_true(holds("hand-debt.dat", "\n14400.000 0 4 8"));
+    /* Jain of (0, 2) is 1/2, so is that of (1, 0); alone it is 1. */
+    assert_true(holds("hand-fairness.dat", "\n3600.000 1\n3600.000 0.5\n"));
+    assert_true(holds("hand-fairness.dat", "\n14400.000 0.5\n"));
+    assert_true(holds("hand-jct-cdf.dat", "\n3600 33.3333\n14400 66.6667\n"));
+}
+
+static void forest__draws_every_row(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"100", "150"};
+    for (int i = 0; i < 2; i++) {
+        struct fixture fixture = {.queues = 2, .nodes = 2, .jobs = 50, .days = 1, .origin_ms = -1};
+        char sql[300];
+        fixture_write(i == 0 ? "base.db" : "other.db", &fixture);
+        sqlite3 *db = NULL;
+        assert_int_equal(sqlite3_open(i == 0 ? "base.db" : "other.db", &db), SQLITE_OK);
+        (void)snprintf(sql, sizeof sql,
+                       "INSERT INTO metric VALUES('wait_mean_s','all','',%s,'s',50,''),"
+                       "('evictions','all','',%d,'evictions',50,'')",
+                       values[i], 9 * i);
+        fixture_exec(db, sql);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+    static const char *const paths[] = {"base.db", "other.db"};
+    static const char *const labels[] = {"before", "it's 100%"};
+    static const char *const terms[] = {"svg", "png", "dumb"};
+    static const uint32_t arms[] = {0, 1};
+    const struct orr_compare_options options = {
+        .paths = paths, .path_count = 2, .labels = labels, .arms = arms};
+    struct orr_comparison comparison;
+    struct orr_err err = {.status = ORR_OK};
+    assert_int_equal(orr_compare(&options, &comparison, &err), ORR_OK);
+    for (int i = 0; i < 3; i++) {
+        struct seen seen = {0};
+        struct orr_plot_options plot = ORR_PLOT_DEFAULTS;
+        plot.term = terms[i];
+        plot.out = fopen("printed.txt", "w");
+        assert_non_null(plot.out);
+        assert_int_equal(orr_plot_forest(&comparison, &plot, report, &seen, &err), ORR_OK);
+        assert_int_equal(fclose(plot.out), 0);
+        assert_int_equal(seen.files, 1);
+        assert_int_equal(seen.warnings, 0);
+    }
+    orr_comparison_release(&comparison);
+    assert_true(holds("compare-forest.svg", "wait_mean_s"));
+    assert_true(holds("compare-forest.svg", "100 s to 2.5 min"));
+    assert_true(holds("compare-forest.svg", "0 to 9 evictions"));
+    assert_true(holds("printed.txt", "it's 100%"));
+}
+
 /* Exit status 77 tells ctest that a test was skipped. */
 static int skip_without_gnuplot(void)
 {
@@ -241,7 +335,9 @@ int main(void)
         cmocka_unit_test(figures__say_when_there_is_nothing),
         cmocka_unit_test(window__may_lie_anywhere),
         cmocka_unit_test(faults__are_told_apart),
-        cmocka_unit_test(gnuplot__absent_leaves_scripts), /* last: it takes PATH away */
+        cmocka_unit_test(forest__draws_every_row),
+        cmocka_unit_test(gnuplot__absent_leaves_scripts), /* it takes PATH away */
+        cmocka_unit_test(sums__are_those_worked_by_hand), /* from the data it leaves */
     };
     int code = skip_without_gnuplot();
     return code != 0 ? code : cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,4 +47,12 @@ typedef void orr_plot_report_fn(void *context, const char *path, const char *war
 enum orr_status orr_plot_run(const char *db_path, const struct orr_plot_options *options,
                              orr_plot_report_fn *report, void *context, struct orr_err *err);
 
+struct orr_comparison;
+/* Draws a comparison as DIR/compare-forest.svg: differences in percent of the base with their
+ * intervals, a row a metric and arm. Of the options it takes dir, term and out. Failures as above.
+ */
+enum orr_status orr_plot_forest(const struct orr_comparison *comparison,
+                                const struct orr_plot_options *options, orr_plot_report_fn *report,
+                                void *context, struct orr_err *err);
+
 #endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_floor.c - floor: who holds what at one time, nodes rack by rack.
+ *
+ * A node is a strip, a GPU a cell of it. Cells a job holds next to each other are one box; a share
+ * of a GPU fills as much of the cell's height. Boxes of jobs on more than one node have a black
+ * frame.
+ */
+#include "plot_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+#define MOST_GPUS 64 /* of a node that are drawn */
+
+struct place {       /* of a node */
+    double x, y;     /* of its first cell's upper left corner; y goes down */
+    uint32_t domain; /* rack, or ORR_NONE */
+};
+
+struct plan {
+    const struct orr_plot_lanes *lanes;
+    struct orr_plot_slots slots;
+    struct place *places;
+    uint32_t *order; /* of nodes: by rack */
+    uint32_t racks;
+    bool names; /* of nodes */
+    double name_width, width, height;
+    orr_ms at;
+};
+
+static void racks_load(struct orr_plot *plot, struct plan *plan)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT n.id, d.domain FROM node AS n LEFT JOIN node_domain AS d"
+                   " ON d.node = n.id AND d.level = 'rack' WHERE n.gpus > 0 ORDER BY n.id");
+    for (uint32_t i = 0; orr_results_step(&plot->in, row); i++) {
+        if (i < plan->lanes->node_count && sqlite3_column_type(row, 1) != SQLITE_NULL) {
+            plan->places[i].domain = (uint32_t)sqlite3_column_int64(row, 1);
+        }
+    }
+}
+
+static uint32_t columns_for(double items, double width, double height)
+{
+    double columns = floor(sqrt(items * 1.75 * height / width) + 0.5);
+    return columns > 1 ? (uint32_t)columns : 1;
+}
+
+/* Racks side by side, their nodes below each other; without racks a column is any part of the
+ * nodes. */
+static void plan_lay(struct plan *plan)
+{
+    const struct orr_plot_lanes *lanes = plan->lanes;
+    const uint32_t count = lanes->node_count;
+    uint32_t widest = 1, tallest = 0, gpus = 1;
+    int64_t *keys = orr_alloc((size_t)count + 1, sizeof *keys);
+    for (uint32_t i = 0; i < count; i++) {
+        keys[i] = plan->places[i].domain;
+        gpus = lanes->nodes[i].gpus > gpus ? lanes->nodes[i].gpus : gpus;
+    }
+    widest = gpus < MOST_GPUS ? gpus : MOST_GPUS;
+    plan->order = orr_sort_index_by_i64(keys, count);
+    uint32_t run = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        bool first = k == 0 || keys[plan->order[k]] != keys[plan->order[k - 1]];
+        plan->racks += first ? 1 : 0;
+        run = first ? 1 : run + 1;
+        tallest = run > tallest ? run : tallest;
+    }
+    const bool racks = plan->racks > 1;
+    plan->names = count <= 120;
+    plan->name_width = plan->names ? widest * 0.55 + 1 : 0;
+    const double wide = widest + plan->name_width + 1.2, rack_high = tallest * 1.25 + 2;
+    const uint32_t columns =
+        racks ? columns_for(plan->racks, wide, rack_high) : columns_for(count, wide, 1.25);
+    const uint32_t rows = racks ? tallest : (count + columns - 1) / columns;
+    uint32_t rack = 0, in_rack = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        bool next = k > 0 && keys[plan->order[k]] != keys[plan->order[k - 1]];
+        rack += racks ? next : 0;
+        in_rack = racks && next ? 0 : in_rack;
+        uint32_t column = racks ? rack % columns : k / rows;
+        double top = racks ? (rack / columns) * rack_high + 1.2 : 0;
+        struct place *place = &plan->places[plan->order[k]];
+        place->x = column * wide + plan->name_width;
+        place->y = top + (racks ? in_rack++ : k % rows) * 1.25;
+        plan->width = fmax(plan->width, place->x + widest);
+        plan->height = fmax(plan->height, place->y + 1);
+    }
+    orr_free(keys);
+}
+
+static bool held_then(const struct plan *plan, const struct orr_plot_held *held)
+{
+    return held->start <= plan->at && held->end > plan->at;
+}
+
+/* Devices of nodes that do not count them fill from the left. */
+static uint64_t devices_of(const struct orr_plot_held *held, const double *used, uint32_t gpus)
+{
+    uint64_t devices = held->devices;
+    int64_t left = devices == 0 ? held->mgpu : 0;
+    for (uint32_t d = 0; d < gpus && left > 0; d++) {
+        double room = 1 - used[d];
+        if (room * ORR_MGPU + 0.5 >= (double)(left < ORR_MGPU ? left : ORR_MGPU)) {
+            devices |= (uint64_t)1 << d;
+            left -= ORR_MGPU;
+        }
+    }
+    return devices;
+}
+
+static void box_write(FILE *out, const struct place *place, uint32_t first, uint32_t last,
+                      double low, double high)
+{
+    (void)fprintf(out, "%.3f %.3f %.4f %.4f\n", place->x + first + 0.04, place->x + last - 0.04,
+                  place->y + 1 - high, place->y + 1 - low);
+}
+
+/* Boxes of one placement; whole neighbours of a job are one. */
+static void boxes_write(const struct plan *plan, const struct orr_plot_held *held, double *used,
+                        FILE *fill, FILE *frame)
+{
+    uint32_t gpus = plan->lanes->nodes[held->node].gpus;
+    gpus = gpus < MOST_GPUS ? gpus : MOST_GPUS;
+    uint64_t devices = devices_of(held, used, gpus), bits = devices;
+    uint32_t count = 0;
+    for (; bits != 0; bits &= bits - 1) {
+        count++;
+    }
+    double each = count > 0 ? (double)held->mgpu / ORR_MGPU / count : 0;
+    each = each < 1 ? each : 1;
+    for (uint32_t d = 0; d < gpus; d++) {
+        if ((devices >> d & 1) == 0) {
+            continue;
+        }
+        uint32_t last = d + 1;
+        while (each > 0.999 && last < gpus && (devices >> last & 1) != 0) {
+            used[last++] = 1;
+        }
+        double low = each > 0.999 || used[d] + each > 1 ? 1 - each : used[d];
+        box_write(fill, &plan->places[held->node], d, last, low, low + each);
+        if (frame != NULL) {
+            box_write(frame, &plan->places[held->node], d, last, low, low + each);
+        }
+        used[d] = low + each;
+        d = last - 1;
+    }
+}
+
+static int by_job(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Jobs that hold something on more than one node then: ascending, one entry a placement too many.
+ */
+static int64_t *spread_jobs(const struct plan *plan, uint32_t *count)
+{
+    const struct orr_plot_lanes *lanes = plan->lanes;
+    int64_t *jobs = orr_alloc((size_t)lanes->held_count + 1, sizeof *jobs);
+    uint32_t all = 0;
+    *count = 0;
+    for (uint32_t i = 0; i < lanes->held_count; i++) {
+        if (held_then(plan, &lanes->held[i])) {
+            jobs[all++] = lanes->held[i].job;
+        }
+    }
+    qsort(jobs, all, sizeof *jobs, by_job);
+    for (uint32_t i = 1; i < all; i++) {
+        if (jobs[i] == jobs[i - 1]) {
+            jobs[(*count)++] = jobs[i];
+        }
+    }
+    return jobs;
+}
+
+/* Texts of boxes by slot; the last is of frames. */
+static void boxes_texts(const struct plan *plan, FILE **files, uint32_t frames)
+{
+    const struct orr_plot_lanes *lanes = plan->lanes;
+    double *used = orr_zalloc((size_t)lanes->node_count * MOST_GPUS + 1, sizeof *used);
+    uint32_t spread = 0;
+    int64_t *jobs = spread_jobs(plan, &spread);
+    for (uint32_t i = 0; i < lanes->held_count; i++) {
+        const struct orr_plot_held *held = &lanes->held[i];
+        if (!held_then(plan, held)) {
+            continue;
+        }
+        bool gang = bsearch(&held->job, jobs, spread, sizeof *jobs, by_job) != NULL;
+        boxes_write(plan, held, used + (size_t)held->node * MOST_GPUS,
+                    files[orr_plot__slot(plan->slots, held->rank)], gang ? files[frames] : NULL);
+    }
+    orr_free(jobs);
+    orr_free(used);
+}
+
+static void nodes_rows(struct orr_plot *plot, const struct plan *plan)
+{
+    (void)orr_plot__block(plot, "nodes: left, right, top, bottom in cells");
+    for (uint32_t i = 0; i < plan->lanes->node_count; i++) {
+        const struct place *place = &plan->places[i];
+        uint32_t gpus = plan->lanes->nodes[i].gpus;
+        orr_plot__row(plot, "%.3f %.3f %.3f %.3f\n", place->x,
+                      place->x + (gpus < MOST_GPUS ? gpus : MOST_GPUS), place->y, place->y + 1);
+        if (plan->names) {
+            orr_plot__gp(plot, "set label ");
+            orr_plot__quote(plot, plan->lanes->nodes[i].name, 9, false);
+            orr_plot__gp(plot, " at %.3f,%.3f right font ',8' textcolor rgb '#404040'\n",
+                         place->x - 0.3, place->y + 0.5);
+        }
+    }
+    for (uint32_t k = 0; plan->racks > 1 && k < plan->lanes->node_count; k++) {
+        const struct place *place = &plan->places[plan->order[k]];
+        if (k > 0 && plan->places[plan->order[k - 1]].domain == place->domain) {
+            continue;
+        }
+        orr_plot__gp(plot, "set label '");
+        orr_plot__gp(plot, place->domain == ORR_NONE ? "no rack" : "rack %u", place->domain);
+        orr_plot__gp(plot, "' at %.3f,%.3f left font ',9'\n", place->x, place->y - 0.7);
+    }
+}
+
+static void floor_plot(struct orr_plot *plot, const struct plan *plan, char **texts,
+                       const size_t *bytes, uint32_t frames)
+{
+    static const char boxes[] = "using 1:3:1:2:3:4 with boxxyerror";
+    nodes_rows(plot, plan);
+    orr_plot__gp(plot, "plot ");
+    orr_plot__data(plot, 0);
+    orr_plot__gp(plot, "%s fc rgb '#ecece8' fs solid 1.0 border lc rgb '#bcbcb8' title 'free'",
+                 boxes);
+    for (uint32_t s = 0; s <= frames; s++) {
+        if (bytes[s] == 0) {
+            continue;
+        }
+        uint32_t block = orr_plot__block(plot, s == frames ? "frames of jobs on several nodes"
+                                                           : "boxes: left, right, top, bottom");
+        (void)fwrite(texts[s], 1, bytes[s], plot->dat);
+        orr_plot__gp(plot, ", \\\n  ");
+        orr_plot__data(plot, block);
+        if (s == frames) {
+            orr_plot__gp(plot, "%s lc rgb '#000000' lw %s fs empty border title 'on several nodes'",
+                         boxes, plan->lanes->node_count > 300 ? "0.6" : "1.2");
+            continue;
+        }
+        orr_plot__gp(plot, "%s fc rgb '%s' fs solid 1.0 noborder title ", boxes,
+                     orr_plot__colour(s, plan->slots.shown));
+        orr_plot__slot_name(plot, plan->slots, s, NULL);
+    }
+    orr_plot__gp(plot, "\n");
+}
+
+/* For terminals of characters: a letter a GPU. */
+static void floor_text(struct orr_plot *plot, const struct plan *plan)
+{
+    enum { LETTERS = 26, LINES = 60, COLUMNS = 92 };
+    const struct orr_plot_lanes *lanes = plan->lanes;
+    char *cells = orr_alloc((size_t)lanes->node_count * MOST_GPUS + 1, 1);
+    double *used = orr_zalloc((size_t)lanes->node_count * MOST_GPUS + 1, sizeof *used);
+    memset(cells, '.', (size_t)lanes->node_count * MOST_GPUS);
+    for (uint32_t i = 0; i < lanes->held_count; i++) {
+        const struct orr_plot_held *held = &lanes->held[i];
+        if (!held_then(plan, held)) {
+            continue;
+        }
+        size_t at = (size_t)held->node * MOST_GPUS;
+        uint64_t devices = devices_of(
+            held, used + at,
+            lanes->nodes[held->node].gpus < MOST_GPUS ? lanes->nodes[held->node].gpus : MOST_GPUS);
+        for (uint32_t d = 0; d < MOST_GPUS; d++) {
+            if ((devices >> d & 1) != 0) {
+                used[at + d] = 1;
+                cells[at + d] = held->rank < LETTERS - 1 ? (char)('A' + held->rank) : '+';
+            }
+        }
+    }
+    (void)orr_plot__block(plot, "line, nodes");
+    uint32_t line = 0;
+    for (uint32_t k = 0, used_columns = 0; k < lanes->node_count && line < LINES; k++) {
+        uint32_t node = plan->order[k];
+        uint32_t gpus = lanes->nodes[node].gpus < MOST_GPUS ? lanes->nodes[node].gpus : MOST_GPUS;
+        if (used_columns == 0) {
+            orr_plot__row(plot, "%u \"", line);
+        }
+        orr_plot__row(plot, "%.*s  ", (int)gpus, cells + (size_t)node * MOST_GPUS);
+        used_columns += gpus + 2;
+        if (used_columns + gpus + 2 > COLUMNS || k + 1 == lanes->node_count) {
+            orr_plot__row(plot, "\"\n");
+            used_columns = 0;
+            line++;
+        }
+    }
+    orr_free(used);
+    orr_free(cells);
+    orr_plot__gp(plot,
+                 "set terminal dumb size 100,%u noenhanced\nunset tics\nunset border\nunset key\n"
+                 "set lmargin 3\nset rmargin 1\nset tmargin 4\nset bmargin 2\nset xrange [0:1]\n"
+                 "set yrange [%u:-1]\nset xlabel 'A '.",
+                 line + 7, line);
+    uint32_t names = plan->slots.shown < 4 ? plan->slots.shown : 4;
+    for (uint32_t s = 0; s < names; s++) {
+        if (s > 0) {
+            orr_plot__gp(plot, ".'  %c '.", (char)('A' + s));
+        }
+        orr_plot__quote(plot, plot->queues[s].name, 14, false);
+    }
+    orr_plot__gp(plot, "%s\nplot ", plot->queue_count > names ? ".' ...'" : "");
+    orr_plot__data(plot, 0);
+    orr_plot__gp(plot, "using (0):1:2 with labels left\n");
+}
+
+static void floor_picture(struct orr_plot *plot, const struct plan *plan)
+{
+    FILE *files[ORR_PLOT_COLOURS + 2] = {NULL};
+    char *texts[ORR_PLOT_COLOURS + 2] = {NULL};
+    size_t bytes[ORR_PLOT_COLOURS + 2] = {0};
+    const uint32_t frames = ORR_PLOT_COLOURS + 1;
+    for (uint32_t s = 0; s <= frames; s++) {
+        files[s] = open_memstream(&texts[s], &bytes[s]);
+        ORR_ASSERT(files[s] != NULL);
+    }
+    boxes_texts(plan, files, frames);
+    for (uint32_t s = 0; s <= frames; s++) {
+        ORR_ASSERT(fclose(files[s]) == 0);
+    }
+    orr_plot__gp(plot,
+                 "unset tics\nunset border\nunset grid\nset lmargin at screen 0.02\n"
+                 "set rmargin at screen 0.79\nset bmargin at screen 0.03\n"
+                 "set key at screen 0.80,graph 1 left top title 'queue' left\n"
+                 "set xrange [-0.5:%.3f]\nset yrange [%.3f:-0.8]\n",
+                 plan->width + 0.5, plan->height + 0.5);
+    floor_plot(plot, plan, texts, bytes, frames);
+    for (uint32_t s = 0; s <= frames; s++) {
+        free(texts[s]);
+    }
+}
+
+void orr_plot__floor(struct orr_plot *plot)
+{
+    struct orr_plot_lanes lanes;
+    orr_plot__lanes_open(plot, &lanes);
+    struct plan plan = {.lanes = &lanes, .slots = orr_plot__slots(plot, 10)};
+    plan.places = orr_alloc((size_t)lanes.node_count + 1, sizeof *plan.places);
+    for (uint32_t i = 0; i < lanes.node_count; i++) {
+        plan.places[i] = (struct place){.domain = ORR_NONE};
+    }
+    plan.at =
+        plot->options->from_ms != ORR_MS_NONE ? plot->options->from_ms : orr_plot__busiest(plot);
+    racks_load(plot, &plan);
+    plan_lay(&plan);
+    double held = 0;
+    for (uint32_t i = 0; i < lanes.held_count; i++) {
+        held += held_then(&plan, &lanes.held[i]) ? (double)lanes.held[i].mgpu / ORR_MGPU : 0;
+    }
+    char what[120], clock[60];
+    orr_plot__time_name(clock, sizeof clock, plan.at - plot->run.zero);
+    (void)snprintf(what, sizeof what, "Who held which GPUs at %s: %g of %g", clock, held,
+                   plot->run.capacity_gpus);
+    orr_plot__start(plot, (struct orr_plot_size){1000, 560, 100, 30});
+    orr_plot__title(plot, what, NULL);
+    if (lanes.node_count == 0) {
+        orr_plot__nothing(plot, "there are no GPUs");
+    } else if (plot->term == ORR_PLOT_DUMB) {
+        floor_text(plot, &plan);
+    } else {
+        floor_picture(plot, &plan);
+    }
+    orr_free(plan.places);
+    orr_free(plan.order);
+    orr_plot__lanes_close(&lanes);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_waterfall.c - waterfall: where the GPU time of the cluster went, from capacity to useful
+ * work.
+ *
+ * Over the whole run, for losses are told by job and not by time. GPUs are free while jobs wait as
+ * far as waiting jobs ask for them at that instant; why they were not given is what `reasons`
+ * shows.
+ */
+#include "plot_int.h"
+
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+#define MOST_BARS 16
+
+struct bar {
+    const char *name;
+    double from, to; /* GPU-hours */
+    const char *colour;
+};
+
+struct waterfall {
+    struct bar bars[MOST_BARS];
+    uint32_t count;
+    double capacity, left; /* GPU-hours; left: under the last bar */
+};
+
+/* What is held and what waits changes by so many milli-GPU. */
+struct changes {
+    int64_t *at;
+    struct change {
+        int64_t held, waits, down;
+    } * by;
+    uint32_t count, at_room, by_room;
+};
+
+static void change_push(struct changes *changes, int64_t at, struct change by)
+{
+    changes->at = ORR_ROOM_FOR_ONE(changes->at, changes->count, changes->at_room);
+    changes->by = ORR_ROOM_FOR_ONE(changes->by, changes->count, changes->by_room);
+    changes->at[changes->count] = at;
+    changes->by[changes->count++] = by;
+}
+
+static void changes_load(struct orr_plot *plot, struct changes *changes)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, 0, 0"
+                   " FROM v_placements AS p CROSS JOIN run AS r"
+                   " UNION ALL SELECT p.from_ms, coalesce(p.to_ms, r.end_ms), 0, j.mgpu, 0"
+                   " FROM v_pending AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r"
+                   " UNION ALL SELECT o.from_ms, coalesce(o.to_ms, r.end_ms), 0, 0,"
+                   " n.gpus * 1000 FROM outage AS o JOIN node AS n ON n.id = o.node"
+                   " CROSS JOIN run AS r");
+    while (orr_results_step(&plot->in, row)) {
+        const struct change by = {sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3),
+                                  sqlite3_column_int64(row, 4)};
+        change_push(changes, sqlite3_column_int64(row, 0), by);
+        change_push(changes, sqlite3_column_int64(row, 1),
+                    (struct change){-by.held, -by.waits, -by.down});
+    }
+}
+
+/* GPU-hours held, free while they were asked for, and down. */
+struct spent {
+    double held, wanted, down;
+};
+
+static struct spent changes_sum(const struct orr_plot *plot, const struct changes *changes)
+{
+    const double hours = 3600000.0 * ORR_MGPU;
+    const int64_t capacity = (int64_t)(plot->run.capacity_gpus * ORR_MGPU + 0.5);
+    uint32_t *order = orr_sort_index_by_i64(changes->at, changes->count);
+    int64_t now = plot->run.zero;
+    struct change state = {0, 0, 0};
+    struct spent spent = {0, 0, 0};
+    for (uint32_t i = 0; i <= changes->count; i++) {
+        int64_t at = i < changes->count ? changes->at[order[i]] : plot->run.end;
+        at = at < plot->run.end ? at : plot->run.end;
+        if (at > now) {
+            const double length = (double)(at - now) / hours;
+            int64_t idle = capacity - state.down - state.held;
+            idle = idle < state.waits ? idle : state.waits;
+            spent.held += (double)state.held * length;
+            spent.wanted += (double)(idle > 0 ? idle : 0) * length;
+            spent.down += (double)state.down * length;
+            now = at;
+        }
+        if (i < changes->count) {
+            state.held += changes->by[order[i]].held;
+            state.waits += changes->by[order[i]].waits;
+            state.down += changes->by[order[i]].down;
+        }
+    }
+    orr_free(order);
+    return spent;
+}
+
+/* What is taken away; nothing leaves no bar. */
+static void bar_minus(struct waterfall *fall, const char *name, double gpu_h, const char *colour)
+{
+    if (gpu_h > 0 && fall->count < MOST_BARS) {
+        fall->bars[fall->count++] = (struct bar){name, fall->left - gpu_h, fall->left, colour};
+        fall->left -= gpu_h;
+    }
+}
+
+static void bar_total(struct waterfall *fall, const char *name, const char *colour)
+{
+    if (fall->count < MOST_BARS) {
+        fall->bars[fall->count++] = (struct bar){name, 0, fall->left, colour};
+    }
+}
+
+static void fall_load(struct orr_plot *plot, struct waterfall *fall)
+{
+    static const char *const lost[] = {
+        "lost: preempted",     "lost: reclaimed",        "lost: consolidated",  "lost: stale gangs",
+        "lost: node failures", "held by parts of gangs", "writing checkpoints", "restarting"};
+    struct changes changes = {0};
+    changes_load(plot, &changes);
+    const struct spent spent = changes_sum(plot, &changes);
+    orr_free(changes.at);
+    orr_free(changes.by);
+    fall->capacity = plot->run.capacity_gpus * (double)(plot->run.end - plot->run.zero) / 3600000.0;
+    fall->left = fall->capacity;
+    bar_total(fall, "capacity", "#606060");
+    bar_minus(fall, "nodes down", spent.down, "#882255");
+    bar_minus(fall, "free, nobody asks", fall->capacity - spent.down - spent.held - spent.wanted,
+              "#d4d4d0");
+    bar_minus(fall, "free while jobs wait", spent.wanted, "#e69f00");
+    bar_total(fall, "allocated", "#0072b2");
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT total(preempt), total(reclaim), total(consolidate), total(stale_gang),"
+                   " total(node_failure), total(waiting), total(checkpoint), total(restart)"
+                   " FROM job_time");
+    bool any = false;
+    while (orr_results_step(&plot->in, row)) {
+        for (uint32_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
+            double gpu_h = sqlite3_column_double(row, (int)i) / (3600000.0 * ORR_MGPU);
+            any = any || gpu_h > 0;
+            bar_minus(fall, lost[i], gpu_h, i < 5 ? "#d55e00" : "#cc79a7");
+        }
+    }
+    bar_total(fall, any ? "useful" : "useful (nothing was lost)", "#009e73");
+}
+
+static void fall_names(struct orr_plot *plot, const struct waterfall *fall)
+{
+    orr_plot__gp(plot, "set yrange [%.1f:-0.6]\nset ytics (", fall->count - 0.4);
+    for (uint32_t i = 0; i < fall->count; i++) {
+        orr_plot__gp(plot, "%s", i > 0 ? ", " : "");
+        orr_plot__quote(plot, fall->bars[i].name, 40, true);
+        orr_plot__gp(plot, " %u", i);
+    }
+    orr_plot__gp(plot,
+                 ") scale 0\nset xrange [0:100]\nset xlabel '%% of the GPU time of the cluster'\n"
+                 "unset key\n");
+    for (uint32_t i = 0; i < fall->count; i++) {
+        double gpu_h = fall->bars[i].to - fall->bars[i].from;
+        orr_plot__gp(plot, "set label '%.1f %%  %.*f GPU-h' at graph 1.02,first %u left\n",
+                     100 * gpu_h / fall->capacity,
+                     gpu_h < 1     ? 2
+                     : gpu_h < 100 ? 1
+                                   : 0,
+                     gpu_h, i);
+    }
+}
+
+static void fall_bars(struct orr_plot *plot, const struct waterfall *fall)
+{
+    const double percent = 100 / fall->capacity;
+    (void)orr_plot__block(plot, "row, from, to in % of the capacity, colour");
+    for (uint32_t i = 0; i < fall->count; i++) {
+        const struct bar *bar = &fall->bars[i];
+        orr_plot__row(plot, "%u %.6g %.6g 0x%s\n", i, bar->from * percent, bar->to * percent,
+                      bar->colour + 1);
+        if (i + 1 < fall->count) {
+            double at = (i == 0 || bar->from <= 0 ? bar->to : bar->from) * percent;
+            orr_plot__gp(plot,
+                         "set arrow from %.6g,%.2f to %.6g,%.2f nohead dt 3 lc rgb '#808080'\n", at,
+                         i + 0.36, at, i + 0.64);
+        }
+    }
+    orr_plot__gp(plot, "set lmargin at screen 0.22\nset rmargin at screen 0.80\nunset grid\n"
+                       "set grid xtics lc rgb '#e2e2e2' lt 1 lw 1 back\nplot ");
+    orr_plot__data(plot, 0);
+    orr_plot__gp(plot, "using 2:1:2:3:($1-0.36):($1+0.36):4 with boxxyerror lc rgb variable "
+                       "fs solid 1.0 noborder\n");
+}
+
+static void fall_text(struct orr_plot *plot, const struct waterfall *fall)
+{
+    enum { COLUMNS = 46 };
+    (void)orr_plot__block(plot, "row, bar");
+    for (uint32_t i = 0; i < fall->count; i++) {
+        char text[COLUMNS + 1];
+        const struct bar *bar = &fall->bars[i];
+        int first = (int)(bar->from / fall->capacity * COLUMNS + 0.5);
+        int last = (int)(bar->to / fall->capacity * COLUMNS + 0.5);
+        for (int c = 0; c < COLUMNS; c++) {
+            text[c] = c >= first && (c < last || c == first) ? '#' : ' ';
+        }
+        text[COLUMNS] = '\0';
+        orr_plot__row(plot, "%u \"%s\"\n", i, text);
+    }
+    orr_plot__gp(plot, "set lmargin 27\nset rmargin 24\nplot ");
+    orr_plot__data(plot, 0);
+    orr_plot__gp(plot, "using (0):1:2 with labels left\n");
+}
+
+void orr_plot__waterfall(struct orr_plot *plot)
+{
+    struct waterfall fall = {.count = 0};
+    bool dumb = plot->term == ORR_PLOT_DUMB;
+    fall_load(plot, &fall);
+    orr_plot__start(plot, (struct orr_plot_size){900, 140 + 40 * (int)fall.count, 100,
+                                                 9 + 2 * (int)fall.count});
+    orr_plot__title(plot, "Where the GPU time went", "the whole run");
+    if (fall.capacity <= 0 || plot->run.jobs == 0) {
+        orr_plot__nothing(plot, "no job was submitted");
+        return;
+    }
+    fall_names(plot, &fall);
+    if (dumb) {
+        fall_text(plot, &fall);
+    } else {
+        fall_bars(plot, &fall);
+    }
+}
