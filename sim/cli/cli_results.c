@@ -46,7 +46,8 @@ int orr_cli_export(int argc, char **argv)
         parse_export,
         "R.db TABLE",
         "Write a table or view of a results file to standard output. `jobs` is one row a job with "
-        "names and seconds; any other table or view goes by its own name.",
+        "names and seconds; any other table or view goes by its own name; `openmetrics` is the "
+        "series and evictions under KAI's metric names, with times.",
         NULL,
         NULL,
         NULL};
@@ -54,7 +55,9 @@ int orr_cli_export(int argc, char **argv)
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &options);
     enum orr_status status =
-        orr_export_table(options.path, options.table, options.format, stdout, &err);
+        strcmp(options.table, "openmetrics") == 0
+            ? orr_export_openmetrics(options.path, stdout, &err)
+            : orr_export_table(options.path, options.table, options.format, stdout, &err);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }
 

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `orrery export R.db openmetrics`: valid text, KAI's names, the numbers of the series; held against
+# promtool too where there is one.
+#
+#   openmetrics.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+
+orrery=$1 work=$2 source=$3
+mkdir -p "$work"
+dir=$(mktemp -d "$work/openmetrics.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir"
+fail() {
+    printf '%s\n' "$1"
+    exit 1
+}
+valid() { # FILE
+    awk -f "$source/tests/study/openmetrics.awk" "$1" || fail "$1 is not OpenMetrics"
+    if command -v promtool >/dev/null 2>&1; then
+        promtool check metrics <"$1" || fail "promtool does not take $1"
+        promtool tsdb create-blocks-from openmetrics "$1" blocks >/dev/null || fail "promtool does not import $1"
+    fi
+}
+same() { # SERIES SQL: the sum of a series' values is that of the query
+    made=$(awk -v name="$1" 'index($0, name) == 1 { sum += $(NF - 1) } END { printf "%.6f", sum }' run.txt)
+    wanted=$(sqlite3 run.db "SELECT printf('%.6f', ($2))")
+    [ "$made" = "$wanted" ] || fail "$1 adds up to $made, not $wanted"
+}
+
+# A tree of queues, one with a hard name, and evictions.
+awk 'BEGIN {
+    print "job,submit_s,run_s,pods,gpus_per_pod,queue"
+    for (i = 0; i < 12; i++) print "a" i ",0,5000,1,4,a"
+    for (i = 0; i < 6; i++) print "\"b\\\"\"" i "\",600,500,1,4,b"
+}' >trace.csv
+cat >run.yaml <<'YAML'
+start: 2026-03-01T00:00:00Z
+cluster: {pools: {p: {nodes: 4, gpus: 8}}}
+queues:
+  top: {gpu: [32, 1, unlimited]}
+  a: {parent: top, gpu: [16, 1, unlimited]}
+  b: {parent: top, gpu: [16, 1, unlimited]}
+  "c \\ \"quoted\"": {gpu: [unlimited, 1, unlimited]}
+workload: [{name: t, trace: trace.csv}]
+policy: kai
+YAML
+"$orrery" run run.yaml -q --no-progress -o run.db >out 2>&1 || fail "$(cat out)"
+"$orrery" export run.db openmetrics >run.txt
+valid run.txt
+same 'kai_queue_allocated_gpus{queue_name="a"' "SELECT sum(allocated_mgpu) / 1000 FROM series AS s JOIN queue AS q ON q.id = s.queue WHERE q.name = 'a'"
+same 'kai_queue_allocated_gpus{queue_name="top"' "SELECT sum(allocated_mgpu) / 1000 FROM series AS s JOIN queue AS q ON q.id = s.queue WHERE q.parent IS NOT NULL"
+same "orrery_queue_pending_jobs{" "SELECT sum(pending_jobs * (1 + (q.parent IS NOT NULL))) FROM series AS s JOIN queue AS q ON q.id = s.queue"
+[ "$(grep -c '^kai_pod_group_evicted_pods_total{.*action="reclaim"' run.txt)" = \
+    "$(sqlite3 run.db "SELECT count(*) FROM (SELECT DISTINCT job, at_ms FROM eviction WHERE cause = 'reclaim')")" ] || fail "evictions"
+grep -q '^kai_pod_group_evicted_pods_total' run.txt || fail "nothing was evicted"
+grep -q '^kai_queue_info{queue_name="a",parent_queue="top"} 1 ' run.txt || fail "no parent"
+grep -q '^kai_queue_deserved_gpus{queue_name="top"} 32 ' run.txt || fail "no quota"
+! grep '^kai_queue_deserved_gpus' run.txt | grep -q quoted || fail "no quota is a quota"
+grep -qF 'queue_name="c \\ \"quoted\""' run.txt || fail "a hard name is not escaped"
+
+# Evictions add up job by job; a story without a calendar.
+"$orrery" run "$source/scenarios/whatif/reclaim/reclaim.yaml" -q --no-progress --force -o run.db
+"$orrery" export run.db openmetrics >run.txt
+valid run.txt
+[ "$(grep -c ' 2 [0-9]*$' run.txt)" -ge 1 ] || fail "a counter does not count"
+code=0
+"$orrery" export run.yaml openmetrics >out 2>err || code=$?
+{ [ "$code" = 65 ] && ! grep -q EOF out; } || fail "not results, and it ends well"
+
+# The checker itself.
+for change in '$d' 's/ 1 0$/ 1/' 's/^\(kai_queue_info.*\)$/\1\n\1/' 's/"product"/"a" "b"/' 's/^# HELP kai_queue_deserved/# HELP x/'; do
+    sed "$change" run.txt >broken.txt
+    cmp -s broken.txt run.txt && fail "$change changes nothing"
+    ! awk -f "$source/tests/study/openmetrics.awk" broken.txt >out || fail "$change is not told"
+done
+printf 'exported\n'
