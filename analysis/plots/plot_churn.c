@@ -23,12 +23,12 @@ static void churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
     }
     /* A job's loss by a cause is told once for all its evictions: each counts an equal part. */
     row = orr_results_prepare(
-        &plot->in,
-        "SELECT e.cause, e.at_ms, e.gone_ms, CASE e.cause WHEN 'preempt' THEN t.preempt"
-        " WHEN 'reclaim' THEN t.reclaim WHEN 'consolidate' THEN t.consolidate"
-        " WHEN 'stale gang' THEN t.stale_gang WHEN 'node failure' THEN t.node_failure ELSE 0 END"
-        " / 3600000000.0 / count(*) OVER (PARTITION BY e.job, e.cause)"
-        " FROM eviction AS e LEFT JOIN job_time AS t ON t.job = e.job");
+        &plot->in, "SELECT e.cause, e.at_ms, e.gone_ms, CASE e.cause WHEN 'preempt' THEN t.preempt"
+                   " WHEN 'reclaim' THEN t.reclaim WHEN 'consolidate' THEN t.consolidate"
+                   " WHEN 'stale gang' THEN t.stale_gang WHEN 'node failure' THEN t.node_failure"
+                   " WHEN 'max runtime' THEN t.max_runtime ELSE 0 END"
+                   " / 3600000000.0 / count(*) OVER (PARTITION BY e.job, e.cause)"
+                   " FROM eviction AS e LEFT JOIN job_time AS t ON t.job = e.job");
     while (orr_results_step(&plot->in, row)) {
         uint32_t layer = orr_plot__layer(evictions, orr_results_text(&plot->in, row, 0));
         orr_plot__layers_count(evictions, layer, sqlite3_column_int64(row, 1), 1);
@@ -77,7 +77,8 @@ void orr_plot__churn(struct orr_plot *plot)
         gpu_h += lost.totals[i];
     }
     char extra[100];
-    (void)snprintf(extra, sizeof extra, "%.0f evictions, %.4g GPU-h lost", count, gpu_h);
+    (void)snprintf(extra, sizeof extra, "%.0f evictions, %.*f GPU-h lost", count,
+                   gpu_h < 100 ? 1 : 0, gpu_h);
     orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 34});
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB

@@ -201,7 +201,8 @@ void orr_plot__debt(struct orr_plot *plot)
     double debt =
         metric(plot, "SELECT value FROM metric WHERE name = 'quota_debt_gpu_h' AND scope = 'all'");
     if (!isnan(debt)) {
-        (void)snprintf(extra, sizeof extra, "%.4g GPU-h in the window", debt);
+        (void)snprintf(extra, sizeof extra,
+                       debt < 1000 ? "%.3g GPU-h in the window" : "%.0f GPU-h in the window", debt);
     }
     orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 34});
     orr_plot__title(plot,

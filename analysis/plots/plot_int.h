@@ -195,6 +195,8 @@ void orr_plot__layers_count(struct orr_plot_layers *layers, uint32_t layer, orr_
 /* Multiplies all cells; then each becomes the sum of those up to it if `summed`. */
 void orr_plot__layers_scale(struct orr_plot_layers *layers, double factor, bool summed);
 double orr_plot__layers_top(const struct orr_plot_layers *layers);
+/* A block of x, 0, then layers summed upwards (for dumb: each by itself). */
+uint32_t orr_plot__layers_rows(struct orr_plot *plot, const struct orr_plot_layers *layers);
 /* The whole plot command but its end; titles are the names where asked for. */
 void orr_plot__layers_plot(struct orr_plot *plot, const struct orr_plot_layers *layers, bool names);
 void orr_plot__layers_keys(struct orr_plot *plot, const struct orr_plot_layers *layers);
@@ -212,6 +214,7 @@ void orr_plot__fairness(struct orr_plot *plot);
 void orr_plot__debt(struct orr_plot *plot);
 void orr_plot__churn(struct orr_plot *plot);
 void orr_plot__reasons(struct orr_plot *plot);
+void orr_plot__fragmentation(struct orr_plot *plot);
 void orr_plot__waterfall(struct orr_plot *plot);
 void orr_plot__jct_cdf(struct orr_plot *plot);
 void orr_plot__floor(struct orr_plot *plot);
@@ -241,5 +244,34 @@ struct orr_plot_lanes {
 };
 void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes);
 void orr_plot__lanes_close(struct orr_plot_lanes *lanes);
+/* Index of the node with that id, or ORR_NONE. */
+uint32_t orr_plot__lanes_node(const struct orr_plot_lanes *lanes, int64_t id);
+
+/* plot_heat.c: pictures of nodes (rows) by time (columns). */
+struct orr_plot_heat {
+    uint32_t rows, columns, per_row; /* per_row: nodes that share a row */
+    orr_ms from, to;
+    double *cells; /* [row][column], milli-GPU ms, then percent */
+    double *gpus;  /* of a row */
+};
+void orr_plot__heat_open(struct orr_plot *plot, const struct orr_plot_lanes *lanes,
+                         struct orr_plot_heat *heat);
+void orr_plot__heat_close(struct orr_plot_heat *heat);
+void orr_plot__heat_add(struct orr_plot_heat *heat, uint32_t node, orr_ms from, orr_ms to,
+                        double mgpu);
+/* Sums become percent of the GPU-time of a cell. */
+void orr_plot__heat_percent(struct orr_plot_heat *heat);
+/* The axis of nodes with at most `most` names; then either text for dumb, which is block 0, or rows
+ * and their image. */
+void orr_plot__heat_axis(struct orr_plot *plot, const struct orr_plot_lanes *lanes,
+                         const struct orr_plot_heat *heat, uint32_t most);
+void orr_plot__heat_text(struct orr_plot *plot, const struct orr_plot_heat *heat);
+uint32_t orr_plot__heat_rows(struct orr_plot *plot, const struct orr_plot_heat *heat);
+/* The end of a scale on which the highest cell can be told from 0: 5, 10, 25, 50 or 100 %. */
+int orr_plot__heat_scale(const struct orr_plot_heat *heat);
+/* `what` is the label of the scale, which ends at `scale` %; `palette` the colours of gnuplot's
+ * "defined". */
+void orr_plot__heat_image(struct orr_plot *plot, uint32_t block, int scale, const char *what,
+                          const char *palette);
 
 #endif

@@ -2,7 +2,7 @@
 /* plot_lanes.c - nodes, and who held what on them. */
 #include "plot_int.h"
 
-static uint32_t node_find(const struct orr_plot_lanes *lanes, int64_t id)
+uint32_t orr_plot__lanes_node(const struct orr_plot_lanes *lanes, int64_t id)
 {
     uint32_t low = 0, high = lanes->node_count;
     while (low < high) {
@@ -41,7 +41,7 @@ void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
         " ORDER BY p.start_ms, p.job, p.node");
     while (orr_results_step(&plot->in, row)) {
         struct orr_plot_held held = {
-            .node = node_find(lanes, sqlite3_column_int64(row, 0)),
+            .node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0)),
             .start = sqlite3_column_int64(row, 1),
             .end = sqlite3_column_int64(row, 2),
             .mgpu = sqlite3_column_int64(row, 3),

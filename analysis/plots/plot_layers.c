@@ -104,7 +104,7 @@ double orr_plot__layers_top(const struct orr_plot_layers *layers)
     return top;
 }
 
-static uint32_t layer_rows(struct orr_plot *plot, const struct orr_plot_layers *layers)
+uint32_t orr_plot__layers_rows(struct orr_plot *plot, const struct orr_plot_layers *layers)
 {
     bool steps = plot->term != ORR_PLOT_DUMB;
     uint32_t block = orr_plot__block(plot, "seconds, 0, then summed over layers one by one");
@@ -126,7 +126,7 @@ static uint32_t layer_rows(struct orr_plot *plot, const struct orr_plot_layers *
 
 void orr_plot__layers_plot(struct orr_plot *plot, const struct orr_plot_layers *layers, bool names)
 {
-    uint32_t block = layer_rows(plot, layers);
+    uint32_t block = orr_plot__layers_rows(plot, layers);
     for (uint32_t i = 0; i < layers->count; i++) {
         orr_plot__gp(plot, i == 0 ? "plot " : ", \\\n  ");
         orr_plot__data(plot, block);

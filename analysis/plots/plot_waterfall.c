@@ -116,8 +116,9 @@ static void bar_total(struct waterfall *fall, const char *name, const char *colo
 static void fall_load(struct orr_plot *plot, struct waterfall *fall)
 {
     static const char *const lost[] = {
-        "lost: preempted",     "lost: reclaimed",        "lost: consolidated",  "lost: stale gangs",
-        "lost: node failures", "held by parts of gangs", "writing checkpoints", "restarting"};
+        "lost: preempted",        "lost: reclaimed",     "lost: consolidated",
+        "lost: stale gangs",      "lost: node failures", "lost: longest run time",
+        "held by parts of gangs", "writing checkpoints", "restarting"};
     struct changes changes = {0};
     changes_load(plot, &changes);
     const struct spent spent = changes_sum(plot, &changes);
@@ -133,14 +134,15 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
     bar_total(fall, "allocated", "#0072b2");
     sqlite3_stmt *row = orr_results_prepare(
         &plot->in, "SELECT total(preempt), total(reclaim), total(consolidate), total(stale_gang),"
-                   " total(node_failure), total(waiting), total(checkpoint), total(restart)"
+                   " total(node_failure), total(max_runtime), total(waiting), total(checkpoint), "
+                   "total(restart)"
                    " FROM job_time");
     bool any = false;
     while (orr_results_step(&plot->in, row)) {
         for (uint32_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
             double gpu_h = sqlite3_column_double(row, (int)i) / (3600000.0 * ORR_MGPU);
             any = any || gpu_h > 0;
-            bar_minus(fall, lost[i], gpu_h, i < 5 ? "#d55e00" : "#cc79a7");
+            bar_minus(fall, lost[i], gpu_h, i < 6 ? "#d55e00" : "#cc79a7");
         }
     }
     bar_total(fall, any ? "useful" : "useful (nothing was lost)", "#009e73");

@@ -139,7 +139,7 @@ int orr_cli_plot(int argc, char **argv)
         uint32_t count;
         const struct orr_plot_info *figures = orr_plot_list(&count);
         for (uint32_t i = 0; i < count; i++) {
-            (void)printf("%-12s %s\n", figures[i].name, figures[i].summary);
+            (void)printf("%-14s %s\n", figures[i].name, figures[i].summary);
         }
         return 0;
     }

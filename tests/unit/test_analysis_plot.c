@@ -242,7 +242,7 @@ static void sums__are_those_worked_by_hand(void **state)
         "INSERT INTO attempt VALUES(0,1,0,3600000,'reclaim');"
         "INSERT INTO placement VALUES(0,1,0,1,4000,15,0,3600000);"
         "INSERT INTO eviction VALUES(0,3600000,3600000,'reclaim',1,1,1,1);"
-        "INSERT INTO job_time VALUES(0,28800000000,0,14400000000,0,0,0,0,0,0);"
+        "INSERT INTO job_time VALUES(0,28800000000,0,14400000000,0,0,0,0,0,0,0);"
         "INSERT INTO reason VALUES(2,'no-capacity','');"
         "INSERT INTO reason_change(job,at_ms,reason) VALUES(0,3600000,2),(2,10800000,2);"
         "INSERT INTO series VALUES(0,1,4000,0,0,4000,NULL),(3600000,1,0,4000,1,4000,NULL),"
@@ -264,6 +264,10 @@ static void sums__are_those_worked_by_hand(void **state)
     /* Jain of (0, 2) is 1/2, so is that of (1, 0); alone it is 1. */
     assert_true(holds("hand-fairness.dat", "\n3600.000 1\n3600.000 0.5\n"));
     assert_true(holds("hand-fairness.dat", "\n14400.000 0.5\n"));
+    /* Pods of 4 and of 8 GPUs, 1 to 2: with 4 free the second kind has no use for them. */
+    assert_true(holds("hand-fragmentation.dat", "\n3600.000 0 2.66667 4\n"));
+    assert_true(holds("hand-fragmentation.dat", "\n7200.000 0 0 0\n"));
+    assert_true(holds("hand-fragmentation.dat", "\n14400.000 0 2.66667 4\n"));
     assert_true(holds("hand-jct-cdf.dat", "\n3600 33.3333\n14400 66.6667\n"));
 }
 

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_fragment.c - fragmentation: free GPUs that the pods of this trace could not use.
+ *
+ * FGD's measure (Weng et al., USENIX ATC'23) by GPUs alone: a typical pod is one drawn from the
+ * trace's sizes by how often they occur. On a node where it cannot run all that is free is unusable
+ * to it; where it can, devices with less free than it needs of one. A node's value is the mean over
+ * typical pods; it changes only when something on the node starts or ends, so the integrals are
+ * exact.
+ */
+#include "plot_int.h"
+
+#include <orrery/base/sort.h>
+
+#define MOST_TASKS   16
+#define MOST_GPUS    64
+#define MOST_BUCKETS 400
+
+enum { UNUSABLE, USABLE };
+
+struct task {
+    int64_t mgpu;
+    double share;
+};
+
+struct state { /* of a node */
+    int64_t used[MOST_GPUS];
+    int64_t loose; /* held, but not on devices that are known */
+    orr_ms since;
+    double unusable, free; /* milli-GPU, from `since` on */
+};
+
+struct fragments {
+    const struct orr_plot_lanes *lanes;
+    struct task tasks[MOST_TASKS];
+    uint32_t task_count;
+    struct state *states;
+    struct orr_plot_heat heat;
+    struct orr_plot_layers layers;
+};
+
+static void tasks_load(struct orr_plot *plot, struct fragments *all)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT mgpu / max(pods, 1), sum(max(pods, 1)) FROM job"
+                   " WHERE mgpu > 0 AND state > 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 16");
+    double sum = 0;
+    while (orr_results_step(&plot->in, row) && all->task_count < MOST_TASKS) {
+        all->tasks[all->task_count++] =
+            (struct task){sqlite3_column_int64(row, 0), sqlite3_column_double(row, 1)};
+        sum += sqlite3_column_double(row, 1);
+    }
+    for (uint32_t i = 0; i < all->task_count; i++) {
+        all->tasks[i].share /= sum;
+    }
+}
+
+/* What fails is no place for pods: as if it were held. */
+static void outages_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT node, from_ms, coalesce(to_ms, end_ms) FROM outage CROSS JOIN run");
+    while (orr_results_step(&plot->in, row)) {
+        uint32_t node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0));
+        if (node == ORR_NONE) {
+            continue;
+        }
+        lanes->held = ORR_ROOM_FOR_ONE(lanes->held, lanes->held_count, lanes->held_room);
+        lanes->held[lanes->held_count++] =
+            (struct orr_plot_held){.node = node,
+                                   .start = sqlite3_column_int64(row, 1),
+                                   .end = sqlite3_column_int64(row, 2),
+                                   .mgpu = (int64_t)lanes->nodes[node].gpus * ORR_MGPU};
+    }
+}
+
+static uint32_t gpus_of(const struct orr_plot_lanes *lanes, uint32_t node)
+{
+    return lanes->nodes[node].gpus < MOST_GPUS ? lanes->nodes[node].gpus : MOST_GPUS;
+}
+
+/* Free milli-GPU of each device; returns their sum. */
+static int64_t free_of(const struct state *state, uint32_t gpus, int64_t *room)
+{
+    int64_t sum = 0, loose = state->loose;
+    for (uint32_t d = 0; d < gpus; d++) {
+        room[d] = state->used[d] < ORR_MGPU ? ORR_MGPU - state->used[d] : 0;
+        int64_t taken = loose < room[d] ? loose : room[d];
+        room[d] -= taken;
+        loose -= taken;
+        sum += room[d];
+    }
+    return sum;
+}
+
+static void state_measure(const struct fragments *all, struct state *state, uint32_t gpus)
+{
+    int64_t room[MOST_GPUS];
+    int64_t sum = free_of(state, gpus, room);
+    state->free = (double)sum;
+    state->unusable = 0;
+    for (uint32_t i = 0; i < all->task_count && sum > 0; i++) {
+        int64_t asked = all->tasks[i].mgpu, each = asked < ORR_MGPU ? asked : ORR_MGPU;
+        int64_t scraps = 0, fit = 0;
+        for (uint32_t d = 0; d < gpus; d++) {
+            scraps += room[d] < each ? room[d] : 0;
+            fit += room[d] >= each ? 1 : 0;
+        }
+        bool runs = fit * each >= asked;
+        state->unusable += all->tasks[i].share * (double)(runs ? scraps : sum);
+    }
+}
+
+/* Accounts for a node up to now. */
+static void state_until(struct fragments *all, uint32_t node, orr_ms now)
+{
+    struct state *state = &all->states[node];
+    orr_ms from = state->since > all->heat.from ? state->since : all->heat.from;
+    orr_ms to = now < all->heat.to ? now : all->heat.to;
+    if (from < to) {
+        orr_plot__heat_add(&all->heat, node, from, to, state->unusable);
+        orr_plot__layers_spread(&all->layers, UNUSABLE, from, to, state->unusable);
+        orr_plot__layers_spread(&all->layers, USABLE, from, to, state->free - state->unusable);
+    }
+    state->since = now;
+}
+
+static void state_change(struct state *state, const struct orr_plot_held *held, bool start)
+{
+    uint64_t bits = held->devices;
+    int64_t devices = 0, sign = start ? 1 : -1;
+    for (uint64_t left = bits; left != 0; left &= left - 1) {
+        devices++;
+    }
+    for (uint32_t d = 0; bits != 0; d++, bits >>= 1) {
+        state->used[d] += (bits & 1) != 0 ? sign * (held->mgpu / devices) : 0;
+    }
+    state->loose += devices == 0 ? sign * held->mgpu : 0;
+}
+
+/* Ends before starts of the same instant. */
+static void sweep(struct fragments *all)
+{
+    const struct orr_plot_lanes *lanes = all->lanes;
+    int64_t *keys = orr_alloc(2 * (size_t)lanes->held_count + 1, sizeof *keys);
+    for (uint32_t i = 0; i < lanes->held_count; i++) {
+        keys[2 * i] = 2 * lanes->held[i].start + 1;
+        keys[2 * i + 1] = 2 * lanes->held[i].end;
+    }
+    uint32_t *order = orr_sort_index_by_i64(keys, 2 * lanes->held_count);
+    for (uint32_t n = 0; n < lanes->node_count; n++) {
+        all->states[n].since = all->heat.from;
+        state_measure(all, &all->states[n], gpus_of(lanes, n));
+    }
+    for (uint32_t i = 0; i < 2 * lanes->held_count; i++) {
+        const struct orr_plot_held *held = &lanes->held[order[i] / 2];
+        bool start = order[i] % 2 == 0;
+        state_until(all, held->node, start ? held->start : held->end);
+        state_change(&all->states[held->node], held, start);
+        state_measure(all, &all->states[held->node], gpus_of(lanes, held->node));
+    }
+    for (uint32_t n = 0; n < lanes->node_count; n++) {
+        state_until(all, n, all->heat.to);
+    }
+    orr_free(order);
+    orr_free(keys);
+}
+
+/* "typical pods: 62 % of 1 GPU, ..." */
+static void typical(const struct fragments *all, char *out, size_t room)
+{
+    size_t used = (size_t)snprintf(out, room, "typical pods ask for");
+    for (uint32_t i = 0; i < all->task_count && i < 3 && used < room; i++) {
+        int more = snprintf(out + used, room - used, "%s %g (%.0f %%)", i > 0 ? "," : "",
+                            (double)all->tasks[i].mgpu / ORR_MGPU, 100 * all->tasks[i].share);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    if (all->task_count > 3 && used < room) {
+        (void)snprintf(out + used, room - used, " ...");
+    }
+}
+
+static void fragments_panels(struct orr_plot *plot, struct fragments *all)
+{
+    orr_plot__layers_scale(&all->layers, 1 / ((double)all->layers.bucket_ms * ORR_MGPU), false);
+    double top = orr_plot__layers_top(&all->layers);
+    orr_plot__panel_above(plot);
+    orr_plot__time_axis(plot, all->heat.from, all->heat.to, 8, false);
+    orr_plot__last_submit(plot, all->heat.from, all->heat.to);
+    orr_plot__gp(plot,
+                 "set key at screen 0.80,graph 1 left top invert title 'free GPUs' left\n"
+                 "set ylabel 'GPUs'\nset yrange [0:%.9g]\n",
+                 top > 0 ? top * 1.06 : 1.0);
+    uint32_t stack = orr_plot__layers_rows(plot, &all->layers);
+    orr_plot__gp(plot, "plot ");
+    orr_plot__data(plot, stack);
+    orr_plot__gp(plot, "using 1:2:3 with filledcurves fc rgb '#d94801' title 'unusable', \\\n  ");
+    orr_plot__data(plot, stack);
+    orr_plot__gp(plot, "using 1:3:4 with filledcurves fc rgb '#d4d4d0' title 'usable'");
+    orr_plot__panel_below(plot);
+    orr_plot__gp(plot, "unset arrow 90\n");
+    orr_plot__time_axis(plot, all->heat.from, all->heat.to, 8, true);
+    orr_plot__heat_axis(plot, all->lanes, &all->heat, 11);
+    uint32_t block = orr_plot__heat_rows(plot, &all->heat);
+    orr_plot__heat_image(plot, block, orr_plot__heat_scale(&all->heat), "GPUs unusable",
+                         "0 '#f7f7f2', 0.25 '#fdd0a2', 0.5 '#fd8d3c', 0.75 '#d94801', 1 '#7f2704'");
+    orr_plot__panel_close(plot);
+}
+
+void orr_plot__fragmentation(struct orr_plot *plot)
+{
+    struct orr_plot_lanes lanes;
+    struct fragments all = {.lanes = &lanes};
+    bool dumb = plot->term == ORR_PLOT_DUMB;
+    char extra[160];
+    orr_plot__lanes_open(plot, &lanes);
+    outages_load(plot, &lanes);
+    tasks_load(plot, &all);
+    orr_plot__heat_open(plot, &lanes, &all.heat);
+    orr_plot__layers_open(&all.layers, all.heat.from, all.heat.to, MOST_BUCKETS);
+    (void)orr_plot__layer(&all.layers, "unusable");
+    (void)orr_plot__layer(&all.layers, "usable");
+    all.states = orr_zalloc((size_t)lanes.node_count + 1, sizeof *all.states);
+    sweep(&all);
+    orr_plot__heat_percent(&all.heat);
+    typical(&all, extra, sizeof extra);
+    orr_plot__start(plot, (struct orr_plot_size){900, 600, 100, 30});
+    orr_plot__title(
+        plot,
+        dumb ? "Free GPUs that typical pods could not use ( .:-=+*#%@: 0 to 100 % of GPUs)"
+             : "Free GPUs, and those that typical pods could not use",
+        extra);
+    if (all.heat.rows == 0 || all.task_count == 0) {
+        orr_plot__nothing(plot, "no job asked for GPUs");
+    } else if (dumb) {
+        orr_plot__time_axis(plot, all.heat.from, all.heat.to, 8, true);
+        orr_plot__heat_axis(plot, &lanes, &all.heat, 21);
+        orr_plot__heat_text(plot, &all.heat);
+    } else {
+        fragments_panels(plot, &all);
+    }
+    orr_free(all.states);
+    orr_plot__heat_close(&all.heat);
+    orr_plot__layers_close(&all.layers);
+    orr_plot__lanes_close(&lanes);
+}
