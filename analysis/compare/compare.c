@@ -38,6 +38,17 @@ enum orr_better orr_compare_better(const char *metric)
     } others[] = {{"unstarted", ORR_BETTER_LESS},
                   {"unfinished", ORR_BETTER_LESS},
                   {"finished", ORR_BETTER_MORE},
+                  {"jct_p50_s", ORR_BETTER_LESS},
+                  {"jct_p95_s", ORR_BETTER_LESS},
+                  {"jct_p99_s", ORR_BETTER_LESS},
+                  {"bsld60_mean", ORR_BETTER_LESS},
+                  {"wait_gpu_weighted_s", ORR_BETTER_LESS},
+                  {"ftf_quota_max", ORR_BETTER_LESS},
+                  {"ftf_quota_p95", ORR_BETTER_LESS},
+                  {"ftf_quota_above", ORR_BETTER_LESS},
+                  {"evictions_per_1000_gpu_h", ORR_BETTER_LESS},
+                  {"ping_pong_evictions", ORR_BETTER_LESS},
+                  {"stall_h", ORR_BETTER_LESS},
                   {"fairness_satisfaction", ORR_BETTER_MORE},
                   {"attainment", ORR_BETTER_MORE}};
     for (const struct orr_compare_metric *m = headlines; m->name != NULL; m++) {

@@ -80,6 +80,38 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
          "held by pods of gangs that were not complete yet");
 }
 
+static void emit_finish(const struct emitter *to, const struct orr_summary *s)
+{
+    static const char quantile[] = "end minus submit of jobs of the window, nearest rank";
+    const struct orr_finish *f = &s->finish;
+    emit(to, "jct_p50_s", f->jct_p50_s, "s", s->ended, quantile);
+    emit(to, "jct_p95_s", f->jct_p95_s, "s", s->ended, quantile);
+    emit(to, "jct_p99_s", f->jct_p99_s, "s", s->ended, quantile);
+    emit(to, "bsld60_mean", f->bsld60_mean, "1", s->ended,
+         "mean of max(1, (end - submit) / max(run time, 60 s))");
+    emit(to, "wait_gpu_weighted_s", f->wait_gpu_weighted_s, "s", s->waits.started,
+         "mean wait of jobs that started, each by the GPUs it asks for");
+    emit(to, "ftf_quota_max", f->ftf_max, "1", f->ftf_jobs,
+         "most of (end - submit) / time alone on its queue's quota (run time x max(1, GPUs / "
+         "quota); all GPUs where there is no quota)");
+    emit(to, "ftf_quota_p95", f->ftf_p95, "1", f->ftf_jobs, "the same, nearest rank");
+    emit(to, "ftf_quota_above", f->ftf_above, "1", f->ftf_jobs,
+         "share of jobs of queues with a quota for which it is above 1");
+    emit(to, "evictions_per_1000_gpu_h", f->evictions_per_1000_gpu_h, "evictions/1000 GPU-h",
+         s->evictions, "evictions of whole jobs by GPU time held, whole run");
+    emit(to, "ping_pong_evictions", (double)f->ping_pong, "evictions", s->evictions,
+         "of a whole job within 1 h of its last one");
+    emit(to, "stall_h", f->stall_h, "h", f->cut_short,
+         "jobs x time from the end of an attempt that was cut short to the next start");
+    emit(to, "node_load_max_over_mean", s->spread.max_over_mean, "1", s->spread.nodes,
+         "share of GPU time held of the busiest node / mean over nodes, in the window");
+    emit(to, "node_load_cv", s->spread.cv, "1", s->spread.nodes,
+         "standard deviation / mean of that share over nodes");
+    emit(to, "empty_node_gpus_mean", s->spread.empty_gpus_mean, "GPU", s->spread.nodes,
+         "GPUs of nodes that are up and hold nothing, mean over the window: the largest gang of "
+         "whole nodes that could start, without evictions and ignoring quota");
+}
+
 static void emit_queue(const struct emitter *to, const struct orr_queue_summary *q)
 {
     emit(to, "jobs", (double)q->waits.jobs, "jobs", q->waits.jobs, "submitted in the window");
@@ -140,6 +172,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     struct emitter to = {.emit = to_emit, .context = context, .scope = "all", .label = ""};
     char label[300];
     emit_all(&to, summary);
+    emit_finish(&to, summary);
     to.label = label;
     to.scope = "queue";
     for (uint32_t i = 0; i < summary->queue_count; i++) {

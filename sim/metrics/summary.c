@@ -395,6 +395,8 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     sum_fairness(world, run, summary);
     list_queues(world, run, summary, &t, lost, evictions);
     orr_summary__attain(world, run, summary);
+    orr_summary__finish(world, run, summary);
+    orr_summary__nodes(world, run, summary);
     summary->waits = tally_finish(&t.all);
     for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
         summary->kinds[k] = tally_finish(&t.kinds[k]);

@@ -9,4 +9,12 @@
 void orr_summary__attain(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);
 
+/* Fills in `finish`: times to the end, fairness of them, evictions and what they delayed. */
+void orr_summary__finish(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_summary *summary);
+
+/* Fills in `spread`: use of nodes in the window. */
+void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run,
+                        struct orr_summary *summary);
+
 #endif

@@ -366,6 +366,70 @@ UNION ALL
 SELECT 'lost_gpu_h', 'shard', w.label, total(x.lost) / 3.6e9, total(x.evictions)
 FROM whole AS w JOIN leaf AS l ON l.shard = w.shard JOIN job AS j ON j.queue = l.queue LEFT JOIN lost AS x ON x.job = j.id GROUP BY w.shard;
 
+-- ---- times to the end ----
+CREATE TEMP TABLE jct AS
+SELECT e.jct_ms, row_number() OVER (ORDER BY e.jct_ms) AS rank, count(*) OVER () AS n FROM ended AS e;
+INSERT INTO made
+SELECT q.column1, 'all', '', (SELECT jct_ms / 1000.0 FROM jct WHERE rank = max(1, (q.column2 * n + 99) / 100)),
+       (SELECT count(*) FROM jct)
+FROM (VALUES('jct_p50_s', 50), ('jct_p95_s', 95), ('jct_p99_s', 99)) AS q;
+INSERT INTO made
+SELECT 'bsld60_mean', 'all', '', avg(max(1.0, jct_ms * 1.0 / max(work_ms, 60000))), count(*) FROM ended;
+INSERT INTO made
+SELECT 'wait_gpu_weighted_s', 'all', '', sum(w.wait_ms * w.mgpu) / 1000.0 / nullif(sum(w.mgpu), 0), count(*)
+FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE w.started AND k.name <> 'inference';
+CREATE TEMP TABLE rho AS
+SELECT x.rho, row_number() OVER (ORDER BY x.rho) AS rank, count(*) OVER () AS n
+FROM (SELECT e.jct_ms / (e.work_ms * max(1.0, e.mgpu * 1.0 / CASE WHEN q.gpu_quota < 0 THEN s.capacity_mgpu
+                                                              ELSE q.gpu_quota * 1000 END)) AS rho
+      FROM ended AS e JOIN job AS j ON j.id = e.id JOIN queue AS q ON q.id = j.queue
+      JOIN shard_queue AS l ON l.queue = q.id JOIN shard AS s ON s.id = l.shard
+      WHERE q.gpu_quota <> 0 AND e.work_ms > 0) AS x;
+INSERT INTO made
+SELECT 'ftf_quota_max', 'all', '', max(rho), count(*) FROM rho
+UNION ALL SELECT 'ftf_quota_p95', 'all', '', (SELECT rho FROM rho WHERE rank = max(1, (95 * n + 99) / 100)), count(*) FROM rho
+UNION ALL SELECT 'ftf_quota_above', 'all', '', avg(rho > 1), count(*) FROM rho;
+
+-- ---- what evictions did, over the whole run ----
+INSERT INTO made
+SELECT 'evictions_per_1000_gpu_h', 'all', '',
+       e.n * 1000 / ((SELECT nullif(sum((to_ms - start_ms) * mgpu), 0) FROM held) / 3.6e9), e.n
+FROM (SELECT total(whole) AS n FROM eviction) AS e;
+INSERT INTO made
+SELECT 'ping_pong_evictions', 'all', '', total(since <= 3600000), count(*)
+FROM (SELECT at_ms - lag(at_ms) OVER (PARTITION BY job ORDER BY at_ms, rowid) AS since FROM eviction WHERE whole);
+INSERT INTO made
+SELECT 'stall_h', 'all', '', total(p.to_ms - p.from_ms) / 3.6e6, count(*)
+FROM pending AS p WHERE (p.job, p.from_ms) IN (SELECT job, end_ms FROM attempt);
+
+-- ---- nodes ----
+CREATE TEMP TABLE load AS
+SELECT n.id, n.gpus, (SELECT total(h.inside_ms * h.mgpu) FROM held AS h WHERE h.node = n.id)
+       / (n.gpus * 1000.0 * nullif(r.window_end_ms - r.window_start_ms, 0)) AS load
+FROM node AS n CROSS JOIN run AS r WHERE n.gpus > 0;
+INSERT INTO made
+SELECT 'node_load_max_over_mean', 'all', '', max(load) / nullif(avg(load), 0), count(*) FROM load
+UNION ALL
+SELECT 'node_load_cv', 'all', '',
+       sqrt(avg((load - (SELECT avg(load) FROM load)) * (load - (SELECT avg(load) FROM load)))) / nullif(avg(load), 0),
+       count(*) FROM load;
+-- A gap on a node is where its latest end until then lies before the next start.
+INSERT INTO made
+SELECT 'empty_node_gpus_mean', 'all', '',
+       total(g.gap * n.gpus) / nullif((SELECT window_end_ms - window_start_ms FROM run), 0),
+       (SELECT count(*) FROM node WHERE gpus > 0)
+FROM (SELECT node, max(0, from_ms - max(to_ms) OVER (PARTITION BY node ORDER BY from_ms, to_ms
+                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS gap
+      FROM (SELECT h.node, max(h.start_ms, r.window_start_ms) AS from_ms, min(h.to_ms, r.window_end_ms) AS to_ms
+            FROM held AS h CROSS JOIN run AS r WHERE h.inside_ms > 0
+            UNION ALL
+            SELECT o.node, max(o.from_ms, r.window_start_ms), min(coalesce(o.to_ms, r.window_end_ms), r.window_end_ms)
+            FROM outage AS o CROSS JOIN run AS r WHERE o.from_ms < r.window_end_ms
+              AND coalesce(o.to_ms, r.window_end_ms) > r.window_start_ms
+            UNION ALL SELECT n.id, r.window_start_ms, r.window_start_ms FROM node AS n CROSS JOIN run AS r
+            UNION ALL SELECT n.id, r.window_end_ms, r.window_end_ms FROM node AS n CROSS JOIN run AS r)) AS g
+JOIN node AS n ON n.id = g.node;
+
 -- ---- the books, and the comparison ----
 CREATE TEMP TABLE wrong AS
 SELECT 'job ' || s.job AS what, 'held' AS name, sum((h.to_ms - h.start_ms) * h.mgpu) AS made, s.total AS stored

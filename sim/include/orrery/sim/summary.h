@@ -44,6 +44,26 @@ struct orr_attainment {           /* of one part of the workload; NAN: it set it
     struct orr_service_load load; /* of a service, requests in the window and the drain */
 };
 
+struct orr_finish { /* of jobs of the window that finished, services left out; NAN: there are none
+                     */
+    double jct_p50_s, jct_p95_s, jct_p99_s;
+    double bsld60_mean;         /* bounded slowdown, 60 s */
+    double wait_gpu_weighted_s; /* of those that started, each by the GPUs it asks for */
+    /* ftf_quota: the time a job took over the time it would take alone on its queue's quota */
+    double ftf_max, ftf_p95, ftf_above; /* above: share of jobs with more than 1 */
+    uint64_t ftf_jobs;                  /* of queues with a quota */
+    double evictions_per_1000_gpu_h;    /* of the whole run, as are those that follow */
+    double stall_h;                     /* jobs x hours from an eviction's end to the next start */
+    uint64_t ping_pong;                 /* evictions within 1 h of the same job's last one */
+    uint64_t cut_short;                 /* attempts */
+};
+
+struct orr_node_spread {      /* of nodes with GPUs, in the window */
+    double max_over_mean, cv; /* of the share of their GPU time that was held */
+    double empty_gpus_mean;   /* GPUs of nodes that are up and hold nothing */
+    uint32_t nodes;
+};
+
 struct orr_summary {
     orr_ms window_start_ms, window_end_ms;
     uint64_t jobs, finished, unfinished;
@@ -61,6 +81,8 @@ struct orr_summary {
     double gpu_occupancy, gpu_goodput;            /* of available GPU time inside the window */
     uint64_t evictions;                           /* of whole jobs */
     uint64_t partial_evictions, wasted_evictions; /* of some pods; made for a job in vain */
+    struct orr_finish finish;
+    struct orr_node_spread spread;
     struct orr_queue_summary *queues;
     uint32_t queue_count;
     uint64_t ruled[ORR_RULE_COUNT];   /* jobs that a rule of their queue bites */
