@@ -20,8 +20,10 @@ CREATE TABLE run(
   capacity_mgpu INTEGER NOT NULL,
   series_ms INTEGER NOT NULL        -- length of one bucket of `series`
 );
-CREATE TABLE run_meta(key TEXT PRIMARY KEY, value TEXT); -- host, wall times, compiler, library versions: not part of the result
-CREATE TABLE input(
+CREATE TABLE run_meta(               -- host, wall times, compiler, library versions: not part of the result
+  key TEXT PRIMARY KEY, value TEXT
+);
+CREATE TABLE input(                  -- files that were read
   path TEXT NOT NULL, format TEXT, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL,
   rows_read INTEGER NOT NULL, rows_rejected INTEGER NOT NULL, rejected_shown TEXT NOT NULL, notes TEXT NOT NULL
 );
@@ -29,7 +31,9 @@ CREATE TABLE node(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, pool TEXT NOT NULL,
   gpus INTEGER NOT NULL, gpu_model TEXT, cpu_milli INTEGER, mem_bytes INTEGER -- NULL: unlimited
 );
-CREATE TABLE node_domain(node INTEGER NOT NULL, level TEXT NOT NULL, domain INTEGER NOT NULL);
+CREATE TABLE node_domain(            -- places in the topology: domains are numbered level by level
+  node INTEGER NOT NULL, level TEXT NOT NULL, domain INTEGER NOT NULL
+);
 CREATE TABLE queue(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, parent INTEGER, leaf INTEGER NOT NULL, priority INTEGER NOT NULL,
   gpu_quota REAL NOT NULL, gpu_limit REAL NOT NULL, gpu_weight REAL NOT NULL -- devices; -1: unlimited
@@ -38,13 +42,21 @@ CREATE TABLE shard(                  -- parts of the cluster that are scheduled 
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, -- '': of the pools that state none
   policy TEXT NOT NULL, policy_params TEXT NOT NULL, capacity_mgpu INTEGER NOT NULL
 );
-CREATE TABLE rule(id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL); -- of queues, for single jobs
-CREATE TABLE ruled(job INTEGER NOT NULL, rule INTEGER NOT NULL); -- jobs that such a rule bites
-CREATE TABLE shard_queue(queue INTEGER PRIMARY KEY, shard INTEGER NOT NULL);
-CREATE TABLE shard_pool(pool TEXT PRIMARY KEY, shard INTEGER NOT NULL);
--- One row a job. A job that ran once, whole, on one node has its placement in the row (node, devices);
--- others have theirs in `placement`, earlier attempts in `attempt`. The views join them.
+CREATE TABLE rule(                   -- of queues, for single jobs
+  id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL
+);
+CREATE TABLE ruled(                  -- jobs that such a rule bites
+  job INTEGER NOT NULL, rule INTEGER NOT NULL
+);
+CREATE TABLE shard_queue(            -- whose shard a queue is in
+  queue INTEGER PRIMARY KEY, shard INTEGER NOT NULL
+);
+CREATE TABLE shard_pool(             -- whose shard a pool is in
+  pool TEXT PRIMARY KEY, shard INTEGER NOT NULL
+);
 CREATE TABLE job(
+  -- A job that ran once, whole, on one node has its placement in the row (node, devices); others have
+  -- theirs in `placement`, earlier attempts in `attempt`. The views join them.
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
   queue INTEGER NOT NULL,
@@ -73,7 +85,9 @@ CREATE TABLE recorded(               -- what the trace says happened, where it s
   job INTEGER PRIMARY KEY, start_ms INTEGER NOT NULL,
   end_ms INTEGER                     -- NULL: not recorded
 );
-CREATE TABLE kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE kind(                   -- of jobs
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL
+);
 CREATE TABLE attempt(                -- ended attempts before the last one
   job INTEGER NOT NULL, nr INTEGER NOT NULL, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL,
   cause TEXT NOT NULL                -- why it ended: preempt, reclaim, consolidate, stale gang, node failure
@@ -89,10 +103,12 @@ CREATE TABLE eviction(               -- of a whole job, or of some pods of one t
   for_job INTEGER,                  -- for whose sake; NULL: not told
   used INTEGER                      -- whether that job's next pods took some of the room
 );
-CREATE TABLE outage(node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER); -- NULL: down at the end
--- What became of the GPU time of a job, mGPU x ms; their sum is what it held. Only jobs of which some
--- was not useful.
+CREATE TABLE outage(                 -- of nodes
+  node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER -- NULL: down at the end
+);
 CREATE TABLE job_time(
+  -- What became of the GPU time of a job, mGPU x ms; their sum is what it held. Only jobs of which some
+  -- was not useful.
   job INTEGER PRIMARY KEY,
   useful INTEGER NOT NULL,
   preempt INTEGER NOT NULL, reclaim INTEGER NOT NULL, consolidate INTEGER NOT NULL, -- lost, by cause
@@ -114,10 +130,14 @@ CREATE TABLE reason_change(          -- from at_ms on, the job waits for this re
   ahead INTEGER,                     -- the job that is served before it
   consolidation INTEGER, reclaim INTEGER, preempt INTEGER -- how each search for victims ended: see `outcome`
 );
-CREATE TABLE outcome(id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL);
-CREATE TABLE reason(id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL);
--- Means over buckets of run.series_ms, exact integrals divided by the bucket's length.
+CREATE TABLE outcome(                -- ways a search for victims ends
+  id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL
+);
+CREATE TABLE reason(                 -- why jobs wait
+  id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL
+);
 CREATE TABLE series(
+  -- Means over buckets of run.series_ms, exact integrals divided by the bucket's length.
   at_ms INTEGER NOT NULL,           -- start of the bucket
   queue INTEGER NOT NULL,           -- leaf
   allocated_mgpu REAL NOT NULL,

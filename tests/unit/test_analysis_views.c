@@ -2,6 +2,7 @@
 /* Views of a results file, against numbers worked out by hand, and the queries of the README. */
 #include "test_main.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,65 @@ static void views__say_what_they_are(void **state)
            "");
 }
 
+/* Whoever opens a file with sqlite3 finds out what its tables hold. */
+static void tables__say_what_they_are(void **state)
+{
+    expect(state, "SELECT name FROM sqlite_schema WHERE type = 'table' AND instr(sql, '--') = 0",
+           "");
+}
+
+/* Every table, view and column stands in the README, columns in a line of their table. */
+static void readme__names_everything(void **state)
+{
+    char text[100000];
+    FILE *file = fopen(ANALYSIS_README, "r");
+    assert_non_null(file);
+    size_t bytes = fread(text, 1, sizeof text - 1, file);
+    text[bytes] = '\0';
+    (void)fclose(file);
+    assert_true(bytes < sizeof text - 1);
+    sqlite3_stmt *row = NULL;
+    assert_int_equal(sqlite3_prepare_v2(*state,
+                                        "SELECT m.name, '`' || m.name || '`', '`' || p.name || '`'"
+                                        " FROM sqlite_schema AS m, pragma_table_info(m.name) AS p"
+                                        " WHERE m.type = 'table'",
+                                        -1, &row, NULL),
+                     SQLITE_OK);
+    int columns = 0;
+    while (sqlite3_step(row) == SQLITE_ROW) {
+        const char *table = (const char *)sqlite3_column_text(row, 1);
+        const char *column = (const char *)sqlite3_column_text(row, 2);
+        bool found = false;
+        for (char *line = text; !found && (line = strstr(line, "\n| `")) != NULL; line++) {
+            char *end = strchr(line + 1, '\n');
+            char kept = *end;
+            *end = '\0';
+            char *names = strstr(line + 3, " | ");
+            char *where = strstr(line, table);
+            found =
+                names != NULL && where != NULL && where < names && strstr(names, column) != NULL;
+            *end = kept;
+        }
+        if (!found) {
+            fail_msg("the README does not name column %s of table %s", column, table);
+        }
+        columns++;
+    }
+    assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
+    assert_true(columns > 100);
+    assert_int_equal(sqlite3_prepare_v2(*state,
+                                        "SELECT name FROM sqlite_schema WHERE type = 'view'", -1,
+                                        &row, NULL),
+                     SQLITE_OK);
+    while (sqlite3_step(row) == SQLITE_ROW) {
+        char quoted[100];
+        (void)snprintf(quoted, sizeof quoted, "| `%s` |",
+                       (const char *)sqlite3_column_text(row, 0));
+        assert_non_null(strstr(text, quoted));
+    }
+    assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
+}
+
 /* Every ```sql block of the README has an answer in an invented file. */
 static void readme__queries_run(void **state)
 {
@@ -187,6 +247,8 @@ int main(void)
         cmocka_unit_test(reason_intervals__end_at_the_start_or_the_end_of_the_run),
         cmocka_unit_test(queues__have_quantiles_by_nearest_rank),
         cmocka_unit_test(views__say_what_they_are),
+        cmocka_unit_test(tables__say_what_they_are),
+        cmocka_unit_test(readme__names_everything),
         cmocka_unit_test(readme__queries_run),
     };
     return cmocka_run_group_tests(tests, open_db, close_db);
