@@ -300,16 +300,10 @@ static void floor_text(struct orr_plot *plot, const struct plan *plan)
     orr_plot__gp(plot,
                  "set terminal dumb size 100,%u noenhanced\nunset tics\nunset border\nunset key\n"
                  "set lmargin 3\nset rmargin 1\nset tmargin 4\nset bmargin 2\nset xrange [0:1]\n"
-                 "set yrange [%u:-1]\nset xlabel 'A '.",
+                 "set yrange [%u:-1]\n",
                  line + 7, line);
-    uint32_t names = plan->slots.shown < 4 ? plan->slots.shown : 4;
-    for (uint32_t s = 0; s < names; s++) {
-        if (s > 0) {
-            orr_plot__gp(plot, ".'  %c '.", (char)('A' + s));
-        }
-        orr_plot__quote(plot, plot->queues[s].name, 14, false);
-    }
-    orr_plot__gp(plot, "%s\nplot ", plot->queue_count > names ? ".' ...'" : "");
+    orr_plot__letters(plot, plan->slots);
+    orr_plot__gp(plot, "plot ");
     orr_plot__data(plot, 0);
     orr_plot__gp(plot, "using (0):1:2 with labels left\n");
 }

@@ -297,15 +297,7 @@ static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
         orr_plot__row(plot, "\"\n");
     }
     orr_free(held);
-    orr_plot__gp(plot, "set xlabel 'A '.");
-    uint32_t names = gantt->slots.shown < 4 ? gantt->slots.shown : 4;
-    for (uint32_t s = 0; s < names; s++) {
-        if (s > 0) {
-            orr_plot__gp(plot, ".'  %c '.", (char)('A' + s));
-        }
-        orr_plot__quote(plot, plot->queues[s].name, 14, false);
-    }
-    orr_plot__gp(plot, "%s\n", plot->queue_count > names ? ".' ...'" : "");
+    orr_plot__letters(plot, gantt->slots);
     orr_plot__text_map(plot, gantt->rows, gantt->from, gantt->to);
 }
 

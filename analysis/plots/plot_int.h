@@ -112,6 +112,8 @@ struct orr_plot_slots {
 };
 struct orr_plot_slots orr_plot__slots(const struct orr_plot *plot, uint32_t top);
 uint32_t orr_plot__slot(struct orr_plot_slots slots, uint32_t rank);
+/* For maps of letters: names the first queues in the label of x. */
+void orr_plot__letters(struct orr_plot *plot, struct orr_plot_slots slots);
 /* The legend entry of a slot as a gnuplot string, with `extra` after the name. */
 void orr_plot__slot_name(struct orr_plot *plot, struct orr_plot_slots slots, uint32_t slot,
                          const char *extra);

@@ -351,3 +351,16 @@ void orr_plot__slot_name(struct orr_plot *plot, struct orr_plot_slots slots, uin
         orr_plot__quote(plot, extra, 100, false);
     }
 }
+
+void orr_plot__letters(struct orr_plot *plot, struct orr_plot_slots slots)
+{
+    uint32_t names = slots.shown < 4 ? slots.shown : 4;
+    orr_plot__gp(plot, "set xlabel 'A '.");
+    for (uint32_t s = 0; s < names; s++) {
+        if (s > 0) {
+            orr_plot__gp(plot, ".'  %c '.", (char)('A' + s));
+        }
+        orr_plot__quote(plot, plot->queues[s].name, 14, false);
+    }
+    orr_plot__gp(plot, "%s\n", plot->queue_count > names ? ".' ...'" : "");
+}
