@@ -55,7 +55,7 @@ static uint32_t only_pod_set(const struct orr_session *session, const struct orr
     return found;
 }
 
-/* All of the job runs, and as one piece. */
+/* All of the job runs, or waits for what is being released, and as one piece. */
 static bool plain_victim(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
@@ -63,16 +63,17 @@ static bool plain_victim(const struct orr_session *session, uint32_t index)
     if (set == ORR_NONE || session->sets[set].min != (int32_t)job->task_count) {
         return false;
     }
-    const uint32_t ask = session->tasks[job->first_task].ask;
+    uint32_t pipelined = 0;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
-        if (!orr_status_in(task->live.status, ORR_STATES_ALLOCATED) ||
+        if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
             task->live.node == ORR_NONE || task->nominated != ORR_NONE ||
-            !same_request(session, task->ask, ask)) {
+            !plain_ask(session, orr_task_ask(session, task))) {
             return false;
         }
+        pipelined += task->live.status == ORR_TASK_PIPELINED;
     }
-    return plain_ask(session, &session->asks[ask]);
+    return pipelined == 0 || pipelined == job->task_count;
 }
 
 static bool plain_preemptor(const struct orr_victim_search *search)
@@ -199,9 +200,13 @@ static bool add_seat(struct orr_forecast *f, struct orr_victim_search *search, u
                               .track = track,
                               .gpus = (uint32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU),
                               .first_task = first_task,
-                              .tasks = tasks};
+                              .tasks = tasks,
+                              .pipelined =
+                                  session->tasks[first_task].live.status == ORR_TASK_PIPELINED};
     for (uint32_t i = 0; i < tasks; i++) {
-        orr_session_add_demand(session, ask, 0, &seat->demand);
+        const struct orr_ask *one = orr_task_ask(session, &session->tasks[first_task + i]);
+        orr_session_add_demand(session, one, 0, &seat->demand);
+        seat->unlike = seat->unlike || one->request.v[ORR_SLOT_GPU] != ask->request.v[ORR_SLOT_GPU];
     }
     return true;
 }
@@ -542,6 +547,16 @@ void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *se
 {
     sizes->set |= 1u << seat->gpus;
     sizes->gangs = sizes->gangs || seat->tasks > 1;
+    sizes->unlike = sizes->unlike || seat->unlike;
+}
+
+uint32_t orr_forecast__gpus(const struct orr_session *session, const struct orr_seat *seat,
+                            uint32_t task)
+{
+    return seat->unlike ? (uint32_t)(orr_task_ask(session, &session->tasks[seat->first_task + task])
+                                         ->request.v[ORR_SLOT_GPU] /
+                                     ORR_MGPU)
+                        : seat->gpus;
 }
 
 /* If all victims come back, there is as little room as before, which is less than the preemptor
@@ -563,6 +578,9 @@ bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_
         large--;
     }
     const bool two = sizes->set == (1u << small | 1u << large);
+    if (sizes->unlike) {
+        return false;
+    }
     return small == large || (!sizes->gangs && large <= f->seats[0].gpus) ||
            (two && large % small == 0 && (int32_t)large >= f->largest_node &&
             f->most_idle < (int32_t)small);
@@ -586,7 +604,7 @@ static bool accumulate_enough(const struct orr_forecast *f, const struct orr_ses
     for (uint32_t s = 1; s < f->seat_count && !enough; s++) {
         for (uint32_t t = 0; t < f->seats[s].tasks; t++) {
             const uint32_t node = session->tasks[f->seats[s].first_task + t].live.node;
-            room[node] += (int32_t)f->seats[s].gpus;
+            room[node] += (int32_t)orr_forecast__gpus(session, &f->seats[s], t);
             enough = enough || room[node] >= (int32_t)f->seats[0].gpus;
         }
     }

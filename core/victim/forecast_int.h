@@ -13,7 +13,9 @@
 
 struct orr_seat { /* a party: a possible victim, or the preemptor, which has seat 0 */
     uint32_t job, track;
-    uint32_t gpus; /* of each task */
+    uint32_t gpus; /* of each task; of the first if they are unlike */
+    bool unlike;
+    bool pipelined; /* it was placed in this cycle, on what is being released */
     uint32_t first_task, tasks;
     struct orr_demand demand;
 };
@@ -64,7 +66,11 @@ uint32_t *orr_forecast__passed(struct orr_victim_search *search, uint32_t seat);
 struct orr_sizes { /* of victims */
     uint32_t set;  /* a bit for each number of GPUs a task */
     bool gangs;    /* some have several tasks */
+    bool unlike;   /* of some of those not all ask the same: nothing can be said of sizes */
 };
+/* GPUs that a task of the party asks, counted from its first. */
+uint32_t orr_forecast__gpus(const struct orr_session *session, const struct orr_seat *seat,
+                            uint32_t task);
 void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *seat);
 /* All victims are served before the preemptor, and the nodes have less room than it needs: then it
  * gets none. */

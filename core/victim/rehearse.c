@@ -13,7 +13,7 @@
 
 struct move {
     uint32_t node;
-    int32_t room; /* before */
+    int32_t room, idle; /* before */
 };
 
 struct orr_rehearsal {
@@ -25,16 +25,22 @@ struct orr_rehearsal {
     uint32_t *feasible; /* nodes that are open to the preemptor in any scenario, with room */
     uint32_t feasible_count;
     uint32_t stamp;
-    uint32_t *seen; /* by node: stamp of the rehearsal it is in scope of */
-    int32_t *room;  /* by node in scope */
+    uint32_t *seen;  /* by node: stamp of the rehearsal it is in scope of */
+    int32_t *room;   /* by node in scope */
+    int32_t *idle;   /* by node in scope; below zero where a pipelined victim was taken back */
+    uint32_t *begun; /* by node: stamp of the rehearsal in which it is open */
     uint32_t *scope;
     uint32_t scope_count;
-    uint32_t *open; /* nodes in scope with idle GPUs */
+    uint32_t *open; /* nodes in scope with idle GPUs, or where some may become so */
     uint32_t open_count;
     uint64_t *with_room[ORR_FORECAST_GPUS + 1]; /* the others, by room: bits by rank */
     uint32_t with_room_count[ORR_FORECAST_GPUS + 1];
     struct move *moves;
     uint32_t move_count;
+    uint32_t *claim,
+        *claimant;    /* of a seat: its turn when units are taken; and back. NULL: not yet */
+    uint64_t *lost;   /* seats that found no place, by turn, a bit each */
+    uint32_t *losers; /* their jobs */
 };
 
 /* --- seats in line --- */
@@ -99,6 +105,8 @@ static void make_rehearsal(struct orr_victim_search *search)
     r->feasible = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->feasible);
     r->seen = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->seen);
     r->room = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->room);
+    r->idle = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->idle);
+    r->begun = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->begun);
     r->scope = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->scope);
     r->open = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->open);
     for (uint32_t g = 0; g <= ORR_FORECAST_GPUS; g++) {
@@ -157,7 +165,7 @@ static void file_node(const struct orr_forecast *f, const struct orr_session *se
 {
     struct orr_rehearsal *r = f->rehearsal;
     const int32_t room = r->room[node];
-    if (f->idle[node] > 0 || room <= 0) {
+    if (r->begun[node] == r->stamp || room <= 0) {
         return;
     }
     const uint32_t rank = session->nodes[node].rank;
@@ -184,6 +192,7 @@ static void add_to_scope(const struct orr_forecast *f, uint32_t node, uint32_t g
     if (r->seen[node] != r->stamp) {
         r->seen[node] = r->stamp;
         r->room[node] = f->base[node];
+        r->idle[node] = f->idle[node];
         r->scope[r->scope_count++] = node;
     }
     r->room[node] += (int32_t)gpus;
@@ -207,7 +216,7 @@ static uint32_t fullest_open(const struct orr_forecast *f, const struct orr_sess
     uint32_t best = ORR_NONE;
     for (uint32_t i = 0; i < r->open_count; i++) {
         const uint32_t n = r->open[i];
-        if (r->room[n] >= gpus && (!at_once || f->idle[n] >= gpus) &&
+        if (r->room[n] >= gpus && (!at_once || r->idle[n] >= gpus) &&
             (best == ORR_NONE || r->room[n] < r->room[best] ||
              (r->room[n] == r->room[best] && session->nodes[n].rank < session->nodes[best].rank))) {
             best = n;
@@ -248,19 +257,26 @@ static bool place_all(const struct orr_forecast *f, const struct orr_session *se
                       const struct orr_seat *seat)
 {
     struct orr_rehearsal *r = f->rehearsal;
-    const int32_t gpus = (int32_t)seat->gpus;
     r->move_count = 0;
     for (uint32_t i = 0; i < seat->tasks; i++) {
+        const int32_t gpus = (int32_t)orr_forecast__gpus(session, seat, i);
         const uint32_t node = find_node(f, session, gpus);
         if (node == ORR_NONE) {
             while (r->move_count > 0) {
                 r->move_count--;
-                set_room(f, session, r->moves[r->move_count].node, r->moves[r->move_count].room);
+                const struct move *move = &r->moves[r->move_count];
+                set_room(f, session, move->node, move->room);
+                r->idle[move->node] = move->idle;
             }
             return false;
         }
-        r->moves[r->move_count++] = (struct move){.node = node, .room = r->room[node]};
+        r->moves[r->move_count++] =
+            (struct move){.node = node, .room = r->room[node], .idle = r->idle[node]};
         set_room(f, session, node, r->room[node] - gpus);
+        /* What comes back where it was pipelined is as if it had not been evicted. */
+        if (seat->pipelined && session->tasks[seat->first_task + i].live.node == node) {
+            r->idle[node] += gpus;
+        }
     }
     return true;
 }
@@ -310,6 +326,14 @@ static void open_tracks(const struct orr_victim_search *search)
     }
 }
 
+static void open_node(struct orr_rehearsal *r, uint32_t node)
+{
+    if (r->begun[node] != r->stamp) {
+        r->begun[node] = r->stamp;
+        r->open[r->open_count++] = node;
+    }
+}
+
 static void open_nodes(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -329,13 +353,19 @@ static void open_nodes(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < r->chosen_count; i++) {
         const struct orr_seat *seat = &f->seats[f->line[r->chosen[i]]];
         for (uint32_t t = 0; t < seat->tasks && seat != f->seats; t++) {
-            add_to_scope(f, session->tasks[seat->first_task + t].live.node, seat->gpus);
+            const uint32_t node = session->tasks[seat->first_task + t].live.node;
+            const uint32_t gpus = orr_forecast__gpus(session, seat, t);
+            add_to_scope(f, node, gpus);
+            if (seat->pipelined) { /* evicting gives back what it had not got: idle GPUs pay */
+                r->idle[node] -= (int32_t)gpus;
+                open_node(r, node);
+            }
         }
     }
     for (uint32_t i = 0; i < r->scope_count; i++) {
         const uint32_t node = r->scope[i];
         if (f->idle[node] > 0) {
-            r->open[r->open_count++] = node;
+            open_node(r, node);
         }
         file_node(f, session, node, true);
     }
@@ -407,13 +437,82 @@ static bool over_limit(const struct orr_session *session, const struct orr_track
     return false;
 }
 
-/* Serves parties in order until it is known whether the preemptor finds its place and, where nobody
- * may end without one, the victims theirs. */
+/* --- what reclaim's validator would say --- */
+
+static int by_claim(const void *a, const void *b, void *context)
+{
+    const struct orr_victim_search *search = context;
+    const struct orr_seat *seats = search->forecast->seats;
+    return orr_victim__compare_owners(search->session, seats[*(const uint32_t *)a].job,
+                                      seats[*(const uint32_t *)b].job);
+}
+
+static void order_claims(const struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    struct orr_rehearsal *r = f->rehearsal;
+    r->claim = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->claim);
+    r->claimant = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->claimant);
+    r->lost = orr_arena_alloc(&f->arena, r->seat_words, sizeof *r->lost);
+    r->losers = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->losers);
+    for (uint32_t s = 0; s < f->seat_count; s++) {
+        r->claimant[s] = s;
+    }
+    orr_sort(r->claimant, f->seat_count, sizeof *r->claimant, by_claim, (void *)(uintptr_t)search);
+    for (uint32_t c = 0; c < f->seat_count; c++) {
+        r->claim[r->claimant[c]] = c;
+    }
+}
+
+static void note_loss(const struct orr_victim_search *search, const struct orr_seat *seat)
+{
+    const struct orr_forecast *f = search->forecast;
+    if (f->rehearsal->claim == NULL) {
+        order_claims(search);
+    }
+    const uint32_t claim = f->rehearsal->claim[seat - f->seats];
+    f->rehearsal->lost[claim / 64] |= bit_of(claim);
+}
+
+static void forget_losses(const struct orr_forecast *f)
+{
+    struct orr_rehearsal *r = f->rehearsal;
+    if (r->lost != NULL) {
+        memset(r->lost, 0, r->seat_words * sizeof *r->lost);
+    }
+}
+
+/* Forgets the losses noted, and says whether they would be allowed. */
+static bool may_lose(const struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    struct orr_rehearsal *r = f->rehearsal;
+    uint32_t count = 0;
+    for (uint32_t w = 0; r->lost != NULL && w < r->seat_words; w++) {
+        for (uint64_t bits = r->lost[w]; bits != 0; bits &= bits - 1) {
+            const uint32_t claim = 64 * w + (uint32_t)__builtin_ctzll(bits);
+            r->losers[count++] = f->seats[r->claimant[claim]].job;
+        }
+        r->lost[w] = 0;
+    }
+    return orr_victim__may_lose(search, r->losers, count);
+}
+
+/* Does a validator weigh what victims lose? Without consolidating reclaim all of them count as
+ * lost, wherever they find a place. */
+static bool is_weighed(const struct orr_victim_search *search)
+{
+    return search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion;
+}
+
+/* Serves parties in order until it is known whether the preemptor finds its place and, where that
+ * matters, the victims theirs. */
 static enum orr_outcome serve(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_forecast *f = search->forecast;
     const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
+    const bool weighed = is_weighed(search);
     bool placed = false;
     bool lost = false;
     for (uint32_t l = 0; l < f->track_count; l++) {
@@ -428,15 +527,19 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
         const bool fits = !over_limit(session, track, &seat->demand) &&
                           !(is_preemptor && f->over_quota) && place_all(f, session, seat);
         if (!fits && is_preemptor) {
+            forget_losses(f);
             return ORR_OUTCOME_NOT_PLACED;
         }
-        if (is_preemptor && !all_must) {
+        if (is_preemptor && !all_must && !weighed) {
             return ORR_OUTCOME_SOLVED;
         }
         placed = placed || is_preemptor;
         lost = lost || !fits;
-        if (placed && lost) {
+        if (all_must && placed && lost) {
             return ORR_OUTCOME_REJECTED;
+        }
+        if (weighed && !is_preemptor && (!fits || !session->rules.allow_consolidating_reclaim)) {
+            note_loss(search, seat);
         }
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS && fits; kind++) {
             track->held[kind] += seat->demand.v[kind];
@@ -445,7 +548,7 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
             next_block(search, track);
         }
     }
-    return ORR_OUTCOME_SOLVED;
+    return weighed && !may_lose(search) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
 }
 
 /* Seen from the victims alone: they are served before the preemptor and leave it nothing. Those of

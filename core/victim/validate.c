@@ -129,12 +129,7 @@ static int by_owner(const void *a, const void *b, void *context)
     if (l->job == r->job) {
         return strcmp(session->sets[l->set].name, session->sets[r->set].name);
     }
-    const uint32_t queue_l = session->shares[session->jobs[l->job].queue].name_rank;
-    const uint32_t queue_r = session->shares[session->jobs[r->job].queue].name_rank;
-    if (queue_l != queue_r) {
-        return queue_l < queue_r ? -1 : 1;
-    }
-    return strcmp(session->jobs[l->job].name, session->jobs[r->job].name);
+    return orr_victim__compare_owners(session, l->job, r->job);
 }
 
 /* By queue, job and pod set; within one the potential victims as they came, then recorded ones. */
@@ -346,6 +341,14 @@ static void list_asked(const struct orr_victim_search *search, bool asked[ORR_SH
     asked[ORR_SHARE_GPU] = asked[ORR_SHARE_GPU] || search->demand.gpus_by_memory > 0;
 }
 
+int orr_victim__compare_owners(const struct orr_session *session, uint32_t a, uint32_t b)
+{
+    const struct orr_sjob *l = &session->jobs[a], *r = &session->jobs[b];
+    const uint32_t rank_l = session->shares[l->queue].name_rank;
+    const uint32_t rank_r = session->shares[r->queue].name_rank;
+    return rank_l != rank_r ? (rank_l < rank_r ? -1 : 1) : strcmp(l->name, r->name);
+}
+
 static bool validate_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential)
 {
@@ -355,6 +358,33 @@ static bool validate_reclaim(const struct orr_victim_search *search,
                             .involved = orr_zalloc(queues, sizeof *ledger.involved)};
     list_asked(search, ledger.asked);
     const bool allowed = take_all(search, &ledger, potential) && stays_balanced(search, &ledger);
+    orr_free(ledger.taken);
+    orr_free(ledger.touched);
+    orr_free(ledger.involved);
+    return allowed;
+}
+
+bool orr_victim__may_lose(const struct orr_victim_search *search, const uint32_t *jobs,
+                          uint32_t count)
+{
+    const struct orr_session *session = search->session;
+    const uint32_t queues = session->queue_count;
+    struct ledger ledger = {.taken = orr_zalloc(queues, sizeof *ledger.taken),
+                            .touched = orr_zalloc(queues, sizeof *ledger.touched),
+                            .involved = orr_zalloc(queues, sizeof *ledger.involved)};
+    bool allowed = true;
+    list_asked(search, ledger.asked);
+    for (uint32_t j = 0; allowed && j < count; j++) {
+        const struct orr_sjob *job = &session->jobs[jobs[j]];
+        int64_t unit[ORR_SHARE_KINDS] = {0};
+        bool involved[ORR_SHARE_KINDS] = {false};
+        for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+            const struct loss loss = {.task = t, .core = true};
+            add_loss(session, &loss, unit, involved);
+        }
+        allowed = take_unit(search, &ledger, job->queue, unit, involved);
+    }
+    allowed = allowed && stays_balanced(search, &ledger);
     orr_free(ledger.taken);
     orr_free(ledger.touched);
     orr_free(ledger.involved);

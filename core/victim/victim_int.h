@@ -98,7 +98,7 @@ void orr_victim__close_forecast(struct orr_victim_search *search);
 void orr_victim__prepare_forecast(struct orr_victim_search *search);
 /* No scenario of the search can work. */
 bool orr_victim__hopeless(struct orr_victim_search *search);
-/* False: this scenario would not be solved. Exact but for what validators say of its victims. */
+/* False: this scenario would not be solved. */
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
 
 /* scenario.c: growing the set of victims, and which sets are worth a simulation. */
@@ -130,6 +130,12 @@ bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint
 bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t job);
 bool orr_victim__validate(const struct orr_victim_search *search,
                           const struct orr_victims *potential);
+/* Reclaim's validator on whole gangs that would end without a place, given in the order in which
+ * units are taken, as if the statement held it. */
+bool orr_victim__may_lose(const struct orr_victim_search *search, const uint32_t *jobs,
+                          uint32_t count);
+/* That order: by queue, then by job. */
+int orr_victim__compare_owners(const struct orr_session *session, uint32_t a, uint32_t b);
 /* min_runtime.c */
 bool orr_victim__is_protected(const struct orr_session *session, enum orr_action action,
                               uint32_t preemptor, uint32_t job);
