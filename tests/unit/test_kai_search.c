@@ -5,7 +5,9 @@
 
 #include <orrery/base/rng.h>
 
+#ifndef WORLDS
 #define WORLDS 200
+#endif
 #define CYCLES 16
 #define LEAVES 5
 
@@ -16,6 +18,8 @@ struct kinds { /* how a world is drawn */
     bool with_parts; /* some share GPUs */
     bool short_cpu;  /* nodes run out of CPU before they run out of GPUs */
     bool elastic;
+    bool unlike; /* gangs end in a smaller pod */
+    bool busy;   /* many jobs come at a time */
 };
 
 struct twin {
@@ -80,7 +84,9 @@ static void draw_world(struct world *world, uint32_t number)
                                   .flat = orr_rng_below(rng, 4) != 0,
                                   .with_parts = orr_rng_below(rng, 6) == 0,
                                   .short_cpu = orr_rng_below(rng, 6) == 0,
-                                  .elastic = orr_rng_below(rng, 5) == 0};
+                                  .elastic = orr_rng_below(rng, 5) == 0,
+                                  .unlike = orr_rng_below(rng, 3) == 0,
+                                  .busy = orr_rng_below(rng, 3) == 0};
     for (uint32_t l = 0; l < LEAVES; l++) {
         world->quota[l] = (double)orr_rng_below(rng, 12);
         world->limit[l] =
@@ -103,6 +109,8 @@ static void add_job(struct world *world)
     const int percent = 20 + 10 * (int)orr_rng_below(rng, 6);
     int64_t gpus = sizes[orr_rng_below(rng, 8)];
     gpus = gpus > world->kinds.gpus ? world->kinds.gpus : gpus;
+    const bool unlike = world->kinds.unlike && !part && gpus > 1;
+    const int64_t rest = 1 + (int64_t)orr_rng_below(rng, (uint64_t)gpus);
     const int32_t min =
         world->kinds.elastic ? 1 + (int32_t)orr_rng_below(rng, count) : (int32_t)count;
     struct twin *twins[2] = {&world->fast, &world->literal};
@@ -114,8 +122,8 @@ static void add_job(struct world *world)
         const uint32_t ask =
             part ? world_ask_part(session, percent) : world_ask_whole(session, gpus);
         uint32_t asks[8];
-        for (uint32_t t = 0; t < count; t++) {
-            asks[t] = ask;
+        for (uint32_t t = 0; t < count; t++) { /* a gang of whole nodes and what is left */
+            asks[t] = unlike && t + 1 == count ? world_ask_whole(session, rest) : ask;
         }
         (void)world_job_add(session, &(struct world_job){.name = name,
                                                          .queue = twins[i]->leaves[leaf],
@@ -209,7 +217,9 @@ static void search__decides_as_a_literal_one(void **state)
         struct world *world = orr_zalloc(1, sizeof *world);
         draw_world(world, w);
         for (uint32_t c = 0; c < CYCLES; c++) {
-            const uint32_t arrivals = c == 0 ? 24 : (uint32_t)orr_rng_below(&world->rng, 7);
+            /* many at a time take from one another what they were just promised */
+            const uint32_t most = world->kinds.busy ? 24 : 7;
+            const uint32_t arrivals = c == 0 ? 24 : (uint32_t)orr_rng_below(&world->rng, most);
             for (uint32_t i = 0; i < arrivals; i++) {
                 add_job(world);
             }
