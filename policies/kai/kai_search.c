@@ -233,8 +233,11 @@ static void search_lanes(struct walk *walk)
         if (solved) {
             continue;
         }
-        lane->outcomes[walk->action] = ORR_OUTCOME_LIKE_FAILED;
-        walk->done[index] = true;
+        /* Reclaim's gate, shut by a success since, remembers nothing: the next one may open it. */
+        const bool shut = walk->action == ORR_ACTION_RECLAIM &&
+                          session->jobs[view.job].outcomes[walk->action] == ORR_OUTCOME_GATE;
+        lane->outcomes[walk->action] = shut ? ORR_OUTCOME_GATE : ORR_OUTCOME_LIKE_FAILED;
+        walk->done[index] = !shut;
         orr_order_close_lane(walk->order, index);
     }
     orr_free(failures.items);
