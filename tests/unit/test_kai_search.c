@@ -5,7 +5,7 @@
 
 #include <orrery/base/rng.h>
 
-#ifndef WORLDS
+#ifndef WORLDS /* 4000 take a minute of an optimised build and find what one in 2000 shows */
 #define WORLDS 200
 #endif
 #define CYCLES 16
