@@ -41,9 +41,8 @@ static void churn_panels(struct orr_plot *plot, struct orr_plot_layers *eviction
                          struct orr_plot_layers *lost)
 {
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    double hours = (double)evictions->bucket_ms / 3600000.0;
-    orr_plot__layers_scale(evictions, 1 / hours, false);
-    orr_plot__layers_scale(lost, 1, true);
+    orr_plot__layers_means(evictions, 3600000);
+    orr_plot__layers_sum(lost);
     orr_plot__panel_above(plot);
     orr_plot__time_axis(plot, evictions->from, evictions->to, 8, false);
     orr_plot__last_submit(plot, evictions->from, evictions->to);
@@ -118,7 +117,7 @@ void orr_plot__reasons(struct orr_plot *plot)
     orr_plot__span(plot, &from, &to);
     orr_plot__layers_open(&layers, from, to, buckets_of(plot, MOST_STEPS));
     reasons_load(plot, &layers);
-    orr_plot__layers_scale(&layers, 1 / (double)layers.bucket_ms, false);
+    orr_plot__layers_means(&layers, 1);
     double top = orr_plot__layers_top(&layers);
     orr_plot__start(plot, (struct orr_plot_size){1000, 500, 100, 30});
     orr_plot__title(plot, "What waits and why", NULL);

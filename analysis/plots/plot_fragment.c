@@ -181,7 +181,7 @@ static void typical(const struct fragments *all, char *out, size_t room)
 
 static void fragments_panels(struct orr_plot *plot, struct fragments *all)
 {
-    orr_plot__layers_scale(&all->layers, 1 / ((double)all->layers.bucket_ms * ORR_MGPU), false);
+    orr_plot__layers_means(&all->layers, 1.0 / ORR_MGPU);
     double top = orr_plot__layers_top(&all->layers);
     orr_plot__panel_above(plot);
     orr_plot__time_axis(plot, all->heat.from, all->heat.to, 8, false);

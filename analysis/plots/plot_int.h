@@ -194,8 +194,10 @@ void orr_plot__layers_spread(struct orr_plot_layers *layers, uint32_t layer, orr
                              double amount);
 void orr_plot__layers_count(struct orr_plot_layers *layers, uint32_t layer, orr_ms at,
                             double amount);
-/* Multiplies all cells; then each becomes the sum of those up to it if `summed`. */
-void orr_plot__layers_scale(struct orr_plot_layers *layers, double factor, bool summed);
+/* Cells become what they hold per ms, times `factor`; the last bucket may be a short one. */
+void orr_plot__layers_means(struct orr_plot_layers *layers, double factor);
+/* Each cell becomes the sum of those up to it. */
+void orr_plot__layers_sum(struct orr_plot_layers *layers);
 double orr_plot__layers_top(const struct orr_plot_layers *layers);
 /* A block of x, 0, then layers summed upwards (for dumb: each by itself). */
 uint32_t orr_plot__layers_rows(struct orr_plot *plot, const struct orr_plot_layers *layers);

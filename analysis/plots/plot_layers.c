@@ -79,14 +79,23 @@ void orr_plot__layers_count(struct orr_plot_layers *layers, uint32_t layer, orr_
     }
 }
 
-void orr_plot__layers_scale(struct orr_plot_layers *layers, double factor, bool summed)
+void orr_plot__layers_means(struct orr_plot_layers *layers, double factor)
+{
+    for (uint32_t i = 0; i < layers->count; i++) {
+        for (uint32_t b = 0; b < layers->buckets; b++) {
+            orr_ms left = layers->to - layers->from - (orr_ms)b * layers->bucket_ms;
+            orr_ms length = left < layers->bucket_ms ? left : layers->bucket_ms;
+            layers->cells[(size_t)i * layers->buckets + b] *= factor / (double)length;
+        }
+    }
+}
+
+void orr_plot__layers_sum(struct orr_plot_layers *layers)
 {
     for (uint32_t i = 0; i < layers->count; i++) {
         double *row = layers->cells + (size_t)i * layers->buckets;
-        double sum = 0;
-        for (uint32_t b = 0; b < layers->buckets; b++) {
-            sum = (summed ? sum : 0) + row[b] * factor;
-            row[b] = sum;
+        for (uint32_t b = 1; b < layers->buckets; b++) {
+            row[b] += row[b - 1];
         }
     }
 }
