@@ -143,11 +143,12 @@ static void say_sums(struct orr_results *in, const struct orr_explain_job *job, 
                       orr_explain__span(sqlite3_column_int64(row, 1), span),
                       orr_results_text(in, row, 0));
     }
-    row = orr_explain__query(
-        in,
-        "SELECT useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime,"
-        " checkpoint + restart, waiting FROM job_time WHERE job = ?1",
-        &job->id, 1);
+    row = orr_explain__query(in,
+                             "SELECT useful, preempt + reclaim + consolidate + stale_gang + "
+                             "node_failure + max_runtime + "
+                             "maintenance,"
+                             " checkpoint + restart, waiting FROM job_time WHERE job = ?1",
+                             &job->id, 1);
     while (orr_results_step(in, row)) {
         const double hour = 3600.0 * 1000 * ORR_MGPU;
         (void)fprintf(out,

@@ -44,6 +44,9 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
     ledger->releasing = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->releasing);
     ledger->free_devices = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->free_devices);
     ledger->down = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->down);
+    ledger->withheld = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->withheld);
+    ledger->withheld_devices =
+        orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->withheld_devices);
     ledger->use = orr_arena_alloc(&ledger->arena, world->queues->count, sizeof *ledger->use);
     ledger->shards =
         orr_arena_alloc(&ledger->arena, cluster->shards.count + (size_t)1, sizeof *ledger->shards);
@@ -133,14 +136,24 @@ void orr_ledger_cut_grace(struct orr_ledger *ledger, uint32_t job, uint32_t node
 
 void orr_ledger_set_down(struct orr_ledger *ledger, uint32_t node, bool down)
 {
-    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
-    const struct orr_room empty = orr_ledger__empty_node(type);
     int32_t before = ledger->idle[node].gpus;
-    ORR_ASSERT(ledger->down[node] != down && before == (down ? empty.gpus : 0));
+    struct orr_room *to = down ? &ledger->withheld[node] : &ledger->idle[node];
+    struct orr_room *from = down ? &ledger->idle[node] : &ledger->withheld[node];
+    uint64_t *to_devices = down ? &ledger->withheld_devices[node] : &ledger->free_devices[node];
+    uint64_t *from_devices = down ? &ledger->free_devices[node] : &ledger->withheld_devices[node];
+    ORR_ASSERT(ledger->down[node] != down);
     ledger->down[node] = down;
-    ledger->idle[node] = down ? (struct orr_room){0} : empty;
-    ledger->free_devices[node] = down ? 0 : orr_ledger__our_devices(type);
+    *to = *from;
+    *from = (struct orr_room){0};
+    *to_devices = *from_devices;
+    *from_devices = 0;
     orr_index__move(ledger, node, before);
+}
+
+bool orr_ledger_is_vacant(const struct orr_ledger *ledger, uint32_t node)
+{
+    struct orr_room empty = orr_ledger__empty_node(orr_cluster_type(ledger->world.cluster, node));
+    return ledger->down[node] && ledger->withheld[node].pods == empty.pods;
 }
 
 void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job)

@@ -159,11 +159,14 @@ static bool check_devices(const struct audit *a, uint32_t node, int32_t *sharing
             taken |= (uint64_t)1 << d;
         }
     }
-    uint64_t truth = ledger->down[node] ? 0 : ours & ~taken;
+    bool down = ledger->down[node];
+    uint64_t truth = ours & ~taken;
     return equal(a, "devices of foreign pods", name,
                  __builtin_popcountll(gpus > ORR_DEVICE_MASK_MAX ? 0 : taken & ~ours), 0) &&
            equal(a, "mask of free devices", name, (int64_t)ledger->free_devices[node],
-                 (int64_t)truth);
+                 down ? 0 : (int64_t)truth) &&
+           equal(a, "mask of withheld devices", name, (int64_t)ledger->withheld_devices[node],
+                 down ? (int64_t)truth : 0);
 }
 
 static bool set_has(const struct orr_node_set *set, uint32_t node)
@@ -172,26 +175,38 @@ static bool set_has(const struct orr_node_set *set, uint32_t node)
            (set->summary[node >> 12] >> (node >> 6 & 63) & 1) != 0;
 }
 
+/* What should be idle, or withheld: the one that is not has nothing. */
+static bool check_room(const struct audit *a, const char *name, const struct orr_room *room,
+                       const struct orr_room *truth)
+{
+    return equal(a, "idle devices", name, room->gpus, truth->gpus) &&
+           equal(a, "idle milli-CPU", name, room->cpu_milli, truth->cpu_milli) &&
+           equal(a, "idle memory", name, room->mem_bytes, truth->mem_bytes) &&
+           equal(a, "idle pods", name, room->pods, truth->pods);
+}
+
 static bool check_node(const struct audit *a, uint32_t node)
 {
     const struct orr_ledger *ledger = a->ledger;
     const char *name = orr_idmap_name(&a->cluster->node_names, node);
-    const struct orr_room *idle = &ledger->idle[node], *used = &a->used[node];
+    static const struct orr_room nothing = {0};
+    const struct orr_room *used = &a->used[node];
     const struct orr_room *releasing = &ledger->releasing[node], *freed = &a->releasing[node];
-    struct orr_room empty = ledger->down[node]
-                                ? (struct orr_room){0}
-                                : orr_ledger__empty_node(orr_cluster_type(a->cluster, node));
+    bool down = ledger->down[node];
+    struct orr_room left = orr_ledger__empty_node(orr_cluster_type(a->cluster, node));
     int32_t sharing;
     if (!check_devices(a, node, &sharing)) {
         return false;
     }
-    int32_t whole = empty.gpus - used->gpus - sharing;
+    left.gpus -= used->gpus + sharing;
+    left.cpu_milli -= used->cpu_milli;
+    left.mem_bytes -= used->mem_bytes;
+    left.pods -= used->pods;
+    int32_t whole = down ? 0 : left.gpus;
     const struct orr_type_index *index = &ledger->types[a->cluster->nodes[node].type];
-    return equal(a, "devices below zero", name, whole < 0, 0) &&
-           equal(a, "idle devices", name, idle->gpus, whole) &&
-           equal(a, "idle milli-CPU", name, idle->cpu_milli, empty.cpu_milli - used->cpu_milli) &&
-           equal(a, "idle memory", name, idle->mem_bytes, empty.mem_bytes - used->mem_bytes) &&
-           equal(a, "idle pods", name, idle->pods, empty.pods - used->pods) &&
+    return equal(a, "devices below zero", name, left.gpus < 0, 0) &&
+           check_room(a, name, &ledger->idle[node], down ? &nothing : &left) &&
+           check_room(a, name, &ledger->withheld[node], down ? &left : &nothing) &&
            equal(a, "releasing devices", name, releasing->gpus, freed->gpus) &&
            equal(a, "releasing milli-CPU", name, releasing->cpu_milli, freed->cpu_milli) &&
            equal(a, "releasing memory", name, releasing->mem_bytes, freed->mem_bytes) &&

@@ -192,6 +192,17 @@ static void open_sharing(struct orr_ledger *ledger)
     }
 }
 
+/* What of a node is idle, or would be if it were not down. */
+static struct orr_room *unheld(struct orr_ledger *ledger, uint32_t node)
+{
+    return ledger->down[node] ? &ledger->withheld[node] : &ledger->idle[node];
+}
+
+static uint64_t *unheld_devices(struct orr_ledger *ledger, uint32_t node)
+{
+    return ledger->down[node] ? &ledger->withheld_devices[node] : &ledger->free_devices[node];
+}
+
 /* Adds sign * portion to every device of the mask and keeps the idle devices true. */
 static void charge_devices(struct orr_ledger *ledger, uint32_t node, uint64_t devices,
                            int64_t portion)
@@ -205,8 +216,8 @@ static void charge_devices(struct orr_ledger *ledger, uint32_t node, uint64_t de
             bool was_free = used[d] == 0;
             used[d] = (int16_t)(used[d] + portion);
             if (was_free != (used[d] == 0)) {
-                ledger->idle[node].gpus += was_free ? -1 : 1;
-                ledger->free_devices[node] ^= (uint64_t)1 << d;
+                unheld(ledger, node)->gpus += was_free ? -1 : 1;
+                *unheld_devices(ledger, node) ^= (uint64_t)1 << d;
             }
         }
         after = after || used[d] > 0;
@@ -301,9 +312,9 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
         const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
         charge_devices(ledger, node, placement->devices, -orr_request_portion_mgpu(request, type));
     } else {
-        ledger->free_devices[node] |= placement->devices;
+        *unheld_devices(ledger, node) |= placement->devices;
     }
-    charge_room(&ledger->idle[node], &room, -1);
+    charge_room(unheld(ledger, node), &room, -1);
     orr_index__move(ledger, node, before);
 }
 

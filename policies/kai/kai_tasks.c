@@ -319,9 +319,8 @@ void orr_kai__tasks_lost(struct orr_kai_tasks *tasks, const struct orr_view *vie
             orr_session_set_status(session, t, ORR_TASK_RELEASING);
         }
     }
-    if (!going) {
-        gate(session, slot, ORR_TASK_GATED, ORR_TASK_PENDING);
-    }
+    gate(session, slot, going ? ORR_TASK_PENDING : ORR_TASK_GATED,
+         going ? ORR_TASK_GATED : ORR_TASK_PENDING);
 }
 
 void orr_kai__tasks_forget(struct orr_kai_tasks *tasks, uint32_t slot)

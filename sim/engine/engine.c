@@ -1,263 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* engine.c - the loop: the next instant, its events in order, then the policy's cycle. */
-#include <orrery/sim/engine.h>
-
 #include <string.h>
 
-#include <orrery/base/heap.h>
 #include <orrery/sim/account.h>
 
+#include "engine_int.h"
 #include "shards.h"
-
-/* Class of an event, in the order of equal times. Arrivals and cycles are not in the heap. */
-enum event_class {
-    CLASS_FINISH,
-    CLASS_RELEASE,
-    CLASS_CAPACITY,
-    CLASS_ARRIVAL,
-    CLASS_CYCLE,
-    CLASS_REQUEUE, /* the delay after its longest run time is over */
-    CLASS_LIMIT    /* an attempt has run as long as its queue allows */
-};
 
 #define PROGRESS_EVERY 8192u
 
-struct engine {
-    const struct orr_world *world;
-    const struct orr_engine_options *options;
-    const struct orr_policy *policy;
-    struct orr_run *run;
-    struct orr_ledger *ledger;
-    struct orr_txn *txn;
-    struct orr_exec *exec; /* NULL: work is wall time */
-    void *state;           /* the policy's */
-    struct orr_view view;
-    struct orr_heap heap;
-    uint32_t next_arrival;
-    uint32_t next_hold;   /* of the world: those before it have come */
-    uint32_t *waits_for;  /* per hold: jobs whose end it still waits for */
-    bool changed;         /* something happened since the last cycle */
-    orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
-    orr_ms last_cycle_ms; /* ORR_MS_NONE: none yet */
-    orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
-    struct orr_faults faults;
-    uint32_t fault_events; /* in the heap */
-    uint32_t down_count;   /* nodes */
-    orr_ms instant_ms;     /* the last one, for counting distinct times */
-};
-
-static uint32_t class_and(enum event_class class, uint32_t incarnation)
+static void change_capacity(struct engine *engine, const struct orr_event *event)
 {
-    return (uint32_t) class << 24 | (incarnation & 0xffffff);
-}
-
-static int64_t job_mgpu(const struct engine *engine, uint32_t job)
-{
-    return engine->world->shapes.shapes[engine->world->specs[job].shape].gpus_mgpu;
-}
-
-static void take_decisions(struct engine *engine);
-
-static void count_event(struct engine *engine, enum event_class class, uint32_t job)
-{
-    struct orr_run *run = engine->run;
-    orr_digest_fold(&engine->ledger->digest, (uint64_t)engine->view.now);
-    orr_digest_fold(&engine->ledger->digest, (uint64_t) class << 56 | job);
-    run->events++;
-    const struct orr_engine_options *options = engine->options;
-    if (options->digest_every > 0 && run->events % options->digest_every == 0) {
-        options->checkpoint(run->events, engine->view.now, engine->ledger->digest.h,
-                            options->progress_context);
+    if ((event->class_seq & ORR_ENGINE__LISTED) != 0) {
+        orr_engine__run_listed(engine, event->subject, event->class_seq & 0xff);
+    } else {
+        orr_engine__change_capacity(engine, event->subject, (event->class_seq & 1) != 0);
     }
 }
-
-/* What the tasks asked that the job holds, leaving ones too: all of it, unless it is elastic. */
-static int64_t held_mgpu(const struct engine *engine, uint32_t job)
-{
-    const struct orr_ledger *ledger = engine->ledger;
-    const struct orr_shape *shape = &engine->world->shapes.shapes[engine->world->specs[job].shape];
-    if (ledger->jobs[job].placed_tasks == shape->tasks) {
-        return shape->gpus_mgpu;
-    }
-    int64_t mgpu = 0;
-    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        mgpu += placement->tasks * orr_request_mgpu(&shape->groups[placement->group].request);
-    }
-    return mgpu;
-}
-
-static void note_reason(struct engine *engine, uint32_t job, enum orr_reason reason,
-                        const struct orr_proof *proof)
-{
-    struct orr_run *run = engine->run;
-    run->reasons = ORR_ROOM_FOR_ONE(run->reasons, run->reason_count, run->reason_capacity);
-    run->reasons[run->reason_count++] = (struct orr_reason_change){
-        .at_ms = engine->view.now, .job = job, .reason = (uint8_t)reason, .proof = *proof};
-}
-
-/* From now on the job is pending. */
-static void submit(struct engine *engine, uint32_t job)
-{
-    orr_ledger_submit(engine->ledger, job);
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
-                    job_mgpu(engine, job), 1);
-    engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
-    engine->changed = true;
-}
-
-static void push_arrival(struct engine *engine, uint32_t job, orr_ms at)
-{
-    orr_heap_push(
-        &engine->heap,
-        (struct orr_event){.at = at, .subject = job, .class_seq = class_and(CLASS_ARRIVAL, 0)});
-}
-
-/* Must a job that was submitted still wait, for a time or for the end of others, until it is
- * considered? */
-static bool must_wait(struct engine *engine, uint32_t index)
-{
-    const struct orr_world_hold *held = &engine->world->holds[index];
-    struct orr_proof nothing = orr_no_proof();
-    orr_ms now = engine->view.now;
-    if (held->refused) {
-        nothing.queue = engine->world->specs[held->job].queue;
-        nothing.allowed_mgpu = engine->world->rules[nothing.queue].max_job_mgpu;
-        note_reason(engine, held->job, ORR_REASON_LARGEST_JOB, &nothing);
-        return true;
-    }
-    if (engine->waits_for[index] > 0) {
-        note_reason(engine, held->job, ORR_REASON_DEPENDENCY, &nothing);
-        return true;
-    }
-    engine->run->eligible_ms[index] = held->eligible_ms > now ? held->eligible_ms : now;
-    if (held->eligible_ms > now) {
-        note_reason(engine, held->job, ORR_REASON_NOT_ELIGIBLE, &nothing);
-        push_arrival(engine, held->job, held->eligible_ms);
-        return true;
-    }
-    return false;
-}
-
-/* Those that waited for the end of this job, and have come themselves, wait for one less. */
-static void free_holds(struct engine *engine, uint32_t job)
-{
-    const struct orr_world *world = engine->world;
-    uint32_t low = 0, high = world->edge_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (world->edges[middle].job < job) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (; low < world->edge_count && world->edges[low].job == job; low++) {
-        uint32_t index = world->edges[low].hold;
-        engine->waits_for[index]--;
-        if (engine->waits_for[index] == 0 && index < engine->next_hold &&
-            !world->holds[index].refused) {
-            if (!must_wait(engine, index)) {
-                push_arrival(engine, world->holds[index].job, engine->view.now);
-            }
-        }
-    }
-}
-
-static void finish(struct engine *engine, uint32_t job)
-{
-    int64_t held = held_mgpu(engine, job);
-    orr_ledger_finish(engine->ledger, job, engine->view.now);
-    if (engine->exec != NULL) {
-        orr_exec_finish(engine->exec, job, engine->view.now);
-    }
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
-                    held - job_mgpu(engine, job), 0);
-    count_event(engine, CLASS_FINISH, job);
-    engine->policy->event(engine->state, &engine->view, ORR_JOB_ENDED, job);
-    engine->changed = true;
-    free_holds(engine, job);
-}
-
-static void note_attempt(struct engine *engine, const struct orr_job_state *state, uint32_t job,
-                         uint8_t cause)
-{
-    struct orr_run *run = engine->run;
-    run->attempts = ORR_ROOM_FOR_ONE(run->attempts, run->attempt_count, run->attempt_capacity);
-    run->attempts[run->attempt_count++] = (struct orr_attempt){
-        .job = job, .start_ms = state->start_ms, .end_ms = engine->view.now, .cause = cause};
-}
-
-/* Evicted after its longest run time: queued again, but later. */
-static void delay_requeue(struct engine *engine, uint32_t job)
-{
-    const struct orr_proof nothing = orr_no_proof();
-    orr_ms delay = engine->world->rules[engine->world->specs[job].queue].requeue_delay_ms;
-    if (delay > 0) {
-        note_reason(engine, job, ORR_REASON_REQUEUE_DELAY, &nothing);
-    }
-    orr_heap_push(&engine->heap, (struct orr_event){.at = engine->view.now + delay,
-                                                    .subject = job,
-                                                    .class_seq = class_and(CLASS_REQUEUE, 0)});
-}
-
-/* The end of a grace: of the whole job, or of some tasks of one that goes on. */
-static void release(struct engine *engine, uint32_t job)
-{
-    const struct orr_job_state *state = &engine->ledger->jobs[job];
-    bool whole = state->phase == ORR_JOB_RELEASING;
-    uint8_t cause = state->placement == ORR_NONE
-                        ? (uint8_t)ORR_CAUSE_NONE
-                        : engine->ledger->placements[state->placement].cause;
-    int64_t held = held_mgpu(engine, job);
-    if (orr_ledger_release(engine->ledger, job, engine->view.now) == 0) {
-        engine->run->stale_events++;
-        return;
-    }
-    held -= held_mgpu(engine, job);
-    whole = whole && state->phase == ORR_JOB_PENDING;
-    if (engine->exec != NULL) {
-        orr_exec_release(engine->exec, job, engine->view.now);
-    }
-    if (whole) {
-        note_attempt(engine, state, job, cause);
-    }
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
-                    held, whole);
-    enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
-    if (whole && cause == ORR_CAUSE_MAX_RUNTIME) {
-        delay_requeue(engine, job);
-        event = ORR_JOB_ENDED; /* to the policy it comes anew when the delay is over */
-    }
-    if (event != ORR_JOB_CHANGED || orr_policy_able(engine->policy, ORR_ABLE_PARTS)) {
-        engine->policy->event(engine->state, &engine->view, event, job);
-    }
-    engine->changed = true;
-}
-
-static void requeue(struct engine *engine, uint32_t job)
-{
-    engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
-    engine->changed = true;
-}
-
-/* The attempt has run as long as its queue allows: it is evicted, by nobody's decision. */
-static void reach_limit(struct engine *engine, uint32_t job, uint32_t attempt)
-{
-    const struct orr_job_state *state = &engine->ledger->jobs[job];
-    struct orr_refusal refusal;
-    if (state->phase != ORR_JOB_RUNNING || state->attempts != attempt ||
-        !orr_txn_evict(engine->txn, job, ORR_CAUSE_MAX_RUNTIME)) {
-        engine->run->stale_events++;
-        return;
-    }
-    bool committed = orr_txn_commit(engine->txn, engine->view.now, &refusal);
-    ORR_ASSERT(committed); /* an eviction breaks no law */
-    take_decisions(engine);
-    orr_txn_end_cycle(engine->txn);
-}
-
-static void change_capacity(struct engine *engine, uint32_t unit, bool down);
 
 static void run_due_events(struct engine *engine)
 {
@@ -267,18 +26,18 @@ static void run_due_events(struct engine *engine)
         struct orr_event event = orr_heap_pop(&engine->heap);
         const struct orr_job_state *state = &engine->ledger->jobs[event.subject];
         if (event.class_seq >> 24 == CLASS_ARRIVAL) {
-            submit(engine, event.subject);
+            orr_engine__submit(engine, event.subject);
         } else if (event.class_seq >> 24 == CLASS_CAPACITY) {
-            change_capacity(engine, event.subject, (event.class_seq & 1) != 0);
+            change_capacity(engine, &event);
         } else if (event.class_seq >> 24 == CLASS_RELEASE) {
-            release(engine, event.subject);
+            orr_engine__release(engine, event.subject);
         } else if (event.class_seq >> 24 == CLASS_REQUEUE) {
-            requeue(engine, event.subject);
+            orr_engine__requeue(engine, event.subject);
         } else if (event.class_seq >> 24 == CLASS_LIMIT) {
-            reach_limit(engine, event.subject, event.class_seq & 0xffffff);
+            orr_engine__reach_limit(engine, event.subject, event.class_seq & 0xffffff);
         } else if ((event.class_seq & 0xffffff) == state->incarnation &&
                    (state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING)) {
-            finish(engine, event.subject);
+            orr_engine__finish(engine, event.subject);
         } else {
             engine->run->stale_events++; /* of an attempt or a plan that is over */
         }
@@ -292,247 +51,13 @@ static void run_arrivals(struct engine *engine)
     while (engine->next_arrival < world->job_count &&
            world->specs[engine->next_arrival].submit_ms == now) {
         uint32_t job = engine->next_arrival++;
-        count_event(engine, CLASS_ARRIVAL, job);
+        orr_engine__count_event(engine, CLASS_ARRIVAL, job);
         bool held =
             engine->next_hold < world->hold_count && world->holds[engine->next_hold].job == job;
-        if (!held || !must_wait(engine, engine->next_hold++)) {
-            submit(engine, job);
+        if (!held || !orr_engine__must_wait(engine, engine->next_hold++)) {
+            orr_engine__submit(engine, job);
         }
     }
-}
-
-static void plan_finish(struct engine *engine, uint32_t job, orr_ms at)
-{
-    if (at != ORR_MS_NEVER) {
-        orr_heap_push(&engine->heap,
-                      (struct orr_event){.at = at,
-                                         .subject = job,
-                                         .class_seq = class_and(
-                                             CLASS_FINISH, engine->ledger->jobs[job].incarnation)});
-    }
-}
-
-/* Its placements changed while it goes on: another finish makes the planned one stale. */
-static void replan(struct engine *engine, uint32_t job, enum orr_cause cause)
-{
-    if (engine->exec != NULL && orr_exec_change(engine->exec, job, engine->view.now, cause)) {
-        orr_ledger_replan(engine->ledger, job);
-        plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
-    }
-}
-
-static void plan_limit(struct engine *engine, uint32_t job)
-{
-    const struct orr_world *world = engine->world;
-    if (world->rules != NULL && orr_world_requeues(world, job)) {
-        orr_ms most = world->rules[world->specs[job].queue].max_runtime_ms;
-        orr_heap_push(&engine->heap,
-                      (struct orr_event){
-                          .at = engine->view.now + most,
-                          .subject = job,
-                          .class_seq = class_and(CLASS_LIMIT, engine->ledger->jobs[job].attempts)});
-    }
-}
-
-static void start(struct engine *engine, uint32_t job)
-{
-    plan_limit(engine, job);
-    if (engine->exec == NULL) {
-        plan_finish(engine, job, engine->view.now + engine->world->specs[job].work_ms);
-    } else {
-        (void)orr_exec_change(engine->exec, job, engine->view.now, ORR_CAUSE_NONE);
-        plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
-    }
-}
-
-/* Jobs beside which others came or went have another rate from now on. */
-static void replan_neighbours(struct engine *engine)
-{
-    uint32_t count;
-    const uint32_t *jobs = orr_exec_affected(engine->exec, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (orr_exec_rerate(engine->exec, jobs[i], engine->view.now)) {
-            orr_ledger_replan(engine->ledger, jobs[i]);
-            plan_finish(engine, jobs[i], orr_exec_finish_ms(engine->exec, jobs[i]));
-        }
-    }
-}
-
-static void lose_tasks(struct engine *engine, const struct orr_txn_decision *decision, orr_ms gone)
-{
-    struct orr_run *run = engine->run;
-    uint32_t job = decision->job;
-    bool whole = decision->deed == ORR_DEED_EVICT;
-    orr_ms now = engine->view.now;
-    run->evictions = ORR_ROOM_FOR_ONE(run->evictions, run->eviction_count, run->eviction_capacity);
-    run->evictions[run->eviction_count++] =
-        (struct orr_eviction){.at_ms = now,
-                              .job = job,
-                              .beneficiary = decision->beneficiary,
-                              .tasks = decision->tasks,
-                              .cause = decision->cause,
-                              .whole = whole,
-                              .gone_ms = gone};
-    orr_ledger_set_release(engine->ledger, job, gone);
-    if (!whole) {
-        replan(engine, job, (enum orr_cause)decision->cause);
-    } else if (engine->exec == NULL ||
-               !orr_exec_evict(engine->exec, job, now, gone, (enum orr_cause)decision->cause)) {
-        orr_ledger_replan(engine->ledger, job);
-    }
-    orr_heap_push(
-        &engine->heap,
-        (struct orr_event){.at = gone, .subject = job, .class_seq = class_and(CLASS_RELEASE, 0)});
-}
-
-/* What the policy's commits mean for time: finishes to come, room to be released. */
-static void take_decisions(struct engine *engine)
-{
-    uint32_t count;
-    const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct orr_txn_decision *d = &decisions[i];
-        bool places = d->deed != ORR_DEED_EVICT && d->deed != ORR_DEED_SHRINK;
-        if (places) {
-            orr_fold_change(&engine->run->fold, engine->world->specs[d->job].queue,
-                            engine->view.now, d->mgpu, -d->mgpu, -(d->deed == ORR_DEED_START));
-        }
-        switch ((enum orr_deed)d->deed) {
-        case ORR_DEED_START: start(engine, d->job); break;
-        case ORR_DEED_HOLD:
-            engine->run->held_part = true;
-            replan(engine, d->job, ORR_CAUSE_NONE);
-            break;
-        case ORR_DEED_GROW: replan(engine, d->job, ORR_CAUSE_NONE); break;
-        case ORR_DEED_SHRINK:
-        case ORR_DEED_EVICT:
-            lose_tasks(engine, d,
-                       engine->view.now +
-                           engine->world->terms.items[engine->world->specs[d->job].terms].grace_ms);
-            break;
-        }
-    }
-    if (count > 0 && engine->policy->cycle_ms > 0) {
-        engine->changed = true; /* a cycle that did something is followed by another */
-    }
-}
-
-/* --- what breaks --- */
-
-/* Evicts and releases at once what a job has on a node that fails. What is left of its gang follows
- * by its grace, unless the policy sees to gangs that fell below their minimum. */
-static void lose_node(struct engine *engine, uint32_t job, uint32_t node)
-{
-    struct orr_ledger *ledger = engine->ledger;
-    const struct orr_job_state *state = &ledger->jobs[job];
-    struct orr_refusal refusal;
-    bool whole = state->phase == ORR_JOB_RUNNING;
-    for (uint32_t p = state->placement; p != ORR_NONE && whole; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        whole = placement->hold != ORR_HOLD_KEPT || placement->node == node;
-    }
-    if (whole) {
-        (void)orr_txn_evict(engine->txn, job, ORR_CAUSE_NODE_FAILURE);
-    }
-    for (uint32_t p = state->placement; p != ORR_NONE && !whole; p = ledger->placements[p].next) {
-        if (ledger->placements[p].node == node) {
-            (void)orr_txn_evict_tasks(engine->txn, job, p, ledger->placements[p].tasks,
-                                      ORR_CAUSE_NODE_FAILURE, ORR_NONE);
-        }
-    }
-    bool lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);
-    ORR_ASSERT(lawful); /* nothing was placed */
-    uint32_t count;
-    const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        lose_tasks(engine, &decisions[i], engine->view.now);
-    }
-    orr_txn_end_cycle(engine->txn);
-    orr_ledger_cut_grace(ledger, job, node, engine->view.now);
-    release(engine, job);
-    bool broken = state->phase == ORR_JOB_RUNNING &&
-                  state->placed_tasks <
-                      engine->world->shapes.shapes[engine->world->specs[job].shape].min_tasks;
-    if (broken && !orr_policy_able(engine->policy, ORR_ABLE_STALE_GANGS) &&
-        orr_txn_evict(engine->txn, job, ORR_CAUSE_NODE_FAILURE)) {
-        lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);
-        ORR_ASSERT(lawful);
-        take_decisions(engine);
-        orr_txn_end_cycle(engine->txn);
-    }
-}
-
-static bool is_on(const struct orr_ledger *ledger, uint32_t job, uint32_t node)
-{
-    uint8_t phase = ledger->jobs[job].phase;
-    if (phase == ORR_JOB_FUTURE || phase == ORR_JOB_FINISHED) {
-        return false;
-    }
-    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        if (ledger->placements[p].node == node) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void set_down(struct engine *engine, uint32_t node, bool down)
-{
-    struct orr_run *run = engine->run;
-    for (uint32_t j = 0; j < engine->next_arrival && down; j++) { /* failures are rare */
-        if (is_on(engine->ledger, j, node)) {
-            lose_node(engine, j, node);
-        }
-    }
-    orr_ledger_set_down(engine->ledger, node, down);
-    if (down) {
-        run->outages = ORR_ROOM_FOR_ONE(run->outages, run->outage_count, run->outage_capacity);
-        run->outages[run->outage_count++] =
-            (struct orr_outage){.node = node, .from_ms = engine->view.now, .to_ms = ORR_MS_NEVER};
-    }
-    for (uint32_t i = run->outage_count; i-- > 0 && !down;) {
-        if (run->outages[i].node == node) {
-            run->outages[i].to_ms = engine->view.now;
-            break;
-        }
-    }
-    engine->down_count += down ? 1 : 0;
-    engine->down_count -= down ? 0 : 1;
-    orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
-}
-
-static void plan_fault(struct engine *engine, uint32_t unit, bool down)
-{
-    orr_ms after = down ? orr_faults_works_ms(&engine->faults, unit)
-                        : orr_faults_repaired_ms(&engine->faults, unit);
-    orr_heap_push(&engine->heap, (struct orr_event){.at = engine->view.now + after,
-                                                    .subject = unit,
-                                                    .class_seq = class_and(CLASS_CAPACITY, down)});
-    engine->fault_events++;
-}
-
-/* The unit fails, or is repaired: with it all its nodes. */
-static void change_capacity(struct engine *engine, uint32_t unit, bool down)
-{
-    const struct orr_cluster *cluster = &engine->world->cluster;
-    uint32_t level = engine->options->faults.level;
-    engine->fault_events--;
-    count_event(engine, CLASS_CAPACITY, unit);
-    for (uint32_t n = 0; n < cluster->node_count; n++) {
-        if (orr_cluster_domain(cluster, level, n) == unit) {
-            set_down(engine, n, down);
-        }
-    }
-    engine->changed = true;
-    plan_fault(engine, unit, !down);
-}
-
-/* Nothing is left but failures to come: what waits now waits for ever. */
-static bool only_faults_left(const struct engine *engine)
-{
-    return engine->fault_events > 0 && engine->fault_events == engine->heap.count &&
-           engine->down_count == 0 && engine->next_arrival == engine->world->job_count &&
-           engine->next_cycle_ms == ORR_MS_NEVER && engine->wake_ms == ORR_MS_NEVER;
 }
 
 static void take_explanations(struct engine *engine)
@@ -540,7 +65,7 @@ static void take_explanations(struct engine *engine)
     uint32_t count;
     const struct orr_explanation *said = orr_txn_explanations(engine->txn, &count);
     for (uint32_t i = 0; i < count; i++) {
-        note_reason(engine, said[i].job, said[i].reason, &said[i].proof);
+        orr_engine__note_reason(engine, said[i].job, said[i].reason, &said[i].proof);
     }
 }
 
@@ -565,7 +90,7 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
                         orr_world_job_name(engine->world, refusal.job, name, sizeof name),
                         refusal.text);
     }
-    take_decisions(engine);
+    orr_engine__take_decisions(engine);
     take_explanations(engine);
     orr_txn_end_cycle(engine->txn);
     engine->wake_ms = engine->policy->wake == NULL
@@ -631,7 +156,10 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
         }
     }
     if (engine->exec != NULL) {
-        replan_neighbours(engine);
+        orr_engine__replan_neighbours(engine);
+    }
+    if (engine->emptying_count > 0) {
+        orr_engine__note_vacant(engine);
     }
     const struct orr_event *next = orr_heap_top(&engine->heap);
     if (next != NULL) { /* it came long ago: in a long trace its records are out of the caches */
@@ -665,7 +193,7 @@ static enum orr_status loop(struct engine *engine, struct orr_err *err)
             return ORR_OK;
         }
         orr_ms next = next_instant(engine);
-        if (next == ORR_MS_NEVER || only_faults_left(engine)) {
+        if (next == ORR_MS_NEVER || orr_engine__only_faults_left(engine)) {
             return ORR_OK;
         }
         if (next > options->horizon_ms) {
@@ -721,7 +249,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                              .profiles = &world->profiles,
                                              .fabric = &world->fabric,
                                              .contention = world->contention,
-                                             .failures = options->faults.mtbf_ms > 0,
+                                             .failures = options->faults.mtbf_ms > 0 ||
+                                                         world->outage_count > 0,
                                              .time_sliced = world->time_sliced};
     run->exec = orr_exec_open(run->ledger, &setting);
     uint32_t shard_count = world->cluster.shards.count;
@@ -758,12 +287,9 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     enum orr_status status =
         runner.policy->open(orr_policy_host(), runner.params, &engine.view, &engine.state, err);
     if (status == ORR_OK) {
-        orr_faults_open(&engine.faults, &world->cluster, &options->faults, options->seed);
-        for (uint32_t u = 0; u < engine.faults.unit_count; u++) {
-            plan_fault(&engine, u, true);
-        }
+        orr_engine__nodes_open(&engine);
         status = loop(&engine, err);
-        orr_faults_close(&engine.faults);
+        orr_engine__nodes_close(&engine);
         runner.policy->close(engine.state);
     }
     if (status == ORR_OK) {

@@ -321,6 +321,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
     }
     world->first_submit_ms = world->specs[0].submit_ms;
     world->last_submit_ms = world->specs[world->job_count - 1].submit_ms;
+    orr_replay__events(scenario, world);
     return ORR_OK;
 }
 
@@ -334,6 +335,7 @@ void orr_world_release(struct orr_world *world)
         orr_free(world->parts[i].service);
     }
     orr_free(world->parts);
+    orr_free(world->outages);
     orr_free(world->holds);
     orr_free(world->rules);
     orr_free(world->ruled);

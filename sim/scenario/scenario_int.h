@@ -245,6 +245,12 @@ enum orr_status orr_scenario__place_objects(struct orr_scenario__load *load,
 /* scenario_queues.c */
 orr_scenario__prepare_fn orr_scenario__prepare_queues;
 
+/* scenario_events.c: a list becomes a map by numbers from 1 on; names of nodes and racks */
+orr_scenario__prepare_fn orr_scenario__prepare_events;
+enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,
+                                          struct orr_scenario *scenario,
+                                          const struct orr_scenario__node *events);
+
 /* scenario_profiles.c */
 orr_scenario__prepare_fn orr_scenario__prepare_profiles;
 enum orr_status orr_scenario__fill_profiles(struct orr_scenario__load *load,

@@ -246,6 +246,16 @@ static const struct orr_scenario__row shake_rows[] = {
     {.key = "run", .type = ORR_TYPE_WEIGHT, .fallback = "0", WHOLE(shake_run)},
 };
 
+#define EVENT(field) .offset = offsetof(struct orr_scenario_event, field)
+static const struct orr_scenario__row event_rows[] = {
+    {.key = "at", .type = ORR_TYPE_DURATION, EVENT(at_ms), .required = true},
+    {.key = "fail", .type = ORR_TYPE_TEXT, EVENT(fail), .optional = true},
+    {.key = "maintain", .type = ORR_TYPE_TEXT, EVENT(maintain), .optional = true},
+    {.key = "drain", .type = ORR_TYPE_TEXT, EVENT(drain), .optional = true},
+    {.key = "for", .type = ORR_TYPE_DURATION, EVENT(for_ms), .optional = true},
+    {.key = "notice", .type = ORR_TYPE_DURATION, EVENT(notice_ms), .optional = true},
+};
+
 static const struct orr_scenario__row root_rows[] = {
     {.key = "apiVersion",
      .type = ORR_TYPE_CHOICE,
@@ -300,7 +310,14 @@ static const struct orr_scenario__row root_rows[] = {
      .one = "profile",
      .prepare = orr_scenario__prepare_profiles,
      .optional = true},
-    LATER("events"),
+    {.key = "events",
+     .type = ORR_TYPE_NAMES,
+     .rows = event_rows,
+     .row_count = LENGTH(event_rows),
+     .one = "event",
+     .prepare = orr_scenario__prepare_events,
+     .listed = true,
+     .optional = true},
     LATER("topologies"),
 };
 

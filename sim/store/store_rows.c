@@ -327,7 +327,7 @@ static enum orr_status write_outages(sqlite3 *db, const struct orr_store_input *
 static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO job_time VALUES(?,?,?,?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, "INSERT INTO job_time VALUES(?,?,?,?,?,?,?,?,?,?,?,?)", err);
     for (uint32_t j = 0; j < in->world->job_count && w.status == ORR_OK; j++) {
         const struct orr_job_time *time = orr_account_of(in->run, j);
         if (orr_job_time_sum(time) == time->useful) {

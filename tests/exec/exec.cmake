@@ -9,6 +9,11 @@ foreach(name elastic_speedup time_sliced misaligned spans contention no_such_pro
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/rates.sh $<TARGET_FILE:orrery> ${name})
   set_tests_properties(exec.rate_${name} PROPERTIES LABELS quick)
 endforeach()
+foreach(name fail maintain drain gangs sharing names)
+  add_test(NAME exec.events_${name}
+    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/events.sh $<TARGET_FILE:orrery> ${name})
+  set_tests_properties(exec.events_${name} PROPERTIES LABELS quick)
+endforeach()
 foreach(name availability gangs racks stale)
   add_test(NAME exec.failures_${name}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/failures.sh $<TARGET_FILE:orrery> ${name})

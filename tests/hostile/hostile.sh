@@ -510,6 +510,48 @@ END
     grep -q 'nothing is decided' out || fail 'something is decided'
 }
 
+# ---- events ----
+
+case_events() {
+    rows 3 >trace.csv
+    wrong() { # EVENT TEXT
+        printf 'cluster: {pools: {a: {nodes: 6, gpus: 8, rack_size: 2, block_size: 4}, b: {nodes: 2, gpus: 8}}}\nworkload: [{name: t, trace: trace.csv}]\nevents:\n- %s\n' "$1" >run.yaml
+        expect 78 "$orrery" check run.yaml
+        says "$2"
+    }
+    wrong '{at: 1h, fail: a-0007}' 'run.yaml:4:18: fail: the cluster has no "a-0007": name a node as a-0001, or rack/a-r1'
+    wrong '{at: 1h, fail: a-1}' 'run.yaml:4:18: fail: the cluster has no "a-1"'
+    wrong '{at: 1h, fail: n0001}' 'run.yaml:4:18: fail: the cluster has no "n0001"'
+    wrong '{at: 1h, fail: rack/a-r4}' 'the cluster has no "rack/a-r4"'
+    wrong '{at: 1h, fail: rack/a-b2-r2}' 'the cluster has no "rack/a-b2-r2"'
+    wrong '{at: 1h, fail: rack/b-r1}' 'the cluster has no "rack/b-r1"'
+    wrong '{at: 1h, fail: rack/a-r0}' 'the cluster has no "rack/a-r0"'
+    wrong '{at: 1h, fail: rack/a-r99999999999}' 'the cluster has no "rack/a-r99999999999"'
+    wrong '{at: 1h, fail: block/a-b1-r1}' 'the cluster has no "block/a-b1-r1"'
+    wrong '{at: 1h, fail: shelf/a-r1}' 'the cluster has no "shelf/a-r1"'
+    wrong '{at: 1h, fail: pool/c}' 'the cluster has no "pool/c"'
+    wrong '{at: 12, fail: pool/a}' 'run.yaml:4:8: at: "12"'
+    wrong '{at: 12d 25:00, fail: pool/a}' 'run.yaml:4:8: at: "12d 25:00" is not a time'
+    wrong '{at: 12d 1:00x, fail: pool/a}' 'run.yaml:4:8: at: "12d 1:00x" is not a time'
+    wrong '{at: -1h, fail: pool/a}' 'run.yaml:4:8: at: "-1h" is negative'
+    wrong '{fail: pool/a}' '"at" is missing'
+    wrong '{at: 1h, fail: pool/a, for: 0s}' 'run.yaml:4:31: for: must be more than 0'
+    wrong '{at: 1h, drain: pool/a}' 'run.yaml:4:3: the event needs "for"'
+    wrong '{at: 1h, for: 1h}' 'run.yaml:4:3: an event needs one of "fail", "maintain", "drain"'
+    wrong '{at: 1h, for: 1h, fail: pool/a, drain: pool/a}' 'run.yaml:4:3: an event needs one of'
+    wrong '{at: 1h, for: 1h, fail: pool/a, notice: 5m}' 'run.yaml:4:43: notice: only with "maintain"'
+    wrong '{at: 1h, for: 1h, maintain: pool/a, notise: 5m}' 'unknown key "notise" (did you mean "notice"?)'
+    wrong '5' 'expected a map with at and what happens'
+    printf 'events: {a: 1}\n' >run.yaml
+    expect 78 "$orrery" check run.yaml
+    says 'run.yaml:1:9: events: expected a list of events, found a map'
+    # what is resolved says it again
+    printf 'cluster: {pools: {a: {nodes: 6, gpus: 8, rack_size: 2}}}\nworkload: [{name: t, trace: trace.csv}]\nevents: [{at: 1d 02:03, fail: rack/a-r2, for: 90m}]\n' >run.yaml
+    expect 0 "$orrery" show --resolved run.yaml
+    grep -q 'events.1.at *= *1d2h3m ' out || fail 'the time is not in its short form'
+    expect 0 "$orrery" run run.yaml --set events.1.at=10s --set events.1.fail=n0002 -o run.db
+}
+
 # ---- progress ----
 
 case_progress() {

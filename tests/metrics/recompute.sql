@@ -28,8 +28,8 @@ FROM (SELECT id AS job, attempts AS nr, node, mgpu, last_start_ms AS start_ms,
       SELECT job, nr, node, mgpu, start_ms, coalesce(end_ms, (SELECT end_ms FROM run)) FROM placement) AS p
 CROSS JOIN run AS r;
 CREATE TEMP TABLE spent AS
-SELECT job, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime AS lost,
-       useful + preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + checkpoint + restart + waiting AS total
+SELECT job, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance AS lost,
+       useful + preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + checkpoint + restart + waiting AS total
 FROM job_time;
 CREATE UNIQUE INDEX temp.spent_job ON spent(job);
 
@@ -126,7 +126,7 @@ UNION ALL SELECT 'restart_gpu_h', 'all', '', total(restart) / 3.6e9, (SELECT tot
 INSERT INTO made
 SELECT 'lost_gpu_h', 'cause', 'cause=' || c.column1,
        (SELECT sum(CASE c.column1 WHEN 'preempt' THEN preempt WHEN 'reclaim' THEN reclaim
-                   WHEN 'consolidate' THEN consolidate WHEN 'stale gang' THEN stale_gang WHEN 'node failure' THEN node_failure ELSE max_runtime END)
+                   WHEN 'consolidate' THEN consolidate WHEN 'stale gang' THEN stale_gang WHEN 'node failure' THEN node_failure WHEN 'maintenance' THEN maintenance ELSE max_runtime END)
         FROM job_time) / 3.6e9 AS hours, (SELECT total(whole) FROM eviction)
 FROM (VALUES('preempt'), ('reclaim'), ('consolidate'), ('stale gang'), ('node failure'), ('max runtime')) AS c WHERE hours > 0;
 INSERT INTO made

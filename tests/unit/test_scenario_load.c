@@ -408,9 +408,10 @@ static void error__topology_levels(void **state)
 static void error__not_in_this_version(void **state)
 {
     (void)state;
-    expect_error("events: []\n", "first.yaml:1:1: \"events\" is not supported by this version\n"
-                                 "events: []\n"
-                                 "^");
+    expect_error("topologies: []\n",
+                 "first.yaml:1:1: \"topologies\" is not supported by this version\n"
+                 "topologies: []\n"
+                 "^");
     expect_error("cluster:\n  maintenance: {each: node}\n",
                  "first.yaml:2:3: \"maintenance\" is not supported by this version\n"
                  "  maintenance: {each: node}\n"

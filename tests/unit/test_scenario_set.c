@@ -179,9 +179,9 @@ static void set__unknown_path(void **state)
                      "--set: \"seeds\" is a single value: nothing is below\n"
                      "seeds.x=3\n"
                      "      ^");
-    expect_set_error(base, "events.x=3", ORR_SCENARIO,
-                     "--set: \"events\" is not supported by this version\n"
-                     "events.x=3\n"
+    expect_set_error(base, "topologies.x=3", ORR_SCENARIO,
+                     "--set: \"topologies\" is not supported by this version\n"
+                     "topologies.x=3\n"
                      "^");
     expect_set_error(base, "workload.train.name=x", ORR_SCENARIO,
                      "--set: \"name\" cannot be set by a path\n"

@@ -84,7 +84,9 @@ struct orr_ledger {
     struct orr_room *idle;      /* per node */
     struct orr_room *releasing; /* per node; below zero when pipelined tasks claim idle room */
     uint64_t *free_devices;     /* per node; bit set: nobody uses the device */
-    bool *down;                 /* per node: it gives nothing */
+    bool *down;                 /* per node: it gives nothing; what is held there goes on */
+    struct orr_room *withheld;  /* per node: of one that is down, what would be idle */
+    uint64_t *withheld_devices; /* per node: so */
     int16_t
         *device_mgpu; /* per node and device: milli-GPU in use by sharing tasks; NULL: no sharing */
     struct orr_node_set sharing;      /* nodes with a partly used device */
@@ -111,8 +113,11 @@ void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now);
 void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job);
 /* What leaves of a job on a node is over at `now`, whatever its grace was. */
 void orr_ledger_cut_grace(struct orr_ledger *ledger, uint32_t job, uint32_t node, orr_ms now);
-/* A node that nobody holds anything on goes down, or comes back. */
+/* A node goes down, or comes back. Of one that is down nothing is idle, nor what is released there;
+ * who holds something goes on with it, unless the caller evicted it. Call it between cycles. */
 void orr_ledger_set_down(struct orr_ledger *ledger, uint32_t node, bool down);
+/* Is the node down, and nothing held there? */
+bool orr_ledger_is_vacant(const struct orr_ledger *ledger, uint32_t node);
 /* Says when the grace ends of all that leaves of a job and has no such time yet. */
 void orr_ledger_set_release(struct orr_ledger *ledger, uint32_t job, orr_ms at);
 /* The end of a grace: the room of what leaves by now is idle again. An evicted job of which nothing

@@ -43,7 +43,8 @@ enum orr_job_event {
     ORR_JOB_SUBMITTED, /* or is back after a rule of its queue took it away, told as ENDED */
     ORR_JOB_ENDED,
     ORR_JOB_REQUEUED, /* evicted, and nothing of it is left */
-    ORR_JOB_CHANGED   /* it lost tasks and goes on: a failure took them, or their grace is over */
+    ORR_JOB_CHANGED   /* it lost tasks: a failure took them, their grace is over, or another evicted
+                         them */
 };
 
 /* What the host lends, so that a module linked to nothing can be a policy. */
@@ -84,7 +85,8 @@ typedef orr_ms orr_policy_wake_fn(void *state, const struct orr_view *view);
 typedef void orr_policy_close_fn(void *state);
 /* Parameters that are fine one by one but not together. */
 typedef enum orr_status orr_policy_check_fn(const void *params, struct orr_err *err);
-/* A node went down (the ledger says so, and nothing is held there), or came back. */
+/* A node went down, or came back: the ledger says which. What is still held on one that is down may
+ * go on; nothing starts there. */
 typedef void orr_policy_node_fn(void *state, const struct orr_view *view, uint32_t node);
 /* Compares what the policy remembers with the view, between cycles; ORR_BUG names a difference. */
 typedef enum orr_status orr_policy_audit_fn(void *state, const struct orr_view *view,

@@ -124,7 +124,8 @@ const char *orr_rule_words(enum orr_rule rule);
     X(CONSOLIDATE, "consolidate")                                                                  \
     X(STALE_GANG, "stale gang")                                                                    \
     X(NODE_FAILURE, "node failure")                                                                \
-    X(MAX_RUNTIME, "max runtime")
+    X(MAX_RUNTIME, "max runtime")                                                                  \
+    X(MAINTENANCE, "maintenance")
 
 enum orr_cause {
 #define X(name, words) ORR_CAUSE_##name,

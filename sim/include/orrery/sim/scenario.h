@@ -236,6 +236,14 @@ struct orr_scenario_expect {
     const char *origin;
 };
 
+struct orr_scenario_event { /* at a time of the run: exactly one of fail, maintain, drain */
+    orr_ms at_ms;
+    const char *fail, *maintain, *drain; /* NODE, rack/NAME, block/NAME, pool/NAME */
+    uint32_t first_node, node_count;     /* what is meant, counted over the pools in their order */
+    orr_ms for_ms;                       /* ORR_MS_NONE: for good */
+    orr_ms notice_ms; /* so long before nothing starts there any more; ORR_MS_NONE: 0 */
+};
+
 struct orr_scenario_uplink { /* of each child of a topology level */
     int64_t bytes_s;         /* one direction; 0: all its NICs */
     double oversubscription; /* 0 or 1: none */
@@ -286,6 +294,8 @@ struct orr_scenario {
     uint32_t shard_count;
     struct orr_scenario_expect *expects;
     uint32_t expect_count;
+    struct orr_scenario_event *events; /* as listed */
+    uint32_t event_count;
     const char *const *variants; /* names */
     uint32_t variant_count;
     char *resolved_yaml; /* canonical text, comments dropped: what the results file stores */

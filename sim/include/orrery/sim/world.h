@@ -54,6 +54,19 @@ struct orr_world_edge { /* hold waits for the end of job */
     uint32_t job, hold;
 };
 
+enum orr_outage_kind {
+    ORR_OUTAGE_FAIL,     /* what runs there is gone at once */
+    ORR_OUTAGE_MAINTAIN, /* what runs there is evicted, with its grace */
+    ORR_OUTAGE_DRAIN     /* what runs there goes on */
+};
+
+struct orr_world_outage { /* listed by the scenario: of nodes one after the other */
+    uint32_t first_node, node_count;
+    orr_ms closed_ms; /* from then on nothing starts there; at most begin_ms */
+    orr_ms begin_ms, end_ms;
+    uint8_t kind; /* enum orr_outage_kind */
+};
+
 struct orr_world {
     struct orr_cluster cluster;
     struct orr_queues queues;
@@ -74,6 +87,8 @@ struct orr_world {
     struct orr_queue_rules *rules; /* per queue; NULL: there are none */
     struct orr_world_ruled *ruled; /* by job */
     uint32_t ruled_count, ruled_capacity;
+    struct orr_world_outage *outages; /* as listed */
+    uint32_t outage_count;
     uint64_t rows_rejected;
     orr_ms first_submit_ms, last_submit_ms;
 };

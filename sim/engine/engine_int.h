@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* engine_int.h - the engine's state, and what its files ask of each other. */
+#ifndef ORR_SIM_ENGINE_INT_H
+#define ORR_SIM_ENGINE_INT_H
+
+#include <orrery/base/heap.h>
+#include <orrery/sim/engine.h>
+
+/* Class of an event, in the order of equal times. Arrivals and cycles are not in the heap. */
+enum event_class {
+    CLASS_FINISH,
+    CLASS_RELEASE,
+    CLASS_CAPACITY,
+    CLASS_ARRIVAL,
+    CLASS_CYCLE,
+    CLASS_REQUEUE, /* the delay after its longest run time is over */
+    CLASS_LIMIT    /* an attempt has run as long as its queue allows */
+};
+
+/* With CLASS_CAPACITY: a step of an outage that the scenario lists, not of a random failure. */
+#define ORR_ENGINE__LISTED 0x800000u
+
+struct engine {
+    const struct orr_world *world;
+    const struct orr_engine_options *options;
+    const struct orr_policy *policy;
+    struct orr_run *run;
+    struct orr_ledger *ledger;
+    struct orr_txn *txn;
+    struct orr_exec *exec; /* NULL: work is wall time */
+    void *state;           /* the policy's */
+    struct orr_view view;
+    struct orr_heap heap;
+    uint32_t next_arrival;
+    uint32_t next_hold;   /* of the world: those before it have come */
+    uint32_t *waits_for;  /* per hold: jobs whose end it still waits for */
+    bool changed;         /* something happened since the last cycle */
+    orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
+    orr_ms last_cycle_ms; /* ORR_MS_NONE: none yet */
+    orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
+    struct orr_faults faults;
+    uint32_t fault_events;  /* in the heap: of random failures */
+    uint32_t listed_events; /* in the heap: of what the scenario lists */
+    uint32_t failed_nodes;  /* at random, and not repaired yet */
+    uint32_t *closures;     /* per node: for how many reasons it takes nothing */
+    uint32_t *emptying;     /* nodes that are down while somebody still holds something there */
+    uint32_t emptying_count;
+    orr_ms instant_ms; /* the last one, for counting distinct times */
+};
+
+static inline uint32_t orr_engine__class_and(enum event_class class, uint32_t incarnation)
+{
+    return (uint32_t) class << 24 | (incarnation & 0xffffff);
+}
+
+/* engine_jobs.c */
+void orr_engine__count_event(struct engine *engine, enum event_class class, uint32_t subject);
+void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reason reason,
+                             const struct orr_proof *proof);
+/* Must a job that was submitted still wait until it is considered? `index` is that of its hold. */
+bool orr_engine__must_wait(struct engine *engine, uint32_t index);
+void orr_engine__submit(struct engine *engine, uint32_t job);
+void orr_engine__finish(struct engine *engine, uint32_t job);
+void orr_engine__release(struct engine *engine, uint32_t job);
+void orr_engine__requeue(struct engine *engine, uint32_t job);
+void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attempt);
+/* What commits mean for time. */
+void orr_engine__take_decisions(struct engine *engine);
+/* An eviction that was decided: what leaves is gone at `gone`. */
+void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision *decision,
+                            orr_ms gone);
+/* An eviction that the policy did not decide: it hears of what is leaving. */
+void orr_engine__tell_evicted(struct engine *engine, uint32_t job);
+void orr_engine__replan_neighbours(struct engine *engine);
+
+/* engine_nodes.c */
+void orr_engine__nodes_open(struct engine *engine);
+void orr_engine__nodes_close(struct engine *engine);
+/* The unit of random failures fails, or is repaired: with it all its nodes. */
+void orr_engine__change_capacity(struct engine *engine, uint32_t unit, bool down);
+/* A step of what the scenario lists. */
+void orr_engine__run_listed(struct engine *engine, uint32_t index, uint32_t step);
+/* Notes since when nodes that were emptied stand empty. */
+void orr_engine__note_vacant(struct engine *engine);
+bool orr_engine__only_faults_left(const struct engine *engine);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* engine_jobs.c - what happens to jobs: they come, start, end, lose tasks and their room. */
+#include "engine_int.h"
+
+void orr_engine__count_event(struct engine *engine, enum event_class class, uint32_t job)
+{
+    struct orr_run *run = engine->run;
+    orr_digest_fold(&engine->ledger->digest, (uint64_t)engine->view.now);
+    orr_digest_fold(&engine->ledger->digest, (uint64_t) class << 56 | job);
+    run->events++;
+    const struct orr_engine_options *options = engine->options;
+    if (options->digest_every > 0 && run->events % options->digest_every == 0) {
+        options->checkpoint(run->events, engine->view.now, engine->ledger->digest.h,
+                            options->progress_context);
+    }
+}
+
+static int64_t job_mgpu(const struct engine *engine, uint32_t job)
+{
+    return engine->world->shapes.shapes[engine->world->specs[job].shape].gpus_mgpu;
+}
+
+/* What the tasks asked that the job holds, leaving ones too: all of it, unless it is elastic. */
+static int64_t held_mgpu(const struct engine *engine, uint32_t job)
+{
+    const struct orr_ledger *ledger = engine->ledger;
+    const struct orr_shape *shape = &engine->world->shapes.shapes[engine->world->specs[job].shape];
+    if (ledger->jobs[job].placed_tasks == shape->tasks) {
+        return shape->gpus_mgpu;
+    }
+    int64_t mgpu = 0;
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        mgpu += placement->tasks * orr_request_mgpu(&shape->groups[placement->group].request);
+    }
+    return mgpu;
+}
+
+void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reason reason,
+                             const struct orr_proof *proof)
+{
+    struct orr_run *run = engine->run;
+    run->reasons = ORR_ROOM_FOR_ONE(run->reasons, run->reason_count, run->reason_capacity);
+    run->reasons[run->reason_count++] = (struct orr_reason_change){
+        .at_ms = engine->view.now, .job = job, .reason = (uint8_t)reason, .proof = *proof};
+}
+
+/* From now on the job is pending. */
+void orr_engine__submit(struct engine *engine, uint32_t job)
+{
+    orr_ledger_submit(engine->ledger, job);
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
+                    job_mgpu(engine, job), 1);
+    engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
+    engine->changed = true;
+}
+
+static void push_arrival(struct engine *engine, uint32_t job, orr_ms at)
+{
+    orr_heap_push(&engine->heap,
+                  (struct orr_event){.at = at,
+                                     .subject = job,
+                                     .class_seq = orr_engine__class_and(CLASS_ARRIVAL, 0)});
+}
+
+/* Must a job that was submitted still wait, for a time or for the end of others, until it is
+ * considered? */
+bool orr_engine__must_wait(struct engine *engine, uint32_t index)
+{
+    const struct orr_world_hold *held = &engine->world->holds[index];
+    struct orr_proof nothing = orr_no_proof();
+    orr_ms now = engine->view.now;
+    if (held->refused) {
+        nothing.queue = engine->world->specs[held->job].queue;
+        nothing.allowed_mgpu = engine->world->rules[nothing.queue].max_job_mgpu;
+        orr_engine__note_reason(engine, held->job, ORR_REASON_LARGEST_JOB, &nothing);
+        return true;
+    }
+    if (engine->waits_for[index] > 0) {
+        orr_engine__note_reason(engine, held->job, ORR_REASON_DEPENDENCY, &nothing);
+        return true;
+    }
+    engine->run->eligible_ms[index] = held->eligible_ms > now ? held->eligible_ms : now;
+    if (held->eligible_ms > now) {
+        orr_engine__note_reason(engine, held->job, ORR_REASON_NOT_ELIGIBLE, &nothing);
+        push_arrival(engine, held->job, held->eligible_ms);
+        return true;
+    }
+    return false;
+}
+
+/* Those that waited for the end of this job, and have come themselves, wait for one less. */
+static void free_holds(struct engine *engine, uint32_t job)
+{
+    const struct orr_world *world = engine->world;
+    uint32_t low = 0, high = world->edge_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (world->edges[middle].job < job) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < world->edge_count && world->edges[low].job == job; low++) {
+        uint32_t index = world->edges[low].hold;
+        engine->waits_for[index]--;
+        if (engine->waits_for[index] == 0 && index < engine->next_hold &&
+            !world->holds[index].refused) {
+            if (!orr_engine__must_wait(engine, index)) {
+                push_arrival(engine, world->holds[index].job, engine->view.now);
+            }
+        }
+    }
+}
+
+void orr_engine__finish(struct engine *engine, uint32_t job)
+{
+    int64_t held = held_mgpu(engine, job);
+    orr_ledger_finish(engine->ledger, job, engine->view.now);
+    if (engine->exec != NULL) {
+        orr_exec_finish(engine->exec, job, engine->view.now);
+    }
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
+                    held - job_mgpu(engine, job), 0);
+    orr_engine__count_event(engine, CLASS_FINISH, job);
+    engine->policy->event(engine->state, &engine->view, ORR_JOB_ENDED, job);
+    engine->changed = true;
+    free_holds(engine, job);
+}
+
+static void note_attempt(struct engine *engine, const struct orr_job_state *state, uint32_t job,
+                         uint8_t cause)
+{
+    struct orr_run *run = engine->run;
+    run->attempts = ORR_ROOM_FOR_ONE(run->attempts, run->attempt_count, run->attempt_capacity);
+    run->attempts[run->attempt_count++] = (struct orr_attempt){
+        .job = job, .start_ms = state->start_ms, .end_ms = engine->view.now, .cause = cause};
+}
+
+/* Evicted after its longest run time: queued again, but later. */
+static void delay_requeue(struct engine *engine, uint32_t job)
+{
+    const struct orr_proof nothing = orr_no_proof();
+    orr_ms delay = engine->world->rules[engine->world->specs[job].queue].requeue_delay_ms;
+    if (delay > 0) {
+        orr_engine__note_reason(engine, job, ORR_REASON_REQUEUE_DELAY, &nothing);
+    }
+    orr_heap_push(&engine->heap,
+                  (struct orr_event){.at = engine->view.now + delay,
+                                     .subject = job,
+                                     .class_seq = orr_engine__class_and(CLASS_REQUEUE, 0)});
+}
+
+/* The end of a grace: of the whole job, or of some tasks of one that goes on. */
+void orr_engine__release(struct engine *engine, uint32_t job)
+{
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    bool whole = state->phase == ORR_JOB_RELEASING;
+    uint8_t cause = state->placement == ORR_NONE
+                        ? (uint8_t)ORR_CAUSE_NONE
+                        : engine->ledger->placements[state->placement].cause;
+    int64_t held = held_mgpu(engine, job);
+    if (orr_ledger_release(engine->ledger, job, engine->view.now) == 0) {
+        engine->run->stale_events++;
+        return;
+    }
+    held -= held_mgpu(engine, job);
+    whole = whole && state->phase == ORR_JOB_PENDING;
+    if (engine->exec != NULL) {
+        orr_exec_release(engine->exec, job, engine->view.now);
+    }
+    if (whole) {
+        note_attempt(engine, state, job, cause);
+    }
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
+                    held, whole);
+    enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
+    if (whole && cause == ORR_CAUSE_MAX_RUNTIME) {
+        delay_requeue(engine, job);
+        event = ORR_JOB_ENDED; /* to the policy it comes anew when the delay is over */
+    }
+    if (event != ORR_JOB_CHANGED || orr_policy_able(engine->policy, ORR_ABLE_PARTS)) {
+        engine->policy->event(engine->state, &engine->view, event, job);
+    }
+    engine->changed = true;
+}
+
+void orr_engine__requeue(struct engine *engine, uint32_t job)
+{
+    engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
+    engine->changed = true;
+}
+
+void orr_engine__tell_evicted(struct engine *engine, uint32_t job)
+{
+    if (orr_policy_able(engine->policy, ORR_ABLE_PARTS)) {
+        engine->policy->event(engine->state, &engine->view, ORR_JOB_CHANGED, job);
+    }
+}
+
+/* The attempt has run as long as its queue allows: it is evicted, by nobody's decision. */
+void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attempt)
+{
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    struct orr_refusal refusal;
+    if (state->phase != ORR_JOB_RUNNING || state->attempts != attempt ||
+        !orr_txn_evict(engine->txn, job, ORR_CAUSE_MAX_RUNTIME)) {
+        engine->run->stale_events++;
+        return;
+    }
+    bool committed = orr_txn_commit(engine->txn, engine->view.now, &refusal);
+    ORR_ASSERT(committed); /* an eviction breaks no law */
+    orr_engine__take_decisions(engine);
+    orr_txn_end_cycle(engine->txn);
+    orr_engine__tell_evicted(engine, job);
+}
+
+static void plan_finish(struct engine *engine, uint32_t job, orr_ms at)
+{
+    if (at != ORR_MS_NEVER) {
+        orr_heap_push(&engine->heap,
+                      (struct orr_event){.at = at,
+                                         .subject = job,
+                                         .class_seq = orr_engine__class_and(
+                                             CLASS_FINISH, engine->ledger->jobs[job].incarnation)});
+    }
+}
+
+/* Its placements changed while it goes on: another finish makes the planned one stale. */
+static void replan(struct engine *engine, uint32_t job, enum orr_cause cause)
+{
+    if (engine->exec != NULL && orr_exec_change(engine->exec, job, engine->view.now, cause)) {
+        orr_ledger_replan(engine->ledger, job);
+        plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
+    }
+}
+
+static void plan_limit(struct engine *engine, uint32_t job)
+{
+    const struct orr_world *world = engine->world;
+    if (world->rules != NULL && orr_world_requeues(world, job)) {
+        orr_ms most = world->rules[world->specs[job].queue].max_runtime_ms;
+        orr_heap_push(&engine->heap,
+                      (struct orr_event){.at = engine->view.now + most,
+                                         .subject = job,
+                                         .class_seq = orr_engine__class_and(
+                                             CLASS_LIMIT, engine->ledger->jobs[job].attempts)});
+    }
+}
+
+static void start(struct engine *engine, uint32_t job)
+{
+    plan_limit(engine, job);
+    if (engine->exec == NULL) {
+        plan_finish(engine, job, engine->view.now + engine->world->specs[job].work_ms);
+    } else {
+        (void)orr_exec_change(engine->exec, job, engine->view.now, ORR_CAUSE_NONE);
+        plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
+    }
+}
+
+/* Jobs beside which others came or went have another rate from now on. */
+void orr_engine__replan_neighbours(struct engine *engine)
+{
+    uint32_t count;
+    const uint32_t *jobs = orr_exec_affected(engine->exec, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (orr_exec_rerate(engine->exec, jobs[i], engine->view.now)) {
+            orr_ledger_replan(engine->ledger, jobs[i]);
+            plan_finish(engine, jobs[i], orr_exec_finish_ms(engine->exec, jobs[i]));
+        }
+    }
+}
+
+void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision *decision,
+                            orr_ms gone)
+{
+    struct orr_run *run = engine->run;
+    uint32_t job = decision->job;
+    bool whole = decision->deed == ORR_DEED_EVICT;
+    orr_ms now = engine->view.now;
+    run->evictions = ORR_ROOM_FOR_ONE(run->evictions, run->eviction_count, run->eviction_capacity);
+    run->evictions[run->eviction_count++] =
+        (struct orr_eviction){.at_ms = now,
+                              .job = job,
+                              .beneficiary = decision->beneficiary,
+                              .tasks = decision->tasks,
+                              .cause = decision->cause,
+                              .whole = whole,
+                              .gone_ms = gone};
+    orr_ledger_set_release(engine->ledger, job, gone);
+    if (!whole) {
+        replan(engine, job, (enum orr_cause)decision->cause);
+    } else if (engine->exec == NULL ||
+               !orr_exec_evict(engine->exec, job, now, gone, (enum orr_cause)decision->cause)) {
+        orr_ledger_replan(engine->ledger, job);
+    }
+    orr_heap_push(&engine->heap,
+                  (struct orr_event){.at = gone,
+                                     .subject = job,
+                                     .class_seq = orr_engine__class_and(CLASS_RELEASE, 0)});
+}
+
+/* What the policy's commits mean for time: finishes to come, room to be released. */
+void orr_engine__take_decisions(struct engine *engine)
+{
+    uint32_t count;
+    const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_txn_decision *d = &decisions[i];
+        bool places = d->deed != ORR_DEED_EVICT && d->deed != ORR_DEED_SHRINK;
+        if (places) {
+            orr_fold_change(&engine->run->fold, engine->world->specs[d->job].queue,
+                            engine->view.now, d->mgpu, -d->mgpu, -(d->deed == ORR_DEED_START));
+        }
+        switch ((enum orr_deed)d->deed) {
+        case ORR_DEED_START: start(engine, d->job); break;
+        case ORR_DEED_HOLD:
+            engine->run->held_part = true;
+            replan(engine, d->job, ORR_CAUSE_NONE);
+            break;
+        case ORR_DEED_GROW: replan(engine, d->job, ORR_CAUSE_NONE); break;
+        case ORR_DEED_SHRINK:
+        case ORR_DEED_EVICT:
+            orr_engine__lose_tasks(
+                engine, d,
+                engine->view.now +
+                    engine->world->terms.items[engine->world->specs[d->job].terms].grace_ms);
+            break;
+        }
+    }
+    if (count > 0 && engine->policy->cycle_ms > 0) {
+        engine->changed = true; /* a cycle that did something is followed by another */
+    }
+}

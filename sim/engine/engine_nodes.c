@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* engine_nodes.c - what happens to nodes: they fail, are drained or maintained, and come back. */
+#include "engine_int.h"
+
+#include <orrery/base/mem.h>
+
+/* Step of a listed event; with LISTED beside the class of an event of the heap. */
+enum step { STEP_CLOSE, STEP_BEGIN, STEP_END };
+
+struct range {
+    uint32_t first, count;
+};
+
+static bool is_in(struct range nodes, uint32_t node)
+{
+    return node - nodes.first < nodes.count;
+}
+
+/* Evicts what a job has on nodes: all of it when nothing is elsewhere. */
+static void evict_from(struct engine *engine, uint32_t job, struct range nodes,
+                       enum orr_cause cause)
+{
+    const struct orr_ledger *ledger = engine->ledger;
+    const struct orr_job_state *state = &ledger->jobs[job];
+    struct orr_refusal refusal;
+    bool whole = state->phase == ORR_JOB_RUNNING;
+    for (uint32_t p = state->placement; p != ORR_NONE && whole; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        whole = placement->hold != ORR_HOLD_KEPT || is_in(nodes, placement->node);
+    }
+    if (whole) {
+        (void)orr_txn_evict(engine->txn, job, cause);
+    }
+    for (uint32_t p = state->placement; p != ORR_NONE && !whole; p = ledger->placements[p].next) {
+        if (is_in(nodes, ledger->placements[p].node)) {
+            (void)orr_txn_evict_tasks(engine->txn, job, p, ledger->placements[p].tasks, cause,
+                                      ORR_NONE);
+        }
+    }
+    bool lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);
+    ORR_ASSERT(lawful); /* nothing was placed */
+}
+
+/* What is left of a gang follows by its grace, unless the policy sees to gangs that fell below
+ * their minimum. */
+static void evict_rest(struct engine *engine, uint32_t job, enum orr_cause cause)
+{
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    const struct orr_shape *shape = &engine->world->shapes.shapes[engine->world->specs[job].shape];
+    struct orr_refusal refusal;
+    if (state->phase == ORR_JOB_RUNNING && state->placed_tasks < shape->min_tasks &&
+        !orr_policy_able(engine->policy, ORR_ABLE_STALE_GANGS) &&
+        orr_txn_evict(engine->txn, job, cause)) {
+        bool lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);
+        ORR_ASSERT(lawful);
+        orr_engine__take_decisions(engine);
+        orr_txn_end_cycle(engine->txn);
+        orr_engine__tell_evicted(engine, job);
+    }
+}
+
+/* The nodes fail: what the job has there is gone at once. */
+static void lose_nodes(struct engine *engine, uint32_t job, struct range nodes)
+{
+    evict_from(engine, job, nodes, ORR_CAUSE_NODE_FAILURE);
+    uint32_t count;
+    const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        orr_engine__lose_tasks(engine, &decisions[i], engine->view.now);
+    }
+    orr_txn_end_cycle(engine->txn);
+    for (uint32_t n = 0; n < nodes.count; n++) {
+        orr_ledger_cut_grace(engine->ledger, job, nodes.first + n, engine->view.now);
+    }
+    orr_engine__release(engine, job);
+    evict_rest(engine, job, ORR_CAUSE_NODE_FAILURE);
+}
+
+/* The nodes are wanted empty: what the job has there goes by its grace. */
+static void leave_nodes(struct engine *engine, uint32_t job, struct range nodes)
+{
+    evict_from(engine, job, nodes, ORR_CAUSE_MAINTENANCE);
+    orr_engine__take_decisions(engine);
+    orr_txn_end_cycle(engine->txn);
+    orr_engine__tell_evicted(engine, job);
+    evict_rest(engine, job, ORR_CAUSE_MAINTENANCE);
+}
+
+static bool is_on(const struct orr_ledger *ledger, uint32_t job, struct range nodes)
+{
+    uint8_t phase = ledger->jobs[job].phase;
+    if (phase == ORR_JOB_FUTURE || phase == ORR_JOB_FINISHED) {
+        return false;
+    }
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        if (is_in(nodes, ledger->placements[p].node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+typedef void each_job_fn(struct engine *engine, uint32_t job, struct range nodes);
+
+static void for_jobs_on(struct engine *engine, struct range nodes, each_job_fn *each)
+{
+    for (uint32_t j = 0; j < engine->next_arrival; j++) { /* failures are rare */
+        if (is_on(engine->ledger, j, nodes)) {
+            each(engine, j, nodes);
+        }
+    }
+}
+
+void orr_engine__note_vacant(struct engine *engine)
+{
+    struct orr_run *run = engine->run;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < engine->emptying_count; i++) {
+        uint32_t node = engine->emptying[i];
+        if (!orr_ledger_is_vacant(engine->ledger, node)) {
+            engine->emptying[kept++] = node;
+            continue;
+        }
+        run->outages = ORR_ROOM_FOR_ONE(run->outages, run->outage_count, run->outage_capacity);
+        run->outages[run->outage_count++] =
+            (struct orr_outage){.node = node, .from_ms = engine->view.now, .to_ms = ORR_MS_NEVER};
+    }
+    engine->emptying_count = kept;
+}
+
+/* One more reason for the node to take nothing. */
+static void close_node(struct engine *engine, uint32_t node)
+{
+    if (engine->closures[node]++ > 0) {
+        return;
+    }
+    orr_ledger_set_down(engine->ledger, node, true);
+    engine->emptying[engine->emptying_count++] = node;
+    orr_engine__note_vacant(engine);
+    orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
+}
+
+static void end_outage(struct engine *engine, uint32_t node)
+{
+    for (uint32_t i = 0; i < engine->emptying_count; i++) {
+        if (engine->emptying[i] == node) { /* it never stood empty */
+            engine->emptying[i] = engine->emptying[--engine->emptying_count];
+            return;
+        }
+    }
+    struct orr_run *run = engine->run;
+    for (uint32_t i = run->outage_count; i-- > 0;) {
+        if (run->outages[i].node == node) {
+            run->outages[i].to_ms = engine->view.now;
+            return;
+        }
+    }
+}
+
+/* One reason less. */
+static void reopen_node(struct engine *engine, uint32_t node)
+{
+    if (--engine->closures[node] > 0) {
+        return;
+    }
+    end_outage(engine, node);
+    orr_ledger_set_down(engine->ledger, node, false);
+    orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
+}
+
+static void plan_fault(struct engine *engine, uint32_t unit, bool down)
+{
+    orr_ms after = down ? orr_faults_works_ms(&engine->faults, unit)
+                        : orr_faults_repaired_ms(&engine->faults, unit);
+    orr_heap_push(&engine->heap,
+                  (struct orr_event){.at = engine->view.now + after,
+                                     .subject = unit,
+                                     .class_seq = orr_engine__class_and(CLASS_CAPACITY, down)});
+    engine->fault_events++;
+}
+
+void orr_engine__change_capacity(struct engine *engine, uint32_t unit, bool down)
+{
+    const struct orr_cluster *cluster = &engine->world->cluster;
+    uint32_t level = engine->options->faults.level;
+    engine->fault_events--;
+    orr_engine__count_event(engine, CLASS_CAPACITY, unit);
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        if (orr_cluster_domain(cluster, level, n) == unit) {
+            if (down) {
+                for_jobs_on(engine, (struct range){n, 1}, lose_nodes);
+                close_node(engine, n);
+            } else {
+                reopen_node(engine, n);
+            }
+            engine->failed_nodes += down ? 1 : 0;
+            engine->failed_nodes -= down ? 0 : 1;
+        }
+    }
+    engine->changed = true;
+    plan_fault(engine, unit, !down);
+}
+
+static void plan_step(struct engine *engine, uint32_t index, enum step step, orr_ms at)
+{
+    if (at != ORR_MS_NEVER) {
+        orr_heap_push(&engine->heap,
+                      (struct orr_event){.at = at,
+                                         .subject = index,
+                                         .class_seq = orr_engine__class_and(
+                                             CLASS_CAPACITY, ORR_ENGINE__LISTED | step)});
+        engine->listed_events++;
+    }
+}
+
+void orr_engine__run_listed(struct engine *engine, uint32_t index, uint32_t step)
+{
+    const struct orr_world_outage *it = &engine->world->outages[index];
+    const struct range nodes = {it->first_node, it->node_count};
+    engine->listed_events--;
+    orr_engine__count_event(engine, CLASS_CAPACITY, index);
+    if (step == STEP_BEGIN && it->kind == ORR_OUTAGE_FAIL) {
+        for_jobs_on(engine, nodes, lose_nodes);
+    } else if (step == STEP_BEGIN && it->kind == ORR_OUTAGE_MAINTAIN) {
+        for_jobs_on(engine, nodes, leave_nodes);
+    }
+    bool closes = step == STEP_CLOSE || (step == STEP_BEGIN && it->closed_ms == it->begin_ms);
+    for (uint32_t n = nodes.first; n < nodes.first + nodes.count; n++) {
+        if (closes) {
+            close_node(engine, n);
+        } else if (step == STEP_END) {
+            reopen_node(engine, n);
+        }
+    }
+    engine->changed = true;
+}
+
+void orr_engine__nodes_open(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    size_t nodes = world->cluster.node_count;
+    engine->closures = orr_zalloc(nodes + 1, sizeof *engine->closures);
+    engine->emptying = orr_alloc(nodes + 1, sizeof *engine->emptying);
+    orr_faults_open(&engine->faults, &world->cluster, &engine->options->faults,
+                    engine->options->seed);
+    for (uint32_t u = 0; u < engine->faults.unit_count; u++) {
+        plan_fault(engine, u, true);
+    }
+    for (uint32_t i = 0; i < world->outage_count; i++) {
+        const struct orr_world_outage *it = &world->outages[i];
+        if (it->closed_ms < it->begin_ms) {
+            plan_step(engine, i, STEP_CLOSE, it->closed_ms);
+        }
+        plan_step(engine, i, STEP_BEGIN, it->begin_ms);
+        plan_step(engine, i, STEP_END, it->end_ms);
+    }
+}
+
+void orr_engine__nodes_close(struct engine *engine)
+{
+    orr_faults_close(&engine->faults);
+    orr_free(engine->closures);
+    orr_free(engine->emptying);
+}
+
+/* Nothing is left but failures and the like to come: what waits now waits for ever, unless the end
+ * of something listed makes room. */
+bool orr_engine__only_faults_left(const struct engine *engine)
+{
+    uint32_t left = engine->fault_events + engine->listed_events;
+    bool nothing_else = left > 0 && left == engine->heap.count && engine->failed_nodes == 0 &&
+                        engine->next_arrival == engine->world->job_count &&
+                        engine->next_cycle_ms == ORR_MS_NEVER && engine->wake_ms == ORR_MS_NEVER;
+    return nothing_else && (engine->listed_events == 0 || engine->ledger->pending_jobs == 0);
+}

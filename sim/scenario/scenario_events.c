@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_events.c - what is listed for times of the run, and which nodes are meant.
+ *
+ * Nodes have the names that the results have: n0003, or POOL-0003 where there are several pools. A
+ * rack is the r-th of its pool or of a block of it: rack/POOL-r5, rack/POOL-b3-r5; block/POOL-b3.
+ */
+#include "scenario_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* `12d 10:00` is twelve days and ten hours: made a time like any other before it is checked. */
+static void join_clock(struct orr_scenario__load *load, struct orr_scenario__node *at)
+{
+    unsigned days, hours, minutes, seconds = 0;
+    int end = 0;
+    if (at == NULL || at->kind != ORR_NODE_SCALAR || at->text == NULL) {
+        return;
+    }
+    bool whole = sscanf(at->text, "%5ud %2u:%2u%n", &days, &hours, &minutes, &end) == 3 &&
+                 at->text[end] == '\0';
+    whole = whole ||
+            (sscanf(at->text, "%5ud %2u:%2u:%2u%n", &days, &hours, &minutes, &seconds, &end) == 4 &&
+             at->text[end] == '\0');
+    if (whole && hours < 24 && minutes < 60 && seconds < 60) {
+        at->text = orr_scenario__format(load->arena, "%ud%uh%um%us", days, hours, minutes, seconds);
+    }
+}
+
+enum orr_status orr_scenario__prepare_events(struct orr_scenario__load *load,
+                                             struct orr_scenario__node *node)
+{
+    if (orr_scenario__is_null(node)) {
+        return ORR_OK;
+    }
+    if (node->kind != ORR_NODE_LIST) {
+        return orr_scenario__wrong_kind(load, node, "a list of events");
+    }
+    struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, node->at);
+    map->whole = true; /* as any list, it takes the place of what it is merged over */
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        struct orr_scenario__node *event = node->children[i];
+        if (event->kind != ORR_NODE_MAP) {
+            return orr_scenario__wrong_kind(load, event, "a map with at and what happens");
+        }
+        join_clock(load, orr_scenario__find(event, "at"));
+        orr_scenario__add(load, map, orr_scenario__format(load->arena, "%u", i + 1), event->at,
+                          event);
+    }
+    orr_scenario__replace(node, map);
+    return ORR_OK;
+}
+
+/* The number behind `letter` at the start of a text, and what follows it; 0: there is none. */
+static uint32_t ordinal(const char **text, char letter)
+{
+    unsigned value = 0;
+    int end = 0;
+    if ((*text)[0] != letter || (*text)[1] < '1' || (*text)[1] > '9' ||
+        sscanf(*text + 1, "%7u%n", &value, &end) != 1) {
+        return 0;
+    }
+    *text += 1 + end;
+    return value;
+}
+
+/* Domain `number` of those with `size` nodes in [first, first + count); the last may be smaller. */
+static bool narrow(uint32_t size, uint32_t number, uint32_t *first, uint32_t *count)
+{
+    if (size == 0 || number == 0 || number > (*count + size - 1) / size) {
+        return false;
+    }
+    uint32_t before = (number - 1) * size;
+    *first += before;
+    *count = *count - before < size ? *count - before : size;
+    return true;
+}
+
+/* "b3-r5", "r5" or "b3" of a pool whose nodes start at `first`. */
+static bool find_domain(const struct orr_scenario_pool *pool, bool rack, const char *text,
+                        uint32_t *first, uint32_t *count)
+{
+    uint32_t block = ordinal(&text, 'b');
+    if (block > 0 && !narrow(pool->block_size, block, first, count)) {
+        return false;
+    }
+    if (!rack) {
+        return block > 0 && *text == '\0';
+    }
+    if (block > 0 &&
+        (*text++ != '-' || pool->rack_size == 0 || pool->block_size % pool->rack_size > 0)) {
+        return false;
+    }
+    uint32_t number = ordinal(&text, 'r');
+    return *text == '\0' && narrow(pool->rack_size, number, first, count);
+}
+
+static bool is_node(const struct orr_scenario *scenario, const struct orr_scenario_pool *pool,
+                    const char *name, uint32_t *number)
+{
+    size_t bytes = strlen(pool->name);
+    const char *digits = name + 1;
+    if (scenario->pool_count > 1) {
+        if (strncmp(name, pool->name, bytes) != 0 || name[bytes] != '-') {
+            return false;
+        }
+        digits = name + bytes + 1;
+    } else if (name[0] != 'n') {
+        return false;
+    }
+    size_t length = strlen(digits);
+    int end = 0;
+    return length >= 4 && length <= 7 && sscanf(digits, "%7u%n", number, &end) == 1 &&
+           digits[end] == '\0' && *number >= 1 && *number <= pool->nodes;
+}
+
+static bool find_in_pool(const struct orr_scenario *scenario, const struct orr_scenario_pool *pool,
+                         const char *target, uint32_t *first, uint32_t *count)
+{
+    size_t bytes = strlen(pool->name);
+    const char *slash = strchr(target, '/');
+    if (slash == NULL) {
+        uint32_t number;
+        bool found = is_node(scenario, pool, target, &number);
+        *first += found ? number - 1 : 0;
+        *count = 1;
+        return found;
+    }
+    const char *name = slash + 1;
+    size_t word = (size_t)(slash - target);
+    bool ours = strncmp(name, pool->name, bytes) == 0;
+    if (strncmp(target, "pool", word) == 0 && word == 4) {
+        return ours && name[bytes] == '\0';
+    }
+    bool rack = strncmp(target, "rack", word) == 0 && word == 4;
+    bool block = strncmp(target, "block", word) == 0 && word == 5;
+    return (rack || block) && ours && name[bytes] == '-' &&
+           find_domain(pool, rack, name + bytes + 1, first, count);
+}
+
+static enum orr_status find_nodes(const struct orr_scenario__load *load,
+                                  const struct orr_scenario *scenario,
+                                  const struct orr_scenario__node *target,
+                                  struct orr_scenario_event *event)
+{
+    uint32_t before = 0;
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        event->first_node = before;
+        event->node_count = scenario->pools[p].nodes;
+        if (find_in_pool(scenario, &scenario->pools[p], target->text, &event->first_node,
+                         &event->node_count)) {
+            return ORR_OK;
+        }
+        before += scenario->pools[p].nodes;
+    }
+    const char *pool = scenario->pool_count > 0 ? scenario->pools[0].name : "POOL";
+    const char *node =
+        scenario->pool_count == 1 ? "n0001" : orr_scenario__format(load->arena, "%.80s-0001", pool);
+    return orr_scenario__fail(load, &target->at,
+                              "%s: the cluster has no \"%.80s\": name a node as %s, or "
+                              "rack/%.80s-r1, rack/%.80s-b1-r1, block/%.80s-b1, pool/%.80s",
+                              target->key, target->text, node, pool, pool, pool, pool);
+}
+
+static enum orr_status check_times(const struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *node,
+                                   const struct orr_scenario_event *event)
+{
+    const struct orr_scenario__node *notice = orr_scenario__find(node, "notice");
+    const struct orr_scenario__node *length = orr_scenario__find(node, "for");
+    if (length != NULL && event->for_ms == 0) {
+        return orr_scenario__fail(load, &length->at, "for: must be more than 0");
+    }
+    if (event->fail == NULL && event->for_ms == ORR_MS_NONE) {
+        return orr_scenario__fail(load, &node->at, "the event needs \"for\": how long");
+    }
+    if (notice != NULL && event->notice_ms != ORR_MS_NONE && event->maintain == NULL) {
+        return orr_scenario__fail(load, &notice->at, "notice: only with \"maintain\"");
+    }
+    return ORR_OK;
+}
+
+enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,
+                                          struct orr_scenario *scenario,
+                                          const struct orr_scenario__node *events)
+{
+    static const char *const deeds[] = {"fail", "maintain", "drain"};
+    const struct orr_scenario__row *row = orr_scenario__row_at("events", NULL);
+    scenario->event_count = events == NULL ? 0 : events->child_count;
+    scenario->events =
+        orr_arena_alloc(load->arena, scenario->event_count + (size_t)1, sizeof *scenario->events);
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < scenario->event_count && status == ORR_OK; i++) {
+        const struct orr_scenario__node *node = events->children[i], *target = NULL;
+        struct orr_scenario_event *event = &scenario->events[i];
+        event->for_ms = event->notice_ms = ORR_MS_NONE;
+        orr_scenario__fill_group(row, node, event);
+        uint32_t said = 0;
+        for (size_t d = 0; d < sizeof deeds / sizeof deeds[0]; d++) {
+            const struct orr_scenario__node *deed = orr_scenario__find(node, deeds[d]);
+            bool stated = deed != NULL && deed->text != NULL;
+            said += stated;
+            target = stated ? deed : target;
+        }
+        if (said != 1) {
+            return orr_scenario__fail(load, &node->at,
+                                      "an event needs one of \"fail\", \"maintain\", \"drain\"");
+        }
+        status = check_times(load, node, event);
+        if (status == ORR_OK) {
+            status = find_nodes(load, scenario, target, event);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# events.sh ORRERY NAME: what a scenario lists for times of the run, against times worked out by hand.
+set -eu
+orrery=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+pools='p: {nodes: 2, gpus: 8}' execution='{grace: 30s}' policy=fifo expectations=
+# run EVENTS: replays trace.csv; prints job@start-end/evictions of each.
+run() {
+    cat >run.yaml <<YAML
+cluster: {pools: {$pools}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: $policy}
+execution: $execution
+events:
+$1
+expect: [$expectations]
+YAML
+    "$orrery" run run.yaml -o run.db --force -q --check-books
+    "$orrery" export run.db jobs | awk -F, 'NR > 1 {line = line sep $1 "@" $8 "-" $9 "/" $13; sep = " "} END {print line}'
+}
+outages() { "$orrery" export run.db outage | awk -F, 'NR > 1 {line = line sep $1 ":" $2 / 1000 "-" ($3 == "" ? "" : $3 / 1000); sep = " "} END {print line}'; }
+expect() { [ "$1" = "$2" ] || { echo "expected: $2"; echo "got:      $1"; exit 1; }; }
+
+case $2 in
+fail)
+    # a is on the first node, which fails at 100 for 50 s: it loses all and starts again at 150 on no other
+    # node, as b has the second. With a checkpoint a minute it has 60 of 200 s when it comes back.
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,200,1,8\nb,0,300,1,8\n' >trace.csv
+    expect "$(run '- {at: 100s, fail: n0001, for: 50s}')" "a@0-350/1 b@0-300/0"
+    expect "$(outages)" "0:100-150"
+    execution='{checkpoint: 60s}'
+    expect "$(run '- {at: 100s, fail: n0001, for: 50s}')" "a@0-290/1 b@0-300/0"
+    # for good: a takes the node of b, and the run ends
+    expect "$(run '- {at: 100s, fail: n0001}')" "a@0-440/1 b@0-300/0"
+    expect "$(outages)" "0:100-"
+    # two failures that overlap are one time without the node; b fails at its second checkpoint
+    expect "$(run '- {at: 100s, fail: n0001, for: 50s}
+- {at: 120s, fail: pool/p, for: 40s}')" "a@0-300/1 b@0-340/1"
+    expect "$(outages)" "0:100-160 1:120-160"
+    # days and clock, seconds too; at the instant of the end the job is done before the node fails
+    expect "$(run '- {at: 0d 00:05, fail: n0002, for: 1h}')" "a@0-200/0 b@0-300/0"
+    expect "$(run '- {at: 0d 00:04:59, fail: n0002, for: 1h}')" "a@0-200/0 b@0-359/1"
+    ;;
+maintain)
+    # evicted at 100 with 30 s of grace: the node stands empty from 130 on
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,200,1,8\nb,0,300,1,8\n' >trace.csv
+    expectations='"lost_gpu_h{cause=maintenance} > 0.2888", "lost_gpu_h{cause=maintenance} < 0.2889"'
+    expect "$(run '- {at: 100s, maintain: n0001, for: 100s}')" "a@0-400/1 b@0-300/0"
+    expect "$(outages)" "0:130-200"
+    # with notice c does not start there after 40; it waits for b, and a ends in time
+    expectations='evictions == 0'
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,90,1,4\nb,0,300,1,8\nc,50,10,1,4\n' >trace.csv
+    expect "$(run '- {at: 100s, maintain: n0001, for: 250s, notice: 60s}')" "a@0-90/0 b@0-300/0 c@300-310/0"
+    # c waits for the first node when the second has no room before
+    expect "$(run '- {at: 100s, maintain: n0001, for: 100s, notice: 60s}')" "a@0-90/0 b@0-300/0 c@200-210/0"
+    expect "$(outages)" "0:90-200"
+    ;;
+drain)
+    # nothing starts there from 40 to 140; a goes on and outlives the window, c waits
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,200,1,4\nb,0,300,1,8\nc,50,10,1,4\n' >trace.csv
+    expectations='evictions == 0'
+    expect "$(run '- {at: 40s, drain: n0001, for: 100s}')" "a@0-200/0 b@0-300/0 c@140-150/0"
+    expect "$(outages)" ""
+    ;;
+gangs)
+    # a gang over both nodes of a rack, and one over two racks, under every policy: the first is gone
+    # whole, the second loses a pod; under kai a gang may find another node within its grace of a minute
+    pools='p: {nodes: 4, gpus: 8, rack_size: 2}' execution='{restart: 1m, checkpoint: 10m, grace: 30s}'
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\ng,0,20000,2,8\nh,0,20000,2,8\n' >trace.csv
+    for policy in fifo easy static kube kai; do
+        for deed in fail maintain drain; do
+            expectations='unfinished == 0'
+            events="- {at: 1h, $deed: rack/p-r1, for: 30m}
+- {at: 4h, $deed: n0003, for: 30m}"
+            # kube does not replace what a gang loses before it is complete
+            [ $policy = kube ] || events="$events
+- {at: 4h10m, $deed: pool/p, for: 10m}"
+            got=$(run "$events")
+            [ $deed != drain ] || expect "$got" "g@0-20000/0 h@0-20000/0"
+        done
+    done
+    ;;
+sharing)
+    # fractions of devices and CPU that end while their node is closed are there again when it opens
+    pools='p: {nodes: 1, gpus: 2, cpu: 8}' expectations='unfinished == 0'
+    printf 'job,submit_s,run_s,pods,gpu_fraction,cpu_milli\na,0,100,1,0.5,2000\nb,0,30,1,0.5,2000\nc,0,50,1,0.25,2000\nd,60,10,1,0.75,8000\n' >trace.csv
+    for policy in fifo kai; do
+        run '- {at: 20s, drain: n0001, for: 200s}' >out
+        grep -q '^a@0-100/0 b@0-30/0 c@0-50/0 d@220-230/0$' out || { cat out; exit 1; }
+        expect "$(outages)" "0:100-220"
+    done
+    ;;
+names)
+    # racks and blocks of several pools, as ranges of nodes
+    pools='a: {nodes: 6, gpus: 1, rack_size: 2, block_size: 4}, b: {nodes: 3, gpus: 1, rack_size: 2}'
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\nj,0,1000,1,1\n' >trace.csv
+    for pair in a-0002=1 rack/a-r2=2,3 rack/a-b1-r2=2,3 rack/a-b2-r1=4,5 block/a-b2=4,5 rack/b-r2=8 \
+        pool/b=6,7,8 b-0003=8; do
+        run "- {at: 0s, fail: ${pair%%=*}, for: 1h}" >/dev/null
+        expect "$("$orrery" export run.db outage | awk -F, 'NR > 1 {printf "%s%s", sep, $1; sep = ","}')" "${pair#*=}"
+    done
+    ;;
+*) echo "no run $2"; exit 1 ;;
+esac
