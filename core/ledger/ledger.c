@@ -112,7 +112,7 @@ static void end_placement(struct orr_ledger *ledger, struct orr_placement *place
     placement->until_ms = now;
 }
 
-void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now)
+void orr_ledger_finish_late(struct orr_ledger *ledger, uint32_t job, orr_ms end, orr_ms now)
 {
     struct orr_job_state *state = &ledger->jobs[job];
     ORR_ASSERT(state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING);
@@ -121,7 +121,12 @@ void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now)
     }
     ledger->running_jobs -= state->phase == ORR_JOB_RUNNING;
     state->phase = ORR_JOB_FINISHED;
-    state->end_ms = now;
+    state->end_ms = end;
+}
+
+void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now)
+{
+    orr_ledger_finish_late(ledger, job, now, now);
 }
 
 void orr_ledger_cut_grace(struct orr_ledger *ledger, uint32_t job, uint32_t node, orr_ms now)

@@ -298,7 +298,10 @@ static void describe_features(void)
 static void describe(const struct orr_policy *policy)
 {
     (void)printf("%s: %s\n", policy->name, policy->summary);
-    if (policy->cycle_ms == 0) {
+    if (orr_policy_round_ms(policy) > 0) {
+        (void)printf("runs in rounds of %g s, or as long as execution.round says\n",
+                     (double)orr_policy_round_ms(policy) / 1000.0);
+    } else if (policy->cycle_ms == 0) {
         (void)printf("runs after all events of an instant\n");
     } else {
         (void)printf("runs every %g s while something changed\n",

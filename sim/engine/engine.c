@@ -35,6 +35,8 @@ static void run_due_events(struct engine *engine)
             orr_engine__requeue(engine, event.subject);
         } else if (event.class_seq >> 24 == CLASS_LIMIT) {
             orr_engine__reach_limit(engine, event.subject, event.class_seq & 0xffffff);
+        } else if (event.class_seq >> 24 == CLASS_ROUND) {
+            orr_engine__end_round(engine, event.subject);
         } else if ((event.class_seq & 0xffffff) == state->incarnation &&
                    (state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING)) {
             orr_engine__finish(engine, event.subject);
@@ -96,6 +98,10 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     engine->wake_ms = engine->policy->wake == NULL
                           ? ORR_MS_NEVER
                           : engine->policy->wake(engine->state, &engine->view);
+    if (engine->round_ms > 0 && engine->wake_ms != ORR_MS_NEVER) {
+        orr_ms past = engine->wake_ms > engine->view.now ? engine->wake_ms - 1 : engine->view.now;
+        engine->wake_ms = orr_round_end(past, engine->round_ms);
+    }
     return engine->options->check_books ? check_books(engine, err) : ORR_OK;
 }
 
@@ -119,7 +125,7 @@ static orr_ms next_instant(const struct engine *engine)
 /* Is a cycle due at this instant? On a grid it waits for the next point of the run's clock. */
 static bool cycle_due(struct engine *engine)
 {
-    orr_ms period = engine->policy->cycle_ms;
+    orr_ms period = engine->period_ms;
     orr_ms now = engine->view.now;
     bool wanted = engine->changed || now >= engine->wake_ms;
     if (period == 0 || !wanted) {
@@ -135,6 +141,12 @@ static bool cycle_due(struct engine *engine)
     return false;
 }
 
+static bool releases_now(const struct engine *engine)
+{
+    const struct orr_event *top = orr_heap_top(&engine->heap);
+    return top != NULL && top->at == engine->view.now;
+}
+
 static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr_err *err)
 {
     struct orr_run *run = engine->run;
@@ -148,11 +160,15 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     run_arrivals(engine);
     if (cycle_due(engine)) {
         enum orr_status status = run_cycle(engine, err);
+        if (status == ORR_OK && engine->round_ms > 0 && releases_now(engine)) {
+            run_due_events(engine); /* what was paused is out of the way within the same round */
+            status = run_cycle(engine, err);
+        }
         if (status != ORR_OK) {
             return status;
         }
         if (engine->changed) {
-            engine->next_cycle_ms = now + engine->policy->cycle_ms;
+            engine->next_cycle_ms = now + engine->period_ms;
         }
     }
     if (engine->exec != NULL) {
@@ -208,6 +224,18 @@ static enum orr_status loop(struct engine *engine, struct orr_err *err)
     }
 }
 
+/* A run that was cut within a round: who is done by then has ended. */
+static void end_last_round(struct engine *engine)
+{
+    for (uint32_t j = 0; j < engine->world->job_count && engine->round_ms > 0; j++) {
+        if (orr_engine__is_done(engine, j)) {
+            engine->view.now = engine->run->end_ms;
+            orr_fold_advance(&engine->run->fold, engine->view.now);
+            orr_engine__end_round(engine, j);
+        }
+    }
+}
+
 static void open_holds(struct engine *engine)
 {
     const struct orr_world *world = engine->world;
@@ -245,14 +273,6 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     *run = (struct orr_run){.end_ms = world->first_submit_ms};
     run->ledger = orr_ledger_open(&ledger_world);
     open_fold(world, options, run);
-    const struct orr_exec_setting setting = {.terms = &world->terms,
-                                             .profiles = &world->profiles,
-                                             .fabric = &world->fabric,
-                                             .contention = world->contention,
-                                             .failures = options->faults.mtbf_ms > 0 ||
-                                                         world->outage_count > 0,
-                                             .time_sliced = world->time_sliced};
-    run->exec = orr_exec_open(run->ledger, &setting);
     uint32_t shard_count = world->cluster.shards.count;
     struct orr_engine_shards *shards =
         shard_count > 1 ? orr_engine_shards_make(options->shards, shard_count) : NULL;
@@ -261,12 +281,24 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     if (shards != NULL) {
         runner = (struct orr_engine_shard){orr_engine_shards_policy(shards), &shards};
     }
+    orr_ms round_ms = world->round_ms > 0 ? world->round_ms : orr_policy_round_ms(runner.policy);
+    const struct orr_exec_setting setting = {.terms = &world->terms,
+                                             .profiles = &world->profiles,
+                                             .fabric = &world->fabric,
+                                             .contention = world->contention,
+                                             .round_ms = round_ms,
+                                             .failures = options->faults.mtbf_ms > 0 ||
+                                                         world->outage_count > 0,
+                                             .time_sliced = world->time_sliced};
+    run->exec = orr_exec_open(run->ledger, &setting);
     struct engine engine = {.world = world,
                             .options = options,
                             .policy = runner.policy,
                             .run = run,
                             .ledger = run->ledger,
                             .exec = run->exec,
+                            .period_ms = round_ms > 0 ? round_ms : runner.policy->cycle_ms,
+                            .round_ms = round_ms,
                             .next_cycle_ms = ORR_MS_NEVER,
                             .last_cycle_ms = ORR_MS_NONE,
                             .wake_ms = ORR_MS_NEVER,
@@ -284,11 +316,16 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                     .epoch_ms = options->epoch_ms};
     orr_heap_init(&engine.heap);
     open_holds(&engine);
+    engine.done_ms = round_ms > 0 ? orr_alloc(world->job_count, sizeof *engine.done_ms) : NULL;
+    for (uint32_t j = 0; j < world->job_count && round_ms > 0; j++) {
+        engine.done_ms[j] = ORR_MS_NONE;
+    }
     enum orr_status status =
         runner.policy->open(orr_policy_host(), runner.params, &engine.view, &engine.state, err);
     if (status == ORR_OK) {
         orr_engine__nodes_open(&engine);
         status = loop(&engine, err);
+        end_last_round(&engine);
         orr_engine__nodes_close(&engine);
         runner.policy->close(engine.state);
     }
@@ -307,6 +344,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_txn_close(engine.txn);
     orr_engine_shards_release(shards);
     orr_free(engine.waits_for);
+    orr_free(engine.done_ms);
     orr_heap_release(&engine.heap);
     if (status != ORR_OK) {
         orr_run_release(run);

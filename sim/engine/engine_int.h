@@ -14,7 +14,8 @@ enum event_class {
     CLASS_ARRIVAL,
     CLASS_CYCLE,
     CLASS_REQUEUE, /* the delay after its longest run time is over */
-    CLASS_LIMIT    /* an attempt has run as long as its queue allows */
+    CLASS_LIMIT,   /* an attempt has run as long as its queue allows */
+    CLASS_ROUND    /* the round ends in which a job was done */
 };
 
 /* With CLASS_CAPACITY: a step of an outage that the scenario lists, not of a random failure. */
@@ -37,6 +38,9 @@ struct engine {
     bool changed;         /* something happened since the last cycle */
     orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
     orr_ms last_cycle_ms; /* ORR_MS_NONE: none yet */
+    orr_ms period_ms;     /* of that grid: a round, or the policy's own; 0: no grid */
+    orr_ms round_ms;      /* 0: not in rounds */
+    orr_ms *done_ms;      /* in rounds, per job that is done and holds its devices; else NONE */
     orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
     struct orr_faults faults;
     uint32_t fault_events;  /* in the heap: of random failures */
@@ -61,6 +65,10 @@ void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reaso
 bool orr_engine__must_wait(struct engine *engine, uint32_t index);
 void orr_engine__submit(struct engine *engine, uint32_t job);
 void orr_engine__finish(struct engine *engine, uint32_t job);
+/* In rounds: it is done, and holds its devices until the round is over. */
+bool orr_engine__is_done(const struct engine *engine, uint32_t job);
+/* The end of that round, or of a node that it held until then. */
+void orr_engine__end_round(struct engine *engine, uint32_t job);
 void orr_engine__release(struct engine *engine, uint32_t job);
 void orr_engine__requeue(struct engine *engine, uint32_t job);
 void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attempt);

@@ -114,18 +114,62 @@ static void free_holds(struct engine *engine, uint32_t job)
     }
 }
 
-void orr_engine__finish(struct engine *engine, uint32_t job)
+/* A job that was done at `done` gives back what it holds. */
+static void leave(struct engine *engine, uint32_t job, orr_ms done)
 {
     int64_t held = held_mgpu(engine, job);
-    orr_ledger_finish(engine->ledger, job, engine->view.now);
+    orr_ms now = engine->view.now;
+    orr_ledger_finish_late(engine->ledger, job, done, now);
     if (engine->exec != NULL) {
-        orr_exec_finish(engine->exec, job, engine->view.now);
+        orr_exec_finish(engine->exec, job, now, now);
     }
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, now, -held,
                     held - job_mgpu(engine, job), 0);
-    orr_engine__count_event(engine, CLASS_FINISH, job);
+}
+
+static void tell_end(struct engine *engine, uint32_t job)
+{
     engine->policy->event(engine->state, &engine->view, ORR_JOB_ENDED, job);
     engine->changed = true;
+}
+
+static void finish_in_round(struct engine *engine, uint32_t job)
+{
+    orr_ms end = orr_round_end(engine->view.now, engine->round_ms);
+    engine->done_ms[job] = orr_exec_done_ms(engine->exec, job);
+    orr_exec_finish(engine->exec, job, engine->done_ms[job], end);
+    orr_engine__count_event(engine, CLASS_FINISH, job);
+    orr_heap_push(&engine->heap,
+                  (struct orr_event){.at = end,
+                                     .subject = job,
+                                     .class_seq = orr_engine__class_and(CLASS_ROUND, 0)});
+    free_holds(engine, job);
+}
+
+bool orr_engine__is_done(const struct engine *engine, uint32_t job)
+{
+    return engine->round_ms > 0 && engine->done_ms[job] != ORR_MS_NONE;
+}
+
+void orr_engine__end_round(struct engine *engine, uint32_t job)
+{
+    if (orr_engine__is_done(engine, job)) {
+        leave(engine, job, engine->done_ms[job]);
+        tell_end(engine, job);
+        engine->done_ms[job] = ORR_MS_NONE;
+    }
+}
+
+void orr_engine__finish(struct engine *engine, uint32_t job)
+{
+    if (engine->round_ms > 0 && engine->view.now % engine->round_ms != 0 &&
+        engine->ledger->jobs[job].phase == ORR_JOB_RUNNING) {
+        finish_in_round(engine, job);
+        return;
+    }
+    leave(engine, job, engine->view.now);
+    orr_engine__count_event(engine, CLASS_FINISH, job);
+    tell_end(engine, job);
     free_holds(engine, job);
 }
 
@@ -205,6 +249,7 @@ void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attem
     const struct orr_job_state *state = &engine->ledger->jobs[job];
     struct orr_refusal refusal;
     if (state->phase != ORR_JOB_RUNNING || state->attempts != attempt ||
+        orr_engine__is_done(engine, job) ||
         !orr_txn_evict(engine->txn, job, ORR_CAUSE_MAX_RUNTIME)) {
         engine->run->stale_events++;
         return;
@@ -330,7 +375,7 @@ void orr_engine__take_decisions(struct engine *engine)
             break;
         }
     }
-    if (count > 0 && engine->policy->cycle_ms > 0) {
+    if (count > 0 && engine->period_ms > 0) {
         engine->changed = true; /* a cycle that did something is followed by another */
     }
 }

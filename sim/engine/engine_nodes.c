@@ -105,7 +105,9 @@ typedef void each_job_fn(struct engine *engine, uint32_t job, struct range nodes
 static void for_jobs_on(struct engine *engine, struct range nodes, each_job_fn *each)
 {
     for (uint32_t j = 0; j < engine->next_arrival; j++) { /* failures are rare */
-        if (is_on(engine->ledger, j, nodes)) {
+        if (is_on(engine->ledger, j, nodes) && orr_engine__is_done(engine, j)) {
+            orr_engine__end_round(engine, j);
+        } else if (is_on(engine->ledger, j, nodes)) {
             each(engine, j, nodes);
         }
     }

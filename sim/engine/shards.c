@@ -167,12 +167,14 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
     shards->instances = orr_zalloc(count, sizeof *shards->instances);
     shards->laws = orr_zalloc(count, sizeof *shards->laws);
     bool able = true;
+    orr_ms round_ms = 0; /* of the first that acts in rounds: there is one clock */
     for (uint32_t s = 0; s < count; s++) {
         shards->instances[s] = (struct instance){.policy = given[s].policy,
                                                  .params = given[s].params,
                                                  .last_cycle_ms = ORR_MS_NONE,
                                                  .due_ms = ORR_MS_NEVER,
                                                  .wake_ms = ORR_MS_NEVER};
+        round_ms = round_ms == 0 ? orr_policy_round_ms(given[s].policy) : round_ms;
         able = able && orr_policy_able(given[s].policy, ORR_ABLE_STALE_GANGS);
         shards->laws[s] = orr_policy_laws(given[s].policy, given[s].params);
     }
@@ -190,7 +192,8 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                             .close = shards_close,
                             .node = shards_node,
                             .abilities = ORR_ABLE_PARTS | (able ? ORR_ABLE_STALE_GANGS : 0),
-                            .audit = shards_audit};
+                            .audit = shards_audit,
+                            .round_ms = round_ms};
     return shards;
 }
 

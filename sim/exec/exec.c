@@ -54,12 +54,12 @@ static bool needed(const struct orr_ledger *ledger, const struct orr_exec_settin
     }
     for (uint32_t t = 0; t < terms->count; t++) {
         const struct orr_terms *it = &terms->items[t];
-        if (it->checkpoint_ms > 0 || it->restart_ms > 0 || it->grace_ms > 0 || it->keep_progress ||
-            it->checkpoint_on_evict || it->profile != ORR_NONE) {
+        if (it->checkpoint_ms > 0 || it->restart_ms > 0 || it->startup_ms > 0 || it->grace_ms > 0 ||
+            it->keep_progress || it->checkpoint_on_evict || it->profile != ORR_NONE) {
             return true;
         }
     }
-    return setting->time_sliced;
+    return setting->time_sliced || setting->round_ms > 0;
 }
 
 struct orr_exec *orr_exec_open(const struct orr_ledger *ledger,
@@ -73,12 +73,14 @@ struct orr_exec *orr_exec_open(const struct orr_ledger *ledger,
     exec->setting = *setting;
     exec->jobs = orr_zalloc(ledger->world.job_count, sizeof *exec->jobs);
     exec->rates = orr_exec__rates_open(ledger, setting);
+    exec->epochs = orr_exec__epochs_open(ledger, setting);
     return exec;
 }
 
 void orr_exec_close(struct orr_exec *exec)
 {
     if (exec != NULL) {
+        orr_exec__epochs_close(exec->epochs);
         orr_exec__rates_close(exec->rates, exec->ledger);
         orr_free(exec->jobs);
         orr_free(exec);
@@ -166,6 +168,19 @@ static void work(const struct orr_terms *terms, struct orr_exec_job *j, int64_t 
 
 /* --- booking --- */
 
+/* The same by epochs: no checkpoints are written between them. */
+static void work_on(struct orr_exec *exec, uint32_t job, const struct orr_terms *terms, orr_ms now)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    if (!orr_exec__has_epochs(exec, job)) {
+        work(terms, j, target_of(exec, job), now);
+        return;
+    }
+    orr_exec__epochs_work(exec, job, j->from_ms, now);
+    j->unsaved += (now - j->from_ms) * j->mgpu;
+    j->from_ms = now;
+}
+
 static void take_pause(struct orr_exec_job *j, orr_ms now)
 {
     orr_ms end = j->ready_ms < now ? j->ready_ms : now;
@@ -181,15 +196,16 @@ static void take_pause(struct orr_exec_job *j, orr_ms now)
 }
 
 /* The grace of a job that works in it: work, then the last checkpoint. */
-static void close_down(struct orr_exec_job *j, int64_t target, orr_ms now)
+static void close_down(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
     static const struct orr_terms plain = {0};
+    struct orr_exec_job *j = &exec->jobs[job];
     orr_ms end = j->work_until_ms < now ? j->work_until_ms : now;
     if (j->from_ms < end && j->pause != PAUSE_NONE) {
         take_pause(j, end);
     }
     if (j->from_ms < end) {
-        work(&plain, j, target, end);
+        work_on(exec, job, &plain, end);
     }
     if (now > j->from_ms && j->from_ms >= j->work_until_ms) {
         j->time.checkpoint += (now - j->from_ms) * j->mgpu;
@@ -221,10 +237,10 @@ static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
             take_pause(j, now);
         }
         if (j->from_ms < now) {
-            work(orr_exec__terms(exec, job), j, target_of(exec, job), now);
+            work_on(exec, job, orr_exec__terms(exec, job), now);
         }
         break;
-    case MODE_CLOSING: close_down(j, target_of(exec, job), now); break;
+    case MODE_CLOSING: close_down(exec, job, now); break;
     }
 }
 
@@ -248,16 +264,29 @@ static void count_held(const struct orr_exec *exec, uint32_t job)
 }
 
 /* An interruption: what was not saved is lost, unless the job keeps all. */
-static void interrupt(const struct orr_exec *exec, uint32_t job, enum orr_cause cause)
+static void interrupt(struct orr_exec *exec, uint32_t job, enum orr_cause cause)
 {
+    bool keeps = orr_exec__terms(exec, job)->keep_progress && cause != ORR_CAUSE_NODE_FAILURE;
     struct orr_exec_job *j = &exec->jobs[job];
-    if (orr_exec__terms(exec, job)->keep_progress && cause != ORR_CAUSE_NODE_FAILURE) {
+    if (keeps) {
         save(j, j->done, j->unsaved);
+    }
+    if (orr_exec__has_epochs(exec, job)) {
+        (keeps ? orr_exec__epochs_save : orr_exec__epochs_back)(exec, job);
     }
     j->time.lost[cause] += j->unsaved;
     j->unsaved = 0;
     j->done = j->saved;
     j->pause = PAUSE_NONE;
+}
+
+/* The rate it has where it is, from now on. */
+static void take_rate(struct orr_exec *exec, uint32_t job)
+{
+    exec->jobs[job].rate_ppm = orr_exec__rate(exec, job);
+    if (orr_exec__has_epochs(exec, job)) {
+        orr_exec__epochs_pace(exec, job);
+    }
 }
 
 static void begin(struct orr_exec *exec, uint32_t job, orr_ms now, bool again)
@@ -267,10 +296,11 @@ static void begin(struct orr_exec *exec, uint32_t job, orr_ms now, bool again)
     j->mode = MODE_WORKING;
     j->from_ms = now;
     j->done = j->saved;
-    j->rate_ppm = orr_exec__rate(exec, job);
+    take_rate(exec, job);
     j->mark = terms->checkpoint_ms > 0 ? j->saved + terms->checkpoint_ms * ORR_PPM : INT64_MAX;
-    j->pause = again && terms->restart_ms > 0 ? PAUSE_RESTART : PAUSE_NONE;
-    j->ready_ms = now + (again ? terms->restart_ms : 0);
+    orr_ms pause_ms = again ? terms->restart_ms : terms->startup_ms;
+    j->pause = pause_ms > 0 ? PAUSE_RESTART : PAUSE_NONE;
+    j->ready_ms = now + pause_ms;
 }
 
 /* Its neighbours are those of what it keeps now, if it works there. */
@@ -292,7 +322,7 @@ bool orr_exec_rerate(struct orr_exec *exec, uint32_t job, orr_ms now)
         return false;
     }
     settle(exec, job, now);
-    j->rate_ppm = orr_exec__rate(exec, job);
+    take_rate(exec, job);
     return orr_exec_finish_ms(exec, job) != before;
 }
 
@@ -320,7 +350,7 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
         } else if (complete && j->mode == MODE_STALLED) {
             begin(exec, job, now, true);
         } else if (j->mode == MODE_WORKING) {
-            j->rate_ppm = orr_exec__rate(exec, job);
+            take_rate(exec, job);
         }
     }
     return orr_exec_finish_ms(exec, job) != before;
@@ -362,17 +392,25 @@ void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
     }
     if (j->mode == MODE_CLOSING) {
         save(j, j->done, j->unsaved);
+        if (orr_exec__has_epochs(exec, job)) {
+            orr_exec__epochs_save(exec, job);
+        }
         j->mode = MODE_IDLE;
     }
     (void)orr_exec_change(exec, job, now, ORR_CAUSE_NONE);
 }
 
-void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now)
+void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms gone)
 {
     struct orr_exec_job *j = &exec->jobs[job];
     settle(exec, job, now);
     save(j, j->done, j->unsaved);
     orr_exec__leave(exec, job);
+    j->pause = PAUSE_NONE;
+    if (gone > now) {
+        j->mode = MODE_WAITING;
+        return;
+    }
     j->mode = MODE_IDLE;
     j->mgpu = 0;
     j->leaving = 0;
@@ -392,11 +430,26 @@ orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job)
     if (j->mode != MODE_WORKING && j->mode != MODE_CLOSING) {
         return ORR_MS_NEVER;
     }
+    orr_ms start = j->pause != PAUSE_NONE ? j->ready_ms : j->from_ms;
+    if (orr_exec__has_epochs(exec, job)) {
+        orr_ms heard;
+        (void)orr_exec__epochs_done_ms(exec, job, start, &heard);
+        return heard;
+    }
     const struct orr_terms *terms = orr_exec__terms(exec, job);
     int64_t target = target_of(exec, job), step = terms->checkpoint_ms * ORR_PPM;
     int64_t marks = step > 0 ? marks_left(j, target, step) : 0;
-    orr_ms start = j->pause != PAUSE_NONE ? j->ready_ms : j->from_ms;
     return start + ceil_div(target - j->done, j->rate_ppm) + marks * terms->checkpoint_cost_ms;
+}
+
+orr_ms orr_exec_done_ms(const struct orr_exec *exec, uint32_t job)
+{
+    const struct orr_exec_job *j = &exec->jobs[job];
+    orr_ms heard;
+    return orr_exec__has_epochs(exec, job)
+               ? orr_exec__epochs_done_ms(exec, job,
+                                          j->pause != PAUSE_NONE ? j->ready_ms : j->from_ms, &heard)
+               : orr_exec_finish_ms(exec, job);
 }
 
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job)

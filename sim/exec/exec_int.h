@@ -7,12 +7,14 @@
 
 struct orr_exec_job; /* exec.c */
 struct orr_exec_rates;
+struct orr_exec_epochs; /* exec_epochs.c */
 
 struct orr_exec {
     const struct orr_ledger *ledger;
     struct orr_exec_setting setting;
     struct orr_exec_job *jobs;
     struct orr_exec_rates *rates;
+    struct orr_exec_epochs *epochs; /* NULL: no job works by epochs */
 };
 
 static inline const struct orr_terms *orr_exec__terms(const struct orr_exec *exec, uint32_t job)
@@ -34,5 +36,25 @@ int64_t orr_exec__rate(struct orr_exec *exec, uint32_t job);
 /* It works on what it keeps now: on links and devices that others use too; leave first. */
 void orr_exec__join(struct orr_exec *exec, uint32_t job);
 void orr_exec__leave(struct orr_exec *exec, uint32_t job); /* nothing if it is nowhere */
+
+/* The pace of its placement by its table, and what part of it the job gets among its neighbours. */
+struct orr_pace orr_exec__pace(struct orr_exec *exec, uint32_t job, int64_t *share_ppm);
+
+/* --- epochs, in round mode; for jobs that have some --- */
+
+/* NULL: no profile has epochs, or the run is not in rounds. */
+struct orr_exec_epochs *orr_exec__epochs_open(const struct orr_ledger *ledger,
+                                              const struct orr_exec_setting *setting);
+void orr_exec__epochs_close(struct orr_exec_epochs *epochs);
+bool orr_exec__has_epochs(const struct orr_exec *exec, uint32_t job);
+/* Takes the pace of where it is from now on. */
+void orr_exec__epochs_pace(struct orr_exec *exec, uint32_t job);
+void orr_exec__epochs_save(struct orr_exec *exec, uint32_t job); /* what it did is kept */
+void orr_exec__epochs_back(struct orr_exec *exec, uint32_t job); /* to what is kept */
+void orr_exec__epochs_work(struct orr_exec *exec, uint32_t job, orr_ms from, orr_ms to);
+/* When its last epoch ends if it works on from `from`; `heard`: when the engine is to hear of it.
+ */
+orr_ms orr_exec__epochs_done_ms(const struct orr_exec *exec, uint32_t job, orr_ms from,
+                                orr_ms *heard);
 
 #endif

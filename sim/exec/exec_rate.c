@@ -238,6 +238,18 @@ int64_t orr_exec__rate(struct orr_exec *exec, uint32_t job)
     return rate > 0 ? rate : 1; /* a GPU model without a figure: as good as no progress */
 }
 
+struct orr_pace orr_exec__pace(struct orr_exec *exec, uint32_t job, int64_t *share_ppm)
+{
+    struct orr_exec_rates *rates = exec->rates;
+    const struct orr_profile *profile = profile_of(exec, job);
+    struct orr_layout layout = layout_of(exec, job);
+    struct orr_placed placed = {.layout = &layout, .slowdown_ppm = ORR_PPM};
+    bool crooked = profile->misaligned_ppm > 0 && misaligned(exec->ledger->world.cluster, &layout);
+    *share_ppm = crooked ? profile->misaligned_ppm : ORR_PPM;
+    *share_ppm = rates->uses == NULL ? *share_ppm : sliced(rates, job, *share_ppm);
+    return orr_profile_pace(profile, rates->setting.fabric, &placed);
+}
+
 void orr_exec__leave(struct orr_exec *exec, uint32_t job)
 {
     if (exec->rates->sharers != NULL) {

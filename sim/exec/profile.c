@@ -177,13 +177,21 @@ int64_t orr_profile_rate_ppm(const struct orr_profile *profile, const struct orr
     return ppm > 0 ? ppm : 1;
 }
 
+struct orr_pace orr_profile_pace(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                                 const struct orr_placed *placed)
+{
+    struct orr_pace pace;
+    pace.step_s = orr_profile__measured(profile, fabric, placed, &pace.sync_s);
+    return pace;
+}
+
 double orr_profile_epoch_rate(const struct orr_profile *profile, uint32_t epoch,
-                              const struct orr_fabric *fabric, const struct orr_placed *placed)
+                              struct orr_pace pace)
 {
     const struct orr_profile_epoch *e = &profile->epochs[epoch];
-    double sync_s, step_s = orr_profile__measured(profile, fabric, placed, &sync_s);
+    double without = pace.step_s - pace.sync_s; /* a step that only adds up gradients */
     ORR_ASSERT(epoch < profile->epoch_count);
-    return step_s > 0.0 ? e->gain / (step_s + (step_s - sync_s) * e->accumulation) : 0.0;
+    return pace.step_s > 0.0 ? e->gain / (pace.step_s + without * e->accumulation) : 0.0;
 }
 
 int64_t orr_profile_epoch_left_s(double end, double progress, double rate)

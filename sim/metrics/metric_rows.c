@@ -77,7 +77,7 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
     emit(to, "restart_gpu_h", s->restart_gpu_h, "GPU-h", s->evictions,
          "held while jobs started again");
     emit(to, "gang_wait_gpu_h", s->gang_wait_gpu_h, "GPU-h", s->jobs,
-         "held by pods of gangs that were not complete yet");
+         "held by pods of gangs that were not complete yet, or until their round ended");
 }
 
 static void emit_finish(const struct emitter *to, const struct orr_summary *s)

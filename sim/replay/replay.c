@@ -283,6 +283,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
                                 &(struct orr_terms){.profile = ORR_NONE, .busy_ppm = ORR_PPM});
     world->wanted_profiles = orr_zalloc(scenario->profile_count, sizeof *world->wanted_profiles);
     world->contention = scenario->contention;
+    world->round_ms = scenario->round_ms;
     world->time_sliced = strcmp(scenario->sharing, "time_sliced") == 0;
     orr_replay__cluster(scenario, &world->cluster);
     orr_replay__queues(scenario, &world->cluster, &world->queues);

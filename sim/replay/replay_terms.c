@@ -12,7 +12,8 @@ uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_t
         const struct orr_terms *have = &table->items[t];
         if (have->checkpoint_ms == terms->checkpoint_ms &&
             have->checkpoint_cost_ms == terms->checkpoint_cost_ms &&
-            have->restart_ms == terms->restart_ms && have->grace_ms == terms->grace_ms &&
+            have->restart_ms == terms->restart_ms && have->startup_ms == terms->startup_ms &&
+            have->grace_ms == terms->grace_ms &&
             have->checkpoint_on_evict == terms->checkpoint_on_evict &&
             have->keep_progress == terms->keep_progress && have->profile == terms->profile &&
             have->busy_ppm == terms->busy_ppm) {
@@ -44,6 +45,7 @@ uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *s
             first_of(ORR_MS_NONE, own->checkpoint_cost_ms, all->checkpoint_cost_ms),
         .restart_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->restart_ms, own->restart_ms,
                                all->restart_ms),
+        .startup_ms = first_of(ORR_MS_NONE, own->startup_ms, all->startup_ms),
         .grace_ms = first_of(ORR_MS_NONE, own->grace_ms, all->grace_ms),
         .checkpoint_on_evict = on_evict != NULL && strcmp(on_evict, "checkpoint") == 0,
         .keep_progress = on_evict != NULL && strcmp(on_evict, "keep") == 0,

@@ -193,6 +193,7 @@ static const char *const evict_choices[] = {"lose", "checkpoint", "keep", NULL};
          .type = ORR_TYPE_DURATION,                                                                \
          EXECUTION(base, checkpoint_cost_ms)},                                                     \
         {.key = "restart", .type = ORR_TYPE_DURATION, EXECUTION(base, restart_ms)},                \
+        {.key = "startup", .type = ORR_TYPE_DURATION, EXECUTION(base, startup_ms)},                \
         {.key = "grace", .type = ORR_TYPE_DURATION, EXECUTION(base, grace_ms)},                    \
     {                                                                                              \
         .key = "on_evict", .type = ORR_TYPE_CHOICE, .choices = evict_choices,                      \
@@ -214,6 +215,7 @@ static const struct orr_scenario__row execution_rows[] = {
      .fallback = "memory",
      .choices = sharing_choices,
      WHOLE(sharing)},
+    {.key = "round", .type = ORR_TYPE_DURATION, .fallback = "0s", WHOLE(round_ms)},
     {GROUP("training", training_rows)},
     {GROUP("interactive", interactive_rows)},
     {GROUP("inference", inference_rows)},

@@ -115,7 +115,7 @@ CREATE TABLE job_time(
   stale_gang INTEGER NOT NULL, node_failure INTEGER NOT NULL, max_runtime INTEGER NOT NULL,
   maintenance INTEGER NOT NULL,
   checkpoint INTEGER NOT NULL, restart INTEGER NOT NULL, -- overhead
-  waiting INTEGER NOT NULL          -- held by pods while the rest of the gang had no place
+  waiting INTEGER NOT NULL          -- held by pods while the rest of the gang had no place, or until the round ended
 );
 CREATE TABLE reason_change(          -- from at_ms on, the job waits for this reason
   job INTEGER NOT NULL, at_ms INTEGER NOT NULL, reason INTEGER NOT NULL,

@@ -14,6 +14,11 @@ foreach(name fail maintain drain gangs sharing names)
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/events.sh $<TARGET_FILE:orrery> ${name})
   set_tests_properties(exec.events_${name} PROPERTIES LABELS quick)
 endforeach()
+foreach(name boundaries las epochs)
+  add_test(NAME exec.rounds_${name}
+    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/rounds.sh $<TARGET_FILE:orrery> ${name})
+  set_tests_properties(exec.rounds_${name} PROPERTIES LABELS quick)
+endforeach()
 foreach(name availability gangs racks stale)
   add_test(NAME exec.failures_${name}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/failures.sh $<TARGET_FILE:orrery> ${name})

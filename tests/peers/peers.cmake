@@ -40,6 +40,10 @@ orr_peer_test(phillygang.sjf starts.sh ${peers}/phillygang/sjf.csv.gz
   "jobs=1511,wait_mean_s=32747.218,wait_max_s=1988766,makespan_s=7934420"
   --trace ${peers}/phillygang/trace.csv.gz --cluster 20x8 --policy fifo --param order=shortest)
 
+set(tiresias ${peers}/tiresias)
+orr_peer_test(tiresias.half_load tiresias.sh ${tiresias} 0.5 2091.49 "jobs=80,finished=80")
+orr_peer_test(tiresias.load tiresias.sh ${tiresias} 1.0 4038.18 "jobs=160,finished=160,jct_mean_s=3469.694,evictions=43")
+
 # One pool two ways: one node of all GPUs, and nodes of one GPU with jobs split into pods of one.
 set(philly ${PROJECT_SOURCE_DIR}/traces/data/philly.csv.gz)
 set(counts_2490 "events=164494,distinct_times=151282,queue_len_max=0,makespan_s=9408754,wait_mean_s=0")
@@ -57,3 +61,6 @@ set_tests_properties(peers.backfill.notices_starts PROPERTIES
 orr_peer_test(counts.notices counts.sh ${philly} 1x2490 "events=164494,distinct_times=151283")
 set_tests_properties(peers.counts.notices PROPERTIES
   PASS_REGULAR_EXPRESSION "distinct_times is 151282, expected 151283")
+orr_peer_test(tiresias.notices tiresias.sh ${tiresias} 0.5 2091.49 "jobs=80" --set execution.startup=29s)
+set_tests_properties(peers.tiresias.notices PROPERTIES
+  PASS_REGULAR_EXPRESSION "job [^ ]+ took [0-9]+ s, expected [0-9]+ s.*[0-9]+ differ")

@@ -305,7 +305,7 @@ static uint32_t live(uint64_t seed)
         walk_ms(&p.walk);
     }
     assert_int_equal(p.walk.progress, p.walk.work);
-    orr_exec_finish(p.exec, 0, p.now);
+    orr_exec_finish(p.exec, 0, p.now, p.now);
     orr_ledger_finish(p.ledger, 0, p.now);
     walk_save(&p.walk);
     same_time(orr_exec_time(p.exec, 0), &p.walk.time);

@@ -143,10 +143,11 @@ static void epochs__have_rates_of_their_own(void **state)
                                     span_of(3, 2, 0)};
     struct orr_layout layout = layout_of(spans, 4);
     struct orr_placed placed = {.layout = &layout, .slowdown_ppm = ORR_PPM};
-    double first = orr_profile_epoch_rate(&p, 0, &wires.fabric, &placed);
+    double first = orr_profile_epoch_rate(&p, 0, orr_profile_pace(&p, &wires.fabric, &placed));
     double step = 1.4984653741121292, sync = 0.7430616582234701;
     assert_true(fabs(first / (28.95384534146542 / (step + (step - sync) * 5)) - 1.0) < 1e-15);
-    assert_true(orr_profile_epoch_rate(&p, 1, &wires.fabric, &placed) > first);
+    assert_true(orr_profile_epoch_rate(&p, 1, orr_profile_pace(&p, &wires.fabric, &placed)) >
+                first);
     assert_int_equal(orr_profile_epoch_left_s(10.0, 5.0, 2.0), 2); /* 2.5, half to even */
     assert_int_equal(orr_profile_epoch_left_s(12.0, 5.0, 2.0), 4); /* 3.5 */
     assert_int_equal(orr_profile_epoch_left_s(10.2, 5.0, 2.0), 3);

@@ -109,6 +109,8 @@ void orr_ledger_close(struct orr_ledger *ledger);
 /* Job events, from the engine. */
 void orr_ledger_submit(struct orr_ledger *ledger, uint32_t job);
 void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now);
+/* The job was done at `end`, but what it held is released only `now`. */
+void orr_ledger_finish_late(struct orr_ledger *ledger, uint32_t job, orr_ms end, orr_ms now);
 /* A running job's finish is planned anew: events of the plan before are stale. */
 void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job);
 /* What leaves of a job on a node is over at `now`, whatever its grace was. */

@@ -127,7 +127,14 @@ struct orr_policy {
     orr_policy_node_fn *node;              /* may be NULL */
     uint32_t abilities;                    /* ORR_ABLE_* */
     orr_policy_audit_fn *audit;            /* may be NULL */
+    orr_ms round_ms; /* not 0: it acts in rounds of this length, as under `execution.round` */
 };
+
+/* How long its rounds are; 0: it does not act in rounds. */
+static inline orr_ms orr_policy_round_ms(const struct orr_policy *policy)
+{
+    return policy->size > offsetof(struct orr_policy, round_ms) ? policy->round_ms : 0;
+}
 
 static inline void orr_policy_tell_node(const struct orr_policy *policy, void *state,
                                         const struct orr_view *view, uint32_t node)

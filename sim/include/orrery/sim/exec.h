@@ -25,9 +25,17 @@ struct orr_job_time {              /* mGPU x ms; their sum is what the job held 
     int64_t lost[ORR_CAUSE_COUNT]; /* worked for nothing, or held without work, because of this */
     int64_t checkpoint;            /* writing checkpoints */
     int64_t restart;               /* starting again */
-    int64_t waiting;               /* held by pods that wait for the rest of their gang */
+    int64_t
+        waiting; /* held by pods that wait for the rest of their gang, or for the round to end */
 };
 int64_t orr_job_time_sum(const struct orr_job_time *time);
+
+/* The end of the round that holds a time: the next multiple of its length. */
+static inline orr_ms orr_round_end(orr_ms at, orr_ms round_ms)
+{
+    orr_ms past = at % round_ms;
+    return at - past + (past < 0 ? 0 : round_ms);
+}
 
 struct orr_exec; /* of one run */
 
@@ -37,6 +45,7 @@ struct orr_exec_setting { /* all borrowed */
     const struct orr_fabric *fabric;     /* of the cluster, with profiles */
     bool contention;                     /* gangs share the links they cross */
     bool failures;                       /* nodes may fail */
+    orr_ms round_ms;                     /* 0: not in rounds */
     bool time_sliced; /* tasks on one device share its time, not only its memory */
 };
 
@@ -60,13 +69,16 @@ const uint32_t *orr_exec_affected(struct orr_exec *exec, uint32_t *count);
 bool orr_exec_rerate(struct orr_exec *exec, uint32_t job, orr_ms now);
 /* What was leaving is gone from the ledger. */
 void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now);
-/* The job is done. */
-void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now);
+/* The job is done; what it holds until `gone` (the end of a round) waits. */
+void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms gone);
 /* The run ends: everything is booked up to there; unfinished work counts as kept. */
 void orr_exec_end(struct orr_exec *exec, orr_ms end);
 
 /* When the job's work is done; ORR_MS_NEVER while it makes no progress. */
 orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job);
+/* When it was done, once orr_exec_finish_ms is there: earlier in round mode, if what was left at
+ * the end of a round was too little to take time in the next. */
+orr_ms orr_exec_done_ms(const struct orr_exec *exec, uint32_t job);
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job);
 
 #endif

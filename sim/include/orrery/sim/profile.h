@@ -107,10 +107,14 @@ bool orr_profile_refer(struct orr_profile *profile, const struct orr_fabric *fab
 
 /* ---- epochs ---- */
 
-/* Progress per second of an epoch in a placement: gain / (step + (step - sync) * accumulation);
- * 0: no figure. */
+struct orr_pace {          /* of a placement, by a table */
+    double step_s, sync_s; /* step_s 0: no figure */
+};
+struct orr_pace orr_profile_pace(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                                 const struct orr_placed *placed);
+/* Progress per second of an epoch: gain / (step + (step - sync) * accumulation); 0: no figure. */
 double orr_profile_epoch_rate(const struct orr_profile *profile, uint32_t epoch,
-                              const struct orr_fabric *fabric, const struct orr_placed *placed);
+                              struct orr_pace pace);
 /* Seconds until `end` from `progress` at that rate, rounded half to even from the exact ratio. */
 int64_t orr_profile_epoch_left_s(double end, double progress, double rate);
 

@@ -196,7 +196,7 @@ struct orr_scenario_template { /* what a row or generator names to say what a jo
 
 /* What interruptions cost the jobs of one kind, or all; ORR_MS_NONE and NULL: not stated here. */
 struct orr_scenario_execution {
-    orr_ms checkpoint_ms, checkpoint_cost_ms, restart_ms, grace_ms;
+    orr_ms checkpoint_ms, checkpoint_cost_ms, restart_ms, startup_ms, grace_ms;
     const char *on_evict; /* "lose", "checkpoint" or "keep" */
 };
 
@@ -280,6 +280,7 @@ struct orr_scenario {
     double failure_shape;      /* Weibull; 1: exponential */
     orr_ms repair_ms;          /* median */
     double repair_sigma;
+    orr_ms round_ms;                                 /* 0: as the policy says */
     bool contention;                                 /* gangs share the links they cross */
     const char *sharing;                             /* of a device: "memory" or "time_sliced" */
     struct orr_scenario_execution execution;         /* of all jobs */

@@ -10,6 +10,7 @@ struct orr_terms {
     orr_ms checkpoint_ms;      /* work between two checkpoints; 0: none is ever written */
     orr_ms checkpoint_cost_ms; /* to write one: GPUs held, no progress */
     orr_ms restart_ms;         /* at every start but the first: GPUs held, no progress */
+    orr_ms startup_ms;         /* the same at the first start */
     orr_ms grace_ms;           /* GPUs still held after an eviction */
     bool checkpoint_on_evict;  /* the grace is worked in and ends with a checkpoint */
     bool keep_progress;        /* an eviction loses no work, at no cost */

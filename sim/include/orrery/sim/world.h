@@ -76,6 +76,7 @@ struct orr_world {
     struct orr_profiles profiles; /* that rows name, by the order of the scenario's */
     bool *wanted_profiles;        /* while building */
     bool contention, time_sliced;
+    orr_ms round_ms; /* decisions and releases at multiples of it; 0: as the policy says */
     struct orr_job_spec *specs; /* sorted by (submit_ms, part, row) */
     uint32_t job_count;
     struct orr_world_part *parts;

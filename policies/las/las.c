@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* las.c - two-queue discretized least attained service (Tiresias: Gu et al., NSDI 2019).
+ *
+ * A job comes into the first queue. When the GPU time it has held reaches the threshold it goes to
+ * the tail of the second, for good. At each round both queues are walked, the first before the
+ * second: who fits into the GPUs that are left runs in this round, who does not is paused. A job
+ * that goes on keeps its nodes; one that starts takes whole gaps, the emptiest node first, as the
+ * simulator of Pollux (Qiao et al., OSDI 2021) does for Tiresias.
+ *
+ * A round whose walk pauses someone ends there: the host releases the room and asks again in the
+ * same round, and only then do others start, on all room that is free by then. */
+#include "../registry/policies_int.h"
+
+#include <string.h>
+
+#include <orrery/core/place.h>
+
+#define ROUND_MS 60000
+
+enum { QUEUES = 2 };
+
+struct las_params {
+    int64_t threshold_gpu_s;
+};
+
+struct line { /* one queue, in order */
+    uint32_t *jobs;
+    uint32_t count, capacity;
+};
+
+struct las {
+    struct las_params params;
+    struct line lines[QUEUES];
+    orr_ms *held_ms; /* per job: the time it ran in attempts that are over */
+    bool *runs;      /* scratch, per job: chosen for this round */
+};
+
+static const struct orr_param las_rows[] = {
+    {"threshold_gpu_s", ORR_PARAM_INT, offsetof(struct las_params, threshold_gpu_s), "57600",
+     "GPU-s", NULL, 1, 1e12,
+     "attained service at which a job goes to the tail of the second queue"},
+    {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+static enum orr_status las_open(const struct orr_host *host, const void *params,
+                                const struct orr_view *view, void **state, struct orr_err *err)
+{
+    (void)host;
+    (void)err;
+    struct las *las = orr_zalloc(1, sizeof *las);
+    las->params = *(const struct las_params *)params;
+    las->held_ms = orr_zalloc(view->job_count, sizeof *las->held_ms);
+    las->runs = orr_zalloc(view->job_count, sizeof *las->runs);
+    *state = las;
+    return ORR_OK;
+}
+
+static void las_close(void *state)
+{
+    struct las *las = state;
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        orr_free(las->lines[q].jobs);
+    }
+    orr_free(las->held_ms);
+    orr_free(las->runs);
+    orr_free(las);
+}
+
+static int64_t size_of(const struct orr_view *view, uint32_t job)
+{
+    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+}
+
+static void append(struct line *line, uint32_t job)
+{
+    line->jobs = ORR_ROOM_FOR_ONE(line->jobs, line->count, line->capacity);
+    line->jobs[line->count++] = job;
+}
+
+static bool take_out(struct line *line, uint32_t job)
+{
+    for (uint32_t i = 0; i < line->count; i++) {
+        if (line->jobs[i] == job) {
+            line->count--;
+            memmove(&line->jobs[i], &line->jobs[i + 1], (line->count - i) * sizeof *line->jobs);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void las_event(void *state, const struct orr_view *view, enum orr_job_event event,
+                      uint32_t job)
+{
+    struct las *las = state;
+    switch (event) {
+    case ORR_JOB_SUBMITTED: append(&las->lines[0], job); break;
+    case ORR_JOB_ENDED:
+        if (!take_out(&las->lines[0], job)) {
+            (void)take_out(&las->lines[1], job);
+        }
+        break;
+    case ORR_JOB_REQUEUED: /* it keeps its place */
+        las->held_ms[job] += view->now - view->jobs[job].start_ms;
+        break;
+    case ORR_JOB_CHANGED: break;
+    }
+}
+
+/* --- queues --- */
+
+/* When a running job of the first queue will have had its share. */
+static orr_ms demoted_at(const struct las *las, const struct orr_view *view, uint32_t job)
+{
+    int64_t mgpu = size_of(view, job);
+    if (view->jobs[job].phase != ORR_JOB_RUNNING || mgpu == 0) {
+        return ORR_MS_NEVER;
+    }
+    int64_t threshold = las->params.threshold_gpu_s * 1000 * ORR_MGPU;
+    return view->jobs[job].start_ms + (threshold + mgpu - 1) / mgpu - las->held_ms[job];
+}
+
+static void demote(struct las *las, const struct orr_view *view)
+{
+    struct line *first = &las->lines[0];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < first->count; i++) {
+        uint32_t job = first->jobs[i];
+        if (demoted_at(las, view, job) <= view->now) {
+            append(&las->lines[1], job);
+        } else {
+            first->jobs[kept++] = job;
+        }
+    }
+    first->count = kept;
+}
+
+/* --- who runs --- */
+
+static bool running(const struct orr_view *view, uint32_t job)
+{
+    return view->jobs[job].phase == ORR_JOB_RUNNING;
+}
+
+/* What those share that run now or could start now; those that may not be paused have theirs. */
+static int64_t room_to_share(struct las *las, const struct orr_view *view)
+{
+    int64_t left = orr_view_room(view)->idle_gpus * ORR_MGPU;
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        for (uint32_t i = 0; i < las->lines[q].count; i++) {
+            uint32_t job = las->lines[q].jobs[i];
+            las->runs[job] = running(view, job) && !view->specs[job].preemptible;
+            left += running(view, job) && !las->runs[job] ? size_of(view, job) : 0;
+        }
+    }
+    return left;
+}
+
+/* Chooses who runs in this round; true if nobody has to be paused for it. */
+static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *txn)
+{
+    int64_t left = room_to_share(las, view);
+    uint32_t newcomer = ORR_NONE; /* the first that starts */
+    bool pauses = false;
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        for (uint32_t i = 0; i < las->lines[q].count; i++) {
+            uint32_t job = las->lines[q].jobs[i];
+            uint8_t phase = view->jobs[job].phase;
+            if (las->runs[job] || (phase != ORR_JOB_RUNNING && phase != ORR_JOB_PENDING)) {
+                continue;
+            }
+            if (size_of(view, job) <= left) {
+                left -= size_of(view, job);
+                las->runs[job] = true;
+                newcomer = newcomer == ORR_NONE && phase == ORR_JOB_PENDING ? job : newcomer;
+            } else if (phase == ORR_JOB_RUNNING) {
+                (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, newcomer);
+                pauses = true;
+            }
+        }
+    }
+    return !pauses;
+}
+
+/* All of a job, each time what the emptiest node takes; NONE, or why not and nothing. */
+static enum orr_reason place(const struct orr_view *view, struct orr_txn *txn, uint32_t job)
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    if (shape->span.required != 0 || shape->span.preferred != 0) {
+        return orr_place_consolidated(txn, view->ledger, job);
+    }
+    uint32_t before = orr_txn_checkpoint(txn);
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        for (uint32_t need = shape->groups[g].count; need > 0;) {
+            uint32_t node = orr_ledger_most_idle(view->ledger, request);
+            uint32_t room = node == ORR_NONE ? 0 : orr_ledger_room_for(view->ledger, node, request);
+            uint32_t tasks = room < need ? room : need;
+            if (tasks == 0 || !orr_txn_place(txn, job, g, tasks, node)) {
+                orr_txn_rollback(txn, before);
+                return orr_place_why_not(view->ledger, shape);
+            }
+            need -= tasks;
+        }
+    }
+    return ORR_REASON_NONE;
+}
+
+static void las_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct las *las = state;
+    demote(las, view);
+    if (!walk(las, view, txn)) {
+        return;
+    }
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        for (uint32_t i = 0; i < las->lines[q].count; i++) {
+            uint32_t job = las->lines[q].jobs[i];
+            if (view->jobs[job].phase != ORR_JOB_PENDING) {
+                continue;
+            }
+            enum orr_reason reason =
+                las->runs[job] ? place(view, txn, job) : ORR_REASON_NO_CAPACITY;
+            if (reason != ORR_REASON_NONE && reason != view->jobs[job].reason) {
+                orr_txn_explain(txn, job, reason);
+            }
+        }
+    }
+}
+
+/* A job that changes queues may have to make room for one that waits. */
+static orr_ms las_wake(void *state, const struct orr_view *view)
+{
+    const struct las *las = state;
+    orr_ms next = ORR_MS_NEVER;
+    for (uint32_t i = 0; i < las->lines[0].count; i++) {
+        orr_ms at = demoted_at(las, view, las->lines[0].jobs[i]);
+        next = at > view->now && at < next ? at : next;
+    }
+    return next;
+}
+
+const struct orr_policy orr_policy_las = {
+    .abi = ORR_POLICY_ABI,
+    .size = sizeof orr_policy_las,
+    .name = "las",
+    .summary = "least attained service in two queues, in rounds (Tiresias)",
+    .laws = ORR_LAW_GANG | ORR_LAW_SPAN,
+    .params = las_rows,
+    .params_bytes = sizeof(struct las_params),
+    .open = las_open,
+    .event = las_event,
+    .cycle = las_cycle,
+    .wake = las_wake,
+    .close = las_close,
+    .round_ms = ROUND_MS,
+};
