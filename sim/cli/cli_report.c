@@ -91,6 +91,21 @@ static void json_phases(struct orr_json *json, const struct orr_report *r)
     orr_json_real(json, "peak_rss_mib", peak_rss_mib());
 }
 
+static void json_latency(struct orr_json *json, const struct orr_report *r)
+{
+    const struct orr_scheduler_time *time = &r->summary->scheduler;
+    char name[64];
+    orr_json_text(json, "latency", orr_latency_name(&r->run->latency, name));
+    if (r->summary->latent) {
+        orr_json_real(json, "scheduler_busy", r->summary->scheduler_busy);
+        orr_json_real(json, "scheduler_busy_s", (double)time->busy_ms / 1000.0);
+        orr_json_real(json, "cycle_max_s", (double)time->cycle_max_ms / 1000.0);
+        orr_json_int(json, "cycles_behind", (int64_t)time->behind);
+        orr_json_real(json, "cycle_delay_max_s", (double)time->behind_max_ms / 1000.0);
+        orr_json_real(json, "decision_delay_max_s", (double)time->effect_max_ms / 1000.0);
+    }
+}
+
 void orr_report_json(const struct orr_report *r, FILE *out)
 {
     static const char *const status_names[] = {"finished", "horizon", "interrupted"};
@@ -130,6 +145,7 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_int(&json, "evictions", (int64_t)s->evictions);
     json_queues(&json, r);
     json_shards(&json, r);
+    json_latency(&json, r);
     orr_json_open(&json, "rules", '{'); /* jobs that rules of their queues bit */
     for (uint32_t i = 0; i < ORR_RULE_COUNT; i++) {
         orr_json_int(&json, orr_rule_code((enum orr_rule)i), (int64_t)s->ruled[i]);
@@ -254,6 +270,18 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     if (s->evictions > 0) {
         (void)fprintf(out, "evictions   %llu, %.0f GPU-h lost\n", (unsigned long long)s->evictions,
                       s->lost_gpu_h);
+    }
+    if (s->latent) {
+        char name[64];
+        (void)fprintf(
+            out,
+            "scheduler   latency %s: at work %s of the run, longest cycle %s; %llu of %llu "
+            "cycles behind, by up to %s; decision to effect up to %s\n",
+            orr_latency_name(&r->run->latency, name), ratio(s->scheduler_busy, a),
+            orr_format_rough(b, (double)s->scheduler.cycle_max_ms / 1000.0),
+            (unsigned long long)s->scheduler.behind, (unsigned long long)s->cycles,
+            orr_format_rough(c, (double)s->scheduler.behind_max_ms / 1000.0),
+            orr_format_rough(d, (double)s->scheduler.effect_max_ms / 1000.0));
     }
     for (uint32_t i = 0; i < ORR_RULE_COUNT; i++) {
         if (s->ruled[i] > 0) {

@@ -84,6 +84,7 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     engine->changed = false;
     engine->last_cycle_ms = engine->view.now;
     engine->run->cycles++;
+    orr_scheduler_begin(&engine->scheduler, engine->view.now, engine->ledger->pending_jobs);
     engine->policy->cycle(engine->state, &engine->view, engine->txn);
     if (!orr_txn_commit(engine->txn, engine->view.now, &refusal)) {
         char name[512];
@@ -93,6 +94,7 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
                         refusal.text);
     }
     orr_engine__take_decisions(engine);
+    orr_scheduler_end(&engine->scheduler, engine->view.now);
     take_explanations(engine);
     orr_txn_end_cycle(engine->txn);
     engine->wake_ms = engine->policy->wake == NULL
@@ -122,22 +124,25 @@ static orr_ms next_instant(const struct engine *engine)
     return engine->wake_ms < next ? engine->wake_ms : next;
 }
 
-/* Is a cycle due at this instant? On a grid it waits for the next point of the run's clock. */
+/* Is a cycle due at this instant? If it is wanted but not due, it comes at next_cycle_ms: on the
+ * next point of the run's clock, and not before the one in hand is over. */
 static bool cycle_due(struct engine *engine)
 {
-    orr_ms period = engine->period_ms;
     orr_ms now = engine->view.now;
-    bool wanted = engine->changed || now >= engine->wake_ms;
-    if (period == 0 || !wanted) {
+    if (!engine->changed && now < engine->wake_ms) {
         engine->next_cycle_ms = ORR_MS_NEVER;
-        return wanted;
+        return false;
     }
-    orr_ms past = now % period;
-    if (past == 0 && now != engine->last_cycle_ms) {
+    orr_ms begin = orr_scheduler_next(&engine->scheduler, now, engine->last_cycle_ms);
+    if (begin == now) {
+        engine->next_cycle_ms = ORR_MS_NEVER;
         return true;
     }
-    /* also when this point's cycle was run: what it evicted is seen at the next (KAI 4.1) */
-    engine->next_cycle_ms = now - past + (past < 0 ? 0 : period);
+    engine->next_cycle_ms = begin;
+    if (now >= engine->wake_ms) { /* the wish is taken note of */
+        engine->changed = true;
+        engine->wake_ms = ORR_MS_NEVER;
+    }
     return false;
 }
 
@@ -168,7 +173,7 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
             return status;
         }
         if (engine->changed) {
-            engine->next_cycle_ms = now + engine->period_ms;
+            engine->next_cycle_ms = orr_scheduler_next(&engine->scheduler, now, now);
         }
     }
     if (engine->exec != NULL) {
@@ -270,6 +275,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                             .shapes = &world->shapes,
                                             .specs = world->specs,
                                             .job_count = world->job_count};
+    const struct orr_latency *latency =
+        options->latency == NULL ? orr_latency_find("ideal") : options->latency;
     *run = (struct orr_run){.end_ms = world->first_submit_ms};
     run->ledger = orr_ledger_open(&ledger_world);
     open_fold(world, options, run);
@@ -289,6 +296,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                              .round_ms = round_ms,
                                              .failures = options->faults.mtbf_ms > 0 ||
                                                          world->outage_count > 0,
+                                             .latency = !orr_latency_is_ideal(latency),
                                              .time_sliced = world->time_sliced};
     run->exec = orr_exec_open(run->ledger, &setting);
     struct engine engine = {.world = world,
@@ -297,7 +305,6 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                             .run = run,
                             .ledger = run->ledger,
                             .exec = run->exec,
-                            .period_ms = round_ms > 0 ? round_ms : runner.policy->cycle_ms,
                             .round_ms = round_ms,
                             .next_cycle_ms = ORR_MS_NEVER,
                             .last_cycle_ms = ORR_MS_NONE,
@@ -314,6 +321,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                     .ledger = run->ledger,
                                     .now = world->first_submit_ms,
                                     .epoch_ms = options->epoch_ms};
+    orr_scheduler_open(&engine.scheduler, latency,
+                       round_ms > 0 ? round_ms : runner.policy->cycle_ms);
     orr_heap_init(&engine.heap);
     open_holds(&engine);
     engine.done_ms = round_ms > 0 ? orr_alloc(world->job_count, sizeof *engine.done_ms) : NULL;
@@ -341,6 +350,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     if (status == ORR_OK) {
         status = orr_account_check(run, err);
     }
+    run->latency = engine.scheduler.latency;
+    run->scheduler = engine.scheduler.time;
     orr_txn_close(engine.txn);
     orr_engine_shards_release(shards);
     orr_free(engine.waits_for);

@@ -38,10 +38,10 @@ struct engine {
     bool changed;         /* something happened since the last cycle */
     orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
     orr_ms last_cycle_ms; /* ORR_MS_NONE: none yet */
-    orr_ms period_ms;     /* of that grid: a round, or the policy's own; 0: no grid */
     orr_ms round_ms;      /* 0: not in rounds */
     orr_ms *done_ms;      /* in rounds, per job that is done and holds its devices; else NONE */
     orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
+    struct orr_scheduler scheduler;
     struct orr_faults faults;
     uint32_t fault_events;  /* in the heap: of random failures */
     uint32_t listed_events; /* in the heap: of what the scenario lists */

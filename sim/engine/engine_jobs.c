@@ -294,13 +294,15 @@ static void plan_limit(struct engine *engine, uint32_t job)
     }
 }
 
-static void start(struct engine *engine, uint32_t job)
+/* It makes progress from `delay` ms on. */
+static void start(struct engine *engine, uint32_t job, orr_ms delay)
 {
     plan_limit(engine, job);
     if (engine->exec == NULL) {
         plan_finish(engine, job, engine->view.now + engine->world->specs[job].work_ms);
     } else {
         (void)orr_exec_change(engine->exec, job, engine->view.now, ORR_CAUSE_NONE);
+        orr_exec_bind(engine->exec, job, engine->view.now + delay);
         plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
     }
 }
@@ -347,6 +349,12 @@ void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision
                                      .class_seq = orr_engine__class_and(CLASS_RELEASE, 0)});
 }
 
+static uint32_t tasks_of(const struct engine *engine, uint32_t job)
+{
+    const struct orr_world *world = engine->world;
+    return job == ORR_NONE ? 0 : world->shapes.shapes[world->specs[job].shape].tasks;
+}
+
 /* What the policy's commits mean for time: finishes to come, room to be released. */
 void orr_engine__take_decisions(struct engine *engine)
 {
@@ -359,8 +367,10 @@ void orr_engine__take_decisions(struct engine *engine)
             orr_fold_change(&engine->run->fold, engine->world->specs[d->job].queue,
                             engine->view.now, d->mgpu, -d->mgpu, -(d->deed == ORR_DEED_START));
         }
+        orr_ms delay =
+            orr_scheduler_decide(&engine->scheduler, d, tasks_of(engine, d->beneficiary));
         switch ((enum orr_deed)d->deed) {
-        case ORR_DEED_START: start(engine, d->job); break;
+        case ORR_DEED_START: start(engine, d->job, delay); break;
         case ORR_DEED_HOLD:
             engine->run->held_part = true;
             replan(engine, d->job, ORR_CAUSE_NONE);
@@ -370,12 +380,12 @@ void orr_engine__take_decisions(struct engine *engine)
         case ORR_DEED_EVICT:
             orr_engine__lose_tasks(
                 engine, d,
-                engine->view.now +
+                engine->view.now + delay +
                     engine->world->terms.items[engine->world->specs[d->job].terms].grace_ms);
             break;
         }
     }
-    if (count > 0 && engine->period_ms > 0) {
+    if (count > 0 && engine->scheduler.period_ms > 0) {
         engine->changed = true; /* a cycle that did something is followed by another */
     }
 }

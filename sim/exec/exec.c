@@ -24,6 +24,7 @@ struct orr_exec_job {
     int64_t mark;          /* progress at which the next checkpoint begins; INT64_MAX: none */
     int64_t unsaved;       /* mGPU x ms worked since the last finished checkpoint */
     orr_ms from_ms;        /* booked up to here */
+    orr_ms bound_ms;       /* no progress and no pause before */
     orr_ms ready_ms;       /* the pause ends here */
     orr_ms work_until_ms;  /* CLOSING */
     int64_t mgpu, leaving; /* held by tasks that stay, and by those that leave */
@@ -42,7 +43,7 @@ static int64_t target_of(const struct orr_exec *exec, uint32_t job)
 
 static bool needed(const struct orr_ledger *ledger, const struct orr_exec_setting *setting)
 {
-    if (setting->failures) {
+    if (setting->failures || setting->latency) {
         return true;
     }
     const struct orr_terms_table *terms = setting->terms;
@@ -166,8 +167,6 @@ static void work(const struct orr_terms *terms, struct orr_exec_job *j, int64_t 
     }
 }
 
-/* --- booking --- */
-
 /* The same by epochs: no checkpoints are written between them. */
 static void work_on(struct orr_exec *exec, uint32_t job, const struct orr_terms *terms, orr_ms now)
 {
@@ -179,6 +178,18 @@ static void work_on(struct orr_exec *exec, uint32_t job, const struct orr_terms 
     orr_exec__epochs_work(exec, job, j->from_ms, now);
     j->unsaved += (now - j->from_ms) * j->mgpu;
     j->from_ms = now;
+}
+
+/* --- booking --- */
+
+/* Held, but not bound yet. */
+static void wait_for_bind(struct orr_exec_job *j, orr_ms now)
+{
+    orr_ms end = j->bound_ms < now ? j->bound_ms : now;
+    if (j->from_ms < end) {
+        j->time.waiting += (end - j->from_ms) * j->mgpu;
+        j->from_ms = end;
+    }
 }
 
 static void take_pause(struct orr_exec_job *j, orr_ms now)
@@ -201,6 +212,7 @@ static void close_down(struct orr_exec *exec, uint32_t job, orr_ms now)
     static const struct orr_terms plain = {0};
     struct orr_exec_job *j = &exec->jobs[job];
     orr_ms end = j->work_until_ms < now ? j->work_until_ms : now;
+    wait_for_bind(j, end);
     if (j->from_ms < end && j->pause != PAUSE_NONE) {
         take_pause(j, end);
     }
@@ -233,7 +245,8 @@ static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
         j->from_ms = now;
         break;
     case MODE_WORKING:
-        if (j->pause != PAUSE_NONE) {
+        wait_for_bind(j, now);
+        if (j->from_ms < now && j->pause != PAUSE_NONE) {
             take_pause(j, now);
         }
         if (j->from_ms < now) {
@@ -300,7 +313,15 @@ static void begin(struct orr_exec *exec, uint32_t job, orr_ms now, bool again)
     j->mark = terms->checkpoint_ms > 0 ? j->saved + terms->checkpoint_ms * ORR_PPM : INT64_MAX;
     orr_ms pause_ms = again ? terms->restart_ms : terms->startup_ms;
     j->pause = pause_ms > 0 ? PAUSE_RESTART : PAUSE_NONE;
+    j->bound_ms = now;
     j->ready_ms = now + pause_ms;
+}
+
+void orr_exec_bind(struct orr_exec *exec, uint32_t job, orr_ms ready)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    j->ready_ms += ready - j->bound_ms;
+    j->bound_ms = ready;
 }
 
 /* Its neighbours are those of what it keeps now, if it works there. */
@@ -424,13 +445,20 @@ void orr_exec_end(struct orr_exec *exec, orr_ms end)
     }
 }
 
+/* When its work goes on: bound, and after a pause. */
+static orr_ms work_from(const struct orr_exec_job *j)
+{
+    orr_ms bound = j->bound_ms > j->from_ms ? j->bound_ms : j->from_ms;
+    return j->pause != PAUSE_NONE ? j->ready_ms : bound;
+}
+
 orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job)
 {
     const struct orr_exec_job *j = &exec->jobs[job];
     if (j->mode != MODE_WORKING && j->mode != MODE_CLOSING) {
         return ORR_MS_NEVER;
     }
-    orr_ms start = j->pause != PAUSE_NONE ? j->ready_ms : j->from_ms;
+    orr_ms start = work_from(j);
     if (orr_exec__has_epochs(exec, job)) {
         orr_ms heard;
         (void)orr_exec__epochs_done_ms(exec, job, start, &heard);
@@ -447,8 +475,7 @@ orr_ms orr_exec_done_ms(const struct orr_exec *exec, uint32_t job)
     const struct orr_exec_job *j = &exec->jobs[job];
     orr_ms heard;
     return orr_exec__has_epochs(exec, job)
-               ? orr_exec__epochs_done_ms(exec, job,
-                                          j->pause != PAUSE_NONE ? j->ready_ms : j->from_ms, &heard)
+               ? orr_exec__epochs_done_ms(exec, job, work_from(j), &heard)
                : orr_exec_finish_ms(exec, job);
 }
 

@@ -77,7 +77,8 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
     emit(to, "restart_gpu_h", s->restart_gpu_h, "GPU-h", s->evictions,
          "held while jobs started again");
     emit(to, "gang_wait_gpu_h", s->gang_wait_gpu_h, "GPU-h", s->jobs,
-         "held by pods of gangs that were not complete yet, or until their round ended");
+         "held by pods of gangs that were not complete yet, of jobs that were not bound yet, or "
+         "until their round ended");
 }
 
 static void emit_finish(const struct emitter *to, const struct orr_summary *s)
@@ -166,6 +167,24 @@ static void emit_part(const struct emitter *to, const struct orr_attainment *a, 
          "not served: they would have waited longer than their patience");
 }
 
+/* Only of runs in which scheduling takes time. */
+static void emit_scheduler(const struct emitter *to, const struct orr_summary *s)
+{
+    const struct orr_scheduler_time *time = &s->scheduler;
+    uint64_t n = s->cycles;
+    emit(to, "scheduler_busy", s->scheduler_busy, "1", n,
+         "time the scheduler's cycles took / time from the first submit to the end of the run");
+    emit(to, "scheduler_busy_s", (double)time->busy_ms / 1000.0, "s", n,
+         "time the scheduler's cycles took");
+    emit(to, "cycle_max_s", (double)time->cycle_max_ms / 1000.0, "s", n, "longest cycle");
+    emit(to, "cycles_behind", (double)time->behind, "cycles", n,
+         "began after they were due, because the one before was not over");
+    emit(to, "cycle_delay_max_s", (double)time->behind_max_ms / 1000.0, "s", n,
+         "longest time from when a cycle was due to its begin");
+    emit(to, "decision_delay_max_s", (double)time->effect_max_ms / 1000.0, "s", n,
+         "longest time from the begin of a cycle to the effect of one of its decisions");
+}
+
 void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
                          orr_metric_fn *to_emit, void *context)
 {
@@ -173,6 +192,9 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     char label[300];
     emit_all(&to, summary);
     emit_finish(&to, summary);
+    if (summary->latent) {
+        emit_scheduler(&to, summary);
+    }
     to.label = label;
     to.scope = "queue";
     for (uint32_t i = 0; i < summary->queue_count; i++) {

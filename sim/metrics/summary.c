@@ -373,6 +373,17 @@ static void list_queues(const struct orr_world *world, const struct orr_run *run
     }
 }
 
+static void sum_scheduler(const struct orr_world *world, const struct orr_run *run,
+                          struct orr_summary *summary)
+{
+    orr_ms span = run->end_ms - world->first_submit_ms;
+    summary->latent = !orr_latency_is_ideal(&run->latency);
+    summary->scheduler = run->scheduler;
+    summary->cycles = run->cycles;
+    summary->scheduler_busy =
+        span > 0 ? (double)run->scheduler.busy_ms / (double)span : (double)NAN;
+}
+
 void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
                       struct orr_summary *summary)
 {
@@ -397,6 +408,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     orr_summary__attain(world, run, summary);
     orr_summary__finish(world, run, summary);
     orr_summary__nodes(world, run, summary);
+    sum_scheduler(world, run, summary);
     summary->waits = tally_finish(&t.all);
     for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
         summary->kinds[k] = tally_finish(&t.kinds[k]);

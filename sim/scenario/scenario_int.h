@@ -227,7 +227,8 @@ enum orr_status orr_scenario__wrong_kind(const struct orr_scenario__load *load,
                                          const struct orr_scenario__node *node, const char *wanted);
 const char *orr_scenario__key(const struct orr_scenario__node *node);
 orr_scenario__prepare_fn orr_scenario__prepare_amounts, orr_scenario__prepare_policy,
-    orr_scenario__prepare_workload, orr_scenario__prepare_duration, orr_scenario__prepare_rate;
+    orr_scenario__prepare_workload, orr_scenario__prepare_duration, orr_scenario__prepare_rate,
+    orr_scenario__prepare_latency;
 
 /* scenario_kai.c: KAI's Topology and SchedulingShard objects */
 orr_scenario__prepare_fn orr_scenario__prepare_topology;

@@ -24,7 +24,7 @@ static const char *const scenario_kinds[] = {"Scenario", NULL};
 static const char *const node_type_kinds[] = {"NodeType", NULL};
 static const char *const kai_versions[] = {"scheduling.run.ai/v2", NULL};
 static const char *const kai_kinds[] = {"Queue", NULL};
-static const char *const latencies[] = {"ideal", NULL};
+static const char *const latencies[] = {"ideal", "kai-500", NULL}; /* engine/latency.c */
 static const char *const levels[] = {"block", "rack", "node", NULL};
 
 static const char *const numa_policies[] = {"none", "best-effort", "restricted", "single-numa-node",
@@ -228,13 +228,29 @@ static const struct orr_scenario__row shard_policy_rows[] = {
     {.key = "params", .type = ORR_TYPE_OPEN, .paths = true},
 };
 
-static const struct orr_scenario__row policy_rows[] = {
-    {.key = "name", .type = ORR_TYPE_TEXT, .fallback = "fifo", WHOLE(policy)},
-    {.key = "latency",
+#define LATENCY(name, field)                                                                       \
+    {                                                                                              \
+        .key = (name), .type = ORR_TYPE_DURATION, WHOLE(latency.field)                             \
+    }
+
+static const struct orr_scenario__row latency_rows[] = {
+    {.key = "preset",
      .type = ORR_TYPE_CHOICE,
      .fallback = "ideal",
      .choices = latencies,
-     .no_field = true},
+     WHOLE(latency.preset)},
+    LATENCY("cycle", cycle_ms),
+    LATENCY("bind", bind_ms),
+    LATENCY("per_cycle", per_cycle_ms),
+    LATENCY("per_pending", per_pending_ms),
+    LATENCY("per_placement", per_placement_ms),
+    LATENCY("per_eviction", per_eviction_ms),
+    LATENCY("per_search", per_search_ms),
+};
+
+static const struct orr_scenario__row policy_rows[] = {
+    {.key = "name", .type = ORR_TYPE_TEXT, .fallback = "fifo", WHOLE(policy)},
+    {GROUP("latency", latency_rows), .prepare = orr_scenario__prepare_latency},
     {.key = "params", .type = ORR_TYPE_OPEN, .paths = true},
     {.key = "shards",
      .type = ORR_TYPE_NAMES,

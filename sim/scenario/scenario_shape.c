@@ -356,6 +356,13 @@ enum orr_status orr_scenario__prepare_duration(struct orr_scenario__load *load,
     return prepare_main(load, node, "fixed");
 }
 
+/* `latency: kai-500` */
+enum orr_status orr_scenario__prepare_latency(struct orr_scenario__load *load,
+                                              struct orr_scenario__node *node)
+{
+    return prepare_main(load, node, "preset");
+}
+
 /* `rate: requests.csv` */
 enum orr_status orr_scenario__prepare_rate(struct orr_scenario__load *load,
                                            struct orr_scenario__node *node)

@@ -119,6 +119,29 @@ static struct orr_fault_setting faults_of(const struct orr_point *point)
                                       .repair_sigma = scenario->repair_sigma};
 }
 
+/* What the scenario states, over the figures of its preset. */
+static struct orr_latency latency_of(const struct orr_scenario_latency *stated)
+{
+    const struct orr_latency *preset = orr_latency_find(stated->preset);
+    ORR_ASSERT(preset != NULL); /* the schema has no others */
+    struct orr_latency latency = *preset;
+    const struct {
+        orr_ms *to, from;
+    } fields[] = {{&latency.cycle_ms, stated->cycle_ms},
+                  {&latency.bind_ms, stated->bind_ms},
+                  {&latency.per_cycle_ms, stated->per_cycle_ms},
+                  {&latency.per_pending_ms, stated->per_pending_ms},
+                  {&latency.per_placement_ms, stated->per_placement_ms},
+                  {&latency.per_eviction_ms, stated->per_eviction_ms},
+                  {&latency.per_search_ms, stated->per_search_ms}};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (fields[i].from != ORR_MS_NONE) {
+            *fields[i].to = fields[i].from;
+        }
+    }
+    return latency;
+}
+
 static enum orr_status simulate(const struct orr_point_options *given, struct orr_point *point,
                                 struct orr_err *err)
 {
@@ -127,6 +150,11 @@ static enum orr_status simulate(const struct orr_point_options *given, struct or
                                                                : first + point->scenario.horizon_ms;
     orr_ms warm = first + point->scenario.warmup_ms;
     orr_ms end = last < horizon ? last : horizon;
+    const struct orr_latency latency = latency_of(&point->scenario.latency);
+    if (point->scenario.shard_count > 1 && !orr_latency_is_ideal(&latency)) {
+        return orr_fail(err, ORR_SCENARIO,
+                        "policy.latency: only ideal can be used with several shards yet");
+    }
     struct orr_engine_options options = {.shards = point->shards,
                                          .epoch_ms = epoch_of(point),
                                          .horizon_ms = horizon,
@@ -136,6 +164,7 @@ static enum orr_status simulate(const struct orr_point_options *given, struct or
                                          .progress = given->progress,
                                          .progress_context = given->context,
                                          .faults = faults_of(point),
+                                         .latency = &latency,
                                          .seed = point->scenario.seed_first,
                                          .digest_every = given->digest_every,
                                          .check_books = given->check_books,

@@ -4,6 +4,7 @@
 -- its views. Answers a line for each difference, then how many were compared.
 -- Not made here, and why: attainment, requests, requests_late, requests_dropped (scope workload): a
 -- results file does not keep the request series, nor which part of the workload a job came from.
+-- Nor those of the scheduler's time (policy.latency): cycles are not kept one by one.
 .mode list
 .separator " | "
 PRAGMA temp_store = MEMORY;

@@ -8,14 +8,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-execution='' expectations='' pools='p: {nodes: 1, gpus: 16}'
+latency=ideal execution='' expectations='' pools='p: {nodes: 1, gpus: 16}'
 # run NODESxGPUS QUEUES PARAMS: replays trace.csv, prints job@start lines, evictions after a slash.
 run() {
     cat >run.yaml <<YAML
 cluster: {pools: {p: {nodes: ${1%x*}, gpus: ${1#*x}}}}
 queues: {$2}
 workload: [{name: t, trace: trace.csv}]
-policy: {name: kai, params: {$3}}
+policy: {name: kai, latency: $latency, params: {$3}}
 $execution
 expect: [$expectations]
 YAML
@@ -305,6 +305,84 @@ CSV
     expectations='"evictions == 1", "wasted_evictions == 1"'
     got=$(run 2x2 'a: {gpu: [4, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
     expect "a2@0/0 b1@0/1 a1@25/0"
+    ;;
+scheduler_time)
+    # The cycle of 0 takes 0.5 + 1 + 1 s: x1 works from 1.5 + 2 on, x2 from 2.5 + 2. x3 is due at 1 and
+    # decided at 3, the next point after 2.5, and works from 6.5 on. The cycle after that is due at 4,
+    # and begins at 5. 4.5 + 3.5 + 3.5 s on one GPU are held for nothing.
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+x1,0,10,1,1,a
+x2,0,10,1,1,a
+x3,1,10,1,1,a
+CSV
+    latency='{per_cycle: 500ms, per_placement: 1s, bind: 2s}'
+    expectations='"cycles_behind == 2", "cycle_delay_max_s == 2", "decision_delay_max_s == 4.5", "cycle_max_s == 2.5", "gang_wait_gpu_h > 0.003194", "gang_wait_gpu_h < 0.003195", "lost_gpu_h == 0"'
+    got=$(run 1x3 'a: {gpu: [3, 1, unlimited]}' '')
+    expect "x1@0/0 x2@0/0 x3@3/0"
+    got=$("$orrery" export run.db jobs | awk -F, 'NR > 1 {line = line sep $1 "@" $9; sep = " "} END {print line}')
+    expect "x1@13.5 x2@14.5 x3@16.5"
+    # the same on a grid of 4 s
+    latency='{cycle: 4s, per_cycle: 500ms, per_placement: 1s, bind: 2s}'
+    expectations='"cycles_behind == 0", "decision_delay_max_s == 4.5"'
+    got=$(run 1x3 'a: {gpu: [3, 1, unlimited]}' '')
+    expect "x1@0/0 x2@0/0 x3@4/0"
+    # named in the summary, and with ideal not at all
+    "$orrery" run run.yaml -o run.db --force >said 2>&1
+    grep -q '^scheduler   latency own figures: ' said
+    "$orrery" run run.yaml -o run.db --force --set policy.latency.preset=kai-500 >said 2>&1 || :
+    grep -q '^scheduler   latency kai-500 (changed): ' said
+    latency=ideal
+    expectations=''
+    got=$(run 1x3 'a: {gpu: [3, 1, unlimited]}' '')
+    expect "x1@0/0 x2@0/0 x3@1/0"
+    "$orrery" run run.yaml -o run.db --force --json >said 2>/dev/null
+    grep -q '"latency": *"ideal"' said
+    if grep -q cycles_behind said; then exit 1; fi
+    ;;
+scheduler_time_of_evictions)
+    # evicted at 10, takes effect at 13, a grace of 2 s: a1 begins at 15
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+b1,0,1000,1,2,b
+a1,10,100,1,2,a
+CSV
+    latency='{per_eviction: 3s}'
+    execution='execution: {grace: 2s}'
+    got=$(run 1x2 'a: {gpu: [2, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
+    expect "b1@0/1 a1@15/0"
+    ;;
+scheduler_time_published)
+    # Rows of KAI's published scale figures, run whole: all pods bound within 25 % of what was measured.
+    latency=kai-500
+    header=job,submit_s,run_s,pods,gpus_per_pod,queue
+    bound_within() { # PUBLISHED-MS: from the submit until the last g works
+        sqlite3 run.db "SELECT max(end_ms - submit_ms - work_ms) BETWEEN 0.75 * $1 AND 1.25 * $1 FROM job WHERE name GLOB 'g*'"
+    }
+    queues='a: {gpu: [4000, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}'
+    printf '%s\ng,0,100,512,1,a\n' $header >trace.csv
+    run 500x8 "$queues" '' >/dev/null
+    [ "$(bound_within 49427)" = 1 ]
+    { echo $header; seq -f 'g%g,0,1000,1,1,a' 4000; } >trace.csv
+    run 500x8 "$queues" '' >/dev/null
+    [ "$(bound_within 397771)" = 1 ]
+    { echo $header; seq -f 'f%g,0,100000,1,8,b' 500; echo g,10000,100,500,8,a; } >trace.csv
+    run 500x8 "$queues" '' >/dev/null
+    [ "$(bound_within 85000)" = 1 ]
+    { echo $header; seq -f 'f%g,0,100000,1,1,b' 4000; echo g,10000,100,250,8,a; } >trace.csv
+    run 500x8 "$queues" '' >/dev/null
+    [ "$(bound_within 102000)" = 1 ]
+    { echo $header; seq -f 'f%g,0,100000,1,1,b' 4000; echo g,10000,100,1,1,a; } >trace.csv
+    run 500x8 "$queues" '' >/dev/null
+    [ "$(bound_within 13928)" = 1 ]
+    ;;
+scheduler_time_refused)
+    printf 'cluster: {pools: {p: {nodes: 1, gpus: 1, shard: x}, q: {nodes: 1, gpus: 1, shard: y}}}\n' >run.yaml
+    printf 'queues: {a: {shard: x, gpu: [1, 1, 1]}, b: {shard: y, gpu: [1, 1, 1]}}\npolicy: {name: kai, latency: kai-500}\n' >>run.yaml
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\nx1,0,10,1,1,a\n' >trace.csv
+    printf 'workload: [{name: t, trace: trace.csv}]\n' >>run.yaml
+    if "$orrery" run run.yaml -o run.db -q 2>said; then exit 1; fi
+    grep -q 'policy.latency: only ideal can be used with several shards yet' said
     ;;
 *) echo "no timeline $2"; exit 1 ;;
 esac

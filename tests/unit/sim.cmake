@@ -1,3 +1,4 @@
 # sim/exec against models that walk ms by ms.
+orr_unit_test(test_latency_published orr_engine)
 orr_unit_test(test_exec orr_engine)
 orr_unit_test(test_account orr_engine orr_policies)

@@ -421,7 +421,7 @@ static void error__not_in_this_version(void **state)
                  "workload: [{name: a, template: {}}]\n"
                  "                     ^");
     expect_error("policy: {latency: measured}\n",
-                 "first.yaml:1:19: latency: \"measured\" is not ideal\n"
+                 "first.yaml:1:19: preset: \"measured\" is not ideal or kai-500\n"
                  "policy: {latency: measured}\n"
                  "                  ^");
 }

@@ -14,6 +14,7 @@
 #include <orrery/sim/exec.h>
 #include <orrery/sim/fault.h>
 #include <orrery/sim/fold.h>
+#include <orrery/sim/latency.h>
 #include <orrery/sim/world.h>
 
 struct orr_attempt { /* one that ended before the job did */
@@ -61,6 +62,7 @@ struct orr_engine_options {
     void (*progress)(uint64_t done, uint64_t total, orr_ms now, void *context); /* or NULL */
     void *progress_context;
     struct orr_fault_setting faults;
+    const struct orr_latency *latency; /* NULL: ideal */
     uint64_t seed;
     bool check_books;      /* recompute the ledger's and the policy's books after every cycle */
     uint64_t digest_every; /* 0: never; else checkpoint() at every so many events */
@@ -73,8 +75,10 @@ struct orr_run {
     struct orr_fold fold;
     uint64_t events; /* arrivals and finishes (and, later, faults, capacity and quota changes) */
     uint64_t stale_events, cycles, distinct_times;
-    uint32_t queue_len_max; /* most jobs waiting after the passes of an instant */
-    orr_ms end_ms;          /* of the last event */
+    struct orr_latency latency;
+    struct orr_scheduler_time scheduler; /* all 0 if latency is ideal */
+    uint32_t queue_len_max;              /* most jobs waiting after the passes of an instant */
+    orr_ms end_ms;                       /* of the last event */
     uint64_t digest;
     struct orr_attempt *attempts;
     uint32_t attempt_count, attempt_capacity;

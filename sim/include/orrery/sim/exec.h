@@ -25,8 +25,8 @@ struct orr_job_time {              /* mGPU x ms; their sum is what the job held 
     int64_t lost[ORR_CAUSE_COUNT]; /* worked for nothing, or held without work, because of this */
     int64_t checkpoint;            /* writing checkpoints */
     int64_t restart;               /* starting again */
-    int64_t
-        waiting; /* held by pods that wait for the rest of their gang, or for the round to end */
+    int64_t waiting; /* held by pods that wait: for the rest of their gang, to be bound, or for the
+                        round to end */
 };
 int64_t orr_job_time_sum(const struct orr_job_time *time);
 
@@ -46,6 +46,7 @@ struct orr_exec_setting { /* all borrowed */
     bool contention;                     /* gangs share the links they cross */
     bool failures;                       /* nodes may fail */
     orr_ms round_ms;                     /* 0: not in rounds */
+    bool latency;                        /* what is decided takes time to take effect */
     bool time_sliced; /* tasks on one device share its time, not only its memory */
 };
 
@@ -58,6 +59,9 @@ void orr_exec_close(struct orr_exec *exec);
  * shrank, lost what was leaving, or holds part of its gang. `cause`: why it lost tasks, if it did.
  * True if the time of its finish is another. */
 bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_cause cause);
+/* The attempt that has just begun holds its devices without progress until `ready`, then restarts
+ * if it has to, then works. */
+void orr_exec_bind(struct orr_exec *exec, uint32_t job, orr_ms ready);
 /* All of the job was evicted at `now` and will be gone at `release`. True if it is done before
  * that: then its finish stands. */
 bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,

@@ -256,6 +256,12 @@ struct orr_scenario_topology {
     uint32_t level_count;
 };
 
+struct orr_scenario_latency { /* of the scheduler; ORR_MS_NONE: what the preset says */
+    const char *preset;
+    orr_ms cycle_ms, bind_ms;
+    orr_ms per_cycle_ms, per_pending_ms, per_placement_ms, per_eviction_ms, per_search_ms;
+};
+
 struct orr_scenario {
     const char *path;   /* as given; NULL when made from the command line */
     const char *name;   /* file name without suffix, or "run" */
@@ -291,6 +297,7 @@ struct orr_scenario {
     const char *policy_origin;
     struct orr_setting *params; /* of the policy, by name */
     uint32_t param_count;
+    struct orr_scenario_latency latency;
     struct orr_scenario_shard *shards; /* in the order of the pools */
     uint32_t shard_count;
     struct orr_scenario_expect *expects;

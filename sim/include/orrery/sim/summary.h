@@ -88,6 +88,10 @@ struct orr_summary {
     uint64_t ruled[ORR_RULE_COUNT];   /* jobs that a rule of their queue bites */
     struct orr_shard_summary *shards; /* at least one */
     uint32_t shard_count;
+    bool latent; /* latency is not ideal; else nothing of these four */
+    struct orr_scheduler_time scheduler;
+    double scheduler_busy; /* at work / time of the run; NAN: the run took none */
+    uint64_t cycles;
     struct orr_waits sizes[ORR_SIZE_CLASSES];
     struct orr_waits kinds[ORR_KIND_COUNT];
     struct orr_attainment *parts; /* of the workload */
