@@ -139,10 +139,13 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first, F
                                         "its queue's quota does not cover it"};
     (void)fputs(orr_results_text(in, row, first + WORDS), out);
     if (given(row, first + ALLOWED)) {
-        (void)fprintf(
-            out, "; %s may hold %g GPUs and holds %g",
-            given(row, first + QUEUE) ? orr_results_text(in, row, first + QUEUE) : "its queue",
-            sqlite3_column_double(row, first + ALLOWED), sqlite3_column_double(row, first + HELD));
+        (void)fprintf(out, "; %s may hold %g GPUs",
+                      given(row, first + QUEUE) ? orr_results_text(in, row, first + QUEUE)
+                                                : "its queue",
+                      sqlite3_column_double(row, first + ALLOWED));
+        if (given(row, first + HELD)) {
+            (void)fprintf(out, " and holds %g", sqlite3_column_double(row, first + HELD));
+        }
     }
     if (given(row, first + FREE)) {
         (void)fprintf(out, "; %g GPUs are free on nodes it may use",

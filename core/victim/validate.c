@@ -341,6 +341,23 @@ static void list_asked(const struct orr_victim_search *search, bool asked[ORR_SH
     asked[ORR_SHARE_GPU] = asked[ORR_SHARE_GPU] || search->demand.gpus_by_memory > 0;
 }
 
+static struct ledger open_ledger(const struct orr_victim_search *search)
+{
+    const uint32_t queues = search->session->queue_count;
+    struct ledger ledger = {.taken = orr_zalloc(queues, sizeof *ledger.taken),
+                            .touched = orr_zalloc(queues, sizeof *ledger.touched),
+                            .involved = orr_zalloc(queues, sizeof *ledger.involved)};
+    list_asked(search, ledger.asked);
+    return ledger;
+}
+
+static void close_ledger(struct ledger *ledger)
+{
+    orr_free(ledger->taken);
+    orr_free(ledger->touched);
+    orr_free(ledger->involved);
+}
+
 int orr_victim__compare_owners(const struct orr_session *session, uint32_t a, uint32_t b)
 {
     const struct orr_sjob *l = &session->jobs[a], *r = &session->jobs[b];
@@ -352,15 +369,9 @@ int orr_victim__compare_owners(const struct orr_session *session, uint32_t a, ui
 static bool validate_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential)
 {
-    const uint32_t queues = search->session->queue_count;
-    struct ledger ledger = {.taken = orr_zalloc(queues, sizeof *ledger.taken),
-                            .touched = orr_zalloc(queues, sizeof *ledger.touched),
-                            .involved = orr_zalloc(queues, sizeof *ledger.involved)};
-    list_asked(search, ledger.asked);
+    struct ledger ledger = open_ledger(search);
     const bool allowed = take_all(search, &ledger, potential) && stays_balanced(search, &ledger);
-    orr_free(ledger.taken);
-    orr_free(ledger.touched);
-    orr_free(ledger.involved);
+    close_ledger(&ledger);
     return allowed;
 }
 
@@ -368,12 +379,8 @@ bool orr_victim__may_lose(const struct orr_victim_search *search, const uint32_t
                           uint32_t count)
 {
     const struct orr_session *session = search->session;
-    const uint32_t queues = session->queue_count;
-    struct ledger ledger = {.taken = orr_zalloc(queues, sizeof *ledger.taken),
-                            .touched = orr_zalloc(queues, sizeof *ledger.touched),
-                            .involved = orr_zalloc(queues, sizeof *ledger.involved)};
+    struct ledger ledger = open_ledger(search);
     bool allowed = true;
-    list_asked(search, ledger.asked);
     for (uint32_t j = 0; allowed && j < count; j++) {
         const struct orr_sjob *job = &session->jobs[jobs[j]];
         int64_t unit[ORR_SHARE_KINDS] = {0};
@@ -385,9 +392,7 @@ bool orr_victim__may_lose(const struct orr_victim_search *search, const uint32_t
         allowed = take_unit(search, &ledger, job->queue, unit, involved);
     }
     allowed = allowed && stays_balanced(search, &ledger);
-    orr_free(ledger.taken);
-    orr_free(ledger.touched);
-    orr_free(ledger.involved);
+    close_ledger(&ledger);
     return allowed;
 }
 

@@ -56,6 +56,13 @@ struct orr_cli_options {
     uint64_t digest_every;
 };
 
+/* For parsers of options: one more in a list of ORR_CLI_LIST_MAX; a number from 1 to `max`. Wrong
+ * usage ends the program as argp does. `option` is as typed, such as "-j". */
+void orr_cli_append(struct argp_state *state, const char **list, uint32_t *count,
+                    const char *value);
+uint32_t orr_cli_count(struct argp_state *state, const char *option, const char *text,
+                       uint32_t max);
+
 /* Parses; on wrong usage prints help to stderr and exits 64 as argp does. `doc` is the verb's help.
  */
 void orr_cli_parse(int argc, char **argv, const char *doc, struct orr_cli_options *options);

@@ -32,12 +32,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_TRACE: o->scenario.trace = arg; return 0;
     case KEY_FORMAT: o->scenario.format = arg; return 0;
     case KEY_SPLIT: o->scenario.split = arg; return 0;
-    case KEY_CLUSTER:
-        if (o->scenario.cluster_count == ORR_CLI_LIST_MAX) {
-            argp_error(state, "more than %d clusters", ORR_CLI_LIST_MAX);
-        }
-        o->clusters[o->scenario.cluster_count++] = arg;
-        return 0;
+    case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
     case KEY_SCHEDULE: o->schedule = arg; return 0;
     case KEY_RULES: o->discipline = arg; return 0;
     case KEY_LOSS: o->allow_loss = true; return 0;

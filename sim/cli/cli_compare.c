@@ -32,17 +32,6 @@ struct compare_options {
     bool json, no_progress;
 };
 
-static error_t parse_count(struct argp_state *state, const char *option, const char *text,
-                           uint32_t *out)
-{
-    int64_t value = 0;
-    if (!orr_parse_i64(text, strlen(text), &value) || value < 1 || value > 10000) {
-        argp_error(state, "%s: \"%s\" is not a number from 1 to 10000", option, text);
-    }
-    *out = (uint32_t)value;
-    return 0;
-}
-
 static error_t parse_format(struct argp_state *state, const char *text,
                             enum orr_compare_format *format)
 {
@@ -60,18 +49,14 @@ static error_t parse_format(struct argp_state *state, const char *text,
 /* "LABEL=R.db" or "R.db". */
 static error_t add_path(struct argp_state *state, struct compare_options *o, char *arg)
 {
-    uint32_t *count = &o->compare.path_count;
-    if (*count == ORR_CLI_LIST_MAX) {
-        argp_error(state, "more than %d results files", ORR_CLI_LIST_MAX);
-    }
     char *equals = strchr(arg, '=');
     const char *slash = strchr(arg, '/');
-    if (equals != NULL && (slash == NULL || equals < slash)) {
+    const bool labelled = equals != NULL && (slash == NULL || equals < slash);
+    if (labelled) {
         *equals = '\0';
-        o->labels[*count] = arg;
-        arg = equals + 1;
     }
-    o->paths[(*count)++] = arg;
+    orr_cli_append(state, o->paths, &o->compare.path_count, labelled ? equals + 1 : arg);
+    o->labels[o->compare.path_count - 1] = labelled ? arg : NULL;
     return 0;
 }
 
@@ -80,20 +65,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct compare_options *o = state->input;
     switch (key) {
     case KEY_BY: o->compare.scope = arg; return 0;
-    case KEY_METRIC:
-        if (o->compare.metric_count == ORR_CLI_LIST_MAX) {
-            argp_error(state, "more than %d metrics", ORR_CLI_LIST_MAX);
-        }
-        o->metrics[o->compare.metric_count++] = arg;
-        return 0;
+    case KEY_METRIC: orr_cli_append(state, o->metrics, &o->compare.metric_count, arg); return 0;
     case KEY_WINDOWS:
         if (!orr_parse_duration(arg, strlen(arg), &o->compare.window_ms) ||
             o->compare.window_ms <= 0) {
             argp_error(state, "--windows: \"%s\" is not a time such as 1d", arg);
         }
         return 0;
-    case KEY_REPLICAS: return parse_count(state, "--replicas", arg, &o->replicas);
-    case 'j': return parse_count(state, "-j", arg, &o->jobs);
+    case KEY_REPLICAS: o->replicas = orr_cli_count(state, "--replicas", arg, 10000); return 0;
+    case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case KEY_SHAKE: o->shake = arg; return 0;
     case KEY_FORMAT: return parse_format(state, arg, &o->format);
     case KEY_KEEP: o->keep = arg; return 0;

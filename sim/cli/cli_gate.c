@@ -29,34 +29,19 @@ struct gate_options {
     bool propose, bless, no_progress;
 };
 
-static error_t add(struct argp_state *state, const char **list, uint32_t *count, const char *path)
-{
-    if (*count == ORR_CLI_LIST_MAX) {
-        argp_error(state, "more than %d results files", ORR_CLI_LIST_MAX);
-    }
-    list[(*count)++] = path;
-    return 0;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct gate_options *o = state->input;
-    int64_t value = 0;
     switch (key) {
-    case KEY_BASELINE: return add(state, o->baselines, &o->baseline_count, arg);
+    case KEY_BASELINE: orr_cli_append(state, o->baselines, &o->baseline_count, arg); return 0;
     case KEY_SPEC: o->spec = arg; return 0;
     case KEY_JUNIT: o->junit = arg; return 0;
     case KEY_SUMMARY: o->summary = arg; return 0;
     case KEY_PROPOSE: o->propose = true; return 0;
     case KEY_BLESS: o->bless = true; return 0;
     case KEY_NO_PROGRESS: o->no_progress = true; return 0;
-    case 'j':
-        if (!orr_parse_i64(arg, strlen(arg), &value) || value < 1 || value > 10000) {
-            argp_error(state, "-j: \"%s\" is not a number from 1 to 10000", arg);
-        }
-        o->jobs = (uint32_t)value;
-        return 0;
-    case ARGP_KEY_ARG: return add(state, o->results, &o->result_count, arg);
+    case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
+    case ARGP_KEY_ARG: orr_cli_append(state, o->results, &o->result_count, arg); return 0;
     case ARGP_KEY_END:
         if (o->result_count == 0) {
             argp_error(state, "name a results file");

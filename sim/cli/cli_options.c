@@ -64,7 +64,7 @@ static const struct argp_option rows[] = {
     {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 3},
     {0}};
 
-static void append(struct argp_state *state, const char **list, uint32_t *count, const char *value)
+void orr_cli_append(struct argp_state *state, const char **list, uint32_t *count, const char *value)
 {
     if (*count == ORR_CLI_LIST_MAX) {
         argp_error(state, "more than %d of one option", ORR_CLI_LIST_MAX);
@@ -82,17 +82,26 @@ static int64_t number(struct argp_state *state, const char *option, const char *
     return value;
 }
 
+uint32_t orr_cli_count(struct argp_state *state, const char *option, const char *text, uint32_t max)
+{
+    int64_t value = 0;
+    if (!orr_parse_i64(text, strlen(text), &value) || value < 1 || value > max) {
+        argp_error(state, "%s: \"%s\" is not a number from 1 to %u", option, text, max);
+    }
+    return (uint32_t)value;
+}
+
 static error_t parse_input(int key, char *arg, struct argp_state *state, struct orr_cli_options *o)
 {
     switch (key) {
     case KEY_TRACE: o->scenario.trace = arg; return 0;
     case KEY_FORMAT: o->scenario.format = arg; return 0;
-    case KEY_CLUSTER: append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
+    case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
     case KEY_COPIES: o->scenario.copies = (uint32_t)number(state, "copies", arg, 1); return 0;
     case KEY_SPLIT: o->scenario.split = arg; return 0;
     case KEY_POLICY: o->scenario.policy = arg; return 0;
-    case KEY_PARAM: append(state, o->params, &o->scenario.param_count, arg); return 0;
-    case KEY_SET: append(state, o->sets, &o->scenario.set_count, arg); return 0;
+    case KEY_PARAM: orr_cli_append(state, o->params, &o->scenario.param_count, arg); return 0;
+    case KEY_SET: orr_cli_append(state, o->sets, &o->scenario.set_count, arg); return 0;
     case KEY_VARIANT: o->scenario.variant = arg; return 0;
     case KEY_SEED:
         o->scenario.seed = (uint64_t)number(state, "seed", arg, 0);

@@ -18,12 +18,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct page_options *o = state->input;
     switch (key) {
     case 'o': o->output = arg; return 0;
-    case ARGP_KEY_ARG:
-        if (o->count == ORR_CLI_LIST_MAX) {
-            argp_error(state, "more than %d results files", ORR_CLI_LIST_MAX);
-        }
-        o->paths[o->count++] = arg;
-        return 0;
+    case ARGP_KEY_ARG: orr_cli_append(state, o->paths, &o->count, arg); return 0;
     case ARGP_KEY_END:
         if (o->count == 0) {
             argp_error(state, "name a results file");

@@ -20,12 +20,7 @@ static error_t parse_schedule(int key, char *arg, struct argp_state *state)
     struct schedule_options *o = state->input;
     switch (key) {
     case 'p': o->run.policy = arg; return 0;
-    case 's':
-        if (o->run.param_count == ORR_CLI_LIST_MAX) {
-            argp_error(state, "too many --set");
-        }
-        o->params[o->run.param_count++] = arg;
-        return 0;
+    case 's': orr_cli_append(state, o->params, &o->run.param_count, arg); return 0;
     case OPTION_SHARD: o->run.shard = arg; return 0;
     case 'n':
         if (!orr_parse_timestamp(arg, strlen(arg), &o->run.now)) {
@@ -34,12 +29,7 @@ static error_t parse_schedule(int key, char *arg, struct argp_state *state)
         return 0;
     case 'j': o->json = true; return 0;
     case 'q': o->quiet = true; return 0;
-    case ARGP_KEY_ARG:
-        if (o->run.path_count == ORR_CLI_LIST_MAX) {
-            argp_error(state, "too many files");
-        }
-        o->paths[o->run.path_count++] = arg;
-        return 0;
+    case ARGP_KEY_ARG: orr_cli_append(state, o->paths, &o->run.path_count, arg); return 0;
     case ARGP_KEY_END:
         if (o->run.path_count == 0) {
             argp_error(state, "name a snapshot");

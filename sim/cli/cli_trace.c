@@ -23,12 +23,7 @@ static error_t parse_trace(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o': o->output = arg; return 0;
     case KEY_VARIANT: o->scenario.variant = arg; return 0;
-    case KEY_SET:
-        if (o->scenario.set_count == ORR_CLI_LIST_MAX) {
-            argp_error(state, "more than %d of one option", ORR_CLI_LIST_MAX);
-        }
-        o->sets[o->scenario.set_count++] = arg;
-        return 0;
+    case KEY_SET: orr_cli_append(state, o->sets, &o->scenario.set_count, arg); return 0;
     case KEY_SEED:
         if (!orr_parse_i64(arg, strlen(arg), &seed) || seed < 0) {
             argp_error(state, "--seed: \"%s\" is not a whole number from 0 on", arg);

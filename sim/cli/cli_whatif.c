@@ -20,31 +20,14 @@ struct whatif_options {
     bool allow_loss, json, no_progress;
 };
 
-static void add(struct argp_state *state, const char **list, uint32_t *count, const char *value)
-{
-    if (*count == ORR_CLI_LIST_MAX) {
-        argp_error(state, "more than %d of one option", ORR_CLI_LIST_MAX);
-    }
-    list[(*count)++] = value;
-}
-
-static uint32_t number(struct argp_state *state, const char *option, const char *text, uint32_t max)
-{
-    int64_t value = 0;
-    if (!orr_parse_i64(text, strlen(text), &value) || value < 1 || value > max) {
-        argp_error(state, "%s: \"%s\" is not a number from 1 to %u", option, text, max);
-    }
-    return (uint32_t)value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct whatif_options *o = state->input;
     switch (key) {
-    case KEY_SET: add(state, o->sets, &o->set_count, arg); return 0;
-    case KEY_VARIANT: add(state, o->variants, &o->variant_count, arg); return 0;
-    case KEY_SEEDS: o->seeds = number(state, "--seeds", arg, SEEDS_MAX); return 0;
-    case 'j': o->jobs = number(state, "-j", arg, 10000); return 0;
+    case KEY_SET: orr_cli_append(state, o->sets, &o->set_count, arg); return 0;
+    case KEY_VARIANT: orr_cli_append(state, o->variants, &o->variant_count, arg); return 0;
+    case KEY_SEEDS: o->seeds = orr_cli_count(state, "--seeds", arg, SEEDS_MAX); return 0;
+    case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case KEY_KEEP: o->keep = arg; return 0;
     case KEY_LOSS: o->allow_loss = true; return 0;
     case KEY_JSON: o->json = true; return 0;
