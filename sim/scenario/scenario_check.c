@@ -251,6 +251,25 @@ static enum orr_status check_shards(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+/* Each shard's scheduler would need cycles of its own. */
+static enum orr_status check_latency(const struct orr_scenario__load *load,
+                                     const struct orr_scenario *scenario,
+                                     const struct orr_scenario__node *latency)
+{
+    for (uint32_t i = 0; i < latency->child_count && scenario->shard_count > 1; i++) {
+        const struct orr_scenario__node *value = latency->children[i];
+        const char *ideal = strcmp(value->key, "preset") == 0  ? "ideal"
+                            : strcmp(value->key, "cycle") == 0 ? "" /* the policy's own */
+                                                               : "0s";
+        if (value->text == NULL || strcmp(value->text, ideal) == 0) {
+            continue;
+        }
+        return orr_scenario__fail(load, &value->at,
+                                  "policy.latency: only ideal can be used with several shards yet");
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_node_types(const struct orr_scenario__load *load,
                                         const struct orr_scenario *scenario,
                                         const struct orr_scenario__node *types)
@@ -377,6 +396,10 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         status = check_rules(load, scenario, queues);
+    }
+    if (status == ORR_OK) {
+        const struct orr_scenario__node *policy = orr_scenario__find(root, "policy");
+        status = check_latency(load, scenario, orr_scenario__find(policy, "latency"));
     }
     return status == ORR_OK ? check_times(load, scenario, root) : status;
 }

@@ -151,10 +151,6 @@ static enum orr_status simulate(const struct orr_point_options *given, struct or
     orr_ms warm = first + point->scenario.warmup_ms;
     orr_ms end = last < horizon ? last : horizon;
     const struct orr_latency latency = latency_of(&point->scenario.latency);
-    if (point->scenario.shard_count > 1 && !orr_latency_is_ideal(&latency)) {
-        return orr_fail(err, ORR_SCENARIO,
-                        "policy.latency: only ideal can be used with several shards yet");
-    }
     struct orr_engine_options options = {.shards = point->shards,
                                          .epoch_ms = epoch_of(point),
                                          .horizon_ms = horizon,

@@ -382,7 +382,8 @@ scheduler_time_refused)
     printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\nx1,0,10,1,1,a\n' >trace.csv
     printf 'workload: [{name: t, trace: trace.csv}]\n' >>run.yaml
     if "$orrery" run run.yaml -o run.db -q 2>said; then exit 1; fi
-    grep -q 'policy.latency: only ideal can be used with several shards yet' said
+    grep -q 'run.yaml:3:30: policy.latency: only ideal can be used with several shards yet' said
+    "$orrery" run run.yaml -o run.db -q --set policy.latency=ideal
     ;;
 *) echo "no timeline $2"; exit 1 ;;
 esac

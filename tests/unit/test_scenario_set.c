@@ -75,6 +75,29 @@ static void set__lists(void **state)
     orr_scenario_release(&s);
 }
 
+/* A group that a file may write as one value may be set so, and its values after that. */
+static void set__groups_written_short(void **state)
+{
+    (void)state;
+    const char *sets[] = {"policy.latency={bind: 2s, cycle: 3s}", "policy.latency=ideal",
+                          "policy.latency.per_cycle=5s", "queues.research.gpu=[7]",
+                          "queues.research.gpu.limit=9"};
+    struct orr_scenario s;
+    load_sets(base, sets, 1, &s);
+    assert_string_equal(s.latency.preset, "ideal");
+    assert_int_equal(s.latency.bind_ms, 2000);
+    assert_int_equal(s.latency.cycle_ms, 3000);
+    orr_scenario_release(&s);
+    load_sets(base, sets, 5, &s);
+    assert_string_equal(s.latency.preset, "ideal");
+    assert_int_equal(s.latency.bind_ms, ORR_MS_NONE);
+    assert_int_equal(s.latency.cycle_ms, ORR_MS_NONE);
+    assert_int_equal(s.latency.per_cycle_ms, 5000);
+    assert_true(s.queues[0].resources[ORR_SCENARIO_GPU].limit == 9.0);
+    expect_shown(&s, "policy.latency.preset", "ideal", "--set policy.latency=ideal");
+    orr_scenario_release(&s);
+}
+
 static void set__params_are_open(void **state)
 {
     (void)state;
@@ -262,6 +285,7 @@ int main(void)
         cmocka_unit_test(set__operators),
         cmocka_unit_test(set__star_means_all_names),
         cmocka_unit_test(set__lists),
+        cmocka_unit_test(set__groups_written_short),
         cmocka_unit_test(set__params_are_open),
         cmocka_unit_test(policy__of_another_name_forgets_params),
         cmocka_unit_test(variant__is_applied_before_sets),
