@@ -42,14 +42,43 @@ void orr_place__explain_nodes(struct orr_attempt *attempt, uint32_t task,
                               struct orr_node_list nodes);
 void orr_place__explain(struct orr_attempt *attempt, const struct orr_demand *demand);
 
-struct orr_spread { /* what is not allocated, over the candidates of one attempt */
+/* What is not allocated of a node, of the resource that the ask is placed by. */
+int64_t orr_place__free(const struct orr_snode *node, const struct orr_ask *ask);
+
+struct orr_spread { /* of that, over the candidates of one attempt; all 0 if it does not matter */
     int64_t min, max;
-    bool any;
+    uint32_t at_min, at_max; /* candidates that have so much */
 };
 struct orr_spread orr_place__spread(const struct orr_session *session, const struct orr_ask *ask,
                                     struct orr_node_list nodes);
+/* One candidate no longer has `before` free. False: min or max is another one now, or may be. */
+bool orr_place__spread_holds(const struct orr_session *session, const struct orr_ask *ask,
+                             const struct orr_snode *node, int64_t before,
+                             struct orr_spread *spread);
 double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
                         uint32_t node, const struct orr_spread *spread);
+
+struct orr_ranked_node {
+    uint32_t node;
+    int64_t free; /* when it was looked at */
+    double score;
+};
+struct orr_ranking { /* of the nodes of a list, for tasks placed one after the other */
+    const struct orr_session *session;
+    struct orr_node_list nodes;
+    struct orr_ranked_node *fitting;
+    uint32_t count, taken;
+    uint32_t last; /* the task before, which went to fitting[taken]; ORR_NONE: rank anew */
+    struct orr_spread spread;
+};
+void orr_ranking_open(struct orr_ranking *ranking, const struct orr_session *session,
+                      struct orr_node_list nodes);
+void orr_ranking_close(struct orr_ranking *ranking);
+/* The best node that fits, or ORR_NONE. Between two calls only the task before may be placed, and
+ * on the node that was named. */
+uint32_t orr_ranking_best(struct orr_ranking *ranking, uint32_t task);
+/* The same task could not be placed there after all: the next best node. */
+uint32_t orr_ranking_next(struct orr_ranking *ranking);
 
 /* --- NUMA; without the plugin: admitted, nothing chosen, 0 --- */
 

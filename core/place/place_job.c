@@ -59,64 +59,35 @@ static bool place_on(struct orr_attempt *attempt, uint32_t index, uint32_t node)
     return true;
 }
 
-/* The best node that fits and was not tried; ORR_NONE if there is none. */
-static uint32_t best_node(const struct orr_session *session, const struct orr_stask *task,
-                          struct orr_node_list nodes, const struct orr_spread *spread,
-                          const bool *tried)
-{
-    uint32_t best = ORR_NONE;
-    double best_score = 0;
-    for (uint32_t i = 0; i < nodes.count; i++) {
-        const uint32_t node = nodes.nodes[i];
-        if ((tried != NULL && tried[i]) || !orr_place__fits(session, task, node)) {
-            continue;
-        }
-        const double score = orr_place__score(session, task, node, spread);
-        if (best == ORR_NONE || score > best_score ||
-            (score >= best_score &&
-             session->nodes[node].rank < session->nodes[nodes.nodes[best]].rank)) {
-            best = i;
-            best_score = score;
-        }
-    }
-    return best;
-}
-
-static bool place_task(struct orr_attempt *attempt, uint32_t index, struct orr_node_list nodes)
+static bool place_task(struct orr_attempt *attempt, uint32_t index, struct orr_ranking *ranking)
 {
     const struct orr_session *session = attempt->session;
-    const struct orr_stask *task = &session->tasks[index];
-    const struct orr_spread spread = orr_place__spread(session, orr_task_ask(session, task), nodes);
-    bool *tried = NULL;
     bool placed = false;
-    while (!placed && !orr_place__over_capacity_anywhere(session, task)) {
-        const uint32_t best = best_node(session, task, nodes, &spread, tried);
-        if (best == ORR_NONE) {
-            break;
-        }
-        placed = place_on(attempt, index, nodes.nodes[best]);
-        if (!placed) {
-            tried = tried != NULL ? tried : orr_zalloc(nodes.count, sizeof *tried);
-            tried[best] = true;
+    if (!orr_place__over_capacity_anywhere(session, &session->tasks[index])) {
+        uint32_t node = orr_ranking_best(ranking, index);
+        while (!placed && node != ORR_NONE) {
+            placed = place_on(attempt, index, node);
+            node = placed ? node : orr_ranking_next(ranking);
         }
     }
-    orr_free(tried);
     if (!placed) {
         attempt->why = ORR_FIT_POD_SCHEDULING_ERRORS;
-        orr_place__explain_nodes(attempt, index, nodes);
+        orr_place__explain_nodes(attempt, index, ranking->nodes);
     }
     return placed;
 }
 
 static bool place_tasks(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes)
 {
-    for (uint32_t i = 0; i < attempt->tasks.count; i++) {
+    struct orr_ranking ranking;
+    orr_ranking_open(&ranking, attempt->session, nodes);
+    bool placed = true;
+    for (uint32_t i = 0; placed && i < attempt->tasks.count; i++) {
         const uint32_t index = attempt->tasks.tasks[i];
-        if (attempt->session->tasks[index].set == set && !place_task(attempt, index, nodes)) {
-            return false;
-        }
+        placed = attempt->session->tasks[index].set != set || place_task(attempt, index, &ranking);
     }
-    return true;
+    orr_ranking_close(&ranking);
+    return placed;
 }
 
 bool orr_place__is_below(const struct orr_session *session, uint32_t task, uint32_t set)

@@ -21,6 +21,27 @@ static uint8_t strategy(const struct orr_session *session, const struct orr_ask 
                                        : session->rules.gpu_placement;
 }
 
+int64_t orr_place__free(const struct orr_snode *node, const struct orr_ask *ask)
+{
+    const uint32_t slot = placed_slot(ask);
+    return node->idle.v[slot] + node->releasing.v[slot];
+}
+
+static void widen(struct orr_spread *spread, int64_t free)
+{
+    const bool first = spread->at_min == 0;
+    if (first || free < spread->min) {
+        spread->min = free;
+        spread->at_min = 0;
+    }
+    if (first || free > spread->max) {
+        spread->max = free;
+        spread->at_max = 0;
+    }
+    spread->at_min += free == spread->min;
+    spread->at_max += free == spread->max;
+}
+
 struct orr_spread orr_place__spread(const struct orr_session *session, const struct orr_ask *ask,
                                     struct orr_node_list nodes)
 {
@@ -28,22 +49,37 @@ struct orr_spread orr_place__spread(const struct orr_session *session, const str
     const uint32_t slot = placed_slot(ask);
     for (uint32_t i = 0; i < nodes.count && strategy(session, ask) == ORR_PLACEMENT_BINPACK; i++) {
         const struct orr_snode *node = &session->nodes[nodes.nodes[i]];
-        if (node->allocatable.v[slot] <= 0) {
-            continue;
+        if (node->allocatable.v[slot] > 0) {
+            widen(&spread, orr_place__free(node, ask));
         }
-        const int64_t free = node->idle.v[slot] + node->releasing.v[slot];
-        spread.min = !spread.any || free < spread.min ? free : spread.min;
-        spread.max = !spread.any || free > spread.max ? free : spread.max;
-        spread.any = true;
     }
     return spread;
+}
+
+bool orr_place__spread_holds(const struct orr_session *session, const struct orr_ask *ask,
+                             const struct orr_snode *node, int64_t before,
+                             struct orr_spread *spread)
+{
+    const int64_t after = orr_place__free(node, ask);
+    if (strategy(session, ask) != ORR_PLACEMENT_BINPACK || before == after ||
+        node->allocatable.v[placed_slot(ask)] <= 0) {
+        return true;
+    }
+    spread->at_min -= before == spread->min;
+    spread->at_max -= before == spread->max;
+    if (spread->at_min == 0 || spread->at_max == 0 || after < spread->min || after > spread->max) {
+        return false;
+    }
+    spread->at_min += after == spread->min;
+    spread->at_max += after == spread->max;
+    return true;
 }
 
 static double placement_score(const struct orr_session *session, const struct orr_ask *ask,
                               const struct orr_snode *node, const struct orr_spread *spread)
 {
     const uint32_t slot = placed_slot(ask);
-    const double free = (double)(node->idle.v[slot] + node->releasing.v[slot]);
+    const double free = (double)orr_place__free(node, ask);
     if (strategy(session, ask) == ORR_PLACEMENT_BINPACK) {
         if (node->allocatable.v[slot] == 0 || spread->max == 0) {
             return 0;

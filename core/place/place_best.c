@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The best node of a list, for one task after the other.
+ *
+ * The tasks of a gang are mostly equal, and one that shares no device changes only the node it goes
+ * to. So what the nodes are worth to one task is kept for the next, and only the node that was
+ * taken is looked at again; all of them only when the most or the least that is free on one, which
+ * the scores of all refer to, is another one than before. */
+#include "place_int.h"
+
+#include <string.h>
+
+void orr_ranking_open(struct orr_ranking *ranking, const struct orr_session *session,
+                      struct orr_node_list nodes)
+{
+    *ranking = (struct orr_ranking){.session = session,
+                                    .nodes = nodes,
+                                    .last = ORR_NONE,
+                                    .fitting = orr_alloc(nodes.count, sizeof *ranking->fitting)};
+}
+
+void orr_ranking_close(struct orr_ranking *ranking)
+{
+    orr_free(ranking->fitting);
+}
+
+static void rank_all(struct orr_ranking *ranking, uint32_t index)
+{
+    const struct orr_session *session = ranking->session;
+    const struct orr_stask *task = &session->tasks[index];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    ranking->spread = orr_place__spread(session, ask, ranking->nodes);
+    ranking->count = 0;
+    for (uint32_t i = 0; i < ranking->nodes.count; i++) {
+        const uint32_t node = ranking->nodes.nodes[i];
+        if (orr_place__fits(session, task, node)) {
+            ranking->fitting[ranking->count++] = (struct orr_ranked_node){
+                .node = node,
+                .free = orr_place__free(&session->nodes[node], ask),
+                .score = orr_place__score(session, task, node, &ranking->spread)};
+        }
+    }
+}
+
+static void drop_taken(struct orr_ranking *ranking)
+{
+    struct orr_ranked_node *taken = &ranking->fitting[ranking->taken];
+    ranking->count--;
+    memmove(taken, taken + 1, (ranking->count - ranking->taken) * sizeof *taken);
+}
+
+/* False: the node that was taken changed what the scores of all nodes refer to. */
+static bool look_again(struct orr_ranking *ranking, uint32_t index)
+{
+    const struct orr_session *session = ranking->session;
+    const struct orr_stask *task = &session->tasks[index];
+    struct orr_ranked_node *taken = &ranking->fitting[ranking->taken];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    const struct orr_snode *node = &session->nodes[taken->node];
+    if (!orr_place__spread_holds(session, ask, node, taken->free, &ranking->spread)) {
+        return false;
+    }
+    taken->free = orr_place__free(node, ask);
+    if (orr_place__fits(session, task, taken->node)) {
+        taken->score = orr_place__score(session, task, taken->node, &ranking->spread);
+    } else {
+        drop_taken(ranking);
+    }
+    return true;
+}
+
+static bool is_like_last(const struct orr_ranking *ranking, uint32_t index)
+{
+    const struct orr_stask *tasks = ranking->session->tasks, *task = &tasks[index];
+    return ranking->last != ORR_NONE && tasks[ranking->last].ask == task->ask &&
+           tasks[ranking->last].set == task->set &&
+           tasks[ranking->last].nominated == task->nominated &&
+           !orr_ask_is_shared(orr_task_ask(ranking->session, task));
+}
+
+static uint32_t take_best(struct orr_ranking *ranking)
+{
+    const struct orr_snode *nodes = ranking->session->nodes;
+    const struct orr_ranked_node *best = NULL;
+    for (uint32_t i = 0; i < ranking->count; i++) {
+        const struct orr_ranked_node *it = &ranking->fitting[i];
+        if (best == NULL || it->score > best->score ||
+            (it->score >= best->score && nodes[it->node].rank < nodes[best->node].rank)) {
+            best = it;
+        }
+    }
+    ranking->taken = best == NULL ? 0 : (uint32_t)(best - ranking->fitting);
+    return best == NULL ? ORR_NONE : best->node;
+}
+
+uint32_t orr_ranking_best(struct orr_ranking *ranking, uint32_t task)
+{
+    if (!is_like_last(ranking, task) || !look_again(ranking, task)) {
+        rank_all(ranking, task);
+    }
+    ranking->last = task;
+    return take_best(ranking);
+}
+
+uint32_t orr_ranking_next(struct orr_ranking *ranking)
+{
+    drop_taken(ranking);
+    ranking->last = ORR_NONE;
+    return take_best(ranking);
+}
