@@ -51,7 +51,7 @@ static bool store(const struct orr_param *row, void *params, const char *value)
         }
         break;
     case ORR_PARAM_TIME:
-        if (!orr_parse_duration(value, bytes, &v.integer) || v.integer < 0) {
+        if (!orr_parse_duration(value, bytes, &v.integer) || (v.integer < 0 && row->min >= 0)) {
             return false;
         }
         break;

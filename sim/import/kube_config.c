@@ -49,11 +49,11 @@ static void read_shard(struct kube *kube)
 /* --- KAI's snapshot --- */
 
 /* Nanoseconds as Go writes a duration in JSON. */
-static orr_ms nanoseconds(struct kube *kube, const struct import_value *params, const char *key,
-                          orr_ms fallback)
+/* Absent: 0; negative: -1 s, however small. */
+static orr_ms nanoseconds(struct kube *kube, const struct import_value *params, const char *key)
 {
-    const int64_t ns = import_int(kube->load, params, key, -1);
-    return ns < 0 ? fallback : ns / 1000000;
+    const int64_t ns = import_int(kube->load, params, key, 0);
+    return ns < 0 ? -1000 : ns / 1000000;
 }
 
 /* False and zero are left out of the snapshot, so what is absent is false or 0, not the default. */
@@ -78,9 +78,9 @@ static void read_scheduler_params(struct kube *kube, const struct import_value *
     import_set_param(
         kube->model, "args.default-staleness-grace-period",
         import_format(load, "%lldms",
-                      (long long)nanoseconds(kube, params, "globalDefaultStalenessGracePeriod", 0)),
+                      (long long)nanoseconds(kube, params, "globalDefaultStalenessGracePeriod")),
         NULL, true);
-    kube->stuck_after = nanoseconds(kube, params, "stuckInReleasingThreshold", 0);
+    kube->stuck_after = nanoseconds(kube, params, "stuckInReleasingThreshold");
     kube->restrict_nodes = import_bool(load, params, "restrictSchedulingNodes", false);
     kube->scheduler_name = import_text(load, params, "schedulerName", kube->scheduler_name);
     kube->queue_label = import_text(load, params, "queueLabelKey", kube->queue_label);

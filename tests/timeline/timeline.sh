@@ -103,6 +103,45 @@ CSV
     got=$(run 2x2 'a: {gpu: [4, 1, unlimited]}' '')
     expect "a1@0/0 g1@50/0 a2@2/0"
     ;;
+gang_loses_a_member)
+    # The second node fails at 100 for 1000 s with two of four pods. Nothing replaces them, so the other
+    # two end after kai's grace of 60 s and their own of 5 s; all four start together when the node is back.
+    trace() { printf 'job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue\ng,0,500,4,%s,1,a\n' "$1" >trace.csv; }
+    held() { "$orrery" export run.db v_placements | awk -F, 'NR > 1 {print $3 ":" $7 / 1000 "-" $8 / 1000}' | sort | uniq -c | awk '{print $1 "x" $2}' | tr '\n' ' '; }
+    queues='a: {gpu: [6, 1, unlimited]}'
+    execution='execution: {grace: 5s}
+events: [{at: 100s, fail: n0002, for: 1000s}]'
+    trace ''
+    got=$(run 2x2 "$queues" '')
+    expect "g@0/1"
+    got=$(held)
+    expect "2x0:0-165 2x0:1100-1600 2x1:0-100 2x1:1100-1600 "
+    "$orrery" export run.db attempt | grep -q '^0,1,0,165000,stale gang$'
+    # a third node takes the place of the failed one at once: the gang goes on, from its beginning
+    got=$(run 3x2 "$queues" '')
+    expect "g@0/0"
+    got=$(held)
+    expect "2x0:0-600 2x1:0-100 2x2:100-600 "
+    # two of four pods are enough: it goes on with them, and the others come back with the node
+    trace 2
+    execution='execution: {grace: 5s}
+events: [{at: 100s, fail: n0002, for: 300s}]'
+    got=$(run 2x2 "$queues" '')
+    expect "g@0/0"
+    got=$(held)
+    expect "2x0:0-500 2x1:0-100 2x1:400-500 "
+    # three are not
+    trace 3
+    got=$(run 2x2 "$queues" '')
+    expect "g@0/1"
+    got=$(held)
+    expect "2x0:0-165 2x0:400-900 2x1:0-100 2x1:400-900 "
+    # a grace for ever: it stands still from 100 to 400 and starts anew with what it kept
+    got=$(run 2x2 "$queues" 'default_staleness_grace: -1s')
+    expect "g@0/0"
+    got=$(held)
+    expect "2x0:0-900 2x1:0-100 2x1:400-900 "
+    ;;
 non_preemptible_within_quota)
     # interactive sessions may not be preempted, so only one fits the quota of two at a time
     cat >trace.csv <<CSV

@@ -737,6 +737,33 @@ static void snapshot__absent_flags_are_off(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+static void snapshot__staleness_grace_may_be_for_ever(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+#define SHORT_GANG                                                                                 \
+    "\"nodes\": [{\"metadata\": {\"name\": \"n\"}, \"status\": {\"allocatable\": {\"cpu\": "       \
+    "\"8\", "                                                                                      \
+    "\"pods\": \"9\", \"memory\": \"1Gi\", \"nvidia.com/gpu\": \"4\"}}}], \"queues\": "            \
+    "[{\"metadata\": {\"name\": \"q\"}, \"spec\": {\"resources\": {\"gpu\": {\"limit\": -1}}}}], " \
+    "\"podGroups\": [{\"metadata\": {\"name\": \"g\"}, \"spec\": {\"queue\": \"q\", "              \
+    "\"minMember\": 2}}], \"pods\": [{\"metadata\": {\"name\": \"p\", \"annotations\": "           \
+    "{\"pod-group-name\": \"g\"}}, \"spec\": {\"schedulerName\": \"kai-scheduler\", "              \
+    "\"nodeName\": "                                                                               \
+    "\"n\", \"containers\": [{\"resources\": {\"requests\": {\"nvidia.com/gpu\": \"2\"}}}]}, "     \
+    "\"status\": {\"phase\": \"Running\"}}]"
+    answer_good(SNAPSHOT("", "\"fullHierarchyFairness\": true", SHORT_GANG), &snapshot);
+    ASSERT_DECIDED(&snapshot, "evict p n; ");
+    orr_snapshot_release(&snapshot);
+    answer_good(SNAPSHOT("",
+                         "\"fullHierarchyFairness\": true, "
+                         "\"globalDefaultStalenessGracePeriod\": -1",
+                         SHORT_GANG),
+                &snapshot);
+    ASSERT_DECIDED(&snapshot, "");
+    orr_snapshot_release(&snapshot);
+}
+
 static void snapshot__restricts_nodes_to_workers(void **state)
 {
     (void)state;
@@ -952,6 +979,7 @@ int main(void)
         cmocka_unit_test(shard__takes_objects_of_its_value),
         cmocka_unit_test(shard__object_sets_parameters),
         cmocka_unit_test(snapshot__absent_flags_are_off),
+        cmocka_unit_test(snapshot__staleness_grace_may_be_for_ever),
         cmocka_unit_test(snapshot__restricts_nodes_to_workers),
         cmocka_unit_test(snapshot__names_what_another_version_has),
         cmocka_unit_test(nominated__goes_before_packing),

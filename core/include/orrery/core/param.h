@@ -21,7 +21,7 @@ struct orr_param {
     const char *fallback;       /* default, as text */
     const char *unit;           /* "" when it has none */
     const char *const *choices; /* CHOICE: NULL-ended */
-    double min, max;            /* INT, REAL; both 0: no bounds */
+    double min, max; /* INT, REAL; both 0: no bounds. TIME: min < 0 lets it be negative */
     const char *help;
 };
 
