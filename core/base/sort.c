@@ -131,3 +131,40 @@ void orr_sort_i64(int64_t *values, size_t count)
     }
     orr_free(b);
 }
+
+/* Hoare's partition: afterwards values[low..result] <= pivot <= values[result + 1..high - 1], and
+ * neither part is empty, because the middle of three is never alone at the end. */
+static size_t partition(double *values, size_t low, size_t high)
+{
+    double a = values[low], b = values[low + (high - low - 1) / 2], c = values[high - 1];
+    double pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+    size_t i = low, j = high - 1;
+    for (;; i++, j--) {
+        while (values[i] < pivot) {
+            i++;
+        }
+        while (values[j] > pivot) {
+            j--;
+        }
+        if (i >= j) {
+            return j;
+        }
+        double swap = values[i];
+        values[i] = values[j];
+        values[j] = swap;
+    }
+}
+
+double orr_select(double *values, size_t count, size_t rank)
+{
+    size_t low = 0, high = count;
+    while (high - low > 1) {
+        size_t middle = partition(values, low, high);
+        if (rank <= middle) {
+            high = middle + 1;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return values[low];
+}

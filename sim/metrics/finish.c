@@ -1,72 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* finish.c - how long jobs took, beside what they would have taken; what evictions made of it. */
+/* finish.c - how long jobs took, beside what they work; what evictions made of it. */
 #include <math.h>
 
-#include <orrery/base/sort.h>
 #include <orrery/sim/account.h>
 
 #include "summary_int.h"
 
 #define MGPU_MS_PER_GPU_H 3.6e9
 #define MS_PER_H          3.6e6
+#define BSLD_TAU_MS       10000
 #define BSLD60_TAU_MS     60000
 #define PING_PONG_MS      3600000
 
-/* Nearest rank of values in ascending order. */
-static uint32_t rank_of(double share, uint32_t count)
+static double slowdown(double took, double work, double bound)
 {
-    double rank = ceil(share * (double)count);
-    return rank < 1.0 ? 0 : (uint32_t)rank - 1;
-}
-
-/* GPUs of the queue's own: its quota, without one all GPUs of its shard. 0: none. */
-static double own_mgpu(const struct orr_world *world, const struct orr_run *run, uint32_t queue)
-{
-    const struct orr_queue *q = &world->queues.queues[queue];
-    double quota = q->resources[ORR_SHARE_GPU].quota;
-    return quota < 0.0 ? (double)run->fold.shard_capacity_mgpu[q->shard] : quota * ORR_MGPU;
-}
-
-static int by_value(const void *a, const void *b, void *context)
-{
-    const double *x = a, *y = b;
-    (void)context;
-    return (*x > *y) - (*x < *y);
-}
-
-static void set_quantiles(struct orr_finish *finish, int64_t *jct_ms, uint32_t jobs, double *rho,
-                          uint32_t rhos)
-{
-    double *const quantiles[] = {&finish->jct_p50_s, &finish->jct_p95_s, &finish->jct_p99_s};
-    static const double shares[] = {0.50, 0.95, 0.99};
-    orr_sort_i64(jct_ms, jobs);
-    orr_sort(rho, rhos, sizeof *rho, by_value, NULL);
-    for (int i = 0; i < 3; i++) {
-        *quantiles[i] = jobs > 0 ? (double)jct_ms[rank_of(shares[i], jobs)] / 1000.0 : (double)NAN;
-    }
-    finish->ftf_jobs = rhos;
-    finish->ftf_max = rhos > 0 ? rho[rhos - 1] : (double)NAN;
-    finish->ftf_p95 = rhos > 0 ? rho[rank_of(0.95, rhos)] : (double)NAN;
-    uint32_t above = 0;
-    for (uint32_t i = 0; i < rhos; i++) {
-        above += rho[i] > 1.0;
-    }
-    finish->ftf_above = rhos > 0 ? (double)above / (double)rhos : (double)NAN;
+    double slow = took / (work > bound ? work : bound);
+    return slow > 1.0 ? slow : 1.0;
 }
 
 static void sum_finish(const struct orr_world *world, const struct orr_run *run,
                        struct orr_summary *summary)
 {
     struct orr_finish *finish = &summary->finish;
-    int64_t *jct_ms = orr_alloc(world->job_count + (size_t)1, sizeof *jct_ms);
-    double *rho = orr_alloc(world->job_count + (size_t)1, sizeof *rho);
-    double bsld = 0.0, waited = 0.0, weights = 0.0;
-    uint32_t jobs = 0, rhos = 0;
+    int64_t *keys = orr_alloc(world->job_count + (size_t)1, sizeof *keys);
+    double bsld = 0.0, per_gpu = 0.0, waited = 0.0, weights = 0.0;
+    uint32_t jobs = 0, ended = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
         const struct orr_job_spec *spec = &world->specs[j];
-        if (spec->submit_ms < summary->window_start_ms || spec->kind == ORR_KIND_INFERENCE ||
-            state->phase == ORR_JOB_FUTURE) {
+        if (!orr_summary__in_window(world, run, summary, j) || spec->kind == ORR_KIND_INFERENCE) {
             continue;
         }
         double mgpu = (double)world->shapes.shapes[spec->shape].gpus_mgpu;
@@ -76,28 +38,29 @@ static void sum_finish(const struct orr_world *world, const struct orr_run *run,
             weights += mgpu;
         }
         if (state->phase != ORR_JOB_FINISHED) {
+            keys[jobs++] = orr_tally__key(run->end_ms - spec->submit_ms, true);
             continue;
         }
         double took = (double)(state->end_ms - spec->submit_ms), work = (double)spec->work_ms;
-        double own = own_mgpu(world, run, spec->queue);
-        double slow = took / (work > BSLD60_TAU_MS ? work : BSLD60_TAU_MS);
-        bsld += slow > 1.0 ? slow : 1.0;
-        jct_ms[jobs++] = state->end_ms - spec->submit_ms;
-        if (own > 0.0 && work > 0.0) {
-            rho[rhos++] = took / (work * (mgpu > own ? mgpu / own : 1.0));
-        }
+        double gpus = mgpu > ORR_MGPU ? mgpu / ORR_MGPU : 1.0;
+        bsld += slowdown(took, work, BSLD60_TAU_MS);
+        per_gpu += slowdown(took / gpus, work, BSLD_TAU_MS);
+        keys[jobs++] = orr_tally__key(state->end_ms - spec->submit_ms, false);
+        ended++;
     }
-    finish->bsld60_mean = jobs > 0 ? bsld / (double)jobs : (double)NAN;
+    finish->jct = orr_tally__of_keys(keys, jobs);
+    finish->bsld60_mean = ended > 0 ? bsld / (double)ended : (double)NAN;
+    finish->bsld_per_gpu_mean = ended > 0 ? per_gpu / (double)ended : (double)NAN;
     finish->wait_gpu_weighted_s = weights > 0.0 ? waited / weights : (double)NAN;
-    set_quantiles(finish, jct_ms, jobs, rho, rhos);
-    orr_free(jct_ms);
-    orr_free(rho);
+    orr_free(keys);
 }
 
-/* Attempts that were cut short, from their end to the job's next start. */
-static double stall_ms(const struct orr_world *world, const struct orr_run *run)
+void orr_summary__stalls(const struct orr_world *world, const struct orr_run *run,
+                         orr_stall_fn *each, void *context)
 {
-    double stall = 0.0;
+    if (run->attempt_count == 0) {
+        return;
+    }
     orr_ms *next = orr_alloc(world->job_count + (size_t)1, sizeof *next);
     uint32_t *left = orr_zalloc(world->job_count + (size_t)1, sizeof *left);
     for (uint32_t a = 0; a < run->attempt_count; a++) {
@@ -110,19 +73,27 @@ static double stall_ms(const struct orr_world *world, const struct orr_run *run)
     }
     for (uint32_t a = run->attempt_count; a-- > 0;) {
         const struct orr_attempt *attempt = &run->attempts[a];
-        stall += (double)(next[attempt->job] - attempt->end_ms);
+        each(world, attempt->job, attempt->end_ms, next[attempt->job], context);
         next[attempt->job] = attempt->start_ms;
     }
     orr_free(left);
     orr_free(next);
-    return stall;
+}
+
+static void add_stall(const struct orr_world *world, uint32_t job, orr_ms from_ms, orr_ms to_ms,
+                      void *context)
+{
+    double *stall_ms = context;
+    (void)world;
+    (void)job;
+    *stall_ms += (double)(to_ms - from_ms);
 }
 
 static void sum_churn(const struct orr_world *world, const struct orr_run *run,
                       struct orr_summary *summary)
 {
     const struct orr_ledger *ledger = run->ledger;
-    double held = 0.0;
+    double held = 0.0, stall_ms = 0.0;
     uint64_t whole = 0;
     for (uint32_t p = 0; p < ledger->placement_count; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
@@ -145,7 +116,8 @@ static void sum_churn(const struct orr_world *world, const struct orr_run *run,
     summary->finish.evictions_per_1000_gpu_h =
         held > 0.0 ? (double)whole * 1000.0 / (held / MGPU_MS_PER_GPU_H) : (double)NAN;
     summary->finish.cut_short = run->attempt_count;
-    summary->finish.stall_h = stall_ms(world, run) / MS_PER_H;
+    orr_summary__stalls(world, run, add_stall, &stall_ms);
+    summary->finish.stall_h = stall_ms / MS_PER_H;
 }
 
 void orr_summary__finish(const struct orr_world *world, const struct orr_run *run,

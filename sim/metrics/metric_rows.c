@@ -83,21 +83,18 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
 
 static void emit_finish(const struct emitter *to, const struct orr_summary *s)
 {
-    static const char quantile[] = "end minus submit of jobs of the window, nearest rank";
+    static const char quantile[] =
+        "end minus submit of jobs of the window, nearest rank (Kaplan-Meier when some never ended)";
     const struct orr_finish *f = &s->finish;
-    emit(to, "jct_p50_s", f->jct_p50_s, "s", s->ended, quantile);
-    emit(to, "jct_p95_s", f->jct_p95_s, "s", s->ended, quantile);
-    emit(to, "jct_p99_s", f->jct_p99_s, "s", s->ended, quantile);
+    emit(to, "jct_p50_s", f->jct.p50_s, "s", f->jct.jobs, quantile);
+    emit(to, "jct_p95_s", f->jct.p95_s, "s", f->jct.jobs, quantile);
+    emit(to, "jct_p99_s", f->jct.p99_s, "s", f->jct.jobs, quantile);
     emit(to, "bsld60_mean", f->bsld60_mean, "1", s->ended,
          "mean of max(1, (end - submit) / max(run time, 60 s))");
     emit(to, "wait_gpu_weighted_s", f->wait_gpu_weighted_s, "s", s->waits.started,
          "mean wait of jobs that started, each by the GPUs it asks for");
-    emit(to, "ftf_quota_max", f->ftf_max, "1", f->ftf_jobs,
-         "most of (end - submit) / time alone on its queue's quota (run time x max(1, GPUs / "
-         "quota); all GPUs where there is no quota)");
-    emit(to, "ftf_quota_p95", f->ftf_p95, "1", f->ftf_jobs, "the same, nearest rank");
-    emit(to, "ftf_quota_above", f->ftf_above, "1", f->ftf_jobs,
-         "share of jobs of queues with a quota for which it is above 1");
+    emit(to, "bsld_per_gpu_mean", f->bsld_per_gpu_mean, "1", s->ended,
+         "mean of max(1, (end - submit) / (max(1, GPUs) x max(run time, 10 s)))");
     emit(to, "evictions_per_1000_gpu_h", f->evictions_per_1000_gpu_h, "evictions/1000 GPU-h",
          s->evictions, "evictions of whole jobs by GPU time held, whole run");
     emit(to, "ping_pong_evictions", (double)f->ping_pong, "evictions", s->evictions,
@@ -111,6 +108,55 @@ static void emit_finish(const struct emitter *to, const struct orr_summary *s)
     emit(to, "empty_node_gpus_mean", s->spread.empty_gpus_mean, "GPU", s->spread.nodes,
          "GPUs of nodes that are up and hold nothing, mean over the window: the largest gang of "
          "whole nodes that could start, without evictions and ignoring quota");
+}
+
+static void emit_ftf(const struct emitter *to, const struct orr_summary *s)
+{
+    static const struct {
+        const char *max, *p95, *above, *definition;
+    } forms[ORR_FTF_COUNT] = {
+        [ORR_FTF_QUOTA] = {"ftf_quota_max", "ftf_quota_p95", "ftf_quota_above",
+                           "most of (end - submit) / time alone on its queue's quota (run time x "
+                           "max(1, GPUs / quota); all GPUs where there is no quota)"},
+        [ORR_FTF_THEMIS] = {"ftf_themis_max", "ftf_themis_p95", "ftf_themis_above",
+                            "most of (end - submit) / (run time x max(1, jobs / GPUs)), jobs: "
+                            "submitted and not ended, mean over the job's life"},
+        [ORR_FTF_SHOCKWAVE] = {"ftf_shockwave_max", "ftf_shockwave_p95", "ftf_shockwave_above",
+                               "most of (end - submit) / (run time x max(1, jobs / GPUs)), jobs: "
+                               "all that were submitted in the run"}};
+    for (int i = 0; i < ORR_FTF_COUNT; i++) {
+        const struct orr_ftf *ftf = &s->ftf[i];
+        emit(to, forms[i].max, ftf->max, "1", ftf->jobs, forms[i].definition);
+        emit(to, forms[i].p95, ftf->p95, "1", ftf->jobs, "of the same, nearest rank");
+        emit(to, forms[i].above, ftf->above, "1", ftf->jobs,
+             i == ORR_FTF_QUOTA ? "share of jobs of queues with a quota for which it is above 1"
+                                : "share of jobs for which it is above 1");
+    }
+}
+
+/* Only of traces that name users, or groups of jobs. */
+static void emit_owners(const struct emitter *to, const struct orr_owners *o)
+{
+    static const char quantile[] =
+        "first submit to the end of the last job of a group, nearest rank "
+        "(Kaplan-Meier when some did not end)";
+    const struct orr_waits *b = &o->batches;
+    if (o->user_names > 0) {
+        emit(
+            to, "user_fairness_jain", o->user_jain, "1", o->users,
+            "Jain's index over users of GPU time held / (held + asked for by jobs that waited), in "
+            "the window");
+    }
+    if (o->batch_names > 0) {
+        emit(to, "batch_mean_s", b->mean_s, "s", b->started,
+             "mean from the first submit to the end of the last job of a group, of groups that "
+             "ended; first submit in the window");
+        emit(to, "batch_p50_s", b->p50_s, "s", b->jobs, quantile);
+        emit(to, "batch_p95_s", b->p95_s, "s", b->jobs, quantile);
+        emit(to, "batch_max_s", b->max_s, "s", b->started, "of groups that ended, the longest");
+        emit(to, "batches_open", (double)(b->jobs - b->started), "groups", b->jobs,
+             "of which some job did not end");
+    }
 }
 
 static void emit_queue(const struct emitter *to, const struct orr_queue_summary *q)
@@ -192,6 +238,8 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     char label[300];
     emit_all(&to, summary);
     emit_finish(&to, summary);
+    emit_ftf(&to, summary);
+    emit_owners(&to, &summary->owners);
     if (summary->latent) {
         emit_scheduler(&to, summary);
     }

@@ -2,70 +2,12 @@
 #include "summary_int.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <orrery/base/sort.h>
 #include <orrery/sim/account.h>
 
 #define MGPU_MS_PER_GPU_H 3.6e9
 #define BSLD_TAU_MS       10000
-
-/* Waits of several groups at once: jobs come in order of their wait, so a group's nearest rank is
- * reached when its count is. */
-struct tally {
-    uint64_t jobs, seen, censored;
-    double survival; /* Kaplan-Meier: share still waiting; from the first censored on */
-    double sum_s;
-    struct orr_waits waits;
-    uint8_t next; /* quantile to find next */
-};
-
-static const double quantiles[] = {0.50, 0.95, 0.99};
-#define QUANTILES (sizeof quantiles / sizeof quantiles[0])
-
-static double *quantile_field(struct orr_waits *waits, unsigned i)
-{
-    return i == 0 ? &waits->p50_s : i == 1 ? &waits->p95_s : &waits->p99_s;
-}
-
-static void tally_start(struct tally *t, double wait_s)
-{
-    uint64_t at_risk = t->jobs - t->seen;
-    t->seen++;
-    if (t->censored == 0) { /* nothing censored yet: nearest rank in whole numbers */
-        while (t->next < QUANTILES &&
-               (double)t->seen >= ceil(quantiles[t->next] * (double)t->jobs)) {
-            *quantile_field(&t->waits, t->next++) = wait_s;
-        }
-    } else {
-        t->survival *= 1.0 - 1.0 / (double)at_risk;
-        while (t->next < QUANTILES && t->survival <= 1.0 - quantiles[t->next]) {
-            *quantile_field(&t->waits, t->next++) = wait_s;
-        }
-    }
-    t->sum_s += wait_s;
-    t->waits.started++;
-    t->waits.max_s = wait_s;
-}
-
-static void tally_censor(struct tally *t)
-{
-    if (t->censored++ == 0) {
-        t->survival = 1.0 - (double)t->seen / (double)t->jobs;
-    }
-    t->seen++;
-}
-
-static struct orr_waits tally_finish(struct tally *t)
-{
-    t->waits.jobs = t->jobs;
-    t->waits.mean_s = t->waits.started > 0 ? t->sum_s / (double)t->waits.started : (double)NAN;
-    t->waits.max_s = t->waits.started > 0 ? t->waits.max_s : (double)NAN;
-    while (t->next < QUANTILES) { /* more jobs never started than the quantile leaves out */
-        *quantile_field(&t->waits, t->next++) = (double)NAN;
-    }
-    return t->waits;
-}
 
 static uint32_t size_class(int64_t mgpu)
 {
@@ -85,11 +27,11 @@ const char *orr_size_class_name(uint32_t class)
 }
 
 struct tallies {
-    struct tally all;
-    struct tally *queues; /* queue * kinds + kind */
-    struct tally kinds[ORR_KIND_COUNT];
-    struct tally sizes[ORR_SIZE_CLASSES];
-    struct tally *shards;
+    struct orr_tally all;
+    struct orr_tally *queues; /* queue * kinds + kind */
+    struct orr_tally kinds[ORR_KIND_COUNT];
+    struct orr_tally sizes[ORR_SIZE_CLASSES];
+    struct orr_tally *shards;
 };
 
 static uint32_t shard_of(const struct orr_world *world, uint32_t job)
@@ -99,7 +41,7 @@ static uint32_t shard_of(const struct orr_world *world, uint32_t job)
 
 /* The groups one job belongs to. */
 static uint32_t groups_of(const struct orr_world *world, struct tallies *t, uint32_t job,
-                          struct tally *groups[5])
+                          struct orr_tally *groups[5])
 {
     const struct orr_job_spec *spec = &world->specs[job];
     groups[0] = &t->queues[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind];
@@ -116,11 +58,10 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
     int64_t *waits = orr_alloc(world->job_count, sizeof *waits);
     uint32_t *jobs = orr_alloc(world->job_count, sizeof *jobs);
     uint32_t count = 0;
-    struct tally *groups[5];
+    struct orr_tally *groups[5];
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
-        orr_ms submit = world->specs[j].submit_ms;
-        if (submit < summary->window_start_ms || state->phase == ORR_JOB_FUTURE) {
+        if (!orr_summary__in_window(world, run, summary, j)) {
             continue;
         }
         orr_ms until = state->first_start_ms == ORR_MS_NONE ? run->end_ms : state->first_start_ms;
@@ -137,9 +78,9 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
         double wait_s = (double)waits[order[i]] / 1000.0;
         for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
             if (started) {
-                tally_start(groups[g], wait_s);
+                orr_tally__ended(groups[g], wait_s);
             } else {
-                tally_censor(groups[g]);
+                orr_tally__censored(groups[g]);
             }
         }
     }
@@ -364,7 +305,7 @@ static void list_queues(const struct orr_world *world, const struct orr_run *run
         summary->queues[summary->queue_count++] = (struct orr_queue_summary){
             .queue = queue,
             .kind = (uint8_t)(g % ORR_KIND_COUNT),
-            .waits = tally_finish(&t->queues[g]),
+            .waits = orr_tally__result(&t->queues[g]),
             .gpu_h = w.allocated / MGPU_MS_PER_GPU_H,
             .share_mean = span > 0.0 ? w.share / span / ORR_MGPU : (double)NAN,
             .quota_debt_gpu_h = w.debt / MGPU_MS_PER_GPU_H,
@@ -407,17 +348,19 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     list_queues(world, run, summary, &t, lost, evictions);
     orr_summary__attain(world, run, summary);
     orr_summary__finish(world, run, summary);
+    orr_summary__ftf(world, run, summary);
+    orr_summary__owners(world, run, summary);
     orr_summary__nodes(world, run, summary);
     sum_scheduler(world, run, summary);
-    summary->waits = tally_finish(&t.all);
+    summary->waits = orr_tally__result(&t.all);
     for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
-        summary->kinds[k] = tally_finish(&t.kinds[k]);
+        summary->kinds[k] = orr_tally__result(&t.kinds[k]);
     }
     for (uint32_t s = 0; s < ORR_SIZE_CLASSES; s++) {
-        summary->sizes[s] = tally_finish(&t.sizes[s]);
+        summary->sizes[s] = orr_tally__result(&t.sizes[s]);
     }
     for (uint32_t s = 0; s < summary->shard_count; s++) {
-        summary->shards[s].waits = tally_finish(&t.shards[s]);
+        summary->shards[s].waits = orr_tally__result(&t.shards[s]);
     }
     orr_free(t.shards);
     orr_free(t.queues);

@@ -5,13 +5,58 @@
 
 #include <orrery/sim/summary.h>
 
+/* Lengths of time of one group, told in ascending order after `jobs` was set: nearest rank while
+ * all that came so far had ended, Kaplan-Meier from the first on that had not. All zero at first.
+ */
+struct orr_tally {
+    uint64_t jobs, seen, censored;
+    double survival; /* share still going on; from the first censored on */
+    double sum_s;
+    struct orr_waits waits;
+    uint8_t next; /* quantile to find next */
+};
+
+void orr_tally__ended(struct orr_tally *tally, double value_s);
+void orr_tally__censored(struct orr_tally *tally);
+struct orr_waits orr_tally__result(struct orr_tally *tally);
+
+/* The same of times of 0 and more that are keys, in any order, which they lose. */
+static inline int64_t orr_tally__key(orr_ms time, bool censored)
+{
+    return 2 * time + (censored ? 1 : 0);
+}
+struct orr_waits orr_tally__of_keys(int64_t *keys, uint32_t count);
+
+/* Does a job count among those that were submitted in the window? */
+static inline bool orr_summary__in_window(const struct orr_world *world, const struct orr_run *run,
+                                          const struct orr_summary *summary, uint32_t job)
+{
+    return world->specs[job].submit_ms >= summary->window_start_ms &&
+           run->ledger->jobs[job].phase != ORR_JOB_FUTURE;
+}
+
 /* Fills in what each part of the workload set itself. */
 void orr_summary__attain(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);
 
-/* Fills in `finish`: times to the end, fairness of them, evictions and what they delayed. */
+/* Fills in `finish`: times to the end, evictions and what they delayed. */
 void orr_summary__finish(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);
+
+/* Fills in `ftf`: finish-time fairness. */
+void orr_summary__ftf(const struct orr_world *world, const struct orr_run *run,
+                      struct orr_summary *summary);
+
+/* Fills in `owners`: what users got, and when batches were done. */
+void orr_summary__owners(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_summary *summary);
+
+/* Calls `each` for the time from the end of every attempt that was cut short to the job's next
+ * start, or to the end of the run. */
+typedef void orr_stall_fn(const struct orr_world *world, uint32_t job, orr_ms from_ms, orr_ms to_ms,
+                          void *context);
+void orr_summary__stalls(const struct orr_world *world, const struct orr_run *run,
+                         orr_stall_fn *each, void *context);
 
 /* Fills in `spread`: use of nodes in the window. */
 void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run,

@@ -370,12 +370,10 @@ static const struct orr_world_part *part_of(const struct orr_world *world, uint3
     return p;
 }
 
-const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char *buffer,
-                               size_t bytes)
+/* A name of the trace as one of the run: "PART/NAME" beside other parts, "#2" of the first copy. */
+static const char *name_in_run(const struct orr_world *world, const struct orr_world_part *p,
+                               uint32_t job, const char *name, char *buffer, size_t bytes)
 {
-    const struct orr_row *row;
-    const struct orr_world_part *p = part_of(world, job, &row);
-    const char *name = orr_idmap_name(&p->workload.jobs, row->job);
     orr_ms copy = orr_replay__copy(p, &world->specs[job]);
     bool bare = world->part_count == 1 || p->part->trace == NULL; /* the part is in the name */
     if (bare && copy == 0) {
@@ -389,6 +387,23 @@ const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char
         (void)snprintf(buffer, bytes, "%s%s%s", prefix, slash, name);
     }
     return buffer;
+}
+
+const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char *buffer,
+                               size_t bytes)
+{
+    const struct orr_row *row;
+    const struct orr_world_part *p = part_of(world, job, &row);
+    return name_in_run(world, p, job, orr_idmap_name(&p->workload.jobs, row->job), buffer, bytes);
+}
+
+const char *orr_world_job_group(const struct orr_world *world, uint32_t job, char *buffer,
+                                size_t bytes)
+{
+    const struct orr_row *row;
+    const struct orr_world_part *p = part_of(world, job, &row);
+    const char *group = row->extra == 0 ? NULL : p->workload.extras[row->extra - 1].group;
+    return group == NULL ? NULL : name_in_run(world, p, job, group, buffer, bytes);
 }
 
 const char *orr_world_job_user(const struct orr_world *world, uint32_t job)

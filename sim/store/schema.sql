@@ -81,6 +81,9 @@ CREATE TABLE hold(                   -- jobs that were not considered when they 
   job INTEGER PRIMARY KEY,
   eligible_ms INTEGER                -- from then on they were (waits count from here); NULL: never
 );
+CREATE TABLE batch(                  -- jobs whose trace says that they belong together (its "group")
+  job INTEGER PRIMARY KEY, name TEXT NOT NULL
+);
 CREATE TABLE recorded(               -- what the trace says happened, where it says so
   job INTEGER PRIMARY KEY, start_ms INTEGER NOT NULL,
   end_ms INTEGER                     -- NULL: not recorded

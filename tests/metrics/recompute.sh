@@ -79,13 +79,13 @@ case_stories() {
 # Graces, checkpoints, restarts, elastic gangs, fractions.
 case_books() {
     awk 'BEGIN {
-        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction,queue,kind"
+        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction,queue,kind,user,group"
         seed = 5
         for (i = 0; i < 200; i++) {
             seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536)
             t += x % 40; pods = 1 + x % 5; min = pods < 3 ? pods : pods - x % 2; whole = x % 3 > 0
-            printf "j%d,%d,%d,%d,%d,%s,%s,%s,%s\n", i, t, 20 + x % 400, pods, min, whole ? 1 + x % 2 : "",
-                whole ? "" : "0." (1 + x % 9), substr("abc", 1 + int(x / 7) % 3, 1), x % 4 == 0 ? "inference" : "training"
+            printf "j%d,%d,%d,%d,%d,%s,%s,%s,%s,u%d,%s\n", i, t, 20 + x % 400, pods, min, whole ? 1 + x % 2 : "",
+                whole ? "" : "0." (1 + x % 9), substr("abc", 1 + int(x / 7) % 3, 1), x % 4 == 0 ? "inference" : "training", x % 5, i % 3 ? "g" int(i / 7) : ""
         }
     }' >trace.csv
     cat >run.yaml <<YAML
@@ -149,6 +149,32 @@ YAML
     has "abs(value - 1) < 1e-12 FROM metric WHERE name = 'fairness_jain' AND scope = 'all'"
     has "value = 1 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
     has "value = 9.25 FROM metric WHERE name = 'gpu_h' AND label LIKE 'queue=b,%'" # 37 GPUs x 900 s
+}
+
+# Held by hand: one GPU. a works from 0 to 100, b until 200, c (submitted at 100) until 300. Two jobs are
+# there until 200, then one. The window ends at 100: until then u has the GPU, v waits.
+case_owners() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue,user,group
+a,0,100,1,1,q,u,first
+b,0,100,1,1,q,v,first
+c,100,100,1,1,q,u,second
+CSV
+    holds 50 --trace trace.csv --cluster 1x1 --policy fifo
+    has "value = 0.5 FROM metric WHERE name = 'user_fairness_jain'"
+    has "count(*) = 2 FROM metric WHERE name IN ('batch_mean_s', 'batch_max_s') AND value = 200 AND n = 2"
+    has "abs(value - 4.0 / 3) < 1e-12 AND n = 3 FROM metric WHERE name = 'ftf_themis_max'"     # c: 200 / (100 x 1.5)
+    has "abs(value - 1.0 / 3) < 1e-12 FROM metric WHERE name = 'ftf_themis_above'"
+    has "abs(value - 2.0 / 3) < 1e-12 FROM metric WHERE name = 'ftf_shockwave_max'"            # b: 200 / (100 x 3)
+}
+
+# Every name is told in the table of analysis/README.md.
+case_documented() {
+    holds 50 "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
+    sqlite3 run.db "SELECT DISTINCT name FROM metric" | while read -r name; do
+        grep -q "^|.*\`$name\`" "$source/analysis/README.md" || echo "$name"
+    done >missing
+    [ ! -s missing ] || fail "not in analysis/README.md: $(cat missing)"
 }
 
 # The comparison itself: a number that is off by a hair, or not there, is told.

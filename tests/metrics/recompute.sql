@@ -368,28 +368,96 @@ SELECT 'lost_gpu_h', 'shard', w.label, total(x.lost) / 3.6e9, total(x.evictions)
 FROM whole AS w JOIN leaf AS l ON l.shard = w.shard JOIN job AS j ON j.queue = l.queue LEFT JOIN lost AS x ON x.job = j.id GROUP BY w.shard;
 
 -- ---- times to the end ----
-CREATE TEMP TABLE jct AS
-SELECT e.jct_ms, row_number() OVER (ORDER BY e.jct_ms) AS rank, count(*) OVER () AS n FROM ended AS e;
+-- Lengths of time of which some were still going on: Kaplan-Meier, one after the other.
+CREATE TEMP TABLE lasting(name TEXT, ms INTEGER, ended INTEGER);
+INSERT INTO lasting
+SELECT 'jct', coalesce(j.end_ms, r.end_ms) - j.submit_ms, j.state = 3
+FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
+WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference';
+INSERT INTO lasting
+SELECT 'batch', CASE WHEN min(j.state) = 3 THEN max(j.end_ms) ELSE (SELECT end_ms FROM run) END - min(j.submit_ms), min(j.state) = 3
+FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
+HAVING min(j.submit_ms) >= (SELECT window_start_ms FROM run);
+CREATE TEMP TABLE lasted AS
+SELECT *, row_number() OVER (PARTITION BY name ORDER BY ms, NOT ended) AS rank, count(*) OVER (PARTITION BY name) AS n FROM lasting;
+CREATE UNIQUE INDEX temp.lasted_rank ON lasted(name, rank);
+CREATE TEMP TABLE lasting_share AS
+WITH RECURSIVE s(name, rank, ms, ended, n, censored, alive) AS (
+  SELECT name, rank, ms, ended, n, NOT ended, CASE WHEN ended THEN 1.0 - 1.0 / n ELSE 1.0 END FROM lasted WHERE rank = 1
+  UNION ALL
+  SELECT m.name, m.rank, m.ms, m.ended, m.n, s.censored OR NOT m.ended,
+         CASE WHEN NOT m.ended THEN s.alive
+              WHEN NOT s.censored THEN 1.0 - m.rank * 1.0 / m.n
+              ELSE s.alive * (1.0 - 1.0 / (m.n - m.rank + 1)) END
+  FROM s JOIN lasted AS m ON m.name = s.name AND m.rank = s.rank + 1
+)
+SELECT * FROM s WHERE ended;
 INSERT INTO made
-SELECT q.column1, 'all', '', (SELECT jct_ms / 1000.0 FROM jct WHERE rank = max(1, (q.column2 * n + 99) / 100)),
-       (SELECT count(*) FROM jct)
-FROM (VALUES('jct_p50_s', 50), ('jct_p95_s', 95), ('jct_p99_s', 99)) AS q;
+SELECT g.name || '_p' || q.column1 || '_s', 'all', '',
+       (SELECT min(s.ms) / 1000.0 FROM lasting_share AS s WHERE s.name = g.name
+        AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.column1 / 100.0 ELSE s.rank * 100 >= q.column1 * s.n END),
+       (SELECT count(*) FROM lasting AS l WHERE l.name = g.name)
+FROM (SELECT 'jct' AS name UNION ALL SELECT 'batch' WHERE EXISTS (SELECT 1 FROM batch)) AS g
+CROSS JOIN (VALUES(50), (95), (99)) AS q WHERE g.name = 'jct' OR q.column1 < 99;
+INSERT INTO made
+SELECT x.column1, 'all', '',
+       (SELECT CASE x.column1 WHEN 'batch_mean_s' THEN avg(CASE WHEN ended THEN ms END) / 1000.0
+                              WHEN 'batch_max_s' THEN max(CASE WHEN ended THEN ms END) / 1000.0 ELSE total(NOT ended) END
+        FROM lasting WHERE name = 'batch'),
+       (SELECT CASE x.column1 WHEN 'batches_open' THEN count(*) ELSE total(ended) END FROM lasting WHERE name = 'batch')
+FROM (VALUES('batch_mean_s'), ('batch_max_s'), ('batches_open')) AS x WHERE EXISTS (SELECT 1 FROM batch);
+INSERT INTO made
+SELECT 'bsld_per_gpu_mean', 'all', '', avg(max(1.0, jct_ms / (max(1.0, mgpu / 1000.0) * max(work_ms, 10000)))), count(*) FROM ended;
 INSERT INTO made
 SELECT 'bsld60_mean', 'all', '', avg(max(1.0, jct_ms * 1.0 / max(work_ms, 60000))), count(*) FROM ended;
 INSERT INTO made
 SELECT 'wait_gpu_weighted_s', 'all', '', sum(w.wait_ms * w.mgpu) / 1000.0 / nullif(sum(w.mgpu), 0), count(*)
 FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE w.started AND k.name <> 'inference';
+-- Finish-time fairness. How many jobs a shard had, integrated: at each submit and end.
+CREATE TEMP TABLE crowd AS
+WITH c(at_ms, shard, jobs) AS (
+  SELECT j.submit_ms, l.shard, 1 FROM job AS j JOIN leaf AS l ON l.queue = j.queue WHERE j.state > 0
+  UNION ALL SELECT j.end_ms, l.shard, -1 FROM job AS j JOIN leaf AS l ON l.queue = j.queue WHERE j.state = 3
+),
+i AS (SELECT at_ms, shard, sum(jobs) AS jobs FROM c GROUP BY at_ms, shard),
+n AS (SELECT at_ms, shard, sum(jobs) OVER w AS now, lag(at_ms) OVER w AS since FROM i WINDOW w AS (PARTITION BY shard ORDER BY at_ms)),
+d AS (SELECT at_ms, shard, coalesce(lag(now) OVER w * (at_ms - since), 0) AS job_ms FROM n WINDOW w AS (PARTITION BY shard ORDER BY at_ms))
+SELECT at_ms, shard, sum(job_ms) OVER (PARTITION BY shard ORDER BY at_ms) AS job_ms FROM d;
+CREATE UNIQUE INDEX temp.crowd_at ON crowd(shard, at_ms);
 CREATE TEMP TABLE rho AS
-SELECT x.rho, row_number() OVER (ORDER BY x.rho) AS rank, count(*) OVER () AS n
-FROM (SELECT e.jct_ms / (e.work_ms * max(1.0, e.mgpu * 1.0 / CASE WHEN q.gpu_quota < 0 THEN s.capacity_mgpu
-                                                              ELSE q.gpu_quota * 1000 END)) AS rho
-      FROM ended AS e JOIN job AS j ON j.id = e.id JOIN queue AS q ON q.id = j.queue
-      JOIN shard_queue AS l ON l.queue = q.id JOIN shard AS s ON s.id = l.shard
-      WHERE q.gpu_quota <> 0 AND e.work_ms > 0) AS x;
+WITH e AS (
+  SELECT e.jct_ms, e.work_ms, e.mgpu, q.gpu_quota AS quota, s.capacity_mgpu / 1000.0 AS gpus, s.id AS shard,
+         (SELECT count(*) FROM job AS o JOIN leaf AS m ON m.queue = o.queue WHERE m.shard = s.id AND o.state > 0) AS jobs,
+         ((SELECT job_ms FROM crowd WHERE shard = s.id AND at_ms = j.end_ms)
+          - (SELECT job_ms FROM crowd WHERE shard = s.id AND at_ms = j.submit_ms)) * 1.0 / e.jct_ms AS around
+  FROM ended AS e JOIN job AS j ON j.id = e.id JOIN queue AS q ON q.id = j.queue
+  JOIN shard_queue AS l ON l.queue = q.id JOIN shard AS s ON s.id = l.shard WHERE e.work_ms > 0
+),
+f(form, rho) AS (
+  SELECT 'quota', jct_ms / (work_ms * max(1.0, mgpu / 1000.0 / CASE WHEN quota < 0 THEN gpus ELSE quota END)) FROM e WHERE quota <> 0
+  UNION ALL SELECT 'themis', jct_ms / (work_ms * max(1.0, around / gpus)) FROM e WHERE gpus > 0
+  UNION ALL SELECT 'shockwave', jct_ms / (work_ms * max(1.0, jobs / gpus)) FROM e WHERE gpus > 0
+)
+SELECT form, rho, row_number() OVER (PARTITION BY form ORDER BY rho) AS rank, count(*) OVER (PARTITION BY form) AS n FROM f;
 INSERT INTO made
-SELECT 'ftf_quota_max', 'all', '', max(rho), count(*) FROM rho
-UNION ALL SELECT 'ftf_quota_p95', 'all', '', (SELECT rho FROM rho WHERE rank = max(1, (95 * n + 99) / 100)), count(*) FROM rho
-UNION ALL SELECT 'ftf_quota_above', 'all', '', avg(rho > 1), count(*) FROM rho;
+SELECT 'ftf_' || f.column1 || '_' || q.column1, 'all', '',
+       CASE q.column1 WHEN 'max' THEN max(r.rho) WHEN 'above' THEN avg(r.rho > 1)
+            ELSE max(CASE WHEN r.rank = max(1, (95 * r.n + 99) / 100) THEN r.rho END) END, count(r.rho)
+FROM (VALUES('quota'), ('themis'), ('shockwave')) AS f CROSS JOIN (VALUES('max'), ('p95'), ('above')) AS q
+LEFT JOIN rho AS r ON r.form = f.column1 GROUP BY f.column1, q.column1;
+
+-- ---- users ----
+CREATE TEMP TABLE got_by AS
+WITH x(user, held, waited) AS (
+  SELECT j.user, h.inside_ms * h.mgpu, 0 FROM held AS h JOIN job AS j ON j.id = h.job
+  UNION ALL
+  SELECT j.user, 0, max(0, min(p.to_ms, r.window_end_ms) - max(p.from_ms, r.window_start_ms)) * j.mgpu
+  FROM pending AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r
+)
+SELECT sum(held) * 1.0 / sum(held + waited) AS part FROM x WHERE user IS NOT NULL GROUP BY user HAVING sum(held + waited) > 0;
+INSERT INTO made
+SELECT 'user_fairness_jain', 'all', '', sum(part) * sum(part) / (count(*) * nullif(sum(part * part), 0)), count(*)
+FROM got_by WHERE EXISTS (SELECT 1 FROM job WHERE user IS NOT NULL) HAVING EXISTS (SELECT 1 FROM job WHERE user IS NOT NULL);
 
 -- ---- what evictions did, over the whole run ----
 INSERT INTO made

@@ -63,6 +63,16 @@ static void sorts__equal_insertion_sort(void **state)
         uint64_t compares = 0;
         orr_sort(items, count, sizeof *items, by_key, &compares);
         uint32_t *index = orr_sort_index_by_i64(keys, count);
+        double *values = orr_zalloc(count + (size_t)1, sizeof *values);
+        for (uint32_t i = 0; i < count; i += 1 + count / 50) {
+            for (uint32_t v = 0; v < count; v++) {
+                values[v] = (double)(keys[v] >> 12); /* exact, and more of them equal */
+            }
+            double picked = orr_select(values, count, i);
+            double wanted = (double)(expected[i].key >> 12);
+            assert_true(picked <= wanted && picked >= wanted);
+        }
+        orr_free(values);
         orr_sort_i64(keys, count);
         for (uint32_t i = 0; i < count; i++) {
             assert_int_equal(items[i].key, expected[i].key);

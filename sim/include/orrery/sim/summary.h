@@ -10,7 +10,7 @@
 
 #include <orrery/sim/engine.h>
 
-struct orr_waits { /* of jobs submitted in the window; NAN when there are none */
+struct orr_waits { /* of jobs submitted in the window (or of other times); NAN: there are none */
     uint64_t jobs, started;
     double mean_s, p50_s, p95_s, p99_s, max_s;
 };
@@ -44,18 +44,31 @@ struct orr_attainment {           /* of one part of the workload; NAN: it set it
     struct orr_service_load load; /* of a service, requests in the window and the drain */
 };
 
-struct orr_finish { /* of jobs of the window that finished, services left out; NAN: there are none
-                     */
-    double jct_p50_s, jct_p95_s, jct_p99_s;
-    double bsld60_mean;         /* bounded slowdown, 60 s */
+struct orr_finish {             /* of jobs of the window, services left out; NAN: there are none */
+    struct orr_waits jct;       /* from submit to end; those that did not end are censored */
+    double bsld60_mean;         /* bounded slowdown of those that ended, 60 s */
+    double bsld_per_gpu_mean;   /* of those, 10 s, by GPUs */
     double wait_gpu_weighted_s; /* of those that started, each by the GPUs it asks for */
-    /* ftf_quota: the time a job took over the time it would take alone on its queue's quota */
-    double ftf_max, ftf_p95, ftf_above; /* above: share of jobs with more than 1 */
-    uint64_t ftf_jobs;                  /* of queues with a quota */
-    double evictions_per_1000_gpu_h;    /* of the whole run, as are those that follow */
-    double stall_h;                     /* jobs x hours from an eviction's end to the next start */
-    uint64_t ping_pong;                 /* evictions within 1 h of the same job's last one */
-    uint64_t cut_short;                 /* attempts */
+    double evictions_per_1000_gpu_h; /* of the whole run, as are those that follow */
+    double stall_h;                  /* jobs x hours from an eviction's end to the next start */
+    uint64_t ping_pong;              /* evictions within 1 h of the same job's last one */
+    uint64_t cut_short;              /* attempts */
+};
+
+/* Finish-time fairness: the time a job took over the time it would take with a fair part, by its
+ * queue's quota, or by the jobs there are: on average while it lived, or in the whole trace. */
+enum orr_ftf_form { ORR_FTF_QUOTA, ORR_FTF_THEMIS, ORR_FTF_SHOCKWAVE, ORR_FTF_COUNT };
+
+struct orr_ftf { /* of jobs of the window that ended, services left out; NAN: there are none */
+    double max, p95, above; /* above: share of jobs with more than 1 */
+    uint64_t jobs;
+};
+
+struct orr_owners {
+    double user_jain; /* of what users held / asked for in the window; NAN: nobody asked */
+    uint32_t users;   /* who asked for GPUs in the window */
+    uint32_t user_names, batch_names; /* in the traces */
+    struct orr_waits batches; /* first submit to last end; those that did not end are censored */
 };
 
 struct orr_node_spread {      /* of nodes with GPUs, in the window */
@@ -82,6 +95,8 @@ struct orr_summary {
     uint64_t evictions;                           /* of whole jobs */
     uint64_t partial_evictions, wasted_evictions; /* of some pods; made for a job in vain */
     struct orr_finish finish;
+    struct orr_ftf ftf[ORR_FTF_COUNT];
+    struct orr_owners owners;
     struct orr_node_spread spread;
     struct orr_queue_summary *queues;
     uint32_t queue_count;

@@ -115,6 +115,9 @@ uint32_t orr_world_part_of(const struct orr_world *world, uint32_t job);
  * 512 bytes) is used only when the name is not stored as it is. */
 const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char *buffer,
                                size_t bytes);
+/* The batch it belongs to, named in the same way; NULL: none. */
+const char *orr_world_job_group(const struct orr_world *world, uint32_t job, char *buffer,
+                                size_t bytes);
 /* NULL when the trace names none. */
 const char *orr_world_job_user(const struct orr_world *world, uint32_t job);
 /* Is the job evicted and queued again when it has run as long as its queue allows? Only with rules.

@@ -14,5 +14,8 @@ void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, v
 uint32_t *orr_sort_index_by_i64(const int64_t *keys, uint32_t count) ORR_MUST_USE;
 /* Sorts values in place, ascending (radix). */
 void orr_sort_i64(int64_t *values, size_t count);
+/* The value that sorting would put at `rank` (0: the least; below count). No value may be NAN;
+ * their order changes. */
+double orr_select(double *values, size_t count, size_t rank);
 
 #endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* tally.c - quantiles of lengths of time of which some were still going on when the run ended. */
+#include "summary_int.h"
+
+#include <math.h>
+
+#include <orrery/base/sort.h>
+
+static const double quantiles[] = {0.50, 0.95, 0.99};
+#define QUANTILES (sizeof quantiles / sizeof quantiles[0])
+
+static double *quantile_field(struct orr_waits *waits, unsigned i)
+{
+    return i == 0 ? &waits->p50_s : i == 1 ? &waits->p95_s : &waits->p99_s;
+}
+
+void orr_tally__ended(struct orr_tally *t, double value_s)
+{
+    uint64_t at_risk = t->jobs - t->seen;
+    t->seen++;
+    if (t->censored == 0) { /* nothing censored yet: nearest rank in whole numbers */
+        while (t->next < QUANTILES &&
+               (double)t->seen >= ceil(quantiles[t->next] * (double)t->jobs)) {
+            *quantile_field(&t->waits, t->next++) = value_s;
+        }
+    } else {
+        t->survival *= 1.0 - 1.0 / (double)at_risk;
+        while (t->next < QUANTILES && t->survival <= 1.0 - quantiles[t->next]) {
+            *quantile_field(&t->waits, t->next++) = value_s;
+        }
+    }
+    t->sum_s += value_s;
+    t->waits.started++;
+    t->waits.max_s = value_s;
+}
+
+void orr_tally__censored(struct orr_tally *t)
+{
+    if (t->censored++ == 0) {
+        t->survival = 1.0 - (double)t->seen / (double)t->jobs;
+    }
+    t->seen++;
+}
+
+struct orr_waits orr_tally__result(struct orr_tally *t)
+{
+    t->waits.jobs = t->jobs;
+    t->waits.mean_s = t->waits.started > 0 ? t->sum_s / (double)t->waits.started : (double)NAN;
+    t->waits.max_s = t->waits.started > 0 ? t->waits.max_s : (double)NAN;
+    while (t->next < QUANTILES) { /* more of them never ended than the quantile leaves out */
+        *quantile_field(&t->waits, t->next++) = (double)NAN;
+    }
+    return t->waits;
+}
+
+struct orr_waits orr_tally__of_keys(int64_t *keys, uint32_t count)
+{
+    struct orr_tally tally = {.jobs = count};
+    orr_sort_i64(keys, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if ((keys[i] & 1) != 0) {
+            orr_tally__censored(&tally);
+        } else {
+            orr_tally__ended(&tally, (double)(keys[i] / 2) / 1000.0);
+        }
+    }
+    return orr_tally__result(&tally);
+}
