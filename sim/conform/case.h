@@ -11,6 +11,8 @@
 
 #include <math.h>
 
+#include <orrery/core/numa_policy.h>
+
 #include "conform_json.h"
 
 #define CONFORM_UNSET  ((double)NAN)
@@ -49,6 +51,21 @@ enum conform_state {
 
 extern const char *const orr_conform__state_words[]; /* by state; NULL-ended */
 
+struct conform_zone { /* of a node's NUMA zones */
+    double gpus, cpu_milli, memory_bytes;
+};
+
+struct conform_numa {
+    int policy, scope; /* as enum orr_numa_policy; 1: pod */
+    struct conform_zone *zones;
+    uint32_t zone_count;
+};
+
+struct conform_zone_mask { /* numbers of zones, in the order of the file */
+    bool stated;
+    uint8_t count, zones[ORR_ZONES_MAX];
+};
+
 struct conform_node {
     const char *name;
     double gpus, allocatable_gpus;
@@ -62,7 +79,8 @@ struct conform_node {
     const char *mig_strategy;
     struct conform_pair *mig_instances; /* profile or resource name, count */
     uint32_t mig_instance_count;
-    const char *gpu_memory_synced, *numa_topology; /* JSON */
+    const char *gpu_memory_synced;   /* JSON */
+    const struct conform_numa *numa; /* NULL: none */
 };
 
 struct conform_amounts {
@@ -143,6 +161,7 @@ struct conform_task {
     const char *legacy_mig; /* JSON */
     const char **node_affinity_names;
     uint32_t node_affinity_count;
+    struct conform_zone_mask numa_zones;
 };
 
 struct conform_job {
@@ -203,14 +222,14 @@ struct conform_expect { /* of every task of a job, or of one task */
     uint32_t gpu_group_count;
     bool dont_validate_gpu_group;
     const char *error_message;
-    const char **numa_zones; /* JSON */
-    uint32_t numa_zone_count;
+    struct conform_zone_mask numa_zones;
 };
 
 struct conform_expect_node {
     const char *name;
     double releasing_gpus, idle_gpus;
-    const char *numa_zones_available; /* JSON */
+    struct conform_zone *zones; /* what is free in each; none: not checked */
+    uint32_t zone_count;
 };
 
 struct conform_case {
@@ -241,11 +260,16 @@ struct conform_case {
     uint32_t feature_count, non_plain_feature_count;
     bool plain;
     const struct conform_extra *extras; /* keys of features beyond the plain model */
+    const char *misread;                /* why a case beyond the plain model makes no sense here */
 };
 
 /* Reads one entry of a case file. */
 enum orr_status orr_conform__read_case(struct conform_reader *reader, struct fy_node *node,
                                        struct conform_case *out) ORR_MUST_USE;
 extern const struct conform_shape orr_conform__job_shape;
+/* NUMA zones (case_numa.c) */
+extern const struct conform_shape orr_conform__zone_shape, orr_conform__numa_shape;
+enum orr_status orr_conform__read_zone_mask(struct conform_reader *reader, struct fy_node *node,
+                                            void *out) ORR_MUST_USE;
 
 #endif

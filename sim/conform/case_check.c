@@ -30,6 +30,7 @@ static void check_task(const struct place_to_check *check, uint32_t j, uint32_t 
                          expect->node != NULL ? expect->node : "any node",
                          orr_conform__state_words[task->live.status], node);
     }
+    orr_conform__check_zones(check->session, id, &expect->numa_zones, check->when, check->outcome);
     if (expect->node != NULL && expect->node[0] != '\0' && strcmp(expect->node, node) != 0) {
         orr_conform__say(check->outcome, CONFORM_FAILED, "%s: %s: expected on %s, got on %s",
                          check->when, task->name, expect->node, node);
@@ -121,6 +122,7 @@ static void check_node(const struct place_to_check *check, const struct conform_
             check_amount(check, node->name, "releasing", expect->releasing_gpus,
                          node->releasing.v[ORR_SLOT_GPU]);
             check_amount(check, node->name, "idle", expect->idle_gpus, node->idle.v[ORR_SLOT_GPU]);
+            orr_conform__check_free_zones(node, expect, check->when, check->outcome);
         }
     }
 }

@@ -111,6 +111,8 @@ static const struct conform_field task_fields[] = {
     {"legacy_mig", CONFORM_JSON, AT(conform_task, legacy_mig)},
     {"node_affinity_names", CONFORM_STRINGS, AT(conform_task, node_affinity_names),
      CNT(conform_task, node_affinity_count)},
+    {"numa_zones", CONFORM_CUSTOM, AT(conform_task, numa_zones),
+     .read = orr_conform__read_zone_mask},
 };
 static const struct conform_task task_default = {.gpus_override = CONFORM_UNSET,
                                                  .task_priority = CONFORM_NO_INT};

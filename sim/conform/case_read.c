@@ -22,7 +22,7 @@ static const struct conform_field node_fields[] = {
     {"mig_strategy", CONFORM_NAME, AT(conform_node, mig_strategy)},
     {"mig_instances", CONFORM_PAIRS, AT(conform_node, mig_instances),
      CNT(conform_node, mig_instance_count)},
-    {"numa_topology", CONFORM_JSON, AT(conform_node, numa_topology)},
+    {"numa_topology", CONFORM_REF, AT(conform_node, numa), .shape = &orr_conform__numa_shape},
 };
 static const struct conform_node node_default = {
     .gpu_memory_mib = 100, .gpu_memory_label = 100, .pods = 110};
@@ -213,8 +213,8 @@ static const struct conform_field expect_fields[] = {
     {"dont_validate_gpu_group", CONFORM_BOOL, AT(conform_expect, dont_validate_gpu_group)},
     {"last_start_older_than_s", CONFORM_NUMBER, AT(conform_expect, last_start_older_than_s)},
     {"error_message", CONFORM_NAME, AT(conform_expect, error_message)},
-    {"numa_zones", CONFORM_VALUES, AT(conform_expect, numa_zones),
-     CNT(conform_expect, numa_zone_count)},
+    {"numa_zones", CONFORM_CUSTOM, AT(conform_expect, numa_zones),
+     .read = orr_conform__read_zone_mask},
 };
 static const struct conform_expect expect_default = {.status = CONFORM_STATE_ANY,
                                                      .gpus_requested = CONFORM_UNSET,
@@ -233,7 +233,8 @@ static const struct conform_shape expect_shape = {
 static const struct conform_field expect_node_fields[] = {
     {"releasing_gpus", CONFORM_NUMBER, AT(conform_expect_node, releasing_gpus)},
     {"idle_gpus", CONFORM_NUMBER, AT(conform_expect_node, idle_gpus)},
-    {"numa_zones_available", CONFORM_JSON, AT(conform_expect_node, numa_zones_available)},
+    {"numa_zones_available", CONFORM_LIST, AT(conform_expect_node, zones),
+     CNT(conform_expect_node, zone_count), .shape = &orr_conform__zone_shape},
 };
 static const struct conform_expect_node expect_node_default = {.releasing_gpus = CONFORM_UNSET,
                                                                .idle_gpus = CONFORM_UNSET};
@@ -312,8 +313,8 @@ static const struct conform_shape case_shape = {
     .size = sizeof(struct conform_case),
 };
 
-/* A case of features beyond the plain model may have keys of theirs; it is read either way, so that
- * it can be counted and named as skipped. */
+/* A case of features beyond the plain model may have keys and values of theirs; it is read either
+ * way, so that it can be counted and named as skipped. */
 static bool is_plain(struct fy_node *node)
 {
     struct fy_node *plain = fy_node_mapping_lookup_by_string(node, "plain", FY_NT);
@@ -332,6 +333,12 @@ enum orr_status orr_conform__read_case(struct conform_reader *reader, struct fy_
     reader->keep_extras = fy_node_is_mapping(node) && !is_plain(node);
     reader->extras = NULL;
     enum orr_status status = orr_conform__object(reader, node, &case_shape, out);
+    if (status != ORR_OK && reader->keep_extras && out->id != NULL) {
+        out->misread =
+            orr_arena_strndup(reader->arena, reader->err->text, strlen(reader->err->text));
+        *reader->err = (struct orr_err){0};
+        status = ORR_OK;
+    }
     out->extras = reader->extras;
     reader->keep_extras = false;
     if (out->rounds_after_match == 0) {

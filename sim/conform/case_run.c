@@ -13,7 +13,7 @@
 
 const char *orr_conform__missing_feature(const struct conform_case *one)
 {
-    static const char *const unsupported[] = {"dra", "numa", "storage", "pod_affinity"};
+    static const char *const unsupported[] = {"dra", "storage", "pod_affinity"};
     for (uint32_t i = 0; i < one->feature_count + one->non_plain_feature_count; i++) {
         const char *feature = i < one->feature_count
                                   ? one->features[i]
@@ -49,6 +49,16 @@ static bool is_sane_job(const struct conform_job *job)
     return sane;
 }
 
+static bool is_sane_numa(const struct conform_numa *numa)
+{
+    bool sane = numa->zone_count > 0 && numa->zone_count <= ORR_ZONES_MAX;
+    for (uint32_t z = 0; z < numa->zone_count; z++) {
+        sane = sane && is_sane(numa->zones[z].gpus * ORR_MGPU) &&
+               is_sane(numa->zones[z].cpu_milli) && is_sane(numa->zones[z].memory_bytes);
+    }
+    return sane;
+}
+
 /* Numbers that the model's integers can hold; a file can state any. */
 static bool is_sane_case(const struct conform_case *one)
 {
@@ -57,7 +67,8 @@ static bool is_sane_case(const struct conform_case *one)
         const struct conform_node *node = &one->nodes[n];
         sane = sane && is_sane(node->gpus) && is_sane(node->allocatable_gpus * ORR_MGPU) &&
                is_sane(node->cpu_milli) && is_sane(node->memory_bytes) &&
-               is_sane((double)node->pods) && node->gpu_memory_label >= 0;
+               is_sane((double)node->pods) && node->gpu_memory_label >= 0 &&
+               (node->numa == NULL || is_sane_numa(node->numa));
     }
     for (uint32_t j = 0; j < one->job_count; j++) {
         sane = sane && is_sane_job(&one->jobs[j]);
@@ -129,6 +140,7 @@ static void come_true(struct case_world *world, const struct orr_session *sessio
             for (uint32_t g = 0; g < task->group_count; g++) {
                 task->groups[g] = orr_task_groups(session, from)[g];
             }
+            orr_conform__keep_zones(world, task, session);
             if (from->live.status == ORR_TASK_PIPELINED ||
                 (from->live.status == ORR_TASK_RELEASING && !stays)) {
                 task->state = CONFORM_STATE_Pending;
@@ -195,6 +207,10 @@ void orr_conform__run_case(const struct conform_case *one, const char *policy,
     const char *missing = orr_conform__missing_feature(one);
     if (missing != NULL) {
         orr_conform__say(outcome, CONFORM_SKIPPED, "%s", missing);
+        return;
+    }
+    if (one->misread != NULL) {
+        orr_conform__say(outcome, CONFORM_SKIPPED, "%s", one->misread);
         return;
     }
     if (one->extras != NULL) {

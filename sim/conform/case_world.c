@@ -266,7 +266,7 @@ static void add_nodes(struct case_world *world, struct orr_session *session)
                                   (int64_t)(node->allocatable_gpus * ORR_MGPU), node->pods}}};
         spec.is_mig = is_mig_node(node, add_instances(world, session, node->mig_instances,
                                                       node->mig_instance_count, &spec.allocatable));
-        (void)orr_session_add_node(session, &spec);
+        orr_conform__set_zones(node, orr_session_add_node(session, &spec), session);
     }
 }
 
@@ -435,10 +435,13 @@ static void set_gpus(struct orr_ask *ask, double gpus)
     }
 }
 
-static uint32_t add_ask(struct case_world *world, const struct conform_request *request,
+static uint32_t add_ask(struct case_world *world, const struct conform_job *job,
                         const struct conform_task *task, struct orr_session *session)
 {
-    struct orr_ask ask = {.affinity = affinity_of(world->one, task, session),
+    const struct conform_request *request = &job->request;
+    struct orr_ask ask = {.guaranteed =
+                              job->qos_class != NULL && strcmp(job->qos_class, "Guaranteed") == 0,
+                          .affinity = affinity_of(world->one, task, session),
                           .tolerance = ORR_NONE};
     ask.request.v[ORR_SLOT_PODS] = 1;
     if (request->kind != CONFORM_BEST_EFFORT) {
@@ -490,6 +493,7 @@ static void place_tasks(struct case_world *world, uint32_t j, struct orr_session
             orr_session_set_task(session, task->id, (enum orr_task_status)task->state,
                                  waits ? ORR_NONE : task->node, task->groups,
                                  waits ? 0 : task->group_count);
+            orr_conform__draw_zones(task, &world->one->jobs[j].tasks[t], session);
         }
     }
 }
@@ -525,7 +529,7 @@ static void add_job(struct case_world *world, uint32_t j, struct orr_session *se
         tasks[count++] =
             (struct orr_task_spec){.name = from->tasks[t].id,
                                    .set = set,
-                                   .ask = add_ask(world, &from->request, &from->tasks[t], session),
+                                   .ask = add_ask(world, from, &from->tasks[t], session),
                                    .has_priority = from->tasks[t].task_priority != CONFORM_NO_INT,
                                    .priority = from->tasks[t].task_priority};
     }

@@ -4,7 +4,7 @@
 #define ORR_SIM_CONFORM_CASE_WORLD_H
 
 #include <orrery/base/idmap.h>
-#include <orrery/core/session.h>
+#include <orrery/core/numa.h>
 
 #include "conform_int.h"
 
@@ -13,7 +13,8 @@ struct case_task {
     uint32_t node;    /* index in the case, or ORR_NONE; of no effect while it is pending */
     uint32_t *groups; /* room for all devices of its request */
     uint32_t group_count;
-    uint32_t id; /* in the session of this round, or ORR_NONE */
+    uint32_t id;                 /* in the session of this round, or ORR_NONE */
+    struct orr_zone_take *zones; /* drawn in an earlier round; NULL: as the file states */
 };
 
 struct case_world {
@@ -33,6 +34,21 @@ void orr_conform__world_release(struct case_world *world);
 void orr_conform__make_session(struct case_world *world, struct orr_session *session);
 /* The feature of the case that the model does not have, or NULL. */
 const char *orr_conform__missing_feature(const struct conform_case *one);
+/* --- NUMA zones (case_numa.c) --- */
+
+void orr_conform__set_zones(const struct conform_node *node, uint32_t id,
+                            struct orr_session *session);
+void orr_conform__draw_zones(const struct case_task *task, const struct conform_task *from,
+                             struct orr_session *session);
+void orr_conform__keep_zones(struct case_world *world, struct case_task *task,
+                             const struct orr_session *session);
+void orr_conform__check_zones(const struct orr_session *session, uint32_t task,
+                              const struct conform_zone_mask *expected, const char *when,
+                              struct conform_outcome *outcome);
+void orr_conform__check_free_zones(const struct orr_snode *node,
+                                   const struct conform_expect_node *expect, const char *when,
+                                   struct conform_outcome *outcome);
+
 /* Compares with what the case expects. */
 void orr_conform__check(const struct case_world *world, const struct orr_session *session,
                         const char *when, struct conform_outcome *outcome);

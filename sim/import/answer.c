@@ -19,7 +19,7 @@ static const struct orr_kai_feature *find_feature(enum import_feature feature)
         [IMPORT_FEATURE_POD_AFFINITY] = "pod-affinity",
         [IMPORT_FEATURE_HOST_PORTS] = "host-ports",
         [IMPORT_FEATURE_TOPOLOGY_SPREAD] = "topology-spread",
-        [IMPORT_FEATURE_NUMA] = "numa",
+        [IMPORT_FEATURE_NUMA] = "numa-of-snapshots",
         [IMPORT_FEATURE_CONFIG_MAP] = "config-map"};
     const struct orr_kai_feature *found = orr_kai_features();
     while (found->name != NULL && strcmp(found->name, names[feature]) != 0) {

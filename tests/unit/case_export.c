@@ -46,7 +46,7 @@ const char *case_export_obstacle(const struct conform_case *one)
     for (uint32_t n = 0; n < one->node_count; n++) {
         large = large || one->nodes[n].gpu_memory_label > 100;
         obstacle = one->nodes[n].mig_instance_count > 0 ? "MIG" : obstacle;
-        obstacle = one->nodes[n].numa_topology != NULL ? "NUMA" : obstacle;
+        obstacle = one->nodes[n].numa != NULL ? "NUMA" : obstacle;
     }
     for (uint32_t j = 0; j < one->job_count; j++) {
         const struct conform_job *job = &one->jobs[j];

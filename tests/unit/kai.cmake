@@ -20,4 +20,5 @@ orr_unit_test(test_kai_numa orr_kai)
 
 add_test(NAME case.kai
   COMMAND orrery conform ${CMAKE_CURRENT_SOURCE_DIR}/case ${CMAKE_CURRENT_SOURCE_DIR}/conformance)
-set_tests_properties(case.kai PROPERTIES LABELS quick)
+set_tests_properties(case.kai PROPERTIES LABELS quick
+  PASS_REGULAR_EXPRESSION "^[0-9]+ passed, 0 failed, 0 skipped\n$")

@@ -213,7 +213,8 @@ static void conform__folders_are_walked_by_name(void **state)
     "\"actions\":[\"allocate\"],\"config\":{\"plugins\":{\"Tiers\":[{\"Plugins\":[{\"Name\":"      \
     "\"p\",\"Arguments\":{\"gpu\":\"spread\",\"n\":1}}]}]},\"fake_cache\":null},\"nodes\":{"       \
     "\"n0\":{\"gpus\":4,\"allocatable_gpus\":4,\"cpu_milli\":1e3,\"memory_bytes\":5,\"labels\":{"  \
-    "\"zone\":\"z1\"},\"numa_topology\":{\"zones\":[1,2]}}},\"queues\":[],\"jobs\":[{\"name\":"    \
+    "\"zone\":\"z1\"},\"numa_topology\":{\"policy\":\"none\",\"zones\":[{\"gpus\":2},{}]}}},"      \
+    "\"queues\":[],\"jobs\":[{\"name\":"                                                           \
     "\"j\",\"queue\":\"q\",\"build_index\":0,\"preemptible\":true,\"created_minutes_ago\":1,"      \
     "\"request_per_task\":{\"kind\":\"fraction\",\"gpu_fraction\":0.5,\"gpu_devices\":2},"         \
     "\"tasks\":[{\"id\":\"j-0\",\"state\":\"Running\",\"node\":\"n0\",\"gpu_groups\":[\"g\"],"     \
@@ -238,7 +239,8 @@ static void check_case(const struct conform_case *c)
     assert_true(c->nodes[0].cpu_milli == 1000);
     assert_int_equal(c->nodes[0].pods, 110);
     assert_string_equal(c->nodes[0].labels[0].value, "z1");
-    assert_non_null(strstr(c->nodes[0].numa_topology, "zones"));
+    assert_int_equal(c->nodes[0].numa->zone_count, 2);
+    assert_true(c->nodes[0].numa->zones[0].gpus == 2);
     const struct conform_job *job = &c->jobs[0];
     assert_int_equal(job->request.kind, CONFORM_FRACTION);
     assert_true(job->request.gpu_fraction == .5);
@@ -300,6 +302,29 @@ static void conform__unknown_keys_are_errors_in_plain_cases(void **state)
                                 "0 passed, 0 failed, 1 skipped\n");
 }
 
+#define ZONES_OF(plain, topology)                                                                  \
+    "[{\"id\":\"c\",\"mode\":\"single_session\",\"actions\":[],\"config\":{\"plugins\":"           \
+    "\"default\"},"                                                                                \
+    "\"nodes\":{\"n0\":{\"gpus\":4,\"allocatable_gpus\":4,\"cpu_milli\":1,\"memory_bytes\":5,"     \
+    "\"numa_topology\":" topology "}},\"queues\":[],\"jobs\":[],\"expected\":{},\"plain\":" plain  \
+    "}]"
+
+static void conform__what_makes_no_sense_beyond_plain_cases_is_skipped(void **state)
+{
+    (void)state;
+    struct result r;
+    run_text(&r, ZONES_OF("true", "{\"policy\":\"none\",\"zones\":[{\"gpus\":2}]}"));
+    assert_non_null(strstr(r.text, "1 passed, 0 failed, 0 skipped\n"));
+    run_text(&r, ZONES_OF("true", "{\"policy\":\"tight\",\"zones\":[{\"gpus\":2}]}"));
+    assert_int_equal(r.status, ORR_DATA);
+    run_text(&r, ZONES_OF("false", "{\"policy\":\"tight\",\"zones\":[{\"gpus\":2}]}"));
+    assert_int_equal(r.status, ORR_OK);
+    assert_non_null(strstr(r.text, "skip c: "));
+    assert_non_null(strstr(r.text, "0 passed, 0 failed, 1 skipped\n"));
+    run_text(&r, ZONES_OF("true", "{\"policy\":\"none\",\"zones\":[]}"));
+    assert_non_null(strstr(r.text, "0 passed, 0 failed, 1 skipped\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +337,7 @@ int main(void)
         cmocka_unit_test(conform__folders_are_walked_by_name),
         cmocka_unit_test(conform__reads_every_part_of_a_case),
         cmocka_unit_test(conform__unknown_keys_are_errors_in_plain_cases),
+        cmocka_unit_test(conform__what_makes_no_sense_beyond_plain_cases_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

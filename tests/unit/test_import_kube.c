@@ -852,6 +852,31 @@ static void features__are_counted_by_job(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+static void features__of_volumes_spread_and_zones_are_counted(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+    answer_good(
+        LIST NODE("n", "8") QUEUE("q", FREE) GROUP("a", "q", "") GROUP("b", "q", "")
+            POD_META("p", "a", "") "spec: {schedulerName: kai-scheduler, volumes: [{name: v, "
+                                   "configMap: {name: c}}], topologySpreadConstraints: "
+                                   "[{maxSkew: 1}]}}\n" POD_META("r", "b", "") "spec: {" GPUS(
+                                       "1") "}, status: {qosClass: Guaranteed}}\n"
+                                            "- {kind: NodeResourceTopology, metadata: {name: n}, "
+                                            "topologyPolicies: [SingleNUMANodePodLevel]}\n",
+        &snapshot);
+    assert_int_equal(snapshot.feature_count, 3);
+    assert_string_equal(snapshot.features[0].name, "topology-spread");
+    assert_string_equal(snapshot.features[1].name, "numa-of-snapshots");
+    assert_string_equal(snapshot.features[2].name, "config-map");
+    for (uint32_t f = 0; f < 3; f++) {
+        assert_string_equal(snapshot.features[f].status, "counted");
+        assert_int_equal(snapshot.features[f].jobs, 1);
+    }
+    ASSERT_DECIDED(&snapshot, "bind p n; bind r n; "); /* none of them keeps a pod away */
+    orr_snapshot_release(&snapshot);
+}
+
 /* --- errors have a place --- */
 
 static void errors__name_line_and_column(void **state)
@@ -985,6 +1010,7 @@ int main(void)
         cmocka_unit_test(nominated__goes_before_packing),
         cmocka_unit_test(extended__resources_are_counted),
         cmocka_unit_test(features__are_counted_by_job),
+        cmocka_unit_test(features__of_volumes_spread_and_zones_are_counted),
         cmocka_unit_test(errors__name_line_and_column),
         cmocka_unit_test(errors__of_parameters),
         cmocka_unit_test(large__fills_what_is_free),
