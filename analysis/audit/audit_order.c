@@ -127,7 +127,8 @@ static void start_instant(struct order *order, orr_ms now)
            schedule->jobs[order->by_start[order->next_start]].start_ms == now) {
         order->started[order->by_start[order->next_start++]] = true;
     }
-    while (order->head < order->next_arrival && order->started[order->head]) {
+    while (order->head < order->next_arrival &&
+           (order->started[order->head] || schedule->jobs[order->head].left_ms <= now)) {
         order->head++;
     }
     /* by_start is by start, then by index: the order of submission */

@@ -121,12 +121,14 @@ static void load_jobs(struct load *load)
         " j.pods, j.queue, j.evictions, j.state, j.min_pods FROM job AS j JOIN v_waits AS w ON"
         " w.job = j.id WHERE j.state > 0 ORDER BY w.from_ms, j.id");
     while (orr_results_step(&load->in, row) && schedule->job_count < room) {
+        const bool left = sqlite3_column_int64(row, 10) == 4;
         add(&load->jobs, sqlite3_column_int64(row, 0));
         schedule->jobs[schedule->job_count++] =
             (struct orr_audit_job){.name = keep_text(load, row, 1),
                                    .submit_ms = sqlite3_column_int64(row, 2),
                                    .start_ms = time_or(row, 3, ORR_MS_NONE),
-                                   .end_ms = time_or(row, 4, ORR_MS_NONE),
+                                   .end_ms = left ? ORR_MS_NONE : time_or(row, 4, ORR_MS_NONE),
+                                   .left_ms = left ? time_or(row, 4, ORR_MS_NEVER) : ORR_MS_NEVER,
                                    .estimate_ms = sqlite3_column_int64(row, 5),
                                    .mgpu = sqlite3_column_int64(row, 6),
                                    .pods = (uint32_t)sqlite3_column_int64(row, 7),

@@ -26,8 +26,10 @@ static const char story_sql[] =
     " NOT NULL"
     " UNION ALL SELECT start_ms, 5, 'start', nr FROM v_attempts WHERE job = ?1"
     " UNION ALL SELECT at_ms, 3, 'evict', rowid FROM eviction WHERE job = ?1"
-    " UNION ALL SELECT at_ms, 4, 'reason', rowid FROM reason_change WHERE job = ?1"
-    " UNION ALL SELECT end_ms, 6, 'end', id FROM job WHERE id = ?1 AND end_ms IS NOT NULL)"
+    " UNION ALL SELECT at_ms, 4, 'reason', rowid FROM reason_change WHERE job = ?1 AND reason <>"
+    " (SELECT id FROM reason WHERE code = 'gave-up')"
+    " UNION ALL SELECT end_ms, 6, iif(state = 4, 'leave', 'end'), id FROM job WHERE id = ?1 AND"
+    " end_ms IS NOT NULL)"
     " ORDER BY at_ms, turn, id";
 
 static void say_start(struct orr_results *in, const struct orr_explain_job *job, int64_t nr,
@@ -122,6 +124,8 @@ static void say_story(struct orr_results *in, const struct orr_explain_job *job,
             say_eviction(in, id, out);
         } else if (strcmp(what, "reason") == 0) {
             say_reason(in, id, out);
+        } else if (strcmp(what, "leave") == 0) {
+            (void)fputs("leaves: it has waited as long as it was ready to", out);
         } else {
             (void)fputs("ends", out);
         }

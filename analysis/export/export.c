@@ -66,9 +66,10 @@ static void swf_row(sqlite3_stmt *row, FILE *out)
 static const char swf_sql[] =
     "SELECT id + 1, submit_ms / 1000,"
     " CASE WHEN start_ms IS NULL THEN -1 ELSE (start_ms - submit_ms) / 1000 END,"
-    " CASE WHEN end_ms IS NULL THEN -1 ELSE (end_ms - start_ms) / 1000 END,"
+    " CASE WHEN end_ms IS NULL OR start_ms IS NULL THEN -1 ELSE (end_ms - start_ms) / 1000 END,"
     " (mgpu + 999) / 1000, -1, -1, (mgpu + 999) / 1000, estimate_ms / 1000, -1,"
-    " CASE WHEN state = 3 THEN 1 ELSE -1 END, -1, -1, -1, queue + 1, -1, -1, -1 "
+    " CASE WHEN state = 3 THEN 1 WHEN state = 4 THEN 5 ELSE -1 END, -1, -1, -1, queue + 1, -1, -1, "
+    "-1 "
     "FROM job ORDER BY id";
 
 static enum orr_status table_exists(sqlite3 *db, const char *path, const char *table,

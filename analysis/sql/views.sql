@@ -48,7 +48,7 @@ SELECT j.name AS job, q.name AS queue, j.user AS user, k.name AS kind, j.pods AS
        (j.end_ms - j.start_ms) / 1000.0 AS run_s,
        CASE WHEN j.state = 0 AND h.job IS NOT NULL AND j.submit_ms <= (SELECT end_ms FROM run)
               THEN 'held back' WHEN j.state = 0 THEN 'not submitted' WHEN j.state = 1 THEN 'pending'
-            WHEN j.state = 2 THEN 'running' ELSE 'finished' END AS state,
+            WHEN j.state = 2 THEN 'running' WHEN j.state = 4 THEN 'gave up' ELSE 'finished' END AS state,
        j.evictions AS evictions,
        CASE WHEN j.node IS NOT NULL THEN n.name || ':' || printf('%g', j.mgpu / 1000.0)
             ELSE s.nodes END AS nodes
@@ -75,9 +75,10 @@ SELECT i.at_ms AS at_ms, q.name AS queue,
 FROM instant AS i LEFT JOIN queue AS q ON q.id = i.queue;
 
 CREATE VIEW v_pending AS
--- One row a time a job waited: from its submit or its eviction to its next start.
+-- One row a time a job waited: from its submit or its eviction to its next start, or until it left.
 -- to_ms NULL: it waited still when the run ended.
-SELECT job, from_ms, start_ms AS to_ms FROM v_waits WHERE state > 0
+SELECT w.job, w.from_ms, coalesce(w.start_ms, CASE WHEN w.state = 4 THEN j.end_ms END) AS to_ms
+FROM v_waits AS w JOIN job AS j ON j.id = w.job WHERE w.state > 0
 UNION ALL
 SELECT job, end_ms, next_ms
 FROM (SELECT a.job AS job, a.end_ms AS end_ms, a.cause AS cause,
@@ -145,12 +146,14 @@ SELECT scope, label, wait_ms / 1000.0 AS wait_s, jobs, n, upto * 1.0 / n AS shar
 FROM summed WHERE wait_ms IS NOT NULL;
 
 CREATE VIEW v_reason_intervals AS
--- Why a job waited, and how long: from_ms to to_ms, which is the next reason, the next start or the
--- end of the run. job is an id.
+-- Why a job waited, and how long: from_ms to to_ms, which is the next reason, the next start, when it
+-- left or the end of the run. job is an id.
 WITH mark(job, at_ms, reason) AS (
   SELECT job, at_ms, reason FROM reason_change
   UNION ALL
   SELECT job, start_ms, NULL FROM v_attempts
+  UNION ALL
+  SELECT id, end_ms, NULL FROM job WHERE state = 4
 ),
 span(job, reason, from_ms, to_ms) AS (
   SELECT job, reason, at_ms,

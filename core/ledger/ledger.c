@@ -124,6 +124,19 @@ void orr_ledger_finish_late(struct orr_ledger *ledger, uint32_t job, orr_ms end,
     state->end_ms = end;
 }
 
+void orr_ledger_withdraw(struct orr_ledger *ledger, uint32_t job, orr_ms now)
+{
+    struct orr_job_state *state = &ledger->jobs[job];
+    ORR_ASSERT(state->phase == ORR_JOB_PENDING && state->attempts == 0);
+    for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        end_placement(ledger, &ledger->placements[p], now);
+    }
+    ledger->pending_jobs--;
+    orr_use__pending(ledger, job, -1);
+    state->phase = ORR_JOB_WITHDRAWN;
+    state->end_ms = now;
+}
+
 void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now)
 {
     orr_ledger_finish_late(ledger, job, now, now);

@@ -90,7 +90,8 @@ static bool add_job(struct audit *a, uint32_t job)
                          shape->min_tasks - 1);
         }
     }
-    if (state->phase == ORR_JOB_FUTURE || state->phase == ORR_JOB_FINISHED) {
+    if (state->phase == ORR_JOB_FUTURE || state->phase == ORR_JOB_FINISHED ||
+        state->phase == ORR_JOB_WITHDRAWN) {
         return true;
     }
     a->running_jobs += state->phase == ORR_JOB_RUNNING;

@@ -106,14 +106,32 @@ static int64_t size_of(const struct orr_view *view, uint32_t job)
     return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
 }
 
+/* It left while it waited. */
+static void remove_pending(struct easy *easy, const struct orr_view *view, uint32_t job)
+{
+    uint32_t i = easy->head;
+    while (i < easy->end && easy->pending[i] != job) {
+        i++;
+    }
+    if (i == easy->end) {
+        return;
+    }
+    easy->end--;
+    memmove(&easy->pending[i], &easy->pending[i + 1], (easy->end - i) * sizeof *easy->pending);
+    easy->explained -= easy->explained > i;
+    easy->gpuless -= size_of(view, job) == 0;
+}
+
 static void easy_event(void *state, const struct orr_view *view, enum orr_job_event event,
                        uint32_t job)
 {
     struct easy *easy = state;
-    if (event != ORR_JOB_SUBMITTED) {
+    if (event != ORR_JOB_SUBMITTED && view->jobs[job].phase != ORR_JOB_WITHDRAWN) {
         remove_release(easy, view->jobs[job].start_ms + view->specs[job].estimate_ms, job);
     }
-    if (event != ORR_JOB_ENDED) {
+    if (event == ORR_JOB_ENDED && view->jobs[job].phase == ORR_JOB_WITHDRAWN) {
+        remove_pending(easy, view, job);
+    } else if (event != ORR_JOB_ENDED) {
         easy->pending = ORR_ROOM_FOR_ONE(easy->pending, easy->end, easy->pending_capacity);
         easy->pending[easy->end++] = job;
         easy->gpuless += size_of(view, job) == 0;

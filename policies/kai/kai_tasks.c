@@ -390,7 +390,8 @@ enum orr_status orr_kai__tasks_audit(const struct orr_kai_tasks *tasks, const st
     for (uint32_t j = 0; j < view->job_count && status == ORR_OK; j++) {
         const struct orr_job_state *state = &view->jobs[j];
         bool mine = view->queues->queues[view->specs[j].queue].shard == view->shard;
-        if (!mine || state->phase == ORR_JOB_FUTURE || state->phase == ORR_JOB_FINISHED) {
+        if (!mine || state->phase == ORR_JOB_FUTURE || state->phase == ORR_JOB_FINISHED ||
+            state->phase == ORR_JOB_WITHDRAWN) {
             continue;
         }
         const struct orr_sjob *job = &tasks->session->jobs[slot_of_job[j]];

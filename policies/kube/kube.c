@@ -207,7 +207,8 @@ static void explain_fresh(struct kube *kube, const struct orr_view *view, struct
         const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
         const struct lane *lane =
             &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape]];
-        if (view->jobs[job].placed_tasks < shape->tasks) {
+        if (view->jobs[job].placed_tasks < shape->tasks &&
+            view->jobs[job].phase != ORR_JOB_WITHDRAWN) {
             explain(kube, view, txn, job,
                     lane->verdict == ORR_REASON_NONE ? ORR_REASON_NO_CAPACITY : lane->verdict);
         }

@@ -78,13 +78,24 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
     lanes->fresh[lanes->fresh_count++] = job;
 }
 
+/* The first of a lane; those that left while they waited are dropped on the way. */
+static const struct orr_event *head_of(struct orr_lane *lane, const struct orr_view *view)
+{
+    const struct orr_event *top = orr_heap_top(&lane->heap);
+    while (top != NULL && view->jobs[top->subject].phase == ORR_JOB_WITHDRAWN) {
+        (void)orr_heap_pop(&lane->heap);
+        top = orr_heap_top(&lane->heap);
+    }
+    return top;
+}
+
 /* The lane whose head is first in the global order, among those not known to be blocked. */
-static struct orr_lane *first_lane(const struct orr_lanes *lanes)
+static struct orr_lane *first_lane(const struct orr_lanes *lanes, const struct orr_view *view)
 {
     struct orr_lane *best = NULL;
     for (uint32_t i = 0; i < lane_count(lanes); i++) {
         struct orr_lane *lane = &lanes->lanes[i];
-        const struct orr_event *top = orr_heap_top(&lane->heap);
+        const struct orr_event *top = head_of(lane, view);
         if (top == NULL || lane->verdict != ORR_REASON_NONE) {
             continue;
         }
@@ -134,7 +145,7 @@ static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, 
 {
     for (uint32_t i = 0; i < lanes->fresh_count; i++) {
         uint32_t job = lanes->fresh[i];
-        if (view->jobs[job].placed_tasks > 0) {
+        if (view->jobs[job].placed_tasks > 0 || view->jobs[job].phase == ORR_JOB_WITHDRAWN) {
             continue;
         }
         if (never_fits(lanes, view, job)) {
@@ -154,7 +165,8 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
         lanes->lanes[i].verdict = ORR_REASON_NONE;
     }
     lanes->released = false;
-    for (struct orr_lane *lane = first_lane(lanes); lane != NULL; lane = first_lane(lanes)) {
+    for (struct orr_lane *lane = first_lane(lanes, view); lane != NULL;
+         lane = first_lane(lanes, view)) {
         uint32_t job = orr_heap_top(&lane->heap)->subject;
         lane->verdict = try_start(lanes, view, txn, job);
         if (lane->verdict == ORR_REASON_NONE) {

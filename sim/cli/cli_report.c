@@ -143,6 +143,9 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_real(&json, "gpu_occupancy", s->gpu_occupancy);
     orr_json_real(&json, "gpu_goodput", s->gpu_goodput);
     orr_json_int(&json, "evictions", (int64_t)s->evictions);
+    if (s->impatient) {
+        orr_json_int(&json, "gave_up", (int64_t)s->waits.gave_up);
+    }
     json_queues(&json, r);
     json_shards(&json, r);
     json_latency(&json, r);
@@ -260,6 +263,10 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   orr_format_rough(a, s->waits.mean_s), orr_format_rough(b, s->waits.p50_s),
                   orr_format_rough(c, s->waits.p95_s), orr_format_rough(d, s->waits.p99_s),
                   orr_format_rough(e, s->waits.max_s));
+    if (s->impatient) {
+        (void)fprintf(out, "gave up     %llu of %llu jobs left before they started\n",
+                      (unsigned long long)s->waits.gave_up, (unsigned long long)s->waits.jobs);
+    }
     (void)fprintf(out, "slowdown    mean %s (bounded, 10 s); JCT mean %s\n", ratio(s->bsld_mean, a),
                   orr_format_rough(b, s->jct_mean_s));
     (void)fprintf(out,

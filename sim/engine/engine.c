@@ -37,6 +37,8 @@ static void run_due_events(struct engine *engine)
             orr_engine__reach_limit(engine, event.subject, event.class_seq & 0xffffff);
         } else if (event.class_seq >> 24 == CLASS_ROUND) {
             orr_engine__end_round(engine, event.subject);
+        } else if (event.class_seq >> 24 == CLASS_GIVE_UP) {
+            orr_engine__give_up(engine, event.subject);
         } else if ((event.class_seq & 0xffffff) == state->incarnation &&
                    (state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING)) {
             orr_engine__finish(engine, event.subject);
@@ -107,14 +109,28 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     return engine->options->check_books ? check_books(engine, err) : ORR_OK;
 }
 
+/* The first of the events to come. Jobs that started give up no more: time need not pass for that.
+ */
+static const struct orr_event *next_event(struct engine *engine)
+{
+    const struct orr_event *top = orr_heap_top(&engine->heap);
+    while (top != NULL && top->class_seq >> 24 == CLASS_GIVE_UP &&
+           !orr_engine__waits(engine, top->subject)) {
+        (void)orr_heap_pop(&engine->heap);
+        engine->give_up_events--;
+        top = orr_heap_top(&engine->heap);
+    }
+    return top;
+}
+
 /* The next time anything happens, or ORR_MS_NEVER. */
-static orr_ms next_instant(const struct engine *engine)
+static orr_ms next_instant(struct engine *engine)
 {
     orr_ms next = ORR_MS_NEVER;
     if (engine->next_arrival < engine->world->job_count) {
         next = engine->world->specs[engine->next_arrival].submit_ms;
     }
-    const struct orr_event *top = orr_heap_top(&engine->heap);
+    const struct orr_event *top = next_event(engine);
     if (top != NULL && top->at < next) {
         next = top->at;
     }

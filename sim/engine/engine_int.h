@@ -15,7 +15,8 @@ enum event_class {
     CLASS_CYCLE,
     CLASS_REQUEUE, /* the delay after its longest run time is over */
     CLASS_LIMIT,   /* an attempt has run as long as its queue allows */
-    CLASS_ROUND    /* the round ends in which a job was done */
+    CLASS_ROUND,   /* the round ends in which a job was done */
+    CLASS_GIVE_UP  /* a job has waited for its first start as long as it is ready to */
 };
 
 /* With CLASS_CAPACITY: a step of an outage that the scenario lists, not of a random failure. */
@@ -43,11 +44,12 @@ struct engine {
     orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
     struct orr_scheduler scheduler;
     struct orr_faults faults;
-    uint32_t fault_events;  /* in the heap: of random failures */
-    uint32_t listed_events; /* in the heap: of what the scenario lists */
-    uint32_t failed_nodes;  /* at random, and not repaired yet */
-    uint32_t *closures;     /* per node: for how many reasons it takes nothing */
-    uint32_t *emptying;     /* nodes that are down while somebody still holds something there */
+    uint32_t fault_events;   /* in the heap: of random failures */
+    uint32_t listed_events;  /* in the heap: of what the scenario lists */
+    uint32_t give_up_events; /* in the heap */
+    uint32_t failed_nodes;   /* at random, and not repaired yet */
+    uint32_t *closures;      /* per node: for how many reasons it takes nothing */
+    uint32_t *emptying;      /* nodes that are down while somebody still holds something there */
     uint32_t emptying_count;
     orr_ms instant_ms; /* the last one, for counting distinct times */
 };
@@ -72,6 +74,9 @@ void orr_engine__end_round(struct engine *engine, uint32_t job);
 void orr_engine__release(struct engine *engine, uint32_t job);
 void orr_engine__requeue(struct engine *engine, uint32_t job);
 void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attempt);
+/* Its patience is over: does it still wait for its first start? */
+bool orr_engine__waits(const struct engine *engine, uint32_t job);
+void orr_engine__give_up(struct engine *engine, uint32_t job);
 /* What commits mean for time. */
 void orr_engine__take_decisions(struct engine *engine);
 /* An eviction that was decided: what leaves is gone at `gone`. */

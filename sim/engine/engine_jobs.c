@@ -53,6 +53,15 @@ void orr_engine__submit(struct engine *engine, uint32_t job)
                     job_mgpu(engine, job), 1);
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
     engine->changed = true;
+    const struct orr_world *world = engine->world;
+    orr_ms patience_ms = world->terms.items[world->specs[job].terms].give_up_ms;
+    if (patience_ms > 0) {
+        engine->give_up_events++;
+        orr_heap_push(&engine->heap,
+                      (struct orr_event){.at = engine->view.now + patience_ms,
+                                         .subject = job,
+                                         .class_seq = orr_engine__class_and(CLASS_GIVE_UP, 0)});
+    }
 }
 
 static void push_arrival(struct engine *engine, uint32_t job, orr_ms at)
@@ -169,6 +178,35 @@ void orr_engine__finish(struct engine *engine, uint32_t job)
     }
     leave(engine, job, engine->view.now);
     orr_engine__count_event(engine, CLASS_FINISH, job);
+    tell_end(engine, job);
+    free_holds(engine, job);
+}
+
+bool orr_engine__waits(const struct engine *engine, uint32_t job)
+{
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    return state->phase == ORR_JOB_PENDING && state->attempts == 0;
+}
+
+/* What waits for its end need not wait for it any more. */
+void orr_engine__give_up(struct engine *engine, uint32_t job)
+{
+    engine->give_up_events--;
+    if (!orr_engine__waits(engine, job)) {
+        engine->run->stale_events++;
+        return;
+    }
+    const struct orr_proof nothing = orr_no_proof();
+    int64_t held = held_mgpu(engine, job);
+    orr_ms now = engine->view.now;
+    orr_engine__note_reason(engine, job, ORR_REASON_GAVE_UP, &nothing);
+    orr_ledger_withdraw(engine->ledger, job, now);
+    if (engine->exec != NULL) {
+        orr_exec_finish(engine->exec, job, now, now);
+    }
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, now, -held,
+                    held - job_mgpu(engine, job), -1);
+    orr_engine__count_event(engine, CLASS_GIVE_UP, job);
     tell_end(engine, job);
     free_holds(engine, job);
 }

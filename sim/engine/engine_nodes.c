@@ -89,7 +89,7 @@ static void leave_nodes(struct engine *engine, uint32_t job, struct range nodes)
 static bool is_on(const struct orr_ledger *ledger, uint32_t job, struct range nodes)
 {
     uint8_t phase = ledger->jobs[job].phase;
-    if (phase == ORR_JOB_FUTURE || phase == ORR_JOB_FINISHED) {
+    if (phase == ORR_JOB_FUTURE || phase == ORR_JOB_FINISHED || phase == ORR_JOB_WITHDRAWN) {
         return false;
     }
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
@@ -270,7 +270,9 @@ void orr_engine__nodes_close(struct engine *engine)
 bool orr_engine__only_faults_left(const struct engine *engine)
 {
     uint32_t left = engine->fault_events + engine->listed_events;
-    bool nothing_else = left > 0 && left == engine->heap.count && engine->failed_nodes == 0 &&
+    uint32_t stale = engine->ledger->pending_jobs == 0 ? engine->give_up_events : 0;
+    bool nothing_else = left > 0 && left + stale == engine->heap.count &&
+                        engine->failed_nodes == 0 &&
                         engine->next_arrival == engine->world->job_count &&
                         engine->next_cycle_ms == ORR_MS_NEVER && engine->wake_ms == ORR_MS_NEVER;
     return nothing_else && (engine->listed_events == 0 || engine->ledger->pending_jobs == 0);

@@ -8,7 +8,7 @@
 #include "summary_int.h"
 
 /* Jobs submitted in the window that started within the limit. One that never started did not,
- * unless the run ended before its limit was over. */
+ * unless the run ended before its limit was over; one that left did not. */
 static void count_starts(const struct orr_world *world, const struct orr_run *run, uint32_t part,
                          const struct orr_summary *summary, struct orr_attainment *out)
 {
@@ -22,7 +22,8 @@ static void count_starts(const struct orr_world *world, const struct orr_run *ru
         }
         orr_ms since = orr_run_eligible_ms(world, run, j);
         bool started = state->first_start_ms != ORR_MS_NONE;
-        if (started || run->end_ms - since > limit) {
+        bool left = state->phase == ORR_JOB_WITHDRAWN;
+        if (started || left || run->end_ms - since > limit) {
             out->jobs++;
             out->started += started && state->first_start_ms - since <= limit;
         }
@@ -81,6 +82,21 @@ static void count_requests(const struct orr_world *world, const struct orr_run *
     orr_free(changes.items);
 }
 
+static void count_left(const struct orr_world *world, const struct orr_run *run,
+                       struct orr_summary *summary)
+{
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_state *state = &run->ledger->jobs[j];
+        if (world->terms.items[world->specs[j].terms].give_up_ms > 0 &&
+            world->specs[j].submit_ms >= summary->window_start_ms &&
+            state->phase != ORR_JOB_FUTURE) {
+            struct orr_attainment *part = &summary->parts[orr_world_part_of(world, j)];
+            part->submitted++;
+            part->gave_up += state->phase == ORR_JOB_WITHDRAWN;
+        }
+    }
+}
+
 void orr_summary__attain(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary)
 {
@@ -94,5 +110,8 @@ void orr_summary__attain(const struct orr_world *world, const struct orr_run *ru
         } else if (part->objective.given && part->objective.start_within_ms != ORR_MS_NONE) {
             count_starts(world, run, p, summary, &summary->parts[p]);
         }
+    }
+    if (summary->impatient) {
+        count_left(world, run, summary);
     }
 }

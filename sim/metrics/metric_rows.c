@@ -9,6 +9,7 @@ struct emitter {
     void *context;
     const char *scope;
     const char *label;
+    bool impatient; /* of the summary */
 };
 
 static void emit(const struct emitter *to, const char *name, double value, const char *unit,
@@ -37,6 +38,10 @@ static void emit_waits(const struct emitter *to, const struct orr_waits *waits)
     emit(to, "wait_max_s", waits->max_s, "s", waits->started, "longest wait of a job that started");
     emit(to, "unstarted", (double)(waits->jobs - waits->started), "jobs", n,
          "submitted in the window and never started");
+    if (to->impatient) {
+        emit(to, "gave_up", (double)waits->gave_up, "jobs", n,
+             "submitted in the window, and left before they started");
+    }
 }
 
 static void emit_all(const struct emitter *to, const struct orr_summary *s)
@@ -199,9 +204,18 @@ static void emit_shard(const struct emitter *to, const struct orr_shard_summary 
 static void emit_part(const struct emitter *to, const struct orr_attainment *a, bool service)
 {
     const struct orr_service_load *load = &a->load;
+    if (a->submitted > 0) {
+        emit(
+            to, "gave_up", (double)a->gave_up, "jobs", a->submitted,
+            "submitted in the window with a limit to their patience, and left before they started");
+        emit(to, "gave_up_share", (double)a->gave_up / (double)a->submitted, "1", a->submitted,
+             "share of these jobs that left");
+    }
     if (!service) {
-        emit(to, "attainment", a->attained, "1", a->jobs,
-             "share of jobs submitted in the window that started within the objective");
+        if (a->jobs > 0) {
+            emit(to, "attainment", a->attained, "1", a->jobs,
+                 "share of jobs submitted in the window that started within the objective");
+        }
         return;
     }
     uint64_t n = (uint64_t)(load->offered + 0.5);
@@ -234,7 +248,11 @@ static void emit_scheduler(const struct emitter *to, const struct orr_summary *s
 void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
                          orr_metric_fn *to_emit, void *context)
 {
-    struct emitter to = {.emit = to_emit, .context = context, .scope = "all", .label = ""};
+    struct emitter to = {.emit = to_emit,
+                         .context = context,
+                         .scope = "all",
+                         .label = "",
+                         .impatient = summary->impatient};
     char label[300];
     emit_all(&to, summary);
     emit_finish(&to, summary);
@@ -282,7 +300,8 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     }
     to.scope = "workload";
     for (uint32_t p = 0; p < summary->part_count; p++) {
-        if (world->parts[p].service != NULL || summary->parts[p].jobs > 0) {
+        if (world->parts[p].service != NULL || summary->parts[p].jobs > 0 ||
+            summary->parts[p].submitted > 0) {
             (void)snprintf(label, sizeof label, "workload=%s", world->parts[p].part->name);
             emit_part(&to, &summary->parts[p], world->parts[p].service != NULL);
         }

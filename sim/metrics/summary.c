@@ -64,11 +64,14 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
         if (!orr_summary__in_window(world, run, summary, j)) {
             continue;
         }
-        orr_ms until = state->first_start_ms == ORR_MS_NONE ? run->end_ms : state->first_start_ms;
+        orr_ms until = state->phase == ORR_JOB_WITHDRAWN      ? state->end_ms
+                       : state->first_start_ms == ORR_MS_NONE ? run->end_ms
+                                                              : state->first_start_ms;
         jobs[count] = j;
         waits[count++] = until - orr_run_eligible_ms(world, run, j);
         for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
             groups[g]->jobs++;
+            groups[g]->waits.gave_up += state->phase == ORR_JOB_WITHDRAWN;
         }
     }
     uint32_t *order = orr_sort_index_by_i64(waits, count);
@@ -116,6 +119,9 @@ static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
         bsld += response / service > 1.0 ? response / service : 1.0;
         jct += response / 1000.0;
         ended++;
+    }
+    for (uint32_t t = 0; t < world->terms.count; t++) {
+        summary->impatient = summary->impatient || world->terms.items[t].give_up_ms > 0;
     }
     summary->jobs = world->job_count;
     summary->unfinished = summary->jobs - summary->finished;

@@ -20,10 +20,6 @@ static void note_unheeded(struct orr_world_part *p, bool busy_heeded)
     for (uint32_t i = 0; i < p->workload.extra_count; i++) {
         busy = busy || p->workload.extras[i].busy_ppm >= 0;
     }
-    if (p->part->generate.given && p->part->generate.give_up_ms != ORR_MS_NONE) {
-        orr_workload_note(&p->workload, p->part->label,
-                          "give_up: stated, not heeded by this version");
-    }
     if (busy && !busy_heeded) {
         orr_workload_note(&p->workload, p->part->label,
                           "busy: stated by rows, heeded only with execution.sharing time_sliced or "

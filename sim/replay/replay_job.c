@@ -287,6 +287,9 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     int preemptible = -1;
     if (row->extra != 0) {
         const struct orr_row_extra *extra = &p->workload.extras[row->extra - 1];
+        if (extra->give_up_ms == 0) {
+            return reject(world, part, row, "give_up_s must be above 0", NULL);
+        }
         min = extra->min_pods > 0 ? (uint32_t)extra->min_pods : min;
         preemptible = extra->preemptible;
     }

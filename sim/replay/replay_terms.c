@@ -16,7 +16,7 @@ uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_t
             have->grace_ms == terms->grace_ms &&
             have->checkpoint_on_evict == terms->checkpoint_on_evict &&
             have->keep_progress == terms->keep_progress && have->profile == terms->profile &&
-            have->busy_ppm == terms->busy_ppm) {
+            have->give_up_ms == terms->give_up_ms && have->busy_ppm == terms->busy_ppm) {
             return t;
         }
     }
@@ -49,6 +49,7 @@ uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *s
         .grace_ms = first_of(ORR_MS_NONE, own->grace_ms, all->grace_ms),
         .checkpoint_on_evict = on_evict != NULL && strcmp(on_evict, "checkpoint") == 0,
         .keep_progress = on_evict != NULL && strcmp(on_evict, "keep") == 0,
+        .give_up_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->give_up_ms, 0, 0),
         .profile = extra == NULL || extra->profile == NULL
                        ? ORR_NONE
                        : orr_replay__find_profile(scenario, extra->profile),

@@ -249,6 +249,10 @@ static enum orr_status fill_generate(struct orr_scenario__load *load,
         return orr_scenario__fail(load, &node->at,
                                   "generate: needs one of template, templates, sizes");
     }
+    if (plan->give_up_ms == 0) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, "give_up")->at,
+                                  "give_up: must be above 0");
+    }
     const struct orr_scenario__node *sizes = orr_scenario__find(node, "sizes");
     enum orr_status status = check_sizes(load, sizes);
     if (status == ORR_OK) {

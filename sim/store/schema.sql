@@ -69,7 +69,7 @@ CREATE TABLE job(
   end_ms INTEGER,
   work_ms INTEGER NOT NULL,         -- run time at rate 1.0
   estimate_ms INTEGER NOT NULL,     -- what the user said; work_ms when nothing was said
-  state INTEGER NOT NULL,           -- 0 not submitted, 1 pending, 2 running, 3 finished
+  state INTEGER NOT NULL,           -- 0 not submitted, 1 pending, 2 running, 3 finished, 4 left at end_ms before it started
   evictions INTEGER NOT NULL,
   node INTEGER,                     -- of the only placement, else NULL
   devices INTEGER,                  -- bit mask of its devices on that node; NULL: not counted one by one

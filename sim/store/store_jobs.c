@@ -175,9 +175,10 @@ static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, 
     case COL_WORK: sqlite3_result_int64(context, spec->work_ms); break;
     case COL_ESTIMATE: sqlite3_result_int64(context, spec->estimate_ms); break;
     case COL_STATE:
-        sqlite3_result_int(context, state->phase == ORR_JOB_RELEASING  ? ORR_JOB_PENDING
-                                    : state->phase == ORR_JOB_FINISHED ? 3
-                                                                       : state->phase);
+        sqlite3_result_int(context, state->phase == ORR_JOB_RELEASING   ? ORR_JOB_PENDING
+                                    : state->phase == ORR_JOB_FINISHED  ? 3
+                                    : state->phase == ORR_JOB_WITHDRAWN ? 4
+                                                                        : state->phase);
         break;
     case COL_EVICTIONS: sqlite3_result_int(context, state->evictions); break;
     case COL_ATTEMPTS: sqlite3_result_int(context, state->attempts); break;

@@ -32,6 +32,7 @@ static void take_job(const struct orr_world *world, struct orr_schedule *schedul
                                                  .submit_ms = spec->submit_ms,
                                                  .start_ms = ORR_MS_NONE,
                                                  .end_ms = ORR_MS_NONE,
+                                                 .left_ms = ORR_MS_NEVER,
                                                  .estimate_ms = spec->estimate_ms,
                                                  .mgpu = shape->gpus_mgpu,
                                                  .pods = shape->tasks,

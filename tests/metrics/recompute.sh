@@ -106,6 +106,16 @@ YAML
     has "sum(checkpoint) > 0 FROM job_time"
 }
 
+# Half of the jobs leave when they have waited long enough; waits are censored there.
+case_patience() {
+    philly kai 1d 90000 >run.yaml
+    awk -F, 'NR == 1 {print $0 ",give_up_s"; next} {print $0 "," (NR % 2 ? 600 + NR % 900 : "")}' philly.csv >some.csv
+    sed -i 's/philly.csv/some.csv, format: native/' run.yaml
+    holds 100 run.yaml
+    has "count(*) > 10 FROM job WHERE state = 4"
+    has "count(*) > 10 FROM metric WHERE name = 'gave_up'"
+}
+
 case_shards() {
     cat >trace.csv <<CSV
 job,submit_s,run_s,pods,gpus_per_pod,queue

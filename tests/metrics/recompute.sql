@@ -2,7 +2,7 @@
 -- Every row of `metric` that raw rows of a results file determine, made again in SQL alone, and held
 -- against the stored one: whole numbers exactly, others to 1e-9. Nothing of the program is used, nor
 -- its views. Answers a line for each difference, then how many were compared.
--- Not made here, and why: attainment, requests, requests_late, requests_dropped (scope workload): a
+-- Not made here, and why: attainment, gave_up, gave_up_share, requests, requests_late, requests_dropped (scope workload): a
 -- results file does not keep the request series, nor which part of the workload a job came from.
 -- Nor those of the scheduler's time (policy.latency): cycles are not kept one by one.
 .mode list
@@ -37,28 +37,30 @@ CREATE UNIQUE INDEX temp.spent_job ON spent(job);
 -- ---- waits: jobs of the window in the groups they count in ----
 CREATE TEMP TABLE waiter AS
 SELECT j.id AS job, j.queue, j.kind, j.mgpu, j.start_ms IS NOT NULL AS started,
-       coalesce(j.start_ms, r.end_ms) - coalesce(h.eligible_ms, j.submit_ms) AS wait_ms
+       j.state = 4 AS gave_up,
+       coalesce(j.start_ms, CASE WHEN j.state = 4 THEN j.end_ms END, r.end_ms)
+         - coalesce(h.eligible_ms, j.submit_ms) AS wait_ms
 FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id
 WHERE j.submit_ms >= r.window_start_ms AND j.state > 0;
 CREATE TEMP TABLE member AS
-WITH m(scope, label, job, wait_ms, started) AS (
-  SELECT 'queue', 'queue=' || q.name || ',kind=' || k.name, w.job, w.wait_ms, w.started
+WITH m(scope, label, job, wait_ms, started, gave_up) AS (
+  SELECT 'queue', 'queue=' || q.name || ',kind=' || k.name, w.job, w.wait_ms, w.started, w.gave_up
   FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind
   UNION ALL
-  SELECT 'kind', 'kind=' || k.name, w.job, w.wait_ms, w.started FROM waiter AS w JOIN kind AS k ON k.id = w.kind
+  SELECT 'kind', 'kind=' || k.name, w.job, w.wait_ms, w.started, w.gave_up FROM waiter AS w JOIN kind AS k ON k.id = w.kind
   UNION ALL
   SELECT 'size', 'gpus=' || (SELECT name FROM size_class WHERE nr = 11 OR top >= w.mgpu ORDER BY nr LIMIT 1),
-         w.job, w.wait_ms, w.started FROM waiter AS w
+         w.job, w.wait_ms, w.started, w.gave_up FROM waiter AS w
   UNION ALL
-  SELECT 'all', '', w.job, w.wait_ms, w.started
+  SELECT 'all', '', w.job, w.wait_ms, w.started, w.gave_up
   FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE k.name <> 'inference'
   UNION ALL
-  SELECT 'shard', 'shard=' || s.name, w.job, w.wait_ms, w.started
+  SELECT 'shard', 'shard=' || s.name, w.job, w.wait_ms, w.started, w.gave_up
   FROM waiter AS w JOIN kind AS k ON k.id = w.kind JOIN leaf AS l ON l.queue = w.queue
   JOIN shard AS s ON s.id = l.shard
   WHERE k.name <> 'inference' AND (SELECT count(*) FROM shard) > 1
 )
-SELECT scope, label, wait_ms, started, row_number() OVER g AS rank,
+SELECT scope, label, wait_ms, started, gave_up, row_number() OVER g AS rank,
        count(*) OVER (PARTITION BY scope, label) AS n
 FROM m WINDOW g AS (PARTITION BY scope, label ORDER BY wait_ms, job);
 CREATE UNIQUE INDEX temp.member_rank ON member(scope, label, rank);
@@ -93,7 +95,10 @@ FROM member GROUP BY scope, label
 UNION ALL
 SELECT 'unstarted', scope, label, sum(NOT started), count(*) FROM member GROUP BY scope, label
 UNION ALL
-SELECT 'jobs', scope, label, count(*), count(*) FROM member WHERE scope = 'queue' GROUP BY scope, label;
+SELECT 'jobs', scope, label, count(*), count(*) FROM member WHERE scope = 'queue' GROUP BY scope, label
+UNION ALL -- only where some job may leave, which raw rows do not say of one that did not
+SELECT 'gave_up', scope, label, sum(gave_up), count(*) FROM member
+WHERE EXISTS(SELECT 1 FROM metric WHERE name = 'gave_up') GROUP BY scope, label;
 
 -- ---- jobs ----
 INSERT INTO made
@@ -149,7 +154,8 @@ FROM ruled AS x JOIN rule AS r ON r.id = x.rule GROUP BY r.id;
 
 -- ---- what queues hold and ask for, at each instant of the window ----
 CREATE TEMP TABLE pending AS
-SELECT j.id AS job, coalesce(h.eligible_ms, j.submit_ms) AS from_ms, coalesce(j.start_ms, r.end_ms) AS to_ms
+SELECT j.id AS job, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
+       coalesce(j.start_ms, CASE WHEN j.state = 4 THEN j.end_ms END, r.end_ms) AS to_ms
 FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id WHERE j.state > 0
 UNION ALL
 SELECT a.job, a.end_ms,

@@ -44,6 +44,12 @@ static void widest_event(void *state, const struct orr_view *view, enum orr_job_
 {
     struct widest *widest = state;
     if (event == ORR_JOB_ENDED) {
+        uint32_t kept = 0; /* it may have left while it waited */
+        for (uint32_t i = 0; i < widest->count; i++) {
+            widest->waiting[kept] = widest->waiting[i];
+            kept += widest->waiting[i] != job;
+        }
+        widest->count = kept;
         return;
     }
     uint32_t at = widest->count++;

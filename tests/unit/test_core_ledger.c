@@ -57,6 +57,35 @@ static uint64_t devices_of(const struct desk *desk, uint32_t job)
     return desk->ledger->placements[desk->ledger->jobs[job].placement].devices;
 }
 
+/* ---- jobs ---- */
+
+/* What a job that leaves holds of its gang is free again, and its queue asks for less. */
+static void withdraw__gives_back_part_of_a_gang(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 1, core_type(4, 4));
+    (void)core_world_job(&desk.world, 0, 2, core_whole(3));
+    (void)core_world_job(&desk.world, 0, 1, core_whole(1));
+    desk_open(&desk, 0);
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    commit(&desk, 5);
+    assert_int_equal(desk.ledger->idle_gpus, 1);
+    assert_int_equal(desk.ledger->pending_jobs, 2);
+    orr_ledger_withdraw(desk.ledger, 0, 9);
+    assert_int_equal(desk.ledger->jobs[0].phase, ORR_JOB_WITHDRAWN);
+    assert_int_equal(desk.ledger->jobs[0].end_ms, 9);
+    assert_int_equal(desk.ledger->idle_gpus, 4);
+    assert_int_equal(desk.ledger->pending_jobs, 1);
+    assert_int_equal(desk.ledger->use[0].pending[ORR_SHARE_GPU], 1000);
+    assert_int_equal(desk.ledger->use[0].allocated[ORR_SHARE_GPU], 0);
+    struct orr_err err;
+    assert_int_equal(orr_ledger_audit(desk.ledger, &err), ORR_OK);
+    assert_false(orr_txn_place(desk.txn, 0, 0, 1, 0)); /* nobody starts it any more */
+    desk_close(&desk);
+}
+
 /* ---- devices ---- */
 
 static void devices__come_from_the_fullest_domain_that_fits(void **state)
@@ -499,6 +528,7 @@ static void audit__says_which_book_and_where(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(withdraw__gives_back_part_of_a_gang),
         cmocka_unit_test(devices__come_from_the_fullest_domain_that_fits),
         cmocka_unit_test(devices__span_domains_only_when_none_fits),
         cmocka_unit_test(sharing__fills_the_fullest_device_first),

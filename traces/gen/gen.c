@@ -31,7 +31,8 @@ struct making {
     struct orr_workload *workload;
     gsl_rng *rng;
     char *streams[STREAMS];
-    uint32_t *extra_of; /* of each template, once made: jobs of one share it; batches never do */
+    /* of each template, and of none, once made: jobs of one share it; batches never do */
+    uint32_t *extra_of;
 };
 
 static gsl_rng *draw_from(const struct making *making, int stream, uint32_t index)
@@ -57,20 +58,25 @@ static uint32_t choose(gsl_rng *rng, const struct orr_choice *choices, uint32_t 
     return i;
 }
 
-static void give_template(struct making *making, struct orr_row *row, uint32_t template,
-                          const char *group)
+/* What the row itself has no field for; template_count: it has no template. */
+static void give_extra(struct making *making, struct orr_row *row, uint32_t template,
+                       const char *group)
 {
     const struct orr_gen *gen = making->gen;
-    row->pods = 0;
-    row->gpus_per_pod = ORR_NONE;
+    if (template == gen->template_count && group == NULL && gen->give_up_ms == ORR_MS_NONE) {
+        return;
+    }
     if (group == NULL && making->extra_of[template] != 0) {
         row->extra = making->extra_of[template];
         return;
     }
     struct orr_row_extra *extra = orr_workload_extra(making->workload, row);
-    const char *name = gen->templates[template].name;
-    extra->template_name = orr_arena_strndup(&making->workload->arena, name, strlen(name));
     extra->group = group;
+    extra->give_up_ms = gen->give_up_ms;
+    if (template <gen->template_count) {
+        const char *name = gen->templates[template].name;
+        extra->template_name = orr_arena_strndup(&making->workload->arena, name, strlen(name));
+    }
     making->extra_of[template] = row->extra;
 }
 
@@ -105,13 +111,14 @@ static void make_row(struct making *making, uint32_t i, orr_ms at, const char *g
         row->gpus =
             gen->sizes[choose(draw_from(making, STREAM_SIZE, i), gen->sizes, gen->size_count)].gpus;
     }
+    uint32_t template = 0;
     if (gen->template_count > 0) {
-        uint32_t t =
+        template =
             choose(draw_from(making, STREAM_TEMPLATE, i), gen->templates, gen->template_count);
-        give_template(making, row, t, group);
-    } else if (group != NULL) {
-        orr_workload_extra(making->workload, row)->group = group;
+        row->pods = 0;
+        row->gpus_per_pod = ORR_NONE;
     }
+    give_extra(making, row, template, group);
     if (gen->has_run) {
         double run_s = orr_spread_draw(&gen->run_s, draw_from(making, STREAM_RUN, i));
         run_s = run_s > 0.0 ? fmin(run_s, RUN_MOST_S) : 0.0;

@@ -59,6 +59,7 @@ static const struct extra_field extra_numbers[] = {
     {COL_busy, offsetof(struct orr_row_extra, busy_ppm)},
     {COL_deadline_s, offsetof(struct orr_row_extra, deadline_ms)},
     {COL_eligible_s, offsetof(struct orr_row_extra, eligible_ms)},
+    {COL_give_up_s, offsetof(struct orr_row_extra, give_up_ms)},
     {COL_checkpoint_s, offsetof(struct orr_row_extra, checkpoint_ms)},
     {COL_restart_s, offsetof(struct orr_row_extra, restart_ms)},
     {COL_recorded_start_s, offsetof(struct orr_row_extra, recorded_start_ms)},

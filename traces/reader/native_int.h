@@ -53,6 +53,7 @@ enum native_type {
     X(deadline_s, INSTANT)                                                                         \
     X(after, TEXT)                                                                                 \
     X(eligible_s, INSTANT)                                                                         \
+    X(give_up_s, SPAN)                                                                             \
     X(profile, TEXT)                                                                               \
     X(checkpoint_s, SPAN)                                                                          \
     X(restart_s, SPAN)                                                                             \

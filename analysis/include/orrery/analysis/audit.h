@@ -16,6 +16,7 @@ struct orr_audit_job {
     const char *name;
     orr_ms submit_ms;
     orr_ms start_ms, end_ms; /* first start of the gang, end; ORR_MS_NONE: never */
+    orr_ms left_ms;          /* without having started; ORR_MS_NEVER: it did not */
     orr_ms estimate_ms;      /* what the user said it would take */
     int64_t mgpu;            /* asked, all pods together */
     uint32_t pods, min_pods; /* the gang is min_pods of them */

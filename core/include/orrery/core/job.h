@@ -95,13 +95,14 @@ enum orr_job_phase {
     ORR_JOB_PENDING,
     ORR_JOB_RUNNING,
     ORR_JOB_RELEASING, /* evicted, its grace not over */
-    ORR_JOB_FINISHED
+    ORR_JOB_FINISHED,
+    ORR_JOB_WITHDRAWN /* it left before it ever started */
 };
 
 struct orr_job_state { /* all zero while FUTURE; times mean something from PENDING on */
     orr_ms start_ms;   /* of the current or last attempt; ORR_MS_NONE */
     orr_ms first_start_ms;
-    orr_ms end_ms;            /* of the job; ORR_MS_NONE until then */
+    orr_ms end_ms;            /* of the job, or when it left; ORR_MS_NONE until then */
     uint32_t placement;       /* first in the ledger's placements, or ORR_NONE */
     uint32_t placement_count; /* entries; a run of tasks on one node each */
     uint32_t placed_tasks;    /* without those that leave */

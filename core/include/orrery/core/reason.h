@@ -31,7 +31,8 @@
     X(NODE_TYPES, "node-types",                                                                    \
       "enough GPUs are free, but not on the node types that its queue may use")                    \
     X(REQUEUE_DELAY, "requeue-delay",                                                              \
-      "it ran as long as its queue allows and waits until it is queued again")
+      "it ran as long as its queue allows and waits until it is queued again")                     \
+    X(GAVE_UP, "gave-up", "it had waited as long as it was ready to, and left")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,

@@ -3,7 +3,8 @@
  *
  * Window: end of warm-up to the last submit; what comes after (the drain) counts for waits of jobs
  * submitted inside it, not for occupancy and fairness. Quantiles are nearest rank, or Kaplan-Meier
- * when jobs of the window never started (they are then censored at the end of the run).
+ * when jobs of the window never started (they are then censored at the end of the run, or when
+ * they left).
  */
 #ifndef ORR_SIM_SUMMARY_H
 #define ORR_SIM_SUMMARY_H
@@ -11,7 +12,7 @@
 #include <orrery/sim/engine.h>
 
 struct orr_waits { /* of jobs submitted in the window (or of other times); NAN: there are none */
-    uint64_t jobs, started;
+    uint64_t jobs, started, gave_up;
     double mean_s, p50_s, p95_s, p99_s, max_s;
 };
 
@@ -41,6 +42,7 @@ struct orr_shard_summary { /* one shard of the cluster */
 struct orr_attainment {           /* of one part of the workload; NAN: it set itself nothing */
     double attained;              /* share of jobs or requests */
     uint64_t jobs, started;       /* submitted in the window; of them, started soon enough */
+    uint64_t submitted, gave_up;  /* in the window; of them, left before they started */
     struct orr_service_load load; /* of a service, requests in the window and the drain */
 };
 
@@ -78,6 +80,7 @@ struct orr_node_spread {      /* of nodes with GPUs, in the window */
 };
 
 struct orr_summary {
+    bool impatient; /* some job would have left had it not started in time */
     orr_ms window_start_ms, window_end_ms;
     uint64_t jobs, finished, unfinished;
     double makespan_s;      /* end of the last job that finished; on the trace's clock */

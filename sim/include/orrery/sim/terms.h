@@ -14,6 +14,7 @@ struct orr_terms {
     orr_ms grace_ms;           /* GPUs still held after an eviction */
     bool checkpoint_on_evict;  /* the grace is worked in and ends with a checkpoint */
     bool keep_progress;        /* an eviction loses no work, at no cost */
+    orr_ms give_up_ms;         /* it waits so long for its first start; 0: for ever */
     uint32_t profile;          /* how placement becomes a rate; ORR_NONE: it is 1 everywhere */
     int64_t busy_ppm;          /* of a device that it has alone; what time slices go by */
 };

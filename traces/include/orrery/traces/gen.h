@@ -82,8 +82,9 @@ struct orr_gen {
     bool has_run;                                        /* else the template says how long */
     const struct orr_choice *templates, *queues, *sizes; /* NULL: none. Sizes are GPUs of a job */
     uint32_t template_count, queue_count, size_count;
-    uint32_t users; /* jobs belong to "NAME-u1", ...; 0: to nobody */
-    uint32_t batch; /* jobs that come together as one group; 0 or 1: each by itself */
+    orr_ms give_up_ms; /* that each waits for its first start; ORR_MS_NONE: for ever */
+    uint32_t users;    /* jobs belong to "NAME-u1", ...; 0: to nobody */
+    uint32_t batch;    /* jobs that come together as one group; 0 or 1: each by itself */
 };
 
 /* Jobs "NAME-1", "NAME-2", ... in the order of their times. The workload is made here; on success

@@ -34,6 +34,7 @@ struct orr_row_extra {
     int64_t busy_ppm;
     int preemptible; /* 0, 1, or -1 */
     orr_ms deadline_ms, eligible_ms, checkpoint_ms, restart_ms;
+    orr_ms give_up_ms; /* that it waits for its first start */
     orr_ms recorded_start_ms, recorded_end_ms;
 };
 

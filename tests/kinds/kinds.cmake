@@ -1,0 +1,9 @@
+# Kinds of work: sessions that give up, deadlines, batches, templates.
+set(kinds ${CMAKE_CURRENT_SOURCE_DIR}/kinds/kinds.sh)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kinds})
+file(STRINGS ${kinds} kind_cases REGEX "^case_[a-z_]+\\(\\)")
+foreach(line ${kind_cases})
+  string(REGEX REPLACE "^case_([a-z_]+).*" "\\1" case "${line}")
+  add_test(NAME kinds.${case} COMMAND sh ${kinds} $<TARGET_FILE:orrery> ${case})
+  set_tests_properties(kinds.${case} PROPERTIES LABELS quick)
+endforeach()

@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# kinds.sh ORRERY NAME: kinds of work against times worked out by hand. Each case_* function is one test.
+set -eu
+orrery=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    printf '%s\n' "$*"
+    [ ! -s err ] || cat err
+    exit 1
+}
+
+# run POLICY NODESxGPUS [MORE]: replays trace.csv; `got` gets job@start-end of every job.
+run() {
+    policy=$1
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: ${2%x*}, gpus: ${2#*x}}}}
+queues: {q: {gpu: [$((${2%x*} * ${2#*x})), 1, unlimited]}}
+workload: [{name: t, trace: trace.csv, queue: q}]
+policy: {name: $1}
+${3:-}
+YAML
+    start
+}
+
+start() {
+    "$orrery" run run.yaml -o run.db --force --no-progress --check-books >out 2>err || fail "run failed"
+    got=$("$orrery" export run.db jobs |
+        awk -F, 'NR > 1 {line = line sep $1 "@" $8 "-" $9; sep = " "} END {print line}')
+}
+
+expect() { [ "$got" = "$1" ] || fail "$policy
+expected: $1
+got:      $got"; }
+
+sql() {
+    value=$(sqlite3 run.db "$1")
+    [ "$value" = "$2" ] || fail "$policy: $1
+expected: $2
+got:      $value"
+}
+
+metric() { sql "SELECT value, n FROM metric WHERE name = '$1' AND scope || label = '$2'" "$3"; }
+
+case_give_up() {
+    # l1 holds both GPUs until 100. s1 leaves at 40, and d1, which waits for it, is eligible then; s3's
+    # patience is over at 100, before the cycle of that time. s2 and d1 start at 100.
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,give_up_s,after
+l1,0,100,1,2,,
+d1,0,50,1,1,,s1
+s1,10,50,1,1,30,
+s2,20,50,1,1,200,
+s3,30,50,1,1,70,
+s4,200,50,1,1,9999,
+CSV
+    for p in fifo easy static kube las kai; do
+        run $p 1x2
+        if [ $p = las ]; then # rounds of a minute
+            expect 'l1@0-100 d1@120-170 s1@-40 s2@120-170 s3@-100 s4@240-290'
+            continue
+        fi
+        expect 'l1@0-100 d1@100-150 s1@-40 s2@100-150 s3@-100 s4@200-250'
+        # the run ends with the last job, not with the patience of one that started
+        sql "SELECT end_ms FROM run" 250000
+        sql "SELECT group_concat(job || ' ' || state, ', ') FROM v_jobs WHERE job GLOB 's*'" \
+            's1 gave up, s2 finished, s3 gave up, s4 finished'
+        # Kaplan-Meier: 0 s of l1 and s4 leave 4/6; s1 censored at 30; 60 s of d1 at risk 3: 4/9; s3
+        # censored at 70; 80 s of s2 at risk 1: 0
+        metric gave_up all '2.0|6'
+        metric wait_p50_s all '60.0|6'
+        metric wait_p95_s all '80.0|6'
+        metric wait_max_s all '80.0|4'
+        metric unstarted all '2.0|6'
+        metric finished all '4.0|6'
+        metric gave_up workloadworkload=t '2.0|4'
+        metric gave_up_share workloadworkload=t '0.5|4'
+        sql "SELECT count(*), max(at_s) FROM v_reasons WHERE reason = 'gave-up'" '2|100.0'
+        sql "SELECT max(to_ms) FROM v_reason_intervals WHERE job = 2" 40000
+        grep -q '^gave up     2 of 6 jobs left before they started$' out || fail "the summary does not say so"
+    done
+    "$orrery" explain run.db s1 >out || fail "explain fails"
+    grep -q 'leaves: it has waited as long as it was ready to' out || fail "explain does not say why"
+    sql "SELECT count(*) FROM v_pending WHERE to_ms IS NULL" 0
+    sed 's/9999/0/' trace.csv >none.csv
+    mv none.csv trace.csv
+    if "$orrery" run run.yaml -o run.db --force -q 2>err; then fail "a patience of 0 is taken"; fi
+    grep -q 'trace.csv:7: job s4: give_up_s must be above 0' err || fail "no line of a patience of 0"
+}
+
+case_give_up_of_part_of_a_gang() {
+    # under kube two pods of g1 hold GPUs and wait for the third; it leaves at 50, and x2 starts
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,give_up_s,kind
+x1,0,100,1,2,,training
+g1,10,50,3,1,40,interactive
+x2,20,10,1,2,,training
+CSV
+    run kube 1x4
+    expect 'x1@0-100 g1@-50 x2@50-60'
+    metric gave_up all '1.0|3'
+    sql "SELECT waiting FROM job_time WHERE job = 1" 80000000
+    metric gang_wait_gpu_h all '0.0222222222222222|3'
+    sql "SELECT max(allocated_mgpu) FROM v_allocation WHERE at_ms < 50000" 4000
+}
+
+case_give_up_generated() {
+    # what a part makes up gives up as its trace does
+    cat >made.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 2}}}
+horizon: 1d
+workload:
+- name: n
+  kind: interactive
+  generate: {sizes: {1: 1}, arrivals: {per_hour: 4}, duration: {fixed: 40m}, give_up: 15m}
+  objective: {start_within: 60s}
+YAML
+    policy=fifo
+    "$orrery" run made.yaml -o made.db --force -q 2>err || fail "generated run failed"
+    "$orrery" trace gen made.yaml -o made.csv 2>err || fail "gen failed"
+    head -1 made.csv | grep -q give_up_s || fail "the trace does not say when they give up"
+    "$orrery" run --trace made.csv --cluster 1x2 -o run.db --force -q 2>err || fail "run of the trace failed"
+    sql "ATTACH 'made.db' AS m; SELECT (SELECT total(state = 4) FROM main.job WHERE submit_ms < 80000000) =
+ (SELECT total(state = 4) FROM m.job WHERE submit_ms < 80000000), (SELECT total(state = 4) FROM m.job) > 5" '1|1'
+    # nobody waits longer than a quarter of an hour, and who left did not start within the minute
+    sql "ATTACH 'made.db' AS m; SELECT max(wait_s) <= 900 FROM m.v_jobs" 1
+    sql "ATTACH 'made.db' AS m; SELECT abs(value - (SELECT total(wait_s <= 60) / count(*) FROM m.v_jobs
+ WHERE state <> 'pending')) < 1e-9 FROM m.metric WHERE name = 'attainment'" 1
+}
+
+"case_$2"
