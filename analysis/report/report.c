@@ -5,53 +5,72 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <orrery/base/text.h>
+
 static void title_of(struct orr_results *in, FILE *out)
 {
     sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT name, policy, (window_end_ms - window_start_ms) / 86400000.0 FROM run");
+        in, "SELECT name, policy, (window_end_ms - window_start_ms) / 1000.0, capacity_mgpu /"
+            " 1000.0, (SELECT count(*) FROM node), (SELECT count(*) FROM queue WHERE leaf) FROM"
+            " run");
     while (orr_results_step(in, row)) {
+        char window[24], gpus[40], nodes[40];
         (void)fputs("<h1>", out);
         orr_report__text(out, orr_results_text(in, row, 0));
         (void)fputs(" under ", out);
         orr_report__text(out, orr_results_text(in, row, 1));
         (void)fprintf(out,
-                      "</h1>\n<p class=\"soft\">Window: end of warm-up to last submit, %.1f "
-                      "days. Times are submit to first start unless said otherwise.</p>\n",
-                      sqlite3_column_double(row, 2));
+                      "</h1>\n<p class=\"soft\">%s GPUs on %s nodes, %d queues. Numbers are of "
+                      "jobs submitted in the window of %s from the end of the warm-up to the last "
+                      "submit, unless they say otherwise.</p>\n",
+                      orr_report__number(sqlite3_column_double(row, 3), gpus),
+                      orr_report__number(sqlite3_column_double(row, 4), nodes),
+                      sqlite3_column_int(row, 5),
+                      orr_format_rough(window, sqlite3_column_double(row, 2)));
     }
+}
+
+static void one_run(const struct orr_report_options *options, uint32_t index,
+                    struct orr_results *in, FILE *out)
+{
+    char prefix[24] = "";
+    if (options->count > 1) {
+        (void)snprintf(prefix, sizeof prefix, "run%u-", index + 1);
+        (void)fputs("<details><summary>", out);
+        orr_report__text(out, options->paths[index]);
+        (void)fputs("</summary>\n", out);
+    }
+    title_of(in, out);
+    if (options->count == 1) {
+        (void)fputs("<nav aria-label=\"sections\"><a href=\"#waits\">waits</a><a "
+                    "href=\"#load\">queues</a><a href=\"#evictions\">evictions</a><a "
+                    "href=\"#lending\">lending</a><a href=\"#figures\">figures</a><a "
+                    "href=\"#trust\">trust</a><a href=\"#provenance\">provenance</a></nav>\n",
+                    out);
+    }
+    orr_report__run(in, options->scratch, prefix, options->count > 1 ? orr_report__beside : NULL,
+                    out);
+    (void)fputs(options->count > 1 ? "</details>\n" : "", out);
 }
 
 static enum orr_status write_page(const struct orr_report_options *options, FILE *out,
                                   struct orr_err *err)
 {
     enum orr_status status = ORR_OK;
-    orr_report__begin(out, options->paths[0]);
+    orr_report__begin(out, options->paths[0], options->count > 1);
     if (options->count > 1) {
-        (void)fputs(
-            "<h1>Runs side by side</h1>\n<nav aria-label=\"sections\"><a href=\"#side\">side by "
-            "side</a><a href=\"#changed\">what was changed</a></nav>\n",
-            out);
+        (void)fputs("<h1>Runs side by side</h1>\n<nav aria-label=\"sections\"><a href=\"#side\">"
+                    "numbers</a><a href=\"#queues\">queues</a><a href=\"#changed\">what was "
+                    "changed</a><a href=\"#figures\">figures</a><a href=\"#runs\">each run</a>"
+                    "</nav>\n",
+                    out);
         status = orr_report__many(options, out, err);
     }
     for (uint32_t i = 0; i < options->count && status == ORR_OK; i++) {
         struct orr_results in;
         orr_results_open(&in, options->paths[i], err);
         if (in.status == ORR_OK) {
-            (void)fputs(options->count > 1 ? "<details><summary>" : "", out);
-            if (options->count > 1) {
-                orr_report__text(out, options->paths[i]);
-                (void)fputs("</summary>\n", out);
-            }
-            title_of(&in, out);
-            if (options->count == 1) {
-                (void)fputs("<nav aria-label=\"sections\"><a href=\"#waits\">waits</a><a "
-                            "href=\"#evictions\">evictions</a><a href=\"#lending\">lending</a><a "
-                            "href=\"#figures\">figures</a><a href=\"#trust\">trust</a><a "
-                            "href=\"#provenance\">provenance</a></nav>\n",
-                            out);
-            }
-            orr_report__run(&in, options->scratch, out);
-            (void)fputs(options->count > 1 ? "</details>\n" : "", out);
+            one_run(options, i, &in, out);
         }
         status = in.status;
         orr_results_close(&in);

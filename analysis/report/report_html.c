@@ -2,6 +2,7 @@
 /* report_html.c - the page itself: style, escaping, tables, figures. */
 #include "report_int.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
@@ -13,26 +14,31 @@ static const char head[] =
     "@media (prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#a4acb5;--line:#3a4048;"
     "--page:#15181c;--card:#1f242a;--mark:#7db8ee}}\n"
     "body{margin:0 auto;max-width:66rem;padding:1rem 1.2rem 4rem;background:var(--page);"
-    "color:var(--ink);font:16px/1.5 system-ui,sans-serif}\n"
+    "color:var(--ink);font:16px/1.5 system-ui,sans-serif}body.many{max-width:96rem}\n"
     "h1{font-size:1.5rem;margin:.5rem 0}h2{font-size:1.15rem;margin:2.2rem 0 .5rem;border-top:1px "
     "solid var(--line);padding-top:1rem}h3{font-size:1rem;margin:1.4rem 0 .3rem}\n"
     "p{margin:.4rem 0}.soft{color:var(--soft)}a{color:var(--mark)}\n"
-    "nav{display:flex;flex-wrap:wrap;gap:0 1rem}\n"
+    "nav{display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin:.3rem 0}\n"
+    "dl.short{display:grid;grid-template-columns:13rem 1fr;gap:.5rem 1.2rem;margin:.8rem 0}"
+    "dl.short dt{font-weight:600}dl.short dd{margin:0}dl.short dd>p:first-child{margin-top:0}\n"
+    "@media (max-width:44rem){dl.short{grid-template-columns:1fr;gap:.1rem}dl.short dd{margin-"
+    "bottom:.7rem}body{padding:1rem .8rem 4rem}}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;margin:.5rem 0;font-size:.9rem}\n"
     "th,td{padding:.25rem .7rem .25rem 0;text-align:left;border-bottom:1px solid var(--line);"
-    "vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
-    "th{font-weight:600;color:var(--soft)}\n"
-    ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(10.5rem,1fr));gap:.7rem}\n"
-    ".card{background:var(--card);border-radius:.4rem;padding:.6rem .8rem}.card b{display:block;"
-    "font-size:1.25rem}\n"
-    "figure{margin:1rem 0;background:#fff;border-radius:.4rem;padding:.4rem}figure "
-    "svg{max-width:100%;"
-    "min-width:34rem;height:auto;display:block;margin:auto}figcaption{color:#444;font-size:.85rem;"
-    "padding:.2rem "
-    ".4rem}\n"
-    "details{margin:.6rem "
-    "0}summary{cursor:pointer}summary:focus-visible,a:focus-visible{outline:2px "
-    "solid var(--mark)}pre{overflow-x:auto;background:var(--card);padding:.7rem;font-size:.8rem}\n"
+    "vertical-align:top;white-space:nowrap}td.t{white-space:normal;min-width:13rem}"
+    "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
+    "th{font-weight:600;color:var(--soft);white-space:normal;vertical-align:bottom}\n"
+    ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(10rem,1fr));gap:.6rem}\n"
+    ".card{background:var(--card);border-radius:.4rem;padding:.5rem .8rem}.card b{display:block;"
+    "font-size:1.25rem}.card small{display:block;color:var(--soft);line-height:1.3}\n"
+    "figure{margin:1rem 0;background:#fff;border-radius:.4rem;padding:.4rem;overflow-x:auto}"
+    "figure svg{width:100%;max-width:62rem;min-width:34rem;height:auto;display:block;margin:auto}"
+    "figcaption{color:#444;font-size:.85rem;padding:.2rem .4rem}\n"
+    ".pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(34rem,100%),1fr));gap:"
+    "0 1rem}.pair figure{margin:.3rem 0;min-width:0}\n"
+    "details{margin:.6rem 0}summary{cursor:pointer}summary:focus-visible,a:focus-visible{outline:"
+    "2px solid var(--mark)}pre{overflow-x:auto;background:var(--card);padding:.7rem;"
+    "font-size:.8rem}\n"
     "@media print{nav{display:none}}\n</style>\n";
 
 void orr_report__text(FILE *out, const char *text)
@@ -48,16 +54,43 @@ void orr_report__text(FILE *out, const char *text)
     }
 }
 
-void orr_report__begin(FILE *out, const char *title)
+void orr_report__begin(FILE *out, const char *title, bool wide)
 {
     (void)fprintf(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n%s<title>", head);
     orr_report__text(out, title);
-    (void)fputs("</title>\n</head>\n<body>\n<main>\n", out);
+    (void)fprintf(out, "</title>\n</head>\n<body%s>\n<main>\n", wide ? " class=\"many\"" : "");
 }
 
 void orr_report__end(FILE *out)
 {
     (void)fputs("</main>\n</body>\n</html>\n", out);
+}
+
+const char *orr_report__number(double value, char out[40])
+{
+    char digits[32];
+    if (!isfinite(value)) {
+        (void)snprintf(out, 40, "-");
+        return out;
+    }
+    if (fabs(value) < 100 && fabs(value) >= 0.005 && fabs(value - round(value)) > 1e-9) {
+        (void)snprintf(out, 40, fabs(value) < 10 ? "%.2f" : "%.1f", value);
+        return out;
+    }
+    (void)snprintf(digits, sizeof digits, "%.0f", fmin(fabs(value), 1e15));
+    size_t to = 0;
+    if (value < 0 && strcmp(digits, "0") != 0) {
+        out[to++] = '-';
+    }
+    for (size_t left = strlen(digits), i = 0; left > 0; left--, i++) {
+        out[to++] = digits[i];
+        if (left % 3 == 1 && left > 1) { /* a narrow space that does not break */
+            memcpy(out + to, "\u202f", 3);
+            to += 3;
+        }
+    }
+    out[to] = '\0';
+    return out;
 }
 
 static bool is_seconds(const char *name)
@@ -66,19 +99,25 @@ static bool is_seconds(const char *name)
     return bytes > 2 && strcmp(name + bytes - 2, " s") == 0;
 }
 
+#define LONG_TEXT 28 /* bytes; longer ones are broken into lines */
+
 static void write_cell(sqlite3_stmt *row, int column, FILE *out)
 {
     const int type = sqlite3_column_type(row, column);
     const bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-    (void)fputs(number ? "<td class=\"n\">" : "<td>", out);
-    if (number && is_seconds(sqlite3_column_name(row, column))) {
-        char rough[24];
-        (void)fputs(orr_format_rough(rough, sqlite3_column_double(row, column)), out);
-    } else if (type == SQLITE_FLOAT) {
+    char text[40];
+    if (!number) {
+        (void)fputs(sqlite3_column_bytes(row, column) > LONG_TEXT ? "<td class=\"t\">" : "<td>",
+                    out);
+        if (type != SQLITE_NULL) {
+            orr_report__text(out, (const char *)sqlite3_column_text(row, column));
+        }
+    } else {
         const double value = sqlite3_column_double(row, column);
-        (void)fprintf(out, value >= 100 || value <= -100 ? "%.0f" : "%.3g", value);
-    } else if (type != SQLITE_NULL) {
-        orr_report__text(out, (const char *)sqlite3_column_text(row, column));
+        (void)fprintf(out, "<td class=\"n\">%s",
+                      is_seconds(sqlite3_column_name(row, column))
+                          ? orr_format_rough(text, value)
+                          : orr_report__number(value, text));
     }
     (void)fputs("</td>", out);
 }
@@ -97,14 +136,17 @@ static void write_heads(sqlite3_stmt *row, FILE *out)
     (void)fputs("</tr></thead>\n<tbody>\n", out);
 }
 
-void orr_report__table(struct orr_results *in, const char *sql, const char *empty, FILE *out)
+void orr_report__table(struct orr_results *in, const char *sql, uint32_t most, const char *empty,
+                       FILE *out)
 {
     sqlite3_stmt *row = orr_results_prepare(in, sql);
-    bool any = false;
+    uint32_t count = 0;
     while (orr_results_step(in, row)) {
-        if (!any) {
+        if (count == 0) {
             write_heads(row, out);
-            any = true;
+        }
+        if (count++ >= most) {
+            continue;
         }
         (void)fputs("<tr>", out);
         for (int c = 0; c < sqlite3_column_count(row); c++) {
@@ -112,10 +154,13 @@ void orr_report__table(struct orr_results *in, const char *sql, const char *empt
         }
         (void)fputs("</tr>\n", out);
     }
-    if (any) {
+    if (count > 0) {
         (void)fputs("</tbody></table></div>\n", out);
     } else {
         (void)fprintf(out, "<p class=\"soft\">%s</p>\n", empty);
+    }
+    if (count > most) {
+        (void)fprintf(out, "<p class=\"soft\">... and %u more.</p>\n", count - most);
     }
 }
 

@@ -8,21 +8,81 @@
 #include <orrery/analysis/report.h>
 #include <orrery/analysis/results.h>
 
-/* report_html.c: the page. Texts are escaped. */
-void orr_report__begin(FILE *out, const char *title);
+/* --- report_html.c: the page. Texts are escaped. --- */
+
+void orr_report__begin(FILE *out, const char *title, bool wide);
 void orr_report__end(FILE *out);
 void orr_report__text(FILE *out, const char *text);
 /* A table of a query: the names of its columns are the heads, NULL is empty; a name that ends in '
  * s' holds seconds and is shown as people say them. `empty` is said instead of a table without
- * rows. */
-void orr_report__table(struct orr_results *in, const char *sql, const char *empty, FILE *out);
+ * rows. Rows beyond `most` are counted, not shown. */
+void orr_report__table(struct orr_results *in, const char *sql, uint32_t most, const char *empty,
+                       FILE *out);
 /* An SVG file as part of the page; false if it is not there. */
 bool orr_report__svg(const char *path, FILE *out);
+/* A number with as many digits as are worth reading, thousands apart; "-" for none. Returns out. */
+const char *orr_report__number(double value, char out[40]);
 
-/* report_run.c: all about one run. */
-void orr_report__run(struct orr_results *in, const char *scratch, FILE *out);
+/* --- what a section knows of its run --- */
+
+/* A metric of all jobs; NAN: the run has none of that name. */
+double orr_report__metric(struct orr_results *in, const char *name);
+
+/* Who waited longest: job, queue, GPUs, submitted s, waited s, started, mostly because, as it was
+ * then; longest first. At most three alike, else one burst would fill the table. */
+extern const char orr_report__longest_sql[];
+/* What jobs waited for: reason, in words, jobs, in all s, GPU-hours waited; most GPU-hours first.
+ */
+extern const char orr_report__reasons_sql[];
+
+/* report_short.c: the questions a reader comes with, each answered in a sentence or two. */
+enum orr_report_question {
+    ORR_REPORT_WAITS,
+    ORR_REPORT_SATURATED,
+    ORR_REPORT_EVICTIONS,
+    ORR_REPORT_LENDING,
+    ORR_REPORT_TRUST
+};
+#define ORR_REPORT_QUESTIONS 5
+extern const char *const orr_report__questions[ORR_REPORT_QUESTIONS];
+/* Where on the page more is told; the name of a section. */
+extern const char *const orr_report__sections[ORR_REPORT_QUESTIONS];
+void orr_report__answer(struct orr_results *in, enum orr_report_question question, FILE *out);
+
+/* report_lending.c: GPU-hours that queues held beyond their quotas while others of their shard left
+ * theirs, bucket by bucket of the series within the window, shared out in proportion. */
+struct orr_report_loan {
+    uint32_t lender, borrower; /* indices of names */
+    double gpu_h;
+    double owed_gpu_h; /* of it while the lender's own jobs waited for it */
+};
+struct orr_report_lending {
+    uint32_t queue_count, quota_count; /* leaves; those with a quota above 0 */
+    char **names;                      /* in the arena of the results */
+    double *lent, *borrowed;           /* GPU-hours of each queue, lender known */
+    double beyond_gpu_h;               /* held beyond quotas in all, also of nobody's quota */
+    struct orr_report_loan *loans;     /* largest first */
+    uint32_t loan_count;
+};
+void orr_report__lending_open(struct orr_results *in, struct orr_report_lending *lending);
+void orr_report__lending_close(struct orr_report_lending *lending);
+void orr_report__lending_table(struct orr_results *in, FILE *out);
+
+/* report_trust.c: what speaks for and against the numbers, as a list; and the shortest of it. */
+void orr_report__trust_list(struct orr_results *in, FILE *out);
+void orr_report__trust_answer(struct orr_results *in, FILE *out);
+
+/* report_run.c: all about one run. `prefix` keeps the names of sections of several runs apart;
+ * figures in `but` (names, NULL at the end) are left out. */
+void orr_report__run(struct orr_results *in, const char *scratch, const char *prefix,
+                     const char *const *but, FILE *out);
+/* One figure of the page, drawn into the folder before. */
+void orr_report__figure(const char *db_path, const char *name, const char *caption,
+                        const char *scratch, const char *prefix, FILE *out);
 /* report_many.c: what differs between several. */
 enum orr_status orr_report__many(const struct orr_report_options *options, FILE *out,
                                  struct orr_err *err);
+/* Figures that runs side by side show beside each other; NULL at the end. */
+extern const char *const orr_report__beside[];
 
 #endif

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* report_many.c - several runs: what was changed, and what came of it. */
+/* report_many.c - several runs beside each other: what was changed, what came of it, who is worse
+ * off, then each question for each run. The first run is the base. */
 #include "report_int.h"
 
 #include <math.h>
 #include <string.h>
 
 #include <orrery/analysis/compare.h>
+#include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
+
+#define SAID_MOST   6 /* changes named in a sentence */
+#define QUEUES_MOST 40
+
+const char *const orr_report__beside[] = {"allocation", "depth",     "wait-cdf", "debt",
+                                          "churn",      "waterfall", NULL};
+
+struct side { /* what is put beside each other */
+    const struct orr_report_options *options;
+    struct orr_comparison all, queues;
+    double *values; /* scratch, by file */
+};
 
 static char *resolved(struct orr_results *in)
 {
@@ -44,92 +58,471 @@ static void lines_apart(const char *text, const char *other, char sign, FILE *ou
     }
 }
 
-static enum orr_status changes(const struct orr_report_options *options, FILE *out,
-                               struct orr_err *err)
+/* --- numbers --- */
+
+/* What a metric is called in a table for people. */
+static const char *words_of(const char *metric)
 {
-    struct orr_results base;
-    orr_results_open(&base, options->paths[0], err);
-    const char *before = resolved(&base);
-    enum orr_status status = base.status;
-    for (uint32_t i = 1; i < options->count && status == ORR_OK; i++) {
-        struct orr_results in;
-        orr_results_open(&in, options->paths[i], err);
-        const char *after = resolved(&in);
-        (void)fputs("<h3>", out);
-        orr_report__text(out, options->paths[i]);
-        (void)fputs("</h3>\n<pre>", out);
-        lines_apart(before, after, '-', out);
-        lines_apart(after, before, '+', out);
-        (void)fputs("</pre>\n", out);
-        status = in.status;
-        orr_results_close(&in);
+    static const char *const words[][2] = {{"makespan_s", "last job ended at"},
+                                           {"wait_mean_s", "mean wait"},
+                                           {"wait_p50_s", "median wait"},
+                                           {"wait_p95_s", "95 % wait at most"},
+                                           {"wait_p99_s", "99 % wait at most"},
+                                           {"wait_max_s", "longest wait that ended"},
+                                           {"bsld_mean", "mean bounded slowdown"},
+                                           {"jct_mean_s", "mean completion time"},
+                                           {"gpu_occupancy", "GPU time held"},
+                                           {"gpu_goodput", "GPU time useful"},
+                                           {"fairness_jain", "Jain's index (1: fair)"},
+                                           {"share_deviation", "deviation from fair share"},
+                                           {"quota_debt_gpu_h", "GPU-hours owed within quota"},
+                                           {"evictions", "evictions"},
+                                           {"lost_gpu_h", "GPU-hours lost"},
+                                           {"unstarted", "jobs never started"},
+                                           {"gpu_h", "GPU-hours held"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(words[i][0], metric) == 0) {
+            return words[i][1];
+        }
     }
-    orr_results_close(&base);
-    return status;
+    return metric;
 }
 
-static void number(FILE *out, const char *unit, double value, bool with_sign)
+static bool is_share(const char *metric)
 {
-    char rough[24];
-    (void)fputs("<td class=\"n\">", out);
-    if (with_sign && value > 0) {
-        (void)fputc('+', out);
-    }
-    if (strcmp(unit, "s") == 0 || isnan(value)) {
-        (void)fputs(orr_format_rough(rough, value), out);
+    return strcmp(metric, "gpu_occupancy") == 0 || strcmp(metric, "gpu_goodput") == 0 ||
+           strcmp(metric, "share_deviation") == 0;
+}
+
+/* A value, or with_sign a difference, as people say it; shares in percent. */
+static const char *amount(const struct orr_compare_metric *metric, double value, bool with_sign,
+                          char out[64])
+{
+    char text[40];
+    const char *sign = with_sign && value > 0 ? "+" : "";
+    if (strcmp(metric->unit, "s") == 0 || isnan(value)) {
+        (void)snprintf(out, 64, "%s%s", sign, orr_format_rough(text, value));
+    } else if (is_share(metric->name)) {
+        (void)snprintf(out, 64, "%s%.1f %%%s", sign, 100 * value, with_sign ? " points" : "");
     } else {
-        (void)fprintf(out, "%.3g", value);
+        (void)snprintf(out, 64, "%s%s", sign, orr_report__number(value, text));
     }
-    (void)fputs("</td>", out);
+    return out;
 }
 
-static void side_by_side(const struct orr_comparison *c, FILE *out)
+/* What each run has of a metric; NAN: it has none, as a quantile that was not reached. */
+static void values_of(const struct side *side, const struct orr_compare_metric *metric,
+                      double *values)
 {
-    (void)fputs("<div class=\"wide\"><table>\n<thead><tr><th scope=\"col\">metric</th>", out);
+    struct orr_err ignored = {0};
+    if (orr_metric_values(side->options->paths, side->options->count, metric->name, metric->scope,
+                          metric->label, values, &ignored) != ORR_OK) {
+        for (uint32_t i = 0; i < side->options->count; i++) {
+            values[i] = (double)NAN;
+        }
+    }
+}
+
+/* Nothing worth a reader's eye: the last digits of a sum. */
+static bool is_same(const struct orr_compare_metric *metric, double base, double value)
+{
+    const double size = fmax(fabs(base), fabs(value));
+    return (isnan(base) && isnan(value)) || fabs(value - base) <= 1e-4 * size ||
+           (is_share(metric->name) && size < 1e-3);
+}
+
+/* A wait that is not reached is longer than any. */
+static const char *mark(const struct orr_compare_metric *metric, double base, double value)
+{
+    if (is_same(metric, base, value)) {
+        return "same";
+    }
+    if (metric->better == ORR_BETTER_NEITHER) {
+        return "";
+    }
+    const bool wait = strncmp(metric->name, "wait_", 5) == 0;
+    if (isnan(base) || isnan(value)) {
+        return !wait ? "" : isnan(value) ? "worse" : "better";
+    }
+    return (metric->better == ORR_BETTER_LESS) == (value < base) ? "better" : "worse";
+}
+
+static void heads(const struct orr_comparison *c, const char *first, FILE *out)
+{
+    (void)fprintf(out, "<div class=\"wide\"><table>\n<thead><tr>%s", first);
     for (uint32_t a = 0; a < c->arm_count; a++) {
         (void)fputs("<th scope=\"col\" class=\"n\">", out);
         orr_report__text(out, c->arms[a].label);
-        (void)fputs(a > 0 ? "</th><th scope=\"col\" class=\"n\">change</th>" : "</th>", out);
+        (void)fputs(a > 0 ? "</th><th scope=\"col\" class=\"n\">change</th><th scope=\"col\"></th>"
+                          : "</th>",
+                    out);
     }
     (void)fputs("</tr></thead>\n<tbody>\n", out);
-    for (uint32_t m = 0; m < c->metric_count; m++) {
-        const struct orr_compare_metric *metric = &c->metrics[m];
-        (void)fputs("<tr><td>", out);
-        orr_report__text(out, metric->name);
-        (void)fprintf(out, "%s%s</td>", strcmp(metric->unit, "1") == 0 ? "" : ", ",
-                      strcmp(metric->unit, "1") == 0 ? "" : metric->unit);
-        number(out, metric->unit, orr_comparison_cell(c, m, 0)->base_mean, false);
-        for (uint32_t a = 1; a < c->arm_count; a++) {
-            number(out, metric->unit, orr_comparison_cell(c, m, a)->other_mean, false);
-            number(out, metric->unit, orr_comparison_cell(c, m, a)->difference, true);
+}
+
+static void cells(const struct orr_compare_metric *metric, const double *values, uint32_t count,
+                  FILE *out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char text[64];
+        (void)fprintf(out, "<td class=\"n\">%s</td>", amount(metric, values[i], false, text));
+        if (i > 0) {
+            const bool same = is_same(metric, values[0], values[i]);
+            (void)fprintf(out, "<td class=\"n\">%s</td><td>%s</td>",
+                          same ? "" : amount(metric, values[i] - values[0], true, text),
+                          mark(metric, values[0], values[i]));
         }
-        (void)fputs("</tr>\n", out);
+    }
+    (void)fputs("</tr>\n", out);
+}
+
+static void metrics_table(const struct side *side, FILE *out)
+{
+    const struct orr_comparison *c = &side->all;
+    heads(c, "<th scope=\"col\">metric</th>", out);
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        (void)fputs("<tr><td>", out);
+        orr_report__text(out, words_of(c->metrics[m].name));
+        (void)fputs("</td>", out);
+        values_of(side, &c->metrics[m], side->values);
+        cells(&c->metrics[m], side->values, c->arm_count, out);
     }
     (void)fputs("</tbody></table></div>\n", out);
+}
+
+/* A label of scope queue, "queue=a,kind=b", in words. */
+static void label_text(const char *label, FILE *out)
+{
+    const char *kind = strstr(label, ",kind=");
+    char queue[300];
+    label += strncmp(label, "queue=", 6) == 0 ? 6 : 0;
+    (void)snprintf(queue, sizeof queue, "%.*s", kind != NULL ? (int)(kind - label) : 290, label);
+    orr_report__text(out, queue);
+    if (kind != NULL) {
+        (void)fputs(", ", out);
+        orr_report__text(out, kind + 6);
+    }
+}
+
+static bool any_change(const struct orr_compare_metric *metric, const double *values,
+                       uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        if (!is_same(metric, values[0], values[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void queues_table(const struct side *side, FILE *out)
+{
+    const struct orr_comparison *c = &side->queues;
+    uint32_t shown = 0, left = 0;
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        values_of(side, &c->metrics[m], side->values);
+        if (!any_change(&c->metrics[m], side->values, c->arm_count)) {
+            continue;
+        }
+        if (shown == QUEUES_MOST) {
+            left++;
+            continue;
+        }
+        if (shown++ == 0) {
+            heads(c, "<th scope=\"col\">queue, kind</th><th scope=\"col\">metric</th>", out);
+        }
+        (void)fputs("<tr><td>", out);
+        label_text(c->metrics[m].label, out);
+        (void)fprintf(out, "</td><td>%s</td>", words_of(c->metrics[m].name));
+        cells(&c->metrics[m], side->values, c->arm_count, out);
+    }
+    (void)fputs(shown == 0 ? "<p class=\"soft\">No queue fares otherwise.</p>\n"
+                           : "</tbody></table></div>\n",
+                out);
+    if (left > 0) {
+        (void)fprintf(out, "<p class=\"soft\">... and %u more rows that differ.</p>\n", left);
+    }
+}
+
+/* --- what was changed --- */
+
+/* The caller's words for it, or, when there are none, lines of the resolved scenarios. */
+static void changes_of(const struct orr_report_options *options, uint32_t index, FILE *out)
+{
+    const char *words = options->changes != NULL ? options->changes[index] : NULL;
+    struct orr_results base, in;
+    struct orr_err ignored = {0};
+    orr_results_open(&base, options->paths[0], &ignored);
+    orr_results_open(&in, options->paths[index], &ignored);
+    const char *before = resolved(&base), *after = resolved(&in);
+    if (words == NULL) {
+        (void)fputs("<pre>", out);
+        lines_apart(before, after, '-', out);
+        lines_apart(after, before, '+', out);
+        (void)fputs("</pre>\n", out);
+    } else if (words[0] == '\0') {
+        (void)fputs("<p>Nothing: both ran the same scenario.</p>\n", out);
+    } else {
+        (void)fputs("<ul>\n", out);
+        for (const char *at = words; *at != '\0';) {
+            const size_t n = strcspn(at, "\n");
+            char line[600];
+            (void)snprintf(line, sizeof line, "%.*s", n < 590 ? (int)n : 590, at);
+            (void)fputs("<li>", out);
+            orr_report__text(out, line);
+            (void)fputs("</li>\n", out);
+            at += n + (at[n] == '\n');
+        }
+        (void)fputs("</ul>\n", out);
+    }
+    orr_results_close(&in);
+    orr_results_close(&base);
+}
+
+/* The first few of them in one line. */
+static void changes_short(const struct orr_report_options *options, uint32_t index, FILE *out)
+{
+    const char *words = options->changes != NULL ? options->changes[index] : NULL;
+    uint32_t count = 0;
+    if (words == NULL || words[0] == '\0') {
+        (void)fputs(words == NULL ? "see below" : "nothing", out);
+        return;
+    }
+    for (const char *at = words; *at != '\0';) {
+        const size_t n = strcspn(at, "\n");
+        if (count++ < SAID_MOST) {
+            char line[300];
+            (void)snprintf(line, sizeof line, "%.*s", n < 290 ? (int)n : 290, at);
+            (void)fputs(count > 1 ? "; " : "", out);
+            orr_report__text(out, line);
+        }
+        at += n + (at[n] == '\n');
+    }
+    if (count > SAID_MOST) {
+        (void)fprintf(out, "; and %u more", count - SAID_MOST);
+    }
+}
+
+/* --- in short --- */
+
+/* Those a reader asks for; the table has all. */
+static bool is_said(const char *metric)
+{
+    static const char *const said[] = {"wait_mean_s",      "wait_p95_s",  "jct_mean_s",
+                                       "gpu_occupancy",    "gpu_goodput", "fairness_jain",
+                                       "quota_debt_gpu_h", "lost_gpu_h"};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        if (strcmp(said[i], metric) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void came_of_it(const struct side *side, uint32_t arm, const char *wanted, FILE *out)
+{
+    uint32_t said = 0;
+    for (uint32_t m = 0; m < side->all.metric_count; m++) {
+        const struct orr_compare_metric *metric = &side->all.metrics[m];
+        char from[64], to[64];
+        if (!is_said(metric->name)) {
+            continue;
+        }
+        values_of(side, metric, side->values);
+        if (strcmp(mark(metric, side->values[0], side->values[arm]), wanted) != 0) {
+            continue;
+        }
+        (void)fprintf(out, "%s%s %s to %s", said++ == 0 ? "" : ", ", words_of(metric->name),
+                      amount(metric, side->values[0], false, from),
+                      amount(metric, side->values[arm], false, to));
+    }
+    (void)fputs(said == 0 ? "nothing" : "", out);
+}
+
+static void worse_off(const struct side *side, uint32_t arm, FILE *out)
+{
+    uint32_t said = 0;
+    for (uint32_t m = 0; m < side->queues.metric_count; m++) {
+        const struct orr_compare_metric *metric = &side->queues.metrics[m];
+        char from[64], to[64];
+        if (strcmp(metric->name, "wait_p95_s") != 0) {
+            continue;
+        }
+        values_of(side, metric, side->values);
+        if (strcmp(mark(metric, side->values[0], side->values[arm]), "worse") != 0 ||
+            said++ >= SAID_MOST) {
+            continue;
+        }
+        (void)fputs(said > 1 ? "; " : "", out);
+        label_text(metric->label, out);
+        (void)fprintf(out, " (95 %% wait at most %s, was %s)",
+                      isnan(side->values[arm]) ? "a time not reached"
+                                               : amount(metric, side->values[arm], false, to),
+                      amount(metric, side->values[0], false, from));
+    }
+    if (said == 0) {
+        (void)fputs("no queue waits longer (95 % of its jobs)", out);
+    } else if (said > SAID_MOST) {
+        (void)fprintf(out, "; and %u more", said - SAID_MOST);
+    }
+}
+
+static void label_of(const struct orr_comparison *c, uint32_t arm, FILE *out)
+{
+    (void)fputs("<p><b>", out);
+    orr_report__text(out, c->arms[arm].label);
+    (void)fputs(":</b> ", out);
+}
+
+static enum orr_status in_short(const struct side *side, FILE *out, struct orr_err *err)
+{
+    const struct orr_comparison *all = &side->all;
+    enum orr_status status = ORR_OK;
+    (void)fputs("<dl class=\"short\">\n<dt><a href=\"#changed\">What was changed?</a></dt><dd>",
+                out);
+    for (uint32_t a = 1; a < all->arm_count; a++) {
+        label_of(all, a, out);
+        changes_short(side->options, a, out);
+        (void)fputs(".</p>\n", out);
+    }
+    (void)fputs("</dd>\n<dt><a href=\"#side\">What came of it?</a></dt><dd>", out);
+    for (uint32_t a = 1; a < all->arm_count; a++) {
+        label_of(all, a, out);
+        (void)fputs("worse: ", out);
+        came_of_it(side, a, "worse", out);
+        (void)fputs(". Better: ", out);
+        came_of_it(side, a, "better", out);
+        (void)fputs(".</p>\n", out);
+    }
+    (void)fputs("</dd>\n<dt><a href=\"#queues\">Who is worse off?</a></dt><dd>", out);
+    for (uint32_t a = 1; a < all->arm_count; a++) {
+        label_of(all, a, out);
+        worse_off(side, a, out);
+        (void)fputs(".</p>\n", out);
+    }
+    (void)fputs("</dd>\n", out);
+    for (int q = 0; q < ORR_REPORT_QUESTIONS; q++) {
+        (void)fprintf(out, "<dt>%s</dt>\n<dd>", orr_report__questions[q]);
+        for (uint32_t a = 0; a < all->arm_count && status == ORR_OK; a++) {
+            struct orr_results in;
+            orr_results_open(&in, side->options->paths[a], err);
+            label_of(all, a, out);
+            orr_report__answer(&in, (enum orr_report_question)q, out);
+            (void)fputs("</p>\n", out);
+            status = in.status;
+            orr_results_close(&in);
+        }
+        (void)fputs("</dd>\n", out);
+    }
+    (void)fputs("</dl>\n", out);
+    return status;
+}
+
+static void figures(const struct orr_report_options *options, FILE *out)
+{
+    uint32_t count;
+    const struct orr_plot_info *list = orr_plot_list(&count);
+    for (uint32_t f = 0; f < count; f++) {
+        const char *const *beside = orr_report__beside;
+        while (*beside != NULL && strcmp(*beside, list[f].name) != 0) {
+            beside++;
+        }
+        if (*beside == NULL) {
+            continue;
+        }
+        (void)fputs("<div class=\"pair\">\n", out);
+        for (uint32_t i = 0; i < options->count; i++) {
+            struct orr_plot_options plot = ORR_PLOT_DEFAULTS;
+            struct orr_err ignored = {0};
+            char prefix[24], caption[600];
+            plot.figures = &list[f].name;
+            plot.count = 1;
+            plot.dir = options->scratch;
+            (void)snprintf(prefix, sizeof prefix, "beside%u-", i + 1);
+            (void)snprintf(caption, sizeof caption, "%.300s: %s", options->paths[i],
+                           list[f].summary);
+            if (orr_plot_run(options->paths[i], &plot, NULL, NULL, &ignored) == ORR_OK) {
+                orr_report__figure(options->paths[i], list[f].name, caption, options->scratch,
+                                   prefix, out);
+            }
+        }
+        (void)fputs("</div>\n", out);
+    }
+}
+
+/* A file is called by its name, unless two have the same. */
+static void name_files(const struct orr_report_options *options, const char **labels)
+{
+    for (uint32_t i = 0; i < options->count; i++) {
+        const char *slash = strrchr(options->paths[i], '/');
+        labels[i] = slash != NULL ? slash + 1 : options->paths[i];
+    }
+    for (uint32_t i = 0; i < options->count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            if (strcmp(labels[i], labels[j]) == 0) {
+                labels[i] = options->paths[i];
+                labels[j] = options->paths[j];
+            }
+        }
+    }
+}
+
+static enum orr_status sections(const struct side *side, FILE *out, struct orr_err *err)
+{
+    const enum orr_status status = in_short(side, out, err);
+    (void)fputs("<h2 id=\"side\">Side by side</h2>\n", out);
+    metrics_table(side, out);
+    (void)fputs("<p class=\"soft\">One trace with one seed each: no difference here has an "
+                "interval. <code>orrery compare</code> with <code>--replicas</code> says which "
+                "could be chance.</p>\n<h2 id=\"queues\">Queues that fare otherwise</h2>\n",
+                out);
+    queues_table(side, out);
+    (void)fputs("<h2 id=\"changed\">What was changed, against the first</h2>\n", out);
+    for (uint32_t i = 1; i < side->options->count; i++) {
+        (void)fputs("<h3>", out);
+        orr_report__text(out, side->all.arms[i].label);
+        (void)fputs("</h3>\n", out);
+        changes_of(side->options, i, out);
+    }
+    (void)fputs("<h2 id=\"figures\">Figures beside each other</h2>\n", out);
+    figures(side->options, out);
+    (void)fputs("<h2 id=\"runs\">Each run by itself</h2>\n", out);
+    return status;
 }
 
 enum orr_status orr_report__many(const struct orr_report_options *options, FILE *out,
                                  struct orr_err *err)
 {
+    static const char *const of_queues[] = {"wait_p95_s",       "unstarted", "gpu_h",
+                                            "quota_debt_gpu_h", "evictions", "lost_gpu_h"};
+    struct side side = {.options = options,
+                        .values = orr_alloc(options->count, sizeof *side.values)};
     uint32_t *arms = orr_alloc(options->count, sizeof *arms);
+    const char **labels = orr_alloc(options->count, sizeof *labels);
     for (uint32_t i = 0; i < options->count; i++) {
         arms[i] = i;
     }
+    name_files(options, labels);
     /* each file is an arm; runs of different seeds are not pairs, and are shown all the same */
-    const struct orr_compare_options compare = {.paths = options->paths,
-                                                .path_count = options->count,
-                                                .labels = options->paths,
-                                                .arms = arms,
-                                                .any_seed = true};
-    struct orr_comparison comparison;
-    enum orr_status status = orr_compare(&compare, &comparison, err);
+    struct orr_compare_options compare = {.paths = options->paths,
+                                          .path_count = options->count,
+                                          .labels = labels,
+                                          .arms = arms,
+                                          .any_seed = true};
+    enum orr_status status = orr_compare(&compare, &side.all, err);
     if (status == ORR_OK) {
-        (void)fputs("<h2 id=\"side\">Side by side</h2>\n", out);
-        side_by_side(&comparison, out);
-        orr_comparison_release(&comparison);
-        (void)fputs("<h2 id=\"changed\">What was changed, against the first</h2>\n", out);
-        status = changes(options, out, err);
+        compare.scope = "queue";
+        compare.metrics = of_queues;
+        compare.metric_count = sizeof of_queues / sizeof of_queues[0];
+        status = orr_compare(&compare, &side.queues, err);
+        if (status == ORR_OK) {
+            status = sections(&side, out, err);
+            orr_comparison_release(&side.queues);
+        }
+        orr_comparison_release(&side.all);
     }
+    orr_free(side.values);
     orr_free(arms);
+    orr_free(labels);
     return status;
 }

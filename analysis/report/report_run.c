@@ -9,208 +9,172 @@
 #include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
 
+#define ROWS_MOST 20 /* of a table */
+
 /* --- headline --- */
 
-static double metric(struct orr_results *in, const char *name)
+static void card(FILE *out, const char *value, const char *name, const char *what)
 {
-    double value = (double)NAN;
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT value FROM metric WHERE name = ?1 AND scope = 'all' AND label = ''");
-    if (row != NULL) {
-        (void)sqlite3_bind_text(row, 1, name, -1, SQLITE_STATIC);
-    }
-    while (orr_results_step(in, row)) {
-        value = sqlite3_column_type(row, 0) == SQLITE_NULL ? (double)NAN
-                                                           : sqlite3_column_double(row, 0);
-    }
-    return value;
-}
-
-static void card(FILE *out, const char *name, const char *what, const char *value)
-{
-    (void)fprintf(out, "<div class=\"card\" title=\"%s\"><b>%s</b>%s</div>\n", what, value, name);
+    (void)fprintf(out, "<div class=\"card\"><b>%s</b>%s<small>%s</small></div>\n", value, name,
+                  what);
 }
 
 static void time_card(struct orr_results *in, FILE *out, const char *key, const char *name,
                       const char *what)
 {
     char rough[24];
-    card(out, name, what, orr_format_rough(rough, metric(in, key)));
+    card(out, orr_format_rough(rough, orr_report__metric(in, key)), name, what);
 }
 
-static void number_card(struct orr_results *in, FILE *out, const char *key, const char *format,
-                        double factor, const char *name, const char *what)
+static void number_card(struct orr_results *in, FILE *out, const char *key, const char *name,
+                        const char *what)
+{
+    char text[40];
+    card(out, orr_report__number(orr_report__metric(in, key), text), name, what);
+}
+
+static void percent_card(struct orr_results *in, FILE *out, const char *key, const char *name,
+                         const char *what)
 {
     char text[40] = "-";
-    const double value = metric(in, key);
+    const double value = orr_report__metric(in, key);
     if (isfinite(value)) {
-        /* the formats are those below */
-        (void)snprintf(text, sizeof text, strcmp(format, "%") == 0 ? "%.1f %%" : "%.0f",
-                       value * factor);
+        (void)snprintf(text, sizeof text, "%.1f %%", 100 * value);
     }
-    card(out, name, what, text);
+    card(out, text, name, what);
 }
 
 static void headline(struct orr_results *in, FILE *out)
 {
     (void)fputs("<div class=\"cards\">\n", out);
-    number_card(in, out, "jobs", "0", 1, "jobs", "taken from the traces");
-    number_card(in, out, "unfinished", "0", 1, "unfinished", "had not ended when the run did");
-    time_card(in, out, "wait_p50_s", "median wait", "submit to first start of the whole gang");
-    time_card(in, out, "wait_p95_s", "95 % wait at most", "nearest rank; services apart");
-    time_card(in, out, "wait_max_s", "longest wait", "of a job that started");
-    time_card(in, out, "jct_mean_s", "mean submit to end", "of jobs that finished");
-    number_card(in, out, "gpu_occupancy", "%", 100, "GPUs allocated", "of GPU time in the window");
-    number_card(in, out, "gpu_goodput", "%", 100, "GPUs useful", "allocated and not lost");
-    number_card(in, out, "evictions", "0", 1, "evictions", "attempts ended by the policy");
-    number_card(in, out, "lost_gpu_h", "0", 1, "GPU-hours lost", "work that had to be done again");
-    number_card(in, out, "quota_debt_gpu_h", "0", 1, "GPU-hours of quota debt",
-                "asked for within quota and not held");
+    number_card(in, out, "jobs", "jobs", "taken from the workload");
+    number_card(in, out, "unfinished", "unfinished", "had not ended when the run did");
+    time_card(in, out, "wait_p50_s", "median wait", "to the first start of all of it");
+    time_card(in, out, "wait_p95_s", "95 % wait at most", "services are not in it");
+    time_card(in, out, "wait_max_s", "longest wait", "of a job that did start");
+    time_card(in, out, "jct_mean_s", "mean completion", "submit to end, of those that ended");
+    percent_card(in, out, "gpu_occupancy", "GPU time held", "of nodes that are up");
+    percent_card(in, out, "gpu_goodput", "GPU time useful", "held and not lost, slow or idle");
+    number_card(in, out, "evictions", "evictions", "attempts that were cut short");
+    number_card(in, out, "lost_gpu_h", "GPU-hours lost", "work that had to be done again");
+    number_card(in, out, "quota_debt_gpu_h", "GPU-hours owed", "asked for within quota, not held");
+    number_card(in, out, "fairness_jain", "Jain's index", "1: all got alike of their fair share");
     (void)fputs("</div>\n", out);
-}
-
-/* Buckets in which something waited although less than 2 % of the GPUs were free. */
-static void saturation(struct orr_results *in, FILE *out)
-{
-    sqlite3_stmt *row = orr_results_prepare(
-        in,
-        "WITH b AS (SELECT sum(allocated_mgpu) AS held, sum(pending_mgpu) AS pending FROM series,"
-        " run WHERE at_ms >= window_start_ms AND at_ms < window_end_ms GROUP BY at_ms)"
-        " SELECT avg(held >= 0.98 * capacity_mgpu AND pending > 0), avg(pending > 0),"
-        " avg(pending) / 1000.0, capacity_mgpu / 1000.0 FROM b, run");
-    while (orr_results_step(in, row)) {
-        const double full = sqlite3_column_double(row, 0), waits = sqlite3_column_double(row, 1);
-        (void)fprintf(
-            out,
-            "<p>The cluster of %g GPUs was full (98 %% or more held) while jobs waited "
-            "<b>%.0f %%</b> of the time, and jobs waited %.0f %% of the time: it is %s. On "
-            "average %.1f GPUs were asked for and not held.</p>\n",
-            sqlite3_column_double(row, 3), 100 * full, 100 * waits,
-            full > 0.5    ? "saturated"
-            : full > 0.1  ? "saturated at times"
-            : waits > 0.3 ? "not saturated; what waits does so for other reasons than "
-                            "a lack of GPUs"
-                          : "not saturated",
-            sqlite3_column_double(row, 2));
-    }
-}
-
-static void trust(struct orr_results *in, FILE *out)
-{
-    const int64_t rejected = orr_results_int(in, "SELECT sum(rows_rejected) FROM input", 0);
-    const int64_t read = orr_results_int(in, "SELECT sum(rows_read) FROM input", 0);
-    const int64_t recorded = orr_results_int(in, "SELECT count(*) FROM recorded", 0);
-    const int64_t open = orr_results_int(in, "SELECT count(*) FROM job WHERE state IN (1, 2)", 0);
-    const int64_t whole = orr_results_int(in, "SELECT status = 'finished' FROM run", 0);
-    (void)fputs("<ul>\n", out);
-    (void)fprintf(out, "<li>%s; %lld jobs had not ended.</li>\n",
-                  whole != 0 ? "The run went on until its last job"
-                             : "The run was cut before its last job ended",
-                  (long long)open);
-    (void)fprintf(out, "<li>%lld of %lld trace rows were rejected%s.</li>\n", (long long)rejected,
-                  (long long)read, rejected > 0 ? " (see provenance)" : "");
-    (void)fputs(
-        "<li>One seed, one trace: no number here has an interval. <code>orrery compare</code> "
-        "with <code>--replicas</code> gives them.</li>\n",
-        out);
-    (void)fprintf(out, "<li>%s</li>\n</ul>\n",
-                  recorded > 0
-                      ? "The trace recorded its starts: <code>orrery calibrate</code> holds "
-                        "this run against them."
-                      : "The trace recorded no starts: the run cannot be held against what "
-                        "happened.");
 }
 
 /* --- sections --- */
 
-static const char waits_sql[] =
-    "WITH why AS (SELECT job, words, sum(to_ms - from_ms) AS span, max(sum(to_ms - from_ms)) OVER"
-    " (PARTITION BY job) AS most FROM v_reason_intervals GROUP BY job, words)"
-    " SELECT j.name AS job, q.name AS queue, j.mgpu / 1000.0 AS GPUs,"
-    " (coalesce(w.start_ms, r.end_ms) - w.from_ms) / 1000.0 AS \"waited s\","
-    " CASE WHEN w.start_ms IS NULL THEN 'never started' ELSE '' END AS \" \","
-    " max(y.words) AS \"mostly because\" FROM v_waits AS w JOIN job AS j ON j.id = w.job"
-    " LEFT JOIN queue AS q ON q.id = j.queue CROSS JOIN run AS r LEFT JOIN why AS y ON y.job = j.id"
-    " AND y.span = y.most WHERE w.state > 0 GROUP BY j.id"
-    " ORDER BY coalesce(w.start_ms, r.end_ms) - w.from_ms DESC, j.id LIMIT 10";
-
-static const char reasons_sql[] =
-    "SELECT i.words AS reason, count(DISTINCT i.job) AS jobs, sum(i.to_ms - i.from_ms) / 1000.0 AS"
-    " \"in all s\", sum((i.to_ms - i.from_ms) * j.mgpu) / 3.6e9 AS \"GPU-hours waited\" FROM"
-    " v_reason_intervals AS i JOIN job AS j ON j.id = i.job GROUP BY i.words"
-    " ORDER BY sum((i.to_ms - i.from_ms) * j.mgpu) DESC";
-
+/* A row a queue and kind; what only queues have stands in the row of its first kind. */
 static const char queues_sql[] =
-    "SELECT queue, quota_gpus AS quota, jobs, gpu_h AS \"GPU-hours\", wait_p50_s AS \"median wait "
-    "s\","
-    " wait_p95_s AS \"95 % wait s\", wait_max_s AS \"longest wait s\", evictions FROM v_queues"
-    " WHERE jobs > 0 ORDER BY gpu_h DESC LIMIT 30";
+    "WITH m AS (SELECT substr(label, 7, instr(label, ',kind=') - 7) AS queue,"
+    " substr(label, instr(label, ',kind=') + 6) AS kind, name, value, min(rowid) OVER (PARTITION"
+    " BY label) AS place FROM metric WHERE scope = 'queue' AND instr(label, ',kind=') > 0),"
+    " k AS (SELECT queue, kind, min(place) AS place, max(CASE name WHEN 'jobs' THEN value END) AS"
+    " jobs, max(CASE name WHEN 'unstarted' THEN value END) AS unstarted, max(CASE name WHEN"
+    " 'wait_p50_s' THEN value END) AS p50, max(CASE name WHEN 'wait_p95_s' THEN value END) AS p95,"
+    " max(CASE name WHEN 'wait_max_s' THEN value END) AS longest FROM m GROUP BY queue, kind),"
+    " s AS (SELECT queue, avg(allocated_mgpu) / 1000 AS held, avg(share_mgpu) / 1000 AS fair FROM"
+    " series CROSS JOIN run WHERE at_ms >= window_start_ms AND at_ms < window_end_ms GROUP BY"
+    " queue),"
+    " q AS (SELECT q.id AS id, q.name AS name, q.gpu_quota AS quota, v.gpu_h AS gpu_h FROM queue AS"
+    " q JOIN v_queues AS v ON v.queue = q.name WHERE q.leaf)"
+    " SELECT k.queue AS queue, k.kind AS kind, k.jobs AS jobs, k.unstarted AS \"never started\","
+    " k.p50 AS \"median wait s\", k.p95 AS \"95 % wait s\", k.longest AS \"longest that started"
+    " s\", CASE WHEN q.quota >= 0 THEN q.quota END AS quota, s.held AS \"held (mean)\", s.fair AS"
+    " \"fair share (mean)\" FROM k LEFT JOIN q ON q.name = k.queue LEFT JOIN s ON s.queue = q.id"
+    " WHERE k.jobs > 0 ORDER BY q.gpu_h DESC, k.queue, k.place";
 
+static const char causes_sql[] =
+    "WITH c AS (SELECT cause, count(*) AS times, count(DISTINCT job) AS jobs FROM attempt GROUP BY"
+    " cause), e AS (SELECT cause, sum(used = 0) AS unused FROM eviction GROUP BY cause),"
+    " l AS (SELECT replace(label, 'cause=', '') AS cause, value FROM metric WHERE name ="
+    " 'lost_gpu_h' AND scope = 'cause')"
+    " SELECT c.cause AS cause, c.times AS \"attempts cut short\", c.jobs AS \"jobs\","
+    " l.value AS \"GPU-hours lost\", l.value / c.times AS \"each\", e.unused AS \"for nothing\""
+    " FROM c LEFT JOIN e ON e.cause = c.cause LEFT JOIN l ON l.cause = c.cause ORDER BY l.value"
+    " DESC";
+
+/* What a job lost by a cause is shared equally over its evictions of that cause. */
 static const char evictions_sql[] =
-    "SELECT e.cause, coalesce(q.name, '') AS \"taken from\", coalesce(f.name, 'not told') AS "
-    "\"for\","
-    " count(*) AS evictions, sum(e.used = 0) AS \"for nothing\" FROM eviction AS e JOIN job AS j ON"
-    " j.id = e.job LEFT JOIN queue AS q ON q.id = j.queue LEFT JOIN job AS b ON b.id = e.for_job"
-    " LEFT JOIN queue AS f ON f.id = b.queue GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 20";
+    "WITH e AS (SELECT e.*, count(*) OVER (PARTITION BY e.job, e.cause) AS of_job FROM eviction AS"
+    " e WHERE e.for_job IS NOT NULL)"
+    " SELECT e.cause AS cause, coalesce(q.name, '') AS \"taken from\", coalesce(f.name, '') AS"
+    " \"for\", count(*) AS evictions, sum(e.used = 0) AS \"for nothing\","
+    " sum(CASE e.cause WHEN 'preempt' THEN t.preempt WHEN 'reclaim' THEN t.reclaim WHEN"
+    " 'consolidate' THEN t.consolidate END / 3.6e9 / e.of_job) AS \"GPU-hours lost\""
+    " FROM e JOIN job AS j ON j.id = e.job LEFT JOIN queue AS q ON q.id = j.queue"
+    " LEFT JOIN job AS b ON b.id = e.for_job LEFT JOIN queue AS f ON f.id = b.queue"
+    " LEFT JOIN job_time AS t ON t.job = e.job GROUP BY 1, 2, 3 ORDER BY 6 DESC, 4 DESC, 2, 3";
 
-static const char lost_sql[] =
-    "SELECT sum(useful) / 3.6e9 AS useful, sum(preempt) / 3.6e9 AS preempt, sum(reclaim) / 3.6e9 AS"
-    " reclaim, sum(consolidate) / 3.6e9 AS consolidate, sum(stale_gang) / 3.6e9 AS \"stale gang\","
-    " sum(node_failure) / 3.6e9 AS \"node failure\", sum(checkpoint) / 3.6e9 AS checkpoints,"
-    " sum(restart) / 3.6e9 AS restarts, sum(waiting) / 3.6e9 AS \"held for the gang\" FROM job_time"
-    " HAVING count(*) > 0";
-
-/* In each bucket: who held more than its quota borrowed it from those who held less, in proportion.
- */
-static const char lending_sql[] =
-    "WITH b AS (SELECT s.at_ms AS at_ms, q.id AS id, q.name AS name,"
-    " max(0, s.allocated_mgpu - q.gpu_quota * 1000) AS borrowed,"
-    " max(0, q.gpu_quota * 1000 - s.allocated_mgpu) AS idle"
-    " FROM series AS s JOIN queue AS q ON q.id = s.queue WHERE q.gpu_quota >= 0),"
-    " t AS (SELECT at_ms, sum(borrowed) AS borrowed, sum(idle) AS idle FROM b GROUP BY at_ms)"
-    " SELECT l.name AS lender, w.name AS borrower, sum(l.idle * min(1.0, t.borrowed / t.idle) *"
-    " w.borrowed / t.borrowed) * max(r.series_ms) / 3.6e9 AS \"GPU-hours lent\" FROM b AS l JOIN b "
-    "AS w"
-    " ON w.at_ms = l.at_ms AND w.id <> l.id JOIN t ON t.at_ms = l.at_ms CROSS JOIN run AS r WHERE"
-    " l.idle > 0 AND w.borrowed > 0 GROUP BY l.id, w.id HAVING \"GPU-hours lent\" >= 0.5"
-    " ORDER BY \"GPU-hours lent\" DESC LIMIT 20";
-
-static void section(FILE *out, const char *id, const char *title)
+static void section(FILE *out, const char *prefix, const char *id, const char *title)
 {
-    (void)fprintf(out, "<h2 id=\"%s\">%s</h2>\n", id, title);
+    (void)fprintf(out, "<h2 id=\"%s%s\">%s</h2>\n", prefix, id, title);
 }
 
-static void figures(struct orr_results *in, const char *scratch, FILE *out)
+/* Where a figure of a results file is drawn to. */
+static void figure_path(const char *db_path, const char *name, const char *scratch, char *path,
+                        size_t bytes)
+{
+    const char *slash = strrchr(db_path, '/');
+    const char *file = slash != NULL ? slash + 1 : db_path;
+    const char *dot = strrchr(file, '.');
+    const size_t stem = dot != NULL ? (size_t)(dot - file) : strlen(file);
+    (void)snprintf(path, bytes, "%s/%.*s-%s.svg", scratch, (int)stem, file, name);
+}
+
+void orr_report__figure(const char *db_path, const char *name, const char *caption,
+                        const char *scratch, const char *prefix, FILE *out)
+{
+    char path[4600];
+    figure_path(db_path, name, scratch, path, sizeof path);
+    (void)fprintf(out, "<figure id=\"%sfigure-%s\">\n", prefix, name);
+    if (orr_report__svg(path, out)) {
+        (void)fputs("<figcaption>", out);
+        orr_report__text(out, caption);
+        (void)fputs("</figcaption>\n", out);
+    }
+    (void)fputs("</figure>\n", out);
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+    for (; names != NULL && *names != NULL; names++) {
+        if (strcmp(*names, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void figures(struct orr_results *in, const char *scratch, const char *prefix,
+                    const char *const *but, FILE *out)
 {
     struct orr_plot_options options = ORR_PLOT_DEFAULTS;
     struct orr_err err = {0};
     uint32_t count;
     const struct orr_plot_info *list = orr_plot_list(&count);
+    const char **names = orr_alloc(count + (size_t)1, sizeof *names);
+    const bool recorded = orr_results_int(in, "SELECT count(*) FROM recorded", 0) > 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_among(list[i].name, but) && (recorded || strcmp(list[i].name, "qq") != 0)) {
+            names[options.count++] = list[i].name;
+        }
+    }
+    options.figures = names;
     options.dir = scratch;
     const enum orr_status status = orr_plot_run(in->path, &options, NULL, NULL, &err);
     if (status != ORR_OK) {
         (void)fputs("<p>No figures: ", out);
         orr_report__text(out, status == ORR_UNAVAILABLE ? "gnuplot was not found." : err.text);
         (void)fputs("</p>\n", out);
-        return;
     }
-    const char *slash = strrchr(in->path, '/');
-    const char *name = slash != NULL ? slash + 1 : in->path;
-    const char *dot = strrchr(name, '.');
-    const size_t stem = dot != NULL ? (size_t)(dot - name) : strlen(name);
-    const bool recorded = orr_results_int(in, "SELECT count(*) FROM recorded", 0) > 0;
-    for (uint32_t i = 0; i < count; i++) {
-        char path[4600];
-        if (strcmp(list[i].name, "qq") == 0 && !recorded) {
+    for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
+        if (is_among(list[i].name, but) || (!recorded && strcmp(list[i].name, "qq") == 0)) {
             continue;
         }
-        (void)snprintf(path, sizeof path, "%s/%.*s-%s.svg", scratch, (int)stem, name, list[i].name);
-        (void)fprintf(out, "<figure id=\"figure-%s\">\n", list[i].name);
-        if (orr_report__svg(path, out)) {
-            (void)fprintf(out, "<figcaption>%s</figcaption>\n", list[i].summary);
-        }
-        (void)fputs("</figure>\n", out);
+        orr_report__figure(in->path, list[i].name, list[i].summary, scratch, prefix, out);
     }
+    orr_free(names);
 }
 
 static void long_text(struct orr_results *in, const char *sql, const char *title, FILE *out)
@@ -229,12 +193,12 @@ static void provenance(struct orr_results *in, FILE *out)
         in,
         "SELECT name AS scenario, policy, seed, status, digest, orrery_version AS version"
         " FROM run",
-        "", out);
+        ROWS_MOST, "", out);
     orr_report__table(
         in,
         "SELECT path AS input, format, rows_read AS \"rows\", rows_rejected AS rejected,"
         " substr(sha256, 1, 16) AS \"sha256 (first 16)\" FROM input",
-        "no input files: the workload was generated", out);
+        ROWS_MOST, "no input files: the workload was generated", out);
     long_text(in,
               "SELECT group_concat(rejected_shown, '') FROM input HAVING sum(rows_rejected) > 0",
               "rejected rows, the first of each file", out);
@@ -249,35 +213,61 @@ static void provenance(struct orr_results *in, FILE *out)
     orr_report__table(in,
                       "SELECT name AS metric, value, unit, n, definition FROM metric WHERE scope = "
                       "'all' ORDER BY rowid",
-                      "", out);
+                      1000, "", out);
     (void)fputs("</details>\n", out);
 }
 
-void orr_report__run(struct orr_results *in, const char *scratch, FILE *out)
+/* What a reader asks first, in words, with the place where there is more. */
+static void in_short(struct orr_results *in, const char *prefix, FILE *out)
 {
+    (void)fputs("<dl class=\"short\">\n", out);
+    for (int q = 0; q < ORR_REPORT_QUESTIONS; q++) {
+        (void)fprintf(out, "<dt><a href=\"#%s%s\">%s</a></dt>\n<dd>", prefix,
+                      orr_report__sections[q], orr_report__questions[q]);
+        orr_report__answer(in, (enum orr_report_question)q, out);
+        (void)fputs("</dd>\n", out);
+    }
+    (void)fputs("</dl>\n", out);
+}
+
+static void evictions(struct orr_results *in, FILE *out)
+{
+    orr_report__table(in, causes_sql, ROWS_MOST, "No attempt was cut short.", out);
+    if (orr_results_int(in, "SELECT count(*) FROM eviction WHERE for_job IS NOT NULL", 0) > 0) {
+        (void)fputs("<h3>From whom, for whom</h3>\n<p class=\"soft\">\"For nothing\": the job it "
+                    "was done for used none of the room. What a job lost is shared equally over "
+                    "its evictions of the same cause.</p>\n",
+                    out);
+        orr_report__table(in, evictions_sql, ROWS_MOST, "", out);
+    }
+}
+
+void orr_report__run(struct orr_results *in, const char *scratch, const char *prefix,
+                     const char *const *but, FILE *out)
+{
+    in_short(in, prefix, out);
     headline(in, out);
-    saturation(in, out);
-    section(out, "waits", "Who waited longest, and why");
-    orr_report__table(in, waits_sql, "nobody waited", out);
-    (void)fputs("<h3>Reasons</h3>\n", out);
-    orr_report__table(in, reasons_sql, "nobody waited", out);
-    (void)fputs("<h3>Queues</h3>\n", out);
-    orr_report__table(in, queues_sql, "no queue has jobs", out);
-    section(out, "evictions", "What was evicted, and what it cost");
-    orr_report__table(in, evictions_sql, "Nothing was evicted.", out);
-    (void)fputs("<h3>GPU-hours of jobs that lost some</h3>\n", out);
-    orr_report__table(in, lost_sql, "No GPU-hour was lost.", out);
-    section(out, "lending", "Who borrowed from whom");
+    section(out, prefix, "waits", "Who waited longest, and why");
+    (void)fputs("<p class=\"soft\">Waits are from submit to the first start; at most three jobs of "
+                "a queue and size.</p>\n",
+                out);
+    orr_report__table(in, orr_report__longest_sql, ROWS_MOST, "Nobody waited.", out);
+    (void)fputs("<h3>What jobs waited for</h3>\n", out);
+    orr_report__table(in, orr_report__reasons_sql, ROWS_MOST, "Nobody waited.", out);
+    section(out, prefix, "load", "Queues: waits, quota, GPUs held and fair share");
+    orr_report__table(in, queues_sql, 40, "No queue has jobs.", out);
+    section(out, prefix, "evictions", "What was evicted, and what it cost");
+    evictions(in, out);
+    section(out, prefix, "lending", "Who borrowed from whom");
     (void)fputs(
         "<p class=\"soft\">Held beyond the own quota while others held less than theirs, from "
-        "bucket to bucket of the series, shared out in proportion.</p>\n",
+        "bucket to bucket of the series within the window, shared out in proportion.</p>\n",
         out);
-    orr_report__table(in, lending_sql, "No queue held more than its quota while another held less.",
-                      out);
-    section(out, "figures", "Figures");
-    figures(in, scratch, out);
-    section(out, "trust", "Can it be trusted?");
-    trust(in, out);
-    section(out, "provenance", "Provenance");
+    orr_report__lending_table(in, out);
+    section(out, prefix, "figures", "Figures");
+    figures(in, scratch, prefix, but, out);
+    section(out, prefix, "trust", "Can it be trusted?");
+    orr_report__trust_list(in, out);
+    section(out, prefix, "provenance", "Provenance");
     provenance(in, out);
 }

@@ -227,16 +227,10 @@ int orr_cli_check(int argc, char **argv)
     return code;
 }
 
-static void print_difference(const char *path, const char *in_a, const char *in_b, void *context)
+static void print_line(const char *text, void *context)
 {
     (void)context;
-    if (in_a == NULL) {
-        (void)printf("%s: added, %s\n", path, in_b);
-    } else if (in_b == NULL) {
-        (void)printf("%s: gone, was %s\n", path, in_a);
-    } else {
-        (void)printf("%s: from %s to %s\n", path, in_a, in_b);
-    }
+    (void)printf("%s\n", text);
 }
 
 int orr_cli_diff(int argc, char **argv)
@@ -258,7 +252,7 @@ int orr_cli_diff(int argc, char **argv)
         orr_scenario_release(&a);
         return orr_cli_fail(&err);
     }
-    uint32_t count = orr_scenario_diff(&a, &b, print_difference, NULL);
+    uint32_t count = orr_scenario_diff_words(&a, &b, print_line, NULL);
     if (count == 0) {
         (void)printf("the two scenarios say the same\n");
     }

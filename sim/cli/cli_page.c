@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <orrery/analysis/report.h>
+#include <orrery/base/mem.h>
 #include <orrery/sim/study.h>
 
 #include "cli.h"
@@ -28,6 +29,57 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* --- what was changed between runs side by side --- */
+
+struct lines {
+    char *text;
+    size_t bytes, room;
+};
+
+static void add_line(const char *text, void *context)
+{
+    struct lines *lines = context;
+    const size_t more = strlen(text);
+    while (lines->bytes + more + 2 > lines->room) {
+        lines->room = lines->room * 2 + 1000;
+        lines->text = orr_realloc(lines->text, lines->room, 1);
+    }
+    memcpy(lines->text + lines->bytes, text, more);
+    lines->bytes += more;
+    lines->text[lines->bytes++] = '\n';
+    lines->text[lines->bytes] = '\0';
+}
+
+static enum orr_status load(const char *results, struct orr_arena *arena,
+                            struct orr_scenario *scenario, struct orr_err *err)
+{
+    struct orr_scenario_options again;
+    const enum orr_status status = orr_rerun_of(results, arena, &again, err);
+    return status == ORR_OK ? orr_scenario_load(&again, scenario, err) : status;
+}
+
+/* NULL: the scenarios cannot be read again, such as when files beside them are gone. */
+static char *words_of(const char *base, const char *other)
+{
+    struct orr_arena arena;
+    struct orr_scenario a, b;
+    struct orr_err ignored = {0};
+    struct lines lines = {0};
+    bool both = false;
+    orr_arena_init(&arena);
+    if (load(base, &arena, &a, &ignored) == ORR_OK) {
+        both = load(other, &arena, &b, &ignored) == ORR_OK;
+        if (both) {
+            lines.text = orr_zalloc(1, 1);
+            (void)orr_scenario_diff_words(&a, &b, add_line, &lines);
+            orr_scenario_release(&b);
+        }
+        orr_scenario_release(&a);
+    }
+    orr_arena_release(&arena);
+    return lines.text;
+}
+
 int orr_cli_page(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
@@ -48,10 +100,21 @@ int orr_cli_page(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     enum orr_status status = orr_scratch_open(scratch, sizeof scratch, &err);
     if (status == ORR_OK) {
-        const struct orr_report_options options = {
-            .paths = o.paths, .count = o.count, .output = o.output, .scratch = scratch};
+        char *changes[ORR_CLI_LIST_MAX] = {NULL};
+        const char *said[ORR_CLI_LIST_MAX] = {NULL};
+        for (uint32_t i = 1; i < o.count; i++) {
+            said[i] = changes[i] = words_of(o.paths[0], o.paths[i]);
+        }
+        const struct orr_report_options options = {.paths = o.paths,
+                                                   .count = o.count,
+                                                   .output = o.output,
+                                                   .scratch = scratch,
+                                                   .changes = said};
         status = orr_report_write(&options, &err);
         orr_scratch_remove(scratch);
+        for (uint32_t i = 1; i < o.count; i++) {
+            orr_free(changes[i]);
+        }
     }
     if (status == ORR_OK) {
         (void)printf("%s\n", o.output);

@@ -18,12 +18,20 @@ fail() {
 "$orrery" run "$source/scenarios/whatif/reclaim/reclaim.yaml" --quiet --no-progress -o kai.db
 "$orrery" run "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy fifo --quiet --no-progress -o fifo.db 2>/dev/null || true
 "$orrery" report kai.db -o kai.html
-for id in waits evictions lending figures trust provenance; do
+for id in waits load evictions lending figures trust provenance; do
     grep -q "<h2 id=\"$id\">" kai.html || fail "no section $id"
 done
+# What a reader asks first is answered in words, at the top.
+grep -q 'Job <b>sweep-11</b> of queue <b>research</b> (4 GPUs) waited <b>15.8 h</b>, mostly because' kai.html ||
+    fail "who waited is not said"
+grep -q '<b>Yes.</b> Of 32 GPUs 100 % were held on average' kai.html || fail "saturation is not said"
+grep -q '8 attempts of jobs were cut short; that cost <b>105 GPU-hours</b> of work, 11.6 % of what was held (reclaim 105)' kai.html ||
+    fail "the cost of evictions is not said"
+grep -q '<b>research</b> (166 GPU-hours, mostly from product) borrowed most' kai.html || fail "who borrowed is not said"
+grep -q 'found all 8 rules it could examine kept' kai.html || fail "no reason to trust it"
 grep -q '<td>sweep-11</td><td>research</td>' kai.html || fail "who waited is not told"
 grep -q '<tr><td>reclaim</td><td>research</td>' kai.html || fail "what was evicted is not told"
-grep -q '<tr><td>product</td><td>research</td>' kai.html || fail "who borrowed is not told"
+grep -q '<tr><td>research</td><td>product</td>' kai.html || fail "who borrowed is not told"
 if command -v gnuplot >/dev/null; then
     [ "$(grep -c '<svg' kai.html)" -ge 7 ] || fail "figures are missing"
 fi
@@ -35,6 +43,7 @@ grep -q '<script' kai.html && fail "the page has a script"
 # Texts of a results file are text.
 cat >evil.csv <<'CSV'
 job,submit_s,run_s,gpus,queue
+first,0,10,1,"a&b<i>"
 <script>alert(1)</script>,0,10,1,"a&b<i>"
 CSV
 "$orrery" run --trace evil.csv --cluster 1x1 --quiet --no-progress -o evil.db
@@ -44,7 +53,10 @@ grep -q '&lt;script&gt;' evil.html || fail "a job's name is missing"
 # Several: side by side, with what was changed.
 "$orrery" report kai.db fifo.db -o two.html
 grep -q '<h2 id="side">' two.html || fail "not side by side"
-grep -q '^- *  name: kai' two.html || grep -q -- '-   name: kai' two.html || fail "what was changed is not told"
+grep -q '<b>fifo.db:</b> policy: name from kai to fifo' two.html || fail "what was changed is not told"
+grep -q '<b>fifo.db:</b> worse: mean wait 3.0 h to' two.html || fail "what came of it is not told"
+grep -q 'product, training (95 % wait at most .*, was 1 s)' two.html || fail "who is worse off is not told"
+grep -o ' id="[^"]*"' two.html | grep -v '"gn\|"gp' | sort | uniq -d | grep . && fail "two places have one name"
 code=0
 "$orrery" report missing.db -o none.html 2>/dev/null || code=$?
 { [ "$code" = 66 ] && [ ! -e none.html ]; } || fail "a missing file leaves a page"

@@ -74,7 +74,7 @@ static void command__errors(void **state)
 }
 
 struct differences {
-    char text[1000];
+    char text[2000];
 };
 
 static void take_difference(const char *path, const char *in_a, const char *in_b, void *context)
@@ -103,6 +103,44 @@ static void diff__names_each_differing_path(void **state)
     orr_scenario_release(&a);
 }
 
+static void take_words(const char *text, void *context)
+{
+    struct differences *all = context;
+    const size_t used = strlen(all->text);
+    (void)snprintf(all->text + used, sizeof all->text - used, "%s\n", text);
+}
+
+static void diff__says_it_in_words(void **state)
+{
+    (void)state;
+    struct orr_scenario a, b;
+    load_good(POOLS WORKLOAD "queues: {x: {gpu: [4, 1]}, old: }\nhorizon: 60m\n"
+                             "expect: [wait > 1, evictions == 0]\n",
+              &a);
+    load_good("cluster: {pools: {a: {nodes: 3, gpus: 8}}}\n" WORKLOAD
+              "queues: {x: {gpu: [6, 2, 8]}, new: {gpu: [2, 1], reclaim_min_runtime: 5m}}\n"
+              "policy: {params: {k: 2}}\nexpect: [evictions == 0, wait > 2]\n",
+              &b);
+    struct differences all = {""};
+    assert_int_equal(orr_scenario_diff_words(&a, &b, take_words, &all), 8);
+    assert_string_equal(
+        all.text,
+        "horizon: not set any more (was 1h)\n"
+        "pool a: nodes from 2 to 3\n"
+        "queue x: gpu.quota from 4 to 6, gpu.weight from 1 to 2, gpu.limit from unlimited to 8\n"
+        "queue old: gone (gpu.quota 0, gpu.weight 1, cpu.weight 1, memory.weight 1, priority 100)\n"
+        "expect: not any more wait > 1\n"
+        "expect: now also wait > 2\n"
+        "queue new: new with gpu.quota 2, gpu.weight 1, cpu.weight 1, memory.weight 1, priority "
+        "100\n"
+        "policy: k now 2 (not written before)\n");
+    all.text[0] = '\0';
+    assert_int_equal(orr_scenario_diff_words(&a, &a, take_words, &all), 0);
+    assert_string_equal(all.text, "");
+    orr_scenario_release(&b);
+    orr_scenario_release(&a);
+}
+
 static void show__lists_every_value_with_its_origin(void **state)
 {
     (void)state;
@@ -125,6 +163,7 @@ int main(void)
         cmocka_unit_test(command__builds_the_same_tree),
         cmocka_unit_test(command__errors),
         cmocka_unit_test(diff__names_each_differing_path),
+        cmocka_unit_test(diff__says_it_in_words),
         cmocka_unit_test(show__lists_every_value_with_its_origin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

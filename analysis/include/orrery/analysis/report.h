@@ -15,6 +15,9 @@ struct orr_report_options {
     uint32_t count;
     const char *output;  /* the page; written beside it first, then put in place */
     const char *scratch; /* an empty folder for figures on their way */
+    /* Per file, what its scenario has other than the first one's, in words, a line each; "": it is
+     * the same. NULL, or NULL entries: lines of the stored scenarios are shown instead. */
+    const char *const *changes;
 };
 
 /* ORR_NO_INPUT, ORR_DATA, ORR_CANT_CREATE, ORR_IO. Without gnuplot the page has no figures and says

@@ -354,5 +354,10 @@ typedef void orr_scenario_diff_fn(const char *path, const char *in_a, const char
                                   void *context);
 uint32_t orr_scenario_diff(const struct orr_scenario *a, const struct orr_scenario *b,
                            orr_scenario_diff_fn *emit, void *context);
+/* The same in words, a sentence a thing: a queue, a pool, a part of the workload, the policy, a
+ * setting. Returns how many there were. */
+typedef void orr_say_fn(const char *text, void *context);
+uint32_t orr_scenario_diff_words(const struct orr_scenario *a, const struct orr_scenario *b,
+                                 orr_say_fn *say, void *context);
 
 #endif

@@ -17,7 +17,6 @@ enum orr_status orr_schedule_import(const struct orr_world *world, const char *p
 
 /* Holds `expect:` of the scenario against the metrics of a results file. Says a line for each that
  * is false (exit code 1), names no metric there is (78), or for a file that cannot be read. */
-typedef void orr_say_fn(const char *text, void *context);
 int orr_expect_check(const struct orr_scenario *scenario, const char *results, orr_say_fn *say,
                      void *context);
 

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* report_trust.c - what speaks for and against the numbers of a run. */
+#include "report_int.h"
+
+#include <math.h>
+
+#include <orrery/analysis/audit.h>
+#include <orrery/analysis/calibrate.h>
+#include <orrery/base/text.h>
+
+struct trust {
+    bool whole;              /* ran to its last job */
+    int64_t open, unstarted; /* jobs that had not ended; not started */
+    int64_t rejected, read;  /* rows of traces */
+    bool recorded;           /* the trace says when jobs started */
+    bool audited;
+    uint32_t rules; /* examined */
+    uint64_t found; /* broken */
+    bool calibrated;
+    struct orr_calibration_row error; /* of all jobs */
+};
+
+static void audit(struct orr_results *in, struct trust *trust)
+{
+    struct orr_schedule schedule;
+    struct orr_verdict verdict;
+    struct orr_err ignored = {0};
+    if (orr_schedule_load(in->path, &schedule, &ignored) != ORR_OK) {
+        return;
+    }
+    uint32_t rules = schedule.policy != NULL ? orr_audit_rules_of(schedule.policy) : 0;
+    orr_audit(&schedule, rules != 0 ? rules : orr_audit_rules_of("base"), &verdict);
+    for (unsigned r = 0; r < ORR_AUDIT_RULE_COUNT; r++) {
+        trust->rules += verdict.examined[r] > 0;
+    }
+    trust->audited = true;
+    trust->found = orr_verdict_found(&verdict);
+    orr_verdict_release(&verdict);
+    orr_schedule_release(&schedule);
+}
+
+static void calibrate(struct orr_results *in, struct trust *trust)
+{
+    struct orr_calibration calibration;
+    struct orr_err ignored = {0};
+    if (trust->recorded && orr_calibrate(in->path, &calibration, &ignored) == ORR_OK) {
+        trust->calibrated = calibration.count > 0;
+        if (trust->calibrated) {
+            trust->error = calibration.rows[0];
+        }
+        orr_calibration_release(&calibration);
+    }
+}
+
+static struct trust look(struct orr_results *in)
+{
+    struct trust trust = {
+        .whole = orr_results_int(in, "SELECT status = 'finished' FROM run", 0) != 0,
+        .open = orr_results_int(in, "SELECT count(*) FROM job WHERE state IN (1, 2)", 0),
+        .unstarted =
+            orr_results_int(in, "SELECT count(*) FROM job WHERE state = 1 AND start_ms IS NULL", 0),
+        .rejected = orr_results_int(in, "SELECT sum(rows_rejected) FROM input", 0),
+        .read = orr_results_int(in, "SELECT sum(rows_read) FROM input", 0),
+        .recorded = orr_results_int(in, "SELECT count(*) FROM recorded", 0) > 0};
+    audit(in, &trust);
+    calibrate(in, &trust);
+    return trust;
+}
+
+static void say_audit(const struct trust *trust, FILE *out)
+{
+    if (!trust->audited) {
+        (void)fputs("The schedule could not be checked.", out);
+    } else if (trust->found == 0) {
+        (void)fprintf(out,
+                      "A check apart from the scheduler (<code>orrery audit</code>) found all %u "
+                      "rules it could examine kept.",
+                      trust->rules);
+    } else {
+        (void)fprintf(out,
+                      "A check apart from the scheduler found rules <b>broken %llu times</b>: see "
+                      "<code>orrery audit</code>.",
+                      (unsigned long long)trust->found);
+    }
+}
+
+static void say_calibration(const struct trust *trust, FILE *out)
+{
+    char less[24], more[24], recorded[24], simulated[24];
+    if (!trust->calibrated) {
+        (void)fputs(trust->recorded
+                        ? "The trace recorded starts, but of no job that started here."
+                        : "The trace recorded no starts, so nothing says how near this comes to a "
+                          "real cluster.",
+                    out);
+        return;
+    }
+    (void)fprintf(
+        out,
+        "Against the starts the trace recorded: 95 %% of jobs had waited at most %s, "
+        "here %s. Job by job, 80 %% of waits are between %s less and %s more than recorded. The "
+        "distributions are %.2f apart (Kolmogorov-Smirnov, 0 is alike, 1 disjoint). Only "
+        "if the system ran this policy does that say how good the model is.",
+        orr_format_rough(recorded, trust->error.recorded_p95_s),
+        orr_format_rough(simulated, trust->error.simulated_p95_s),
+        orr_format_rough(less, -trust->error.error_p10_s),
+        orr_format_rough(more, trust->error.error_p90_s), trust->error.ks);
+}
+
+static void say_end(const struct trust *trust, FILE *out)
+{
+    char open[40], unstarted[40];
+    if (trust->whole && trust->open == 0) {
+        (void)fputs("The run went on until its last job had ended.", out);
+        return;
+    }
+    (void)fprintf(out,
+                  "%s: %s jobs had not ended, %s of them not started. They count in quantiles of "
+                  "waits as waiting at least that long (Kaplan-Meier), in means not at all.",
+                  trust->whole ? "Some jobs could not end" : "The run was cut before its last job",
+                  orr_report__number((double)trust->open, open),
+                  orr_report__number((double)trust->unstarted, unstarted));
+}
+
+static void say_rows(const struct trust *trust, FILE *out)
+{
+    char rejected[40], read[40];
+    (void)fprintf(out, "%s of %s trace rows were rejected%s.",
+                  orr_report__number((double)trust->rejected, rejected),
+                  orr_report__number((double)trust->read, read),
+                  trust->rejected > 0 ? " (shown under provenance)" : "");
+}
+
+static const char one_seed[] =
+    "One seed on one trace: no number here has an interval. <code>orrery compare</code> with "
+    "<code>--replicas</code> gives them.";
+
+void orr_report__trust_list(struct orr_results *in, FILE *out)
+{
+    const struct trust trust = look(in);
+    (void)fputs("<ul>\n<li>", out);
+    say_audit(&trust, out);
+    (void)fputs("</li>\n<li>", out);
+    say_end(&trust, out);
+    (void)fputs("</li>\n<li>", out);
+    say_rows(&trust, out);
+    (void)fprintf(out, "</li>\n<li>%s</li>\n<li>", one_seed);
+    say_calibration(&trust, out);
+    (void)fputs("</li>\n</ul>\n", out);
+}
+
+void orr_report__trust_answer(struct orr_results *in, FILE *out)
+{
+    const struct trust trust = look(in);
+    say_audit(&trust, out);
+    (void)fputs(" ", out);
+    if (!trust.whole || trust.open > 0) {
+        say_end(&trust, out);
+        (void)fputs(" ", out);
+    }
+    if (trust.rejected > 0) {
+        say_rows(&trust, out);
+        (void)fputs(" ", out);
+    }
+    (void)fputs(trust.calibrated ? "It can be held against recorded starts. "
+                                 : "Nothing recorded to hold it against. ",
+                out);
+    (void)fputs("One seed, one trace: no intervals.", out);
+}
