@@ -110,6 +110,26 @@ static void load_queues(struct load *load)
     }
 }
 
+static void load_owed(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const uint32_t room = count_rows(load, "SELECT count(*) FROM queue_change");
+    schedule->owed = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->owed);
+    sqlite3_stmt *row = orr_results_prepare(
+        &load->in,
+        "SELECT queue, at_ms, gpu_quota, gpu_limit FROM queue_change ORDER BY at_ms, rowid");
+    while (orr_results_step(&load->in, row) && schedule->owed_count < room) {
+        const uint32_t queue = find(&load->queues, sqlite3_column_int64(row, 0));
+        if (queue != ORR_NONE) {
+            schedule->owed[schedule->owed_count++] =
+                (struct orr_audit_owed){.queue = queue,
+                                        .at_ms = sqlite3_column_int64(row, 1),
+                                        .gpu_quota = sqlite3_column_double(row, 2),
+                                        .gpu_limit = sqlite3_column_double(row, 3)};
+        }
+    }
+}
+
 static void load_jobs(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
@@ -199,6 +219,7 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     load_run(&load);
     load_nodes(&load);
     load_queues(&load);
+    load_owed(&load);
     load_jobs(&load);
     load_spans(&load);
     load_cuts(&load);

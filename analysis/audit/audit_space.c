@@ -17,10 +17,13 @@ struct space {
     const struct orr_schedule *schedule;
     int64_t capacity_mgpu, held_mgpu;
     int64_t *node_mgpu;
-    int64_t *device_mgpu; /* node * DEVICES_MAX + device */
-    int64_t *queue_mgpu;  /* children included */
-    bool *over;           /* by node, then queue, then one for the cluster */
-    uint32_t *changed;    /* spans of this instant */
+    int64_t *device_mgpu;           /* node * DEVICES_MAX + device */
+    int64_t *queue_mgpu;            /* children included */
+    struct orr_audit_queue *queues; /* as they are owed at the instant */
+    uint32_t owed;                  /* of the schedule's: next that comes into force */
+    bool *excused;     /* by queue: over its limit since that was lowered, and nothing started */
+    bool *over;        /* by node, then queue, then one for the cluster */
+    uint32_t *changed; /* spans of this instant */
     uint32_t changed_count;
     uint32_t cut; /* next of by_time */
     uint32_t *cuts_by_time;
@@ -105,14 +108,32 @@ static void judge_node(struct space *space, uint32_t n, orr_ms now)
     }
 }
 
-static void judge_queue(struct space *space, uint32_t q, orr_ms now)
+/* Changes up to a time. Who is above a limit because it was lowered may stay, but not grow. */
+static void take_owed(struct space *space, orr_ms until)
 {
-    const struct orr_audit_queue *queue = &space->schedule->queues[q];
+    const struct orr_schedule *schedule = space->schedule;
+    while (space->owed < schedule->owed_count && schedule->owed[space->owed].at_ms <= until) {
+        const struct orr_audit_owed *owed = &schedule->owed[space->owed++];
+        struct orr_audit_queue *queue = &space->queues[owed->queue];
+        const double held = (double)space->queue_mgpu[owed->queue] / ORR_MGPU;
+        queue->gpu_quota = owed->gpu_quota;
+        queue->gpu_limit = owed->gpu_limit;
+        space->excused[owed->queue] = queue->gpu_limit >= 0 && held > queue->gpu_limit;
+    }
+}
+
+static void judge_queue(struct space *space, uint32_t q, bool starts, orr_ms now)
+{
+    const struct orr_audit_queue *queue = &space->queues[q];
     if (queue->gpu_limit < 0) {
         return;
     }
     space->run->verdict->examined[ORR_AUDIT_LIMIT]++;
     const double held = (double)space->queue_mgpu[q] / ORR_MGPU;
+    space->excused[q] = space->excused[q] && held > queue->gpu_limit && !starts;
+    if (space->excused[q]) {
+        return;
+    }
     if (goes_over(&space->over[space->schedule->node_count + q], held > queue->gpu_limit)) {
         orr_audit__found(space->run, ORR_AUDIT_LIMIT, now,
                          "queue %s holds %g GPUs, its limit is %g", queue->name, held,
@@ -132,12 +153,12 @@ static void judge_cut(struct space *space, const struct orr_audit_cut *cut)
     }
     space->run->verdict->examined[ORR_AUDIT_RECLAIM]++;
     for (uint32_t q = job->queue; q != ORR_NONE; q = schedule->queues[q].parent) {
-        const double quota = schedule->queues[q].gpu_quota;
+        const double quota = space->queues[q].gpu_quota;
         if (quota >= 0 && (double)space->queue_mgpu[q] / ORR_MGPU > quota) {
             return;
         }
     }
-    const struct orr_audit_queue *leaf = &schedule->queues[job->queue];
+    const struct orr_audit_queue *leaf = &space->queues[job->queue];
     orr_audit__found(space->run, ORR_AUDIT_RECLAIM, cut->at_ms,
                      "job %s is reclaimed although queue %s holds %g GPUs of a quota of %g",
                      job->name, leaf->name, (double)space->queue_mgpu[job->queue] / ORR_MGPU,
@@ -150,8 +171,11 @@ static void judge_cuts(struct space *space, orr_ms now)
     const struct orr_schedule *schedule = space->schedule;
     while (space->cut < schedule->cut_count &&
            schedule->cuts[space->cuts_by_time[space->cut]].at_ms <= now) {
-        judge_cut(space, &schedule->cuts[space->cuts_by_time[space->cut++]]);
+        const struct orr_audit_cut *cut = &schedule->cuts[space->cuts_by_time[space->cut++]];
+        take_owed(space, cut->at_ms);
+        judge_cut(space, cut);
     }
+    take_owed(space, now);
 }
 
 static void judge_instant(struct space *space, orr_ms now)
@@ -169,7 +193,7 @@ static void judge_instant(struct space *space, orr_ms now)
         for (uint32_t q = schedule->jobs[span->job].queue;
              q != ORR_NONE && orr_audit__on(space->run, ORR_AUDIT_LIMIT);
              q = schedule->queues[q].parent) {
-            judge_queue(space, q, now);
+            judge_queue(space, q, span->start_ms == now, now);
         }
     }
     space->run->verdict->examined[ORR_AUDIT_CAPACITY]++;
@@ -221,11 +245,18 @@ void orr_audit__space(struct orr_audit_run *run)
     space.queue_mgpu = orr_zalloc(schedule->queue_count + (size_t)1, sizeof *space.queue_mgpu);
     space.over =
         orr_zalloc((size_t)schedule->node_count + schedule->queue_count + 1, sizeof *space.over);
+    space.queues = orr_alloc(schedule->queue_count + (size_t)1, sizeof *space.queues);
+    space.excused = orr_zalloc(schedule->queue_count + (size_t)1, sizeof *space.excused);
+    for (uint32_t q = 0; q < schedule->queue_count; q++) {
+        space.queues[q] = schedule->queues[q];
+    }
     space.changed = orr_alloc(count + 1, sizeof *space.changed);
     space.cuts_by_time = cuts_by_time(schedule);
     walk(&space, edges, count);
     orr_free(space.cuts_by_time);
     orr_free(space.changed);
+    orr_free(space.queues);
+    orr_free(space.excused);
     orr_free(space.over);
     orr_free(space.queue_mgpu);
     orr_free(space.device_mgpu);

@@ -188,8 +188,9 @@ void orr_explain__siblings(struct orr_results *in, int64_t queue, orr_ms at, FIL
         " SELECT b.top, sum(s.share_mgpu), sum(s.policy_share_mgpu) FROM series AS s"
         " JOIN below AS b ON b.id = s.queue"
         " WHERE s.at_ms = (SELECT max(at_ms) FROM series WHERE at_ms <= ?2) GROUP BY b.top)"
-        " SELECT q.name, q.gpu_quota, coalesce(h.mgpu, 0) / 1000.0, coalesce(h.jobs, 0),"
-        " s.mgpu / 1000.0, q.id = ?1, q.gpu_limit, q.gpu_weight FROM queue AS q"
+        " SELECT q.name, o.gpu_quota, coalesce(h.mgpu, 0) / 1000.0, coalesce(h.jobs, 0),"
+        " s.mgpu / 1000.0, q.id = ?1, o.gpu_limit, o.gpu_weight FROM queue AS q JOIN v_owed AS o"
+        " ON o.queue = q.id AND o.from_ms <= ?2 AND coalesce(o.to_ms, 9e18) > ?2"
         " LEFT JOIN held AS h ON h.top = q.id LEFT JOIN share AS s ON s.top = q.id"
         " WHERE q.parent IS (SELECT parent FROM queue WHERE id = ?1)"
         " ORDER BY coalesce(h.mgpu, 0) DESC, q.id",

@@ -67,6 +67,27 @@ static void say_means(struct orr_results *in, int64_t id, const char *name, FILE
     }
 }
 
+/* What events made of it. */
+static void say_changes(struct orr_results *in, int64_t id, FILE *out)
+{
+    char when[40];
+    sqlite3_stmt *row = orr_explain__query(in,
+                                           "SELECT at_ms, gpu_quota, gpu_weight, gpu_limit,"
+                                           " priority FROM queue_change WHERE queue = ?1"
+                                           " ORDER BY rowid",
+                                           &id, 1);
+    while (orr_results_step(in, row)) {
+        char limit[40] = "no limit";
+        if (sqlite3_column_double(row, 3) >= 0) {
+            (void)snprintf(limit, sizeof limit, "limit %g", sqlite3_column_double(row, 3));
+        }
+        (void)fprintf(out, "From %s on: quota %g GPUs, weight %g, %s, priority %lld.\n",
+                      orr_explain__clock(sqlite3_column_int64(row, 0), when),
+                      sqlite3_column_double(row, 1), sqlite3_column_double(row, 2), limit,
+                      (long long)sqlite3_column_int64(row, 4));
+    }
+}
+
 /* Why its jobs waited, and whom it lost GPUs to. */
 static void say_reasons(struct orr_results *in, int64_t id, FILE *out)
 {
@@ -114,6 +135,7 @@ enum orr_status orr_explain_queue(const char *db_path, const char *name, orr_ms 
                                                 0);
         char clock[40];
         say_means(&in, id, name, out);
+        say_changes(&in, id, out);
         (void)fprintf(out, "%s %s, it and those beside it (entitled: mean of the hour or so):\n",
                       at_ms != ORR_MS_NONE ? "At" : "When most was asked for, at",
                       orr_explain__clock(at, clock));

@@ -69,9 +69,10 @@ static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
         " sum(s.policy_share_mgpu) / 1000.0,"
         " sum(max(0, s.allocated_mgpu - s.share_mgpu)) / 1000.0,"
         " sum(max(0, s.share_mgpu - s.allocated_mgpu)) / 1000.0,"
-        " sum(max(0, min(s.pending_mgpu, q.gpu_quota * 1000 - s.allocated_mgpu))) / 1000.0"
-        " FROM series AS s JOIN queue AS q ON q.id = s.queue"
-        " WHERE s.at_ms >= ?1 AND s.at_ms < ?3 GROUP BY 1, 2");
+        " sum(max(0, min(s.pending_mgpu, o.gpu_quota * 1000 - s.allocated_mgpu))) / 1000.0"
+        " FROM series AS s JOIN v_owed AS o ON o.queue = s.queue AND o.from_ms <= s.at_ms"
+        " AND coalesce(o.to_ms, 9e18) > s.at_ms WHERE s.at_ms >= ?1 AND s.at_ms < ?3 GROUP BY 1, "
+        "2");
     if (row != NULL) {
         (void)sqlite3_bind_int64(row, 1, table->from);
         (void)sqlite3_bind_int64(row, 2, table->bucket_ms);

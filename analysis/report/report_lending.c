@@ -11,7 +11,7 @@
 struct ledger {
     struct orr_report_lending *lending;
     int64_t *ids, *shards;
-    double *quota_mgpu;                 /* < 0: unlimited, neither lends nor borrows */
+    double *quota_mgpu; /* as owed in the bucket; < 0: unlimited, neither lends nor borrows */
     double *beyond, *idle, *waits_mgpu; /* of the bucket at hand */
     double *pairs, *owed;               /* lender * queue_count + borrower, mGPU x ms */
 };
@@ -103,9 +103,11 @@ static void read_series(struct orr_results *in, struct ledger *ledger)
     orr_ms bucket = ORR_MS_NONE;
     double length_ms = 0;
     sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT at_ms, queue, allocated_mgpu, pending_mgpu,"
-            " min(series_ms, window_end_ms - at_ms) FROM series CROSS JOIN run"
-            " WHERE at_ms >= window_start_ms AND at_ms < window_end_ms ORDER BY at_ms");
+        in, "SELECT s.at_ms, s.queue, s.allocated_mgpu, s.pending_mgpu,"
+            " min(r.series_ms, r.window_end_ms - s.at_ms), o.gpu_quota * 1000 FROM series AS s"
+            " JOIN v_owed AS o ON o.queue = s.queue AND o.from_ms <= s.at_ms"
+            " AND coalesce(o.to_ms, 9e18) > s.at_ms CROSS JOIN run AS r"
+            " WHERE s.at_ms >= r.window_start_ms AND s.at_ms < r.window_end_ms ORDER BY s.at_ms");
     while (orr_results_step(in, row)) {
         const orr_ms at = sqlite3_column_int64(row, 0);
         const uint32_t q = queue_at(ledger, sqlite3_column_int64(row, 1));
@@ -114,6 +116,9 @@ static void read_series(struct orr_results *in, struct ledger *ledger)
             bucket = at;
         }
         length_ms = sqlite3_column_double(row, 4);
+        if (q != ORR_NONE) {
+            ledger->quota_mgpu[q] = sqlite3_column_double(row, 5);
+        }
         if (q != ORR_NONE && ledger->quota_mgpu[q] >= 0) {
             const double over = sqlite3_column_double(row, 2) - ledger->quota_mgpu[q];
             ledger->beyond[q] = over > 0 ? over : 0;

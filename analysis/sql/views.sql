@@ -74,6 +74,19 @@ SELECT i.at_ms AS at_ms, q.name AS queue,
        sum(i.mgpu) OVER (PARTITION BY i.queue ORDER BY i.at_ms) AS allocated_mgpu
 FROM instant AS i LEFT JOIN queue AS q ON q.id = i.queue;
 
+CREATE VIEW v_owed AS
+-- What a queue (an id) was owed from one time to another: devices, -1 unlimited. One row for a queue that
+-- no event changed. to_ms NULL: to the end of the run.
+WITH c(queue, nr, from_ms, gpu_quota, gpu_limit, gpu_weight, priority) AS (
+  SELECT id, 0, coalesce((SELECT submit_ms FROM job WHERE id = 0), 0), gpu_quota, gpu_limit, gpu_weight, priority
+  FROM queue
+  UNION ALL
+  SELECT queue, rowid, at_ms, gpu_quota, gpu_limit, gpu_weight, priority FROM queue_change
+),
+l AS (SELECT *, lead(from_ms) OVER (PARTITION BY queue ORDER BY nr) AS to_ms FROM c)
+SELECT queue, from_ms, to_ms, gpu_quota, gpu_limit, gpu_weight, priority FROM l
+WHERE to_ms IS NULL OR to_ms > from_ms;
+
 CREATE VIEW v_pending AS
 -- One row a time a job waited: from its submit or its eviction to its next start, or until it left.
 -- to_ms NULL: it waited still when the run ended.

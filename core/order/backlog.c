@@ -515,6 +515,23 @@ static int by_queue_age(const void *a, const void *b, void *context)
     return (l->name_rank > r->name_rank) - (l->name_rank < r->name_rank);
 }
 
+static void read_limits(struct orr_backlog *backlog, const struct orr_session *session)
+{
+    for (uint32_t q = 0; q < backlog->queue_count; q++) {
+        const struct orr_share_queue *share = &session->shares[q];
+        backlog->limited[q] = share->parent != ORR_NONE && backlog->limited[share->parent];
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            backlog->limited[q] =
+                backlog->limited[q] || share->resource[kind].limit != ORR_UNLIMITED;
+        }
+    }
+}
+
+void orr_backlog_read_limits(struct orr_session *session)
+{
+    read_limits(session->backlog, session);
+}
+
 static void list_queues(struct orr_backlog *backlog, const struct orr_session *session)
 {
     if (backlog->queue_count == session->queue_count) {
@@ -526,14 +543,9 @@ static void list_queues(struct orr_backlog *backlog, const struct orr_session *s
     backlog->by_age = orr_alloc(session->queue_count, sizeof *backlog->by_age);
     backlog->limited = orr_zalloc(session->queue_count, sizeof *backlog->limited);
     for (uint32_t q = 0; q < session->queue_count; q++) {
-        const struct orr_share_queue *share = &session->shares[q];
         backlog->by_age[q] = q;
-        backlog->limited[q] = share->parent != ORR_NONE && backlog->limited[share->parent];
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            backlog->limited[q] =
-                backlog->limited[q] || share->resource[kind].limit != ORR_UNLIMITED;
-        }
     }
+    read_limits(backlog, session);
     orr_sort(backlog->by_age, session->queue_count, sizeof *backlog->by_age, by_queue_age,
              (void *)(uintptr_t)session);
 }

@@ -247,6 +247,19 @@ uint32_t orr_session_add_queue(struct orr_session *session, const char *name,
     return index;
 }
 
+void orr_session_set_queue(struct orr_session *session, uint32_t queue,
+                           const struct orr_share_queue *share)
+{
+    struct orr_share_queue *now = &session->shares[queue];
+    now->priority = share->priority;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        now->resource[kind].deserved = share->resource[kind].deserved;
+        now->resource[kind].limit = share->resource[kind].limit;
+        now->resource[kind].weight = share->resource[kind].weight;
+    }
+    session->tree_stale = true;
+}
+
 static int by_queue_name(const void *a, const void *b, void *context)
 {
     const struct orr_session *session = context;

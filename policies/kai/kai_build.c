@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/core/backlog.h>
 #include <orrery/core/numa.h>
 
 static void add_foreign(const struct orr_node_type *type, struct orr_session *session,
@@ -71,6 +72,18 @@ static struct orr_share_queue share_of(const struct orr_queue *queue, uint32_t p
                                                         .weight = queue->resources[r].weight};
     }
     return share;
+}
+
+void orr_kai__set_queue(const struct orr_view *view, const struct orr_kai_build *build,
+                        struct orr_session *session, uint32_t queue)
+{
+    const uint32_t index = build->queue_of[queue];
+    if (index != ORR_NONE) {
+        const struct orr_share_queue share =
+            share_of(&view->queues->queues[queue], session->shares[index].parent);
+        orr_session_set_queue(session, index, &share);
+        orr_backlog_read_limits(session);
+    }
 }
 
 /* KAI's project-level fairness: whoever has a parent is a child of one queue that has no bounds,

@@ -423,6 +423,13 @@ static void kai_node(void *state, const struct orr_view *view, uint32_t node)
     kai->changed = true;
 }
 
+static void kai_queue(void *state, const struct orr_view *view, uint32_t queue)
+{
+    struct kai *kai = state;
+    orr_kai__set_queue(view, &kai->build, &kai->session, queue);
+    kai->changed = true;
+}
+
 static enum orr_status kai_audit(void *state, const struct orr_view *view, struct orr_err *err)
 {
     struct kai *kai = state;
@@ -460,4 +467,5 @@ const struct orr_policy orr_policy_kai = {
     .node = kai_node,
     .abilities = ORR_ABLE_STALE_GANGS | ORR_ABLE_PARTS,
     .audit = kai_audit,
+    .queue = kai_queue,
 };

@@ -248,6 +248,13 @@ static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn 
     explain_fresh(kube, view, txn);
 }
 
+static void kube_queue(void *state, const struct orr_view *view, uint32_t queue)
+{
+    (void)view;
+    (void)queue;
+    ((struct kube *)state)->released = true; /* what a cap kept back is tried again */
+}
+
 const struct orr_policy orr_policy_kube = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_kube,
@@ -261,4 +268,5 @@ const struct orr_policy orr_policy_kube = {
     .cycle = kube_cycle,
     .close = kube_close,
     .node = kube_node,
+    .queue = kube_queue,
 };

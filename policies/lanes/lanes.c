@@ -24,6 +24,7 @@ void orr_lanes_release(struct orr_lanes *lanes)
     for (uint32_t i = 0; i < lane_count(lanes); i++) {
         orr_heap_release(&lanes->lanes[i].heap);
     }
+    orr_heap_release(&lanes->outsize);
     orr_free(lanes->lanes);
     orr_free(lanes->fresh);
     *lanes = (struct orr_lanes){0};
@@ -54,6 +55,44 @@ void orr_lanes_node(struct orr_lanes *lanes)
     lanes->released = true;
 }
 
+static void note_fresh(struct orr_lanes *lanes, uint32_t job)
+{
+    lanes->fresh = ORR_ROOM_FOR_ONE(lanes->fresh, lanes->fresh_count, lanes->fresh_capacity);
+    lanes->fresh[lanes->fresh_count++] = job;
+}
+
+/* Lines it up, unless it can never start. */
+static void line_up(struct orr_lanes *lanes, const struct orr_view *view, struct orr_event who)
+{
+    if (never_fits(lanes, view, who.subject)) {
+        orr_heap_push(&lanes->outsize, who);
+        return;
+    }
+    struct orr_lane *lane = lane_of(lanes, view, who.subject);
+    orr_heap_push(&lane->heap, who);
+    if (orr_heap_top(&lane->heap)->subject == who.subject) {
+        lane->verdict = ORR_REASON_NONE;
+    }
+}
+
+void orr_lanes_recap(struct orr_lanes *lanes, const struct orr_view *view)
+{
+    struct orr_heap all = lanes->outsize;
+    orr_heap_init(&lanes->outsize);
+    for (uint32_t i = 0; i < lane_count(lanes); i++) {
+        while (lanes->lanes[i].heap.count > 0) {
+            orr_heap_push(&all, orr_heap_pop(&lanes->lanes[i].heap));
+        }
+    }
+    while (all.count > 0) {
+        struct orr_event who = orr_heap_pop(&all);
+        line_up(lanes, view, who);
+        note_fresh(lanes, who.subject);
+    }
+    orr_heap_release(&all);
+    lanes->released = true;
+}
+
 void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,
                      uint32_t job)
 {
@@ -63,19 +102,12 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
     if (event == ORR_JOB_ENDED) {
         return;
     }
-    if (!never_fits(lanes, view, job)) {
-        const struct orr_job_spec *spec = &view->specs[job];
-        struct orr_lane *lane = lane_of(lanes, view, job);
-        /* a job that was held back comes when its hold ends, not when it was submitted */
-        orr_ms came = event == ORR_JOB_SUBMITTED ? view->now : spec->submit_ms;
-        orr_ms key = lanes->shortest_first ? spec->work_ms : came;
-        orr_heap_push(&lane->heap, (struct orr_event){.at = key, .subject = job});
-        if (orr_heap_top(&lane->heap)->subject == job) {
-            lane->verdict = ORR_REASON_NONE;
-        }
-    }
-    lanes->fresh = ORR_ROOM_FOR_ONE(lanes->fresh, lanes->fresh_count, lanes->fresh_capacity);
-    lanes->fresh[lanes->fresh_count++] = job;
+    const struct orr_job_spec *spec = &view->specs[job];
+    /* a job that was held back comes when its hold ends, not when it was submitted */
+    orr_ms came = event == ORR_JOB_SUBMITTED ? view->now : spec->submit_ms;
+    orr_ms key = lanes->shortest_first ? spec->work_ms : came;
+    line_up(lanes, view, (struct orr_event){.at = key, .subject = job});
+    note_fresh(lanes, job);
 }
 
 /* The first of a lane; those that left while they waited are dropped on the way. */

@@ -23,8 +23,9 @@ struct orr_lanes {
     const int64_t
         *caps_mgpu; /* most a line's queue may hold; NULL: no caps. Then a line is a queue */
     struct orr_lane *lanes;
-    bool released;   /* room came free since the last cycle */
-    uint32_t *fresh; /* jobs that came since the last cycle */
+    struct orr_heap outsize; /* by (key, job): larger than all their line may ever hold */
+    bool released;           /* room came free since the last cycle */
+    uint32_t *fresh;         /* jobs that came since the last cycle */
     uint32_t fresh_count, fresh_capacity;
 };
 
@@ -34,6 +35,8 @@ void orr_lanes_init(struct orr_lanes *lanes, const struct orr_view *view, bool b
 void orr_lanes_release(struct orr_lanes *lanes);
 /* A node came back, or went down: what found no room is tried again. */
 void orr_lanes_node(struct orr_lanes *lanes);
+/* The caps are others than before: everything that waits is sorted anew. */
+void orr_lanes_recap(struct orr_lanes *lanes, const struct orr_view *view);
 void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,
                      uint32_t job);
 void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn);

@@ -22,10 +22,12 @@ static const struct orr_param static_rows[] = {
      "within a queue, start whatever fits in order; false: its first job blocks the rest"},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
-/* A quota above the cluster is the cluster; milli-GPU round to the nearest. */
+/* A quota above the cluster is the cluster, and so is one that became unlimited while it ran;
+ * milli-GPU round to the nearest. */
 static int64_t quota_mgpu(double quota, int64_t total_gpus)
 {
-    return quota < (double)total_gpus ? (int64_t)(quota * ORR_MGPU + 0.5) : total_gpus * ORR_MGPU;
+    return quota >= 0.0 && quota < (double)total_gpus ? (int64_t)(quota * ORR_MGPU + 0.5)
+                                                      : total_gpus * ORR_MGPU;
 }
 
 static void fill_caps(const struct orr_view *view, int64_t *caps)
@@ -81,6 +83,14 @@ static void static_node(void *state, const struct orr_view *view, uint32_t node)
     orr_lanes_node(&((struct partition *)state)->lanes);
 }
 
+static void static_queue(void *state, const struct orr_view *view, uint32_t queue)
+{
+    struct partition *partition = state;
+    (void)queue;
+    fill_caps(view, partition->caps_mgpu);
+    orr_lanes_recap(&partition->lanes, view);
+}
+
 static void static_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     orr_lanes_cycle(&((struct partition *)state)->lanes, view, txn);
@@ -107,4 +117,5 @@ const struct orr_policy orr_policy_static = {
     .cycle = static_cycle,
     .close = static_close,
     .node = static_node,
+    .queue = static_queue,
 };

@@ -64,6 +64,30 @@ static void run_arrivals(struct engine *engine)
     }
 }
 
+/* Quotas and the like that are others from now on. */
+static void run_owed(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    struct orr_run *run = engine->run;
+    bool due = engine->next_owed < world->owed_count &&
+               world->owed[engine->next_owed].at_ms == engine->view.now;
+    if (!due) {
+        return;
+    }
+    orr_fold_before_owed(&run->fold, engine->view.now);
+    while (engine->next_owed < world->owed_count &&
+           world->owed[engine->next_owed].at_ms == engine->view.now) {
+        const struct orr_world_owed *owed = &world->owed[engine->next_owed++];
+        struct orr_queue *queue = &run->queues->queues[owed->queue];
+        queue->priority = owed->priority;
+        memcpy(queue->resources, owed->resources, sizeof queue->resources);
+        orr_engine__count_event(engine, CLASS_OWED, owed->queue);
+        orr_fold_owed(&run->fold, owed->queue);
+        orr_policy_tell_queue(engine->policy, engine->state, &engine->view, owed->queue);
+    }
+    engine->changed = true;
+}
+
 static void take_explanations(struct engine *engine)
 {
     uint32_t count;
@@ -134,6 +158,10 @@ static orr_ms next_instant(struct engine *engine)
     if (top != NULL && top->at < next) {
         next = top->at;
     }
+    if (engine->next_owed < engine->world->owed_count &&
+        engine->world->owed[engine->next_owed].at_ms < next) {
+        next = engine->world->owed[engine->next_owed].at_ms;
+    }
     if (engine->next_cycle_ms < next) {
         next = engine->next_cycle_ms;
     }
@@ -179,6 +207,7 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     orr_fold_advance(&run->fold, now);
     run_due_events(engine);
     run_arrivals(engine);
+    run_owed(engine);
     if (cycle_due(engine)) {
         enum orr_status status = run_cycle(engine, err);
         if (status == ORR_OK && engine->round_ms > 0 && releases_now(engine)) {
@@ -269,6 +298,18 @@ static void open_holds(struct engine *engine)
     }
 }
 
+/* What is owed changes during a run, so a run has its own. */
+static struct orr_queues *own_queues(const struct orr_world *world)
+{
+    struct orr_queues *queues = orr_alloc(1, sizeof *queues);
+    *queues = world->queues;
+    queues->queues = orr_alloc(queues->count + (size_t)1, sizeof *queues->queues);
+    for (uint32_t q = 0; q < queues->count; q++) {
+        queues->queues[q] = world->queues.queues[q];
+    }
+    return queues;
+}
+
 static void open_fold(const struct orr_world *world, const struct orr_engine_options *options,
                       struct orr_run *run)
 {
@@ -277,7 +318,7 @@ static void open_fold(const struct orr_world *world, const struct orr_engine_opt
     for (uint32_t s = 0; s < shards; s++) {
         capacity_mgpu[s] = run->ledger->shards[s].total_gpus * ORR_MGPU;
     }
-    orr_fold_init(&run->fold, &world->queues, capacity_mgpu, shards, world->first_submit_ms,
+    orr_fold_init(&run->fold, run->queues, capacity_mgpu, shards, world->first_submit_ms,
                   options->window_start_ms, options->window_end_ms);
     orr_free(capacity_mgpu);
 }
@@ -286,14 +327,14 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,
                                struct orr_err *err)
 {
+    *run = (struct orr_run){.end_ms = world->first_submit_ms, .queues = own_queues(world)};
     struct orr_ledger_world ledger_world = {.cluster = &world->cluster,
-                                            .queues = &world->queues,
+                                            .queues = run->queues,
                                             .shapes = &world->shapes,
                                             .specs = world->specs,
                                             .job_count = world->job_count};
     const struct orr_latency *latency =
         options->latency == NULL ? orr_latency_find("ideal") : options->latency;
-    *run = (struct orr_run){.end_ms = world->first_submit_ms};
     run->ledger = orr_ledger_open(&ledger_world);
     open_fold(world, options, run);
     uint32_t shard_count = world->cluster.shards.count;
@@ -329,7 +370,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     engine.txn = orr_txn_open(run->ledger, orr_policy_laws(runner.policy, runner.params));
     orr_txn_set_shard_laws(engine.txn, shards == NULL ? NULL : orr_engine_shards_laws(shards));
     engine.view = (struct orr_view){.cluster = &world->cluster,
-                                    .queues = &world->queues,
+                                    .queues = run->queues,
                                     .shapes = &world->shapes,
                                     .specs = world->specs,
                                     .jobs = run->ledger->jobs,
@@ -361,6 +402,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         }
         orr_account_make(run);
         run->digest = run->ledger->digest.h;
+        run->owed_count = engine.next_owed;
         status = orr_ledger_audit(run->ledger, err);
     }
     if (status == ORR_OK) {
@@ -390,6 +432,10 @@ void orr_run_release(struct orr_run *run)
     orr_exec_close(run->exec); /* it reads the ledger */
     orr_ledger_close(run->ledger);
     orr_fold_release(&run->fold);
+    if (run->queues != NULL) {
+        orr_free(run->queues->queues);
+        orr_free(run->queues);
+    }
     orr_free(run->attempts);
     orr_free(run->evictions);
     orr_free(run->outages);

@@ -6,7 +6,8 @@
 #include <orrery/base/heap.h>
 #include <orrery/sim/engine.h>
 
-/* Class of an event, in the order of equal times. Arrivals and cycles are not in the heap. */
+/* Class of an event, in the order of equal times. Arrivals and cycles are not in the heap. What was
+ * thought of later stands at the end: digests hold the numbers. */
 enum event_class {
     CLASS_FINISH,
     CLASS_RELEASE,
@@ -16,7 +17,8 @@ enum event_class {
     CLASS_REQUEUE, /* the delay after its longest run time is over */
     CLASS_LIMIT,   /* an attempt has run as long as its queue allows */
     CLASS_ROUND,   /* the round ends in which a job was done */
-    CLASS_GIVE_UP  /* a job has waited for its first start as long as it is ready to */
+    CLASS_GIVE_UP, /* a job has waited for its first start as long as it is ready to */
+    CLASS_OWED     /* a queue is owed more or less, or has another priority; not in the heap */
 };
 
 /* With CLASS_CAPACITY: a step of an outage that the scenario lists, not of a random failure. */
@@ -35,6 +37,7 @@ struct engine {
     struct orr_heap heap;
     uint32_t next_arrival;
     uint32_t next_hold;   /* of the world: those before it have come */
+    uint32_t next_owed;   /* of the world: those before it are in force */
     uint32_t *waits_for;  /* per hold: jobs whose end it still waits for */
     bool changed;         /* something happened since the last cycle */
     orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
@@ -95,6 +98,7 @@ void orr_engine__change_capacity(struct engine *engine, uint32_t unit, bool down
 void orr_engine__run_listed(struct engine *engine, uint32_t index, uint32_t step);
 /* Notes since when nodes that were emptied stand empty. */
 void orr_engine__note_vacant(struct engine *engine);
+/* Is nothing left but failures and what is listed, and of no use to anybody? */
 bool orr_engine__only_faults_left(const struct engine *engine);
 
 #endif

@@ -265,15 +265,15 @@ void orr_engine__nodes_close(struct engine *engine)
     orr_free(engine->emptying);
 }
 
-/* Nothing is left but failures and the like to come: what waits now waits for ever, unless the end
- * of something listed makes room. */
+/* What waits now waits for ever, unless the end of something listed makes room, or more is owed. */
 bool orr_engine__only_faults_left(const struct engine *engine)
 {
-    uint32_t left = engine->fault_events + engine->listed_events;
-    uint32_t stale = engine->ledger->pending_jobs == 0 ? engine->give_up_events : 0;
-    bool nothing_else = left > 0 && left + stale == engine->heap.count &&
+    const uint32_t owed = engine->world->owed_count - engine->next_owed;
+    const uint32_t left = engine->fault_events + engine->listed_events;
+    const uint32_t stale = engine->ledger->pending_jobs == 0 ? engine->give_up_events : 0;
+    bool nothing_else = left + owed > 0 && left + stale == engine->heap.count &&
                         engine->failed_nodes == 0 &&
                         engine->next_arrival == engine->world->job_count &&
                         engine->next_cycle_ms == ORR_MS_NEVER && engine->wake_ms == ORR_MS_NEVER;
-    return nothing_else && (engine->listed_events == 0 || engine->ledger->pending_jobs == 0);
+    return nothing_else && (engine->listed_events + owed == 0 || engine->ledger->pending_jobs == 0);
 }

@@ -145,6 +145,15 @@ static void shards_node(void *state, const struct orr_view *view, uint32_t node)
     orr_policy_tell_node(one->policy, one->state, &one->view, node);
 }
 
+static void shards_queue(void *state, const struct orr_view *view, uint32_t queue)
+{
+    struct orr_engine_shards *shards = state;
+    struct instance *one = &shards->instances[view->queues->queues[queue].shard];
+    one->view.now = view->now;
+    one->changed = true;
+    orr_policy_tell_queue(one->policy, one->state, &one->view, queue);
+}
+
 static enum orr_status shards_audit(void *state, const struct orr_view *view, struct orr_err *err)
 {
     struct orr_engine_shards *shards = state;
@@ -191,6 +200,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                             .wake = shards_wake,
                             .close = shards_close,
                             .node = shards_node,
+                            .queue = shards_queue,
                             .abilities = ORR_ABLE_PARTS | (able ? ORR_ABLE_STALE_GANGS : 0),
                             .audit = shards_audit,
                             .round_ms = round_ms};

@@ -32,14 +32,20 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
     fold->last_note = orr_zalloc(tree->count, sizeof *fold->last_note);
     fold->scratch = orr_zalloc(tree->count, 3 * sizeof *fold->scratch);
     for (uint32_t q = 0; q < tree->count; q++) {
-        double quota = tree->queues[q].resources[ORR_SHARE_GPU].quota;
-        fold->queues[q].quota_mgpu = quota < 0.0 ? -1.0 : quota * ORR_MGPU;
+        orr_fold_owed(fold, q);
         fold->queues[q].at = origin_ms;
     }
     orr_ms span = (window_end_ms - origin_ms) / BUCKETS_WANTED + 1;
     fold->bucket_ms = span < BUCKET_MIN_MS ? BUCKET_MIN_MS : (span + 999) / 1000 * 1000;
     fold->next_bucket_ms = origin_ms + fold->bucket_ms;
     fold->next_boundary_ms = origin_ms;
+}
+
+void orr_fold_owed(struct orr_fold *fold, uint32_t queue)
+{
+    double quota = fold->tree->queues[queue].resources[ORR_SHARE_GPU].quota;
+    fold->queues[queue].quota_mgpu = quota < 0.0 ? -1.0 : quota * ORR_MGPU;
+    fold->shares_stale = true;
 }
 
 void orr_fold_release(struct orr_fold *fold)
@@ -107,6 +113,14 @@ static void settle_shares(struct orr_fold *fold, orr_ms now)
             fold->deviation += fabs(excess) * dt;
             fold->shards[fold->tree->queues[q].shard].deviation += fabs(excess) * dt;
         }
+    }
+}
+
+void orr_fold_before_owed(struct orr_fold *fold, orr_ms now)
+{
+    settle_shares(fold, now);
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
+        settle(&fold->queues[q], now);
     }
 }
 

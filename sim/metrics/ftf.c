@@ -41,12 +41,14 @@ static uint32_t shard_of(const struct orr_world *world, uint32_t job)
     return world->queues.queues[world->specs[job].queue].shard;
 }
 
-/* GPUs of the queue's own: its quota, without one all GPUs of its shard. 0: none. */
-static double own_mgpu(const struct orr_world *world, const struct orr_run *run, uint32_t queue)
+/* GPUs of the queue's own when the job came: its quota, without one all GPUs of its shard. 0: none.
+ */
+static double own_mgpu(const struct orr_world *world, const struct orr_run *run,
+                       const struct orr_job_spec *spec)
 {
-    const struct orr_queue *q = &world->queues.queues[queue];
-    double quota = q->resources[ORR_SHARE_GPU].quota;
-    return quota < 0.0 ? (double)run->fold.shard_capacity_mgpu[q->shard] : quota * ORR_MGPU;
+    uint32_t shard = world->queues.queues[spec->queue].shard;
+    double quota = orr_world_owed_at(world, spec->queue, ORR_SHARE_GPU, spec->submit_ms)->quota;
+    return quota < 0.0 ? (double)run->fold.shard_capacity_mgpu[shard] : quota * ORR_MGPU;
 }
 
 static double at_least_1(double value)
@@ -126,7 +128,7 @@ void orr_summary__ftf(const struct orr_world *world, const struct orr_run *run,
         }
         double took = (double)(state->end_ms - spec->submit_ms), work = (double)spec->work_ms;
         double mgpu = (double)world->shapes.shapes[spec->shape].gpus_mgpu;
-        double own = own_mgpu(world, run, spec->queue);
+        double own = own_mgpu(world, run, spec);
         double gpus = (double)run->fold.shard_capacity_mgpu[shard_of(world, j)] / ORR_MGPU;
         if (own > 0.0) {
             forms[ORR_FTF_QUOTA].rho[forms[ORR_FTF_QUOTA].count++] =

@@ -333,6 +333,7 @@ void orr_world_release(struct orr_world *world)
     }
     orr_free(world->parts);
     orr_free(world->outages);
+    orr_free(world->owed);
     orr_free(world->holds);
     orr_free(world->rules);
     orr_free(world->ruled);

@@ -124,18 +124,23 @@ static struct orr_entitlement entitlement(const struct orr_scenario_amounts *amo
         .weight = amounts->weight};
 }
 
-static void add_queue(const struct orr_scenario_queue *from, uint32_t shard, uint32_t parent,
-                      struct orr_queues *queues)
+void orr_replay__entitle(const struct orr_scenario_amounts *amounts,
+                         struct orr_entitlement *resources)
 {
     static const int slot[ORR_SCENARIO_RESOURCES] = {[ORR_SCENARIO_CPU] = ORR_SHARE_CPU,
                                                      [ORR_SCENARIO_MEMORY] = ORR_SHARE_MEMORY,
                                                      [ORR_SCENARIO_GPU] = ORR_SHARE_GPU};
-    struct orr_queue queue = orr_queue_default();
     for (int r = 0; r < ORR_SCENARIO_RESOURCES; r++) {
         /* queue memory is written in units of 10^6 bytes, as KAI does */
-        queue.resources[slot[r]] =
-            entitlement(&from->resources[r], r == ORR_SCENARIO_MEMORY ? 1e6 : 1.0);
+        resources[slot[r]] = entitlement(&amounts[r], r == ORR_SCENARIO_MEMORY ? 1e6 : 1.0);
     }
+}
+
+static void add_queue(const struct orr_scenario_queue *from, uint32_t shard, uint32_t parent,
+                      struct orr_queues *queues)
+{
+    struct orr_queue queue = orr_queue_default();
+    orr_replay__entitle(from->resources, queue.resources);
     queue.shard = shard;
     queue.priority = from->priority;
     /* listed earlier is older; older than any with a date */

@@ -78,7 +78,10 @@ void orr_replay__drop_endless(struct orr_world *world);
 void orr_replay__holds(struct orr_world *world);
 /* Cuts and refuses jobs as the rules of their queues say; before the holds are filled in. */
 void orr_replay__rules(const struct orr_scenario *scenario, struct orr_world *world);
-/* Fills in the outages, once the first submit is known. */
+/* What is owed, in the core's units. */
+void orr_replay__entitle(const struct orr_scenario_amounts *amounts,
+                         struct orr_entitlement *resources);
+/* Fills in the outages and changes of queues, once the first submit is known. */
 void orr_replay__events(const struct orr_scenario *scenario, struct orr_world *world);
 void orr_replay__refuse(struct orr_world *world, uint32_t job);
 /* Says of each shape whether the empty cluster could hold it; caller frees. */

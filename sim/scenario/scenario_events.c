@@ -180,6 +180,22 @@ static enum orr_status check_times(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+static enum orr_status check_set(const struct orr_scenario__load *load,
+                                 const struct orr_scenario__node *node,
+                                 const struct orr_scenario_event *event)
+{
+    static const char *const others[] = {"for", "notice"};
+    const orr_ms stated[] = {event->for_ms, event->notice_ms};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (stated[i] != ORR_MS_NONE) {
+            return orr_scenario__fail(load, &orr_scenario__find(node, others[i])->at,
+                                      "%s: not with \"set\", which holds until another event",
+                                      others[i]);
+        }
+    }
+    return ORR_OK;
+}
+
 enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,
                                           struct orr_scenario *scenario,
                                           const struct orr_scenario__node *events)
@@ -202,12 +218,14 @@ enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,
             said += stated;
             target = stated ? deed : target;
         }
-        if (said != 1) {
-            return orr_scenario__fail(load, &node->at,
-                                      "an event needs one of \"fail\", \"maintain\", \"drain\"");
+        const bool sets = orr_scenario__find(node, "set") != NULL;
+        if (said + sets != 1) {
+            return orr_scenario__fail(
+                load, &node->at,
+                "an event needs one of \"fail\", \"maintain\", \"drain\", \"set\"");
         }
-        status = check_times(load, node, event);
-        if (status == ORR_OK) {
+        status = sets ? check_set(load, node, event) : check_times(load, node, event);
+        if (status == ORR_OK && !sets) {
             status = find_nodes(load, scenario, target, event);
         }
     }

@@ -256,6 +256,9 @@ enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_s
         status = orr_scenario__fill_parts(load, scenario, orr_scenario__find(root, "workload"));
     }
     if (status == ORR_OK) {
+        status = orr_scenario__fill_sets(load, scenario, root);
+    }
+    if (status == ORR_OK) {
         status = orr_scenario__fill_events(load, scenario, orr_scenario__find(root, "events"));
     }
     return status == ORR_OK ? fill_expects(load, scenario, root) : status;

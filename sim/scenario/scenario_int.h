@@ -252,6 +252,11 @@ enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,
                                           struct orr_scenario *scenario,
                                           const struct orr_scenario__node *events);
 
+/* scenario_sets.c: what they set while a run goes on */
+enum orr_status orr_scenario__fill_sets(const struct orr_scenario__load *load,
+                                        struct orr_scenario *scenario,
+                                        const struct orr_scenario__node *root);
+
 /* scenario_profiles.c */
 orr_scenario__prepare_fn orr_scenario__prepare_profiles;
 enum orr_status orr_scenario__fill_profiles(struct orr_scenario__load *load,

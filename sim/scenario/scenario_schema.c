@@ -270,6 +270,7 @@ static const struct orr_scenario__row event_rows[] = {
     {.key = "fail", .type = ORR_TYPE_TEXT, EVENT(fail), .optional = true},
     {.key = "maintain", .type = ORR_TYPE_TEXT, EVENT(maintain), .optional = true},
     {.key = "drain", .type = ORR_TYPE_TEXT, EVENT(drain), .optional = true},
+    {.key = "set", .type = ORR_TYPE_OPEN, .paths = true, .optional = true},
     {.key = "for", .type = ORR_TYPE_DURATION, EVENT(for_ms), .optional = true},
     {.key = "notice", .type = ORR_TYPE_DURATION, EVENT(notice_ms), .optional = true},
 };

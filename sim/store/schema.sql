@@ -38,6 +38,10 @@ CREATE TABLE queue(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, parent INTEGER, leaf INTEGER NOT NULL, priority INTEGER NOT NULL,
   gpu_quota REAL NOT NULL, gpu_limit REAL NOT NULL, gpu_weight REAL NOT NULL -- devices; -1: unlimited
 );
+CREATE TABLE queue_change(           -- what a queue is owed from at_ms on, where the scenario changes it; `queue` has the start
+  queue INTEGER NOT NULL, at_ms INTEGER NOT NULL, priority INTEGER NOT NULL,
+  gpu_quota REAL NOT NULL, gpu_limit REAL NOT NULL, gpu_weight REAL NOT NULL -- devices; -1: unlimited
+);
 CREATE TABLE shard(                  -- parts of the cluster that are scheduled apart; at least one
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, -- '': of the pools that state none
   policy TEXT NOT NULL, policy_params TEXT NOT NULL, capacity_mgpu INTEGER NOT NULL

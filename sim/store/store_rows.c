@@ -208,6 +208,24 @@ static enum orr_status write_queues(sqlite3 *db, const struct orr_store_input *i
     return writer_close(&w);
 }
 
+static enum orr_status write_owed(sqlite3 *db, const struct orr_store_input *in,
+                                  struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO queue_change VALUES(?,?,?,?,?,?)", err);
+    for (uint32_t i = 0; i < in->run->owed_count; i++) {
+        const struct orr_world_owed *owed = &in->world->owed[i];
+        const struct orr_entitlement *gpu = &owed->resources[ORR_SHARE_GPU];
+        put_int(&w, owed->queue);
+        put_int(&w, owed->at_ms);
+        put_int(&w, owed->priority);
+        put_real(&w, gpu->quota);
+        put_real(&w, gpu->limit);
+        put_real(&w, gpu->weight);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
 {
     struct writer k = writer_open(db, "INSERT INTO kind VALUES(?,?)", err);
@@ -528,10 +546,10 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
 {
     typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
     static write_fn *const tables[] = {
-        write_run,         write_inputs,     write_meta,     write_nodes,     write_queues,
-        write_name_tables, write_recorded,   write_holds,    write_batches,   write_shards,
-        write_ruled,       write_placements, write_attempts, write_evictions, write_times,
-        write_outages,     write_reasons,    write_series,   write_metrics};
+        write_run,    write_inputs,      write_meta,       write_nodes,    write_queues,
+        write_owed,   write_name_tables, write_recorded,   write_holds,    write_batches,
+        write_shards, write_ruled,       write_placements, write_attempts, write_evictions,
+        write_times,  write_outages,     write_reasons,    write_series,   write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

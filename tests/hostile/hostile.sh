@@ -537,11 +537,41 @@ case_events() {
     wrong '{fail: pool/a}' '"at" is missing'
     wrong '{at: 1h, fail: pool/a, for: 0s}' 'run.yaml:4:31: for: must be more than 0'
     wrong '{at: 1h, drain: pool/a}' 'run.yaml:4:3: the event needs "for"'
-    wrong '{at: 1h, for: 1h}' 'run.yaml:4:3: an event needs one of "fail", "maintain", "drain"'
+    wrong '{at: 1h, for: 1h}' 'run.yaml:4:3: an event needs one of "fail", "maintain", "drain", "set"'
     wrong '{at: 1h, for: 1h, fail: pool/a, drain: pool/a}' 'run.yaml:4:3: an event needs one of'
     wrong '{at: 1h, for: 1h, fail: pool/a, notice: 5m}' 'run.yaml:4:43: notice: only with "maintain"'
     wrong '{at: 1h, for: 1h, maintain: pool/a, notise: 5m}' 'unknown key "notise" (did you mean "notice"?)'
     wrong '5' 'expected a map with at and what happens'
+    # what is set: paths that lead nowhere or to what does not change, values out of bounds
+    sets() { # EVENT TEXT
+        printf 'cluster: {pools: {a: {nodes: 6, gpus: 8}}}\nqueues: {top: {gpu: [48]}, a: {parent: top}}\nworkload: [{name: t, trace: trace.csv}]\nevents:\n- %s\n' "$1" >run.yaml
+        expect 78 "$orrery" check run.yaml
+        says "$2"
+    }
+    sets '{at: 1h, set: {}}' 'run.yaml:5:17: set: nothing is set'
+    sets '{at: 1h, set: null}' 'run.yaml:5:17: set: nothing is set'
+    sets '{at: 1h, set: 5}' 'run.yaml:5:17: set: expected a map, found a single value'
+    sets '{set: {queues.a.gpu.quota: 1}}' 'run.yaml:5:3: 1: "at" is missing'
+    sets '{at: 1h, set: {queues.x.gpu.quota: 1}}' 'run.yaml:5:25: unknown queue "x" (did you mean "a"?)'
+    sets '{at: 1h, set: {queues.a.gpu.quotas: 1}}' 'run.yaml:5:31: unknown key "quotas" (did you mean "quota"?)'
+    sets '{at: 1h, set: {queues.a.gpu: {quota: -3}}}' 'run.yaml:5:40: quota: "-3" is negative'
+    sets '{at: 1h, set: {queues.a.gpu.weight: -=3}}' 'run.yaml:5:41: weight: "-2" is negative'
+    sets '{at: 1h, set: {queues.a.gpu: [1, 2, 3, 4]}}' 'gpu: expected [quota, weight, limit], found 4 values'
+    sets '{at: 1h, set: {queues.a.gpu: [1, x]}}' 'weight: "x" is not a number of at least 0'
+    sets '{at: 1h, set: {queues.*.gpu.limit: +=4}}' 'run.yaml:5:40: limit: += needs a number, and this is unlimited'
+    sets '{at: 1h, set: {queues.a.priority: 99999999999}}' 'run.yaml:5:37: priority: 99999999999 is not within'
+    sets '{at: 1h, set: {queues.a.gpu.quota: }}' 'queues.a.gpu.quota: expected a single value, found nothing'
+    for path in queues.a.parent policy.name cluster.pools.a.gpus events.1.at workload.t.scale.arrivals; do
+        sets "{at: 1h, set: {$path: 1}}" ''
+    done
+    sets '{at: 1h, set: {queues.a.parent: x}}' 'run.yaml:5:18: "queues.a.parent" cannot change while a run goes on'
+    sets '{at: 1h, set: {cluster.pools.a.gpus: 4}}' 'run.yaml:5:18: "cluster.pools.a.gpus" cannot change while a run goes on'
+    sets '{at: 1h, set: {queues.a.gpu.quota: 1}, for: 1h}' 'run.yaml:5:47: for: not with "set"'
+    sets '{at: 1h, set: {queues.a.gpu.quota: 1}, notice: 1h}' 'run.yaml:5:50: notice: not with "set"'
+    sets '{at: 1h, set: {queues.a.gpu.quota: 1}, fail: pool/a}' 'run.yaml:5:3: an event needs one of'
+    # in order of time the second comes first, and leaves the first below 0
+    sets '{at: 2h, set: {queues.top.gpu.quota: -=8}}
+- {at: 1h, set: {queues.top.gpu.quota: 2}}' 'run.yaml:5:42: quota: "-6" is negative'
     printf 'events: {a: 1}\n' >run.yaml
     expect 78 "$orrery" check run.yaml
     says 'run.yaml:1:9: events: expected a list of events, found a map'

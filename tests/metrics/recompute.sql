@@ -14,9 +14,15 @@ WITH RECURSIVE c(nr, top) AS (SELECT 0, 1000 UNION ALL SELECT nr + 1, top * 2 FR
 SELECT nr, top, CASE nr WHEN 0 THEN '1' WHEN 1 THEN '2' WHEN 11 THEN '>1024'
                 ELSE (top / 2000 + 1) || '-' || (top / 1000) END AS name FROM c;
 
+-- What a queue is owed from at_ms to to_ms; of several changes at one instant the last.
+CREATE TEMP TABLE owed AS
+SELECT queue, at_ms, quota, weight, top, lead(at_ms, 1, 9e18) OVER (PARTITION BY queue ORDER BY at_ms) AS to_ms
+FROM (SELECT id AS queue, -9e18 AS at_ms, gpu_quota AS quota, gpu_weight AS weight, gpu_limit AS top FROM queue
+      UNION ALL SELECT queue, at_ms, gpu_quota, gpu_weight, gpu_limit FROM queue_change
+      WHERE rowid IN (SELECT max(rowid) FROM queue_change GROUP BY queue, at_ms));
+CREATE UNIQUE INDEX temp.owed_at ON owed(queue, at_ms);
 CREATE TEMP TABLE leaf AS
-SELECT q.id AS queue, s.shard AS shard,
-       CASE WHEN q.gpu_quota < 0 THEN -1 ELSE CAST(q.gpu_quota * 1000 AS INTEGER) END AS quota
+SELECT q.id AS queue, s.shard AS shard
 FROM queue AS q JOIN shard_queue AS s ON s.queue = q.id WHERE q.leaf;
 
 -- ---- what was held, and for nothing ----
@@ -173,14 +179,17 @@ SELECT max(c.at_ms, r.window_start_ms) AS at_ms, c.queue, sum(alloc) AS alloc, s
 FROM c CROSS JOIN run AS r WHERE c.at_ms < r.window_end_ms GROUP BY 1, 2;
 CREATE UNIQUE INDEX temp.change_at ON change(at_ms, queue);
 CREATE TEMP TABLE instant AS
-WITH t(at_ms) AS (SELECT DISTINCT at_ms FROM change UNION SELECT window_start_ms FROM run)
+WITH t(at_ms) AS (SELECT DISTINCT at_ms FROM change UNION SELECT window_start_ms FROM run
+                  UNION SELECT c.at_ms FROM queue_change AS c CROSS JOIN run AS r
+                  WHERE c.at_ms > r.window_start_ms AND c.at_ms < r.window_end_ms)
 SELECT at_ms, lead(at_ms, 1, (SELECT window_end_ms FROM run)) OVER (ORDER BY at_ms) - at_ms AS dt FROM t;
 CREATE TEMP TABLE moment AS -- a row an instant and queue, inner queues too (filled in below)
 SELECT i.at_ms, i.dt, q.id AS queue, q.parent, q.leaf, coalesce(l.shard, 0) AS shard,
-       q.gpu_quota AS quota, q.gpu_weight AS weight, q.gpu_limit AS top,
+       o.quota AS quota, o.weight AS weight, o.top AS top,
        total(c.alloc) OVER w AS alloc, total(c.pend) OVER w AS pend, total(c.jobs) OVER w AS jobs,
        0.0 AS demand, 0.0 AS share
-FROM instant AS i CROSS JOIN queue AS q LEFT JOIN shard_queue AS l ON l.queue = q.id
+FROM instant AS i CROSS JOIN queue AS q CROSS JOIN owed AS o ON o.queue = q.id AND o.at_ms <= i.at_ms AND o.to_ms > i.at_ms
+LEFT JOIN shard_queue AS l ON l.queue = q.id
 LEFT JOIN change AS c ON c.at_ms = i.at_ms AND c.queue = q.id
 WINDOW w AS (PARTITION BY q.id ORDER BY i.at_ms);
 CREATE UNIQUE INDEX temp.moment_at ON moment(at_ms, queue);
@@ -240,7 +249,7 @@ UPDATE part SET
   amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
                      WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
   cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
-  weight = (SELECT q.gpu_weight FROM queue AS q WHERE q.id = part.queue);
+  weight = (SELECT m.weight FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue);
 DELETE FROM got;
 INSERT INTO got SELECT at_ms, queue, share FROM filled;
 UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
@@ -260,7 +269,7 @@ UPDATE part SET
   amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
                      WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
   cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
-  weight = (SELECT q.gpu_weight FROM queue AS q WHERE q.id = part.queue);
+  weight = (SELECT m.weight FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue);
 DELETE FROM got;
 INSERT INTO got SELECT at_ms, queue, share FROM filled;
 UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
@@ -280,7 +289,7 @@ UPDATE part SET
   amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
                      WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
   cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
-  weight = (SELECT q.gpu_weight FROM queue AS q WHERE q.id = part.queue);
+  weight = (SELECT m.weight FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue);
 DELETE FROM got;
 INSERT INTO got SELECT at_ms, queue, share FROM filled;
 UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
@@ -300,7 +309,7 @@ UPDATE part SET
   amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
                      WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
   cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
-  weight = (SELECT q.gpu_weight FROM queue AS q WHERE q.id = part.queue);
+  weight = (SELECT m.weight FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue);
 DELETE FROM got;
 INSERT INTO got SELECT at_ms, queue, share FROM filled;
 UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
@@ -318,7 +327,7 @@ GROUP BY l.shard;
 CREATE TEMP TABLE fair AS
 SELECT m.queue, m.shard, sum(m.alloc * m.dt) AS alloc, sum(m.share * m.dt) AS share,
        sum(abs(m.share - m.alloc) * m.dt) AS apart,
-       sum(max(0, min(m.alloc + m.pend, CASE WHEN l.quota < 0 THEN m.alloc + m.pend ELSE l.quota END) - m.alloc) * m.dt) AS debt
+       sum(max(0, min(m.alloc + m.pend, CASE WHEN m.quota < 0 THEN m.alloc + m.pend ELSE CAST(m.quota * 1000 AS INTEGER) END) - m.alloc) * m.dt) AS debt
 FROM moment AS m JOIN leaf AS l ON l.queue = m.queue GROUP BY m.queue;
 CREATE TEMP TABLE down AS
 SELECT p.shard, sum(n.gpus * 1000 * max(0, min(coalesce(o.to_ms, r.window_end_ms), r.window_end_ms)
@@ -432,12 +441,12 @@ SELECT at_ms, shard, sum(job_ms) OVER (PARTITION BY shard ORDER BY at_ms) AS job
 CREATE UNIQUE INDEX temp.crowd_at ON crowd(shard, at_ms);
 CREATE TEMP TABLE rho AS
 WITH e AS (
-  SELECT e.jct_ms, e.work_ms, e.mgpu, q.gpu_quota AS quota, s.capacity_mgpu / 1000.0 AS gpus, s.id AS shard,
+  SELECT e.jct_ms, e.work_ms, e.mgpu, o.quota AS quota, s.capacity_mgpu / 1000.0 AS gpus, s.id AS shard,
          (SELECT count(*) FROM job AS o JOIN leaf AS m ON m.queue = o.queue WHERE m.shard = s.id AND o.state > 0) AS jobs,
          ((SELECT job_ms FROM crowd WHERE shard = s.id AND at_ms = j.end_ms)
           - (SELECT job_ms FROM crowd WHERE shard = s.id AND at_ms = j.submit_ms)) * 1.0 / e.jct_ms AS around
-  FROM ended AS e JOIN job AS j ON j.id = e.id JOIN queue AS q ON q.id = j.queue
-  JOIN shard_queue AS l ON l.queue = q.id JOIN shard AS s ON s.id = l.shard WHERE e.work_ms > 0
+  FROM ended AS e JOIN job AS j ON j.id = e.id JOIN owed AS o ON o.queue = j.queue AND o.at_ms <= j.submit_ms AND o.to_ms > j.submit_ms
+  JOIN shard_queue AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard WHERE e.work_ms > 0
 ),
 f(form, rho) AS (
   SELECT 'quota', jct_ms / (work_ms * max(1.0, mgpu / 1000.0 / CASE WHEN quota < 0 THEN gpus ELSE quota END)) FROM e WHERE quota <> 0

@@ -52,7 +52,13 @@ struct orr_audit_node {
 struct orr_audit_queue {
     const char *name;
     uint32_t parent;             /* index, or ORR_NONE */
-    double gpu_quota, gpu_limit; /* devices; < 0: unlimited */
+    double gpu_quota, gpu_limit; /* devices; < 0: unlimited; at the start */
+};
+
+struct orr_audit_owed { /* what a queue is owed from a time on */
+    orr_ms at_ms;
+    uint32_t queue;
+    double gpu_quota, gpu_limit;
 };
 
 struct orr_schedule {
@@ -70,6 +76,8 @@ struct orr_schedule {
     uint32_t node_count;
     struct orr_audit_queue *queues;
     uint32_t queue_count;
+    struct orr_audit_owed *owed; /* by time */
+    uint32_t owed_count;
     struct orr_arena arena; /* all of the above */
 };
 

@@ -119,6 +119,8 @@ struct orr_backlog {
 /* Gives the session a backlog of its own; nothing is in it before the first sync. */
 void orr_backlog_open(struct orr_session *session);
 void orr_backlog_close(struct orr_session *session);
+/* The limits of queues are others than before. */
+void orr_backlog_read_limits(struct orr_session *session);
 /* Takes in what changed. Returns the session's backlog. */
 struct orr_backlog *orr_backlog_sync(struct orr_session *session);
 

@@ -88,6 +88,9 @@ typedef enum orr_status orr_policy_check_fn(const void *params, struct orr_err *
 /* A node went down, or came back: the ledger says which. What is still held on one that is down may
  * go on; nothing starts there. */
 typedef void orr_policy_node_fn(void *state, const struct orr_view *view, uint32_t node);
+/* What a queue is owed (quota, weight, limit) or its priority is another from now on: the view has
+ * the new values. Nobody is evicted for it; what it means is for the next cycle. */
+typedef void orr_policy_queue_fn(void *state, const struct orr_view *view, uint32_t queue);
 /* Compares what the policy remembers with the view, between cycles; ORR_BUG names a difference. */
 typedef enum orr_status orr_policy_audit_fn(void *state, const struct orr_view *view,
                                             struct orr_err *err);
@@ -128,6 +131,7 @@ struct orr_policy {
     uint32_t abilities;                    /* ORR_ABLE_* */
     orr_policy_audit_fn *audit;            /* may be NULL */
     orr_ms round_ms; /* not 0: it acts in rounds of this length, as under `execution.round` */
+    orr_policy_queue_fn *queue; /* may be NULL */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -141,6 +145,14 @@ static inline void orr_policy_tell_node(const struct orr_policy *policy, void *s
 {
     if (policy->size > offsetof(struct orr_policy, node) && policy->node != NULL) {
         policy->node(state, view, node);
+    }
+}
+
+static inline void orr_policy_tell_queue(const struct orr_policy *policy, void *state,
+                                         const struct orr_view *view, uint32_t queue)
+{
+    if (policy->size > offsetof(struct orr_policy, queue) && policy->queue != NULL) {
+        policy->queue(state, view, queue);
     }
 }
 

@@ -443,6 +443,10 @@ uint32_t orr_session_add_slot(struct orr_session *session, int64_t gpus);
 uint32_t orr_session_add_queue(struct orr_session *session, const char *name,
                                const struct orr_share_queue *share, orr_ms preempt_min_runtime,
                                orr_ms reclaim_min_runtime);
+/* Between cycles: quota, limit, weight and priority of `share` are the queue's from now on. A
+ * backlog is told by orr_backlog_read_limits. */
+void orr_session_set_queue(struct orr_session *session, uint32_t queue,
+                           const struct orr_share_queue *share);
 /* A mask over all nodes, copied. */
 uint32_t orr_session_add_filter(struct orr_session *session, const bool *allowed);
 uint32_t orr_session_add_ask(struct orr_session *session, const struct orr_ask *ask);

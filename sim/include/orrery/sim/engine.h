@@ -72,8 +72,10 @@ struct orr_engine_options {
 struct orr_run {
     enum orr_run_status status;
     struct orr_ledger *ledger; /* final state; owned by the run */
+    struct orr_queues *queues; /* the world's, as they became; names are the world's own */
+    uint32_t owed_count;       /* of the world's changes to queues: those that came into force */
     struct orr_fold fold;
-    uint64_t events; /* arrivals and finishes (and, later, faults, capacity and quota changes) */
+    uint64_t events; /* arrivals, finishes, faults, changes of capacity and quota */
     uint64_t stale_events, cycles, distinct_times;
     struct orr_latency latency;
     struct orr_scheduler_time scheduler; /* all 0 if latency is ideal */

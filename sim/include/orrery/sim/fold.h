@@ -74,6 +74,10 @@ static inline void orr_fold_advance(struct orr_fold *fold, orr_ms now)
 /* A leaf's allocation and pending demand change by these amounts. */
 void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t allocated_mgpu,
                      int64_t pending_mgpu, int64_t pending_jobs);
+/* What queues are owed is about to change: call before it does. */
+void orr_fold_before_owed(struct orr_fold *fold, orr_ms now);
+/* It has changed: of this queue. */
+void orr_fold_owed(struct orr_fold *fold, uint32_t queue);
 /* The run is over: closes the window and the last bucket. */
 void orr_fold_finish(struct orr_fold *fold, orr_ms now);
 

@@ -236,7 +236,14 @@ struct orr_scenario_expect {
     const char *origin;
 };
 
-struct orr_scenario_event { /* at a time of the run: exactly one of fail, maintain, drain */
+struct orr_scenario_owed { /* what events make of a queue, from a time of the run on */
+    orr_ms at_ms;
+    uint32_t queue;
+    int priority;
+    struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
+};
+
+struct orr_scenario_event { /* exactly one of fail, maintain, drain; without, it sets something */
     orr_ms at_ms;
     const char *fail, *maintain, *drain; /* NODE, rack/NAME, block/NAME, pool/NAME */
     uint32_t first_node, node_count;     /* what is meant, counted over the pools in their order */
@@ -304,6 +311,8 @@ struct orr_scenario {
     uint32_t expect_count;
     struct orr_scenario_event *events; /* as listed */
     uint32_t event_count;
+    struct orr_scenario_owed *owed; /* by time, then as listed */
+    uint32_t owed_count;
     const char *const *variants; /* names */
     uint32_t variant_count;
     char *resolved_yaml; /* canonical text, comments dropped: what the results file stores */

@@ -67,9 +67,16 @@ struct orr_world_outage { /* listed by the scenario: of nodes one after the othe
     uint8_t kind; /* enum orr_outage_kind */
 };
 
+struct orr_world_owed { /* what the scenario makes of a queue at a time of the run */
+    orr_ms at_ms;
+    uint32_t queue;
+    int32_t priority;
+    struct orr_entitlement resources[ORR_SHARE_RESOURCES];
+};
+
 struct orr_world {
     struct orr_cluster cluster;
-    struct orr_queues queues;
+    struct orr_queues queues; /* as a run begins */
     struct orr_shapes shapes;
     struct orr_terms_table terms;
     struct orr_fabric fabric;     /* with profiles */
@@ -90,6 +97,8 @@ struct orr_world {
     uint32_t ruled_count, ruled_capacity;
     struct orr_world_outage *outages; /* as listed */
     uint32_t outage_count;
+    struct orr_world_owed *owed; /* by (at_ms, as listed, queue); none before the first submit */
+    uint32_t owed_count;
     uint64_t rows_rejected;
     orr_ms first_submit_ms, last_submit_ms;
 };
@@ -109,6 +118,9 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
                                    const struct orr_scenario_part *part,
                                    struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
 
+/* What a queue is owed of a resource at a time. */
+const struct orr_entitlement *orr_world_owed_at(const struct orr_world *world, uint32_t queue,
+                                                enum orr_share_kind resource, orr_ms at);
 /* The part of the workload that a job is of. */
 uint32_t orr_world_part_of(const struct orr_world *world, uint32_t job);
 /* The trace's name of a job; copies after the first end in "#2", "#3", ... `buffer` (of at least
