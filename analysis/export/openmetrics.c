@@ -38,7 +38,8 @@ static const struct family families[] = {
     {"kai_queue_info", "gauge", "Queues; always 1.",
      "SELECT b.at_ms, 1, q.name AS queue_name, coalesce(p.name, '') AS parent_queue"
      " FROM queue AS q LEFT JOIN queue AS p ON p.id = q.parent"
-     " CROSS JOIN (SELECT min(at_ms) AS at_ms FROM series HAVING count(*) > 0) AS b ORDER BY q.id"},
+     " CROSS JOIN (SELECT min(at_ms) AS at_ms FROM series) AS b"
+     " WHERE b.at_ms IS NOT NULL ORDER BY q.id"},
     {"kai_queue_deserved_gpus", "gauge", "GPU quota of a queue; a queue without one has no sample.",
      OF_QUEUE("gpu_quota")},
     {"kai_queue_allocated_gpus", "gauge",

@@ -200,7 +200,8 @@ static void provenance(struct orr_results *in, FILE *out)
         " substr(sha256, 1, 16) AS \"sha256 (first 16)\" FROM input",
         ROWS_MOST, "no input files: the workload was generated", out);
     long_text(in,
-              "SELECT group_concat(rejected_shown, '') FROM input HAVING sum(rows_rejected) > 0",
+              "SELECT shown FROM (SELECT group_concat(rejected_shown, '') AS shown,"
+              " sum(rows_rejected) AS rejected FROM input) WHERE rejected > 0",
               "rejected rows, the first of each file", out);
     long_text(in, "SELECT policy_params FROM run", "parameters of the policy", out);
     long_text(in, "SELECT scenario_resolved FROM run", "the scenario, with every default filled in",

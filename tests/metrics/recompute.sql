@@ -471,8 +471,9 @@ WITH x(user, held, waited) AS (
 )
 SELECT sum(held) * 1.0 / sum(held + waited) AS part FROM x WHERE user IS NOT NULL GROUP BY user HAVING sum(held + waited) > 0;
 INSERT INTO made
-SELECT 'user_fairness_jain', 'all', '', sum(part) * sum(part) / (count(*) * nullif(sum(part * part), 0)), count(*)
-FROM got_by WHERE EXISTS (SELECT 1 FROM job WHERE user IS NOT NULL) HAVING EXISTS (SELECT 1 FROM job WHERE user IS NOT NULL);
+SELECT * FROM (
+  SELECT 'user_fairness_jain', 'all', '', sum(part) * sum(part) / (count(*) * nullif(sum(part * part), 0)), count(*) FROM got_by
+) WHERE EXISTS (SELECT 1 FROM job WHERE user IS NOT NULL);
 
 -- ---- what evictions did, over the whole run ----
 INSERT INTO made
