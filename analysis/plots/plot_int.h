@@ -97,7 +97,7 @@ void orr_plot__nothing(struct orr_plot *plot, const char *why);
 void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label);
 /* A dashed line where the last job was submitted, if that is well inside. */
 void orr_plot__last_submit(struct orr_plot *plot, orr_ms from, orr_ms to);
-/* Log axis of waits from "0" (drawn at lowest / 3) to `highest` seconds. */
+/* Log axis of times from `lowest` to `highest` seconds; what is shorter stands at lowest / 3. */
 void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double highest);
 /* A time since the start in words, such as d3 14:05. */
 void orr_plot__time_name(char *out, size_t room, orr_ms at);

@@ -9,7 +9,7 @@ void orr_plot__panel_above(struct orr_plot *plot)
         orr_plot__gp(plot, "set size 1,0.48\nset origin 0,0.52\n");
         return;
     }
-    orr_plot__gp(plot, "set lmargin at screen 0.13\nset rmargin at screen 0.79\n"
+    orr_plot__gp(plot, "set lmargin at screen 0.13\nset rmargin at screen 0.78\n"
                        "set tmargin at screen 0.87\nset bmargin at screen 0.53\n");
 }
 
@@ -30,7 +30,7 @@ void orr_plot__panel_legend(struct orr_plot *plot, const char *title)
     orr_plot__gp(plot,
                  "\nunset tics\nunset border\nunset grid\nunset xlabel\nunset ylabel\n"
                  "unset arrow 90\nset tmargin at screen 0.87\nset yrange [0:1]\n"
-                 "set key at screen 0.80,graph 1 left top title '%s' left\n"
+                 "set key at screen 0.81,graph 1 left top title '%s' left\n"
                  "plot -1 notitle",
                  title);
 }

@@ -189,8 +189,8 @@ static void share_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     static const int tics[] = {8, 5, 4, 3};
     for (uint32_t s = 0; s < count; s++) {
         uint32_t row = s / columns, column = s % columns;
-        double height = 0.785 / rows, width = 0.93 / columns;
-        double top = 0.90 - row * height, left = 0.065 + column * width;
+        double height = 0.785 / rows, width = 0.915 / columns;
+        double top = 0.90 - row * height, left = 0.08 + column * width;
         orr_plot__gp(plot,
                      "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
                      "set tmargin at screen %.4f\nset bmargin at screen %.4f\n"

@@ -312,8 +312,9 @@ void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double
                  {10, "10 s"},        {60, "1 min"},   {600, "10 min"},  {3600, "1 h"},
                  {21600, "6 h"},      {86400, "1 d"},  {864000, "10 d"}, {8640000, "100 d"},
                  {86400000, "1000 d"}};
-    orr_plot__gp(plot, "set logscale %c\nset %crange [%.9g:%.9g]\nset %ctics ('0' %.9g", axis, axis,
-                 lowest / 3, highest, axis, lowest / 3);
+    orr_plot__gp(plot, "set logscale %c\nset %crange [%.9g:%.9g]\nset %ctics ('<%g %s' %.9g", axis,
+                 axis, lowest / 3, highest, axis, lowest < 1 ? lowest * 1000 : lowest,
+                 lowest < 1 ? "ms" : "s", lowest / 3);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (names[i].at >= lowest * 0.999 && names[i].at <= highest) {
             orr_plot__gp(plot, ", '%s' %.9g", names[i].name, names[i].at);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plot_wait.c - figures of how long jobs took: wait-cdf, jct-cdf and size.
  *
- * Times are drawn on a log axis, with those of length 0 at a place of their own at its start.
+ * Times are drawn on a log axis; those shorter than it begins have a place of their own before it.
+ * Kinds are not averaged together: what is of all jobs leaves services out.
  */
 #include "plot_int.h"
 
@@ -10,6 +11,8 @@
 
 #define MOST_STEPS 700 /* of a curve: about one a pixel */
 #define MOST_KINDS 8
+/* SQL: is a row's job part of a service? */
+#define SERVICE    "kind IN (SELECT id FROM kind WHERE name = 'inference')"
 
 /* What is measured of a job: SQL of its length, and of what is NULL while it is not over. */
 struct measure {
@@ -32,7 +35,8 @@ static const struct measure jct_measure = {"job.end_ms - job.submit_ms",
                                            "% of jobs ended within",
                                            "not ended"};
 
-/* Ends of the axis in seconds: whole decades, leaving out the shortest 0.5 % of times. */
+/* Ends of the axis in seconds: from a whole decade, leaving out the shortest 0.5 % of times; what
+ * is below a second is of interest only where nothing lasts long. */
 static void wait_bounds(struct orr_plot *plot, const struct measure *of, double *lowest,
                         double *highest)
 {
@@ -52,6 +56,7 @@ static void wait_bounds(struct orr_plot *plot, const struct measure *of, double 
     }
     *lowest = low > 0 ? pow(10, floor(log10((double)low / 1000.0) + 1e-9)) : 1;
     *highest = (double)high / 1000.0 * 1.3;
+    *lowest = *highest > 60 && *lowest < 1 ? 1 : *lowest;
     *highest = *highest > *lowest * 10 ? *highest : *lowest * 10;
 }
 
@@ -68,7 +73,8 @@ struct curves {
     struct curve *curves;
     uint32_t count;
     struct orr_plot_slots slots;
-    bool kinds; /* curves are kinds, not queues */
+    bool kinds;    /* curves are kinds, not queues */
+    bool services; /* some of the jobs are; the curve of all leaves them out */
     char *kind_names[MOST_KINDS];
     double lowest, highest;
 };
@@ -85,7 +91,7 @@ static void curve_push(struct curve *curve, double x)
 static void curve_add(struct curve *curve, int64_t ms, double lowest, double highest)
 {
     double seconds = (double)ms / 1000.0;
-    double x = ms <= 0 ? lowest / 3 : seconds < lowest ? lowest : seconds;
+    double x = seconds < lowest ? lowest / 3 : seconds;
     int64_t step = (int64_t)(log(x / (lowest / 3)) / log(highest / (lowest / 3)) * MOST_STEPS);
     curve->seen++;
     if (curve->count > 0 && step == curve->step) {
@@ -121,25 +127,28 @@ static void curves_open(struct orr_plot *plot, struct curves *all, const struct 
     }
     char sql[500];
     (void)snprintf(sql, sizeof sql,
-                   "SELECT %s, count(*), count(%s) FROM job CROSS JOIN run"
-                   " WHERE state > 0 AND submit_ms >= window_start_ms GROUP BY 1",
+                   "SELECT %s, count(*), count(%s), " SERVICE " FROM job CROSS JOIN run"
+                   " WHERE state > 0 AND submit_ms >= window_start_ms GROUP BY 1, 4",
                    all->kinds ? "kind" : "queue", of->over);
     row = orr_results_prepare(&plot->in, sql);
     while (orr_results_step(&plot->in, row)) {
         uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
-        for (int i = at[0] == all->count ? 1 : 0; i < 2; i++) {
+        const bool service = sqlite3_column_int(row, 3) != 0;
+        all->services = all->services || service;
+        for (int i = at[0] == all->count ? 1 : 0; i < (service ? 1 : 2); i++) {
             all->curves[at[i]].jobs += sqlite3_column_int64(row, 1);
             all->curves[at[i]].started += sqlite3_column_int64(row, 2);
         }
     }
     (void)snprintf(sql, sizeof sql,
-                   "SELECT %s, %s FROM %s CROSS JOIN run WHERE %s IS NOT NULL"
+                   "SELECT %s, %s, " SERVICE " FROM %s CROSS JOIN run WHERE %s IS NOT NULL"
                    " AND submit_ms >= window_start_ms ORDER BY 2",
                    all->kinds ? "kind" : "queue", of->ms, of->from, of->over);
     row = orr_results_prepare(&plot->in, sql);
     while (orr_results_step(&plot->in, row)) {
         uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
-        for (int i = at[0] == all->count ? 1 : 0; i < 2; i++) {
+        for (int i = at[0] == all->count ? 1 : 0; i < (sqlite3_column_int(row, 2) != 0 ? 1 : 2);
+             i++) {
             curve_add(&all->curves[at[i]], sqlite3_column_int64(row, 1), all->lowest, all->highest);
         }
     }
@@ -154,12 +163,12 @@ static void curves_close(struct curves *all)
     orr_free(all->curves);
 }
 
-/* Block of a curve: it starts at "0" with the share that did not wait, and ends at the right edge.
- */
+/* Block of a curve: it starts with the share that is shorter than the axis begins, and ends at the
+ * right edge. */
 static uint32_t curve_rows(struct orr_plot *plot, const struct curves *all, uint32_t at)
 {
     const struct curve *curve = &all->curves[at];
-    uint32_t block = orr_plot__block(plot, "seconds (0 drawn at the first x), % of jobs");
+    uint32_t block = orr_plot__block(plot, "seconds (shorter ones at the first x), % of jobs");
     bool zero = curve->count > 0 && curve->x[0] < all->lowest;
     if (!zero) {
         orr_plot__row(plot, "%.9g 0\n", all->lowest / 3);
@@ -182,7 +191,7 @@ static void curve_name(struct orr_plot *plot, const struct curves *all, uint32_t
         (void)snprintf(extra, sizeof extra, "  %lld (-%lld)", (long long)curve->jobs, never);
     }
     if (at == all->count) {
-        orr_plot__gp(plot, "'all jobs%s'", extra);
+        orr_plot__gp(plot, "'all%s%s'", all->services ? " but services" : " jobs", extra);
     } else if (all->kinds) {
         const char *name = all->kind_names[at];
         orr_plot__quote(plot, name != NULL ? name : "?", 18, false);
@@ -231,8 +240,8 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     }
     orr_plot__wait_axis(plot, 'x', all.lowest, all.highest);
     orr_plot__gp(plot, "set xlabel '%s%s'\nset ylabel '%s'\nset yrange [0:%s]\n", of->axis,
-                 dumb || of != &wait_measure ? "" : " (dots: did not wait)", of->share,
-                 dumb ? "100" : "101");
+                 dumb || of != &wait_measure ? "" : " (dots: shorter than the axis begins)",
+                 of->share, dumb ? "100" : "101");
     if (!dumb) {
         orr_plot__gp(plot,
                      "set rmargin at screen 0.70\nset grid xtics\n"
@@ -306,7 +315,7 @@ static void classes_load(struct orr_plot *plot, struct class *classes)
 {
     sqlite3_stmt *row = orr_results_prepare(
         &plot->in, "SELECT mgpu, wait_ms FROM v_waits CROSS JOIN run WHERE state > 0"
-                   " AND submit_ms >= window_start_ms ORDER BY 2");
+                   " AND submit_ms >= window_start_ms AND NOT " SERVICE " ORDER BY 2");
     while (orr_results_step(&plot->in, row)) {
         struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];
         if (sqlite3_column_type(row, 1) == SQLITE_NULL) {
@@ -318,12 +327,12 @@ static void classes_load(struct orr_plot *plot, struct class *classes)
     }
 }
 
-/* Nearest rank, never under the place of 0 on the axis. */
+/* Nearest rank, never under the first place of the axis. */
 static double class_wait(const struct class *class, uint32_t percent, double lowest)
 {
     uint64_t rank = ((uint64_t) class->count * percent + 99) / 100;
     double wait = class->waits[rank > 0 ? rank - 1 : 0];
-    return wait <= 0 ? lowest / 3 : wait < lowest ? lowest : wait;
+    return wait < lowest ? lowest / 3 : wait;
 }
 
 /* Rows x, n, then p5, p25, p50, p75, p95; labels of n above, of classes below. Returns how many. */

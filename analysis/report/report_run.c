@@ -146,20 +146,44 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
+/* Figures that show nothing when a query gives 0. */
+static bool has_something(struct orr_results *in, const char *name)
+{
+    static const char *const needs[][2] = {
+        {"qq", "SELECT count(*) FROM recorded"},
+        {"churn", "SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM eviction)"},
+        {"reasons", "SELECT count(*) FROM reason_change"},
+        {"debt", "SELECT sum(value) >= 0.05 FROM metric WHERE name = 'quota_debt_gpu_h' AND scope ="
+                 " 'all'"}};
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
+        if (strcmp(needs[i][0], name) == 0) {
+            return orr_results_int(in, needs[i][1], 0) > 0;
+        }
+    }
+    return true;
+}
+
 static void figures(struct orr_results *in, const char *scratch, const char *prefix,
                     const char *const *but, FILE *out)
 {
     struct orr_plot_options options = ORR_PLOT_DEFAULTS;
     struct orr_err err = {0};
-    uint32_t count;
+    uint32_t count, left = 0;
     const struct orr_plot_info *list = orr_plot_list(&count);
     const char **names = orr_alloc(count + (size_t)1, sizeof *names);
-    const bool recorded = orr_results_int(in, "SELECT count(*) FROM recorded", 0) > 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_among(list[i].name, but) && (recorded || strcmp(list[i].name, "qq") != 0)) {
+        if (is_among(list[i].name, but)) {
+            continue;
+        }
+        if (has_something(in, list[i].name)) {
             names[options.count++] = list[i].name;
+        } else {
+            (void)fprintf(out, "%s%s",
+                          left++ == 0 ? "<p class=\"soft\">Nothing to draw of: " : ", ",
+                          list[i].summary);
         }
     }
+    (void)fputs(left > 0 ? ".</p>\n" : "", out);
     options.figures = names;
     options.dir = scratch;
     const enum orr_status status = orr_plot_run(in->path, &options, NULL, NULL, &err);
@@ -168,11 +192,11 @@ static void figures(struct orr_results *in, const char *scratch, const char *pre
         orr_report__text(out, status == ORR_UNAVAILABLE ? "gnuplot was not found." : err.text);
         (void)fputs("</p>\n", out);
     }
-    for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
-        if (is_among(list[i].name, but) || (!recorded && strcmp(list[i].name, "qq") == 0)) {
-            continue;
+    for (uint32_t i = 0, f = 0; i < count && status == ORR_OK; i++) {
+        if (f < options.count && names[f] == list[i].name) {
+            orr_report__figure(in->path, list[i].name, list[i].summary, scratch, prefix, out);
+            f++;
         }
-        orr_report__figure(in->path, list[i].name, list[i].summary, scratch, prefix, out);
     }
     orr_free(names);
 }

@@ -6,6 +6,8 @@
 
 #include <orrery/base/text.h>
 
+#define SHORT_WAIT_S 10 /* a few cycles of a scheduler: not worth a sentence */
+
 const char *const orr_report__questions[ORR_REPORT_QUESTIONS] = {
     "Who waited longest, and why?", "Is the cluster saturated?", "What did evictions cost?",
     "Who borrowed from whom?", "Can it be trusted?"};
@@ -100,6 +102,11 @@ static void longest(struct orr_results *in, FILE *out)
             continue;
         }
         first = false;
+        if (sqlite3_column_double(row, 4) < SHORT_WAIT_S) {
+            (void)fprintf(out, "Nobody waited longer than %s. ",
+                          orr_format_rough(waited, sqlite3_column_double(row, 4)));
+            continue;
+        }
         (void)fputs("Job <b>", out);
         text_column(row, 0, out);
         (void)fputs("</b> of queue <b>", out);
@@ -134,7 +141,7 @@ static void slowest_queue(struct orr_results *in, FILE *out)
     while (orr_results_step(in, row)) {
         char wait[24];
         const double value = sqlite3_column_double(row, 1);
-        if (sqlite3_column_type(row, 1) != SQLITE_NULL && value <= 0) {
+        if (sqlite3_column_type(row, 1) != SQLITE_NULL && value < SHORT_WAIT_S) {
             continue;
         }
         (void)fputs("Of queues, jobs of <b>", out);

@@ -133,10 +133,12 @@ FROM node AS n CROSS JOIN run AS r LEFT JOIN held AS h ON h.node = n.id;
 
 CREATE VIEW v_wait_cdf AS
 -- share: part of the n jobs submitted within the window that had started after wait_s or less.
--- Jobs that never started count in n, so a curve may end below 1. scope: all, queue or kind.
+-- Jobs that never started count in n, so a curve may end below 1. scope: all (but inference, whose
+-- waits are not those of jobs), queue or kind.
 WITH waited(scope, label, wait_ms) AS (
   SELECT 'all', '', j.wait_ms
   FROM v_waits AS j CROSS JOIN run AS r WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+    AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
   UNION ALL
   SELECT 'queue', q.name, j.wait_ms
   FROM v_waits AS j CROSS JOIN run AS r JOIN queue AS q ON q.id = j.queue
