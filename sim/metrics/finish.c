@@ -38,7 +38,7 @@ static void sum_finish(const struct orr_world *world, const struct orr_run *run,
             weights += mgpu;
         }
         if (state->phase != ORR_JOB_FINISHED) {
-            keys[jobs++] = orr_tally__key(run->end_ms - spec->submit_ms, true);
+            keys[jobs++] = orr_tally__key(orr_summary__seen_until(run, j) - spec->submit_ms, true);
             continue;
         }
         double took = (double)(state->end_ms - spec->submit_ms), work = (double)spec->work_ms;

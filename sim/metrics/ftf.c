@@ -79,7 +79,7 @@ static uint64_t *crowd_job_ms(const struct orr_world *world, const struct orr_ru
     uint32_t *jobs = orr_alloc(world->job_count + (size_t)1, sizeof *jobs);
     uint32_t count = 0, next = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
-        if (states[j].phase == ORR_JOB_FINISHED) {
+        if (states[j].phase == ORR_JOB_FINISHED || states[j].phase == ORR_JOB_WITHDRAWN) {
             jobs[count] = j;
             ends[count++] = states[j].end_ms;
         }

@@ -81,7 +81,7 @@ static void sum_users(const struct orr_world *world, const struct orr_run *run, 
         if (state->phase != ORR_JOB_FUTURE) {
             bool started = state->first_start_ms != ORR_MS_NONE;
             add_wait(world, j, orr_run_eligible_ms(world, run, j),
-                     started ? state->first_start_ms : run->end_ms, users);
+                     started ? state->first_start_ms : orr_summary__seen_until(run, j), users);
         }
     }
     orr_summary__stalls(world, run, add_wait, users);
@@ -155,7 +155,7 @@ static void judge_batches(const struct orr_world *world, const struct orr_run *r
             batches[b] =
                 (struct batch){world->specs[j].submit_ms, world->specs[j].submit_ms, false};
         }
-        if (state->phase != ORR_JOB_FINISHED) {
+        if (state->phase != ORR_JOB_FINISHED && state->phase != ORR_JOB_WITHDRAWN) {
             batches[b].open = true;
         } else if (state->end_ms > batches[b].end_ms) {
             batches[b].end_ms = state->end_ms;

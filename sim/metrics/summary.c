@@ -64,9 +64,8 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
         if (!orr_summary__in_window(world, run, summary, j)) {
             continue;
         }
-        orr_ms until = state->phase == ORR_JOB_WITHDRAWN      ? state->end_ms
-                       : state->first_start_ms == ORR_MS_NONE ? run->end_ms
-                                                              : state->first_start_ms;
+        bool started = state->first_start_ms != ORR_MS_NONE;
+        orr_ms until = started ? state->first_start_ms : orr_summary__seen_until(run, j);
         jobs[count] = j;
         waits[count++] = until - orr_run_eligible_ms(world, run, j);
         for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {

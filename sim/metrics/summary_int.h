@@ -35,6 +35,14 @@ static inline bool orr_summary__in_window(const struct orr_world *world, const s
            run->ledger->jobs[job].phase != ORR_JOB_FUTURE;
 }
 
+/* Until when a job is known not to have ended, or not to have started, if it did not: its leaving,
+ * or the end of the run. */
+static inline orr_ms orr_summary__seen_until(const struct orr_run *run, uint32_t job)
+{
+    const struct orr_job_state *state = &run->ledger->jobs[job];
+    return state->phase == ORR_JOB_WITHDRAWN ? state->end_ms : run->end_ms;
+}
+
 /* Fills in what each part of the workload set itself. */
 void orr_summary__attain(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);

@@ -390,7 +390,7 @@ SELECT 'jct', coalesce(j.end_ms, r.end_ms) - j.submit_ms, j.state = 3
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
 WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference';
 INSERT INTO lasting
-SELECT 'batch', CASE WHEN min(j.state) = 3 THEN max(j.end_ms) ELSE (SELECT end_ms FROM run) END - min(j.submit_ms), min(j.state) = 3
+SELECT 'batch', CASE WHEN min(j.state) >= 3 THEN max(j.end_ms) ELSE (SELECT end_ms FROM run) END - min(j.submit_ms), min(j.state) >= 3
 FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
 HAVING min(j.submit_ms) >= (SELECT window_start_ms FROM run);
 CREATE TEMP TABLE lasted AS
@@ -432,7 +432,7 @@ FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE w.started AND k.name <> '
 CREATE TEMP TABLE crowd AS
 WITH c(at_ms, shard, jobs) AS (
   SELECT j.submit_ms, l.shard, 1 FROM job AS j JOIN leaf AS l ON l.queue = j.queue WHERE j.state > 0
-  UNION ALL SELECT j.end_ms, l.shard, -1 FROM job AS j JOIN leaf AS l ON l.queue = j.queue WHERE j.state = 3
+  UNION ALL SELECT j.end_ms, l.shard, -1 FROM job AS j JOIN leaf AS l ON l.queue = j.queue WHERE j.state >= 3
 ),
 i AS (SELECT at_ms, shard, sum(jobs) AS jobs FROM c GROUP BY at_ms, shard),
 n AS (SELECT at_ms, shard, sum(jobs) OVER w AS now, lag(at_ms) OVER w AS since FROM i WINDOW w AS (PARTITION BY shard ORDER BY at_ms)),
