@@ -227,6 +227,31 @@ static void emit_part(const struct emitter *to, const struct orr_attainment *a, 
          "not served: they would have waited longer than their patience");
 }
 
+/* Only where some job has a deadline. */
+static void emit_deadlines(const struct emitter *to, const struct orr_deadlines *d)
+{
+    const struct orr_waits *late = &d->lateness;
+    const uint64_t decided = d->met + d->missed;
+    if (late->jobs == 0) {
+        return;
+    }
+    emit(to, "deadline_met", d->met_share, "1", decided,
+         "share of jobs of the window with a deadline that ended by it, of those decided");
+    emit(to, "deadlines_missed", (double)d->missed, "jobs", late->jobs,
+         "ended after their deadline, had not ended when it was over, or left");
+    emit(to, "deadlines_open", (double)d->open, "jobs", late->jobs,
+         "had not ended when the run did, with time left");
+    emit(to, "lateness_mean_s", late->mean_s, "s", late->started,
+         "mean of end minus deadline (below 0: early) of those that ended");
+    emit(to, "lateness_p50_s", late->p50_s, "s", late->jobs,
+         "end minus deadline, nearest rank (Kaplan-Meier when some had not ended)");
+    emit(to, "lateness_p95_s", late->p95_s, "s", late->jobs,
+         "end minus deadline, nearest rank (Kaplan-Meier when some had not ended)");
+    emit(to, "lateness_max_s", late->max_s, "s", late->started, "of those that ended, the latest");
+    emit(to, "tardiness_mean_s", d->tardiness_mean_s, "s", late->started,
+         "mean of max(0, end - deadline) of those that ended");
+}
+
 /* Only of runs in which scheduling takes time. */
 static void emit_scheduler(const struct emitter *to, const struct orr_summary *s)
 {
@@ -258,6 +283,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     emit_finish(&to, summary);
     emit_ftf(&to, summary);
     emit_owners(&to, &summary->owners);
+    emit_deadlines(&to, &summary->deadlines);
     if (summary->latent) {
         emit_scheduler(&to, summary);
     }
@@ -301,9 +327,10 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     to.scope = "workload";
     for (uint32_t p = 0; p < summary->part_count; p++) {
         if (world->parts[p].service != NULL || summary->parts[p].jobs > 0 ||
-            summary->parts[p].submitted > 0) {
+            summary->parts[p].submitted > 0 || summary->parts[p].deadlines.lateness.jobs > 0) {
             (void)snprintf(label, sizeof label, "workload=%s", world->parts[p].part->name);
             emit_part(&to, &summary->parts[p], world->parts[p].service != NULL);
+            emit_deadlines(&to, &summary->parts[p].deadlines);
         }
     }
     to.scope = "size";

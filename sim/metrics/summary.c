@@ -352,6 +352,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     sum_fairness(world, run, summary);
     list_queues(world, run, summary, &t, lost, evictions);
     orr_summary__attain(world, run, summary);
+    orr_summary__deadlines(world, run, summary);
     orr_summary__finish(world, run, summary);
     orr_summary__ftf(world, run, summary);
     orr_summary__owners(world, run, summary);

@@ -47,6 +47,10 @@ static inline orr_ms orr_summary__seen_until(const struct orr_run *run, uint32_t
 void orr_summary__attain(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);
 
+/* Fills in the deadlines of all and of each part, once the parts are there. */
+void orr_summary__deadlines(const struct orr_world *world, const struct orr_run *run,
+                            struct orr_summary *summary);
+
 /* Fills in `finish`: times to the end, evictions and what they delayed. */
 void orr_summary__finish(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);

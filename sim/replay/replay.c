@@ -410,6 +410,22 @@ const char *orr_world_job_user(const struct orr_world *world, uint32_t job)
     return row->user == ORR_NONE ? NULL : orr_idmap_name(&p->workload.users, row->user);
 }
 
+/* A copy's, or that of a job whose submit was moved or scaled, is as long after its submit. */
+orr_ms orr_world_deadline_ms(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_row *row;
+    const struct orr_world_part *p = part_of(world, job, &row);
+    const struct orr_row_extra *extra =
+        row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1];
+    if (extra == NULL ||
+        (extra->deadline_ms == ORR_MS_NONE && extra->deadline_after_ms == ORR_MS_NONE)) {
+        return ORR_MS_NONE;
+    }
+    return world->specs[job].submit_ms + (extra->deadline_ms == ORR_MS_NONE
+                                              ? extra->deadline_after_ms
+                                              : extra->deadline_ms - row->submit_ms);
+}
+
 const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job)
 {
     const struct orr_row *row;

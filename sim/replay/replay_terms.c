@@ -41,8 +41,8 @@ uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *s
     struct orr_terms terms = {
         .checkpoint_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->checkpoint_ms,
                                   own->checkpoint_ms, all->checkpoint_ms),
-        .checkpoint_cost_ms =
-            first_of(ORR_MS_NONE, own->checkpoint_cost_ms, all->checkpoint_cost_ms),
+        .checkpoint_cost_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->checkpoint_cost_ms,
+                                       own->checkpoint_cost_ms, all->checkpoint_cost_ms),
         .restart_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->restart_ms, own->restart_ms,
                                all->restart_ms),
         .startup_ms = first_of(ORR_MS_NONE, own->startup_ms, all->startup_ms),

@@ -224,6 +224,7 @@ const struct orr_scenario__row orr_scenario__template_rows[] = {
     {.key = "checkpoint_cost", .type = ORR_TYPE_DURATION, TEMPLATE(checkpoint_cost_ms)},
     {.key = "restart", .type = ORR_TYPE_DURATION, TEMPLATE(restart_ms)},
     {.key = "busy", .type = ORR_TYPE_FACTOR, TEMPLATE(busy)},
+    {.key = "deadline", .type = ORR_TYPE_DURATION, TEMPLATE(deadline_ms)},
     {.key = "cull_idle", .type = ORR_TYPE_DURATION, TEMPLATE(cull_idle_ms)},
     {.key = "priority", .type = ORR_TYPE_TEXT, TEMPLATE(priority)},
     {.key = "preemptible", .type = ORR_TYPE_CHOICE, .choices = switches, TEMPLATE(preemptible)},

@@ -85,6 +85,9 @@ CREATE TABLE hold(                   -- jobs that were not considered when they 
   job INTEGER PRIMARY KEY,
   eligible_ms INTEGER                -- from then on they were (waits count from here); NULL: never
 );
+CREATE TABLE deadline(               -- jobs that are to be done by a time
+  job INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL
+);
 CREATE TABLE batch(                  -- jobs whose trace says that they belong together (its "group")
   job INTEGER PRIMARY KEY, name TEXT NOT NULL
 );

@@ -518,6 +518,21 @@ static enum orr_status write_holds(sqlite3 *db, const struct orr_store_input *in
     return writer_close(&w);
 }
 
+static enum orr_status write_deadlines(sqlite3 *db, const struct orr_store_input *in,
+                                       struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO deadline VALUES(?,?)", err);
+    for (uint32_t j = 0; j < in->world->job_count; j++) {
+        orr_ms deadline = orr_world_deadline_ms(in->world, j);
+        if (deadline != ORR_MS_NONE) {
+            put_int(&w, j);
+            put_int(&w, deadline);
+            put_row(&w);
+        }
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_batches(sqlite3 *db, const struct orr_store_input *in,
                                      struct orr_err *err)
 {
@@ -546,10 +561,11 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
 {
     typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
     static write_fn *const tables[] = {
-        write_run,    write_inputs,      write_meta,       write_nodes,    write_queues,
-        write_owed,   write_name_tables, write_recorded,   write_holds,    write_batches,
-        write_shards, write_ruled,       write_placements, write_attempts, write_evictions,
-        write_times,  write_outages,     write_reasons,    write_series,   write_metrics};
+        write_run,       write_inputs,      write_meta,     write_nodes,      write_queues,
+        write_owed,      write_name_tables, write_recorded, write_holds,      write_deadlines,
+        write_batches,   write_shards,      write_ruled,    write_placements, write_attempts,
+        write_evictions, write_times,       write_outages,  write_reasons,    write_series,
+        write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

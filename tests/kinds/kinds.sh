@@ -131,4 +131,47 @@ YAML
  WHERE state <> 'pending')) < 1e-9 FROM m.metric WHERE name = 'attainment'" 1
 }
 
+case_deadline() {
+    # b1 ends at 100, b2 at 50, b3 from 100 to 130; b4 runs from 130 past the horizon of 600 and its
+    # deadline; b5 has time left; b6 left at 40, when it could still have met its own
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,deadline_s,give_up_s
+b1,0,100,1,1,90,
+b2,0,50,1,1,60,
+b3,10,30,1,2,120,
+b4,20,1000,1,1,500,
+b5,20,1000,1,1,5000,
+b6,30,10,1,2,5000,10
+b7,30,10,1,2,,
+CSV
+    run fifo 1x2 'horizon: 600s'
+    expect 'b1@0-100 b2@0-50 b3@100-130 b4@130- b5@130- b6@-40 b7@-'
+    # met: b2. Missed: b1, b3, b4, b6. Lateness: -10, 10, 10; censored: 100 of b4, -4400 of b5 and b6.
+    # Kaplan-Meier: 6 at risk, two censored, then at -10 of 4 at risk: 3/4, at 10: 1/4
+    metric deadline_met all '0.2|5'
+    metric deadlines_missed all '4.0|6'
+    metric deadlines_open all '1.0|6'
+    metric lateness_mean_s workloadworkload=t '3.33333333333333|3'
+    metric lateness_p50_s workloadworkload=t '10.0|6'
+    metric lateness_max_s all '10.0|3'
+    metric tardiness_mean_s all '6.66666666666667|3'
+    sql "SELECT group_concat(coalesce(lateness_s, '-') || ' ' || coalesce(met, '-'), ', ') FROM v_deadlines" \
+        '10.0 0, -10.0 1, 10.0 0, - 0, - -, - 0'
+}
+
+# A template's deadline counts from the submit, for copies and generated jobs too; a row's own wins.
+case_deadline_of_template() {
+    printf 'job,submit_s,run_s,template,deadline_s\na,5,10,batch,\nb,7,10,batch,9\n' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 2}}}
+templates: {batch: {gpus_per_pod: 1, deadline: 20s, checkpoint: 4s, checkpoint_cost: 2s}}
+workload: [{name: t, trace: trace.csv, copies: 2}]
+YAML
+    policy=fifo
+    start
+    # two checkpoints of 2 s each on the way
+    expect 'a@5-19 b@7-21 a#2@86407-86421 b#2@86409-86423'
+    sql "SELECT group_concat((deadline_s - submit_s) || ' ' || met, ', ') FROM v_deadlines" '20.0 1, 2.0 0, 20.0 1, 2.0 0'
+}
+
 "case_$2"

@@ -109,11 +109,12 @@ YAML
 # Half of the jobs leave when they have waited long enough; waits are censored there.
 case_patience() {
     philly kai 1d 90000 >run.yaml
-    awk -F, 'NR == 1 {print $0 ",give_up_s,user,group"; next} {print $0 "," (NR % 2 ? 600 + NR % 900 : "") ",u" NR % 7 ",g" int(NR / 4)}' philly.csv >some.csv
+    awk -F, 'NR == 1 {print $0 ",give_up_s,user,group,deadline_s"; next} {print $0 "," (NR % 2 ? 600 + NR % 900 : "") ",u" NR % 7 ",g" int(NR / 4) "," (NR % 3 ? "" : $2 + 20000 + $3)}' philly.csv >some.csv
     sed -i 's/philly.csv/some.csv, format: native/' run.yaml
     holds 100 run.yaml
     has "count(*) > 10 FROM job WHERE state = 4"
     has "count(*) > 10 FROM metric WHERE name = 'gave_up'"
+    has "count(DISTINCT met IS NULL OR met) = 2 AND count(DISTINCT met) = 2 FROM v_deadlines"
 }
 
 case_shards() {

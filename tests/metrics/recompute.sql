@@ -2,7 +2,7 @@
 -- Every row of `metric` that raw rows of a results file determine, made again in SQL alone, and held
 -- against the stored one: whole numbers exactly, others to 1e-9. Nothing of the program is used, nor
 -- its views. Answers a line for each difference, then how many were compared.
--- Not made here, and why: attainment, gave_up, gave_up_share, requests, requests_late, requests_dropped (scope workload): a
+-- Not made here, and why: attainment, deadlines, lateness, gave_up, gave_up_share, requests, requests_late, requests_dropped (scope workload): a
 -- results file does not keep the request series, nor which part of the workload a job came from.
 -- Nor those of the scheduler's time (policy.latency): cycles are not kept one by one.
 .mode list
@@ -393,6 +393,21 @@ INSERT INTO lasting
 SELECT 'batch', CASE WHEN min(j.state) >= 3 THEN max(j.end_ms) ELSE (SELECT end_ms FROM run) END - min(j.submit_ms), min(j.state) >= 3
 FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
 HAVING min(j.submit_ms) >= (SELECT window_start_ms FROM run);
+CREATE TEMP TABLE due AS
+SELECT d.at_ms, j.state, j.end_ms, r.end_ms AS run_end_ms,
+       CASE WHEN j.state = 3 THEN j.end_ms <= d.at_ms WHEN j.state = 4 OR r.end_ms > d.at_ms THEN 0 END AS met
+FROM deadline AS d JOIN job AS j ON j.id = d.job CROSS JOIN run AS r WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms;
+INSERT INTO lasting SELECT 'lateness', CASE state WHEN 3 THEN end_ms ELSE run_end_ms END - at_ms, state = 3 FROM due;
+INSERT INTO made
+SELECT x.column1, 'all', '',
+       CASE x.column1 WHEN 'deadline_met' THEN avg(met) WHEN 'deadlines_missed' THEN total(met = 0)
+                      WHEN 'deadlines_open' THEN total(met IS NULL) WHEN 'lateness_mean_s' THEN avg(CASE state WHEN 3 THEN end_ms - at_ms END) / 1000.0
+                      WHEN 'lateness_max_s' THEN max(CASE state WHEN 3 THEN end_ms - at_ms END) / 1000.0
+                      ELSE avg(CASE state WHEN 3 THEN max(0, end_ms - at_ms) END) / 1000.0 END,
+       CASE x.column1 WHEN 'deadline_met' THEN count(met) WHEN 'deadlines_missed' THEN count(*)
+                      WHEN 'deadlines_open' THEN count(*) ELSE total(state = 3) END
+FROM due CROSS JOIN (VALUES('deadline_met'), ('deadlines_missed'), ('deadlines_open'), ('lateness_mean_s'), ('lateness_max_s'),
+                           ('tardiness_mean_s')) AS x GROUP BY x.column1;
 CREATE TEMP TABLE lasted AS
 SELECT *, row_number() OVER (PARTITION BY name ORDER BY ms, NOT ended) AS rank, count(*) OVER (PARTITION BY name) AS n FROM lasting;
 CREATE UNIQUE INDEX temp.lasted_rank ON lasted(name, rank);
@@ -412,7 +427,8 @@ SELECT g.name || '_p' || q.column1 || '_s', 'all', '',
        (SELECT min(s.ms) / 1000.0 FROM lasting_share AS s WHERE s.name = g.name
         AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.column1 / 100.0 ELSE s.rank * 100 >= q.column1 * s.n END),
        (SELECT count(*) FROM lasting AS l WHERE l.name = g.name)
-FROM (SELECT 'jct' AS name UNION ALL SELECT 'batch' WHERE EXISTS (SELECT 1 FROM batch)) AS g
+FROM (SELECT 'jct' AS name UNION ALL SELECT 'batch' WHERE EXISTS (SELECT 1 FROM batch)
+      UNION ALL SELECT 'lateness' WHERE EXISTS (SELECT 1 FROM due)) AS g
 CROSS JOIN (VALUES(50), (95), (99)) AS q WHERE g.name = 'jct' OR q.column1 < 99;
 INSERT INTO made
 SELECT x.column1, 'all', '',

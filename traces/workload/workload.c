@@ -131,6 +131,8 @@ struct orr_row_extra *orr_workload_extra(struct orr_workload *workload, struct o
             .deadline_ms = ORR_MS_NONE,
             .eligible_ms = ORR_MS_NONE,
             .give_up_ms = ORR_MS_NONE,
+            .deadline_after_ms = ORR_MS_NONE,
+            .checkpoint_cost_ms = ORR_MS_NONE,
             .checkpoint_ms = ORR_MS_NONE,
             .restart_ms = ORR_MS_NONE,
             .recorded_start_ms = ORR_MS_NONE,

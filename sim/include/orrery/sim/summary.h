@@ -39,10 +39,18 @@ struct orr_shard_summary { /* one shard of the cluster */
 
 #define ORR_SIZE_CLASSES 12 /* <= 1 GPU, 2, 3-4, 5-8, ... , > 1024 */
 
-struct orr_attainment {           /* of one part of the workload; NAN: it set itself nothing */
-    double attained;              /* share of jobs or requests */
-    uint64_t jobs, started;       /* submitted in the window; of them, started soon enough */
-    uint64_t submitted, gave_up;  /* in the window; of them, left before they started */
+struct orr_deadlines {          /* of jobs submitted in the window that are to be done by a time */
+    uint64_t met, missed, open; /* open: not done, and there was time left; who left missed it */
+    struct orr_waits lateness;  /* end minus deadline, below 0 if early; started: that ended */
+    double met_share;           /* of those that are not open; NAN: there are none */
+    double tardiness_mean_s;    /* of those that ended: lateness, or 0 */
+};
+
+struct orr_attainment {          /* of one part of the workload; NAN: it set itself nothing */
+    double attained;             /* share of jobs or requests */
+    uint64_t jobs, started;      /* submitted in the window; of them, started soon enough */
+    uint64_t submitted, gave_up; /* in the window; of them, left before they started */
+    struct orr_deadlines deadlines;
     struct orr_service_load load; /* of a service, requests in the window and the drain */
 };
 
@@ -100,6 +108,7 @@ struct orr_summary {
     struct orr_finish finish;
     struct orr_ftf ftf[ORR_FTF_COUNT];
     struct orr_owners owners;
+    struct orr_deadlines deadlines;
     struct orr_node_spread spread;
     struct orr_queue_summary *queues;
     uint32_t queue_count;

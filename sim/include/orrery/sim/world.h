@@ -137,6 +137,8 @@ const char *orr_world_job_user(const struct orr_world *world, uint32_t job);
 bool orr_world_requeues(const struct orr_world *world, uint32_t job);
 /* What few rows of the trace state, of the row a job came from; NULL: its row states nothing. */
 const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job);
+/* The time by which a job is to be done, or ORR_MS_NONE. */
+orr_ms orr_world_deadline_ms(const struct orr_world *world, uint32_t job);
 /* The index of a job in holds, or ORR_NONE. */
 uint32_t orr_world_hold_of(const struct orr_world *world, uint32_t job);
 

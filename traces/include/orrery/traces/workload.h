@@ -35,6 +35,9 @@ struct orr_row_extra {
     int preemptible; /* 0, 1, or -1 */
     orr_ms deadline_ms, eligible_ms, checkpoint_ms, restart_ms;
     orr_ms give_up_ms; /* that it waits for its first start */
+    /* what only its template states: there is no column */
+    orr_ms deadline_after_ms; /* its submit */
+    orr_ms checkpoint_cost_ms;
     orr_ms recorded_start_ms, recorded_end_ms;
 };
 
