@@ -128,39 +128,6 @@ uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
     return tasks;
 }
 
-/* The `count` lowest set bits. */
-static uint64_t lowest_bits(uint64_t bits, uint32_t count)
-{
-    uint64_t taken = 0;
-    for (; count > 0; count--) {
-        uint64_t bit = bits & (~bits + 1);
-        taken |= bit;
-        bits ^= bit;
-    }
-    return taken;
-}
-
-/* Architecture decision 8: lowest index inside the fullest NVLink domain that fits; when none fits,
- * lowest index over all. */
-static uint64_t pick_devices(const struct orr_node_type *type, uint64_t free, uint32_t count)
-{
-    uint32_t size = type->nvlink_domain;
-    if (size == 0 || size >= type->gpus) {
-        return lowest_bits(free, count);
-    }
-    uint64_t best = 0;
-    uint32_t best_free = ORR_NONE;
-    for (uint32_t first = 0; first < type->gpus; first += size) {
-        uint64_t domain = free & ((((uint64_t)1 << size) - 1) << first);
-        uint32_t have = (uint32_t)__builtin_popcountll(domain);
-        if (have >= count && have < best_free) {
-            best = domain;
-            best_free = have;
-        }
-    }
-    return lowest_bits(best_free == ORR_NONE ? free : best, count);
-}
-
 /* Fullest shared device with room, else the lowest free one, as often as the task has devices. */
 static uint64_t pick_shared(const struct orr_ledger *ledger, uint32_t node, uint32_t count,
                             int64_t portion)
@@ -292,8 +259,8 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
         charge_devices(ledger, node, placement->devices, portion);
     } else if (room.gpus > 0 && type->gpus <= ORR_DEVICE_MASK_MAX) {
         if (!given) {
-            placement->devices =
-                pick_devices(type, ledger->free_devices[node], (uint32_t)room.gpus);
+            placement->devices = orr_books__pick_devices(type, ledger->free_devices[node],
+                                                         request->devices, placement->tasks);
         }
         ledger->free_devices[node] &= ~placement->devices;
     }

@@ -40,6 +40,9 @@ struct orr_room orr_ledger__empty_node(const struct orr_node_type *type);
 uint64_t orr_ledger__our_devices(const struct orr_node_type *type);
 
 /* Queue sums up to the root; sign +1 or -1. */
+/* Devices for equal tasks of so many each, out of enough free ones. */
+uint64_t orr_books__pick_devices(const struct orr_node_type *type, uint64_t free, uint32_t devices,
+                                 uint32_t tasks);
 void orr_use__allocated(struct orr_ledger *ledger, uint32_t job,
                         const struct orr_placement *placement, int sign);
 void orr_use__pending(struct orr_ledger *ledger, uint32_t job, int sign);

@@ -28,6 +28,13 @@ static enum orr_numa_policy numa_policy(const char *word)
     return (enum orr_numa_policy)i;
 }
 
+static enum orr_device_choice device_choice(const char *word)
+{
+    return strcmp(word, "lowest") == 0 ? ORR_DEVICES_LOWEST
+           : strcmp(word, "numa") == 0 ? ORR_DEVICES_ALIGNED
+                                       : ORR_DEVICES_PACKED;
+}
+
 static void add_pool(const struct orr_scenario *scenario, const struct orr_scenario_pool *pool,
                      struct orr_cluster *cluster)
 {
@@ -42,6 +49,7 @@ static void add_pool(const struct orr_scenario *scenario, const struct orr_scena
                                  .nic_bytes_s = pool->nic_bytes_s,
                                  .pcie_bytes_s = pool->pcie_bytes_s,
                                  .nvlink_reduces = pool->nvlink_reduces,
+                                 .device_choice = (uint8_t)device_choice(pool->device_choice),
                                  .numa_zones = pool->numa_zones,
                                  .numa_policy = numa_policy(pool->topology_manager_policy),
                                  .numa_by_pod = pool->topology_manager_scope != NULL &&

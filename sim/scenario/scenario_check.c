@@ -349,6 +349,22 @@ static enum orr_status check_foreign(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+static enum orr_status check_devices(const struct orr_scenario__load *load,
+                                     const struct orr_scenario *scenario,
+                                     const struct orr_scenario__node *pools)
+{
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        if (strcmp(pool->device_choice, "numa") == 0 && pool->numa_zones < 2) {
+            const struct orr_scenario__node *choice =
+                orr_scenario__find(pools->children[p], "device_choice");
+            return orr_scenario__fail(load, &choice->at,
+                                      "device_choice: numa needs numa_zones of at least 2");
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_times(const struct orr_scenario__load *load,
                                    const struct orr_scenario *scenario,
                                    const struct orr_scenario__node *root)
@@ -390,6 +406,9 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         status = check_foreign(load, scenario, orr_scenario__find(cluster, "pools"));
+    }
+    if (status == ORR_OK) {
+        status = check_devices(load, scenario, orr_scenario__find(cluster, "pools"));
     }
     if (status == ORR_OK) {
         status = check_shards(load, scenario, root);

@@ -29,6 +29,7 @@ static const char *const levels[] = {"block", "rack", "node", NULL};
 
 static const char *const numa_policies[] = {"none", "best-effort", "restricted", "single-numa-node",
                                             NULL};
+static const char *const device_choices[] = {"nvlink", "lowest", "numa", NULL};
 static const char *const numa_scopes[] = {"container", "pod", NULL};
 
 /* what a node type may say; the rest of a pool is about the cluster */
@@ -48,6 +49,11 @@ static const char *const numa_scopes[] = {"container", "pod", NULL};
         {.key = "nics", .type = ORR_TYPE_COUNT, .max = 10000, POOL(nics)},                         \
         {.key = "nic_bandwidth", .type = ORR_TYPE_BANDWIDTH, POOL(nic_bytes_s)},                   \
         {.key = "numa_zones", .type = ORR_TYPE_COUNT, .max = 16, POOL(numa_zones)},                \
+        {.key = "device_choice",                                                                   \
+         .type = ORR_TYPE_CHOICE,                                                                  \
+         .fallback = "nvlink",                                                                     \
+         .choices = device_choices,                                                                \
+         POOL(device_choice)},                                                                     \
         {.key = "topology_manager_policy",                                                         \
          .type = ORR_TYPE_CHOICE,                                                                  \
          .choices = numa_policies,                                                                 \

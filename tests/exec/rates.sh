@@ -71,6 +71,38 @@ CSV
     got=$(run 'pools: {p: {nodes: 1, gpus: 8, numa_zones: 2}}' 'm: {kind: fixed, misaligned: 0.5}' '' fifo)
     expect "a1=100 a2=400 a3=10"
     ;;
+aligned_or_split)
+    # n1 holds devices 0 and 1. By lowest index j gets 2 to 5, half of each zone, and works at 0.8; by
+    # NUMA zone, or by NVLink domain where those are the zones, it gets 4 to 7
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,profile
+n1,0,500,1,2,
+j,1,100,1,4,m
+k,2,10,1,2,m
+CSV
+    devices() { sqlite3 run.db "SELECT group_concat(devices, ' ') FROM job"; }
+    node='nodes: 1, gpus: 8, numa_zones: 2'
+    m='m: {kind: fixed, misaligned: 0.8}'
+    for policy in fifo kube kai; do
+        got=$(run "pools: {p: {$node, device_choice: lowest}}" "$m" '' $policy)
+        expect "n1=500 j=126 k=12"
+        [ "$(devices)" = '3 60 192' ] || { echo "lowest: $(devices)"; exit 1; }
+        got=$(run "pools: {p: {$node, device_choice: numa}}" "$m" '' $policy)
+        expect "n1=500 j=101 k=12"
+        [ "$(devices)" = '3 240 12' ] || { echo "numa: $(devices)"; exit 1; }
+        got=$(run "pools: {p: {$node, nvlink_domain: 4}}" "$m" '' $policy)
+        expect "n1=500 j=101 k=12"
+        got=$(run "pools: {p: {$node}}" "$m" '' $policy) # one domain: the same as lowest
+        expect "n1=500 j=126 k=12"
+    done
+    # a path changes it, and the resolved scenario says it
+    "$orrery" run run.yaml -o run.db --force -q --set 'cluster.pools.*.device_choice=numa'
+    [ "$(devices)" = '3 240 12' ] || { echo "set: $(devices)"; exit 1; }
+    if "$orrery" run run.yaml -o run.db --force -q --set cluster.pools.p.device_choice=numa \
+        --set cluster.pools.p.numa_zones=1 2>said; then exit 1; fi
+    grep -q 'device_choice: numa needs numa_zones of at least 2' said || { cat said; exit 1; }
+    "$orrery" show --resolved run.yaml | grep -q 'device_choice  *= nvlink' || { echo "not shown"; exit 1; }
+    ;;
 spans)
     # 8 GPUs are the reference; 64 on one NVLink rack, on boxes of one rack, across racks of slow uplinks
     printf 'job,submit_s,run_s,pods,gpus_per_pod,profile\ng,0,1000,1,8,m\n' >trace.csv

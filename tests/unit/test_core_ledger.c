@@ -130,6 +130,47 @@ static void devices__span_domains_only_when_none_fits(void **state)
     desk_close(&desk);
 }
 
+static uint64_t chosen(enum orr_device_choice choice, uint32_t held, uint32_t tasks,
+                       uint32_t devices)
+{
+    struct desk desk;
+    desk_init(&desk);
+    struct orr_node_type type = core_type(8, 4);
+    type.numa_zones = 4;
+    type.device_choice = (uint8_t)choice;
+    core_world_nodes(&desk.world, 1, type);
+    (void)core_world_job(&desk.world, 0, 1, core_whole(held));
+    (void)core_world_job(&desk.world, 0, tasks, core_whole(devices));
+    desk_open(&desk, 0);
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    assert_true(orr_txn_place(desk.txn, 1, 0, tasks, 0));
+    uint64_t mask = devices_of(&desk, 1);
+    orr_txn_rollback(desk.txn, 0);
+    desk_close(&desk);
+    return mask;
+}
+
+/* Two NVLink domains of four, four NUMA zones of two. */
+static void devices__follow_the_rule_of_the_node(void **state)
+{
+    (void)state;
+    assert_int_equal(chosen(ORR_DEVICES_LOWEST, 1, 1, 2), 0x06);
+    assert_int_equal(chosen(ORR_DEVICES_PACKED, 1, 1, 2), 0x06);
+    assert_int_equal(chosen(ORR_DEVICES_ALIGNED, 1, 1, 2), 0x0c);
+    assert_int_equal(chosen(ORR_DEVICES_LOWEST, 3, 1, 4), 0x78);
+    assert_int_equal(chosen(ORR_DEVICES_PACKED, 3, 1, 4), 0xf0);
+    /* no zone has three: two of the lowest that is whole, one of the lowest with any */
+    assert_int_equal(chosen(ORR_DEVICES_ALIGNED, 1, 1, 3), 0x0e);
+    assert_int_equal(chosen(ORR_DEVICES_ALIGNED, 3, 1, 4), 0xf0);
+    /* two pods of one device: each from the lowest zone that has one */
+    assert_int_equal(chosen(ORR_DEVICES_ALIGNED, 1, 2, 1), 0x06);
+    /* two pods of two: each in a zone of its own */
+    assert_int_equal(chosen(ORR_DEVICES_ALIGNED, 1, 2, 2), 0x3c);
+    assert_int_equal(chosen(ORR_DEVICES_LOWEST, 1, 2, 2), 0x1e);
+    /* whatever is left is given */
+    assert_int_equal(chosen(ORR_DEVICES_ALIGNED, 1, 1, 7), 0xfe);
+}
+
 static void sharing__fills_the_fullest_device_first(void **state)
 {
     (void)state;
@@ -531,6 +572,7 @@ int main(void)
         cmocka_unit_test(withdraw__gives_back_part_of_a_gang),
         cmocka_unit_test(devices__come_from_the_fullest_domain_that_fits),
         cmocka_unit_test(devices__span_domains_only_when_none_fits),
+        cmocka_unit_test(devices__follow_the_rule_of_the_node),
         cmocka_unit_test(sharing__fills_the_fullest_device_first),
         cmocka_unit_test(sharing__opens_no_fresh_device_while_a_shared_one_fits),
         cmocka_unit_test(model__is_respected_everywhere),

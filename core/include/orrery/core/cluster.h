@@ -32,6 +32,13 @@ struct orr_amounts {
     int64_t v[ORR_RES_COUNT];
 };
 
+/* Which of a node's free devices whole-GPU tasks get. */
+enum orr_device_choice {
+    ORR_DEVICES_PACKED, /* of the fullest NVLink domain that has enough, lowest index */
+    ORR_DEVICES_LOWEST, /* lowest index, whatever lies where */
+    ORR_DEVICES_ALIGNED /* each task from the fewest NUMA zones, as the topology manager does */
+};
+
 struct orr_node_type {
     uint32_t gpus;                  /* devices */
     uint32_t gpu_model;             /* index in cluster models, or ORR_NONE */
@@ -45,6 +52,7 @@ struct orr_node_type {
     int64_t nvlink_bytes_s, nic_bytes_s; /* per device and direction, per NIC; 0: not stated */
     int64_t pcie_bytes_s;                /* per device and direction; 0: not stated */
     bool nvlink_reduces;                 /* its switches sum what passes through them */
+    uint8_t device_choice;               /* enum orr_device_choice */
     uint32_t numa_zones;                 /* equal parts of what a node has; 0: not stated */
     enum orr_numa_policy numa_policy;
     bool numa_by_pod; /* scope pod, not container */

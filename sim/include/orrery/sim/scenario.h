@@ -38,6 +38,7 @@ struct orr_scenario_pool {
     int64_t pcie_bytes_s;                /* per GPU and direction; 0: not stated */
     bool nvlink_reduces;                 /* NVLink's switches sum what passes through */
     uint32_t numa_zones;                 /* per node; 0: not stated */
+    const char *device_choice;           /* "nvlink", "lowest" or "numa" */
     const char *topology_manager_policy, *topology_manager_scope; /* NULL: none, container */
     uint32_t rack_size, block_size;                               /* nodes; 0: no such level */
     const char *shard;                                            /* NULL: the one without a name */
