@@ -19,6 +19,7 @@ struct space {
     int64_t *node_mgpu;
     int64_t *device_mgpu;           /* node * DEVICES_MAX + device */
     int64_t *queue_mgpu;            /* children included */
+    int64_t *coming_mgpu;           /* what starts at the instant, so */
     struct orr_audit_queue *queues; /* as they are owed at the instant */
     uint32_t owed;                  /* of the schedule's: next that comes into force */
     bool *excused;     /* by queue: over its limit since that was lowered, and nothing started */
@@ -142,19 +143,21 @@ static void judge_queue(struct space *space, uint32_t q, bool starts, orr_ms now
 }
 
 /* Reclaim may take from a queue only if somewhere on its path to the root it was above its quota
- * (what is allocatable to it is never less). Judged on what was held as the instant began: the
- * order of decisions within it is not in the record. */
+ * (what is allocatable to it is never less). Judged on what was held as the instant began and what
+ * started in it: the order of decisions within it is not in the record. */
 static void judge_cut(struct space *space, const struct orr_audit_cut *cut)
 {
     const struct orr_schedule *schedule = space->schedule;
     const struct orr_audit_job *job = &schedule->jobs[cut->job];
-    if (!cut->by_reclaim || job->queue == ORR_NONE) {
+    if (!cut->by_reclaim || job->queue == ORR_NONE ||
+        !orr_audit__on(space->run, ORR_AUDIT_RECLAIM)) {
         return;
     }
     space->run->verdict->examined[ORR_AUDIT_RECLAIM]++;
     for (uint32_t q = job->queue; q != ORR_NONE; q = schedule->queues[q].parent) {
         const double quota = space->queues[q].gpu_quota;
-        if (quota >= 0 && (double)space->queue_mgpu[q] / ORR_MGPU > quota) {
+        const int64_t held = space->queue_mgpu[q] + space->coming_mgpu[q];
+        if (quota >= 0 && (double)held / ORR_MGPU > quota) {
             return;
         }
     }
@@ -205,12 +208,28 @@ static void judge_instant(struct space *space, orr_ms now)
     }
 }
 
+/* Books what starts at an instant as coming, times sign. */
+static void expect_starts(struct space *space, const struct orr_audit_edge *edges, size_t count,
+                          size_t from, int sign)
+{
+    const struct orr_schedule *schedule = space->schedule;
+    for (size_t i = from; i < count && edges[i].at_ms == edges[from].at_ms; i++) {
+        const struct orr_audit_span *span = &schedule->spans[edges[i].span];
+        for (uint32_t q = schedule->jobs[span->job].queue; q != ORR_NONE && edges[i].takes;
+             q = schedule->queues[q].parent) {
+            space->coming_mgpu[q] += sign * span->mgpu;
+        }
+    }
+}
+
 static void walk(struct space *space, const struct orr_audit_edge *edges, size_t count)
 {
     for (size_t i = 0; i < count;) {
         const orr_ms now = edges[i].at_ms;
         space->changed_count = 0;
+        expect_starts(space, edges, count, i, 1);
         judge_cuts(space, now);
+        expect_starts(space, edges, count, i, -1);
         for (; i < count && edges[i].at_ms == now; i++) {
             apply(space, edges[i].span, edges[i].takes ? 1 : -1);
             space->changed[space->changed_count++] = edges[i].span;
@@ -243,6 +262,7 @@ void orr_audit__space(struct orr_audit_run *run)
     space.device_mgpu =
         orr_zalloc((size_t)schedule->node_count * DEVICES_MAX + 1, sizeof *space.device_mgpu);
     space.queue_mgpu = orr_zalloc(schedule->queue_count + (size_t)1, sizeof *space.queue_mgpu);
+    space.coming_mgpu = orr_zalloc(schedule->queue_count + (size_t)1, sizeof *space.coming_mgpu);
     space.over =
         orr_zalloc((size_t)schedule->node_count + schedule->queue_count + 1, sizeof *space.over);
     space.queues = orr_alloc(schedule->queue_count + (size_t)1, sizeof *space.queues);
@@ -259,6 +279,7 @@ void orr_audit__space(struct orr_audit_run *run)
     orr_free(space.excused);
     orr_free(space.over);
     orr_free(space.queue_mgpu);
+    orr_free(space.coming_mgpu);
     orr_free(space.device_mgpu);
     orr_free(space.node_mgpu);
     orr_free(edges);

@@ -54,11 +54,12 @@ static void tasks_load(struct orr_plot *plot, struct fragments *all)
     }
 }
 
-/* What fails is no place for pods: as if it were held. */
+/* What fails, or is not there, is no place for pods: as if it were held. */
 static void outages_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
 {
     sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT node, from_ms, coalesce(to_ms, end_ms) FROM outage CROSS JOIN run");
+        &plot->in, "SELECT node, from_ms, coalesce(to_ms, end_ms) FROM (SELECT * FROM outage"
+                   " UNION ALL SELECT * FROM away) CROSS JOIN run");
     while (orr_results_step(&plot->in, row)) {
         uint32_t node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0));
         if (node == ORR_NONE) {

@@ -30,7 +30,7 @@ struct waterfall {
 struct changes {
     int64_t *at;
     struct change {
-        int64_t held, waits, down;
+        int64_t held, waits, down, away;
     } * by;
     uint32_t count, at_room, by_room;
 };
@@ -46,25 +46,28 @@ static void change_push(struct changes *changes, int64_t at, struct change by)
 static void changes_load(struct orr_plot *plot, struct changes *changes)
 {
     sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, 0, 0"
+        &plot->in, "SELECT p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, 0, 0, 0"
                    " FROM v_placements AS p CROSS JOIN run AS r"
-                   " UNION ALL SELECT p.from_ms, coalesce(p.to_ms, r.end_ms), 0, j.mgpu, 0"
+                   " UNION ALL SELECT p.from_ms, coalesce(p.to_ms, r.end_ms), 0, j.mgpu, 0, 0"
                    " FROM v_pending AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r"
                    " UNION ALL SELECT o.from_ms, coalesce(o.to_ms, r.end_ms), 0, 0,"
-                   " n.gpus * 1000 FROM outage AS o JOIN node AS n ON n.id = o.node"
+                   " n.gpus * 1000, 0 FROM outage AS o JOIN node AS n ON n.id = o.node"
+                   " CROSS JOIN run AS r"
+                   " UNION ALL SELECT a.from_ms, coalesce(a.to_ms, r.end_ms), 0, 0, 0,"
+                   " n.gpus * 1000 FROM away AS a JOIN node AS n ON n.id = a.node"
                    " CROSS JOIN run AS r");
     while (orr_results_step(&plot->in, row)) {
         const struct change by = {sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3),
-                                  sqlite3_column_int64(row, 4)};
+                                  sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5)};
         change_push(changes, sqlite3_column_int64(row, 0), by);
         change_push(changes, sqlite3_column_int64(row, 1),
-                    (struct change){-by.held, -by.waits, -by.down});
+                    (struct change){-by.held, -by.waits, -by.down, -by.away});
     }
 }
 
-/* GPU-hours held, free while they were asked for, and down. */
+/* GPU-hours held, free while they were asked for, down, and of nodes that were not there. */
 struct spent {
-    double held, wanted, down;
+    double held, wanted, down, away;
 };
 
 static struct spent changes_sum(const struct orr_plot *plot, const struct changes *changes)
@@ -73,24 +76,26 @@ static struct spent changes_sum(const struct orr_plot *plot, const struct change
     const int64_t capacity = (int64_t)(plot->run.capacity_gpus * ORR_MGPU + 0.5);
     uint32_t *order = orr_sort_index_by_i64(changes->at, changes->count);
     int64_t now = plot->run.zero;
-    struct change state = {0, 0, 0};
-    struct spent spent = {0, 0, 0};
+    struct change state = {0, 0, 0, 0};
+    struct spent spent = {0, 0, 0, 0};
     for (uint32_t i = 0; i <= changes->count; i++) {
         int64_t at = i < changes->count ? changes->at[order[i]] : plot->run.end;
         at = at < plot->run.end ? at : plot->run.end;
         if (at > now) {
             const double length = (double)(at - now) / hours;
-            int64_t idle = capacity - state.down - state.held;
+            int64_t idle = capacity - state.away - state.down - state.held;
             idle = idle < state.waits ? idle : state.waits;
             spent.held += (double)state.held * length;
             spent.wanted += (double)(idle > 0 ? idle : 0) * length;
             spent.down += (double)state.down * length;
+            spent.away += (double)state.away * length;
             now = at;
         }
         if (i < changes->count) {
             state.held += changes->by[order[i]].held;
             state.waits += changes->by[order[i]].waits;
             state.down += changes->by[order[i]].down;
+            state.away += changes->by[order[i]].away;
         }
     }
     orr_free(order);
@@ -125,6 +130,7 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
     orr_free(changes.at);
     orr_free(changes.by);
     fall->capacity = plot->run.capacity_gpus * (double)(plot->run.end - plot->run.zero) / 3600000.0;
+    fall->capacity -= spent.away;
     fall->left = fall->capacity;
     bar_total(fall, "capacity", "#606060");
     bar_minus(fall, "nodes down", spent.down, "#882255");

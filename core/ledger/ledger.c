@@ -44,6 +44,7 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
     ledger->releasing = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->releasing);
     ledger->free_devices = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->free_devices);
     ledger->down = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->down);
+    ledger->away = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->away);
     ledger->withheld = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->withheld);
     ledger->withheld_devices =
         orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->withheld_devices);
@@ -55,6 +56,7 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
         ledger->idle[n] = orr_ledger__empty_node(type);
         ledger->free_devices[n] = orr_ledger__our_devices(type);
         ledger->shards[type->shard].total_gpus += ledger->idle[n].gpus;
+        ledger->shards[type->shard].most_gpus += ledger->idle[n].gpus;
         ledger->shards[type->shard].idle_gpus += ledger->idle[n].gpus;
     }
     ledger->idle_gpus = cluster->total_gpus;
@@ -172,6 +174,15 @@ bool orr_ledger_is_vacant(const struct orr_ledger *ledger, uint32_t node)
 {
     struct orr_room empty = orr_ledger__empty_node(orr_cluster_type(ledger->world.cluster, node));
     return ledger->down[node] && ledger->withheld[node].pods == empty.pods;
+}
+
+void orr_ledger_set_away(struct orr_ledger *ledger, uint32_t node, bool away)
+{
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+    int64_t gpus = (int64_t)type->gpus - orr_node_type_foreign_gpus(type);
+    ORR_ASSERT(ledger->away[node] != away && orr_ledger_is_vacant(ledger, node));
+    ledger->away[node] = away;
+    ledger->shards[type->shard].total_gpus += away ? -gpus : gpus;
 }
 
 void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job)

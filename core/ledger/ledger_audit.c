@@ -277,11 +277,19 @@ static bool check_queue(const struct audit *a, uint32_t queue)
 static bool check_shards(const struct audit *a)
 {
     for (uint32_t n = 0; n < a->cluster->node_count; n++) {
-        a->shards[orr_cluster_type(a->cluster, n)->shard].idle_gpus += a->ledger->idle[n].gpus;
+        const struct orr_node_type *type = orr_cluster_type(a->cluster, n);
+        struct orr_shard_room *truth = &a->shards[type->shard];
+        int64_t gpus = (int64_t)type->gpus - orr_node_type_foreign_gpus(type);
+        truth->idle_gpus += a->ledger->idle[n].gpus;
+        truth->total_gpus += a->ledger->away[n] ? 0 : gpus;
+        if (a->ledger->away[n] && !orr_ledger_is_vacant(a->ledger, n)) {
+            return equal(a, "nodes in use that are not there", NULL, 1, 0);
+        }
     }
     for (uint32_t s = 0; s <= a->cluster->shards.count; s++) {
         const struct orr_shard_room *book = &a->ledger->shards[s], *truth = &a->shards[s];
         if (!equal(a, "idle devices", "a shard", book->idle_gpus, truth->idle_gpus) ||
+            !equal(a, "devices", "a shard", book->total_gpus, truth->total_gpus) ||
             !equal(a, "allocated milli-GPU", "a shard", book->allocated_mgpu,
                    truth->allocated_mgpu)) {
             return false;

@@ -420,6 +420,7 @@ static void kai_node(void *state, const struct orr_view *view, uint32_t node)
 {
     struct kai *kai = state;
     orr_session_set_node_ready(&kai->session, node, !view->ledger->down[node]);
+    orr_kai__usage_capacity(&kai->past, view);
     kai->changed = true;
 }
 

@@ -3,6 +3,7 @@
 #include "kai_usage.h"
 
 #include <math.h>
+#include <string.h>
 
 static void tell(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue)
 {
@@ -30,6 +31,31 @@ void orr_kai__usage_tell_all(struct orr_kai_usage *past, const struct orr_view *
     }
 }
 
+void orr_kai__usage_capacity(struct orr_kai_usage *past, const struct orr_view *view)
+{
+    if (!past->on) {
+        return;
+    }
+    int64_t sum[ORR_SHARE_KINDS] = {0};
+    double capacity[ORR_SHARE_KINDS];
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) { /* KAI: of all shards */
+        if (view->ledger->away[n]) {
+            continue;
+        }
+        const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
+        sum[ORR_SHARE_CPU] += orr_kai__bounded(type->allocatable.v[ORR_RES_CPU]);
+        sum[ORR_SHARE_MEMORY] += orr_kai__bounded(type->allocatable.v[ORR_RES_MEMORY]);
+        sum[ORR_SHARE_GPU] += (int64_t)type->gpus * ORR_MGPU;
+    }
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        capacity[kind] = orr_share_units(kind, sum[kind]);
+    }
+    if (memcmp(capacity, past->capacity, sizeof capacity) != 0) {
+        memcpy(past->capacity, capacity, sizeof capacity);
+        orr_usage_set_capacity(&past->usage, view->now, capacity);
+    }
+}
+
 enum orr_status orr_kai__usage_open(struct orr_kai_usage *past, const struct orr_kai_params *params,
                                     const struct orr_view *view, struct orr_session *session,
                                     const uint32_t *queue_of, struct orr_err *err)
@@ -44,18 +70,7 @@ enum orr_status orr_kai__usage_open(struct orr_kai_usage *past, const struct orr
     past->whole_units = params->usage_db == ORR_KAI_USAGE_EACH_SESSION;
     past->shares = orr_zalloc((size_t)session->queue_count * ORR_SHARE_KINDS, sizeof(double));
     orr_usage_init(&past->usage, &window, session->queue_count);
-    int64_t sum[ORR_SHARE_KINDS] = {0};
-    double capacity[ORR_SHARE_KINDS];
-    for (uint32_t n = 0; n < view->cluster->node_count; n++) { /* KAI: of all shards */
-        const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
-        sum[ORR_SHARE_CPU] += orr_kai__bounded(type->allocatable.v[ORR_RES_CPU]);
-        sum[ORR_SHARE_MEMORY] += orr_kai__bounded(type->allocatable.v[ORR_RES_MEMORY]);
-        sum[ORR_SHARE_GPU] += (int64_t)type->gpus * ORR_MGPU;
-    }
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        capacity[kind] = orr_share_units(kind, sum[kind]);
-    }
-    orr_usage_set_capacity(&past->usage, view->now, capacity);
+    orr_kai__usage_capacity(past, view);
     session->usage = &past->usage;
     return ORR_OK;
 }

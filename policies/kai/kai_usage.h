@@ -14,11 +14,14 @@ struct orr_kai_usage {
     bool on, whole_units;
     const uint32_t *queue_of; /* of the run -> of the session; borrowed */
     double *shares;           /* queue by queue, as of the last look */
+    double capacity[ORR_SHARE_KINDS];
 };
 
 enum orr_status orr_kai__usage_open(struct orr_kai_usage *past, const struct orr_kai_params *params,
                                     const struct orr_view *view, struct orr_session *session,
                                     const uint32_t *queue_of, struct orr_err *err);
+/* What nodes there are changed. */
+void orr_kai__usage_capacity(struct orr_kai_usage *past, const struct orr_view *view);
 void orr_kai__usage_close(struct orr_kai_usage *past);
 /* A queue and its ancestors now hold what the ledger says. */
 void orr_kai__usage_tell(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue);

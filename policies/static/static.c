@@ -33,7 +33,7 @@ static int64_t quota_mgpu(double quota, int64_t total_gpus)
 static void fill_caps(const struct orr_view *view, int64_t *caps)
 {
     const struct orr_queues *queues = view->queues;
-    int64_t gpus = orr_view_room(view)->total_gpus;
+    int64_t gpus = orr_view_room(view)->most_gpus;
     uint32_t leaves = 0;
     bool any = false;
     for (uint32_t q = 0; q < queues->count; q++) {

@@ -11,7 +11,9 @@
 
 static void change_capacity(struct engine *engine, const struct orr_event *event)
 {
-    if ((event->class_seq & ORR_ENGINE__LISTED) != 0) {
+    if ((event->class_seq & ORR_ENGINE__RESIZE) != 0) {
+        orr_engine__run_resize(engine, event->subject, event->class_seq & 0xff);
+    } else if ((event->class_seq & ORR_ENGINE__LISTED) != 0) {
         orr_engine__run_listed(engine, event->subject, event->class_seq & 0xff);
     } else {
         orr_engine__change_capacity(engine, event->subject, (event->class_seq & 1) != 0);
@@ -352,7 +354,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                              .contention = world->contention,
                                              .round_ms = round_ms,
                                              .failures = options->faults.mtbf_ms > 0 ||
-                                                         world->outage_count > 0,
+                                                         world->outage_count > 0 ||
+                                                         world->resize_count > 0,
                                              .latency = !orr_latency_is_ideal(latency),
                                              .time_sliced = world->time_sliced};
     run->exec = orr_exec_open(run->ledger, &setting);

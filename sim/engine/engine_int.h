@@ -23,6 +23,8 @@ enum event_class {
 
 /* With CLASS_CAPACITY: a step of an outage that the scenario lists, not of a random failure. */
 #define ORR_ENGINE__LISTED 0x800000u
+/* The same, of nodes that join the cluster or leave it. */
+#define ORR_ENGINE__RESIZE 0x400000u
 
 struct engine {
     const struct orr_world *world;
@@ -52,6 +54,8 @@ struct engine {
     uint32_t give_up_events; /* in the heap */
     uint32_t failed_nodes;   /* at random, and not repaired yet */
     uint32_t *closures;      /* per node: for how many reasons it takes nothing */
+    bool *taken;             /* per node: away, or leaving as soon as it stands empty */
+    uint32_t *record;        /* per node: index + 1 of its outage that lasts; 0: none */
     uint32_t *emptying;      /* nodes that are down while somebody still holds something there */
     uint32_t emptying_count;
     orr_ms instant_ms; /* the last one, for counting distinct times */
@@ -96,6 +100,8 @@ void orr_engine__nodes_close(struct engine *engine);
 void orr_engine__change_capacity(struct engine *engine, uint32_t unit, bool down);
 /* A step of what the scenario lists. */
 void orr_engine__run_listed(struct engine *engine, uint32_t index, uint32_t step);
+/* A step of nodes that join or leave. */
+void orr_engine__run_resize(struct engine *engine, uint32_t index, uint32_t step);
 /* Notes since when nodes that were emptied stand empty. */
 void orr_engine__note_vacant(struct engine *engine);
 /* Is nothing left but failures and what is listed, and of no use to anybody? */

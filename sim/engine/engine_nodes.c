@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* engine_nodes.c - what happens to nodes: they fail, are drained or maintained, and come back. */
+/* engine_nodes.c - what happens to nodes: they fail, are drained or maintained, and come back; they
+ * join the cluster and leave it. */
 #include "engine_int.h"
 
 #include <orrery/base/mem.h>
@@ -113,9 +114,41 @@ static void for_jobs_on(struct engine *engine, struct range nodes, each_job_fn *
     }
 }
 
-void orr_engine__note_vacant(struct engine *engine)
+/* A node joins the cluster, or leaves it: vacant, and closed before and after. */
+static void set_away(struct engine *engine, uint32_t node, bool away)
+{
+    const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, node);
+    int64_t mgpu = ((int64_t)type->gpus - orr_node_type_foreign_gpus(type)) * ORR_MGPU;
+    orr_ledger_set_away(engine->ledger, node, away);
+    orr_fold_capacity(&engine->run->fold, type->shard, engine->view.now, away ? -mgpu : mgpu);
+}
+
+/* The node gives nothing from now on, and nothing is held there. */
+static void begin_record(struct engine *engine, uint32_t node)
 {
     struct orr_run *run = engine->run;
+    bool away = engine->taken[node];
+    run->outages = ORR_ROOM_FOR_ONE(run->outages, run->outage_count, run->outage_capacity);
+    run->outages[run->outage_count++] = (struct orr_outage){
+        .node = node, .away = away, .from_ms = engine->view.now, .to_ms = ORR_MS_NEVER};
+    engine->record[node] = run->outage_count;
+    if (away) {
+        set_away(engine, node, true);
+    }
+}
+
+static void end_record(struct engine *engine, uint32_t node)
+{
+    struct orr_outage *record = &engine->run->outages[engine->record[node] - 1];
+    record->to_ms = engine->view.now;
+    engine->record[node] = 0;
+    if (record->away) {
+        set_away(engine, node, false);
+    }
+}
+
+void orr_engine__note_vacant(struct engine *engine)
+{
     uint32_t kept = 0;
     for (uint32_t i = 0; i < engine->emptying_count; i++) {
         uint32_t node = engine->emptying[i];
@@ -123,9 +156,10 @@ void orr_engine__note_vacant(struct engine *engine)
             engine->emptying[kept++] = node;
             continue;
         }
-        run->outages = ORR_ROOM_FOR_ONE(run->outages, run->outage_count, run->outage_capacity);
-        run->outages[run->outage_count++] =
-            (struct orr_outage){.node = node, .from_ms = engine->view.now, .to_ms = ORR_MS_NEVER};
+        begin_record(engine, node);
+        if (engine->taken[node]) {
+            orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
+        }
     }
     engine->emptying_count = kept;
 }
@@ -144,16 +178,13 @@ static void close_node(struct engine *engine, uint32_t node)
 
 static void end_outage(struct engine *engine, uint32_t node)
 {
+    if (engine->record[node] != 0) {
+        end_record(engine, node);
+        return;
+    }
     for (uint32_t i = 0; i < engine->emptying_count; i++) {
         if (engine->emptying[i] == node) { /* it never stood empty */
             engine->emptying[i] = engine->emptying[--engine->emptying_count];
-            return;
-        }
-    }
-    struct orr_run *run = engine->run;
-    for (uint32_t i = run->outage_count; i-- > 0;) {
-        if (run->outages[i].node == node) {
-            run->outages[i].to_ms = engine->view.now;
             return;
         }
     }
@@ -168,6 +199,35 @@ static void reopen_node(struct engine *engine, uint32_t node)
     end_outage(engine, node);
     orr_ledger_set_down(engine->ledger, node, false);
     orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
+}
+
+/* It leaves the cluster, or is part of it again; it is closed, so that what was down until now is
+ * away from now on, or the other way round. */
+static void take_node(struct engine *engine, uint32_t node, bool taken)
+{
+    engine->taken[node] = taken;
+    if (engine->record[node] != 0) {
+        end_record(engine, node);
+        begin_record(engine, node);
+        orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
+    }
+}
+
+static void leave_cluster(struct engine *engine, uint32_t node, bool closes)
+{
+    take_node(engine, node, true);
+    if (closes) {
+        close_node(engine, node);
+    }
+}
+
+static void join_cluster(struct engine *engine, uint32_t node)
+{
+    if (engine->closures[node] > 1) { /* it stays closed, as one that is down */
+        take_node(engine, node, false);
+    }
+    engine->taken[node] = false;
+    reopen_node(engine, node);
 }
 
 static void plan_fault(struct engine *engine, uint32_t unit, bool down)
@@ -203,14 +263,14 @@ void orr_engine__change_capacity(struct engine *engine, uint32_t unit, bool down
     plan_fault(engine, unit, !down);
 }
 
-static void plan_step(struct engine *engine, uint32_t index, enum step step, orr_ms at)
+static void plan_step(struct engine *engine, uint32_t index, uint32_t flag, enum step step,
+                      orr_ms at)
 {
     if (at != ORR_MS_NEVER) {
-        orr_heap_push(&engine->heap,
-                      (struct orr_event){.at = at,
-                                         .subject = index,
-                                         .class_seq = orr_engine__class_and(
-                                             CLASS_CAPACITY, ORR_ENGINE__LISTED | step)});
+        orr_heap_push(&engine->heap, (struct orr_event){.at = at,
+                                                        .subject = index,
+                                                        .class_seq = orr_engine__class_and(
+                                                            CLASS_CAPACITY, flag | step)});
         engine->listed_events++;
     }
 }
@@ -237,12 +297,60 @@ void orr_engine__run_listed(struct engine *engine, uint32_t index, uint32_t step
     engine->changed = true;
 }
 
+void orr_engine__run_resize(struct engine *engine, uint32_t index, uint32_t step)
+{
+    const struct orr_world_resize *it = &engine->world->resizes[index];
+    const struct range nodes = {it->first_node, it->node_count};
+    engine->listed_events--;
+    orr_engine__count_event(engine, CLASS_CAPACITY, index);
+    if (step == STEP_BEGIN && it->kind == ORR_OUTAGE_FAIL) {
+        for_jobs_on(engine, nodes, lose_nodes);
+    } else if (step == STEP_BEGIN && it->kind == ORR_OUTAGE_MAINTAIN) {
+        for_jobs_on(engine, nodes, leave_nodes);
+    }
+    for (uint32_t n = nodes.first; n < nodes.first + nodes.count; n++) {
+        if (step == STEP_CLOSE) {
+            close_node(engine, n);
+        } else if (step == STEP_BEGIN) {
+            leave_cluster(engine, n, it->closed_ms == it->at_ms);
+        } else {
+            join_cluster(engine, n);
+        }
+    }
+    engine->changed = true;
+}
+
+/* Nodes that join later are away from the start. */
+static void open_away(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    for (uint32_t n = 0; n < world->cluster.node_count && world->away != NULL; n++) {
+        if (world->away[n]) {
+            leave_cluster(engine, n, true);
+        }
+    }
+    for (uint32_t i = 0; i < world->resize_count; i++) {
+        const struct orr_world_resize *it = &world->resizes[i];
+        if (it->joins) {
+            plan_step(engine, i, ORR_ENGINE__RESIZE, STEP_END, it->at_ms);
+            continue;
+        }
+        if (it->closed_ms < it->at_ms) {
+            plan_step(engine, i, ORR_ENGINE__RESIZE, STEP_CLOSE, it->closed_ms);
+        }
+        plan_step(engine, i, ORR_ENGINE__RESIZE, STEP_BEGIN, it->at_ms);
+    }
+}
+
 void orr_engine__nodes_open(struct engine *engine)
 {
     const struct orr_world *world = engine->world;
     size_t nodes = world->cluster.node_count;
     engine->closures = orr_zalloc(nodes + 1, sizeof *engine->closures);
+    engine->taken = orr_zalloc(nodes + 1, sizeof *engine->taken);
+    engine->record = orr_zalloc(nodes + 1, sizeof *engine->record);
     engine->emptying = orr_alloc(nodes + 1, sizeof *engine->emptying);
+    open_away(engine);
     orr_faults_open(&engine->faults, &world->cluster, &engine->options->faults,
                     engine->options->seed);
     for (uint32_t u = 0; u < engine->faults.unit_count; u++) {
@@ -251,10 +359,10 @@ void orr_engine__nodes_open(struct engine *engine)
     for (uint32_t i = 0; i < world->outage_count; i++) {
         const struct orr_world_outage *it = &world->outages[i];
         if (it->closed_ms < it->begin_ms) {
-            plan_step(engine, i, STEP_CLOSE, it->closed_ms);
+            plan_step(engine, i, ORR_ENGINE__LISTED, STEP_CLOSE, it->closed_ms);
         }
-        plan_step(engine, i, STEP_BEGIN, it->begin_ms);
-        plan_step(engine, i, STEP_END, it->end_ms);
+        plan_step(engine, i, ORR_ENGINE__LISTED, STEP_BEGIN, it->begin_ms);
+        plan_step(engine, i, ORR_ENGINE__LISTED, STEP_END, it->end_ms);
     }
 }
 
@@ -263,6 +371,8 @@ void orr_engine__nodes_close(struct engine *engine)
     orr_faults_close(&engine->faults);
     orr_free(engine->closures);
     orr_free(engine->emptying);
+    orr_free(engine->taken);
+    orr_free(engine->record);
 }
 
 /* What waits now waits for ever, unless the end of something listed makes room, or more is owed. */

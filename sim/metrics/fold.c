@@ -22,8 +22,9 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
                               .shares_at = origin_ms};
     fold->shards = orr_zalloc(shard_count, sizeof *fold->shards);
     fold->shard_capacity_mgpu = orr_zalloc(shard_count, sizeof *fold->shard_capacity_mgpu);
+    fold->shard_present_mgpu = orr_zalloc(shard_count, sizeof *fold->shard_present_mgpu);
     for (uint32_t s = 0; s < shard_count; s++) {
-        fold->shard_capacity_mgpu[s] = shard_capacity_mgpu[s];
+        fold->shard_capacity_mgpu[s] = fold->shard_present_mgpu[s] = shard_capacity_mgpu[s];
         fold->capacity_mgpu += shard_capacity_mgpu[s];
     }
     fold->queues = orr_zalloc(tree->count, sizeof *fold->queues);
@@ -52,6 +53,7 @@ void orr_fold_release(struct orr_fold *fold)
 {
     orr_free(fold->shards);
     orr_free(fold->shard_capacity_mgpu);
+    orr_free(fold->shard_present_mgpu);
     orr_free(fold->queues);
     orr_free(fold->window_start);
     orr_free(fold->window_end);
@@ -86,7 +88,7 @@ static void recompute_shares(struct orr_fold *fold)
     for (uint32_t q = 0; q < count; q++) {
         demand[q] = (double)(fold->queues[q].allocated + fold->queues[q].pending);
     }
-    orr_oracle_shares(fold->tree, fold->shard_capacity_mgpu, fold->shard_count, demand, share);
+    orr_oracle_shares(fold->tree, fold->shard_present_mgpu, fold->shard_count, demand, share);
     for (uint32_t q = 0; q < count; q++) {
         fold->queues[q].share = share[q];
     }
@@ -114,6 +116,13 @@ static void settle_shares(struct orr_fold *fold, orr_ms now)
             fold->shards[fold->tree->queues[q].shard].deviation += fabs(excess) * dt;
         }
     }
+}
+
+void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu)
+{
+    settle_shares(fold, now);
+    fold->shard_present_mgpu[shard] += mgpu;
+    fold->shares_stale = true;
 }
 
 void orr_fold_before_owed(struct orr_fold *fold, orr_ms now)

@@ -55,6 +55,10 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
     emit(to, "bsld_mean", s->bsld_mean, "1", s->ended,
          "mean of max(1, (end - submit) / max(run time, 10 s))");
     emit(to, "jct_mean_s", s->jct_mean_s, "s", s->ended, "mean of end minus submit");
+    if (s->resized) {
+        emit(to, "capacity_gpu_h", s->capacity_gpu_h, "GPU-h", 1,
+             "GPU time of nodes that were part of the cluster, up or down, in the window");
+    }
     emit(to, "gpu_available", s->gpu_available, "1", 1,
          "GPU time of nodes that were not down / GPU time, in the window");
     emit(to, "gpu_occupancy", s->gpu_occupancy, "1", 1,

@@ -64,6 +64,23 @@ static double empty_gpu_ms(const struct orr_world *world, const struct orr_run *
     return empty;
 }
 
+orr_ms *orr_summary__there(const struct orr_world *world, const struct orr_run *run,
+                           const struct orr_summary *summary)
+{
+    orr_ms from = summary->window_start_ms, to = summary->window_end_ms;
+    orr_ms *there_ms = orr_alloc(world->cluster.node_count + (size_t)1, sizeof *there_ms);
+    for (uint32_t n = 0; n < world->cluster.node_count; n++) {
+        there_ms[n] = to - from;
+    }
+    for (uint32_t o = 0; o < run->outage_count; o++) {
+        const struct orr_outage *outage = &run->outages[o];
+        orr_ms begin = outage->from_ms > from ? outage->from_ms : from;
+        orr_ms end = outage->to_ms < to ? outage->to_ms : to;
+        there_ms[outage->node] -= outage->away && begin < end ? end - begin : 0;
+    }
+    return there_ms;
+}
+
 void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run,
                         struct orr_summary *summary)
 {
@@ -77,20 +94,22 @@ void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run
         load[placement->node] += (double)orr_placement_held(
             run, placement, summary->window_start_ms, summary->window_end_ms);
     }
+    orr_ms *there_ms = orr_summary__there(world, run, summary);
     for (uint32_t n = 0; n < world->cluster.node_count; n++) {
-        uint32_t gpus = orr_cluster_type(&world->cluster, n)->gpus;
-        if (gpus > 0) {
-            load[n] /= (double)gpus * ORR_MGPU * span;
+        double gpus = orr_cluster_type(&world->cluster, n)->gpus;
+        there_ms[n] = gpus > 0 ? there_ms[n] : 0;
+        spread->nodes += gpus > 0 && (there_ms[n] > 0 || span <= 0.0);
+        if (there_ms[n] > 0) {
+            load[n] /= gpus * ORR_MGPU * (double)there_ms[n];
             sum += load[n];
             most = load[n] > most ? load[n] : most;
-            spread->nodes++;
         }
     }
     double nodes = (double)spread->nodes, mean = sum / nodes;
     for (uint32_t n = 0; n < world->cluster.node_count; n++) {
-        bool has = orr_cluster_type(&world->cluster, n)->gpus > 0;
-        apart += has ? (load[n] - mean) * (load[n] - mean) : 0.0;
+        apart += there_ms[n] > 0 ? (load[n] - mean) * (load[n] - mean) : 0.0;
     }
+    orr_free(there_ms);
     bool known = span > 0.0 && sum > 0.0;
     spread->max_over_mean = known ? most / mean : (double)NAN;
     spread->cv = known ? sqrt(apart / nodes) / mean : (double)NAN;

@@ -201,26 +201,26 @@ static double vain_in_window(const struct orr_world *world, const struct orr_run
     return vain;
 }
 
-/* GPU time of the window in which nodes were down, mGPU x ms. */
-static double down_in_window(const struct orr_world *world, const struct orr_run *run,
-                             const struct orr_summary *summary, uint32_t shard)
+/* GPU time of the window in which nodes were down, or not part of the cluster, mGPU x ms. */
+static double out_in_window(const struct orr_world *world, const struct orr_run *run,
+                            const struct orr_summary *summary, uint32_t shard, bool away)
 {
-    double down = 0.0;
+    double out = 0.0;
     for (uint32_t o = 0; o < run->outage_count; o++) {
         const struct orr_outage *outage = &run->outages[o];
         const struct orr_node_type *type = orr_cluster_type(&world->cluster, outage->node);
         orr_ms from = outage->from_ms, to = outage->to_ms;
         from = from > summary->window_start_ms ? from : summary->window_start_ms;
         to = to < summary->window_end_ms ? to : summary->window_end_ms;
-        if (from < to && (shard == ORR_NONE || type->shard == shard)) {
-            down += (double)(to - from) * type->gpus * ORR_MGPU;
+        if (from < to && outage->away == away && (shard == ORR_NONE || type->shard == shard)) {
+            out += (double)(to - from) * type->gpus * ORR_MGPU;
         }
     }
-    return down;
+    return out;
 }
 
 struct fairness { /* of the queues of one shard, or of all */
-    double jain, satisfaction, deviation, debt_gpu_h, available, occupancy, goodput;
+    double jain, satisfaction, deviation, debt_gpu_h, capacity_gpu_h, available, occupancy, goodput;
     uint32_t leaves, wanting; /* queues; those that were entitled to something */
 };
 
@@ -251,16 +251,18 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
     }
     const struct orr_fold *fold = &run->fold;
     double span = (double)(summary->window_end_ms - summary->window_start_ms);
-    double capacity =
+    double most =
         (double)(shard == ORR_NONE ? fold->capacity_mgpu : fold->shard_capacity_mgpu[shard]);
-    double available = span * capacity - down_in_window(world, run, summary, shard);
+    double capacity = span * most - out_in_window(world, run, summary, shard, true);
+    double available = capacity - out_in_window(world, run, summary, shard, false);
     double deviation =
         shard == ORR_NONE ? fold->deviation_end - fold->deviation_start
                           : fold->shards[shard].deviation_end - fold->shards[shard].deviation_start;
     f.jain = squares > 0.0 ? sum * sum / (f.wanting * squares) : (double)NAN;
     f.satisfaction = sat_squares > 0.0 ? sat * sat / (f.wanting * sat_squares) : (double)NAN;
     f.deviation = available > 0.0 ? deviation / (2.0 * available) : (double)NAN;
-    f.available = span * capacity > 0.0 ? available / (span * capacity) : (double)NAN;
+    f.capacity_gpu_h = capacity / MGPU_MS_PER_GPU_H;
+    f.available = capacity > 0.0 ? available / capacity : (double)NAN;
     f.occupancy = available > 0.0 ? held / available : (double)NAN;
     f.goodput = available > 0.0 ? (held - vain_in_window(world, run, summary, shard)) / available
                                 : (double)NAN;
@@ -276,6 +278,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
     summary->share_deviation = f.deviation;
     summary->quota_debt_gpu_h = f.debt_gpu_h;
     summary->gpu_available = f.available;
+    summary->capacity_gpu_h = f.capacity_gpu_h;
     summary->leaf_queues = f.leaves;
     summary->wanting_queues = f.wanting;
     summary->gpu_occupancy = f.occupancy;
@@ -283,7 +286,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
     for (uint32_t s = 0; s < summary->shard_count; s++) {
         struct orr_shard_summary *shard = &summary->shards[s];
         f = fairness_of(world, run, summary, s);
-        shard->gpus = run->ledger->shards[s].total_gpus;
+        shard->gpus = run->ledger->shards[s].most_gpus;
         shard->fairness_jain = f.jain;
         shard->share_deviation = f.deviation;
         shard->quota_debt_gpu_h = f.debt_gpu_h;
@@ -340,7 +343,8 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     uint64_t *evictions = orr_zalloc(groups, sizeof *evictions);
     *summary = (struct orr_summary){.window_start_ms = run->fold.window_start_ms,
                                     .window_end_ms = run->fold.window_end_ms,
-                                    .shard_count = run->fold.shard_count};
+                                    .shard_count = run->fold.shard_count,
+                                    .resized = world->resize_count > 0};
     summary->shards = orr_zalloc(summary->shard_count, sizeof *summary->shards);
     t.shards = orr_zalloc(summary->shard_count, sizeof *t.shards);
     for (uint32_t i = 0; i < world->ruled_count; i++) {

@@ -71,6 +71,9 @@ void orr_summary__stalls(const struct orr_world *world, const struct orr_run *ru
                          orr_stall_fn *each, void *context);
 
 /* Fills in `spread`: use of nodes in the window. */
+/* Per node: how long it was part of the cluster inside the window, up or down. Caller frees. */
+orr_ms *orr_summary__there(const struct orr_world *world, const struct orr_run *run,
+                           const struct orr_summary *summary);
 void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run,
                         struct orr_summary *summary);
 

@@ -334,6 +334,8 @@ void orr_world_release(struct orr_world *world)
     orr_free(world->parts);
     orr_free(world->outages);
     orr_free(world->owed);
+    orr_free(world->resizes);
+    orr_free(world->away);
     orr_free(world->holds);
     orr_free(world->rules);
     orr_free(world->ruled);

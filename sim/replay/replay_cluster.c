@@ -67,7 +67,7 @@ static void add_pool(const struct orr_scenario *scenario, const struct orr_scena
                                          [ORR_RES_GPU] = (int64_t)pool->foreign_gpus * ORR_MGPU,
                                          [ORR_RES_PODS] = pool->foreign_pods}};
     uint32_t index = orr_cluster_add_type(cluster, &type);
-    for (uint32_t n = 0; n < pool->nodes; n++) {
+    for (uint32_t n = 0; n < pool->nodes_most; n++) {
         char name[300];
         if (scenario->pool_count == 1) {
             (void)snprintf(name, sizeof name, "n%04u", n + 1);
@@ -88,11 +88,11 @@ static void add_level(const struct orr_scenario *scenario, const char *name, boo
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         const struct orr_scenario_pool *pool = &scenario->pools[p];
         uint32_t size = blocks ? pool->block_size : pool->rack_size;
-        size = size == 0 ? pool->nodes : size;
-        for (uint32_t n = 0; n < pool->nodes; n++) {
+        size = size == 0 ? pool->nodes_most : size;
+        for (uint32_t n = 0; n < pool->nodes_most; n++) {
             domain[node++] = next + n / size;
         }
-        next += size == 0 ? 0 : (pool->nodes + size - 1) / size;
+        next += size == 0 ? 0 : (pool->nodes_most + size - 1) / size;
     }
     const struct orr_scenario_uplink *uplink =
         blocks ? &scenario->topology.block : &scenario->topology.rack;

@@ -111,7 +111,7 @@ static bool is_node(const struct orr_scenario *scenario, const struct orr_scenar
     size_t length = strlen(digits);
     int end = 0;
     return length >= 4 && length <= 7 && sscanf(digits, "%7u%n", number, &end) == 1 &&
-           digits[end] == '\0' && *number >= 1 && *number <= pool->nodes;
+           digits[end] == '\0' && *number >= 1 && *number <= pool->nodes_most;
 }
 
 static bool find_in_pool(const struct orr_scenario *scenario, const struct orr_scenario_pool *pool,
@@ -146,12 +146,12 @@ static enum orr_status find_nodes(const struct orr_scenario__load *load,
     uint32_t before = 0;
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         event->first_node = before;
-        event->node_count = scenario->pools[p].nodes;
+        event->node_count = scenario->pools[p].nodes_most;
         if (find_in_pool(scenario, &scenario->pools[p], target->text, &event->first_node,
                          &event->node_count)) {
             return ORR_OK;
         }
-        before += scenario->pools[p].nodes;
+        before += scenario->pools[p].nodes_most;
     }
     const char *pool = scenario->pool_count > 0 ? scenario->pools[0].name : "POOL";
     const char *node =
@@ -174,6 +174,10 @@ static enum orr_status check_times(const struct orr_scenario__load *load,
     if (event->fail == NULL && event->for_ms == ORR_MS_NONE) {
         return orr_scenario__fail(load, &node->at, "the event needs \"for\": how long");
     }
+    if (event->taken != NULL) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, "taken")->at,
+                                  "taken: only with \"set\"");
+    }
     if (notice != NULL && event->notice_ms != ORR_MS_NONE && event->maintain == NULL) {
         return orr_scenario__fail(load, &notice->at, "notice: only with \"maintain\"");
     }
@@ -184,16 +188,10 @@ static enum orr_status check_set(const struct orr_scenario__load *load,
                                  const struct orr_scenario__node *node,
                                  const struct orr_scenario_event *event)
 {
-    static const char *const others[] = {"for", "notice"};
-    const orr_ms stated[] = {event->for_ms, event->notice_ms};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (stated[i] != ORR_MS_NONE) {
-            return orr_scenario__fail(load, &orr_scenario__find(node, others[i])->at,
-                                      "%s: not with \"set\", which holds until another event",
-                                      others[i]);
-        }
-    }
-    return ORR_OK;
+    return event->for_ms == ORR_MS_NONE
+               ? ORR_OK
+               : orr_scenario__fail(load, &orr_scenario__find(node, "for")->at,
+                                    "for: not with \"set\", which holds until another event");
 }
 
 enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,

@@ -76,6 +76,7 @@ static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
     for (uint32_t i = 0; i < pools->child_count; i++) {
         scenario->pools[i].name = pools->children[i]->key;
         orr_scenario__fill_group(row, pools->children[i], &scenario->pools[i]);
+        scenario->pools[i].nodes_most = scenario->pools[i].nodes;
         fill_labels(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "labels"));
         fill_taints(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "taints"));
     }

@@ -270,6 +270,7 @@ static const struct orr_scenario__row shake_rows[] = {
     {.key = "run", .type = ORR_TYPE_WEIGHT, .fallback = "0", WHOLE(shake_run)},
 };
 
+static const char *const taken_choices[] = {"maintain", "fail", "drain", NULL};
 #define EVENT(field) .offset = offsetof(struct orr_scenario_event, field)
 static const struct orr_scenario__row event_rows[] = {
     {.key = "at", .type = ORR_TYPE_DURATION, EVENT(at_ms), .required = true},
@@ -277,6 +278,11 @@ static const struct orr_scenario__row event_rows[] = {
     {.key = "maintain", .type = ORR_TYPE_TEXT, EVENT(maintain), .optional = true},
     {.key = "drain", .type = ORR_TYPE_TEXT, EVENT(drain), .optional = true},
     {.key = "set", .type = ORR_TYPE_OPEN, .paths = true, .optional = true},
+    {.key = "taken",
+     .type = ORR_TYPE_CHOICE,
+     .choices = taken_choices,
+     EVENT(taken),
+     .optional = true},
     {.key = "for", .type = ORR_TYPE_DURATION, EVENT(for_ms), .optional = true},
     {.key = "notice", .type = ORR_TYPE_DURATION, EVENT(notice_ms), .optional = true},
 };

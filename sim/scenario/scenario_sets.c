@@ -11,17 +11,23 @@
 #include <orrery/base/sort.h>
 
 struct step { /* an event that sets something */
-    const struct orr_scenario__node *event;
-    orr_ms at_ms;
+    const struct orr_scenario__node *node;
+    struct orr_scenario_event event;
     uint32_t index; /* as listed */
+};
+
+struct before { /* what queues and pools were until the event at hand */
+    struct orr_scenario_queue *queues;
+    uint32_t *nodes; /* per pool */
 };
 
 static int by_time(const void *a, const void *b, void *context)
 {
     const struct step *x = a, *y = b;
     (void)context;
-    return x->at_ms != y->at_ms ? (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms)
-                                : (x->index > y->index) - (x->index < y->index);
+    return x->event.at_ms != y->event.at_ms
+               ? (x->event.at_ms > y->event.at_ms) - (x->event.at_ms < y->event.at_ms)
+               : (x->index > y->index) - (x->index < y->index);
 }
 
 static struct step *list_steps(struct orr_arena *arena, const struct orr_scenario__node *events,
@@ -32,10 +38,11 @@ static struct step *list_steps(struct orr_arena *arena, const struct orr_scenari
     struct step *steps = orr_arena_alloc(arena, most + (size_t)1, sizeof *steps);
     *count = 0;
     for (uint32_t i = 0; i < most; i++) {
-        struct orr_scenario_event event = {0};
         if (orr_scenario__find(events->children[i], "set") != NULL) {
-            orr_scenario__fill_group(row, events->children[i], &event);
-            steps[(*count)++] = (struct step){events->children[i], event.at_ms, i};
+            struct step *step = &steps[(*count)++];
+            *step = (struct step){.node = events->children[i], .index = i};
+            step->event.notice_ms = ORR_MS_NONE;
+            orr_scenario__fill_group(row, step->node, &step->event);
         }
     }
     orr_sort(steps, *count, sizeof *steps, by_time, NULL);
@@ -60,13 +67,19 @@ static bool is_amounts(const char *path)
            (ends(path, ".gpu") || ends(path, ".cpu") || ends(path, ".memory"));
 }
 
+static bool is_nodes(const char *path)
+{
+    return starts(path, "cluster.pools.") && ends(path, ".nodes");
+}
+
 /* The path leads somewhere: can that change while a run goes on? */
 static bool can_change(const char *path)
 {
     static const char *const resources[] = {".gpu", ".cpu", ".memory"};
     static const char *const values[] = {".quota", ".weight", ".limit"};
     size_t bytes = strlen(path);
-    bool can = is_amounts(path) || (starts(path, "queues.") && ends(path, ".priority"));
+    bool can =
+        is_amounts(path) || is_nodes(path) || (starts(path, "queues.") && ends(path, ".priority"));
     for (size_t v = 0; v < 3 && starts(path, "queues."); v++) {
         for (size_t r = 0; r < 3; r++) {
             size_t tail = strlen(resources[r]) + strlen(values[v]);
@@ -78,9 +91,13 @@ static bool can_change(const char *path)
 }
 
 static enum orr_status apply(struct orr_scenario__load *trial, struct orr_scenario__node *root,
-                             const struct orr_scenario__node *set)
+                             const struct step *step)
 {
+    const struct orr_scenario__node *set = orr_scenario__find(step->node, "set");
+    const struct orr_scenario__node *taken = orr_scenario__find(step->node, "taken");
+    const struct orr_scenario__node *notice = orr_scenario__find(step->node, "notice");
     enum orr_status status = ORR_OK;
+    bool resizes = false;
     for (uint32_t i = 0; i < set->child_count && status == ORR_OK; i++) {
         const struct orr_scenario__node *entry = set->children[i];
         struct orr_scenario__change change = {.path = entry->key,
@@ -89,20 +106,25 @@ static enum orr_status apply(struct orr_scenario__load *trial, struct orr_scenar
                                               .value_at = entry->at,
                                               .note = orr_scenario__origin(trial->arena, entry)};
         if (is_amounts(entry->key)) { /* a list came here as the text of its values */
-            change.value =
-                orr_scenario__format(trial->arena, "[%s]", entry->text == NULL ? "" : entry->text);
+            change.value = orr_scenario__format(trial->arena, "[%s]", entry->text);
         }
+        resizes = resizes || is_nodes(entry->key);
         status = orr_scenario__change(trial, root, &change);
         if (status == ORR_OK && !can_change(entry->key)) {
             status = orr_scenario__fail(
                 trial, &entry->key_at,
                 "\"%.80s\" cannot change while a run goes on: quota, weight, limit and priority of "
-                "queues can",
+                "queues can, and nodes of pools",
                 entry->key);
         }
     }
     if (status == ORR_OK && set->child_count == 0) {
         status = orr_scenario__fail(trial, &set->at, "set: nothing is set");
+    }
+    const struct orr_scenario__node *more = taken != NULL ? taken : notice;
+    if (status == ORR_OK && more != NULL && more->text != NULL && !resizes) {
+        status = orr_scenario__fail(trial, &more->at, "%s: only where nodes of a pool are set",
+                                    more->key);
     }
     return status;
 }
@@ -142,23 +164,61 @@ static enum orr_status note_queues(struct orr_scenario__load *trial, struct orr_
     return status;
 }
 
+static uint32_t nodes_of(const struct orr_scenario__node *root, uint32_t pool)
+{
+    const struct orr_scenario__node *pools =
+        orr_scenario__find(orr_scenario__find(root, "cluster"), "pools");
+    struct orr_scenario_pool now = {0};
+    orr_scenario__fill_group(orr_scenario__row_at("cluster", "pools"), pools->children[pool], &now);
+    return now.nodes;
+}
+
+/* Notes each pool that has another number of nodes. */
+static void note_pools(struct orr_scenario *scenario, const struct orr_scenario__node *root,
+                       uint32_t *before, const struct orr_scenario_event *event)
+{
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        uint32_t now = nodes_of(root, p);
+        struct orr_scenario_pool *pool = &scenario->pools[p];
+        if (now != before[p]) {
+            scenario->resizes[scenario->resize_count++] = (struct orr_scenario_resize){
+                .at_ms = event->at_ms,
+                .pool = p,
+                .before = before[p],
+                .nodes = now,
+                .notice_ms = event->notice_ms,
+                .taken = event->taken == NULL ? "maintain" : event->taken};
+        }
+        pool->nodes_most = now > pool->nodes_most ? now : pool->nodes_most;
+        before[p] = now;
+    }
+}
+
 static enum orr_status run_steps(struct orr_scenario__load *trial, struct orr_scenario *scenario,
                                  struct orr_scenario__node *root, const struct step *steps,
                                  uint32_t count)
 {
     const struct orr_scenario__node *queues = orr_scenario__find(root, "queues");
-    struct orr_scenario_queue *before =
-        orr_arena_alloc(trial->arena, queues->child_count + (size_t)1, sizeof *before);
+    struct before before = {.queues = orr_arena_alloc(trial->arena, queues->child_count + (size_t)1,
+                                                      sizeof *before.queues),
+                            .nodes = orr_arena_alloc(trial->arena, scenario->pool_count + (size_t)1,
+                                                     sizeof *before.nodes)};
     enum orr_status status = ORR_OK;
     for (uint32_t q = 0; q < queues->child_count && status == ORR_OK; q++) {
-        status = read_queue(trial, queues->children[q], &before[q]);
+        status = read_queue(trial, queues->children[q], &before.queues[q]);
+    }
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        before.nodes[p] = scenario->pools[p].nodes;
     }
     scenario->owed = orr_arena_alloc(&scenario->arena, (size_t)count * queues->child_count + 1,
                                      sizeof *scenario->owed);
+    scenario->resizes = orr_arena_alloc(&scenario->arena, (size_t)count * scenario->pool_count + 1,
+                                        sizeof *scenario->resizes);
     for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
-        status = apply(trial, root, orr_scenario__find(steps[i].event, "set"));
+        status = apply(trial, root, &steps[i]);
         if (status == ORR_OK) {
-            status = note_queues(trial, scenario, root, before, steps[i].at_ms);
+            note_pools(scenario, root, before.nodes, &steps[i].event);
+            status = note_queues(trial, scenario, root, before.queues, steps[i].event.at_ms);
         }
     }
     return status;

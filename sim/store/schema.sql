@@ -17,7 +17,7 @@ CREATE TABLE run(
   window_start_ms INTEGER NOT NULL, -- metrics cover this window: end of warm-up ...
   window_end_ms INTEGER NOT NULL,   -- ... to the last submit; after it comes the drain
   end_ms INTEGER NOT NULL,          -- last event
-  capacity_mgpu INTEGER NOT NULL,
+  capacity_mgpu INTEGER NOT NULL,   -- of all nodes, those included that join later or leave (`away`)
   series_ms INTEGER NOT NULL        -- length of one bucket of `series`
 );
 CREATE TABLE run_meta(               -- host, wall times, compiler, library versions: not part of the result
@@ -115,6 +115,9 @@ CREATE TABLE eviction(               -- of a whole job, or of some pods of one t
 );
 CREATE TABLE outage(                 -- of nodes
   node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER -- NULL: down at the end
+);
+CREATE TABLE away(                   -- times in which a node was not part of the cluster: neither down nor idle
+  node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER -- NULL: to the end of the run
 );
 CREATE TABLE job_time(
   -- What became of the GPU time of a job, mGPU x ms; their sum is what it held. Only jobs of which some

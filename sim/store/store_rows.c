@@ -328,18 +328,30 @@ static enum orr_status write_evictions(sqlite3 *db, const struct orr_store_input
     return writer_close(&w);
 }
 
-static enum orr_status write_outages(sqlite3 *db, const struct orr_store_input *in,
-                                     struct orr_err *err)
+/* Of one of the two kinds. */
+static enum orr_status write_out(sqlite3 *db, const struct orr_store_input *in, bool away,
+                                 struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO outage VALUES(?,?,?)", err);
+    struct writer w = writer_open(
+        db, away ? "INSERT INTO away VALUES(?,?,?)" : "INSERT INTO outage VALUES(?,?,?)", err);
     for (uint32_t i = 0; i < in->run->outage_count && w.status == ORR_OK; i++) {
         const struct orr_outage *o = &in->run->outages[i];
+        if (o->away != away) {
+            continue;
+        }
         put_int(&w, o->node);
         put_int(&w, o->from_ms);
         put_int_or_null(&w, o->to_ms != ORR_MS_NEVER, o->to_ms);
         put_row(&w);
     }
     return writer_close(&w);
+}
+
+static enum orr_status write_outages(sqlite3 *db, const struct orr_store_input *in,
+                                     struct orr_err *err)
+{
+    enum orr_status status = write_out(db, in, false, err);
+    return status == ORR_OK ? write_out(db, in, true, err) : status;
 }
 
 static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in,

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-pools='p: {nodes: 2, gpus: 4}' queues= policy=kai execution='{}'
+pools='p: {nodes: 2, gpus: 4}' queues= policy=kai execution='{}' rules=
 # run EVENTS: replays trace.csv; prints job@start-end/evictions of each.
 run() {
     cat >run.yaml <<YAML
@@ -21,11 +21,12 @@ events:
 $1
 YAML
     "$orrery" run run.yaml -o run.db --force -q --check-books >said 2>&1 || { cat said >&2; exit 1; }
-    "$orrery" audit run.db >said 2>&1 || { cat said >&2; exit 1; }
+    "$orrery" audit $rules run.db >said 2>&1 || { cat said >&2; exit 1; }
     sqlite3 -bail -readonly run.db <"$source/tests/metrics/recompute.sql" >said 2>&1 || { cat said >&2; exit 1; }
     grep -q ' compared, 0 differ$' said || { cat said >&2; exit 1; }
     "$orrery" export run.db jobs | awk -F, 'NR > 1 {line = line sep $1 "@" $8 "-" $9 "/" $13; sep = " "} END {print line}'
 }
+outs() { sql "SELECT group_concat(node || ':' || (from_ms / 1000) || '-' || coalesce(to_ms / 1000, ''), ' ') FROM $1"; }
 sql() { sqlite3 -readonly run.db "$1"; }
 expect() { [ "$1" = "$2" ] || { echo "expected: $2"; echo "got:      $1"; exit 1; }; }
 # trace ROW...: rows of job,submit_s,run_s,pods,gpus_per_pod,queue
@@ -121,6 +122,80 @@ rounds)
     trace a1,0,960,1,4,a a2,1,960,1,4,a
     expect "$(run '- {at: 100s, set: {queues.a.gpu.limit: 8}}')" "a1@0-960/0 a2@120-1080/0"
     ;;
+grow)
+    # a third node from 100 on, where c starts; then a fourth of another pool, and less again
+    queues='q: {gpu: [0, 1, unlimited]}'
+    trace a,0,1000,1,4,q b,0,1000,1,4,q c,1,50,1,4,q d,400,10,1,4,q
+    for policy in fifo easy static kube kai las; do
+        [ $policy != las ] || execution='{round: 1s}'
+        # (a job of las holds its devices until its round ends: the times here are whole seconds)
+        expect "$(run '- {at: 100s, set: {cluster.pools.p.nodes: 3}}')" "a@0-1000/0 b@0-1000/0 c@100-150/0 d@400-410/0"
+        expect "$(outs away)" "2:0-100"
+        expect "$(outs outage)" ""
+    done
+    execution='{}' policy=kai
+    # there are 8 GPUs for 100 s and 12 for 300: GPU-hours of the window, of which a and b held 8
+    expect "$(sql "SELECT group_concat(printf('%.4f', value), ' ') FROM metric WHERE name IN ('capacity_gpu_h', 'gpu_available', 'gpu_occupancy') ORDER BY rowid")" \
+        "$(awk 'BEGIN {printf "%.4f %.4f %.4f", (8 * 100 + 12 * 300) / 3600, 1, (8 * 400 + 4 * 50) / (8 * 100 + 12 * 300)}')"
+    expect "$(sql "SELECT group_concat((at_ms / 1000) || ':' || gpus || '/' || gpus_up, ' ') FROM v_capacity")" "0:8/8 100:12/12"
+    # += of what there is then; nodes that come and go again
+    pools='p: {nodes: 2, gpus: 4}, z: {nodes: 1, gpus: 1}'
+    run '- {at: 100s, set: {cluster.pools.*.nodes: +=1}}
+- {at: 200s, set: {cluster.pools.p.nodes: -=1}}
+- {at: 300s, set: {cluster.pools.p.nodes: 4, cluster.pools.z.nodes: 0}}' >/dev/null
+    expect "$(outs away)" "2:0-100 3:0-300 5:0-100 2:200-300 4:300- 5:300-"
+    expect "$(sql "SELECT capacity_mgpu FROM run")" 18000
+    ;;
+shrink)
+    # the second node goes at 100, with what runs there, by its grace of 30 s; the pool has no more then
+    queues='q: {gpu: [0, 1, unlimited]}' execution='{grace: 30s}'
+    trace a,0,200,1,4,q b,0,300,1,4,q
+    expect "$(run '- {at: 100s, set: {cluster.pools.p.nodes: 1}}')" "a@0-200/0 b@0-500/1"
+    expect "$(outs away)" "1:130-"
+    expect "$(sql 'SELECT cause FROM eviction')" maintenance
+    # at once; or when b is done; or with an hour's notice, in which nothing starts there
+    expect "$(run '- {at: 100s, set: {cluster.pools.p.nodes: 1}, taken: fail}')" "a@0-200/0 b@0-500/1"
+    expect "$(outs away)" "1:100-"
+    expect "$(run '- {at: 100s, set: {cluster.pools.p.nodes: 1}, taken: drain}')" "a@0-200/0 b@0-300/0"
+    expect "$(outs away)" "1:300-"
+    trace a,0,900,1,4,q b,0,300,1,4,q c,400,10,1,4,q
+    expect "$(run '- {at: 600s, set: {cluster.pools.p.nodes: 1}, notice: 250s}')" "a@0-900/0 b@0-300/0 c@900-910/0"
+    expect "$(outs outage)" "1:350-600" # closed and empty, but still there
+    expect "$(outs away)" "1:600-"
+    # it comes back before it was empty: it was never gone, and takes c at once
+    trace a,0,900,1,4,q b,0,300,1,2,q c,150,10,1,2,q
+    expect "$(run '- {at: 100s, set: {cluster.pools.p.nodes: 1}, taken: drain}
+- {at: 200s, set: {cluster.pools.p.nodes: 2}}')" "a@0-900/0 b@0-300/0 c@200-210/0"
+    expect "$(outs away)" ""
+    ;;
+gangs)
+    # a gang that loses half of itself, under every policy; a failure of a node that is away is none, one
+    # that outlives the absence is; and a node that is down when it is taken is away from then on
+    pools='p: {nodes: 4, gpus: 8, rack_size: 2}' queues='q: {gpu: [0, 1, unlimited]}'
+    execution='{restart: 1m, checkpoint: 10m, grace: 30s}'
+    trace g,0,20000,2,8,q h,0,20000,2,8,q
+    for policy in fifo easy static kube kai; do
+        for deed in fail maintain drain; do
+            got=$(run "- {at: 1h, set: {cluster.pools.p.nodes: 3}, taken: $deed}
+- {at: 2h, set: {cluster.pools.p.nodes: 4}}
+- {at: 4h, set: {cluster.pools.p.nodes: 0}, taken: $deed}
+- {at: 5h, set: {cluster.pools.p.nodes: 5}}")
+            [ $deed != drain ] || expect "$got" "g@0-20000/0 h@0-20000/0"
+            expect "$(sql 'SELECT count(*) FROM job WHERE state <> 3')" 0
+        done
+    done
+    trace g,0,20000,1,8,q
+    policy=fifo
+    run '- {at: 1000s, set: {cluster.pools.p.nodes: 3}}
+- {at: 2000s, fail: n0004, for: 1000s}
+- {at: 4000s, fail: n0004, for: 2000s}
+- {at: 5000s, set: {cluster.pools.p.nodes: 4}}
+- {at: 7000s, fail: n0004, for: 1000s}
+- {at: 7500s, set: {cluster.pools.p.nodes: 3}}
+- {at: 9000s, set: {cluster.pools.p.nodes: 4}}' >/dev/null
+    expect "$(outs away)" "3:1000-5000 3:7500-9000"
+    expect "$(outs outage)" "3:5000-6000 3:7000-7500"
+    ;;
 many)
     # a random workload on three policies under changes of everything, every half an hour
     pools='p: {nodes: 6, gpus: 4}' execution='{checkpoint: 60s, restart: 5s}'
@@ -135,11 +210,15 @@ many)
                 substr("abc", 1 + int(x / 7) % 3, 1), x % 4 == 0 ? "inference" : "training"
         }
     }' >trace.csv
+    # a consolidating reclaim moves who is within its quota, which the audit does not know
     for policy in kai static easy; do
+        rules=; [ $policy != kai ] || rules='--rules base'
         run '- {at: 30m, set: {queues.a.gpu.quota: 2, queues.a.gpu.limit: 4, queues.c.gpu.quota: 10}}
 - {at: 60m, set: {queues.r.gpu.limit: 12, queues.c.gpu.limit: unlimited}}
 - {at: 90m, set: {queues.*.gpu.limit: unlimited, queues.*.gpu.quota: 6, queues.b.gpu.weight: 5}}
-- {at: 2h, set: {queues.*.gpu.quota: -=3, queues.c.priority: 200}}' >out
+- {at: 100m, set: {cluster.pools.p.nodes: 4}, taken: fail}
+- {at: 110m, set: {cluster.pools.p.nodes: 9}}
+- {at: 2h, set: {queues.*.gpu.quota: -=3, queues.c.priority: 200, cluster.pools.p.nodes: 5}}' >out
         expect "$(sql "SELECT count(*) FROM queue_change")" "$(sql "SELECT 2 + 2 + 4 + 4")"
         grep -q 'j299@' out || { cat out; exit 1; }
         digest=$(sql 'SELECT digest FROM run')

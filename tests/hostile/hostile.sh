@@ -567,8 +567,17 @@ case_events() {
     sets '{at: 1h, set: {queues.a.parent: x}}' 'run.yaml:5:18: "queues.a.parent" cannot change while a run goes on'
     sets '{at: 1h, set: {cluster.pools.a.gpus: 4}}' 'run.yaml:5:18: "cluster.pools.a.gpus" cannot change while a run goes on'
     sets '{at: 1h, set: {queues.a.gpu.quota: 1}, for: 1h}' 'run.yaml:5:47: for: not with "set"'
-    sets '{at: 1h, set: {queues.a.gpu.quota: 1}, notice: 1h}' 'run.yaml:5:50: notice: not with "set"'
+    sets '{at: 1h, set: {queues.a.gpu.quota: 1}, notice: 1h}' 'run.yaml:5:50: notice: only where nodes of a pool are set'
     sets '{at: 1h, set: {queues.a.gpu.quota: 1}, fail: pool/a}' 'run.yaml:5:3: an event needs one of'
+    sets '{at: 1h, set: {cluster.pools.b.nodes: 1}}' 'run.yaml:5:32: unknown pool "b"'
+    sets '{at: 1h, set: {cluster.pools.a.nodes: -1}}' 'run.yaml:5:41: nodes: '
+    sets '{at: 1h, set: {cluster.pools.a.nodes: -=7}}' 'run.yaml:5:43: nodes: '
+    sets '{at: 1h, set: {cluster.pools.a.nodes: 9999999}}' 'run.yaml:5:41: nodes: '
+    sets '{at: 1h, set: {cluster.pools.a.nodes: 4}, taken: away}' 'run.yaml:5:52: taken: "away"'
+    sets '{at: 1h, set: {queues.a.gpu.quota: 1}, taken: fail}' 'run.yaml:5:49: taken: only where nodes of a pool are set'
+    sets '{at: 1h, fail: pool/a, taken: fail}' 'run.yaml:5:33: taken: only with "set"'
+    sets '{at: 1h, set: {cluster.pools.a.nodes: 4}}
+- {at: 1h, fail: n0007}' 'the cluster has no "n0007"'
     # in order of time the second comes first, and leaves the first below 0
     sets '{at: 2h, set: {queues.top.gpu.quota: -=8}}
 - {at: 1h, set: {queues.top.gpu.quota: 2}}' 'run.yaml:5:42: quota: "-6" is negative'

@@ -140,7 +140,7 @@ SELECT 'lost_gpu_h', 'cause', 'cause=' || c.column1,
        (SELECT sum(CASE c.column1 WHEN 'preempt' THEN preempt WHEN 'reclaim' THEN reclaim
                    WHEN 'consolidate' THEN consolidate WHEN 'stale gang' THEN stale_gang WHEN 'node failure' THEN node_failure WHEN 'maintenance' THEN maintenance ELSE max_runtime END)
         FROM job_time) / 3.6e9 AS hours, (SELECT total(whole) FROM eviction)
-FROM (VALUES('preempt'), ('reclaim'), ('consolidate'), ('stale gang'), ('node failure'), ('max runtime')) AS c WHERE hours > 0;
+FROM (VALUES('preempt'), ('reclaim'), ('consolidate'), ('stale gang'), ('node failure'), ('max runtime'), ('maintenance')) AS c WHERE hours > 0;
 INSERT INTO made
 SELECT 'evictions', 'queue', g.label, (SELECT total(l.evictions) FROM lost AS l WHERE l.queue = g.queue AND l.kind = g.kind),
        g.n
@@ -181,7 +181,9 @@ CREATE UNIQUE INDEX temp.change_at ON change(at_ms, queue);
 CREATE TEMP TABLE instant AS
 WITH t(at_ms) AS (SELECT DISTINCT at_ms FROM change UNION SELECT window_start_ms FROM run
                   UNION SELECT c.at_ms FROM queue_change AS c CROSS JOIN run AS r
-                  WHERE c.at_ms > r.window_start_ms AND c.at_ms < r.window_end_ms)
+                  WHERE c.at_ms > r.window_start_ms AND c.at_ms < r.window_end_ms
+                  UNION SELECT a.at_ms FROM (SELECT from_ms AS at_ms FROM away UNION SELECT to_ms FROM away) AS a CROSS JOIN run AS r
+                  WHERE a.at_ms > r.window_start_ms AND a.at_ms < r.window_end_ms)
 SELECT at_ms, lead(at_ms, 1, (SELECT window_end_ms FROM run)) OVER (ORDER BY at_ms) - at_ms AS dt FROM t;
 CREATE TEMP TABLE moment AS -- a row an instant and queue, inner queues too (filled in below)
 SELECT i.at_ms, i.dt, q.id AS queue, q.parent, q.leaf, coalesce(l.shard, 0) AS shard,
@@ -238,7 +240,9 @@ FROM l LEFT JOIN m ON m.at_ms = l.at_ms AND m.grp = l.grp;
 DELETE FROM part;
 DELETE FROM got;
 INSERT INTO part
-SELECT m.at_ms, m.queue, -1 - m.shard, (SELECT capacity_mgpu FROM shard WHERE id = m.shard),
+SELECT m.at_ms, m.queue, -1 - m.shard, (SELECT capacity_mgpu FROM shard WHERE id = m.shard)
+         - (SELECT total(n.gpus * 1000) FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool
+            WHERE p.shard = m.shard AND a.from_ms <= m.at_ms AND coalesce(a.to_ms, 9e18) > m.at_ms),
        min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
        CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
 FROM moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = 0;
@@ -329,17 +333,24 @@ SELECT m.queue, m.shard, sum(m.alloc * m.dt) AS alloc, sum(m.share * m.dt) AS sh
        sum(abs(m.share - m.alloc) * m.dt) AS apart,
        sum(max(0, min(m.alloc + m.pend, CASE WHEN m.quota < 0 THEN m.alloc + m.pend ELSE CAST(m.quota * 1000 AS INTEGER) END) - m.alloc) * m.dt) AS debt
 FROM moment AS m JOIN leaf AS l ON l.queue = m.queue GROUP BY m.queue;
+CREATE TEMP TABLE gone AS
+SELECT p.shard, sum(n.gpus * 1000 * max(0, min(coalesce(a.to_ms, r.window_end_ms), r.window_end_ms)
+                                           - max(a.from_ms, r.window_start_ms))) AS gone
+FROM away AS a CROSS JOIN run AS r JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool GROUP BY p.shard;
 CREATE TEMP TABLE down AS
 SELECT p.shard, sum(n.gpus * 1000 * max(0, min(coalesce(o.to_ms, r.window_end_ms), r.window_end_ms)
                                            - max(o.from_ms, r.window_start_ms))) AS down
 FROM outage AS o CROSS JOIN run AS r JOIN node AS n ON n.id = o.node JOIN shard_pool AS p ON p.pool = n.pool GROUP BY p.shard;
 CREATE TEMP TABLE whole AS -- all, and each shard where there are several
-SELECT 'all' AS scope, '' AS label, NULL AS shard, capacity_mgpu * 1.0 * (window_end_ms - window_start_ms) AS built,
-       capacity_mgpu * 1.0 * (window_end_ms - window_start_ms) - (SELECT total(down) FROM down) AS available FROM run
-UNION ALL
-SELECT 'shard', 'shard=' || s.name, s.id, s.capacity_mgpu * 1.0 * (r.window_end_ms - r.window_start_ms),
-       s.capacity_mgpu * 1.0 * (r.window_end_ms - r.window_start_ms) - (SELECT total(down) FROM down AS d WHERE d.shard = s.id)
-FROM shard AS s CROSS JOIN run AS r WHERE (SELECT count(*) FROM shard) > 1;
+SELECT scope, label, shard, most - gone AS built, most - gone - down AS available
+FROM (SELECT 'all' AS scope, '' AS label, NULL AS shard, capacity_mgpu * 1.0 * (window_end_ms - window_start_ms) AS most,
+             (SELECT total(gone) FROM gone) AS gone, (SELECT total(down) FROM down) AS down FROM run
+      UNION ALL
+      SELECT 'shard', 'shard=' || s.name, s.id, s.capacity_mgpu * 1.0 * (r.window_end_ms - r.window_start_ms),
+             (SELECT total(g.gone) FROM gone AS g WHERE g.shard = s.id), (SELECT total(d.down) FROM down AS d WHERE d.shard = s.id)
+      FROM shard AS s CROSS JOIN run AS r WHERE (SELECT count(*) FROM shard) > 1);
+INSERT INTO made SELECT 'capacity_gpu_h', 'all', '', built / 3.6e9, 1 FROM whole
+WHERE scope = 'all' AND EXISTS (SELECT 1 FROM metric WHERE name = 'capacity_gpu_h');
 INSERT INTO made SELECT 'gpu_available', 'all', '', available / nullif(built, 0), 1 FROM whole WHERE scope = 'all';
 CREATE TEMP TABLE ratio AS
 SELECT w.scope, w.label, w.shard, w.available, total(f.alloc) AS alloc, total(f.apart) AS apart, total(f.debt) AS debt,
@@ -505,9 +516,12 @@ FROM pending AS p WHERE (p.job, p.from_ms) IN (SELECT job, end_ms FROM attempt);
 
 -- ---- nodes ----
 CREATE TEMP TABLE load AS
-SELECT n.id, n.gpus, (SELECT total(h.inside_ms * h.mgpu) FROM held AS h WHERE h.node = n.id)
-       / (n.gpus * 1000.0 * nullif(r.window_end_ms - r.window_start_ms, 0)) AS load
-FROM node AS n CROSS JOIN run AS r WHERE n.gpus > 0;
+SELECT id, gpus, (SELECT total(h.inside_ms * h.mgpu) FROM held AS h WHERE h.node = id) / (gpus * 1000.0 * nullif(there, 0)) AS load
+FROM (SELECT n.id, n.gpus, r.window_end_ms - r.window_start_ms AS span, r.window_end_ms - r.window_start_ms
+             - (SELECT total(max(0, min(coalesce(a.to_ms, r.window_end_ms), r.window_end_ms) - max(a.from_ms, r.window_start_ms)))
+                FROM away AS a WHERE a.node = n.id) AS there
+      FROM node AS n CROSS JOIN run AS r WHERE n.gpus > 0)
+WHERE there > 0 OR span = 0;
 INSERT INTO made
 SELECT 'node_load_max_over_mean', 'all', '', max(load) / nullif(avg(load), 0), count(*) FROM load
 UNION ALL
@@ -518,14 +532,14 @@ SELECT 'node_load_cv', 'all', '',
 INSERT INTO made
 SELECT 'empty_node_gpus_mean', 'all', '',
        total(g.gap * n.gpus) / nullif((SELECT window_end_ms - window_start_ms FROM run), 0),
-       (SELECT count(*) FROM node WHERE gpus > 0)
+       (SELECT count(*) FROM load)
 FROM (SELECT node, max(0, from_ms - max(to_ms) OVER (PARTITION BY node ORDER BY from_ms, to_ms
                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS gap
       FROM (SELECT h.node, max(h.start_ms, r.window_start_ms) AS from_ms, min(h.to_ms, r.window_end_ms) AS to_ms
             FROM held AS h CROSS JOIN run AS r WHERE h.inside_ms > 0
             UNION ALL
             SELECT o.node, max(o.from_ms, r.window_start_ms), min(coalesce(o.to_ms, r.window_end_ms), r.window_end_ms)
-            FROM outage AS o CROSS JOIN run AS r WHERE o.from_ms < r.window_end_ms
+            FROM (SELECT * FROM outage UNION ALL SELECT * FROM away) AS o CROSS JOIN run AS r WHERE o.from_ms < r.window_end_ms
               AND coalesce(o.to_ms, r.window_end_ms) > r.window_start_ms
             UNION ALL SELECT n.id, r.window_start_ms, r.window_start_ms FROM node AS n CROSS JOIN run AS r
             UNION ALL SELECT n.id, r.window_end_ms, r.window_end_ms FROM node AS n CROSS JOIN run AS r)) AS g

@@ -65,7 +65,8 @@ struct orr_domain_room { /* of one topology domain */
 };
 
 struct orr_shard_room { /* of one shard of the cluster */
-    int64_t total_gpus; /* devices, without those that foreign pods hold */
+    int64_t total_gpus; /* devices of nodes that are not away, without those of foreign pods */
+    int64_t most_gpus;  /* the same if none were away */
     int64_t idle_gpus;  /* whole devices */
     int64_t allocated_mgpu;
 };
@@ -85,6 +86,7 @@ struct orr_ledger {
     struct orr_room *releasing; /* per node; below zero when pipelined tasks claim idle room */
     uint64_t *free_devices;     /* per node; bit set: nobody uses the device */
     bool *down;                 /* per node: it gives nothing; what is held there goes on */
+    bool *away;                 /* per node: it is not part of the cluster; then it is down too */
     struct orr_room *withheld;  /* per node: of one that is down, what would be idle */
     uint64_t *withheld_devices; /* per node: so */
     int16_t
@@ -122,6 +124,8 @@ void orr_ledger_cut_grace(struct orr_ledger *ledger, uint32_t job, uint32_t node
 void orr_ledger_set_down(struct orr_ledger *ledger, uint32_t node, bool down);
 /* Is the node down, and nothing held there? */
 bool orr_ledger_is_vacant(const struct orr_ledger *ledger, uint32_t node);
+/* A vacant node leaves the cluster, or is part of it again and still down. */
+void orr_ledger_set_away(struct orr_ledger *ledger, uint32_t node, bool away);
 /* Says when the grace ends of all that leaves of a job and has no such time yet. */
 void orr_ledger_set_release(struct orr_ledger *ledger, uint32_t job, orr_ms at);
 /* The end of a grace: the room of what leaves by now is idle again. An evicted job of which nothing

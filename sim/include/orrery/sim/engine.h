@@ -41,9 +41,10 @@ struct orr_reason_change {
     struct orr_proof proof;
 };
 
-struct orr_outage { /* of a node */
+struct orr_outage { /* of a node: it was down, or not part of the cluster */
     uint32_t node;
-    orr_ms from_ms, to_ms; /* to_ms ORR_MS_NEVER: it is still down */
+    bool away;             /* not part of it: neither down nor idle */
+    orr_ms from_ms, to_ms; /* to_ms ORR_MS_NEVER: it still is */
 };
 
 enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };

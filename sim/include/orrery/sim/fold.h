@@ -49,8 +49,9 @@ struct orr_fold {
     double deviation_start, deviation_end;
     struct orr_fold_shard *shards;
     uint32_t shard_count;
-    int64_t capacity_mgpu;        /* of all shards */
-    int64_t *shard_capacity_mgpu; /* per shard */
+    int64_t capacity_mgpu;        /* of all shards and nodes there may be */
+    int64_t *shard_capacity_mgpu; /* per shard: of all nodes there may be */
+    int64_t *shard_present_mgpu;  /* per shard: of those that are part of the cluster now */
     int64_t pending_total;        /* jobs and mGPU that wait, added up: 0 when nothing does */
     orr_ms shares_at;             /* share integrals are up to here */
     bool shares_stale;
@@ -74,6 +75,8 @@ static inline void orr_fold_advance(struct orr_fold *fold, orr_ms now)
 /* A leaf's allocation and pending demand change by these amounts. */
 void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t allocated_mgpu,
                      int64_t pending_mgpu, int64_t pending_jobs);
+/* Nodes join a shard's cluster, or leave it: what can be divided changes by so much. */
+void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu);
 /* What queues are owed is about to change: call before it does. */
 void orr_fold_before_owed(struct orr_fold *fold, orr_ms now);
 /* It has changed: of this queue. */

@@ -26,7 +26,8 @@ struct orr_scenario_taint {  /* as Kubernetes writes it: key=value:effect or key
 
 struct orr_scenario_pool {
     const char *name;
-    uint32_t nodes;
+    uint32_t nodes;                      /* at the start */
+    uint32_t nodes_most;                 /* that there may be at any time */
     uint32_t gpus;                       /* per node */
     const char *gpu_model;               /* NULL: not stated */
     const char *type;                    /* node type name, or NULL */
@@ -245,12 +246,20 @@ struct orr_scenario_owed { /* what events make of a queue, from a time of the ru
     struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
 };
 
+struct orr_scenario_resize { /* a pool has another number of nodes from a time of the run on */
+    orr_ms at_ms;
+    uint32_t pool, before, nodes;
+    orr_ms notice_ms;  /* so long before nothing starts on those that leave; ORR_MS_NONE: 0 */
+    const char *taken; /* what becomes of what runs there: maintain, fail, drain */
+};
+
 struct orr_scenario_event { /* exactly one of fail, maintain, drain; without, it sets something */
     orr_ms at_ms;
     const char *fail, *maintain, *drain; /* NODE, rack/NAME, block/NAME, pool/NAME */
     uint32_t first_node, node_count;     /* what is meant, counted over the pools in their order */
     orr_ms for_ms;                       /* ORR_MS_NONE: for good */
-    orr_ms notice_ms; /* so long before nothing starts there any more; ORR_MS_NONE: 0 */
+    orr_ms notice_ms;  /* so long before nothing starts there any more; ORR_MS_NONE: 0 */
+    const char *taken; /* of nodes that it takes away; NULL: maintain */
 };
 
 struct orr_scenario_uplink { /* of each child of a topology level */
@@ -315,6 +324,8 @@ struct orr_scenario {
     uint32_t event_count;
     struct orr_scenario_owed *owed; /* by time, then as listed */
     uint32_t owed_count;
+    struct orr_scenario_resize *resizes; /* by time, then as listed */
+    uint32_t resize_count;
     const char *const *variants; /* names */
     uint32_t variant_count;
     char *resolved_yaml; /* canonical text, comments dropped: what the results file stores */

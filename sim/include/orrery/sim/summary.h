@@ -101,7 +101,9 @@ struct orr_summary {
     double quota_debt_gpu_h, lost_gpu_h;
     double lost_by_gpu_h[ORR_CAUSE_COUNT]; /* what lost_gpu_h is made of */
     double checkpoint_gpu_h, restart_gpu_h, gang_wait_gpu_h;
-    double gpu_available; /* part of the GPU time inside the window in which nodes were up */
+    bool resized;          /* nodes joined the cluster or left it */
+    double capacity_gpu_h; /* of nodes while they were part of the cluster, inside the window */
+    double gpu_available;  /* part of the GPU time inside the window in which nodes were up */
     double gpu_occupancy, gpu_goodput;            /* of available GPU time inside the window */
     uint64_t evictions;                           /* of whole jobs */
     uint64_t partial_evictions, wasted_evictions; /* of some pods; made for a job in vain */

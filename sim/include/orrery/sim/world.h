@@ -67,6 +67,14 @@ struct orr_world_outage { /* listed by the scenario: of nodes one after the othe
     uint8_t kind; /* enum orr_outage_kind */
 };
 
+struct orr_world_resize { /* nodes, one after the other, join the cluster or leave it */
+    uint32_t first_node, node_count;
+    orr_ms closed_ms; /* leaving: from then on nothing starts there; at most at_ms */
+    orr_ms at_ms;
+    bool joins;
+    uint8_t kind; /* leaving: enum orr_outage_kind, what becomes of what runs there */
+};
+
 struct orr_world_owed { /* what the scenario makes of a queue at a time of the run */
     orr_ms at_ms;
     uint32_t queue;
@@ -97,6 +105,9 @@ struct orr_world {
     uint32_t ruled_count, ruled_capacity;
     struct orr_world_outage *outages; /* as listed */
     uint32_t outage_count;
+    struct orr_world_resize *resizes; /* by at_ms, then as listed */
+    uint32_t resize_count;
+    bool *away; /* per node: not part of the cluster as a run begins; NULL: all are */
     struct orr_world_owed *owed; /* by (at_ms, as listed, queue); none before the first submit */
     uint32_t owed_count;
     uint64_t rows_rejected;
