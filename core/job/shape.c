@@ -23,6 +23,8 @@ struct key { /* what makes two shapes the same */
     const struct orr_task_group *groups;
     uint32_t count, min_tasks;
     struct orr_span span;
+    const struct orr_task_set *sets;
+    uint32_t set_count;
 };
 
 static uint64_t hash_key(const struct key *key)
@@ -40,6 +42,11 @@ static uint64_t hash_key(const struct key *key)
         orr_digest_fold(&d, (uint64_t)r->selector << 32 | r->toleration);
         orr_digest_fold(&d, (uint64_t)r->allowed << 32 | r->shard);
     }
+    for (uint32_t s = 0; s < key->set_count; s++) {
+        const struct orr_task_set *set = &key->sets[s];
+        orr_digest_fold(&d, (uint64_t)set->parent << 32 | set->min);
+        orr_digest_fold(&d, (uint64_t)set->span.required << 32 | set->span.preferred);
+    }
     return d.h;
 }
 
@@ -51,15 +58,29 @@ static bool same_request(const struct orr_request *a, const struct orr_request *
            a->toleration == b->toleration && a->shard == b->shard && a->allowed == b->allowed;
 }
 
+static bool same_sets(const struct orr_shape *shape, const struct key *key)
+{
+    for (uint32_t s = 0; s < key->set_count; s++) {
+        const struct orr_task_set *a = &shape->sets[s], *b = &key->sets[s];
+        if (a->parent != b->parent || a->is_tasks != b->is_tasks || a->min != b->min ||
+            a->span.required != b->span.required || a->span.preferred != b->span.preferred) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool same_shape(const struct orr_shape *shape, const struct key *key)
 {
     if (shape->group_count != key->count || shape->min_tasks != key->min_tasks ||
+        shape->set_count != key->set_count || !same_sets(shape, key) ||
         shape->span.required != key->span.required ||
         shape->span.preferred != key->span.preferred) {
         return false;
     }
     for (uint32_t i = 0; i < key->count; i++) {
         if (shape->groups[i].count != key->groups[i].count ||
+            shape->groups[i].set != key->groups[i].set ||
             !same_request(&shape->groups[i].request, &key->groups[i].request)) {
             return false;
         }
@@ -84,7 +105,8 @@ static void rehash(struct orr_shapes *shapes)
     shapes->slots = orr_zalloc(shapes->slot_count, sizeof *shapes->slots);
     for (uint32_t i = 0; i < shapes->count; i++) {
         const struct orr_shape *s = &shapes->shapes[i];
-        const struct key key = {s->groups, s->group_count, s->min_tasks, s->span};
+        const struct key key = {s->groups, s->group_count, s->min_tasks,
+                                s->span,   s->sets,        s->set_count};
         shapes->slots[find_slot(shapes, &key)] = i + 1;
     }
 }
@@ -121,29 +143,101 @@ uint32_t orr_shapes_put(struct orr_shapes *shapes, const struct orr_task_group *
     return orr_shapes_put_within(shapes, groups, group_count, min_tasks, (struct orr_span){0});
 }
 
-uint32_t orr_shapes_put_within(struct orr_shapes *shapes, const struct orr_task_group *groups,
-                               uint32_t group_count, uint32_t min_tasks, struct orr_span span)
+static uint32_t count_tasks(const struct orr_task_group *groups, uint32_t group_count)
 {
-    ORR_ASSERT(group_count > 0);
     uint32_t tasks = 0;
+    ORR_ASSERT(group_count > 0);
     for (uint32_t i = 0; i < group_count; i++) {
         const struct orr_request *request = &groups[i].request;
         ORR_ASSERT((request->gpu_ask == ORR_GPU_NONE) == (request->devices == 0));
         tasks += groups[i].count;
     }
-    min_tasks = min_tasks == 0 ? tasks : min_tasks;
+    return tasks;
+}
+
+static uint32_t put(struct orr_shapes *shapes, const struct key key)
+{
     if (shapes->count * 2 >= shapes->slot_count) {
         rehash(shapes);
     }
-    const struct key key = {groups, group_count, min_tasks, span};
     uint32_t slot = find_slot(shapes, &key);
     if (shapes->slots[slot] != 0) {
         return shapes->slots[slot] - 1;
     }
     shapes->shapes = ORR_ROOM_FOR_ONE(shapes->shapes, shapes->count, shapes->capacity);
-    shapes->shapes[shapes->count] = make_shape(shapes, groups, group_count);
-    shapes->shapes[shapes->count].min_tasks = min_tasks;
-    shapes->shapes[shapes->count].span = span;
+    struct orr_shape *shape = &shapes->shapes[shapes->count];
+    *shape = make_shape(shapes, key.groups, key.count);
+    shape->min_tasks = key.min_tasks;
+    shape->span = key.span;
+    shape->set_count = key.set_count;
+    if (key.set_count > 0) {
+        shape->sets = orr_arena_alloc(&shapes->arena, key.set_count, sizeof *shape->sets);
+        memcpy(shape->sets, key.sets, key.set_count * sizeof *key.sets);
+    }
     shapes->slots[slot] = ++shapes->count;
     return shapes->count - 1;
+}
+
+uint32_t orr_shapes_put_within(struct orr_shapes *shapes, const struct orr_task_group *groups,
+                               uint32_t group_count, uint32_t min_tasks, struct orr_span span)
+{
+    const uint32_t tasks = count_tasks(groups, group_count);
+    const struct key key = {groups, group_count, min_tasks == 0 ? tasks : min_tasks, span, NULL, 0};
+    return put(shapes, key);
+}
+
+/* The least of the sum over `min` members, each of which needs so many tasks. */
+static uint32_t least_sum(uint32_t *needs, uint32_t count, uint32_t min)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < min; i++) {
+        uint32_t least = i;
+        for (uint32_t k = i + 1; k < count; k++) {
+            least = needs[k] < needs[least] ? k : least;
+        }
+        sum += needs[least];
+        needs[least] = needs[i];
+    }
+    return sum;
+}
+
+/* The fewest tasks with which the whole could be complete. */
+static uint32_t fewest_tasks(const struct orr_task_set *sets, uint32_t set_count)
+{
+    uint32_t need[ORR_SETS_MAX];
+    for (uint32_t s = set_count; s-- > 0;) { /* members come after what they are in */
+        uint32_t members[ORR_SETS_MAX], count = 0;
+        for (uint32_t m = s + 1; m < set_count; m++) {
+            if (sets[m].parent == s) {
+                members[count++] = need[m];
+            }
+        }
+        ORR_ASSERT(sets[s].is_tasks || (sets[s].min <= count && sets[s].min > 0));
+        need[s] = sets[s].is_tasks ? sets[s].min : least_sum(members, count, sets[s].min);
+    }
+    return need[0];
+}
+
+uint32_t orr_shapes_put_sets(struct orr_shapes *shapes, const struct orr_task_group *groups,
+                             uint32_t group_count, const struct orr_task_set *sets,
+                             uint32_t set_count)
+{
+    ORR_ASSERT(set_count > 0 && set_count <= ORR_SETS_MAX && group_count <= ORR_SETS_MAX);
+    (void)count_tasks(groups, group_count);
+    const struct key key = {groups,       group_count, fewest_tasks(sets, set_count),
+                            sets[0].span, sets,        set_count};
+    ORR_ASSERT(key.min_tasks > 0);
+    return put(shapes, key);
+}
+
+bool orr_shape_satisfied(const struct orr_shape *shape, const uint32_t *tasks_of_group)
+{
+    uint32_t have[ORR_SETS_MAX] = {0}; /* tasks, or members that are satisfied */
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        have[shape->groups[g].set] += tasks_of_group[g];
+    }
+    for (uint32_t s = shape->set_count; s-- > 1;) {
+        have[shape->sets[s].parent] += have[s] >= shape->sets[s].min;
+    }
+    return have[0] >= shape->sets[0].min;
 }

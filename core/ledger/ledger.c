@@ -75,6 +75,22 @@ void orr_ledger_close(struct orr_ledger *ledger)
     }
 }
 
+bool orr_ledger_is_complete(const struct orr_ledger *ledger, uint32_t job)
+{
+    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
+    if (shape->set_count == 0 || ledger->jobs[job].placed_tasks < shape->min_tasks) {
+        return ledger->jobs[job].placed_tasks >= shape->min_tasks;
+    }
+    uint32_t tasks_of_group[ORR_SETS_MAX] = {0};
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        if (placement->hold == ORR_HOLD_KEPT) {
+            tasks_of_group[placement->group] += placement->tasks;
+        }
+    }
+    return orr_shape_satisfied(shape, tasks_of_group);
+}
+
 void orr_ledger_submit(struct orr_ledger *ledger, uint32_t job)
 {
     ORR_ASSERT(ledger->jobs[job].phase == ORR_JOB_FUTURE);

@@ -85,7 +85,7 @@ static bool add_job(struct audit *a, uint32_t job)
         a->pending_jobs++;
         add_use(a, queue, true,
                 (const int64_t[]){shape->cpu_milli, shape->mem_bytes, shape->gpus_mgpu});
-        if (state->placed_tasks >= shape->min_tasks) {
+        if (orr_ledger_is_complete(ledger, job)) {
             return equal(a, "placed tasks of a pending job", NULL, state->placed_tasks,
                          shape->min_tasks - 1);
         }

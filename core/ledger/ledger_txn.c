@@ -368,7 +368,7 @@ static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *
     const struct orr_queue *queue = &ledger->world.queues->queues[ledger->world.specs[job].queue];
     uint32_t laws = txn->shard_laws == NULL ? txn->laws : txn->shard_laws[queue->shard];
     if ((laws & ORR_LAW_GANG) != 0 && ledger->jobs[job].phase == ORR_JOB_PENDING &&
-        ledger->jobs[job].placed_tasks < orr_ledger__shape(ledger, job)->min_tasks) {
+        !orr_ledger_is_complete(ledger, job)) {
         return refuse(refusal, job, ORR_LAW_GANG, "fewer tasks are placed than its gang needs");
     }
     if ((laws & ORR_LAW_SPAN) != 0 && !within_span(ledger, job)) {
@@ -421,7 +421,7 @@ static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, uint32_
 {
     struct orr_ledger *ledger = txn->ledger;
     const struct orr_job_state *state = &ledger->jobs[job];
-    bool complete = state->placed_tasks >= orr_ledger__shape(ledger, job)->min_tasks;
+    bool complete = orr_ledger_is_complete(ledger, job);
     enum orr_deed deed = state->phase != ORR_JOB_PENDING ? ORR_DEED_GROW
                          : complete                      ? ORR_DEED_START
                                                          : ORR_DEED_HOLD;

@@ -217,6 +217,20 @@ uint64_t orr_kai__constraint_key(const struct orr_request *request)
     return key.h;
 }
 
+static bool states_level(struct orr_span span)
+{
+    return span.required > 0 || span.preferred > 0;
+}
+
+static bool is_held_together(const struct orr_shape *shape)
+{
+    bool held = states_level(shape->span);
+    for (uint32_t s = 0; s < shape->set_count; s++) {
+        held = held || states_level(shape->sets[s].span);
+    }
+    return held;
+}
+
 static void add_asks(const struct orr_view *view, struct orr_session *session,
                      struct orr_kai_build *build)
 {
@@ -225,7 +239,7 @@ static void add_asks(const struct orr_view *view, struct orr_session *session,
     build->first_ask = orr_zalloc(view->shapes->count, sizeof *build->first_ask);
     for (uint32_t s = 0; s < view->shapes->count; s++) {
         const struct orr_shape *shape = &view->shapes->shapes[s];
-        spans = spans || shape->span.required > 0 || shape->span.preferred > 0;
+        spans = spans || is_held_together(shape);
         for (uint32_t g = 0; g < shape->group_count; g++) {
             const struct orr_request *r = &shape->groups[g].request;
             bool shared = r->gpu_ask == ORR_GPU_FRACTION || r->gpu_ask == ORR_GPU_MEMORY;

@@ -103,7 +103,7 @@ static struct orr_task_spec *make_tasks(const struct kai *kai, const struct orr_
             (void)snprintf(names[t], sizeof names[t], "%08u", t);
             tasks[t] = (struct orr_task_spec){
                 .name = names[t],
-                .set = 1,
+                .set = shape->set_count == 0 ? 1 : shape->groups[g].set,
                 .ask = kai->build.first_ask[shape_index] + g,
                 .constraint_key = orr_kai__constraint_key(&shape->groups[g].request)};
         }
@@ -111,16 +111,47 @@ static struct orr_task_spec *make_tasks(const struct kai *kai, const struct orr_
     return tasks;
 }
 
+struct set_list { /* of one job, for the session */
+    struct orr_set_spec sets[ORR_SETS_MAX];
+    char names[ORR_SETS_MAX][4];
+    uint32_t count;
+};
+
+/* A shape without sets is KAI's one pod set named "default". */
+static void list_sets(const struct orr_view *view, const struct orr_shape *shape,
+                      struct set_list *list)
+{
+    list->count = shape->set_count == 0 ? 2 : shape->set_count;
+    list->sets[0] =
+        (struct orr_set_spec){.name = "",
+                              .parent = ORR_NONE,
+                              .min = -1,
+                              .constraint = orr_kai__constraint_of(view->cluster, shape->span)};
+    list->sets[1] = (struct orr_set_spec){
+        .name = "default", .parent = 0, .is_pods = true, .min = (int32_t)shape->min_tasks};
+    uint32_t members[ORR_SETS_MAX] = {0};
+    for (uint32_t s = 1; s < shape->set_count; s++) {
+        members[shape->sets[s].parent]++;
+    }
+    for (uint32_t s = 0; s < shape->set_count; s++) {
+        const struct orr_task_set *set = &shape->sets[s];
+        const bool all = !set->is_tasks && set->min == members[s];
+        (void)snprintf(list->names[s], sizeof list->names[s], "%02u", s % ORR_SETS_MAX);
+        list->sets[s] =
+            (struct orr_set_spec){.name = s == 0 ? "" : list->names[s],
+                                  .parent = set->parent,
+                                  .is_pods = set->is_tasks,
+                                  .min = all ? -1 : (int32_t)set->min,
+                                  .constraint = orr_kai__constraint_of(view->cluster, set->span)};
+    }
+}
+
 static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
     const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
-    const struct orr_set_spec sets[] = {
-        {.name = "",
-         .parent = ORR_NONE,
-         .min = -1,
-         .constraint = orr_kai__constraint_of(view->cluster, shape->span)},
-        {.name = "default", .parent = 0, .is_pods = true, .min = (int32_t)shape->min_tasks}};
+    struct set_list list;
+    list_sets(view, shape, &list);
     char name[16];
     (void)snprintf(name, sizeof name, "%010u", job); /* UID: the last tie is the trace's order */
     struct orr_job_spec_tree tree = {.name = name,
@@ -130,8 +161,8 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
                                      .created_s = spec->submit_ms / 1000,
                                      .staleness_grace = ORR_MS_NONE,
                                      .twins = shape->group_count == 1 ? spec->shape : ORR_NONE,
-                                     .sets = sets,
-                                     .set_count = sizeof sets / sizeof sets[0],
+                                     .sets = list.sets,
+                                     .set_count = list.count,
                                      .task_count = shape->tasks};
     struct shape_slots *free_slots = &kai->free_slots[spec->shape];
     if (free_slots->count > 0) {

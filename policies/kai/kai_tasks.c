@@ -166,7 +166,7 @@ static void move_before_start(struct orr_kai_tasks *tasks, const struct orr_view
             tasks->placement[t] = view->jobs[job].placement;
         }
     }
-    if (view->jobs[job].placed_tasks >= view->shapes->shapes[shape].min_tasks) {
+    if (orr_ledger_is_complete(view->ledger, job)) {
         return;
     }
     orr_txn_rollback(txn, mark);
@@ -215,9 +215,8 @@ static bool drop_partial(struct orr_kai_tasks *tasks, const struct orr_view *vie
     for (uint32_t i = 0; i < session->decision_count; i++) {
         uint32_t slot = session->tasks[session->decisions[i].task].job;
         uint32_t job = tasks->job_of[slot];
-        uint32_t min = view->shapes->shapes[view->specs[job].shape].min_tasks;
-        uint32_t placed = view->jobs[job].placed_tasks;
-        if (is_start(view, job) && placed > 0 && placed < min) {
+        if (is_start(view, job) && view->jobs[job].placed_tasks > 0 &&
+            !orr_ledger_is_complete(view->ledger, job)) {
             tasks->binding[slot] = 0;
             dropped = true;
         }

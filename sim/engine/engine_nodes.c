@@ -47,9 +47,8 @@ static void evict_from(struct engine *engine, uint32_t job, struct range nodes,
 static void evict_rest(struct engine *engine, uint32_t job, enum orr_cause cause)
 {
     const struct orr_job_state *state = &engine->ledger->jobs[job];
-    const struct orr_shape *shape = &engine->world->shapes.shapes[engine->world->specs[job].shape];
     struct orr_refusal refusal;
-    if (state->phase == ORR_JOB_RUNNING && state->placed_tasks < shape->min_tasks &&
+    if (state->phase == ORR_JOB_RUNNING && !orr_ledger_is_complete(engine->ledger, job) &&
         !orr_policy_able(engine->policy, ORR_ABLE_STALE_GANGS) &&
         orr_txn_evict(engine->txn, job, cause)) {
         bool lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);

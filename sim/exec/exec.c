@@ -329,8 +329,7 @@ static void move(struct orr_exec *exec, uint32_t job)
 {
     const struct orr_job_state *state = &exec->ledger->jobs[job];
     orr_exec__leave(exec, job);
-    if (state->phase == ORR_JOB_RUNNING &&
-        state->placed_tasks >= orr_exec__shape(exec, job)->min_tasks) {
+    if (state->phase == ORR_JOB_RUNNING && orr_ledger_is_complete(exec->ledger, job)) {
         orr_exec__join(exec, job);
     }
 }
@@ -350,7 +349,6 @@ bool orr_exec_rerate(struct orr_exec *exec, uint32_t job, orr_ms now)
 bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_cause cause)
 {
     const struct orr_job_state *state = &exec->ledger->jobs[job];
-    const struct orr_shape *shape = orr_exec__shape(exec, job);
     struct orr_exec_job *j = &exec->jobs[job];
     orr_ms before = orr_exec_finish_ms(exec, job);
     settle(exec, job, now);
@@ -361,7 +359,7 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
     if (state->phase == ORR_JOB_PENDING) {
         j->mode = state->placed_tasks > 0 ? MODE_WAITING : MODE_IDLE;
     } else if (state->phase == ORR_JOB_RUNNING) {
-        bool complete = state->placed_tasks >= shape->min_tasks;
+        bool complete = orr_ledger_is_complete(exec->ledger, job);
         if (j->attempt != state->attempts) {
             j->attempt = state->attempts;
             begin(exec, job, now, state->attempts > 1);

@@ -69,7 +69,8 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, bool allo
         p->part = &scenario->parts[i];
         struct orr_trace_options options = {.format = p->part->format,
                                             .allow_loss = allow_loss,
-                                            .kill_at_limit = p->part->kill_at_limit};
+                                            .kill_at_limit = p->part->kill_at_limit,
+                                            .template_name = p->part->template};
         enum orr_status status = read_part(scenario, &options, p, err);
         if (status != ORR_OK) {
             return status;

@@ -49,9 +49,17 @@ const struct orr_scenario_template *orr_replay__template(const struct orr_scenar
 /* Fills in what a row leaves to its template. */
 void orr_replay__apply_template(struct orr_workload *workload, struct orr_row *row,
                                 const struct orr_scenario_template *template);
-/* The task groups of a template with roles; returns how many. */
-uint32_t orr_replay__roles(const struct orr_scenario_template *template,
-                           struct orr_task_group groups[ORR_REPLAY_GROUPS], uint32_t *min_tasks);
+struct orr_replay_groups { /* of one job, on the way to its shape */
+    struct orr_task_group items[ORR_REPLAY_GROUPS];
+    const struct orr_scenario_role *roles[ORR_REPLAY_GROUPS]; /* of each; NULL: none */
+    uint32_t count;
+    struct orr_task_set sets[ORR_SETS_MAX];
+    uint32_t set_count; /* 0: any min_tasks are a gang */
+    uint32_t min_tasks; /* 0: all */
+};
+/* The task groups and sets of a template with roles; not more than there is room for. */
+void orr_replay__roles(const struct orr_scenario_template *template,
+                       struct orr_replay_groups *groups);
 
 /* One row as a job; false when the row was rejected (and counted). */
 bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,

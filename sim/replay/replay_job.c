@@ -90,20 +90,26 @@ static bool use_template(struct orr_world *world, const struct orr_scenario *sce
     if (template == NULL) {
         return reject(world, part, row, "the scenario has no template", name);
     }
-    if (template->role_count > ORR_REPLAY_GROUPS) {
-        return reject(world, part, row, "more than 16 roles in template", name);
+    uint32_t leaves = 0;
+    for (uint32_t r = 0; r < template->role_count; r++) {
+        leaves += !template->roles[r].is_set;
+    }
+    if (leaves > ORR_REPLAY_GROUPS || template->role_count >= ORR_SETS_MAX) {
+        return reject(world, part, row, "more than 16 roles with pods, or 63 in all, in template",
+                      name);
     }
     orr_replay__apply_template(workload, row, template);
     *roles = template->role_count > 0 ? template : NULL;
-    if (*roles != NULL && (row->pods > 0 || row->gpus_per_pod != ORR_NONE)) {
+    bool pods = row->pods > 0 || row->gpus > 0 || row->gpus_per_pod != ORR_NONE ||
+                workload->extras[row->extra - 1].min_pods >= 0;
+    if (*roles != NULL && pods) {
         return reject(world, part, row, "pods are stated, but its template has roles:", name);
     }
     return true;
 }
 
 static bool make_groups(struct orr_world *world, uint32_t part, const struct orr_row *row,
-                        uint32_t shard, struct orr_task_group groups[ORR_REPLAY_GROUPS],
-                        uint32_t *count)
+                        uint32_t shard, struct orr_replay_groups *groups)
 {
     const struct orr_workload *workload = &world->parts[part].workload;
     const struct orr_row_extra *extra = row->extra == 0 ? NULL : &workload->extras[row->extra - 1];
@@ -114,34 +120,43 @@ static bool make_groups(struct orr_world *world, uint32_t part, const struct orr
         if (largest_node(&world->cluster, shard) == 0) {
             return reject(world, part, row, "asks GPUs, and the cluster has none", NULL);
         }
-        *count = split_gpus(row->gpus, split_size(world, world->parts[part].part, shard), groups);
+        groups->count =
+            split_gpus(row->gpus, split_size(world, world->parts[part].part, shard), groups->items);
     } else {
         struct orr_request request = {.gpu_model = ORR_NONE};
         if (extra == NULL || !sharing_request(world, extra, &request)) {
             request.devices = row->gpus_per_pod == ORR_NONE ? 0 : row->gpus_per_pod;
             request.gpu_ask = request.devices > 0 ? ORR_GPU_WHOLE : ORR_GPU_NONE;
         }
-        groups[0] = (struct orr_task_group){.request = request, .count = row->pods};
-        *count = 1;
+        groups->items[0] = (struct orr_task_group){.request = request, .count = row->pods};
+        groups->count = 1;
     }
-    for (uint32_t g = 0; g < *count; g++) {
+    for (uint32_t g = 0; g < groups->count; g++) {
         if (extra != NULL) {
-            groups[g].request.cpu_milli = extra->cpu_milli > 0 ? extra->cpu_milli : 0;
-            groups[g].request.mem_bytes = extra->mem_mib > 0 ? extra->mem_mib * ORR_MIB : 0;
+            struct orr_request *request = &groups->items[g].request;
+            request->cpu_milli = extra->cpu_milli > 0 ? extra->cpu_milli : 0;
+            request->mem_bytes = extra->mem_mib > 0 ? extra->mem_mib * ORR_MIB : 0;
         }
     }
     return true;
 }
 
-/* Which nodes the tasks may be on: GPU model (one, or alternatives A|B), selector, tolerations. */
-static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
-                      const struct orr_row *row, struct orr_task_group *groups, uint32_t count)
+static const char *first_text(const char *own, const char *other)
 {
-    static const struct orr_row_extra nothing;
-    const struct orr_workload *workload = &world->parts[part].workload;
-    const struct orr_row_extra *extra =
-        row->extra == 0 ? &nothing : &workload->extras[row->extra - 1];
-    const char *models = extra->gpu_model;
+    return own != NULL ? own : other;
+}
+
+/* Which nodes the tasks of a group may be on: GPU model (one, or alternatives A|B), selector,
+ * tolerations; what its role states goes before what the row does. */
+static bool constrain_group(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
+                            const struct orr_row *row, const struct orr_row_extra *extra,
+                            const struct orr_scenario_role *role, struct orr_request *request)
+{
+    static const struct orr_scenario_role nobody;
+    const struct orr_scenario_role *own = role == NULL ? &nobody : role;
+    const char *models = first_text(own->gpu_model, extra->gpu_model);
+    const char *labels = first_text(own->node_selector, extra->node_selector);
+    const char *tolerations = first_text(own->tolerations, extra->tolerations);
     uint32_t model = ORR_NONE;
     if (models != NULL && strchr(models, '|') == NULL) {
         model = orr_idmap_find(&world->cluster.models, models, strlen(models));
@@ -150,18 +165,30 @@ static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, u
         }
         models = NULL;
     }
-    uint32_t selector = orr_replay__selector(nodes, models, extra->node_selector);
-    uint32_t toleration = orr_replay__toleration(nodes, extra->tolerations);
+    uint32_t selector = orr_replay__selector(nodes, models, labels);
     if (selector > 0 && world->cluster.filters[selector - 1].count == 0) {
         return reject(world, part, row, "no node has the labels",
                       world->cluster.filters[selector - 1].text);
     }
-    for (uint32_t g = 0; g < count; g++) {
-        groups[g].request.gpu_model = model;
-        groups[g].request.selector = selector;
-        groups[g].request.toleration = toleration;
-    }
+    request->gpu_model = model;
+    request->selector = selector;
+    request->toleration = orr_replay__toleration(nodes, tolerations);
     return true;
+}
+
+static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
+                      const struct orr_row *row, struct orr_replay_groups *groups)
+{
+    static const struct orr_row_extra nothing;
+    const struct orr_workload *workload = &world->parts[part].workload;
+    const struct orr_row_extra *extra =
+        row->extra == 0 ? &nothing : &workload->extras[row->extra - 1];
+    bool done = true;
+    for (uint32_t g = 0; g < groups->count && done; g++) {
+        done = constrain_group(world, nodes, part, row, extra, groups->roles[g],
+                               &groups->items[g].request);
+    }
+    return done;
 }
 
 /* The number of a topology level, from 1; `node` is below the last. 0: there is none of the name.
@@ -176,16 +203,10 @@ static uint32_t level_number(const struct orr_cluster *cluster, const char *name
     return strcmp(name, "node") == 0 ? cluster->level_count + 1 : 0;
 }
 
-static bool find_span(struct orr_world *world, uint32_t part, const struct orr_row *row,
-                      struct orr_span *span)
+static bool read_span(struct orr_world *world, uint32_t part, const struct orr_row *row,
+                      const char *required, const char *preferred, struct orr_span *span)
 {
-    const struct orr_row_extra *extra =
-        row->extra == 0 ? NULL : &world->parts[part].workload.extras[row->extra - 1];
-    *span = (struct orr_span){0};
-    if (extra == NULL) {
-        return true;
-    }
-    const char *const names[] = {extra->topology_required, extra->topology_preferred};
+    const char *const names[] = {required, preferred};
     uint32_t *const levels[] = {&span->required, &span->preferred};
     for (int i = 0; i < 2; i++) {
         *levels[i] = names[i] == NULL ? 0 : level_number(&world->cluster, names[i]);
@@ -198,6 +219,27 @@ static bool find_span(struct orr_world *world, uint32_t part, const struct orr_r
                       "topology_preferred is wider than topology_required:", names[1]);
     }
     return true;
+}
+
+/* Of the whole gang, and of what roles state for themselves. */
+static bool find_spans(struct orr_world *world, uint32_t part, const struct orr_row *row,
+                       const struct orr_scenario_template *roles, struct orr_replay_groups *groups,
+                       struct orr_span *span)
+{
+    const struct orr_row_extra *extra =
+        row->extra == 0 ? NULL : &world->parts[part].workload.extras[row->extra - 1];
+    *span = (struct orr_span){0};
+    if (extra == NULL) {
+        return true;
+    }
+    bool found =
+        read_span(world, part, row, extra->topology_required, extra->topology_preferred, span);
+    groups->sets[0].span = *span;
+    for (uint32_t r = 0; roles != NULL && r < roles->role_count && found; r++) {
+        found = read_span(world, part, row, roles->roles[r].topology_required,
+                          roles->roles[r].topology_preferred, &groups->sets[r + 1].span);
+    }
+    return found;
 }
 
 /* A queue is named by its unique name or by its path a/b/c, whose last part then is that name. */
@@ -243,6 +285,23 @@ orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submi
     return part->first_submit_ms + (orr_ms)(after + 0.5);
 }
 
+/* As its row says, else its part, else its template. */
+static enum orr_kind kind_of(const struct orr_scenario *scenario, const struct orr_world_part *p,
+                             const struct orr_row *row)
+{
+    enum orr_kind kind = (enum orr_kind)row->kind;
+    const char *name = row->extra == 0 ? NULL : p->workload.extras[row->extra - 1].template_name;
+    const struct orr_scenario_template *template =
+        name == NULL ? NULL : orr_replay__template(scenario, name);
+    const char *word = p->part->kind != NULL ? p->part->kind
+                       : template != NULL    ? template->kind
+                                             : NULL;
+    if (kind == ORR_KIND_UNKNOWN && word != NULL) {
+        (void)orr_kind_parse(word, strlen(word), &kind);
+    }
+    return kind;
+}
+
 bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                      uint32_t row_index, struct orr_job_spec *spec)
 {
@@ -250,11 +309,9 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     static const int16_t priority[ORR_KIND_COUNT] = {50, 50, 100, 125};
     struct orr_world_part *p = &world->parts[part];
     const struct orr_row *row = &p->workload.rows[row_index];
-    struct orr_task_group groups[ORR_REPLAY_GROUPS];
-    uint32_t count = 0;
+    struct orr_replay_groups groups = {0};
     struct orr_span span;
     const struct orr_scenario_template *roles;
-    uint32_t min = 0;
     if (!use_template(world, nodes->scenario, part, row_index, &roles)) {
         return false;
     }
@@ -269,34 +326,36 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     uint32_t shard = apart ? world->queues.queues[spec->queue].shard : 0;
     uint32_t allowed = apart ? orr_replay__allowed(nodes, &world->queues, spec->queue) : 0;
     if (roles != NULL) {
-        count = orr_replay__roles(roles, groups, &min);
+        orr_replay__roles(roles, &groups);
     }
-    if ((roles == NULL && !make_groups(world, part, row, shard, groups, &count)) ||
-        !constrain(world, nodes, part, row, groups, count) || !find_span(world, part, row, &span) ||
+    if ((roles == NULL && !make_groups(world, part, row, shard, &groups)) ||
+        !constrain(world, nodes, part, row, &groups) ||
+        !find_spans(world, part, row, roles, &groups, &span) ||
         (!apart && !job_queue(world, nodes->scenario, part, row, &spec->queue))) {
         return false;
     }
-    for (uint32_t g = 0; g < count; g++) {
-        groups[g].request.shard = shard;
-        groups[g].request.allowed = allowed;
+    for (uint32_t g = 0; g < groups.count; g++) {
+        groups.items[g].request.shard = shard;
+        groups.items[g].request.allowed = allowed;
     }
-    enum orr_kind kind = (enum orr_kind)row->kind;
-    if (kind == ORR_KIND_UNKNOWN && p->part->kind != NULL) {
-        (void)orr_kind_parse(p->part->kind, strlen(p->part->kind), &kind);
-    }
+    enum orr_kind kind = kind_of(nodes->scenario, p, row);
     int preemptible = -1;
     if (row->extra != 0) {
         const struct orr_row_extra *extra = &p->workload.extras[row->extra - 1];
         if (extra->give_up_ms == 0) {
             return reject(world, part, row, "give_up_s must be above 0", NULL);
         }
-        min = extra->min_pods > 0 ? (uint32_t)extra->min_pods : min;
+        groups.min_tasks = extra->min_pods > 0 ? (uint32_t)extra->min_pods : 0;
         preemptible = extra->preemptible;
     }
     spec->submit_ms = orr_replay__scaled_submit(p, row->submit_ms);
     spec->work_ms = row->run_ms;
     spec->estimate_ms = row->time_limit_ms == ORR_MS_NONE ? row->run_ms : row->time_limit_ms;
-    spec->shape = orr_shapes_put_within(&world->shapes, groups, count, min, span);
+    spec->shape = groups.set_count > 0
+                      ? orr_shapes_put_sets(&world->shapes, groups.items, groups.count, groups.sets,
+                                            groups.set_count)
+                      : orr_shapes_put_within(&world->shapes, groups.items, groups.count,
+                                              groups.min_tasks, span);
     spec->source = p->first_source + row_index;
     const char *profile = row->extra == 0 ? NULL : p->workload.extras[row->extra - 1].profile;
     if (profile != NULL && orr_replay__find_profile(nodes->scenario, profile) == ORR_NONE) {

@@ -37,6 +37,9 @@ static void fill_number(int64_t *field, int64_t number)
 void orr_replay__share_pods(struct orr_row *row, struct orr_row_extra *extra,
                             const struct orr_scenario_pods *pods)
 {
+    if (row->gpus > 0) {
+        return; /* it says its shape */
+    }
     /* the record of a generator's rows has the template's own share already: the same thing */
     bool own = extra->gpu_fraction_milli > 0 || extra->gpu_memory_mib > 0 ||
                extra->mig_profile != NULL || row->gpus_per_pod != ORR_NONE;
@@ -106,16 +109,41 @@ static struct orr_request request_of(const struct orr_scenario_pods *pods)
     return request;
 }
 
-uint32_t orr_replay__roles(const struct orr_scenario_template *template,
-                           struct orr_task_group groups[ORR_REPLAY_GROUPS], uint32_t *min_tasks)
+/* How many roles are part of a role, or of none. */
+static uint32_t members_of(const struct orr_scenario_template *template, uint32_t parent)
 {
-    uint32_t count =
-        template->role_count < ORR_REPLAY_GROUPS ? template->role_count : ORR_REPLAY_GROUPS;
-    *min_tasks = 0;
-    for (uint32_t r = 0; r < count; r++) {
-        const struct orr_scenario_pods *pods = &template->roles[r].pods;
-        groups[r] = (struct orr_task_group){.request = request_of(pods), .count = pods->pods};
-        *min_tasks += pods->min_pods > 0 ? pods->min_pods : pods->pods;
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < template->role_count; r++) {
+        count += template->roles[r].parent == parent;
     }
     return count;
+}
+
+void orr_replay__roles(const struct orr_scenario_template *template,
+                       struct orr_replay_groups *groups)
+{
+    *groups = (struct orr_replay_groups){0};
+    groups->sets[groups->set_count++] =
+        (struct orr_task_set){.parent = ORR_NONE,
+                              .min = template->min_subgroups > 0 ? template->min_subgroups
+                                                                 : members_of(template, ORR_NONE)};
+    for (uint32_t r = 0; r < template->role_count; r++) {
+        const struct orr_scenario_role *role = &template->roles[r];
+        const struct orr_scenario_pods *pods = &role->pods;
+        const uint32_t set = groups->set_count++; /* that of role r is r + 1 */
+        groups->sets[set] =
+            (struct orr_task_set){.parent = role->parent == ORR_NONE ? 0 : role->parent + 1,
+                                  .is_tasks = !role->is_set,
+                                  .min = role->is_set         ? role->min_subgroups
+                                         : pods->min_pods > 0 ? pods->min_pods
+                                                              : pods->pods};
+        if (role->is_set && role->min_subgroups == 0) {
+            groups->sets[set].min = members_of(template, r);
+        }
+        if (!role->is_set) {
+            groups->roles[groups->count] = role;
+            groups->items[groups->count++] = (struct orr_task_group){
+                .request = request_of(pods), .count = pods->pods, .set = set};
+        }
+    }
 }

@@ -78,9 +78,19 @@ static enum orr_status check_cycles(const struct orr_scenario__load *load,
 
 static enum orr_status check_parts(const struct orr_scenario__load *load,
                                    const struct orr_scenario__node *parts,
-                                   const struct orr_scenario__node *queues)
+                                   const struct orr_scenario__node *queues,
+                                   const struct orr_scenario__node *templates)
 {
+    static const struct orr_scenario__node none = {.kind = ORR_NODE_MAP};
+    templates = templates == NULL ? &none : templates;
     for (uint32_t i = 0; i < parts->child_count; i++) {
+        const struct orr_scenario__node *template =
+            orr_scenario__find(parts->children[i], "template");
+        if (template->text != NULL && orr_scenario__find(templates, template->text) == NULL) {
+            struct names names = names_of(load, templates);
+            return orr_scenario__no_such(load, &template->at, "template", template->text,
+                                         names.known, names.count);
+        }
         const struct orr_scenario__node *queue = orr_scenario__find(parts->children[i], "queue");
         /* without queues in the scenario they come from the trace */
         if (queue->text != NULL && queues->child_count > 0 &&
@@ -395,7 +405,7 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
         status = check_cycles(load, scenario, queues);
     }
     if (status == ORR_OK) {
-        status = check_parts(load, parts, queues);
+        status = check_parts(load, parts, queues, orr_scenario__find(root, "templates"));
     }
     if (status == ORR_OK) {
         const struct orr_scenario__node *topology = orr_scenario__find(cluster, "topology");

@@ -362,9 +362,11 @@ static enum orr_status fill_part(struct orr_scenario__load *load,
         part->label = part->trace;
         return ORR_OK;
     }
-    if (part->copies > 1 || part->format != NULL || part->filter_queue != NULL) {
+    if (part->copies > 1 || part->format != NULL || part->filter_queue != NULL ||
+        part->template != NULL) {
         return orr_scenario__fail(load, &node->at,
-                                  "part \"%.80s\": copies, format and filter are for traces",
+                                  "part \"%.80s\": copies, format, filter and template are for "
+                                  "traces",
                                   part->name);
     }
     const struct orr_scenario__node *service = orr_scenario__find(node, "service");
@@ -388,21 +390,100 @@ enum orr_status orr_scenario__fill_parts(struct orr_scenario__load *load,
 
 /* ---- templates ---- */
 
+/* What is beside the roles of a role: nothing about pods. */
+static enum orr_status check_set(const struct orr_scenario__load *load,
+                                 const struct orr_scenario__node *node)
+{
+    static const char *const keys[] = {"pods",       "min", "gpus_per_pod", "gpu_fraction",
+                                       "gpu_memory", "cpu", "memory",       "gpu_devices"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const struct orr_scenario__node *value = orr_scenario__find(node, keys[i]);
+        if (value != NULL && value->text != NULL && !value->implied) {
+            return orr_scenario__fail(load, &value->at,
+                                      "%s: role \"%.80s\" has roles of its own, and no other pods",
+                                      keys[i], node->key);
+        }
+    }
+    return ORR_OK;
+}
+
+static enum orr_status check_subgroups(const struct orr_scenario__load *load,
+                                       const struct orr_scenario__node *node, uint32_t wanted,
+                                       uint32_t members)
+{
+    return wanted <= members
+               ? ORR_OK
+               : orr_scenario__fail(load, &orr_scenario__find(node, "min_subgroups")->at,
+                                    "min_subgroups: %u of %u roles", (unsigned)wanted,
+                                    (unsigned)members);
+}
+
+static uint32_t count_roles(const struct orr_scenario__node *roles)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; roles != NULL && i < roles->child_count; i++) {
+        count += 1 + count_roles(orr_scenario__find(roles->children[i], "roles"));
+    }
+    return count;
+}
+
+/* The child whose name comes after `last`; NULL: there is none. */
+static const struct orr_scenario__node *next_by_name(const struct orr_scenario__node *map,
+                                                     const char *last)
+{
+    const struct orr_scenario__node *next = NULL;
+    for (uint32_t i = 0; i < map->child_count; i++) {
+        const struct orr_scenario__node *child = map->children[i];
+        if ((last == NULL || strcmp(child->key, last) > 0) &&
+            (next == NULL || strcmp(child->key, next->key) < 0)) {
+            next = child;
+        }
+    }
+    return next;
+}
+
+/* Roles in one list by name, as KAI orders subgroups, each before those that are part of it. Depth
+ * follows the file's. */
 static enum orr_status fill_roles(struct orr_scenario__load *load,
-                                  const struct orr_scenario__node *roles,
-                                  struct orr_scenario_template *template)
+                                  const struct orr_scenario__node *roles, uint32_t parent,
+                                  struct orr_scenario_role *made, uint32_t *count)
 {
     enum orr_status status = ORR_OK;
-    struct orr_scenario_role *made =
-        orr_arena_alloc(load->arena, roles->child_count + (size_t)1, sizeof *made);
-    for (uint32_t i = 0; i < roles->child_count && status == ORR_OK; i++) {
-        made[i].name = roles->children[i]->key;
-        orr_scenario__fill_group(orr_scenario__role_row(), roles->children[i], &made[i]);
-        status = check_pods(load, roles->children[i], &made[i].pods);
+    const struct orr_scenario__node *node = next_by_name(roles, NULL);
+    for (; node != NULL && status == ORR_OK; node = next_by_name(roles, node->key)) {
+        const struct orr_scenario__node *own = orr_scenario__find(node, "roles");
+        const uint32_t index = (*count)++;
+        struct orr_scenario_role *role = &made[index];
+        orr_scenario__fill_group(orr_scenario__role_row(), node, role);
+        role->name = node->key;
+        role->parent = parent;
+        role->is_set = own != NULL && own->child_count > 0;
+        status = role->is_set ? check_set(load, node) : check_pods(load, node, &role->pods);
+        if (status == ORR_OK) {
+            status = check_subgroups(load, node, role->min_subgroups,
+                                     role->is_set ? own->child_count : 0);
+        }
+        if (status == ORR_OK && role->is_set) {
+            status = fill_roles(load, own, index, made, count);
+        }
     }
-    template->roles = made;
-    template->role_count = roles->child_count;
     return status;
+}
+
+static enum orr_status fill_template_roles(struct orr_scenario__load *load,
+                                           const struct orr_scenario__node *node,
+                                           struct orr_scenario_template *template)
+{
+    const struct orr_scenario__node *roles = orr_scenario__find(node, "roles");
+    const uint32_t members = roles == NULL ? 0 : roles->child_count;
+    enum orr_status status = check_subgroups(load, node, template->min_subgroups, members);
+    if (status != ORR_OK || members == 0) {
+        return status;
+    }
+    struct orr_scenario_role *made =
+        orr_arena_alloc(load->arena, count_roles(roles) + (size_t)1, sizeof *made);
+    template->roles = made;
+    return fill_roles(load, roles, ORR_NONE, made, &template->role_count);
 }
 
 enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
@@ -416,14 +497,13 @@ enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
         orr_arena_alloc(load->arena, count + (size_t)1, sizeof *scenario->templates);
     for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
         const struct orr_scenario__node *node = templates->children[i];
-        const struct orr_scenario__node *roles = orr_scenario__find(node, "roles");
         struct orr_scenario_template *template = &scenario->templates[i];
         orr_scenario__fill_group(orr_scenario__row_at("templates", NULL), node, template);
         template->name = node->key;
         template->origin = orr_scenario__origin(load->arena, node);
         status = check_pods(load, node, &template->pods);
-        if (status == ORR_OK && roles != NULL && roles->child_count > 0) {
-            status = fill_roles(load, roles, template);
+        if (status == ORR_OK) {
+            status = fill_template_roles(load, node, template);
         }
     }
     return status;

@@ -191,7 +191,7 @@ const struct orr_scenario__row orr_scenario__part_rows[] = {
     {GROUP("generate", generate_rows), .optional = true},
     {GROUP("objective", objective_rows), .optional = true},
     {GROUP("service", service_rows), .optional = true},
-    {.key = "template", .type = ORR_TYPE_LATER},
+    {.key = "template", .type = ORR_TYPE_TEXT, PART(template)},
 };
 _Static_assert(LENGTH(orr_scenario__part_rows) == ORR_SCENARIO__PART_ROWS, "as declared");
 
@@ -199,7 +199,33 @@ _Static_assert(LENGTH(orr_scenario__part_rows) == ORR_SCENARIO__PART_ROWS, "as d
 
 #define TEMPLATE(field) .offset = offsetof(struct orr_scenario_template, field)
 
-static const struct orr_scenario__row role_rows[] = {PODS_ROWS(struct orr_scenario_role, pods)};
+#define ROLE(field)     .offset = offsetof(struct orr_scenario_role, field)
+#define MIN_SUBGROUPS(owner)                                                                       \
+    {                                                                                              \
+        .key = "min_subgroups", .type = ORR_TYPE_COUNT, .max = COUNT_MAX,                          \
+        .offset = offsetof(owner, min_subgroups)                                                   \
+    }
+
+static const struct orr_scenario__row role_topology_rows[] = {
+    {.key = "required", .type = ORR_TYPE_TEXT, ROLE(topology_required)},
+    {.key = "preferred", .type = ORR_TYPE_TEXT, ROLE(topology_preferred)},
+};
+enum { ROLE_ROWS = 14 };
+static const struct orr_scenario__row role_rows[ROLE_ROWS]; /* a role may have roles */
+static const struct orr_scenario__row role_rows[ROLE_ROWS] = {
+    PODS_ROWS(struct orr_scenario_role, pods),
+    {.key = "roles",
+     .type = ORR_TYPE_NAMES,
+     .rows = role_rows,
+     .row_count = ROLE_ROWS,
+     .one = "role",
+     .optional = true},
+    MIN_SUBGROUPS(struct orr_scenario_role),
+    {.key = "gpu_model", .type = ORR_TYPE_TEXT, ROLE(gpu_model)},
+    {.key = "node_selector", .type = ORR_TYPE_TEXT, ROLE(node_selector)},
+    {.key = "tolerations", .type = ORR_TYPE_TEXT, ROLE(tolerations)},
+    {GROUP("topology", role_topology_rows), .optional = true},
+};
 static const struct orr_scenario__row topology_rows[] = {
     {.key = "required", .type = ORR_TYPE_TEXT, TEMPLATE(topology_required)},
     {.key = "preferred", .type = ORR_TYPE_TEXT, TEMPLATE(topology_preferred)},
@@ -214,6 +240,8 @@ const struct orr_scenario__row orr_scenario__template_rows[] = {
      .row_count = LENGTH(role_rows),
      .one = "role",
      .optional = true},
+    MIN_SUBGROUPS(struct orr_scenario_template),
+    {.key = "kind", .type = ORR_TYPE_CHOICE, .choices = job_kinds, TEMPLATE(kind)},
     {.key = "gpu_model", .type = ORR_TYPE_TEXT, TEMPLATE(gpu_model)},
     {.key = "node_selector", .type = ORR_TYPE_TEXT, TEMPLATE(node_selector)},
     {.key = "tolerations", .type = ORR_TYPE_TEXT, TEMPLATE(tolerations)},

@@ -174,4 +174,129 @@ YAML
     sql "SELECT group_concat((deadline_s - submit_s) || ' ' || met, ', ') FROM v_deadlines" '20.0 1, 2.0 0, 20.0 1, 2.0 0'
 }
 
+# scenario POLICY CLUSTER TEMPLATES [MORE]: the same with templates.
+scenario() {
+    policy=$1
+    cat >run.yaml <<YAML
+cluster: {$2}
+queues: {q: {gpu: [64, 1, unlimited]}}
+templates: {$3}
+workload: [{name: t, trace: trace.csv, queue: q${4:-}}]
+policy: {name: $1}
+YAML
+    start
+}
+
+# Any three pods are not the gang: the head has to be there, and its node is taken until 50.
+case_roles_each_have_a_minimum() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,template,pods,gpus_per_pod,node_selector
+x,0,50,,1,1,place=h
+r,1,10,ray,,,
+CSV
+    ray='ray: {roles: {worker: {pods: 4, min: 2, gpus_per_pod: 1}, head: {pods: 1, gpus_per_pod: 1, node_selector: place=h}}}'
+    for p in fifo easy static kube kai; do
+        scenario $p 'pools: {h: {nodes: 1, gpus: 1, labels: {place: h}}, w: {nodes: 1, gpus: 4}}' "$ray"
+        expect 'x@0-50 r@50-60'
+        sql "SELECT pods, min_pods FROM job WHERE name = 'r'" '5|3'
+        sql "SELECT count(*) FROM v_placements AS p JOIN node AS n ON n.id = p.node WHERE n.pool = 'h' AND p.job = 1" 1
+    done
+    # a worker less than it needs, too
+    sed 's/^r,1/y,0,90,,3,1,\nr,1/' trace.csv >more.csv
+    mv more.csv trace.csv
+    for p in fifo kube kai; do
+        scenario $p 'pools: {h: {nodes: 1, gpus: 1, labels: {place: h}}, w: {nodes: 1, gpus: 4}}' "$ray"
+        expect 'x@0-50 y@0-90 r@90-100'
+    done
+    "$orrery" explain run.db r >/dev/null
+}
+
+# One of two subgroups of four GPUs each is enough: kai starts it on four, and adds the other at 50.
+case_subgroups() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,template,pods,gpus_per_pod
+x,0,50,,1,4
+s,1,100,pair,,
+CSV
+    pair='pair: {min_subgroups: 1, roles: {a: {roles: {p: {gpus_per_pod: 2}, d: {gpus_per_pod: 2}}}, b: {roles: {p: {gpus_per_pod: 2}, d: {gpus_per_pod: 2}}}}}'
+    scenario kai 'pools: {p: {nodes: 1, gpus: 8}}' "$pair"
+    expect 'x@0-50 s@1-101'
+    sql "SELECT group_concat(at || ':' || mgpu, ' ') FROM (SELECT start_ms / 1000 AS at, sum(mgpu) AS mgpu FROM
+ v_placements WHERE job = 1 GROUP BY start_ms ORDER BY 1)" '1:4000 50:4000'
+    sql "SELECT pods, min_pods FROM job WHERE name = 's'" '4|2'
+    for p in fifo static; do # these start all or nothing
+        scenario $p 'pools: {p: {nodes: 1, gpus: 8}}' "$pair"
+        expect 'x@0-50 s@50-150'
+    done
+    # half of a subgroup is none: on two free GPUs it waits
+    sed 's/,4$/,6/' trace.csv >more.csv
+    mv more.csv trace.csv
+    scenario kai 'pools: {p: {nodes: 1, gpus: 8}}' "$pair"
+    expect 'x@0-50 s@50-150'
+    # both are needed where nothing is said
+    sed 's/,6$/,4/' trace.csv >more.csv
+    mv more.csv trace.csv
+    scenario kai 'pools: {p: {nodes: 1, gpus: 8}}' "$(echo "$pair" | sed 's/min_subgroups: 1, //')"
+    expect 'x@0-50 s@50-150'
+}
+
+# The wide role needs a rack for itself, the other takes what is left of the cluster.
+case_role_topology() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,template,pods,gpus_per_pod,node_selector
+x,0,100,,1,2,place=first
+g,1,50,two,,,
+CSV
+    scenario kai 'pools: {f: {nodes: 1, gpus: 2, rack_size: 2, labels: {place: first}}, p: {nodes: 4, gpus: 2, rack_size: 2}}' \
+        'two: {roles: {wide: {pods: 2, gpus_per_pod: 2, topology: {required: rack}}, thin: {pods: 3, gpus_per_pod: 1}}}'
+    expect 'x@0-100 g@1-51'
+    sql "SELECT count(DISTINCT d.domain), count(*) FROM v_placements AS p JOIN node_domain AS d ON d.node = p.node AND
+ d.level = 'rack' WHERE p.job = 1 AND p.mgpu = 2000" '1|2'
+}
+
+# A part's template says what rows leave open: kind, shape and profile; a row's own word goes first.
+case_template_of_a_trace() {
+    printf 'job,submit_s,run_s\na,0,100\nb,0,100\n' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 8, numa_zones: 8}}}
+profiles: {half: {kind: fixed, misaligned: 0.5}}
+templates: {n: {kind: interactive, gpus_per_pod: 3, pods: 1, profile: half}}
+workload: [{name: t, trace: trace.csv, template: n}]
+YAML
+    policy=fifo
+    start
+    expect 'a@0-100 b@0-100'
+    sql "SELECT DISTINCT kind, gpus FROM v_jobs" 'interactive|3.0'
+    printf 'job,submit_s,run_s,gpus,kind\na,0,100,5,training\nb,0,100,,\n' >trace.csv
+    start
+    sql "SELECT group_concat(kind || ' ' || gpus, ', ') FROM v_jobs" 'training 5.0, interactive 3.0'
+    # of another format: its rows say how many GPUs, the template the rest
+    printf ';\n1 0 0 100 4 -1 -1 4 200 -1 1 1 1 1 1 -1 -1 -1\n' >trace.swf
+    sed -i 's/trace.csv/trace.swf/' run.yaml
+    start
+    sql "SELECT kind, gpus FROM v_jobs" 'interactive|4.0'
+    # refused: a name that does not exist, roles beside GPUs, pods beside roles
+    if "$orrery" run run.yaml -o run.db --force -q --set workload.t.template=m 2>err; then fail "no template m"; fi
+    grep -q 'unknown template "m"' err || fail "the template is not named"
+    sed -i 's/{n: {/{r: {roles: {a: {pods: 2}}}, n: {/' run.yaml
+    if "$orrery" run run.yaml -o run.db --force -q --set workload.t.template=r 2>err; then fail "roles and GPUs"; fi
+    grep -q 'pods are stated, but its template has roles: r' err || fail "roles and GPUs: no line"
+}
+
+case_refused() {
+    printf 'job,submit_s,run_s,template\na,0,1,t\n' >trace.csv
+    refused() { # TEMPLATE SENTENCE
+        printf 'cluster: {pools: {p: {nodes: 1, gpus: 8}}}\nworkload: [{name: t, trace: trace.csv}]\ntemplates:\n  t: %s\n' "$1" >run.yaml
+        if "$orrery" run run.yaml -o run.db --force -q 2>err; then fail "taken: $1"; fi
+        grep -q "^orrery: run.yaml:4:[0-9]*: $2" err || fail "$1"
+    }
+    refused '{min_subgroups: 3, roles: {a: {pods: 1}, b: {pods: 1}}}' 'min_subgroups: 3 of 2 roles'
+    refused '{min_subgroups: 1}' 'min_subgroups: 1 of 0 roles'
+    refused '{roles: {a: {min_subgroups: 1, pods: 1}}}' 'min_subgroups: 1 of 0 roles'
+    refused '{roles: {a: {pods: 2, roles: {b: {pods: 1}}}}}' 'pods: role "a" has roles of its own'
+    refused '{roles: {a: {gpus_per_pod: 1, roles: {b: {pods: 1}}}}}' 'gpus_per_pod: role "a" has roles'
+    refused '{roles: {a: {roles: {b: {rolls: {}}}}}}' 'unknown key "rolls"'
+    refused '{roles: {a: {roles: {b: {pods: 1, min: 2}}}}}' 'min: 2 of 1 pods'
+}
+
 "case_$2"

@@ -59,6 +59,57 @@ static uint64_t devices_of(const struct desk *desk, uint32_t job)
 
 /* ---- jobs ---- */
 
+/* The whole needs two of three: a head of one task, two of three workers, and a set of which one of
+ * two pairs is enough. */
+static void sets__say_when_a_gang_is_complete(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    static const struct orr_task_set sets[] = {{.parent = ORR_NONE, .min = 2},
+                                               {.parent = 0, .is_tasks = true, .min = 1},
+                                               {.parent = 0, .is_tasks = true, .min = 2},
+                                               {.parent = 0, .min = 1},
+                                               {.parent = 3, .is_tasks = true, .min = 2},
+                                               {.parent = 3, .is_tasks = true, .min = 2}};
+    struct orr_task_group groups[] = {{.request = core_whole(1), .count = 1, .set = 1},
+                                      {.request = core_whole(1), .count = 3, .set = 2},
+                                      {.request = core_whole(1), .count = 2, .set = 4},
+                                      {.request = core_whole(1), .count = 2, .set = 5}};
+    struct orr_shapes *shapes = &desk.world.shapes;
+    uint32_t index = orr_shapes_put_sets(shapes, groups, 4, sets, 6);
+    assert_int_equal(orr_shapes_put_sets(shapes, groups, 4, sets, 6), index);
+    assert_int_not_equal(orr_shapes_put(shapes, groups, 4, 3), index);
+    const struct orr_shape *shape = &shapes->shapes[index];
+    assert_int_equal(shape->tasks, 8);
+    assert_int_equal(shape->min_tasks, 3); /* the head, and two of something */
+    static const struct {
+        uint32_t tasks[4];
+        bool complete;
+    } cases[] = {{{1, 2, 0, 0}, true}, {{0, 3, 0, 0}, false}, {{1, 1, 1, 1}, false},
+                 {{0, 2, 2, 0}, true}, {{0, 0, 2, 2}, false}, {{1, 0, 0, 2}, true},
+                 {{1, 3, 2, 2}, true}, {{0, 0, 0, 0}, false}, {{0, 1, 2, 2}, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(orr_shape_satisfied(shape, cases[i].tasks), cases[i].complete);
+    }
+    /* and so a commit judges */
+    core_world_nodes(&desk.world, 1, core_type(8, 8));
+    (void)core_world_job(&desk.world, 0, 1, core_whole(1));
+    desk.world.specs[0].shape = index;
+    desk_open(&desk, ORR_LAW_GANG);
+    struct orr_refusal refusal;
+    assert_true(orr_txn_place(desk.txn, 0, 1, 3, 0));
+    assert_false(orr_txn_commit(desk.txn, 0, &refusal));
+    assert_int_equal(refusal.law, ORR_LAW_GANG);
+    assert_true(orr_txn_place(desk.txn, 0, 1, 2, 0));
+    assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
+    commit(&desk, 0);
+    assert_int_equal(desk.ledger->jobs[0].phase, ORR_JOB_RUNNING);
+    struct orr_err err;
+    assert_int_equal(orr_ledger_audit(desk.ledger, &err), ORR_OK);
+    desk_close(&desk);
+}
+
 /* What a job that leaves holds of its gang is free again, and its queue asks for less. */
 static void withdraw__gives_back_part_of_a_gang(void **state)
 {
@@ -569,6 +620,7 @@ static void audit__says_which_book_and_where(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets__say_when_a_gang_is_complete),
         cmocka_unit_test(withdraw__gives_back_part_of_a_gang),
         cmocka_unit_test(devices__come_from_the_fullest_domain_that_fits),
         cmocka_unit_test(devices__span_domains_only_when_none_fits),

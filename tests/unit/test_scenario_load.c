@@ -416,10 +416,6 @@ static void error__not_in_this_version(void **state)
                  "first.yaml:2:3: \"maintenance\" is not supported by this version\n"
                  "  maintenance: {each: node}\n"
                  "  ^");
-    expect_error("workload: [{name: a, template: {}}]\n",
-                 "first.yaml:1:22: \"template\" is not supported by this version\n"
-                 "workload: [{name: a, template: {}}]\n"
-                 "                     ^");
     expect_error("policy: {latency: measured}\n",
                  "first.yaml:1:19: preset: \"measured\" is not ideal or kai-500\n"
                  "policy: {latency: measured}\n"

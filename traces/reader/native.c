@@ -86,6 +86,11 @@ static void read_row(void *context, const struct orr_text *fields, uint32_t line
             native->values.given |= (uint64_t)1 << column;
         }
     }
+    const char *template_name = native->reader->options->template_name;
+    if (template_name != NULL && !native_has(&native->values, NATIVE_BIT(template))) {
+        native->values.given |= NATIVE_BIT(template);
+        native->values.text[COL_template] = (struct orr_text){template_name, strlen(template_name)};
+    }
     const char *fault = native_fault(&native->values);
     if (fault != NULL) {
         orr_workload_reject(workload, file, line, "%s", fault);

@@ -145,6 +145,22 @@ static enum orr_status skip_mark(const struct orr_reader *reader, struct orr_tex
     return ORR_OK;
 }
 
+/* Rows that say nothing but what a row has fields for share one record. */
+static void give_template(struct orr_workload *workload, const char *name)
+{
+    uint32_t shared = 0;
+    for (uint32_t r = 0; r < workload->count && name != NULL; r++) {
+        struct orr_row *row = &workload->rows[r];
+        const bool plain = row->extra == 0;
+        row->extra = plain ? shared : row->extra;
+        struct orr_row_extra *extra = orr_workload_extra(workload, row);
+        shared = plain ? row->extra : shared;
+        if (extra->template_name == NULL) {
+            extra->template_name = orr_arena_strndup(&workload->arena, name, strlen(name));
+        }
+    }
+}
+
 static enum orr_status read_text(struct orr_reader *reader)
 {
     const char *reason = "";
@@ -178,6 +194,7 @@ static enum orr_status read_text(struct orr_reader *reader)
         orr_workload_note(workload, reader->file, "has no jobs");
     }
     orr_workload_sort(workload, reader->file);
+    give_template(workload, reader->options->template_name);
     return orr_trace_check_loss(workload, reader->file, reader->options->allow_loss, reader->err);
 }
 

@@ -41,6 +41,7 @@ int64_t orr_request_mgpu(const struct orr_request *request);
 struct orr_task_group {
     struct orr_request request;
     uint32_t count; /* equal tasks */
+    uint32_t set;   /* that they are in; 0 in a shape without sets */
 };
 
 /* The part of the topology that all tasks of a gang must, or should, be in together: levels of the
@@ -50,11 +51,23 @@ struct orr_span {
     uint32_t required, preferred;
 };
 
+/* A part of a gang that needs some of its tasks, or some of the sets that are in it. Set 0 is the
+ * whole. */
+struct orr_task_set {
+    uint32_t parent; /* less than its own index; ORR_NONE: the whole */
+    bool is_tasks;   /* task groups are in it, else sets */
+    uint32_t min;    /* so many of them it needs */
+    struct orr_span span;
+};
+enum { ORR_SETS_MAX = 64 }; /* of a shape */
+
 struct orr_shape {
     struct orr_task_group *groups;
     uint32_t group_count;
     uint32_t tasks;               /* of all groups */
-    uint32_t min_tasks;           /* the gang */
+    uint32_t min_tasks;           /* the gang; with sets, the fewest that could be enough */
+    struct orr_task_set *sets;    /* parents first */
+    uint32_t set_count;           /* 0: any min_tasks of the tasks are a gang */
     int64_t gpus_mgpu;            /* of all tasks; memory asks count 0 */
     int64_t cpu_milli, mem_bytes; /* of all tasks */
     struct orr_span span;
@@ -76,6 +89,15 @@ uint32_t orr_shapes_put(struct orr_shapes *shapes, const struct orr_task_group *
 /* The same for a gang that is held together. */
 uint32_t orr_shapes_put_within(struct orr_shapes *shapes, const struct orr_task_group *groups,
                                uint32_t group_count, uint32_t min_tasks, struct orr_span span);
+
+/* The same for a gang whose parts need numbers of their own: groups say in which set they are.
+ * There are at most ORR_SETS_MAX sets and groups, and a set has as many members as it needs. */
+uint32_t orr_shapes_put_sets(struct orr_shapes *shapes, const struct orr_task_group *groups,
+                             uint32_t group_count, const struct orr_task_set *sets,
+                             uint32_t set_count);
+/* Are the parts of a gang that it needs complete with so many tasks of each group? With sets only.
+ */
+bool orr_shape_satisfied(const struct orr_shape *shape, const uint32_t *tasks_of_group);
 
 struct orr_job_spec {
     orr_ms submit_ms;

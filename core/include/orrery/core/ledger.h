@@ -108,6 +108,9 @@ struct orr_ledger {
 struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world);
 void orr_ledger_close(struct orr_ledger *ledger);
 
+/* Is as much of the job placed as its gang needs? */
+bool orr_ledger_is_complete(const struct orr_ledger *ledger, uint32_t job);
+
 /* Job events, from the engine. */
 void orr_ledger_submit(struct orr_ledger *ledger, uint32_t job);
 void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now);

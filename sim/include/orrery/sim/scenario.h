@@ -160,11 +160,12 @@ struct orr_scenario_objective {
 
 struct orr_scenario_part { /* one entry of `workload:` */
     const char *name;
-    const char *kind;   /* for rows that state none; NULL */
-    const char *queue;  /* for rows that state none; NULL */
-    const char *trace;  /* path, resolved against the scenario's folder; NULL: generated */
-    const char *label;  /* what messages call its rows' origin: the trace or the part */
-    const char *format; /* NULL: by suffix and header */
+    const char *kind;     /* for rows that state none; NULL */
+    const char *queue;    /* for rows that state none; NULL */
+    const char *template; /* for rows of a trace that name none; NULL */
+    const char *trace;    /* path, resolved against the scenario's folder; NULL: generated */
+    const char *label;    /* what messages call its rows' origin: the trace or the part */
+    const char *format;   /* NULL: by suffix and header */
     enum orr_split split;
     uint32_t split_size;      /* GPUs a pod, with ORR_SPLIT_SIZE */
     double scale_arrivals;    /* 2.0: the same jobs in half the time */
@@ -177,9 +178,15 @@ struct orr_scenario_part { /* one entry of `workload:` */
     const char *origin;
 };
 
-struct orr_scenario_role { /* of a template */
+struct orr_scenario_role { /* of a template: pods, or roles of its own */
     const char *name;
+    uint32_t parent;        /* index of the role it is part of, less than its own; ORR_NONE: none */
+    bool is_set;            /* it has roles of its own, and `pods` says nothing */
+    uint32_t min_subgroups; /* of them, that it needs; 0: all */
     struct orr_scenario_pods pods;
+    /* over what the template or row states */
+    const char *gpu_model, *node_selector, *tolerations;
+    const char *topology_required, *topology_preferred;
 };
 
 struct orr_scenario_template { /* what a row or generator names to say what a job asks */
@@ -187,6 +194,8 @@ struct orr_scenario_template { /* what a row or generator names to say what a jo
     struct orr_scenario_pods pods; /* without roles */
     const struct orr_scenario_role *roles;
     uint32_t role_count;
+    uint32_t min_subgroups; /* of the roles that are part of no other, that it needs; 0: all */
+    const char *kind;       /* of rows that state none, nor does their part; NULL */
     const char *gpu_model, *node_selector, *tolerations;
     const char *topology_required, *topology_preferred;
     const char *profile, *priority;

@@ -15,6 +15,7 @@ struct orr_trace_options {
     bool allow_loss;
     /* SWF: 0 = replay the run time; 1 = a job ends at its requested time if that is earlier */
     bool kill_at_limit;
+    const char *template_name; /* of rows that name none; NULL: none. Borrowed */
 };
 
 /* Reads, validates, sorts. Plain, .gz, .zst, .xz, .bz2 and .zip (with one file in it) are told
