@@ -16,6 +16,23 @@ FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
 UNION ALL
 SELECT job, nr, node, pods, mgpu, devices, start_ms, end_ms FROM placement;
 
+CREATE VIEW v_typical AS
+-- The most frequent kinds of pod that together make 95 % of the pods of the trace: what fragmentation
+-- is measured by (room, unusable_gpus_mean). share: of these pods. Columns as in ask.
+WITH kinds AS (
+  SELECT a.gpus, a.gpu_mgpu, a.gpu_mib, a.cpu_milli, a.gpu_model, a.shard, a.bound, sum(a.pods * j.jobs) AS pods
+  FROM ask AS a JOIN (SELECT shape, count(*) AS jobs FROM job GROUP BY shape) AS j ON j.shape = a.shape
+  GROUP BY a.gpus, a.gpu_mgpu, a.gpu_mib, a.cpu_milli, a.gpu_model, a.shard, a.bound
+),
+ranked AS (
+  SELECT *, sum(pods) OVER (ORDER BY pods DESC, cpu_milli DESC, coalesce(gpu_mgpu, gpu_mib) DESC, gpus DESC, gpu_model, shard
+                            ROWS UNBOUNDED PRECEDING) AS upto, sum(pods) OVER () AS n
+  FROM kinds
+)
+SELECT gpus, gpu_mgpu, gpu_mib, cpu_milli, gpu_model, shard, bound, pods,
+       pods * 1.0 / (SELECT sum(pods) FROM ranked WHERE (upto - pods) * 100 < n * 95) AS share
+FROM ranked WHERE (upto - pods) * 100 < n * 95 ORDER BY upto;
+
 CREATE VIEW v_waits AS
 -- One row a job, ids and milliseconds. from_ms: its submit, or when it was no longer held back (by
 -- `after` or `eligible_s`); wait_ms: from then to its first start, NULL: it never started.

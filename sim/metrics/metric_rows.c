@@ -2,6 +2,7 @@
 /* metric_rows.c - the summary as rows: name, scope, label, value, unit, n, definition. */
 #include <orrery/sim/summary.h>
 
+#include <math.h>
 #include <stdio.h>
 
 struct emitter {
@@ -114,9 +115,6 @@ static void emit_finish(const struct emitter *to, const struct orr_summary *s)
          "share of GPU time held of the busiest node / mean over nodes, in the window");
     emit(to, "node_load_cv", s->spread.cv, "1", s->spread.nodes,
          "standard deviation / mean of that share over nodes");
-    emit(to, "empty_node_gpus_mean", s->spread.empty_gpus_mean, "GPU", s->spread.nodes,
-         "GPUs of nodes that are up and hold nothing, mean over the window: the largest gang of "
-         "whole nodes that could start, without evictions and ignoring quota");
 }
 
 static void emit_ftf(const struct emitter *to, const struct orr_summary *s)
@@ -140,6 +138,65 @@ static void emit_ftf(const struct emitter *to, const struct orr_summary *s)
         emit(to, forms[i].above, ftf->above, "1", ftf->jobs,
              i == ORR_FTF_QUOTA ? "share of jobs of queues with a quota for which it is above 1"
                                 : "share of jobs for which it is above 1");
+    }
+}
+
+static void emit_room(const struct emitter *to, const struct orr_summary *s)
+{
+    const struct orr_room_summary *r = &s->room;
+    const struct orr_starvation *v = &s->starvation;
+    emit(to, "idle_gpus_mean", r->idle_gpus_mean, "GPU", s->spread.nodes,
+         "free of nodes that are up, mean over the window");
+    emit(to, "unusable_gpus_mean", r->unusable_gpus_mean, "GPU", r->typical_tasks,
+         "fragmentation (FGD): of what is free, what a typical task could not use, mean over the "
+         "most frequent kinds of task that make 95 % of the trace's, and over the window");
+    emit(to, "unusable_of_idle", r->unusable_of_idle, "1", r->typical_tasks,
+         "the same / free, integral over integral");
+    emit(to, "starvation_p99_s", v->p99_s, "s", v->jobs,
+         "time a job waited while its queue would have been within its quota with it, of jobs that "
+         "fit into the quota; nearest rank (Kaplan-Meier when some wait still)");
+    emit(to, "starvation_max_s", v->max_s, "s", v->jobs,
+         "most of the same, of jobs that wait still so far");
+    emit(to, "starved", (double)v->starved, "jobs", v->jobs,
+         "of them, those that waited so at all");
+}
+
+/* Only where jobs are elastic: `wait` tells when their gang started. */
+static void emit_full(const struct emitter *to, const struct orr_waits *full)
+{
+    static const char quantile[] =
+        "submit to the first time an elastic job has all its pods, nearest "
+        "rank (Kaplan-Meier when some did not yet)";
+    if (full->jobs > 0) {
+        emit(to, "wait_full_mean_s", full->mean_s, "s", full->started,
+             "mean from submit to the first time an elastic job has all its pods");
+        emit(to, "wait_full_p50_s", full->p50_s, "s", full->jobs, quantile);
+        emit(to, "wait_full_p95_s", full->p95_s, "s", full->jobs, quantile);
+    }
+}
+
+const char *orr_room_level_name(const struct orr_world *world, uint32_t level)
+{
+    return level == 0 ? "cluster" : orr_cluster_level_name(&world->cluster, level);
+}
+
+static void emit_levels(struct emitter *to, const struct orr_world *world,
+                        const struct orr_summary *s, char *label, size_t room)
+{
+    const struct orr_room_summary *r = &s->room;
+    to->scope = "level";
+    for (uint32_t l = 0; l < r->level_count; l++) {
+        bool single = l + 1 == r->level_count;
+        (void)snprintf(label, room, "level=%s", orr_room_level_name(world, l));
+        emit(to, "startable_gang_mean_gpus", r->window[l].mean, "GPU", s->spread.nodes,
+             single
+                 ? "most whole GPUs free on one node, mean over the window"
+                 : "GPUs of nodes that are up and have all GPUs free, in the domain that has "
+                   "most, mean over the window: the largest gang of whole nodes that could start, "
+                   "without evictions and ignoring quota");
+        emit(to, "startable_gang_least_gpus",
+             isnan(r->window[l].mean) ? (double)NAN : r->window[l].least, "GPU", s->spread.nodes,
+             "the least of it in the window");
     }
 }
 
@@ -286,6 +343,8 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     emit_all(&to, summary);
     emit_finish(&to, summary);
     emit_ftf(&to, summary);
+    emit_room(&to, summary);
+    emit_full(&to, &summary->full);
     emit_owners(&to, &summary->owners);
     emit_deadlines(&to, &summary->deadlines);
     if (summary->latent) {
@@ -337,6 +396,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
             emit_deadlines(&to, &summary->parts[p].deadlines);
         }
     }
+    emit_levels(&to, world, summary, label, sizeof label);
     to.scope = "size";
     for (uint32_t s = 0; s < ORR_SIZE_CLASSES; s++) {
         if (summary->sizes[s].jobs > 0) {

@@ -361,6 +361,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     orr_summary__ftf(world, run, summary);
     orr_summary__owners(world, run, summary);
     orr_summary__nodes(world, run, summary);
+    orr_summary__sweep(world, run, summary);
     sum_scheduler(world, run, summary);
     summary->waits = orr_tally__result(&t.all);
     for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
@@ -383,5 +384,8 @@ void orr_summary_release(struct orr_summary *summary)
     orr_free(summary->queues);
     orr_free(summary->shards);
     orr_free(summary->parts);
+    orr_free(summary->room.window);
+    orr_free(summary->room.buckets);
+    orr_free(summary->room.gangs);
     *summary = (struct orr_summary){0};
 }

@@ -5,18 +5,33 @@
 
 #include <orrery/sim/summary.h>
 
-/* Lengths of time of one group, told in ascending order after `jobs` was set: nearest rank while
- * all that came so far had ended, Kaplan-Meier from the first on that had not. All zero at first.
- */
+/* Lengths of time of one group, told in ascending order: nearest rank while all that came so far
+ * had ended, Kaplan-Meier from the first on that had not. `jobs` is set before; the rest is 0 at
+ * first. */
 struct orr_tally {
     uint64_t jobs, seen, censored;
+    uint64_t rank; /* of the quantile to find next, while nothing is censored; 0: not worked out */
     double survival; /* share still going on; from the first censored on */
     double sum_s;
     struct orr_waits waits;
     uint8_t next; /* quantile to find next */
 };
 
-void orr_tally__ended(struct orr_tally *tally, double value_s);
+/* Sets the quantiles that were reached with this value. */
+void orr_tally__reached(struct orr_tally *tally, double value_s);
+static inline void orr_tally__ended(struct orr_tally *tally, double value_s)
+{
+    if (tally->censored > 0) {
+        tally->survival *= 1.0 - 1.0 / (double)(tally->jobs - tally->seen);
+    }
+    tally->seen++;
+    if (tally->censored > 0 || tally->seen >= tally->rank) {
+        orr_tally__reached(tally, value_s);
+    }
+    tally->sum_s += value_s;
+    tally->waits.started++;
+    tally->waits.max_s = value_s;
+}
 void orr_tally__censored(struct orr_tally *tally);
 struct orr_waits orr_tally__result(struct orr_tally *tally);
 
@@ -62,6 +77,10 @@ void orr_summary__ftf(const struct orr_world *world, const struct orr_run *run,
 /* Fills in `owners`: what users got, and when batches were done. */
 void orr_summary__owners(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);
+
+/* Fills in `room`, `starvation` and `full`, from the placements in order of time. */
+void orr_summary__sweep(const struct orr_world *world, const struct orr_run *run,
+                        struct orr_summary *summary);
 
 /* Calls `each` for the time from the end of every attempt that was cut short to the job's next
  * start, or to the end of the run. */

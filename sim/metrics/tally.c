@@ -14,24 +14,20 @@ static double *quantile_field(struct orr_waits *waits, unsigned i)
     return i == 0 ? &waits->p50_s : i == 1 ? &waits->p95_s : &waits->p99_s;
 }
 
-void orr_tally__ended(struct orr_tally *t, double value_s)
+/* How many have to have ended for a quantile while nothing is censored. */
+static uint64_t rank_of(const struct orr_tally *t)
 {
-    uint64_t at_risk = t->jobs - t->seen;
-    t->seen++;
-    if (t->censored == 0) { /* nothing censored yet: nearest rank in whole numbers */
-        while (t->next < QUANTILES &&
-               (double)t->seen >= ceil(quantiles[t->next] * (double)t->jobs)) {
-            *quantile_field(&t->waits, t->next++) = value_s;
-        }
-    } else {
-        t->survival *= 1.0 - 1.0 / (double)at_risk;
-        while (t->next < QUANTILES && t->survival <= 1.0 - quantiles[t->next]) {
-            *quantile_field(&t->waits, t->next++) = value_s;
-        }
+    return t->next < QUANTILES ? (uint64_t)ceil(quantiles[t->next] * (double)t->jobs) : UINT64_MAX;
+}
+
+void orr_tally__reached(struct orr_tally *t, double value_s)
+{
+    t->rank = t->rank == 0 ? rank_of(t) : t->rank;
+    while (t->next < QUANTILES &&
+           (t->censored == 0 ? t->seen >= t->rank : t->survival <= 1.0 - quantiles[t->next])) {
+        *quantile_field(&t->waits, t->next++) = value_s;
+        t->rank = rank_of(t);
     }
-    t->sum_s += value_s;
-    t->waits.started++;
-    t->waits.max_s = value_s;
 }
 
 void orr_tally__censored(struct orr_tally *t)

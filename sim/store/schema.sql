@@ -79,7 +79,19 @@ CREATE TABLE job(
   devices INTEGER,                  -- bit mask of its devices on that node; NULL: not counted one by one
   attempts INTEGER NOT NULL,        -- times its gang was complete and it started
   last_start_ms INTEGER,            -- start of the last of them
-  min_pods INTEGER NOT NULL         -- its gang; fewer than pods: it is elastic
+  min_pods INTEGER NOT NULL,        -- its gang; fewer than pods: it is elastic
+  shape INTEGER NOT NULL            -- what its pods ask for: see `ask`
+);
+CREATE TABLE ask(                    -- what equal pods of a job ask for; jobs alike share a shape
+  shape INTEGER NOT NULL, nr INTEGER NOT NULL, -- nr: 0 first, where pods of a job differ
+  pods INTEGER NOT NULL,
+  gpus INTEGER NOT NULL,            -- devices of each pod ...
+  gpu_mgpu INTEGER,                 -- ... this much of each: 1000 all of it; NULL: it asks for gpu_mib
+  gpu_mib INTEGER,                  -- memory of each; NULL: it does not ask for memory
+  cpu_milli INTEGER NOT NULL, mem_bytes INTEGER NOT NULL, -- of each pod
+  gpu_model TEXT,                   -- NULL: any
+  shard INTEGER NOT NULL,           -- whose nodes
+  bound INTEGER NOT NULL            -- 1: selectors, taints or its queue rule nodes out
 );
 CREATE TABLE hold(                   -- jobs that were not considered when they were submitted
   job INTEGER PRIMARY KEY,
@@ -105,7 +117,8 @@ CREATE TABLE attempt(                -- ended attempts before the last one
 CREATE TABLE placement(              -- pods on a node from one time to another, of all other jobs
   job INTEGER NOT NULL, nr INTEGER NOT NULL, -- nr of the attempt, 1 first
   node INTEGER NOT NULL, pods INTEGER NOT NULL, mgpu INTEGER NOT NULL, devices INTEGER,
-  start_ms INTEGER NOT NULL, end_ms INTEGER  -- NULL: held when the run ended
+  start_ms INTEGER NOT NULL, end_ms INTEGER, -- NULL: held when the run ended
+  ask INTEGER NOT NULL              -- nr in "ask" of the job's shape
 );
 CREATE TABLE eviction(               -- of a whole job, or of some pods of one that goes on
   job INTEGER NOT NULL, at_ms INTEGER NOT NULL, gone_ms INTEGER NOT NULL, -- gone: the end of the grace
@@ -160,8 +173,18 @@ CREATE TABLE series(
   share_mgpu REAL NOT NULL,         -- demand-capped weighted max-min share, by an oracle apart from the policy
   policy_share_mgpu REAL            -- the policy's own fair share; NULL: it has none
 );
+CREATE TABLE room(                    -- free GPUs, means over buckets of run.series_ms
+  at_ms INTEGER NOT NULL,           -- start of the bucket
+  idle_mgpu REAL NOT NULL,          -- free, of nodes that are up
+  unusable_mgpu REAL NOT NULL       -- of that, what a typical task could not use (FGD): see v_typical
+);
+CREATE TABLE startable(              -- GPUs of the largest gang of whole nodes that could start in one domain
+  at_ms INTEGER NOT NULL,           -- start of the bucket
+  level TEXT NOT NULL,              -- cluster (of each shard), a level of the topology, node (most GPUs free on one)
+  mean_gpus REAL NOT NULL, least_gpus INTEGER NOT NULL
+);
 CREATE TABLE metric(
-  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL, -- scope: all, queue, shard, rule, kind, size
+  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL, -- scope: all, queue, shard, rule, kind, size, level
   value REAL, unit TEXT NOT NULL, n INTEGER NOT NULL,           -- n: jobs or parts the value rests on
   definition TEXT NOT NULL
 );

@@ -23,7 +23,8 @@ enum column {
     COL_DEVICES,
     COL_ATTEMPTS,
     COL_LAST_START,
-    COL_MIN_PODS
+    COL_MIN_PODS,
+    COL_SHAPE
 };
 
 struct source {
@@ -48,7 +49,7 @@ static int source_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     }
     *source = (struct source){.input = aux};
     *out = &source->base;
-    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s)");
+    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t)");
 }
 
 static int source_disconnect(sqlite3_vtab *vtab)
@@ -184,6 +185,7 @@ static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, 
     case COL_ATTEMPTS: sqlite3_result_int(context, state->attempts); break;
     case COL_LAST_START: result_time(context, state, state->start_ms); break;
     case COL_MIN_PODS: sqlite3_result_int64(context, shape->min_tasks); break;
+    case COL_SHAPE: sqlite3_result_int64(context, spec->shape); break;
     case COL_NODE:
     case COL_DEVICES: result_placement(context, input->run, state, column); break;
     }

@@ -263,11 +263,42 @@ static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
     return status != ORR_OK ? status : reasons != ORR_OK ? reasons : outcomes;
 }
 
+static enum orr_status write_asks(sqlite3 *db, const struct orr_store_input *in,
+                                  struct orr_err *err)
+{
+    const struct orr_shapes *shapes = &in->world->shapes;
+    struct writer w = writer_open(db, "INSERT INTO ask VALUES(?,?,?,?,?,?,?,?,?,?,?)", err);
+    for (uint32_t s = 0; s < shapes->count && w.status == ORR_OK; s++) {
+        for (uint32_t g = 0; g < shapes->shapes[s].group_count; g++) {
+            const struct orr_task_group *group = &shapes->shapes[s].groups[g];
+            const struct orr_request *request = &group->request;
+            bool memory = request->gpu_ask == ORR_GPU_MEMORY;
+            put_int(&w, s);
+            put_int(&w, g);
+            put_int(&w, group->count);
+            put_int(&w, request->devices);
+            put_int_or_null(&w, !memory,
+                            request->gpu_ask == ORR_GPU_WHOLE ? ORR_MGPU : request->portion);
+            put_int_or_null(&w, memory, request->portion);
+            put_int(&w, request->cpu_milli);
+            put_int(&w, request->mem_bytes);
+            put_text(&w, request->gpu_model == ORR_NONE
+                             ? NULL
+                             : orr_idmap_name(&in->world->cluster.models, request->gpu_model));
+            put_int(&w, request->shard);
+            put_int(&w,
+                    request->selector != 0 || request->toleration != 0 || request->allowed != 0);
+            put_row(&w);
+        }
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_placements(sqlite3 *db, const struct orr_store_input *in,
                                         struct orr_err *err)
 {
     const struct orr_ledger *ledger = in->run->ledger;
-    struct writer w = writer_open(db, "INSERT INTO placement VALUES(?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, "INSERT INTO placement VALUES(?,?,?,?,?,?,?,?,?)", err);
     for (uint32_t p = 0; p < ledger->placement_count && w.status == ORR_OK; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
         const struct orr_node_type *type = orr_cluster_type(&in->world->cluster, placement->node);
@@ -285,6 +316,7 @@ static enum orr_status write_placements(sqlite3 *db, const struct orr_store_inpu
         put_int_or_null(&w, placement->devices != 0, (int64_t)placement->devices);
         put_int(&w, placement->since_ms);
         put_int_or_null(&w, placement->hold == ORR_HOLD_ENDED, placement->until_ms);
+        put_int(&w, placement->group);
         put_row(&w);
     }
     return writer_close(&w);
@@ -433,6 +465,31 @@ static enum orr_status write_series(sqlite3 *db, const struct orr_store_input *i
     return writer_close(&w);
 }
 
+static enum orr_status write_room(sqlite3 *db, const struct orr_store_input *in,
+                                  struct orr_err *err)
+{
+    const struct orr_fold *fold = &in->run->fold;
+    const struct orr_room_summary *room = &in->summary->room;
+    struct writer w = writer_open(db, "INSERT INTO room VALUES(?,?,?)", err);
+    for (uint32_t b = 0; b < room->bucket_count && w.status == ORR_OK; b++) {
+        put_int(&w, fold->origin_ms + b * fold->bucket_ms);
+        put_real(&w, room->buckets[b].idle_mgpu);
+        put_real(&w, room->buckets[b].unusable_mgpu);
+        put_row(&w);
+    }
+    enum orr_status status = writer_close(&w);
+    struct writer g = writer_open(db, "INSERT INTO startable VALUES(?,?,?,?)", err);
+    for (uint32_t i = 0; i < room->bucket_count * room->level_count && g.status == ORR_OK; i++) {
+        put_int(&g, fold->origin_ms + i / room->level_count * fold->bucket_ms);
+        put_text(&g, orr_room_level_name(in->world, i % room->level_count));
+        put_real(&g, room->gangs[i].mean);
+        put_int(&g, room->gangs[i].least);
+        put_row(&g);
+    }
+    enum orr_status gangs = writer_close(&g);
+    return status != ORR_OK ? status : gangs;
+}
+
 static void put_metric(const struct orr_metric *metric, void *context)
 {
     struct writer *w = context;
@@ -573,11 +630,11 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
 {
     typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
     static write_fn *const tables[] = {
-        write_run,       write_inputs,      write_meta,     write_nodes,      write_queues,
-        write_owed,      write_name_tables, write_recorded, write_holds,      write_deadlines,
-        write_batches,   write_shards,      write_ruled,    write_placements, write_attempts,
-        write_evictions, write_times,       write_outages,  write_reasons,    write_series,
-        write_metrics};
+        write_run,      write_inputs,      write_meta,     write_nodes,   write_queues,
+        write_owed,     write_name_tables, write_recorded, write_holds,   write_deadlines,
+        write_batches,  write_shards,      write_ruled,    write_asks,    write_placements,
+        write_attempts, write_evictions,   write_times,    write_outages, write_reasons,
+        write_series,   write_room,        write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

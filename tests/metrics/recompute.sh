@@ -179,6 +179,62 @@ CSV
     has "abs(value - 2.0 / 3) < 1e-12 FROM metric WHERE name = 'ftf_shockwave_max'"            # b: 200 / (100 x 3)
 }
 
+# Held by hand, on two nodes of 4 GPUs: a takes 3 of the first, b takes 2 of the second until 50; then the
+# window has 50 s more. Tasks ask for 3, 2 and 4. Of the GPU that is free on the first node nobody can use any; of
+# the 2 on the second only who asks for 2: 1 + 4/3 are unusable of 3, then 1 of 5.
+case_room() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+a,0,100,1,3,q
+b,0,50,1,2,q
+last,100,10,1,4,q
+CSV
+    holds 50 --trace trace.csv --cluster 2x4 --policy fifo
+    has "abs(value - 5.0 / 3) < 1e-12 FROM metric WHERE name = 'unusable_gpus_mean'"
+    has "value = 4 FROM metric WHERE name = 'idle_gpus_mean'"
+    has "value = 2 FROM metric WHERE name = 'startable_gang_mean_gpus' AND label = 'level=cluster'"
+    has "value = 0 FROM metric WHERE name = 'startable_gang_least_gpus' AND label = 'level=cluster'"
+    has "value = 3 FROM metric WHERE name = 'startable_gang_mean_gpus' AND label = 'level=node'"
+    # Another queue holds all four GPUs until 100. a1 waits from 10 on, a2 and a3 from 20 on, all within their
+    # queue's quota of 2; from 100 on a1 and a2 hold 4, so that a3 waits on, but not within it. b fits no quota.
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+b,0,100,1,4,b
+a1,10,10,1,2,a
+a2,20,10,1,2,a
+a3,20,10,1,2,a
+CSV
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {a: {gpu: [2, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: fifo
+YAML
+    holds 50 run.yaml
+    has "start_ms = 110000 FROM job WHERE name = 'a3'"
+    has "value = 90 AND n = 3 FROM metric WHERE name = 'starvation_max_s'"
+    has "value = 3 FROM metric WHERE name = 'starved'"
+    # ... and with nodes of several shapes, CPU that runs out first, racks and parts of devices
+    awk 'BEGIN {
+        print "job,submit_s,run_s,pods,gpus_per_pod,gpu_fraction,cpu_milli,queue"
+        seed = 9
+        for (i = 0; i < 300; i++) {
+            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536); t += x % 30
+            part = x % 4 == 0
+            printf "j%d,%d,%d,%d,%s,%s,%d,q\n", i, t, 20 + x % 700, 1 + x % 3, part ? "" : 1 + x % 4,
+                part ? "0." (2 + x % 7) : "", 1000 * (x % 12)
+        }
+    }' >trace.csv
+    cat >run.yaml <<YAML
+cluster:
+  pools: {p: {nodes: 8, gpus: 4, cpu: 24, rack_size: 2}, s: {nodes: 3, gpus: 2, cpu: 10}}
+workload: [{name: t, trace: trace.csv}]
+policy: kai
+YAML
+    holds 50 run.yaml
+    has "count(*) = 3 FROM metric WHERE name = 'startable_gang_mean_gpus' AND value > 0"
+}
+
 # Every name is told in the table of analysis/README.md.
 case_documented() {
     holds 50 "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
@@ -196,6 +252,12 @@ case_notices() {
         sqlite3 off.db "UPDATE metric SET $change WHERE name = 'share_deviation' AND scope = 'all'"
         sqlite3 -bail -readonly off.db <"$source/tests/metrics/recompute.sql" >said
         grep -q '^all .*share_deviation' said && grep -q 'compared, 1 differ$' said || fail "$change: $(cat said)"
+    done
+    for change in "room SET unusable_mgpu = unusable_mgpu + 0.001" "startable SET least_gpus = least_gpus + 1"; do
+        cp run.db off.db
+        sqlite3 off.db "UPDATE $change WHERE rowid = 5"
+        sqlite3 -bail -readonly off.db <"$source/tests/metrics/recompute.sql" >said
+        grep -q "^${change%% *} at " said && grep -q 'compared, 1 differ$' said || fail "$change: $(cat said)"
     done
     sqlite3 run.db "DELETE FROM eviction WHERE rowid = 1"
     sqlite3 -bail -readonly run.db <"$source/tests/metrics/recompute.sql" >said

@@ -4,6 +4,8 @@
 -- its views. Answers a line for each difference, then how many were compared.
 -- Not made here, and why: attainment, deadlines, lateness, gave_up, gave_up_share, requests, requests_late, requests_dropped (scope workload): a
 -- results file does not keep the request series, nor which part of the workload a job came from.
+-- Files with nodes of more than 64 GPUs or of foreign pods, and fragmentation where pods ask for memory of
+-- GPUs or for nodes by labels, are beyond it: what nodes admit and hold is not all in them.
 -- Nor those of the scheduler's time (policy.latency): cycles are not kept one by one.
 .mode list
 .separator " | "
@@ -29,10 +31,10 @@ FROM queue AS q JOIN shard_queue AS s ON s.queue = q.id WHERE q.leaf;
 CREATE TEMP TABLE held AS
 SELECT p.*, max(0, min(p.to_ms, r.window_end_ms) - max(p.start_ms, r.window_start_ms)) AS inside_ms
 FROM (SELECT id AS job, attempts AS nr, node, mgpu, last_start_ms AS start_ms,
-             coalesce(end_ms, (SELECT end_ms FROM run)) AS to_ms
+             coalesce(end_ms, (SELECT end_ms FROM run)) AS to_ms, pods, devices, 0 AS ask
       FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
       UNION ALL
-      SELECT job, nr, node, mgpu, start_ms, coalesce(end_ms, (SELECT end_ms FROM run)) FROM placement) AS p
+      SELECT job, nr, node, mgpu, start_ms, coalesce(end_ms, (SELECT end_ms FROM run)), pods, devices, ask FROM placement) AS p
 CROSS JOIN run AS r;
 CREATE TEMP TABLE spent AS
 SELECT job, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance AS lost,
@@ -394,7 +396,7 @@ SELECT 'lost_gpu_h', 'shard', w.label, total(x.lost) / 3.6e9, total(x.evictions)
 FROM whole AS w JOIN leaf AS l ON l.shard = w.shard JOIN job AS j ON j.queue = l.queue LEFT JOIN lost AS x ON x.job = j.id GROUP BY w.shard;
 
 -- ---- times to the end ----
--- Lengths of time of which some were still going on: Kaplan-Meier, one after the other.
+-- Lengths of time of which some were still going on; their quantiles come last.
 CREATE TEMP TABLE lasting(name TEXT, ms INTEGER, ended INTEGER);
 INSERT INTO lasting
 SELECT 'jct', coalesce(j.end_ms, r.end_ms) - j.submit_ms, j.state = 3
@@ -419,28 +421,6 @@ SELECT x.column1, 'all', '',
                       WHEN 'deadlines_open' THEN count(*) ELSE total(state = 3) END
 FROM due CROSS JOIN (VALUES('deadline_met'), ('deadlines_missed'), ('deadlines_open'), ('lateness_mean_s'), ('lateness_max_s'),
                            ('tardiness_mean_s')) AS x GROUP BY x.column1;
-CREATE TEMP TABLE lasted AS
-SELECT *, row_number() OVER (PARTITION BY name ORDER BY ms, NOT ended) AS rank, count(*) OVER (PARTITION BY name) AS n FROM lasting;
-CREATE UNIQUE INDEX temp.lasted_rank ON lasted(name, rank);
-CREATE TEMP TABLE lasting_share AS
-WITH RECURSIVE s(name, rank, ms, ended, n, censored, alive) AS (
-  SELECT name, rank, ms, ended, n, NOT ended, CASE WHEN ended THEN 1.0 - 1.0 / n ELSE 1.0 END FROM lasted WHERE rank = 1
-  UNION ALL
-  SELECT m.name, m.rank, m.ms, m.ended, m.n, s.censored OR NOT m.ended,
-         CASE WHEN NOT m.ended THEN s.alive
-              WHEN NOT s.censored THEN 1.0 - m.rank * 1.0 / m.n
-              ELSE s.alive * (1.0 - 1.0 / (m.n - m.rank + 1)) END
-  FROM s JOIN lasted AS m ON m.name = s.name AND m.rank = s.rank + 1
-)
-SELECT * FROM s WHERE ended;
-INSERT INTO made
-SELECT g.name || '_p' || q.column1 || '_s', 'all', '',
-       (SELECT min(s.ms) / 1000.0 FROM lasting_share AS s WHERE s.name = g.name
-        AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.column1 / 100.0 ELSE s.rank * 100 >= q.column1 * s.n END),
-       (SELECT count(*) FROM lasting AS l WHERE l.name = g.name)
-FROM (SELECT 'jct' AS name UNION ALL SELECT 'batch' WHERE EXISTS (SELECT 1 FROM batch)
-      UNION ALL SELECT 'lateness' WHERE EXISTS (SELECT 1 FROM due)) AS g
-CROSS JOIN (VALUES(50), (95), (99)) AS q WHERE g.name = 'jct' OR q.column1 < 99;
 INSERT INTO made
 SELECT x.column1, 'all', '',
        (SELECT CASE x.column1 WHEN 'batch_mean_s' THEN avg(CASE WHEN ended THEN ms END) / 1000.0
@@ -528,27 +508,230 @@ UNION ALL
 SELECT 'node_load_cv', 'all', '',
        sqrt(avg((load - (SELECT avg(load) FROM load)) * (load - (SELECT avg(load) FROM load)))) / nullif(avg(load), 0),
        count(*) FROM load;
--- A gap on a node is where its latest end until then lies before the next start.
+
+-- ---- free room, device by device ----
+-- The kinds of pod that make 95 % of the trace's.
+CREATE TEMP TABLE typical AS
+WITH k AS (
+  SELECT a.gpus, a.gpu_mgpu AS part, a.cpu_milli AS cpu, a.gpu_model, a.shard, sum(a.pods) AS pods
+  FROM job AS j JOIN ask AS a ON a.shape = j.shape GROUP BY 1, 2, 3, 4, 5, a.bound, a.gpu_mib
+),
+r AS (SELECT *, row_number() OVER (ORDER BY pods DESC, cpu DESC, part DESC, gpus DESC) AS nr FROM k)
+SELECT r.*, (SELECT total(b.pods) FROM r AS b WHERE b.nr < r.nr) AS before FROM r;
+DELETE FROM typical WHERE before * 100 >= 95 * (SELECT sum(pods) FROM job) OR nr > 256;
+CREATE TEMP TABLE bit AS
+WITH RECURSIVE b(d) AS (SELECT 0 UNION ALL SELECT d + 1 FROM b WHERE d < 63) SELECT d FROM b;
+CREATE TEMP TABLE slice AS -- taken (or given back) of a device at a time; d -1: of the CPU
+WITH p AS (
+  SELECT h.*, j.shape, (SELECT count(*) FROM bit WHERE h.devices >> d & 1) AS wide
+  FROM held AS h JOIN job AS j ON j.id = h.job WHERE h.to_ms > h.start_ms
+),
+t AS (
+  SELECT p.node, b.d, p.start_ms, p.to_ms, p.mgpu / p.wide AS much FROM p JOIN bit AS b ON p.devices >> b.d & 1
+  UNION ALL
+  SELECT p.node, -1, p.start_ms, p.to_ms, p.pods * a.cpu_milli FROM p JOIN ask AS a ON a.shape = p.shape AND a.nr = p.ask
+  WHERE a.cpu_milli > 0
+)
+SELECT node, d, at, sum(much) AS much
+FROM (SELECT node, d, start_ms AS at, much FROM t UNION ALL SELECT node, d, to_ms, -much FROM t) GROUP BY node, d, at;
+CREATE INDEX temp.slice_at ON slice(node, at, d);
+CREATE TEMP TABLE shut AS SELECT node, from_ms, coalesce(to_ms, 9e18) AS to_ms FROM (SELECT * FROM outage UNION ALL SELECT * FROM away);
+CREATE TEMP TABLE node_at AS
+WITH a AS (
+  SELECT node, at FROM slice UNION SELECT node, from_ms FROM shut UNION SELECT node, to_ms FROM shut
+  UNION SELECT id, (SELECT min(submit_ms) FROM job) FROM node
+)
+SELECT a.node, a.at, EXISTS (SELECT 1 FROM shut AS o WHERE o.node = a.node AND o.from_ms <= a.at AND o.to_ms > a.at) AS down
+FROM a JOIN node AS n ON n.id = a.node WHERE n.gpus > 0 AND a.at < (SELECT end_ms FROM run);
+CREATE TEMP TABLE device_at AS
+SELECT i.node, i.at, b.d, CASE WHEN b.d < 0 THEN coalesce(n.cpu_milli, 9000000000000000) ELSE 1000 END
+       - coalesce(sum(s.much) OVER (PARTITION BY i.node, b.d ORDER BY i.at), 0) AS free
+FROM node_at AS i JOIN node AS n ON n.id = i.node JOIN (SELECT d FROM bit UNION ALL SELECT -1) AS b ON b.d < n.gpus
+LEFT JOIN slice AS s ON s.node = i.node AND s.at = i.at AND s.d = b.d;
+-- Alike states are judged once: the free parts of the devices in ascending order, and the free CPU.
+CREATE TEMP TABLE state_at AS
+SELECT v.node, v.at, sum(CASE WHEN v.d >= 0 THEN v.free END) AS idle, sum(v.d >= 0 AND v.free = 1000) AS whole,
+       max(CASE WHEN v.d < 0 THEN v.free END) AS cpu, group_concat(CASE WHEN v.d >= 0 THEN v.free END) AS state
+FROM (SELECT * FROM device_at ORDER BY node, at, free) AS v GROUP BY v.node, v.at;
+CREATE UNIQUE INDEX temp.state_at_i ON state_at(node, at);
+CREATE TEMP TABLE kind_of AS
+SELECT n.id AS node, n.gpus, n.gpu_model AS model, p.shard FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool;
+CREATE TEMP TABLE alike AS
+SELECT s.state, s.cpu, k.model, k.shard, max(s.idle) AS idle FROM state_at AS s JOIN kind_of AS k ON k.node = s.node GROUP BY 1, 2, 3, 4;
+CREATE TEMP TABLE part_of AS
+WITH RECURSIVE one(state, free, rest) AS (
+  SELECT state, NULL, state || ',' FROM (SELECT DISTINCT state FROM alike)
+  UNION ALL SELECT state, CAST(rest AS INTEGER), substr(rest, instr(rest, ',') + 1) FROM one WHERE rest <> ''
+)
+SELECT state, free FROM one WHERE free IS NOT NULL;
+CREATE INDEX temp.part_of_i ON part_of(state);
+CREATE TEMP TABLE judged AS
+SELECT a.state, a.cpu, a.model, a.shard,
+       sum(t.pods * CASE WHEN t.gpus = 0 OR t.cpu > a.cpu OR t.shard <> a.shard OR (t.gpu_model IS NOT NULL AND t.gpu_model IS NOT a.model)
+                           OR t.gpus > (SELECT total(o.free >= t.part) FROM part_of AS o WHERE o.state = a.state) THEN a.idle
+                         ELSE (SELECT total(o.free) FROM part_of AS o WHERE o.state = a.state AND o.free < t.part) END) AS unusable
+FROM alike AS a CROSS JOIN typical AS t GROUP BY 1, 2, 3, 4;
+CREATE INDEX temp.judged_i ON judged(state, cpu);
+CREATE TEMP TABLE found_at AS -- a node that is down has nothing
+SELECT i.node, i.at, k.shard, NOT i.down AS up, NOT i.down AND s.whole = k.gpus AS empty, k.gpus,
+       s.whole * NOT i.down AS whole, s.idle * NOT i.down AS idle, coalesce(j.unusable, 0) * NOT i.down AS unusable
+FROM node_at AS i JOIN state_at AS s ON s.node = i.node AND s.at = i.at JOIN kind_of AS k ON k.node = i.node
+LEFT JOIN judged AS j ON j.state = s.state AND j.cpu = s.cpu AND j.model IS k.model AND j.shard = k.shard;
+CREATE TEMP TABLE room_at AS -- of all nodes, from `at` to `upto`
+WITH d AS (
+  SELECT at, idle - lag(idle, 1, 0) OVER w AS idle, unusable - lag(unusable, 1, 0) OVER w AS unusable
+  FROM found_at WINDOW w AS (PARTITION BY node ORDER BY at)
+),
+g AS (SELECT at, sum(idle) AS idle, sum(unusable) AS unusable FROM d GROUP BY at)
+SELECT at, lead(at, 1, (SELECT end_ms FROM run)) OVER (ORDER BY at) AS upto, sum(idle) OVER (ORDER BY at) AS idle,
+       sum(unusable) OVER (ORDER BY at) * 1.0 / (SELECT sum(pods) FROM typical) AS unusable
+FROM g;
+CREATE INDEX temp.room_at_i ON room_at(at);
+-- Empty nodes by domain, whole devices by node; a level is worth what its best domain has.
+CREATE TEMP TABLE domain_at AS
+WITH c(level, domain, at, more) AS (
+  SELECT 'cluster', shard, at, empty * gpus - lag(empty * gpus, 1, 0) OVER (PARTITION BY node ORDER BY at) FROM found_at
+  UNION ALL
+  SELECT d.level, d.domain * 1000 + f.shard, f.at, empty * gpus - lag(empty * gpus, 1, 0) OVER (PARTITION BY d.level, f.node ORDER BY at)
+  FROM found_at AS f JOIN node_domain AS d ON d.node = f.node
+  UNION ALL
+  SELECT 'node', node, at, whole - lag(whole, 1, 0) OVER (PARTITION BY node ORDER BY at) FROM found_at
+),
+m AS (SELECT level, domain, at, sum(more) AS more FROM c GROUP BY 1, 2, 3)
+SELECT level, domain, at, lead(at, 1, (SELECT end_ms FROM run)) OVER w AS upto, sum(more) OVER w AS gpus
+FROM m WINDOW w AS (PARTITION BY level, domain ORDER BY at);
+-- The best of each: amounts in descending order, as far as no larger one covers the time.
+CREATE TEMP TABLE amount_at AS -- how many domains have an amount
+WITH c AS (
+  SELECT level, gpus, at, 1 AS more FROM domain_at UNION ALL SELECT level, gpus, upto, -1 FROM domain_at
+),
+m AS (SELECT level, gpus, at, sum(more) AS more FROM c GROUP BY 1, 2, 3 HAVING sum(more) <> 0)
+SELECT level, gpus, at, lead(at) OVER w AS upto, sum(more) OVER w AS domains FROM m WINDOW w AS (PARTITION BY level, gpus ORDER BY at);
+DELETE FROM amount_at WHERE domains = 0 OR upto IS NULL;
+CREATE UNIQUE INDEX temp.amount_at_i ON amount_at(level, gpus, at);
+CREATE TEMP TABLE level_at AS
+WITH t AS (SELECT DISTINCT level, at FROM domain_at),
+e AS (SELECT level, at, lead(at, 1, (SELECT end_ms FROM run)) OVER (PARTITION BY level ORDER BY at) AS upto FROM t),
+v AS (SELECT DISTINCT level, gpus FROM amount_at)
+SELECT e.level, e.at, e.upto,
+       max(CASE WHEN (SELECT x.upto FROM amount_at AS x WHERE x.level = v.level AND x.gpus = v.gpus AND x.at <= e.at
+                      ORDER BY x.at DESC LIMIT 1) > e.at THEN v.gpus END) AS gpus
+FROM e JOIN v ON v.level = e.level GROUP BY e.level, e.at;
+CREATE INDEX temp.level_at_i ON level_at(at);
+
+CREATE TEMP TABLE span AS -- the window, and the buckets of the series
+SELECT -1 AS nr, window_start_ms AS at, window_end_ms AS upto FROM run WHERE window_end_ms > window_start_ms
+UNION ALL SELECT m.rowid, m.at_ms, min(m.at_ms + r.series_ms, r.end_ms) FROM room AS m CROSS JOIN run AS r;
+CREATE TEMP TABLE span_room AS
+SELECT s.nr, s.at, s.upto - s.at AS ms, total(r.idle * (min(r.upto, s.upto) - max(r.at, s.at))) AS idle,
+       total(r.unusable * (min(r.upto, s.upto) - max(r.at, s.at))) AS unusable
+FROM span AS s JOIN room_at AS r ON r.at < s.upto AND r.upto > s.at GROUP BY s.nr;
+CREATE TEMP TABLE span_level AS
+SELECT s.nr, s.at, l.level, s.upto - s.at AS ms, total(l.gpus * (min(l.upto, s.upto) - max(l.at, s.at))) AS gpus, min(l.gpus) AS least
+FROM span AS s JOIN level_at AS l ON l.at < s.upto AND l.upto > s.at GROUP BY s.nr, l.level;
 INSERT INTO made
-SELECT 'empty_node_gpus_mean', 'all', '',
-       total(g.gap * n.gpus) / nullif((SELECT window_end_ms - window_start_ms FROM run), 0),
+SELECT 'idle_gpus_mean', 'all', '', (SELECT idle / ms / 1000 FROM span_room WHERE nr = -1), (SELECT count(*) FROM load)
+UNION ALL SELECT 'unusable_gpus_mean', 'all', '', (SELECT unusable / ms / 1000 FROM span_room WHERE nr = -1), (SELECT count(*) FROM typical)
+UNION ALL SELECT 'unusable_of_idle', 'all', '', (SELECT unusable / nullif(idle, 0) FROM span_room WHERE nr = -1), (SELECT count(*) FROM typical);
+INSERT INTO made
+SELECT x.column1, 'level', 'level=' || v.level, CASE x.column1 WHEN 'startable_gang_mean_gpus' THEN l.gpus / l.ms ELSE l.least END,
        (SELECT count(*) FROM load)
-FROM (SELECT node, max(0, from_ms - max(to_ms) OVER (PARTITION BY node ORDER BY from_ms, to_ms
-                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS gap
-      FROM (SELECT h.node, max(h.start_ms, r.window_start_ms) AS from_ms, min(h.to_ms, r.window_end_ms) AS to_ms
-            FROM held AS h CROSS JOIN run AS r WHERE h.inside_ms > 0
-            UNION ALL
-            SELECT o.node, max(o.from_ms, r.window_start_ms), min(coalesce(o.to_ms, r.window_end_ms), r.window_end_ms)
-            FROM (SELECT * FROM outage UNION ALL SELECT * FROM away) AS o CROSS JOIN run AS r WHERE o.from_ms < r.window_end_ms
-              AND coalesce(o.to_ms, r.window_end_ms) > r.window_start_ms
-            UNION ALL SELECT n.id, r.window_start_ms, r.window_start_ms FROM node AS n CROSS JOIN run AS r
-            UNION ALL SELECT n.id, r.window_end_ms, r.window_end_ms FROM node AS n CROSS JOIN run AS r)) AS g
-JOIN node AS n ON n.id = g.node;
+FROM (SELECT DISTINCT level FROM startable) AS v LEFT JOIN span_level AS l ON l.level = v.level AND l.nr = -1
+CROSS JOIN (VALUES('startable_gang_mean_gpus'), ('startable_gang_least_gpus')) AS x;
+
+-- ---- starvation ----
+-- Of every amount that jobs of a queue ask for, the time so far in which the queue had that much of its quota
+-- left, at each change.
+CREATE TEMP TABLE hungry AS
+SELECT w.job, w.queue, w.mgpu FROM waiter AS w JOIN kind AS k ON k.id = w.kind
+WHERE k.name <> 'inference' AND w.mgpu > 0
+  AND EXISTS (SELECT 1 FROM owed AS o WHERE o.queue = w.queue AND (o.quota < 0 OR w.mgpu <= CAST(o.quota * 1000 AS INTEGER)));
+CREATE TEMP TABLE left_at AS
+WITH c AS (
+  SELECT j.queue, h.start_ms AS at, h.mgpu FROM held AS h JOIN job AS j ON j.id = h.job WHERE h.to_ms > h.start_ms
+  UNION ALL SELECT j.queue, h.to_ms, -h.mgpu FROM held AS h JOIN job AS j ON j.id = h.job WHERE h.to_ms > h.start_ms
+  UNION ALL SELECT queue, (SELECT min(submit_ms) FROM job), 0 FROM leaf
+  UNION ALL SELECT queue, at_ms, 0 FROM queue_change
+),
+s AS (SELECT queue, at, sum(mgpu) AS mgpu FROM c GROUP BY queue, at),
+a AS (SELECT queue, at, sum(mgpu) OVER w AS held, lead(at, 1, (SELECT end_ms FROM run)) OVER w AS upto FROM s WINDOW w AS (PARTITION BY queue ORDER BY at)),
+v AS (SELECT DISTINCT queue, mgpu FROM hungry),
+i AS (
+  SELECT v.queue, v.mgpu, a.at, a.upto, o.quota < 0 OR a.held + v.mgpu <= CAST(o.quota * 1000 AS INTEGER) AS within
+  FROM v JOIN a ON a.queue = v.queue
+  JOIN owed AS o ON o.queue = a.queue AND o.at_ms <= a.at AND o.to_ms > a.at
+)
+SELECT queue, mgpu, at, within,
+       coalesce(sum(within * (upto - at)) OVER (PARTITION BY queue, mgpu ORDER BY at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
+FROM i;
+CREATE UNIQUE INDEX temp.left_at_i ON left_at(queue, mgpu, at);
+CREATE TEMP TABLE starving AS
+SELECT h.job, coalesce(sum(
+         (SELECT l.before + l.within * (p.to_ms - l.at) FROM left_at AS l WHERE l.queue = h.queue AND l.mgpu = h.mgpu AND l.at <= p.to_ms ORDER BY l.at DESC LIMIT 1)
+         - (SELECT l.before + l.within * (p.from_ms - l.at) FROM left_at AS l WHERE l.queue = h.queue AND l.mgpu = h.mgpu AND l.at <= p.from_ms ORDER BY l.at DESC LIMIT 1)), 0) AS ms
+FROM hungry AS h LEFT JOIN pending AS p ON p.job = h.job GROUP BY h.job;
+INSERT INTO lasting SELECT 'starvation', s.ms, j.state NOT IN (1, 4) FROM starving AS s JOIN job AS j ON j.id = s.job;
+INSERT INTO made
+SELECT 'starvation_max_s', 'all', '', max(ms) / 1000.0, count(*) FROM starving
+UNION ALL SELECT 'starved', 'all', '', total(ms > 0), count(*) FROM starving;
+
+-- ---- elastic jobs: when they had all their pods ----
+CREATE TEMP TABLE grown AS
+WITH c AS (
+  SELECT h.job, h.start_ms AS at, h.pods FROM held AS h WHERE h.to_ms > h.start_ms
+  UNION ALL SELECT h.job, h.to_ms, -h.pods FROM held AS h JOIN job AS j ON j.id = h.job
+  WHERE h.to_ms > h.start_ms AND h.to_ms < (SELECT end_ms FROM run)
+),
+s AS (SELECT job, at, sum(pods) OVER (PARTITION BY job ORDER BY at) AS pods FROM c)
+SELECT s.job, min(s.at) AS at FROM s JOIN job AS j ON j.id = s.job WHERE s.pods = j.pods GROUP BY s.job;
+INSERT INTO lasting
+SELECT 'wait_full', coalesce(g.at, CASE j.state WHEN 4 THEN j.end_ms ELSE r.end_ms END) - coalesce(h.eligible_ms, j.submit_ms), g.at IS NOT NULL
+FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind LEFT JOIN grown AS g ON g.job = j.id LEFT JOIN hold AS h ON h.job = j.id
+WHERE j.min_pods < j.pods AND j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference'
+  AND (g.at IS NOT NULL OR j.state <> 3);
+INSERT INTO made
+SELECT 'wait_full_mean_s', 'all', '', avg(CASE WHEN ended THEN ms END) / 1000.0, total(ended) FROM lasting WHERE name = 'wait_full'
+GROUP BY name;
+
+-- ---- quantiles of what lasted: Kaplan-Meier, one after the other ----
+CREATE TEMP TABLE lasted AS
+SELECT *, row_number() OVER (PARTITION BY name ORDER BY ms, NOT ended) AS rank, count(*) OVER (PARTITION BY name) AS n FROM lasting;
+CREATE UNIQUE INDEX temp.lasted_rank ON lasted(name, rank);
+CREATE TEMP TABLE lasting_share AS
+WITH RECURSIVE s(name, rank, ms, ended, n, censored, alive) AS (
+  SELECT name, rank, ms, ended, n, NOT ended, CASE WHEN ended THEN 1.0 - 1.0 / n ELSE 1.0 END FROM lasted WHERE rank = 1
+  UNION ALL
+  SELECT m.name, m.rank, m.ms, m.ended, m.n, s.censored OR NOT m.ended,
+         CASE WHEN NOT m.ended THEN s.alive
+              WHEN NOT s.censored THEN 1.0 - m.rank * 1.0 / m.n
+              ELSE s.alive * (1.0 - 1.0 / (m.n - m.rank + 1)) END
+  FROM s JOIN lasted AS m ON m.name = s.name AND m.rank = s.rank + 1
+)
+SELECT * FROM s WHERE ended;
+INSERT INTO made
+SELECT g.name || '_p' || q.column1 || '_s', 'all', '',
+       (SELECT min(s.ms) / 1000.0 FROM lasting_share AS s WHERE s.name = g.name
+        AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.column1 / 100.0 ELSE s.rank * 100 >= q.column1 * s.n END),
+       (SELECT count(*) FROM lasting AS l WHERE l.name = g.name)
+FROM (SELECT 'jct' AS name, 0 AS least, 99 AS most UNION ALL SELECT 'starvation', 99, 99
+      UNION ALL SELECT 'batch', 0, 95 WHERE EXISTS (SELECT 1 FROM batch)
+      UNION ALL SELECT 'lateness', 0, 95 WHERE EXISTS (SELECT 1 FROM due)
+      UNION ALL SELECT 'wait_full', 0, 95 WHERE EXISTS (SELECT 1 FROM lasting WHERE name = 'wait_full')) AS g
+CROSS JOIN (VALUES(50), (95), (99)) AS q WHERE q.column1 BETWEEN g.least AND g.most;
 
 -- ---- the books, and the comparison ----
 CREATE TEMP TABLE wrong AS
 SELECT 'job ' || s.job AS what, 'held' AS name, sum((h.to_ms - h.start_ms) * h.mgpu) AS made, s.total AS stored
 FROM spent AS s LEFT JOIN held AS h ON h.job = s.job GROUP BY s.job HAVING made IS NOT stored
+UNION ALL
+SELECT 'room at ' || m.at_ms, x.name, x.made, x.stored FROM room AS m LEFT JOIN span_room AS s ON s.nr = m.rowid
+JOIN (SELECT 'idle_mgpu' AS name, r.rowid AS nr, s.idle / s.ms AS made, r.idle_mgpu AS stored FROM room AS r JOIN span_room AS s ON s.nr = r.rowid
+      UNION ALL SELECT 'unusable_mgpu', r.rowid, s.unusable / s.ms, r.unusable_mgpu FROM room AS r JOIN span_room AS s ON s.nr = r.rowid) AS x ON x.nr = m.rowid
+WHERE abs(x.made - x.stored) > 1e-9 * abs(x.stored) + 1e-6
+UNION ALL
+SELECT 'startable at ' || m.at_ms, m.level, s.gpus / s.ms, m.mean_gpus
+FROM startable AS m LEFT JOIN span_level AS s ON s.at = m.at_ms AND s.nr > 0 AND s.level = m.level
+WHERE s.level IS NULL OR abs(s.gpus / s.ms - m.mean_gpus) > 1e-9 * m.mean_gpus + 1e-9 OR s.least <> m.least_gpus
 UNION ALL
 SELECT m.scope || ' ' || m.label, m.name, x.value, m.value
 FROM metric AS m LEFT JOIN made AS x USING (name, scope, label)

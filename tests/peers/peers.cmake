@@ -44,6 +44,19 @@ set(tiresias ${peers}/tiresias)
 orr_peer_test(tiresias.half_load tiresias.sh ${tiresias} 0.5 2091.49 "jobs=80,finished=80")
 orr_peer_test(tiresias.load tiresias.sh ${tiresias} 1.0 4038.18 "jobs=160,finished=160,jct_mean_s=3469.694,evictions=43")
 
+# Fragmentation as pods come, over the places that five policies chose.
+add_executable(peer_fgd peers/fgd.c)
+target_link_libraries(peer_fgd PRIVATE orr_engine m)
+foreach(policy fgd bestfit dotprod gpupacking gpuclustering)
+  add_test(NAME peers.fgd.${policy} COMMAND sh ${peers}/fgd.sh $<TARGET_FILE:peer_fgd> ${peers}/fgd ${policy})
+endforeach()
+# ... and one device of one place changed must be noticed: it is taken already, or the curve differs.
+add_test(NAME peers.fgd.notices COMMAND sh ${peers}/fgd.sh $<TARGET_FILE:peer_fgd> ${peers}/fgd fgd "^1080,0$" "1080,1")
+foreach(policy fgd bestfit dotprod gpupacking gpuclustering notices)
+  set_tests_properties(peers.fgd.${policy} PROPERTIES LABELS quick TIMEOUT 300)
+endforeach()
+set_tests_properties(peers.fgd.notices PROPERTIES PASS_REGULAR_EXPRESSION "unusable; published|impossible place")
+
 # One pool two ways: one node of all GPUs, and nodes of one GPU with jobs split into pods of one.
 set(philly ${PROJECT_SOURCE_DIR}/traces/data/philly.csv.gz)
 set(counts_2490 "events=164494,distinct_times=151282,queue_len_max=0,makespan_s=9408754,wait_mean_s=0")

@@ -321,9 +321,9 @@ static void write_job(struct making *making, sqlite3_stmt *row, uint32_t at)
 static void write_jobs(struct making *making)
 {
     sqlite3_stmt *jobs = prepared(making->db, "INSERT INTO job VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,"
-                                              "?10,?11,?11,?12,?13,?14,?15,?16,?17,?6)");
+                                              "?10,?11,?11,?12,?13,?14,?15,?16,?17,?6,?7*100+?6)");
     sqlite3_stmt *placements =
-        prepared(making->db, "INSERT INTO placement VALUES(?1,?2,?3,1,?4,?5,?6,?7)");
+        prepared(making->db, "INSERT INTO placement VALUES(?1,?2,?3,1,?4,?5,?6,?7,0)");
     sqlite3_stmt *attempts =
         prepared(making->db, "INSERT INTO attempt VALUES(?1,1,?2,?3,'reclaim')");
     sqlite3_stmt *reasons =
@@ -362,6 +362,8 @@ static void write_jobs(struct making *making)
             write_row(reasons);
         }
     }
+    fixture_exec(making->db, "INSERT INTO ask SELECT DISTINCT shape,0,pods,mgpu/pods/1000,1000,"
+                             "NULL,0,0,NULL,0,0 FROM job");
     (void)sqlite3_finalize(jobs);
     (void)sqlite3_finalize(placements);
     (void)sqlite3_finalize(attempts);

@@ -22,15 +22,18 @@ static const char rows[] =
     "(2,'cpu','p',0,NULL,NULL,NULL);"
     "INSERT INTO reason VALUES(1,'no_capacity','full'),(2,'fragmented','in pieces');"
     "INSERT INTO job VALUES"
-    "(1,'j1',1,'u',0,1,2000,0,0,10000,10000,10000,3,0,0,3,1,0,1),"
-    "(2,'j2',2,NULL,0,2,16000,1000,10000,30500,20500,20500,3,0,NULL,NULL,1,10000,2),"
-    "(3,'j3',1,'u',0,1,500,2000,30500,NULL,1,1,2,0,1,1,1,30500,1),"
-    "(4,'j4',2,'v',0,1,8000,3000,NULL,NULL,1,1,1,0,NULL,NULL,0,NULL,1),"
-    "(5,'j5',1,'v',0,1,4000,40000,40000,80000,20000,20000,3,1,1,240,2,60000,1),"
-    "(6,'j6',1,'v',0,1,4000,500000,NULL,NULL,1,1,0,0,NULL,NULL,0,NULL,1);"
+    "(1,'j1',1,'u',0,1,2000,0,0,10000,10000,10000,3,0,0,3,1,0,1,0),"
+    "(2,'j2',2,NULL,0,2,16000,1000,10000,30500,20500,20500,3,0,NULL,NULL,1,10000,2,1),"
+    "(3,'j3',1,'u',0,1,500,2000,30500,NULL,1,1,2,0,1,1,1,30500,1,2),"
+    "(4,'j4',2,'v',0,1,8000,3000,NULL,NULL,1,1,1,0,NULL,NULL,0,NULL,1,3),"
+    "(5,'j5',1,'v',0,1,4000,40000,40000,80000,20000,20000,3,1,1,240,2,60000,1,4),"
+    "(6,'j6',1,'v',0,1,4000,500000,NULL,NULL,1,1,0,0,NULL,NULL,0,NULL,1,4);"
     "INSERT INTO attempt VALUES(5,1,40000,50000,'preempt');"
-    "INSERT INTO placement VALUES(2,1,1,1,8000,255,10000,30500),"
-    "(2,1,0,1,8000,255,10000,30500),(5,1,0,1,4000,15,40000,50000);"
+    "INSERT INTO placement VALUES(2,1,1,1,8000,255,10000,30500,0),"
+    "(2,1,0,1,8000,255,10000,30500,0),(5,1,0,1,4000,15,40000,50000,0);"
+    "INSERT INTO ask VALUES(0,0,1,2,1000,NULL,0,0,NULL,0,0),(1,0,2,8,1000,NULL,0,0,NULL,0,0),"
+    "(2,0,1,1,500,NULL,0,0,NULL,0,0),(3,0,1,8,1000,NULL,0,0,NULL,0,0),(4,0,1,4,1000,NULL,0,0,NULL,"
+    "0,0);"
     "INSERT INTO reason_change(job,at_ms,reason) "
     "VALUES(4,3000,1),(4,20000,2),(2,1000,1),(3,30500,1);";
 
@@ -87,6 +90,13 @@ static void placements__join_both_places(void **state)
            "3|1|1|1|500|1|30500|\n"
            "5|1|0|1|4000|15|40000|50000\n"
            "5|2|1|1|4000|240|60000|80000\n");
+}
+
+/* Seven pods: all kinds are needed for 95 % of them. */
+static void typical__are_the_most_frequent(void **state)
+{
+    expect(state, "SELECT gpus, gpu_mgpu, pods, round(share * 7, 9) FROM v_typical",
+           "8|1000|3|3.0\n4|1000|2|2.0\n2|1000|1|1.0\n1|500|1|1.0\n");
 }
 
 static void allocation__is_exact(void **state)
@@ -240,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs__are_words_and_seconds),
         cmocka_unit_test(placements__join_both_places),
+        cmocka_unit_test(typical__are_the_most_frequent),
         cmocka_unit_test(allocation__is_exact),
         cmocka_unit_test(queue_depth__counts_what_waits),
         cmocka_unit_test(node_use__is_cut_to_the_window),

@@ -83,8 +83,36 @@ struct orr_owners {
 
 struct orr_node_spread {      /* of nodes with GPUs, in the window */
     double max_over_mean, cv; /* of the share of their GPU time that was held */
-    double empty_gpus_mean;   /* GPUs of nodes that are up and hold nothing */
     uint32_t nodes;
+};
+
+struct orr_starvation { /* of jobs of the window whose GPUs fit into their queue's quota, no
+                         * services
+                         */
+    /* time waited while the queue, with the job, would have been within its quota; of jobs that
+     * wait still, so far */
+    double p99_s, max_s;
+    uint64_t jobs, starved; /* starved: for some time */
+};
+
+struct orr_room_bucket { /* means over a bucket of the series */
+    double idle_mgpu, unusable_mgpu;
+};
+
+struct orr_room_gang { /* GPUs of the largest gang of whole nodes that could start within one domain
+                        */
+    double mean;
+    uint32_t least;
+};
+
+struct orr_room_summary { /* what was free, and what for; means over the window, NAN if it is empty
+                           */
+    double idle_gpus_mean, unusable_gpus_mean;
+    double unusable_of_idle;      /* integral over integral; NAN: nothing was ever idle */
+    struct orr_room_gang *window; /* per level: the whole, those of the topology, a single node */
+    struct orr_room_bucket *buckets;
+    struct orr_room_gang *gangs; /* level l of bucket b at [b * level_count + l] */
+    uint32_t bucket_count, level_count, typical_tasks;
 };
 
 struct orr_summary {
@@ -111,6 +139,9 @@ struct orr_summary {
     struct orr_ftf ftf[ORR_FTF_COUNT];
     struct orr_owners owners;
     struct orr_deadlines deadlines;
+    struct orr_starvation starvation;
+    struct orr_room_summary room;
+    struct orr_waits full; /* of elastic jobs, until they had all their pods */
     struct orr_node_spread spread;
     struct orr_queue_summary *queues;
     uint32_t queue_count;
@@ -141,6 +172,8 @@ struct orr_metric {
 typedef void orr_metric_fn(const struct orr_metric *metric, void *context);
 void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
                          orr_metric_fn *emit, void *context);
+/* Of a level of `room`: "cluster", those of the topology, "node". */
+const char *orr_room_level_name(const struct orr_world *world, uint32_t level);
 /* "1", "2", "3-4", ..., of a size class. */
 const char *orr_size_class_name(uint32_t size_class);
 

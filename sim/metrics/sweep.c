@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* sweep.c - once more over the placements of a run, in order of time: they are its record. Nothing
+ * is asked of the engine, and each change costs what it touches. */
+#include <orrery/base/sort.h>
+#include <orrery/core/ledger.h>
+
+#include "space.h"
+#include "starve.h"
+#include "summary_int.h"
+
+struct order { /* of times, ascending */
+    int64_t *at;
+    uint32_t *index, count, next;
+    orr_ms time; /* of the next; ORR_MS_NEVER after the last */
+};
+
+struct growth {      /* of an elastic job */
+    uint32_t placed; /* pods */
+    orr_ms full_ms;  /* first time it had all; ORR_MS_NONE */
+};
+
+struct sweep {
+    const struct orr_world *world;
+    const struct orr_run *run;
+    struct orr_space *space;
+    struct orr_starve *starve;
+    struct order starts, ends, begins, returns; /* of placements; of outages */
+    uint32_t *of_end;                           /* placement of each end */
+    uint32_t next_owed;                         /* change of what queues are owed */
+    struct growth *growth;                      /* per job; NULL: none is elastic */
+};
+
+static void order_look(struct order *order)
+{
+    order->time = order->next < order->count ? order->at[order->index[order->next]] : ORR_MS_NEVER;
+}
+
+/* Takes the next one. */
+static uint32_t order_take(struct order *order)
+{
+    uint32_t index = order->index[order->next++];
+    order_look(order);
+    return index;
+}
+
+static void order_close(struct order *order)
+{
+    orr_free(order->at);
+    orr_free(order->index);
+}
+
+static void order_sort(struct order *order)
+{
+    order->index = orr_sort_index_by_i64(order->at, order->count);
+    order_look(order);
+}
+
+static bool is_elastic(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_shape *shape = &world->shapes.shapes[world->specs[job].shape];
+    return shape->min_tasks < shape->tasks;
+}
+
+static void sweep_open(struct sweep *sweep)
+{
+    const struct orr_ledger *ledger = sweep->run->ledger;
+    size_t placements = ledger->placement_count + (size_t)1;
+    size_t outages = sweep->run->outage_count + (size_t)1;
+    bool elastic = false;
+    sweep->starts.at = orr_alloc(placements, sizeof *sweep->starts.at);
+    sweep->ends.at = orr_alloc(placements, sizeof *sweep->ends.at);
+    sweep->of_end = orr_alloc(placements, sizeof *sweep->of_end);
+    for (uint32_t p = 0; p < ledger->placement_count; p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        sweep->starts.at[sweep->starts.count++] = placement->since_ms;
+        if (placement->hold == ORR_HOLD_ENDED) {
+            sweep->of_end[sweep->ends.count] = p;
+            sweep->ends.at[sweep->ends.count++] = placement->until_ms;
+        }
+        elastic = elastic || is_elastic(sweep->world, placement->job);
+    }
+    sweep->begins.at = orr_alloc(outages, sizeof *sweep->begins.at);
+    sweep->returns.at = orr_alloc(outages, sizeof *sweep->returns.at);
+    for (uint32_t o = 0; o < sweep->run->outage_count; o++) {
+        sweep->begins.at[sweep->begins.count++] = sweep->run->outages[o].from_ms;
+        sweep->returns.at[sweep->returns.count++] = sweep->run->outages[o].to_ms;
+    }
+    order_sort(&sweep->starts);
+    order_sort(&sweep->ends);
+    order_sort(&sweep->begins);
+    order_sort(&sweep->returns);
+    if (elastic) {
+        sweep->growth = orr_zalloc(sweep->world->job_count, sizeof *sweep->growth);
+    }
+    for (uint32_t j = 0; j < sweep->world->job_count && elastic; j++) {
+        sweep->growth[j].full_ms = ORR_MS_NONE;
+    }
+}
+
+static void sweep_close(struct sweep *sweep)
+{
+    order_close(&sweep->starts);
+    order_close(&sweep->ends);
+    order_close(&sweep->begins);
+    order_close(&sweep->returns);
+    orr_free(sweep->of_end);
+    orr_free(sweep->growth);
+}
+
+/* What was over as it began never was. */
+static void hold(struct sweep *sweep, uint32_t index, bool start, orr_ms at)
+{
+    const struct orr_placement *placement = &sweep->run->ledger->placements[index];
+    const struct orr_job_spec *spec = &sweep->world->specs[placement->job];
+    const struct orr_shape *shape = &sweep->world->shapes.shapes[spec->shape];
+    if (placement->hold == ORR_HOLD_ENDED && placement->until_ms <= placement->since_ms) {
+        return;
+    }
+    const struct orr_request *request = &shape->groups[placement->group].request;
+    const struct orr_node_type *type = orr_cluster_type(&sweep->world->cluster, placement->node);
+    const struct orr_piece piece = {.node = placement->node,
+                                    .devices = placement->devices,
+                                    .mgpu = (int64_t)placement->tasks *
+                                            orr_request_task_mgpu(request, type),
+                                    .cpu_milli = (int64_t)placement->tasks * request->cpu_milli};
+    orr_space__hold(sweep->space, &piece, start);
+    orr_starve__change(sweep->starve, spec->queue, start ? piece.mgpu : -piece.mgpu, at);
+    if (sweep->growth != NULL) {
+        struct growth *growth = &sweep->growth[placement->job];
+        growth->placed =
+            start ? growth->placed + placement->tasks : growth->placed - placement->tasks;
+        if (growth->placed == shape->tasks && growth->full_ms == ORR_MS_NONE) {
+            growth->full_ms = at;
+        }
+    }
+}
+
+static orr_ms owed_time(const struct sweep *sweep)
+{
+    return sweep->next_owed < sweep->run->owed_count ? sweep->world->owed[sweep->next_owed].at_ms
+                                                     : ORR_MS_NEVER;
+}
+
+/* Everything of one instant: ends first, for what starts may need their room. */
+static void step(struct sweep *sweep, orr_ms at)
+{
+    const struct orr_outage *outages = sweep->run->outages;
+    while (sweep->ends.time == at) {
+        hold(sweep, sweep->of_end[order_take(&sweep->ends)], false, at);
+    }
+    while (sweep->begins.time == at) {
+        orr_space__outage(sweep->space, outages[order_take(&sweep->begins)].node, true);
+    }
+    while (sweep->returns.time == at) {
+        orr_space__outage(sweep->space, outages[order_take(&sweep->returns)].node, false);
+    }
+    while (owed_time(sweep) == at) {
+        orr_starve__owed(sweep->starve, &sweep->world->owed[sweep->next_owed++]);
+    }
+    while (sweep->starts.time == at) {
+        hold(sweep, order_take(&sweep->starts), true, at);
+    }
+}
+
+static orr_ms next_time(const struct sweep *sweep)
+{
+    orr_ms other =
+        sweep->begins.time < sweep->returns.time ? sweep->begins.time : sweep->returns.time;
+    other = owed_time(sweep) < other ? owed_time(sweep) : other;
+    orr_ms jobs = sweep->starts.time < sweep->ends.time ? sweep->starts.time : sweep->ends.time;
+    return jobs < other ? jobs : other;
+}
+
+/* Elastic jobs of the window that asked for more pods than their gang: when they had all. A job
+ * that ended without ever having them is left out. */
+static struct orr_waits growth_waits(const struct sweep *sweep, const struct orr_summary *summary)
+{
+    const struct orr_world *world = sweep->world;
+    const struct orr_run *run = sweep->run;
+    int64_t *keys = orr_alloc(world->job_count + (size_t)1, sizeof *keys);
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < world->job_count && sweep->growth != NULL; j++) {
+        if (!is_elastic(world, j) || world->specs[j].kind == ORR_KIND_INFERENCE ||
+            !orr_summary__in_window(world, run, summary, j)) {
+            continue;
+        }
+        orr_ms full = sweep->growth[j].full_ms, since = orr_run_eligible_ms(world, run, j);
+        if (full != ORR_MS_NONE) {
+            keys[count++] = orr_tally__key(full - since, false);
+        } else if (run->ledger->jobs[j].phase != ORR_JOB_FINISHED) {
+            keys[count++] = orr_tally__key(orr_summary__seen_until(run, j) - since, true);
+        }
+    }
+    struct orr_waits waits = orr_tally__of_keys(keys, count);
+    orr_free(keys);
+    return waits;
+}
+
+void orr_summary__sweep(const struct orr_world *world, const struct orr_run *run,
+                        struct orr_summary *summary)
+{
+    struct sweep sweep = {.world = world,
+                          .run = run,
+                          .space = orr_space__open(world, run),
+                          .starve = orr_starve__open(world, run, summary)};
+    sweep_open(&sweep);
+    for (orr_ms at = next_time(&sweep); at <= run->end_ms; at = next_time(&sweep)) {
+        orr_space__until(sweep.space, at);
+        step(&sweep, at);
+    }
+    orr_space__until(sweep.space, run->end_ms);
+    orr_space__close(sweep.space, &summary->room);
+    orr_starve__close(sweep.starve, &summary->starvation);
+    summary->full = growth_waits(&sweep, summary);
+    sweep_close(&sweep);
+}
