@@ -54,6 +54,7 @@ enum orr_better orr_compare_better(const char *metric)
                   {"ftf_shockwave_above", ORR_BETTER_LESS},
                   {"bsld_per_gpu_mean", ORR_BETTER_LESS},
                   {"user_fairness_jain", ORR_BETTER_MORE},
+                  {"quota_debt_blocked_gpu_h", ORR_BETTER_LESS},
                   {"batch_mean_s", ORR_BETTER_LESS},
                   {"unusable_gpus_mean", ORR_BETTER_LESS},
                   {"unusable_of_idle", ORR_BETTER_LESS},

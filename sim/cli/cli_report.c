@@ -43,7 +43,7 @@ static void json_queues(struct orr_json *json, const struct orr_report *r)
         orr_json_real(json, "quota", quota);
         orr_json_real(json, "share_mean", q->share_mean);
         json_waits(json, &q->waits);
-        orr_json_real(json, "quota_debt_gpu_h", q->quota_debt_gpu_h);
+        orr_json_real(json, "quota_debt_gpu_h", q->debt.total);
         orr_json_int(json, "evictions", (int64_t)q->evictions);
         orr_json_real(json, "lost_gpu_h", q->lost_gpu_h);
         orr_json_close(json, '}');
@@ -65,7 +65,7 @@ static void json_shards(struct orr_json *json, const struct orr_report *r)
         json_waits(json, &s->waits);
         orr_json_real(json, "fairness_jain", s->fairness_jain);
         orr_json_real(json, "share_deviation", s->share_deviation);
-        orr_json_real(json, "quota_debt_gpu_h", s->quota_debt_gpu_h);
+        orr_json_real(json, "quota_debt_gpu_h", s->debt.total);
         orr_json_real(json, "gpu_occupancy", s->gpu_occupancy);
         orr_json_real(json, "gpu_goodput", s->gpu_goodput);
         orr_json_int(json, "evictions", (int64_t)s->evictions);
@@ -137,7 +137,7 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_real(&json, "jct_mean_s", s->jct_mean_s);
     orr_json_real(&json, "fairness_jain", s->fairness_jain);
     orr_json_real(&json, "fairness_satisfaction", s->fairness_satisfaction);
-    orr_json_real(&json, "quota_debt_gpu_h", s->quota_debt_gpu_h);
+    orr_json_real(&json, "quota_debt_gpu_h", s->debt.total);
     orr_json_real(&json, "share_deviation", s->share_deviation);
     orr_json_real(&json, "lost_gpu_h", s->lost_gpu_h);
     orr_json_real(&json, "gpu_occupancy", s->gpu_occupancy);
@@ -273,7 +273,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   "occupancy   %s of GPU time in the window was allocated; longest queue %u jobs\n",
                   ratio(s->gpu_occupancy, a), r->run->queue_len_max);
     (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %.0f GPU-h\n",
-                  ratio(s->fairness_jain, a), ratio(s->share_deviation, b), s->quota_debt_gpu_h);
+                  ratio(s->fairness_jain, a), ratio(s->share_deviation, b), s->debt.total);
     if (s->evictions > 0) {
         (void)fprintf(out, "evictions   %llu, %.0f GPU-h lost\n", (unsigned long long)s->evictions,
                       s->lost_gpu_h);

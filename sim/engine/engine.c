@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <orrery/sim/account.h>
+#include <orrery/sim/fragment.h>
 
 #include "engine_int.h"
 #include "shards.h"
@@ -323,6 +324,10 @@ static void open_fold(const struct orr_world *world, const struct orr_engine_opt
     orr_fold_init(&run->fold, run->queues, capacity_mgpu, shards, world->first_submit_ms,
                   options->window_start_ms, options->window_end_ms);
     orr_free(capacity_mgpu);
+    int64_t *usable_mgpu = orr_alloc(world->queues.count, sizeof *usable_mgpu);
+    orr_fill_mgpu(world, usable_mgpu);
+    orr_fold_usable(&run->fold, usable_mgpu);
+    orr_free(usable_mgpu);
 }
 
 enum orr_status orr_engine_run(const struct orr_world *world,

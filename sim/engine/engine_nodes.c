@@ -113,13 +113,26 @@ static void for_jobs_on(struct engine *engine, struct range nodes, each_job_fn *
     }
 }
 
+static int64_t node_mgpu(const struct engine *engine, uint32_t node)
+{
+    const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, node);
+    return ((int64_t)type->gpus - orr_node_type_foreign_gpus(type)) * ORR_MGPU;
+}
+
 /* A node joins the cluster, or leaves it: vacant, and closed before and after. */
 static void set_away(struct engine *engine, uint32_t node, bool away)
 {
     const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, node);
-    int64_t mgpu = ((int64_t)type->gpus - orr_node_type_foreign_gpus(type)) * ORR_MGPU;
+    int64_t mgpu = node_mgpu(engine, node);
     orr_ledger_set_away(engine->ledger, node, away);
     orr_fold_capacity(&engine->run->fold, type->shard, engine->view.now, away ? -mgpu : mgpu);
+}
+
+static void set_outage(struct engine *engine, uint32_t node, bool down)
+{
+    const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, node);
+    int64_t mgpu = node_mgpu(engine, node);
+    orr_fold_down(&engine->run->fold, type->shard, engine->view.now, down ? mgpu : -mgpu);
 }
 
 /* The node gives nothing from now on, and nothing is held there. */
@@ -133,6 +146,8 @@ static void begin_record(struct engine *engine, uint32_t node)
     engine->record[node] = run->outage_count;
     if (away) {
         set_away(engine, node, true);
+    } else {
+        set_outage(engine, node, true);
     }
 }
 
@@ -143,6 +158,8 @@ static void end_record(struct engine *engine, uint32_t node)
     engine->record[node] = 0;
     if (record->away) {
         set_away(engine, node, false);
+    } else {
+        set_outage(engine, node, false);
     }
 }
 

@@ -22,6 +22,7 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
                               .shares_at = origin_ms};
     fold->shards = orr_zalloc(shard_count, sizeof *fold->shards);
     fold->shard_capacity_mgpu = orr_zalloc(shard_count, sizeof *fold->shard_capacity_mgpu);
+    fold->shard_down_mgpu = orr_zalloc(shard_count, sizeof *fold->shard_down_mgpu);
     fold->shard_present_mgpu = orr_zalloc(shard_count, sizeof *fold->shard_present_mgpu);
     for (uint32_t s = 0; s < shard_count; s++) {
         fold->shard_capacity_mgpu[s] = fold->shard_present_mgpu[s] = shard_capacity_mgpu[s];
@@ -33,8 +34,11 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
     fold->last_note = orr_zalloc(tree->count, sizeof *fold->last_note);
     fold->scratch = orr_zalloc(tree->count, 3 * sizeof *fold->scratch);
     for (uint32_t q = 0; q < tree->count; q++) {
-        orr_fold_owed(fold, q);
+        fold->queues[q].usable = fold->shard_capacity_mgpu[tree->queues[q].shard];
         fold->queues[q].at = origin_ms;
+    }
+    for (uint32_t q = 0; q < tree->count; q++) {
+        orr_fold_owed(fold, q);
     }
     orr_ms span = (window_end_ms - origin_ms) / BUCKETS_WANTED + 1;
     fold->bucket_ms = span < BUCKET_MIN_MS ? BUCKET_MIN_MS : (span + 999) / 1000 * 1000;
@@ -42,10 +46,41 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
     fold->next_boundary_ms = origin_ms;
 }
 
+/* Of the nodes there are now, no more than its limit and those above allow. */
+static int64_t possible_of(const struct orr_fold *fold, uint32_t queue)
+{
+    uint32_t shard = fold->tree->queues[queue].shard;
+    int64_t all = fold->shard_capacity_mgpu[shard];
+    double most = all > 0 ? (double)fold->queues[queue].usable *
+                                (double)fold->shard_present_mgpu[shard] / (double)all
+                          : 0.0;
+    for (uint32_t q = queue; q != ORR_NONE; q = fold->tree->queues[q].parent) {
+        double limit = fold->tree->queues[q].resources[ORR_SHARE_GPU].limit;
+        most = limit >= 0.0 && limit * ORR_MGPU < most ? limit * ORR_MGPU : most;
+    }
+    return (int64_t)most;
+}
+
+static void recompute_possible(struct orr_fold *fold)
+{
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
+        fold->queues[q].possible = possible_of(fold, q);
+    }
+}
+
+void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu)
+{
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
+        fold->queues[q].usable = mgpu[q];
+    }
+    recompute_possible(fold);
+}
+
 void orr_fold_owed(struct orr_fold *fold, uint32_t queue)
 {
     double quota = fold->tree->queues[queue].resources[ORR_SHARE_GPU].quota;
     fold->queues[queue].quota_mgpu = quota < 0.0 ? -1.0 : quota * ORR_MGPU;
+    recompute_possible(fold); /* its limit holds for those below, too */
     fold->shares_stale = true;
 }
 
@@ -53,6 +88,7 @@ void orr_fold_release(struct orr_fold *fold)
 {
     orr_free(fold->shards);
     orr_free(fold->shard_capacity_mgpu);
+    orr_free(fold->shard_down_mgpu);
     orr_free(fold->shard_present_mgpu);
     orr_free(fold->queues);
     orr_free(fold->window_start);
@@ -78,7 +114,14 @@ static void settle(struct orr_fold_queue *queue, orr_ms now)
     int64_t owed = queue->quota_mgpu < 0.0 || (double)demand < queue->quota_mgpu
                        ? demand
                        : (int64_t)queue->quota_mgpu;
-    queue->sum.debt += owed > queue->allocated ? (owed - queue->allocated) * dt : 0;
+    if (owed > queue->allocated) {
+        int64_t debt = owed - queue->allocated;
+        int64_t most = queue->possible > queue->allocated ? queue->possible : queue->allocated;
+        int64_t impossible = owed > most ? owed - most : 0;
+        queue->sum.debt += debt * dt;
+        queue->sum.debt_impossible += impossible * dt;
+        queue->sum.debt_down += queue->down ? (debt - impossible) * dt : 0;
+    }
 }
 
 static void recompute_shares(struct orr_fold *fold)
@@ -118,18 +161,28 @@ static void settle_shares(struct orr_fold *fold, orr_ms now)
     }
 }
 
-void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu)
-{
-    settle_shares(fold, now);
-    fold->shard_present_mgpu[shard] += mgpu;
-    fold->shares_stale = true;
-}
-
 void orr_fold_before_owed(struct orr_fold *fold, orr_ms now)
 {
     settle_shares(fold, now);
     for (uint32_t q = 0; q < fold->tree->count; q++) {
         settle(&fold->queues[q], now);
+    }
+}
+
+void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu)
+{
+    orr_fold_before_owed(fold, now);
+    fold->shard_present_mgpu[shard] += mgpu;
+    recompute_possible(fold);
+    fold->shares_stale = true;
+}
+
+void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu)
+{
+    orr_fold_before_owed(fold, now);
+    fold->shard_down_mgpu[shard] += mgpu;
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
+        fold->queues[q].down = fold->shard_down_mgpu[fold->tree->queues[q].shard] > 0;
     }
 }
 
@@ -166,6 +219,8 @@ static struct orr_integrals minus(const struct orr_integrals *a, const struct or
                                   .pending = a->pending - b->pending,
                                   .pending_jobs = a->pending_jobs - b->pending_jobs,
                                   .debt = a->debt - b->debt,
+                                  .debt_impossible = a->debt_impossible - b->debt_impossible,
+                                  .debt_down = a->debt_down - b->debt_down,
                                   .share_excess = a->share_excess - b->share_excess};
 }
 
@@ -182,6 +237,8 @@ static void halve_buckets(struct orr_fold *fold)
                                        .pending = a->pending + c->pending,
                                        .pending_jobs = a->pending_jobs + c->pending_jobs,
                                        .debt = a->debt + c->debt,
+                                       .debt_impossible = a->debt_impossible + c->debt_impossible,
+                                       .debt_down = a->debt_down + c->debt_down,
                                        .share_excess = a->share_excess + c->share_excess};
         }
     }

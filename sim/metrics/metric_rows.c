@@ -45,6 +45,20 @@ static void emit_waits(const struct emitter *to, const struct orr_waits *waits)
     }
 }
 
+/* Of one queue, of those of a shard, or of all. */
+static void emit_debt(const struct emitter *to, const struct orr_debt *debt, uint64_t n)
+{
+    emit(to, "quota_debt_gpu_h", debt->total, "GPU-h", n,
+         "integral of max(0, min(demand, quota) - allocated) over whole queues, in the window");
+    emit(to, "quota_debt_impossible_gpu_h", debt->impossible, "GPU-h", n,
+         "part of it: more than the queue could hold on the empty cluster, by its limits and the "
+         "sizes of its pods");
+    emit(to, "quota_debt_down_gpu_h", debt->down, "GPU-h", n,
+         "part of the rest: while nodes of its shard were down");
+    emit(to, "quota_debt_blocked_gpu_h", debt->blocked, "GPU-h", n,
+         "the rest: while others, or their placement, were in the way");
+}
+
 static void emit_all(const struct emitter *to, const struct orr_summary *s)
 {
     emit(to, "jobs", (double)s->jobs, "jobs", s->jobs, "taken from the traces");
@@ -72,8 +86,7 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
          "the same with the ratio capped at 1");
     emit(to, "share_deviation", s->share_deviation, "1", 1,
          "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)");
-    emit(to, "quota_debt_gpu_h", s->quota_debt_gpu_h, "GPU-h", s->leaf_queues,
-         "integral of max(0, min(demand, quota) - allocated) over queues");
+    emit_debt(to, &s->debt, s->leaf_queues);
     emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
          "attempts ended by the policy");
     emit(to, "partial_evictions", (double)s->partial_evictions, "evictions", s->jobs,
@@ -232,8 +245,7 @@ static void emit_queue(const struct emitter *to, const struct orr_queue_summary 
     emit(to, "gpu_h", q->gpu_h, "GPU-h", 1, "held in the window by the whole queue");
     emit(to, "share_mean", q->share_mean, "GPU", 1,
          "mean entitled share of the whole queue in the window, by the oracle");
-    emit(to, "quota_debt_gpu_h", q->quota_debt_gpu_h, "GPU-h", 1,
-         "integral of max(0, min(demand, quota) - allocated) of the whole queue");
+    emit_debt(to, &q->debt, 1);
     emit(to, "evictions", (double)q->evictions, "evictions", q->waits.jobs,
          "attempts ended by the policy");
     emit(to, "lost_gpu_h", q->lost_gpu_h, "GPU-h", q->evictions,
@@ -254,8 +266,7 @@ static void emit_shard(const struct emitter *to, const struct orr_shard_summary 
     emit(
         to, "share_deviation", s->share_deviation, "1", 1,
         "integral over the shard's queues of |allocated - entitled| / (2 x its capacity x window)");
-    emit(to, "quota_debt_gpu_h", s->quota_debt_gpu_h, "GPU-h", s->leaf_queues,
-         "integral of max(0, min(demand, quota) - allocated) over the shard's queues");
+    emit_debt(to, &s->debt, s->leaf_queues);
     emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
          "attempts ended by the policy");
     emit(to, "lost_gpu_h", s->lost_gpu_h, "GPU-h", s->evictions,

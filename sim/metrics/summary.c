@@ -131,16 +131,23 @@ static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
 }
 
 struct window { /* of one queue: the integrals inside the window */
-    double allocated, share, debt;
+    double allocated, share;
+    struct orr_debt debt;
 };
 
 static struct window window_of(const struct orr_fold *fold, uint32_t queue)
 {
     const struct orr_integrals *a = &fold->window_start[queue], *b = &fold->window_end[queue];
     double allocated = (double)(b->allocated - a->allocated);
-    return (struct window){.allocated = allocated,
-                           .share = allocated + (b->share_excess - a->share_excess),
-                           .debt = (double)(b->debt - a->debt)};
+    int64_t debt = b->debt - a->debt, impossible = b->debt_impossible - a->debt_impossible;
+    int64_t down = b->debt_down - a->debt_down;
+    return (struct window){
+        .allocated = allocated,
+        .share = allocated + (b->share_excess - a->share_excess),
+        .debt = {.total = (double)debt / MGPU_MS_PER_GPU_H,
+                 .impossible = (double)impossible / MGPU_MS_PER_GPU_H,
+                 .down = (double)down / MGPU_MS_PER_GPU_H,
+                 .blocked = (double)(debt - impossible - down) / MGPU_MS_PER_GPU_H}};
 }
 
 static int64_t lost_of(const struct orr_job_time *time)
@@ -220,7 +227,8 @@ static double out_in_window(const struct orr_world *world, const struct orr_run 
 }
 
 struct fairness { /* of the queues of one shard, or of all */
-    double jain, satisfaction, deviation, debt_gpu_h, capacity_gpu_h, available, occupancy, goodput;
+    struct orr_debt debt;
+    double jain, satisfaction, deviation, capacity_gpu_h, available, occupancy, goodput;
     uint32_t leaves, wanting; /* queues; those that were entitled to something */
 };
 
@@ -238,7 +246,10 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
         struct window w = window_of(&run->fold, q);
         f.leaves++;
         held += w.allocated;
-        f.debt_gpu_h += w.debt / MGPU_MS_PER_GPU_H;
+        f.debt.total += w.debt.total;
+        f.debt.impossible += w.debt.impossible;
+        f.debt.down += w.debt.down;
+        f.debt.blocked += w.debt.blocked;
         if (w.share > 0.0) {
             double x = w.allocated / w.share;
             double capped = x < 1.0 ? x : 1.0;
@@ -276,7 +287,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
     summary->fairness_jain = f.jain;
     summary->fairness_satisfaction = f.satisfaction;
     summary->share_deviation = f.deviation;
-    summary->quota_debt_gpu_h = f.debt_gpu_h;
+    summary->debt = f.debt;
     summary->gpu_available = f.available;
     summary->capacity_gpu_h = f.capacity_gpu_h;
     summary->leaf_queues = f.leaves;
@@ -289,7 +300,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
         shard->gpus = run->ledger->shards[s].most_gpus;
         shard->fairness_jain = f.jain;
         shard->share_deviation = f.deviation;
-        shard->quota_debt_gpu_h = f.debt_gpu_h;
+        shard->debt = f.debt;
         shard->leaf_queues = f.leaves;
         shard->wanting_queues = f.wanting;
         shard->gpu_occupancy = f.occupancy;
@@ -316,7 +327,7 @@ static void list_queues(const struct orr_world *world, const struct orr_run *run
             .waits = orr_tally__result(&t->queues[g]),
             .gpu_h = w.allocated / MGPU_MS_PER_GPU_H,
             .share_mean = span > 0.0 ? w.share / span / ORR_MGPU : (double)NAN,
-            .quota_debt_gpu_h = w.debt / MGPU_MS_PER_GPU_H,
+            .debt = w.debt,
             .evictions = evictions[g],
             .lost_gpu_h = lost_gpu_h[g]};
     }

@@ -184,7 +184,8 @@ CREATE TEMP TABLE instant AS
 WITH t(at_ms) AS (SELECT DISTINCT at_ms FROM change UNION SELECT window_start_ms FROM run
                   UNION SELECT c.at_ms FROM queue_change AS c CROSS JOIN run AS r
                   WHERE c.at_ms > r.window_start_ms AND c.at_ms < r.window_end_ms
-                  UNION SELECT a.at_ms FROM (SELECT from_ms AS at_ms FROM away UNION SELECT to_ms FROM away) AS a CROSS JOIN run AS r
+                  UNION SELECT a.at_ms FROM (SELECT from_ms AS at_ms FROM away UNION SELECT to_ms FROM away
+                                             UNION SELECT from_ms FROM outage UNION SELECT to_ms FROM outage) AS a CROSS JOIN run AS r
                   WHERE a.at_ms > r.window_start_ms AND a.at_ms < r.window_end_ms)
 SELECT at_ms, lead(at_ms, 1, (SELECT window_end_ms FROM run)) OVER (ORDER BY at_ms) - at_ms AS dt FROM t;
 CREATE TEMP TABLE moment AS -- a row an instant and queue, inner queues too (filled in below)
@@ -330,6 +331,48 @@ SELECT l.shard, sum(h.inside_ms * h.mgpu) AS held,
        sum(CASE WHEN s.total > s.useful THEN h.inside_ms * h.mgpu * ((s.total - s.useful) * 1.0 / s.total) ELSE 0 END) AS vain
 FROM held AS h JOIN job AS j ON j.id = h.job JOIN leaf AS l ON l.queue = j.queue LEFT JOIN spent AS s ON s.job = h.job
 GROUP BY l.shard;
+-- What a queue could hold on the empty cluster: pods of whole GPUs fill what their sizes add up to of a node;
+-- no more than its limits, and less while nodes are not there.
+CREATE TEMP TABLE pod_size AS
+SELECT DISTINCT j.queue, a.gpus, a.gpu_mib IS NOT NULL OR a.gpu_mgpu < 1000 AS shares
+FROM job AS j JOIN ask AS a ON a.shape = j.shape WHERE a.gpus > 0;
+CREATE TEMP TABLE usable AS
+WITH RECURSIVE f(queue, gpus) AS (
+  SELECT queue, 0 FROM leaf
+  UNION SELECT f.queue, f.gpus + p.gpus FROM f JOIN pod_size AS p ON p.queue = f.queue AND NOT p.shares
+  WHERE f.gpus + p.gpus <= (SELECT max(gpus) FROM node)
+)
+SELECT l.queue, l.shard,
+       total(CASE WHEN EXISTS (SELECT 1 FROM pod_size AS p WHERE p.queue = l.queue AND p.shares) OR n.gpus > 64 THEN n.gpus
+                  ELSE (SELECT max(f.gpus) FROM f WHERE f.queue = l.queue AND f.gpus <= n.gpus) END * n.nodes) * 1000 AS mgpu
+FROM leaf AS l JOIN (SELECT p.shard, n.gpus, count(*) AS nodes FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool GROUP BY 1, 2) AS n
+  ON n.shard = l.shard GROUP BY l.queue;
+CREATE TEMP TABLE above AS -- a queue and all above it
+WITH RECURSIVE u(queue, above) AS (
+  SELECT queue, queue FROM leaf UNION ALL SELECT u.queue, q.parent FROM u JOIN queue AS q ON q.id = u.above WHERE q.parent IS NOT NULL
+)
+SELECT * FROM u;
+CREATE TEMP TABLE shard_at AS -- GPUs that are not there, and whether any is down
+SELECT i.at_ms, s.id AS shard, s.capacity_mgpu AS most,
+       (SELECT total(n.gpus) * 1000 FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool
+        WHERE p.shard = s.id AND a.from_ms <= i.at_ms AND coalesce(a.to_ms, 9e18) > i.at_ms) AS away,
+       EXISTS (SELECT 1 FROM outage AS o JOIN node AS n ON n.id = o.node JOIN shard_pool AS p ON p.pool = n.pool
+               WHERE p.shard = s.id AND n.gpus > 0 AND o.from_ms <= i.at_ms AND coalesce(o.to_ms, 9e18) > i.at_ms) AS down
+FROM instant AS i CROSS JOIN shard AS s;
+CREATE UNIQUE INDEX temp.shard_at_i ON shard_at(at_ms, shard);
+CREATE TEMP TABLE debt AS
+WITH m AS (
+  SELECT m.queue, m.dt, m.alloc, min(m.alloc + m.pend, CASE WHEN m.quota < 0 THEN m.alloc + m.pend ELSE CAST(m.quota * 1000 AS INTEGER) END) AS owed,
+         CAST(min(u.mgpu * (s.most - s.away) / s.most,
+              (SELECT min(CASE WHEN x.top < 0 THEN 9e18 ELSE x.top * 1000 END) FROM above AS a JOIN owed AS x ON x.queue = a.above
+               WHERE a.queue = m.queue AND x.at_ms <= m.at_ms AND x.to_ms > m.at_ms)) AS INTEGER) AS possible, s.down
+  FROM moment AS m JOIN usable AS u ON u.queue = m.queue JOIN shard_at AS s ON s.at_ms = m.at_ms AND s.shard = u.shard
+  WHERE m.pend > 0
+),
+d AS (SELECT queue, dt, down, owed - alloc AS debt, max(0, owed - max(possible, alloc)) AS impossible FROM m WHERE owed > alloc)
+SELECT queue, total(impossible * dt) / 3.6e9 AS impossible, total((debt - impossible) * dt * down) / 3.6e9 AS down,
+       total((debt - impossible) * dt * NOT down) / 3.6e9 AS blocked
+FROM d GROUP BY queue;
 CREATE TEMP TABLE fair AS
 SELECT m.queue, m.shard, sum(m.alloc * m.dt) AS alloc, sum(m.share * m.dt) AS share,
        sum(abs(m.share - m.alloc) * m.dt) AS apart,
@@ -381,6 +424,15 @@ UNION ALL
 SELECT 'quota_debt_gpu_h', 'queue', g.label, f.debt / 3.6e9, 1 FROM
   (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue
    FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g JOIN fair AS f ON f.queue = g.queue;
+INSERT INTO made
+SELECT x.column1, w.scope, w.label,
+       (SELECT total(CASE x.column1 WHEN 'quota_debt_impossible_gpu_h' THEN d.impossible WHEN 'quota_debt_down_gpu_h' THEN d.down ELSE d.blocked END)
+        FROM debt AS d JOIN leaf AS l ON l.queue = d.queue WHERE (w.shard IS NULL OR l.shard = w.shard) AND (w.queue IS NULL OR d.queue = w.queue)),
+       w.n
+FROM (SELECT scope, label, shard, NULL AS queue, leaves AS n FROM ratio
+      UNION ALL SELECT DISTINCT 'queue', 'queue=' || q.name || ',kind=' || k.name, NULL, w.queue, 1
+      FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS w
+CROSS JOIN (VALUES('quota_debt_impossible_gpu_h'), ('quota_debt_down_gpu_h'), ('quota_debt_blocked_gpu_h')) AS x;
 INSERT INTO made
 SELECT 'jobs', 'shard', w.label, (SELECT count(*) FROM job AS j JOIN leaf AS l ON l.queue = j.queue WHERE l.shard = w.shard) AS v, v2.n
 FROM whole AS w JOIN (SELECT l.shard, count(*) AS n FROM job AS j JOIN leaf AS l ON l.queue = j.queue GROUP BY l.shard) AS v2

@@ -20,7 +20,10 @@ struct orr_integrals {
     int64_t pending;      /* mGPU x ms */
     int64_t pending_jobs; /* jobs x ms */
     int64_t debt;         /* max(0, min(demand, quota) - allocated), mGPU x ms */
-    double share_excess;  /* (entitled share - allocated), mGPU x ms */
+    /* parts of the debt: of what the queue could not hold on the empty cluster either; of the rest,
+     * while nodes of its shard were down */
+    int64_t debt_impossible, debt_down;
+    double share_excess; /* (entitled share - allocated), mGPU x ms */
 };
 
 struct orr_fold_queue {
@@ -28,6 +31,9 @@ struct orr_fold_queue {
     int64_t allocated, pending; /* mGPU now */
     int64_t pending_jobs;
     double quota_mgpu; /* -1: unlimited */
+    int64_t usable;    /* mGPU of all nodes that its pods could fill */
+    int64_t possible;  /* mGPU that it could hold of the empty cluster now */
+    bool down;         /* nodes of its shard are */
     double share;      /* entitled now, mGPU; valid while something waits */
     orr_ms at;         /* the sums are up to here */
 };
@@ -51,6 +57,7 @@ struct orr_fold {
     uint32_t shard_count;
     int64_t capacity_mgpu;        /* of all shards and nodes there may be */
     int64_t *shard_capacity_mgpu; /* per shard: of all nodes there may be */
+    int64_t *shard_down_mgpu;     /* per shard: of those that are down */
     int64_t *shard_present_mgpu;  /* per shard: of those that are part of the cluster now */
     int64_t pending_total;        /* jobs and mGPU that wait, added up: 0 when nothing does */
     orr_ms shares_at;             /* share integrals are up to here */
@@ -77,6 +84,11 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t 
                      int64_t pending_mgpu, int64_t pending_jobs);
 /* Nodes join a shard's cluster, or leave it: what can be divided changes by so much. */
 void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu);
+/* Nodes of a shard go down, or come back: this much more is down. */
+void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu);
+/* Per queue, what its pods could fill of all nodes there may be; before the run. Without it: all.
+ */
+void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu);
 /* What queues are owed is about to change: call before it does. */
 void orr_fold_before_owed(struct orr_fold *fold, orr_ms now);
 /* It has changed: of this queue. */

@@ -48,4 +48,8 @@ struct orr_left {
 int64_t orr_fragment_sum(const struct orr_typical *typical, const struct orr_left *left,
                          const bool *refused);
 
+/* Per queue, the most milli-GPU that pods of the sizes its jobs ask for could fill of its shard's
+ * empty nodes: of nodes of 8 GPUs, 6 with pods of 3. Pods that share devices can fill all. */
+void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu);
+
 #endif

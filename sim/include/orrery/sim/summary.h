@@ -16,13 +16,21 @@ struct orr_waits { /* of jobs submitted in the window (or of other times); NAN: 
     double mean_s, p50_s, p95_s, p99_s, max_s;
 };
 
+struct orr_debt { /* GPU-h that queues asked for within their quota and did not hold, in the window
+                   */
+    double total;
+    double impossible; /* part: they could not have held it on the empty cluster either */
+    double down;       /* of the rest, while nodes were down */
+    double blocked;    /* what is left: others were in the way */
+};
+
 struct orr_queue_summary { /* one queue and one kind of work */
     uint32_t queue;
     uint8_t kind; /* enum orr_kind */
     struct orr_waits waits;
-    double gpu_h;            /* held inside the window, whole queue */
-    double share_mean;       /* entitled share, mean GPUs inside the window, whole queue */
-    double quota_debt_gpu_h; /* whole queue */
+    double gpu_h;         /* held inside the window, whole queue */
+    double share_mean;    /* entitled share, mean GPUs inside the window, whole queue */
+    struct orr_debt debt; /* whole queue */
     uint64_t evictions;
     double lost_gpu_h;
 };
@@ -32,7 +40,8 @@ struct orr_shard_summary { /* one shard of the cluster */
     uint64_t jobs, finished, evictions;
     struct orr_waits waits; /* as those of the whole */
     double fairness_jain, share_deviation;
-    double quota_debt_gpu_h, lost_gpu_h;
+    struct orr_debt debt;
+    double lost_gpu_h;
     double gpu_occupancy, gpu_goodput;
     uint32_t leaf_queues, wanting_queues; /* as those of the whole */
 };
@@ -126,7 +135,8 @@ struct orr_summary {
     double jct_mean_s;
     uint32_t leaf_queues, wanting_queues; /* wanting: entitled to something in the window */
     double fairness_jain, fairness_satisfaction, share_deviation;
-    double quota_debt_gpu_h, lost_gpu_h;
+    struct orr_debt debt;
+    double lost_gpu_h;
     double lost_by_gpu_h[ORR_CAUSE_COUNT]; /* what lost_gpu_h is made of */
     double checkpoint_gpu_h, restart_gpu_h, gang_wait_gpu_h;
     bool resized;          /* nodes joined the cluster or left it */
