@@ -9,7 +9,7 @@
 
 static const struct {
     const char *name, *words;
-} rules[] = {
+} rule_texts[] = {
 #define X(id, name, words) {name, words},
     ORR_AUDIT_RULES(X)
 #undef X
@@ -17,16 +17,18 @@ static const struct {
 
 const char *orr_audit_rule_name(enum orr_audit_rule rule)
 {
-    return rules[rule].name;
+    return rule_texts[rule].name;
 }
 
 const char *orr_audit_rule_words(enum orr_audit_rule rule)
 {
-    return rules[rule].words;
+    return rule_texts[rule].words;
 }
 
 #define BIT(rule) (1u << ORR_AUDIT_##rule)
-#define BASE      (BIT(NAMES) | BIT(TIMES) | BIT(CAPACITY) | BIT(DEVICES) | BIT(AMOUNT) | BIT(COUNTS))
+#define BASE                                                                                       \
+    (BIT(NAMES) | BIT(TIMES) | BIT(CAPACITY) | BIT(DEVICES) | BIT(AMOUNT) | BIT(COUNTS) |          \
+     BIT(BOOKS) | BIT(SHARD) | BIT(DOWN))
 
 static const struct {
     const char *name;
@@ -36,12 +38,13 @@ static const struct {
     {"fcfs", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD)},
     {"fifo", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD)},
     {"easy", BASE | BIT(GANG) | BIT(HEAD) | BIT(PROMISE)},
-    {"kai", BASE | BIT(GANG) | BIT(LIMIT) | BIT(RECLAIM)},
-    {"static", BASE | BIT(GANG)},
+    {"kai", BASE | BIT(GANG) | BIT(LIMIT) | BIT(QUOTA) | BIT(VICTIM) | BIT(RECLAIM)},
+    {"static", BASE | BIT(GANG) | BIT(PART)},
+    {"las", BASE | BIT(GANG)},
     {"kube", BASE},
 };
-const char *const orr_audit_disciplines[] = {"base", "fcfs",   "fifo", "easy",
-                                             "kai",  "static", "kube", NULL};
+const char *const orr_audit_disciplines[] = {"base",   "fcfs", "fifo", "easy", "kai",
+                                             "static", "las",  "kube", NULL};
 
 uint32_t orr_audit_rules_of(const char *discipline)
 {
@@ -99,19 +102,67 @@ struct orr_audit_edge *orr_audit__edges(const struct orr_schedule *schedule, siz
     return edges;
 }
 
-void orr_audit(const struct orr_schedule *schedule, uint32_t asked, struct orr_verdict *verdict)
+static void judge(const struct orr_schedule *schedule, uint32_t rules, struct orr_verdict *verdict)
+{
+    struct orr_audit_run run = {.schedule = schedule, .rules = rules, .verdict = verdict};
+    orr_audit__attempts(&run);
+    orr_audit__nodes(&run);
+    orr_audit__space(&run);
+    orr_audit__victims(&run);
+    orr_audit__order(&run);
+}
+
+/* The rules one shard is judged by; adds their name to the verdict's. */
+static uint32_t rules_of_shard(const struct orr_schedule *schedule, uint32_t shard,
+                               const char *discipline, struct orr_verdict *verdict)
+{
+    const char *policy = schedule->shards[shard].policy;
+    const char *name = discipline != NULL ? discipline : policy;
+    uint32_t rules = name != NULL ? orr_audit_rules_of(name) : 0;
+    if (rules == 0) {
+        rules = BASE;
+        name = "base";
+    }
+    if (discipline == NULL && schedule->shards[shard].other_order) {
+        rules &= ~(BIT(ORDER) | BIT(HEAD));
+    } else if (discipline == NULL && schedule->shards[shard].overtakes) {
+        rules &= ~BIT(ORDER);
+    }
+    rules &= schedule->in_rounds ? ~BIT(HEAD) : ~0u; /* it may fit and the round not have begun */
+    if (shard == 0 || discipline == NULL) {
+        const size_t used = strlen(verdict->discipline);
+        (void)snprintf(verdict->discipline + used, sizeof verdict->discipline - used, "%s%s",
+                       used > 0 ? "+" : "", name);
+    }
+    return rules;
+}
+
+void orr_audit(const struct orr_schedule *schedule, const char *discipline,
+               struct orr_verdict *verdict)
 {
     *verdict = (struct orr_verdict){0};
-    struct orr_audit_run run = {.schedule = schedule, .rules = asked, .verdict = verdict};
+    struct orr_audit_run run = {.schedule = schedule, .verdict = verdict};
     verdict->examined[ORR_AUDIT_NAMES] = schedule->span_count + schedule->stray_count;
     if (schedule->stray_count > 0) {
         orr_audit__found(&run, ORR_AUDIT_NAMES, 0,
                          "%u rows name no job or node that there is, such as %s",
                          schedule->stray_count, schedule->stray);
     }
-    orr_audit__attempts(&run);
-    orr_audit__space(&run);
-    orr_audit__order(&run);
+    if (schedule->shard_count > 1) { /* what holds of all of it, then what each is ruled by */
+        judge(schedule, BASE, verdict);
+    }
+    for (uint32_t s = 0; s < schedule->shard_count; s++) {
+        const uint32_t rules = rules_of_shard(schedule, s, discipline, verdict);
+        verdict->rules |= rules;
+        if (schedule->shard_count == 1) {
+            judge(schedule, rules, verdict);
+        } else {
+            struct orr_schedule part;
+            orr_audit__part(schedule, s, &part);
+            judge(&part, rules & ~BASE, verdict);
+            orr_arena_release(&part.arena);
+        }
+    }
 }
 
 void orr_verdict_release(struct orr_verdict *verdict)

@@ -41,6 +41,9 @@ static struct attempt fold(const struct orr_schedule *schedule, uint32_t from, u
 static void check_times(struct orr_audit_run *run, const struct orr_audit_job *job,
                         const struct attempt *a, orr_ms free_from)
 {
+    if (!orr_audit__on(run, ORR_AUDIT_TIMES)) {
+        return;
+    }
     run->verdict->examined[ORR_AUDIT_TIMES]++;
     if (a->first_ms < job->submit_ms) {
         orr_audit__found(run, ORR_AUDIT_TIMES, a->first_ms,
@@ -60,7 +63,7 @@ static void check_times(struct orr_audit_run *run, const struct orr_audit_job *j
 static void check_gang(struct orr_audit_run *run, const struct orr_audit_job *job,
                        const struct attempt *a)
 {
-    if (!a->pods_known) {
+    if (!a->pods_known || !orr_audit__on(run, ORR_AUDIT_GANG)) {
         return;
     }
     run->verdict->examined[ORR_AUDIT_GANG]++;
@@ -80,7 +83,7 @@ static void check_amount(struct orr_audit_run *run, const struct orr_audit_job *
                          const struct attempt *a)
 {
     /* what a memory request holds depends on the node, what an elastic job holds on the day */
-    if (job->mgpu <= 0 || job->min_pods < job->pods) {
+    if (!orr_audit__on(run, ORR_AUDIT_AMOUNT) || job->mgpu <= 0 || job->min_pods < job->pods) {
         return;
     }
     run->verdict->examined[ORR_AUDIT_AMOUNT]++;
@@ -93,6 +96,9 @@ static void check_amount(struct orr_audit_run *run, const struct orr_audit_job *
 static void check_counts(struct orr_audit_run *run, const struct orr_audit_job *job,
                          uint32_t attempts, uint32_t cuts)
 {
+    if (!orr_audit__on(run, ORR_AUDIT_COUNTS)) {
+        return;
+    }
     run->verdict->examined[ORR_AUDIT_COUNTS]++;
     if (job->evictions != cuts) {
         orr_audit__found(run, ORR_AUDIT_COUNTS, job->submit_ms,
@@ -109,6 +115,28 @@ static void check_counts(struct orr_audit_run *run, const struct orr_audit_job *
     }
 }
 
+/* Useful, lost, overhead and waiting are all that the job held. */
+static void check_books(struct orr_audit_run *run, const struct orr_audit_job *job, uint32_t from,
+                        uint32_t to)
+{
+    const struct orr_schedule *schedule = run->schedule;
+    int64_t held = 0;
+    if (!orr_audit__on(run, ORR_AUDIT_BOOKS) || !job->has_books) {
+        return;
+    }
+    for (uint32_t s = from; s < to; s++) {
+        const struct orr_audit_span *span = &schedule->spans[s];
+        const orr_ms end = span->end_ms == ORR_MS_NEVER ? schedule->end_ms : span->end_ms;
+        held += span->mgpu * (end - span->start_ms);
+    }
+    run->verdict->examined[ORR_AUDIT_BOOKS]++;
+    if (held > job->mgpu_ms || held < job->mgpu_ms - job->waiting_mgpu_ms) {
+        orr_audit__found(run, ORR_AUDIT_BOOKS, job->submit_ms,
+                         "job %s held %.3f GPU-hours, by cause they are %.3f", job->name,
+                         (double)held / 3.6e9, (double)job->mgpu_ms / 3.6e9);
+    }
+}
+
 /* All attempts of one job: spans from..to. */
 static void check_job(struct orr_audit_run *run, uint32_t index, uint32_t from, uint32_t to,
                       uint32_t cuts)
@@ -117,6 +145,7 @@ static void check_job(struct orr_audit_run *run, uint32_t index, uint32_t from, 
     const struct orr_audit_job *job = &schedule->jobs[index];
     orr_ms free_from = INT64_MIN;
     uint32_t attempts = 0;
+    check_books(run, job, from, to);
     while (from < to) {
         uint32_t next = from;
         while (next < to && schedule->spans[next].nr == schedule->spans[from].nr) {
@@ -125,9 +154,7 @@ static void check_job(struct orr_audit_run *run, uint32_t index, uint32_t from, 
         const struct attempt a = fold(schedule, from, next);
         check_times(run, job, &a, free_from);
         check_amount(run, job, &a);
-        if (orr_audit__on(run, ORR_AUDIT_GANG)) {
-            check_gang(run, job, &a);
-        }
+        check_gang(run, job, &a);
         free_from = a.end_ms;
         attempts++;
         from = next;

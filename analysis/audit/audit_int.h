@@ -18,12 +18,26 @@ static inline bool orr_audit__on(const struct orr_audit_run *run, enum orr_audit
 void orr_audit__found(struct orr_audit_run *run, enum orr_audit_rule rule, orr_ms at_ms,
                       const char *format, ...) ORR_PRINTF(4, 5);
 
-/* TIMES, AMOUNT, GANG, COUNTS: attempt by attempt. */
+/* TIMES, AMOUNT, GANG, COUNTS, BOOKS: attempt by attempt. */
 void orr_audit__attempts(struct orr_audit_run *run);
-/* CAPACITY, DEVICES, LIMIT, RECLAIM: who holds what, instant by instant. */
+/* SHARD, DOWN: each span against its node. */
+void orr_audit__nodes(struct orr_audit_run *run);
+/* CAPACITY, DEVICES, LIMIT, QUOTA, PART, RECLAIM: who holds what, instant by instant. */
 void orr_audit__space(struct orr_audit_run *run);
+/* VICTIM: each eviction. */
+void orr_audit__victims(struct orr_audit_run *run);
 /* ORDER, HEAD, PROMISE: who waits, instant by instant. */
 void orr_audit__order(struct orr_audit_run *run);
+
+/* The two queues at which the paths from the root to a and b part, or the last both have. */
+struct orr_audit_pair {
+    uint32_t a, b;
+};
+struct orr_audit_pair orr_audit__level(const struct orr_schedule *schedule, uint32_t a, uint32_t b);
+
+/* A schedule of the jobs of one shard on its nodes; arrays in its arena, names borrowed. */
+void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard,
+                     struct orr_schedule *part);
 
 /* One end of a span. */
 struct orr_audit_edge {

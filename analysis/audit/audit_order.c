@@ -244,8 +244,9 @@ void orr_audit__order(struct orr_audit_run *run)
     struct order order = {.run = run, .schedule = schedule};
     bool single = true; /* GPUs are interchangeable */
     for (uint32_t n = 0; n < schedule->node_count; n++) {
-        order.idle_mgpu += schedule->nodes[n].gpus * ORR_MGPU;
-        single = single && schedule->nodes[n].gpus <= 1;
+        const int64_t gpus = schedule->nodes[n].gpus - schedule->nodes[n].foreign_gpus;
+        order.idle_mgpu += gpus * ORR_MGPU;
+        single = single && gpus <= 1;
     }
     const size_t jobs = schedule->job_count + (size_t)1;
     order.by_start = sorted(schedule, false, &order.started_count);

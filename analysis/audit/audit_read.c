@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <orrery/analysis/results.h>
+#include <orrery/base/sort.h>
 
 struct ids { /* sorted ids of a table; the position is the index */
     int64_t *ids;
@@ -34,9 +35,28 @@ static void add(struct ids *ids, int64_t id)
 
 struct load {
     struct orr_results in;
+    uint32_t *job_at; /* of jobs, once they are sorted by id: index in the schedule */
     struct orr_schedule *schedule;
-    struct ids jobs, nodes, queues;
+    struct ids jobs, nodes, queues, shards;
 };
+
+/* Jobs stand in the order they wait in, which is not that of their ids. */
+static void sort_jobs(struct load *load)
+{
+    load->job_at = orr_sort_index_by_i64(load->jobs.ids, load->jobs.count);
+    int64_t *sorted = orr_alloc(load->jobs.count + (size_t)1, sizeof *sorted);
+    for (uint32_t i = 0; i < load->jobs.count; i++) {
+        sorted[i] = load->jobs.ids[load->job_at[i]];
+    }
+    orr_free(load->jobs.ids);
+    load->jobs.ids = sorted;
+}
+
+static uint32_t find_job(const struct load *load, int64_t id)
+{
+    const uint32_t at = find(&load->jobs, id);
+    return at == ORR_NONE ? ORR_NONE : load->job_at[at];
+}
 
 static uint32_t count_rows(struct load *load, const char *sql)
 {
@@ -66,11 +86,46 @@ static void stray(struct load *load, const char *what, int64_t id)
 
 static void load_run(struct load *load)
 {
-    sqlite3_stmt *row = orr_results_prepare(&load->in, "SELECT policy, end_ms FROM run");
-    while (orr_results_step(&load->in, row)) {
-        load->schedule->policy = keep_text(load, row, 0);
-        load->schedule->end_ms = sqlite3_column_int64(row, 1);
+    load->schedule->end_ms = orr_results_int(&load->in, "SELECT end_ms FROM run", 0);
+    /* the scenario with all defaults says how long a round is: 0s, there are none */
+    load->schedule->in_rounds =
+        orr_results_int(&load->in,
+                        "SELECT policy LIKE '%las%' OR (scenario_resolved LIKE '% round: %' AND"
+                        " scenario_resolved NOT LIKE '% round: 0s%') FROM run",
+                        0) != 0;
+}
+
+static void load_shards(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const uint32_t room = count_rows(load, "SELECT count(*) FROM shard");
+    schedule->shards =
+        orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->shards);
+    sqlite3_stmt *row = orr_results_prepare(
+        &load->in,
+        "SELECT id, name, policy, params LIKE '%\nbackfill=true\n%', params LIKE"
+        " '%\norder=shortest\n%', params LIKE '%\nfull_hierarchy_fairness=false\n%' FROM (SELECT"
+        " *, '\n' || policy_params || '\n' AS params FROM shard) ORDER BY id");
+    while (orr_results_step(&load->in, row) && schedule->shard_count < room) {
+        add(&load->shards, sqlite3_column_int64(row, 0));
+        schedule->shards[schedule->shard_count++] =
+            (struct orr_audit_shard){.name = keep_text(load, row, 1),
+                                     .policy = keep_text(load, row, 2),
+                                     .overtakes = sqlite3_column_int(row, 3) != 0,
+                                     .other_order = sqlite3_column_int(row, 4) != 0,
+                                     .flat = sqlite3_column_int(row, 5) != 0};
     }
+    if (schedule->shard_count == 0) {
+        schedule->shards[schedule->shard_count++] = (struct orr_audit_shard){.name = ""};
+    }
+}
+
+static uint32_t shard_in(const struct load *load, sqlite3_stmt *row, int column)
+{
+    const uint32_t shard = sqlite3_column_type(row, column) == SQLITE_NULL
+                               ? ORR_NONE
+                               : find(&load->shards, sqlite3_column_int64(row, column));
+    return shard == ORR_NONE ? 0 : shard;
 }
 
 static void load_nodes(struct load *load)
@@ -78,12 +133,36 @@ static void load_nodes(struct load *load)
     struct orr_schedule *schedule = load->schedule;
     const uint32_t room = count_rows(load, "SELECT count(*) FROM node");
     schedule->nodes = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->nodes);
-    sqlite3_stmt *row =
-        orr_results_prepare(&load->in, "SELECT id, name, gpus FROM node ORDER BY id");
+    sqlite3_stmt *row = orr_results_prepare(
+        &load->in, "SELECT n.id, n.name, n.gpus, coalesce(f.gpus, 0), s.shard FROM node AS n LEFT"
+                   " JOIN foreign_pods AS f ON f.node = n.id LEFT JOIN shard_pool AS s ON s.pool ="
+                   " n.pool ORDER BY n.id");
     while (orr_results_step(&load->in, row) && schedule->node_count < room) {
         add(&load->nodes, sqlite3_column_int64(row, 0));
-        schedule->nodes[schedule->node_count++] = (struct orr_audit_node){
-            .name = keep_text(load, row, 1), .gpus = sqlite3_column_int64(row, 2)};
+        schedule->nodes[schedule->node_count++] =
+            (struct orr_audit_node){.name = keep_text(load, row, 1),
+                                    .gpus = sqlite3_column_int64(row, 2),
+                                    .foreign_gpus = sqlite3_column_int64(row, 3),
+                                    .shard = shard_in(load, row, 4)};
+    }
+}
+
+static void load_outages(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const uint32_t room =
+        count_rows(load, "SELECT (SELECT count(*) FROM outage) + (SELECT count(*) FROM away)");
+    schedule->outages =
+        orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->outages);
+    sqlite3_stmt *row = orr_results_prepare(
+        &load->in, "SELECT node, from_ms, to_ms FROM outage UNION ALL SELECT node, from_ms, to_ms"
+                   " FROM away ORDER BY 1, 2");
+    while (orr_results_step(&load->in, row) && schedule->outage_count < room) {
+        const uint32_t node = find(&load->nodes, sqlite3_column_int64(row, 0));
+        if (node != ORR_NONE) {
+            schedule->outages[schedule->outage_count++] = (struct orr_audit_outage){
+                node, sqlite3_column_int64(row, 1), time_or(row, 2, ORR_MS_NEVER)};
+        }
     }
 }
 
@@ -94,18 +173,22 @@ static void load_queues(struct load *load)
     schedule->queues =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->queues);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT id, name, gpu_quota, gpu_limit, parent FROM queue ORDER BY id");
+        &load->in, "SELECT q.id, q.name, q.gpu_quota, q.gpu_limit, q.parent, s.shard FROM queue AS"
+                   " q LEFT JOIN shard_queue AS s ON s.queue = q.id ORDER BY q.id");
     while (orr_results_step(&load->in, row) && schedule->queue_count < room) {
         add(&load->queues, sqlite3_column_int64(row, 0));
         /* parents come before their children, so theirs is known already */
         const uint32_t parent = sqlite3_column_type(row, 4) == SQLITE_NULL
                                     ? ORR_NONE
                                     : find(&load->queues, sqlite3_column_int64(row, 4));
+        const uint32_t shard = shard_in(load, row, 5);
+        const bool root = parent == schedule->queue_count || schedule->shards[shard].flat;
         schedule->queues[schedule->queue_count] =
             (struct orr_audit_queue){.name = keep_text(load, row, 1),
                                      .gpu_quota = sqlite3_column_double(row, 2),
                                      .gpu_limit = sqlite3_column_double(row, 3),
-                                     .parent = parent == schedule->queue_count ? ORR_NONE : parent};
+                                     .parent = root ? ORR_NONE : parent,
+                                     .shard = shard};
         schedule->queue_count++;
     }
 }
@@ -138,8 +221,13 @@ static void load_jobs(struct load *load)
     sqlite3_stmt *row = orr_results_prepare(
         &load->in,
         "SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu,"
-        " j.pods, j.queue, j.evictions, j.state, j.min_pods FROM job AS j JOIN v_waits AS w ON"
-        " w.job = j.id WHERE j.state > 0 ORDER BY w.from_ms, j.id");
+        " j.pods, j.queue, j.evictions, j.state, j.min_pods, p.job IS NOT NULL,"
+        " t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure +"
+        " t.max_runtime + t.maintenance + t.checkpoint + t.restart + t.waiting,"
+        " t.waiting"
+        " FROM job AS j JOIN v_waits AS w ON w.job = j.id LEFT JOIN non_preemptible AS p ON"
+        " p.job = j.id LEFT JOIN job_time AS t ON t.job = j.id"
+        " WHERE j.state > 0 ORDER BY w.from_ms, j.id");
     while (orr_results_step(&load->in, row) && schedule->job_count < room) {
         const bool left = sqlite3_column_int64(row, 10) == 4;
         add(&load->jobs, sqlite3_column_int64(row, 0));
@@ -155,8 +243,13 @@ static void load_jobs(struct load *load)
                                    .min_pods = (uint32_t)sqlite3_column_int64(row, 11),
                                    .queue = find(&load->queues, sqlite3_column_int64(row, 8)),
                                    .evictions = (uint32_t)sqlite3_column_int64(row, 9),
-                                   .finished = sqlite3_column_int64(row, 10) == 3};
+                                   .finished = sqlite3_column_int64(row, 10) == 3,
+                                   .firm = sqlite3_column_int64(row, 12) != 0,
+                                   .has_books = sqlite3_column_type(row, 13) != SQLITE_NULL,
+                                   .mgpu_ms = sqlite3_column_int64(row, 13),
+                                   .waiting_mgpu_ms = sqlite3_column_int64(row, 14)};
     }
+    sort_jobs(load);
 }
 
 static void load_spans(struct load *load)
@@ -168,7 +261,7 @@ static void load_spans(struct load *load)
         &load->in, "SELECT job, nr, node, pods, mgpu, devices, start_ms, end_ms FROM v_placements"
                    " ORDER BY job, nr, node");
     while (orr_results_step(&load->in, row) && schedule->span_count < room) {
-        const uint32_t job = find(&load->jobs, sqlite3_column_int64(row, 0));
+        const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         const uint32_t node = find(&load->nodes, sqlite3_column_int64(row, 2));
         if (job == ORR_NONE || node == ORR_NONE) {
             stray(load, job == ORR_NONE ? "job" : "node",
@@ -193,10 +286,10 @@ static void load_cuts(struct load *load)
     struct orr_schedule *schedule = load->schedule;
     const uint32_t room = count_rows(load, "SELECT count(*) FROM attempt");
     schedule->cuts = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->cuts);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT job, nr, end_ms, cause = 'reclaim' FROM attempt ORDER BY job, nr");
+    sqlite3_stmt *row =
+        orr_results_prepare(&load->in, "SELECT job, nr, end_ms FROM attempt ORDER BY job, nr");
     while (orr_results_step(&load->in, row) && schedule->cut_count < room) {
-        const uint32_t job = find(&load->jobs, sqlite3_column_int64(row, 0));
+        const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job == ORR_NONE) {
             stray(load, "job", sqlite3_column_int64(row, 0));
             continue;
@@ -204,9 +297,77 @@ static void load_cuts(struct load *load)
         schedule->cuts[schedule->cut_count++] =
             (struct orr_audit_cut){.job = job,
                                    .nr = (uint32_t)sqlite3_column_int64(row, 1),
-                                   .at_ms = sqlite3_column_int64(row, 2),
-                                   .by_reclaim = sqlite3_column_int64(row, 3) != 0};
+                                   .at_ms = sqlite3_column_int64(row, 2)};
     }
+}
+
+static enum orr_audit_action action_of(const char *cause)
+{
+    return strcmp(cause, "reclaim") == 0       ? ORR_AUDIT_BY_RECLAIM
+           : strcmp(cause, "preempt") == 0     ? ORR_AUDIT_BY_PREEMPT
+           : strcmp(cause, "consolidate") == 0 ? ORR_AUDIT_BY_CONSOLIDATION
+                                               : ORR_AUDIT_BY_OTHER;
+}
+
+static void load_evictions(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const uint32_t room = count_rows(load, "SELECT count(*) FROM eviction");
+    schedule->evictions =
+        orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->evictions);
+    sqlite3_stmt *row = orr_results_prepare(
+        &load->in, "SELECT job, for_job, at_ms, cause FROM eviction ORDER BY at_ms, rowid");
+    while (orr_results_step(&load->in, row) && schedule->eviction_count < room) {
+        const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
+        if (job == ORR_NONE) {
+            stray(load, "job", sqlite3_column_int64(row, 0));
+            continue;
+        }
+        const bool told = sqlite3_column_type(row, 1) != SQLITE_NULL;
+        schedule->evictions[schedule->eviction_count++] = (struct orr_audit_eviction){
+            .job = job,
+            .for_job = told ? find_job(load, sqlite3_column_int64(row, 1)) : ORR_NONE,
+            .at_ms = sqlite3_column_int64(row, 2),
+            .by = action_of(orr_results_text(&load->in, row, 3))};
+    }
+}
+
+static void load_promises(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const uint32_t room =
+        count_rows(load, "SELECT count(*) FROM v_reason_intervals WHERE reason = 'pipelined'");
+    schedule->promises =
+        orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->promises);
+    sqlite3_stmt *row = orr_results_prepare(
+        &load->in, "SELECT job, from_ms, to_ms FROM v_reason_intervals WHERE reason = 'pipelined'");
+    while (orr_results_step(&load->in, row) && schedule->promise_count < room) {
+        const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
+        if (job != ORR_NONE) {
+            schedule->promises[schedule->promise_count++] = (struct orr_audit_promise){
+                job, sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2)};
+        }
+    }
+}
+
+static int by_span(const void *a, const void *b, void *context)
+{
+    const struct orr_audit_span *x = a, *y = b;
+    (void)context;
+    if (x->job != y->job) {
+        return x->job < y->job ? -1 : 1;
+    }
+    return (x->nr > y->nr) - (x->nr < y->nr);
+}
+
+static int by_cut(const void *a, const void *b, void *context)
+{
+    const struct orr_audit_cut *x = a, *y = b;
+    (void)context;
+    if (x->job != y->job) {
+        return x->job < y->job ? -1 : 1;
+    }
+    return (x->nr > y->nr) - (x->nr < y->nr);
 }
 
 enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *schedule,
@@ -217,17 +378,25 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     orr_arena_init(&schedule->arena);
     orr_results_open(&load.in, db_path, err);
     load_run(&load);
+    load_shards(&load);
     load_nodes(&load);
+    load_outages(&load);
     load_queues(&load);
     load_owed(&load);
     load_jobs(&load);
     load_spans(&load);
     load_cuts(&load);
+    load_evictions(&load);
+    load_promises(&load);
+    orr_sort(schedule->spans, schedule->span_count, sizeof *schedule->spans, by_span, NULL);
+    orr_sort(schedule->cuts, schedule->cut_count, sizeof *schedule->cuts, by_cut, NULL);
     const enum orr_status status = load.in.status;
     orr_results_close(&load.in);
     orr_free(load.jobs.ids);
     orr_free(load.nodes.ids);
     orr_free(load.queues.ids);
+    orr_free(load.shards.ids);
+    orr_free(load.job_at);
     if (status != ORR_OK) {
         orr_schedule_release(schedule);
     }

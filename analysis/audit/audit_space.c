@@ -11,6 +11,9 @@
 #include <orrery/base/sort.h>
 
 #define DEVICES_MAX 64
+#define BIT(rule)   (1u << ORR_AUDIT_##rule)
+#define SPACE_RULES                                                                                \
+    (BIT(CAPACITY) | BIT(DEVICES) | BIT(LIMIT) | BIT(QUOTA) | BIT(PART) | BIT(RECLAIM))
 
 struct space {
     struct orr_audit_run *run;
@@ -19,15 +22,16 @@ struct space {
     int64_t *node_mgpu;
     int64_t *device_mgpu;           /* node * DEVICES_MAX + device */
     int64_t *queue_mgpu;            /* children included */
-    int64_t *coming_mgpu;           /* what starts at the instant, so */
+    int64_t *firm_mgpu;             /* of it, by what may not be preempted */
+    int64_t *new_mgpu;              /* of it, since the instant began */
+    double *part_gpus;              /* fixed part of a leaf; < 0: it has none */
     struct orr_audit_queue *queues; /* as they are owed at the instant */
     uint32_t owed;                  /* of the schedule's: next that comes into force */
     bool *excused;     /* by queue: over its limit since that was lowered, and nothing started */
     bool *over;        /* by node, then queue, then one for the cluster */
     uint32_t *changed; /* spans of this instant */
     uint32_t changed_count;
-    uint32_t cut; /* next of by_time */
-    uint32_t *cuts_by_time;
+    uint32_t eviction; /* next */
 };
 
 static unsigned bits(uint64_t mask)
@@ -58,6 +62,7 @@ static void apply(struct space *space, uint32_t index, int sign)
     for (uint32_t q = schedule->jobs[span->job].queue; q != ORR_NONE;
          q = schedule->queues[q].parent) {
         space->queue_mgpu[q] += mgpu;
+        space->firm_mgpu[q] += schedule->jobs[span->job].firm ? mgpu : 0;
     }
     if (!knows_devices(schedule, span)) {
         return;
@@ -91,6 +96,10 @@ static void judge_devices(struct space *space, const struct orr_audit_span *span
             orr_audit__found(space->run, ORR_AUDIT_DEVICES, now,
                              "job %s holds device %u of %s, which has %" PRId64,
                              space->schedule->jobs[span->job].name, d, node->name, node->gpus);
+        } else if ((int64_t)d < node->foreign_gpus) {
+            orr_audit__found(space->run, ORR_AUDIT_DEVICES, now,
+                             "job %s holds device %u of %s, which pods of another scheduler hold",
+                             space->schedule->jobs[span->job].name, d, node->name);
         } else if (held > ORR_MGPU) {
             orr_audit__found(space->run, ORR_AUDIT_DEVICES, now,
                              "device %u of %s is held to %g %% when job %s takes it", d, node->name,
@@ -102,10 +111,39 @@ static void judge_devices(struct space *space, const struct orr_audit_span *span
 static void judge_node(struct space *space, uint32_t n, orr_ms now)
 {
     const struct orr_audit_node *node = &space->schedule->nodes[n];
+    const int64_t gpus = node->gpus - node->foreign_gpus;
     space->run->verdict->examined[ORR_AUDIT_CAPACITY]++;
-    if (goes_over(&space->over[n], space->node_mgpu[n] > node->gpus * ORR_MGPU)) {
+    if (goes_over(&space->over[n], space->node_mgpu[n] > gpus * ORR_MGPU)) {
         orr_audit__found(space->run, ORR_AUDIT_CAPACITY, now, "%s holds %g of its %" PRId64 " GPUs",
-                         node->name, (double)space->node_mgpu[n] / ORR_MGPU, node->gpus);
+                         node->name, (double)space->node_mgpu[n] / ORR_MGPU, gpus);
+    }
+}
+
+/* A part is the quota of a leaf, or, when no queue of the shard has one, an equal share. */
+static void find_parts(struct space *space)
+{
+    const struct orr_schedule *schedule = space->schedule;
+    uint32_t leaves = 0;
+    bool any = false;
+    const uint32_t shard = schedule->node_count > 0 ? schedule->nodes[0].shard : 0;
+    for (uint32_t q = 0; q < schedule->queue_count; q++) {
+        space->part_gpus[q] = schedule->queues[q].shard == shard ? 0 : -1;
+    }
+    for (uint32_t q = 0; q < schedule->queue_count; q++) {
+        if (schedule->queues[q].parent != ORR_NONE) {
+            space->part_gpus[schedule->queues[q].parent] = -1;
+        }
+        any = any || (schedule->queues[q].shard == shard && space->queues[q].gpu_quota > 0);
+    }
+    for (uint32_t q = 0; q < schedule->queue_count; q++) {
+        leaves += space->part_gpus[q] >= 0;
+    }
+    for (uint32_t q = 0; q < schedule->queue_count; q++) {
+        if (space->part_gpus[q] >= 0) {
+            space->part_gpus[q] =
+                any ? space->queues[q].gpu_quota
+                    : (double)(space->capacity_mgpu / ORR_MGPU / (int64_t)(leaves + (leaves == 0)));
+        }
     }
 }
 
@@ -120,6 +158,7 @@ static void take_owed(struct space *space, orr_ms until)
         queue->gpu_quota = owed->gpu_quota;
         queue->gpu_limit = owed->gpu_limit;
         space->excused[owed->queue] = queue->gpu_limit >= 0 && held > queue->gpu_limit;
+        find_parts(space);
     }
 }
 
@@ -142,43 +181,141 @@ static void judge_queue(struct space *space, uint32_t q, bool starts, orr_ms now
     }
 }
 
-/* Reclaim may take from a queue only if somewhere on its path to the root it was above its quota
- * (what is allocatable to it is never less). Judged on what was held as the instant began and what
- * started in it: the order of decisions within it is not in the record. */
-static void judge_cut(struct space *space, const struct orr_audit_cut *cut)
+/* What may not be preempted is only started within the quota of its queue and of all above it. */
+static void judge_quota(struct space *space, uint32_t q, orr_ms now)
+{
+    const struct orr_audit_queue *queue = &space->queues[q];
+    const double held = (double)space->firm_mgpu[q] / ORR_MGPU;
+    if (queue->gpu_quota < 0) {
+        return;
+    }
+    space->run->verdict->examined[ORR_AUDIT_QUOTA]++;
+    if (held > queue->gpu_quota + 1e-9) {
+        orr_audit__found(space->run, ORR_AUDIT_QUOTA, now,
+                         "queue %s holds %g GPUs for jobs that may not be preempted, its quota is "
+                         "%g",
+                         queue->name, held, queue->gpu_quota);
+    }
+}
+
+static void judge_part(struct space *space, uint32_t q, orr_ms now)
+{
+    const double held = (double)space->queue_mgpu[q] / ORR_MGPU;
+    if (space->part_gpus[q] < 0) {
+        return;
+    }
+    space->run->verdict->examined[ORR_AUDIT_PART]++;
+    if (held > space->part_gpus[q] + 1e-9) {
+        orr_audit__found(space->run, ORR_AUDIT_PART, now, "queue %s holds %g GPUs, its part is %g",
+                         space->queues[q].name, held, space->part_gpus[q]);
+    }
+}
+
+static bool is_under(const struct orr_schedule *schedule, uint32_t queue, uint32_t above)
+{
+    while (queue != ORR_NONE && queue != above) {
+        queue = schedule->queues[queue].parent;
+    }
+    return queue == above;
+}
+
+/* What jobs below a queue may have been promised then and not held yet: those that are said to have
+ * been, and further pods of elastic ones. */
+static int64_t promised_mgpu(const struct orr_schedule *schedule, uint32_t queue, orr_ms now)
+{
+    int64_t mgpu = 0;
+    for (uint32_t p = 0; p < schedule->promise_count; p++) {
+        const struct orr_audit_promise *promise = &schedule->promises[p];
+        const struct orr_audit_job *job = &schedule->jobs[promise->job];
+        if (promise->from_ms <= now && now <= promise->to_ms &&
+            is_under(schedule, job->queue, queue)) {
+            mgpu += job->mgpu;
+        }
+    }
+    for (uint32_t j = 0; j < schedule->job_count; j++) {
+        const struct orr_audit_job *job = &schedule->jobs[j];
+        const bool runs = job->start_ms != ORR_MS_NONE && job->start_ms <= now &&
+                          (job->end_ms == ORR_MS_NONE || job->end_ms >= now);
+        if (runs && job->min_pods < job->pods && is_under(schedule, job->queue, queue)) {
+            mgpu += job->mgpu;
+        }
+    }
+    return mgpu;
+}
+
+/* Reclaim may take from a queue only if that holds its quota, or its limit where that is less (what
+ * is allocatable to it is never less than both) at the level where its path and the taker's part;
+ * where it is not told who took, at some level. Judged on the most it may have had in the instant:
+ * the order of decisions within it is not in the record. */
+static bool may_lose(const struct space *space, uint32_t queue, orr_ms now)
+{
+    const struct orr_audit_queue *owed = &space->queues[queue];
+    const bool limited = owed->gpu_limit >= 0 && owed->gpu_limit < owed->gpu_quota;
+    const double least = limited ? owed->gpu_limit : owed->gpu_quota;
+    const int64_t most = space->queue_mgpu[queue] + space->new_mgpu[queue];
+    return owed->gpu_quota >= 0 &&
+           ((double)most / ORR_MGPU >= least - 1e-9 ||
+            (double)(most + promised_mgpu(space->schedule, queue, now)) / ORR_MGPU >= least - 1e-9);
+}
+
+static void judge_reclaim(struct space *space, const struct orr_audit_eviction *eviction)
 {
     const struct orr_schedule *schedule = space->schedule;
-    const struct orr_audit_job *job = &schedule->jobs[cut->job];
-    if (!cut->by_reclaim || job->queue == ORR_NONE ||
+    const struct orr_audit_job *job = &schedule->jobs[eviction->job];
+    if (eviction->by != ORR_AUDIT_BY_RECLAIM || job->queue == ORR_NONE ||
         !orr_audit__on(space->run, ORR_AUDIT_RECLAIM)) {
         return;
     }
+    uint32_t loser = job->queue;
+    bool may = false;
     space->run->verdict->examined[ORR_AUDIT_RECLAIM]++;
-    for (uint32_t q = job->queue; q != ORR_NONE; q = schedule->queues[q].parent) {
-        const double quota = space->queues[q].gpu_quota;
-        const int64_t held = space->queue_mgpu[q] + space->coming_mgpu[q];
-        if (quota >= 0 && (double)held / ORR_MGPU > quota) {
-            return;
+    if (eviction->for_job != ORR_NONE && schedule->jobs[eviction->for_job].queue != ORR_NONE) {
+        loser = orr_audit__level(schedule, job->queue, schedule->jobs[eviction->for_job].queue).a;
+        may = may_lose(space, loser, eviction->at_ms);
+    } else {
+        for (uint32_t q = job->queue; q != ORR_NONE && !may; q = schedule->queues[q].parent) {
+            may = may_lose(space, q, eviction->at_ms);
         }
     }
-    const struct orr_audit_queue *leaf = &space->queues[job->queue];
-    orr_audit__found(space->run, ORR_AUDIT_RECLAIM, cut->at_ms,
-                     "job %s is reclaimed although queue %s holds %g GPUs of a quota of %g",
-                     job->name, leaf->name, (double)space->queue_mgpu[job->queue] / ORR_MGPU,
-                     leaf->gpu_quota);
+    if (!may) {
+        orr_audit__found(space->run, ORR_AUDIT_RECLAIM, eviction->at_ms,
+                         "job %s is reclaimed although queue %s holds %g GPUs of a quota of %g",
+                         job->name, space->queues[loser].name,
+                         (double)space->queue_mgpu[loser] / ORR_MGPU,
+                         space->queues[loser].gpu_quota);
+    }
 }
 
-/* Cuts up to this instant, before what they gave back is booked. */
-static void judge_cuts(struct space *space, orr_ms now)
+/* Evictions up to this instant, before what they gave back is booked. */
+static void judge_evictions(struct space *space, orr_ms now)
 {
     const struct orr_schedule *schedule = space->schedule;
-    while (space->cut < schedule->cut_count &&
-           schedule->cuts[space->cuts_by_time[space->cut]].at_ms <= now) {
-        const struct orr_audit_cut *cut = &schedule->cuts[space->cuts_by_time[space->cut++]];
-        take_owed(space, cut->at_ms);
-        judge_cut(space, cut);
+    while (space->eviction < schedule->eviction_count &&
+           schedule->evictions[space->eviction].at_ms <= now) {
+        const struct orr_audit_eviction *eviction = &schedule->evictions[space->eviction++];
+        take_owed(space, eviction->at_ms);
+        judge_reclaim(space, eviction);
     }
     take_owed(space, now);
+}
+
+static void judge_queues(struct space *space, const struct orr_audit_span *span, orr_ms now)
+{
+    const struct orr_schedule *schedule = space->schedule;
+    const bool starts = span->start_ms == now;
+    for (uint32_t q = schedule->jobs[span->job].queue; q != ORR_NONE;
+         q = schedule->queues[q].parent) {
+        if (orr_audit__on(space->run, ORR_AUDIT_LIMIT)) {
+            judge_queue(space, q, starts, now);
+        }
+        if (starts && schedule->jobs[span->job].firm &&
+            orr_audit__on(space->run, ORR_AUDIT_QUOTA)) {
+            judge_quota(space, q, now);
+        }
+        if (starts && orr_audit__on(space->run, ORR_AUDIT_PART)) {
+            judge_part(space, q, now);
+        }
+    }
 }
 
 static void judge_instant(struct space *space, orr_ms now)
@@ -193,11 +330,10 @@ static void judge_instant(struct space *space, orr_ms now)
             orr_audit__on(space->run, ORR_AUDIT_DEVICES)) {
             judge_devices(space, span, now);
         }
-        for (uint32_t q = schedule->jobs[span->job].queue;
-             q != ORR_NONE && orr_audit__on(space->run, ORR_AUDIT_LIMIT);
-             q = schedule->queues[q].parent) {
-            judge_queue(space, q, span->start_ms == now, now);
-        }
+        judge_queues(space, span, now);
+    }
+    if (!orr_audit__on(space->run, ORR_AUDIT_CAPACITY)) {
+        return;
     }
     space->run->verdict->examined[ORR_AUDIT_CAPACITY]++;
     bool *over = &space->over[schedule->node_count + schedule->queue_count];
@@ -208,16 +344,16 @@ static void judge_instant(struct space *space, orr_ms now)
     }
 }
 
-/* Books what starts at an instant as coming, times sign. */
-static void expect_starts(struct space *space, const struct orr_audit_edge *edges, size_t count,
-                          size_t from, int sign)
+/* What starts at this instant, by queue: added before its evictions are judged, then cleared. */
+static void count_new(struct space *space, const struct orr_audit_edge *edges, size_t from,
+                      size_t to, int sign)
 {
     const struct orr_schedule *schedule = space->schedule;
-    for (size_t i = from; i < count && edges[i].at_ms == edges[from].at_ms; i++) {
+    for (size_t i = from; i < to; i++) {
         const struct orr_audit_span *span = &schedule->spans[edges[i].span];
         for (uint32_t q = schedule->jobs[span->job].queue; q != ORR_NONE && edges[i].takes;
              q = schedule->queues[q].parent) {
-            space->coming_mgpu[q] += sign * span->mgpu;
+            space->new_mgpu[q] += sign * span->mgpu;
         }
     }
 }
@@ -226,11 +362,15 @@ static void walk(struct space *space, const struct orr_audit_edge *edges, size_t
 {
     for (size_t i = 0; i < count;) {
         const orr_ms now = edges[i].at_ms;
+        size_t next = i;
+        while (next < count && edges[next].at_ms == now) {
+            next++;
+        }
         space->changed_count = 0;
-        expect_starts(space, edges, count, i, 1);
-        judge_cuts(space, now);
-        expect_starts(space, edges, count, i, -1);
-        for (; i < count && edges[i].at_ms == now; i++) {
+        count_new(space, edges, i, next, 1);
+        judge_evictions(space, now);
+        count_new(space, edges, i, next, -1);
+        for (; i < next; i++) {
             apply(space, edges[i].span, edges[i].takes ? 1 : -1);
             space->changed[space->changed_count++] = edges[i].span;
         }
@@ -238,48 +378,45 @@ static void walk(struct space *space, const struct orr_audit_edge *edges, size_t
     }
 }
 
-static uint32_t *cuts_by_time(const struct orr_schedule *schedule)
-{
-    int64_t *keys = orr_alloc(schedule->cut_count + (size_t)1, sizeof *keys);
-    for (uint32_t c = 0; c < schedule->cut_count; c++) {
-        keys[c] = schedule->cuts[c].at_ms;
-    }
-    uint32_t *order = orr_sort_index_by_i64(keys, schedule->cut_count);
-    orr_free(keys);
-    return order;
-}
-
 void orr_audit__space(struct orr_audit_run *run)
 {
     const struct orr_schedule *schedule = run->schedule;
+    if ((run->rules & SPACE_RULES) == 0) {
+        return;
+    }
     struct space space = {.run = run, .schedule = schedule};
+    const size_t queues = schedule->queue_count + (size_t)1;
     size_t count;
     struct orr_audit_edge *edges = orr_audit__edges(schedule, &count);
     for (uint32_t n = 0; n < schedule->node_count; n++) {
-        space.capacity_mgpu += schedule->nodes[n].gpus * ORR_MGPU;
+        space.capacity_mgpu +=
+            (schedule->nodes[n].gpus - schedule->nodes[n].foreign_gpus) * ORR_MGPU;
     }
     space.node_mgpu = orr_zalloc(schedule->node_count + (size_t)1, sizeof *space.node_mgpu);
     space.device_mgpu =
         orr_zalloc((size_t)schedule->node_count * DEVICES_MAX + 1, sizeof *space.device_mgpu);
-    space.queue_mgpu = orr_zalloc(schedule->queue_count + (size_t)1, sizeof *space.queue_mgpu);
-    space.coming_mgpu = orr_zalloc(schedule->queue_count + (size_t)1, sizeof *space.coming_mgpu);
+    space.queue_mgpu = orr_zalloc(queues, sizeof *space.queue_mgpu);
+    space.firm_mgpu = orr_zalloc(queues, sizeof *space.firm_mgpu);
+    space.new_mgpu = orr_zalloc(queues, sizeof *space.new_mgpu);
+    space.part_gpus = orr_zalloc(queues, sizeof *space.part_gpus);
     space.over =
         orr_zalloc((size_t)schedule->node_count + schedule->queue_count + 1, sizeof *space.over);
-    space.queues = orr_alloc(schedule->queue_count + (size_t)1, sizeof *space.queues);
-    space.excused = orr_zalloc(schedule->queue_count + (size_t)1, sizeof *space.excused);
+    space.queues = orr_alloc(queues, sizeof *space.queues);
+    space.excused = orr_zalloc(queues, sizeof *space.excused);
     for (uint32_t q = 0; q < schedule->queue_count; q++) {
         space.queues[q] = schedule->queues[q];
     }
     space.changed = orr_alloc(count + 1, sizeof *space.changed);
-    space.cuts_by_time = cuts_by_time(schedule);
+    find_parts(&space);
     walk(&space, edges, count);
-    orr_free(space.cuts_by_time);
+    orr_free(space.part_gpus);
+    orr_free(space.new_mgpu);
+    orr_free(space.firm_mgpu);
     orr_free(space.changed);
     orr_free(space.queues);
     orr_free(space.excused);
     orr_free(space.over);
     orr_free(space.queue_mgpu);
-    orr_free(space.coming_mgpu);
     orr_free(space.device_mgpu);
     orr_free(space.node_mgpu);
     orr_free(edges);

@@ -28,8 +28,7 @@ static void audit(struct orr_results *in, struct trust *trust)
     if (orr_schedule_load(in->path, &schedule, &ignored) != ORR_OK) {
         return;
     }
-    uint32_t rules = schedule.policy != NULL ? orr_audit_rules_of(schedule.policy) : 0;
-    orr_audit(&schedule, rules != 0 ? rules : orr_audit_rules_of("base"), &verdict);
+    orr_audit(&schedule, NULL, &verdict);
     for (unsigned r = 0; r < ORR_AUDIT_RULE_COUNT; r++) {
         trust->rules += verdict.examined[r] > 0;
     }

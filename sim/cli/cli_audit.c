@@ -81,34 +81,30 @@ static enum orr_status import(const struct audit_options *o, struct orr_schedule
     return status;
 }
 
-static enum orr_status choose_rules(const struct audit_options *o, const char *policy,
-                                    uint32_t *rules, const char **name, struct orr_err *err)
+/* A discipline that is asked for by name must be one there is. */
+static enum orr_status check_name(const struct audit_options *o, struct orr_err *err)
 {
-    *name = o->discipline != NULL ? o->discipline : policy;
-    *rules = *name == NULL ? 0 : orr_audit_rules_of(*name);
-    if (*rules == 0 && o->discipline == NULL) { /* a policy this program does not know */
-        *name = "base";
-        *rules = orr_audit_rules_of(*name);
-    }
-    if (*rules != 0) {
+    if (o->discipline == NULL || orr_audit_rules_of(o->discipline) != 0) {
         return ORR_OK;
     }
     size_t count = 0;
-    while (orr_audit_disciplines[count] != NULL) {
-        count++;
+    char all[200] = "";
+    for (; orr_audit_disciplines[count] != NULL; count++) {
+        const size_t used = strlen(all);
+        (void)snprintf(all + used, sizeof all - used, "%s%s", count > 0 ? ", " : "",
+                       orr_audit_disciplines[count]);
     }
-    const char *near = orr_nearest(*name, orr_audit_disciplines, count);
-    return orr_fail(err, ORR_USAGE, "--rules: no discipline is called \"%s\"; %s%s%s", *name,
-                    near != NULL ? "is \"" : "there are base, fcfs, easy, kai, static and kube",
-                    near != NULL ? near : "", near != NULL ? "\" meant?" : "");
+    const char *near = orr_nearest(o->discipline, orr_audit_disciplines, count);
+    return orr_fail(err, ORR_USAGE, "--rules: no discipline is called \"%s\"; %s%s%s",
+                    o->discipline, near != NULL ? "is \"" : "there are ", near != NULL ? near : all,
+                    near != NULL ? "\" meant?" : "");
 }
 
-static void print_text(const struct orr_verdict *verdict, uint32_t rules, const char *discipline,
-                       FILE *out)
+static void print_text(const struct orr_verdict *verdict, FILE *out)
 {
     (void)fprintf(out, "%-10s %12s %10s  %s\n", "rule", "examined", "broken", "says");
     for (unsigned r = 0; r < ORR_AUDIT_RULE_COUNT; r++) {
-        if ((rules >> r & 1u) != 0) {
+        if ((verdict->rules >> r & 1u) != 0) {
             (void)fprintf(
                 out, "%-10s %12llu %10llu  %s%s\n", orr_audit_rule_name((enum orr_audit_rule)r),
                 (unsigned long long)verdict->examined[r], (unsigned long long)verdict->found[r],
@@ -132,19 +128,19 @@ static void print_text(const struct orr_verdict *verdict, uint32_t rules, const 
     }
     const unsigned long long found = orr_verdict_found(verdict);
     (void)fprintf(out, found == 0 ? "rules of %s: kept\n" : "rules of %s: broken %llu times\n",
-                  discipline, found);
+                  verdict->discipline, found);
 }
 
-static void print_json(const struct orr_verdict *verdict, uint32_t rules, const char *discipline)
+static void print_json(const struct orr_verdict *verdict)
 {
     struct orr_json json = {.out = stdout, .first = true};
     orr_json_open(&json, NULL, '{');
-    orr_json_text(&json, "discipline", discipline);
+    orr_json_text(&json, "discipline", verdict->discipline);
     orr_json_int(&json, "broken", (int64_t)orr_verdict_found(verdict));
     orr_json_real(&json, "worst_delay_s", (double)verdict->worst_delay_ms / 1000.0);
     orr_json_open(&json, "rules", '[');
     for (unsigned r = 0; r < ORR_AUDIT_RULE_COUNT; r++) {
-        if ((rules >> r & 1u) != 0) {
+        if ((verdict->rules >> r & 1u) != 0) {
             orr_json_open(&json, NULL, '{');
             orr_json_text(&json, "rule", orr_audit_rule_name((enum orr_audit_rule)r));
             orr_json_int(&json, "examined", (int64_t)verdict->examined[r]);
@@ -170,7 +166,7 @@ int orr_cli_audit(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
         {"rules", KEY_RULES, "NAME", 0,
-         "base, fcfs, easy, kai, static or kube (default: of the run's policy)", 1},
+         "base, fcfs, easy, kai, static, las or kube (default: each shard by its policy)", 1},
         {"json", KEY_JSON, 0, 0, "print one JSON document", 1},
         {0, 0, 0, 0, "A schedule made elsewhere:", 2},
         {"schedule", KEY_SCHEDULE, "FILE", 0, "CSV with columns job, start_s and perhaps end_s", 2},
@@ -195,25 +191,21 @@ int orr_cli_audit(int argc, char **argv)
     struct orr_err err = {0};
     struct orr_schedule schedule;
     struct orr_verdict verdict;
-    uint32_t rules = 0;
-    const char *discipline = NULL;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     o.scenario.clusters = o.clusters;
-    enum orr_status status = o.results != NULL ? orr_schedule_load(o.results, &schedule, &err)
-                                               : import(&o, &schedule, &err);
+    enum orr_status status = check_name(&o, &err);
+    if (status == ORR_OK) {
+        status = o.results != NULL ? orr_schedule_load(o.results, &schedule, &err)
+                                   : import(&o, &schedule, &err);
+    }
     if (status != ORR_OK) {
         return orr_cli_fail(&err);
     }
-    status = choose_rules(&o, schedule.policy, &rules, &discipline, &err);
-    if (status != ORR_OK) {
-        orr_schedule_release(&schedule);
-        return orr_cli_fail(&err);
-    }
-    orr_audit(&schedule, rules, &verdict);
+    orr_audit(&schedule, o.discipline, &verdict);
     if (o.json) {
-        print_json(&verdict, rules, discipline);
+        print_json(&verdict);
     } else {
-        print_text(&verdict, rules, discipline, stdout);
+        print_text(&verdict, stdout);
     }
     const int code = orr_verdict_found(&verdict) > 0;
     orr_verdict_release(&verdict);

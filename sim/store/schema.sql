@@ -31,6 +31,9 @@ CREATE TABLE node(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, pool TEXT NOT NULL,
   gpus INTEGER NOT NULL, gpu_model TEXT, cpu_milli INTEGER, mem_bytes INTEGER -- NULL: unlimited
 );
+CREATE TABLE foreign_pods(           -- of another scheduler: what they hold of a node, for good
+  node INTEGER PRIMARY KEY, gpus INTEGER NOT NULL -- the first devices
+);
 CREATE TABLE node_domain(            -- places in the topology: domains are numbered level by level
   node INTEGER NOT NULL, level TEXT NOT NULL, domain INTEGER NOT NULL
 );
@@ -99,6 +102,9 @@ CREATE TABLE hold(                   -- jobs that were not considered when they 
 );
 CREATE TABLE deadline(               -- jobs that are to be done by a time
   job INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL
+);
+CREATE TABLE non_preemptible(        -- jobs that may not be evicted for others
+  job INTEGER PRIMARY KEY
 );
 CREATE TABLE batch(                  -- jobs whose trace says that they belong together (its "group")
   job INTEGER PRIMARY KEY, name TEXT NOT NULL

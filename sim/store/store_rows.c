@@ -187,6 +187,34 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
     return status != ORR_OK ? status : domains;
 }
 
+static enum orr_status write_foreign(sqlite3 *db, const struct orr_store_input *in,
+                                     struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO foreign_pods VALUES(?,?)", err);
+    for (uint32_t n = 0; n < in->world->cluster.node_count; n++) {
+        const uint32_t gpus = orr_node_type_foreign_gpus(orr_cluster_type(&in->world->cluster, n));
+        if (gpus > 0) {
+            put_int(&w, n);
+            put_int(&w, gpus);
+            put_row(&w);
+        }
+    }
+    return writer_close(&w);
+}
+
+static enum orr_status write_non_preemptible(sqlite3 *db, const struct orr_store_input *in,
+                                             struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO non_preemptible VALUES(?)", err);
+    for (uint32_t j = 0; j < in->world->job_count; j++) {
+        if (in->world->specs[j].preemptible == 0) {
+            put_int(&w, j);
+            put_row(&w);
+        }
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_queues(sqlite3 *db, const struct orr_store_input *in,
                                     struct orr_err *err)
 {
@@ -629,12 +657,15 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                       struct orr_err *err)
 {
     typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
-    static write_fn *const tables[] = {
-        write_run,      write_inputs,      write_meta,     write_nodes,   write_queues,
-        write_owed,     write_name_tables, write_recorded, write_holds,   write_deadlines,
-        write_batches,  write_shards,      write_ruled,    write_asks,    write_placements,
-        write_attempts, write_evictions,   write_times,    write_outages, write_reasons,
-        write_series,   write_room,        write_metrics};
+    static write_fn *const tables[] = {write_run,       write_inputs,          write_meta,
+                                       write_nodes,     write_foreign,         write_queues,
+                                       write_owed,      write_name_tables,     write_recorded,
+                                       write_holds,     write_non_preemptible, write_deadlines,
+                                       write_batches,   write_shards,          write_ruled,
+                                       write_asks,      write_placements,      write_attempts,
+                                       write_evictions, write_times,           write_outages,
+                                       write_reasons,   write_series,          write_room,
+                                       write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

@@ -22,6 +22,9 @@ static void take_cluster(const struct orr_world *world, struct orr_schedule *sch
             .name = "", .gpus = cluster->types[cluster->nodes[n].type].gpus};
     }
     schedule->node_count = cluster->node_count;
+    schedule->shards = orr_arena_alloc(&schedule->arena, 1, sizeof *schedule->shards);
+    schedule->shards[0] = (struct orr_audit_shard){.name = ""};
+    schedule->shard_count = 1;
 }
 
 static void take_job(const struct orr_world *world, struct orr_schedule *schedule, uint32_t job)

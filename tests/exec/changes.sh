@@ -210,9 +210,7 @@ many)
                 substr("abc", 1 + int(x / 7) % 3, 1), x % 4 == 0 ? "inference" : "training"
         }
     }' >trace.csv
-    # a consolidating reclaim moves who is within its quota, which the audit does not know
     for policy in kai static easy; do
-        rules=; [ $policy != kai ] || rules='--rules base'
         run '- {at: 30m, set: {queues.a.gpu.quota: 2, queues.a.gpu.limit: 4, queues.c.gpu.quota: 10}}
 - {at: 60m, set: {queues.r.gpu.limit: 12, queues.c.gpu.limit: unlimited}}
 - {at: 90m, set: {queues.*.gpu.limit: unlimited, queues.*.gpu.quota: 6, queues.b.gpu.weight: 5}}

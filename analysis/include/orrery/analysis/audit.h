@@ -23,6 +23,11 @@ struct orr_audit_job {
     uint32_t queue;          /* index, or ORR_NONE */
     uint32_t evictions;      /* as the schedule counts them */
     bool finished;
+    bool firm;      /* may not be evicted for others */
+    bool has_books; /* else the next says nothing */
+    /* GPU time that its causes add up to, mGPU x ms, and how much of it was waited for the end of a
+     * round or the rest of the gang: a round may end after the job does */
+    int64_t mgpu_ms, waiting_mgpu_ms;
 };
 
 /* A run of pods of one attempt on one node. */
@@ -41,17 +46,52 @@ struct orr_audit_span {
 struct orr_audit_cut {
     uint32_t job, nr;
     orr_ms at_ms;
-    bool by_reclaim;
+};
+
+enum orr_audit_action {
+    ORR_AUDIT_BY_OTHER,
+    ORR_AUDIT_BY_RECLAIM,
+    ORR_AUDIT_BY_PREEMPT,
+    ORR_AUDIT_BY_CONSOLIDATION
+};
+
+/* A decision to evict a job, or some pods of it. */
+struct orr_audit_eviction {
+    uint32_t job, for_job; /* for_job: ORR_NONE: not told */
+    orr_ms at_ms;
+    enum orr_audit_action by;
+};
+
+/* A time in which a waiting job had been promised room that others were giving up. */
+struct orr_audit_promise {
+    uint32_t job;
+    orr_ms from_ms, to_ms;
 };
 
 struct orr_audit_node {
     const char *name;
     int64_t gpus;
+    int64_t foreign_gpus; /* of them, the first ones, held by pods of another scheduler */
+    uint32_t shard;
+};
+
+struct orr_audit_outage { /* a time in which a node was down, or no part of the cluster */
+    uint32_t node;
+    orr_ms from_ms, to_ms; /* ORR_MS_NEVER: to the end */
+};
+
+/* A part of the cluster that is scheduled apart. */
+struct orr_audit_shard {
+    const char *name, *policy; /* policy NULL: not known */
+    bool other_order;          /* its one order is not that of submits */
+    bool overtakes;            /* later ones may pass where they fit */
+    bool flat;                 /* queues are judged without those above them */
 };
 
 struct orr_audit_queue {
     const char *name;
-    uint32_t parent;             /* index, or ORR_NONE */
+    uint32_t parent; /* index, or ORR_NONE */
+    uint32_t shard;
     double gpu_quota, gpu_limit; /* devices; < 0: unlimited; at the start */
 };
 
@@ -62,14 +102,22 @@ struct orr_audit_owed { /* what a queue is owed from a time on */
 };
 
 struct orr_schedule {
-    const char *policy; /* that made it; NULL: not known */
+    struct orr_audit_shard *shards; /* at least one */
+    uint32_t shard_count;
     orr_ms end_ms;
+    bool in_rounds;             /* jobs start at the beginning of a round only */
     struct orr_audit_job *jobs; /* sorted by (submit_ms, index) */
     uint32_t job_count;
     struct orr_audit_span *spans;
     uint32_t span_count;
     struct orr_audit_cut *cuts;
     uint32_t cut_count;
+    struct orr_audit_eviction *evictions; /* by time */
+    uint32_t eviction_count;
+    struct orr_audit_promise *promises;
+    uint32_t promise_count;
+    struct orr_audit_outage *outages; /* by node, then time */
+    uint32_t outage_count;
     uint32_t stray_count; /* placements and attempts of jobs or on nodes that do not exist */
     char stray[64];       /* the first of them */
     struct orr_audit_node *nodes;
@@ -96,8 +144,16 @@ void orr_schedule_release(struct orr_schedule *schedule);
     X(AMOUNT, "amount", "an attempt holds what its job asked for")                                 \
     X(GANG, "gang", "all pods of a job start together")                                            \
     X(COUNTS, "counts", "evictions and states agree with the attempts")                            \
+    X(BOOKS, "books", "what became of a job's GPU time adds up to what it held")                   \
+    X(SHARD, "shard", "a job runs on nodes of its queue's shard")                                  \
+    X(DOWN, "down", "nothing is placed or stays on a node that is down or away")                   \
     X(LIMIT, "limit", "no queue is above its limit")                                               \
-    X(RECLAIM, "reclaim", "nothing is reclaimed from a queue within its quota at every level")     \
+    X(QUOTA, "quota", "what may not be preempted starts within the quotas above it")               \
+    X(PART, "part", "no queue holds more than its fixed part")                                     \
+    X(VICTIM, "victim",                                                                            \
+      "reclaim takes from other queues, preemption from its own; both spare "                      \
+      "what may not be preempted")                                                                 \
+    X(RECLAIM, "reclaim", "nothing is reclaimed from a queue that holds less than its quota")      \
     X(ORDER, "order", "no job starts before one that was submitted earlier")                       \
     X(HEAD, "head", "the first of those that wait starts as soon as it fits")                      \
     X(PROMISE, "promise", "no job that overtakes delays the reservation of the first that waits")
@@ -111,8 +167,8 @@ enum orr_audit_rule {
 const char *orr_audit_rule_name(enum orr_audit_rule rule);
 const char *orr_audit_rule_words(enum orr_audit_rule rule);
 
-/* The rules of a discipline: "fcfs" (or fifo), "easy", "kai", "static", "kube", or "base" for what
- * holds of any schedule. A bit per rule; 0: no such discipline. */
+/* The rules of a discipline: "fcfs" (or fifo), "easy", "kai", "static", "las", "kube", or "base"
+ * for what holds of any schedule. A bit per rule; 0: no such discipline. */
 uint32_t orr_audit_rules_of(const char *discipline);
 /* The names orr_audit_rules_of knows, ended by NULL. */
 extern const char *const orr_audit_disciplines[];
@@ -128,6 +184,8 @@ struct orr_finding {
 };
 
 struct orr_verdict {
+    uint32_t rules;                          /* judged, a bit each */
+    char discipline[200];                    /* whose rules these are, such as "fifo+kai" */
     uint64_t found[ORR_AUDIT_RULE_COUNT];    /* all findings */
     uint64_t examined[ORR_AUDIT_RULE_COUNT]; /* things looked at; 0: could not be judged */
     struct orr_finding *shown;               /* the first of each rule, in time order */
@@ -135,8 +193,10 @@ struct orr_verdict {
     orr_ms worst_delay_ms; /* PROMISE: of one broken reservation */
 };
 
-/* Judges the rules in `rules`. */
-void orr_audit(const struct orr_schedule *schedule, uint32_t rules, struct orr_verdict *verdict);
+/* Judges the rules of a discipline orr_audit_rules_of knows, or, with NULL, each shard by those of
+ * its own policy ("base" for one that is not known here). */
+void orr_audit(const struct orr_schedule *schedule, const char *discipline,
+               struct orr_verdict *verdict);
 void orr_verdict_release(struct orr_verdict *verdict);
 uint64_t orr_verdict_found(const struct orr_verdict *verdict); /* over all rules */
 

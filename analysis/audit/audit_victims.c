@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* audit_victims.c - each eviction by itself: may that action take this job for that one? */
+#include "audit_int.h"
+
+#define DEPTH_MAX 64
+
+/* From the root down; returns how many. */
+static uint32_t path_of(const struct orr_schedule *schedule, uint32_t queue, uint32_t *path)
+{
+    uint32_t depth = 0, up[DEPTH_MAX];
+    for (; queue != ORR_NONE && depth < DEPTH_MAX; queue = schedule->queues[queue].parent) {
+        up[depth++] = queue;
+    }
+    for (uint32_t i = 0; i < depth; i++) {
+        path[i] = up[depth - 1 - i];
+    }
+    return depth;
+}
+
+struct orr_audit_pair orr_audit__level(const struct orr_schedule *schedule, uint32_t a, uint32_t b)
+{
+    uint32_t of_a[DEPTH_MAX], of_b[DEPTH_MAX];
+    const uint32_t depth_a = path_of(schedule, a, of_a), depth_b = path_of(schedule, b, of_b);
+    uint32_t at = 0;
+    while (at + 1 < depth_a && at + 1 < depth_b && of_a[at] == of_b[at]) {
+        at++;
+    }
+    return (struct orr_audit_pair){depth_a > 0 ? of_a[at] : ORR_NONE,
+                                   depth_b > 0 ? of_b[at] : ORR_NONE};
+}
+
+static const char *queue_name(const struct orr_schedule *schedule, uint32_t queue)
+{
+    return queue == ORR_NONE ? "none" : schedule->queues[queue].name;
+}
+
+static void check(struct orr_audit_run *run, const struct orr_audit_eviction *eviction)
+{
+    const struct orr_schedule *schedule = run->schedule;
+    const struct orr_audit_job *victim = &schedule->jobs[eviction->job];
+    run->verdict->examined[ORR_AUDIT_VICTIM]++;
+    if (victim->firm) {
+        orr_audit__found(run, ORR_AUDIT_VICTIM, eviction->at_ms,
+                         "job %s is evicted for another and may not be preempted", victim->name);
+    }
+    if (eviction->for_job == ORR_NONE || eviction->by == ORR_AUDIT_BY_CONSOLIDATION) {
+        return;
+    }
+    const struct orr_audit_job *winner = &schedule->jobs[eviction->for_job];
+    const bool same = winner->queue == victim->queue;
+    if (eviction->by == ORR_AUDIT_BY_RECLAIM && same) {
+        orr_audit__found(run, ORR_AUDIT_VICTIM, eviction->at_ms,
+                         "job %s is reclaimed for job %s of its own queue %s", victim->name,
+                         winner->name, queue_name(schedule, victim->queue));
+    }
+    if (eviction->by == ORR_AUDIT_BY_PREEMPT && !same) {
+        orr_audit__found(run, ORR_AUDIT_VICTIM, eviction->at_ms,
+                         "job %s of queue %s is preempted for job %s of queue %s", victim->name,
+                         queue_name(schedule, victim->queue), winner->name,
+                         queue_name(schedule, winner->queue));
+    }
+}
+
+void orr_audit__victims(struct orr_audit_run *run)
+{
+    if (!orr_audit__on(run, ORR_AUDIT_VICTIM)) {
+        return;
+    }
+    for (uint32_t e = 0; e < run->schedule->eviction_count; e++) {
+        if (run->schedule->evictions[e].by != ORR_AUDIT_BY_OTHER) {
+            check(run, &run->schedule->evictions[e]);
+        }
+    }
+}
