@@ -124,6 +124,13 @@ static bool add_job(struct audit *a, uint32_t job)
             a->allocated_mgpu += mgpu;
             a->shards[orr_cluster_type(a->cluster, placement->node)->shard].allocated_mgpu += mgpu;
             add_use(a, queue, false, (const int64_t[]){room.cpu_milli, room.mem_bytes, mgpu});
+            if (request->gpu_ask != ORR_GPU_WHOLE && request->devices > 1) {
+                int64_t beyond = mgpu / request->devices * (request->devices - 1);
+                for (uint32_t q = queue; q != ORR_NONE;
+                     q = ledger->world.queues->queues[q].parent) {
+                    a->use[q].beyond_first_mgpu += beyond;
+                }
+            }
         } else {
             add_room(&a->releasing[placement->node], &room);
         }
@@ -271,7 +278,8 @@ static bool check_queue(const struct audit *a, uint32_t queue)
             return false;
         }
     }
-    return true;
+    return equal(a, "allocated beyond first devices to the jobs", name, book->beyond_first_mgpu,
+                 truth->beyond_first_mgpu);
 }
 
 static bool check_shards(const struct audit *a)

@@ -307,6 +307,13 @@ void orr_use__allocated(struct orr_ledger *ledger, uint32_t job,
     ledger->shards[type->shard].allocated_mgpu += mgpu;
     add_use(ledger, ledger->world.specs[job].queue, false, tasks * request->cpu_milli,
             tasks * request->mem_bytes, mgpu);
+    if (is_sharing(request) && request->devices > 1) {
+        int64_t beyond = mgpu - tasks * orr_request_portion_mgpu(request, type);
+        for (uint32_t q = ledger->world.specs[job].queue; q != ORR_NONE;
+             q = ledger->world.queues->queues[q].parent) {
+            ledger->use[q].beyond_first_mgpu += beyond;
+        }
+    }
 }
 
 void orr_use__pending(struct orr_ledger *ledger, uint32_t job, int sign)

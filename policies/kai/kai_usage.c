@@ -9,7 +9,10 @@ static void tell(struct orr_kai_usage *past, const struct orr_view *view, uint32
 {
     double allocated[ORR_SHARE_KINDS];
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        allocated[kind] = orr_share_units(kind, view->ledger->use[queue].allocated[kind]);
+        const struct orr_queue_use *use = &view->ledger->use[queue];
+        int64_t sampled =
+            use->allocated[kind] - (kind == ORR_SHARE_GPU ? use->beyond_first_mgpu : 0);
+        allocated[kind] = orr_share_units(kind, sampled);
         allocated[kind] = past->whole_units ? ceil(allocated[kind]) : allocated[kind];
     }
     if (past->queue_of[queue] != ORR_NONE) {

@@ -171,6 +171,24 @@ usage_fetched_each_minute)
     got=$(handovers 'usage_db: prometheus, window_size: 256m, half_life_period: 128m' 1100m)
     expect "60 3300 17760 32220 46680 61140"
     ;;
+usage_of_one_device)
+    # Jobs that cannot run side by side: pods of 10 devices of 16, and 16 parts of a device. Each takes about 10
+    # GPUs, but of parts KAI's metric counts one, 0.6 of 16: then the past changes next to nothing.
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\nj1,0,1000000,1,10,q1\nj2,0,1000000,1,10,q2\n' >whole.csv
+    printf 'job,submit_s,run_s,pods,gpu_fraction,gpu_devices,queue\nj1,0,1000000,1,0.6,16,q1\nj2,0,1000000,1,0.6,16,q2\n' >parts.csv
+    for part in whole parts; do
+        cat >run.yaml <<YAML
+cluster: {pools: {$pools}}
+queues: {q1: {gpu: [0, 1, unlimited]}, q2: {gpu: [0, 1, unlimited]}}
+workload: [{name: t, trace: $part.csv}]
+policy: {name: kai, params: {usage_db: prometheus, window_size: 100s, query_resolution: 1s, fetch_interval: 1s}}
+horizon: 250s
+YAML
+        "$orrery" run run.yaml -o run.db --force -q
+        got="${got:-} $part:$("$orrery" export run.db attempt | awk -F, '$5 == "reclaim"' | grep -c . || true)"
+    done
+    expect " whole:6 parts:0"
+    ;;
 usage_tumbling)
     # From 100 n on only sample 100 n counts: its holder q1 gives way at 100 n + 1. After T samples of a
     # window q1 had 1, q2 T - 2: q1 is owed 16 (T - 1) / (T + 1), which rounds up to 16 at T = 63.

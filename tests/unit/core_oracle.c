@@ -457,7 +457,11 @@ struct orr_queue_use oracle_use(const struct oracle *o, uint32_t queue)
             const struct orr_request *request = request_of(o, j, piece->group);
             use.allocated[0] += piece->tasks * request->cpu_milli;
             use.allocated[1] += piece->tasks * request->mem_bytes;
-            use.allocated[2] += piece->tasks * oracle_task_mgpu(o, request, piece->node);
+            int64_t task_mgpu = oracle_task_mgpu(o, request, piece->node);
+            use.allocated[2] += piece->tasks * task_mgpu;
+            if (request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY) {
+                use.beyond_first_mgpu += piece->tasks * (task_mgpu - task_mgpu / request->devices);
+            }
         }
         const struct orr_shape *shape = shape_of(o, j);
         for (uint32_t g = 0; job->phase == ORR_JOB_PENDING && g < shape->group_count; g++) {

@@ -594,6 +594,7 @@ static void audit__finds_every_wrong_book(void **state)
         TRIPS(ledger->use[0].allocated[r]);
         TRIPS(ledger->use[0].pending[r]);
     }
+    TRIPS(ledger->use[0].beyond_first_mgpu);
     TRIPS(ledger->idle_gpus);
     TRIPS(ledger->allocated_mgpu);
     TRIPS(ledger->pending_jobs);
