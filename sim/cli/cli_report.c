@@ -164,10 +164,15 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_close(&json, '}');
 }
 
+static const char *number(double value, int digits, char out[24])
+{
+    (void)(isfinite(value) ? snprintf(out, 24, "%.*f", digits, value) : snprintf(out, 24, "-"));
+    return out;
+}
+
 static const char *ratio(double value, char out[24])
 {
-    (void)(isfinite(value) ? snprintf(out, 24, "%.3f", value) : snprintf(out, 24, "-"));
-    return out;
+    return number(value, 3, out);
 }
 
 static int by_gpu_hours(const void *a, const void *b, void *context)
@@ -193,13 +198,13 @@ static void text_queues(const struct orr_report *r, FILE *out)
                   "GPU-hours", "share GPUs", "wait p50", "p95", "p99", "max");
     for (uint32_t i = 0; i < count && i < 20; i++) {
         const struct orr_queue_summary *q = &r->summary->queues[order[i]];
-        char a[24], b[24], c[24], d[24];
-        (void)fprintf(out, "%-20.20s %-11s %8llu %11.0f %10.1f | %9s %9s %9s %9s\n",
+        char a[24], b[24], c[24], d[24], share[24];
+        (void)fprintf(out, "%-20.20s %-11s %8llu %11.0f %10s | %9s %9s %9s %9s\n",
                       orr_idmap_name(&r->world->queues.names, q->queue),
                       orr_kind_name((enum orr_kind)q->kind), (unsigned long long)q->waits.jobs,
-                      q->gpu_h, q->share_mean, orr_format_rough(a, q->waits.p50_s),
-                      orr_format_rough(b, q->waits.p95_s), orr_format_rough(c, q->waits.p99_s),
-                      orr_format_rough(d, q->waits.max_s));
+                      q->gpu_h, number(q->share_mean, 1, share),
+                      orr_format_rough(a, q->waits.p50_s), orr_format_rough(b, q->waits.p95_s),
+                      orr_format_rough(c, q->waits.p99_s), orr_format_rough(d, q->waits.max_s));
     }
     if (count > 20) {
         (void)fprintf(out, "... and %u more (--json has all)\n", count - 20);

@@ -148,6 +148,11 @@ static void say_where(const struct orr_world *world, const struct orr_shape *sha
                                         "of the types allowed to queue"};
     int used = 0;
     text[0] = '\0';
+    if (cluster->shards.count > 1) {
+        const char *name = orr_idmap_name(&cluster->shards, request->shard);
+        used = name[0] != '\0' ? snprintf(text, bytes, " in shard \"%.80s\"", name)
+                               : snprintf(text, bytes, " outside of the named shards");
+    }
     for (int i = 0; i < 3; i++) {
         if (filters[i] > 0 && used >= 0 && (size_t)used < bytes) {
             const struct orr_node_filter *filter = &cluster->filters[filters[i] - 1];

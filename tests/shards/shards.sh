@@ -171,7 +171,7 @@ CSV
     two_shards fifo >run.yaml
     run run.yaml
     expect "h1@0/h-0001:4 h-0002:4"
-    grep -F -q 'job a1 asks 8 GPUs in 2 pods, which this cluster' err || fail "a1 is not rejected"
+    grep -F -q 'job a1 asks 8 GPUs in 2 pods in shard "a100", which this cluster' err || fail "a1 is not rejected"
 }
 
 case_check_counts_quotas_by_shard() {
