@@ -88,8 +88,7 @@ enum orr_better orr_compare_better(const char *metric)
 
 /* --- reading --- */
 
-/* The resolved scenario without what may differ between runs of one arm. */
-static char *setting_of(struct orr_arena *arena, const char *resolved)
+char *orr_setting_of(struct orr_arena *arena, const char *resolved)
 {
     char *out = orr_arena_strndup(arena, resolved, strlen(resolved));
     char *to = out;
@@ -222,10 +221,16 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
     while (orr_results_step(&in, row)) {
         const char *policy = orr_results_text(&in, row, 0);
         run->policy = orr_arena_strndup(arena, policy, strlen(policy));
-        run->setting = setting_of(arena, orr_results_text(&in, row, 1));
+        run->setting = orr_setting_of(arena, orr_results_text(&in, row, 1));
         run->seed = sqlite3_column_int64(row, 2);
         run->window_start_ms = sqlite3_column_int64(row, 3);
         run->window_end_ms = sqlite3_column_int64(row, 4);
+    }
+    row = orr_results_prepare(
+        &in, "SELECT value, n FROM metric WHERE name = 'unstarted' AND scope = 'all'");
+    while (orr_results_step(&in, row)) {
+        run->unstarted = (uint64_t)sqlite3_column_int64(row, 0);
+        run->jobs = (uint64_t)sqlite3_column_int64(row, 1);
     }
     read_metrics(load, &in, run, capacity);
     known[index] = load->comparison->metric_count;
@@ -234,7 +239,10 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
     load->run_count++;
     if (status == ORR_OK) {
         run->arm = arm_of(load, run, options->labels != NULL ? options->labels[index] : NULL);
-        load->comparison->arms[run->arm].runs++;
+        struct orr_compare_arm *arm = &load->comparison->arms[run->arm];
+        arm->runs++;
+        arm->jobs += run->jobs;
+        arm->unstarted += run->unstarted;
     }
     return status;
 }

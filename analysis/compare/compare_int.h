@@ -11,6 +11,7 @@ struct orr_compare_run { /* one results file */
     char *setting; /* resolved scenario without its seeds: the arm's identity */
     int64_t seed;
     orr_ms window_start_ms, window_end_ms;
+    uint64_t jobs, unstarted; /* of its window; never started */
     uint32_t arm;
     double *values; /* by metric; NAN: it has none */
 };

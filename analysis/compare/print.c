@@ -90,7 +90,10 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
     char name[400], change[64], low[64], high[64], share[40] = "";
     name_of(m, name, sizeof name);
     if (p->n == 0 || isnan(p->difference)) {
-        (void)snprintf(text, bytes, "%s: not defined in both %s and %s.", name, base, other);
+        const bool neither = p->n == 0 || (isnan(p->base_mean) && isnan(p->other_mean));
+        (void)snprintf(text, bytes, "%s: has no value (or is not reached) under %s%s%s.", name,
+                       isnan(p->base_mean) || neither ? base : other, neither ? " or " : "",
+                       neither ? other : "");
         return;
     }
     if (isfinite(percent(p))) {
@@ -99,8 +102,9 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
     }
     (void)amount(m, p->difference, change);
     if (isnan(p->low)) {
-        (void)snprintf(text, bytes, "%s: %s%s from %s to %s, on this one trace: no interval.", name,
-                       change, share, base, other);
+        (void)snprintf(text, bytes, "%s: %s%s from %s to %s, %s: no interval.", name, change, share,
+                       base, other,
+                       p->n > 1 ? "not reached in many draws of the blocks" : "on this one trace");
         return;
     }
     const char *low_text = amount(m, p->low, low), *high_text = amount(m, p->high, high);
@@ -144,6 +148,26 @@ static void text_row(const struct orr_comparison *c, uint32_t m, uint32_t a, FIL
                   interval(p, range), p->n, p->p, mark(&c->metrics[m], p));
 }
 
+/* Which arms have jobs that never started, and how those count; `end` is that of a line. */
+static void note_unstarted(const struct orr_comparison *c, const char *end, FILE *out)
+{
+    bool any = false;
+    for (uint32_t a = 0; a < c->arm_count; a++) {
+        if (c->arms[a].unstarted > 0) {
+            (void)fprintf(out, "%s%s: %llu of %llu jobs never started", any ? "; " : "",
+                          c->arms[a].label, (unsigned long long)c->arms[a].unstarted,
+                          (unsigned long long)c->arms[a].jobs);
+            any = true;
+        }
+    }
+    if (any) {
+        (void)fprintf(out,
+                      ". Quantiles count them as waiting at least that long (Kaplan-Meier); means "
+                      "are of those that started or ended.%s",
+                      end);
+    }
+}
+
 static void print_text(const struct orr_comparison *c, FILE *out)
 {
     (void)fprintf(out, "%-34s %-14s %10s %10s %10s %8s  %-24s %3s %9s\n", "metric", "arm",
@@ -162,6 +186,7 @@ static void print_text(const struct orr_comparison *c, FILE *out)
             (void)fprintf(out, "%s\n", sentence);
         }
     }
+    note_unstarted(c, "\n", out);
 }
 
 static void print_markdown(const struct orr_comparison *c, FILE *out)
@@ -181,6 +206,8 @@ static void print_markdown(const struct orr_comparison *c, FILE *out)
                           signed_number(percent(p), share), interval(p, range), p->n, p->p);
         }
     }
+    (void)fputs("\n", out);
+    note_unstarted(c, "\n", out);
 }
 
 static void csv_number(FILE *out, double value)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* windows.c - intervals from one long trace: its submits cut into blocks of equal length, which are
  * drawn again and again with replacement (block bootstrap, Carlstein 1986). Jobs of a block stay
- * together, because what one waits depends on its neighbours; both arms draw the same blocks. */
+ * together, because what one waits depends on its neighbours; both arms draw the same blocks. Jobs
+ * that never started wait at least that long: quantiles are Kaplan-Meier's, means are of those that
+ * ended, as everywhere. */
 #include "compare_int.h"
 
 #include <math.h>
@@ -17,31 +19,39 @@
 struct sample { /* of one job */
     double value;
     uint32_t block;
+    bool censored; /* it was at least that much when the run ended, or the job left */
 };
 
-struct samples { /* sorted by value */
+struct samples { /* sorted by value, at one value those that are censored last */
     struct sample *items;
     uint32_t count;
 };
 
+/* SQL of a value a job, and of whether it is known in full. */
+static const char wait_value[] = "(coalesce(j.start_ms, CASE j.state WHEN 4 THEN j.end_ms END,"
+                                 " r.end_ms) - w.from_ms) / 1000.0, j.start_ms IS NOT NULL";
+static const char jct_value[] = "(j.end_ms - j.submit_ms) / 1000.0, j.state = 3";
+static const char slowdown_value[] =
+    "max(1.0, (j.end_ms - j.submit_ms) * 1.0 / max(j.work_ms, 10000)), j.state = 3";
+
 /* What can be drawn again: a value a job, and how it is summed up. */
 static const struct {
     const char *metric, *value;
-    double quantile; /* 0: mean */
+    uint32_t percent; /* of a quantile; 0: mean */
 } statistics[] = {
-    {"wait_mean_s", "(start_ms - submit_ms) / 1000.0", 0},
-    {"wait_p50_s", "(start_ms - submit_ms) / 1000.0", 0.50},
-    {"wait_p95_s", "(start_ms - submit_ms) / 1000.0", 0.95},
-    {"wait_p99_s", "(start_ms - submit_ms) / 1000.0", 0.99},
-    {"jct_mean_s", "(end_ms - submit_ms) / 1000.0", 0},
-    {"bsld_mean", "max(1.0, (end_ms - submit_ms) * 1.0 / max(work_ms, 10000))", 0},
+    {"wait_mean_s", wait_value, 0}, {"wait_p50_s", wait_value, 50},
+    {"wait_p95_s", wait_value, 95}, {"wait_p99_s", wait_value, 99},
+    {"jct_mean_s", jct_value, 0},   {"bsld_mean", slowdown_value, 0},
 };
 
 static int by_value(const void *a, const void *b, void *context)
 {
-    const double x = ((const struct sample *)a)->value, y = ((const struct sample *)b)->value;
+    const struct sample *x = a, *y = b;
     (void)context;
-    return (x > y) - (x < y);
+    if (x->value < y->value || x->value > y->value) {
+        return x->value < y->value ? -1 : 1;
+    }
+    return (int)x->censored - (int)y->censored;
 }
 
 /* A job's block, or none outside the window that all runs share. */
@@ -50,10 +60,11 @@ static struct samples read_samples(struct orr_results *in, const char *value, or
 {
     struct samples samples = {0};
     uint32_t capacity = 0;
-    char sql[300];
+    char sql[600];
     (void)snprintf(sql, sizeof sql,
-                   "SELECT submit_ms, %s FROM job WHERE state > 0"
-                   " AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')",
+                   "SELECT j.submit_ms, %s FROM job AS j JOIN v_waits AS w ON w.job = j.id CROSS"
+                   " JOIN run AS r WHERE j.state > 0"
+                   " AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')",
                    value);
     sqlite3_stmt *row = orr_results_prepare(in, sql);
     while (orr_results_step(in, row)) {
@@ -63,36 +74,62 @@ static struct samples read_samples(struct orr_results *in, const char *value, or
             continue;
         }
         samples.items = ORR_ROOM_FOR_ONE(samples.items, samples.count, capacity);
-        samples.items[samples.count++] =
-            (struct sample){sqlite3_column_double(row, 1), (uint32_t)block};
+        samples.items[samples.count++] = (struct sample){
+            sqlite3_column_double(row, 1), (uint32_t)block, sqlite3_column_int(row, 2) == 0};
     }
     orr_sort(samples.items, samples.count, sizeof *samples.items, by_value, NULL);
     return samples;
 }
 
-/* The statistic when block b is drawn times[b] times. */
-static double evaluate(const struct samples *samples, const uint32_t *times, double quantile)
+/* Of the samples that are known in full. */
+static double mean(const struct samples *samples, const uint32_t *times)
 {
-    uint64_t n = 0, seen = 0;
+    uint64_t n = 0;
     double sum = 0;
     for (uint32_t i = 0; i < samples->count; i++) {
-        n += times[samples->items[i].block];
-        sum += samples->items[i].value * times[samples->items[i].block];
+        const struct sample *sample = &samples->items[i];
+        if (!sample->censored) {
+            n += times[sample->block];
+            sum += sample->value * times[sample->block];
+        }
     }
-    if (n == 0) {
-        return (double)NAN;
-    }
-    if (quantile <= 0) {
-        return sum / (double)n;
-    }
-    const double rank = ceil(quantile * (double)n);
+    return n > 0 ? sum / (double)n : (double)NAN;
+}
+
+/* Nearest rank while all were known in full, Kaplan-Meier from the first on that was not. NAN: not
+ * reached. */
+static double quantile(const struct samples *samples, const uint32_t *times, uint32_t percent)
+{
+    uint64_t n = 0, seen = 0;
+    double alive = 1;
+    bool censored = false;
     for (uint32_t i = 0; i < samples->count; i++) {
-        seen += times[samples->items[i].block];
-        if ((double)seen >= rank) {
-            return samples->items[i].value;
+        n += times[samples->items[i].block];
+    }
+    for (uint32_t i = 0; i < samples->count; i++) {
+        const struct sample *sample = &samples->items[i];
+        const uint64_t drawn = times[sample->block], risk = n - seen;
+        if (drawn == 0) {
+            continue;
+        }
+        seen += drawn;
+        if (sample->censored) {
+            alive = censored ? alive : (double)risk / (double)n;
+            censored = true;
+            continue;
+        }
+        alive *= censored ? (double)(risk - drawn) / (double)risk : 1;
+        if (censored ? alive <= 1 - percent / 100.0 + 1e-12 : seen * 100 >= percent * n) {
+            return sample->value;
         }
     }
     return (double)NAN;
+}
+
+/* The statistic when block b is drawn times[b] times. */
+static double evaluate(const struct samples *samples, const uint32_t *times, uint32_t percent)
+{
+    return percent == 0 ? mean(samples, times) : quantile(samples, times, percent);
 }
 
 struct cut { /* what all runs are cut into */
@@ -101,16 +138,17 @@ struct cut { /* what all runs are cut into */
 };
 
 static void bootstrap(const struct samples *base, const struct samples *other,
-                      const struct cut *cut, double quantile, double level,
+                      const struct cut *cut, uint32_t percent, double level,
                       struct orr_paired *paired)
 {
     uint32_t *times = orr_alloc(cut->blocks, sizeof *times);
     double *replicates = orr_alloc(REPLICATES, sizeof *replicates);
+    uint32_t known = 0;
     for (uint32_t b = 0; b < cut->blocks; b++) {
         times[b] = 1;
     }
-    paired->base_mean = evaluate(base, times, quantile);
-    paired->other_mean = evaluate(other, times, quantile);
+    paired->base_mean = evaluate(base, times, percent);
+    paired->other_mean = evaluate(other, times, percent);
     paired->difference = paired->other_mean - paired->base_mean;
     paired->n = cut->blocks;
     for (uint32_t r = 0; r < REPLICATES; r++) {
@@ -119,9 +157,14 @@ static void bootstrap(const struct samples *base, const struct samples *other,
         for (uint32_t b = 0; b < cut->blocks; b++) {
             times[orr_rng_below(&rng, cut->blocks)]++;
         }
-        replicates[r] = evaluate(other, times, quantile) - evaluate(base, times, quantile);
+        replicates[r] = evaluate(other, times, percent) - evaluate(base, times, percent);
+        known += isnan(replicates[r]) ? 0 : 1;
     }
-    orr_paired_percentiles(replicates, REPLICATES, level, paired);
+    /* where many draws do not reach a quantile there is no interval; there is none without a value
+     */
+    if (known >= (1 - (1 - level) / 2) * REPLICATES && !isnan(paired->difference)) {
+        orr_paired_percentiles(replicates, REPLICATES, level, paired);
+    }
     orr_free(replicates);
     orr_free(times);
 }
@@ -152,7 +195,7 @@ static enum orr_status compare_metric(struct orr_compare_load *load, const struc
         orr_results_close(&in);
     }
     for (uint32_t a = 1; a < comparison->arm_count && status == ORR_OK; a++) {
-        bootstrap(&samples[0], &samples[a], cut, statistics[statistic].quantile, comparison->level,
+        bootstrap(&samples[0], &samples[a], cut, statistics[statistic].percent, comparison->level,
                   &comparison->cells[(size_t)metric * comparison->arm_count + a]);
     }
     for (uint32_t a = 0; a < comparison->arm_count; a++) {

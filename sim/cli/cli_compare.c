@@ -162,6 +162,16 @@ static void print_json(const struct orr_comparison *c)
     orr_json_real(&json, "level", c->level);
     orr_json_int(&json, "pairs", c->pairs);
     orr_json_int(&json, "blocks", c->blocks);
+    orr_json_open(&json, "arms", '[');
+    for (uint32_t a = 0; a < c->arm_count; a++) {
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "arm", c->arms[a].label);
+        orr_json_int(&json, "runs", c->arms[a].runs);
+        orr_json_int(&json, "jobs", (int64_t)c->arms[a].jobs);
+        orr_json_int(&json, "unstarted", (int64_t)c->arms[a].unstarted);
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
     orr_json_open(&json, "differences", '[');
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {

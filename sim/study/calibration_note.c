@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/analysis/compare.h>
 #include <orrery/base/digest.h>
 
 static void note_path(const struct orr_scenario *scenario, char *path, size_t bytes)
@@ -18,14 +19,11 @@ static void note_path(const struct orr_scenario *scenario, char *path, size_t by
 /* Seeds do not matter to what a calibration says. */
 static uint64_t hash_of(const struct orr_scenario *scenario)
 {
-    uint64_t hash = 0;
-    for (const char *line = scenario->resolved_yaml; *line != '\0';) {
-        const size_t bytes = strcspn(line, "\n");
-        if (strncmp(line, "seeds:", 6) != 0) {
-            hash = (hash ^ orr_hash_bytes(line, bytes)) * 0x9e3779b97f4a7c15u;
-        }
-        line += bytes + (line[bytes] == '\n');
-    }
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    const char *setting = orr_setting_of(&arena, scenario->resolved_yaml);
+    const uint64_t hash = orr_hash_bytes(setting, strlen(setting));
+    orr_arena_release(&arena);
     return hash;
 }
 

@@ -39,6 +39,7 @@ struct orr_compare_metric {
 struct orr_compare_arm {
     const char *label, *policy;
     uint32_t runs;
+    uint64_t jobs, unstarted; /* of the windows of all its runs, services apart; never started */
 };
 
 struct orr_comparison {
@@ -65,6 +66,10 @@ const struct orr_paired *orr_comparison_cell(const struct orr_comparison *compar
 /* The headline metrics and how each is read; ended by a NULL name. */
 const struct orr_compare_metric *orr_compare_headlines(void);
 enum orr_better orr_compare_better(const char *metric);
+
+/* What a resolved scenario says without its seeds: runs of which that is equal are of one setting.
+ */
+char *orr_setting_of(struct orr_arena *arena, const char *resolved);
 
 /* One metric of several results files; NAN where a file has none. ORR_NO_INPUT, ORR_DATA. */
 enum orr_status orr_metric_values(const char *const *paths, uint32_t count, const char *metric,
