@@ -147,19 +147,37 @@ static void say_sums(struct orr_results *in, const struct orr_explain_job *job, 
                       orr_explain__span(sqlite3_column_int64(row, 1), span),
                       orr_results_text(in, row, 0));
     }
+    row = orr_explain__query(
+        in,
+        "SELECT v.rate, v.best, v.gpus, v.nodes, v.extent, sum(v.to_s - v.from_s) AS span"
+        " FROM v_rates AS v JOIN job AS j ON j.name = v.job WHERE j.id = ?1"
+        " GROUP BY 1, 2, 3, 4, 5 ORDER BY span DESC LIMIT 5",
+        &job->id, 1);
+    while (orr_results_step(in, row)) {
+        (void)fprintf(out,
+                      "  ran %-9s at %.3f of its profile's reference (at best %.3f): %g GPUs on %d "
+                      "nodes, within one %s\n",
+                      orr_explain__span((int64_t)(sqlite3_column_double(row, 5) * 1000.0), span),
+                      sqlite3_column_double(row, 0), sqlite3_column_double(row, 1),
+                      sqlite3_column_double(row, 2), sqlite3_column_int(row, 3),
+                      orr_results_text(in, row, 4));
+    }
     row = orr_explain__query(in,
                              "SELECT useful, preempt + reclaim + consolidate + stale_gang + "
                              "node_failure + max_runtime + "
                              "maintenance,"
-                             " checkpoint + restart, waiting FROM job_time WHERE job = ?1",
+                             " checkpoint + restart, waiting, slow, idle FROM job_time"
+                             " WHERE job = ?1",
                              &job->id, 1);
     while (orr_results_step(in, row)) {
         const double hour = 3600.0 * 1000 * ORR_MGPU;
         (void)fprintf(out,
                       "  of its GPU-hours %.2f were useful, %.2f lost to evictions and failures, "
-                      "%.2f spent on checkpoints and restarts, %.2f held while the gang waited\n",
+                      "%.2f spent on checkpoints and restarts, %.2f held while the gang waited; "
+                      "of the useful %.2f went by slowly and %.2f idle\n",
                       sqlite3_column_double(row, 0) / hour, sqlite3_column_double(row, 1) / hour,
-                      sqlite3_column_double(row, 2) / hour, sqlite3_column_double(row, 3) / hour);
+                      sqlite3_column_double(row, 2) / hour, sqlite3_column_double(row, 3) / hour,
+                      sqlite3_column_double(row, 4) / hour, sqlite3_column_double(row, 5) / hour);
     }
 }
 

@@ -12,7 +12,7 @@
 
 #include <orrery/base/sort.h>
 
-#define MOST_BARS 16
+#define MOST_BARS 20
 
 struct bar {
     const char *name;
@@ -120,10 +120,17 @@ static void bar_total(struct waterfall *fall, const char *name, const char *colo
 
 static void fall_load(struct orr_plot *plot, struct waterfall *fall)
 {
-    static const char *const lost[] = {
-        "lost: preempted",        "lost: reclaimed",     "lost: consolidated",
-        "lost: stale gangs",      "lost: node failures", "lost: longest run time",
-        "held by parts of gangs", "writing checkpoints", "restarting"};
+    static const char *const lost[] = {"lost: preempted",
+                                       "lost: reclaimed",
+                                       "lost: consolidated",
+                                       "lost: stale gangs",
+                                       "lost: node failures",
+                                       "lost: longest run time",
+                                       "held by parts of gangs",
+                                       "writing checkpoints",
+                                       "restarting",
+                                       "idle in sessions and services",
+                                       "slower than packed and alone"};
     struct changes changes = {0};
     changes_load(plot, &changes);
     const struct spent spent = changes_sum(plot, &changes);
@@ -141,7 +148,7 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
     sqlite3_stmt *row = orr_results_prepare(
         &plot->in, "SELECT total(preempt), total(reclaim), total(consolidate), total(stale_gang),"
                    " total(node_failure), total(max_runtime), total(waiting), total(checkpoint), "
-                   "total(restart)"
+                   "total(restart), total(idle), total(slow)"
                    " FROM job_time");
     bool any = false;
     while (orr_results_step(&plot->in, row)) {
@@ -151,7 +158,7 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
             bar_minus(fall, lost[i], gpu_h, i < 6 ? "#d55e00" : "#cc79a7");
         }
     }
-    bar_total(fall, any ? "useful" : "useful (nothing was lost)", "#009e73");
+    bar_total(fall, any ? "goodput" : "goodput (nothing was lost)", "#009e73");
 }
 
 static void fall_names(struct orr_plot *plot, const struct waterfall *fall)

@@ -42,6 +42,23 @@ SELECT j.id AS job, j.queue AS queue, j.kind AS kind, j.mgpu AS mgpu, j.state AS
        j.evictions AS evictions
 FROM job AS j LEFT JOIN hold AS h ON h.job = j.id;
 
+CREATE VIEW v_rates AS
+-- How fast jobs ran, in words and seconds: one row a rate, while it held; only jobs with a profile, and
+-- those that shared the time of a device. rate: of the profile's reference; best: of so many GPUs packed
+-- and alone; extent: the narrowest that holds its GPUs (gpu, nvlink, node, a topology level, cluster).
+SELECT j.name AS job, r.nr AS nr, r.at_ms / 1000.0 AS from_s,
+       coalesce(lead(r.at_ms) OVER (PARTITION BY r.job, r.nr ORDER BY r.at_ms), a.end_ms, u.end_ms)
+         / 1000.0 AS to_s,
+       r.rate_ppm / 1000000.0 AS rate, r.best_ppm / 1000000.0 AS best, r.extent AS extent,
+       (SELECT sum(p.mgpu) / 1000.0 FROM v_placements AS p
+        WHERE p.job = r.job AND p.nr = r.nr AND p.start_ms <= r.at_ms
+          AND coalesce(p.end_ms, 9e18) > r.at_ms) AS gpus,
+       (SELECT count(DISTINCT p.node) FROM v_placements AS p
+        WHERE p.job = r.job AND p.nr = r.nr AND p.start_ms <= r.at_ms
+          AND coalesce(p.end_ms, 9e18) > r.at_ms) AS nodes
+FROM rate AS r CROSS JOIN run AS u JOIN job AS j ON j.id = r.job
+LEFT JOIN v_attempts AS a ON a.job = r.job AND a.nr = r.nr;
+
 CREATE VIEW v_jobs AS
 -- One row a job, in words and seconds. nodes: where it ran last, as NAME:GPUS. wait_s: submit (or the
 -- end of a hold) to first start. run_s: first start to end, with what an eviction put between. NULL: it never happened.

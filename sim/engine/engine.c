@@ -408,7 +408,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         if (run->exec != NULL) {
             orr_exec_end(run->exec, run->end_ms);
         }
-        orr_account_make(run);
+        orr_account_make(world, run);
         run->digest = run->ledger->digest.h;
         run->owed_count = engine.next_owed;
         status = orr_ledger_audit(run->ledger, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* account.c - the placements of a run once more, after it: they are its record. */
-#include <orrery/sim/account.h>
+#include "account_int.h"
 
 #include <orrery/base/mem.h>
 
@@ -116,11 +116,24 @@ static bool was_used(const struct orr_ledger *ledger, const struct chains *chain
     return used;
 }
 
-void orr_account_make(struct orr_run *run)
+void orr_account__set_idle(struct orr_run *run, uint32_t job, int64_t idle)
+{
+    if (run->exec != NULL) {
+        orr_exec_set_idle(run->exec, job, idle);
+    } else {
+        run->times[job].idle = idle;
+    }
+}
+
+void orr_account_make(const struct orr_world *world, struct orr_run *run)
 {
     const struct orr_ledger *ledger = run->ledger;
-    if (run->exec == NULL && (run->eviction_count > 0 || run->held_part)) {
+    bool may_idle = orr_account_may_idle(world);
+    if (run->exec == NULL && (run->eviction_count > 0 || run->held_part || may_idle)) {
         make_times(run);
+    }
+    if (may_idle) {
+        orr_account__idle(world, run);
     }
     if (run->eviction_count == 0) {
         return;

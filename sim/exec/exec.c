@@ -28,11 +28,14 @@ struct orr_exec_job {
     orr_ms ready_ms;       /* the pause ends here */
     orr_ms work_until_ms;  /* CLOSING */
     int64_t mgpu, leaving; /* held by tasks that stay, and by those that leave */
+    int64_t unsaved_slow;  /* of unsaved: what a rate below the best took away */
     int64_t rate_ppm;
+    int64_t short_ppm; /* what that is below the best rate of so many GPUs */
     uint32_t attempt;
-    uint8_t mode;  /* enum mode */
-    uint8_t pause; /* enum pause */
-    uint8_t cause; /* of what leaves */
+    uint32_t noted; /* its last speed that was written down, + 1 */
+    uint8_t mode;   /* enum mode */
+    uint8_t pause;  /* enum pause */
+    uint8_t cause;  /* of what leaves */
     struct orr_job_time time;
 };
 
@@ -84,6 +87,7 @@ void orr_exec_close(struct orr_exec *exec)
         orr_exec__epochs_close(exec->epochs);
         orr_exec__rates_close(exec->rates, exec->ledger);
         orr_free(exec->jobs);
+        orr_free(exec->speeds);
         orr_free(exec);
     }
 }
@@ -132,12 +136,16 @@ static int64_t marks_within(const struct orr_exec_job *j, int64_t step, int64_t 
     return low;
 }
 
-/* What the job worked since its last checkpoint is kept, up to `worked` mGPU x ms of it. */
-static void save(struct orr_exec_job *j, int64_t progress, int64_t worked)
+/* What the job worked since its last checkpoint is kept, but for the last `since` mGPU x ms, worked
+ * at the rate it has now. */
+static void save(struct orr_exec_job *j, int64_t progress, int64_t since)
 {
+    int64_t slow_since = orr_part_of(since, j->short_ppm);
     j->saved = progress;
-    j->time.useful += worked;
-    j->unsaved -= worked;
+    j->time.useful += j->unsaved - since;
+    j->time.slow += j->unsaved_slow - slow_since;
+    j->unsaved = since;
+    j->unsaved_slow = slow_since;
 }
 
 static void work(const struct orr_terms *terms, struct orr_exec_job *j, int64_t target, orr_ms now)
@@ -152,9 +160,10 @@ static void work(const struct orr_terms *terms, struct orr_exec_job *j, int64_t 
         worked -= writing;
     }
     j->unsaved += worked * j->mgpu;
+    j->unsaved_slow += orr_part_of(worked * j->mgpu, j->short_ppm);
     if (done > 0) {
         int64_t last = until_mark(j, step, done);
-        save(j, j->done + last * j->rate_ppm, j->unsaved - (worked - last) * j->mgpu);
+        save(j, j->done + last * j->rate_ppm, (worked - last) * j->mgpu);
     }
     j->time.checkpoint += (done * cost + writing) * j->mgpu;
     j->done += worked * j->rate_ppm;
@@ -167,17 +176,41 @@ static void work(const struct orr_terms *terms, struct orr_exec_job *j, int64_t 
     }
 }
 
-/* The same by epochs: no checkpoints are written between them. */
+/* ms until the job gets to `target` of its work, with the checkpoints that it writes before. */
+static int64_t until(const struct orr_terms *terms, const struct orr_exec_job *j, int64_t target)
+{
+    int64_t step = terms->checkpoint_ms * ORR_PPM;
+    int64_t marks = step > 0 ? marks_left(j, target, step) : 0;
+    return ceil_div(target - j->done, j->rate_ppm) + marks * terms->checkpoint_cost_ms;
+}
+
+/* The same by epochs, each at its own rate. */
+static void work_stretches(struct orr_exec *exec, uint32_t job, const struct orr_terms *terms,
+                           orr_ms now)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    while (j->from_ms < now && j->pause == PAUSE_NONE) {
+        struct orr_stretch stretch = orr_exec__stretch(exec, job, j->done);
+        j->rate_ppm = stretch.rate_ppm;
+        j->short_ppm = stretch.short_ppm;
+        orr_ms end = stretch.last ? now : j->from_ms + until(terms, j, stretch.end);
+        work(terms, j, stretch.end, end < now ? end : now);
+    }
+}
+
 static void work_on(struct orr_exec *exec, uint32_t job, const struct orr_terms *terms, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
     if (!orr_exec__has_epochs(exec, job)) {
         work(terms, j, target_of(exec, job), now);
-        return;
+    } else if (!orr_exec__in_rounds(exec, job)) {
+        work_stretches(exec, job, terms, now);
+    } else { /* no checkpoints are written between epochs */
+        orr_ms slow = orr_exec__epochs_work(exec, job, j->from_ms, now);
+        j->unsaved += (now - j->from_ms) * j->mgpu;
+        j->unsaved_slow += slow * j->mgpu;
+        j->from_ms = now;
     }
-    orr_exec__epochs_work(exec, job, j->from_ms, now);
-    j->unsaved += (now - j->from_ms) * j->mgpu;
-    j->from_ms = now;
 }
 
 /* --- booking --- */
@@ -200,7 +233,7 @@ static void take_pause(struct orr_exec_job *j, orr_ms now)
     j->from_ms = end;
     if (end == j->ready_ms) {
         if (j->pause == PAUSE_CHECKPOINT) {
-            save(j, j->done, j->unsaved);
+            save(j, j->done, 0);
         }
         j->pause = PAUSE_NONE;
     }
@@ -282,21 +315,44 @@ static void interrupt(struct orr_exec *exec, uint32_t job, enum orr_cause cause)
     bool keeps = orr_exec__terms(exec, job)->keep_progress && cause != ORR_CAUSE_NODE_FAILURE;
     struct orr_exec_job *j = &exec->jobs[job];
     if (keeps) {
-        save(j, j->done, j->unsaved);
+        save(j, j->done, 0);
     }
-    if (orr_exec__has_epochs(exec, job)) {
+    if (orr_exec__in_rounds(exec, job)) {
         (keeps ? orr_exec__epochs_save : orr_exec__epochs_back)(exec, job);
     }
     j->time.lost[cause] += j->unsaved;
     j->unsaved = 0;
+    j->unsaved_slow = 0;
     j->done = j->saved;
     j->pause = PAUSE_NONE;
 }
 
-/* The rate it has where it is, from now on. */
-static void take_rate(struct orr_exec *exec, uint32_t job)
+/* Written down if it is not that of a job without a profile that has its devices for itself. */
+static void note_speed(struct orr_exec *exec, uint32_t job, orr_ms now, struct orr_speed speed)
 {
-    exec->jobs[job].rate_ppm = orr_exec__rate(exec, job);
+    struct orr_exec_job *j = &exec->jobs[job];
+    const struct orr_speed_change *last = j->noted == 0 ? NULL : &exec->speeds[j->noted - 1];
+    bool plain = orr_exec__terms(exec, job)->profile == ORR_NONE && speed.rate_ppm == ORR_PPM;
+    if (last == NULL || last->attempt != j->attempt
+            ? plain
+            : last->speed.rate_ppm == speed.rate_ppm && last->speed.best_ppm == speed.best_ppm &&
+                  last->speed.extent == speed.extent) {
+        return;
+    }
+    exec->speeds = ORR_ROOM_FOR_ONE(exec->speeds, exec->speed_count, exec->speed_capacity);
+    exec->speeds[exec->speed_count++] =
+        (struct orr_speed_change){.at_ms = now, .job = job, .attempt = j->attempt, .speed = speed};
+    j->noted = exec->speed_count;
+}
+
+/* The rate it has where it is, from now on. */
+static void take_rate(struct orr_exec *exec, uint32_t job, orr_ms now)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    struct orr_speed speed = orr_exec__speed(exec, job);
+    j->rate_ppm = speed.rate_ppm;
+    j->short_ppm = orr_exec__short_ppm(speed.rate_ppm, speed.best_ppm);
+    note_speed(exec, job, now, speed);
     if (orr_exec__has_epochs(exec, job)) {
         orr_exec__epochs_pace(exec, job);
     }
@@ -309,7 +365,7 @@ static void begin(struct orr_exec *exec, uint32_t job, orr_ms now, bool again)
     j->mode = MODE_WORKING;
     j->from_ms = now;
     j->done = j->saved;
-    take_rate(exec, job);
+    take_rate(exec, job, now);
     j->mark = terms->checkpoint_ms > 0 ? j->saved + terms->checkpoint_ms * ORR_PPM : INT64_MAX;
     orr_ms pause_ms = again ? terms->restart_ms : terms->startup_ms;
     j->pause = pause_ms > 0 ? PAUSE_RESTART : PAUSE_NONE;
@@ -342,7 +398,7 @@ bool orr_exec_rerate(struct orr_exec *exec, uint32_t job, orr_ms now)
         return false;
     }
     settle(exec, job, now);
-    take_rate(exec, job);
+    take_rate(exec, job, now);
     return orr_exec_finish_ms(exec, job) != before;
 }
 
@@ -369,7 +425,7 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
         } else if (complete && j->mode == MODE_STALLED) {
             begin(exec, job, now, true);
         } else if (j->mode == MODE_WORKING) {
-            take_rate(exec, job);
+            take_rate(exec, job, now);
         }
     }
     return orr_exec_finish_ms(exec, job) != before;
@@ -410,8 +466,8 @@ void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
         return;
     }
     if (j->mode == MODE_CLOSING) {
-        save(j, j->done, j->unsaved);
-        if (orr_exec__has_epochs(exec, job)) {
+        save(j, j->done, 0);
+        if (orr_exec__in_rounds(exec, job)) {
             orr_exec__epochs_save(exec, job);
         }
         j->mode = MODE_IDLE;
@@ -423,7 +479,7 @@ void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms gon
 {
     struct orr_exec_job *j = &exec->jobs[job];
     settle(exec, job, now);
-    save(j, j->done, j->unsaved);
+    save(j, j->done, 0);
     orr_exec__leave(exec, job);
     j->pause = PAUSE_NONE;
     if (gone > now) {
@@ -439,7 +495,7 @@ void orr_exec_end(struct orr_exec *exec, orr_ms end)
 {
     for (uint32_t job = 0; job < exec->ledger->world.job_count; job++) {
         settle(exec, job, end);
-        save(&exec->jobs[job], exec->jobs[job].done, exec->jobs[job].unsaved);
+        save(&exec->jobs[job], exec->jobs[job].done, 0);
     }
 }
 
@@ -450,6 +506,23 @@ static orr_ms work_from(const struct orr_exec_job *j)
     return j->pause != PAUSE_NONE ? j->ready_ms : bound;
 }
 
+/* ms of work until the last epoch is over. */
+static int64_t until_last(const struct orr_exec *exec, uint32_t job)
+{
+    struct orr_exec_job j = exec->jobs[job];
+    const struct orr_terms *terms = orr_exec__terms(exec, job);
+    int64_t step = terms->checkpoint_ms * ORR_PPM, ms = 0;
+    struct orr_stretch stretch = {.last = false};
+    while (!stretch.last) {
+        stretch = orr_exec__stretch(exec, job, j.done);
+        j.rate_ppm = stretch.rate_ppm;
+        ms += until(terms, &j, stretch.end);
+        j.mark += step > 0 ? marks_left(&j, stretch.end, step) * step : 0;
+        j.done = stretch.end;
+    }
+    return ms;
+}
+
 orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job)
 {
     const struct orr_exec_job *j = &exec->jobs[job];
@@ -457,27 +530,38 @@ orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job)
         return ORR_MS_NEVER;
     }
     orr_ms start = work_from(j);
-    if (orr_exec__has_epochs(exec, job)) {
-        orr_ms heard;
-        (void)orr_exec__epochs_done_ms(exec, job, start, &heard);
-        return heard;
+    if (!orr_exec__has_epochs(exec, job)) {
+        return start + until(orr_exec__terms(exec, job), j, target_of(exec, job));
     }
-    const struct orr_terms *terms = orr_exec__terms(exec, job);
-    int64_t target = target_of(exec, job), step = terms->checkpoint_ms * ORR_PPM;
-    int64_t marks = step > 0 ? marks_left(j, target, step) : 0;
-    return start + ceil_div(target - j->done, j->rate_ppm) + marks * terms->checkpoint_cost_ms;
+    if (!orr_exec__in_rounds(exec, job)) {
+        return start + until_last(exec, job);
+    }
+    orr_ms heard;
+    (void)orr_exec__epochs_done_ms(exec, job, start, &heard);
+    return heard;
 }
 
 orr_ms orr_exec_done_ms(const struct orr_exec *exec, uint32_t job)
 {
     const struct orr_exec_job *j = &exec->jobs[job];
     orr_ms heard;
-    return orr_exec__has_epochs(exec, job)
+    return orr_exec__in_rounds(exec, job)
                ? orr_exec__epochs_done_ms(exec, job, work_from(j), &heard)
                : orr_exec_finish_ms(exec, job);
+}
+
+void orr_exec_set_idle(struct orr_exec *exec, uint32_t job, int64_t idle)
+{
+    exec->jobs[job].time.idle = idle;
 }
 
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job)
 {
     return &exec->jobs[job].time;
+}
+
+const struct orr_speed_change *orr_exec_speeds(const struct orr_exec *exec, uint32_t *count)
+{
+    *count = exec->speed_count;
+    return exec->speeds;
 }

@@ -15,6 +15,8 @@ struct orr_exec {
     struct orr_exec_job *jobs;
     struct orr_exec_rates *rates;
     struct orr_exec_epochs *epochs; /* NULL: no job works by epochs */
+    struct orr_speed_change *speeds;
+    uint32_t speed_count, speed_capacity;
 };
 
 static inline const struct orr_terms *orr_exec__terms(const struct orr_exec *exec, uint32_t job)
@@ -31,27 +33,47 @@ static inline const struct orr_shape *orr_exec__shape(const struct orr_exec *exe
 struct orr_exec_rates *orr_exec__rates_open(const struct orr_ledger *ledger,
                                             const struct orr_exec_setting *setting);
 void orr_exec__rates_close(struct orr_exec_rates *rates, const struct orr_ledger *ledger);
-/* The job's rate where it is, among its neighbours as last settled, ppm; at least 1. */
-int64_t orr_exec__rate(struct orr_exec *exec, uint32_t job);
+/* How fast the job is where it is, among its neighbours as last settled; a rate of at least 1. */
+struct orr_speed orr_exec__speed(struct orr_exec *exec, uint32_t job);
+/* 1 - rate / best, ppm: what is missing to the best rate. */
+static inline int64_t orr_exec__short_ppm(int64_t rate_ppm, int64_t best_ppm)
+{
+    return rate_ppm >= best_ppm ? 0 : ORR_PPM - rate_ppm * ORR_PPM / best_ppm;
+}
 /* It works on what it keeps now: on links and devices that others use too; leave first. */
 void orr_exec__join(struct orr_exec *exec, uint32_t job);
 void orr_exec__leave(struct orr_exec *exec, uint32_t job); /* nothing if it is nowhere */
 
-/* The pace of its placement by its table, and what part of it the job gets among its neighbours. */
-struct orr_pace orr_exec__pace(struct orr_exec *exec, uint32_t job, int64_t *share_ppm);
+/* The pace of its placement by its table, that of the best one, and what part of its pace the job
+ * gets among its neighbours. */
+struct orr_pace orr_exec__pace(struct orr_exec *exec, uint32_t job, struct orr_pace *best,
+                               int64_t *share_ppm);
 
-/* --- epochs, in round mode; for jobs that have some --- */
+/* --- epochs; for jobs that have some --- */
 
-/* NULL: no profile has epochs, or the run is not in rounds. */
+/* NULL: no profile has epochs. */
 struct orr_exec_epochs *orr_exec__epochs_open(const struct orr_ledger *ledger,
                                               const struct orr_exec_setting *setting);
 void orr_exec__epochs_close(struct orr_exec_epochs *epochs);
 bool orr_exec__has_epochs(const struct orr_exec *exec, uint32_t job);
 /* Takes the pace of where it is from now on. */
 void orr_exec__epochs_pace(struct orr_exec *exec, uint32_t job);
-void orr_exec__epochs_save(struct orr_exec *exec, uint32_t job); /* what it did is kept */
-void orr_exec__epochs_back(struct orr_exec *exec, uint32_t job); /* to what is kept */
-void orr_exec__epochs_work(struct orr_exec *exec, uint32_t job, orr_ms from, orr_ms to);
+
+/* Outside of rounds: a stretch of work at one rate. */
+struct orr_stretch {
+    int64_t end; /* of the job's work, ms x ppm at its reference placement */
+    int64_t rate_ppm, short_ppm;
+    bool last;
+};
+/* The one that begins at, or goes on from `done`. */
+struct orr_stretch orr_exec__stretch(const struct orr_exec *exec, uint32_t job, int64_t done);
+
+/* In rounds: as the simulators that published such tables. */
+bool orr_exec__in_rounds(const struct orr_exec *exec, uint32_t job); /* it has epochs, too */
+void orr_exec__epochs_save(struct orr_exec *exec, uint32_t job);     /* what it did is kept */
+void orr_exec__epochs_back(struct orr_exec *exec, uint32_t job);     /* to what is kept */
+/* Works on; returns how many of these ms a rate below the best took away. */
+orr_ms orr_exec__epochs_work(struct orr_exec *exec, uint32_t job, orr_ms from, orr_ms to);
 /* When its last epoch ends if it works on from `from`; `heard`: when the engine is to hear of it.
  */
 orr_ms orr_exec__epochs_done_ms(const struct orr_exec *exec, uint32_t job, orr_ms from,

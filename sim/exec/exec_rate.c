@@ -19,6 +19,11 @@ struct own_devices { /* of one job */
     uint32_t count, capacity;
 };
 
+struct known_best { /* of an all-reduce, see best_of */
+    uint32_t profile, type, gpus;
+    int64_t best_ppm;
+};
+
 struct orr_exec_rates {
     struct orr_exec_setting setting;
     struct orr_link_sharers *sharers; /* NULL: links are not shared */
@@ -28,6 +33,8 @@ struct orr_exec_rates {
     uint32_t touched_count, touched_capacity;
     struct orr_node_part *parts; /* scratch */
     uint32_t part_count, part_capacity;
+    struct known_best *bests;
+    uint32_t best_count, best_capacity;
 };
 
 static const struct orr_profile *profile_of(const struct orr_exec *exec, uint32_t job)
@@ -74,6 +81,7 @@ void orr_exec__rates_close(struct orr_exec_rates *rates, const struct orr_ledger
     orr_free(rates->own);
     orr_free(rates->touched);
     orr_free(rates->parts);
+    orr_free(rates->bests);
     orr_free(rates);
 }
 
@@ -217,13 +225,45 @@ static int64_t sliced(const struct orr_exec_rates *rates, uint32_t job, int64_t 
 
 /* --- rates --- */
 
-int64_t orr_exec__rate(struct orr_exec *exec, uint32_t job)
+/* orr_profile_best_ppm of an all-reduce depends on the profile, the type of node and the number of
+ * GPUs alone, and takes a cluster of its own to work out. */
+static int64_t best_of(struct orr_exec *exec, uint32_t job, const struct orr_profile *profile,
+                       const struct orr_placed *placed)
+{
+    struct orr_exec_rates *rates = exec->rates;
+    const struct orr_fabric *fabric = rates->setting.fabric;
+    const struct orr_layout *layout = placed->layout;
+    uint32_t type = layout->span_count > 0 ? fabric->cluster->nodes[layout->spans[0].node].type : 0;
+    bool alike = profile->kind == ORR_PROFILE_ALLREDUCE;
+    for (uint32_t i = 1; i < layout->span_count; i++) {
+        alike = alike && fabric->cluster->nodes[layout->spans[i].node].type == type;
+    }
+    struct known_best key = {orr_exec__terms(exec, job)->profile, type, layout->gpus, 0};
+    for (uint32_t i = 0; alike && i < rates->best_count; i++) {
+        const struct known_best *it = &rates->bests[i];
+        if (it->profile == key.profile && it->type == key.type && it->gpus == key.gpus) {
+            return it->best_ppm;
+        }
+    }
+    key.best_ppm = orr_profile_best_ppm(profile, fabric, placed);
+    if (alike) {
+        rates->bests = ORR_ROOM_FOR_ONE(rates->bests, rates->best_count, rates->best_capacity);
+        rates->bests[rates->best_count++] = key;
+    }
+    return key.best_ppm;
+}
+
+struct orr_speed orr_exec__speed(struct orr_exec *exec, uint32_t job)
 {
     struct orr_exec_rates *rates = exec->rates;
     const struct orr_profile *profile = profile_of(exec, job);
-    int64_t rate = ORR_PPM;
+    struct orr_speed speed = {ORR_PPM, ORR_PPM, ORR_EXTENT_GPU};
+    if (profile == NULL && rates->uses == NULL) {
+        return speed;
+    }
+    struct orr_layout layout = layout_of(exec, job);
+    speed.extent = orr_layout_extent(rates->setting.fabric, &layout);
     if (profile != NULL) {
-        struct orr_layout layout = layout_of(exec, job);
         struct orr_placed placed = {.layout = &layout,
                                     .full_workers = orr_exec__shape(exec, job)->tasks,
                                     .slowdown_ppm =
@@ -232,13 +272,20 @@ int64_t orr_exec__rate(struct orr_exec *exec, uint32_t job)
                                             : orr_link_sharers_slowdown_ppm(rates->sharers, job),
                                     .misaligned = profile->misaligned_ppm > 0 &&
                                                   misaligned(exec->ledger->world.cluster, &layout)};
-        rate = orr_profile_rate_ppm(profile, rates->setting.fabric, &placed);
+        speed.rate_ppm = orr_profile_rate_ppm(profile, rates->setting.fabric, &placed);
+        speed.best_ppm = best_of(exec, job, profile, &placed);
     }
-    rate = rates->uses == NULL ? rate : sliced(rates, job, rate);
-    return rate > 0 ? rate : 1; /* a GPU model without a figure: as good as no progress */
+    if (rates->uses != NULL) {
+        speed.rate_ppm = sliced(rates, job, speed.rate_ppm);
+    }
+    /* a GPU model without a figure: as good as no progress */
+    speed.rate_ppm = speed.rate_ppm > 0 ? speed.rate_ppm : 1;
+    speed.best_ppm = speed.best_ppm > 0 ? speed.best_ppm : ORR_PPM;
+    return speed;
 }
 
-struct orr_pace orr_exec__pace(struct orr_exec *exec, uint32_t job, int64_t *share_ppm)
+struct orr_pace orr_exec__pace(struct orr_exec *exec, uint32_t job, struct orr_pace *best,
+                               int64_t *share_ppm)
 {
     struct orr_exec_rates *rates = exec->rates;
     const struct orr_profile *profile = profile_of(exec, job);
@@ -247,6 +294,7 @@ struct orr_pace orr_exec__pace(struct orr_exec *exec, uint32_t job, int64_t *sha
     bool crooked = profile->misaligned_ppm > 0 && misaligned(exec->ledger->world.cluster, &layout);
     *share_ppm = crooked ? profile->misaligned_ppm : ORR_PPM;
     *share_ppm = rates->uses == NULL ? *share_ppm : sliced(rates, job, *share_ppm);
+    *best = orr_profile_best_pace(profile, rates->setting.fabric, &placed);
     return orr_profile_pace(profile, rates->setting.fabric, &placed);
 }
 

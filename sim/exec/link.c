@@ -239,6 +239,40 @@ uint32_t orr_span_islands(const struct orr_node_type *type, const struct orr_nod
     return larger(islands, 1);
 }
 
+uint32_t orr_layout_extent(const struct orr_fabric *fabric, const struct orr_layout *layout)
+{
+    const struct orr_cluster *cluster = fabric->cluster;
+    const struct orr_node_part *first = &layout->spans[0];
+    bool one_group = true, one_island = true;
+    for (uint32_t i = 0; i < layout->span_count; i++) {
+        const struct orr_node_part *span = &layout->spans[i];
+        const struct orr_node_type *type = orr_cluster_type(cluster, span->node);
+        one_group =
+            one_group && fabric->nvlink_group[span->node] == fabric->nvlink_group[first->node];
+        one_island = one_island && orr_span_islands(type, span) == 1;
+    }
+    if (layout->gpus < 2) {
+        return ORR_EXTENT_GPU;
+    }
+    if (one_group && one_island) {
+        return ORR_EXTENT_NVLINK;
+    }
+    if (layout->span_count == 1) {
+        return ORR_EXTENT_NODE;
+    }
+    for (uint32_t l = cluster->level_count; l-- > 0;) {
+        const uint32_t *domain = cluster->levels[l].domain_of_node;
+        uint32_t i = 1;
+        while (i < layout->span_count && domain[layout->spans[i].node] == domain[first->node]) {
+            i++;
+        }
+        if (i == layout->span_count && domain[first->node] != ORR_NONE) {
+            return ORR_EXTENT_LEVEL + l;
+        }
+    }
+    return ORR_EXTENT_CLUSTER;
+}
+
 /* Runs of spans of one NVLink group; each is one group afterwards, but for islands in a node. */
 static void join_by_nvlink(struct walk *walk)
 {

@@ -78,26 +78,18 @@ double orr_profile_bytes_s(const struct orr_profile *profile, const struct orr_f
     return step_s > 0.0 ? profile->bytes / step_s : 0.0;
 }
 
-/* The reference pattern on the first node type of the reference model: a cluster of its own. */
-bool orr_profile_refer(struct orr_profile *profile, const struct orr_fabric *fabric)
+/* Seconds per step on nodes of one type, `on_node[i]` GPUs of the i-th (the last figure goes on),
+ * as a cluster of their own: one NVLink or NIC hop apart, nothing behind their NICs. */
+static double step_apart_s(const struct orr_profile *profile, const struct orr_cluster *cluster,
+                           uint32_t type, const struct orr_pattern *pattern)
 {
-    const struct orr_cluster *cluster = fabric->cluster;
-    uint32_t type = 0;
-    while (type < cluster->type_count && profile->reference_model != ORR_NONE &&
-           cluster->types[type].gpu_model != profile->reference_model) {
-        type++;
-    }
-    const struct orr_pattern *pattern = &profile->reference_pattern;
-    if (type == cluster->type_count || pattern->nodes == 0) {
-        return false;
-    }
     struct orr_cluster small;
     struct orr_fabric wires;
     orr_cluster_init(&small);
     struct orr_node_type copy = cluster->types[type];
-    uint32_t model = copy.gpu_model;
-    if (model != ORR_NONE) {
-        const char *name = orr_idmap_name(&cluster->models, model);
+    double compute = compute_s(profile, copy.gpu_model);
+    if (copy.gpu_model != ORR_NONE) {
+        const char *name = orr_idmap_name(&cluster->models, copy.gpu_model);
         copy.gpu_model = orr_idmap_put(&small.models, name, strlen(name), NULL);
     }
     uint32_t made = orr_cluster_add_type(&small, &copy);
@@ -113,15 +105,63 @@ bool orr_profile_refer(struct orr_profile *profile, const struct orr_fabric *fab
     struct orr_layout layout = {
         .spans = spans, .span_count = pattern->nodes, .gpus = pattern->gpus};
     struct orr_placed placed = {.layout = &layout};
-    double compute = compute_s(profile, model);
-    profile->reference_step_s =
-        compute > 0.0
-            ? compute + (1.0 - profile->overlap) * communication_s(profile, &wires, &placed)
-            : 0.0;
+    double step_s = compute > 0.0 ? compute + (1.0 - profile->overlap) *
+                                                  communication_s(profile, &wires, &placed)
+                                  : 0.0;
     orr_free(spans);
     orr_fabric_release(&wires);
     orr_cluster_release(&small);
+    return step_s;
+}
+
+bool orr_profile_refer(struct orr_profile *profile, const struct orr_fabric *fabric)
+{
+    const struct orr_cluster *cluster = fabric->cluster;
+    uint32_t type = 0;
+    while (type < cluster->type_count && profile->reference_model != ORR_NONE &&
+           cluster->types[type].gpu_model != profile->reference_model) {
+        type++;
+    }
+    const struct orr_pattern *pattern = &profile->reference_pattern;
+    if (type == cluster->type_count || pattern->nodes == 0) {
+        return false;
+    }
+    profile->reference_step_s = step_apart_s(profile, cluster, type, pattern);
     return profile->reference_step_s > 0.0;
+}
+
+/* The type of the node whose GPUs take longest; of a gang that has some. */
+static uint32_t slowest_type(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                             const struct orr_layout *layout)
+{
+    const struct orr_node_type *types = fabric->cluster->types;
+    uint32_t slowest = ORR_NONE;
+    for (uint32_t i = 0; i < layout->span_count; i++) {
+        uint32_t type = fabric->cluster->nodes[layout->spans[i].node].type;
+        bool slower = slowest == ORR_NONE || compute_s(profile, types[type].gpu_model) >
+                                                 compute_s(profile, types[slowest].gpu_model);
+        slowest = types[type].gpus > 0 && slower ? type : slowest;
+    }
+    return slowest;
+}
+
+/* As few nodes of the type as hold so many GPUs, all but the last one full. */
+static struct orr_pattern packed_on(const struct orr_node_type *type, uint32_t gpus)
+{
+    struct orr_pattern pattern = {.gpus = gpus, .nodes = (gpus + type->gpus - 1) / type->gpus};
+    for (uint32_t n = 0; n < pattern.nodes && n < ORR_PATTERN_NODES; n++) {
+        uint32_t left = gpus - n * type->gpus;
+        pattern.on_node[n] = (uint16_t)(left < type->gpus ? left : type->gpus);
+    }
+    return pattern;
+}
+
+static double best_step_s(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                          const struct orr_layout *layout)
+{
+    uint32_t type = slowest_type(profile, fabric, layout);
+    struct orr_pattern pattern = packed_on(&fabric->cluster->types[type], layout->gpus);
+    return step_apart_s(profile, fabric->cluster, type, &pattern);
 }
 
 /* Relative speed of a number of workers; between two entries of a table on the line through them,
@@ -144,23 +184,52 @@ static double speed_of(const struct orr_profile *profile, uint32_t workers)
     return s[i - 1].speed + along * (s[i].speed - s[i - 1].speed);
 }
 
+static double per_step(double reference_s, double step_s)
+{
+    return step_s > 0.0 ? reference_s / step_s : 0.0;
+}
+
 static double relative_rate(const struct orr_profile *profile, const struct orr_fabric *fabric,
                             const struct orr_placed *placed)
 {
     double slowdown = (double)placed->slowdown_ppm / ORR_PPM;
-    double step_s, sync_s;
+    double sync_s;
     switch (profile->kind) {
     case ORR_PROFILE_FIXED: break;
     case ORR_PROFILE_SPEEDUP:
         return speed_of(profile, placed->layout->workers) / speed_of(profile, placed->full_workers);
     case ORR_PROFILE_ALLREDUCE:
-        step_s = allreduce_step_s(profile, fabric, placed, slowdown > 1.0 ? slowdown : 1.0);
-        return step_s > 0.0 ? profile->reference_step_s / step_s : 0.0;
+        return per_step(profile->reference_step_s,
+                        allreduce_step_s(profile, fabric, placed, slowdown > 1.0 ? slowdown : 1.0));
     case ORR_PROFILE_TABLE:
-        step_s = orr_profile__measured(profile, fabric, placed, &sync_s);
-        return step_s > 0.0 ? orr_profile__reference(profile, placed) / step_s : 0.0;
+        return per_step(orr_profile__reference(profile, placed->layout->gpus, &sync_s),
+                        orr_profile__measured(profile, fabric, placed, &sync_s));
     }
     return 1.0;
+}
+
+static double best_rate(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                        const struct orr_placed *placed)
+{
+    double sync_s;
+    switch (profile->kind) {
+    case ORR_PROFILE_FIXED:
+    case ORR_PROFILE_SPEEDUP: break;
+    case ORR_PROFILE_ALLREDUCE:
+        return placed->layout->gpus == 0 ? 0.0
+                                         : per_step(profile->reference_step_s,
+                                                    best_step_s(profile, fabric, placed->layout));
+    case ORR_PROFILE_TABLE:
+        return per_step(orr_profile__reference(profile, placed->layout->gpus, &sync_s),
+                        orr_profile__packed(profile, fabric, placed, &sync_s));
+    }
+    return relative_rate(profile, fabric, placed);
+}
+
+static int64_t as_ppm(double rate)
+{
+    int64_t ppm = rate < 1e6 ? (int64_t)(rate * ORR_PPM + 0.5) : (int64_t)1000000 * ORR_PPM;
+    return ppm > 0 ? ppm : 1;
 }
 
 int64_t orr_profile_rate_ppm(const struct orr_profile *profile, const struct orr_fabric *fabric,
@@ -173,8 +242,14 @@ int64_t orr_profile_rate_ppm(const struct orr_profile *profile, const struct orr
     if (placed->misaligned && profile->misaligned_ppm > 0) {
         rate = rate * (double)profile->misaligned_ppm / ORR_PPM;
     }
-    int64_t ppm = rate < 1e6 ? (int64_t)(rate * ORR_PPM + 0.5) : (int64_t)1000000 * ORR_PPM;
-    return ppm > 0 ? ppm : 1;
+    return as_ppm(rate);
+}
+
+int64_t orr_profile_best_ppm(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                             const struct orr_placed *placed)
+{
+    double rate = best_rate(profile, fabric, placed);
+    return rate > 0.0 ? as_ppm(rate) : 0;
 }
 
 struct orr_pace orr_profile_pace(const struct orr_profile *profile, const struct orr_fabric *fabric,
@@ -182,6 +257,22 @@ struct orr_pace orr_profile_pace(const struct orr_profile *profile, const struct
 {
     struct orr_pace pace;
     pace.step_s = orr_profile__measured(profile, fabric, placed, &pace.sync_s);
+    return pace;
+}
+
+struct orr_pace orr_profile_best_pace(const struct orr_profile *profile,
+                                      const struct orr_fabric *fabric,
+                                      const struct orr_placed *placed)
+{
+    struct orr_pace pace;
+    pace.step_s = orr_profile__packed(profile, fabric, placed, &pace.sync_s);
+    return pace;
+}
+
+struct orr_pace orr_profile_reference_pace(const struct orr_profile *profile, uint32_t gpus)
+{
+    struct orr_pace pace;
+    pace.step_s = orr_profile__reference(profile, gpus, &pace.sync_s);
     return pace;
 }
 

@@ -9,7 +9,10 @@
  * table has nothing about its GPU model. */
 double orr_profile__measured(const struct orr_profile *profile, const struct orr_fabric *fabric,
                              const struct orr_placed *placed, double *sync_s);
-/* Seconds per step that this gang would have in the reference placement. */
-double orr_profile__reference(const struct orr_profile *profile, const struct orr_placed *placed);
+/* The same if its GPUs lay on as few nodes as the table knows for so many of that model. */
+double orr_profile__packed(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                           const struct orr_placed *placed, double *sync_s);
+/* The same of the reference placement, of a gang of so many GPUs. */
+double orr_profile__reference(const struct orr_profile *profile, uint32_t gpus, double *sync_s);
 
 #endif

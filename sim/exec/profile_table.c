@@ -145,8 +145,36 @@ static double look_up(const struct orr_profile *profile, uint32_t model,
     return row != NULL ? row->step_s : 0.0;
 }
 
-double orr_profile__measured(const struct orr_profile *profile, const struct orr_fabric *fabric,
-                             const struct orr_placed *placed, double *sync_s)
+/* On as few nodes as the table knows for that many GPUs of the model. */
+static double packed(const struct orr_profile *profile, uint32_t model, uint32_t gpus,
+                     double *sync_s)
+{
+    struct orr_pattern one = {.nodes = 1, .gpus = gpus, .on_node = {(uint16_t)gpus}};
+    const struct orr_profile_row *best = NULL;
+    for (uint32_t i = 0; i < profile->row_count; i++) {
+        const struct orr_profile_row *row = &profile->rows[i];
+        if ((row->gpu_model == model || row->gpu_model == ORR_NONE) && row->pattern.gpus == gpus &&
+            (best == NULL || row->pattern.nodes < best->pattern.nodes)) {
+            best = row;
+        }
+    }
+    if (best == NULL) {
+        return look_up(profile, model, &one, sync_s);
+    }
+    *sync_s = best->sync_s;
+    return best->step_s;
+}
+
+static double step_of(const struct orr_profile *profile, uint32_t model,
+                      const struct orr_pattern *pattern, bool as_placed, double *sync_s)
+{
+    return as_placed ? look_up(profile, model, pattern, sync_s)
+                     : packed(profile, model, pattern->gpus, sync_s);
+}
+
+/* Of the slowest model; 0: there is no figure for one of them. */
+static double slowest_step_s(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                             const struct orr_placed *placed, bool as_placed, double *sync_s)
 {
     struct orr_pattern pattern;
     double slowest = 0.0;
@@ -160,7 +188,7 @@ double orr_profile__measured(const struct orr_profile *profile, const struct orr
             continue;
         }
         last = model;
-        double sync, step_s = look_up(profile, model, &pattern, &sync);
+        double sync, step_s = step_of(profile, model, &pattern, as_placed, &sync);
         if (!(step_s > 0.0)) {
             return 0.0;
         }
@@ -172,28 +200,22 @@ double orr_profile__measured(const struct orr_profile *profile, const struct orr
     return slowest;
 }
 
-/* On as few nodes as the table knows for that many GPUs on the reference model. */
-static double packed(const struct orr_profile *profile, uint32_t gpus)
+double orr_profile__measured(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                             const struct orr_placed *placed, double *sync_s)
 {
-    struct orr_pattern one = {.nodes = 1, .gpus = gpus, .on_node = {(uint16_t)gpus}};
-    const struct orr_profile_row *best = NULL;
-    for (uint32_t i = 0; i < profile->row_count; i++) {
-        const struct orr_profile_row *row = &profile->rows[i];
-        if ((row->gpu_model == profile->reference_model || row->gpu_model == ORR_NONE) &&
-            row->pattern.gpus == gpus &&
-            (best == NULL || row->pattern.nodes < best->pattern.nodes)) {
-            best = row;
-        }
-    }
-    double sync_s;
-    return best != NULL ? best->step_s : look_up(profile, profile->reference_model, &one, &sync_s);
+    return slowest_step_s(profile, fabric, placed, true, sync_s);
 }
 
-double orr_profile__reference(const struct orr_profile *profile, const struct orr_placed *placed)
+double orr_profile__packed(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                           const struct orr_placed *placed, double *sync_s)
 {
-    double sync_s;
+    return slowest_step_s(profile, fabric, placed, false, sync_s);
+}
+
+double orr_profile__reference(const struct orr_profile *profile, uint32_t gpus, double *sync_s)
+{
     if (profile->reference_pattern.nodes > 0) {
-        return look_up(profile, profile->reference_model, &profile->reference_pattern, &sync_s);
+        return look_up(profile, profile->reference_model, &profile->reference_pattern, sync_s);
     }
-    return packed(profile, placed->layout->gpus);
+    return packed(profile, profile->reference_model, gpus, sync_s);
 }

@@ -3,7 +3,7 @@
  * that are served in time. */
 #include <math.h>
 
-#include <orrery/base/sort.h>
+#include <orrery/sim/account.h>
 
 #include "summary_int.h"
 
@@ -31,55 +31,17 @@ static void count_starts(const struct orr_world *world, const struct orr_run *ru
     out->attained = out->jobs > 0 ? (double)out->started / (double)out->jobs : (double)NAN;
 }
 
-struct changes {
-    struct orr_service_change *items;
-    uint32_t count, capacity;
-};
-
-/* A replica serves from `load` after it started until it is gone. */
-static void add_life(struct changes *changes, orr_ms start, orr_ms end, orr_ms load)
-{
-    if (start == ORR_MS_NONE || start + load >= end) {
-        return;
-    }
-    const struct orr_service_change both[] = {{start + load, 1}, {end, -1}};
-    for (int i = 0; i < 2; i++) {
-        changes->items = ORR_ROOM_FOR_ONE(changes->items, changes->count, changes->capacity);
-        changes->items[changes->count++] = both[i];
-    }
-}
-
-static int by_time(const void *a, const void *b, void *context)
-{
-    const struct orr_service_change *x = a, *y = b;
-    (void)context;
-    return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
-}
-
 static void count_requests(const struct orr_world *world, const struct orr_run *run, uint32_t part,
                            const struct orr_summary *summary, struct orr_attainment *out)
 {
     const struct orr_world_service *service = world->parts[part].service;
-    struct changes changes = {0};
-    for (uint32_t a = 0; a < run->attempt_count; a++) {
-        const struct orr_attempt *attempt = &run->attempts[a];
-        if (orr_world_part_of(world, attempt->job) == part) {
-            add_life(&changes, attempt->start_ms, attempt->end_ms, service->load_ms);
-        }
-    }
-    for (uint32_t j = 0; j < world->job_count; j++) {
-        const struct orr_job_state *state = &run->ledger->jobs[j];
-        bool up = state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING;
-        if ((up || state->phase == ORR_JOB_FINISHED) && orr_world_part_of(world, j) == part) {
-            add_life(&changes, state->start_ms, up ? run->end_ms : state->end_ms, service->load_ms);
-        }
-    }
-    orr_sort(changes.items, changes.count, sizeof *changes.items, by_time, NULL);
-    orr_service_account(&service->plan, &service->rates, changes.items, changes.count,
+    uint32_t count;
+    struct orr_service_change *changes = orr_replica_changes(world, run, part, &count);
+    orr_service_account(&service->plan, &service->rates, changes, count,
                         summary->window_start_ms > 0 ? summary->window_start_ms : 0, run->end_ms,
-                        &out->load);
+                        &out->load, NULL);
     out->attained = out->load.offered > 0.0 ? out->load.in_time / out->load.offered : (double)NAN;
-    orr_free(changes.items);
+    orr_free(changes);
 }
 
 static void count_left(const struct orr_world *world, const struct orr_run *run,

@@ -79,7 +79,9 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
     emit(to, "gpu_occupancy", s->gpu_occupancy, "1", 1,
          "allocated GPU time / available GPU time, in the window");
     emit(to, "gpu_goodput", s->gpu_goodput, "1", 1,
-         "useful GPU time / available GPU time, in the window");
+         "useful GPU time at the best rate / available GPU time, in the window: training less what "
+         "a "
+         "slower rate took away, sessions times busy, services' requests times their service time");
     emit(to, "fairness_jain", s->fairness_jain, "1", s->wanting_queues,
          "Jain's index of allocated / entitled GPU time over queues with demand (equality)");
     emit(to, "fairness_satisfaction", s->fairness_satisfaction, "1", s->wanting_queues,
@@ -99,6 +101,14 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
          "held while checkpoints were written");
     emit(to, "restart_gpu_h", s->restart_gpu_h, "GPU-h", s->evictions,
          "held while jobs started again");
+    if (s->has_rates) {
+        emit(to, "slow_gpu_h", s->slow_gpu_h, "GPU-h", s->jobs,
+             "useful GPU time that rates below the best took away: spread, links, neighbours");
+    }
+    if (s->may_idle) {
+        emit(to, "idle_gpu_h", s->idle_gpu_h, "GPU-h", s->jobs,
+             "useful GPU time that sessions and services' replicas held without using it");
+    }
     emit(to, "gang_wait_gpu_h", s->gang_wait_gpu_h, "GPU-h", s->jobs,
          "held by pods of gangs that were not complete yet, of jobs that were not bound yet, or "
          "until their round ended");
@@ -260,7 +270,7 @@ static void emit_shard(const struct emitter *to, const struct orr_shard_summary 
     emit(to, "gpu_occupancy", s->gpu_occupancy, "1", 1,
          "allocated GPU time / available GPU time of the shard, in the window");
     emit(to, "gpu_goodput", s->gpu_goodput, "1", 1,
-         "useful GPU time / available GPU time of the shard, in the window");
+         "useful GPU time at the best rate / available GPU time of the shard, in the window");
     emit(to, "fairness_jain", s->fairness_jain, "1", s->wanting_queues,
          "Jain's index over the shard's queues with demand");
     emit(

@@ -159,10 +159,19 @@ static int64_t lost_of(const struct orr_job_time *time)
     return lost;
 }
 
+static bool has_rates(const struct orr_run *run)
+{
+    uint32_t count = 0;
+    (void)(run->exec == NULL ? NULL : orr_exec_speeds(run->exec, &count));
+    return count > 0;
+}
+
 /* What was held without getting anywhere: of all jobs, by cause, and of each queue and kind. */
 static void sum_lost(const struct orr_world *world, const struct orr_run *run,
                      struct orr_summary *summary, double *lost_gpu_h, uint64_t *evictions)
 {
+    summary->has_rates = has_rates(run);
+    summary->may_idle = orr_account_may_idle(world);
     for (uint32_t j = 0; j < world->job_count && (run->exec != NULL || run->times != NULL); j++) {
         const struct orr_job_time *time = orr_account_of(run, j);
         const struct orr_job_spec *spec = &world->specs[j];
@@ -176,6 +185,8 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
         summary->checkpoint_gpu_h += (double)time->checkpoint / MGPU_MS_PER_GPU_H;
         summary->restart_gpu_h += (double)time->restart / MGPU_MS_PER_GPU_H;
         summary->gang_wait_gpu_h += (double)time->waiting / MGPU_MS_PER_GPU_H;
+        summary->slow_gpu_h += (double)time->slow / MGPU_MS_PER_GPU_H;
+        summary->idle_gpu_h += (double)time->idle / MGPU_MS_PER_GPU_H;
     }
     for (uint32_t i = 0; i < run->eviction_count; i++) {
         const struct orr_eviction *e = &run->evictions[i];
@@ -199,10 +210,11 @@ static double vain_in_window(const struct orr_world *world, const struct orr_run
         const struct orr_job_time *time = orr_account_of(run, placement->job);
         int64_t held = orr_job_time_sum(time);
         bool here = shard == ORR_NONE || shard_of(world, placement->job) == shard;
-        if (held > time->useful && here) {
+        int64_t good = orr_job_time_good(time);
+        if (held > good && here) {
             vain += (double)orr_placement_held(run, placement, summary->window_start_ms,
                                                summary->window_end_ms) *
-                    ((double)(held - time->useful) / (double)held);
+                    ((double)(held - good) / (double)held);
         }
     }
     return vain;

@@ -77,10 +77,10 @@ enum orr_status orr_replay__load_profiles(struct orr_world *world,
     for (uint32_t p = 0; p < scenario->profile_count; p++) {
         any = any || world->wanted_profiles[p];
     }
-    if (!any) {
-        return ORR_OK;
+    if (any || world->time_sliced) {
+        orr_fabric_init(&world->fabric, &world->cluster);
     }
-    orr_fabric_init(&world->fabric, &world->cluster);
-    return orr_profiles_load(scenario, &world->fabric, world->wanted_profiles, &world->profiles,
-                             err);
+    return any ? orr_profiles_load(scenario, &world->fabric, world->wanted_profiles,
+                                   &world->profiles, err)
+               : ORR_OK;
 }

@@ -139,15 +139,25 @@ CREATE TABLE away(                   -- times in which a node was not part of th
   node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER -- NULL: to the end of the run
 );
 CREATE TABLE job_time(
-  -- What became of the GPU time of a job, mGPU x ms; their sum is what it held. Only jobs of which some
-  -- was not useful.
+  -- What became of the GPU time of a job, mGPU x ms; the sum of all but slow and idle is what it held.
+  -- Only jobs of which some was not useful, or useful at less than the best rate.
   job INTEGER PRIMARY KEY,
   useful INTEGER NOT NULL,
   preempt INTEGER NOT NULL, reclaim INTEGER NOT NULL, consolidate INTEGER NOT NULL, -- lost, by cause
   stale_gang INTEGER NOT NULL, node_failure INTEGER NOT NULL, max_runtime INTEGER NOT NULL,
   maintenance INTEGER NOT NULL,
   checkpoint INTEGER NOT NULL, restart INTEGER NOT NULL, -- overhead
-  waiting INTEGER NOT NULL          -- held by pods while the rest of the gang had no place, or until the round ended
+  waiting INTEGER NOT NULL,         -- held by pods while the rest of the gang had no place, or until the round ended
+  slow INTEGER NOT NULL,            -- of useful: what a rate below the best for its GPUs took away
+  idle INTEGER NOT NULL             -- of the rest of useful: what a session or a service's replica left idle
+);
+CREATE TABLE rate(
+  -- From at_ms on, while it worked, the job progressed so fast. Only of jobs with a profile, and of those
+  -- that shared the time of a device. Epochs of a profile are not in it.
+  job INTEGER NOT NULL, nr INTEGER NOT NULL, at_ms INTEGER NOT NULL, -- nr of the attempt
+  rate_ppm INTEGER NOT NULL,        -- of its profile's reference; 1000000: the work takes as long as stated
+  best_ppm INTEGER NOT NULL,        -- of so many GPUs of that model packed, with nobody beside
+  extent TEXT NOT NULL              -- narrowest that holds its GPUs: gpu, nvlink, node, a topology level, cluster
 );
 CREATE TABLE reason_change(          -- from at_ms on, the job waits for this reason
   job INTEGER NOT NULL, at_ms INTEGER NOT NULL, reason INTEGER NOT NULL,

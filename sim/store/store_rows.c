@@ -417,10 +417,11 @@ static enum orr_status write_outages(sqlite3 *db, const struct orr_store_input *
 static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO job_time VALUES(?,?,?,?,?,?,?,?,?,?,?,?)", err);
+    struct writer w =
+        writer_open(db, "INSERT INTO job_time VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
     for (uint32_t j = 0; j < in->world->job_count && w.status == ORR_OK; j++) {
         const struct orr_job_time *time = orr_account_of(in->run, j);
-        if (orr_job_time_sum(time) == time->useful) {
+        if (orr_job_time_sum(time) == orr_job_time_good(time)) {
             continue;
         }
         put_int(&w, j);
@@ -431,6 +432,38 @@ static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in
         put_int(&w, time->checkpoint);
         put_int(&w, time->restart);
         put_int(&w, time->waiting);
+        put_int(&w, time->slow);
+        put_int(&w, time->idle);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
+static const char *extent_name(const struct orr_cluster *cluster, uint32_t extent)
+{
+    switch (extent) {
+    case ORR_EXTENT_GPU: return "gpu";
+    case ORR_EXTENT_NVLINK: return "nvlink";
+    case ORR_EXTENT_NODE: return "node";
+    case ORR_EXTENT_CLUSTER: return "cluster";
+    default: return cluster->levels[extent - ORR_EXTENT_LEVEL].name;
+    }
+}
+
+static enum orr_status write_rates(sqlite3 *db, const struct orr_store_input *in,
+                                   struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO rate VALUES(?,?,?,?,?,?)", err);
+    uint32_t count = 0;
+    const struct orr_speed_change *changes =
+        in->run->exec == NULL ? NULL : orr_exec_speeds(in->run->exec, &count);
+    for (uint32_t i = 0; i < count && w.status == ORR_OK; i++) {
+        put_int(&w, changes[i].job);
+        put_int(&w, changes[i].attempt);
+        put_int(&w, changes[i].at_ms);
+        put_int(&w, changes[i].speed.rate_ppm);
+        put_int(&w, changes[i].speed.best_ppm);
+        put_text(&w, extent_name(&in->world->cluster, changes[i].speed.extent));
         put_row(&w);
     }
     return writer_close(&w);
@@ -664,8 +697,8 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                        write_batches,   write_shards,          write_ruled,
                                        write_asks,      write_placements,      write_attempts,
                                        write_evictions, write_times,           write_outages,
-                                       write_reasons,   write_series,          write_room,
-                                       write_metrics};
+                                       write_rates,     write_reasons,         write_series,
+                                       write_room,      write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

@@ -4,7 +4,8 @@ foreach(seed 5 6 7)
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/books.sh $<TARGET_FILE:orrery> ${seed})
   set_tests_properties(exec.books_${seed} PROPERTIES LABELS quick TIMEOUT 300)
 endforeach()
-foreach(name elastic_speedup time_sliced misaligned aligned_or_split spans contention no_such_profile)
+foreach(name aligned aligned_or_split contention elastic_speedup epochs epochs_evicted goodput misaligned no_such_profile
+    spans time_sliced)
   add_test(NAME exec.rate_${name}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/rates.sh $<TARGET_FILE:orrery> ${name})
   set_tests_properties(exec.rate_${name} PROPERTIES LABELS quick)

@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# run CLUSTER PROFILES EXECUTION POLICY: replays trace.csv, prints job=end, ends in seconds.
+# run CLUSTER PROFILES EXECUTION POLICY [QUEUES]: replays trace.csv, prints job=end, ends in seconds.
 run() {
     cat >run.yaml <<YAML
 cluster: {$1}
@@ -15,6 +15,7 @@ workload: [{name: t, trace: trace.csv}]
 profiles: {$2}
 execution: {$3}
 policy: {name: $4}
+queues: {${5:-}}
 YAML
     "$orrery" run run.yaml -o run.db --force -q --check-books
     "$orrery" export run.db jobs | awk -F, 'NR > 1 {line = line sep $1 "=" $9; sep = " "} END {print line}'
@@ -22,6 +23,17 @@ YAML
 
 expect() {
     [ "$got" = "$1" ] || { echo "expected: $1"; echo "got:      $got"; exit 1; }
+}
+
+rates() { # of the last run, JOB:FROM:RATE/BEST@EXTENT
+    "$orrery" export run.db v_rates |
+        awk -F, 'NR > 1 {line = line sep $1 ":" $3 ":" $5 "/" $6 "@" $7; sep = " "} END {print line}'
+}
+
+column() { # NAME, of job_time of the last run: GPU-seconds of all jobs
+    "$orrery" export run.db job_time |
+        awk -F, -v name="$1" 'NR == 1 {for (i = 1; i <= NF; i++) if ($i == name) at = i; next}
+            {sum += $at} END {print sum / 1e6}'
 }
 
 end_of() { # JOB, of the last run
@@ -59,6 +71,67 @@ CSV
     expect "a=130 b=180"
     got=$(run 'pools: {p: {nodes: 1, gpus: 1}}' '' '' fifo)
     expect "a=100 b=150"
+    ;;
+epochs)
+    # the first epoch goes 4 times, the second (of which half the steps synchronise) 10 / 3 times as
+    # fast on a new GPU as on an old one: 20 s and 30 s there, 80 s and 100 s here
+    printf 'profile,gpu_model,placement,step_s,sync_s\nx,new,1,1,0.5\nx,old,1,4,3\n' >steps.csv
+    printf 'profile,end,gain,accumulation\nx,20,1,0\nx,80,3,1\n' >epochs.csv
+    printf 'job,submit_s,run_s,gpus_per_pod,profile,gpu_model\na,0,1,1,x,new\nb,0,1,1,x,old\n' >trace.csv
+    pools='pools: {n: {nodes: 1, gpus: 1, gpu_model: new}, o: {nodes: 1, gpus: 1, gpu_model: old}}'
+    profiles='x: {kind: table, table: steps.csv, epochs: epochs.csv, reference: {gpu_model: new, placement: 1}}'
+    got=$(run "$pools" "$profiles" '' fifo)
+    expect "a=50 b=180"
+    # checkpoints at 15, 30 and 45 s of work, across the epochs
+    got=$(run "$pools" "$profiles" 'checkpoint: 15s, checkpoint_cost: 2s' fifo)
+    expect "a=56 b=186"
+    # half of the device from 10 to 110: 10 s alone, 20 of what is left at half speed, ...
+    printf 'job,submit_s,run_s,gpu_fraction,profile,busy\na,0,1,0.5,x,1\nc,10,50,0.5,,1\n' >trace.csv
+    got=$(run 'pools: {n: {nodes: 1, gpus: 1, gpu_model: new}}' "$profiles" 'sharing: time_sliced' fifo)
+    expect "a=90 c=100" # a: 10 + 40 x 2; c: 40 x 2 there, then 10 alone
+    ;;
+epochs_evicted)
+    # b takes the GPU at 60 (from the next cycle on): a has just written its checkpoint at 45 of 50 s
+    # of work, after 15 s of checkpoints, and goes on from there
+    printf 'profile,placement,step_s\nx,1,1\n' >steps.csv
+    printf 'profile,end,gain\nx,20,1\nx,80,2\n' >epochs.csv
+    printf 'job,submit_s,run_s,gpus_per_pod,profile,kind,queue\na,0,1,1,x,training,q\nb,60,10,1,,inference,q\n' >trace.csv
+    got=$(run 'pools: {n: {nodes: 1, gpus: 1}}' 'x: {kind: table, table: steps.csv, epochs: epochs.csv, reference: {placement: 1}}' \
+        'checkpoint: 15s, checkpoint_cost: 5s, restart: 3s' kai 'q: {gpu: [1, 1, unlimited]}')
+    expect "a=79 b=71"
+    ;;
+goodput)
+    # two GPUs apart are half as fast: of 2 x 200 GPU-s half; a session at 0.25 uses 100 of 400;
+    # the lone job wastes none: (200 + 100 + 400) / (400 + 400 + 400)
+    printf 'profile,placement,step_s\nx,2,1\nx,1-1,2\n' >steps.csv
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,profile,kind,busy\nt,0,100,2,1,x,training,\ns,0,400,1,1,,interactive,0.25\nu,0,400,1,1,,training,\nend,400,1,1,1,,training,\n' >trace.csv
+    got=$(run 'pools: {p: {nodes: 2, gpus: 2}}' 'x: {kind: table, table: steps.csv}' '' kube)
+    expect "t=200 s=400 u=400 end=401"
+    got=$(rates)
+    expect "t:0:0.5/1@cluster"
+    [ "$(column slow) $(column idle)" = "200 300" ] || { echo "slow, idle: $(column slow) $(column idle)"; exit 1; }
+    ;;
+aligned)
+    # the same four GPUs of a box with two NVLink islands, side by side and split two and two
+    island='nodes: 1, gpus: 8, gpu_model: H100, nvlink_domain: 4, nvlink_bandwidth: 450GB/s, pcie_bandwidth: 32GB/s'
+    cat >trace.csv <<CSV
+job,submit_s,run_s,gpus_per_pod,profile
+g,0,1000,4,m
+CSV
+    fourfold="m: {kind: allreduce, compute: {any: 1s}, bytes: 14GB, overlap: 0, reference: {placement: 4}}"
+    got=$(run "pools: {p: {$island}}" "$fourfold" '' fifo)
+    aligned=$(end_of g)
+    rates | grep -q '@nvlink$' || { rates; exit 1; }
+    cat >trace.csv <<CSV
+job,submit_s,run_s,gpus_per_pod,profile
+a,0,5000,2,
+b,0,1,2,
+c,0,5000,2,
+g,2,1000,4,m
+CSV
+    got=$(run "pools: {p: {$island}}" "$fourfold" '' fifo)
+    rates | grep -q '@node$' || { rates; exit 1; }
+    ascending "$aligned" "$(end_of g)"
     ;;
 misaligned)
     # a2 gets devices 3 to 5, of two zones, though one would do; a3 gets two of one zone

@@ -106,6 +106,21 @@ YAML
     has "sum(checkpoint) > 0 FROM job_time"
 }
 
+# Gangs on links that others use, sessions and services that leave GPUs idle: goodput is less than
+# occupancy. What a slow rate took away is made again from the rates of jobs that ran once.
+case_rates() {
+    holds 100 "$source/scenarios/mixed/mixed.yaml" --set horizon=3d --set cluster.topology.block.oversubscription=40 \
+        --set execution.checkpoint_cost=0s --set execution.restart=0s --set execution.training.checkpoint_cost=0s
+    has "count(*) > 0 FROM job_time WHERE slow > 0"
+    has "count(*) > 0 FROM job_time WHERE idle > 0 AND useful > idle"
+    has "count(*) > 0 AND sum(abs(made - slow) > rates + held / 1e6) = 0 FROM (
+        SELECT t.slow AS slow, count(*) AS rates, t.useful AS held, sum(w.mgpu * 1.0 * (w.to_ms - w.at_ms) * max(0, 1 - w.rate_ppm * 1.0 / w.best_ppm)) AS made
+        FROM (SELECT r.*, coalesce(lead(r.at_ms) OVER (PARTITION BY r.job ORDER BY r.at_ms), j.end_ms, (SELECT end_ms FROM run)) AS to_ms, j.mgpu
+              FROM rate AS r JOIN job AS j ON j.id = r.job WHERE j.attempts = 1 AND j.evictions = 0) AS w
+        JOIN job_time AS t ON t.job = w.job GROUP BY w.job)"
+    has "g.value < o.value FROM metric AS g JOIN metric AS o ON o.name = 'gpu_occupancy' AND g.name = 'gpu_goodput'"
+}
+
 # Half of the jobs leave when they have waited long enough; waits are censored there.
 case_patience() {
     philly kai 1d 90000 >run.yaml

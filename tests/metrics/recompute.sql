@@ -37,7 +37,7 @@ FROM (SELECT id AS job, attempts AS nr, node, mgpu, last_start_ms AS start_ms,
       SELECT job, nr, node, mgpu, start_ms, coalesce(end_ms, (SELECT end_ms FROM run)), pods, devices, ask FROM placement) AS p
 CROSS JOIN run AS r;
 CREATE TEMP TABLE spent AS
-SELECT job, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance AS lost,
+SELECT job, useful - slow - idle AS good, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance AS lost,
        useful + preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + checkpoint + restart + waiting AS total
 FROM job_time;
 CREATE UNIQUE INDEX temp.spent_job ON spent(job);
@@ -135,6 +135,10 @@ UNION ALL SELECT 'partial_evictions', 'all', '', total(NOT whole), (SELECT count
 UNION ALL SELECT 'wasted_evictions', 'all', '', total(for_job IS NOT NULL AND NOT used), total(whole) FROM eviction
 UNION ALL SELECT 'lost_gpu_h', 'all', '', total(lost) / 3.6e9, total(evictions) FROM lost
 UNION ALL SELECT 'checkpoint_gpu_h', 'all', '', total(checkpoint) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
+UNION ALL SELECT 'slow_gpu_h', 'all', '', total(slow) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
+  HAVING EXISTS(SELECT 1 FROM rate)
+UNION ALL SELECT 'idle_gpu_h', 'all', '', total(idle) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
+  HAVING EXISTS(SELECT 1 FROM metric WHERE name = 'idle_gpu_h')
 UNION ALL SELECT 'gang_wait_gpu_h', 'all', '', total(waiting) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
 UNION ALL SELECT 'restart_gpu_h', 'all', '', total(restart) / 3.6e9, (SELECT total(whole) FROM eviction) FROM job_time;
 INSERT INTO made
@@ -328,7 +332,7 @@ UPDATE moment SET share = alloc WHERE leaf AND at_ms IN (SELECT at_ms FROM calm)
 -- ---- fairness, occupancy ----
 CREATE TEMP TABLE vain AS
 SELECT l.shard, sum(h.inside_ms * h.mgpu) AS held,
-       sum(CASE WHEN s.total > s.useful THEN h.inside_ms * h.mgpu * ((s.total - s.useful) * 1.0 / s.total) ELSE 0 END) AS vain
+       sum(CASE WHEN s.total > s.good THEN h.inside_ms * h.mgpu * ((s.total - s.good) * 1.0 / s.total) ELSE 0 END) AS vain
 FROM held AS h JOIN job AS j ON j.id = h.job JOIN leaf AS l ON l.queue = j.queue LEFT JOIN spent AS s ON s.job = h.job
 GROUP BY l.shard;
 -- What a queue could hold on the empty cluster: pods of whole GPUs fill what their sizes add up to of a node;

@@ -331,7 +331,7 @@ static void write_jobs(struct making *making)
     sqlite3_stmt *evictions =
         prepared(making->db, "INSERT INTO eviction VALUES(?1,?2,?2,'reclaim',1,1,NULL,NULL)");
     sqlite3_stmt *times =
-        prepared(making->db, "INSERT INTO job_time VALUES(?1,?2,0,?3,0,0,0,0,0,0,0,0)");
+        prepared(making->db, "INSERT INTO job_time VALUES(?1,?2,0,?3,0,0,0,0,0,0,0,0,0,0)");
     for (uint32_t i = 0; i < making->fixture->jobs; i++) {
         const struct made *job = &making->jobs[i];
         write_job(making, jobs, i);

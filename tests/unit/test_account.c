@@ -34,7 +34,8 @@ static void play_open(struct play *p, bool restarts)
         p->core.specs[j].estimate_ms = 100;
     }
     (void)orr_idmap_put(&p->core.cluster.shards, "", 0, NULL);
-    p->terms = (struct orr_terms){.profile = ORR_NONE, .restart_ms = restarts ? 5 : 0};
+    p->terms = (struct orr_terms){
+        .profile = ORR_NONE, .restart_ms = restarts ? 5 : 0, .busy_ppm = ORR_PPM};
     p->world = (struct orr_world){.cluster = p->core.cluster,
                                   .queues = p->core.queues,
                                   .shapes = p->core.shapes,

@@ -146,6 +146,45 @@ static void a_domain_wider_than_a_node__joins_its_nodes(void **state)
     close_wires(&wires);
 }
 
+static void extent__is_the_narrowest_that_holds_a_layout(void **state)
+{
+    (void)state;
+    struct wires wires;
+    open_boxes(&wires, 400, 0.0); /* levels block (0), rack (1) */
+    struct orr_node_part one = span_of(3, 1, 0), box8 = span_of(3, 8, 0);
+    struct orr_node_part rack[] = {span_of(4, 8, 0), span_of(7, 1, 0)};
+    struct orr_node_part block[] = {span_of(4, 8, 0), span_of(8, 8, 0)};
+    const struct orr_fabric *f = &wires.fabric;
+    assert_int_equal(orr_layout_extent(f, &(struct orr_layout){&one, 1, 1, 1}), ORR_EXTENT_GPU);
+    assert_int_equal(orr_layout_extent(f, &(struct orr_layout){&box8, 1, 1, 8}), ORR_EXTENT_NVLINK);
+    assert_int_equal(orr_layout_extent(f, &(struct orr_layout){rack, 2, 2, 9}),
+                     ORR_EXTENT_LEVEL + 1);
+    assert_int_equal(orr_layout_extent(f, &(struct orr_layout){block, 2, 2, 16}),
+                     ORR_EXTENT_LEVEL + 0);
+    close_wires(&wires);
+
+    orr_cluster_init(&wires.cluster); /* NVLink over two nodes of 4, islands of 4 in nodes of 8 */
+    struct orr_node_type wide = box(450, 50, false), split = box(450, 50, false);
+    wide.gpus = 4;
+    wide.nvlink_domain = 8;
+    split.nvlink_domain = 4;
+    (void)add_nodes(&wires.cluster, "w", 4, "H100", wide);
+    (void)add_nodes(&wires.cluster, "s", 1, "H100", split);
+    orr_fabric_init(&wires.fabric, &wires.cluster);
+    struct orr_node_part joined[] = {span_of(0, 4, 0), span_of(1, 4, 0)};
+    struct orr_node_part apart[] = {span_of(1, 4, 0), span_of(2, 4, 0)};
+    struct orr_node_part island = span_of(4, 2, 0x3), crooked = span_of(4, 2, 0x18);
+    assert_int_equal(orr_layout_extent(f, &(struct orr_layout){joined, 2, 2, 8}),
+                     ORR_EXTENT_NVLINK);
+    assert_int_equal(orr_layout_extent(f, &(struct orr_layout){apart, 2, 2, 8}),
+                     ORR_EXTENT_CLUSTER);
+    assert_int_equal(orr_layout_extent(f, &(struct orr_layout){&island, 1, 1, 2}),
+                     ORR_EXTENT_NVLINK);
+    assert_int_equal(orr_layout_extent(f, &(struct orr_layout){&crooked, 1, 1, 2}),
+                     ORR_EXTENT_NODE);
+    close_wires(&wires);
+}
+
 static void islands__are_joined_by_pcie(void **state)
 {
     (void)state;
@@ -337,6 +376,7 @@ int main(void)
         cmocka_unit_test(levels__are_taken_inside_first),
         cmocka_unit_test(oversubscription__slows_what_leaves_the_rack),
         cmocka_unit_test(a_domain_wider_than_a_node__joins_its_nodes),
+        cmocka_unit_test(extent__is_the_narrowest_that_holds_a_layout),
         cmocka_unit_test(islands__are_joined_by_pcie),
         cmocka_unit_test(part_of_a_node__gets_its_part_of_the_rails),
         cmocka_unit_test(shares__equal_slow_filling),

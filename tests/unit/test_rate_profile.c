@@ -121,6 +121,9 @@ static void tables__refer_to_the_jobs_own_size_without_a_pattern(void **state)
                          spread[] = {span_of(0, 4, 0), span_of(1, 4, 0)};
     assert_int_equal(rate(&p, &wires.fabric, packed, 1), 1000000);
     assert_int_equal(rate(&p, &wires.fabric, spread, 2), 700000);
+    struct orr_layout layout = layout_of(spread, 2);
+    struct orr_placed placed = {.layout = &layout, .slowdown_ppm = ORR_PPM};
+    assert_int_equal(orr_profile_best_ppm(&p, &wires.fabric, &placed), 1000000);
     close_wires(&wires);
 }
 
@@ -184,6 +187,18 @@ static void allreduce__is_compute_and_what_overlap_leaves(void **state)
     assert_true(rate(&p, &wires.fabric, slow, 1) < 250000);
     assert_true(fabs(orr_profile_bytes_s(&p, &wires.fabric, &busy) * (0.2 + 0.5 * comm) / 20e9 -
                      1.0) < 1e-12);
+    /* the best of 4 GPUs in 2 boxes: 4 in one; of 24: three full boxes, nobody beside */
+    struct orr_node_part half[] = {span_of(0, 2, 0), span_of(1, 2, 0)}, four[] = {span_of(0, 4, 0)};
+    struct orr_layout spread = layout_of(half, 2);
+    struct orr_placed apart = {.layout = &spread, .slowdown_ppm = 3 * ORR_PPM};
+    assert_int_equal(orr_profile_best_ppm(&p, &wires.fabric, &apart),
+                     rate(&p, &wires.fabric, four, 1));
+    struct orr_node_part six[] = {span_of(0, 4, 0), span_of(1, 4, 0), span_of(2, 4, 0),
+                                  span_of(3, 4, 0), span_of(4, 4, 0), span_of(5, 4, 0)};
+    struct orr_node_part three[] = {span_of(0, 8, 0), span_of(1, 8, 0), span_of(2, 8, 0)};
+    spread = layout_of(six, 6);
+    assert_int_equal(orr_profile_best_ppm(&p, &wires.fabric, &apart),
+                     rate(&p, &wires.fabric, three, 3));
     p.reference_pattern = (struct orr_pattern){0};
     assert_false(orr_profile_refer(&p, &wires.fabric));
     close_wires(&wires);

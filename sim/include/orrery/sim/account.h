@@ -11,10 +11,20 @@
 int64_t orr_placement_held(const struct orr_run *run, const struct orr_placement *placement,
                            orr_ms from_ms, orr_ms to_ms);
 
-/* Makes the account of a run that had no orr_exec, and judges each eviction by what its beneficiary
+/* Makes the account of a run that had no orr_exec, says what sessions and services held without
+ * using it, and judges each eviction by what its beneficiary
  * did next: it was of use if that job's next pods include one on a node that the eviction made room
  * on. */
-void orr_account_make(struct orr_run *run);
+void orr_account_make(const struct orr_world *world, struct orr_run *run);
+
+/* May any job hold devices that it does not use: a session by its `busy`, a service? */
+bool orr_account_may_idle(const struct orr_world *world);
+
+/* When replicas of a part of the workload, a service, began and ceased to serve, by time. Caller
+ * frees. */
+struct orr_service_change *orr_replica_changes(const struct orr_world *world,
+                                               const struct orr_run *run, uint32_t part,
+                                               uint32_t *count);
 
 /* What a job held, by what became of it. All zero: nothing, or all of it was useful. */
 const struct orr_job_time *orr_account_of(const struct orr_run *run, uint32_t job);

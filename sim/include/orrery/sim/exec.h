@@ -20,8 +20,10 @@
 #include <orrery/sim/profiles.h>
 #include <orrery/sim/terms.h>
 
-struct orr_job_time {              /* mGPU x ms; their sum is what the job held */
-    int64_t useful;                /* worked, and kept so far */
+struct orr_job_time { /* mGPU x ms; the sum of all but slow and idle is what it held */
+    int64_t useful;   /* worked, and kept so far */
+    int64_t slow;     /* of that: what a rate below the best for its GPUs took away */
+    int64_t idle;     /* of the rest: what a session or a service's replica left its devices idle */
     int64_t lost[ORR_CAUSE_COUNT]; /* worked for nothing, or held without work, because of this */
     int64_t checkpoint;            /* writing checkpoints */
     int64_t restart;               /* starting again */
@@ -29,6 +31,27 @@ struct orr_job_time {              /* mGPU x ms; their sum is what the job held 
                         round to end */
 };
 int64_t orr_job_time_sum(const struct orr_job_time *time);
+/* Of what it held: the work that is kept, at the best rate; what goodput counts. */
+static inline int64_t orr_job_time_good(const struct orr_job_time *time)
+{
+    return time->useful - time->slow - time->idle;
+}
+/* `amount` x ppm / 1 000 000, rounded down; amounts that such a product would not hold. */
+static inline int64_t orr_part_of(int64_t amount, int64_t ppm)
+{
+    return amount / ORR_PPM * ppm + amount % ORR_PPM * ppm / ORR_PPM;
+}
+
+struct orr_speed {    /* of a job where it is */
+    int64_t rate_ppm; /* of its profile's reference, among its neighbours */
+    int64_t best_ppm; /* what so many GPUs of that model could do: orr_profile_best_ppm */
+    uint32_t extent;  /* the narrowest that holds it: orr_layout_extent */
+};
+struct orr_speed_change { /* from then on, while it works */
+    orr_ms at_ms;
+    uint32_t job, attempt;
+    struct orr_speed speed;
+};
 
 /* The end of the round that holds a time: the next multiple of its length. */
 static inline orr_ms orr_round_end(orr_ms at, orr_ms round_ms)
@@ -83,6 +106,10 @@ orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job);
 /* When it was done, once orr_exec_finish_ms is there: earlier in round mode, if what was left at
  * the end of a round was too little to take time in the next. */
 orr_ms orr_exec_done_ms(const struct orr_exec *exec, uint32_t job);
+/* Once the run is over: what of its useful time it left its devices idle. */
+void orr_exec_set_idle(struct orr_exec *exec, uint32_t job, int64_t idle);
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job);
+/* In order of time: of jobs with a profile, and of those that share a device's time. */
+const struct orr_speed_change *orr_exec_speeds(const struct orr_exec *exec, uint32_t *count);
 
 #endif

@@ -48,6 +48,11 @@ void orr_fabric_release(struct orr_fabric *fabric);
  * which devices they are. */
 uint32_t orr_span_islands(const struct orr_node_type *type, const struct orr_node_part *span);
 
+/* The narrowest that holds all devices of a layout: one of these, or ORR_EXTENT_LEVEL plus the
+ * number of a topology level. */
+enum { ORR_EXTENT_GPU, ORR_EXTENT_NVLINK, ORR_EXTENT_NODE, ORR_EXTENT_CLUSTER, ORR_EXTENT_LEVEL };
+uint32_t orr_layout_extent(const struct orr_fabric *fabric, const struct orr_layout *layout);
+
 /* The levels that an all-reduce over a layout crosses, inside out; none for one GPU. */
 enum { ORR_HOPS_MAX = 16 };
 uint32_t orr_fabric_hops(const struct orr_fabric *fabric, const struct orr_layout *layout,

@@ -91,6 +91,12 @@ struct orr_placed { /* what a gang holds now, and what goes on around it */
 int64_t orr_profile_rate_ppm(const struct orr_profile *profile, const struct orr_fabric *fabric,
                              const struct orr_placed *placed);
 
+/* The most that so many GPUs of that model could do: on as few nodes as hold them (of a table: as
+ * it knows), aligned, nobody beside, and nothing slower than the NICs between its nodes. In ppm of
+ * the reference's; 0: no figure. What goodput compares a rate with. */
+int64_t orr_profile_best_ppm(const struct orr_profile *profile, const struct orr_fabric *fabric,
+                             const struct orr_placed *placed);
+
 /* Seconds per step of a placement on its own links; 0: no figure. Not for `fixed`, `speedup`. */
 double orr_profile_step_s(const struct orr_profile *profile, const struct orr_fabric *fabric,
                           const struct orr_placed *placed);
@@ -112,6 +118,11 @@ struct orr_pace {          /* of a placement, by a table */
 };
 struct orr_pace orr_profile_pace(const struct orr_profile *profile, const struct orr_fabric *fabric,
                                  const struct orr_placed *placed);
+/* Of the best placement of as many GPUs, as above, and of the reference placement. */
+struct orr_pace orr_profile_best_pace(const struct orr_profile *profile,
+                                      const struct orr_fabric *fabric,
+                                      const struct orr_placed *placed);
+struct orr_pace orr_profile_reference_pace(const struct orr_profile *profile, uint32_t gpus);
 /* Progress per second of an epoch: gain / (step + (step - sync) * accumulation); 0: no figure. */
 double orr_profile_epoch_rate(const struct orr_profile *profile, uint32_t epoch,
                               struct orr_pace pace);

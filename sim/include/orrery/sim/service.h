@@ -52,9 +52,11 @@ struct orr_service_change { /* of the number of replicas that serve */
     orr_ms at_ms;
     int32_t by;
 };
-/* From `from` to `to`, with replicas as the changes say; they must be sorted by time. */
+/* From `from` to `to`, with replicas as the changes say; they must be sorted by time. busy_s (NULL:
+ * not asked): for each change, how long a replica that had been there from the start would have had
+ * all its slots busy by then, the load spread evenly over those that were there. */
 void orr_service_account(const struct orr_service_plan *plan, const struct orr_rates *rates,
                          const struct orr_service_change *changes, uint32_t count, orr_ms from_ms,
-                         orr_ms to_ms, struct orr_service_load *load);
+                         orr_ms to_ms, struct orr_service_load *load, double *busy_s);
 
 #endif

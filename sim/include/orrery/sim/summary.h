@@ -139,7 +139,9 @@ struct orr_summary {
     double lost_gpu_h;
     double lost_by_gpu_h[ORR_CAUSE_COUNT]; /* what lost_gpu_h is made of */
     double checkpoint_gpu_h, restart_gpu_h, gang_wait_gpu_h;
-    bool resized;          /* nodes joined the cluster or left it */
+    bool has_rates, may_idle;      /* else the run has nothing that could be the next two */
+    double slow_gpu_h, idle_gpu_h; /* parts of useful time */
+    bool resized;                  /* nodes joined the cluster or left it */
     double capacity_gpu_h; /* of nodes while they were part of the cluster, inside the window */
     double gpu_available;  /* part of the GPU time inside the window in which nodes were up */
     double gpu_occupancy, gpu_goodput;            /* of available GPU time inside the window */
