@@ -83,11 +83,12 @@ first_command_on_a_clone() {
         rm -rf build/clone
 }
 
-# The same words, order and room for temporary files wherever it runs.
+sh .ci/install test
+# The same words, order and room for temporary files wherever it runs. apt, above, wants its own: its
+# user may not come into this folder.
 mkdir -p build/tmp
 LC_ALL=C TMPDIR=$root/build/tmp
 export LC_ALL TMPDIR
-sh .ci/install test
 build debug && tests debug
 if [ "${1:-}" = --all ]; then
     build asan && tests asan
