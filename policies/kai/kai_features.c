@@ -97,7 +97,9 @@ static const struct orr_kai_feature features[] = {
     {"pod-grouper", "supported",
      "test test_import_grouper pytorch_job__master_and_workers; test test_import_grouper "
      "job_set__two_levels",
-     "Karta is not: its kinds are grouped as unknown ones"},
+     NULL},
+    {"karta", "counted", "test test_import_grouper karta__is_said_not_to_be_heeded",
+     "off in KAI unless asked for; pods of its kinds are grouped as those of kinds unknown"},
     {"bind-requests", "supported", "test test_import_kube status__binding_by_an_open_request",
      NULL},
     {"nominated-node", "supported", "test test_import_kube nominated__goes_before_packing", NULL},

@@ -90,6 +90,11 @@ static void add_object(struct kube *kube, const struct import_value *object)
         import_note(kube->model, "a %s that is given twice is taken once", word);
         return;
     }
+    if (kind == KUBE_OWNER && strcmp(word, "Karta") == 0) {
+        import_note(kube->model, "instructions of a Karta are not heeded: pods of its kind are "
+                                 "grouped as those of kinds unknown");
+        return;
+    }
     if (kind == KUBE_OWNER && !kube_is_grouped_kind(word)) {
         import_note(kube->model, "kind %s has no rule of its own here", word);
     }

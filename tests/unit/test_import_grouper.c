@@ -51,6 +51,21 @@ static void check(const char *yaml, const char *expected)
 #define LIST              "kind: List\nitems:\n"
 #define OWNER(kind, rest) "- {kind: " kind ", metadata: {name: o, uid: u" rest "\n"
 
+static void karta__is_said_not_to_be_heeded(void **state)
+{
+    (void)state;
+#define UNDER_KARTA                                                                                \
+    LIST "- {kind: Karta, metadata: {name: gadgets}, spec: {optimizationInstructions: "            \
+         "{}}}\n" OWNER("Gadget", "}}") POD("p", "", OWNED("Gadget"))                              \
+             POD("q", "", OWNED("Gadget"))
+    check(UNDER_KARTA, "pg-o-u 50 default-queue root(-1) default(1) p=default q=default\n");
+    struct orr_snapshot snapshot;
+    answer_good(UNDER_KARTA, &snapshot);
+    assert_true(noted(&snapshot, "instructions of a Karta are not heeded"));
+    assert_false(noted(&snapshot, "kind Karta has no rule"));
+    orr_snapshot_release(&snapshot);
+}
+
 static void pod__alone_is_a_group(void **state)
 {
     (void)state;
@@ -418,6 +433,7 @@ static void owners__in_a_circle_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(karta__is_said_not_to_be_heeded),
         cmocka_unit_test(pod__alone_is_a_group),
         cmocka_unit_test(job__one_group_of_minimum_one),
         cmocka_unit_test(cron_job__a_group_for_each_job),
