@@ -12,7 +12,9 @@
 
 static void change_capacity(struct engine *engine, const struct orr_event *event)
 {
-    if ((event->class_seq & ORR_ENGINE__RESIZE) != 0) {
+    if ((event->class_seq & ORR_ENGINE__POOL) != 0) {
+        orr_engine__pools_join(engine, event->subject);
+    } else if ((event->class_seq & ORR_ENGINE__RESIZE) != 0) {
         orr_engine__run_resize(engine, event->subject, event->class_seq & 0xff);
     } else if ((event->class_seq & ORR_ENGINE__LISTED) != 0) {
         orr_engine__run_listed(engine, event->subject, event->class_seq & 0xff);
@@ -168,6 +170,9 @@ static orr_ms next_instant(struct engine *engine)
     if (engine->next_cycle_ms < next) {
         next = engine->next_cycle_ms;
     }
+    if (orr_engine__pools_next(engine) < next) {
+        next = orr_engine__pools_next(engine);
+    }
     return engine->wake_ms < next ? engine->wake_ms : next;
 }
 
@@ -209,6 +214,7 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     }
     orr_fold_advance(&run->fold, now);
     run_due_events(engine);
+    orr_engine__pools_look(engine);
     run_arrivals(engine);
     run_owed(engine);
     if (cycle_due(engine)) {
@@ -230,6 +236,7 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     if (engine->emptying_count > 0) {
         orr_engine__note_vacant(engine);
     }
+    orr_engine__pools_wake(engine);
     const struct orr_event *next = orr_heap_top(&engine->heap);
     if (next != NULL) { /* it came long ago: in a long trace its records are out of the caches */
         __builtin_prefetch(&engine->ledger->jobs[next->subject]);

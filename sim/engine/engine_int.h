@@ -23,8 +23,10 @@ enum event_class {
 
 /* With CLASS_CAPACITY: a step of an outage that the scenario lists, not of a random failure. */
 #define ORR_ENGINE__LISTED 0x800000u
-/* The same, of nodes that join the cluster or leave it. */
+/* The same, of nodes that join the cluster or leave it, as listed. */
 #define ORR_ENGINE__RESIZE 0x400000u
+/* The same: a node that was ordered for an autoscaled pool joins. */
+#define ORR_ENGINE__POOL   0x200000u
 
 struct engine {
     const struct orr_world *world;
@@ -50,7 +52,7 @@ struct engine {
     struct orr_scheduler scheduler;
     struct orr_faults faults;
     uint32_t fault_events;   /* in the heap: of random failures */
-    uint32_t listed_events;  /* in the heap: of what the scenario lists */
+    uint32_t listed_events;  /* in the heap: of what the scenario lists, or ordered nodes */
     uint32_t give_up_events; /* in the heap */
     uint32_t failed_nodes;   /* at random, and not repaired yet */
     uint32_t *closures;      /* per node: for how many reasons it takes nothing */
@@ -58,7 +60,8 @@ struct engine {
     uint32_t *record;        /* per node: index + 1 of its outage that lasts; 0: none */
     uint32_t *emptying;      /* nodes that are down while somebody still holds something there */
     uint32_t emptying_count;
-    orr_ms instant_ms; /* the last one, for counting distinct times */
+    struct orr_engine_pools *pools; /* NULL: none is autoscaled */
+    orr_ms instant_ms;              /* the last one, for counting distinct times */
 };
 
 static inline uint32_t orr_engine__class_and(enum event_class class, uint32_t incarnation)
@@ -102,9 +105,26 @@ void orr_engine__change_capacity(struct engine *engine, uint32_t unit, bool down
 void orr_engine__run_listed(struct engine *engine, uint32_t index, uint32_t step);
 /* A step of nodes that join or leave. */
 void orr_engine__run_resize(struct engine *engine, uint32_t index, uint32_t step);
+/* The node leaves as soon as it stands empty, and is closed from now on; it joins. */
+void orr_engine__leave_cluster(struct engine *engine, uint32_t node);
+void orr_engine__join_cluster(struct engine *engine, uint32_t node);
 /* Notes since when nodes that were emptied stand empty. */
 void orr_engine__note_vacant(struct engine *engine);
 /* Is nothing left but failures and what is listed, and of no use to anybody? */
 bool orr_engine__only_faults_left(const struct engine *engine);
+
+/* engine_pools.c: autoscaled pools; without one they do nothing */
+void orr_engine__pools_open(struct engine *engine);
+void orr_engine__pools_close(struct engine *engine);
+/* The job waits, or runs with fewer pods than it asks. */
+void orr_engine__pools_want(struct engine *engine, uint32_t job);
+/* When they are looked at next; ORR_MS_NEVER. */
+orr_ms orr_engine__pools_next(const struct engine *engine);
+/* Looks at them, if it is time: before arrivals and the cycle. */
+void orr_engine__pools_look(struct engine *engine);
+/* After an instant: plans a look if something happened. */
+void orr_engine__pools_wake(struct engine *engine);
+/* A node that was ordered is there. */
+void orr_engine__pools_join(struct engine *engine, uint32_t node);
 
 #endif

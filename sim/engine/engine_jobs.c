@@ -52,6 +52,7 @@ void orr_engine__submit(struct engine *engine, uint32_t job)
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
                     job_mgpu(engine, job), 1);
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
+    orr_engine__pools_want(engine, job);
     engine->changed = true;
     const struct orr_world *world = engine->world;
     orr_ms patience_ms = world->terms.items[world->specs[job].terms].give_up_ms;
@@ -258,6 +259,7 @@ void orr_engine__release(struct engine *engine, uint32_t job)
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
                     held, whole);
     enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
+    orr_engine__pools_want(engine, job);
     if (whole && cause == ORR_CAUSE_MAX_RUNTIME) {
         delay_requeue(engine, job);
         event = ORR_JOB_ENDED; /* to the policy it comes anew when the delay is over */
@@ -271,6 +273,7 @@ void orr_engine__release(struct engine *engine, uint32_t job)
 void orr_engine__requeue(struct engine *engine, uint32_t job)
 {
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
+    orr_engine__pools_want(engine, job);
     engine->changed = true;
 }
 

@@ -229,15 +229,13 @@ static void take_node(struct engine *engine, uint32_t node, bool taken)
     }
 }
 
-static void leave_cluster(struct engine *engine, uint32_t node, bool closes)
+void orr_engine__leave_cluster(struct engine *engine, uint32_t node)
 {
     take_node(engine, node, true);
-    if (closes) {
-        close_node(engine, node);
-    }
+    close_node(engine, node);
 }
 
-static void join_cluster(struct engine *engine, uint32_t node)
+void orr_engine__join_cluster(struct engine *engine, uint32_t node)
 {
     if (engine->closures[node] > 1) { /* it stays closed, as one that is down */
         take_node(engine, node, false);
@@ -328,9 +326,12 @@ void orr_engine__run_resize(struct engine *engine, uint32_t index, uint32_t step
         if (step == STEP_CLOSE) {
             close_node(engine, n);
         } else if (step == STEP_BEGIN) {
-            leave_cluster(engine, n, it->closed_ms == it->at_ms);
+            take_node(engine, n, true);
+            if (it->closed_ms == it->at_ms) {
+                close_node(engine, n);
+            }
         } else {
-            join_cluster(engine, n);
+            orr_engine__join_cluster(engine, n);
         }
     }
     engine->changed = true;
@@ -342,7 +343,7 @@ static void open_away(struct engine *engine)
     const struct orr_world *world = engine->world;
     for (uint32_t n = 0; n < world->cluster.node_count && world->away != NULL; n++) {
         if (world->away[n]) {
-            leave_cluster(engine, n, true);
+            orr_engine__leave_cluster(engine, n);
         }
     }
     for (uint32_t i = 0; i < world->resize_count; i++) {
@@ -367,6 +368,7 @@ void orr_engine__nodes_open(struct engine *engine)
     engine->record = orr_zalloc(nodes + 1, sizeof *engine->record);
     engine->emptying = orr_alloc(nodes + 1, sizeof *engine->emptying);
     open_away(engine);
+    orr_engine__pools_open(engine);
     orr_faults_open(&engine->faults, &world->cluster, &engine->options->faults,
                     engine->options->seed);
     for (uint32_t u = 0; u < engine->faults.unit_count; u++) {
@@ -384,6 +386,7 @@ void orr_engine__nodes_open(struct engine *engine)
 
 void orr_engine__nodes_close(struct engine *engine)
 {
+    orr_engine__pools_close(engine);
     orr_faults_close(&engine->faults);
     orr_free(engine->closures);
     orr_free(engine->emptying);
@@ -391,15 +394,18 @@ void orr_engine__nodes_close(struct engine *engine)
     orr_free(engine->record);
 }
 
-/* What waits now waits for ever, unless the end of something listed makes room, or more is owed. */
+/* What waits now waits for ever, unless the end of something listed makes room, more is owed, or
+ * nodes are ordered. */
 bool orr_engine__only_faults_left(const struct engine *engine)
 {
-    const uint32_t owed = engine->world->owed_count - engine->next_owed;
+    const bool looks = orr_engine__pools_next(engine) != ORR_MS_NEVER;
+    const uint32_t hopes = engine->world->owed_count - engine->next_owed + looks;
     const uint32_t left = engine->fault_events + engine->listed_events;
     const uint32_t stale = engine->ledger->pending_jobs == 0 ? engine->give_up_events : 0;
-    bool nothing_else = left + owed > 0 && left + stale == engine->heap.count &&
+    bool nothing_else = left + hopes > 0 && left + stale == engine->heap.count &&
                         engine->failed_nodes == 0 &&
                         engine->next_arrival == engine->world->job_count &&
                         engine->next_cycle_ms == ORR_MS_NEVER && engine->wake_ms == ORR_MS_NEVER;
-    return nothing_else && (engine->listed_events + owed == 0 || engine->ledger->pending_jobs == 0);
+    return nothing_else &&
+           (engine->listed_events + hopes == 0 || engine->ledger->pending_jobs == 0);
 }

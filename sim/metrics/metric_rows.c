@@ -334,6 +334,41 @@ static void emit_deadlines(const struct emitter *to, const struct orr_deadlines 
          "mean of max(0, end - deadline) of those that ended");
 }
 
+static void emit_costs(const struct emitter *to, const struct orr_summary *s)
+{
+    uint64_t nodes = 0;
+    for (uint32_t p = 0; p < s->pool_count; p++) {
+        nodes += s->pools[p].nodes;
+    }
+    if (s->priced) {
+        emit(to, "cost", s->cost, "price", nodes,
+             "node-hours that were part of the cluster x price of a node-hour, in the window");
+        emit(to, "run_cost", s->run_cost, "price", nodes, "the same, of the run");
+        emit(to, "cost_per_useful_gpu_h", s->cost_per_useful_gpu_h, "price/GPU-h", nodes,
+             "cost / useful GPU-hours, in the window");
+    }
+}
+
+static void emit_pool(const struct emitter *to, const struct orr_summary *s,
+                      const struct orr_pool_summary *pool)
+{
+    if (s->resized || s->priced) {
+        emit(to, "node_h", pool->node_h, "node-h", pool->nodes,
+             "time of nodes that were part of the cluster, up or down, in the window");
+    }
+    if (s->priced) {
+        emit(to, "cost", pool->cost, "price", pool->nodes,
+             "node_h x price of a node-hour, in the window");
+        emit(to, "run_cost", pool->run_cost, "price", pool->nodes, "the same, of the run");
+    }
+    if (s->resized) {
+        emit(to, "nodes_joined", (double)pool->joined, "nodes", pool->nodes,
+             "times a node joined the cluster, of the run");
+        emit(to, "nodes_left", (double)pool->left, "nodes", pool->nodes,
+             "times a node left the cluster, of the run");
+    }
+}
+
 /* Only of runs in which scheduling takes time. */
 static void emit_scheduler(const struct emitter *to, const struct orr_summary *s)
 {
@@ -371,7 +406,13 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     if (summary->latent) {
         emit_scheduler(&to, summary);
     }
+    emit_costs(&to, summary);
     to.label = label;
+    to.scope = "pool";
+    for (uint32_t p = 0; p < summary->pool_count; p++) {
+        (void)snprintf(label, sizeof label, "pool=%s", world->pools[p].name);
+        emit_pool(&to, summary, &summary->pools[p]);
+    }
     to.scope = "queue";
     for (uint32_t i = 0; i < summary->queue_count; i++) {
         const struct orr_queue_summary *q = &summary->queues[i];

@@ -6,18 +6,17 @@
 
 #include "summary_int.h"
 
-orr_ms *orr_summary__there(const struct orr_world *world, const struct orr_run *run,
-                           const struct orr_summary *summary)
+orr_ms *orr_summary__there(const struct orr_world *world, const struct orr_run *run, orr_ms from_ms,
+                           orr_ms to_ms)
 {
-    orr_ms from = summary->window_start_ms, to = summary->window_end_ms;
     orr_ms *there_ms = orr_alloc(world->cluster.node_count + (size_t)1, sizeof *there_ms);
     for (uint32_t n = 0; n < world->cluster.node_count; n++) {
-        there_ms[n] = to - from;
+        there_ms[n] = to_ms > from_ms ? to_ms - from_ms : 0;
     }
     for (uint32_t o = 0; o < run->outage_count; o++) {
         const struct orr_outage *outage = &run->outages[o];
-        orr_ms begin = outage->from_ms > from ? outage->from_ms : from;
-        orr_ms end = outage->to_ms < to ? outage->to_ms : to;
+        orr_ms begin = outage->from_ms > from_ms ? outage->from_ms : from_ms;
+        orr_ms end = outage->to_ms < to_ms ? outage->to_ms : to_ms;
         there_ms[outage->node] -= outage->away && begin < end ? end - begin : 0;
     }
     return there_ms;
@@ -36,7 +35,8 @@ void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run
         load[placement->node] += (double)orr_placement_held(
             run, placement, summary->window_start_ms, summary->window_end_ms);
     }
-    orr_ms *there_ms = orr_summary__there(world, run, summary);
+    orr_ms *there_ms =
+        orr_summary__there(world, run, summary->window_start_ms, summary->window_end_ms);
     for (uint32_t n = 0; n < world->cluster.node_count; n++) {
         double gpus = orr_cluster_type(&world->cluster, n)->gpus;
         there_ms[n] = gpus > 0 ? there_ms[n] : 0;

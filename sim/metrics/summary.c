@@ -367,7 +367,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     *summary = (struct orr_summary){.window_start_ms = run->fold.window_start_ms,
                                     .window_end_ms = run->fold.window_end_ms,
                                     .shard_count = run->fold.shard_count,
-                                    .resized = world->resize_count > 0};
+                                    .resized = world->resize_count > 0 || run->autoscaled};
     summary->shards = orr_zalloc(summary->shard_count, sizeof *summary->shards);
     t.shards = orr_zalloc(summary->shard_count, sizeof *t.shards);
     for (uint32_t i = 0; i < world->ruled_count; i++) {
@@ -384,6 +384,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     orr_summary__ftf(world, run, summary);
     orr_summary__owners(world, run, summary);
     orr_summary__nodes(world, run, summary);
+    orr_summary__pools(world, run, summary);
     orr_summary__sweep(world, run, summary);
     sum_scheduler(world, run, summary);
     summary->waits = orr_tally__result(&t.all);
@@ -410,5 +411,6 @@ void orr_summary_release(struct orr_summary *summary)
     orr_free(summary->room.window);
     orr_free(summary->room.buckets);
     orr_free(summary->room.gangs);
+    orr_free(summary->pools);
     *summary = (struct orr_summary){0};
 }

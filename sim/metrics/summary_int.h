@@ -89,10 +89,15 @@ typedef void orr_stall_fn(const struct orr_world *world, uint32_t job, orr_ms fr
 void orr_summary__stalls(const struct orr_world *world, const struct orr_run *run,
                          orr_stall_fn *each, void *context);
 
+/* Per node: how long it was part of the cluster between two times, up or down. Caller frees. */
+orr_ms *orr_summary__there(const struct orr_world *world, const struct orr_run *run, orr_ms from_ms,
+                           orr_ms to_ms);
+
+/* Fills in `pools` and costs, once goodput is known. */
+void orr_summary__pools(const struct orr_world *world, const struct orr_run *run,
+                        struct orr_summary *summary);
+
 /* Fills in `spread`: use of nodes in the window. */
-/* Per node: how long it was part of the cluster inside the window, up or down. Caller frees. */
-orr_ms *orr_summary__there(const struct orr_world *world, const struct orr_run *run,
-                           const struct orr_summary *summary);
 void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run,
                         struct orr_summary *summary);
 

@@ -340,6 +340,7 @@ void orr_world_release(struct orr_world *world)
     orr_free(world->parts);
     orr_free(world->outages);
     orr_free(world->owed);
+    orr_free(world->pools);
     orr_free(world->resizes);
     orr_free(world->away);
     orr_free(world->holds);

@@ -30,13 +30,33 @@ static void fill_owed(const struct orr_scenario *scenario, struct orr_world *wor
     }
 }
 
-static uint32_t first_node_of(const struct orr_scenario *scenario, uint32_t pool)
+/* The nodes of a pool that are there are its first ones, as a run begins. */
+static void fill_pools(const struct orr_scenario *scenario, struct orr_world *world)
 {
     uint32_t first = 0;
-    for (uint32_t p = 0; p < pool; p++) {
-        first += scenario->pools[p].nodes_most;
+    world->pools = orr_alloc(scenario->pool_count + (size_t)1, sizeof *world->pools);
+    world->look_ms = scenario->autoscale_scan_ms;
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        world->pools[world->pool_count++] =
+            (struct orr_world_pool){.name = pool->name,
+                                    .first_node = first,
+                                    .node_count = pool->nodes_most,
+                                    .nodes = pool->nodes,
+                                    .autoscaled = pool->autoscaled,
+                                    .min = pool->autoscale_min,
+                                    .max = pool->autoscale_max,
+                                    .provision_ms = pool->autoscale_provision_ms,
+                                    .idle_ms = pool->autoscale_idle_ms,
+                                    .price = pool->price};
+        if (pool->nodes < pool->nodes_most && world->away == NULL) {
+            world->away = orr_zalloc(world->cluster.node_count, sizeof *world->away);
+        }
+        for (uint32_t n = pool->nodes; n < pool->nodes_most; n++) {
+            world->away[first + n] = true;
+        }
+        first += pool->nodes_most;
     }
-    return first;
 }
 
 static enum orr_outage_kind kind_of(const char *deed)
@@ -46,7 +66,7 @@ static enum orr_outage_kind kind_of(const char *deed)
                                         : ORR_OUTAGE_MAINTAIN;
 }
 
-/* The nodes of a pool that are there are its first ones, always. */
+/* Those that join are the next ones, those that leave the last. */
 static void fill_resizes(const struct orr_scenario *scenario, struct orr_world *world)
 {
     world->resizes = orr_alloc(scenario->resize_count + (size_t)1, sizeof *world->resizes);
@@ -56,24 +76,12 @@ static void fill_resizes(const struct orr_scenario *scenario, struct orr_world *
         orr_ms notice = from->notice_ms == ORR_MS_NONE ? 0 : from->notice_ms;
         world->resizes[world->resize_count++] = (struct orr_world_resize){
             .first_node =
-                first_node_of(scenario, from->pool) + (joins ? from->before : from->nodes),
+                world->pools[from->pool].first_node + (joins ? from->before : from->nodes),
             .node_count = joins ? from->nodes - from->before : from->before - from->nodes,
             .at_ms = not_before(world, from->at_ms),
             .closed_ms = not_before(world, from->at_ms - notice),
             .joins = joins,
             .kind = (uint8_t)kind_of(from->taken)};
-    }
-    uint32_t node = 0;
-    for (uint32_t p = 0; p < scenario->pool_count; p++) {
-        const struct orr_scenario_pool *pool = &scenario->pools[p];
-        if (pool->nodes < pool->nodes_most && world->away == NULL) {
-            world->away = orr_zalloc(world->cluster.node_count, sizeof *world->away);
-        }
-        for (uint32_t n = 0; n < pool->nodes_most; n++, node++) {
-            if (n >= pool->nodes) {
-                world->away[node] = true;
-            }
-        }
     }
 }
 
@@ -90,6 +98,7 @@ const struct orr_entitlement *orr_world_owed_at(const struct orr_world *world, u
 void orr_replay__events(const struct orr_scenario *scenario, struct orr_world *world)
 {
     fill_owed(scenario, world);
+    fill_pools(scenario, world);
     fill_resizes(scenario, world);
     world->outages = orr_alloc(scenario->event_count + (size_t)1, sizeof *world->outages);
     for (uint32_t i = 0; i < scenario->event_count; i++) {

@@ -375,6 +375,36 @@ static enum orr_status check_devices(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+static enum orr_status check_autoscale(const struct orr_scenario__load *load,
+                                       const struct orr_scenario *scenario,
+                                       const struct orr_scenario__node *cluster)
+{
+    const struct orr_scenario__node *pools = orr_scenario__find(cluster, "pools");
+    const struct orr_scenario__node *scan =
+        orr_scenario__find(orr_scenario__find(cluster, "autoscale"), "scan");
+    if (scenario->autoscale_scan_ms == 0) {
+        return orr_scenario__fail(load, &scan->at, "scan: must be more than 0");
+    }
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        const struct orr_scenario__node *group =
+            orr_scenario__find(pools->children[p], "autoscale");
+        if (!pool->autoscaled) {
+            continue;
+        }
+        if (pool->autoscale_min > pool->autoscale_max) {
+            return orr_scenario__fail(load, &orr_scenario__find(group, "max")->at,
+                                      "max: less than min, which is %u", pool->autoscale_min);
+        }
+        if (pool->nodes < pool->autoscale_min || pool->nodes > pool->autoscale_max) {
+            return orr_scenario__fail(load, &orr_scenario__find(pools->children[p], "nodes")->at,
+                                      "nodes: %u at the start is not within min and max, %u to %u",
+                                      pool->nodes, pool->autoscale_min, pool->autoscale_max);
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_times(const struct orr_scenario__load *load,
                                    const struct orr_scenario *scenario,
                                    const struct orr_scenario__node *root)
@@ -419,6 +449,9 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         status = check_devices(load, scenario, orr_scenario__find(cluster, "pools"));
+    }
+    if (status == ORR_OK) {
+        status = check_autoscale(load, scenario, cluster);
     }
     if (status == ORR_OK) {
         status = check_shards(load, scenario, root);

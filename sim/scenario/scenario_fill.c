@@ -76,7 +76,9 @@ static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
     for (uint32_t i = 0; i < pools->child_count; i++) {
         scenario->pools[i].name = pools->children[i]->key;
         orr_scenario__fill_group(row, pools->children[i], &scenario->pools[i]);
-        scenario->pools[i].nodes_most = scenario->pools[i].nodes;
+        struct orr_scenario_pool *pool = &scenario->pools[i];
+        pool->autoscaled = orr_scenario__find(pools->children[i], "autoscale") != NULL;
+        pool->nodes_most = pool->nodes > pool->autoscale_max ? pool->nodes : pool->autoscale_max;
         fill_labels(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "labels"));
         fill_taints(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "taints"));
     }

@@ -64,6 +64,7 @@ static const char *const numa_scopes[] = {"container", "pod", NULL};
          POOL(topology_manager_scope)},                                                            \
         {.key = "rack_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(rack_size)},             \
         {.key = "block_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(block_size)},           \
+        {.key = "price", .type = ORR_TYPE_WEIGHT, .fallback = "0", POOL(price)},                   \
         {.key = "labels", .type = ORR_TYPE_OPEN},                                                  \
     {                                                                                              \
         .key = "taints", .type = ORR_TYPE_WORDS                                                    \
@@ -76,6 +77,13 @@ static const struct orr_scenario__row foreign_rows[] = {
     {.key = "pods", .type = ORR_TYPE_COUNT, .fallback = "0", .max = 1000000, POOL(foreign_pods)},
 };
 
+static const struct orr_scenario__row autoscale_rows[] = {
+    {.key = "min", .type = ORR_TYPE_COUNT, .fallback = "0", .max = 1000000, POOL(autoscale_min)},
+    {.key = "max", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(autoscale_max), .required = true},
+    {.key = "provision", .type = ORR_TYPE_DURATION, POOL(autoscale_provision_ms), .required = true},
+    {.key = "idle", .type = ORR_TYPE_DURATION, .fallback = "10m", POOL(autoscale_idle_ms)},
+};
+
 static const struct orr_scenario__row pool_rows[] = {
     {.key = "nodes", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(nodes), .required = true},
     {.key = "gpus", .type = ORR_TYPE_COUNT, .max = 10000, POOL(gpus), .required = true},
@@ -83,6 +91,7 @@ static const struct orr_scenario__row pool_rows[] = {
     NODE_TYPE_ROWS,
     {.key = "shard", .type = ORR_TYPE_TEXT, POOL(shard)},
     {GROUP("foreign", foreign_rows)},
+    {GROUP("autoscale", autoscale_rows), .optional = true},
 };
 
 static const struct orr_scenario__row node_type_rows[] = {
@@ -133,6 +142,10 @@ static const struct orr_scenario__row failures_rows[] = {
     {GROUP("repair", repair_rows)},
 };
 
+static const struct orr_scenario__row scan_rows[] = {
+    {.key = "scan", .type = ORR_TYPE_DURATION, .fallback = "10s", WHOLE(autoscale_scan_ms)},
+};
+
 static const struct orr_scenario__row cluster_rows[] = {
     {.key = "pools",
      .type = ORR_TYPE_NAMES,
@@ -142,7 +155,7 @@ static const struct orr_scenario__row cluster_rows[] = {
     {GROUP("topology", topology_rows), .prepare = orr_scenario__prepare_topology},
     {GROUP("failures", failures_rows)},
     LATER("maintenance"),
-    LATER("autoscale"),
+    {GROUP("autoscale", scan_rows)},
 };
 
 #define AMOUNT(resource, field)                                                                    \

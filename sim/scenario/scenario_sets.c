@@ -174,12 +174,20 @@ static uint32_t nodes_of(const struct orr_scenario__node *root, uint32_t pool)
 }
 
 /* Notes each pool that has another number of nodes. */
-static void note_pools(struct orr_scenario *scenario, const struct orr_scenario__node *root,
-                       uint32_t *before, const struct orr_scenario_event *event)
+static enum orr_status note_pools(const struct orr_scenario__load *trial,
+                                  struct orr_scenario *scenario,
+                                  const struct orr_scenario__node *root, uint32_t *before,
+                                  const struct step *step)
 {
+    const struct orr_scenario_event *event = &step->event;
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         uint32_t now = nodes_of(root, p);
         struct orr_scenario_pool *pool = &scenario->pools[p];
+        if (now != before[p] && pool->autoscaled) {
+            return orr_scenario__fail(trial, &orr_scenario__find(step->node, "set")->at,
+                                      "pool \"%.80s\" is autoscaled: its nodes follow the jobs",
+                                      pool->name);
+        }
         if (now != before[p]) {
             scenario->resizes[scenario->resize_count++] = (struct orr_scenario_resize){
                 .at_ms = event->at_ms,
@@ -192,6 +200,7 @@ static void note_pools(struct orr_scenario *scenario, const struct orr_scenario_
         pool->nodes_most = now > pool->nodes_most ? now : pool->nodes_most;
         before[p] = now;
     }
+    return ORR_OK;
 }
 
 static enum orr_status run_steps(struct orr_scenario__load *trial, struct orr_scenario *scenario,
@@ -217,7 +226,9 @@ static enum orr_status run_steps(struct orr_scenario__load *trial, struct orr_sc
     for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
         status = apply(trial, root, &steps[i]);
         if (status == ORR_OK) {
-            note_pools(scenario, root, before.nodes, &steps[i].event);
+            status = note_pools(trial, scenario, root, before.nodes, &steps[i]);
+        }
+        if (status == ORR_OK) {
             status = note_queues(trial, scenario, root, before.queues, steps[i].event.at_ms);
         }
     }

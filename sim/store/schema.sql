@@ -34,6 +34,10 @@ CREATE TABLE node(
 CREATE TABLE foreign_pods(           -- of another scheduler: what they hold of a node, for good
   node INTEGER PRIMARY KEY, gpus INTEGER NOT NULL -- the first devices
 );
+CREATE TABLE pool(                   -- of equal nodes
+  name TEXT PRIMARY KEY, price REAL, -- of a node for an hour; NULL: not stated
+  min_nodes INTEGER, max_nodes INTEGER, provision_ms INTEGER, idle_ms INTEGER -- NULL: it is not autoscaled
+);
 CREATE TABLE node_domain(            -- places in the topology: domains are numbered level by level
   node INTEGER NOT NULL, level TEXT NOT NULL, domain INTEGER NOT NULL
 );
@@ -200,7 +204,7 @@ CREATE TABLE startable(              -- GPUs of the largest gang of whole nodes 
   mean_gpus REAL NOT NULL, least_gpus INTEGER NOT NULL
 );
 CREATE TABLE metric(
-  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL, -- scope: all, queue, shard, rule, kind, size, level
+  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL, -- scope: all, pool, queue, shard, rule, kind, size, level
   value REAL, unit TEXT NOT NULL, n INTEGER NOT NULL,           -- n: jobs or parts the value rests on
   definition TEXT NOT NULL
 );

@@ -215,6 +215,23 @@ static enum orr_status write_non_preemptible(sqlite3 *db, const struct orr_store
     return writer_close(&w);
 }
 
+static enum orr_status write_pools(sqlite3 *db, const struct orr_store_input *in,
+                                   struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO pool VALUES(?,?,?,?,?,?)", err);
+    for (uint32_t p = 0; p < in->world->pool_count; p++) {
+        const struct orr_world_pool *pool = &in->world->pools[p];
+        put_text(&w, pool->name);
+        put_real(&w, pool->price > 0.0 ? pool->price : (double)NAN);
+        put_int_or_null(&w, pool->autoscaled, pool->min);
+        put_int_or_null(&w, pool->autoscaled, pool->max);
+        put_int_or_null(&w, pool->autoscaled, pool->provision_ms);
+        put_int_or_null(&w, pool->autoscaled, pool->idle_ms);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_queues(sqlite3 *db, const struct orr_store_input *in,
                                     struct orr_err *err)
 {
@@ -690,15 +707,14 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                       struct orr_err *err)
 {
     typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
-    static write_fn *const tables[] = {write_run,       write_inputs,          write_meta,
-                                       write_nodes,     write_foreign,         write_queues,
-                                       write_owed,      write_name_tables,     write_recorded,
-                                       write_holds,     write_non_preemptible, write_deadlines,
-                                       write_batches,   write_shards,          write_ruled,
-                                       write_asks,      write_placements,      write_attempts,
-                                       write_evictions, write_times,           write_outages,
-                                       write_rates,     write_reasons,         write_series,
-                                       write_room,      write_metrics};
+    static write_fn *const tables[] = {
+        write_run,         write_inputs,     write_meta,     write_nodes,
+        write_foreign,     write_pools,      write_queues,   write_owed,
+        write_name_tables, write_recorded,   write_holds,    write_non_preemptible,
+        write_deadlines,   write_batches,    write_shards,   write_ruled,
+        write_asks,        write_placements, write_attempts, write_evictions,
+        write_times,       write_outages,    write_rates,    write_reasons,
+        write_series,      write_room,       write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

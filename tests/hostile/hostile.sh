@@ -581,6 +581,25 @@ case_events() {
     # in order of time the second comes first, and leaves the first below 0
     sets '{at: 2h, set: {queues.top.gpu.quota: -=8}}
 - {at: 1h, set: {queues.top.gpu.quota: 2}}' 'run.yaml:5:42: quota: "-6" is negative'
+    # pools that follow the jobs
+    pool() { # KEYS TEXT
+        printf 'cluster:\n  pools:\n    a: {nodes: 2, gpus: 8, %s}\n  %s\nworkload: [{name: t, trace: trace.csv}]\n' "$1" "${3:-}" >run.yaml
+        expect 78 "$orrery" check run.yaml
+        says "$2"
+    }
+    pool 'autoscale: {provision: 1m}' 'run.yaml:3:28: autoscale: "max" is missing'
+    pool 'autoscale: {max: 4}' 'run.yaml:3:28: autoscale: "provision" is missing'
+    pool 'autoscale: {max: 1, provision: 1m}' 'run.yaml:3:16: nodes: 2 at the start is not within min and max, 0 to 1'
+    pool 'autoscale: {min: 3, max: 4, provision: 1m}' 'run.yaml:3:16: nodes: 2 at the start is not within min and max, 3 to 4'
+    pool 'autoscale: {min: 3, max: 2, provision: 1m}' 'run.yaml:3:53: max: less than min, which is 3'
+    pool 'autoscale: {max: 4, provision: -1m}' 'run.yaml:3:59: provision: "-1m" is negative'
+    pool 'autoscale: {max: 9999999, provision: 1m}' 'run.yaml:3:45: max: 9999999'
+    pool 'autoscale: {max: 4, provision: 1m, cooldown: 1m}' 'unknown key "cooldown"'
+    pool 'price: -1' 'run.yaml:3:35: price: "-1"'
+    pool 'autoscale: {max: 4, provision: 1m}' 'run.yaml:4:21: scan: must be more than 0' 'autoscale: {scan: 0s}'
+    pool 'autoscale: {max: 4, provision: 1m}' 'run.yaml:6:17: pool "a" is autoscaled: its nodes follow the jobs' '
+events:
+- {at: 1h, set: {cluster.pools.a.nodes: 3}}'
     printf 'events: {a: 1}\n' >run.yaml
     expect 78 "$orrery" check run.yaml
     says 'run.yaml:1:9: events: expected a list of events, found a map'

@@ -550,6 +550,36 @@ INSERT INTO made
 SELECT 'stall_h', 'all', '', total(p.to_ms - p.from_ms) / 3.6e6, count(*)
 FROM pending AS p WHERE (p.job, p.from_ms) IN (SELECT job, end_ms FROM attempt);
 
+-- ---- pools: time of nodes that were there, and its price ----
+CREATE TEMP TABLE stay AS
+SELECT n.pool, n.id, w.window,
+       w.until - w.since - (SELECT total(max(0, min(coalesce(a.to_ms, w.until), w.until) - max(a.from_ms, w.since)))
+                            FROM away AS a WHERE a.node = n.id) AS there
+FROM node AS n
+CROSS JOIN (SELECT 1 AS window, window_start_ms AS since, window_end_ms AS until FROM run
+            UNION ALL SELECT 0, (SELECT submit_ms FROM job WHERE id = 0), end_ms FROM run) AS w;
+CREATE TEMP TABLE pooled AS
+SELECT p.name AS pool, p.price, total(CASE WHEN s.window THEN s.there END) / 3.6e6 AS node_h,
+       total(CASE WHEN NOT s.window THEN s.there END) / 3.6e6 AS run_h, total(NOT s.window AND s.there > 0) AS nodes
+FROM pool AS p LEFT JOIN stay AS s ON s.pool = p.name GROUP BY p.name;
+CREATE TEMP TABLE told AS
+SELECT EXISTS (SELECT 1 FROM pool WHERE price > 0) AS priced, EXISTS (SELECT 1 FROM metric WHERE name = 'capacity_gpu_h') AS resized;
+INSERT INTO made SELECT 'node_h', 'pool', 'pool=' || pool, node_h, nodes FROM pooled, told WHERE priced OR resized
+UNION ALL SELECT 'cost', 'pool', 'pool=' || pool, node_h * coalesce(price, 0), nodes FROM pooled, told WHERE priced
+UNION ALL SELECT 'run_cost', 'pool', 'pool=' || pool, run_h * coalesce(price, 0), nodes FROM pooled, told WHERE priced
+UNION ALL SELECT 'nodes_joined', 'pool', 'pool=' || pool,
+                 (SELECT count(*) FROM away AS a JOIN node AS n ON n.id = a.node WHERE n.pool = pooled.pool AND a.to_ms IS NOT NULL), nodes
+          FROM pooled, told WHERE resized
+UNION ALL SELECT 'nodes_left', 'pool', 'pool=' || pool,
+                 (SELECT count(*) FROM away AS a JOIN node AS n ON n.id = a.node WHERE n.pool = pooled.pool
+                    AND a.from_ms > (SELECT submit_ms FROM job WHERE id = 0)), nodes
+          FROM pooled, told WHERE resized
+UNION ALL SELECT 'cost', 'all', '', total(node_h * coalesce(price, 0)), total(nodes) FROM pooled, told WHERE priced HAVING count(*) > 0
+UNION ALL SELECT 'run_cost', 'all', '', total(run_h * coalesce(price, 0)), total(nodes) FROM pooled, told WHERE priced HAVING count(*) > 0
+UNION ALL SELECT 'cost_per_useful_gpu_h', 'all', '',
+                 total(node_h * coalesce(price, 0)) / nullif((SELECT total(held - vain) FROM vain) / 3.6e9, 0), total(nodes)
+          FROM pooled, told WHERE priced HAVING count(*) > 0;
+
 -- ---- nodes ----
 CREATE TEMP TABLE load AS
 SELECT id, gpus, (SELECT total(h.inside_ms * h.mgpu) FROM held AS h WHERE h.node = id) / (gpus * 1000.0 * nullif(there, 0)) AS load

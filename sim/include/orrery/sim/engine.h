@@ -92,6 +92,7 @@ struct orr_run {
     struct orr_exec *exec;      /* NULL: the run needed none */
     struct orr_job_time *times; /* without exec: per job; NULL: all that was held was useful */
     bool held_part;             /* some job held part of its gang */
+    bool autoscaled;            /* some pool follows the jobs */
     struct orr_reason_change *reasons;
     uint32_t reason_count, reason_capacity;
     orr_ms *eligible_ms; /* per hold of the world: when it was over; ORR_MS_NONE: not yet */

@@ -51,6 +51,10 @@ struct orr_scenario_pool {
     uint32_t label_count;
     struct orr_scenario_taint *taints;
     uint32_t taint_count;
+    double price;    /* of a node for an hour; 0: not stated */
+    bool autoscaled; /* its nodes follow the jobs that wait; then */
+    uint32_t autoscale_min, autoscale_max;
+    orr_ms autoscale_provision_ms, autoscale_idle_ms;
 };
 
 enum { ORR_SCENARIO_CPU, ORR_SCENARIO_MEMORY, ORR_SCENARIO_GPU, ORR_SCENARIO_RESOURCES };
@@ -308,6 +312,7 @@ struct orr_scenario {
     uint32_t part_count;
     struct orr_scenario_template *templates;
     uint32_t template_count;
+    orr_ms autoscale_scan_ms;  /* how often autoscaled pools are looked at */
     const char *failures_each; /* node, rack or block */
     orr_ms mtbf_ms;            /* ORR_MS_NONE: nothing fails */
     double failure_shape;      /* Weibull; 1: exponential */

@@ -124,6 +124,13 @@ struct orr_room_summary { /* what was free, and what for; means over the window,
     uint32_t bucket_count, level_count, typical_tasks;
 };
 
+struct orr_pool_summary {      /* of nodes, while they were part of the cluster */
+    double node_h, run_node_h; /* in the window, in the run */
+    double cost, run_cost;     /* at the pool's price of a node for an hour */
+    uint64_t joined, left;     /* how often a node did, in the run */
+    uint32_t nodes;            /* that were ever there */
+};
+
 struct orr_summary {
     bool impatient; /* some job would have left had it not started in time */
     orr_ms window_start_ms, window_end_ms;
@@ -155,6 +162,10 @@ struct orr_summary {
     struct orr_room_summary room;
     struct orr_waits full; /* of elastic jobs, until they had all their pods */
     struct orr_node_spread spread;
+    struct orr_pool_summary *pools; /* of the scenario, in its order */
+    uint32_t pool_count;
+    bool priced; /* some pool has a price; else nothing of these three */
+    double cost, run_cost, cost_per_useful_gpu_h;
     struct orr_queue_summary *queues;
     uint32_t queue_count;
     uint64_t ruled[ORR_RULE_COUNT];   /* jobs that a rule of their queue bites */

@@ -67,6 +67,17 @@ struct orr_world_outage { /* listed by the scenario: of nodes one after the othe
     uint8_t kind; /* enum orr_outage_kind */
 };
 
+struct orr_world_pool {              /* of the scenario, in its order */
+    const char *name;                /* the scenario's */
+    uint32_t first_node, node_count; /* nodes there may be */
+    uint32_t nodes;                  /* that are there as a run begins: the first ones */
+    bool autoscaled; /* then the number of nodes follows the jobs, from min to max */
+    uint32_t min, max;
+    orr_ms provision_ms; /* from the order of a node until it joins */
+    orr_ms idle_ms;      /* a node that is not needed for so long leaves */
+    double price;        /* of a node for an hour; 0: not stated */
+};
+
 struct orr_world_resize { /* nodes, one after the other, join the cluster or leave it */
     uint32_t first_node, node_count;
     orr_ms closed_ms; /* leaving: from then on nothing starts there; at most at_ms */
@@ -105,6 +116,9 @@ struct orr_world {
     uint32_t ruled_count, ruled_capacity;
     struct orr_world_outage *outages; /* as listed */
     uint32_t outage_count;
+    struct orr_world_pool *pools;
+    uint32_t pool_count;
+    orr_ms look_ms;                   /* autoscaled pools are looked at on multiples of it */
     struct orr_world_resize *resizes; /* by at_ms, then as listed */
     uint32_t resize_count;
     bool *away; /* per node: not part of the cluster as a run begins; NULL: all are */

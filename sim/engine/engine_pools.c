@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* engine_pools.c - node pools that follow the jobs that wait, as Kubernetes' cluster autoscaler
+ * does.
+ *
+ * At each look, on a grid, after something happened: the jobs that wait for room are placed in
+ * thought, in order of their submit, by core's own placement on the ledger's own books, which are
+ * rolled back at the end: on what is there or on order, else with the fewest further nodes of one
+ * pool, the cheapest that does. Those are ordered, and join a provision delay later. A node that is
+ * empty, and that this thought did not need, from look to look for long enough, leaves. Nothing
+ * here decides where a job goes: that is the policy's. */
+#include "engine_int.h"
+
+#include <orrery/base/mem.h>
+#include <orrery/base/sort.h>
+#include <orrery/core/place.h>
+
+struct orr_engine_pools {
+    struct orr_txn *trial;
+    orr_ms look_ms;     /* the next one; ORR_MS_NEVER */
+    uint64_t seen;      /* events and cycles of the run until the last look was planned */
+    orr_ms *idle_since; /* per node, as looks saw it; ORR_MS_NONE: it is in use or needed */
+    bool *ordered;      /* per node: it joins at a time that is planned */
+    bool *raised;       /* per node: there for the sake of the trial */
+    uint32_t *open;     /* nodes there or on order, per pool of the world */
+    uint32_t *waiting;  /* jobs that may want room, with some that no longer do */
+    uint32_t waiting_count, waiting_capacity;
+    bool *listed; /* per job: in waiting */
+    bool *failed; /* per shape, within a look: there is no room for it */
+};
+
+void orr_engine__pools_open(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    bool any = false;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        any = any || world->pools[p].autoscaled;
+    }
+    if (!any) {
+        return;
+    }
+    struct orr_engine_pools *pools = orr_zalloc(1, sizeof *pools);
+    size_t nodes = world->cluster.node_count + (size_t)1;
+    engine->pools = pools;
+    engine->run->autoscaled = true;
+    pools->trial = orr_txn_open(engine->ledger, 0);
+    pools->look_ms = ORR_MS_NEVER;
+    pools->idle_since = orr_alloc(nodes, sizeof *pools->idle_since);
+    pools->ordered = orr_zalloc(nodes, sizeof *pools->ordered);
+    pools->raised = orr_zalloc(nodes, sizeof *pools->raised);
+    pools->open = orr_zalloc(world->pool_count, sizeof *pools->open);
+    pools->listed = orr_zalloc(world->job_count + (size_t)1, sizeof *pools->listed);
+    pools->failed = orr_zalloc(world->shapes.count + (size_t)1, sizeof *pools->failed);
+    for (uint32_t n = 0; n < world->cluster.node_count; n++) {
+        pools->idle_since[n] = ORR_MS_NONE;
+    }
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        pools->open[p] = world->pools[p].nodes;
+    }
+}
+
+void orr_engine__pools_close(struct engine *engine)
+{
+    struct orr_engine_pools *pools = engine->pools;
+    if (pools != NULL) {
+        orr_txn_close(pools->trial);
+        orr_free(pools->idle_since);
+        orr_free(pools->ordered);
+        orr_free(pools->raised);
+        orr_free(pools->open);
+        orr_free(pools->waiting);
+        orr_free(pools->listed);
+        orr_free(pools->failed);
+        orr_free(pools);
+        engine->pools = NULL;
+    }
+}
+
+void orr_engine__pools_want(struct engine *engine, uint32_t job)
+{
+    struct orr_engine_pools *pools = engine->pools;
+    if (pools == NULL || pools->listed[job]) {
+        return;
+    }
+    pools->listed[job] = true;
+    pools->waiting =
+        ORR_ROOM_FOR_ONE(pools->waiting, pools->waiting_count, pools->waiting_capacity);
+    pools->waiting[pools->waiting_count++] = job;
+}
+
+orr_ms orr_engine__pools_next(const struct engine *engine)
+{
+    return engine->pools == NULL ? ORR_MS_NEVER : engine->pools->look_ms;
+}
+
+/* The first point of the grid at or after a time. */
+static orr_ms on_grid(const struct engine *engine, orr_ms at)
+{
+    orr_ms grid = engine->world->look_ms, past = at % grid;
+    return past == 0 ? at : at - past + (past < 0 ? 0 : grid);
+}
+
+/* --- who wants room --- */
+
+static const struct orr_shape *shape_of(const struct engine *engine, uint32_t job)
+{
+    return &engine->world->shapes.shapes[engine->world->specs[job].shape];
+}
+
+static bool is_lacking(enum orr_reason reason)
+{
+    return reason == ORR_REASON_NO_CAPACITY || reason == ORR_REASON_FRAGMENTED ||
+           reason == ORR_REASON_CONSTRAINED || reason == ORR_REASON_TOPOLOGY ||
+           reason == ORR_REASON_NODE_TYPES || reason == ORR_REASON_GANG_PARTIAL ||
+           reason == ORR_REASON_HEAD_OF_LINE || reason == ORR_REASON_RESERVED;
+}
+
+/* Of a job that runs with fewer pods than it asks: how many its policy may add within the limits of
+ * its queues, as far as GPUs go. */
+static uint32_t growth(const struct engine *engine, uint32_t job)
+{
+    const struct orr_ledger *ledger = engine->ledger;
+    const struct orr_queues *queues = engine->view.queues;
+    const struct orr_shape *shape = shape_of(engine, job);
+    const struct orr_job_state *state = &ledger->jobs[job];
+    int64_t each = shape->gpus_mgpu / shape->tasks;
+    uint32_t more = orr_policy_able(engine->policy, ORR_ABLE_PARTS)
+                        ? shape->tasks - state->placed_tasks - state->leaving_tasks
+                        : 0;
+    for (uint32_t q = engine->world->specs[job].queue; q != ORR_NONE;
+         q = queues->queues[q].parent) {
+        double limit = queues->queues[q].resources[ORR_SHARE_GPU].limit;
+        int64_t held = ledger->use[q].allocated[ORR_SHARE_GPU];
+        while (more > 0 && limit >= 0.0 && (double)(held + more * each) / ORR_MGPU > limit) {
+            more--;
+        }
+    }
+    return more;
+}
+
+static int by_job(const void *a, const void *b, void *context)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    (void)context;
+    return (x > y) - (x < y);
+}
+
+/* Drops jobs that have all they ask for, and those that are gone; the others by submit. */
+static void tidy_waiting(struct engine *engine)
+{
+    struct orr_engine_pools *pools = engine->pools;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < pools->waiting_count; i++) {
+        uint32_t job = pools->waiting[i];
+        const struct orr_job_state *state = &engine->ledger->jobs[job];
+        bool open =
+            state->phase == ORR_JOB_PENDING || state->phase == ORR_JOB_RELEASING ||
+            (state->phase == ORR_JOB_RUNNING && state->placed_tasks < shape_of(engine, job)->tasks);
+        if (open) {
+            pools->waiting[kept++] = job;
+        } else {
+            pools->listed[job] = false;
+        }
+    }
+    pools->waiting_count = kept;
+    orr_sort(pools->waiting, kept, sizeof *pools->waiting, by_job, NULL);
+}
+
+static bool wants(const struct engine *engine, uint32_t job)
+{
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    return state->phase == ORR_JOB_PENDING   ? is_lacking((enum orr_reason)state->reason)
+           : state->phase == ORR_JOB_RUNNING ? growth(engine, job) > 0
+                                             : false;
+}
+
+/* --- placing in thought --- */
+
+static uint32_t held_of_group(const struct orr_ledger *ledger, uint32_t job, uint32_t group)
+{
+    uint32_t held = 0;
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        held += ledger->placements[p].group == group ? ledger->placements[p].tasks : 0;
+    }
+    return held;
+}
+
+/* So many of the tasks that it does not hold, or none. */
+static bool place_some(struct engine *engine, uint32_t job, uint32_t wanted)
+{
+    struct orr_txn *trial = engine->pools->trial;
+    const struct orr_ledger *ledger = engine->ledger;
+    const struct orr_shape *shape = shape_of(engine, job);
+    uint32_t before = orr_txn_checkpoint(trial);
+    for (uint32_t g = 0; g < shape->group_count && wanted > 0; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        uint32_t left = shape->groups[g].count - held_of_group(ledger, job, g);
+        left = left < wanted ? left : wanted;
+        wanted -= left;
+        while (left > 0) {
+            uint32_t node = orr_ledger_best_fit(ledger, request, 1);
+            uint32_t room = node == ORR_NONE ? 0 : orr_ledger_room_for(ledger, node, request);
+            uint32_t tasks = left < room ? left : room;
+            if (tasks == 0 || !orr_txn_place(trial, job, g, tasks, node)) {
+                orr_txn_rollback(trial, before);
+                return false;
+            }
+            left -= tasks;
+        }
+    }
+    return true;
+}
+
+/* What a job is placed with: all that it asks, or, of an elastic one, what lets it start, or one
+ * pod more. */
+enum goal { GOAL_WHOLE, GOAL_LEAST };
+
+static bool place_job(struct engine *engine, uint32_t job, enum goal goal)
+{
+    const struct orr_shape *shape = shape_of(engine, job);
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    uint32_t held = state->placed_tasks + state->leaving_tasks;
+    if (held == 0 && goal == GOAL_WHOLE) {
+        return orr_place_consolidated(engine->pools->trial, engine->ledger, job) == ORR_REASON_NONE;
+    }
+    if (held == 0) {
+        return shape->min_tasks < shape->tasks && shape->span.required == 0 &&
+               place_some(engine, job, shape->min_tasks);
+    }
+    bool runs = state->phase == ORR_JOB_RUNNING;
+    if (goal == GOAL_LEAST) {
+        return runs && place_some(engine, job, 1);
+    }
+    return place_some(engine, job, runs ? growth(engine, job) : shape->tasks - held);
+}
+
+static bool is_empty(const struct orr_ledger *ledger, uint32_t node)
+{
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+    const struct orr_amounts *all = &type->allocatable, *foreign = &type->foreign;
+    int64_t pods = all->v[ORR_RES_PODS] - foreign->v[ORR_RES_PODS];
+    pods = pods >= INT32_MAX / 2 ? INT32_MAX / 2 : pods;
+    return ledger->idle[node].pods == pods;
+}
+
+static void raise_node(struct engine *engine, uint32_t node)
+{
+    engine->pools->raised[node] = true;
+    orr_ledger_set_away(engine->ledger, node, false);
+    orr_ledger_set_down(engine->ledger, node, false);
+}
+
+static void lower_node(struct engine *engine, uint32_t node)
+{
+    engine->pools->raised[node] = false;
+    orr_ledger_set_down(engine->ledger, node, true);
+    orr_ledger_set_away(engine->ledger, node, true);
+}
+
+/* Can the node be ordered? It is away for no other reason than that nobody ordered it. */
+static bool is_available(const struct engine *engine, uint32_t node)
+{
+    const struct orr_engine_pools *pools = engine->pools;
+    return engine->ledger->away[node] && engine->closures[node] == 1 && !pools->ordered[node] &&
+           !pools->raised[node];
+}
+
+/* Raises the first `count` nodes of a pool that can be ordered; how many there were. */
+static uint32_t raise_first(struct engine *engine, const struct orr_world_pool *pool,
+                            uint32_t count, uint32_t *nodes)
+{
+    uint32_t raised = 0;
+    for (uint32_t n = pool->first_node; n < pool->first_node + pool->node_count && raised < count;
+         n++) {
+        if (is_available(engine, n)) {
+            raise_node(engine, n);
+            nodes[raised++] = n;
+        }
+    }
+    return raised;
+}
+
+/* With so many more nodes of the pool: is the job placed? If not, or if it need not last, nothing
+ * stays. */
+static bool place_with(struct engine *engine, uint32_t job, enum goal goal,
+                       const struct orr_world_pool *pool, uint32_t count, bool lasting)
+{
+    struct orr_engine_pools *pools = engine->pools;
+    uint32_t before = orr_txn_checkpoint(pools->trial);
+    uint32_t *nodes = orr_alloc(count + (size_t)1, sizeof *nodes);
+    uint32_t raised = raise_first(engine, pool, count, nodes);
+    bool placed = place_job(engine, job, goal);
+    if (!placed || !lasting) {
+        orr_txn_rollback(pools->trial, before);
+        while (raised > 0) {
+            lower_node(engine, nodes[--raised]);
+        }
+    }
+    orr_free(nodes);
+    return placed;
+}
+
+/* The fewest further nodes of a pool with which the job is placed; 0: it cannot be. */
+static uint32_t fewest(struct engine *engine, uint32_t job, enum goal goal, uint32_t index)
+{
+    const struct orr_world_pool *pool = &engine->world->pools[index];
+    uint32_t open = engine->pools->open[index];
+    uint32_t most = pool->autoscaled && pool->max > open ? pool->max - open : 0;
+    if (most == 0 || !place_with(engine, job, goal, pool, most, false)) {
+        return 0;
+    }
+    uint32_t low = 1, high = most; /* high is enough, low - 1 is not */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (place_with(engine, job, goal, pool, middle, false)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return high;
+}
+
+/* The pool whose nodes for the job cost least in an hour; of equal ones the one with fewer, then
+ * the first listed. Its nodes are raised and the job placed. */
+static bool place_anew(struct engine *engine, uint32_t job, enum goal goal)
+{
+    const struct orr_world *world = engine->world;
+    uint32_t best = ORR_NONE, best_nodes = 0;
+    double best_cost = 0.0;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        uint32_t nodes = fewest(engine, job, goal, p);
+        double cost = nodes * world->pools[p].price;
+        if (nodes > 0 &&
+            (best == ORR_NONE || cost < best_cost || (!(cost > best_cost) && nodes < best_nodes))) {
+            best = p;
+            best_nodes = nodes;
+            best_cost = cost;
+        }
+    }
+    if (best == ORR_NONE) {
+        return false;
+    }
+    engine->pools->open[best] += best_nodes;
+    return place_with(engine, job, goal, &world->pools[best], best_nodes, true);
+}
+
+/* --- a look --- */
+
+/* In order. Room only shrinks, so a shape that found none is not tried again. */
+static void place_waiting(struct engine *engine)
+{
+    struct orr_engine_pools *pools = engine->pools;
+    for (uint32_t s = 0; s < engine->world->shapes.count; s++) {
+        pools->failed[s] = false;
+    }
+    for (uint32_t i = 0; i < pools->waiting_count; i++) {
+        uint32_t job = pools->waiting[i];
+        const struct orr_job_state *state = &engine->ledger->jobs[job];
+        bool *failed = &pools->failed[engine->world->specs[job].shape];
+        bool fresh = state->placed_tasks + state->leaving_tasks == 0;
+        if (wants(engine, job) && !(fresh && *failed)) {
+            bool placed = place_job(engine, job, GOAL_WHOLE) ||
+                          place_anew(engine, job, GOAL_WHOLE) ||
+                          place_job(engine, job, GOAL_LEAST) || place_anew(engine, job, GOAL_LEAST);
+            *failed = *failed || (fresh && !placed);
+        }
+    }
+}
+
+static void order(struct engine *engine, uint32_t node, orr_ms delay)
+{
+    engine->pools->ordered[node] = true;
+    orr_heap_push(&engine->heap, (struct orr_event){.at = engine->view.now + delay,
+                                                    .subject = node,
+                                                    .class_seq = orr_engine__class_and(
+                                                        CLASS_CAPACITY, ORR_ENGINE__POOL)});
+    engine->listed_events++;
+}
+
+void orr_engine__pools_join(struct engine *engine, uint32_t node)
+{
+    struct orr_engine_pools *pools = engine->pools;
+    engine->listed_events--;
+    pools->ordered[node] = false;
+    pools->idle_since[node] = ORR_MS_NONE;
+    orr_engine__count_event(engine, CLASS_CAPACITY, node);
+    orr_engine__join_cluster(engine, node);
+    engine->changed = true;
+}
+
+/* Everything as it was, but for the clocks of nodes that nobody needed, and what is ordered. */
+static void end_trial(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    struct orr_engine_pools *pools = engine->pools;
+    bool *kept = orr_zalloc(world->cluster.node_count + (size_t)1, sizeof *kept);
+    for (uint32_t n = 0; n < world->cluster.node_count; n++) {
+        kept[n] = !engine->ledger->down[n] && !is_empty(engine->ledger, n);
+    }
+    orr_txn_rollback(pools->trial, 0);
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const struct orr_world_pool *pool = &world->pools[p];
+        for (uint32_t n = pool->first_node;
+             n < pool->first_node + pool->node_count && pool->autoscaled; n++) {
+            if (pools->raised[n]) {
+                lower_node(engine, n);
+                if (kept[n] && !pools->ordered[n]) {
+                    order(engine, n, pool->provision_ms);
+                } else if (!kept[n] && !pools->ordered[n]) {
+                    pools->open[p]--;
+                }
+            } else if (kept[n] || engine->ledger->down[n]) {
+                pools->idle_since[n] = ORR_MS_NONE;
+            } else if (pools->idle_since[n] == ORR_MS_NONE) {
+                pools->idle_since[n] = engine->view.now;
+            }
+        }
+    }
+    orr_free(kept);
+}
+
+/* Nodes whose time is over leave, the last first; when the next one's is. */
+static orr_ms remove_idle(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    struct orr_engine_pools *pools = engine->pools;
+    orr_ms next = ORR_MS_NEVER;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const struct orr_world_pool *pool = &world->pools[p];
+        for (uint32_t n = pool->first_node + pool->node_count;
+             n-- > pool->first_node && pool->autoscaled && pools->open[p] > pool->min;) {
+            if (pools->idle_since[n] == ORR_MS_NONE) {
+                continue;
+            }
+            orr_ms due = on_grid(engine, pools->idle_since[n] + pool->idle_ms);
+            if (due > engine->view.now) {
+                next = due < next ? due : next;
+                continue;
+            }
+            pools->idle_since[n] = ORR_MS_NONE;
+            pools->open[p]--;
+            orr_engine__count_event(engine, CLASS_CAPACITY, n);
+            orr_engine__leave_cluster(engine, n);
+            engine->changed = true;
+        }
+    }
+    return next;
+}
+
+void orr_engine__pools_look(struct engine *engine)
+{
+    struct orr_engine_pools *pools = engine->pools;
+    if (pools == NULL || pools->look_ms != engine->view.now) {
+        return;
+    }
+    tidy_waiting(engine);
+    for (uint32_t n = 0; n < engine->world->cluster.node_count; n++) {
+        if (pools->ordered[n] && engine->closures[n] == 1) {
+            raise_node(engine, n);
+        }
+    }
+    place_waiting(engine);
+    end_trial(engine);
+    pools->look_ms = remove_idle(engine);
+}
+
+void orr_engine__pools_wake(struct engine *engine)
+{
+    struct orr_engine_pools *pools = engine->pools;
+    uint64_t now = engine->run->events + engine->run->cycles;
+    if (pools == NULL || now == pools->seen) {
+        return;
+    }
+    pools->seen = now;
+    orr_ms look = on_grid(engine, engine->view.now + 1);
+    pools->look_ms = look < pools->look_ms ? look : pools->look_ms;
+}
