@@ -1,7 +1,12 @@
 # The stories of scenarios/whatif hold under kai, and not with the feature off.
-foreach(name lending reclaim inference fragmentation gang hoarding turns)
+foreach(name lending reclaim inference fragmentation gang hoarding turns topology)
   add_test(NAME whatif.${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/whatif/whatif.sh
     $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR}/scenarios/whatif/${name})
   set_tests_properties(whatif.${name} PROPERTIES LABELS quick TIMEOUT 120
     ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 endforeach()
+
+add_test(NAME whatif.topology_table COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/whatif/topology.sh
+  $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR}/scenarios/whatif/topology)
+set_tests_properties(whatif.topology_table PROPERTIES LABELS quick TIMEOUT 300
+  ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
