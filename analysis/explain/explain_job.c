@@ -233,6 +233,24 @@ enum orr_status orr_explain_job(const char *db_path, const char *name, FILE *out
     return status;
 }
 
+/* GPUs that nobody held at a time, on nodes that were there and up. */
+static void say_free(struct orr_results *in, orr_ms at, FILE *out)
+{
+    sqlite3_stmt *row = orr_explain__query(
+        in,
+        "WITH off AS (SELECT node FROM outage WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1"
+        " UNION SELECT node FROM away WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1)"
+        " SELECT (SELECT sum(n.gpus - coalesce(f.gpus, 0)) FROM node AS n LEFT JOIN foreign_pods AS"
+        " f ON f.node = n.id WHERE n.id NOT IN off), (SELECT coalesce(sum(mgpu), 0) / 1000.0 FROM"
+        " v_placements WHERE start_ms <= ?1 AND coalesce(end_ms, 9e18) > ?1)",
+        &at, 1);
+    while (orr_results_step(in, row)) {
+        const double gpus = sqlite3_column_double(row, 0);
+        (void)fprintf(out, "Then %g of the %g GPUs that were up were free.\n",
+                      gpus - sqlite3_column_double(row, 1), gpus);
+    }
+}
+
 enum orr_status orr_explain_job_at(const char *db_path, const char *name, orr_ms at, FILE *out,
                                    struct orr_err *err)
 {
@@ -252,11 +270,15 @@ enum orr_status orr_explain_job_at(const char *db_path, const char *name, orr_ms
         while (orr_results_step(&in, row)) {
             waits = true;
             say_head(&job, out);
-            (void)fprintf(
-                out, "At %s it waits, for this reason since %s: ", orr_explain__clock(at, clock),
-                orr_explain__span(at - sqlite3_column_int64(row, 0), since));
+            (void)fprintf(out,
+                          "At %s it waits, for this reason since %s (numbers of when it began): ",
+                          orr_explain__clock(at, clock),
+                          orr_explain__span(at - sqlite3_column_int64(row, 0), since));
             orr_explain__reason(&in, row, 1, out);
             (void)fputs(".\n", out);
+        }
+        if (waits) {
+            say_free(&in, at, out);
         }
         if (waits) {
             (void)fprintf(out, "Its queue and those beside it then:\n");

@@ -8,8 +8,16 @@
 
 #define ROWS_MOST 20
 
+struct change { /* of a quota while the run goes on */
+    orr_ms at_ms;
+    uint32_t queue;
+    double quota_mgpu;
+};
+
 struct ledger {
     struct orr_report_lending *lending;
+    struct change *changes; /* by time */
+    uint32_t change_count, change_room, changed;
     int64_t *ids, *shards;
     double *quota_mgpu; /* as owed in the bucket; < 0: unlimited, neither lends nor borrows */
     double *beyond, *idle, *waits_mgpu; /* of the bucket at hand */
@@ -57,6 +65,30 @@ static uint32_t queue_at(const struct ledger *ledger, int64_t id)
         }
     }
     return low < ledger->lending->queue_count && ledger->ids[low] == id ? low : ORR_NONE;
+}
+
+static void load_changes(struct orr_results *in, struct ledger *ledger)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        in, "SELECT at_ms, queue, gpu_quota * 1000 FROM queue_change ORDER BY at_ms, rowid");
+    while (orr_results_step(in, row)) {
+        const uint32_t q = queue_at(ledger, sqlite3_column_int64(row, 1));
+        if (q != ORR_NONE) {
+            ledger->changes =
+                ORR_ROOM_FOR_ONE(ledger->changes, ledger->change_count, ledger->change_room);
+            ledger->changes[ledger->change_count++] =
+                (struct change){sqlite3_column_int64(row, 0), q, sqlite3_column_double(row, 2)};
+        }
+    }
+}
+
+/* Quotas as they are when a bucket begins. */
+static void take_changes(struct ledger *ledger, orr_ms at)
+{
+    while (ledger->changed < ledger->change_count && ledger->changes[ledger->changed].at_ms <= at) {
+        const struct change *change = &ledger->changes[ledger->changed++];
+        ledger->quota_mgpu[change->queue] = change->quota_mgpu;
+    }
 }
 
 /* Shares out what the borrowers of one lender's shard have from it in this bucket. */
@@ -113,6 +145,7 @@ static void read_series(struct orr_results *in, struct ledger *ledger)
         const uint32_t q = queue_at(ledger, sqlite3_column_int64(row, 1));
         if (at != bucket) {
             close_bucket(ledger, length_ms);
+            take_changes(ledger, at);
             bucket = at;
         }
         length_ms = sqlite3_column_double(row, 4);
@@ -163,8 +196,10 @@ void orr_report__lending_open(struct orr_results *in, struct orr_report_lending 
     *lending = (struct orr_report_lending){0};
     struct ledger ledger = {.lending = lending};
     load_queues(in, &ledger);
+    load_changes(in, &ledger);
     read_series(in, &ledger);
     list_loans(&ledger);
+    orr_free(ledger.changes);
     orr_free(ledger.ids);
     orr_free(ledger.shards);
     orr_free(ledger.quota_mgpu);

@@ -63,6 +63,10 @@ void orr_cli_append(struct argp_state *state, const char **list, uint32_t *count
 uint32_t orr_cli_count(struct argp_state *state, const char *option, const char *text,
                        uint32_t max);
 
+/* Children of the parser of a verb: options that every verb takes, also where they change nothing.
+ * A verb that heeds one has a row of its own for it. */
+extern const struct argp_child orr_cli_everywhere[];
+
 /* Parses; on wrong usage prints help to stderr and exits 64 as argp does. `doc` is the verb's help.
  */
 void orr_cli_parse(int argc, char **argv, const char *doc, struct orr_cli_options *options);

@@ -184,7 +184,7 @@ int orr_cli_audit(int argc, char **argv)
                                 "R.db\n--schedule S.csv --trace T --cluster NxG --rules NAME",
                                 "Check a schedule against the rules it should keep, apart from the "
                                 "scheduler that made it. Exit code 1: a rule was broken.",
-                                NULL,
+                                orr_cli_everywhere,
                                 NULL,
                                 NULL};
     struct audit_options o = {0};

@@ -60,7 +60,7 @@ int orr_cli_bundle(int argc, char **argv)
         "R.db... [FIGURE...] -o OUT.tar.zst",
         "Put results, their scenarios, seeds, versions and checksums, and any figures named, into "
         "one archive. `orrery verify` repeats runs from it.",
-        NULL,
+        orr_cli_everywhere,
         NULL,
         NULL};
     struct orr_err err = {0};
@@ -152,7 +152,7 @@ int orr_cli_verify(int argc, char **argv)
         "BUNDLE",
         "Check every file of a bundle against its checksum, run a sample of its scenarios again "
         "and compare the digests. Exit code 1: some differ.",
-        NULL,
+        orr_cli_everywhere,
         NULL,
         NULL};
     struct verify_options o = {.verify = {.sample = 3}};

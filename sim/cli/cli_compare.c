@@ -29,7 +29,7 @@ struct compare_options {
     uint32_t replicas, jobs;
     const char *shake, *keep, *plot, *term;
     enum orr_compare_format format;
-    bool json, no_progress;
+    bool json, no_progress, quiet;
 };
 
 static error_t parse_format(struct argp_state *state, const char *text,
@@ -80,6 +80,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_PLOT: o->plot = arg; return 0;
     case KEY_TERM: o->term = arg; return 0;
     case KEY_JSON: o->json = true; return 0;
+    case 'q': o->quiet = o->no_progress = true; return 0;
     case KEY_NO_PROGRESS: o->no_progress = true; return 0;
     case ARGP_KEY_ARG: return add_path(state, o, arg);
     case ARGP_KEY_END:
@@ -189,7 +190,7 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
     } else {
         orr_comparison_print(c, o->format, stdout);
     }
-    if (c->one_trace) {
+    if (c->one_trace && !o->quiet) {
         (void)fprintf(
             stderr, "orrery: one trace with one seed has no interval: it is not known how much is "
                     "chance. Run it again with its input shaken (--replicas 20 --shake "
@@ -237,7 +238,8 @@ int orr_cli_compare(int argc, char **argv)
         {"plot", KEY_PLOT, "DIR", 0, "draw the differences into this folder (compare-forest.svg)",
          3},
         {"term", KEY_TERM, "svg|png|dumb", 0, "what --plot draws (default svg)", 3},
-        {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 3},
+        {"no-progress", KEY_NO_PROGRESS, 0, OPTION_HIDDEN, 0, 3},
+        {"quiet", 'q', 0, OPTION_HIDDEN, 0, 3},
         {0}};
     const struct argp parser = {rows,
                                 parse,
@@ -245,7 +247,7 @@ int orr_cli_compare(int argc, char **argv)
                                 "Compare settings in pairs of runs with the same seed: difference, "
                                 "95 % interval, p value (Holm over the settings), and a sentence. "
                                 "The setting of the first file is the base.",
-                                NULL,
+                                orr_cli_everywhere,
                                 NULL,
                                 NULL};
     struct compare_options o = {0};

@@ -95,7 +95,7 @@ int orr_cli_explain(int argc, char **argv)
         "R.db JOB\nR.db --queue NAME",
         "Tell the story of one job: waits with reasons and numbers, places, "
         "evictions, who took its place; or say why a queue gets what it gets.",
-        NULL,
+        orr_cli_everywhere,
         NULL,
         NULL};
     struct explain_options o = {.at_ms = ORR_MS_NONE, .by_ms = ORR_MS_NONE};

@@ -39,6 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SUMMARY: o->summary = arg; return 0;
     case KEY_PROPOSE: o->propose = true; return 0;
     case KEY_BLESS: o->bless = true; return 0;
+    case 'q':
     case KEY_NO_PROGRESS: o->no_progress = true; return 0;
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case ARGP_KEY_ARG: orr_cli_append(state, o->results, &o->result_count, arg); return 0;
@@ -347,14 +348,15 @@ int orr_cli_gate(int argc, char **argv)
         {"propose", KEY_PROPOSE, 0, 0, "print a spec with margins from repeated runs", 3},
         {"bless", KEY_BLESS, 0, 0, "make R.db the new baseline, whatever the verdict was", 3},
         {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 3},
-        {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 3},
+        {"no-progress", KEY_NO_PROGRESS, 0, OPTION_HIDDEN, 0, 3},
+        {"quiet", 'q', 0, OPTION_HIDDEN, 0, 3},
         {0}};
     const struct argp parser = {rows,
                                 parse,
                                 "R.db...",
                                 "Hold results against a baseline. Exit code 0: pass, 1: regressed, "
                                 "2: inconclusive.",
-                                NULL,
+                                orr_cli_everywhere,
                                 NULL,
                                 NULL};
     struct gate_options o = {0};

@@ -91,6 +91,13 @@ uint32_t orr_cli_count(struct argp_state *state, const char *option, const char 
     return (uint32_t)value;
 }
 
+static void check_color(struct argp_state *state, const char *when)
+{
+    if (strcmp(when, "auto") != 0 && strcmp(when, "always") != 0 && strcmp(when, "never") != 0) {
+        argp_error(state, "--color: \"%s\" is not auto, always or never", when);
+    }
+}
+
 static error_t parse_input(int key, char *arg, struct argp_state *state, struct orr_cli_options *o)
 {
     switch (key) {
@@ -137,11 +144,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_NO_PROGRESS: o->no_progress = true; return 0;
     case KEY_DIGEST: o->digest_every = (uint64_t)number(state, "digest-every", arg, 1); return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
-    case KEY_COLOR:
-        if (strcmp(arg, "auto") != 0 && strcmp(arg, "always") != 0 && strcmp(arg, "never") != 0) {
-            argp_error(state, "--color: \"%s\" is not auto, always or never", arg);
-        }
-        return 0;
+    case KEY_COLOR: check_color(state, arg); return 0;
     case ARGP_KEY_END:
         if (o->scenario.path == NULL && o->scenario.trace == NULL) {
             argp_error(state, "name a scenario file, or --trace and --cluster");
@@ -169,3 +172,29 @@ int orr_cli_fail(const struct orr_err *err)
     (void)fprintf(stderr, "orrery: %s\n", err->text);
     return orr_status_exit_code(err->status);
 }
+
+/* --- options that every verb takes --- */
+
+enum { KEY_EVERYWHERE_COLOR = 9000, KEY_EVERYWHERE_NO_PROGRESS };
+
+static error_t parse_everywhere(int key, char *arg, struct argp_state *state)
+{
+    switch (key) {
+    case 'q':
+    case 'v':
+    case KEY_EVERYWHERE_NO_PROGRESS: return 0;
+    case KEY_EVERYWHERE_COLOR: check_color(state, arg); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option everywhere_rows[] = {
+    {"quiet", 'q', 0, 0, "print errors only on stderr", 0},
+    {"verbose", 'v', 0, 0, "say more on stderr (this verb has no more to say)", 0},
+    {"color", KEY_EVERYWHERE_COLOR, "WHEN", 0, "auto, always or never (nothing is coloured yet)",
+     0},
+    {"no-progress", KEY_EVERYWHERE_NO_PROGRESS, 0, 0, "no progress bar", 0},
+    {0}};
+static const struct argp everywhere = {
+    everywhere_rows, parse_everywhere, NULL, NULL, NULL, NULL, NULL};
+const struct argp_child orr_cli_everywhere[] = {{&everywhere, 0, "Everywhere:", 90}, {0}};

@@ -91,7 +91,7 @@ int orr_cli_page(int argc, char **argv)
         "Write one self-contained HTML page: headline numbers, who waited and "
         "why, evictions and their cost, who borrowed from whom, figures, "
         "provenance. Several results are put side by side.",
-        NULL,
+        orr_cli_everywhere,
         NULL,
         NULL};
     struct page_options o = {.output = "report.html"};

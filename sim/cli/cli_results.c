@@ -48,7 +48,7 @@ int orr_cli_export(int argc, char **argv)
         "Write a table or view of a results file to standard output. `jobs` is one row a job with "
         "names and seconds; any other table or view goes by its own name; `openmetrics` is the "
         "series and evictions under KAI's metric names, with times.",
-        NULL,
+        orr_cli_everywhere,
         NULL,
         NULL};
     struct export_options options = {.format = "csv"};
@@ -129,7 +129,7 @@ int orr_cli_plot(int argc, char **argv)
         parse_plot,
         "R.db [FIGURE...]",
         "Draw figures of a results file with gnuplot; all when none is named.",
-        NULL,
+        orr_cli_everywhere,
         NULL,
         NULL};
     struct plot_options o = {.plot = ORR_PLOT_DEFAULTS};
@@ -181,7 +181,7 @@ int orr_cli_conform(int argc, char **argv)
                                 parse_conform,
                                 "FILE-OR-FOLDER...",
                                 "Compare what a policy decides with what cases expect.",
-                                NULL,
+                                orr_cli_everywhere,
                                 NULL,
                                 NULL};
     struct conform_options o = {.paths = calloc((size_t)argc, sizeof *o.paths)};

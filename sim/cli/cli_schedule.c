@@ -263,7 +263,7 @@ int orr_cli_schedule(int argc, char **argv)
         "the other jobs wait.\vSNAPSHOT is KAI's snapshot.zip, one or several files that `kubectl "
         "get -o json` (or yaml) wrote, or a Snapshot in YAML; sim/import/README.md describes them. "
         "`orrery policies kai` says which features are supported and what shows it.",
-        NULL,
+        orr_cli_everywhere,
         NULL,
         NULL};
     struct schedule_options o = {.run = {.now = ORR_MS_NONE}};

@@ -101,7 +101,7 @@ int orr_cli_trace(int argc, char **argv)
                                 "gen SCENARIO [PART]",
                                 "Write the jobs that a part of a scenario's workload makes up, as "
                                 "a native trace. The same seed gives the same jobs as a run.",
-                                NULL,
+                                orr_cli_everywhere,
                                 NULL,
                                 NULL};
     struct trace_options o = {0};

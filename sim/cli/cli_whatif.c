@@ -31,6 +31,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_KEEP: o->keep = arg; return 0;
     case KEY_LOSS: o->allow_loss = true; return 0;
     case KEY_JSON: o->json = true; return 0;
+    case 'q':
     case KEY_NO_PROGRESS: o->no_progress = true; return 0;
     case ARGP_KEY_ARG:
         if (o->path != NULL) {
@@ -351,7 +352,8 @@ int orr_cli_whatif(int argc, char **argv)
         {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 2},
         {"keep", KEY_KEEP, "DIR", 0, "keep the results in this folder", 2},
         {"json", KEY_JSON, 0, 0, "print one JSON document", 2},
-        {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 2},
+        {"no-progress", KEY_NO_PROGRESS, 0, OPTION_HIDDEN, 0, 2},
+        {"quiet", 'q', 0, OPTION_HIDDEN, 0, 2},
         {0}};
     const struct argp parser = {
         rows,
@@ -360,7 +362,7 @@ int orr_cli_whatif(int argc, char **argv)
         "Run a scenario as it stands and with changes, on the same draws: "
         "before, after, who gets worse. Exit code 1: something the scenario "
         "expects is false after a change.",
-        NULL,
+        orr_cli_everywhere,
         NULL,
         NULL};
     struct whatif_options o = {0};

@@ -374,6 +374,9 @@ static enum orr_status change_by_argument(struct orr_scenario__load *load,
     if (strchr("+-*", given[sign - 1]) != NULL && !star) {
         op = given[sign - 1];
         path_bytes--;
+    } else if (given[sign + 1] != '\0' && strchr("+-*", given[sign + 1]) != NULL &&
+               given[sign + 2] == '=') {
+        op = 0; /* PATH=-=VALUE, as a map of changes writes it */
     }
     struct orr_scenario__change change = {
         .path = orr_scenario__format(load->arena, "%s%.*s", below, (int)path_bytes, given),

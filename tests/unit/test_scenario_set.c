@@ -47,7 +47,7 @@ static void set__operators(void **state)
 static void set__star_means_all_names(void **state)
 {
     (void)state;
-    const char *sets[] = {"queues.*.gpu.weight*=2", "cluster.pools.*.nodes+=1",
+    const char *sets[] = {"queues.*.gpu.weight=*=2", "cluster.pools.*.nodes+=1",
                           "workload.*.copies=4", "queues.*.cpu=[2, 3, 4]"};
     struct orr_scenario s;
     load_sets(base, sets, 4, &s);
