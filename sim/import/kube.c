@@ -77,6 +77,11 @@ static void add_object(struct kube *kube, const struct import_value *object)
                     import_text(kube->load, object, "apiVersion", ""));
         return;
     }
+    if (strcmp(word, "Karta") == 0) {
+        import_note(kube->model, "instructions of a Karta are not heeded: pods of its kind are "
+                                 "grouped as those of kinds unknown");
+        return;
+    }
     const char *uid = import_text(kube->load, object, "metadata/uid", "");
     if (uid[0] == '\0') {
         uid = import_format(kube->load, "%s/%s/%s", word, kube_namespace(kube, object),
@@ -88,11 +93,6 @@ static void add_object(struct kube *kube, const struct import_value *object)
     (void)orr_idmap_put(known, uid, strlen(uid), &added);
     if (!added) {
         import_note(kube->model, "a %s that is given twice is taken once", word);
-        return;
-    }
-    if (kind == KUBE_OWNER && strcmp(word, "Karta") == 0) {
-        import_note(kube->model, "instructions of a Karta are not heeded: pods of its kind are "
-                                 "grouped as those of kinds unknown");
         return;
     }
     if (kind == KUBE_OWNER && !kube_is_grouped_kind(word)) {
