@@ -115,7 +115,9 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     engine->changed = false;
     engine->last_cycle_ms = engine->view.now;
     engine->run->cycles++;
-    orr_scheduler_begin(&engine->scheduler, engine->view.now, engine->ledger->pending_jobs);
+    if (!engine->scheduler.ideal) {
+        orr_scheduler_begin(&engine->scheduler, engine->view.now, engine->ledger->pending_jobs);
+    }
     engine->policy->cycle(engine->state, &engine->view, engine->txn);
     if (!orr_txn_commit(engine->txn, engine->view.now, &refusal)) {
         char name[512];
@@ -125,7 +127,9 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
                         refusal.text);
     }
     orr_engine__take_decisions(engine);
-    orr_scheduler_end(&engine->scheduler, engine->view.now);
+    if (!engine->scheduler.ideal) {
+        orr_scheduler_end(&engine->scheduler, engine->view.now);
+    }
     take_explanations(engine);
     orr_txn_end_cycle(engine->txn);
     engine->wake_ms = engine->policy->wake == NULL

@@ -409,7 +409,9 @@ void orr_engine__take_decisions(struct engine *engine)
                             engine->view.now, d->mgpu, -d->mgpu, -(d->deed == ORR_DEED_START));
         }
         orr_ms delay =
-            orr_scheduler_decide(&engine->scheduler, d, tasks_of(engine, d->beneficiary));
+            engine->scheduler.ideal
+                ? 0
+                : orr_scheduler_decide(&engine->scheduler, d, tasks_of(engine, d->beneficiary));
         switch ((enum orr_deed)d->deed) {
         case ORR_DEED_START: start(engine, d->job, delay); break;
         case ORR_DEED_HOLD:

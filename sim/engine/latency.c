@@ -55,6 +55,7 @@ void orr_scheduler_open(struct orr_scheduler *scheduler, const struct orr_latenc
 {
     *scheduler = (struct orr_scheduler){
         .latency = *latency,
+        .ideal = orr_latency_is_ideal(latency),
         .period_ms = latency->cycle_ms == ORR_MS_NONE ? policy_cycle_ms : latency->cycle_ms,
         .free_ms = INT64_MIN,
         .due_ms = ORR_MS_NONE,

@@ -33,6 +33,7 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
     fold->window_end = orr_zalloc(tree->count, sizeof *fold->window_end);
     fold->last_note = orr_zalloc(tree->count, sizeof *fold->last_note);
     fold->scratch = orr_zalloc(tree->count, 3 * sizeof *fold->scratch);
+    fold->takers = orr_zalloc(tree->count, 2 * sizeof *fold->takers);
     for (uint32_t q = 0; q < tree->count; q++) {
         fold->queues[q].usable = fold->shard_capacity_mgpu[tree->queues[q].shard];
         fold->queues[q].at = origin_ms;
@@ -96,6 +97,7 @@ void orr_fold_release(struct orr_fold *fold)
     orr_free(fold->last_note);
     orr_free(fold->buckets);
     orr_free(fold->scratch);
+    orr_free(fold->takers);
     *fold = (struct orr_fold){0};
 }
 
@@ -131,7 +133,8 @@ static void recompute_shares(struct orr_fold *fold)
     for (uint32_t q = 0; q < count; q++) {
         demand[q] = (double)(fold->queues[q].allocated + fold->queues[q].pending);
     }
-    orr_oracle_shares(fold->tree, fold->shard_present_mgpu, fold->shard_count, demand, share);
+    orr_oracle_shares(fold->tree, fold->shard_present_mgpu, fold->shard_count, demand, share,
+                      fold->takers);
     for (uint32_t q = 0; q < count; q++) {
         fold->queues[q].share = share[q];
     }

@@ -63,7 +63,8 @@ struct orr_fold {
     orr_ms shares_at;             /* share integrals are up to here */
     bool shares_stale;
     orr_ms next_boundary_ms;
-    double *scratch; /* of the oracle */
+    double *scratch;  /* of the oracle */
+    uint32_t *takers; /* as well */
 };
 
 /* A capacity for each shard, at least one. */
@@ -99,8 +100,8 @@ void orr_fold_finish(struct orr_fold *fold, orr_ms now);
 /* The oracle alone: shares (mGPU) of all queues for given demands of the leaves, the roots of each
  * shard out of its capacity.
  * demand has tree->count entries, 0 for inner queues, whose sums are filled in; share has twice as
- * many, the second half as scratch. */
+ * many, the second half as scratch; scratch has twice as many. */
 void orr_oracle_shares(const struct orr_queues *tree, const int64_t *capacity_mgpu,
-                       uint32_t shard_count, double *demand, double *share);
+                       uint32_t shard_count, double *demand, double *share, uint32_t *scratch);
 
 #endif

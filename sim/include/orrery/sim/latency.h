@@ -40,6 +40,7 @@ struct orr_scheduler_time { /* of a run */
 /* What the engine keeps of the scheduler at work; zero-filled, then opened. */
 struct orr_scheduler {
     struct orr_latency latency;
+    bool ideal;       /* no cycle takes time: none needs begin, decide and end */
     orr_ms period_ms; /* 0: no grid */
     orr_ms free_ms;   /* the last cycle is over */
     orr_ms due_ms;    /* a cycle has been wanted since; ORR_MS_NONE */
