@@ -142,6 +142,11 @@ void orr_ledger_finish_late(struct orr_ledger *ledger, uint32_t job, orr_ms end,
     state->end_ms = end;
 }
 
+void orr_ledger_set_unwanted(struct orr_ledger *ledger, uint32_t job, uint32_t tasks)
+{
+    ledger->jobs[job].unwanted_tasks = tasks;
+}
+
 void orr_ledger_withdraw(struct orr_ledger *ledger, uint32_t job, orr_ms now)
 {
     struct orr_job_state *state = &ledger->jobs[job];

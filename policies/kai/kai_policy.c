@@ -154,16 +154,17 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
     list_sets(view, shape, &list);
     char name[16];
     (void)snprintf(name, sizeof name, "%010u", job); /* UID: the last tie is the trace's order */
-    struct orr_job_spec_tree tree = {.name = name,
-                                     .queue = kai->build.queue_of[spec->queue],
-                                     .priority = spec->priority,
-                                     .preemptible = spec->preemptible != 0,
-                                     .created_s = spec->submit_ms / 1000,
-                                     .staleness_grace = ORR_MS_NONE,
-                                     .twins = shape->group_count == 1 ? spec->shape : ORR_NONE,
-                                     .sets = list.sets,
-                                     .set_count = list.count,
-                                     .task_count = shape->tasks};
+    struct orr_job_spec_tree tree = {
+        .name = name,
+        .queue = kai->build.queue_of[spec->queue],
+        .priority = spec->priority,
+        .preemptible = spec->preemptible != 0,
+        .created_s = spec->submit_ms / 1000,
+        .staleness_grace = ORR_MS_NONE,
+        .twins = shape->group_count == 1 && shape->set_count == 0 ? spec->shape : ORR_NONE,
+        .sets = list.sets,
+        .set_count = list.count,
+        .task_count = shape->tasks};
     struct shape_slots *free_slots = &kai->free_slots[spec->shape];
     if (free_slots->count > 0) {
         uint32_t slot = free_slots->slots[--free_slots->count];
@@ -207,7 +208,11 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
     kai->tasks.job_of = kai->job_of_slot;
     orr_kai__usage_tell(&kai->past, view, view->specs[job].queue);
     switch (event) {
-    case ORR_JOB_SUBMITTED: submit(kai, view, job); break;
+    case ORR_JOB_SUBMITTED:
+        submit(kai, view, job);
+        slot = kai->slot_of_job[job];
+        kai->tasks.job_of = kai->job_of_slot;
+        break;
     case ORR_JOB_ENDED: {
         orr_kai__tasks_forget(&kai->tasks, slot);
         orr_session_end_job(&kai->session, slot);
@@ -217,13 +222,17 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
         free_slots->slots[free_slots->count++] = slot;
         return;
     }
-    case ORR_JOB_CHANGED: orr_kai__tasks_lost(&kai->tasks, view, slot); return;
+    case ORR_JOB_CHANGED:
+        orr_kai__tasks_lost(&kai->tasks, view, slot);
+        orr_kai__tasks_want(&kai->tasks, view, slot);
+        return;
     case ORR_JOB_REQUEUED:
         memset(kai->session.jobs[slot].outcomes, ORR_OUTCOME_NOT_TRIED,
                sizeof kai->session.jobs[slot].outcomes);
         orr_kai__tasks_lost(&kai->tasks, view, slot);
         break;
     }
+    orr_kai__tasks_want(&kai->tasks, view, slot);
     expect_news(kai, job);
 }
 

@@ -322,6 +322,35 @@ void orr_kai__tasks_lost(struct orr_kai_tasks *tasks, const struct orr_view *vie
          going ? ORR_TASK_GATED : ORR_TASK_PENDING);
 }
 
+void orr_kai__tasks_want(struct orr_kai_tasks *tasks, const struct orr_view *view, uint32_t slot)
+{
+    struct orr_session *session = tasks->session;
+    const struct orr_sjob *job = &session->jobs[slot];
+    const struct orr_job_state *state = &view->jobs[tasks->job_of[slot]];
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[tasks->job_of[slot]].shape];
+    const uint32_t last = job->first_task + job->task_count;
+    const uint32_t count = shape->groups[shape->group_count - 1].count;
+    uint32_t wanted = count - state->unwanted_tasks;
+    if (state->phase == ORR_JOB_RELEASING) {
+        return; /* all of them wait until what it holds is gone */
+    }
+    for (uint32_t t = last - count; t < last; t++) {
+        const uint8_t status = session->tasks[t].held.status;
+        wanted -= wanted > 0 && status != ORR_TASK_PENDING && status != ORR_TASK_GATED;
+    }
+    for (uint32_t t = last - count; t < last; t++) {
+        const uint8_t status = session->tasks[t].held.status;
+        const uint8_t next = wanted > 0 ? ORR_TASK_PENDING : ORR_TASK_GATED;
+        if (status != ORR_TASK_PENDING && status != ORR_TASK_GATED) {
+            continue;
+        }
+        wanted -= wanted > 0;
+        if (status != next) {
+            orr_session_set_task(session, t, next, ORR_NONE, NULL, 0);
+        }
+    }
+}
+
 void orr_kai__tasks_forget(struct orr_kai_tasks *tasks, uint32_t slot)
 {
     const struct orr_sjob *job = &tasks->session->jobs[slot];

@@ -31,6 +31,8 @@ void orr_kai__tasks_hand_over(struct orr_kai_tasks *tasks, const struct orr_view
 void orr_kai__tasks_settle(struct orr_kai_tasks *tasks, const struct orr_view *view);
 /* The job lost tasks, or all of it was released: those whose placement ended are pending again. */
 void orr_kai__tasks_lost(struct orr_kai_tasks *tasks, const struct orr_view *view, uint32_t slot);
+/* Pending tasks that the job does not want now are gated, those that it wants are not. */
+void orr_kai__tasks_want(struct orr_kai_tasks *tasks, const struct orr_view *view, uint32_t slot);
 /* The job ended: its tasks have no placements. */
 void orr_kai__tasks_forget(struct orr_kai_tasks *tasks, uint32_t slot);
 

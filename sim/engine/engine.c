@@ -42,6 +42,8 @@ static void run_due_events(struct engine *engine)
             orr_engine__reach_limit(engine, event.subject, event.class_seq & 0xffffff);
         } else if (event.class_seq >> 24 == CLASS_ROUND) {
             orr_engine__end_round(engine, event.subject);
+        } else if (event.class_seq >> 24 == CLASS_IDLE) {
+            orr_engine__leave_idle(engine, event.subject, event.class_seq & 0xffffff);
         } else if (event.class_seq >> 24 == CLASS_GIVE_UP) {
             orr_engine__give_up(engine, event.subject);
         } else if ((event.class_seq & 0xffffff) == state->incarnation &&
@@ -142,15 +144,23 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     return engine->options->check_books ? check_books(engine, err) : ORR_OK;
 }
 
-/* The first of the events to come. Jobs that started give up no more: time need not pass for that.
- */
+/* Jobs that started give up no more, and workers of a stage that is over are not idle in it. */
+static bool is_stale(const struct engine *engine, const struct orr_event *event)
+{
+    const uint32_t class = event->class_seq >> 24;
+    return (class == CLASS_GIVE_UP && !orr_engine__waits(engine, event->subject)) ||
+           (class == CLASS_IDLE &&
+            !orr_engine__idles(engine, event->subject, event->class_seq & 0xffffff));
+}
+
+/* The first of the events to come: time need not pass for those that are stale. */
 static const struct orr_event *next_event(struct engine *engine)
 {
     const struct orr_event *top = orr_heap_top(&engine->heap);
-    while (top != NULL && top->class_seq >> 24 == CLASS_GIVE_UP &&
-           !orr_engine__waits(engine, top->subject)) {
-        (void)orr_heap_pop(&engine->heap);
-        engine->give_up_events--;
+    while (top != NULL && is_stale(engine, top)) {
+        const struct orr_event event = orr_heap_pop(&engine->heap);
+        *(event.class_seq >> 24 == CLASS_IDLE ? &engine->idle_events : &engine->give_up_events) -=
+            1;
         top = orr_heap_top(&engine->heap);
     }
     return top;

@@ -18,7 +18,8 @@ enum event_class {
     CLASS_LIMIT,   /* an attempt has run as long as its queue allows */
     CLASS_ROUND,   /* the round ends in which a job was done */
     CLASS_GIVE_UP, /* a job has waited for its first start as long as it is ready to */
-    CLASS_OWED     /* a queue is owed more or less, or has another priority; not in the heap */
+    CLASS_OWED,    /* a queue is owed more or less, or has another priority; not in the heap */
+    CLASS_IDLE     /* workers of a job have had nothing to do for as long as they stay */
 };
 
 /* With CLASS_CAPACITY: a step of an outage that the scenario lists, not of a random failure. */
@@ -53,6 +54,7 @@ struct engine {
     struct orr_faults faults;
     uint32_t fault_events;   /* in the heap: of random failures */
     uint32_t listed_events;  /* in the heap: of what the scenario lists, or ordered nodes */
+    uint32_t idle_events;    /* in the heap */
     uint32_t give_up_events; /* in the heap */
     uint32_t failed_nodes;   /* at random, and not repaired yet */
     uint32_t *closures;      /* per node: for how many reasons it takes nothing */
@@ -87,6 +89,21 @@ void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attem
 /* Its patience is over: does it still wait for its first start? */
 bool orr_engine__waits(const struct engine *engine, uint32_t job);
 void orr_engine__give_up(struct engine *engine, uint32_t job);
+/* Its placements changed while it goes on: another finish makes the planned one stale. */
+void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause cause);
+
+/* engine_crew.c */
+/* What tasks ask that are not wanted now, of what the job asks. */
+int64_t orr_engine__unwanted_mgpu(const struct engine *engine, uint32_t job);
+/* As many workers as its first stage has tasks for, or the stage it is in now. */
+void orr_engine__want_first(struct engine *engine, uint32_t job);
+/* Wants as many as the stage it is in has tasks for; `new_stage`: what is too many idles from now.
+ */
+void orr_engine__follow_backlog(struct engine *engine, uint32_t job, bool new_stage);
+/* Is it in that stage still? Then its workers that have nothing to do leave. */
+bool orr_engine__idles(const struct engine *engine, uint32_t job, uint32_t stage);
+void orr_engine__leave_idle(struct engine *engine, uint32_t job, uint32_t stage);
+
 /* What commits mean for time. */
 void orr_engine__take_decisions(struct engine *engine);
 /* An eviction that was decided: what leaves is gone at `gone`. */

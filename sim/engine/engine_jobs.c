@@ -15,9 +15,11 @@ void orr_engine__count_event(struct engine *engine, enum event_class class, uint
     }
 }
 
+/* What it asks, without workers that it has nothing to do for. */
 static int64_t job_mgpu(const struct engine *engine, uint32_t job)
 {
-    return engine->world->shapes.shapes[engine->world->specs[job].shape].gpus_mgpu;
+    return engine->world->shapes.shapes[engine->world->specs[job].shape].gpus_mgpu -
+           orr_engine__unwanted_mgpu(engine, job);
 }
 
 /* What the tasks asked that the job holds, leaving ones too: all of it, unless it is elastic. */
@@ -49,6 +51,7 @@ void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reaso
 void orr_engine__submit(struct engine *engine, uint32_t job)
 {
     orr_ledger_submit(engine->ledger, job);
+    orr_engine__want_first(engine, job);
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
                     job_mgpu(engine, job), 1);
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
@@ -170,8 +173,34 @@ void orr_engine__end_round(struct engine *engine, uint32_t job)
     }
 }
 
+static void plan_finish(struct engine *engine, uint32_t job, orr_ms at)
+{
+    if (at != ORR_MS_NEVER) {
+        orr_heap_push(&engine->heap,
+                      (struct orr_event){.at = at,
+                                         .subject = job,
+                                         .class_seq = orr_engine__class_and(
+                                             CLASS_FINISH, engine->ledger->jobs[job].incarnation)});
+    }
+}
+
+/* A stage of its work is done, and not the last. */
+static bool goes_on(struct engine *engine, uint32_t job)
+{
+    if (engine->exec == NULL || !orr_exec_next_stage(engine->exec, job, engine->view.now)) {
+        return false;
+    }
+    orr_ledger_replan(engine->ledger, job);
+    plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
+    orr_engine__follow_backlog(engine, job, true);
+    return true;
+}
+
 void orr_engine__finish(struct engine *engine, uint32_t job)
 {
+    if (goes_on(engine, job)) {
+        return;
+    }
     if (engine->round_ms > 0 && engine->view.now % engine->round_ms != 0 &&
         engine->ledger->jobs[job].phase == ORR_JOB_RUNNING) {
         finish_in_round(engine, job);
@@ -258,6 +287,7 @@ void orr_engine__release(struct engine *engine, uint32_t job)
     }
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
                     held, whole);
+    orr_engine__follow_backlog(engine, job, false);
     enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
     orr_engine__pools_want(engine, job);
     if (whole && cause == ORR_CAUSE_MAX_RUNTIME) {
@@ -302,24 +332,13 @@ void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attem
     orr_engine__tell_evicted(engine, job);
 }
 
-static void plan_finish(struct engine *engine, uint32_t job, orr_ms at)
-{
-    if (at != ORR_MS_NEVER) {
-        orr_heap_push(&engine->heap,
-                      (struct orr_event){.at = at,
-                                         .subject = job,
-                                         .class_seq = orr_engine__class_and(
-                                             CLASS_FINISH, engine->ledger->jobs[job].incarnation)});
-    }
-}
-
-/* Its placements changed while it goes on: another finish makes the planned one stale. */
-static void replan(struct engine *engine, uint32_t job, enum orr_cause cause)
+void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause cause)
 {
     if (engine->exec != NULL && orr_exec_change(engine->exec, job, engine->view.now, cause)) {
         orr_ledger_replan(engine->ledger, job);
         plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
     }
+    orr_engine__follow_backlog(engine, job, false);
 }
 
 static void plan_limit(struct engine *engine, uint32_t job)
@@ -379,7 +398,7 @@ void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision
                               .gone_ms = gone};
     orr_ledger_set_release(engine->ledger, job, gone);
     if (!whole) {
-        replan(engine, job, (enum orr_cause)decision->cause);
+        orr_engine__replan(engine, job, (enum orr_cause)decision->cause);
     } else if (engine->exec == NULL ||
                !orr_exec_evict(engine->exec, job, now, gone, (enum orr_cause)decision->cause)) {
         orr_ledger_replan(engine->ledger, job);
@@ -416,9 +435,9 @@ void orr_engine__take_decisions(struct engine *engine)
         case ORR_DEED_START: start(engine, d->job, delay); break;
         case ORR_DEED_HOLD:
             engine->run->held_part = true;
-            replan(engine, d->job, ORR_CAUSE_NONE);
+            orr_engine__replan(engine, d->job, ORR_CAUSE_NONE);
             break;
-        case ORR_DEED_GROW: replan(engine, d->job, ORR_CAUSE_NONE); break;
+        case ORR_DEED_GROW: orr_engine__replan(engine, d->job, ORR_CAUSE_NONE); break;
         case ORR_DEED_SHRINK:
         case ORR_DEED_EVICT:
             orr_engine__lose_tasks(

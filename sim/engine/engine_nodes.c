@@ -401,7 +401,8 @@ bool orr_engine__only_faults_left(const struct engine *engine)
     const bool looks = orr_engine__pools_next(engine) != ORR_MS_NEVER;
     const uint32_t hopes = engine->world->owed_count - engine->next_owed + looks;
     const uint32_t left = engine->fault_events + engine->listed_events;
-    const uint32_t stale = engine->ledger->pending_jobs == 0 ? engine->give_up_events : 0;
+    const uint32_t stale =
+        engine->idle_events + (engine->ledger->pending_jobs == 0 ? engine->give_up_events : 0);
     bool nothing_else = left + hopes > 0 && left + stale == engine->heap.count &&
                         engine->failed_nodes == 0 &&
                         engine->next_arrival == engine->world->job_count &&

@@ -39,9 +39,29 @@ struct orr_exec_job {
     struct orr_job_time time;
 };
 
-static int64_t target_of(const struct orr_exec *exec, uint32_t job)
+static int64_t all_of(const struct orr_exec *exec, uint32_t job)
 {
     return exec->ledger->world.specs[job].work_ms * ORR_PPM;
+}
+
+/* NULL: the job has none. */
+static const struct orr_crew *crew_of(const struct orr_exec *exec, uint32_t job)
+{
+    uint32_t crew = orr_exec__terms(exec, job)->crew;
+    return crew == 0 ? NULL : &exec->setting.terms->crews[crew - 1];
+}
+
+/* What is to be done before the next plan is made: all, or the stage in hand. */
+static int64_t target_of(const struct orr_exec *exec, uint32_t job)
+{
+    const struct orr_crew *crew = crew_of(exec, job);
+    int64_t all = all_of(exec, job);
+    if (crew == NULL) {
+        return all;
+    }
+    uint32_t stage = orr_crew_stage(crew, exec->jobs[job].done);
+    int64_t end = crew->stages[stage].end_ms * ORR_PPM;
+    return stage + 1 < crew->stage_count && end < all ? end : all;
 }
 
 static bool needed(const struct orr_ledger *ledger, const struct orr_exec_setting *setting)
@@ -59,7 +79,8 @@ static bool needed(const struct orr_ledger *ledger, const struct orr_exec_settin
     for (uint32_t t = 0; t < terms->count; t++) {
         const struct orr_terms *it = &terms->items[t];
         if (it->checkpoint_ms > 0 || it->restart_ms > 0 || it->startup_ms > 0 || it->grace_ms > 0 ||
-            it->keep_progress || it->checkpoint_on_evict || it->profile != ORR_NONE) {
+            it->keep_progress || it->checkpoint_on_evict || it->profile != ORR_NONE ||
+            it->crew > 0) {
             return true;
         }
     }
@@ -345,13 +366,44 @@ static void note_speed(struct orr_exec *exec, uint32_t job, orr_ms now, struct o
     j->noted = exec->speed_count;
 }
 
+/* Tasks of its last group that it keeps. */
+static uint32_t workers_of(const struct orr_exec *exec, uint32_t job)
+{
+    const struct orr_ledger *ledger = exec->ledger;
+    const uint32_t last = orr_exec__shape(exec, job)->group_count - 1;
+    uint32_t workers = 0;
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        bool counts = placement->hold == ORR_HOLD_KEPT && placement->group == last;
+        workers += counts ? placement->tasks : 0;
+    }
+    return workers;
+}
+
+/* With fewer workers than the stage has tasks for it is slower; with more, some of them idle, and
+ * what these hold is as little use as time that a slow job takes. */
+static void take_crew(struct orr_exec *exec, uint32_t job, const struct orr_crew *crew)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    const uint32_t workers = workers_of(exec, job), stage = orr_crew_stage(crew, j->done);
+    const int64_t part = orr_crew_rate_ppm(crew, stage, workers);
+    const int64_t busy = workers == 0 ? ORR_PPM : orr_crew_busy_ppm(crew, stage, workers);
+    const int64_t rate = j->rate_ppm / ORR_PPM * part + j->rate_ppm % ORR_PPM * part / ORR_PPM;
+    j->rate_ppm = rate > 0 ? rate : 1;
+    j->short_ppm = ORR_PPM - (ORR_PPM - j->short_ppm) * busy / ORR_PPM;
+}
+
 /* The rate it has where it is, from now on. */
 static void take_rate(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
+    const struct orr_crew *crew = crew_of(exec, job);
     struct orr_speed speed = orr_exec__speed(exec, job);
     j->rate_ppm = speed.rate_ppm;
     j->short_ppm = orr_exec__short_ppm(speed.rate_ppm, speed.best_ppm);
+    if (crew != NULL) {
+        take_crew(exec, job, crew);
+    }
     note_speed(exec, job, now, speed);
     if (orr_exec__has_epochs(exec, job)) {
         orr_exec__epochs_pace(exec, job);
@@ -443,7 +495,8 @@ bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
         j->mode = MODE_CLOSING;
         j->work_until_ms = release - terms->checkpoint_cost_ms;
         j->mark = INT64_MAX;
-        return orr_exec_finish_ms(exec, job) <= j->work_until_ms;
+        return target_of(exec, job) == all_of(exec, job) &&
+               orr_exec_finish_ms(exec, job) <= j->work_until_ms;
     }
     if (j->mode == MODE_WORKING) {
         interrupt(exec, job, cause);
@@ -473,6 +526,29 @@ void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
         j->mode = MODE_IDLE;
     }
     (void)orr_exec_change(exec, job, now, ORR_CAUSE_NONE);
+}
+
+uint32_t orr_exec_stage(const struct orr_exec *exec, uint32_t job)
+{
+    return orr_crew_stage(crew_of(exec, job), exec->jobs[job].done);
+}
+
+uint32_t orr_exec_wanted(const struct orr_exec *exec, uint32_t job)
+{
+    return orr_crew_wanted(crew_of(exec, job), orr_exec_stage(exec, job));
+}
+
+bool orr_exec_next_stage(struct orr_exec *exec, uint32_t job, orr_ms now)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    if (crew_of(exec, job) == NULL || target_of(exec, job) == all_of(exec, job)) {
+        return false;
+    }
+    settle(exec, job, now);
+    if (j->mode == MODE_WORKING) {
+        take_rate(exec, job, now);
+    }
+    return true;
 }
 
 void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms gone)

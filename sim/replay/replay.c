@@ -349,6 +349,10 @@ void orr_world_release(struct orr_world *world)
     orr_free(world->edges);
     orr_free(world->specs);
     orr_free(world->terms.items);
+    for (uint32_t c = 0; c < world->terms.crew_count; c++) {
+        orr_free((void *)(uintptr_t)world->terms.crews[c].stages); /* made here */
+    }
+    orr_free(world->terms.crews);
     orr_free(world->wanted_profiles);
     orr_profiles_release(&world->profiles);
     orr_fabric_release(&world->fabric);

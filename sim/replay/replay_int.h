@@ -61,13 +61,17 @@ struct orr_replay_groups { /* of one job, on the way to its shape */
 void orr_replay__roles(const struct orr_scenario_template *template,
                        struct orr_replay_groups *groups);
 
+/* With all its workers, of a template that has a backlog. */
+orr_ms orr_replay__crew_run_ms(const struct orr_scenario_template *template);
+/* The number of its crew in the world's terms, added if new. */
+uint32_t orr_replay__crew(struct orr_world *world, const struct orr_scenario_template *template);
 /* One row as a job; false when the row was rejected (and counted). */
 bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                      uint32_t row, struct orr_job_spec *spec);
 /* What interruptions cost the job of a row: the row, else the scenario's word for its kind, else
  * for all. `extra` may be NULL. Returns the index in the world's table. */
 uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
-                           enum orr_kind kind, const struct orr_row_extra *extra);
+                           enum orr_kind kind, const struct orr_row_extra *extra, uint32_t crew);
 /* Loads the profiles that terms name. */
 enum orr_status orr_replay__load_profiles(struct orr_world *world,
                                           const struct orr_scenario *scenario,

@@ -315,7 +315,14 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     if (!use_template(world, nodes->scenario, part, row_index, &roles)) {
         return false;
     }
-    if (row->run_ms == ORR_MS_NONE) {
+    bool backlog = roles != NULL && roles->autoscale.given;
+    if (backlog && row->run_ms != ORR_MS_NONE) {
+        return reject(world, part, row,
+                      "states a run time, and its template a backlog:", roles->name);
+    }
+    uint32_t crew = backlog ? orr_replay__crew(world, roles) : 0;
+    orr_ms run_ms = backlog ? orr_replay__crew_run_ms(roles) : row->run_ms;
+    if (run_ms == ORR_MS_NONE) {
         return reject(world, part, row, "states no run time, nor does its template", NULL);
     }
     /* then the queue says which nodes there are */
@@ -349,8 +356,8 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
         preemptible = extra->preemptible;
     }
     spec->submit_ms = orr_replay__scaled_submit(p, row->submit_ms);
-    spec->work_ms = row->run_ms;
-    spec->estimate_ms = row->time_limit_ms == ORR_MS_NONE ? row->run_ms : row->time_limit_ms;
+    spec->work_ms = run_ms;
+    spec->estimate_ms = row->time_limit_ms == ORR_MS_NONE ? run_ms : row->time_limit_ms;
     spec->shape = groups.set_count > 0
                       ? orr_shapes_put_sets(&world->shapes, groups.items, groups.count, groups.sets,
                                             groups.set_count)
@@ -361,8 +368,9 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     if (profile != NULL && orr_replay__find_profile(nodes->scenario, profile) == ORR_NONE) {
         return reject(world, part, row, "the scenario has no profile", profile);
     }
-    spec->terms = orr_replay__terms(world, nodes->scenario, kind,
-                                    row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1]);
+    spec->terms =
+        orr_replay__terms(world, nodes->scenario, kind,
+                          row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1], crew);
     spec->kind = (uint8_t)kind;
     spec->priority = priority[kind];
     spec->preemptible = preemptible >= 0 ? (uint8_t)preemptible : priority[kind] < 100;

@@ -119,6 +119,62 @@ static uint32_t members_of(const struct orr_scenario_template *template, uint32_
     return count;
 }
 
+/* The stages of its backlog, as long as they take with all workers; caller frees. */
+static struct orr_stage *make_stages(const struct orr_scenario_template *template,
+                                     struct orr_crew *crew)
+{
+    const struct orr_scenario_autoscale *plan = &template->autoscale;
+    const struct orr_scenario_pods *pods = NULL;
+    for (uint32_t r = 0; r < template->role_count; r++) {
+        const struct orr_scenario_role *role = &template->roles[r];
+        pods = !role->is_set && strcmp(role->name, plan->role) == 0 ? &role->pods : pods;
+    }
+    ORR_ASSERT(pods != NULL && plan->stage_count > 0); /* the scenario was checked */
+    struct orr_stage *stages = orr_alloc(plan->stage_count, sizeof *stages);
+    orr_ms end_ms = 0;
+    for (uint32_t s = 0; s < plan->stage_count; s++) {
+        const struct orr_scenario_stage *from = &plan->stages[s];
+        uint32_t at_once = orr_crew_at_once(from->tasks, pods->pods, plan->slots);
+        end_ms += (from->tasks * from->each_ms + at_once - 1) / at_once;
+        stages[s] = (struct orr_stage){.tasks = from->tasks, .end_ms = end_ms};
+    }
+    *crew = (struct orr_crew){.min = pods->min_pods > 0 ? pods->min_pods : pods->pods,
+                              .max = pods->pods,
+                              .slots = plan->slots,
+                              .idle_ms = plan->idle_ms,
+                              .stages = stages,
+                              .stage_count = plan->stage_count};
+    return stages;
+}
+
+static bool same_crew(const struct orr_crew *a, const struct orr_crew *b)
+{
+    bool same = a->min == b->min && a->max == b->max && a->slots == b->slots &&
+                a->idle_ms == b->idle_ms && a->stage_count == b->stage_count;
+    for (uint32_t s = 0; s < a->stage_count && same; s++) {
+        same =
+            a->stages[s].tasks == b->stages[s].tasks && a->stages[s].end_ms == b->stages[s].end_ms;
+    }
+    return same;
+}
+
+/* The workers of a crew are the last group of their shape. */
+static void put_crew_last(const char *role, struct orr_replay_groups *groups)
+{
+    const uint32_t last = groups->count - 1;
+    for (uint32_t g = 0; g < last; g++) {
+        if (strcmp(groups->roles[g]->name, role) == 0) {
+            const struct orr_task_group group = groups->items[g];
+            const struct orr_scenario_role *own = groups->roles[g];
+            groups->items[g] = groups->items[last];
+            groups->roles[g] = groups->roles[last];
+            groups->items[last] = group;
+            groups->roles[last] = own;
+            return;
+        }
+    }
+}
+
 void orr_replay__roles(const struct orr_scenario_template *template,
                        struct orr_replay_groups *groups)
 {
@@ -146,4 +202,32 @@ void orr_replay__roles(const struct orr_scenario_template *template,
                 .request = request_of(pods), .count = pods->pods, .set = set};
         }
     }
+    if (template->autoscale.given) {
+        put_crew_last(template->autoscale.role, groups);
+    }
+}
+
+orr_ms orr_replay__crew_run_ms(const struct orr_scenario_template *template)
+{
+    struct orr_crew crew;
+    struct orr_stage *stages = make_stages(template, &crew);
+    orr_ms run_ms = stages[crew.stage_count - 1].end_ms;
+    orr_free(stages);
+    return run_ms;
+}
+
+uint32_t orr_replay__crew(struct orr_world *world, const struct orr_scenario_template *template)
+{
+    struct orr_terms_table *table = &world->terms;
+    struct orr_crew crew;
+    struct orr_stage *stages = make_stages(template, &crew);
+    for (uint32_t c = 0; c < table->crew_count; c++) { /* a handful */
+        if (same_crew(&table->crews[c], &crew)) {
+            orr_free(stages);
+            return c + 1;
+        }
+    }
+    table->crews = ORR_ROOM_FOR_ONE(table->crews, table->crew_count, table->crew_capacity);
+    table->crews[table->crew_count++] = crew;
+    return table->crew_count;
 }

@@ -16,7 +16,8 @@ uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_t
             have->grace_ms == terms->grace_ms &&
             have->checkpoint_on_evict == terms->checkpoint_on_evict &&
             have->keep_progress == terms->keep_progress && have->profile == terms->profile &&
-            have->give_up_ms == terms->give_up_ms && have->busy_ppm == terms->busy_ppm) {
+            have->give_up_ms == terms->give_up_ms && have->crew == terms->crew &&
+            have->busy_ppm == terms->busy_ppm) {
             return t;
         }
     }
@@ -33,7 +34,7 @@ static orr_ms first_of(orr_ms row, orr_ms kind, orr_ms all)
 }
 
 uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
-                           enum orr_kind kind, const struct orr_row_extra *extra)
+                           enum orr_kind kind, const struct orr_row_extra *extra, uint32_t crew)
 {
     const struct orr_scenario_execution *all = &scenario->execution;
     const struct orr_scenario_execution *own = &scenario->kind_execution[kind];
@@ -49,6 +50,7 @@ uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *s
         .grace_ms = first_of(ORR_MS_NONE, own->grace_ms, all->grace_ms),
         .checkpoint_on_evict = on_evict != NULL && strcmp(on_evict, "checkpoint") == 0,
         .keep_progress = on_evict != NULL && strcmp(on_evict, "keep") == 0,
+        .crew = crew,
         .give_up_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->give_up_ms, 0, 0),
         .profile = extra == NULL || extra->profile == NULL
                        ? ORR_NONE

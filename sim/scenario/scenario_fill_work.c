@@ -486,6 +486,63 @@ static enum orr_status fill_template_roles(struct orr_scenario__load *load,
     return fill_roles(load, roles, ORR_NONE, made, &template->role_count);
 }
 
+/* 400x2m: so many tasks, each so long. */
+static bool parse_stage(const char *text, struct orr_scenario_stage *stage)
+{
+    const char *by = strchr(text, 'x');
+    int64_t tasks;
+    bool read = by != NULL && orr_parse_i64(text, (size_t)(by - text), &tasks) && tasks > 0 &&
+                tasks <= 1000000 && orr_parse_duration(by + 1, strlen(by + 1), &stage->each_ms) &&
+                stage->each_ms > 0;
+    stage->tasks = read ? (uint32_t)tasks : 0;
+    return read;
+}
+
+static const struct orr_scenario_role *find_worker(const struct orr_scenario_template *template)
+{
+    for (uint32_t r = 0; r < template->role_count; r++) {
+        const struct orr_scenario_role *role = &template->roles[r];
+        if (!role->is_set && strcmp(role->name, template->autoscale.role) == 0) {
+            return role;
+        }
+    }
+    return NULL;
+}
+
+static enum orr_status fill_autoscale(struct orr_scenario__load *load,
+                                      const struct orr_scenario__node *node,
+                                      struct orr_scenario_template *template)
+{
+    struct orr_scenario_autoscale *plan = &template->autoscale;
+    if (node == NULL) {
+        return ORR_OK;
+    }
+    const struct orr_scenario__node *backlog = orr_scenario__find(node, "backlog");
+    plan->given = true;
+    if (find_worker(template) == NULL) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, "role")->at,
+                                  "autoscale: the template has no role \"%.80s\" with pods",
+                                  plan->role);
+    }
+    if (template->run_ms != ORR_MS_NONE || backlog->child_count == 0) {
+        return orr_scenario__fail(load, &node->at,
+                                  "autoscale: the backlog says how long the job runs: it needs a "
+                                  "stage, and the template no run");
+    }
+    struct orr_scenario_stage *stages =
+        orr_arena_alloc(load->arena, backlog->child_count, sizeof *stages);
+    for (uint32_t i = 0; i < backlog->child_count; i++) {
+        if (!parse_stage(backlog->children[i]->text, &stages[i])) {
+            return orr_scenario__fail(load, &backlog->children[i]->at,
+                                      "backlog: \"%.80s\" is not TASKSxDURATION, such as 400x2m",
+                                      backlog->children[i]->text);
+        }
+    }
+    plan->stages = stages;
+    plan->stage_count = backlog->child_count;
+    return ORR_OK;
+}
+
 enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
                                              struct orr_scenario *scenario,
                                              const struct orr_scenario__node *templates)
@@ -504,6 +561,9 @@ enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
         status = check_pods(load, node, &template->pods);
         if (status == ORR_OK) {
             status = fill_template_roles(load, node, template);
+        }
+        if (status == ORR_OK) {
+            status = fill_autoscale(load, orr_scenario__find(node, "autoscale"), template);
         }
     }
     return status;

@@ -230,6 +230,17 @@ static const struct orr_scenario__row topology_rows[] = {
     {.key = "required", .type = ORR_TYPE_TEXT, TEMPLATE(topology_required)},
     {.key = "preferred", .type = ORR_TYPE_TEXT, TEMPLATE(topology_preferred)},
 };
+static const struct orr_scenario__row autoscale_rows[] = {
+    {.key = "role", .type = ORR_TYPE_TEXT, .required = true, TEMPLATE(autoscale.role)},
+    {.key = "backlog", .type = ORR_TYPE_WORDS, .required = true},
+    {.key = "slots",
+     .type = ORR_TYPE_COUNT,
+     .fallback = "1",
+     .min = 1,
+     .max = 10000,
+     TEMPLATE(autoscale.slots)},
+    {.key = "idle", .type = ORR_TYPE_DURATION, .fallback = "1m", TEMPLATE(autoscale.idle_ms)},
+};
 static const char *const switches[] = {"true", "false", NULL};
 
 const struct orr_scenario__row orr_scenario__template_rows[] = {
@@ -241,6 +252,7 @@ const struct orr_scenario__row orr_scenario__template_rows[] = {
      .one = "role",
      .optional = true},
     MIN_SUBGROUPS(struct orr_scenario_template),
+    {GROUP("autoscale", autoscale_rows), .optional = true},
     {.key = "kind", .type = ORR_TYPE_CHOICE, .choices = job_kinds, TEMPLATE(kind)},
     {.key = "gpu_model", .type = ORR_TYPE_TEXT, TEMPLATE(gpu_model)},
     {.key = "node_selector", .type = ORR_TYPE_TEXT, TEMPLATE(node_selector)},

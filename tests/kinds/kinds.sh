@@ -299,4 +299,79 @@ case_refused() {
     refused '{roles: {a: {roles: {b: {pods: 1, min: 2}}}}}' 'min: 2 of 1 pods'
 }
 
+# workers TEMPLATE: from when to when how many GPUs the job r held, as FROM-TO:GPUS.
+held() {
+    sqlite3 run.db "SELECT group_concat(a || '-' || b || ':' || n, ' ') FROM (SELECT p.start_ms / 1000.0 AS a,
+ p.end_ms / 1000.0 AS b, sum(p.mgpu) / 1000 AS n FROM v_placements AS p JOIN job AS j ON j.id = p.job
+ WHERE j.name = 'r' AND p.mgpu > 0 GROUP BY 1, 2 ORDER BY 1, 2)"
+}
+
+expect_held() { [ "$(held)" = "$1" ] || fail "$policy
+expected: $1
+got:      $(held)"; }
+
+ray='ray: {autoscale: {role: worker, backlog: [2x40s, 40x10s, 1x100s], idle: 20s}, roles: {head: {cpu: 1}, worker: {pods: 8, min: 1, gpus_per_pod: 1}}}'
+
+# Two tasks of 40 s want two workers; 400 s of 40 tasks want all eight, and take 50 s on them; one task
+# wants one worker from 90 on, and the other seven leave at 110.
+case_workers_follow_the_backlog() {
+    printf 'job,submit_s,run_s,template,pods,gpus_per_pod\nr,0,,ray,,\n' >trace.csv
+    scenario kai 'pools: {p: {nodes: 1, gpus: 8}}' "$ray"
+    expect 'r@0-190'
+    expect_held '0.0-110.0:1 0.0-190.0:1 40.0-110.0:6'
+    sql "SELECT pods, min_pods, work_ms, evictions FROM job" '9|2|190000|0'
+    # seven idle for 20 s
+    sql "SELECT (SELECT count(*) FROM eviction), slow FROM job_time" '0|140000000'
+    # the backlog waits for workers: two until 60, which do 40 of the 400 s, then eight for 45 s
+    printf 'job,submit_s,run_s,template,pods,gpus_per_pod\nx,0,60,,1,6\nr,0,,ray,,\n' >trace.csv
+    scenario kai 'pools: {p: {nodes: 1, gpus: 8}}' "$ray"
+    expect 'x@0-60 r@0-205'
+    expect_held '0.0-125.0:1 0.0-205.0:1 60.0-125.0:6'
+    # what it does not want is there for others: y runs beside the first stage, and ends with it
+    printf 'job,submit_s,run_s,template,pods,gpus_per_pod\nr,0,,ray,,\ny,1,39,,1,6\n' >trace.csv
+    scenario kai 'pools: {p: {nodes: 1, gpus: 8}}' "$ray"
+    expect 'r@0-190 y@1-40'
+    # two slots each: one worker does the first stage, eight do 16 tasks at once, and 40 take 25 s
+    printf 'job,submit_s,run_s,template,pods,gpus_per_pod\nr,0,,ray,,\n' >trace.csv
+    scenario kai 'pools: {p: {nodes: 1, gpus: 8}}' "$(echo "$ray" | sed 's/idle: 20s/slots: 2, idle: 0s/')"
+    expect 'r@0-165'
+    expect_held '0.0-165.0:1 40.0-65.0:7'
+    # policies that add no pods to jobs start all workers, and they stay
+    for p in fifo static; do
+        scenario $p 'pools: {p: {nodes: 1, gpus: 8}}' "$ray"
+        expect 'r@0-190'
+        expect_held '0.0-190.0:8'
+    done
+}
+
+# Evicted at 70 it goes back to its last checkpoint, of 60 s of work: 20 s into the second stage.
+case_workers_after_an_eviction() {
+    printf 'job,submit_s,run_s,template,pods,gpus_per_pod,kind\nr,0,,ray,,,training\nz,70,30,,1,8,interactive\n' >trace.csv
+    scenario kai 'pools: {p: {nodes: 1, gpus: 8}}' "$(echo "$ray" | sed 's/autoscale/checkpoint: 20s, &/')"
+    sql "SELECT attempts, start_ms FROM job WHERE name = 'z'" '1|71000'
+    # it holds all eight again from 101 on, has 30 s of the stage to do and then the last one
+    expect 'r@0-231 z@71-101'
+    expect_held '0.0-70.0:2 40.0-70.0:6 101.0-151.0:7 101.0-231.0:1'
+}
+
+case_backlog_refused() {
+    printf 'job,submit_s,run_s,template\na,0,%s,t\n' '' >trace.csv
+    refused() { # TEMPLATE SENTENCE
+        printf 'cluster: {pools: {p: {nodes: 1, gpus: 8}}}\nworkload: [{name: t, trace: trace.csv}]\ntemplates:\n  t: %s\n' "$1" >run.yaml
+        if "$orrery" run run.yaml -o run.db --force -q 2>err; then fail "taken: $1"; fi
+        grep -q "^orrery: run.yaml:4:[0-9]*: $2" err || fail "$1"
+    }
+    refused '{autoscale: {role: w, backlog: [1x1s]}}' 'autoscale: the template has no role "w" with pods'
+    refused '{autoscale: {role: a, backlog: []}, roles: {a: {pods: 2}}}' 'autoscale: the backlog says'
+    refused '{run: 1h, autoscale: {role: a, backlog: [1x1s]}, roles: {a: {pods: 2}}}' 'autoscale: the backlog says'
+    for stage in 0x1s 1x0s 1x 4 x3s -1x1s 2x3 9999999999x1s; do
+        refused "{autoscale: {role: a, backlog: [$stage]}, roles: {a: {pods: 2}}}" "backlog: \"$stage\" is not TASKSxDURATION"
+    done
+    refused '{autoscale: {backlog: [1x1s]}, roles: {a: {pods: 2}}}' 'autoscale: "role" is missing'
+    printf 'job,submit_s,run_s,template\na,0,5,t\n' >trace.csv
+    printf 'cluster: {pools: {p: {nodes: 1, gpus: 8}}}\nworkload: [{name: t, trace: trace.csv}]\ntemplates: {t: {autoscale: {role: a, backlog: [1x1s]}, roles: {a: {pods: 2}}}}\n' >run.yaml
+    if "$orrery" run run.yaml -o run.db --force -q 2>err; then fail "a run time beside a backlog"; fi
+    grep -q 'trace.csv:2: job a: states a run time, and its template a backlog: t' err || fail "run time"
+}
+
 "case_$2"

@@ -129,6 +129,7 @@ struct orr_job_state { /* all zero while FUTURE; times mean something from PENDI
     uint32_t placement_count; /* entries; a run of tasks on one node each */
     uint32_t placed_tasks;    /* without those that leave */
     uint32_t leaving_tasks;   /* evicted, their grace not over */
+    uint32_t unwanted_tasks;  /* of the last group: the job has nothing to do for them now */
     uint16_t incarnation;     /* raised at every start and new plan: older events are stale */
     uint8_t phase;            /* enum orr_job_phase */
     uint8_t reason;           /* enum orr_reason while pending */

@@ -101,7 +101,12 @@ void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms gon
 /* The run ends: everything is booked up to there; unfinished work counts as kept. */
 void orr_exec_end(struct orr_exec *exec, orr_ms end);
 
-/* When the job's work is done; ORR_MS_NEVER while it makes no progress. */
+/* Workers that the job wants in the stage it is in, of its crew; only for jobs that have one. */
+uint32_t orr_exec_wanted(const struct orr_exec *exec, uint32_t job);
+uint32_t orr_exec_stage(const struct orr_exec *exec, uint32_t job);
+/* What was planned to end now is a stage and not the job: plans the next one. False: it is done. */
+bool orr_exec_next_stage(struct orr_exec *exec, uint32_t job, orr_ms now);
+/* When the job's work, or the stage it is in, is done; ORR_MS_NEVER while it makes no progress. */
 orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job);
 /* When it was done, once orr_exec_finish_ms is there: earlier in round mode, if what was left at
  * the end of a round was too little to take time in the next. */

@@ -193,11 +193,26 @@ struct orr_scenario_role { /* of a template: pods, or roles of its own */
     const char *topology_required, *topology_preferred;
 };
 
+struct orr_scenario_stage { /* tasks that may run at once, after those of the one before */
+    uint32_t tasks;
+    orr_ms each_ms;
+};
+
+struct orr_scenario_autoscale { /* workers that follow their job's own backlog */
+    bool given;
+    const char *role;
+    const struct orr_scenario_stage *stages;
+    uint32_t stage_count;
+    uint32_t slots; /* tasks that a worker runs at a time */
+    orr_ms idle_ms;
+};
+
 struct orr_scenario_template { /* what a row or generator names to say what a job asks */
     const char *name;
     struct orr_scenario_pods pods; /* without roles */
     const struct orr_scenario_role *roles;
     uint32_t role_count;
+    struct orr_scenario_autoscale autoscale;
     uint32_t min_subgroups; /* of the roles that are part of no other, that it needs; 0: all */
     const char *kind;       /* of rows that state none, nor does their part; NULL */
     const char *gpu_model, *node_selector, *tolerations;
