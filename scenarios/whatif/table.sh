@@ -30,7 +30,9 @@ hoarding gpu_h desk - held by notebooks
 hoarding wait_p50_s desk - median wait of notebooks
 turns gpu_h astro - held by astro
 turns gpu_h genome - held by genome
-turns lost_gpu_h - - lost to evictions'
+turns lost_gpu_h - - lost to evictions
+burst wait_max_s - - longest wait
+burst run_cost - - cost of nodes'
 
 run() { # SCENARIO COLUMN OPTION...: an unmet expectation (exit 1) is part of the story
     scenario=$1
@@ -47,6 +49,7 @@ value() { # FILE METRIC QUEUE KIND: in words
     awk -v metric="$2" -v queue="$3" -v kind="$4" '
         function words(v) {
             v += 0
+            if (metric ~ /cost$/) return sprintf("%.0f", v)
             if (metric !~ /_s$/) return sprintf("%.0f GPU-h", v)
             if (v < 120) return sprintf("%.0f s", v)
             if (v < 7200) return sprintf("%.0f min", v / 60)
@@ -64,7 +67,7 @@ value() { # FILE METRIC QUEUE KIND: in words
         END { if (!found) exit 2 }' "$1"
 }
 
-for scenario in lending reclaim inference fragmentation gang hoarding turns; do
+for scenario in lending reclaim inference fragmentation gang hoarding turns burst; do
     for policy in static kube kai; do
         run "$scenario" "$policy" --policy "$policy"
     done

@@ -142,6 +142,11 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_real(&json, "lost_gpu_h", s->lost_gpu_h);
     orr_json_real(&json, "gpu_occupancy", s->gpu_occupancy);
     orr_json_real(&json, "gpu_goodput", s->gpu_goodput);
+    if (s->priced) {
+        orr_json_real(&json, "cost", s->cost);
+        orr_json_real(&json, "run_cost", s->run_cost);
+        orr_json_real(&json, "cost_per_useful_gpu_h", s->cost_per_useful_gpu_h);
+    }
     orr_json_int(&json, "evictions", (int64_t)s->evictions);
     if (s->impatient) {
         orr_json_int(&json, "gave_up", (int64_t)s->waits.gave_up);
@@ -247,14 +252,33 @@ static void text_shards(const struct orr_report *r, FILE *out)
     }
 }
 
+/* Only where nodes join or leave, or have a price. */
+static void text_pools(const struct orr_summary *s, FILE *out)
+{
+    uint64_t joined = 0, left = 0;
+    for (uint32_t p = 0; p < s->pool_count; p++) {
+        joined += s->pools[p].joined;
+        left += s->pools[p].left;
+    }
+    if (s->resized) {
+        (void)fprintf(out, "nodes       %llu joined, %llu left; %.0f GPU-h there in the window\n",
+                      (unsigned long long)joined, (unsigned long long)left, s->capacity_gpu_h);
+    }
+    if (s->priced) {
+        char per[24];
+        (void)fprintf(out, "cost        %.2f, in the window %.2f: %s a useful GPU-hour\n",
+                      s->run_cost, s->cost, ratio(s->cost_per_useful_gpu_h, per));
+    }
+}
+
 void orr_report_text(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
     char a[24], b[24], c[24], d[24], e[24], policies[200];
     orr_engine_policy_names(r->shards, s->shard_count, policies, sizeof policies);
-    (void)fprintf(out, "%s: %llu jobs on %u nodes, %lld GPUs, policy %s", r->scenario->name,
-                  (unsigned long long)s->jobs, r->world->cluster.node_count,
-                  (long long)r->world->cluster.total_gpus, policies);
+    (void)fprintf(out, "%s: %llu jobs on %s%u nodes, %lld GPUs, policy %s", r->scenario->name,
+                  (unsigned long long)s->jobs, s->resized ? "up to " : "",
+                  r->world->cluster.node_count, (long long)r->world->cluster.total_gpus, policies);
     if (s->shard_count == 1) {
         text_params(&r->shards[0], out);
     }
@@ -279,6 +303,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   ratio(s->gpu_occupancy, a), r->run->queue_len_max);
     (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %.0f GPU-h\n",
                   ratio(s->fairness_jain, a), ratio(s->share_deviation, b), s->debt.total);
+    text_pools(s, out);
     if (s->evictions > 0) {
         (void)fprintf(out, "evictions   %llu, %.0f GPU-h lost\n", (unsigned long long)s->evictions,
                       s->lost_gpu_h);

@@ -217,6 +217,10 @@ enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,
             target = stated ? deed : target;
         }
         const bool sets = orr_scenario__find(node, "set") != NULL;
+        if (event->at_ms > ORR_SCENARIO__LONGEST_MS) {
+            return orr_scenario__fail(load, &orr_scenario__find(node, "at")->at,
+                                      "at: more than 36500d");
+        }
         if (said + sets != 1) {
             return orr_scenario__fail(
                 load, &node->at,

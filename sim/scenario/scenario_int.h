@@ -123,6 +123,7 @@ struct orr_scenario_tree {
 
 enum { ORR_SCENARIO__DEPTH = 64, ORR_SCENARIO__NODES = 2000000 };
 enum { ORR_SCENARIO__BYTES = 16 * 1024 * 1024 };
+#define ORR_SCENARIO__LONGEST_MS INT64_C(3153600000000) /* 100 years: integrals over it fit */
 
 /* scenario_source.c: texts, places, errors */
 enum orr_status orr_scenario__read(struct orr_scenario__load *load, const char *path,

@@ -595,6 +595,8 @@ case_events() {
     pool 'autoscale: {max: 4, provision: -1m}' 'run.yaml:3:59: provision: "-1m" is negative'
     pool 'autoscale: {max: 9999999, provision: 1m}' 'run.yaml:3:45: max: 9999999'
     pool 'autoscale: {max: 4, provision: 1m, cooldown: 1m}' 'unknown key "cooldown"'
+    pool 'autoscale: {max: 4, provision: 36501d}' 'run.yaml:3:59: provision: more than 36500d'
+    wrong '{at: 36501d, fail: pool/a, for: 1h}' 'run.yaml:4:8: at: more than 36500d'
     pool 'price: -1' 'run.yaml:3:35: price: "-1"'
     pool 'autoscale: {max: 4, provision: 1m}' 'run.yaml:4:21: scan: must be more than 0' 'autoscale: {scan: 0s}'
     pool 'autoscale: {max: 4, provision: 1m}' 'run.yaml:6:17: pool "a" is autoscaled: its nodes follow the jobs' '

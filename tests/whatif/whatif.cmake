@@ -1,5 +1,5 @@
 # The stories of scenarios/whatif hold under kai, and not with the feature off.
-foreach(name lending reclaim inference fragmentation gang hoarding turns topology)
+foreach(name lending reclaim inference fragmentation gang hoarding turns topology burst)
   add_test(NAME whatif.${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/whatif/whatif.sh
     $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR}/scenarios/whatif/${name})
   set_tests_properties(whatif.${name} PROPERTIES LABELS quick TIMEOUT 120
