@@ -96,6 +96,7 @@ void orr_fold_release(struct orr_fold *fold)
     orr_free(fold->window_end);
     orr_free(fold->last_note);
     orr_free(fold->buckets);
+    orr_free(fold->bucket_deviation);
     orr_free(fold->scratch);
     orr_free(fold->takers);
     *fold = (struct orr_fold){0};
@@ -216,6 +217,17 @@ static void note_end(struct orr_fold *fold, orr_ms at)
     }
 }
 
+void orr_fold__add(struct orr_integrals *sum, const struct orr_integrals *more)
+{
+    sum->allocated += more->allocated;
+    sum->pending += more->pending;
+    sum->pending_jobs += more->pending_jobs;
+    sum->debt += more->debt;
+    sum->debt_impossible += more->debt_impossible;
+    sum->debt_down += more->debt_down;
+    sum->share_excess += more->share_excess;
+}
+
 static struct orr_integrals minus(const struct orr_integrals *a, const struct orr_integrals *b)
 {
     return (struct orr_integrals){.allocated = a->allocated - b->allocated,
@@ -227,22 +239,27 @@ static struct orr_integrals minus(const struct orr_integrals *a, const struct or
                                   .share_excess = a->share_excess - b->share_excess};
 }
 
+static void note_deviation(struct orr_fold *fold, uint32_t bucket)
+{
+    double *out = &fold->bucket_deviation[(size_t)bucket * (fold->shard_count + 1)];
+    for (uint32_t s = 0; s < fold->shard_count; s++) {
+        out[s] = fold->shards[s].deviation;
+    }
+    out[fold->shard_count] = fold->deviation;
+}
+
 /* Joins neighbouring buckets, so that the series keeps a bounded size however long the drain is. */
 static void halve_buckets(struct orr_fold *fold)
 {
     uint32_t count = fold->tree->count;
+    size_t row = fold->shard_count + (size_t)1;
     for (uint32_t b = 0; b < fold->bucket_count / 2; b++) {
+        memmove(&fold->bucket_deviation[b * row], &fold->bucket_deviation[(2 * b + 1) * row],
+                row * sizeof *fold->bucket_deviation);
         for (uint32_t q = 0; q < count; q++) {
-            struct orr_integrals *a = &fold->buckets[(size_t)(2 * b) * count + q];
-            struct orr_integrals *c = a + count;
-            fold->buckets[(size_t)b * count + q] =
-                (struct orr_integrals){.allocated = a->allocated + c->allocated,
-                                       .pending = a->pending + c->pending,
-                                       .pending_jobs = a->pending_jobs + c->pending_jobs,
-                                       .debt = a->debt + c->debt,
-                                       .debt_impossible = a->debt_impossible + c->debt_impossible,
-                                       .debt_down = a->debt_down + c->debt_down,
-                                       .share_excess = a->share_excess + c->share_excess};
+            struct orr_integrals sum = fold->buckets[(size_t)(2 * b) * count + q];
+            orr_fold__add(&sum, &fold->buckets[(size_t)(2 * b + 1) * count + q]);
+            fold->buckets[(size_t)b * count + q] = sum;
         }
     }
     fold->bucket_count /= 2;
@@ -259,6 +276,9 @@ static void close_bucket(struct orr_fold *fold, orr_ms at)
         fold->bucket_capacity = (uint32_t)orr_grow(fold->bucket_capacity, BUCKETS_WANTED + 8);
         fold->buckets = orr_realloc(fold->buckets, (size_t)fold->bucket_capacity * count,
                                     sizeof *fold->buckets);
+        fold->bucket_deviation =
+            orr_realloc(fold->bucket_deviation, fold->bucket_capacity,
+                        (fold->shard_count + (size_t)1) * sizeof *fold->bucket_deviation);
     }
     struct orr_integrals *bucket = &fold->buckets[(size_t)fold->bucket_count * count];
     note(fold, at, bucket);
@@ -267,6 +287,7 @@ static void close_bucket(struct orr_fold *fold, orr_ms at)
         bucket[q] = minus(&now, &fold->last_note[q]);
         fold->last_note[q] = now;
     }
+    note_deviation(fold, fold->bucket_count);
     fold->bucket_count++;
 }
 

@@ -25,6 +25,7 @@ static const struct type_traits traits_of[] = {
     [ORR_TYPE_DEVICE_MEMORY] = {"an amount of memory such as 80Gi or 512Mi", false, false, false},
     [ORR_TYPE_BANDWIDTH] = {"a bandwidth such as 450GB/s or 400Gb/s", false, false, false},
     [ORR_TYPE_DURATION] = {"a time such as 90s, 30m, 2h or 3d", false, false, false},
+    [ORR_TYPE_WARMUP] = {"a time such as 12h or 2d, or detect", false, false, false},
     [ORR_TYPE_TIMESTAMP] = {"a date and time such as 2026-06-01T00:00:00Z", false, false, false},
     [ORR_TYPE_FACTOR] = {"a number above 0", true, true, false},
     [ORR_TYPE_WEIGHT] = {"a number of at least 0", true, true, false},
@@ -65,8 +66,9 @@ static bool is_bare_number(const char *text)
 
 static bool has_unit(enum orr_scenario__type type)
 {
-    return type == ORR_TYPE_DURATION || type == ORR_TYPE_MEMORY || type == ORR_TYPE_DEVICE_MEMORY ||
-           type == ORR_TYPE_MEMORY_AMOUNT || type == ORR_TYPE_BANDWIDTH;
+    return type == ORR_TYPE_DURATION || type == ORR_TYPE_WARMUP || type == ORR_TYPE_MEMORY ||
+           type == ORR_TYPE_DEVICE_MEMORY || type == ORR_TYPE_MEMORY_AMOUNT ||
+           type == ORR_TYPE_BANDWIDTH;
 }
 
 static bool parse_seeds(const char *text, size_t bytes, struct orr_scenario__value *value)
@@ -103,6 +105,10 @@ static bool parse_plain(enum orr_scenario__type type, const char *text, size_t b
     case ORR_TYPE_DEVICE_MEMORY: return orr_parse_memory(text, bytes, &value->whole);
     case ORR_TYPE_BANDWIDTH: return orr_parse_bandwidth(text, bytes, &value->whole);
     case ORR_TYPE_DURATION: return orr_parse_duration(text, bytes, &value->whole);
+    case ORR_TYPE_WARMUP:
+        value->unlimited = strcmp(text, "detect") == 0; /* what the run itself shows */
+        value->whole = 0;
+        return value->unlimited || orr_parse_duration(text, bytes, &value->whole);
     case ORR_TYPE_TIMESTAMP: return orr_parse_timestamp(text, bytes, &value->whole);
     case ORR_TYPE_FACTOR: return orr_parse_double(text, bytes, &value->real) && value->real > 0.0;
     case ORR_TYPE_WEIGHT:
@@ -270,7 +276,9 @@ const char *orr_scenario__value_text(struct orr_arena *arena, const struct orr_s
 {
     static const struct unit cpus[] = {{"", 1000}, {"m", 1}};
     if (value->unlimited) {
-        return row->type == ORR_TYPE_SPLIT ? "node" : "unlimited";
+        return row->type == ORR_TYPE_SPLIT    ? "node"
+               : row->type == ORR_TYPE_WARMUP ? "detect"
+                                              : "unlimited";
     }
     switch (row->type) {
     case ORR_TYPE_BOOL: return value->whole != 0 ? "true" : "false";
@@ -280,6 +288,7 @@ const char *orr_scenario__value_text(struct orr_arena *arena, const struct orr_s
     case ORR_TYPE_MEMORY_AMOUNT:
     case ORR_TYPE_DEVICE_MEMORY: return memory_text(arena, value->whole);
     case ORR_TYPE_BANDWIDTH: return bandwidth_text(arena, value->whole);
+    case ORR_TYPE_WARMUP:
     case ORR_TYPE_DURATION: return duration_text(arena, value->whole);
     case ORR_TYPE_TIMESTAMP: return timestamp_text(arena, value->whole);
     case ORR_TYPE_SEEDS:
@@ -389,7 +398,10 @@ void orr_scenario__value_store(const struct orr_scenario__row *row, const char *
     case ORR_TYPE_DEVICE_MEMORY: *(int64_t *)field = value->whole / ORR_MIB; break;
     case ORR_TYPE_BANDWIDTH: *(int64_t *)field = value->whole; break;
     case ORR_TYPE_DURATION:
-    case ORR_TYPE_TIMESTAMP: *(orr_ms *)field = value->null ? ORR_MS_NONE : value->whole; break;
+    case ORR_TYPE_WARMUP:
+    case ORR_TYPE_TIMESTAMP:
+        *(orr_ms *)field = value->null || value->unlimited ? ORR_MS_NONE : value->whole;
+        break;
     case ORR_TYPE_FACTOR:
     case ORR_TYPE_WEIGHT:
     case ORR_TYPE_GPU_AMOUNT:

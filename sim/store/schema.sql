@@ -18,7 +18,8 @@ CREATE TABLE run(
   window_end_ms INTEGER NOT NULL,   -- ... to the last submit; after it comes the drain
   end_ms INTEGER NOT NULL,          -- last event
   capacity_mgpu INTEGER NOT NULL,   -- of all nodes, those included that join later or leave (`away`)
-  series_ms INTEGER NOT NULL        -- length of one bucket of `series`
+  series_ms INTEGER NOT NULL,       -- length of one bucket of `series`
+  warmup TEXT NOT NULL              -- how long it is was: stated, detected (by MSER-5), or not found
 );
 CREATE TABLE run_meta(               -- host, wall times, compiler, library versions: not part of the result
   key TEXT PRIMARY KEY, value TEXT

@@ -93,9 +93,10 @@ static char *params_text(const struct orr_store_input *in, uint32_t first, uint3
 
 static enum orr_status write_run(sqlite3 *db, const struct orr_store_input *in, struct orr_err *err)
 {
+    static const char *const warmup_names[] = {"stated", "detected", "not found"};
     static const char *const status_names[] = {"finished", "horizon", "interrupted"};
     struct writer w =
-        writer_open(db, "INSERT INTO run VALUES(1,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
+        writer_open(db, "INSERT INTO run VALUES(1,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
     char digest[20];
     char *params = params_text(in, 0, in->scenario->shard_count);
     char names[200];
@@ -118,6 +119,7 @@ static enum orr_status write_run(sqlite3 *db, const struct orr_store_input *in, 
     put_int(&w, in->run->end_ms);
     put_int(&w, in->run->fold.capacity_mgpu);
     put_int(&w, in->run->fold.bucket_ms);
+    put_text(&w, warmup_names[in->run->warmup]);
     put_row(&w);
     orr_free(params);
     return writer_close(&w);

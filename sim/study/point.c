@@ -148,7 +148,8 @@ static enum orr_status simulate(const struct orr_point_options *given, struct or
     orr_ms first = point->world.first_submit_ms, last = point->world.last_submit_ms;
     orr_ms horizon = point->scenario.horizon_ms == ORR_MS_NONE ? ORR_MS_NEVER
                                                                : first + point->scenario.horizon_ms;
-    orr_ms warm = first + point->scenario.warmup_ms;
+    bool detect = point->scenario.warmup_ms == ORR_MS_NONE;
+    orr_ms warm = first + (detect ? 0 : point->scenario.warmup_ms);
     orr_ms end = last < horizon ? last : horizon;
     const struct orr_latency latency = latency_of(&point->scenario.latency);
     struct orr_engine_options options = {.shards = point->shards,
@@ -165,7 +166,12 @@ static enum orr_status simulate(const struct orr_point_options *given, struct or
                                          .digest_every = given->digest_every,
                                          .check_books = given->check_books,
                                          .checkpoint = given->checkpoint};
-    return orr_engine_run(&point->world, &options, &point->run, err);
+    enum orr_status status = orr_engine_run(&point->world, &options, &point->run, err);
+    if (status == ORR_OK && detect) {
+        point->run.warmup =
+            orr_fold_detect_warmup(&point->run.fold) ? ORR_WARMUP_DETECTED : ORR_WARMUP_NOT_FOUND;
+    }
+    return status;
 }
 
 static enum orr_status write_results(const struct orr_point_options *options,

@@ -275,6 +275,26 @@ YAML
     has "abs(value * 3600 - 150) < 1e-9 FROM metric WHERE name = 'quota_debt_blocked_gpu_h' AND scope = 'all'"
 }
 
+# A job every 10 s, each for 1000 s: about 100 GPUs are held from 1000 s on. On too few GPUs the demand never
+# settles, and the window stays whole.
+case_warmup() {
+    awk 'BEGIN { print "job,submit_s,run_s,pods,gpus_per_pod,queue"
+                 for (i = 0; i < 2000; i++) print "j" i "," 10 * i "," 900 + 37 * i % 201 ",1,1,q" i % 3 }' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 20, gpus: 8}}}
+queues: {q0: {gpu: [20, 1, unlimited]}, q1: {gpu: [30, 1, unlimited]}, q2: {gpu: [0, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: kai
+warmup: detect
+YAML
+    holds 60 run.yaml
+    has "warmup = 'detected' AND window_start_ms BETWEEN 500000 AND 3000000 FROM run"
+    has "scenario_resolved LIKE '%warmup: detect%' FROM run"
+    has "n < 2000 FROM metric WHERE name = 'wait_p50_s' AND scope = 'all'"
+    holds 60 run.yaml --set cluster.pools.p.nodes=8
+    has "warmup = 'not found' AND window_start_ms = 0 FROM run"
+}
+
 # Every name is told in the table of analysis/README.md.
 case_documented() {
     holds 50 "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai

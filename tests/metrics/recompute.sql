@@ -805,8 +805,25 @@ FROM (SELECT 'jct' AS name, 0 AS least, 99 AS most UNION ALL SELECT 'starvation'
       UNION ALL SELECT 'wait_full', 0, 95 WHERE EXISTS (SELECT 1 FROM lasting WHERE name = 'wait_full')) AS g
 CROSS JOIN (VALUES(50), (95), (99)) AS q WHERE q.column1 BETWEEN g.least AND g.most;
 
+-- ---- the warm-up, where it was detected: MSER-5 over the series ----
+CREATE TEMP TABLE settled AS
+WITH b AS (
+  SELECT (s.at_ms - (SELECT min(submit_ms) FROM job)) / r.series_ms / 5 AS batch, sum(s.allocated_mgpu + s.pending_mgpu) / 5 AS y
+  FROM series AS s CROSS JOIN run AS r
+  WHERE s.at_ms + r.series_ms <= r.window_end_ms GROUP BY 1 HAVING count(DISTINCT s.at_ms) = 5
+),
+n AS (SELECT count(*) AS n FROM b),
+m AS (SELECT d.batch, avg(b.y) AS mean, count(*) AS n FROM b AS d JOIN b ON b.batch >= d.batch GROUP BY d.batch),
+e AS (SELECT m.batch, total((b.y - m.mean) * (b.y - m.mean)) / (m.n * m.n) AS error
+      FROM m JOIN b ON b.batch >= m.batch CROSS JOIN n WHERE m.batch <= n.n / 2 GROUP BY m.batch)
+SELECT CASE WHEN n.n >= 10 AND e.batch < n.n / 2 THEN (SELECT min(submit_ms) FROM job) + e.batch * 5 * r.series_ms END AS at_ms
+FROM e CROSS JOIN n CROSS JOIN run AS r ORDER BY e.error, e.batch LIMIT 1;
+
 -- ---- the books, and the comparison ----
 CREATE TEMP TABLE wrong AS
+SELECT 'run' AS what, 'window_start_ms' AS name, coalesce(s.at_ms, 'none') AS made, CASE r.warmup WHEN 'detected' THEN r.window_start_ms ELSE 'none' END AS stored
+FROM run AS r LEFT JOIN settled AS s WHERE r.warmup <> 'stated' AND made <> stored
+UNION ALL
 SELECT 'job ' || s.job AS what, 'held' AS name, sum((h.to_ms - h.start_ms) * h.mgpu) AS made, s.total AS stored
 FROM spent AS s LEFT JOIN held AS h ON h.job = s.job GROUP BY s.job HAVING made IS NOT stored
 UNION ALL

@@ -461,7 +461,7 @@ static void write_rest(struct making *making, int64_t step)
     char sql[1000];
     (void)snprintf(sql, sizeof sql,
                    "INSERT INTO run VALUES(1,'three_teams','horizon','kai','',1,'0123456789abcdef',"
-                   "'','','0.1.0',%s,%lld,%lld,%lld,%u,%lld)",
+                   "'','','0.1.0',%s,%lld,%lld,%lld,%u,%lld,'stated')",
                    fixture->origin_ms < 0 ? "NULL" : "1507000000000",
                    (long long)(making->jobs[0].submit),
                    (long long)making->jobs[fixture->jobs - 1].submit, (long long)making->end,

@@ -151,7 +151,7 @@ static void figures__say_when_there_is_nothing(void **state)
     sqlite3 *db = fixture_open("empty.db");
     fixture_exec(db,
                  "INSERT INTO run VALUES(1,'none','finished','fifo','',1,'0','','','0',NULL,0,0,"
-                 "0,0,1000)");
+                 "0,0,1000,'stated')");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     draw_all("empty.db");
 }
@@ -231,7 +231,7 @@ static void sums__are_those_worked_by_hand(void **state)
     fixture_exec(
         db,
         "INSERT INTO run VALUES(1,'hand','horizon','kai','',1,'0','','','0',NULL,0,14400000,"
-        "14400000,8000,3600000);"
+        "14400000,8000,3600000,'stated');"
         "INSERT INTO kind VALUES(2,'training');"
         "INSERT INTO queue VALUES(1,'a',NULL,1,100,4,-1,1),(2,'b',NULL,1,100,4,-1,1);"
         "INSERT INTO node VALUES(0,'n1','main',8,'a100',NULL,NULL);"

@@ -14,7 +14,7 @@
 static const char rows[] =
     "INSERT INTO run "
     "VALUES(1,'hand','horizon','fifo','',1,'0','','','0',NULL,0,100000,200000,16000,"
-    "1000);"
+    "1000,'stated');"
     "INSERT INTO kind VALUES(0,'train');"
     "INSERT INTO queue VALUES(0,'root',NULL,0,100,-1,-1,1),(1,'a',0,1,100,8,-1,1),"
     "(2,'b_''x\"',0,1,100,8,-1,1),(3,'idle',0,1,100,8,-1,1);"

@@ -47,6 +47,8 @@ struct orr_outage { /* of a node: it was down, or not part of the cluster */
     orr_ms from_ms, to_ms; /* to_ms ORR_MS_NEVER: it still is */
 };
 
+enum orr_warmup { ORR_WARMUP_STATED, ORR_WARMUP_DETECTED, ORR_WARMUP_NOT_FOUND };
+
 enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };
 
 struct orr_engine_shard { /* who schedules a shard of the cluster */
@@ -72,6 +74,7 @@ struct orr_engine_options {
 
 struct orr_run {
     enum orr_run_status status;
+    enum orr_warmup warmup;
     struct orr_ledger *ledger; /* final state; owned by the run */
     struct orr_queues *queues; /* the world's, as they became; names are the world's own */
     uint32_t owed_count;       /* of the world's changes to queues: those that came into force */

@@ -48,6 +48,9 @@ struct orr_fold {
     struct orr_integrals *window_start, *window_end; /* notes, per queue */
     struct orr_integrals *last_note;                 /* per queue, of the last bucket */
     struct orr_integrals *buckets; /* bucket b of queue q at [b * tree->count + q] */
+    /* deviation up to the end of bucket b: of shard s at [b * (shard_count + 1) + s], then of all
+     */
+    double *bucket_deviation;
     uint32_t bucket_count, bucket_capacity;
     orr_ms origin_ms, bucket_ms, next_bucket_ms;
     orr_ms window_start_ms, window_end_ms;
@@ -66,6 +69,9 @@ struct orr_fold {
     double *scratch;  /* of the oracle */
     uint32_t *takers; /* as well */
 };
+
+/* Adds one stretch of time to another. */
+void orr_fold__add(struct orr_integrals *sum, const struct orr_integrals *more);
 
 /* A capacity for each shard, at least one. */
 void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
@@ -96,6 +102,12 @@ void orr_fold_before_owed(struct orr_fold *fold, orr_ms now);
 void orr_fold_owed(struct orr_fold *fold, uint32_t queue);
 /* The run is over: closes the window and the last bucket. */
 void orr_fold_finish(struct orr_fold *fold, orr_ms now);
+
+/* Of a run that is over: moves the begin of the window to where GPUs held and asked for had
+ * settled, by MSER-5 (White, Cobb and Spratt, WSC 2000) over the buckets up to the window's end.
+ * False if they did not within the first half, or there are fewer than 50 buckets; then the window
+ * stays. */
+bool orr_fold_detect_warmup(struct orr_fold *fold);
 
 /* The oracle alone: shares (mGPU) of all queues for given demands of the leaves, the roots of each
  * shard out of its capacity.

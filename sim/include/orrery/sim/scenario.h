@@ -314,7 +314,7 @@ struct orr_scenario {
     const char *folder; /* where names of other files start; "" is the current one */
     orr_ms start_ms;    /* calendar; ORR_MS_NONE: the trace's first second */
     orr_ms horizon_ms;  /* ORR_MS_NONE: until the last job ends */
-    orr_ms warmup_ms;
+    orr_ms warmup_ms;   /* ORR_MS_NONE: to be detected */
     uint64_t seed_first, seed_last;
     orr_ms shake_submit_ms; /* submits moved by up to so much either way, at random; 0: not */
     double shake_run;       /* run times changed by up to this part either way; 0: not */
