@@ -316,7 +316,9 @@ static void load_evictions(struct load *load)
     schedule->evictions =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->evictions);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT job, for_job, at_ms, cause FROM eviction ORDER BY at_ms, rowid");
+        &load->in,
+        "SELECT job, for_job, at_ms, cause, whole AND gone_ms >= (SELECT end_ms FROM run)"
+        " FROM eviction ORDER BY at_ms, rowid");
     while (orr_results_step(&load->in, row) && schedule->eviction_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job == ORR_NONE) {
@@ -324,6 +326,7 @@ static void load_evictions(struct load *load)
             continue;
         }
         const bool told = sqlite3_column_type(row, 1) != SQLITE_NULL;
+        schedule->jobs[job].leaving += sqlite3_column_int(row, 4) != 0;
         schedule->evictions[schedule->eviction_count++] = (struct orr_audit_eviction){
             .job = job,
             .for_job = told ? find_job(load, sqlite3_column_int64(row, 1)) : ORR_NONE,

@@ -36,6 +36,7 @@ run preempt "$source/scenarios/whatif/inference/inference.yaml" --policy kai
 run shortest --trace "$log" --cluster 240x1 --split 1 --policy fifo --param order=shortest
 run backfill --trace "$log" --cluster 240x1 --split 1 --policy fifo --param backfill=true
 run las "$source/scenarios/whatif/hoarding/hoarding.yaml" --policy las
+run mixed "$source/scenarios/mixed/mixed.yaml" # cut while evicted jobs are in their grace
 run flat "$source/scenarios/mixed/mixed.yaml" --policy kai --param preset=project-level-fairness --set horizon=2d
 # Three shards, one with a policy of its own; pods of another scheduler; nodes that fail; jobs that are held back.
 awk 'BEGIN {

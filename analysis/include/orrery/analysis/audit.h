@@ -22,6 +22,7 @@ struct orr_audit_job {
     uint32_t pods, min_pods; /* the gang is min_pods of them */
     uint32_t queue;          /* index, or ORR_NONE */
     uint32_t evictions;      /* as the schedule counts them */
+    uint32_t leaving;        /* of them, whose grace was not over when the run ended */
     bool finished;
     bool firm;      /* may not be evicted for others */
     bool has_books; /* else the next says nothing */
