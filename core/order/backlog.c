@@ -328,6 +328,7 @@ static uint32_t lane_for(struct orr_backlog *backlog, const struct orr_sjob *job
                                               .preemptible = job->preemptible,
                                               .items = kept.items,
                                               .capacity = kept.capacity,
+                                              .version = ++backlog->versions,
                                               .at_queue = ORR_NONE,
                                               .at_class = ORR_NONE,
                                               .next_of_class = backlog->classes[class].first_lane};
@@ -350,6 +351,7 @@ static void put_in(struct orr_backlog *backlog, uint32_t index, const struct orr
     }
     lane->items = ORR_ROOM_FOR_ONE(lane->items, lane->end, lane->capacity);
     const uint32_t at = lower_bound(lane, item);
+    lane->version = at < lane->end ? ++backlog->versions : lane->version;
     if (lane->first > 0 && at - lane->first < lane->end - at) {
         memmove(lane->items + lane->first - 1, lane->items + lane->first,
                 (at - lane->first) * sizeof *lane->items);
@@ -367,6 +369,7 @@ static void pull_out(struct orr_backlog *backlog, uint32_t index, const struct o
     struct orr_lane *lane = &backlog->lanes[index];
     const uint32_t at = lower_bound(lane, item);
     ORR_ASSERT(at < lane->end && lane->items[at].job == item->job);
+    lane->version = ++backlog->versions;
     if (at - lane->first < lane->end - at) {
         memmove(lane->items + lane->first + 1, lane->items + lane->first,
                 (at - lane->first) * sizeof *lane->items);

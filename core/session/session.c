@@ -445,7 +445,8 @@ uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_s
                              .stale_since = ORR_MS_NONE,
                              .preemption_delay = spec->preemption_delay,
                              .staleness_grace = spec->staleness_grace,
-                             .twins = spec->twins};
+                             .twins = spec->twins,
+                             .serial = ++session->serials};
     if (spec->twins != ORR_NONE && spec->twins >= session->twin_kinds) {
         session->twin_kinds = spec->twins + 1;
     }
@@ -587,6 +588,7 @@ void orr_session_revive_job(struct orr_session *session, uint32_t index,
     struct orr_sjob *job = &session->jobs[index];
     ORR_ASSERT(job->invalid && job->task_count == spec->task_count);
     job->invalid = false;
+    job->serial = ++session->serials;
     job->name = keep(session, spec->name);
     job->queue = spec->queue;
     job->priority = spec->priority;

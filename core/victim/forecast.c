@@ -320,6 +320,13 @@ struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *searc
     return entry;
 }
 
+bool orr_forecast__is_before(const struct orr_victim_search *search, uint32_t a, uint32_t b)
+{
+    const struct orr_order_entry one = orr_forecast__entry(search, a);
+    const struct orr_order_entry other = orr_forecast__entry(search, b);
+    return orr_order_compare_jobs(search->session, &one, &other) < 0;
+}
+
 /* Negative: all that wait in the lane are served before the party, positive: none, 0: by age. */
 static int lane_against(const struct orr_victim_search *search, const struct orr_lane *lane,
                         uint32_t seat)
@@ -340,10 +347,10 @@ static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *jo
                                              : strcmp(item->name, job->name) < 0;
 }
 
-/* How many of the lane are served before the party; at least `from`. */
-static uint32_t count_before(const struct orr_victim_search *search, const struct orr_lane *lane,
-                             uint32_t seat, uint32_t from)
+uint32_t orr_forecast__count_before(const struct orr_victim_search *search, uint32_t index,
+                                    uint32_t seat, uint32_t from)
 {
+    const struct orr_lane *lane = &search->session->backlog->lanes[index];
     const struct orr_sjob *job = &search->session->jobs[search->forecast->seats[seat].job];
     const uint32_t all = lane->end - lane->first;
     const int against = lane_against(search, lane, seat);
@@ -366,10 +373,8 @@ static uint32_t count_before(const struct orr_victim_search *search, const struc
     return low;
 }
 
-/* Jobs of the lane at [from, to) that do not wait: the preemptor and those that got their place
- * since the backlog was brought up to date. */
-static uint32_t count_absent(const struct orr_victim_search *search, uint32_t index, uint32_t from,
-                             uint32_t to)
+uint32_t orr_forecast__count_absent(const struct orr_victim_search *search, uint32_t index,
+                                    uint32_t from, uint32_t to)
 {
     const struct orr_session *session = search->session;
     const struct orr_forecast *f = search->forecast;
@@ -432,9 +437,9 @@ bool orr_forecast__demands(struct orr_victim_search *search, uint32_t seat, uint
         const uint32_t index = leaf->lanes[i];
         const struct orr_lane *lane = &backlog->lanes[index];
         const uint32_t from = passed[i];
-        const uint32_t to = count_before(search, lane, seat, from);
+        const uint32_t to = orr_forecast__count_before(search, index, seat, from);
         passed[i] = to;
-        if (to - from > count_absent(search, index, from, to) &&
+        if (to - from > orr_forecast__count_absent(search, index, from, to) &&
             !add_demand(search->forecast, &backlog->classes[lane->class].demand, set)) {
             return false;
         }
@@ -499,9 +504,7 @@ static struct lane_bound bound_lane(const struct orr_forecast *f,
             const int64_t amount = seat->demand.v[kind];
             bound.least.v[kind] = amount < bound.least.v[kind] ? amount : bound.least.v[kind];
         }
-        const struct orr_order_entry a = orr_forecast__entry(search, s);
-        const struct orr_order_entry b = orr_forecast__entry(search, bound.last);
-        bound.last = orr_order_compare_jobs(search->session, &a, &b) > 0 ? s : bound.last;
+        bound.last = orr_forecast__is_before(search, bound.last, s) ? s : bound.last;
     }
     return bound;
 }

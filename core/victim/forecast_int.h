@@ -56,6 +56,15 @@ struct orr_forecast {
 };
 
 struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search, uint32_t seat);
+/* Of two parties of one track. */
+bool orr_forecast__is_before(const struct orr_victim_search *search, uint32_t a, uint32_t b);
+/* How many of the lane, counted from its first, are served before the party; at least `from`. */
+uint32_t orr_forecast__count_before(const struct orr_victim_search *search, uint32_t lane,
+                                    uint32_t seat, uint32_t from);
+/* Jobs of the lane at [from, to) that do not wait: the preemptor and those that got their place
+ * since the backlog was brought up to date. */
+uint32_t orr_forecast__count_absent(const struct orr_victim_search *search, uint32_t lane,
+                                    uint32_t from, uint32_t to);
 /* The set of demands of the jobs that wait in the party's queue, are served before it, and are not
  * among the first passed[i] of lane i of the queue; `passed` is brought up to the party. False: too
  * many distinct ones. */

@@ -6,23 +6,16 @@
 
 /* --- scenarios that failed --- */
 
-static uint64_t mix(uint64_t word)
-{
-    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
-    word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;
-    return word ^ (word >> 31);
-}
-
 /* Of the pending tasks and the two sets of victims, whatever their order. */
 static uint64_t fingerprint(const struct orr_victim_search *search,
                             const struct orr_victims *potential)
 {
-    uint64_t sum = mix(search->k);
+    uint64_t sum = orr_victim__mix(search->k);
     for (uint32_t i = 0; i < search->recorded.count; i++) {
-        sum += mix(0x100000000u + search->recorded.items[i].task);
+        sum += orr_victim__mix(0x100000000u + search->recorded.items[i].task);
     }
     for (uint32_t i = 0; i < potential->count; i++) {
-        sum += mix(0x200000000u + potential->items[i].task);
+        sum += orr_victim__mix(0x200000000u + potential->items[i].task);
     }
     return sum == 0 ? 1 : sum;
 }

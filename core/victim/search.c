@@ -458,7 +458,7 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     const bool all = session->rules.literal || has_budget(&session->rules);
     if (search.tasks.count > 0 && (search.candidate_count > 0 || all)) {
         prepare_search(&search);
-        if (all || !orr_victim__hopeless(&search)) {
+        if (all || !(orr_victim__failed_before(&search) || orr_victim__hopeless(&search))) {
             result = run_generators(&search);
         }
     }
@@ -470,6 +470,9 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
         search.reached = ORR_OUTCOME_NO_CANDIDATES;
     }
     session->jobs[job].outcomes[action] = search.reached;
+    if (result == ORR_SEARCH_FAILED) {
+        orr_victim__note_failure(&search);
+    }
     release_search(&search);
     return result;
 }

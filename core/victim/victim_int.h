@@ -70,6 +70,8 @@ struct orr_victim_search {
 
     struct orr_victims next;        /* recorded for the next probe, should this one succeed */
     uint8_t reached;                /* enum orr_outcome: how far the best scenario got */
+    bool simulated;                 /* a scenario was */
+    uint64_t world;                 /* hash of all that a forecast looks at; 0: not known */
     struct orr_task_list survivors; /* victims that stayed evicted or were moved */
 
     struct orr_arena arena; /* of the probe */
@@ -90,6 +92,19 @@ static inline void orr_victim__reached(struct orr_victim_search *search, enum or
 /* search.c: the jobs that wait, without the preemptor, in the order of building. */
 const struct orr_order_entry *orr_victim__pending(struct orr_victim_search *search,
                                                   uint32_t *count);
+
+/* Scatters the bits of a word, for hashes. */
+static inline uint64_t orr_victim__mix(uint64_t word)
+{
+    word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return word ^ (word >> 31);
+}
+
+/* recall.c: once the forecast is open. The search failed before, when all it looks at was the same;
+ * and what to remember of one that fails now. */
+bool orr_victim__failed_before(struct orr_victim_search *search);
+void orr_victim__note_failure(const struct orr_victim_search *search);
 
 /* forecast.c, rehearse.c: what need not be simulated. The preemptor's view is that of one task when
  * the forecast is opened; it is prepared for each probe. */

@@ -61,6 +61,7 @@ struct orr_lane {
     uint32_t first, end, capacity;
     uint32_t at_queue, at_class; /* positions in their lists, or ORR_NONE */
     uint32_t next_of_class;      /* or ORR_NONE */
+    uint64_t version;            /* its own; a new one with each change but a job more at the end */
     uint8_t told; /* for the reader: what its jobs were told last; 0 when it fills again */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of its jobs, or ORR_OUTCOME_OWN */
     uint64_t round[ORR_ACTIONS];   /* when that was said; jobs looked at then have their own */
@@ -95,6 +96,7 @@ struct orr_backlog {
     uint32_t active_count, active_capacity;
     struct orr_lane *lanes;
     uint32_t lane_count, lane_capacity;
+    uint64_t versions;               /* of lanes, given so far */
     struct orr_backlog_leaf *leaves; /* by queue */
     uint32_t *by_age;                /* queues by age and name */
     bool *limited;                   /* by queue: it or one above it has a limit */

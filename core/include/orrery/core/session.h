@@ -236,9 +236,15 @@ struct orr_sset { /* of a job's tree; the root is the job's first */
     uint32_t counts[ORR_TASK_STATUSES]; /* live tasks of a pod set */
 };
 
+struct orr_failed_search { /* a search for victims, as long as it would fail again */
+    uint64_t world;        /* hash of all that it looked at; 0: none is remembered */
+    uint8_t outcome;       /* enum orr_outcome */
+};
+
 struct orr_sjob {
     const char *name;
-    uint32_t queue; /* ORR_NONE: no such queue */
+    uint64_t serial; /* no other job of the session had it, in this slot or another */
+    uint32_t queue;  /* ORR_NONE: no such queue */
     int32_t priority;
     bool preemptible;
     int64_t created_s;                             /* whole seconds, as Kubernetes keeps them */
@@ -252,9 +258,10 @@ struct orr_sjob {
     uint32_t active_at;            /* its place in the queue's list of active jobs, if any is */
     uint8_t reason;                /* enum orr_fit_reason of the last allocate attempt */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of each action's last look at it */
-    bool invalid;                  /* removed: its tasks are gone */
-    bool changed;                  /* listed in the session's changed_jobs */
-    uint32_t mark;                 /* scratch of a search for victims */
+    struct orr_failed_search failed[ORR_ACTIONS];
+    bool invalid;   /* removed: its tasks are gone */
+    bool changed;   /* listed in the session's changed_jobs */
+    uint32_t mark;  /* scratch of a search for victims */
     uint32_t twins; /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
 };
 
@@ -372,6 +379,7 @@ struct orr_session {
     uint32_t ask_count, ask_capacity;
     struct orr_sjob *jobs;
     uint32_t job_count, job_capacity;
+    uint64_t serials;    /* given to jobs so far */
     uint32_t twin_kinds; /* one more than the highest `twins` of a job */
     struct orr_sset *sets;
     uint32_t set_count, set_capacity;
