@@ -13,18 +13,6 @@ static const int64_t *held_by(const struct orr_session *session, const struct or
     return c->allocated != NULL ? c->allocated : session->queues[c->queue].allocated;
 }
 
-/* Over its fair share in all resources at once. */
-static bool is_over(const struct orr_session *session, const struct orr_contender *c)
-{
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const double fair = session->shares[c->queue].resource[kind].fair_share;
-        if (!(fair < orr_share_units(kind, held_by(session, c)[kind]))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool fits_deserved(const struct orr_session *session, uint32_t queue, const int64_t *held,
                           const struct orr_demand *demand)
 {
@@ -43,46 +31,17 @@ bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue,
     return fits_deserved(session, queue, session->queues[queue].allocated, demand);
 }
 
-/* It may hold nothing of a resource and would hold some. */
-static bool violates(const struct orr_session *session, const struct orr_contender *c)
+/* Of what is allocatable to it; a queue that may hold nothing has a thousand times as much. */
+static double part_of(const struct orr_session *session, double amount, double allocatable,
+                      unsigned kind)
 {
-    const struct orr_demand *job = c->job != NULL ? c->job : &no_demand;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        if (orr_share_allocatable(&session->shares[c->queue].resource[kind]) == 0 &&
-            orr_demand_on(held_by(session, c)[kind], job, kind) > 0) {
-            return true;
-        }
+    if (!(amount > 0)) {
+        return 0;
     }
-    return false;
-}
-
-static double amount_after(const struct orr_session *session, const struct orr_contender *c,
-                           bool with, unsigned kind)
-{
-    int64_t held = held_by(session, c)[kind];
-    if (with && c->victims != NULL) {
-        held -= c->victims->v[kind];
+    if (allocatable == ORR_UNLIMITED) {
+        allocatable = session->total[kind];
     }
-    return orr_demand_on(held, with && c->job != NULL ? c->job : &no_demand, kind);
-}
-
-static double dominant_share(const struct orr_session *session, const struct orr_contender *c,
-                             bool with)
-{
-    double share = 0;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const double amount = amount_after(session, c, with, kind);
-        if (!(amount > 0)) {
-            continue;
-        }
-        double allocatable = orr_share_allocatable(&session->shares[c->queue].resource[kind]);
-        if (allocatable == ORR_UNLIMITED) {
-            allocatable = session->total[kind];
-        }
-        const double part = allocatable == 0 ? amount * 1000 : amount / allocatable;
-        share = part > share ? part : share;
-    }
-    return share;
+    return allocatable == 0 ? amount * 1000 : amount / allocatable;
 }
 
 /* Less of some resource and more of none. */
@@ -115,16 +74,29 @@ static int by_number(double a, double b)
 struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
                                         const struct orr_contender *c)
 {
+    struct orr_queue_rank rank = {.queue = c->queue};
     if (!session->rules.proportion) {
-        return (struct orr_queue_rank){.queue = c->queue};
+        return rank;
     }
-    return (struct orr_queue_rank){.queue = c->queue,
-                                   .over = is_over(session, c),
-                                   .fed = !fits_deserved(session, c->queue, held_by(session, c),
-                                                         c->job != NULL ? c->job : &no_demand),
-                                   .violates = violates(session, c),
-                                   .share_after = dominant_share(session, c, true),
-                                   .share_now = dominant_share(session, c, false)};
+    const int64_t *held = held_by(session, c);
+    const struct orr_demand *job = c->job != NULL ? c->job : &no_demand;
+    rank.over = true;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const struct orr_share_resource *share = &session->shares[c->queue].resource[kind];
+        const int64_t given_up = c->victims != NULL ? c->victims->v[kind] : 0;
+        const double allocatable = orr_share_allocatable(share);
+        const double now = orr_share_units(kind, held[kind]);
+        const double with = orr_demand_on(held[kind], job, kind);
+        const double after = orr_demand_on(held[kind] - given_up, job, kind);
+        const double part_now = part_of(session, now, allocatable, kind);
+        const double part_after = part_of(session, after, allocatable, kind);
+        rank.over = rank.over && share->fair_share < now;
+        rank.fed = rank.fed || (share->deserved != ORR_UNLIMITED && with > share->deserved);
+        rank.violates = rank.violates || (allocatable == 0 && with > 0);
+        rank.share_now = part_now > rank.share_now ? part_now : rank.share_now;
+        rank.share_after = part_after > rank.share_after ? part_after : rank.share_after;
+    }
+    return rank;
 }
 
 int orr_queue_compare_amounts(const struct orr_session *session, const struct orr_queue_rank *a,
