@@ -26,6 +26,7 @@ void orr_victim__open_capacities(struct orr_victim_search *search)
     c->bearing = orr_alloc(session->node_count, sizeof *c->bearing);
     c->since = orr_zalloc(session->node_count, sizeof *c->since);
     c->at = orr_alloc(session->node_count, sizeof *c->at);
+    c->last_on = orr_alloc(session->node_count, sizeof *c->last_on);
     for (uint32_t n = 0; n < session->node_count; n++) {
         c->free[n] = orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
     }
@@ -39,6 +40,7 @@ void orr_victim__close_capacities(struct orr_victim_search *search)
     orr_free(c->bearing);
     orr_free(c->since);
     orr_free(c->at);
+    orr_free(c->last_on);
 }
 
 static int64_t fitting_in(const struct orr_capacities *c, int64_t capacity)
@@ -106,13 +108,15 @@ static void swap(struct orr_capacities *c, uint32_t at)
     c->at[c->bearing[at]] = at;
 }
 
-void orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim)
+uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim)
 {
     struct orr_capacities *c = &search->capacities;
     const uint32_t node = victim->node;
     if (node == ORR_NONE) {
-        return;
+        return ORR_NONE;
     }
+    const uint32_t before = c->since[node] == 0 ? ORR_NONE : c->last_on[node];
+    c->last_on[node] = search->potential.count;
     if (c->since[node] == 0) {
         c->elsewhere -= search->feasible[node] ? c->with[node] : 0;
         c->at[node] = c->bearing_count;
@@ -126,4 +130,5 @@ void orr_victim__add_capacity(struct orr_victim_search *search, const struct orr
     while (c->at[node] + 1 < c->bearing_count && is_before(c, c->bearing[c->at[node] + 1], node)) {
         swap(c, c->at[node]);
     }
+    return before;
 }

@@ -456,202 +456,51 @@ static void stand(const struct orr_session *session, uint32_t queue, const int64
     *out = orr_queue_rank_of(session, &who);
 }
 
-static void take_worse(const struct orr_session *session, struct orr_queue_rank *worst,
-                       const struct orr_queue_rank *other)
+void orr_forecast__take_worse(const struct orr_session *session, struct orr_queue_rank *worst,
+                              const struct orr_queue_rank *other)
 {
     if (orr_queue_compare_amounts(session, worst, other) < 0) {
         *worst = *other;
     }
 }
 
+static bool asks_at_most(const struct orr_demand *a, const struct orr_demand *b)
+{
+    bool at_most = a->gpus_by_memory <= b->gpus_by_memory;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        at_most = at_most && a->v[kind] <= b->v[kind];
+    }
+    return at_most;
+}
+
+/* A standing only gets worse with what a job asks: of demands that are no more than another one
+ * nothing need be worked out. */
 void orr_forecast__block(const struct orr_victim_search *search, uint32_t queue,
                          const int64_t *held, const struct orr_demand *job, uint64_t waiting,
                          struct orr_queue_rank *worst)
 {
     const struct orr_session *session = search->session;
-    stand(session, queue, held, job, worst);
-    for (uint32_t d = 0; waiting != 0; d++, waiting >>= 1) {
-        if ((waiting & 1u) != 0) {
+    const struct orr_demand *demands = search->forecast->demands;
+    const struct orr_demand *most = job;
+    for (uint64_t bits = waiting; bits != 0; bits &= bits - 1) {
+        const struct orr_demand *one = &demands[__builtin_ctzll(bits)];
+        most = asks_at_most(most, one) ? one : most;
+    }
+    stand(session, queue, held, most, worst);
+    if (waiting == 0) {
+        return;
+    }
+    if (!asks_at_most(job, most)) {
+        struct orr_queue_rank own;
+        stand(session, queue, held, job, &own);
+        orr_forecast__take_worse(session, worst, &own);
+    }
+    for (uint64_t bits = waiting; bits != 0; bits &= bits - 1) {
+        const struct orr_demand *one = &demands[__builtin_ctzll(bits)];
+        if (!asks_at_most(one, most)) {
             struct orr_queue_rank other;
-            stand(session, queue, held, &search->forecast->demands[d], &other);
-            take_worse(session, worst, &other);
+            stand(session, queue, held, one, &other);
+            orr_forecast__take_worse(session, worst, &other);
         }
     }
-}
-
-/* --- an argument against all scenarios at once --- */
-
-struct lane_bound { /* over the victims of a lane */
-    bool any;
-    uint32_t last; /* seat that is served last */
-    struct orr_demand least;
-};
-
-static struct lane_bound bound_lane(const struct orr_forecast *f,
-                                    const struct orr_victim_search *search, uint32_t lane)
-{
-    struct lane_bound bound = {0};
-    for (uint32_t s = 1; s < f->seat_count; s++) {
-        const struct orr_seat *seat = &f->seats[s];
-        if (seat->track != lane) {
-            continue;
-        }
-        if (!bound.any) {
-            bound = (struct lane_bound){.any = true, .last = s, .least = seat->demand};
-            continue;
-        }
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            const int64_t amount = seat->demand.v[kind];
-            bound.least.v[kind] = amount < bound.least.v[kind] ? amount : bound.least.v[kind];
-        }
-        bound.last = orr_forecast__is_before(search, bound.last, s) ? s : bound.last;
-    }
-    return bound;
-}
-
-/* Whichever of the lane's jobs are victims: all are served before the preemptor. Each victim that
- * is next in line stands, with what it asks, no worse than the queue stands now; a waiting job
- * before it finds at least one victim not yet placed again. */
-static bool all_go_first(struct orr_forecast *f, struct orr_victim_search *search, uint32_t lane,
-                         const struct orr_queue_rank *preemptor)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_track *at = &f->tracks[lane];
-    const struct lane_bound bound = bound_lane(f, search, lane);
-    if (!bound.any) {
-        return true;
-    }
-    static const struct orr_demand nothing;
-    const int64_t *held = session->queues[at->queue].allocated;
-    struct orr_queue_rank worst;
-    struct orr_queue_rank waiting;
-    int64_t less[ORR_SHARE_KINDS];
-    uint64_t demands = 0;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        less[kind] = held[kind] - bound.least.v[kind];
-        const double limit = session->shares[at->queue].resource[kind].limit;
-        if (limit != ORR_UNLIMITED && orr_share_units(kind, held[kind]) > limit) {
-            return false; /* a victim might not come back */
-        }
-    }
-    stand(session, at->queue, held, &nothing, &worst);
-    if (!orr_forecast__demands(search, bound.last, orr_forecast__passed(search, bound.last),
-                               &demands)) {
-        return false;
-    }
-    if (demands != 0) {
-        orr_forecast__block(search, at->queue, less, &nothing, demands, &waiting);
-        take_worse(session, &worst, &waiting);
-    }
-    return orr_queue_compare_amounts(session, &worst, preemptor) < 0;
-}
-
-void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *seat)
-{
-    sizes->set |= 1u << seat->gpus;
-    sizes->gangs = sizes->gangs || seat->tasks > 1;
-    sizes->unlike = sizes->unlike || seat->unlike;
-}
-
-uint32_t orr_forecast__gpus(const struct orr_session *session, const struct orr_seat *seat,
-                            uint32_t task)
-{
-    return seat->unlike ? (uint32_t)(orr_task_ask(session, &session->tasks[seat->first_task + task])
-                                         ->request.v[ORR_SLOT_GPU] /
-                                     ORR_MGPU)
-                        : seat->gpus;
-}
-
-/* If all victims come back, there is as little room as before, which is less than the preemptor
- * needs. If a single task does not, no node has the room it asked, from then on. So the preemptor
- * gets nothing
- * - if no victim is larger than its tasks, and none is a gang;
- * - if all victims ask the same: whatever is where, their places are as many as they are;
- * - if there are two sizes, the smaller divides the larger, and the larger fills a node: small
- * tasks go to nodes already begun before they begin another, and begin one only if all others are
- * full, so that what is left over then is enough for the large ones. */
-bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_sizes *sizes)
-{
-    uint32_t small = 1;
-    uint32_t large = ORR_FORECAST_GPUS;
-    while (small < ORR_FORECAST_GPUS && (sizes->set >> small & 1u) == 0) {
-        small++;
-    }
-    while (large > small && (sizes->set >> large & 1u) == 0) {
-        large--;
-    }
-    const bool two = sizes->set == (1u << small | 1u << large);
-    if (sizes->unlike) {
-        return false;
-    }
-    return small == large || (!sizes->gangs && large <= f->seats[0].gpus) ||
-           (two && large % small == 0 && (int32_t)large >= f->largest_node &&
-            f->most_idle < (int32_t)small);
-}
-
-static bool all_leave_nothing(const struct orr_forecast *f)
-{
-    struct orr_sizes sizes = {0};
-    for (uint32_t s = 1; s < f->seat_count; s++) {
-        orr_forecast__count_size(&sizes, &f->seats[s]);
-    }
-    return orr_forecast__leave_nothing(f, &sizes);
-}
-
-/* With all victims together some node would pass KAI's filter of single nodes. */
-static bool accumulate_enough(const struct orr_forecast *f, const struct orr_session *session)
-{
-    int32_t *room = orr_alloc(session->node_count, sizeof *room);
-    bool enough = false;
-    memcpy(room, f->base, session->node_count * sizeof *room);
-    for (uint32_t s = 1; s < f->seat_count && !enough; s++) {
-        for (uint32_t t = 0; t < f->seats[s].tasks; t++) {
-            const uint32_t node = session->tasks[f->seats[s].first_task + t].live.node;
-            room[node] += (int32_t)orr_forecast__gpus(session, &f->seats[s], t);
-            enough = enough || room[node] >= (int32_t)f->seats[0].gpus;
-        }
-    }
-    orr_free(room);
-    return enough;
-}
-
-bool orr_forecast__compare_tracks(struct orr_victim_search *search)
-{
-    struct orr_forecast *f = search->forecast;
-    const struct orr_session *session = search->session;
-    const uint32_t own = f->seats[0].track;
-    const uint32_t queue = f->tracks[own].queue;
-    struct orr_queue_rank preemptor;
-    uint64_t demands = 0;
-    if (!orr_forecast__demands(search, 0, orr_forecast__passed(search, 0), &demands)) {
-        return false;
-    }
-    orr_forecast__block(search, queue, session->queues[queue].allocated, &f->seats[0].demand,
-                        demands, &preemptor);
-    for (uint32_t t = 0; t < f->track_count; t++) {
-        f->tracks[t].goes_first = t != own && search->action == ORR_ACTION_RECLAIM &&
-                                  session->rules.proportion &&
-                                  all_go_first(f, search, t, &preemptor);
-    }
-    return true;
-}
-
-bool orr_victim__hopeless(struct orr_victim_search *search)
-{
-    struct orr_forecast *f = search->forecast;
-    if (f == NULL || f->room_in_all >= (int64_t)f->seats[0].gpus || !all_leave_nothing(f) ||
-        !orr_forecast__compare_tracks(search)) {
-        return false;
-    }
-    for (uint32_t t = 0; t < f->track_count; t++) {
-        if (t != f->seats[0].track && !f->tracks[t].goes_first) {
-            return false;
-        }
-    }
-    if (search->action != ORR_ACTION_RECLAIM) {
-        return false;
-    }
-    orr_victim__reached(search, accumulate_enough(f, search->session) ? ORR_OUTCOME_NOT_PLACED
-                                                                      : ORR_OUTCOME_FILTERED);
-    return true;
 }

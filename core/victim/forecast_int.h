@@ -53,6 +53,7 @@ struct orr_forecast {
     uint64_t *between; /* by place in line: demands of jobs waiting just before it */
     bool over_quota;   /* the preemptor can get nothing */
     struct orr_rehearsal *rehearsal;
+    struct orr_sketch *sketch;
 };
 
 struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search, uint32_t seat);
@@ -86,9 +87,14 @@ void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *se
 bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_sizes *sizes);
 /* Finds out which tracks go first. False: too many distinct demands. */
 bool orr_forecast__compare_tracks(struct orr_victim_search *search);
+/* sketch.c: made with the line, started with each probe. */
+struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search);
+void orr_forecast__start_sketch(struct orr_victim_search *search);
 /* The worst of a job and of the waiting ones before it. */
 void orr_forecast__block(const struct orr_victim_search *search, uint32_t queue,
                          const int64_t *held, const struct orr_demand *job, uint64_t waiting,
                          struct orr_queue_rank *worst);
+void orr_forecast__take_worse(const struct orr_session *session, struct orr_queue_rank *worst,
+                              const struct orr_queue_rank *other);
 
 #endif

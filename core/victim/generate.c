@@ -10,14 +10,14 @@
 static uint64_t fingerprint(const struct orr_victim_search *search,
                             const struct orr_victims *potential)
 {
-    uint64_t sum = orr_victim__mix(search->k);
+    uint64_t sum = 0;
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         sum += orr_victim__mix(0x100000000u + search->recorded.items[i].task);
     }
     for (uint32_t i = 0; i < potential->count; i++) {
-        sum += orr_victim__mix(0x200000000u + potential->items[i].task);
+        sum += orr_victim__mix(potential->items[i].task);
     }
-    return sum == 0 ? 1 : sum;
+    return sum;
 }
 
 static bool is_spent(int64_t tried, int64_t budget)
@@ -67,22 +67,56 @@ static void grow_failed(struct orr_victim_search *search)
     orr_free(old);
 }
 
-static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
+/* Where the sum of the victims' hashes is kept when they fail, for so many tasks of the job: it is
+ * there, or the slot is free. */
+static uint64_t *find_failed(struct orr_victim_search *search, uint64_t victims, uint64_t *print)
 {
-    const uint64_t print = fingerprint(search, potential);
+    *print = victims + orr_victim__mix(0x200000000u + search->k);
+    *print = *print == 0 ? 1 : *print;
     if (2 * (search->failed_count + 1) > search->failed_slots) {
         grow_failed(search);
     }
-    const uint32_t slot = failed_slot(search, print);
-    if (search->failed[slot] == print || !afford(search)) {
+    return &search->failed[failed_slot(search, *print)];
+}
+
+static void note_failed(struct orr_victim_search *search, uint64_t *slot, uint64_t print)
+{
+    *slot = print;
+    search->failed_count++;
+}
+
+static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    uint64_t print;
+    uint64_t *slot = find_failed(search, fingerprint(search, potential), &print);
+    if (*slot == print || !afford(search)) {
         return false;
     }
     if (orr_victim__may_work(search, potential) && orr_victim__simulate(search, potential)) {
         return true;
     }
-    search->failed[slot] = print;
-    search->failed_count++;
+    note_failed(search, slot, print);
     return false;
+}
+
+/* Whether the scenario of the victims on the bearing nodes [from, to) has failed or would, as far
+ * as can be said without listing them. */
+static bool is_ruled_out(struct orr_victim_search *search, uint32_t from, uint32_t to)
+{
+    uint64_t victims;
+    uint64_t print;
+    if (search->counts || !orr_victim__take_in_hand(search, from, to, &victims)) {
+        return false;
+    }
+    uint64_t *slot = find_failed(search, victims, &print);
+    if (*slot == print) {
+        return true;
+    }
+    if (orr_victim__leaves_place(search)) {
+        return false;
+    }
+    note_failed(search, slot, print);
+    return true;
 }
 
 /* --- node-local greedy --- */
@@ -127,6 +161,10 @@ static bool victim_job_on(const struct orr_victim_search *search, uint32_t job, 
 /* All accumulated tasks of the jobs that have one on the node; a job's tasks belong together. */
 static bool try_node(struct orr_victim_search *search, uint32_t node)
 {
+    const uint32_t at = search->capacities.at[node];
+    if (is_ruled_out(search, at, at + 1)) {
+        return false;
+    }
     search->chosen.count = 0;
     for (uint32_t i = 0; i < search->potential.count; i++) {
         struct orr_victim victim = search->potential.items[i];
@@ -164,6 +202,9 @@ static bool try_node_local(struct orr_victim_search *search)
 static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t to)
 {
     const struct orr_victims *potential = &search->potential;
+    if (is_ruled_out(search, from, to)) {
+        return false;
+    }
     const uint32_t number = ++search->scenarios;
     while (search->picked_count < search->steps) {
         search->picked =

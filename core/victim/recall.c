@@ -23,13 +23,25 @@ static void take_number(uint64_t *sum, double number)
     take_in(sum, word);
 }
 
-static void take_job(uint64_t *sum, const struct orr_session *session, uint32_t index)
+static void take_preemptor(uint64_t *sum, const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
+    take_in(sum, job->serial);
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        const struct orr_place *place = &session->tasks[t].live;
+        take_in(sum, (uint64_t)place->status << 32 | place->node);
+    }
+}
+
+/* Of what a plain victim is, all else stays as it was when it started. */
+static void take_candidate(uint64_t *sum, const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
     take_in(sum, job->serial);
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_place *place = &session->tasks[t].live;
-        take_in(sum, (uint64_t)place->status << 32 | place->node);
+        take_in(sum, (uint64_t)(place->status == ORR_TASK_PIPELINED) << 32 | place->node);
     }
 }
 
@@ -49,7 +61,6 @@ static void take_nodes(uint64_t *sum, const struct orr_victim_search *search)
 
 static void take_queue(uint64_t *sum, const struct orr_session *session, uint32_t queue)
 {
-    take_in(sum, queue);
     take_number(sum, session->shares[queue].priority);
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const struct orr_share_resource *share = &session->shares[queue].resource[kind];
@@ -59,6 +70,15 @@ static void take_queue(uint64_t *sum, const struct orr_session *session, uint32_
         take_number(sum, share->fair_share);
         take_number(sum, share->limit);
         take_number(sum, share->allocated);
+    }
+}
+
+/* Those above the tracks have no limits, and are the same for all parties: quota alone matters. */
+static void take_queue_above(uint64_t *sum, const struct orr_session *session, uint32_t queue)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        take_in(sum, (uint64_t)session->queues[queue].nonpreemptible[kind]);
+        take_number(sum, session->shares[queue].resource[kind].deserved);
     }
 }
 
@@ -100,12 +120,13 @@ static void take_tracks(uint64_t *sum, const struct orr_victim_search *search)
             *of_track == ORR_NONE || orr_forecast__is_before(search, *of_track, s) ? s : *of_track;
     }
     for (uint32_t t = 0; t < f->track_count; t++) {
+        take_in(sum, f->tracks[t].queue);
         take_queue(sum, session, f->tracks[t].queue);
         take_waiting(sum, search, last[t]);
     }
     uint32_t above = session->shares[f->tracks[0].queue].parent; /* they are siblings */
     for (; above != ORR_NONE; above = session->shares[above].parent) {
-        take_queue(sum, session, above);
+        take_queue_above(sum, session, above);
     }
     orr_free(last);
 }
@@ -114,10 +135,10 @@ static void take_tracks(uint64_t *sum, const struct orr_victim_search *search)
 static uint64_t world_of(const struct orr_victim_search *search)
 {
     uint64_t sum = (uint64_t)search->action;
-    take_job(&sum, search->session, search->job);
+    take_preemptor(&sum, search);
     take_in(&sum, search->candidate_count);
     for (uint32_t i = 0; i < search->candidate_count; i++) {
-        take_job(&sum, search->session, search->candidates[i].job);
+        take_candidate(&sum, search->session, search->candidates[i].job);
     }
     take_nodes(&sum, search);
     take_tracks(&sum, search);

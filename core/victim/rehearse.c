@@ -136,6 +136,7 @@ void orr_victim__prepare_forecast(struct orr_victim_search *search)
             return;
         }
         make_rehearsal(search);
+        f->sketch = orr_forecast__make_sketch(search);
     }
     struct orr_rehearsal *r = f->rehearsal;
     f->seats[0].tasks = search->k;
@@ -145,6 +146,7 @@ void orr_victim__prepare_forecast(struct orr_victim_search *search)
         return;
     }
     f->over_quota = orr_job_over_quota(session, search->job, &search->demand);
+    orr_forecast__start_sketch(search);
     r->feasible_count = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (search->feasible[n] && f->base[n] > 0) {
@@ -535,8 +537,8 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
         }
         placed = placed || is_preemptor;
         lost = lost || !fits;
-        if (all_must && placed && lost) {
-            return ORR_OUTCOME_REJECTED;
+        if (all_must && lost) {
+            return ORR_OUTCOME_NOT_PLACED;
         }
         if (weighed && !is_preemptor && (!fits || !session->rules.allow_consolidating_reclaim)) {
             note_loss(search, seat);

@@ -64,13 +64,13 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
         const bool known = any_recorded(search, &tasks);
         if (!known) {
             for (uint32_t i = 0; i < tasks.count; i++) {
-                const struct orr_victim victim = {
-                    .task = tasks.tasks[i],
-                    .group = search->steps,
-                    .node = search->session->tasks[tasks.tasks[i]].live.node,
-                    .job = view.job};
+                struct orr_victim victim = {.task = tasks.tasks[i],
+                                            .group = search->steps,
+                                            .node =
+                                                search->session->tasks[tasks.tasks[i]].live.node,
+                                            .job = view.job};
+                victim.before = orr_victim__add_capacity(search, &victim);
                 orr_victims_push(&search->potential, &victim);
-                orr_victim__add_capacity(search, &victim);
             }
             search->steps++;
             stepped = true;

@@ -456,6 +456,7 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     find_candidates(&search);
     /* Where budgets count scenarios, those that cannot work count too. */
     const bool all = session->rules.literal || has_budget(&session->rules);
+    search.counts = all;
     if (search.tasks.count > 0 && (search.candidate_count > 0 || all)) {
         prepare_search(&search);
         if (all || !(orr_victim__failed_before(&search) || orr_victim__hopeless(&search))) {

@@ -123,7 +123,10 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
     const bool placed =
         replay(search, potential, is_victim, (struct orr_node_list){.nodes = list, .count = count});
     const bool solved = placed && orr_victim__validate(search, potential);
-    orr_victim__reached(search, placed && !solved ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_NOT_PLACED);
+    /* When all are to be moved, it is no rule that refuses what leaves one of them without a place.
+     */
+    const bool refused = placed && !solved && search->action != ORR_ACTION_CONSOLIDATION;
+    orr_victim__reached(search, refused ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_NOT_PLACED);
     if (solved) {
         orr_victim__remember(search, potential);
     } else {

@@ -16,6 +16,7 @@ struct orr_victim { /* a task of a scenario */
     uint32_t task;
     uint32_t group;     /* it is remembered together with these */
     uint32_t node, job; /* where it runs before anything is tried */
+    uint32_t before;    /* of potential victims: the last one before it on its node, or ORR_NONE */
 };
 
 struct orr_victims {
@@ -31,6 +32,7 @@ struct orr_capacities { /* capacity.c: milli-GPU */
     uint32_t bearing_count;
     uint32_t *since;   /* by node: how many bore victims when it first did; 0: it does not */
     uint32_t *at;      /* by node: position in `bearing` */
+    uint32_t *last_on; /* by node: the last potential victim there, if it bears any */
     int64_t elsewhere; /* of feasible nodes without potential victims */
     /* of the probe's tasks */
     int64_t needed, smallest;
@@ -54,6 +56,7 @@ struct orr_victim_search {
     uint32_t pending_count;
     struct orr_forecast *forecast;     /* NULL: the world is not plain enough for it */
     int64_t tried, tried_by_generator; /* scenarios of this job */
+    bool counts;                       /* scenarios are counted: none is left out */
     bool spent, generator_spent;       /* one more was wanted than the budget allows */
     uint64_t *failed; /* fingerprints of scenarios that failed, hashed; 0: a free slot */
     uint32_t failed_count, failed_slots;
@@ -115,6 +118,13 @@ void orr_victim__prepare_forecast(struct orr_victim_search *search);
 bool orr_victim__hopeless(struct orr_victim_search *search);
 /* False: this scenario would not be solved. */
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
+/* sketch.c: the scenario of the potential victims on the bearing nodes [from, to), with the sum of
+ * the hashes of their tasks. False: it is not for a sketch. */
+bool orr_victim__take_in_hand(struct orr_victim_search *search, uint32_t from, uint32_t to,
+                              uint64_t *victims);
+/* False: this scenario would not be solved. Quicker than to list its victims and to ask whether
+ * they may work. */
+bool orr_victim__leaves_place(struct orr_victim_search *search);
 
 /* scenario.c: growing the set of victims, and which sets are worth a simulation. */
 struct orr_order;
@@ -125,7 +135,9 @@ bool orr_victim__plausible(const struct orr_victim_search *search);
 void orr_victim__open_capacities(struct orr_victim_search *search);
 void orr_victim__close_capacities(struct orr_victim_search *search);
 void orr_victim__start_capacities(struct orr_victim_search *search);
-void orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim);
+/* Of the next potential victim; returns the one before it on its node, or ORR_NONE. */
+uint32_t orr_victim__add_capacity(struct orr_victim_search *search,
+                                  const struct orr_victim *victim);
 /* Accepted GPUs a victim gives back, and GPUs of quota a task asks, milli-GPU. */
 int64_t orr_victim__freed(const struct orr_session *session, uint32_t task);
 int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t task);

@@ -57,7 +57,8 @@ const char *orr_reason_words(enum orr_reason reason);
     X(NO_CANDIDATES, "no-candidates", "nobody may be a victim for it")                             \
     X(FILTERED, "filtered", "no set of victims frees enough where it is needed")                   \
     X(NOT_PLACED, "simulation-failed",                                                             \
-      "it found no place once the victims had been gone and all were placed anew, in fair order")  \
+      "it, or one to be moved for it, found no place once the victims had been gone and all were " \
+      "placed anew, in fair order")                                                                \
     X(REJECTED, "validator-rejected", "who would lose for it is entitled to what it has")          \
     X(UNFINISHED, "unfinished", "all of it was placed in thought, but its gang was not satisfied") \
     X(SPENT, "budget-spent", "the budget of scenarios was used up before one was solved")          \
