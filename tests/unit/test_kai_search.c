@@ -20,6 +20,7 @@ struct kinds { /* how a world is drawn */
     bool elastic;
     bool unlike; /* gangs end in a smaller pod */
     bool busy;   /* many jobs come at a time */
+    bool full;   /* small jobs fill all nodes, queues are far over their quota, little changes */
 };
 
 struct twin {
@@ -86,11 +87,17 @@ static void draw_world(struct world *world, uint32_t number)
                                   .short_cpu = orr_rng_below(rng, 6) == 0,
                                   .elastic = orr_rng_below(rng, 5) == 0,
                                   .unlike = orr_rng_below(rng, 3) == 0,
-                                  .busy = orr_rng_below(rng, 3) == 0};
+                                  .busy = orr_rng_below(rng, 3) == 0,
+                                  .full = orr_rng_below(rng, 4) == 0};
+    if (world->kinds.full) {
+        world->kinds =
+            (struct kinds){.nodes = world->kinds.nodes, .gpus = 8, .flat = true, .full = true};
+    }
     for (uint32_t l = 0; l < LEAVES; l++) {
-        world->quota[l] = (double)orr_rng_below(rng, 12);
-        world->limit[l] =
-            orr_rng_below(rng, 5) == 0 ? world->quota[l] + (double)orr_rng_below(rng, 6) : -1;
+        world->quota[l] = (double)orr_rng_below(rng, world->kinds.full ? 5 : 12);
+        world->limit[l] = orr_rng_below(rng, 5) == 0 && !world->kinds.full
+                              ? world->quota[l] + (double)orr_rng_below(rng, 6)
+                              : -1;
     }
     build(world, &world->fast, false);
     build(world, &world->literal, true);
@@ -103,7 +110,7 @@ static void add_job(struct world *world)
     struct orr_rng *rng = &world->rng;
     const uint32_t leaf = (uint32_t)orr_rng_below(rng, LEAVES);
     const int32_t priority = priorities[orr_rng_below(rng, 6)];
-    const bool gang = orr_rng_below(rng, 4) == 0;
+    const bool gang = orr_rng_below(rng, world->kinds.full ? 16 : 4) == 0;
     const uint32_t count = gang ? 2 + (uint32_t)orr_rng_below(rng, 4) : 1;
     const bool part = world->kinds.with_parts && orr_rng_below(rng, 3) == 0;
     const int percent = 20 + 10 * (int)orr_rng_below(rng, 6);
@@ -163,7 +170,8 @@ static void let_time_pass(struct world *world)
         }
     }
     for (uint32_t j = 0; j < sessions[0]->job_count; j++) {
-        if (!sessions[0]->jobs[j].invalid && orr_rng_below(&world->rng, 12) == 0) {
+        if (!sessions[0]->jobs[j].invalid &&
+            orr_rng_below(&world->rng, world->kinds.full ? 60 : 12) == 0) {
             orr_session_end_job(sessions[0], j);
             orr_session_end_job(sessions[1], j);
         }
@@ -218,8 +226,9 @@ static void search__decides_as_a_literal_one(void **state)
         draw_world(world, w);
         for (uint32_t c = 0; c < CYCLES; c++) {
             /* many at a time take from one another what they were just promised */
-            const uint32_t most = world->kinds.busy ? 24 : 7;
-            const uint32_t arrivals = c == 0 ? 24 : (uint32_t)orr_rng_below(&world->rng, most);
+            const uint32_t most = world->kinds.busy ? 24 : world->kinds.full ? 3 : 7;
+            const uint32_t first = world->kinds.full ? 60 : 24;
+            const uint32_t arrivals = c == 0 ? first : (uint32_t)orr_rng_below(&world->rng, most);
             for (uint32_t i = 0; i < arrivals; i++) {
                 add_job(world);
             }
