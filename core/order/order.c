@@ -402,7 +402,8 @@ static bool take_best(struct orr_order *order, struct orr_order_node *leaf,
     if (from_lane(order, leaf)) {
         *view = leaf->head.entry.view;
         const bool wanted = order->open[leaf->head.lane];
-        orr_order__find_head(order, leaf, !wanted);
+        /* A pushed job may come before the rest of the lanes, and change shares. */
+        orr_order__find_head(order, leaf, !wanted && leaf->job_count == 0);
         return wanted;
     }
     const struct orr_order_entry best = leaf->jobs[0];
