@@ -217,28 +217,34 @@ static void run_cycle(struct world *world, orr_ms now, struct tally *tally)
     orr_session_close(literal);
 }
 
+static void run_world(uint32_t number, struct tally *tally)
+{
+    struct world *world = orr_zalloc(1, sizeof *world);
+    draw_world(world, number);
+    for (uint32_t c = 0; c < CYCLES; c++) {
+        /* many at a time take from one another what they were just promised */
+        const uint32_t most = world->kinds.busy ? 24 : world->kinds.full ? 3 : 7;
+        const uint32_t first = world->kinds.full ? 60 : 24;
+        const uint32_t arrivals = c == 0 ? first : (uint32_t)orr_rng_below(&world->rng, most);
+        for (uint32_t i = 0; i < arrivals; i++) {
+            add_job(world);
+        }
+        run_cycle(world, WORLD_NOW + (orr_ms)c * 30000, tally);
+        let_time_pass(world);
+    }
+    orr_session_release(&world->fast.session);
+    orr_session_release(&world->literal.session);
+    orr_free(world);
+}
+
 static void search__decides_as_a_literal_one(void **state)
 {
     (void)state;
     struct tally tally = {0};
     for (uint32_t w = 0; w < WORLDS; w++) {
-        struct world *world = orr_zalloc(1, sizeof *world);
-        draw_world(world, w);
-        for (uint32_t c = 0; c < CYCLES; c++) {
-            /* many at a time take from one another what they were just promised */
-            const uint32_t most = world->kinds.busy ? 24 : world->kinds.full ? 3 : 7;
-            const uint32_t first = world->kinds.full ? 60 : 24;
-            const uint32_t arrivals = c == 0 ? first : (uint32_t)orr_rng_below(&world->rng, most);
-            for (uint32_t i = 0; i < arrivals; i++) {
-                add_job(world);
-            }
-            run_cycle(world, WORLD_NOW + (orr_ms)c * 30000, &tally);
-            let_time_pass(world);
-        }
-        orr_session_release(&world->fast.session);
-        orr_session_release(&world->literal.session);
-        orr_free(world);
+        run_world(w, &tally);
     }
+    run_world(1025, &tally); /* an elastic job is pushed back among jobs that are passed over */
     /* The worlds are rich enough to mean something. */
     assert_true(tally.decisions[ORR_ACTION_CONSOLIDATION] > 100);
     assert_true(tally.decisions[ORR_ACTION_RECLAIM] > 500);
