@@ -15,7 +15,7 @@ static uint64_t fingerprint(const struct orr_victim_search *search,
         sum += orr_victim__mix(0x100000000u + search->recorded.items[i].task);
     }
     for (uint32_t i = 0; i < potential->count; i++) {
-        sum += orr_victim__mix(potential->items[i].task);
+        sum += orr_victim__print(potential->items[i].task);
     }
     return sum;
 }

@@ -188,7 +188,7 @@ static void take_victim(const struct orr_victim_search *search, uint32_t job)
         }
     }
     for (uint32_t t = 0; t < seat->tasks; t++) {
-        sketch->victims += orr_victim__mix(seat->first_task + t);
+        sketch->victims += orr_victim__print(seat->first_task + t);
     }
     sketch->unplain = sketch->unplain || seat->pipelined || seat->unlike;
     sketch->all_first = sketch->all_first && f->tracks[seat->track].goes_first;

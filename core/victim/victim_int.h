@@ -104,6 +104,12 @@ static inline uint64_t orr_victim__mix(uint64_t word)
     return word ^ (word >> 31);
 }
 
+/* Of a potential victim; never 0, so that no set is like one without it. */
+static inline uint64_t orr_victim__print(uint32_t task)
+{
+    return orr_victim__mix(UINT64_C(0x300000000) + task);
+}
+
 /* recall.c: once the forecast is open. The search failed before, when all it looks at was the same;
  * and what to remember of one that fails now. */
 bool orr_victim__failed_before(struct orr_victim_search *search);

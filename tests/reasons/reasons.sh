@@ -170,6 +170,19 @@ CSV
 }
 
 case_validator_rejected() {
+    # for y to get 2 GPUs x would lose two jobs, and is over its quota by one
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+x1,0,100,1,1,x
+x2,0,100,1,1,x
+x3,0,100,1,1,x
+y1,1,10,1,2,y
+CSV
+    run kai 'p: {nodes: 1, gpus: 3}' 'x: {gpu: [2, 1, unlimited]}, y: {gpu: [2, 1, unlimited]}'
+    outcomes y1 'gate-failed|validator-rejected|no-candidates'
+}
+
+case_not_all_moved() {
     # b goes first and gets a place, but then a has none: not moved; preempt may take it
     cat >trace.csv <<CSV
 job,submit_s,run_s,pods,gpus_per_pod,queue,kind,preemptible
@@ -177,7 +190,7 @@ a,0,100,2,3,q,training,
 b,1,10,1,2,q,inference,true
 CSV
     run kai 'p: {nodes: 2, gpus: 4}' 'q: {gpu: [8, 1, unlimited]}'
-    outcomes b 'validator-rejected|no-candidates|solved'
+    outcomes b 'simulation-failed|no-candidates|solved'
 }
 
 case_simulation_failed() {
