@@ -183,8 +183,11 @@ static const char *ratio(double value, char out[24])
 static int by_gpu_hours(const void *a, const void *b, void *context)
 {
     const struct orr_queue_summary *qs = ((const struct orr_summary *)context)->queues;
-    double x = qs[*(const uint32_t *)a].gpu_h, y = qs[*(const uint32_t *)b].gpu_h;
-    return x > y ? -1 : x < y;
+    const struct orr_queue_summary *x = &qs[*(const uint32_t *)a], *y = &qs[*(const uint32_t *)b];
+    if (x->gpu_h > y->gpu_h || x->gpu_h < y->gpu_h) {
+        return x->gpu_h > y->gpu_h ? -1 : 1;
+    }
+    return (x->queue > y->queue) - (x->queue < y->queue);
 }
 
 static void text_queues(const struct orr_report *r, FILE *out)
@@ -203,13 +206,19 @@ static void text_queues(const struct orr_report *r, FILE *out)
                   "GPU-hours", "share GPUs", "wait p50", "p95", "p99", "max");
     for (uint32_t i = 0; i < count && i < 20; i++) {
         const struct orr_queue_summary *q = &r->summary->queues[order[i]];
-        char a[24], b[24], c[24], d[24], share[24];
-        (void)fprintf(out, "%-20.20s %-11s %8llu %11.0f %10s | %9s %9s %9s %9s\n",
+        /* What it held is of all the queue, and stands once, beside the first of its kinds. */
+        const bool again = i > 0 && r->summary->queues[order[i - 1]].queue == q->queue;
+        char a[24], b[24], c[24], d[24], hours[24] = "", share[24] = "";
+        if (!again) {
+            (void)number(q->gpu_h, 0, hours);
+            (void)number(q->share_mean, 1, share);
+        }
+        (void)fprintf(out, "%-20.20s %-11s %8llu %11s %10s | %9s %9s %9s %9s\n",
                       orr_idmap_name(&r->world->queues.names, q->queue),
                       orr_kind_name((enum orr_kind)q->kind), (unsigned long long)q->waits.jobs,
-                      q->gpu_h, number(q->share_mean, 1, share),
-                      orr_format_rough(a, q->waits.p50_s), orr_format_rough(b, q->waits.p95_s),
-                      orr_format_rough(c, q->waits.p99_s), orr_format_rough(d, q->waits.max_s));
+                      hours, share, orr_format_rough(a, q->waits.p50_s),
+                      orr_format_rough(b, q->waits.p95_s), orr_format_rough(c, q->waits.p99_s),
+                      orr_format_rough(d, q->waits.max_s));
     }
     if (count > 20) {
         (void)fprintf(out, "... and %u more (--json has all)\n", count - 20);

@@ -90,7 +90,7 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
          "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)");
     emit_debt(to, &s->debt, s->leaf_queues);
     emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
-         "attempts ended by the policy");
+         "attempts of whole jobs ended early, by whatever cause (table eviction)");
     emit(to, "partial_evictions", (double)s->partial_evictions, "evictions", s->jobs,
          "evictions of some pods of a job that went on");
     emit(to, "wasted_evictions", (double)s->wasted_evictions, "evictions", s->evictions,
@@ -257,7 +257,7 @@ static void emit_queue(const struct emitter *to, const struct orr_queue_summary 
          "mean entitled share of the whole queue in the window, by the oracle");
     emit_debt(to, &q->debt, 1);
     emit(to, "evictions", (double)q->evictions, "evictions", q->waits.jobs,
-         "attempts ended by the policy");
+         "attempts of whole jobs ended early, by whatever cause (table eviction)");
     emit(to, "lost_gpu_h", q->lost_gpu_h, "GPU-h", q->evictions,
          "held for work that was lost, or in a grace");
 }
@@ -278,7 +278,7 @@ static void emit_shard(const struct emitter *to, const struct orr_shard_summary 
         "integral over the shard's queues of |allocated - entitled| / (2 x its capacity x window)");
     emit_debt(to, &s->debt, s->leaf_queues);
     emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
-         "attempts ended by the policy");
+         "attempts of whole jobs ended early, by whatever cause (table eviction)");
     emit(to, "lost_gpu_h", s->lost_gpu_h, "GPU-h", s->evictions,
          "held by attempts that were evicted");
 }
