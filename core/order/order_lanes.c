@@ -68,20 +68,11 @@ static uint32_t advance(struct orr_order *order, uint32_t index, const struct or
     return low;
 }
 
-static bool asks_no_more(const struct orr_demand *a, const struct orr_demand *b)
-{
-    bool less = a->gpus_by_memory <= b->gpus_by_memory;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        less = less && a->v[kind] <= b->v[kind];
-    }
-    return less;
-}
-
 /* Would a job with this demand, of a closed lane, be popped right after those that were seen? */
 static bool is_passed_over(const struct orr_order *order, const struct orr_demand *demand)
 {
     for (uint32_t i = 0; i < order->seen_count; i++) {
-        if (asks_no_more(demand, &order->seen[i])) {
+        if (orr_demand_at_most(demand, &order->seen[i])) {
             return true;
         }
     }

@@ -464,15 +464,6 @@ void orr_forecast__take_worse(const struct orr_session *session, struct orr_queu
     }
 }
 
-static bool asks_at_most(const struct orr_demand *a, const struct orr_demand *b)
-{
-    bool at_most = a->gpus_by_memory <= b->gpus_by_memory;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        at_most = at_most && a->v[kind] <= b->v[kind];
-    }
-    return at_most;
-}
-
 /* A standing only gets worse with what a job asks: of demands that are no more than another one
  * nothing need be worked out. */
 void orr_forecast__block(const struct orr_victim_search *search, uint32_t queue,
@@ -484,20 +475,20 @@ void orr_forecast__block(const struct orr_victim_search *search, uint32_t queue,
     const struct orr_demand *most = job;
     for (uint64_t bits = waiting; bits != 0; bits &= bits - 1) {
         const struct orr_demand *one = &demands[__builtin_ctzll(bits)];
-        most = asks_at_most(most, one) ? one : most;
+        most = orr_demand_at_most(most, one) ? one : most;
     }
     stand(session, queue, held, most, worst);
     if (waiting == 0) {
         return;
     }
-    if (!asks_at_most(job, most)) {
+    if (!orr_demand_at_most(job, most)) {
         struct orr_queue_rank own;
         stand(session, queue, held, job, &own);
         orr_forecast__take_worse(session, worst, &own);
     }
     for (uint64_t bits = waiting; bits != 0; bits &= bits - 1) {
         const struct orr_demand *one = &demands[__builtin_ctzll(bits)];
-        if (!asks_at_most(one, most)) {
+        if (!orr_demand_at_most(one, most)) {
             struct orr_queue_rank other;
             stand(session, queue, held, one, &other);
             orr_forecast__take_worse(session, worst, &other);

@@ -90,6 +90,13 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search);
 /* sketch.c: made with the line, started with each probe. */
 struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search);
 void orr_forecast__start_sketch(struct orr_victim_search *search);
+/* Negative: track `a` is served before `b` however they stand, positive: after it; 0: their ranks
+ * decide. The preemptor's track waits for those that go first. */
+static inline int orr_forecast__compare_fixed(const struct orr_forecast *f, uint32_t a, uint32_t b)
+{
+    const uint32_t own = f->seats[0].track;
+    return (a == own && f->tracks[b].goes_first) - (b == own && f->tracks[a].goes_first);
+}
 /* The worst of a job and of the waiting ones before it. */
 void orr_forecast__block(const struct orr_victim_search *search, uint32_t queue,
                          const int64_t *held, const struct orr_demand *job, uint64_t waiting,

@@ -314,9 +314,9 @@ static const struct orr_queue_rank *rank_of(const struct orr_victim_search *sear
 static bool is_before(const struct orr_victim_search *search, uint32_t a, uint32_t b)
 {
     const struct orr_forecast *f = search->forecast;
-    const uint32_t own = f->seats[0].track;
-    if ((a == own && f->tracks[b].goes_first) || (b == own && f->tracks[a].goes_first)) {
-        return b == own;
+    const int fixed = orr_forecast__compare_fixed(f, a, b);
+    if (fixed != 0) {
+        return fixed < 0;
     }
     return orr_queue_compare_ranks(search->session, rank_of(search, a), rank_of(search, b)) < 0;
 }

@@ -52,6 +52,16 @@ static inline double orr_demand_on(int64_t held, const struct orr_demand *demand
     return kind == ORR_SHARE_GPU ? sum + demand->gpus_by_memory : sum;
 }
 
+/* `a` asks no more than `b` of anything. */
+static inline bool orr_demand_at_most(const struct orr_demand *a, const struct orr_demand *b)
+{
+    bool at_most = a->gpus_by_memory <= b->gpus_by_memory;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        at_most = at_most && a->v[kind] <= b->v[kind];
+    }
+    return at_most;
+}
+
 /* --- tasks --- */
 
 enum orr_task_status {
