@@ -14,21 +14,22 @@
 /* SQL: is a row's job part of a service? */
 #define SERVICE    "kind IN (SELECT id FROM kind WHERE name = 'inference')"
 
-/* What is measured of a job: SQL of its length, and of what is NULL while it is not over. */
+/* What is measured of a job: SQL of its length, as far as it was seen, and of whether that is all.
+ */
 struct measure {
     const char *ms, *over, *from;
     const char *title, *axis, *share, *never;
 };
 
-static const struct measure wait_measure = {"wait_ms",
-                                            "start_ms",
+static const struct measure wait_measure = {"seen_ms",
+                                            "start_ms IS NOT NULL",
                                             "v_waits",
                                             "How long jobs waited",
                                             "wait from submit to first start",
                                             "% of jobs started within",
                                             "never started"};
-static const struct measure jct_measure = {"job.end_ms - job.submit_ms",
-                                           "job.end_ms",
+static const struct measure jct_measure = {"coalesce(job.end_ms, run.end_ms) - job.submit_ms",
+                                           "state = 3",
                                            "job",
                                            "How long jobs took to complete",
                                            "time from submit to end (JCT)",
@@ -45,10 +46,10 @@ static void wait_bounds(struct orr_plot *plot, const struct measure *of, double 
     (void)snprintf(
         sql, sizeof sql,
         "WITH w(ms) AS (SELECT %s AS ms FROM %s CROSS JOIN run"
-        " WHERE ms > 0 AND submit_ms >= window_start_ms)"
+        " WHERE ms > 0 AND %s AND submit_ms >= window_start_ms)"
         " SELECT (SELECT ms FROM w ORDER BY ms LIMIT 1 OFFSET (SELECT count(*) / 200 FROM w)),"
         " (SELECT max(ms) FROM w)",
-        of->ms, of->from);
+        of->ms, of->from, of->over);
     sqlite3_stmt *row = orr_results_prepare(&plot->in, sql);
     while (orr_results_step(&plot->in, row)) {
         low = sqlite3_column_int64(row, 0);
@@ -60,9 +61,29 @@ static void wait_bounds(struct orr_plot *plot, const struct measure *of, double 
     *highest = *highest > *lowest * 10 ? *highest : *lowest * 10;
 }
 
+/* The share of some jobs that are over, told in the order of their lengths: Kaplan-Meier. */
+struct progress {
+    int64_t jobs, seen; /* jobs is set before */
+    double lasting;     /* share that lasts; while all that were seen are over, 0 */
+};
+
+/* The next one is over, or was last seen: the share that is over by then. */
+static double progress_take(struct progress *progress, bool over)
+{
+    int64_t left = progress->jobs - progress->seen++;
+    if (over && progress->lasting > 0) {
+        progress->lasting *= 1.0 - 1.0 / (double)left;
+    } else if (!over && progress->lasting <= 0) {
+        progress->lasting = (double)left / (double)progress->jobs;
+    }
+    return progress->lasting > 0 || !over ? 1.0 - progress->lasting
+                                          : (double)progress->seen / (double)progress->jobs;
+}
+
 /* A curve of the figure: its jobs so far, and the step not yet written. */
 struct curve {
-    int64_t jobs, started, seen;
+    struct progress progress;
+    int64_t started;
     double *x, *share;
     uint32_t count, room, share_room;
     int64_t step;
@@ -79,26 +100,29 @@ struct curves {
     double lowest, highest;
 };
 
-static void curve_push(struct curve *curve, double x)
+static void curve_push(struct curve *curve, double x, double share)
 {
     curve->x = ORR_ROOM_FOR_ONE(curve->x, curve->count, curve->room);
     curve->share = ORR_ROOM_FOR_ONE(curve->share, curve->count, curve->share_room);
     curve->x[curve->count] = x;
-    curve->share[curve->count++] = 100.0 * (double)curve->seen / (double)curve->jobs;
+    curve->share[curve->count++] = 100.0 * share;
 }
 
-/* Adds a job that waited `ms`; jobs come in the order of their waits. */
-static void curve_add(struct curve *curve, int64_t ms, double lowest, double highest)
+/* Adds a job that waited `ms`, or that long so far; jobs come in the order of their waits. */
+static void curve_add(struct curve *curve, int64_t ms, bool over, double lowest, double highest)
 {
+    double share = progress_take(&curve->progress, over);
+    if (!over) {
+        return;
+    }
     double seconds = (double)ms / 1000.0;
     double x = seconds < lowest ? lowest / 3 : seconds;
     int64_t step = (int64_t)(log(x / (lowest / 3)) / log(highest / (lowest / 3)) * MOST_STEPS);
-    curve->seen++;
     if (curve->count > 0 && step == curve->step) {
         curve->count--;
     }
     curve->step = step;
-    curve_push(curve, x);
+    curve_push(curve, x, share);
 }
 
 static uint32_t curve_of(const struct orr_plot *plot, const struct curves *all, int64_t key)
@@ -127,7 +151,7 @@ static void curves_open(struct orr_plot *plot, struct curves *all, const struct 
     }
     char sql[500];
     (void)snprintf(sql, sizeof sql,
-                   "SELECT %s, count(*), count(%s), " SERVICE " FROM job CROSS JOIN run"
+                   "SELECT %s, count(*), sum(%s), " SERVICE " FROM job CROSS JOIN run"
                    " WHERE state > 0 AND submit_ms >= window_start_ms GROUP BY 1, 4",
                    all->kinds ? "kind" : "queue", of->over);
     row = orr_results_prepare(&plot->in, sql);
@@ -136,20 +160,21 @@ static void curves_open(struct orr_plot *plot, struct curves *all, const struct 
         const bool service = sqlite3_column_int(row, 3) != 0;
         all->services = all->services || service;
         for (int i = at[0] == all->count ? 1 : 0; i < (service ? 1 : 2); i++) {
-            all->curves[at[i]].jobs += sqlite3_column_int64(row, 1);
+            all->curves[at[i]].progress.jobs += sqlite3_column_int64(row, 1);
             all->curves[at[i]].started += sqlite3_column_int64(row, 2);
         }
     }
     (void)snprintf(sql, sizeof sql,
-                   "SELECT %s, %s, " SERVICE " FROM %s CROSS JOIN run WHERE %s IS NOT NULL"
-                   " AND submit_ms >= window_start_ms ORDER BY 2",
-                   all->kinds ? "kind" : "queue", of->ms, of->from, of->over);
+                   "SELECT %s, %s, " SERVICE ", %s AS over FROM %s CROSS JOIN run WHERE state > 0"
+                   " AND submit_ms >= window_start_ms ORDER BY 2, 4 DESC",
+                   all->kinds ? "kind" : "queue", of->ms, of->over, of->from);
     row = orr_results_prepare(&plot->in, sql);
     while (orr_results_step(&plot->in, row)) {
         uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
         for (int i = at[0] == all->count ? 1 : 0; i < (sqlite3_column_int(row, 2) != 0 ? 1 : 2);
              i++) {
-            curve_add(&all->curves[at[i]], sqlite3_column_int64(row, 1), all->lowest, all->highest);
+            curve_add(&all->curves[at[i]], sqlite3_column_int64(row, 1),
+                      sqlite3_column_int(row, 3) != 0, all->lowest, all->highest);
         }
     }
 }
@@ -185,10 +210,11 @@ static void curve_name(struct orr_plot *plot, const struct curves *all, uint32_t
 {
     const struct curve *curve = &all->curves[at];
     char extra[100];
-    long long never = (long long)(curve->jobs - curve->started);
-    (void)snprintf(extra, sizeof extra, "  %lld", (long long)curve->jobs);
+    long long never = (long long)(curve->progress.jobs - curve->started);
+    (void)snprintf(extra, sizeof extra, "  %lld", (long long)curve->progress.jobs);
     if (never > 0) {
-        (void)snprintf(extra, sizeof extra, "  %lld (-%lld)", (long long)curve->jobs, never);
+        (void)snprintf(extra, sizeof extra, "  %lld (-%lld)", (long long)curve->progress.jobs,
+                       never);
     }
     if (at == all->count) {
         orr_plot__gp(plot, "'all%s%s'", all->services ? " but services" : " jobs", extra);
@@ -230,10 +256,10 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
     bool dumb = plot->term == ORR_PLOT_DUMB;
     const struct curve *sum = &all.curves[all.count];
-    bool never = sum->jobs > sum->started;
+    bool never = sum->progress.jobs > sum->started;
     (void)snprintf(text, sizeof text, "%s, by %s", of->title, all.kinds ? "kind" : "queue");
     orr_plot__title(plot, text, NULL);
-    if (sum->jobs == 0) {
+    if (sum->progress.jobs == 0) {
         orr_plot__nothing(plot, "no job was submitted within the window");
         curves_close(&all);
         return;
@@ -255,7 +281,7 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     }
     orr_plot__gp(plot, "plot ");
     for (uint32_t i = 0; i <= all.count; i++) {
-        if (all.curves[i].jobs > 0) {
+        if (all.curves[i].progress.jobs > 0) {
             curve_plot(plot, &all, i, blocks[i]);
             orr_plot__gp(plot, i < all.count ? ", \\\n  " : "\n");
         }
@@ -276,11 +302,15 @@ void orr_plot__jct_cdf(struct orr_plot *plot)
 /* Size classes: 0, less than a GPU, 1, 2, 3-4, 5-8 ... by powers of two. */
 enum { CLASSES = 24 };
 
+#define CLASS_MARKS 5
+static const double class_marks[CLASS_MARKS] = {0.05, 0.25, 0.50, 0.75, 0.95};
+
 struct class
 {
-    double *waits; /* seconds, ascending */
-    uint32_t count, room;
-    int64_t never;
+    struct progress progress;
+    double marks[CLASS_MARKS]; /* quantiles of waits in seconds, those that were reached */
+    uint32_t reached;
+    int64_t started;
 };
 
 static uint32_t class_of(int64_t mgpu)
@@ -311,51 +341,51 @@ static void class_name(char *out, size_t room, uint32_t class)
     }
 }
 
+/* How many jobs each has, then their waits in ascending order. */
 static void classes_load(struct orr_plot *plot, struct class *classes)
 {
     sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT mgpu, wait_ms FROM v_waits CROSS JOIN run WHERE state > 0"
-                   " AND submit_ms >= window_start_ms AND NOT " SERVICE " ORDER BY 2");
+        &plot->in, "SELECT mgpu, count(*) FROM v_waits CROSS JOIN run WHERE state > 0"
+                   " AND submit_ms >= window_start_ms AND NOT " SERVICE " GROUP BY 1");
+    while (orr_results_step(&plot->in, row)) {
+        classes[class_of(sqlite3_column_int64(row, 0))].progress.jobs +=
+            sqlite3_column_int64(row, 1);
+    }
+    row = orr_results_prepare(
+        &plot->in,
+        "SELECT mgpu, seen_ms, start_ms IS NOT NULL AS over FROM v_waits CROSS JOIN run"
+        " WHERE state > 0 AND submit_ms >= window_start_ms AND NOT " SERVICE " ORDER BY 2, 3 DESC");
     while (orr_results_step(&plot->in, row)) {
         struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];
-        if (sqlite3_column_type(row, 1) == SQLITE_NULL) {
-            class->never++;
-            continue;
+        bool over = sqlite3_column_int(row, 2) != 0;
+        double share = progress_take(&class->progress, over);
+        class->started += over;
+        while (over && class->reached < CLASS_MARKS &&
+               share >= class_marks[class->reached] - 1e-9) {
+            class->marks[class->reached++] = sqlite3_column_double(row, 1) / 1000.0;
         }
-        class->waits = ORR_ROOM_FOR_ONE(class->waits, class->count, class->room);
-        class->waits[class->count++] = sqlite3_column_double(row, 1) / 1000.0;
     }
 }
 
-/* Nearest rank, never under the first place of the axis. */
-static double class_wait(const struct class *class, uint32_t percent, double lowest)
+/* Rows x, n, then p5, p25, p50, p75, p95, at the ends of the axis what lies beyond; labels of n
+ * above, of classes below. Returns how many. */
+static uint32_t class_rows(struct orr_plot *plot, const struct class *classes, double lowest,
+                           double highest)
 {
-    uint64_t rank = ((uint64_t) class->count * percent + 99) / 100;
-    double wait = class->waits[rank > 0 ? rank - 1 : 0];
-    return wait < lowest ? lowest / 3 : wait;
-}
-
-/* Rows x, n, then p5, p25, p50, p75, p95; labels of n above, of classes below. Returns how many. */
-static uint32_t class_rows(struct orr_plot *plot, const struct class *classes, double lowest)
-{
-    static const uint32_t percents[] = {5, 25, 50, 75, 95};
     uint32_t columns = 0;
     (void)orr_plot__block(plot, "column, jobs, waits in seconds: p5 p25 p50 p75 p95");
     orr_plot__gp(plot, "set xtics (");
     for (uint32_t i = 0; i < CLASSES; i++) {
         char name[60];
-        if (classes[i].count + classes[i].never == 0) {
+        if (classes[i].progress.jobs == 0) {
             continue;
         }
         class_name(name, sizeof name, i);
         orr_plot__gp(plot, "%s'%s' %u", columns > 0 ? ", " : "", name, columns);
-        orr_plot__row(plot, "%u %u", columns++, classes[i].count);
-        for (int k = 0; k < 5; k++) {
-            if (classes[i].count > 0) {
-                orr_plot__row(plot, " %.9g", class_wait(&classes[i], percents[k], lowest));
-            } else {
-                orr_plot__row(plot, " NaN");
-            }
+        orr_plot__row(plot, "%u %lld", columns++, (long long)classes[i].started);
+        for (uint32_t k = 0; k < CLASS_MARKS; k++) {
+            double wait = k < classes[i].reached ? classes[i].marks[k] : highest;
+            orr_plot__row(plot, " %.9g", wait < lowest ? lowest / 3 : wait);
         }
         orr_plot__row(plot, "\n");
     }
@@ -367,16 +397,18 @@ static void class_labels(struct orr_plot *plot, const struct class *classes)
 {
     uint32_t column = 0;
     for (uint32_t i = 0; i < CLASSES; i++) {
-        if (classes[i].count + classes[i].never == 0) {
+        long long started = (long long)classes[i].started;
+        long long never = (long long)classes[i].progress.jobs - started;
+        if (classes[i].progress.jobs == 0) {
             continue;
         }
-        orr_plot__gp(plot, "set label 'n %u' at %u,graph 1.035 center font ',9'\n",
-                     classes[i].count, column);
-        if (classes[i].never > 0) {
+        orr_plot__gp(plot, "set label 'n %lld' at %u,graph 1.035 center font ',9'\n", started,
+                     column);
+        if (never > 0) {
             orr_plot__gp(plot,
                          "set label '+%lld' at %u,graph 1.085 center font ',9' textcolor rgb "
                          "'#b00020'\n",
-                         (long long)classes[i].never, column);
+                         never, column);
         }
         column++;
     }
@@ -416,12 +448,12 @@ void orr_plot__size(struct orr_plot *plot)
     wait_bounds(plot, &wait_measure, &lowest, &highest);
     int64_t never = 0;
     for (uint32_t i = 0; i < CLASSES; i++) {
-        never += classes[i].never;
+        never += classes[i].progress.jobs - classes[i].started;
     }
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
     orr_plot__title(plot, "Wait by number of GPUs asked for",
-                    never > 0 ? "red: never started" : NULL);
-    uint32_t columns = class_rows(plot, classes, lowest);
+                    never > 0 ? "red: never started (at the top edge: not reached)" : NULL);
+    uint32_t columns = class_rows(plot, classes, lowest, highest);
     if (columns == 0) {
         orr_plot__gp(plot, "set xtics auto\n");
         orr_plot__nothing(plot, "no job was submitted within the window");
@@ -434,8 +466,5 @@ void orr_plot__size(struct orr_plot *plot)
             class_labels(plot, classes);
         }
         size_boxes(plot, columns);
-    }
-    for (uint32_t i = 0; i < CLASSES; i++) {
-        orr_free(classes[i].waits);
     }
 }

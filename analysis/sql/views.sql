@@ -35,12 +35,15 @@ FROM ranked WHERE (upto - pods) * 100 < n * 95 ORDER BY upto;
 
 CREATE VIEW v_waits AS
 -- One row a job, ids and milliseconds. from_ms: its submit, or when it was no longer held back (by
--- `after` or `eligible_s`); wait_ms: from then to its first start, NULL: it never started.
+-- `after` or `eligible_s`); wait_ms: from then to its first start, NULL: it never started. seen_ms: the
+-- same, or if it never started how long it was seen to wait: until it left, or the run ended.
 SELECT j.id AS job, j.queue AS queue, j.kind AS kind, j.mgpu AS mgpu, j.state AS state,
        j.submit_ms AS submit_ms, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
        j.start_ms AS start_ms, j.start_ms - coalesce(h.eligible_ms, j.submit_ms) AS wait_ms,
-       j.evictions AS evictions
-FROM job AS j LEFT JOIN hold AS h ON h.job = j.id;
+       j.evictions AS evictions,
+       coalesce(j.start_ms, CASE WHEN j.state = 4 THEN j.end_ms ELSE r.end_ms END)
+         - coalesce(h.eligible_ms, j.submit_ms) AS seen_ms
+FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id;
 
 CREATE VIEW v_rates AS
 -- How fast jobs ran, in words and seconds: one row a rate, while it held; only jobs with a profile, and
@@ -194,33 +197,43 @@ FROM node AS n CROSS JOIN run AS r LEFT JOIN held AS h ON h.node = n.id
 LEFT JOIN gone AS g ON g.node = n.id;
 
 CREATE VIEW v_wait_cdf AS
--- share: part of the n jobs submitted within the window that had started after wait_s or less.
--- Jobs that never started count in n, so a curve may end below 1. scope: all (but inference, whose
--- waits are not those of jobs), queue or kind.
-WITH waited(scope, label, wait_ms) AS (
-  SELECT 'all', '', j.wait_ms
+-- share: part of the n jobs submitted within the window that had started after wait_s or less, by Kaplan
+-- and Meier: a job that never started counts until it was last seen to wait (it left, or the run ended),
+-- so a curve may end below 1. Without such jobs it is the plain share. jobs: that started after just
+-- wait_s. Quantiles in `metric` are read from the same curve. scope: all, queue (both without services,
+-- whose waits are not those of jobs) or kind.
+WITH RECURSIVE waited(scope, label, job, ms, started) AS (
+  SELECT 'all', '', j.job, j.seen_ms, j.wait_ms IS NOT NULL
   FROM v_waits AS j CROSS JOIN run AS r WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
     AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
   UNION ALL
-  SELECT 'queue', q.name, j.wait_ms
+  SELECT 'queue', q.name, j.job, j.seen_ms, j.wait_ms IS NOT NULL
   FROM v_waits AS j CROSS JOIN run AS r JOIN queue AS q ON q.id = j.queue
   WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+    AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
   UNION ALL
-  SELECT 'kind', k.name, j.wait_ms
+  SELECT 'kind', k.name, j.job, j.seen_ms, j.wait_ms IS NOT NULL
   FROM v_waits AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
   WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
 ),
-counted(scope, label, wait_ms, jobs) AS (
-  SELECT scope, label, wait_ms, count(*) FROM waited GROUP BY scope, label, wait_ms
+ranked AS (
+  SELECT scope, label, ms, started, row_number() OVER w AS rank,
+         sum(NOT started) OVER (w ROWS UNBOUNDED PRECEDING) AS censored,
+         count(*) OVER (PARTITION BY scope, label) AS n
+  FROM waited WINDOW w AS (PARTITION BY scope, label ORDER BY ms, NOT started)
 ),
-summed(scope, label, wait_ms, jobs, upto, n) AS (
-  SELECT scope, label, wait_ms, jobs,
-         sum(jobs) OVER (PARTITION BY scope, label ORDER BY wait_ms NULLS LAST),
-         sum(jobs) OVER (PARTITION BY scope, label)
-  FROM counted
+left_over(scope, label, rank, ms, started, n, alive) AS ( -- from the first on that never started
+  SELECT scope, label, rank, ms, started, n, 1.0 - (rank - 1) * 1.0 / n
+  FROM ranked WHERE censored = 1 AND NOT started
+  UNION ALL
+  SELECT r.scope, r.label, r.rank, r.ms, r.started, r.n,
+         CASE WHEN r.started THEN l.alive * (1.0 - 1.0 / (r.n - r.rank + 1)) ELSE l.alive END
+  FROM left_over AS l JOIN ranked AS r ON r.scope = l.scope AND r.label = l.label AND r.rank = l.rank + 1
 )
-SELECT scope, label, wait_ms / 1000.0 AS wait_s, jobs, n, upto * 1.0 / n AS share
-FROM summed WHERE wait_ms IS NOT NULL;
+SELECT scope, label, ms / 1000.0 AS wait_s, count(*) AS jobs, n, 1.0 - min(alive) AS share
+FROM (SELECT scope, label, rank, ms, n, 1.0 - rank * 1.0 / n AS alive FROM ranked WHERE censored = 0
+      UNION ALL SELECT scope, label, rank, ms, n, alive FROM left_over WHERE started)
+GROUP BY scope, label, ms;
 
 CREATE VIEW v_reason_intervals AS
 -- Why a job waited, and how long: from_ms to to_ms, which is the next reason, the next start, when it
@@ -264,25 +277,22 @@ LEFT JOIN outcome AS op ON op.id = c.preempt
 ORDER BY c.rowid;
 
 CREATE VIEW v_queues AS
--- One row a leaf queue; jobs submitted within the window. Quantiles are by nearest rank; a job that
--- never started waits longer than any other, so a quantile may be NULL: not reached.
--- gpu_h: GPU-hours held over the whole run.
-WITH seen AS (
-  SELECT j.queue AS queue, j.wait_ms AS wait_ms, j.start_ms AS start_ms,
-         j.state AS state, j.evictions AS evictions,
-         row_number() OVER (PARTITION BY j.queue ORDER BY j.wait_ms NULLS LAST) AS rn,
-         count(*) OVER (PARTITION BY j.queue) AS n
-  FROM v_waits AS j CROSS JOIN run AS r
-  WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+-- One row a leaf queue; jobs submitted within the window. Waits are of all jobs but services (by kind
+-- they are in `metric`); quantiles are those of v_wait_cdf, NULL: more jobs never started than it leaves
+-- out; mean and max are of those that started. gpu_h: GPU-hours held over the whole run.
+WITH folded AS (
+  SELECT j.queue AS queue, count(*) AS jobs, count(j.start_ms) AS started, sum(j.state = 3) AS finished,
+         sum(j.evictions) AS evictions,
+         avg(CASE WHEN k.name <> 'inference' THEN j.wait_ms END) / 1000.0 AS wait_mean_s,
+         max(CASE WHEN k.name <> 'inference' THEN j.wait_ms END) / 1000.0 AS wait_max_s
+  FROM v_waits AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
+  WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms GROUP BY j.queue
 ),
-folded AS (
-  SELECT queue, count(*) AS jobs, count(start_ms) AS started, sum(state = 3) AS finished,
-         sum(evictions) AS evictions, avg(wait_ms) / 1000.0 AS wait_mean_s,
-         max(CASE WHEN rn = (n * 50 + 99) / 100 THEN wait_ms END) / 1000.0 AS wait_p50_s,
-         max(CASE WHEN rn = (n * 95 + 99) / 100 THEN wait_ms END) / 1000.0 AS wait_p95_s,
-         max(CASE WHEN rn = (n * 99 + 99) / 100 THEN wait_ms END) / 1000.0 AS wait_p99_s,
-         max(wait_ms) / 1000.0 AS wait_max_s
-  FROM seen GROUP BY queue
+reached AS ( -- a share is a long product: less than 1e-9 is rounding
+  SELECT label AS queue, min(CASE WHEN share >= 0.50 - 1e-9 THEN wait_s END) AS p50_s,
+         min(CASE WHEN share >= 0.95 - 1e-9 THEN wait_s END) AS p95_s,
+         min(CASE WHEN share >= 0.99 - 1e-9 THEN wait_s END) AS p99_s
+  FROM v_wait_cdf WHERE scope = 'queue' GROUP BY label
 ),
 held AS (
   SELECT j.queue AS queue,
@@ -292,6 +302,7 @@ held AS (
 SELECT q.name AS queue, q.gpu_quota AS quota_gpus, coalesce(f.jobs, 0) AS jobs,
        coalesce(f.started, 0) AS started, coalesce(f.finished, 0) AS finished,
        coalesce(f.evictions, 0) AS evictions, coalesce(h.gpu_h, 0.0) AS gpu_h, f.wait_mean_s,
-       f.wait_p50_s, f.wait_p95_s, f.wait_p99_s, f.wait_max_s
+       c.p50_s AS wait_p50_s, c.p95_s AS wait_p95_s, c.p99_s AS wait_p99_s, f.wait_max_s
 FROM queue AS q LEFT JOIN folded AS f ON f.queue = q.id LEFT JOIN held AS h ON h.queue = q.id
+LEFT JOIN reached AS c ON c.queue = q.name
 WHERE q.leaf;

@@ -49,13 +49,13 @@ static uint32_t groups_of(const struct orr_world *world, struct tallies *t, uint
     groups[2] = &t->sizes[size_class(world->shapes.shapes[spec->shape].gpus_mgpu)];
     groups[3] = &t->all;
     groups[4] = &t->shards[shard_of(world, job)];
-    return spec->kind == ORR_KIND_INFERENCE ? 3 : 5; /* services are never averaged with jobs */
+    return spec->kind == ORR_KIND_INFERENCE ? 2 : 5; /* services are never averaged with jobs */
 }
 
 static void tally_waits(const struct orr_world *world, const struct orr_run *run,
                         struct orr_summary *summary, struct tallies *t)
 {
-    int64_t *waits = orr_alloc(world->job_count, sizeof *waits);
+    int64_t *keys = orr_alloc(world->job_count, sizeof *keys);
     uint32_t *jobs = orr_alloc(world->job_count, sizeof *jobs);
     uint32_t count = 0;
     struct orr_tally *groups[5];
@@ -67,20 +67,19 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
         bool started = state->first_start_ms != ORR_MS_NONE;
         orr_ms until = started ? state->first_start_ms : orr_summary__seen_until(run, j);
         jobs[count] = j;
-        waits[count++] = until - orr_run_eligible_ms(world, run, j);
+        keys[count++] = orr_tally__key(until - orr_run_eligible_ms(world, run, j), !started);
         for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
             groups[g]->jobs++;
             groups[g]->waits.gave_up += state->phase == ORR_JOB_WITHDRAWN;
         }
     }
-    uint32_t *order = orr_sort_index_by_i64(waits, count);
+    uint32_t *order = orr_sort_index_by_i64(keys, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t j = jobs[order[i]];
-        bool started = run->ledger->jobs[j].first_start_ms != ORR_MS_NONE;
-        double wait_s = (double)waits[order[i]] / 1000.0;
+        int64_t key = keys[order[i]];
         for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
-            if (started) {
-                orr_tally__ended(groups[g], wait_s);
+            if ((key & 1) == 0) {
+                orr_tally__ended(groups[g], (double)(key / 2) / 1000.0);
             } else {
                 orr_tally__censored(groups[g]);
             }
@@ -88,7 +87,7 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
     }
     orr_free(order);
     orr_free(jobs);
-    orr_free(waits);
+    orr_free(keys);
 }
 
 static void sum_jobs(const struct orr_world *world, const struct orr_run *run,

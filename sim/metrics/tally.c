@@ -7,6 +7,7 @@
 #include <orrery/base/sort.h>
 
 static const double quantiles[] = {0.50, 0.95, 0.99};
+#define ROUNDING  1e-9 /* of a share that is a long product: jobs are fewer than would show it */
 #define QUANTILES (sizeof quantiles / sizeof quantiles[0])
 
 static double *quantile_field(struct orr_waits *waits, unsigned i)
@@ -24,7 +25,8 @@ void orr_tally__reached(struct orr_tally *t, double value_s)
 {
     t->rank = t->rank == 0 ? rank_of(t) : t->rank;
     while (t->next < QUANTILES &&
-           (t->censored == 0 ? t->seen >= t->rank : t->survival <= 1.0 - quantiles[t->next])) {
+           (t->censored == 0 ? t->seen >= t->rank
+                             : t->survival <= 1.0 - quantiles[t->next] + ROUNDING)) {
         *quantile_field(&t->waits, t->next++) = value_s;
         t->rank = rank_of(t);
     }

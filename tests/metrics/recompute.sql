@@ -58,7 +58,7 @@ WITH m(scope, label, job, wait_ms, started, gave_up) AS (
   SELECT 'kind', 'kind=' || k.name, w.job, w.wait_ms, w.started, w.gave_up FROM waiter AS w JOIN kind AS k ON k.id = w.kind
   UNION ALL
   SELECT 'size', 'gpus=' || (SELECT name FROM size_class WHERE nr = 11 OR top >= w.mgpu ORDER BY nr LIMIT 1),
-         w.job, w.wait_ms, w.started, w.gave_up FROM waiter AS w
+         w.job, w.wait_ms, w.started, w.gave_up FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE k.name <> 'inference'
   UNION ALL
   SELECT 'all', '', w.job, w.wait_ms, w.started, w.gave_up
   FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE k.name <> 'inference'
@@ -70,9 +70,9 @@ WITH m(scope, label, job, wait_ms, started, gave_up) AS (
 )
 SELECT scope, label, wait_ms, started, gave_up, row_number() OVER g AS rank,
        count(*) OVER (PARTITION BY scope, label) AS n
-FROM m WINDOW g AS (PARTITION BY scope, label ORDER BY wait_ms, job);
+FROM m WINDOW g AS (PARTITION BY scope, label ORDER BY wait_ms, NOT started, job);
 CREATE UNIQUE INDEX temp.member_rank ON member(scope, label, rank);
--- Kaplan-Meier, job by job; while nothing is censored the share that waits still is a whole count.
+-- Kaplan-Meier, job by job (of equal waits those that ended first); while nothing is censored the share that waits still is a whole count.
 CREATE TEMP TABLE survival AS
 WITH RECURSIVE s(scope, label, rank, wait_ms, started, censored, alive) AS (
   SELECT scope, label, rank, wait_ms, started, NOT started, CASE WHEN started THEN 1.0 - 1.0 / n ELSE 1.0 END
@@ -91,7 +91,7 @@ INSERT INTO made
 WITH q(name, percent) AS (VALUES('wait_p50_s', 50), ('wait_p95_s', 95), ('wait_p99_s', 99))
 SELECT q.name, g.scope, g.label,
        (SELECT min(s.wait_ms) / 1000.0 FROM survival AS s WHERE s.scope = g.scope AND s.label = g.label
-        AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.percent / 100.0 ELSE s.rank * 100 >= q.percent * s.n END),
+        AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.percent / 100.0 + 1e-9 ELSE s.rank * 100 >= q.percent * s.n END),
        g.n
 FROM (SELECT DISTINCT scope, label, n FROM member) AS g CROSS JOIN q;
 INSERT INTO made
@@ -209,21 +209,17 @@ WITH RECURSIVE d(queue, depth) AS (
   UNION ALL SELECT q.id, d.depth + 1 FROM queue AS q JOIN d ON q.parent = d.queue
 )
 SELECT * FROM d;
--- Demand goes up the tree, cut to each queue's limit; four levels are enough for any file tested.
-UPDATE moment SET demand = alloc + pend;
-UPDATE moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top * 1000 END) WHERE leaf;
-UPDATE moment SET demand = (SELECT total(c.demand) FROM moment AS c WHERE c.parent = moment.queue AND c.at_ms = moment.at_ms)
-WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 2);
-UPDATE moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top * 1000 END)
-WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 2);
-UPDATE moment SET demand = (SELECT total(c.demand) FROM moment AS c WHERE c.parent = moment.queue AND c.at_ms = moment.at_ms)
-WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 1);
-UPDATE moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top * 1000 END)
-WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 1);
-UPDATE moment SET demand = (SELECT total(c.demand) FROM moment AS c WHERE c.parent = moment.queue AND c.at_ms = moment.at_ms)
-WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 0);
-UPDATE moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top * 1000 END)
-WHERE NOT leaf AND queue IN (SELECT queue FROM depth WHERE depth = 0);
+CREATE TEMP TABLE level(depth INTEGER); -- what is inserted here is worked out by the triggers on it
+-- Demand goes up the tree, cut to each queue's limit.
+CREATE TEMP TRIGGER demand_of_level AFTER INSERT ON level BEGIN
+  UPDATE moment SET demand = CASE WHEN leaf THEN alloc + pend
+    ELSE (SELECT total(c.demand) FROM moment AS c WHERE c.parent = moment.queue AND c.at_ms = moment.at_ms) END
+  WHERE queue IN (SELECT queue FROM depth WHERE depth = new.depth);
+  UPDATE moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top * 1000 END)
+  WHERE queue IN (SELECT queue FROM depth WHERE depth = new.depth);
+END;
+INSERT INTO level SELECT DISTINCT depth FROM depth ORDER BY depth DESC;
+DROP TRIGGER demand_of_level;
 
 -- The share: what is there is divided by quota up to min(demand, quota), what is left by weight up to
 -- the demand. Both are weighted max-min, in closed form: in order of cap / weight, those before are full,
@@ -242,89 +238,32 @@ l AS (SELECT *, (amount - full) / weights AS level FROM o),
 m AS (SELECT at_ms, grp, max(level) AS level FROM l WHERE level * weight < cap GROUP BY at_ms, grp)
 SELECT l.at_ms, l.queue, CASE WHEN m.level IS NULL THEN l.cap ELSE min(l.cap, max(0.0, m.level) * l.weight) END AS share
 FROM l LEFT JOIN m ON m.at_ms = l.at_ms AND m.grp = l.grp;
-
--- level 0
-DELETE FROM part;
-DELETE FROM got;
-INSERT INTO part
-SELECT m.at_ms, m.queue, -1 - m.shard, (SELECT capacity_mgpu FROM shard WHERE id = m.shard)
-         - (SELECT total(n.gpus * 1000) FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool
-            WHERE p.shard = m.shard AND a.from_ms <= m.at_ms AND coalesce(a.to_ms, 9e18) > m.at_ms),
-       min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
-       CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
-FROM moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = 0;
-INSERT INTO got SELECT at_ms, queue, share FROM filled;
-UPDATE moment SET share = (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
-WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
-UPDATE part SET
-  amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
-                     WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
-  cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
-  weight = (SELECT m.weight FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue);
-DELETE FROM got;
-INSERT INTO got SELECT at_ms, queue, share FROM filled;
-UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
-WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
--- level 1
-DELETE FROM part;
-DELETE FROM got;
-INSERT INTO part
-SELECT m.at_ms, m.queue, m.parent, (SELECT p.share FROM moment AS p WHERE p.at_ms = m.at_ms AND p.queue = m.parent),
-       min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
-       CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
-FROM moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = 1;
-INSERT INTO got SELECT at_ms, queue, share FROM filled;
-UPDATE moment SET share = (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
-WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
-UPDATE part SET
-  amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
-                     WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
-  cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
-  weight = (SELECT m.weight FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue);
-DELETE FROM got;
-INSERT INTO got SELECT at_ms, queue, share FROM filled;
-UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
-WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
--- level 2
-DELETE FROM part;
-DELETE FROM got;
-INSERT INTO part
-SELECT m.at_ms, m.queue, m.parent, (SELECT p.share FROM moment AS p WHERE p.at_ms = m.at_ms AND p.queue = m.parent),
-       min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
-       CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
-FROM moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = 2;
-INSERT INTO got SELECT at_ms, queue, share FROM filled;
-UPDATE moment SET share = (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
-WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
-UPDATE part SET
-  amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
-                     WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
-  cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
-  weight = (SELECT m.weight FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue);
-DELETE FROM got;
-INSERT INTO got SELECT at_ms, queue, share FROM filled;
-UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
-WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
--- level 3
-DELETE FROM part;
-DELETE FROM got;
-INSERT INTO part
-SELECT m.at_ms, m.queue, m.parent, (SELECT p.share FROM moment AS p WHERE p.at_ms = m.at_ms AND p.queue = m.parent),
-       min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
-       CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
-FROM moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = 3;
-INSERT INTO got SELECT at_ms, queue, share FROM filled;
-UPDATE moment SET share = (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
-WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
-UPDATE part SET
-  amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
-                     WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
-  cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
-  weight = (SELECT m.weight FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue);
-DELETE FROM got;
-INSERT INTO got SELECT at_ms, queue, share FROM filled;
-UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
-WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+CREATE TEMP TRIGGER share_of_level AFTER INSERT ON level BEGIN
+  DELETE FROM part;
+  DELETE FROM got;
+  INSERT INTO part
+  SELECT m.at_ms, m.queue, coalesce(m.parent, -1 - m.shard),
+         CASE WHEN m.parent IS NULL THEN (SELECT capacity_mgpu FROM shard WHERE id = m.shard)
+           - (SELECT total(n.gpus * 1000) FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool
+              WHERE p.shard = m.shard AND a.from_ms <= m.at_ms AND coalesce(a.to_ms, 9e18) > m.at_ms)
+         ELSE (SELECT p.share FROM moment AS p WHERE p.at_ms = m.at_ms AND p.queue = m.parent) END,
+         min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
+         CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
+  FROM moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = new.depth;
+  INSERT INTO got SELECT at_ms, queue, share FROM filled;
+  UPDATE moment SET share = (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
+  WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+  UPDATE part SET
+    amount = amount - (SELECT total(g.share) FROM part AS b JOIN got AS g ON g.at_ms = b.at_ms AND g.queue = b.queue
+                       WHERE b.at_ms = part.at_ms AND b.grp = part.grp),
+    cap = (SELECT m.demand - m.share FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue),
+    weight = (SELECT m.weight FROM moment AS m WHERE m.at_ms = part.at_ms AND m.queue = part.queue);
+  DELETE FROM got;
+  INSERT INTO got SELECT at_ms, queue, share FROM filled;
+  UPDATE moment SET share = share + (SELECT g.share FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue)
+  WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
+END;
+INSERT INTO level SELECT DISTINCT depth FROM depth ORDER BY depth;
 -- While nothing waits anywhere, everybody has what it asks for.
 CREATE TEMP TABLE calm AS SELECT at_ms FROM moment GROUP BY at_ms HAVING sum(jobs) = 0 AND sum(pend) = 0;
 UPDATE moment SET share = alloc WHERE leaf AND at_ms IN (SELECT at_ms FROM calm);
@@ -797,7 +736,7 @@ SELECT * FROM s WHERE ended;
 INSERT INTO made
 SELECT g.name || '_p' || q.column1 || '_s', 'all', '',
        (SELECT min(s.ms) / 1000.0 FROM lasting_share AS s WHERE s.name = g.name
-        AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.column1 / 100.0 ELSE s.rank * 100 >= q.column1 * s.n END),
+        AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.column1 / 100.0 + 1e-9 ELSE s.rank * 100 >= q.column1 * s.n END),
        (SELECT count(*) FROM lasting AS l WHERE l.name = g.name)
 FROM (SELECT 'jct' AS name, 0 AS least, 99 AS most UNION ALL SELECT 'starvation', 99, 99
       UNION ALL SELECT 'batch', 0, 95 WHERE EXISTS (SELECT 1 FROM batch)
@@ -847,5 +786,22 @@ FROM made AS x LEFT JOIN metric AS m USING (name, scope, label) WHERE m.name IS 
 UNION ALL
 SELECT m.scope || ' ' || m.label, m.name || ' n', x.n, m.n FROM metric AS m JOIN made AS x USING (name, scope, label)
 WHERE m.n <> x.n;
+-- The views read quantiles off the same curves: of all, of a kind, of a queue whose jobs are of one kind.
+CREATE TEMP TABLE curve AS SELECT * FROM v_wait_cdf;
+INSERT INTO wrong
+SELECT 'v_wait_cdf ' || m.scope || ' ' || m.label, m.name,
+       (SELECT min(c.wait_s) FROM curve AS c WHERE c.scope = m.scope AND c.label = substr(m.label, 6) AND c.share >= q.column2 - 1e-9) AS made,
+       m.value
+FROM metric AS m JOIN (VALUES('wait_p50_s', 0.5), ('wait_p95_s', 0.95), ('wait_p99_s', 0.99)) AS q ON q.column1 = m.name
+WHERE m.scope IN ('all', 'kind') AND made IS NOT m.value
+UNION ALL
+SELECT 'v_queues ' || v.queue, x.name, x.made, m.value
+FROM v_queues AS v
+JOIN (SELECT queue, 'wait_p50_s' AS name, wait_p50_s AS made FROM v_queues UNION ALL SELECT queue, 'wait_p95_s', wait_p95_s FROM v_queues
+      UNION ALL SELECT queue, 'wait_p99_s', wait_p99_s FROM v_queues UNION ALL SELECT queue, 'wait_max_s', wait_max_s FROM v_queues) AS x ON x.queue = v.queue
+JOIN metric AS m ON m.scope = 'queue' AND m.name = x.name AND m.label = 'queue=' || v.queue || ',kind=' ||
+     (SELECT min(k.name) FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind
+      WHERE q.name = v.queue GROUP BY q.id HAVING count(DISTINCT k.name) = 1 AND min(k.name) <> 'inference')
+WHERE x.made IS NOT m.value;
 SELECT what, name, 'made ' || coalesce(made, 'nothing'), 'stored ' || coalesce(stored, 'nothing') FROM wrong ORDER BY 1, 2;
 SELECT count(*) || ' compared, ' || (SELECT count(*) FROM wrong) || ' differ' FROM metric WHERE scope <> 'workload';
