@@ -217,7 +217,8 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
     run->path = options->paths[index];
     run->stem = stem_of(arena, run->path);
     sqlite3_stmt *row = orr_results_prepare(
-        &in, "SELECT policy, scenario_resolved, seed, window_start_ms, window_end_ms FROM run");
+        &in,
+        "SELECT policy, scenario_resolved, seed, window_start_ms, window_end_ms, digest FROM run");
     while (orr_results_step(&in, row)) {
         const char *policy = orr_results_text(&in, row, 0);
         run->policy = orr_arena_strndup(arena, policy, strlen(policy));
@@ -225,6 +226,8 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
         run->seed = sqlite3_column_int64(row, 2);
         run->window_start_ms = sqlite3_column_int64(row, 3);
         run->window_end_ms = sqlite3_column_int64(row, 4);
+        const char *digest = orr_results_text(&in, row, 5);
+        run->digest = orr_arena_strndup(arena, digest, strlen(digest));
     }
     row = orr_results_prepare(
         &in, "SELECT value, n FROM metric WHERE name = 'unstarted' AND scope = 'all'");
@@ -301,6 +304,23 @@ static const struct orr_compare_run *find_run(const struct orr_compare_load *loa
     return NULL;
 }
 
+/* The run of arm 0 that a run is paired with; NULL: there is none, or an earlier pair of this arm
+ * went the same way, so that nothing was drawn by seed and this pair is no further evidence. */
+static const struct orr_compare_run *twin_of(const struct orr_compare_load *load,
+                                             const struct orr_compare_run *run)
+{
+    const struct orr_compare_run *twin = find_run(load, 0, run->seed);
+    for (const struct orr_compare_run *r = load->runs; twin != NULL && r < run; r++) {
+        const struct orr_compare_run *other =
+            r->arm == run->arm && strcmp(r->digest, run->digest) == 0 ? find_run(load, 0, r->seed)
+                                                                      : NULL;
+        if (other != NULL && strcmp(other->digest, twin->digest) == 0) {
+            return NULL;
+        }
+    }
+    return twin;
+}
+
 static void pair_arm(const struct orr_compare_load *load, uint32_t arm)
 {
     struct orr_comparison *comparison = load->comparison;
@@ -310,8 +330,7 @@ static void pair_arm(const struct orr_compare_load *load, uint32_t arm)
         uint32_t pairs = 0;
         for (uint32_t r = 0; r < load->run_count; r++) {
             const struct orr_compare_run *run = &load->runs[r];
-            const struct orr_compare_run *twin =
-                run->arm == arm ? find_run(load, 0, run->seed) : NULL;
+            const struct orr_compare_run *twin = run->arm == arm ? twin_of(load, run) : NULL;
             if (twin != NULL) {
                 base[pairs] = twin->values[m];
                 other[pairs++] = run->values[m];

@@ -7,7 +7,7 @@
 #include <orrery/base/idmap.h>
 
 struct orr_compare_run { /* one results file */
-    const char *path, *stem, *policy;
+    const char *path, *stem, *policy, *digest;
     char *setting; /* resolved scenario without its seeds: the arm's identity */
     int64_t seed;
     orr_ms window_start_ms, window_end_ms;

@@ -133,9 +133,10 @@ enum orr_status orr_plot_run(const char *db_path, const struct orr_plot_options 
         }
         draws[at](&plot);
         orr_plot__files_close(&plot, files, report, context);
-        if (plot.in.status ==
-            ORR_UNAVAILABLE) { /* the rest is still written, to be drawn elsewhere */
-            absent = true;
+        if (plot.options->interrupted != NULL && *plot.options->interrupted) {
+            plot.in.status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
+        } else if (plot.in.status == ORR_UNAVAILABLE) { /* the rest is written, to be drawn */
+            absent = true;                              /* elsewhere */
             plot.in.status = ORR_OK;
         }
     }

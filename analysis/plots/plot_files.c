@@ -111,6 +111,25 @@ struct orr_plot_files *orr_plot__files_open(struct orr_plot *plot, const char *f
     return files;
 }
 
+/* Whether gnuplot wrote all of it: it does not notice a full disk. */
+static bool is_whole(const struct orr_plot_files *files, const char *end)
+{
+    char path[1700], tail[17] = "";
+    (void)snprintf(path, sizeof path, "%s/%s", files->work, files->image);
+    FILE *file = fopen(path, "rb");
+    size_t bytes = 0;
+    if (file != NULL) {
+        bytes = fseek(file, -16, SEEK_END) == 0 ? fread(tail, 1, 16, file) : 0;
+        (void)fclose(file);
+    }
+    for (size_t i = 0; i + strlen(end) <= bytes; i++) {
+        if (memcmp(tail + i, end, strlen(end)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Moves a file out of the work folder into its place and reports it. */
 static void keep(struct orr_plot *plot, const struct orr_plot_files *files, const char *name,
                  const char *warning, orr_plot_report_fn *report, void *context)
@@ -216,6 +235,11 @@ static void finish(struct orr_plot *plot, const struct orr_plot_files *files,
                                    warning != NULL ? warning : "it said nothing");
     } else if (plot->term == ORR_PLOT_DUMB) {
         print_text(plot, files, warning, report, context);
+    } else if (!is_whole(files, plot->term == ORR_PLOT_SVG ? "</svg>" : "IEND")) {
+        plot->in.status =
+            orr_fail(plot->in.err, ORR_IO, "%s/%s: gnuplot did not write all of it%s%s", files->dir,
+                     files->image, warning != NULL ? ": " : "; is the disk full?",
+                     warning != NULL ? warning : "");
     } else {
         keep(plot, files, files->image, warning, report, context);
     }

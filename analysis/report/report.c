@@ -48,8 +48,7 @@ static void one_run(const struct orr_report_options *options, uint32_t index,
                     "href=\"#trust\">trust</a><a href=\"#provenance\">provenance</a></nav>\n",
                     out);
     }
-    orr_report__run(in, options->scratch, prefix, options->count > 1 ? orr_report__beside : NULL,
-                    out);
+    orr_report__run(in, options, prefix, options->count > 1 ? orr_report__beside : NULL, out);
     (void)fputs(options->count > 1 ? "</details>\n" : "", out);
 }
 
@@ -91,6 +90,9 @@ enum orr_status orr_report_write(const struct orr_report_options *options, struc
     const bool bad = ferror(out) != 0;
     if (fclose(out) != 0 || bad) {
         status = orr_fail(err, ORR_IO, "%s: %s", options->output, strerror(errno));
+    }
+    if (status == ORR_OK && options->interrupted != NULL && *options->interrupted) {
+        status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
     }
     if (status == ORR_OK && rename(beside, options->output) != 0) {
         status = orr_fail(err, ORR_CANT_CREATE, "%s: %s", options->output, strerror(errno));

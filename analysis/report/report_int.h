@@ -74,8 +74,8 @@ void orr_report__trust_answer(struct orr_results *in, FILE *out);
 
 /* report_run.c: all about one run. `prefix` keeps the names of sections of several runs apart;
  * figures in `but` (names, NULL at the end) are left out. */
-void orr_report__run(struct orr_results *in, const char *scratch, const char *prefix,
-                     const char *const *but, FILE *out);
+void orr_report__run(struct orr_results *in, const struct orr_report_options *options,
+                     const char *prefix, const char *const *but, FILE *out);
 /* One figure of the page, drawn into the folder before. */
 void orr_report__figure(const char *db_path, const char *name, const char *caption,
                         const char *scratch, const char *prefix, FILE *out);

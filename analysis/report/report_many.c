@@ -438,6 +438,7 @@ static void figures(const struct orr_report_options *options, FILE *out)
             plot.figures = &list[f].name;
             plot.count = 1;
             plot.dir = options->scratch;
+            plot.interrupted = options->interrupted;
             (void)snprintf(prefix, sizeof prefix, "beside%u-", i + 1);
             (void)snprintf(caption, sizeof caption, "%.300s: %s", options->paths[i],
                            list[f].summary);

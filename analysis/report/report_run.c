@@ -163,8 +163,8 @@ static bool has_something(struct orr_results *in, const char *name)
     return true;
 }
 
-static void figures(struct orr_results *in, const char *scratch, const char *prefix,
-                    const char *const *but, FILE *out)
+static void figures(struct orr_results *in, const struct orr_report_options *report,
+                    const char *prefix, const char *const *but, FILE *out)
 {
     struct orr_plot_options options = ORR_PLOT_DEFAULTS;
     struct orr_err err = {0};
@@ -185,7 +185,8 @@ static void figures(struct orr_results *in, const char *scratch, const char *pre
     }
     (void)fputs(left > 0 ? ".</p>\n" : "", out);
     options.figures = names;
-    options.dir = scratch;
+    options.dir = report->scratch;
+    options.interrupted = report->interrupted;
     const enum orr_status status = orr_plot_run(in->path, &options, NULL, NULL, &err);
     if (status != ORR_OK) {
         (void)fputs("<p>No figures: ", out);
@@ -194,7 +195,8 @@ static void figures(struct orr_results *in, const char *scratch, const char *pre
     }
     for (uint32_t i = 0, f = 0; i < count && status == ORR_OK; i++) {
         if (f < options.count && names[f] == list[i].name) {
-            orr_report__figure(in->path, list[i].name, list[i].summary, scratch, prefix, out);
+            orr_report__figure(in->path, list[i].name, list[i].summary, report->scratch, prefix,
+                               out);
             f++;
         }
     }
@@ -267,8 +269,8 @@ static void evictions(struct orr_results *in, FILE *out)
     }
 }
 
-void orr_report__run(struct orr_results *in, const char *scratch, const char *prefix,
-                     const char *const *but, FILE *out)
+void orr_report__run(struct orr_results *in, const struct orr_report_options *options,
+                     const char *prefix, const char *const *but, FILE *out)
 {
     in_short(in, prefix, out);
     headline(in, out);
@@ -290,7 +292,7 @@ void orr_report__run(struct orr_results *in, const char *scratch, const char *pr
         out);
     orr_report__lending_table(in, out);
     section(out, prefix, "figures", "Figures");
-    figures(in, scratch, prefix, but, out);
+    figures(in, options, prefix, but, out);
     section(out, prefix, "trust", "Can it be trusted?");
     orr_report__trust_list(in, out);
     section(out, prefix, "provenance", "Provenance");

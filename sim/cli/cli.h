@@ -71,6 +71,13 @@ extern const struct argp_child orr_cli_everywhere[];
  */
 void orr_cli_parse(int argc, char **argv, const char *doc, struct orr_cli_options *options);
 
+/* ---- where answers that are files go; NULL: nowhere, which is fine ---- */
+/* A name that is to be put in place by renaming must not be a device, pipe or folder: as root that
+ * would replace /dev/null. ORR_CANT_CREATE. */
+enum orr_status orr_cli_output(const char *path, struct orr_err *err) ORR_MUST_USE;
+/* Makes the folder unless it is there. ORR_CANT_CREATE. */
+enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;
+
 /* ---- progress ---- */
 struct orr_progress {
     bool on;

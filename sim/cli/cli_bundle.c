@@ -72,7 +72,10 @@ int orr_cli_bundle(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     o.bundle.results = o.results;
     o.bundle.figures = o.figures;
-    enum orr_status status = orr_bundle_make(&o.bundle, &err);
+    enum orr_status status = orr_cli_output(o.bundle.output, &err);
+    if (status == ORR_OK) {
+        status = orr_bundle_make(&o.bundle, &err);
+    }
     free(o.results);
     free(o.figures);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);

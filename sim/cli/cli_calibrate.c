@@ -113,9 +113,10 @@ int orr_cli_calibrate(int argc, char **argv)
                                         .force = o.force,
                                         .allow_loss = o.allow_loss,
                                         .warn = o.quiet ? NULL : warn,
+                                        .interrupted = orr_interrupt_catch(),
                                         .progress = draw,
                                         .context = &progress};
-    enum orr_status status = ORR_OK;
+    enum orr_status status = orr_cli_output(o.output, &err);
     if (o.output == NULL) { /* nobody asked for the results */
         status = orr_scratch_open(scratch, sizeof scratch, &err);
         (void)snprintf(output, sizeof output, "%s/run.db", scratch);

@@ -113,6 +113,9 @@ static enum orr_status run_replicas(struct compare_options *o, struct orr_progre
     enum orr_status status =
         o->shake != NULL ? orr_shake_parse(o->shake, &options.shake, err) : ORR_OK;
     if (status == ORR_OK) {
+        status = orr_cli_folder(o->keep, err);
+    }
+    if (status == ORR_OK) {
         status = orr_replicas_run(o->paths, o->compare.path_count, &options, replicas, err);
         orr_progress_clear(progress);
     }
@@ -191,6 +194,7 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
         orr_comparison_print(c, o->format, stdout);
     }
     if (c->one_trace && !o->quiet) {
+        (void)fflush(stdout); /* where both go to one place, this comes after the answer */
         (void)fprintf(
             stderr, "orrery: one trace with one seed has no interval: it is not known how much is "
                     "chance. Run it again with its input shaken (--replicas 20 --shake "

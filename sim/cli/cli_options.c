@@ -44,7 +44,7 @@ static const struct argp_option rows[] = {
     {0, 0, 0, 0, "What to run:", 2},
     {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2},
     {"param", KEY_PARAM, "NAME=VALUE", 0, "a parameter of the policy", 2},
-    {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario; also += -= *=", 2},
+    {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario; also += -= *= and +=20%", 2},
     {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 2},
     {"seed", KEY_SEED, "N", 0, "seed of all random streams", 2},
     {"allow-loss", KEY_LOSS, 0, 0, "go on when more than 1 % of the rows are rejected", 2},

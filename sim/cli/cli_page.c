@@ -98,7 +98,10 @@ int orr_cli_page(int argc, char **argv)
     struct orr_err err = {0};
     char scratch[4200] = "";
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
-    enum orr_status status = orr_scratch_open(scratch, sizeof scratch, &err);
+    enum orr_status status = orr_cli_output(o.output, &err);
+    if (status == ORR_OK) {
+        status = orr_scratch_open(scratch, sizeof scratch, &err);
+    }
     if (status == ORR_OK) {
         char *changes[ORR_CLI_LIST_MAX] = {NULL};
         const char *said[ORR_CLI_LIST_MAX] = {NULL};
@@ -109,6 +112,7 @@ int orr_cli_page(int argc, char **argv)
                                                    .count = o.count,
                                                    .output = o.output,
                                                    .scratch = scratch,
+                                                   .interrupted = orr_interrupt_catch(),
                                                    .changes = said};
         status = orr_report_write(&options, &err);
         orr_scratch_remove(scratch);

@@ -7,6 +7,7 @@
 #include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/conform.h>
+#include <orrery/sim/study.h>
 
 #include "cli.h"
 
@@ -144,7 +145,11 @@ int orr_cli_plot(int argc, char **argv)
         return 0;
     }
     o.plot.figures = o.figures;
-    enum orr_status status = orr_plot_run(o.path, &o.plot, print_file, &o, &err);
+    o.plot.interrupted = orr_interrupt_catch();
+    enum orr_status status = orr_cli_folder(o.plot.dir, &err);
+    if (status == ORR_OK) {
+        status = orr_plot_run(o.path, &o.plot, print_file, &o, &err);
+    }
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }
 

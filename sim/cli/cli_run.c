@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_run.c - `orrery run`: one point, its answer and its expectations. */
 #include <string.h>
-#include <unistd.h>
 
 #include <orrery/base/mem.h>
 #include <orrery/sim/study.h>
 
 #include "cli.h"
-
-/* What a signal handler can reach. */
-static volatile sig_atomic_t interrupted;
-static char unfinished[4096]; /* the temporary results file */
-
-/* The first Ctrl-C ends the run in order, a second one at once. */
-static void on_interrupt(int signal)
-{
-    (void)signal;
-    if (interrupted) {
-        (void)unlink(unfinished);
-        _exit(130);
-    }
-    interrupted = 1;
-}
 
 struct session { /* everything one run owns */
     struct orr_cli_options options;
@@ -54,14 +38,7 @@ static void print_digest(uint64_t events, orr_ms now, uint64_t digest, void *con
 static void remember_unfinished(const char *temporary, void *context)
 {
     (void)context;
-    (void)snprintf(unfinished, sizeof unfinished, "%s", temporary);
-}
-
-static void catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = on_interrupt};
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
+    orr_interrupt_unfinished(temporary);
 }
 
 static void complain(const char *text, void *context)
@@ -97,7 +74,6 @@ int orr_cli_run(int argc, char **argv)
                   "Example: orrery run --trace philly.csv.gz --cluster 112x8 --policy fifo",
                   &s.options);
     orr_progress_init(&s.progress, &s.options);
-    catch_interrupts();
     const struct orr_point_options options = {.scenario = s.options.scenario,
                                               .output = s.options.output,
                                               .force = s.options.force,
@@ -105,13 +81,16 @@ int orr_cli_run(int argc, char **argv)
                                               .allow_loss = s.options.allow_loss,
                                               .check_books = s.options.check_books,
                                               .digest_every = s.options.digest_every,
-                                              .interrupted = &interrupted,
+                                              .interrupted = orr_interrupt_catch(),
                                               .opened = remember_unfinished,
                                               .warn = warn,
                                               .progress = draw,
                                               .checkpoint = print_digest,
                                               .context = &s};
-    enum orr_status status = orr_point_run(&options, &s.point, &err);
+    enum orr_status status = orr_cli_output(s.options.output, &err);
+    if (status == ORR_OK) {
+        status = orr_point_run(&options, &s.point, &err);
+    }
     orr_progress_clear(&s.progress);
     int code;
     if (status == ORR_OK) {

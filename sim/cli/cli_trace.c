@@ -93,7 +93,8 @@ int orr_cli_trace(int argc, char **argv)
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "the trace, which must not exist (default: standard output)", 0},
         {"seed", KEY_SEED, "N", 0, "seed of all random streams", 0},
-        {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario; also += -= *=", 0},
+        {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario; also += -= *= and +=20%",
+         0},
         {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 0},
         {0}};
     const struct argp parser = {options,

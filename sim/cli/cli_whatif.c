@@ -102,7 +102,7 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
 {
     const struct whatif_options *o = w->options;
     const size_t count = (size_t)w->arm_count * w->seed_count;
-    enum orr_status status = ORR_OK;
+    enum orr_status status = orr_cli_folder(o->keep, err);
     const char *folder = o->keep;
     if (folder == NULL) {
         status = orr_scratch_open(w->scratch, sizeof w->scratch, err);
@@ -232,6 +232,29 @@ static void print_losers(const struct orr_comparison *all, const struct orr_comp
     (void)fprintf(out, "%s\n  %s\n", losers == 0 ? " nobody" : "", sentence);
 }
 
+static void print_said(const char *text, void *context)
+{
+    (void)fprintf(context, "  %s\n", text);
+}
+
+static void json_said(const char *text, void *context)
+{
+    orr_json_text(context, NULL, text);
+}
+
+/* What an arm has other than the base, in words. */
+static void say_change(const struct whatif *w, uint32_t arm, orr_say_fn *say, void *context)
+{
+    struct orr_scenario_options options = w->points[(size_t)arm * w->seed_count].scenario;
+    struct orr_scenario changed;
+    struct orr_err ignored = {0};
+    options.seed_given = false; /* as the base was loaded */
+    if (orr_scenario_load(&options, &changed, &ignored) == ORR_OK) {
+        (void)orr_scenario_diff_words(&w->base, &changed, say, context);
+        orr_scenario_release(&changed);
+    }
+}
+
 static void print_text(const struct whatif *w, const struct orr_comparison *all,
                        const struct orr_comparison *queues, FILE *out)
 {
@@ -239,8 +262,10 @@ static void print_text(const struct whatif *w, const struct orr_comparison *all,
                   w->arm_count - 1, w->arm_count == 2 ? "change" : "changes", w->seed_count,
                   w->seed_count == 1 ? "seed" : "seeds");
     for (uint32_t arm = 1; arm < w->arm_count; arm++) {
-        (void)fprintf(out, "\n%s\n  %-40s %-16s %10s %10s %10s  %s\n", w->names[arm], "of",
-                      "metric", "before", "after", "change", "95 % interval");
+        (void)fprintf(out, "\n%s\n", w->names[arm]);
+        say_change(w, arm, print_said, out);
+        (void)fprintf(out, "  %-40s %-16s %10s %10s %10s  %s\n", "of", "metric", "before", "after",
+                      "change", "95 % interval");
         print_rows(all, arm, out);
         print_rows(queues, arm, out);
         print_losers(all, queues, arm, out);
@@ -284,6 +309,9 @@ static void print_json(const struct whatif *w, const struct orr_comparison *all,
         orr_comparison_sentence(all, 0, arm, sentence, sizeof sentence);
         orr_json_open(&json, NULL, '{');
         orr_json_text(&json, "name", w->names[arm]);
+        orr_json_open(&json, "changed", '[');
+        say_change(w, arm, json_said, &json);
+        orr_json_close(&json, ']');
         orr_json_text(&json, "sentence", sentence);
         orr_json_open(&json, "rows", '[');
         json_rows(&json, all, arm);
@@ -344,7 +372,7 @@ int orr_cli_whatif(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
         {"set", KEY_SET, "PATH=VALUE", 0,
-         "what changes; several make one change; also += -= *=", 1},
+         "what changes; several make one change; also += -= *= and +=20%", 1},
         {"variant", KEY_VARIANT, "NAME", 0,
          "a variant of the scenario; may be given several times (default: all)", 1},
         {"seeds", KEY_SEEDS, "N", 0, "runs of each (default: the scenario's seeds)", 1},

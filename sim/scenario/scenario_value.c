@@ -322,13 +322,26 @@ static bool change_whole(int64_t *whole, char op, int64_t operand, double factor
     return true;
 }
 
-static bool changes_by(const struct orr_scenario__row *row, char op, const char *operand,
+/* "20%" more or less of anything is to multiply it. */
+static bool is_part(const char *operand, char *op, double *factor)
+{
+    size_t bytes = strlen(operand);
+    double percent;
+    if (bytes < 2 || operand[bytes - 1] != '%' || !orr_parse_double(operand, bytes - 1, &percent)) {
+        return false;
+    }
+    *factor = (100.0 + (*op == '+' ? percent : -percent)) / 100.0;
+    *op = '*';
+    return true;
+}
+
+static bool changes_by(const struct orr_scenario__row *row, char *op, const char *operand,
                        struct orr_scenario__value *by, char *why)
 {
-    if (op != '*') {
-        return orr_scenario__value_parse(row, operand, by, why);
-    }
     *by = (struct orr_scenario__value){0};
+    if (*op != '*') {
+        return is_part(operand, op, &by->real) || orr_scenario__value_parse(row, operand, by, why);
+    }
     return orr_parse_double(operand, strlen(operand), &by->real) ||
            no(why, operand, "is not a number to multiply by");
 }
@@ -344,11 +357,12 @@ bool orr_scenario__value_change(const struct orr_scenario__row *row,
         return false;
     }
     struct orr_scenario__value by;
-    if (!changes_by(row, op, operand, &by, why)) {
+    const char given = op;
+    if (!changes_by(row, &op, operand, &by, why)) {
         return false;
     }
     if (value->null || value->unlimited || by.unlimited) {
-        (void)snprintf(why, ORR_SCENARIO__WHY, "%c= needs a number, and this is %s", op,
+        (void)snprintf(why, ORR_SCENARIO__WHY, "%c= needs a number, and this is %s", given,
                        value->null ? "not set" : "unlimited");
         return false;
     }
@@ -356,8 +370,8 @@ bool orr_scenario__value_change(const struct orr_scenario__row *row,
         bool exact = row->type == ORR_TYPE_COUNT || row->type == ORR_TYPE_INTEGER;
         double product = (double)value->whole * by.real;
         if (op == '*' && exact && (floor(product) < product)) {
-            (void)snprintf(why, ORR_SCENARIO__WHY, "%lld times %.40s is not a whole number",
-                           (long long)value->whole, operand);
+            (void)snprintf(why, ORR_SCENARIO__WHY, "%lld times %g is not a whole number",
+                           (long long)value->whole, by.real);
             return false;
         }
         return change_whole(&value->whole, op, by.whole, by.real) ||

@@ -186,6 +186,10 @@ enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_
     }
     for (uint32_t l = 0; l < help.count && status == ORR_OK; l++) {
         pull(&help, &help.levers[l]);
+        if (*orr_interrupt_catch()) {
+            status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
+            break;
+        }
         const struct orr_help found = {.path = help.levers[l].path,
                                        .what = help.levers[l].what,
                                        .amount = help.levers[l].helps,

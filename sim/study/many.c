@@ -3,6 +3,7 @@
 #include <orrery/sim/study.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -21,12 +22,21 @@ struct slot {
     uint32_t point;
 };
 
+static void remember_unfinished(const char *temporary, void *context)
+{
+    (void)context;
+    orr_interrupt_unfinished(temporary);
+}
+
 /* In the child: runs the point and writes its verdict. Nothing else of the parent is touched. */
-static void be_a_point(const struct orr_point_options *options, int to)
+static void be_a_point(const struct orr_point_options *given, int to)
 {
     struct orr_point point;
     struct orr_err err = {0};
-    struct child verdict = {.status = orr_point_run(options, &point, &err)};
+    struct orr_point_options options = *given;
+    options.interrupted = orr_interrupt_catch();
+    options.opened = remember_unfinished;
+    struct child verdict = {.status = orr_point_run(&options, &point, &err)};
     memcpy(verdict.text, err.text, sizeof verdict.text);
     const char *at = (const char *)&verdict;
     for (size_t left = sizeof verdict; left > 0;) {
@@ -63,13 +73,16 @@ static enum orr_status start(const struct orr_point_options *points, uint32_t po
     return ORR_OK;
 }
 
-/* Waits for the point's process and takes over its failure. */
+/* Waits for the point's process, which an interrupt ends, and takes over its failure. */
 static enum orr_status collect(const struct orr_point_options *points, struct slot *slot,
-                               struct orr_err *err)
+                               const volatile sig_atomic_t *interrupted, struct orr_err *err)
 {
     struct child verdict = {.status = ORR_BUG};
     size_t have = 0;
     while (have < sizeof verdict) {
+        if (*interrupted) { /* perhaps nobody else told it */
+            (void)kill(slot->pid, SIGTERM);
+        }
         const ssize_t n = read(slot->from, (char *)&verdict + have, sizeof verdict - have);
         if (n == 0 || (n < 0 && errno != EINTR)) {
             break;
@@ -80,6 +93,9 @@ static enum orr_status collect(const struct orr_point_options *points, struct sl
     while (waitpid(slot->pid, NULL, 0) < 0 && errno == EINTR) {
     }
     slot->pid = 0;
+    if (*interrupted) {
+        return orr_fail(err, ORR_INTERRUPTED, "interrupted");
+    }
     if (have < sizeof verdict) {
         return orr_fail(err, ORR_BUG, "the run of %s ended without a word",
                         points[slot->point].output);
@@ -98,7 +114,8 @@ enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t c
     }
     jobs = jobs < count ? jobs : count;
     struct slot *slots = orr_zalloc(jobs + (size_t)1, sizeof *slots);
-    enum orr_status status = ORR_OK;
+    const volatile sig_atomic_t *interrupted = orr_interrupt_catch();
+    enum orr_status status = *interrupted ? orr_fail(err, ORR_INTERRUPTED, "interrupted") : ORR_OK;
     uint32_t next = 0, done = 0, oldest = 0, running = 0;
     while (running > 0 || (status == ORR_OK && next < count)) {
         if (status == ORR_OK && next < count && running < jobs) {
@@ -108,7 +125,7 @@ enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t c
             next++;
             continue;
         }
-        const enum orr_status ended = collect(points, &slots[oldest], err);
+        const enum orr_status ended = collect(points, &slots[oldest], interrupted, err);
         status = status == ORR_OK ? ended : status;
         oldest = (oldest + 1) % jobs;
         running--;

@@ -11,6 +11,7 @@
 
 enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err)
 {
+    (void)orr_interrupt_catch();
     const char *where = getenv("TMPDIR");
     (void)snprintf(path, bytes, "%s/orrery-XXXXXX",
                    where != NULL && where[0] != '\0' ? where : P_tmpdir);

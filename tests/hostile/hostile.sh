@@ -358,6 +358,34 @@ case_stdout_full() {
         says 'cannot write'
     done
 }
+# A device would be replaced by a file of its name, by those who may.
+case_output_is_no_file() {
+    rows 20 >t.csv
+    expect 0 replay t.csv
+    mkfifo pipe
+    mkdir folder
+    for command in 'run --trace t.csv --cluster 4x8 --force' 'report run.db' 'bundle run.db' \
+        'calibrate --trace t.csv --cluster 4x8 --force'; do
+        # shellcheck disable=SC2086 # words on purpose
+        expect 73 "$orrery" $command -o pipe
+        says 'pipe: is a device or pipe, not a file'
+        # shellcheck disable=SC2086
+        expect 73 "$orrery" $command -o folder
+        says 'folder: is a folder, not a file'
+        [ -p pipe ] || fail "$command replaced the pipe"
+    done
+    [ -z "$(ls -A folder)" ] || fail 'something was written into the folder'
+}
+case_folders_are_made() {
+    rows 20 >t.csv
+    expect 0 replay t.csv
+    printf 'cluster: {pools: {a: {nodes: 4, gpus: 8}}}\nworkload: [{name: t, trace: t.csv}]\n' >s.yaml
+    expect 0 "$orrery" whatif s.yaml --set cluster.pools.a.nodes=5 --keep kept
+    expect 0 "$orrery" compare kept/*.db --replicas 2 --keep again
+    [ "$(ls kept again | grep -c '[.]db$')" = 6 ] || fail 'results are missing'
+    expect 73 "$orrery" whatif s.yaml --set cluster.pools.a.nodes=5 --keep no/such
+    says 'no/such: cannot make this folder: No such file or directory'
+}
 
 # ---- Ctrl-C ----
 
@@ -424,6 +452,32 @@ case_interrupt_any_time() {
         esac
         gone run.db.tmp.*
         rm -f run.db
+    done
+}
+# The same of verbs that make many files on their way, whoever is told: the program alone.
+case_interrupt_studies() {
+    mkdir scratch kept pages
+    expect 0 "$orrery" run --trace "$philly" --cluster 112x8 -o base.db
+    printf 'cluster: {pools: {a: {nodes: 112, gpus: 8}}}\nworkload: [{name: t, trace: %s}]\n' "$philly" >s.yaml
+    for delay in 0.05 0.4; do
+        for command in 'whatif s.yaml --set cluster.pools.a.nodes=120 -j 2' \
+            'whatif s.yaml --set cluster.pools.a.nodes=120 --keep kept' 'gate base.db --propose' \
+            'compare base.db base.db --replicas 3 --shake submit=60s' 'plot base.db -o pages' \
+            'report base.db -o pages/r.html' 'explain base.db p4711 --what-would-help'; do
+            # shellcheck disable=SC2086 # words on purpose
+            TMPDIR=$PWD/scratch "$orrery" $command >out 2>err </dev/null &
+            pid=$!
+            sleep "$delay"
+            kill -s TERM "$pid" 2>/dev/null || true
+            code=0
+            wait "$pid" || code=$?
+            case $code in
+            0 | 65 | 130 | 143) ;; # 143: before anything was to be put away
+            *) fail "exit code $code after $delay s: $command" ;;
+            esac
+            left=$(ls -A scratch; ls -A pages kept | grep -E "[.](new|tmp|orrery)" || true)
+            [ -z "$left" ] || fail "left behind after $delay s by $command: $left"
+        done
     done
 }
 

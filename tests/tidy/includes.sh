@@ -11,6 +11,9 @@ report() {
     bad=1
   fi
 }
+strangers=$(git ls-files 2>/dev/null | cut -d / -f 1 | sort -u | grep -vxE \
+  '\..*|CMakeLists\.txt|CMakePresets\.json|(README|CHANGELOG)\.md|LICENSE|core|policies|traces|sim|scenarios|analysis|tests' || true)
+report 'does not belong at the top' "$strangers"
 sources() { find "$@" -name '*.[ch]' | sort; }
 
 allowed='<(orrery/(base|core)/[a-z_]+\.h|(errno|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|unistd)\.h|Random123/philox\.h|sanitizer/asan_interface\.h)>|"[a-z_]+\.h"'

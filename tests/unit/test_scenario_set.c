@@ -60,6 +60,32 @@ static void set__star_means_all_names(void **state)
     orr_scenario_release(&s);
 }
 
+static void set__by_a_part(void **state)
+{
+    (void)state;
+    const char *sets[] = {"queues.research.gpu.quota+=20%", "queues.team.x.gpu.quota-=50%",
+                          "cluster.pools.b.nodes+=25%", "horizon-=10%"};
+    struct orr_scenario s;
+    load_sets(base, sets, 4, &s);
+    assert_true(s.queues[0].resources[ORR_SCENARIO_GPU].quota == 120.0);
+    assert_true(s.queues[1].resources[ORR_SCENARIO_GPU].quota == 5.25);
+    assert_int_equal(s.pools[1].nodes, 5);
+    assert_int_equal(s.horizon_ms, 9 * 86400000LL);
+    orr_scenario_release(&s);
+    expect_set_error(base, "cluster.pools.a.nodes+=20%", ORR_SCENARIO,
+                     "--set: nodes: 2 times 1.2 is not a whole number\n"
+                     "cluster.pools.a.nodes+=20%\n"
+                     "                       ^");
+    expect_set_error(base, "queues.research.gpu.limit+=20%", ORR_SCENARIO,
+                     "--set: limit: += needs a number, and this is unlimited\n"
+                     "queues.research.gpu.limit+=20%\n"
+                     "                           ^");
+    expect_set_error(base, "queues.research.gpu.quota=20%", ORR_SCENARIO,
+                     "--set: quota: \"20%\" is not a number of GPUs or unlimited\n"
+                     "queues.research.gpu.quota=20%\n"
+                     "                          ^");
+}
+
 static void set__lists(void **state)
 {
     (void)state;
@@ -284,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set__operators),
         cmocka_unit_test(set__star_means_all_names),
+        cmocka_unit_test(set__by_a_part),
         cmocka_unit_test(set__lists),
         cmocka_unit_test(set__groups_written_short),
         cmocka_unit_test(set__params_are_open),

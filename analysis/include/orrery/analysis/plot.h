@@ -8,6 +8,7 @@
 #ifndef ORR_ANALYSIS_PLOT_H
 #define ORR_ANALYSIS_PLOT_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include <orrery/base/status.h>
@@ -29,6 +30,7 @@ struct orr_plot_options {
     orr_ms from_ms, to_ms; /* part of the run's clock to draw; ORR_MS_NONE: the figure chooses */
     uint32_t top; /* queues with a colour of their own, at most 12; 0: the figure's choice */
     FILE *out;    /* where "dumb" prints; NULL: standard output */
+    const volatile sig_atomic_t *interrupted; /* not 0: stop, ORR_INTERRUPTED; or NULL */
 };
 
 #define ORR_PLOT_DEFAULTS                                                                          \

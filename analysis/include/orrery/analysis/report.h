@@ -7,6 +7,8 @@
 #ifndef ORR_ANALYSIS_REPORT_H
 #define ORR_ANALYSIS_REPORT_H
 
+#include <signal.h>
+
 #include <orrery/base/status.h>
 #include <orrery/base/units.h>
 
@@ -18,10 +20,11 @@ struct orr_report_options {
     /* Per file, what its scenario has other than the first one's, in words, a line each; "": it is
      * the same. NULL, or NULL entries: lines of the stored scenarios are shown instead. */
     const char *const *changes;
+    const volatile sig_atomic_t *interrupted; /* not 0: stop, ORR_INTERRUPTED; or NULL */
 };
 
-/* ORR_NO_INPUT, ORR_DATA, ORR_CANT_CREATE, ORR_IO. Without gnuplot the page has no figures and says
- * so. */
+/* ORR_NO_INPUT, ORR_DATA, ORR_CANT_CREATE, ORR_IO, ORR_INTERRUPTED. Without gnuplot the page has no
+ * figures and says so. */
 enum orr_status orr_report_write(const struct orr_report_options *options,
                                  struct orr_err *err) ORR_MUST_USE;
 

@@ -4,6 +4,8 @@
 #ifndef ORR_SIM_STUDY_H
 #define ORR_SIM_STUDY_H
 
+#include <signal.h>
+
 #include <orrery/analysis/audit.h>
 #include <orrery/sim/point.h>
 
@@ -26,9 +28,15 @@ struct orr_study_options {
     void *context;
 };
 
+/* From now on SIGINT and SIGTERM set the flag that is returned, and the program goes on: who asked
+ * looks at it, puts away what is unfinished and returns ORR_INTERRUPTED. A second signal ends the
+ * program at once, and removes only the file named last. */
+const volatile sig_atomic_t *orr_interrupt_catch(void);
+void orr_interrupt_unfinished(const char *path);
+
 /* Runs every point in a process of its own and leaves its results file. The first failure is
- * reported and nothing more is started; what runs is waited for. Interrupt the whole process group
- * to stop early, as Ctrl-C does. */
+ * reported and nothing more is started; what runs is waited for. Interrupted, it stops what runs:
+ * ORR_INTERRUPTED, and no half results. */
 enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t count,
                               const struct orr_study_options *options,
                               struct orr_err *err) ORR_MUST_USE;
@@ -68,7 +76,8 @@ enum orr_status orr_replicas_run(const char *const *results, uint32_t count,
                                  struct orr_replicas *replicas, struct orr_err *err) ORR_MUST_USE;
 void orr_replicas_release(struct orr_replicas *replicas);
 
-/* A new empty folder for results that nobody keeps, and its end with all in it. ORR_CANT_CREATE. */
+/* A new empty folder for results that nobody keeps, and its end with all in it. ORR_CANT_CREATE.
+ * From then on interrupts are caught. */
 enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err) ORR_MUST_USE;
 void orr_scratch_remove(const char *path);
 /* Puts a copy of a file in the place of another: it is whole or not there. ORR_NO_INPUT,

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* interrupt.c - Ctrl-C: the first one ends in order what runs, a second one at once. */
+#include <orrery/sim/study.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a signal handler can reach. */
+static volatile sig_atomic_t interrupted;
+static char unfinished[4096];
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    if (interrupted) {
+        (void)unlink(unfinished);
+        _exit(orr_status_exit_code(ORR_INTERRUPTED));
+    }
+    interrupted = 1;
+}
+
+const volatile sig_atomic_t *orr_interrupt_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_signal}; /* waiting calls end with EINTR */
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    return &interrupted;
+}
+
+void orr_interrupt_unfinished(const char *path)
+{
+    (void)snprintf(unfinished, sizeof unfinished, "%s", path);
+}
