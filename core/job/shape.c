@@ -241,3 +241,12 @@ bool orr_shape_satisfied(const struct orr_shape *shape, const uint32_t *tasks_of
     }
     return have[0] >= shape->sets[0].min;
 }
+
+bool orr_shape_has(const struct orr_shape *shape, uint32_t set, uint32_t group)
+{
+    uint32_t at = shape->groups[group].set;
+    while (at != set && at != ORR_NONE) {
+        at = shape->sets[at].parent;
+    }
+    return at == set;
+}

@@ -41,16 +41,32 @@ static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *
     }
 }
 
+/* The level that the gang requires, else the first of its parts that requires one, and a group that
+ * is meant. */
+static uint32_t required_level(const struct orr_shape *shape, uint32_t *group)
+{
+    *group = 0;
+    uint32_t level = shape->span.required;
+    for (uint32_t s = 1; s < shape->set_count && level == 0; s++) {
+        level = shape->sets[s].span.required;
+        for (*group = 0; level > 0 && !orr_shape_has(shape, s, *group);) {
+            ++*group;
+        }
+    }
+    return level;
+}
+
 /* The domain of the required level with the most idle devices on nodes that it may use. */
 static void prove_domain(const struct orr_ledger *ledger, const struct orr_shape *shape,
                          struct orr_proof *proof)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
-    const struct orr_request *request = &shape->groups[0].request;
-    uint32_t level = shape->span.required;
+    uint32_t group;
+    uint32_t level = required_level(shape, &group);
     if (level == 0) {
         return;
     }
+    const struct orr_request *request = &shape->groups[group].request;
     bool single = level > cluster->level_count;
     uint32_t domains = single ? cluster->node_count : cluster->levels[level - 1].domain_count;
     int64_t *idle = orr_zalloc(domains + (size_t)1, sizeof *idle);

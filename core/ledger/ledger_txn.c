@@ -344,22 +344,37 @@ static bool within_limits(const struct orr_ledger *ledger, uint32_t job)
     return true;
 }
 
-/* Are all its tasks in one domain of the level that the gang requires? */
-static bool within_span(const struct orr_ledger *ledger, uint32_t job)
+/* Are all tasks of a part in one domain of the level? `set` ORR_NONE: all of the gang. */
+static bool is_together(const struct orr_ledger *ledger, uint32_t job, uint32_t set, uint32_t level)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
-    uint32_t level = orr_ledger__shape(ledger, job)->span.required;
-    uint32_t p = ledger->jobs[job].placement;
-    if (level == 0 || p == ORR_NONE) {
-        return true;
-    }
-    uint32_t domain = orr_cluster_domain(cluster, level, ledger->placements[p].node);
-    for (; p != ORR_NONE; p = ledger->placements[p].next) {
-        if (orr_cluster_domain(cluster, level, ledger->placements[p].node) != domain) {
+    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
+    uint32_t first = ORR_NONE;
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        if (set != ORR_NONE && !orr_shape_has(shape, set, placement->group)) {
+            continue;
+        }
+        uint32_t domain = orr_cluster_domain(cluster, level, placement->node);
+        if (first != ORR_NONE && domain != first) {
             return false;
         }
+        first = domain;
     }
     return true;
+}
+
+/* The gang, and those of its parts that require a level themselves. */
+static bool within_span(const struct orr_ledger *ledger, uint32_t job)
+{
+    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
+    bool within =
+        shape->span.required == 0 || is_together(ledger, job, ORR_NONE, shape->span.required);
+    for (uint32_t s = 1; s < shape->set_count && within; s++) {
+        uint32_t level = shape->sets[s].span.required;
+        within = level == 0 || is_together(ledger, job, s, level);
+    }
+    return within;
 }
 
 static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *refusal)
@@ -372,8 +387,9 @@ static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *
         return refuse(refusal, job, ORR_LAW_GANG, "fewer tasks are placed than its gang needs");
     }
     if ((laws & ORR_LAW_SPAN) != 0 && !within_span(ledger, job)) {
-        return refuse(refusal, job, ORR_LAW_SPAN,
-                      "its tasks are not together in one domain of the level it requires");
+        return refuse(
+            refusal, job, ORR_LAW_SPAN,
+            "tasks are not together in one domain of the level that it, or its role, requires");
     }
     if ((laws & ORR_LAW_LIMIT) != 0 && !within_limits(ledger, job)) {
         return refuse(refusal, job, ORR_LAW_LIMIT, "a queue above it would pass its limit");

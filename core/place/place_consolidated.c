@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* place_consolidated.c - a whole gang, all tasks or none: over the cluster, or over one domain
- * after the other when it is to be held together. */
+ * after the other when it is to be held together. Parts of a gang that are to be held together
+ * themselves are placed one after the other, each over the domains within that of the whole; what
+ * an earlier part took is not tried elsewhere for the sake of a later one. */
 #include <orrery/core/place.h>
 
 #include <orrery/base/sort.h>
@@ -8,15 +10,22 @@
 struct domain { /* of one level: nodes at [0, count) */
     const uint32_t *nodes;
     uint32_t count;
+    uint32_t level; /* from 1 */
 };
 
-struct gang {
+struct gang { /* or a part of it */
     struct orr_txn *txn;
     const struct orr_ledger *ledger;
     const struct orr_shape *shape;
     uint32_t job;
+    uint32_t set;                /* the part; ORR_NONE: the whole, whatever sets there are */
     const struct domain *domain; /* NULL: the whole cluster */
 };
+
+static bool has_group(const struct gang *gang, uint32_t group)
+{
+    return gang->set == ORR_NONE || orr_shape_has(gang->shape, gang->set, group);
+}
 
 /* As orr_ledger_most_idle, among the nodes of a domain. */
 static uint32_t most_idle_of(const struct orr_ledger *ledger, const struct domain *domain,
@@ -62,16 +71,58 @@ static bool place_group(const struct gang *gang, uint32_t group)
     return true;
 }
 
+static bool place_together(struct gang gang, struct orr_span span);
+
+static bool place_member(struct gang gang, uint32_t set)
+{
+    gang.set = set;
+    return place_together(gang, gang.shape->sets[set].span);
+}
+
+static bool is_bound(const struct orr_shape *shape, uint32_t set)
+{
+    return shape->sets[set].span.required > 0 || shape->sets[set].span.preferred > 0;
+}
+
+/* Is a part in it, or it itself, to be held together? */
+static bool holds_bound(const struct orr_shape *shape, uint32_t set)
+{
+    bool found = false;
+    for (uint32_t s = set; s < shape->set_count && !found; s++) {
+        uint32_t at = is_bound(shape, s) ? s : ORR_NONE;
+        while (at != set && at != ORR_NONE) {
+            at = shape->sets[at].parent;
+        }
+        found = at == set;
+    }
+    return found;
+}
+
+static bool place_members(const struct gang *gang, bool bound)
+{
+    const struct orr_shape *shape = gang->shape;
+    bool placed = true;
+    for (uint32_t s = 0; s < shape->set_count && placed; s++) {
+        bool member = shape->sets[s].parent == gang->set && holds_bound(shape, s) == bound;
+        placed = !member || place_member(*gang, s);
+    }
+    return placed;
+}
+
+/* The parts that have least choice first, or all groups where no part matters. */
 static bool place_groups(const struct gang *gang)
 {
+    const struct orr_shape *shape = gang->shape;
     uint32_t checkpoint = orr_txn_checkpoint(gang->txn);
-    for (uint32_t g = 0; g < gang->shape->group_count; g++) {
-        if (!place_group(gang, g)) {
-            orr_txn_rollback(gang->txn, checkpoint);
-            return false;
-        }
+    bool parts = gang->set != ORR_NONE;
+    bool placed = !parts || (place_members(gang, true) && place_members(gang, false));
+    for (uint32_t g = 0; g < shape->group_count && placed; g++) {
+        placed = (parts && shape->groups[g].set != gang->set) || place_group(gang, g);
     }
-    return true;
+    if (!placed) {
+        orr_txn_rollback(gang->txn, checkpoint);
+    }
+    return placed;
 }
 
 struct candidate {
@@ -89,6 +140,27 @@ static int tightest_first(const void *a, const void *b, void *context)
     return x->domain < y->domain ? -1 : x->domain > y->domain;
 }
 
+static struct domain domain_of(const struct orr_cluster *cluster, uint32_t level, const uint32_t *d)
+{
+    if (level > cluster->level_count) {
+        return (struct domain){.nodes = d, .count = 1, .level = level};
+    }
+    const struct orr_level *l = &cluster->levels[level - 1];
+    return (struct domain){
+        .nodes = &l->nodes[l->first[*d]], .count = l->first[*d + 1] - l->first[*d], .level = level};
+}
+
+/* Is a domain of a deeper level in the one that the gang is bound to? */
+static bool is_inside(const struct gang *gang, uint32_t level, uint32_t domain)
+{
+    const struct orr_cluster *cluster = gang->ledger->world.cluster;
+    const struct domain *around = gang->domain;
+    const struct domain inner = domain_of(cluster, level, &domain);
+    return around == NULL ||
+           (inner.count > 0 && orr_cluster_domain(cluster, around->level, inner.nodes[0]) ==
+                                   orr_cluster_domain(cluster, around->level, around->nodes[0]));
+}
+
 /* Domains of a level (from 1; the last is single nodes) with enough idle devices for what the gang
  * asks in whole devices, the tightest first. Caller frees. */
 static struct candidate *list_candidates(const struct gang *gang, uint32_t level, uint32_t *count)
@@ -100,14 +172,14 @@ static struct candidate *list_candidates(const struct gang *gang, uint32_t level
     int64_t need = 0;
     for (uint32_t g = 0; g < gang->shape->group_count; g++) {
         const struct orr_task_group *group = &gang->shape->groups[g];
-        bool whole = group->request.gpu_ask == ORR_GPU_WHOLE;
+        bool whole = group->request.gpu_ask == ORR_GPU_WHOLE && has_group(gang, g);
         need += whole ? (int64_t)group->request.devices * group->count : 0;
     }
     struct candidate *list = orr_alloc(domains + (size_t)1, sizeof *list);
     *count = 0;
     for (uint32_t d = 0; d < domains; d++) {
         int64_t idle = single ? ledger->idle[d].gpus : ledger->domains[level - 1][d].idle_gpus;
-        if (idle >= need) {
+        if (idle >= need && is_inside(gang, level, d)) {
             list[(*count)++] = (struct candidate){.idle_gpus = idle, .domain = d};
         }
     }
@@ -117,36 +189,43 @@ static struct candidate *list_candidates(const struct gang *gang, uint32_t level
 
 static bool place_in_level(struct gang gang, uint32_t level)
 {
-    const struct orr_cluster *cluster = gang.ledger->world.cluster;
     uint32_t count;
     struct candidate *list = list_candidates(&gang, level, &count);
     bool placed = false;
     for (uint32_t i = 0; i < count && !placed; i++) {
-        uint32_t d = list[i].domain;
-        struct domain domain = {.nodes = &d, .count = 1};
-        if (level <= cluster->level_count) {
-            const struct orr_level *l = &cluster->levels[level - 1];
-            domain = (struct domain){&l->nodes[l->first[d]], l->first[d + 1] - l->first[d]};
-        }
-        gang.domain = &domain;
-        placed = place_groups(&gang);
+        const struct domain domain = domain_of(gang.ledger->world.cluster, level, &list[i].domain);
+        struct gang bound = gang;
+        bound.domain = &domain;
+        placed = place_groups(&bound);
     }
     orr_free(list);
     return placed;
 }
 
-/* From the deepest level it would like to the widest it accepts. */
-static bool place_together(struct gang gang)
+static bool is_single(const struct gang *gang)
 {
-    struct orr_span span = gang.shape->span;
+    uint32_t tasks = 0;
+    for (uint32_t g = 0; g < gang->shape->group_count; g++) {
+        tasks += has_group(gang, g) ? gang->shape->groups[g].count : 0;
+    }
+    return tasks <= 1;
+}
+
+/* From the deepest level it would like to the widest it accepts; one task is together anyway. */
+static bool place_together(struct gang gang, struct orr_span span)
+{
+    if ((span.required == 0 && span.preferred == 0) || is_single(&gang)) {
+        return place_groups(&gang);
+    }
     uint32_t deepest = span.preferred > 0 ? span.preferred : span.required;
     uint32_t widest = span.required > 0 ? span.required : 1;
-    for (uint32_t level = deepest; level >= widest; level--) {
+    uint32_t around = gang.domain == NULL ? 0 : gang.domain->level; /* one domain already */
+    for (uint32_t level = deepest; level >= widest && level > around; level--) {
         if (place_in_level(gang, level)) {
             return true;
         }
     }
-    return span.required == 0 && place_groups(&gang);
+    return span.required <= around && place_groups(&gang);
 }
 
 /* Idle devices of the nodes of its shard that two of its filters admit, and `allowed` besides. */
@@ -186,20 +265,61 @@ enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct 
         return idle_within(ledger, request, 0) >= asked ? ORR_REASON_NODE_TYPES
                                                         : ORR_REASON_CONSTRAINED;
     }
-    return shape->span.required > 0 && shape->tasks > 1 ? ORR_REASON_TOPOLOGY
-                                                        : ORR_REASON_FRAGMENTED;
+    bool bound = shape->span.required > 0;
+    for (uint32_t s = 1; s < shape->set_count; s++) {
+        bound = bound || shape->sets[s].span.required > 0;
+    }
+    return bound && shape->tasks > 1 ? ORR_REASON_TOPOLOGY : ORR_REASON_FRAGMENTED;
+}
+
+/* Its parts matter to the placement only if one of them is to be held together. */
+static bool has_bound_parts(const struct orr_shape *shape)
+{
+    bool found = false;
+    for (uint32_t s = 1; s < shape->set_count; s++) {
+        found = found || is_bound(shape, s);
+    }
+    return found;
+}
+
+static struct gang gang_of(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)
+{
+    const struct orr_shape *shape = &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
+    return (struct gang){.txn = txn,
+                         .ledger = ledger,
+                         .shape = shape,
+                         .job = job,
+                         .set = has_bound_parts(shape) ? 0 : ORR_NONE};
 }
 
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
                                        uint32_t job)
 {
-    const struct orr_shape *shape = &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
-    const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
-    if (shape->gpus_mgpu > shard->total_gpus * ORR_MGPU - shard->allocated_mgpu) {
+    const struct gang gang = gang_of(txn, ledger, job);
+    const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, gang.shape);
+    if (gang.shape->gpus_mgpu > shard->total_gpus * ORR_MGPU - shard->allocated_mgpu) {
         return ORR_REASON_NO_CAPACITY;
     }
-    struct gang gang = {.txn = txn, .ledger = ledger, .shape = shape, .job = job};
-    bool spans = shape->tasks > 1 && (shape->span.required > 0 || shape->span.preferred > 0);
-    bool placed = spans ? place_together(gang) : place_groups(&gang);
-    return placed ? ORR_REASON_NONE : orr_place_why_not(ledger, shape);
+    return place_together(gang, gang.shape->span) ? ORR_REASON_NONE
+                                                  : orr_place_why_not(ledger, gang.shape);
+}
+
+bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)
+{
+    const uint32_t checkpoint = orr_txn_checkpoint(txn);
+    struct gang gang = gang_of(txn, ledger, job);
+    bool whole = place_together(gang, gang.shape->span);
+    orr_txn_rollback(txn, checkpoint);
+    if (whole || gang.set == ORR_NONE) {
+        return whole;
+    }
+    bool parts = true; /* each by itself: in which order they come is up to the policy */
+    for (uint32_t s = 1; s < gang.shape->set_count && parts; s++) {
+        parts = place_member(gang, s);
+        orr_txn_rollback(txn, checkpoint);
+    }
+    gang.set = ORR_NONE;
+    parts = parts && place_together(gang, gang.shape->span);
+    orr_txn_rollback(txn, checkpoint);
+    return parts;
 }

@@ -41,6 +41,11 @@ uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params)
     return HAS(policy, laws_with) ? policy->laws_with(params) : policy->laws;
 }
 
+uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params)
+{
+    return HAS(policy, heeds) ? policy->heeds(params) : 0;
+}
+
 static enum orr_status set(const struct orr_policy *policy, void *params, const char *name,
                            const char *value, struct orr_err *err)
 {

@@ -5,7 +5,8 @@
  * each pass: the shadow is the first estimated release instant at which it fits, all releases of
  * that instant counted; spare is what is free then beyond what it needs. Others, in queue order,
  * start if they fit now and either end by the shadow or fit into the spare, which they then use up.
- * A running job past its estimate is assumed to release now.
+ * A running job past its estimate is assumed to release now. The queue's order is that of submits,
+ * or by priority.
  *
  * Size is GPUs of the whole cluster: a reservation does not look at nodes, so on nodes of several
  * GPUs fragmentation may still delay the head. */
@@ -15,10 +16,11 @@
 
 #include <orrery/core/place.h>
 
+enum { ORDER_SUBMIT, ORDER_PRIORITY };
 enum { VARIANT_REFERENCE, VARIANT_UNGUARDED, VARIANT_NO_SPARE };
 
 struct easy_params {
-    int64_t variant;
+    int64_t variant, order;
 };
 
 struct release {
@@ -38,11 +40,15 @@ struct easy {
 
 static const char *const variant_names[] = {"reference", "unguarded", "no_spare", NULL};
 
+static const char *const order_names[] = {"submit", "priority", NULL};
+
 static const struct orr_param easy_rows[] = {
     {"variant", ORR_PARAM_CHOICE, offsetof(struct easy_params, variant), "reference", "",
      variant_names, 0, 0,
      "reference: as the papers define it; unguarded: backfills without protecting the head; "
      "no_spare: only what ends by the shadow may pass the head"},
+    {"order", ORR_PARAM_CHOICE, offsetof(struct easy_params, order), "submit", "", order_names, 0,
+     0, "who is first: by submit time, or by priority, the higher first"},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status easy_open(const struct orr_host *host, const void *params,
@@ -106,6 +112,24 @@ static int64_t size_of(const struct orr_view *view, uint32_t job)
     return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
 }
 
+/* At the end, or behind the last of no lower priority that came before. */
+static void add_pending(struct easy *easy, const struct orr_view *view, uint32_t job)
+{
+    easy->pending = ORR_ROOM_FOR_ONE(easy->pending, easy->end, easy->pending_capacity);
+    uint32_t at = easy->end++;
+    for (; easy->params.order == ORDER_PRIORITY && at > easy->head; at--) {
+        uint32_t before = easy->pending[at - 1];
+        int32_t higher = view->specs[before].priority, own = view->specs[job].priority;
+        if (higher > own || (higher == own && before < job)) {
+            break;
+        }
+        easy->pending[at] = before;
+    }
+    easy->pending[at] = job;
+    easy->explained = easy->explained < at ? easy->explained : at;
+    easy->gpuless += size_of(view, job) == 0;
+}
+
 /* It left while it waited. */
 static void remove_pending(struct easy *easy, const struct orr_view *view, uint32_t job)
 {
@@ -132,9 +156,7 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
     if (event == ORR_JOB_ENDED && view->jobs[job].phase == ORR_JOB_WITHDRAWN) {
         remove_pending(easy, view, job);
     } else if (event != ORR_JOB_ENDED) {
-        easy->pending = ORR_ROOM_FOR_ONE(easy->pending, easy->end, easy->pending_capacity);
-        easy->pending[easy->end++] = job;
-        easy->gpuless += size_of(view, job) == 0;
+        add_pending(easy, view, job);
     }
 }
 
@@ -258,6 +280,11 @@ static void easy_cycle(void *state, const struct orr_view *view, struct orr_txn 
     easy->explained = easy->end;
 }
 
+static uint32_t easy_heeds(const void *params)
+{
+    return ((const struct easy_params *)params)->order == ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0;
+}
+
 const struct orr_policy orr_policy_easy = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_easy,
@@ -270,4 +297,5 @@ const struct orr_policy orr_policy_easy = {
     .event = easy_event,
     .cycle = easy_cycle,
     .close = easy_close,
+    .heeds = easy_heeds,
 };

@@ -3,18 +3,21 @@
 #include "../lanes/lanes.h"
 #include "../registry/policies_int.h"
 
-enum { ORDER_SUBMIT, ORDER_SHORTEST };
-
 struct fifo_params {
-    int64_t order;
+    int64_t order; /* enum orr_lanes_order */
     bool backfill;
 };
 
-static const char *const order_names[] = {"submit", "shortest", NULL};
+static const char *const order_names[] = {[ORR_LANES_SUBMIT] = "submit",
+                                          [ORR_LANES_SHORTEST] = "shortest",
+                                          [ORR_LANES_PRIORITY] = "priority",
+                                          NULL};
 
 static const struct orr_param fifo_rows[] = {
     {"order", ORR_PARAM_CHOICE, offsetof(struct fifo_params, order), "submit", "", order_names, 0,
-     0, "who is first: by submit time, or by true run time (shortest job first)"},
+     0,
+     "who is first: by submit time, by true run time (shortest job first), or by priority, the "
+     "higher first"},
     {"backfill", ORR_PARAM_BOOL, offsetof(struct fifo_params, backfill), "false", "", NULL, 0, 0,
      "start whatever fits in order; false: the first that does not fit blocks the rest"},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
@@ -26,7 +29,7 @@ static enum orr_status fifo_open(const struct orr_host *host, const void *params
     (void)err;
     const struct fifo_params *p = params;
     struct orr_lanes *lanes = orr_zalloc(1, sizeof *lanes);
-    orr_lanes_init(lanes, view, p->backfill, p->order == ORDER_SHORTEST, NULL);
+    orr_lanes_init(lanes, view, p->backfill, (enum orr_lanes_order)p->order, NULL);
     *state = lanes;
     return ORR_OK;
 }
@@ -55,6 +58,12 @@ static void fifo_close(void *state)
     orr_free(state);
 }
 
+static uint32_t fifo_heeds(const void *params)
+{
+    return ((const struct fifo_params *)params)->order == ORR_LANES_PRIORITY ? ORR_HEEDS_PRIORITY
+                                                                             : 0;
+}
+
 const struct orr_policy orr_policy_fifo = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_fifo,
@@ -68,4 +77,5 @@ const struct orr_policy orr_policy_fifo = {
     .cycle = fifo_cycle,
     .close = fifo_close,
     .node = fifo_node,
+    .heeds = fifo_heeds,
 };

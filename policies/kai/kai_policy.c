@@ -486,6 +486,11 @@ static uint32_t kai_laws(const void *params)
            (p->plugins.topology ? ORR_LAW_SPAN : 0);
 }
 
+static uint32_t kai_heeds(const void *params)
+{
+    return ((const struct orr_kai_params *)params)->plugins.priority ? ORR_HEEDS_PRIORITY : 0;
+}
+
 const struct orr_policy orr_policy_kai = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_kai,
@@ -509,4 +514,5 @@ const struct orr_policy orr_policy_kai = {
     .abilities = ORR_ABLE_STALE_GANGS | ORR_ABLE_PARTS,
     .audit = kai_audit,
     .queue = kai_queue,
+    .heeds = kai_heeds,
 };

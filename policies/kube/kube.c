@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kube.c - the default Kubernetes scheduler: pod by pod, no gang.
  *
- * Pods are tried in the order their jobs came. A pod takes a node if one has room, whether or not
- * the rest of its job fits: a job whose pods are partly placed holds its GPUs and waits for the
- * others. Two such jobs can hold what the other needs, for ever; nothing here breaks that.
+ * Pods are tried in the order their jobs came, or by the priority of their jobs. A pod takes a node
+ * if one has room, whether or not the rest of its job fits: a job whose pods are partly placed
+ * holds its GPUs and waits for the others. Two such jobs can hold what the other needs, for ever;
+ * nothing here breaks that.
  *
- * Pods wait in lanes of equal pods of one queue (queue, shape, task group), by (submit, job). A pod
+ * Pods wait in lanes of equal pods of one queue (queue, shape, task group), by (key, job). A pod
  * that found no node blocks its lane until room is released. What is left out: preemption by
  * priority, backoff times, the random choice among equal scores (the lowest index is taken), and
  * topology: it has no notion of a gang that is held together. */
@@ -15,16 +16,16 @@
 #include <orrery/core/place.h>
 
 enum { SCORE_LEAST, SCORE_MOST };
+enum { ORDER_SUBMIT, ORDER_PRIORITY };
 enum { CAP_LIMIT, CAP_QUOTA, CAP_NONE };
 
 struct kube_params {
-    int64_t score, namespace_quota;
+    int64_t score, namespace_quota, order;
 };
 
 struct lane {
-    struct orr_heap jobs;
+    struct orr_heap jobs; /* class_seq: pods of the group that are placed */
     uint32_t shape, group;
-    uint32_t left;           /* pods of the head job's group still to be placed */
     enum orr_reason verdict; /* of its next pod since room was last released; NONE: not known */
 };
 
@@ -42,6 +43,8 @@ struct kube {
 static const char *const score_names[] = {"least-allocated", "most-allocated", NULL};
 static const char *const cap_names[] = {"limit", "quota", "none", NULL};
 
+static const char *const order_names[] = {"submit", "priority", NULL};
+
 static const struct orr_param kube_rows[] = {
     {"score", ORR_PARAM_CHOICE, offsetof(struct kube_params, score), "least-allocated", "",
      score_names, 0, 0,
@@ -49,6 +52,8 @@ static const struct orr_param kube_rows[] = {
     {"namespace_quota", ORR_PARAM_CHOICE, offsetof(struct kube_params, namespace_quota), "limit",
      "", cap_names, 0, 0,
      "what a queue's pods may hold together: its GPU limit, its GPU quota, anything"},
+    {"order", ORR_PARAM_CHOICE, offsetof(struct kube_params, order), "submit", "", order_names, 0,
+     0, "whose pods are tried first: by submit time, or by priority, the higher first"},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status kube_open(const struct orr_host *host, const void *params,
@@ -110,9 +115,9 @@ static void kube_event(void *state, const struct orr_view *view, enum orr_job_ev
         struct lane *lane =
             &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape] + g];
         orr_ms came = event == ORR_JOB_SUBMITTED ? view->now : spec->submit_ms;
-        orr_heap_push(&lane->jobs, (struct orr_event){.at = came, .subject = job});
-        if (lane->jobs.count == 1) {
-            lane->left = group_size(view, lane);
+        orr_ms key = kube->params.order == ORDER_PRIORITY ? -(orr_ms)spec->priority : came;
+        orr_heap_push(&lane->jobs, (struct orr_event){.at = key, .subject = job});
+        if (orr_heap_top(&lane->jobs)->subject == job) {
             lane->verdict = ORR_REASON_NONE;
         }
     }
@@ -234,15 +239,13 @@ static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn 
         uint32_t job = orr_heap_top(&lane->jobs)->subject;
         if (view->jobs[job].phase != ORR_JOB_PENDING) { /* runs with its minimum: no more pods */
             (void)orr_heap_pop(&lane->jobs);
-            lane->left = group_size(view, lane);
             continue;
         }
         lane->verdict = place_pod(kube, view, txn, lane, job);
         if (lane->verdict != ORR_REASON_NONE) {
             explain(kube, view, txn, job, lane->verdict);
-        } else if (--lane->left == 0) {
+        } else if (++lane->jobs.events[0].class_seq == group_size(view, lane)) {
             (void)orr_heap_pop(&lane->jobs);
-            lane->left = group_size(view, lane);
         }
     }
     explain_fresh(kube, view, txn);
@@ -253,6 +256,11 @@ static void kube_queue(void *state, const struct orr_view *view, uint32_t queue)
     (void)view;
     (void)queue;
     ((struct kube *)state)->released = true; /* what a cap kept back is tried again */
+}
+
+static uint32_t kube_heeds(const void *params)
+{
+    return ((const struct kube_params *)params)->order == ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0;
 }
 
 const struct orr_policy orr_policy_kube = {
@@ -269,4 +277,5 @@ const struct orr_policy orr_policy_kube = {
     .close = kube_close,
     .node = kube_node,
     .queue = kube_queue,
+    .heeds = kube_heeds,
 };

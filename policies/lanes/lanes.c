@@ -4,10 +4,10 @@
 #include <orrery/core/place.h>
 
 void orr_lanes_init(struct orr_lanes *lanes, const struct orr_view *view, bool backfill,
-                    bool shortest_first, const int64_t *caps_mgpu)
+                    enum orr_lanes_order order, const int64_t *caps_mgpu)
 {
     *lanes = (struct orr_lanes){.backfill = backfill,
-                                .shortest_first = shortest_first,
+                                .order = order,
                                 .line_count = caps_mgpu == NULL ? 1 : view->queues->count,
                                 .per_line = backfill ? view->shapes->count : 1,
                                 .caps_mgpu = caps_mgpu};
@@ -93,6 +93,16 @@ void orr_lanes_recap(struct orr_lanes *lanes, const struct orr_view *view)
     lanes->released = true;
 }
 
+static orr_ms key_of(const struct orr_lanes *lanes, const struct orr_job_spec *spec, orr_ms came)
+{
+    switch (lanes->order) {
+    case ORR_LANES_SHORTEST: return spec->work_ms;
+    case ORR_LANES_PRIORITY: return -(orr_ms)spec->priority;
+    case ORR_LANES_SUBMIT: break;
+    }
+    return came;
+}
+
 void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,
                      uint32_t job)
 {
@@ -105,8 +115,7 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
     const struct orr_job_spec *spec = &view->specs[job];
     /* a job that was held back comes when its hold ends, not when it was submitted */
     orr_ms came = event == ORR_JOB_SUBMITTED ? view->now : spec->submit_ms;
-    orr_ms key = lanes->shortest_first ? spec->work_ms : came;
-    line_up(lanes, view, (struct orr_event){.at = key, .subject = job});
+    line_up(lanes, view, (struct orr_event){.at = key_of(lanes, spec, came), .subject = job});
     note_fresh(lanes, job);
 }
 

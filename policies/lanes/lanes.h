@@ -12,13 +12,20 @@
 #include <orrery/base/heap.h>
 #include <orrery/core/policy.h>
 
+enum orr_lanes_order { /* ties by job: in order of submit */
+                       ORR_LANES_SUBMIT,
+                       ORR_LANES_SHORTEST,
+                       ORR_LANES_PRIORITY /* higher first */
+};
+
 struct orr_lane {
     struct orr_heap heap;
     enum orr_reason verdict; /* of its head since room was last released; NONE: not known to fail */
 };
 
 struct orr_lanes {
-    bool backfill, shortest_first;
+    enum orr_lanes_order order;
+    bool backfill;
     uint32_t line_count, per_line; /* lanes of line l: [l * per_line, (l + 1) * per_line) */
     const int64_t
         *caps_mgpu; /* most a line's queue may hold; NULL: no caps. Then a line is a queue */
@@ -31,7 +38,7 @@ struct orr_lanes {
 
 /* One line, or with caps (borrowed, one for each queue) one for each queue. */
 void orr_lanes_init(struct orr_lanes *lanes, const struct orr_view *view, bool backfill,
-                    bool shortest_first, const int64_t *caps_mgpu);
+                    enum orr_lanes_order order, const int64_t *caps_mgpu);
 void orr_lanes_release(struct orr_lanes *lanes);
 /* A node came back, or went down: what found no room is tried again. */
 void orr_lanes_node(struct orr_lanes *lanes);

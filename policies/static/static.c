@@ -8,7 +8,10 @@
 #include "../lanes/lanes.h"
 #include "../registry/policies_int.h"
 
+enum { ORDER_SUBMIT, ORDER_PRIORITY };
+
 struct static_params {
+    int64_t order; /* ORDER_* */
     bool backfill;
 };
 
@@ -17,7 +20,11 @@ struct partition {
     int64_t *caps_mgpu; /* per queue */
 };
 
+static const char *const order_names[] = {"submit", "priority", NULL};
+
 static const struct orr_param static_rows[] = {
+    {"order", ORR_PARAM_CHOICE, offsetof(struct static_params, order), "submit", "", order_names, 0,
+     0, "who is first in a queue: by submit time, or by priority, the higher first"},
     {"backfill", ORR_PARAM_BOOL, offsetof(struct static_params, backfill), "true", "", NULL, 0, 0,
      "within a queue, start whatever fits in order; false: its first job blocks the rest"},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
@@ -64,7 +71,9 @@ static enum orr_status static_open(const struct orr_host *host, const void *para
     struct partition *partition = orr_zalloc(1, sizeof *partition);
     partition->caps_mgpu = orr_zalloc(view->queues->count, sizeof *partition->caps_mgpu);
     fill_caps(view, partition->caps_mgpu);
-    orr_lanes_init(&partition->lanes, view, ((const struct static_params *)params)->backfill, false,
+    const struct static_params *p = params;
+    orr_lanes_init(&partition->lanes, view, p->backfill,
+                   p->order == ORDER_PRIORITY ? ORR_LANES_PRIORITY : ORR_LANES_SUBMIT,
                    partition->caps_mgpu);
     *state = partition;
     return ORR_OK;
@@ -104,6 +113,11 @@ static void static_close(void *state)
     orr_free(partition);
 }
 
+static uint32_t static_heeds(const void *params)
+{
+    return ((const struct static_params *)params)->order == ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0;
+}
+
 const struct orr_policy orr_policy_static = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_static,
@@ -118,4 +132,5 @@ const struct orr_policy orr_policy_static = {
     .close = static_close,
     .node = static_node,
     .queue = static_queue,
+    .heeds = static_heeds,
 };

@@ -175,6 +175,12 @@ static void check_rules(const struct orr_world *world, struct finding_count *fou
     }
 }
 
+static void print_unheeded(const char *text, void *context)
+{
+    (void)context;
+    (void)printf("not heeded  %s\n", text);
+}
+
 static void print_text(const char *text, void *context)
 {
     (void)context;
@@ -210,6 +216,7 @@ int orr_cli_check(int argc, char **argv)
         check_load(&world);
         check_quotas(&world, &found);
         check_rules(&world, &found);
+        orr_point_unheeded(&world, shards, print_unheeded, NULL);
         if (world.rows_rejected > 0) {
             char text[100];
             (void)snprintf(text, sizeof text, "%llu jobs can never run here (shown above)",

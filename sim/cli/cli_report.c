@@ -106,6 +106,11 @@ static void json_latency(struct orr_json *json, const struct orr_report *r)
     }
 }
 
+static void json_sentence(const char *text, void *context)
+{
+    orr_json_text(context, NULL, text);
+}
+
 void orr_report_json(const struct orr_report *r, FILE *out)
 {
     static const char *const status_names[] = {"finished", "horizon", "interrupted"};
@@ -159,6 +164,9 @@ void orr_report_json(const struct orr_report *r, FILE *out)
         orr_json_int(&json, orr_rule_code((enum orr_rule)i), (int64_t)s->ruled[i]);
     }
     orr_json_close(&json, '}');
+    orr_json_open(&json, "not_heeded", '['); /* what jobs state and no policy looks at */
+    orr_point_unheeded(r->world, r->shards, json_sentence, &json);
+    orr_json_close(&json, ']');
     orr_json_int(&json, "events", (int64_t)r->run->events);
     orr_json_int(&json, "cycles", (int64_t)r->run->cycles);
     orr_json_int(&json, "distinct_times", (int64_t)r->run->distinct_times);
@@ -280,6 +288,11 @@ static void text_pools(const struct orr_summary *s, FILE *out)
     }
 }
 
+static void text_unheeded(const char *text, void *context)
+{
+    (void)fprintf(context, "not heeded  %s\n", text);
+}
+
 void orr_report_text(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
@@ -335,6 +348,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                           orr_rule_code((enum orr_rule)i), orr_rule_words((enum orr_rule)i));
         }
     }
+    orr_point_unheeded(r->world, r->shards, text_unheeded, out);
     if (s->shard_count > 1) {
         text_shards(r, out);
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/core/job.h>
 
 #include "kube.h"
 
@@ -10,22 +11,15 @@
 
 bool kube_class_priority(const struct kube *kube, const char *name, int64_t *out)
 {
-    static const struct {
-        const char *name;
-        int64_t value;
-    } shipped[] = {{"train", 50}, {"build-preemptible", 75}, {"build", 100}, {"inference", 125}};
     const uint32_t index = orr_idmap_find(&kube->classes, name, strlen(name));
     if (index != ORR_NONE) {
         *out = kube->class_values[index].value;
         return true;
     }
-    for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; i++) {
-        if (strcmp(shipped[i].name, name) == 0) {
-            *out = shipped[i].value;
-            return true;
-        }
-    }
-    return false;
+    int32_t shipped;
+    const bool known = orr_priority_class(name, &shipped);
+    *out = known ? shipped : *out;
+    return known;
 }
 
 void kube_read_classes(struct kube *kube)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/core/job.h>
 
 #include "model.h"
 
@@ -461,18 +462,11 @@ static void read_sets(struct import_model *model, struct import_job *job,
 
 static int64_t read_priority(struct import_model *model, const struct import_value *from)
 {
-    static const struct {
-        const char *name;
-        int64_t priority;
-    } classes[] = {{"train", 50},      {"build-preemptible", 75}, {"build", 100},
-                   {"inference", 125}, {"training", 50},          {"interactive", 100}};
+    int32_t priority;
     const char *text = import_text(model->load, from, "priority", "train");
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
-        if (strcmp(classes[i].name, text) == 0) {
-            return classes[i].priority;
-        }
-    }
-    return import_int(model->load, from, "priority", 50);
+    /* a text that is neither class nor number is told as one that should be a number */
+    return orr_priority_parse(text, &priority) ? priority
+                                               : import_int(model->load, from, "priority", 50);
 }
 
 static void read_job(struct import_model *model, const struct import_value *from)

@@ -162,8 +162,15 @@ static void say_where(const struct orr_world *world, const struct orr_shape *sha
     }
     uint32_t level = shape->span.required;
     if (level > 0 && used >= 0 && (size_t)used < bytes) {
-        (void)snprintf(text + used, bytes - (size_t)used, " within one %s",
-                       orr_cluster_level_name(cluster, level));
+        used += snprintf(text + used, bytes - (size_t)used, " within one %s",
+                         orr_cluster_level_name(cluster, level));
+    }
+    for (uint32_t s = 1; s < shape->set_count; s++) {
+        level = shape->sets[s].span.required;
+        if (level > 0 && used >= 0 && (size_t)used < bytes) {
+            used += snprintf(text + used, bytes - (size_t)used, ", a role of it within one %s",
+                             orr_cluster_level_name(cluster, level));
+        }
     }
 }
 

@@ -302,11 +302,35 @@ static enum orr_kind kind_of(const struct orr_scenario *scenario, const struct o
     return kind;
 }
 
+/* The class of its kind unless it states another; below 100 it can be preempted unless it says so
+ * itself (KAI 1.4). */
+static bool set_priority(struct orr_world *world, uint32_t part, const struct orr_row *row,
+                         struct orr_job_spec *spec)
+{
+    static const int32_t of_kind[ORR_KIND_COUNT] = {
+        [ORR_KIND_UNKNOWN] = 50,      /* train */
+        [ORR_KIND_TRAINING] = 50,     /* train */
+        [ORR_KIND_INTERACTIVE] = 100, /* build */
+        [ORR_KIND_INFERENCE] = 125    /* inference */
+    };
+    const struct orr_row_extra *extra =
+        row->extra == 0 ? NULL : &world->parts[part].workload.extras[row->extra - 1];
+    spec->priority = of_kind[spec->kind];
+    if (extra != NULL && extra->priority != NULL &&
+        !orr_priority_parse(extra->priority, &spec->priority)) {
+        return reject(world, part, row,
+                      "priority is neither a whole number nor one of train, build-preemptible, "
+                      "build, inference:",
+                      extra->priority);
+    }
+    bool stated = extra != NULL && extra->preemptible >= 0;
+    spec->preemptible = stated ? (uint8_t)extra->preemptible : spec->priority < 100;
+    return true;
+}
+
 bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                      uint32_t row_index, struct orr_job_spec *spec)
 {
-    /* KAI's priority classes, by kind: train, train, build, inference */
-    static const int16_t priority[ORR_KIND_COUNT] = {50, 50, 100, 125};
     struct orr_world_part *p = &world->parts[part];
     const struct orr_row *row = &p->workload.rows[row_index];
     struct orr_replay_groups groups = {0};
@@ -346,14 +370,12 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
         groups.items[g].request.allowed = allowed;
     }
     enum orr_kind kind = kind_of(nodes->scenario, p, row);
-    int preemptible = -1;
     if (row->extra != 0) {
         const struct orr_row_extra *extra = &p->workload.extras[row->extra - 1];
         if (extra->give_up_ms == 0) {
             return reject(world, part, row, "give_up_s must be above 0", NULL);
         }
         groups.min_tasks = extra->min_pods > 0 ? (uint32_t)extra->min_pods : 0;
-        preemptible = extra->preemptible;
     }
     spec->submit_ms = orr_replay__scaled_submit(p, row->submit_ms);
     spec->work_ms = run_ms;
@@ -372,9 +394,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
         orr_replay__terms(world, nodes->scenario, kind,
                           row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1], crew);
     spec->kind = (uint8_t)kind;
-    spec->priority = priority[kind];
-    spec->preemptible = preemptible >= 0 ? (uint8_t)preemptible : priority[kind] < 100;
-    return true;
+    return set_priority(world, part, row, spec);
 }
 
 bool *orr_replay__possible_shapes(const struct orr_world *world)
@@ -394,8 +414,7 @@ bool *orr_replay__possible_shapes(const struct orr_world *world)
     struct orr_txn *txn = orr_txn_open(ledger, 0);
     for (uint32_t s = 0; s < count; s++) {
         orr_ledger_submit(ledger, s);
-        possible[s] = orr_place_consolidated(txn, ledger, s) == ORR_REASON_NONE;
-        orr_txn_rollback(txn, 0);
+        possible[s] = orr_place_conceivable(txn, ledger, s);
     }
     orr_txn_close(txn);
     orr_ledger_close(ledger);

@@ -9,6 +9,7 @@
 
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
+#include <orrery/core/job.h>
 
 static bool parse_weight(const char *text, double *out)
 {
@@ -543,6 +544,20 @@ static enum orr_status fill_autoscale(struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+static enum orr_status check_priority(const struct orr_scenario__load *load,
+                                      const struct orr_scenario__node *template)
+{
+    const struct orr_scenario__node *node = orr_scenario__find(template, "priority");
+    int32_t ignored;
+    if (node->text == NULL || orr_priority_parse(node->text, &ignored)) {
+        return ORR_OK;
+    }
+    return orr_scenario__fail(load, &node->at,
+                              "priority: \"%.80s\" is neither a whole number nor one of train, "
+                              "build-preemptible, build, inference",
+                              node->text);
+}
+
 enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
                                              struct orr_scenario *scenario,
                                              const struct orr_scenario__node *templates)
@@ -559,6 +574,9 @@ enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
         template->name = node->key;
         template->origin = orr_scenario__origin(load->arena, node);
         status = check_pods(load, node, &template->pods);
+        if (status == ORR_OK) {
+            status = check_priority(load, node);
+        }
         if (status == ORR_OK) {
             status = fill_template_roles(load, node, template);
         }

@@ -14,13 +14,15 @@ fail() {
     exit 1
 }
 
+templates= params= # of the scenario
 # run POOLS: replays trace.csv; `got` gets job@start/nodes of every job.
 run() {
     cat >run.yaml <<YAML
 cluster: {pools: {$1}}
 queues: {q: {gpu: [64, 1, unlimited]}}
 workload: [{name: t, trace: trace.csv, queue: q}]
-policy: {name: $policy}
+templates: {$templates}
+policy: {name: $policy, params: {$params}}
 YAML
     "$orrery" run run.yaml -o run.db --force --no-progress --allow-loss >out 2>err || fail "run failed"
     got=$("$orrery" export run.db jobs |
@@ -160,6 +162,123 @@ CSV
         'trace.csv:9: job orphan: column after: these cannot all end before it can start: colour'; do
         grep -F -q "$text" err || fail "not said: $text"
     done
+}
+
+# heeds yes|no WORD: the summary and check say so if it does not.
+heeds() {
+    "$orrery" check run.yaml >checked 2>>err || [ $? = 1 ] || fail "check failed"
+    for said in out checked; do
+        if [ "$1" = no ]; then
+            grep "^not heeded .*$2" $said >/dev/null || fail "$said does not say that $2 is not heeded"
+        else
+            ! grep '^not heeded' $said || fail "$said says that something is not heeded"
+        fi
+    done
+}
+
+# Nobody can be preempted, so priority says only who is next. The queue is empty but for one seat.
+priorities() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,priority,preemptible
+run,0,10,1,2,1000,false
+low,1,10,1,2,train,false
+top,2,10,1,2,inference,false
+mid,3,10,1,2,70,false
+mid2,4,10,1,2,70,false
+CSV
+    run 'p: {nodes: 1, gpus: 2}'
+}
+
+case_priority() {
+    [ "$policy" = kai ] || params='order: priority'
+    priorities
+    heeds yes priority
+    expect "run@0/n0001:2;low@40/n0001:2;top@10/n0001:2;mid@20/n0001:2;mid2@30/n0001:2"
+}
+
+case_priority_not_heeded() {
+    if [ "$policy" = kai ]; then params='plugins: {priority: {enabled: false}}'; fi
+    priorities
+    heeds no priority
+    expect "run@0/n0001:2;low@10/n0001:2;top@20/n0001:2;mid@30/n0001:2;mid2@40/n0001:2"
+}
+
+case_priority_of_a_template() {
+    # the row's own goes first; below 100 it can be preempted, which kai does
+    templates='urgent: {gpus_per_pod: 2, run: 10s, priority: 75}'
+    cat >trace.csv <<CSV
+job,submit_s,template,priority
+one,0,urgent,train
+two,2,urgent,
+CSV
+    [ "$policy" = kai ] || params='order: priority'
+    run 'p: {nodes: 1, gpus: 2}'
+    if [ "$policy" = kai ]; then
+        [ "$("$orrery" export run.db jobs | awk -F, '$1 == "one" {print $13}')" = 1 ] || fail "one was not preempted"
+    else
+        expect "one@0/n0001:2;two@10/n0001:2"
+    fi
+    templates='urgent: {gpus_per_pod: 2, run: 10s, priority: urgently}'
+    ! (run 'p: {nodes: 1, gpus: 2}') >said || fail "a priority that is none was taken"
+    grep -F 'run.yaml:4:59: priority: "urgently" is neither a whole number nor one of train' said >/dev/null || fail "$(cat said)"
+}
+
+case_priority_that_is_none() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,priority
+fine,0,10,1,1,-3
+word,0,10,1,1,highest
+CSV
+    run 'p: {nodes: 1, gpus: 2}'
+    expect "fine@0/n0001:1"
+    grep -F 'trace.csv:3: job word: priority is neither a whole number nor one of train, build-preemptible, build, inference: highest' err >/dev/null ||
+        fail "not said"
+}
+
+# Two racks of two nodes, one node taken: only the first rack takes both workers, whoever is first.
+case_role_topology() {
+    templates='train: {roles: {worker: {pods: 2, gpus_per_pod: 2, topology: {required: rack}}, eval: {gpus_per_pod: 2}}}'
+    cat >trace.csv <<CSV
+job,submit_s,run_s,template,pods,gpus_per_pod,node_selector
+f,0,100,,1,2,kubernetes.io/hostname=n0003
+g,1,10,train,,,
+CSV
+    run 'p: {nodes: 4, gpus: 2, rack_size: 2}'
+    [ "$policy" = kube ] && { heeds no topology; return 0; }
+    heeds yes topology
+    if [ "$policy" = kai ]; then # it takes subgroups in their order, eval first, and does not go back
+        expect "f@0/n0003:2;g@100/n0001:2 n0003:2 n0004:2"
+        return 0
+    fi
+    expect "f@0/n0003:2;g@1/n0001:2 n0002:2 n0004:2"
+    racks=$(sqlite3 run.db "SELECT group_concat(p.node / 2) FROM placement p JOIN job j ON j.id = p.job WHERE j.name = 'g' AND p.ask = 1") # by name: eval, worker
+    [ "$racks" = 0,0 ] || fail "racks of its workers: $racks"
+}
+
+# The rack with room for both workers is there only when f2 is gone; a level within a level.
+case_role_topology_waits() {
+    templates='train: {roles: {a: {topology: {required: block}, roles: {x: {pods: 2, gpus_per_pod: 2, topology: {required: rack}}, y: {pods: 2, gpus_per_pod: 2, topology: {required: rack}}}}, b: {gpus_per_pod: 2}}}'
+    cat >trace.csv <<CSV
+job,submit_s,run_s,template,pods,gpus_per_pod,node_selector
+f1,0,100,,1,2,kubernetes.io/hostname=n0001
+f2,0,50,,1,2,kubernetes.io/hostname=n0007
+g,1,10,train,,,
+CSV
+    run 'p: {nodes: 8, gpus: 2, rack_size: 2, block_size: 4}'
+    [ "$policy" = kube ] && return 0
+    expect "f1@0/n0001:2;f2@0/n0007:2;g@50/n0002:2 n0005:2 n0006:2 n0007:2 n0008:2"
+    codes=$(sqlite3 run.db "SELECT group_concat(code) FROM reason_change r JOIN reason c ON c.id = r.reason JOIN job j ON j.id = r.job WHERE j.name = 'g'")
+    [ "$codes" = topology ] || fail "g waits for: $codes"
+}
+
+case_role_topology_never() {
+    templates='train: {roles: {worker: {pods: 3, gpus_per_pod: 2, topology: {required: rack}}, eval: {cpu: 1}}}'
+    cat >trace.csv <<CSV
+job,submit_s,run_s,template
+g,1,10,train
+CSV
+    ! (run 'p: {nodes: 4, gpus: 2, rack_size: 2}') >said 2>&1 || :
+    grep -F 'asks 6 GPUs in 4 pods, a role of it within one rack, which this cluster' err >/dev/null || fail "not rejected"
 }
 
 "case_$3"

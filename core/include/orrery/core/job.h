@@ -98,19 +98,28 @@ uint32_t orr_shapes_put_sets(struct orr_shapes *shapes, const struct orr_task_gr
 /* Are the parts of a gang that it needs complete with so many tasks of each group? With sets only.
  */
 bool orr_shape_satisfied(const struct orr_shape *shape, const uint32_t *tasks_of_group);
+/* Are the tasks of a group in this set, or in one below it? */
+bool orr_shape_has(const struct orr_shape *shape, uint32_t set, uint32_t group);
 
 struct orr_job_spec {
     orr_ms submit_ms;
     orr_ms work_ms;     /* at rate 1.0 */
     orr_ms estimate_ms; /* what the user said it would take; work_ms when not known */
     uint32_t shape;
-    uint32_t queue;  /* leaf index in the queue tree */
-    uint32_t source; /* row of the workload it came from: name, user, line */
-    uint32_t terms;  /* how it works and what an eviction costs it; carried through */
-    int16_t priority;
-    uint8_t kind; /* enum orr_kind of the traces, carried through */
+    uint32_t queue;   /* leaf index in the queue tree */
+    uint32_t source;  /* row of the workload it came from: name, user, line */
+    uint32_t terms;   /* how it works and what an eviction costs it; carried through */
+    int32_t priority; /* higher goes first */
+    uint8_t kind;     /* enum orr_kind of the traces, carried through */
     uint8_t preemptible;
 };
+
+/* The number of a priority class that KAI ships (train 50, build-preemptible 75, build 100,
+ * inference 125). */
+bool orr_priority_class(const char *name, int32_t *priority);
+/* As users write it: a whole number, a class, or the kind of job a class is meant for (training,
+ * interactive). */
+bool orr_priority_parse(const char *text, int32_t *priority);
 
 enum orr_job_phase {
     ORR_JOB_FUTURE, /* not submitted yet */

@@ -9,11 +9,17 @@
  * task goes to the node with the fewest idle devices that fits; the tasks of a larger gang, in
  * group order, each to the node with the most idle devices (lowest index on ties). A gang that is
  * to be held together goes to the domain with the fewest idle devices that takes all of it, from
- * the level it prefers up to the one it requires. Places all tasks and returns ORR_REASON_NONE, or
- * places nothing and says why. Costs a few words per node used; with a level, the nodes of the
- * domains tried. */
+ * the level it prefers up to the one it requires; so does each part of a gang that states a level,
+ * within the domain of the whole, before the parts that state none. Places all tasks and returns
+ * ORR_REASON_NONE, or places nothing and says why. Costs a few words per node used; with a level,
+ * the nodes of the domains tried. */
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
                                        uint32_t job);
+
+/* Could it ever start, if the ledger stands for a cluster where nothing runs? Of a gang with parts
+ * that are to be held together each part is tried by itself, since another strategy may find room
+ * for all where this one does not. Leaves nothing behind. */
+bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job);
 
 /* Idle devices of the nodes whose labels and taints let tasks of the request be there. Costs a look
  * at every node when the request names some. */

@@ -98,6 +98,11 @@ typedef enum orr_status orr_policy_audit_fn(void *state, const struct orr_view *
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
 
+/* What jobs state and a policy with these parameters looks at (ORR_HEEDS_*). Topology it heeds if
+ * ORR_LAW_SPAN is among its laws. */
+typedef uint32_t orr_policy_heeds_fn(const void *params);
+enum { ORR_HEEDS_PRIORITY = 1u << 0 };
+
 /* Another scheduler's word for a parameter. */
 struct orr_param_alias {
     const char *alias, *name; /* name NULL: taken and of no effect, as `why` says */
@@ -132,6 +137,7 @@ struct orr_policy {
     orr_policy_audit_fn *audit;            /* may be NULL */
     orr_ms round_ms; /* not 0: it acts in rounds of this length, as under `execution.round` */
     orr_policy_queue_fn *queue; /* may be NULL */
+    orr_policy_heeds_fn *heeds; /* may be NULL: none of it */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -179,6 +185,8 @@ enum {
 
 /* What commits of a run with these parameters are held to. */
 uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);
+/* What it looks at with these parameters: ORR_HEEDS_*. */
+uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params);
 
 #define ORR_PRESET_PARAM "preset" /* what names presets, separated by commas */
 

@@ -43,6 +43,11 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario,
                                    struct orr_err *err) ORR_MUST_USE;
 void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count);
 
+/* A sentence for each thing that jobs state (priority, topology) and the policy of their shard does
+ * not look at. */
+void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
+                        orr_say_fn *say, void *context);
+
 double orr_cpu_seconds(void); /* of this process */
 
 #endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* unheeded.c - what jobs state and the policy of their shard does not look at. */
+#include <orrery/sim/point.h>
+
+#include <stdio.h>
+#include <string.h>
+
+/* Must, or should, tasks of it be together? */
+static bool is_bound(const struct orr_shape *shape)
+{
+    bool bound = shape->span.required > 0 || shape->span.preferred > 0;
+    for (uint32_t s = 1; s < shape->set_count; s++) {
+        const struct orr_span *span = &shape->sets[s].span;
+        bound = bound || span->required > 0 || span->preferred > 0;
+    }
+    return bound && shape->tasks > 1;
+}
+
+/* Parameters of built-in policies say `order=priority`; of others nobody knows. */
+static bool could_order(const struct orr_policy *policy)
+{
+    const struct orr_param *row = policy->params;
+    bool found = false;
+    for (; row->name != NULL; row++) {
+        for (size_t i = 0; row->choices != NULL && row->choices[i] != NULL; i++) {
+            found = found ||
+                    (strcmp(row->name, "order") == 0 && strcmp(row->choices[i], "priority") == 0);
+        }
+    }
+    return found;
+}
+
+void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
+                        orr_say_fn *say, void *context)
+{
+    const uint32_t count = world->cluster.shards.count;
+    struct {
+        uint32_t priorities, spans;
+    } *jobs = orr_zalloc(count, sizeof *jobs);
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_spec *spec = &world->specs[j];
+        const uint32_t shard = world->queues.queues[spec->queue].shard;
+        const struct orr_row_extra *extra = orr_world_job_extra(world, j);
+        jobs[shard].priorities += extra != NULL && extra->priority != NULL;
+        jobs[shard].spans += is_bound(&world->shapes.shapes[spec->shape]);
+    }
+    for (uint32_t s = 0; s < count; s++) {
+        const struct orr_policy *policy = shards[s].policy;
+        char text[300];
+        if (jobs[s].priorities > 0 &&
+            (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_PRIORITY) == 0) {
+            (void)snprintf(text, sizeof text,
+                           "the priority that %u jobs state: policy %s does not look at it%s",
+                           jobs[s].priorities, policy->name,
+                           could_order(policy) ? " unless its parameter order is priority" : "");
+            say(text, context);
+        }
+        if (jobs[s].spans > 0 && (orr_policy_laws(policy, shards[s].params) & ORR_LAW_SPAN) == 0) {
+            (void)snprintf(text, sizeof text,
+                           "the topology that %u jobs or their roles ask for: policy %s places "
+                           "their pods without it",
+                           jobs[s].spans, policy->name);
+            say(text, context);
+        }
+    }
+    orr_free(jobs);
+}
