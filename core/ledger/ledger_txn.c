@@ -545,6 +545,11 @@ const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint
     return txn->decisions;
 }
 
+bool orr_txn_is_idle(const struct orr_txn *txn)
+{
+    return txn->op_count + txn->decision_count + txn->explanation_count == 0;
+}
+
 void orr_txn_end_cycle(struct orr_txn *txn)
 {
     ORR_ASSERT(txn->committed == txn->op_count);

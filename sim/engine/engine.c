@@ -29,28 +29,19 @@ static void run_due_events(struct engine *engine)
     const struct orr_event *top = orr_heap_top(&engine->heap);
     for (; top != NULL && top->at == now; top = orr_heap_top(&engine->heap)) {
         struct orr_event event = orr_heap_pop(&engine->heap);
-        const struct orr_job_state *state = &engine->ledger->jobs[event.subject];
-        if (event.class_seq >> 24 == CLASS_ARRIVAL) {
-            orr_engine__submit(engine, event.subject);
-        } else if (event.class_seq >> 24 == CLASS_CAPACITY) {
-            change_capacity(engine, &event);
-        } else if (event.class_seq >> 24 == CLASS_RELEASE) {
-            orr_engine__release(engine, event.subject);
-        } else if (event.class_seq >> 24 == CLASS_REQUEUE) {
-            orr_engine__requeue(engine, event.subject);
-        } else if (event.class_seq >> 24 == CLASS_LIMIT) {
-            orr_engine__reach_limit(engine, event.subject, event.class_seq & 0xffffff);
-        } else if (event.class_seq >> 24 == CLASS_ROUND) {
-            orr_engine__end_round(engine, event.subject);
-        } else if (event.class_seq >> 24 == CLASS_IDLE) {
-            orr_engine__leave_idle(engine, event.subject, event.class_seq & 0xffffff);
-        } else if (event.class_seq >> 24 == CLASS_GIVE_UP) {
-            orr_engine__give_up(engine, event.subject);
-        } else if ((event.class_seq & 0xffffff) == state->incarnation &&
-                   (state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING)) {
-            orr_engine__finish(engine, event.subject);
-        } else {
-            engine->run->stale_events++; /* of an attempt or a plan that is over */
+        uint32_t subject = event.subject, number = event.class_seq & 0xffffff;
+        switch ((enum event_class)(event.class_seq >> 24)) {
+        case CLASS_FINISH: orr_engine__finish(engine, subject, number); break;
+        case CLASS_RELEASE: orr_engine__release(engine, subject); break;
+        case CLASS_CAPACITY: change_capacity(engine, &event); break;
+        case CLASS_ARRIVAL: orr_engine__submit(engine, subject); break;
+        case CLASS_REQUEUE: orr_engine__requeue(engine, subject); break;
+        case CLASS_LIMIT: orr_engine__reach_limit(engine, subject, number); break;
+        case CLASS_ROUND: orr_engine__end_round(engine, subject); break;
+        case CLASS_GIVE_UP: orr_engine__give_up(engine, subject); break;
+        case CLASS_IDLE: orr_engine__leave_idle(engine, subject, number); break;
+        case CLASS_CYCLE:
+        case CLASS_OWED: break; /* never in the heap */
         }
     }
 }
@@ -71,19 +62,20 @@ static void run_arrivals(struct engine *engine)
     }
 }
 
+static orr_ms owed_ms(const struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    return engine->next_owed < world->owed_count ? world->owed[engine->next_owed].at_ms
+                                                 : ORR_MS_NEVER;
+}
+
 /* Quotas and the like that are others from now on. */
 static void run_owed(struct engine *engine)
 {
     const struct orr_world *world = engine->world;
     struct orr_run *run = engine->run;
-    bool due = engine->next_owed < world->owed_count &&
-               world->owed[engine->next_owed].at_ms == engine->view.now;
-    if (!due) {
-        return;
-    }
     orr_fold_before_owed(&run->fold, engine->view.now);
-    while (engine->next_owed < world->owed_count &&
-           world->owed[engine->next_owed].at_ms == engine->view.now) {
+    while (owed_ms(engine) == engine->view.now) {
         const struct orr_world_owed *owed = &world->owed[engine->next_owed++];
         struct orr_queue *queue = &run->queues->queues[owed->queue];
         queue->priority = owed->priority;
@@ -92,6 +84,7 @@ static void run_owed(struct engine *engine)
         orr_fold_owed(&run->fold, owed->queue);
         orr_policy_tell_queue(engine->policy, engine->state, &engine->view, owed->queue);
     }
+    engine->owed_ms = owed_ms(engine);
     engine->changed = true;
 }
 
@@ -111,16 +104,10 @@ static enum orr_status check_books(const struct engine *engine, struct orr_err *
                             : status;
 }
 
-static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
+/* What the policy did in its cycle becomes so. */
+static enum orr_status settle_cycle(struct engine *engine, struct orr_err *err)
 {
     struct orr_refusal refusal;
-    engine->changed = false;
-    engine->last_cycle_ms = engine->view.now;
-    engine->run->cycles++;
-    if (!engine->scheduler.ideal) {
-        orr_scheduler_begin(&engine->scheduler, engine->view.now, engine->ledger->pending_jobs);
-    }
-    engine->policy->cycle(engine->state, &engine->view, engine->txn);
     if (!orr_txn_commit(engine->txn, engine->view.now, &refusal)) {
         char name[512];
         return orr_fail(err, ORR_POLICY, "policy %s at %lld ms, job %s: %s", engine->policy->name,
@@ -129,11 +116,29 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
                         refusal.text);
     }
     orr_engine__take_decisions(engine);
+    take_explanations(engine);
+    orr_txn_end_cycle(engine->txn);
+    return ORR_OK;
+}
+
+static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
+{
+    engine->changed = false;
+    engine->last_cycle_ms = engine->view.now;
+    engine->run->cycles++;
+    if (!engine->scheduler.ideal) {
+        orr_scheduler_begin(&engine->scheduler, engine->view.now, engine->ledger->pending_jobs);
+    }
+    engine->policy->cycle(engine->state, &engine->view, engine->txn);
+    if (!orr_txn_is_idle(engine->txn)) {
+        enum orr_status status = settle_cycle(engine, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
     if (!engine->scheduler.ideal) {
         orr_scheduler_end(&engine->scheduler, engine->view.now);
     }
-    take_explanations(engine);
-    orr_txn_end_cycle(engine->txn);
     engine->wake_ms = engine->policy->wake == NULL
                           ? ORR_MS_NEVER
                           : engine->policy->wake(engine->state, &engine->view);
@@ -153,8 +158,8 @@ static bool is_stale(const struct engine *engine, const struct orr_event *event)
             !orr_engine__idles(engine, event->subject, event->class_seq & 0xffffff));
 }
 
-/* The first of the events to come: time need not pass for those that are stale. */
-static const struct orr_event *next_event(struct engine *engine)
+/* Time need not pass for those that come next and are stale. */
+static void drop_stale(struct engine *engine)
 {
     const struct orr_event *top = orr_heap_top(&engine->heap);
     while (top != NULL && is_stale(engine, top)) {
@@ -163,31 +168,26 @@ static const struct orr_event *next_event(struct engine *engine)
             1;
         top = orr_heap_top(&engine->heap);
     }
-    return top;
+}
+
+static orr_ms earlier(orr_ms a, orr_ms b)
+{
+    return a < b ? a : b;
 }
 
 /* The next time anything happens, or ORR_MS_NEVER. */
 static orr_ms next_instant(struct engine *engine)
 {
-    orr_ms next = ORR_MS_NEVER;
+    orr_ms next = earlier(engine->wake_ms, engine->next_cycle_ms);
+    next = earlier(next, earlier(engine->owed_ms, engine->look_ms));
     if (engine->next_arrival < engine->world->job_count) {
-        next = engine->world->specs[engine->next_arrival].submit_ms;
+        next = earlier(next, engine->world->specs[engine->next_arrival].submit_ms);
     }
-    const struct orr_event *top = next_event(engine);
-    if (top != NULL && top->at < next) {
-        next = top->at;
+    if (engine->idle_events + engine->give_up_events > 0) {
+        drop_stale(engine);
     }
-    if (engine->next_owed < engine->world->owed_count &&
-        engine->world->owed[engine->next_owed].at_ms < next) {
-        next = engine->world->owed[engine->next_owed].at_ms;
-    }
-    if (engine->next_cycle_ms < next) {
-        next = engine->next_cycle_ms;
-    }
-    if (orr_engine__pools_next(engine) < next) {
-        next = orr_engine__pools_next(engine);
-    }
-    return engine->wake_ms < next ? engine->wake_ms : next;
+    const struct orr_event *top = orr_heap_top(&engine->heap);
+    return top == NULL ? next : earlier(next, top->at);
 }
 
 /* Is a cycle due at this instant? If it is wanted but not due, it comes at next_cycle_ms: on the
@@ -228,9 +228,13 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     }
     orr_fold_advance(&run->fold, now);
     run_due_events(engine);
-    orr_engine__pools_look(engine);
+    if (engine->look_ms == now) {
+        orr_engine__pools_look(engine);
+    }
     run_arrivals(engine);
-    run_owed(engine);
+    if (engine->owed_ms == now) {
+        run_owed(engine);
+    }
     if (cycle_due(engine)) {
         enum orr_status status = run_cycle(engine, err);
         if (status == ORR_OK && engine->round_ms > 0 && releases_now(engine)) {
@@ -250,7 +254,9 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     if (engine->emptying_count > 0) {
         orr_engine__note_vacant(engine);
     }
-    orr_engine__pools_wake(engine);
+    if (engine->pools != NULL) {
+        orr_engine__pools_wake(engine);
+    }
     const struct orr_event *next = orr_heap_top(&engine->heap);
     if (next != NULL) { /* it came long ago: in a long trace its records are out of the caches */
         __builtin_prefetch(&engine->ledger->jobs[next->subject]);
@@ -283,7 +289,7 @@ static enum orr_status loop(struct engine *engine, struct orr_err *err)
             return ORR_OK;
         }
         orr_ms next = next_instant(engine);
-        if (next == ORR_MS_NEVER || orr_engine__only_faults_left(engine)) {
+        if (next == ORR_MS_NEVER || (engine->outlasts && orr_engine__only_faults_left(engine))) {
             return ORR_OK;
         }
         if (next > options->horizon_ms) {
@@ -395,6 +401,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                             .next_cycle_ms = ORR_MS_NEVER,
                             .last_cycle_ms = ORR_MS_NONE,
                             .wake_ms = ORR_MS_NEVER,
+                            .look_ms = ORR_MS_NEVER,
                             .instant_ms = ORR_MS_NONE};
     engine.txn = orr_txn_open(run->ledger, orr_policy_laws(runner.policy, runner.params));
     orr_txn_set_shard_laws(engine.txn, shards == NULL ? NULL : orr_engine_shards_laws(shards));
@@ -411,6 +418,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                        round_ms > 0 ? round_ms : runner.policy->cycle_ms);
     orr_heap_init(&engine.heap);
     open_holds(&engine);
+    engine.owed_ms = owed_ms(&engine);
     engine.done_ms = round_ms > 0 ? orr_alloc(world->job_count, sizeof *engine.done_ms) : NULL;
     for (uint32_t j = 0; j < world->job_count && round_ms > 0; j++) {
         engine.done_ms[j] = ORR_MS_NONE;

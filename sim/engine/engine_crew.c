@@ -18,17 +18,11 @@ static const struct orr_crew *followed(const struct engine *engine, uint32_t job
     return crew == 0 || !able ? NULL : &world->terms.crews[crew - 1];
 }
 
-static int64_t worker_mgpu(const struct engine *engine, uint32_t job)
+int64_t orr_engine__worker_mgpu(const struct engine *engine, uint32_t job)
 {
     const struct orr_world *world = engine->world;
     const struct orr_shape *shape = &world->shapes.shapes[world->specs[job].shape];
     return orr_request_mgpu(&shape->groups[shape->group_count - 1].request);
-}
-
-int64_t orr_engine__unwanted_mgpu(const struct engine *engine, uint32_t job)
-{
-    uint32_t tasks = engine->ledger->jobs[job].unwanted_tasks;
-    return tasks == 0 ? 0 : tasks * worker_mgpu(engine, job);
 }
 
 /* Workers that it has, and that do not leave. */
@@ -74,7 +68,7 @@ void orr_engine__follow_backlog(struct engine *engine, uint32_t job, bool new_st
     if (more != 0) {
         orr_ledger_set_unwanted(engine->ledger, job, unwanted);
         orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
-                        -more * worker_mgpu(engine, job), 0);
+                        -more * orr_engine__worker_mgpu(engine, job), 0);
         if (state->phase == ORR_JOB_RUNNING) {
             engine->policy->event(engine->state, &engine->view, ORR_JOB_CHANGED, job);
         }

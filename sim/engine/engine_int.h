@@ -50,6 +50,9 @@ struct engine {
     orr_ms round_ms;      /* 0: not in rounds */
     orr_ms *done_ms;      /* in rounds, per job that is done and holds its devices; else NONE */
     orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
+    orr_ms owed_ms;       /* queues are owed more or less from then on; ORR_MS_NEVER */
+    orr_ms look_ms;       /* autoscaled pools are looked at; ORR_MS_NEVER */
+    bool outlasts;        /* something may be left to happen when no job is */
     struct orr_scheduler scheduler;
     struct orr_faults faults;
     uint32_t fault_events;   /* in the heap: of random failures */
@@ -78,7 +81,8 @@ void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reaso
 /* Must a job that was submitted still wait until it is considered? `index` is that of its hold. */
 bool orr_engine__must_wait(struct engine *engine, uint32_t index);
 void orr_engine__submit(struct engine *engine, uint32_t job);
-void orr_engine__finish(struct engine *engine, uint32_t job);
+/* As it was planned for this incarnation. */
+void orr_engine__finish(struct engine *engine, uint32_t job, uint32_t incarnation);
 /* In rounds: it is done, and holds its devices until the round is over. */
 bool orr_engine__is_done(const struct engine *engine, uint32_t job);
 /* The end of that round, or of a node that it held until then. */
@@ -93,8 +97,8 @@ void orr_engine__give_up(struct engine *engine, uint32_t job);
 void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause cause);
 
 /* engine_crew.c */
-/* What tasks ask that are not wanted now, of what the job asks. */
-int64_t orr_engine__unwanted_mgpu(const struct engine *engine, uint32_t job);
+/* What one task of its last group asks. */
+int64_t orr_engine__worker_mgpu(const struct engine *engine, uint32_t job);
 /* As many workers as its first stage has tasks for, or the stage it is in now. */
 void orr_engine__want_first(struct engine *engine, uint32_t job);
 /* Wants as many as the stage it is in has tasks for; `new_stage`: what is too many idles from now.
@@ -130,16 +134,14 @@ void orr_engine__note_vacant(struct engine *engine);
 /* Is nothing left but failures and what is listed, and of no use to anybody? */
 bool orr_engine__only_faults_left(const struct engine *engine);
 
-/* engine_pools.c: autoscaled pools; without one they do nothing */
+/* engine_pools.c: autoscaled pools; only where there are any */
 void orr_engine__pools_open(struct engine *engine);
 void orr_engine__pools_close(struct engine *engine);
 /* The job waits, or runs with fewer pods than it asks. */
 void orr_engine__pools_want(struct engine *engine, uint32_t job);
-/* When they are looked at next; ORR_MS_NEVER. */
-orr_ms orr_engine__pools_next(const struct engine *engine);
-/* Looks at them, if it is time: before arrivals and the cycle. */
+/* Looks at them, at engine->look_ms: before arrivals and the cycle. */
 void orr_engine__pools_look(struct engine *engine);
-/* After an instant: plans a look if something happened. */
+/* After an instant, if there are any: plans a look if something happened. */
 void orr_engine__pools_wake(struct engine *engine);
 /* A node that was ordered is there. */
 void orr_engine__pools_join(struct engine *engine, uint32_t node);

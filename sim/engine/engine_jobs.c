@@ -15,18 +15,24 @@ void orr_engine__count_event(struct engine *engine, enum event_class class, uint
     }
 }
 
+static const struct orr_shape *shape_of(const struct engine *engine, uint32_t job)
+{
+    return &engine->world->shapes.shapes[engine->world->specs[job].shape];
+}
+
 /* What it asks, without workers that it has nothing to do for. */
 static int64_t job_mgpu(const struct engine *engine, uint32_t job)
 {
-    return engine->world->shapes.shapes[engine->world->specs[job].shape].gpus_mgpu -
-           orr_engine__unwanted_mgpu(engine, job);
+    uint32_t unwanted = engine->ledger->jobs[job].unwanted_tasks;
+    return shape_of(engine, job)->gpus_mgpu -
+           (unwanted == 0 ? 0 : unwanted * orr_engine__worker_mgpu(engine, job));
 }
 
 /* What the tasks asked that the job holds, leaving ones too: all of it, unless it is elastic. */
 static int64_t held_mgpu(const struct engine *engine, uint32_t job)
 {
     const struct orr_ledger *ledger = engine->ledger;
-    const struct orr_shape *shape = &engine->world->shapes.shapes[engine->world->specs[job].shape];
+    const struct orr_shape *shape = shape_of(engine, job);
     if (ledger->jobs[job].placed_tasks == shape->tasks) {
         return shape->gpus_mgpu;
     }
@@ -47,17 +53,27 @@ void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reaso
         .at_ms = engine->view.now, .job = job, .reason = (uint8_t)reason, .proof = *proof};
 }
 
+/* Autoscaled pools may grow for it. */
+static void want_room(struct engine *engine, uint32_t job)
+{
+    if (engine->pools != NULL) {
+        orr_engine__pools_want(engine, job);
+    }
+}
+
 /* From now on the job is pending. */
 void orr_engine__submit(struct engine *engine, uint32_t job)
 {
+    const struct orr_world *world = engine->world;
     orr_ledger_submit(engine->ledger, job);
-    orr_engine__want_first(engine, job);
+    if (world->terms.crew_count > 0) {
+        orr_engine__want_first(engine, job);
+    }
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
                     job_mgpu(engine, job), 1);
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
-    orr_engine__pools_want(engine, job);
+    want_room(engine, job);
     engine->changed = true;
-    const struct orr_world *world = engine->world;
     orr_ms patience_ms = world->terms.items[world->specs[job].terms].give_up_ms;
     if (patience_ms > 0) {
         engine->give_up_events++;
@@ -187,7 +203,7 @@ static void plan_finish(struct engine *engine, uint32_t job, orr_ms at)
 /* A stage of its work is done, and not the last. */
 static bool goes_on(struct engine *engine, uint32_t job)
 {
-    if (engine->exec == NULL || !orr_exec_next_stage(engine->exec, job, engine->view.now)) {
+    if (!orr_exec_next_stage(engine->exec, job, engine->view.now)) {
         return false;
     }
     orr_ledger_replan(engine->ledger, job);
@@ -196,13 +212,19 @@ static bool goes_on(struct engine *engine, uint32_t job)
     return true;
 }
 
-void orr_engine__finish(struct engine *engine, uint32_t job)
+void orr_engine__finish(struct engine *engine, uint32_t job, uint32_t incarnation)
 {
-    if (goes_on(engine, job)) {
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    if (incarnation != state->incarnation ||
+        (state->phase != ORR_JOB_RUNNING && state->phase != ORR_JOB_RELEASING)) {
+        engine->run->stale_events++; /* of an attempt or a plan that is over */
+        return;
+    }
+    if (engine->exec != NULL && goes_on(engine, job)) {
         return;
     }
     if (engine->round_ms > 0 && engine->view.now % engine->round_ms != 0 &&
-        engine->ledger->jobs[job].phase == ORR_JOB_RUNNING) {
+        state->phase == ORR_JOB_RUNNING) {
         finish_in_round(engine, job);
         return;
     }
@@ -289,7 +311,7 @@ void orr_engine__release(struct engine *engine, uint32_t job)
                     held, whole);
     orr_engine__follow_backlog(engine, job, false);
     enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
-    orr_engine__pools_want(engine, job);
+    want_room(engine, job);
     if (whole && cause == ORR_CAUSE_MAX_RUNTIME) {
         delay_requeue(engine, job);
         event = ORR_JOB_ENDED; /* to the policy it comes anew when the delay is over */
@@ -303,7 +325,7 @@ void orr_engine__release(struct engine *engine, uint32_t job)
 void orr_engine__requeue(struct engine *engine, uint32_t job)
 {
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
-    orr_engine__pools_want(engine, job);
+    want_room(engine, job);
     engine->changed = true;
 }
 

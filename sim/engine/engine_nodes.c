@@ -382,6 +382,8 @@ void orr_engine__nodes_open(struct engine *engine)
         plan_step(engine, i, ORR_ENGINE__LISTED, STEP_BEGIN, it->begin_ms);
         plan_step(engine, i, ORR_ENGINE__LISTED, STEP_END, it->end_ms);
     }
+    engine->outlasts = engine->fault_events + engine->listed_events + world->owed_count > 0 ||
+                       engine->pools != NULL;
 }
 
 void orr_engine__nodes_close(struct engine *engine)
@@ -398,7 +400,7 @@ void orr_engine__nodes_close(struct engine *engine)
  * nodes are ordered. */
 bool orr_engine__only_faults_left(const struct engine *engine)
 {
-    const bool looks = orr_engine__pools_next(engine) != ORR_MS_NEVER;
+    const bool looks = engine->look_ms != ORR_MS_NEVER;
     const uint32_t hopes = engine->world->owed_count - engine->next_owed + looks;
     const uint32_t left = engine->fault_events + engine->listed_events;
     const uint32_t stale =

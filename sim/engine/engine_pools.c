@@ -16,7 +16,6 @@
 
 struct orr_engine_pools {
     struct orr_txn *trial;
-    orr_ms look_ms;     /* the next one; ORR_MS_NEVER */
     uint64_t seen;      /* events and cycles of the run until the last look was planned */
     orr_ms *idle_since; /* per node, as looks saw it; ORR_MS_NONE: it is in use or needed */
     bool *ordered;      /* per node: it joins at a time that is planned */
@@ -43,7 +42,6 @@ void orr_engine__pools_open(struct engine *engine)
     engine->pools = pools;
     engine->run->autoscaled = true;
     pools->trial = orr_txn_open(engine->ledger, 0);
-    pools->look_ms = ORR_MS_NEVER;
     pools->idle_since = orr_alloc(nodes, sizeof *pools->idle_since);
     pools->ordered = orr_zalloc(nodes, sizeof *pools->ordered);
     pools->raised = orr_zalloc(nodes, sizeof *pools->raised);
@@ -78,18 +76,13 @@ void orr_engine__pools_close(struct engine *engine)
 void orr_engine__pools_want(struct engine *engine, uint32_t job)
 {
     struct orr_engine_pools *pools = engine->pools;
-    if (pools == NULL || pools->listed[job]) {
+    if (pools->listed[job]) {
         return;
     }
     pools->listed[job] = true;
     pools->waiting =
         ORR_ROOM_FOR_ONE(pools->waiting, pools->waiting_count, pools->waiting_capacity);
     pools->waiting[pools->waiting_count++] = job;
-}
-
-orr_ms orr_engine__pools_next(const struct engine *engine)
-{
-    return engine->pools == NULL ? ORR_MS_NEVER : engine->pools->look_ms;
 }
 
 /* The first point of the grid at or after a time. */
@@ -449,10 +442,7 @@ static orr_ms remove_idle(struct engine *engine)
 
 void orr_engine__pools_look(struct engine *engine)
 {
-    struct orr_engine_pools *pools = engine->pools;
-    if (pools == NULL || pools->look_ms != engine->view.now) {
-        return;
-    }
+    const struct orr_engine_pools *pools = engine->pools;
     tidy_waiting(engine);
     for (uint32_t n = 0; n < engine->world->cluster.node_count; n++) {
         if (pools->ordered[n] && engine->closures[n] == 1) {
@@ -461,17 +451,17 @@ void orr_engine__pools_look(struct engine *engine)
     }
     place_waiting(engine);
     end_trial(engine);
-    pools->look_ms = remove_idle(engine);
+    engine->look_ms = remove_idle(engine);
 }
 
 void orr_engine__pools_wake(struct engine *engine)
 {
     struct orr_engine_pools *pools = engine->pools;
     uint64_t now = engine->run->events + engine->run->cycles;
-    if (pools == NULL || now == pools->seen) {
+    if (now == pools->seen) {
         return;
     }
     pools->seen = now;
     orr_ms look = on_grid(engine, engine->view.now + 1);
-    pools->look_ms = look < pools->look_ms ? look : pools->look_ms;
+    engine->look_ms = look < engine->look_ms ? look : engine->look_ms;
 }

@@ -234,6 +234,8 @@ struct orr_txn_decision {
     int64_t mgpu;         /* asked by the tasks placed or evicted now; a memory ask counts 0 */
 };
 const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
+/* Was nothing placed, claimed, evicted or explained in this cycle? Then it needs no commit. */
+bool orr_txn_is_idle(const struct orr_txn *txn);
 /* Ends a cycle: pipelined claims and the list of decisions are forgotten. */
 void orr_txn_end_cycle(struct orr_txn *txn);
 /* Says why a pending job stays; kept until it says otherwise or the job starts. A job or reason
