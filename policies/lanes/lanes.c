@@ -69,6 +69,7 @@ static void line_up(struct orr_lanes *lanes, const struct orr_view *view, struct
         return;
     }
     struct orr_lane *lane = lane_of(lanes, view, who.subject);
+    lanes->waiting++;
     orr_heap_push(&lane->heap, who);
     if (orr_heap_top(&lane->heap)->subject == who.subject) {
         lane->verdict = ORR_REASON_NONE;
@@ -78,6 +79,7 @@ static void line_up(struct orr_lanes *lanes, const struct orr_view *view, struct
 void orr_lanes_recap(struct orr_lanes *lanes, const struct orr_view *view)
 {
     struct orr_heap all = lanes->outsize;
+    lanes->waiting = 0;
     orr_heap_init(&lanes->outsize);
     for (uint32_t i = 0; i < lane_count(lanes); i++) {
         while (lanes->lanes[i].heap.count > 0) {
@@ -110,6 +112,7 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
         lanes->released = true;
     }
     if (event == ORR_JOB_ENDED) {
+        lanes->withdrawn += view->jobs[job].phase == ORR_JOB_WITHDRAWN;
         return;
     }
     const struct orr_job_spec *spec = &view->specs[job];
@@ -119,31 +122,39 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
     note_fresh(lanes, job);
 }
 
+static void drop_head(struct orr_lanes *lanes, struct orr_lane *lane)
+{
+    (void)orr_heap_pop(&lane->heap);
+    lanes->waiting--;
+}
+
 /* The first of a lane; those that left while they waited are dropped on the way. */
-static const struct orr_event *head_of(struct orr_lane *lane, const struct orr_view *view)
+static const struct orr_event *head_of(struct orr_lanes *lanes, struct orr_lane *lane,
+                                       const struct orr_view *view)
 {
     const struct orr_event *top = orr_heap_top(&lane->heap);
-    while (top != NULL && view->jobs[top->subject].phase == ORR_JOB_WITHDRAWN) {
-        (void)orr_heap_pop(&lane->heap);
+    while (lanes->withdrawn > 0 && top != NULL &&
+           view->jobs[top->subject].phase == ORR_JOB_WITHDRAWN) {
+        drop_head(lanes, lane);
+        lanes->withdrawn--;
         top = orr_heap_top(&lane->heap);
     }
     return top;
 }
 
 /* The lane whose head is first in the global order, among those not known to be blocked. */
-static struct orr_lane *first_lane(const struct orr_lanes *lanes, const struct orr_view *view)
+static struct orr_lane *first_lane(struct orr_lanes *lanes, const struct orr_view *view)
 {
     struct orr_lane *best = NULL;
-    for (uint32_t i = 0; i < lane_count(lanes); i++) {
+    const struct orr_event *first = NULL;
+    for (uint32_t i = 0; lanes->waiting > 0 && i < lane_count(lanes); i++) {
         struct orr_lane *lane = &lanes->lanes[i];
-        const struct orr_event *top = head_of(lane, view);
-        if (top == NULL || lane->verdict != ORR_REASON_NONE) {
-            continue;
-        }
-        const struct orr_event *first = best == NULL ? NULL : orr_heap_top(&best->heap);
-        if (first == NULL || top->at < first->at ||
-            (top->at == first->at && top->subject < first->subject)) {
+        const struct orr_event *top = head_of(lanes, lane, view);
+        if (top != NULL && lane->verdict == ORR_REASON_NONE &&
+            (first == NULL || top->at < first->at ||
+             (top->at == first->at && top->subject < first->subject))) {
             best = lane;
+            first = top;
         }
     }
     return best;
@@ -202,6 +213,9 @@ static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, 
 
 void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn)
 {
+    if (lanes->waiting + lanes->fresh_count == 0) {
+        return; /* what may have been released is for who comes: a new head is not blocked */
+    }
     for (uint32_t i = 0; lanes->released && i < lane_count(lanes); i++) {
         lanes->lanes[i].verdict = ORR_REASON_NONE;
     }
@@ -211,7 +225,7 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
         uint32_t job = orr_heap_top(&lane->heap)->subject;
         lane->verdict = try_start(lanes, view, txn, job);
         if (lane->verdict == ORR_REASON_NONE) {
-            (void)orr_heap_pop(&lane->heap);
+            drop_head(lanes, lane);
         } else {
             explain(lanes, view, txn, job, lane->verdict);
         }

@@ -31,6 +31,8 @@ struct orr_lanes {
         *caps_mgpu; /* most a line's queue may hold; NULL: no caps. Then a line is a queue */
     struct orr_lane *lanes;
     struct orr_heap outsize; /* by (key, job): larger than all their line may ever hold */
+    uint32_t waiting;        /* jobs in all lanes */
+    uint32_t withdrawn;      /* of these, such that left while they waited */
     bool released;           /* room came free since the last cycle */
     uint32_t *fresh;         /* jobs that came since the last cycle */
     uint32_t fresh_count, fresh_capacity;

@@ -28,14 +28,11 @@ static int64_t job_mgpu(const struct engine *engine, uint32_t job)
            (unwanted == 0 ? 0 : unwanted * orr_engine__worker_mgpu(engine, job));
 }
 
-/* What the tasks asked that the job holds, leaving ones too: all of it, unless it is elastic. */
+/* What the tasks asked that the job holds, leaving ones too. */
 static int64_t held_mgpu(const struct engine *engine, uint32_t job)
 {
     const struct orr_ledger *ledger = engine->ledger;
     const struct orr_shape *shape = shape_of(engine, job);
-    if (ledger->jobs[job].placed_tasks == shape->tasks) {
-        return shape->gpus_mgpu;
-    }
     int64_t mgpu = 0;
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
@@ -123,6 +120,9 @@ static void free_holds(struct engine *engine, uint32_t job)
 {
     const struct orr_world *world = engine->world;
     uint32_t low = 0, high = world->edge_count;
+    if (high == 0) {
+        return;
+    }
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (world->edges[middle].job < job) {
@@ -143,10 +143,12 @@ static void free_holds(struct engine *engine, uint32_t job)
     }
 }
 
-/* A job that was done at `done` gives back what it holds. */
+/* A job that was done at `done` gives back what it holds: all it asks, unless it is elastic. */
 static void leave(struct engine *engine, uint32_t job, orr_ms done)
 {
-    int64_t held = held_mgpu(engine, job);
+    const struct orr_shape *shape = shape_of(engine, job);
+    bool whole = engine->ledger->jobs[job].placed_tasks == shape->tasks;
+    int64_t held = whole ? shape->gpus_mgpu : held_mgpu(engine, job);
     orr_ms now = engine->view.now;
     orr_ledger_finish_late(engine->ledger, job, done, now);
     if (engine->exec != NULL) {

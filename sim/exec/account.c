@@ -192,9 +192,10 @@ struct share { /* of a device that tasks share */
 
 struct devices {      /* of all nodes that are counted one by one */
     orr_ms *free_ms;  /* the last task that had the device alone left it */
-    uint32_t *shares; /* first share of the device, + 1 */
+    uint32_t *shares; /* first share of the device, + 1; NULL: none was ever shared */
     struct share *pool;
     uint32_t pool_count, pool_capacity;
+    size_t count;
 };
 
 /* Drops the shares that are over, and returns what the others take. */
@@ -214,81 +215,84 @@ static int64_t shares_at(struct devices *devices, size_t device, orr_ms now)
     return mgpu;
 }
 
-/* Nobody has a device alone that another holds, and shares are at most the whole. */
-static bool take_device(struct devices *devices, size_t device, const struct orr_run *run,
-                        const struct orr_placement *placement, int64_t portion)
+static void add_share(struct devices *devices, size_t device, orr_ms until_ms, int64_t mgpu)
 {
-    orr_ms since = placement->since_ms;
-    int64_t shared = shares_at(devices, device, since);
-    if (since < devices->free_ms[device] || shared + portion > ORR_MGPU) {
-        return false;
-    }
-    if (portion == ORR_MGPU) {
-        devices->free_ms[device] = end_of(run, placement);
-        return true;
-    }
     devices->pool = ORR_ROOM_FOR_ONE(devices->pool, devices->pool_count, devices->pool_capacity);
-    devices->pool[devices->pool_count++] = (struct share){
-        .until_ms = end_of(run, placement), .mgpu = portion, .next = devices->shares[device]};
+    devices->pool[devices->pool_count++] =
+        (struct share){.until_ms = until_ms, .mgpu = mgpu, .next = devices->shares[device]};
     devices->shares[device] = devices->pool_count;
+}
+
+/* Nobody has a device alone that another holds, and shares are at most the whole. */
+static bool take_devices(struct devices *devices, const struct orr_ledger *ledger,
+                         const struct orr_placement *placement, orr_ms end,
+                         const struct orr_request *request)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    size_t first = (size_t)placement->node * cluster->max_gpus;
+    int64_t portion = orr_request_portion_mgpu(request, orr_cluster_type(cluster, placement->node));
+    if (portion < ORR_MGPU && devices->shares == NULL) {
+        devices->shares = orr_zalloc(devices->count, sizeof *devices->shares);
+    }
+    for (uint64_t rest = placement->devices; rest != 0; rest &= rest - 1) {
+        size_t device = first + (uint32_t)__builtin_ctzll(rest);
+        int64_t shared =
+            devices->shares == NULL ? 0 : shares_at(devices, device, placement->since_ms);
+        if (placement->since_ms < devices->free_ms[device] || shared + portion > ORR_MGPU) {
+            return false;
+        }
+        if (portion == ORR_MGPU) {
+            devices->free_ms[device] = end;
+        } else {
+            add_share(devices, device, end, portion);
+        }
+    }
     return true;
 }
 
-/* Placements come in the order in which devices were taken; the part that an eviction split off one
- * comes later, but before any other that takes its devices. */
-static enum orr_status check_devices(const struct orr_run *run, struct orr_err *err)
+/* What the queues held, as the series summed it up while the run went: mGPU x ms. */
+static int64_t held_in_series(const struct orr_run *run)
+{
+    int64_t sum = 0;
+    for (uint32_t q = 0; q < run->fold.tree->count; q++) {
+        const struct orr_fold_queue *queue = &run->fold.queues[q];
+        sum += queue->sum.allocated + queue->allocated * (run->end_ms - queue->at);
+    }
+    return sum;
+}
+
+/* No device is held twice, and the queues held what the placements did. Placements come in the
+ * order in which devices were taken; the part that an eviction split off one comes later, but
+ * before any other that takes its devices. */
+static enum orr_status check_placements(const struct orr_run *run, struct orr_err *err)
 {
     const struct orr_ledger *ledger = run->ledger;
     const struct orr_cluster *cluster = ledger->world.cluster;
-    size_t count = (size_t)cluster->node_count * cluster->max_gpus;
-    struct devices devices = {.free_ms = orr_alloc(count, sizeof *devices.free_ms),
-                              .shares = orr_zalloc(count, sizeof *devices.shares)};
-    for (size_t d = 0; d < count; d++) {
+    struct devices devices = {.count = (size_t)cluster->node_count * cluster->max_gpus};
+    enum orr_status status = ORR_OK;
+    int64_t series = held_in_series(run), record = 0;
+    devices.free_ms = orr_alloc(devices.count, sizeof *devices.free_ms);
+    for (size_t d = 0; d < devices.count; d++) {
         devices.free_ms[d] = ORR_MS_NONE;
     }
-    enum orr_status status = ORR_OK;
     for (uint32_t p = 0; p < ledger->placement_count && status == ORR_OK; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
         const struct orr_job_spec *spec = &ledger->world.specs[placement->job];
         const struct orr_request *request =
             &ledger->world.shapes->shapes[spec->shape].groups[placement->group].request;
-        int64_t portion =
-            orr_request_portion_mgpu(request, orr_cluster_type(cluster, placement->node));
-        size_t first = (size_t)placement->node * cluster->max_gpus;
-        for (uint64_t rest = placement->devices; rest != 0 && status == ORR_OK; rest &= rest - 1) {
-            size_t device = first + (uint32_t)__builtin_ctzll(rest);
-            if (!take_device(&devices, device, run, placement, portion)) {
-                status =
-                    violated(run, err, "a device held twice, by job", placement->job,
-                             placement->since_ms, placement->since_ms, devices.free_ms[device]);
-            }
+        orr_ms end = end_of(run, placement);
+        record += (end - placement->since_ms) * placement->tasks * orr_request_mgpu(request);
+        if (!take_devices(&devices, ledger, placement, end, request)) {
+            status = violated(run, err, "a device held twice, by job", placement->job,
+                              placement->since_ms, placement->since_ms, end);
         }
     }
     orr_free(devices.free_ms);
     orr_free(devices.shares);
     orr_free(devices.pool);
-    return status;
-}
-
-/* What the queues held, as the series sums it up while the run goes, is what the placements did. */
-static enum orr_status check_queues(const struct orr_run *run, struct orr_err *err)
-{
-    const struct orr_ledger *ledger = run->ledger;
-    const struct orr_fold *fold = &run->fold;
-    int64_t series = 0, record = 0;
-    for (uint32_t q = 0; q < fold->tree->count; q++) {
-        const struct orr_fold_queue *queue = &fold->queues[q];
-        series += queue->sum.allocated + queue->allocated * (run->end_ms - queue->at);
-    }
-    for (uint32_t p = 0; p < ledger->placement_count; p++) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_job_spec *spec = &ledger->world.specs[placement->job];
-        const struct orr_shape *shape = &ledger->world.shapes->shapes[spec->shape];
-        record += (end_of(run, placement) - placement->since_ms) * placement->tasks *
-                  orr_request_mgpu(&shape->groups[placement->group].request);
-    }
-    return series == record ? ORR_OK
-                            : violated(run, err, "queues held in", 0, run->end_ms, series, record);
+    return status != ORR_OK || series == record
+               ? status
+               : violated(run, err, "queues held in", 0, run->end_ms, series, record);
 }
 
 /* Nothing is held on a node while it is down. */
@@ -323,8 +327,7 @@ static enum orr_status check_outages(const struct orr_run *run, struct orr_err *
 
 enum orr_status orr_account_check(const struct orr_run *run, struct orr_err *err)
 {
-    enum orr_status status = check_devices(run, err);
-    status = status == ORR_OK ? check_queues(run, err) : status;
+    enum orr_status status = check_placements(run, err);
     status = status == ORR_OK ? check_outages(run, err) : status;
     return status == ORR_OK ? check_jobs(run, err) : status;
 }

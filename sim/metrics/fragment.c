@@ -144,10 +144,16 @@ static uint64_t sizes_of(const struct orr_shape *shape)
 void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu)
 {
     const struct orr_cluster *cluster = &world->cluster;
+    const struct orr_shapes *shapes = &world->shapes;
     uint64_t *sizes = orr_zalloc(world->queues.count, sizeof *sizes);
-    for (uint32_t j = 0; j < world->job_count; j++) {
-        sizes[world->specs[j].queue] |= sizes_of(&world->shapes.shapes[world->specs[j].shape]);
+    uint64_t *of_shape = orr_alloc(shapes->count + (size_t)1, sizeof *of_shape);
+    for (uint32_t s = 0; s < shapes->count; s++) {
+        of_shape[s] = sizes_of(&shapes->shapes[s]);
     }
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        sizes[world->specs[j].queue] |= of_shape[world->specs[j].shape];
+    }
+    orr_free(of_shape);
     for (uint32_t q = 0; q < world->queues.count; q++) {
         uint64_t sums = sums_of(sizes[q]);
         mgpu[q] = 0;
