@@ -59,7 +59,9 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
         ledger->shards[type->shard].most_gpus += ledger->idle[n].gpus;
         ledger->shards[type->shard].idle_gpus += ledger->idle[n].gpus;
     }
-    ledger->idle_gpus = cluster->total_gpus;
+    for (uint32_t q = 0; q < world->queues->count; q++) {
+        ledger->use[q].parent = world->queues->queues[q].parent;
+    }
     orr_node_set__init(&ledger->sharing, &ledger->arena, nodes);
     orr_index__open(ledger);
     return ledger;
@@ -75,12 +77,8 @@ void orr_ledger_close(struct orr_ledger *ledger)
     }
 }
 
-bool orr_ledger_is_complete(const struct orr_ledger *ledger, uint32_t job)
+bool orr_ledger__has_sets(const struct orr_ledger *ledger, uint32_t job)
 {
-    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
-    if (shape->set_count == 0 || ledger->jobs[job].placed_tasks < shape->min_tasks) {
-        return ledger->jobs[job].placed_tasks >= shape->min_tasks;
-    }
     uint32_t tasks_of_group[ORR_SETS_MAX] = {0};
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
@@ -88,7 +86,12 @@ bool orr_ledger_is_complete(const struct orr_ledger *ledger, uint32_t job)
             tasks_of_group[placement->group] += placement->tasks;
         }
     }
-    return orr_shape_satisfied(shape, tasks_of_group);
+    return orr_shape_satisfied(orr_ledger__shape(ledger, job), tasks_of_group);
+}
+
+bool orr_ledger_is_complete(const struct orr_ledger *ledger, uint32_t job)
+{
+    return orr_ledger__is_complete(ledger, job);
 }
 
 void orr_ledger_submit(struct orr_ledger *ledger, uint32_t job)
@@ -123,7 +126,7 @@ static void end_placement(struct orr_ledger *ledger, struct orr_placement *place
         orr_ledger__releasing(ledger, placement->node, orr_books__room(request, placement->tasks),
                               1);
     } else {
-        orr_use__allocated(ledger, placement->job, placement, -1);
+        orr_use__allocated(ledger, request, placement, -1);
     }
     orr_books__give(ledger, request, placement);
     placement->hold = ORR_HOLD_ENDED;

@@ -13,61 +13,62 @@ static bool is_sharing(const struct orr_request *request)
     return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
 }
 
-int64_t orr_request_portion_mgpu(const struct orr_request *request,
+int64_t orr_request__shared_mgpu(const struct orr_request *request,
                                  const struct orr_node_type *type)
 {
     if (request->gpu_ask == ORR_GPU_FRACTION) {
         return request->portion;
     }
-    if (request->gpu_ask == ORR_GPU_MEMORY) {
-        int64_t memory = type->gpu_memory_mib / 100 * 100; /* KAI 6.1: floored to hundreds */
-        if (memory <= 0) {
-            return ORR_MGPU + 1; /* a device of unknown memory fits no memory ask */
-        }
-        return (request->portion * 100 + memory - 1) / memory * 10;
+    if (request->gpu_ask == ORR_GPU_NONE) {
+        return 0;
     }
-    return request->gpu_ask == ORR_GPU_WHOLE ? ORR_MGPU : 0;
-}
-
-int64_t orr_request_task_mgpu(const struct orr_request *request, const struct orr_node_type *type)
-{
-    return (int64_t)request->devices * orr_request_portion_mgpu(request, type);
-}
-
-/* amount * tasks, or more than any node has. */
-static int64_t times(int64_t amount, uint32_t tasks)
-{
-    int64_t product;
-    bool large = __builtin_mul_overflow(amount, (int64_t)tasks, &product);
-    return large || product > ORR_AMOUNT_UNLIMITED ? 2 * ORR_AMOUNT_UNLIMITED : product;
+    int64_t memory = type->gpu_memory_mib / 100 * 100; /* KAI 6.1: floored to hundreds */
+    if (memory <= 0) {
+        return ORR_MGPU + 1; /* a device of unknown memory fits no memory ask */
+    }
+    return (request->portion * 100 + memory - 1) / memory * 10;
 }
 
 struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks)
 {
-    uint64_t gpus = request->gpu_ask == ORR_GPU_WHOLE ? (uint64_t)request->devices * tasks : 0;
-    return (struct orr_room){.cpu_milli = times(request->cpu_milli, tasks),
-                             .mem_bytes = times(request->mem_bytes, tasks),
-                             .gpus = gpus < INT32_MAX ? (int32_t)gpus : INT32_MAX,
-                             .pods = tasks < INT32_MAX ? (int32_t)tasks : INT32_MAX};
+    uint32_t gpus = request->gpu_ask == ORR_GPU_WHOLE ? request->devices * tasks : 0;
+    return (struct orr_room){.cpu_milli = request->cpu_milli * tasks,
+                             .mem_bytes = request->mem_bytes * tasks,
+                             .gpus = (int32_t)gpus,
+                             .pods = (int32_t)tasks};
+}
+
+uint32_t orr_books__tasks_in(const struct orr_room *room, const struct orr_request *request)
+{
+    uint32_t tasks = room->pods > 0 ? (uint32_t)room->pods : 0;
+    if (request->gpu_ask == ORR_GPU_WHOLE) {
+        uint32_t fit = room->gpus > 0 ? (uint32_t)room->gpus / request->devices : 0;
+        tasks = fit < tasks ? fit : tasks;
+    }
+    if (request->cpu_milli > 0) {
+        int64_t fit = room->cpu_milli / request->cpu_milli;
+        tasks = fit < tasks ? (uint32_t)(fit > 0 ? fit : 0) : tasks;
+    }
+    if (request->mem_bytes > 0) {
+        int64_t fit = room->mem_bytes / request->mem_bytes;
+        tasks = fit < tasks ? (uint32_t)(fit > 0 ? fit : 0) : tasks;
+    }
+    return tasks;
 }
 
 /* What is idle of a node without the part that pipelined tasks claim. */
 static struct orr_room unclaimed(const struct orr_ledger *ledger, uint32_t node)
 {
     struct orr_room room = ledger->idle[node];
+    if (ledger->claims == 0) {
+        return room;
+    }
     const struct orr_room *releasing = &ledger->releasing[node];
     room.cpu_milli += releasing->cpu_milli < 0 ? releasing->cpu_milli : 0;
     room.mem_bytes += releasing->mem_bytes < 0 ? releasing->mem_bytes : 0;
     room.gpus += releasing->gpus < 0 ? releasing->gpus : 0;
     room.pods += releasing->pods < 0 ? releasing->pods : 0;
     return room;
-}
-
-bool orr_books__fits(const struct orr_ledger *ledger, uint32_t node, struct orr_room room)
-{
-    struct orr_room have = unclaimed(ledger, node);
-    return room.gpus <= have.gpus && room.cpu_milli <= have.cpu_milli &&
-           room.mem_bytes <= have.mem_bytes && room.pods <= have.pods;
 }
 
 /* Partly used devices of a node that could take the portion too. */
@@ -109,21 +110,9 @@ uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
         return 0;
     }
     struct orr_room idle = unclaimed(ledger, node);
-    uint32_t tasks = idle.pods > 0 ? (uint32_t)idle.pods : 0;
-    if (request->gpu_ask == ORR_GPU_WHOLE) {
-        uint32_t fit = idle.gpus > 0 ? (uint32_t)idle.gpus / request->devices : 0;
-        tasks = fit < tasks ? fit : tasks;
-    } else if (is_sharing(request)) { /* one task at a time: each may change what is shared */
-        uint32_t fit = sharing_fits(ledger, node, request, idle.gpus) ? 1 : 0;
-        tasks = fit < tasks ? fit : tasks;
-    }
-    if (request->cpu_milli > 0) {
-        int64_t fit = idle.cpu_milli / request->cpu_milli;
-        tasks = fit < tasks ? (uint32_t)(fit > 0 ? fit : 0) : tasks;
-    }
-    if (request->mem_bytes > 0) {
-        int64_t fit = idle.mem_bytes / request->mem_bytes;
-        tasks = fit < tasks ? (uint32_t)(fit > 0 ? fit : 0) : tasks;
+    uint32_t tasks = orr_books__tasks_in(&idle, request);
+    if (tasks > 0 && is_sharing(request)) { /* one at a time: each may change what is shared */
+        tasks = sharing_fits(ledger, node, request, idle.gpus) ? 1 : 0;
     }
     return tasks;
 }
@@ -236,21 +225,15 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
                      struct orr_placement *placement)
 {
     uint32_t node = placement->node;
+    bool given = placement->devices != 0;
+    if (orr_ledger_room_for(ledger, node, request) < placement->tasks ||
+        (given && !devices_fit(ledger, request, node, placement->devices))) {
+        return false;
+    }
     struct orr_room room = orr_books__room(request, placement->tasks);
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
-    if (!orr_ledger__may_use(ledger, node, request) || !orr_books__fits(ledger, node, room)) {
-        return false;
-    }
     int32_t before = ledger->idle[node].gpus;
-    bool given = placement->devices != 0;
-    if (given && !devices_fit(ledger, request, node, placement->devices)) {
-        return false;
-    }
     if (is_sharing(request)) {
-        if (placement->tasks != 1 ||
-            !sharing_fits(ledger, node, request, unclaimed(ledger, node).gpus)) {
-            return false;
-        }
         open_sharing(ledger);
         int64_t portion = orr_request_portion_mgpu(request, type);
         if (!given) {
@@ -288,7 +271,7 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
 static void add_use(struct orr_ledger *ledger, uint32_t queue, bool pending, int64_t cpu,
                     int64_t mem, int64_t mgpu)
 {
-    for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
+    for (uint32_t q = queue; q != ORR_NONE; q = ledger->use[q].parent) {
         int64_t *sums = pending ? ledger->use[q].pending : ledger->use[q].allocated;
         sums[ORR_SHARE_CPU] += cpu;
         sums[ORR_SHARE_MEMORY] += mem;
@@ -296,21 +279,18 @@ static void add_use(struct orr_ledger *ledger, uint32_t queue, bool pending, int
     }
 }
 
-void orr_use__allocated(struct orr_ledger *ledger, uint32_t job,
+void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *request,
                         const struct orr_placement *placement, int sign)
 {
-    const struct orr_request *request = orr_ledger__request(ledger, job, placement->group);
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, placement->node);
+    uint32_t queue = ledger->world.specs[placement->job].queue;
     int64_t tasks = sign * (int64_t)placement->tasks;
     int64_t mgpu = tasks * orr_request_task_mgpu(request, type);
-    ledger->allocated_mgpu += mgpu;
     ledger->shards[type->shard].allocated_mgpu += mgpu;
-    add_use(ledger, ledger->world.specs[job].queue, false, tasks * request->cpu_milli,
-            tasks * request->mem_bytes, mgpu);
+    add_use(ledger, queue, false, tasks * request->cpu_milli, tasks * request->mem_bytes, mgpu);
     if (is_sharing(request) && request->devices > 1) {
         int64_t beyond = mgpu - tasks * orr_request_portion_mgpu(request, type);
-        for (uint32_t q = ledger->world.specs[job].queue; q != ORR_NONE;
-             q = ledger->world.queues->queues[q].parent) {
+        for (uint32_t q = queue; q != ORR_NONE; q = ledger->use[q].parent) {
             ledger->use[q].beyond_first_mgpu += beyond;
         }
     }

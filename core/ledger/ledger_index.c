@@ -120,7 +120,6 @@ void orr_index__move(struct orr_ledger *ledger, uint32_t node, int32_t before)
         set_bit(index->filled, to, true);
     }
     orr_node_set__add(&index->by_idle[to], node);
-    ledger->idle_gpus += after - before;
     ledger->shards[cluster->types[cluster->nodes[node].type].shard].idle_gpus += after - before;
     for (uint32_t l = 0; l < cluster->level_count; l++) {
         struct orr_domain_room *room = &ledger->domains[l][cluster->levels[l].domain_of_node[node]];

@@ -26,7 +26,8 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
                      const struct orr_placement *placement);
 /* The room one placement takes of a node, whole devices it alone uses counted in gpus. */
 struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks);
-bool orr_books__fits(const struct orr_ledger *ledger, uint32_t node, struct orr_room room);
+/* How many such tasks there is room for; of devices, whole ones alone are looked at. */
+uint32_t orr_books__tasks_in(const struct orr_room *room, const struct orr_request *request);
 /* Do the devices that are shared already have room for one sharing task? */
 bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
                             const struct orr_request *request);
@@ -39,11 +40,11 @@ void orr_ledger__releasing(struct orr_ledger *ledger, uint32_t node, struct orr_
 struct orr_room orr_ledger__empty_node(const struct orr_node_type *type);
 uint64_t orr_ledger__our_devices(const struct orr_node_type *type);
 
-/* Queue sums up to the root; sign +1 or -1. */
 /* Devices for equal tasks of so many each, out of enough free ones. */
 uint64_t orr_books__pick_devices(const struct orr_node_type *type, uint64_t free, uint32_t devices,
                                  uint32_t tasks);
-void orr_use__allocated(struct orr_ledger *ledger, uint32_t job,
+/* Queue sums up to the root; sign +1 or -1. The request is that of the placement. */
+void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *request,
                         const struct orr_placement *placement, int sign);
 void orr_use__pending(struct orr_ledger *ledger, uint32_t job, int sign);
 
@@ -57,6 +58,15 @@ static inline const struct orr_request *orr_ledger__request(const struct orr_led
                                                             uint32_t job, uint32_t group)
 {
     return &orr_ledger__shape(ledger, job)->groups[group].request;
+}
+
+/* Of a gang with sets that has enough tasks: is each of them complete? */
+bool orr_ledger__has_sets(const struct orr_ledger *ledger, uint32_t job);
+static inline bool orr_ledger__is_complete(const struct orr_ledger *ledger, uint32_t job)
+{
+    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
+    return ledger->jobs[job].placed_tasks >= shape->min_tasks &&
+           (shape->set_count == 0 || orr_ledger__has_sets(ledger, job));
 }
 
 static inline bool orr_ledger__type_fits(const struct orr_ledger *ledger, uint32_t type,

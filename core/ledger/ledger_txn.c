@@ -123,12 +123,13 @@ static bool place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t ta
         .since_ms = ORR_MS_NONE,
         .until_ms = ORR_MS_NONE,
         .job = job};
-    if (!orr_books__take(ledger, orr_ledger__request(ledger, job, group), &placement)) {
+    const struct orr_request *request = orr_ledger__request(ledger, job, group);
+    if (!orr_books__take(ledger, request, &placement)) {
         return false;
     }
     state->placement = append(ledger, &placement);
     state->placed_tasks += tasks;
-    orr_use__allocated(ledger, job, &placement, 1);
+    orr_use__allocated(ledger, request, &placement, 1);
     journal(txn, (struct op){.kind = OP_PLACE, .job = job, .tasks = tasks, .group = group});
     return true;
 }
@@ -149,8 +150,9 @@ static void undo_place(struct orr_ledger *ledger, uint32_t job)
     struct orr_job_state *state = &ledger->jobs[job];
     ORR_ASSERT(state->placement == ledger->placement_count - 1);
     const struct orr_placement *placement = &ledger->placements[state->placement];
-    orr_use__allocated(ledger, job, placement, -1);
-    orr_books__give(ledger, orr_ledger__request(ledger, job, placement->group), placement);
+    const struct orr_request *request = orr_ledger__request(ledger, job, placement->group);
+    orr_use__allocated(ledger, request, placement, -1);
+    orr_books__give(ledger, request, placement);
     state->placement = placement->next;
     state->placement_count--;
     state->placed_tasks -= placement->tasks;
@@ -158,12 +160,13 @@ static void undo_place(struct orr_ledger *ledger, uint32_t job)
 }
 
 /* A pipelined task counts against releasing room, which may go below zero when it claims idle room
- * (KAI 4.6); a placement must then leave that claim alone, see orr_books__fits. */
+ * (KAI 4.6); a placement must then leave that claim alone, see orr_ledger_room_for. */
 static void claim(struct orr_ledger *ledger, const struct op *op, int sign)
 {
     struct orr_room room =
         orr_books__room(orr_ledger__request(ledger, op->job, op->group), op->tasks);
     orr_ledger__releasing(ledger, op->node, room, sign);
+    ledger->claims += (uint32_t)sign;
 }
 
 bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks,
@@ -174,13 +177,14 @@ bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_
         return false;
     }
     const struct orr_request *request = orr_ledger__request(ledger, job, group);
-    struct orr_room room = orr_books__room(request, tasks);
     const struct orr_room *idle = &ledger->idle[node];
     const struct orr_room *releasing = &ledger->releasing[node];
-    if (!orr_ledger__may_use(ledger, node, request) || room.gpus > idle->gpus + releasing->gpus ||
-        room.pods > idle->pods + releasing->pods ||
-        room.cpu_milli > idle->cpu_milli + releasing->cpu_milli ||
-        room.mem_bytes > idle->mem_bytes + releasing->mem_bytes) {
+    struct orr_room both = {.cpu_milli = idle->cpu_milli + releasing->cpu_milli,
+                            .mem_bytes = idle->mem_bytes + releasing->mem_bytes,
+                            .gpus = idle->gpus + releasing->gpus,
+                            .pods = idle->pods + releasing->pods};
+    if (!orr_ledger__may_use(ledger, node, request) ||
+        tasks > orr_books__tasks_in(&both, request)) {
         return false;
     }
     struct op op = {.kind = OP_PIPELINE, .job = job, .node = node, .tasks = tasks, .group = group};
@@ -198,7 +202,7 @@ static void set_leaving(struct orr_ledger *ledger, uint32_t at, uint8_t cause, i
         orr_ledger__request(ledger, placement->job, placement->group);
     orr_ledger__releasing(ledger, placement->node, orr_books__room(request, placement->tasks),
                           -sign);
-    orr_use__allocated(ledger, placement->job, placement, -sign);
+    orr_use__allocated(ledger, request, placement, -sign);
     placement->hold = sign > 0 ? ORR_HOLD_LEAVING : ORR_HOLD_KEPT;
     placement->cause = cause;
     state->placed_tasks -= sign > 0 ? placement->tasks : 0;
@@ -380,10 +384,13 @@ static bool within_span(const struct orr_ledger *ledger, uint32_t job)
 static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *refusal)
 {
     const struct orr_ledger *ledger = txn->ledger;
-    const struct orr_queue *queue = &ledger->world.queues->queues[ledger->world.specs[job].queue];
-    uint32_t laws = txn->shard_laws == NULL ? txn->laws : txn->shard_laws[queue->shard];
+    const struct orr_queues *queues = ledger->world.queues;
+    uint32_t laws = txn->laws;
+    if (txn->shard_laws != NULL) {
+        laws = txn->shard_laws[queues->queues[ledger->world.specs[job].queue].shard];
+    }
     if ((laws & ORR_LAW_GANG) != 0 && ledger->jobs[job].phase == ORR_JOB_PENDING &&
-        !orr_ledger_is_complete(ledger, job)) {
+        !orr_ledger__is_complete(ledger, job)) {
         return refuse(refusal, job, ORR_LAW_GANG, "fewer tasks are placed than its gang needs");
     }
     if ((laws & ORR_LAW_SPAN) != 0 && !within_span(ledger, job)) {
@@ -437,7 +444,7 @@ static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, uint32_
 {
     struct orr_ledger *ledger = txn->ledger;
     const struct orr_job_state *state = &ledger->jobs[job];
-    bool complete = orr_ledger_is_complete(ledger, job);
+    bool complete = orr_ledger__is_complete(ledger, job);
     enum orr_deed deed = state->phase != ORR_JOB_PENDING ? ORR_DEED_GROW
                          : complete                      ? ORR_DEED_START
                                                          : ORR_DEED_HOLD;
@@ -473,51 +480,61 @@ static int64_t mgpu_of(const struct orr_ledger *ledger, uint32_t job, uint32_t g
     return tasks * orr_request_mgpu(orr_ledger__request(ledger, job, group));
 }
 
+/* Placements of one job that follow each other, from entry `i` on. Returns the last of them. */
+static uint32_t settle_run_placed(struct orr_txn *txn, uint32_t i, orr_ms now)
+{
+    uint32_t tasks = 0;
+    int64_t mgpu = 0;
+    for (;; i++) {
+        const struct op *op = &txn->ops[i];
+        tasks += op->tasks;
+        mgpu += mgpu_of(txn->ledger, op->job, op->group, op->tasks);
+        if (!goes_on(txn, i)) {
+            settle_placed(txn, op->job, now, tasks, mgpu);
+            return i;
+        }
+    }
+}
+
+/* The same of what leaves one job, with the eviction of the job itself if that follows. */
+static uint32_t settle_run_left(struct orr_txn *txn, uint32_t i)
+{
+    struct orr_ledger *ledger = txn->ledger;
+    uint32_t job = txn->ops[i].job, node = ORR_NONE;
+    struct orr_txn_decision out = {.job = job, .deed = ORR_DEED_SHRINK};
+    for (; txn->ops[i].kind == OP_LEAVE; i++) {
+        const struct orr_placement *left = &ledger->placements[txn->ops[i].placement];
+        out.tasks += left->tasks;
+        out.mgpu += mgpu_of(ledger, job, left->group, left->tasks);
+        node = left->node;
+        if (!txn->ops[i].whole && !goes_on(txn, i)) {
+            break;
+        }
+    }
+    out.beneficiary = txn->ops[i].beneficiary;
+    out.cause = txn->ops[i].cause;
+    if (txn->ops[i].kind == OP_EVICT) {
+        out.deed = ORR_DEED_EVICT;
+        ledger->jobs[job].evictions++;
+        ledger->running_jobs--;
+        decide(txn, out);
+    } else {
+        decide(txn, out);
+        orr_digest_fold(&ledger->digest, (uint64_t)node << 32 | out.tasks);
+    }
+    return i;
+}
+
 /* The journal's entries since the last commit, as decisions; pipelines stay in the journal. */
 static uint32_t settle_all(struct orr_txn *txn, orr_ms now)
 {
-    struct orr_ledger *ledger = txn->ledger;
-    uint32_t kept = txn->committed, tasks = 0;
-    int64_t mgpu = 0; /* of the run of placements, or of leavings, of one job */
+    uint32_t kept = txn->committed;
     for (uint32_t i = txn->committed; i < txn->op_count; i++) {
-        struct op op = txn->ops[i];
-        const struct orr_placement *left = &ledger->placements[op.placement];
-        struct orr_txn_decision out = {
-            .job = op.job, .beneficiary = op.beneficiary, .cause = op.cause};
-        switch ((enum op_kind)op.kind) {
-        case OP_PLACE:
-            tasks += op.tasks;
-            mgpu += mgpu_of(ledger, op.job, op.group, op.tasks);
-            if (!goes_on(txn, i)) {
-                settle_placed(txn, op.job, now, tasks, mgpu);
-                tasks = 0;
-                mgpu = 0;
-            }
-            break;
+        switch ((enum op_kind)txn->ops[i].kind) {
+        case OP_PLACE: i = settle_run_placed(txn, i, now); break;
         case OP_LEAVE:
-            tasks += left->tasks;
-            mgpu += mgpu_of(ledger, op.job, left->group, left->tasks);
-            if (!op.whole && !goes_on(txn, i)) {
-                out.deed = ORR_DEED_SHRINK;
-                out.tasks = tasks;
-                out.mgpu = mgpu;
-                decide(txn, out);
-                orr_digest_fold(&ledger->digest, (uint64_t)left->node << 32 | tasks);
-                tasks = 0;
-                mgpu = 0;
-            }
-            break;
-        case OP_EVICT:
-            ledger->jobs[op.job].evictions++;
-            ledger->running_jobs--;
-            out.deed = ORR_DEED_EVICT;
-            out.tasks = tasks;
-            out.mgpu = mgpu;
-            decide(txn, out);
-            tasks = 0;
-            mgpu = 0;
-            break;
-        case OP_PIPELINE: txn->ops[kept++] = op; break;
+        case OP_EVICT: i = settle_run_left(txn, i); break;
+        case OP_PIPELINE: txn->ops[kept++] = txn->ops[i]; break;
         }
     }
     return kept;
@@ -554,7 +571,9 @@ void orr_txn_end_cycle(struct orr_txn *txn)
 {
     ORR_ASSERT(txn->committed == txn->op_count);
     txn->committed = 0;
-    orr_txn_rollback(txn, 0);
+    if (txn->op_count > 0) { /* claims */
+        orr_txn_rollback(txn, 0);
+    }
     txn->decision_count = 0;
     txn->explanation_count = 0;
 }

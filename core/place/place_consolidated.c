@@ -61,7 +61,7 @@ static bool place_group(const struct gang *gang, uint32_t group)
         if (node == ORR_NONE) {
             return false;
         }
-        uint32_t room = orr_ledger_room_for(gang->ledger, node, request);
+        uint32_t room = left == 1 ? 1 : orr_ledger_room_for(gang->ledger, node, request);
         uint32_t tasks = left < room ? left : room;
         if (!orr_txn_place(gang->txn, gang->job, group, tasks, node)) {
             return false;

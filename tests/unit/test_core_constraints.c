@@ -327,7 +327,7 @@ static void foreign_pods__hold_the_first_devices(void **state)
     uint32_t part = core_world_job(&desk.world, 0, 1, core_fraction(1, 500));
     desk_open(&desk, ORR_LAW_GANG);
     assert_int_equal(desk.world.cluster.total_gpus, 3);
-    assert_int_equal(desk.ledger->idle_gpus, 3);
+    assert_int_equal(desk.ledger->shards[0].idle_gpus, 3);
     assert_int_equal(place(&desk, large), ORR_REASON_NO_CAPACITY);
     assert_int_equal(place(&desk, job), ORR_REASON_NONE);
     assert_int_equal(desk.ledger->placements[desk.ledger->jobs[job].placement].devices, 6);

@@ -123,7 +123,7 @@ static void whole_node__is_blocked_by_one_device_everywhere(void **state)
     assert_int_equal(orr_txn_checkpoint(desk.txn), mark);
     assert_int_equal(desk.ledger->jobs[node].placed_tasks, 0);
     assert_int_equal(place(&desk, all), ORR_REASON_NONE);
-    assert_int_equal(desk.ledger->idle_gpus, 0);
+    assert_int_equal(desk.ledger->shards[0].idle_gpus, 0);
     desk_close(&desk);
 }
 
@@ -141,7 +141,7 @@ static void groups__are_placed_together_or_not_at_all(void **state)
     uint32_t mark = orr_txn_checkpoint(desk.txn);
     assert_int_equal(place(&desk, job), ORR_REASON_FRAGMENTED);
     assert_int_equal(orr_txn_checkpoint(desk.txn), mark);
-    assert_int_equal(desk.ledger->idle_gpus, 10);
+    assert_int_equal(desk.ledger->shards[0].idle_gpus, 10);
     desk_close(&desk);
 }
 
@@ -160,7 +160,7 @@ static void fractions__share_devices_before_they_open_one(void **state)
         assert_int_equal(place(&desk, job[i]), ORR_REASON_NONE);
         assert_int_equal(newest(&desk, job[i])->node, expected[i]);
     }
-    assert_int_equal(desk.ledger->idle_gpus, 6);
+    assert_int_equal(desk.ledger->shards[0].idle_gpus, 6);
     desk_close(&desk);
 }
 

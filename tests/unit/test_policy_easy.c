@@ -198,7 +198,7 @@ static void long_line__drains(void **state)
     for (uint32_t j = 0; j < 300; j++) {
         assert_int_equal(f.view.jobs[j].phase, ORR_JOB_FINISHED);
     }
-    assert_int_equal(f.ledger->idle_gpus, 8);
+    assert_int_equal(f.ledger->shards[0].idle_gpus, 8);
     fixture_close(&f);
 }
 

@@ -59,6 +59,7 @@ struct orr_queue_use {
     int64_t pending[ORR_SHARE_RESOURCES];   /* asked by jobs that wait */
     int64_t beyond_first_mgpu; /* of allocated, on devices of sharing tasks beyond their first: not
                                 * in KAI's metric of past usage (KAI 7) */
+    uint32_t parent;           /* the queue's, or ORR_NONE */
 };
 
 struct orr_domain_room { /* of one topology domain */
@@ -99,8 +100,7 @@ struct orr_ledger {
     struct orr_queue_use *use;        /* per queue */
     struct orr_placement *placements;
     uint32_t placement_count, placement_capacity;
-    int64_t idle_gpus; /* whole devices */
-    int64_t allocated_mgpu;
+    uint32_t claims;               /* of pipelined tasks, in this cycle */
     struct orr_shard_room *shards; /* per shard of the cluster, at least one */
     uint32_t pending_jobs, running_jobs;
     struct orr_digest digest;
@@ -165,10 +165,19 @@ uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_
 uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request);
 /* milli-GPU that the request takes of one device of a node (KAI 6.2: memory rounds up to 1 %). */
-int64_t orr_request_portion_mgpu(const struct orr_request *request,
+int64_t orr_request__shared_mgpu(const struct orr_request *request,
                                  const struct orr_node_type *type);
+static inline int64_t orr_request_portion_mgpu(const struct orr_request *request,
+                                               const struct orr_node_type *type)
+{
+    return request->gpu_ask == ORR_GPU_WHOLE ? ORR_MGPU : orr_request__shared_mgpu(request, type);
+}
 /* milli-GPU that one task holds on a node of this type. */
-int64_t orr_request_task_mgpu(const struct orr_request *request, const struct orr_node_type *type);
+static inline int64_t orr_request_task_mgpu(const struct orr_request *request,
+                                            const struct orr_node_type *type)
+{
+    return (int64_t)request->devices * orr_request_portion_mgpu(request, type);
+}
 
 /* ---- writing: transactions ---- */
 
