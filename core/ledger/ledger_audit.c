@@ -319,7 +319,8 @@ static bool check_all(struct audit *a)
         ok = check_queue(a, q);
     }
     return ok && equal(a, "pending jobs", NULL, ledger->pending_jobs, a->pending_jobs) &&
-           equal(a, "running jobs", NULL, ledger->running_jobs, a->running_jobs);
+           equal(a, "running jobs", NULL, ledger->running_jobs, a->running_jobs) &&
+           equal(a, "claims between cycles", NULL, ledger->claims, 0);
 }
 
 enum orr_status orr_ledger_audit(const struct orr_ledger *ledger, struct orr_err *err)

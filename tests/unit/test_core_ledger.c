@@ -122,12 +122,12 @@ static void withdraw__gives_back_part_of_a_gang(void **state)
     desk_open(&desk, 0);
     assert_true(orr_txn_place(desk.txn, 0, 0, 1, 0));
     commit(&desk, 5);
-    assert_int_equal(desk.ledger->idle_gpus, 1);
+    assert_int_equal(desk.ledger->shards[0].idle_gpus, 1);
     assert_int_equal(desk.ledger->pending_jobs, 2);
     orr_ledger_withdraw(desk.ledger, 0, 9);
     assert_int_equal(desk.ledger->jobs[0].phase, ORR_JOB_WITHDRAWN);
     assert_int_equal(desk.ledger->jobs[0].end_ms, 9);
-    assert_int_equal(desk.ledger->idle_gpus, 4);
+    assert_int_equal(desk.ledger->shards[0].idle_gpus, 4);
     assert_int_equal(desk.ledger->pending_jobs, 1);
     assert_int_equal(desk.ledger->use[0].pending[ORR_SHARE_GPU], 1000);
     assert_int_equal(desk.ledger->use[0].allocated[ORR_SHARE_GPU], 0);
@@ -365,7 +365,7 @@ static void commit__refuses_part_of_a_gang(void **state)
     assert_int_equal(refusal.job, 1);
     assert_int_equal(refusal.law, ORR_LAW_GANG);
     assert_non_null(strstr(refusal.text, "gang"));
-    assert_int_equal(desk.ledger->idle_gpus, 8);
+    assert_int_equal(desk.ledger->shards[0].idle_gpus, 8);
     assert_int_equal(desk.ledger->pending_jobs, 2);
     assert_int_equal(desk.ledger->jobs[0].start_ms, ORR_MS_NONE);
     assert_true(orr_txn_place(desk.txn, 1, 0, 3, 0));
@@ -484,7 +484,7 @@ static void pipeline__keeps_its_room_until_the_cycle_ends(void **state)
     assert_true(orr_txn_place(desk.txn, 2, 0, 1, 0));
     commit(&desk, 1);
     (void)orr_ledger_release(desk.ledger, 0, 0);
-    assert_int_equal(desk.ledger->idle_gpus, 3);
+    assert_int_equal(desk.ledger->shards[0].idle_gpus, 3);
     assert_int_equal(orr_ledger_audit(desk.ledger, NULL), ORR_OK);
     desk_close(&desk);
 }
@@ -595,10 +595,11 @@ static void audit__finds_every_wrong_book(void **state)
         TRIPS(ledger->use[0].pending[r]);
     }
     TRIPS(ledger->use[0].beyond_first_mgpu);
-    TRIPS(ledger->idle_gpus);
-    TRIPS(ledger->allocated_mgpu);
+    TRIPS(ledger->shards[0].idle_gpus);
+    TRIPS(ledger->shards[0].allocated_mgpu);
     TRIPS(ledger->pending_jobs);
     TRIPS(ledger->running_jobs);
+    TRIPS(ledger->claims);
     TRIPS(ledger->placements[0].node);
     TRIPS(ledger->placements[0].devices);
     TRIPS(ledger->placements[1].devices);

@@ -215,7 +215,7 @@ static void check_domains(const struct play *p)
                                 (cluster->max_gpus + 1) * sizeof nodes[0]);
         }
     }
-    assert_int_equal(p->ledger->idle_gpus, total);
+    assert_int_equal(p->ledger->shards[0].idle_gpus, total);
 }
 
 static void check_queues(const struct play *p)
@@ -226,7 +226,7 @@ static void check_queues(const struct play *p)
         assert_memory_equal(&p->ledger->use[q], &use, sizeof use);
         mgpu += p->world.queues.queues[q].parent == ORR_NONE ? use.allocated[2] : 0;
     }
-    assert_int_equal(p->ledger->allocated_mgpu, mgpu);
+    assert_int_equal(p->ledger->shards[0].allocated_mgpu, mgpu);
 }
 
 static void check_answers(struct play *p)
@@ -308,8 +308,9 @@ static struct bytes copy_books(const struct orr_ledger *ledger)
     if (ledger->placement_count > 0) {
         put(&out, ledger->placements, ledger->placement_count * sizeof *ledger->placements);
     }
-    const int64_t sums[] = {ledger->idle_gpus, ledger->allocated_mgpu, ledger->pending_jobs,
-                            ledger->running_jobs, ledger->placement_count};
+    const int64_t sums[] = {ledger->shards[0].idle_gpus, ledger->shards[0].allocated_mgpu,
+                            ledger->pending_jobs,        ledger->running_jobs,
+                            ledger->placement_count,     ledger->claims};
     put(&out, sums, sizeof sums);
     put(&out, &ledger->digest, sizeof ledger->digest);
     return out;

@@ -41,7 +41,7 @@ static void partial_gang__holds_what_it_has(void **state)
     assert_int_equal(f.view.jobs[1].phase, ORR_JOB_PENDING);
     assert_int_equal(f.view.jobs[1].placed_tasks, 1);
     assert_int_equal(fixture_reason(&f, 1), ORR_REASON_GANG_PARTIAL);
-    assert_int_equal(f.ledger->idle_gpus, 0);
+    assert_int_equal(f.ledger->shards[0].idle_gpus, 0);
     fixture_expect(&f, (const orr_ms[]){0, 10, 15});
     fixture_close(&f);
 }
@@ -60,7 +60,7 @@ static void two_partial_gangs__block_each_other_for_ever(void **state)
     assert_int_equal(f.view.jobs[1].phase, ORR_JOB_PENDING);
     assert_int_equal(f.view.jobs[2].phase, ORR_JOB_PENDING);
     assert_int_equal(f.view.jobs[2].placed_tasks, 2);
-    assert_int_equal(f.ledger->idle_gpus, 0);
+    assert_int_equal(f.ledger->shards[0].idle_gpus, 0);
     assert_int_equal(f.ledger->running_jobs, 0);
     fixture_close(&f);
 }
