@@ -59,9 +59,6 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
         ledger->shards[type->shard].most_gpus += ledger->idle[n].gpus;
         ledger->shards[type->shard].idle_gpus += ledger->idle[n].gpus;
     }
-    for (uint32_t q = 0; q < world->queues->count; q++) {
-        ledger->use[q].parent = world->queues->queues[q].parent;
-    }
     orr_node_set__init(&ledger->sharing, &ledger->arena, nodes);
     orr_index__open(ledger);
     return ledger;

@@ -271,7 +271,7 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
 static void add_use(struct orr_ledger *ledger, uint32_t queue, bool pending, int64_t cpu,
                     int64_t mem, int64_t mgpu)
 {
-    for (uint32_t q = queue; q != ORR_NONE; q = ledger->use[q].parent) {
+    for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
         int64_t *sums = pending ? ledger->use[q].pending : ledger->use[q].allocated;
         sums[ORR_SHARE_CPU] += cpu;
         sums[ORR_SHARE_MEMORY] += mem;
@@ -290,7 +290,7 @@ void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *req
     add_use(ledger, queue, false, tasks * request->cpu_milli, tasks * request->mem_bytes, mgpu);
     if (is_sharing(request) && request->devices > 1) {
         int64_t beyond = mgpu - tasks * orr_request_portion_mgpu(request, type);
-        for (uint32_t q = queue; q != ORR_NONE; q = ledger->use[q].parent) {
+        for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
             ledger->use[q].beyond_first_mgpu += beyond;
         }
     }

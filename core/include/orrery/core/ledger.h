@@ -59,7 +59,6 @@ struct orr_queue_use {
     int64_t pending[ORR_SHARE_RESOURCES];   /* asked by jobs that wait */
     int64_t beyond_first_mgpu; /* of allocated, on devices of sharing tasks beyond their first: not
                                 * in KAI's metric of past usage (KAI 7) */
-    uint32_t parent;           /* the queue's, or ORR_NONE */
 };
 
 struct orr_domain_room { /* of one topology domain */
