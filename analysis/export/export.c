@@ -2,7 +2,6 @@
 #include <orrery/analysis/export.h>
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include <orrery/analysis/csv.h>
@@ -10,58 +9,92 @@
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
-typedef void write_row_fn(sqlite3_stmt *row, FILE *out);
+/* A form of a table: what comes before its rows, a row, what comes after. */
+struct form {
+    const char *name;
+    void (*begin)(struct orr_json *json, const char *table, sqlite3_stmt *rows);
+    void (*row)(struct orr_json *json, sqlite3_stmt *row);
+    void (*end)(struct orr_json *json);
+};
 
-/* Up to 15 digits and no trailing noise: 0.1 + 0.2 prints as 0.3, milliseconds stay exact. */
-static void number(FILE *out, double value)
+static void csv_head(struct orr_json *json, const char *table, sqlite3_stmt *rows)
 {
-    (void)fprintf(out, "%.15g", value);
+    (void)table;
+    for (int c = 0; c < sqlite3_column_count(rows); c++) {
+        (void)fputs(c == 0 ? "" : ",", json->out);
+        orr_csv_text(json->out, sqlite3_column_name(rows, c));
+    }
+    (void)fputc('\n', json->out);
 }
 
-static void csv_row(sqlite3_stmt *row, FILE *out)
+static void csv_row(struct orr_json *json, sqlite3_stmt *row)
 {
-    int columns = sqlite3_column_count(row);
-    for (int c = 0; c < columns; c++) {
+    for (int c = 0; c < sqlite3_column_count(row); c++) {
         if (c > 0) {
-            (void)fputc(',', out);
+            (void)fputc(',', json->out);
         }
         int type = sqlite3_column_type(row, c);
-        if (type == SQLITE_FLOAT) {
-            number(out, sqlite3_column_double(row, c));
+        if (type == SQLITE_FLOAT) { /* 15 digits: 0.1 + 0.2 is 0.3, milliseconds stay exact */
+            (void)fprintf(json->out, "%.15g", sqlite3_column_double(row, c));
         } else if (type != SQLITE_NULL) {
-            orr_csv_text(out, (const char *)sqlite3_column_text(row, c));
+            orr_csv_text(json->out, (const char *)sqlite3_column_text(row, c));
         }
     }
-    (void)fputc('\n', out);
+    (void)fputc('\n', json->out);
 }
 
-static void jsonl_row(sqlite3_stmt *row, FILE *out)
+static void json_value(struct orr_json *json, sqlite3_stmt *row, int column)
 {
-    int columns = sqlite3_column_count(row);
-    for (int c = 0; c < columns; c++) {
-        (void)fputc(c == 0 ? '{' : ',', out);
-        orr_json_string(out, sqlite3_column_name(row, c));
-        (void)fputc(':', out);
-        switch (sqlite3_column_type(row, c)) {
-        case SQLITE_NULL: (void)fputs("null", out); break;
-        case SQLITE_FLOAT: number(out, sqlite3_column_double(row, c)); break;
-        case SQLITE_INTEGER:
-            (void)fprintf(out, "%lld", (long long)sqlite3_column_int64(row, c));
-            break;
-        default: orr_json_string(out, (const char *)sqlite3_column_text(row, c)); break;
-        }
+    const char *key = sqlite3_column_name(row, column);
+    switch (sqlite3_column_type(row, column)) {
+    case SQLITE_NULL: orr_json_text(json, key, NULL); break;
+    case SQLITE_FLOAT: orr_json_real(json, key, sqlite3_column_double(row, column)); break;
+    case SQLITE_INTEGER: orr_json_int(json, key, sqlite3_column_int64(row, column)); break;
+    default: orr_json_text(json, key, (const char *)sqlite3_column_text(row, column)); break;
     }
-    (void)fputs("}\n", out);
+}
+
+/* A line a row, within a document too. */
+static void json_row(struct orr_json *json, sqlite3_stmt *row)
+{
+    orr_json_open(json, NULL, '{');
+    json->one_line = true;
+    for (int c = 0; c < sqlite3_column_count(row); c++) {
+        json_value(json, row, c);
+    }
+    orr_json_close(json, '}');
+    json->one_line = false;
+}
+
+static void json_head(struct orr_json *json, const char *table, sqlite3_stmt *rows)
+{
+    (void)rows;
+    orr_json_open(json, NULL, '{');
+    orr_json_text(json, "table", table);
+    orr_json_open(json, "rows", '[');
+}
+
+static void json_tail(struct orr_json *json)
+{
+    orr_json_close(json, ']');
+    orr_json_close(json, '}');
 }
 
 /* The 18 columns of the Standard Workload Format, -1 for what is not known; whole seconds. */
-static void swf_row(sqlite3_stmt *row, FILE *out)
+static void swf_row(struct orr_json *json, sqlite3_stmt *row)
 {
     for (int c = 0; c < sqlite3_column_count(row); c++) {
-        (void)fprintf(out, "%s%lld", c == 0 ? "" : " ", (long long)sqlite3_column_int64(row, c));
+        (void)fprintf(json->out, "%s%lld", c == 0 ? "" : " ",
+                      (long long)sqlite3_column_int64(row, c));
     }
-    (void)fputc('\n', out);
+    (void)fputc('\n', json->out);
 }
+
+static const struct form forms[] = {{"csv", csv_head, csv_row, NULL},
+                                    {"jsonl", NULL, json_row, NULL},
+                                    {"json", json_head, json_row, json_tail},
+                                    {"swf", NULL, swf_row, NULL}};
+#define FORMS (sizeof forms / sizeof forms[0])
 
 static const char swf_sql[] =
     "SELECT id + 1, submit_ms / 1000,"
@@ -102,29 +135,29 @@ static enum orr_status table_exists(sqlite3 *db, const char *path, const char *t
                     near == NULL ? "" : "\"?)");
 }
 
-static enum orr_status copy_rows(sqlite3 *db, const char *path, const char *sql, bool header,
-                                 write_row_fn *write, FILE *out, struct orr_err *err)
+static enum orr_status copy_rows(struct orr_results *in, const char *table, const char *sql,
+                                 const struct form *form, FILE *out, struct orr_err *err)
 {
     sqlite3_stmt *rows = NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, &rows, NULL) != SQLITE_OK) {
-        return orr_fail(err, ORR_DATA, "%s: %s", path, sqlite3_errmsg(db));
+    struct orr_json json = {.out = out};
+    if (sqlite3_prepare_v2(in->db, sql, -1, &rows, NULL) != SQLITE_OK) {
+        return orr_fail(err, ORR_DATA, "%s: %s", in->path, sqlite3_errmsg(in->db));
     }
-    for (int c = 0; header && c < sqlite3_column_count(rows); c++) {
-        (void)fputs(c == 0 ? "" : ",", out);
-        orr_csv_text(out, sqlite3_column_name(rows, c));
-    }
-    if (header) {
-        (void)fputc('\n', out);
+    if (form->begin != NULL) {
+        form->begin(&json, table, rows);
     }
     int step;
     while ((step = sqlite3_step(rows)) == SQLITE_ROW && !ferror(out)) {
-        write(rows, out);
+        form->row(&json, rows);
+    }
+    if (form->end != NULL && step == SQLITE_DONE) {
+        form->end(&json);
     }
     enum orr_status status = ORR_OK;
     if (ferror(out) || fflush(out) != 0) {
         status = orr_fail(err, ORR_IO, "cannot write: %s", strerror(errno));
     } else if (step != SQLITE_DONE) {
-        status = orr_fail(err, ORR_DATA, "%s: %s", path, sqlite3_errmsg(db));
+        status = orr_fail(err, ORR_DATA, "%s: %s", in->path, sqlite3_errmsg(in->db));
     }
     (void)sqlite3_finalize(rows);
     return status;
@@ -133,11 +166,14 @@ static enum orr_status copy_rows(sqlite3 *db, const char *path, const char *sql,
 enum orr_status orr_export_table(const char *path, const char *table, const char *format, FILE *out,
                                  struct orr_err *err)
 {
-    bool csv = strcmp(format, "csv") == 0, swf = strcmp(format, "swf") == 0;
-    if (!csv && !swf && strcmp(format, "jsonl") != 0) {
-        return orr_fail(err, ORR_USAGE, "format \"%s\" is not csv, jsonl or swf", format);
+    const struct form *form = forms;
+    while (form < forms + FORMS && strcmp(form->name, format) != 0) {
+        form++;
     }
-    bool jobs = strcmp(table, "jobs") == 0;
+    if (form == forms + FORMS) {
+        return orr_fail(err, ORR_USAGE, "format \"%s\" is not csv, jsonl, json or swf", format);
+    }
+    const bool jobs = strcmp(table, "jobs") == 0, swf = form->row == swf_row;
     if (swf && !jobs) {
         return orr_fail(err, ORR_USAGE, "swf is a format of jobs, not of \"%s\"", table);
     }
@@ -151,11 +187,7 @@ enum orr_status orr_export_table(const char *path, const char *table, const char
     if (status == ORR_OK) {
         char sql[200];
         (void)sqlite3_snprintf(sizeof sql, sql, "SELECT * FROM \"%w\"", name);
-        status = copy_rows(in.db, path, swf ? swf_sql : sql, csv,
-                           csv   ? csv_row
-                           : swf ? swf_row
-                                 : jsonl_row,
-                           out, err);
+        status = copy_rows(&in, table, swf ? swf_sql : sql, form, out, err);
     }
     orr_results_close(&in);
     return status;

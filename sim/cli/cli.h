@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include <orrery/analysis/json.h>
 #include <orrery/base/status.h>
 #include <orrery/core/policy.h>
 #include <orrery/sim/point.h>
@@ -47,12 +48,19 @@ int orr_cli_fail(const struct orr_err *err);
 /* ---- options of every verb that takes a scenario ---- */
 #define ORR_CLI_LIST_MAX 256
 
+/* Options that every verb takes. */
+struct orr_cli_common {
+    bool json; /* the answer is one JSON document */
+    bool quiet, verbose, no_progress;
+};
+
 struct orr_cli_options {
+    struct orr_cli_common common;
     struct orr_scenario_options scenario;
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
     const char *output;
     orr_ms at_ms; /* show: floor plan at that time; ORR_MS_NONE: the scenario */
-    bool force, keep_partial, allow_loss, json, quiet, verbose, no_progress, resolved, check_books;
+    bool force, keep_partial, allow_loss, resolved, check_books;
     uint64_t digest_every;
 };
 
@@ -63,13 +71,24 @@ void orr_cli_append(struct argp_state *state, const char **list, uint32_t *count
 uint32_t orr_cli_count(struct argp_state *state, const char *option, const char *text,
                        uint32_t max);
 
-/* Children of the parser of a verb: options that every verb takes, also where they change nothing.
- * A verb that heeds one has a row of its own for it. */
+/* Children of the parser of a verb: fill the orr_cli_common that the verb names as its first
+ * child's input. */
 extern const struct argp_child orr_cli_everywhere[];
 
-/* Parses; on wrong usage prints help to stderr and exits 64 as argp does. `doc` is the verb's help.
- */
-void orr_cli_parse(int argc, char **argv, const char *doc, struct orr_cli_options *options);
+/* Groups of options beside those of the scenario that a verb takes. */
+enum orr_cli_takes {
+    ORR_CLI_RESULTS = 1, /* -o --force */
+    ORR_CLI_RUN = 2,     /* --keep-partial --digest-every --check-books */
+    ORR_CLI_LOOK = 4     /* --resolved --at */
+};
+/* Parses; on wrong usage prints help to stderr and exits 64 as argp does. `doc` is the verb's help,
+ * `takes` of enum orr_cli_takes. */
+void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
+                   struct orr_cli_options *options);
+/* For verbs without arguments or options of their own: `args` as in struct argp, up to `max`
+ * arguments into `list`; returns how many. */
+uint32_t orr_cli_parse_plain(int argc, char **argv, const char *args, const char *doc,
+                             const char **list, uint32_t max, struct orr_cli_common *common);
 
 /* ---- where answers that are files go; NULL: nowhere, which is fine ---- */
 /* A name that is to be put in place by renaming must not be a device, pipe or folder: as root that
@@ -83,22 +102,12 @@ struct orr_progress {
     bool on;
     double last_s; /* when it was drawn last, monotonic */
 };
-void orr_progress_init(struct orr_progress *progress, const struct orr_cli_options *options);
+void orr_progress_init(struct orr_progress *progress, const struct orr_cli_common *common);
 void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t total, orr_ms now);
 void orr_progress_clear(struct orr_progress *progress);
 
-/* ---- JSON ---- */
-struct orr_json {
-    FILE *out;
-    int depth;
-    bool first; /* nothing written yet at this depth */
-};
-void orr_json_open(struct orr_json *json, const char *key, char bracket);
-void orr_json_close(struct orr_json *json, char bracket);
-void orr_json_text(struct orr_json *json, const char *key, const char *value);
-void orr_json_int(struct orr_json *json, const char *key, int64_t value);
-void orr_json_real(struct orr_json *json, const char *key, double value); /* NAN: null */
-void orr_json_bool(struct orr_json *json, const char *key, bool value);
+/* "policies": their names and summaries. */
+void orr_cli_json_policies(struct orr_json *json);
 
 /* ---- the printed summary of a run ---- */
 struct orr_report {

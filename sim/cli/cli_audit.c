@@ -7,22 +7,14 @@
 
 #include "cli.h"
 
-enum {
-    KEY_TRACE = 256,
-    KEY_FORMAT,
-    KEY_CLUSTER,
-    KEY_SCHEDULE,
-    KEY_RULES,
-    KEY_SPLIT,
-    KEY_LOSS,
-    KEY_JSON
-};
+enum { KEY_TRACE = 256, KEY_FORMAT, KEY_CLUSTER, KEY_SCHEDULE, KEY_RULES, KEY_SPLIT, KEY_LOSS };
 
 struct audit_options {
     struct orr_scenario_options scenario;
     const char *clusters[ORR_CLI_LIST_MAX];
     const char *results, *schedule, *discipline;
-    bool allow_loss, json;
+    struct orr_cli_common common;
+    bool allow_loss;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -36,7 +28,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SCHEDULE: o->schedule = arg; return 0;
     case KEY_RULES: o->discipline = arg; return 0;
     case KEY_LOSS: o->allow_loss = true; return 0;
-    case KEY_JSON: o->json = true; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG:
         if (o->results != NULL) {
             argp_error(state, "one results file at a time: \"%s\"?", arg);
@@ -133,7 +125,7 @@ static void print_text(const struct orr_verdict *verdict, FILE *out)
 
 static void print_json(const struct orr_verdict *verdict)
 {
-    struct orr_json json = {.out = stdout, .first = true};
+    struct orr_json json = {.out = stdout};
     orr_json_open(&json, NULL, '{');
     orr_json_text(&json, "discipline", verdict->discipline);
     orr_json_int(&json, "broken", (int64_t)orr_verdict_found(verdict));
@@ -167,7 +159,6 @@ int orr_cli_audit(int argc, char **argv)
     static const struct argp_option rows[] = {
         {"rules", KEY_RULES, "NAME", 0,
          "base, fcfs, easy, kai, static, las or kube (default: each shard by its policy)", 1},
-        {"json", KEY_JSON, 0, 0, "print one JSON document", 1},
         {0, 0, 0, 0, "A schedule made elsewhere:", 2},
         {"schedule", KEY_SCHEDULE, "FILE", 0, "CSV with columns job, start_s and perhaps end_s", 2},
         {"trace", KEY_TRACE, "FILE", 0, "its jobs", 2},
@@ -202,7 +193,7 @@ int orr_cli_audit(int argc, char **argv)
         return orr_cli_fail(&err);
     }
     orr_audit(&schedule, o.discipline, &verdict);
-    if (o.json) {
+    if (o.common.json) {
         print_json(&verdict);
     } else {
         print_text(&verdict, stdout);

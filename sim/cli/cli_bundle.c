@@ -11,6 +11,7 @@
 enum { KEY_TRACES = 256, KEY_FORCE, KEY_SAMPLE, KEY_FOLDER };
 
 struct bundle_options {
+    struct orr_cli_common common;
     struct orr_bundle_options bundle;
     const char **results, **figures; /* as many as there are words */
 };
@@ -25,6 +26,7 @@ static error_t parse_bundle(int key, char *arg, struct argp_state *state)
 {
     struct bundle_options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->bundle.output = arg; return 0;
     case KEY_TRACES: o->bundle.with_traces = true; return 0;
     case KEY_FORCE: o->bundle.force = true; return 0;
@@ -47,6 +49,44 @@ static error_t parse_bundle(int key, char *arg, struct argp_state *state)
     }
 }
 
+struct packed { /* told as it goes */
+    const struct bundle_options *options;
+    struct orr_json json;
+    uint32_t files;
+};
+
+static void tell_packed(const char *name, void *context)
+{
+    struct packed *packed = context;
+    packed->files++;
+    if (packed->options->common.json) {
+        if (packed->files == 1) {
+            orr_json_open(&packed->json, NULL, '{');
+            orr_json_text(&packed->json, "bundle", packed->options->bundle.output);
+            orr_json_open(&packed->json, "files", '[');
+        }
+        orr_json_text(&packed->json, NULL, name);
+    } else if (packed->options->common.verbose) {
+        (void)printf("%s\n", name);
+    }
+}
+
+static enum orr_status make(const struct bundle_options *o, struct orr_err *err)
+{
+    struct packed packed = {.options = o, .json = {.out = stdout}};
+    const enum orr_status status = orr_bundle_make(&o->bundle, tell_packed, &packed, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    if (o->common.json) {
+        orr_json_close(&packed.json, ']');
+        orr_json_close(&packed.json, '}');
+    } else if (!o->common.quiet) {
+        (void)printf("%s: %u files\n", o->bundle.output, packed.files);
+    }
+    return ORR_OK;
+}
+
 int orr_cli_bundle(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
@@ -59,7 +99,7 @@ int orr_cli_bundle(int argc, char **argv)
         parse_bundle,
         "R.db... [FIGURE...] -o OUT.tar.zst",
         "Put results, their scenarios, seeds, versions and checksums, and any figures named, into "
-        "one archive. `orrery verify` repeats runs from it.",
+        "one archive; --verbose names what is in it. `orrery verify` repeats runs from it.",
         orr_cli_everywhere,
         NULL,
         NULL};
@@ -74,7 +114,7 @@ int orr_cli_bundle(int argc, char **argv)
     o.bundle.figures = o.figures;
     enum orr_status status = orr_cli_output(o.bundle.output, &err);
     if (status == ORR_OK) {
-        status = orr_bundle_make(&o.bundle, &err);
+        status = make(&o, &err);
     }
     free(o.results);
     free(o.figures);
@@ -83,8 +123,9 @@ int orr_cli_bundle(int argc, char **argv)
 
 struct verify_options {
     struct orr_verify_options verify;
+    struct orr_cli_common common;
     struct orr_progress progress;
-    bool no_progress;
+    struct orr_json json;
 };
 
 static uint32_t count_option(struct argp_state *state, const char *name, const char *text)
@@ -100,10 +141,10 @@ static error_t parse_verify(int key, char *arg, struct argp_state *state)
 {
     struct verify_options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case KEY_SAMPLE: o->verify.sample = count_option(state, "sample", arg); return 0;
     case KEY_FOLDER: o->verify.traces = arg; return 0;
     case 'j': o->verify.study.jobs = count_option(state, "jobs", arg); return 0;
-    case 'n': o->no_progress = true; return 0;
     case ARGP_KEY_ARG:
         if (o->verify.bundle != NULL) {
             argp_error(state, "one bundle at a time: \"%s\"?", arg);
@@ -124,11 +165,14 @@ static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
     orr_progress_draw(context, done, total, now);
 }
 
-static void tell(const struct orr_verified *one, void *context)
+static bool is_same(const struct orr_verified *one)
 {
-    struct verify_options *o = context;
-    orr_progress_clear(&o->progress);
-    if (strcmp(one->digest, one->again) == 0) {
+    return strcmp(one->digest, one->again) == 0;
+}
+
+static void print_one(const struct orr_verified *one)
+{
+    if (is_same(one)) {
         (void)printf("%s: digest %s again\n", one->name, one->digest);
         return;
     }
@@ -140,6 +184,53 @@ static void tell(const struct orr_verified *one, void *context)
     (void)printf("\n");
 }
 
+static void begin_runs(struct orr_json *json)
+{
+    if (json->depth == 0) { /* only once there is an answer */
+        orr_json_open(json, NULL, '{');
+        orr_json_open(json, "runs", '[');
+    }
+}
+
+static void json_one(struct orr_json *json, const struct orr_verified *one)
+{
+    begin_runs(json);
+    orr_json_open(json, NULL, '{');
+    orr_json_text(json, "results", one->name);
+    orr_json_bool(json, "same", is_same(one));
+    orr_json_text(json, "digest", one->digest);
+    orr_json_text(json, "digest_now", one->again);
+    orr_json_bool(json, "same_traces", one->same_inputs);
+    orr_json_text(json, "version", one->version);
+    orr_json_text(json, "version_now", one->version_now);
+    orr_json_close(json, '}');
+}
+
+static void tell(const struct orr_verified *one, void *context)
+{
+    struct verify_options *o = context;
+    orr_progress_clear(&o->progress);
+    if (o->common.json) {
+        json_one(&o->json, one);
+    } else if (!o->common.quiet || !is_same(one)) {
+        print_one(one);
+    }
+}
+
+static void sum_up(struct verify_options *o, uint32_t repeated, uint32_t total, uint32_t different)
+{
+    if (!o->common.json) {
+        (void)printf("%u of %u runs repeated, %u differ\n", repeated, total, different);
+        return;
+    }
+    begin_runs(&o->json);
+    orr_json_close(&o->json, ']');
+    orr_json_int(&o->json, "total", total);
+    orr_json_int(&o->json, "repeated", repeated);
+    orr_json_int(&o->json, "different", different);
+    orr_json_close(&o->json, '}');
+}
+
 int orr_cli_verify(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
@@ -147,7 +238,6 @@ int orr_cli_verify(int argc, char **argv)
         {"traces", KEY_FOLDER, "DIR", 0,
          "folder of the traces that are not in the bundle (default: where they were)", 0},
         {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 0},
-        {"no-progress", 'n', 0, 0, "no progress bar", 0},
         {0}};
     const struct argp parser = {
         rows,
@@ -158,12 +248,11 @@ int orr_cli_verify(int argc, char **argv)
         orr_cli_everywhere,
         NULL,
         NULL};
-    struct verify_options o = {.verify = {.sample = 3}};
+    struct verify_options o = {.verify = {.sample = 3}, .json = {.out = stdout}};
     struct orr_err err = {0};
     uint32_t total = 0, different = 0;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
-    const struct orr_cli_options shown = {.no_progress = o.no_progress};
-    orr_progress_init(&o.progress, &shown);
+    orr_progress_init(&o.progress, &o.common);
     o.verify.study.progress = draw;
     o.verify.study.context = &o.progress;
     enum orr_status status = orr_bundle_verify(&o.verify, tell, &o, &total, &different, &err);
@@ -172,6 +261,6 @@ int orr_cli_verify(int argc, char **argv)
         return orr_cli_fail(&err);
     }
     uint32_t sample = o.verify.sample == 0 || o.verify.sample > total ? total : o.verify.sample;
-    (void)printf("%u of %u runs repeated, %u differ\n", sample, total, different);
+    sum_up(&o, sample, total, different);
     return different > 0;
 }

@@ -41,7 +41,7 @@ static void print_text(const struct orr_calibration *c, const char *sentence)
 
 static void print_json(const struct orr_calibration *c)
 {
-    struct orr_json json = {.out = stdout, .first = true};
+    struct orr_json json = {.out = stdout};
     orr_json_open(&json, NULL, '{');
     orr_json_real(&json, "occupancy_gap", c->occupancy_gap);
     orr_json_real(&json, "occupancy_apart", c->occupancy_apart);
@@ -106,13 +106,13 @@ int orr_cli_calibrate(int argc, char **argv)
                   "Name the policy the system ran with; where it is only an approximation, so is "
                   "the answer. For a scenario file the result is kept beside it (NAME.calibration) "
                   "and shown by `orrery whatif`. `orrery plot R.db qq` draws it.",
-                  &o);
-    orr_progress_init(&progress, &o);
+                  ORR_CLI_RESULTS, &o);
+    orr_progress_init(&progress, &o.common);
     struct orr_point_options options = {.scenario = o.scenario,
                                         .output = o.output,
                                         .force = o.force,
                                         .allow_loss = o.allow_loss,
-                                        .warn = o.quiet ? NULL : warn,
+                                        .warn = o.common.quiet ? NULL : warn,
                                         .interrupted = orr_interrupt_catch(),
                                         .progress = draw,
                                         .context = &progress};
@@ -130,7 +130,7 @@ int orr_cli_calibrate(int argc, char **argv)
         }
         if (status == ORR_OK) {
             sum_up(&calibration, point.scenario.policy, sentence, sizeof sentence);
-            if (o.json) {
+            if (o.common.json) {
                 print_json(&calibration);
             } else {
                 print_text(&calibration, sentence);

@@ -18,9 +18,7 @@ enum {
     KEY_FORMAT,
     KEY_PLOT,
     KEY_TERM,
-    KEY_KEEP,
-    KEY_JSON,
-    KEY_NO_PROGRESS
+    KEY_KEEP
 };
 
 struct compare_options {
@@ -29,7 +27,7 @@ struct compare_options {
     uint32_t replicas, jobs;
     const char *shake, *keep, *plot, *term;
     enum orr_compare_format format;
-    bool json, no_progress, quiet;
+    struct orr_cli_common common;
 };
 
 static error_t parse_format(struct argp_state *state, const char *text,
@@ -79,9 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_KEEP: o->keep = arg; return 0;
     case KEY_PLOT: o->plot = arg; return 0;
     case KEY_TERM: o->term = arg; return 0;
-    case KEY_JSON: o->json = true; return 0;
-    case 'q': o->quiet = o->no_progress = true; return 0;
-    case KEY_NO_PROGRESS: o->no_progress = true; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG: return add_path(state, o, arg);
     case ARGP_KEY_END:
         if (o->compare.path_count < 2) {
@@ -89,6 +85,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         if (o->shake != NULL && o->replicas == 0) {
             argp_error(state, "--shake needs --replicas");
+        }
+        if (o->common.json && o->term != NULL && strcmp(o->term, "dumb") == 0) {
+            argp_error(state, "--json is not for --term dumb, which prints to the terminal");
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -161,7 +160,7 @@ static void json_cell(struct orr_json *json, const struct orr_comparison *c, uin
 
 static void print_json(const struct orr_comparison *c)
 {
-    struct orr_json json = {.out = stdout, .first = true};
+    struct orr_json json = {.out = stdout};
     orr_json_open(&json, NULL, '{');
     orr_json_real(&json, "level", c->level);
     orr_json_int(&json, "pairs", c->pairs);
@@ -188,12 +187,12 @@ static void print_json(const struct orr_comparison *c)
 
 static void answer(const struct compare_options *o, const struct orr_comparison *c)
 {
-    if (o->json) {
+    if (o->common.json) {
         print_json(c);
     } else {
         orr_comparison_print(c, o->format, stdout);
     }
-    if (c->one_trace && !o->quiet) {
+    if (c->one_trace && !o->common.quiet) {
         (void)fflush(stdout); /* where both go to one place, this comes after the answer */
         (void)fprintf(
             stderr, "orrery: one trace with one seed has no interval: it is not known how much is "
@@ -238,12 +237,9 @@ int orr_cli_compare(int argc, char **argv)
         {"keep", KEY_KEEP, "DIR", 0, "keep the results of the replicas in this folder", 2},
         {0, 0, 0, 0, "Output:", 3},
         {"format", KEY_FORMAT, "NAME", 0, "text, markdown, csv or latex (default text)", 3},
-        {"json", KEY_JSON, 0, 0, "print one JSON document", 3},
         {"plot", KEY_PLOT, "DIR", 0, "draw the differences into this folder (compare-forest.svg)",
          3},
         {"term", KEY_TERM, "svg|png|dumb", 0, "what --plot draws (default svg)", 3},
-        {"no-progress", KEY_NO_PROGRESS, 0, OPTION_HIDDEN, 0, 3},
-        {"quiet", 'q', 0, OPTION_HIDDEN, 0, 3},
         {0}};
     const struct argp parser = {rows,
                                 parse,
@@ -263,8 +259,7 @@ int orr_cli_compare(int argc, char **argv)
     o.compare.paths = o.paths;
     o.compare.labels = o.labels;
     o.compare.metrics = o.metrics;
-    const struct orr_cli_options shown = {.no_progress = o.no_progress};
-    orr_progress_init(&progress, &shown);
+    orr_progress_init(&progress, &o.common);
     enum orr_status status = o.replicas > 0 ? run_replicas(&o, &progress, &replicas, &err) : ORR_OK;
     if (status == ORR_OK) {
         status = orr_compare(&o.compare, &comparison, &err);

@@ -38,23 +38,22 @@ static bool program_version(const char *program, char *line, size_t bytes)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-int orr_cli_doctor(int argc, char **argv)
+/* What was found; a text is NULL when it was not. */
+static const char *find_gnuplot(char *line, size_t bytes)
 {
-    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        (void)printf(
-            "Usage: orrery doctor\nSay which versions, formats and programs were found.\n");
-        return 0;
-    }
-    char line[200];
+    return program_version("gnuplot", line, bytes) ? line : NULL;
+}
+
+static void print_text(const char *gnuplot)
+{
     size_t count;
     (void)printf("orrery      %s (policy interface %u, results schema %d)\n", ORR_VERSION,
                  ORR_POLICY_ABI, ORR_STORE_VERSION);
     (void)printf("compiler    %s\n", __VERSION__);
     (void)printf("sqlite      %s\n", orr_store_sqlite_version());
     (void)printf("gnuplot     %s\n",
-                 program_version("gnuplot", line, sizeof line)
-                     ? line
-                     : "absent: `orrery plot` will write scripts and data only");
+                 gnuplot != NULL ? gnuplot
+                                 : "absent: `orrery plot` will write scripts and data only");
     const struct orr_trace_format *formats = orr_trace_formats(&count);
     for (size_t i = 0; i < count; i++) {
         (void)printf("%-11s %-10s %s\n", i == 0 ? "traces" : "", formats[i].name,
@@ -64,6 +63,44 @@ int orr_cli_doctor(int argc, char **argv)
     for (size_t i = 0; i < count; i++) {
         (void)printf("%-11s %-10s %s\n", i == 0 ? "policies" : "", policies[i]->name,
                      policies[i]->summary);
+    }
+}
+
+static void print_json(const char *gnuplot)
+{
+    struct orr_json json = {.out = stdout};
+    size_t count;
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "orrery", ORR_VERSION);
+    orr_json_int(&json, "policy_interface", ORR_POLICY_ABI);
+    orr_json_int(&json, "results_schema", ORR_STORE_VERSION);
+    orr_json_text(&json, "compiler", __VERSION__);
+    orr_json_text(&json, "sqlite", orr_store_sqlite_version());
+    orr_json_text(&json, "gnuplot", gnuplot);
+    const struct orr_trace_format *formats = orr_trace_formats(&count);
+    orr_json_open(&json, "traces", '[');
+    for (size_t i = 0; i < count; i++) {
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "name", formats[i].name);
+        orr_json_text(&json, "summary", formats[i].summary);
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    orr_cli_json_policies(&json);
+    orr_json_close(&json, '}');
+}
+
+int orr_cli_doctor(int argc, char **argv)
+{
+    struct orr_cli_common common;
+    char line[200];
+    (void)orr_cli_parse_plain(
+        argc, argv, NULL, "Say which versions, formats and programs were found.", NULL, 0, &common);
+    const char *gnuplot = find_gnuplot(line, sizeof line);
+    if (common.json) {
+        print_json(gnuplot);
+    } else {
+        print_text(gnuplot);
     }
     return 0;
 }

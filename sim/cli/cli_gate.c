@@ -11,22 +11,15 @@
 
 #include "cli.h"
 
-enum {
-    KEY_BASELINE = 256,
-    KEY_SPEC,
-    KEY_JUNIT,
-    KEY_SUMMARY,
-    KEY_PROPOSE,
-    KEY_BLESS,
-    KEY_NO_PROGRESS
-};
+enum { KEY_BASELINE = 256, KEY_SPEC, KEY_JUNIT, KEY_SUMMARY, KEY_PROPOSE, KEY_BLESS };
 
 struct gate_options {
     const char *results[ORR_CLI_LIST_MAX], *baselines[ORR_CLI_LIST_MAX];
     uint32_t result_count, baseline_count;
     const char *spec, *junit, *summary;
     uint32_t jobs;
-    bool propose, bless, no_progress;
+    bool propose, bless;
+    struct orr_cli_common common;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -39,8 +32,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SUMMARY: o->summary = arg; return 0;
     case KEY_PROPOSE: o->propose = true; return 0;
     case KEY_BLESS: o->bless = true; return 0;
-    case 'q':
-    case KEY_NO_PROGRESS: o->no_progress = true; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case ARGP_KEY_ARG: orr_cli_append(state, o->results, &o->result_count, arg); return 0;
     case ARGP_KEY_END:
@@ -231,6 +223,33 @@ static enum orr_status judge_exact(struct gate *gate, struct orr_err *err)
     return status;
 }
 
+static void print_json(const struct gate *gate)
+{
+    struct orr_json json = {.out = stdout};
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "verdict", orr_gate_word(orr_gate_all(gate->results, gate->count)));
+    orr_json_text(&json, "mode", gate->spec.mode);
+    orr_json_open(&json, "rules", '[');
+    for (uint32_t i = 0; i < gate->count; i++) {
+        const struct orr_gate_result *r = &gate->results[i];
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "name", r->rule->name);
+        orr_json_text(&json, "verdict", orr_gate_word(r->verdict));
+        orr_json_text(&json, "metric", r->rule->metric);
+        orr_json_text(&json, "label", r->rule->label);
+        orr_json_text(&json, "unit", r->unit);
+        orr_json_int(&json, "n", r->worse.n);
+        orr_json_real(&json, "worse_by", r->worse.n > 0 ? r->worse.difference : (double)NAN);
+        orr_json_real(&json, "low", r->worse.n > 0 ? r->worse.low : (double)NAN);
+        orr_json_real(&json, "high", r->worse.n > 0 ? r->worse.high : (double)NAN);
+        orr_json_real(&json, "margin", r->margin);
+        orr_json_text(&json, "text", r->text);
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
 typedef void print_fn(const struct orr_gate_result *results, uint32_t count, const char *title,
                       FILE *out);
 
@@ -275,8 +294,12 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
         status = judge_replicas(gate, err);
     }
     if (status == ORR_OK) {
-        orr_gate_print_text(gate->results, gate->count, stdout);
-        (void)printf("%s\n", orr_gate_word(orr_gate_all(gate->results, gate->count)));
+        if (gate->options->common.json) {
+            print_json(gate);
+        } else {
+            orr_gate_print_text(gate->results, gate->count, stdout);
+            (void)printf("%s\n", orr_gate_word(orr_gate_all(gate->results, gate->count)));
+        }
         status = write_report(gate, gate->options->junit, orr_gate_print_junit, err);
     }
     if (status == ORR_OK) {
@@ -348,8 +371,6 @@ int orr_cli_gate(int argc, char **argv)
         {"propose", KEY_PROPOSE, 0, 0, "print a spec with margins from repeated runs", 3},
         {"bless", KEY_BLESS, 0, 0, "make R.db the new baseline, whatever the verdict was", 3},
         {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 3},
-        {"no-progress", KEY_NO_PROGRESS, 0, OPTION_HIDDEN, 0, 3},
-        {"quiet", 'q', 0, OPTION_HIDDEN, 0, 3},
         {0}};
     const struct argp parser = {rows,
                                 parse,
@@ -363,8 +384,7 @@ int orr_cli_gate(int argc, char **argv)
     struct gate gate = {.options = &o};
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
-    const struct orr_cli_options shown = {.no_progress = o.no_progress};
-    orr_progress_init(&gate.progress, &shown);
+    orr_progress_init(&gate.progress, &o.common);
     const enum orr_status status = o.propose ? propose(&gate, &err)
                                    : o.bless ? bless(&o, &err)
                                              : run_gate(&gate, &err);

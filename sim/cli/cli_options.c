@@ -21,9 +21,6 @@ enum {
     KEY_FORCE,
     KEY_KEEP,
     KEY_LOSS,
-    KEY_JSON,
-    KEY_NO_PROGRESS,
-    KEY_COLOR,
     KEY_DIGEST,
     KEY_CHECK_BOOKS,
     KEY_RESOLVED,
@@ -31,38 +28,50 @@ enum {
     KEY_POLICY
 };
 
-static const struct argp_option rows[] = {
-    {0, 0, 0, 0, "Without a scenario file:", 1},
-    {"trace", KEY_TRACE, "FILE", 0,
-     "trace to replay (native CSV, Philly CSV, SWF; .gz .zst .xz .zip)", 1},
-    {"format", KEY_FORMAT, "NAME", 0, "format of the trace, when suffix and header do not tell", 1},
-    {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0, "N nodes of G GPUs; may be given several times", 1},
-    {"copies", KEY_COPIES, "N", 0,
-     "the trace N times, one after the other, each a day after the last submit", 1},
-    {"split", KEY_SPLIT, "node|1|N", 0,
-     "GPUs a pod when the trace knows only a job's total (default node)", 1},
-    {0, 0, 0, 0, "What to run:", 2},
-    {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2},
-    {"param", KEY_PARAM, "NAME=VALUE", 0, "a parameter of the policy", 2},
-    {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario; also += -= *= and +=20%", 2},
-    {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 2},
-    {"seed", KEY_SEED, "N", 0, "seed of all random streams", 2},
-    {"allow-loss", KEY_LOSS, 0, 0, "go on when more than 1 % of the rows are rejected", 2},
-    {0, 0, 0, 0, "Output:", 3},
-    {"output", 'o', "FILE", 0, "results file (default: the scenario's name with .db)", 3},
-    {"force", KEY_FORCE, 0, 0, "overwrite an existing results file", 3},
-    {"keep-partial", KEY_KEEP, 0, 0, "store what there is when interrupted", 3},
-    {"json", KEY_JSON, 0, 0, "print one JSON document", 3},
-    {"resolved", KEY_RESOLVED, 0, 0, "show: every value, defaults included (as without it)", 3},
-    {"at", KEY_AT, "TIME", 0, "show R.db: the floor plan then, such as 2d3h", 3},
-    {"digest-every", KEY_DIGEST, "N", 0, "print the digest to stderr at every N events", 3},
-    {"check-books", KEY_CHECK_BOOKS, 0, 0,
-     "run: recompute every book after every cycle; slow, for finding faults", 3},
-    {"quiet", 'q', 0, 0, "print errors only", 3},
-    {"verbose", 'v', 0, 0, "say more on stderr", 3},
-    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never (nothing is coloured yet)", 3},
-    {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 3},
-    {0}};
+static const struct {
+    unsigned takes; /* a bit of enum orr_cli_takes; 0: all verbs */
+    struct argp_option option;
+} rows[] = {
+    {0, {0, 0, 0, 0, "Without a scenario file:", 1}},
+    {0,
+     {"trace", KEY_TRACE, "FILE", 0,
+      "trace to replay (native CSV, Philly CSV, SWF; .gz .zst .xz .zip)", 1}},
+    {0,
+     {"format", KEY_FORMAT, "NAME", 0, "format of the trace, when suffix and header do not tell",
+      1}},
+    {0,
+     {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0, "N nodes of G GPUs; may be given several times",
+      1}},
+    {0,
+     {"copies", KEY_COPIES, "N", 0,
+      "the trace N times, one after the other, each a day after the last submit", 1}},
+    {0,
+     {"split", KEY_SPLIT, "node|1|N", 0,
+      "GPUs a pod when the trace knows only a job's total (default node)", 1}},
+    {0, {0, 0, 0, 0, "What to run:", 2}},
+    {0, {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2}},
+    {0, {"param", KEY_PARAM, "NAME=VALUE", 0, "a parameter of the policy", 2}},
+    {0,
+     {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario; also += -= *= and +=20%",
+      2}},
+    {0, {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 2}},
+    {0, {"seed", KEY_SEED, "N", 0, "seed of all random streams", 2}},
+    {0, {"allow-loss", KEY_LOSS, 0, 0, "go on when more than 1 % of the rows are rejected", 2}},
+    {ORR_CLI_RESULTS | ORR_CLI_LOOK, {0, 0, 0, 0, "Output:", 3}},
+    {ORR_CLI_RESULTS,
+     {"output", 'o', "FILE", 0, "results file (default: the scenario's name with .db)", 3}},
+    {ORR_CLI_RESULTS, {"force", KEY_FORCE, 0, 0, "overwrite an existing results file", 3}},
+    {ORR_CLI_RUN, {"keep-partial", KEY_KEEP, 0, 0, "store what there is when interrupted", 3}},
+    {ORR_CLI_RUN,
+     {"digest-every", KEY_DIGEST, "N", 0, "print the digest to stderr at every N events", 3}},
+    {ORR_CLI_RUN,
+     {"check-books", KEY_CHECK_BOOKS, 0, 0,
+      "recompute every book after every cycle; slow, for finding faults", 3}},
+    {ORR_CLI_LOOK,
+     {"resolved", KEY_RESOLVED, 0, 0, "every value, defaults included (as without it)", 3}},
+    {ORR_CLI_LOOK, {"at", KEY_AT, "TIME", 0, "of results: the floor plan then, such as 2d3h", 3}},
+};
+#define ROWS (sizeof rows / sizeof rows[0])
 
 void orr_cli_append(struct argp_state *state, const char **list, uint32_t *count, const char *value)
 {
@@ -89,13 +98,6 @@ uint32_t orr_cli_count(struct argp_state *state, const char *option, const char 
         argp_error(state, "%s: \"%s\" is not a number from 1 to %u", option, text, max);
     }
     return (uint32_t)value;
-}
-
-static void check_color(struct argp_state *state, const char *when)
-{
-    if (strcmp(when, "auto") != 0 && strcmp(when, "always") != 0 && strcmp(when, "never") != 0) {
-        argp_error(state, "--color: \"%s\" is not auto, always or never", when);
-    }
 }
 
 static error_t parse_input(int key, char *arg, struct argp_state *state, struct orr_cli_options *o)
@@ -129,22 +131,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct orr_cli_options *o = state->input;
     switch (key) {
     case 'o': o->output = arg; return 0;
-    case 'q': o->quiet = true; return 0;
-    case 'v': o->verbose = true; return 0;
     case KEY_FORCE: o->force = true; return 0;
     case KEY_KEEP: o->keep_partial = true; return 0;
     case KEY_LOSS: o->allow_loss = true; return 0;
-    case KEY_JSON: o->json = true; return 0;
     case KEY_AT:
         if (!orr_parse_duration(arg, strlen(arg), &o->at_ms)) {
             argp_error(state, "--at: \"%s\" is not a time such as 2d3h", arg);
         }
         return 0;
     case KEY_RESOLVED: o->resolved = true; return 0;
-    case KEY_NO_PROGRESS: o->no_progress = true; return 0;
     case KEY_DIGEST: o->digest_every = (uint64_t)number(state, "digest-every", arg, 1); return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
-    case KEY_COLOR: check_color(state, arg); return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_END:
         if (o->scenario.path == NULL && o->scenario.trace == NULL) {
             argp_error(state, "name a scenario file, or --trace and --cluster");
@@ -157,9 +155,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-void orr_cli_parse(int argc, char **argv, const char *doc, struct orr_cli_options *options)
+void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
+                   struct orr_cli_options *options)
 {
-    const struct argp parser = {rows, parse, "[SCENARIO]", doc, NULL, NULL, NULL};
+    struct argp_option chosen[ROWS + 1] = {{0}};
+    size_t count = 0;
+    for (size_t r = 0; r < ROWS; r++) {
+        if (rows[r].takes == 0 || (rows[r].takes & takes) != 0) {
+            chosen[count++] = rows[r].option;
+        }
+    }
+    const struct argp parser = {chosen, parse, "[SCENARIO]", doc, orr_cli_everywhere, NULL, NULL};
     *options = (struct orr_cli_options){.at_ms = ORR_MS_NONE};
     (void)argp_parse(&parser, argc, argv, 0, NULL, options);
     options->scenario.clusters = options->clusters;
@@ -175,26 +181,63 @@ int orr_cli_fail(const struct orr_err *err)
 
 /* --- options that every verb takes --- */
 
-enum { KEY_EVERYWHERE_COLOR = 9000, KEY_EVERYWHERE_NO_PROGRESS };
+enum { KEY_JSON = 9000, KEY_COLOR, KEY_NO_PROGRESS };
 
 static error_t parse_everywhere(int key, char *arg, struct argp_state *state)
 {
+    struct orr_cli_common *common = state->input;
     switch (key) {
-    case 'q':
-    case 'v':
-    case KEY_EVERYWHERE_NO_PROGRESS: return 0;
-    case KEY_EVERYWHERE_COLOR: check_color(state, arg); return 0;
+    case KEY_JSON: common->json = true; return 0;
+    case 'q': common->quiet = true; return 0;
+    case 'v': common->verbose = true; return 0;
+    case KEY_NO_PROGRESS: common->no_progress = true; return 0;
+    case KEY_COLOR:
+        if (strcmp(arg, "auto") != 0 && strcmp(arg, "always") != 0 && strcmp(arg, "never") != 0) {
+            argp_error(state, "--color: \"%s\" is not auto, always or never", arg);
+        }
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
 static const struct argp_option everywhere_rows[] = {
-    {"quiet", 'q', 0, 0, "print errors only on stderr", 0},
-    {"verbose", 'v', 0, 0, "say more on stderr (this verb has no more to say)", 0},
-    {"color", KEY_EVERYWHERE_COLOR, "WHEN", 0, "auto, always or never (nothing is coloured yet)",
-     0},
-    {"no-progress", KEY_EVERYWHERE_NO_PROGRESS, 0, 0, "no progress bar", 0},
+    {"json", KEY_JSON, 0, 0, "answer with one JSON document", 0},
+    {"quiet", 'q', 0, 0, "print errors only", 0},
+    {"verbose", 'v', 0, 0, "say more", 0},
+    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never (nothing is coloured yet)", 0},
+    {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 0},
     {0}};
 static const struct argp everywhere = {
     everywhere_rows, parse_everywhere, NULL, NULL, NULL, NULL, NULL};
 const struct argp_child orr_cli_everywhere[] = {{&everywhere, 0, "Everywhere:", 90}, {0}};
+
+struct plain {
+    const char **list;
+    uint32_t count, max;
+    struct orr_cli_common *common;
+};
+
+static error_t parse_plain(int key, char *arg, struct argp_state *state)
+{
+    struct plain *plain = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = plain->common; return 0;
+    case ARGP_KEY_ARG:
+        if (plain->count == plain->max) {
+            argp_error(state, "\"%s\" is one too many", arg);
+        }
+        plain->list[plain->count++] = arg;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+uint32_t orr_cli_parse_plain(int argc, char **argv, const char *args, const char *doc,
+                             const char **list, uint32_t max, struct orr_cli_common *common)
+{
+    const struct argp parser = {NULL, parse_plain, args, doc, orr_cli_everywhere, NULL, NULL};
+    struct plain plain = {.list = list, .max = max, .common = common};
+    *common = (struct orr_cli_common){0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &plain);
+    return plain.count;
+}

@@ -12,12 +12,14 @@ struct page_options {
     const char *paths[ORR_CLI_LIST_MAX];
     uint32_t count;
     const char *output;
+    struct orr_cli_common common;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct page_options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->output = arg; return 0;
     case ARGP_KEY_ARG: orr_cli_append(state, o->paths, &o->count, arg); return 0;
     case ARGP_KEY_END:
@@ -80,6 +82,23 @@ static char *words_of(const char *base, const char *other)
     return lines.text;
 }
 
+static void answer(const struct page_options *o)
+{
+    struct orr_json json = {.out = stdout};
+    if (!o->common.json) {
+        (void)printf("%s\n", o->output);
+        return;
+    }
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "file", o->output);
+    orr_json_open(&json, "results", '[');
+    for (uint32_t i = 0; i < o->count; i++) {
+        orr_json_text(&json, NULL, o->paths[i]);
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
 int orr_cli_page(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
@@ -121,7 +140,7 @@ int orr_cli_page(int argc, char **argv)
         }
     }
     if (status == ORR_OK) {
-        (void)printf("%s\n", o.output);
+        answer(&o);
     }
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

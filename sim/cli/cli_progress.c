@@ -19,11 +19,11 @@ double orr_wall_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-void orr_progress_init(struct orr_progress *progress, const struct orr_cli_options *options)
+void orr_progress_init(struct orr_progress *progress, const struct orr_cli_common *common)
 {
     const char *term = getenv("TERM");
     *progress = (struct orr_progress){0};
-    progress->on = isatty(STDERR_FILENO) && !options->quiet && !options->no_progress &&
+    progress->on = isatty(STDERR_FILENO) && !common->quiet && !common->no_progress &&
                    getenv("CI") == NULL && (term == NULL || strcmp(term, "dumb") != 0);
 }
 

@@ -115,7 +115,7 @@ void orr_report_json(const struct orr_report *r, FILE *out)
 {
     static const char *const status_names[] = {"finished", "horizon", "interrupted"};
     const struct orr_summary *s = r->summary;
-    struct orr_json json = {.out = out, .first = true};
+    struct orr_json json = {.out = out};
     char digest[20];
     (void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)r->run->digest);
     orr_json_open(&json, NULL, '{');

@@ -11,7 +11,10 @@
 
 #include "cli.h"
 
+/* --- export --- */
+
 struct export_options {
+    struct orr_cli_common common;
     const char *path, *table, *format;
 };
 
@@ -19,6 +22,7 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 {
     struct export_options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'f': o->format = arg; return 0;
     case ARGP_KEY_ARG:
         if (o->path == NULL) {
@@ -33,6 +37,12 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
         if (o->table == NULL) {
             argp_error(state, "name a results file and a table, such as jobs");
         }
+        if (o->common.json && o->format != NULL && strcmp(o->format, "json") != 0) {
+            argp_error(state, "--json is a format of its own, not %s", o->format);
+        }
+        if (strcmp(o->table, "openmetrics") == 0 && (o->common.json || o->format != NULL)) {
+            argp_error(state, "openmetrics is a format of its own, without --format and --json");
+        }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -40,8 +50,11 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 
 int orr_cli_export(int argc, char **argv)
 {
-    static const struct argp_option rows[] = {
-        {"format", 'f', "csv|jsonl|swf", 0, "default csv; swf only for jobs", 0}, {0}};
+    static const struct argp_option rows[] = {{"format", 'f', "csv|jsonl|json|swf", 0,
+                                               "default csv; json is what --json prints; swf "
+                                               "only for jobs",
+                                               0},
+                                              {0}};
     const struct argp parser = {
         rows,
         parse_export,
@@ -52,21 +65,25 @@ int orr_cli_export(int argc, char **argv)
         orr_cli_everywhere,
         NULL,
         NULL};
-    struct export_options options = {.format = "csv"};
+    struct export_options o = {0};
     struct orr_err err = {0};
-    (void)argp_parse(&parser, argc, argv, 0, NULL, &options);
-    enum orr_status status =
-        strcmp(options.table, "openmetrics") == 0
-            ? orr_export_openmetrics(options.path, stdout, &err)
-            : orr_export_table(options.path, options.table, options.format, stdout, &err);
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    const char *format = o.common.json ? "json" : o.format != NULL ? o.format : "csv";
+    enum orr_status status = strcmp(o.table, "openmetrics") == 0
+                                 ? orr_export_openmetrics(o.path, stdout, &err)
+                                 : orr_export_table(o.path, o.table, format, stdout, &err);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }
 
+/* --- plot --- */
+
 struct plot_options {
+    struct orr_cli_common common;
     const char *path;
     const char *figures[64];
     struct orr_plot_options plot;
-    bool list, quiet;
+    bool list;
+    struct orr_json json; /* of the files, while they are written */
 };
 
 static orr_ms time_option(struct argp_state *state, const char *text)
@@ -82,10 +99,10 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
 {
     struct plot_options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->plot.dir = arg; return 0;
     case 't': o->plot.term = arg; return 0;
     case 'l': o->list = true; return 0;
-    case 'q': o->quiet = true; return 0;
     case 'a': o->plot.from_ms = time_option(state, arg); return 0;
     case 'b': o->plot.to_ms = time_option(state, arg); return 0;
     case ARGP_KEY_ARG:
@@ -99,20 +116,62 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
         if (o->path == NULL && !o->list) {
             argp_error(state, "name a results file");
         }
+        if (o->common.json && o->plot.term != NULL && strcmp(o->plot.term, "dumb") == 0) {
+            argp_error(state, "--json is not for --term dumb, which prints to the terminal");
+        }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static void print_file(void *context, const char *path, const char *warning)
+static void begin_files(struct plot_options *o)
 {
-    const struct plot_options *o = context;
-    if (!o->quiet && strcmp(path, "-") != 0) {
+    if (o->json.depth == 0) {
+        orr_json_open(&o->json, NULL, '{');
+        orr_json_open(&o->json, "files", '[');
+    }
+}
+
+static void tell_file(void *context, const char *path, const char *warning)
+{
+    struct plot_options *o = context;
+    if (o->common.json) {
+        begin_files(o);
+        orr_json_open(&o->json, NULL, '{');
+        orr_json_text(&o->json, "file", path);
+        orr_json_text(&o->json, "warning", warning);
+        orr_json_close(&o->json, '}');
+        return;
+    }
+    if (!o->common.quiet && strcmp(path, "-") != 0) {
         (void)printf("%s\n", path);
     }
     if (warning != NULL) {
         (void)fprintf(stderr, "gnuplot: %s\n", warning);
     }
+}
+
+static void list_figures(bool as_json)
+{
+    uint32_t count;
+    const struct orr_plot_info *figures = orr_plot_list(&count);
+    struct orr_json json = {.out = stdout};
+    if (!as_json) {
+        for (uint32_t i = 0; i < count; i++) {
+            (void)printf("%-14s %s\n", figures[i].name, figures[i].summary);
+        }
+        return;
+    }
+    orr_json_open(&json, NULL, '{');
+    orr_json_open(&json, "figures", '[');
+    for (uint32_t i = 0; i < count; i++) {
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "name", figures[i].name);
+        orr_json_text(&json, "summary", figures[i].summary);
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
 }
 
 int orr_cli_plot(int argc, char **argv)
@@ -123,39 +182,44 @@ int orr_cli_plot(int argc, char **argv)
         {"list", 'l', 0, 0, "name the figures", 0},
         {"from", 'a', "TIME", 0, "draw from this time of the run's clock on, such as 12d", 0},
         {"to", 'b', "TIME", 0, "draw up to this time", 0},
-        {"quiet", 'q', 0, 0, "do not list the files written", 0},
         {0}};
     const struct argp parser = {
         rows,
         parse_plot,
-        "R.db [FIGURE...]",
-        "Draw figures of a results file with gnuplot; all when none is named.",
+        "R.db [FIGURE...]\n--list",
+        "Draw figures of a results file with gnuplot; all when none is named. Prints the names of "
+        "the files written; --quiet does not.",
         orr_cli_everywhere,
         NULL,
         NULL};
-    struct plot_options o = {.plot = ORR_PLOT_DEFAULTS};
+    struct plot_options o = {.plot = ORR_PLOT_DEFAULTS, .json = {.out = stdout}};
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     if (o.list) {
-        uint32_t count;
-        const struct orr_plot_info *figures = orr_plot_list(&count);
-        for (uint32_t i = 0; i < count; i++) {
-            (void)printf("%-14s %s\n", figures[i].name, figures[i].summary);
-        }
+        list_figures(o.common.json);
         return 0;
     }
     o.plot.figures = o.figures;
     o.plot.interrupted = orr_interrupt_catch();
     enum orr_status status = orr_cli_folder(o.plot.dir, &err);
     if (status == ORR_OK) {
-        status = orr_plot_run(o.path, &o.plot, print_file, &o, &err);
+        status = orr_plot_run(o.path, &o.plot, tell_file, &o, &err);
+    }
+    if (o.common.json && status == ORR_OK) {
+        begin_files(&o);
+    }
+    if (o.json.depth > 0) { /* also what was written before a failure */
+        orr_json_close(&o.json, ']');
+        orr_json_close(&o.json, '}');
     }
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }
 
+/* --- conform --- */
+
 struct conform_options {
+    struct orr_cli_common common;
     const char *policy;
-    bool verbose;
     const char **paths;
     size_t count;
 };
@@ -164,8 +228,8 @@ static error_t parse_conform(int key, char *arg, struct argp_state *state)
 {
     struct conform_options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'p': o->policy = arg; return 0;
-    case 'v': o->verbose = true; return 0;
     case ARGP_KEY_ARG: o->paths[o->count++] = arg; return 0;
     case ARGP_KEY_END:
         if (o->count == 0) {
@@ -176,16 +240,61 @@ static error_t parse_conform(int key, char *arg, struct argp_state *state)
     }
 }
 
+static void begin_entries(struct orr_json *json)
+{
+    if (json->depth == 0) { /* only once it is known that the files can be read */
+        orr_json_open(json, NULL, '{');
+        orr_json_open(json, "entries", '[');
+    }
+}
+
+static void json_entry(const struct orr_conform_entry *entry, void *context)
+{
+    struct orr_json *json = context;
+    begin_entries(json);
+    orr_json_open(json, NULL, '{');
+    orr_json_text(json, "id", entry->id);
+    orr_json_text(json, "verdict", orr_conform_words[entry->verdict]);
+    orr_json_text(json, "text", entry->text);
+    orr_json_close(json, '}');
+}
+
+static void json_tally(struct orr_json *json, const struct orr_conform_tally *tally)
+{
+    begin_entries(json);
+    orr_json_close(json, ']');
+    orr_json_int(json, "passed", tally->passed);
+    orr_json_int(json, "failed", tally->failed);
+    orr_json_int(json, "skipped", tally->skipped);
+    orr_json_close(json, '}');
+}
+
+static enum orr_status conform(const struct conform_options *o, struct orr_conform_tally *tally,
+                               struct orr_err *err)
+{
+    struct orr_json json = {.out = stdout};
+    struct orr_conform_text text = {.out = stdout, .verbose = o->common.verbose};
+    const enum orr_status status =
+        o->common.json
+            ? orr_conform_run(o->paths, o->count, o->policy, json_entry, &json, tally, err)
+            : orr_conform_run(o->paths, o->count, o->policy, orr_conform_print, &text, tally, err);
+    if (status == ORR_OK && o->common.json) {
+        json_tally(&json, tally);
+    } else if (status == ORR_OK) {
+        orr_conform_print_tally(tally, stdout);
+    }
+    return status;
+}
+
 int orr_cli_conform(int argc, char **argv)
 {
-    static const struct argp_option rows[] = {
-        {"policy", 'p', "NAME", 0, "default kai", 0},
-        {"verbose", 'v', 0, 0, "a line for what passes too", 0},
-        {0}};
+    static const struct argp_option rows[] = {{"policy", 'p', "NAME", 0, "default kai", 0}, {0}};
     const struct argp parser = {rows,
                                 parse_conform,
                                 "FILE-OR-FOLDER...",
-                                "Compare what a policy decides with what cases expect.",
+                                "Compare what a policy decides with what cases expect. Prints what "
+                                "failed or was skipped; --verbose also what passed. Exit code 1: "
+                                "some failed.",
                                 orr_cli_everywhere,
                                 NULL,
                                 NULL};
@@ -196,8 +305,7 @@ int orr_cli_conform(int argc, char **argv)
         return 1;
     }
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
-    enum orr_status status =
-        orr_conform_run(o.paths, o.count, o.policy, o.verbose, stdout, &tally, &err);
+    enum orr_status status = conform(&o, &tally, &err);
     free(o.paths);
     return status != ORR_OK ? orr_cli_fail(&err) : tally.failed > 0;
 }

@@ -17,7 +17,7 @@ struct session { /* everything one run owns */
 static void warn(const char *text, void *context)
 {
     const struct session *s = context;
-    if (!s->options.quiet) {
+    if (!s->options.common.quiet) {
         (void)fputs(text, stderr);
     }
 }
@@ -58,9 +58,9 @@ static void answer(const struct session *s)
                                 .wall_s = orr_wall_seconds() - s->started_s,
                                 .seed = s->point.scenario.seed_first};
     memcpy(report.phase_s, s->point.phase_s, sizeof report.phase_s);
-    if (s->options.json) {
+    if (s->options.common.json) {
         orr_report_json(&report, stdout);
-    } else if (!s->options.quiet) {
+    } else if (!s->options.common.quiet) {
         orr_report_text(&report, stdout);
     }
 }
@@ -72,8 +72,8 @@ int orr_cli_run(int argc, char **argv)
     orr_cli_parse(argc, argv,
                   "Replay a scenario file, or a trace on a cluster, and write one results file.\v"
                   "Example: orrery run --trace philly.csv.gz --cluster 112x8 --policy fifo",
-                  &s.options);
-    orr_progress_init(&s.progress, &s.options);
+                  ORR_CLI_RESULTS | ORR_CLI_RUN, &s.options);
+    orr_progress_init(&s.progress, &s.options.common);
     const struct orr_point_options options = {.scenario = s.options.scenario,
                                               .output = s.options.output,
                                               .force = s.options.force,

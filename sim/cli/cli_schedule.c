@@ -12,7 +12,7 @@ enum { OPTION_SHARD = 256 }; /* has no short form */
 struct schedule_options {
     struct orr_snapshot_options run;
     const char *paths[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
-    bool json, quiet;
+    struct orr_cli_common common;
 };
 
 static error_t parse_schedule(int key, char *arg, struct argp_state *state)
@@ -27,8 +27,7 @@ static error_t parse_schedule(int key, char *arg, struct argp_state *state)
             argp_error(state, "\"%s\" is not a time such as 2026-06-01T12:00:00Z", arg);
         }
         return 0;
-    case 'j': o->json = true; return 0;
-    case 'q': o->quiet = true; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG: orr_cli_append(state, o->paths, &o->run.path_count, arg); return 0;
     case ARGP_KEY_END:
         if (o->run.path_count == 0) {
@@ -117,7 +116,7 @@ static void json_remarks(struct orr_json *json, const struct orr_snapshot *s)
 
 static void print_json(const struct orr_snapshot *s)
 {
-    struct orr_json json = {.out = stdout, .first = true};
+    struct orr_json json = {.out = stdout};
     char now[32];
     (void)orr_format_timestamp(now, s->now);
     orr_json_open(&json, NULL, '{');
@@ -252,8 +251,6 @@ int orr_cli_schedule(int argc, char **argv)
          "the label)",
          0},
         {"now", 'n', "TIME", 0, "when the cycle runs (default: the newest time in the input)", 0},
-        {"json", 'j', 0, 0, "one JSON document", 0},
-        {"quiet", 'q', 0, 0, "decisions and waiting jobs alone", 0},
         {0}};
     const struct argp parser = {
         rows,
@@ -262,6 +259,7 @@ int orr_cli_schedule(int argc, char **argv)
         "Run one scheduling cycle on a cluster's present state and say what it decides, and why "
         "the other jobs wait.\vSNAPSHOT is KAI's snapshot.zip, one or several files that `kubectl "
         "get -o json` (or yaml) wrote, or a Snapshot in YAML; sim/import/README.md describes them. "
+        "With --quiet only decisions and waiting jobs are told. "
         "`orrery policies kai` says which features are supported and what shows it.",
         orr_cli_everywhere,
         NULL,
@@ -273,10 +271,10 @@ int orr_cli_schedule(int argc, char **argv)
     o.run.paths = o.paths;
     o.run.params = o.params;
     enum orr_status status = orr_snapshot_run(&o.run, &schedule, &err);
-    if (status == ORR_OK && o.json) {
+    if (status == ORR_OK && o.common.json) {
         print_json(&schedule);
     } else if (status == ORR_OK) {
-        print_text(&schedule, o.quiet);
+        print_text(&schedule, o.common.quiet);
     }
     orr_snapshot_release(&schedule);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);

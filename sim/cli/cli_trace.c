@@ -11,6 +11,7 @@
 enum { KEY_SEED = 256, KEY_SET, KEY_VARIANT };
 
 struct trace_options {
+    struct orr_cli_common common;
     const char *what, *part, *output;
     struct orr_scenario_options scenario;
     const char *sets[ORR_CLI_LIST_MAX];
@@ -21,6 +22,7 @@ static error_t parse_trace(int key, char *arg, struct argp_state *state)
     struct trace_options *o = state->input;
     int64_t seed;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->output = arg; return 0;
     case KEY_VARIANT: o->scenario.variant = arg; return 0;
     case KEY_SET: orr_cli_append(state, o->sets, &o->scenario.set_count, arg); return 0;
@@ -48,6 +50,9 @@ static error_t parse_trace(int key, char *arg, struct argp_state *state)
         }
         if (o->scenario.path == NULL) {
             argp_error(state, "a scenario is needed");
+        }
+        if (o->common.json && o->output != NULL && strcmp(o->output, "-") == 0) {
+            argp_error(state, "standard output cannot be both the trace and --json");
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -88,6 +93,43 @@ static enum orr_status find_part(const struct orr_scenario *scenario, const char
                : ORR_OK;
 }
 
+/* What was made up, and where it is. */
+static void print_json(const struct trace_options *o, const struct orr_scenario *scenario,
+                       const struct orr_scenario_part *part, const struct orr_workload *workload)
+{
+    struct orr_json json = {.out = stdout};
+    orr_ms first = ORR_MS_NONE, last = ORR_MS_NONE;
+    for (uint32_t i = 0; i < workload->count; i++) {
+        const orr_ms submit = workload->rows[i].submit_ms;
+        first = first == ORR_MS_NONE || submit < first ? submit : first;
+        last = submit > last ? submit : last;
+    }
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "scenario", scenario->name);
+    orr_json_text(&json, "part", part->name);
+    orr_json_int(&json, "seed", (int64_t)scenario->seed_first);
+    orr_json_text(&json, "file", o->output);
+    orr_json_int(&json, "jobs", workload->count);
+    orr_json_seconds(&json, "first_submit_s", first);
+    orr_json_seconds(&json, "last_submit_s", last);
+    orr_json_close(&json, '}');
+}
+
+/* With --json stdout is not for the trace, which then goes to a file or nowhere. */
+static enum orr_status answer(const struct trace_options *o, const struct orr_scenario *scenario,
+                              const struct orr_scenario_part *part,
+                              const struct orr_workload *workload, struct orr_err *err)
+{
+    enum orr_status status = ORR_OK;
+    if (o->output != NULL || !o->common.json) {
+        status = orr_trace_write_native(workload, o->output, err);
+    }
+    if (status == ORR_OK && o->common.json) {
+        print_json(o, scenario, part, workload);
+    }
+    return status;
+}
+
 int orr_cli_trace(int argc, char **argv)
 {
     static const struct argp_option options[] = {
@@ -97,14 +139,16 @@ int orr_cli_trace(int argc, char **argv)
          0},
         {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 0},
         {0}};
-    const struct argp parser = {options,
-                                parse_trace,
-                                "gen SCENARIO [PART]",
-                                "Write the jobs that a part of a scenario's workload makes up, as "
-                                "a native trace. The same seed gives the same jobs as a run.",
-                                orr_cli_everywhere,
-                                NULL,
-                                NULL};
+    const struct argp parser = {
+        options,
+        parse_trace,
+        "gen SCENARIO [PART]",
+        "Write the jobs that a part of a scenario's workload makes up, as "
+        "a native trace. The same seed gives the same jobs as a run. With --json "
+        "the answer is how many jobs, and the trace goes to -o or nowhere.",
+        orr_cli_everywhere,
+        NULL,
+        NULL};
     struct trace_options o = {0};
     struct orr_scenario scenario = {0};
     struct orr_workload workload;
@@ -119,7 +163,7 @@ int orr_cli_trace(int argc, char **argv)
     if (status == ORR_OK) {
         status = orr_world_generate(&scenario, part, &workload, &err);
         if (status == ORR_OK) {
-            status = orr_trace_write_native(&workload, o.output, &err);
+            status = answer(&o, &scenario, part, &workload, &err);
             orr_workload_release(&workload);
         }
     }

@@ -9,7 +9,7 @@
 
 #include "cli.h"
 
-enum { KEY_SET = 256, KEY_VARIANT, KEY_SEEDS, KEY_KEEP, KEY_LOSS, KEY_JSON, KEY_NO_PROGRESS };
+enum { KEY_SET = 256, KEY_VARIANT, KEY_SEEDS, KEY_KEEP, KEY_LOSS };
 
 #define SEEDS_MAX 1000
 
@@ -17,7 +17,8 @@ struct whatif_options {
     const char *path, *keep;
     const char *sets[ORR_CLI_LIST_MAX], *variants[ORR_CLI_LIST_MAX];
     uint32_t set_count, variant_count, seeds, jobs;
-    bool allow_loss, json, no_progress;
+    struct orr_cli_common common;
+    bool allow_loss;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -30,9 +31,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case KEY_KEEP: o->keep = arg; return 0;
     case KEY_LOSS: o->allow_loss = true; return 0;
-    case KEY_JSON: o->json = true; return 0;
-    case 'q':
-    case KEY_NO_PROGRESS: o->no_progress = true; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG:
         if (o->path != NULL) {
             argp_error(state, "one scenario at a time: \"%s\"?", arg);
@@ -299,7 +298,7 @@ static void json_rows(struct orr_json *json, const struct orr_comparison *c, uin
 static void print_json(const struct whatif *w, const struct orr_comparison *all,
                        const struct orr_comparison *queues)
 {
-    struct orr_json json = {.out = stdout, .first = true};
+    struct orr_json json = {.out = stdout};
     orr_json_open(&json, NULL, '{');
     orr_json_text(&json, "scenario", w->base.name);
     orr_json_int(&json, "seeds", w->seed_count);
@@ -356,7 +355,7 @@ static enum orr_status answer(struct whatif *w, int *code, struct orr_err *err)
     }
     status = compare(w, "queue", of_queues, sizeof of_queues / sizeof of_queues[0], &queues, err);
     if (status == ORR_OK) {
-        if (w->options->json) {
+        if (w->options->common.json) {
             print_json(w, &all, &queues);
         } else {
             print_text(w, &all, &queues, stdout);
@@ -379,9 +378,6 @@ int orr_cli_whatif(int argc, char **argv)
         {"allow-loss", KEY_LOSS, 0, 0, "go on when more than 1 % of the rows are rejected", 1},
         {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 2},
         {"keep", KEY_KEEP, "DIR", 0, "keep the results in this folder", 2},
-        {"json", KEY_JSON, 0, 0, "print one JSON document", 2},
-        {"no-progress", KEY_NO_PROGRESS, 0, OPTION_HIDDEN, 0, 2},
-        {"quiet", 'q', 0, OPTION_HIDDEN, 0, 2},
         {0}};
     const struct argp parser = {
         rows,
@@ -398,8 +394,7 @@ int orr_cli_whatif(int argc, char **argv)
     struct orr_err err = {0};
     int code = 0;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
-    const struct orr_cli_options shown = {.no_progress = o.no_progress};
-    orr_progress_init(&w.progress, &shown);
+    orr_progress_init(&w.progress, &o.common);
     orr_arena_init(&w.arena);
     enum orr_status status = load_base(&w, &err);
     status = status == ORR_OK ? list_arms(&w, &err) : status;

@@ -69,12 +69,28 @@ static void on_abort(int signal)
     _exit(70);
 }
 
-/* The exit code, once all of the answer is known to be written. */
-static int flushed(int code)
+static void print_version(FILE *out, struct argp_state *state)
+{
+    (void)state;
+    (void)fprintf(out, "orrery %s (policy interface %u, results schema %d)\n", ORR_VERSION,
+                  ORR_POLICY_ABI, ORR_STORE_VERSION);
+}
+
+/* argp ends the program itself after --help and --version. */
+static void at_exit(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
         (void)fprintf(stderr, "orrery: cannot write to standard output\n");
-        return code == 0 ? orr_status_exit_code(ORR_IO) : code;
+        _exit(orr_status_exit_code(ORR_IO));
+    }
+}
+
+/* A verb's exit code, which says more than that its answer cannot be written. */
+static int ended(int code)
+{
+    if (code != 0 && (fflush(stdout) != 0 || ferror(stdout))) {
+        (void)fprintf(stderr, "orrery: cannot write to standard output\n");
+        _exit(code);
     }
     return code;
 }
@@ -85,25 +101,26 @@ int main(int argc, char **argv)
     (void)sigaction(SIGABRT, &action, NULL);
     action.sa_handler = SIG_IGN; /* a full file is an error of write(), not a death */
     (void)sigaction(SIGXFSZ, &action, NULL);
+    (void)atexit(at_exit);
+    argp_program_version_hook = print_version; /* --version of every verb */
     if (argc < 2) {
         usage(stderr);
         return orr_status_exit_code(ORR_USAGE);
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         usage(stdout);
-        return flushed(0);
+        return 0;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        (void)printf("orrery %s (policy interface %u, results schema %d)\n", ORR_VERSION,
-                     ORR_POLICY_ABI, ORR_STORE_VERSION);
-        return flushed(0);
+        print_version(stdout, NULL);
+        return 0;
     }
     for (size_t i = 0; i < VERBS; i++) {
         if (strcmp(verbs[i].name, argv[1]) == 0) {
             char name[40];
             (void)snprintf(name, sizeof name, "orrery %s", verbs[i].name);
             argv[1] = name;
-            return flushed(verbs[i].run(argc - 1, argv + 1));
+            return ended(verbs[i].run(argc - 1, argv + 1));
         }
     }
     return unknown_verb(argv[1]);

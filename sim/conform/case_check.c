@@ -25,14 +25,15 @@ static void check_task(const struct place_to_check *check, uint32_t j, uint32_t 
                             : task->live.node;
     const char *node = at == ORR_NONE ? "none" : check->session->nodes[at].name;
     if (expect->status != CONFORM_STATE_ANY && expect->status != (int)task->live.status) {
-        orr_conform__say(check->outcome, CONFORM_FAILED, "%s: %s: expected %s on %s, got %s on %s",
-                         check->when, task->name, orr_conform__state_words[expect->status],
+        orr_conform__say(check->outcome, ORR_CONFORM_FAILED,
+                         "%s: %s: expected %s on %s, got %s on %s", check->when, task->name,
+                         orr_conform__state_words[expect->status],
                          expect->node != NULL ? expect->node : "any node",
                          orr_conform__state_words[task->live.status], node);
     }
     orr_conform__check_zones(check->session, id, &expect->numa_zones, check->when, check->outcome);
     if (expect->node != NULL && expect->node[0] != '\0' && strcmp(expect->node, node) != 0) {
-        orr_conform__say(check->outcome, CONFORM_FAILED, "%s: %s: expected on %s, got on %s",
+        orr_conform__say(check->outcome, ORR_CONFORM_FAILED, "%s: %s: expected on %s, got on %s",
                          check->when, task->name, expect->node, node);
     }
 }
@@ -46,7 +47,7 @@ static void check_start(const struct place_to_check *check, uint32_t j,
     }
     const orr_ms age = (orr_ms)(expect->last_start_older_than_s * 1000);
     if (job->last_start != ORR_MS_NONE && check->session->now - job->last_start < age) {
-        orr_conform__say(check->outcome, CONFORM_FAILED, "%s: %s: expected not to start again",
+        orr_conform__say(check->outcome, ORR_CONFORM_FAILED, "%s: %s: expected not to start again",
                          check->when, job->name);
     }
 }
@@ -69,7 +70,7 @@ static void check_accepted(const struct place_to_check *check, uint32_t j,
     }
     const int64_t expected = (int64_t)(expect->gpus_accepted * ORR_MGPU + 0.5);
     if (sum != expected) {
-        orr_conform__say(check->outcome, CONFORM_FAILED,
+        orr_conform__say(check->outcome, ORR_CONFORM_FAILED,
                          "%s: %s: expected %g GPUs accepted, got %g", check->when, expect->name,
                          expect->gpus_accepted, (double)sum / ORR_MGPU);
     }
@@ -109,7 +110,7 @@ static void check_amount(const struct place_to_check *check, const char *node, c
                          double expected, int64_t got)
 {
     if (conform_is_set(expected) && (int64_t)(expected * ORR_MGPU) != got) {
-        orr_conform__say(check->outcome, CONFORM_FAILED, "%s: %s: expected %g %s GPUs, got %g",
+        orr_conform__say(check->outcome, ORR_CONFORM_FAILED, "%s: %s: expected %g %s GPUs, got %g",
                          check->when, node, expected, what, (double)got / ORR_MGPU);
     }
 }

@@ -189,7 +189,7 @@ void orr_conform__check_zones(const struct orr_session *session, uint32_t task,
     }
     const uint32_t got = zones_drawn(session, task);
     if (expected->stated && got != wanted) {
-        orr_conform__say(outcome, CONFORM_FAILED,
+        orr_conform__say(outcome, ORR_CONFORM_FAILED,
                          "%s: %s: expected NUMA zones of mask %#x, got %#x", when,
                          session->tasks[task].name, wanted, got);
     }
@@ -200,7 +200,7 @@ static void check_free(const struct orr_snode *node, uint32_t zone, uint32_t slo
 {
     const double got = (double)node->numa->free[zone].v[slot] / unit;
     if (conform_is_set(expected) && (int64_t)(expected * unit) != node->numa->free[zone].v[slot]) {
-        orr_conform__say(outcome, CONFORM_FAILED, "%s: %s: expected %g free in zone %u, got %g",
+        orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: %s: expected %g free in zone %u, got %g",
                          when, node->name, expected, (unsigned)zone, got);
     }
 }
@@ -211,8 +211,8 @@ void orr_conform__check_free_zones(const struct orr_snode *node,
 {
     const uint32_t count = node->numa != NULL ? node->numa->spec.zone_count : 0;
     if (expect->zone_count > 0 && expect->zone_count != count) {
-        orr_conform__say(outcome, CONFORM_FAILED, "%s: %s: expected %u NUMA zones, got %u", when,
-                         node->name, (unsigned)expect->zone_count, (unsigned)count);
+        orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: %s: expected %u NUMA zones, got %u",
+                         when, node->name, (unsigned)expect->zone_count, (unsigned)count);
         return;
     }
     for (uint32_t z = 0; z < expect->zone_count; z++) {

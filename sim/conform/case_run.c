@@ -87,7 +87,7 @@ static bool find_actions(const struct conform_case *one, enum orr_action *action
             }
         }
         if (actions[i] == ORR_ACTIONS) {
-            orr_conform__say(outcome, CONFORM_SKIPPED, "action %s", one->actions[i]);
+            orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "action %s", one->actions[i]);
             return false;
         }
     }
@@ -111,7 +111,7 @@ static void check_calls(const struct case_world *world, const struct orr_session
                   {"pipelines", counts[ORR_DECISION_PIPELINE], calls->max_pipelines}};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         if (limits[i].got > limits[i].most) {
-            orr_conform__say(outcome, CONFORM_FAILED, "%s: expected at most %lld %s, got %lld",
+            orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: expected at most %lld %s, got %lld",
                              when, (long long)limits[i].most, limits[i].what,
                              (long long)limits[i].got);
         }
@@ -206,30 +206,30 @@ void orr_conform__run_case(const struct conform_case *one, const char *policy,
 {
     const char *missing = orr_conform__missing_feature(one);
     if (missing != NULL) {
-        orr_conform__say(outcome, CONFORM_SKIPPED, "%s", missing);
+        orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "%s", missing);
         return;
     }
     if (one->misread != NULL) {
-        orr_conform__say(outcome, CONFORM_SKIPPED, "%s", one->misread);
+        orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "%s", one->misread);
         return;
     }
     if (one->extras != NULL) {
-        orr_conform__say(outcome, CONFORM_SKIPPED, "key \"%s\" of %s", one->extras->key,
+        orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "key \"%s\" of %s", one->extras->key,
                          one->extras->what);
         return;
     }
     if (!is_sane_case(one)) {
-        orr_conform__say(outcome, CONFORM_SKIPPED, "an amount beyond the model's range");
+        orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "an amount beyond the model's range");
         return;
     }
     struct rounds rounds = {.outcome = outcome};
     if (strcmp(policy, "kai") != 0) {
-        orr_conform__say(outcome, CONFORM_SKIPPED, "%s policy", policy);
+        orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "%s policy", policy);
         return;
     }
     if (one->action_count > sizeof rounds.actions / sizeof rounds.actions[0] ||
         !find_actions(one, rounds.actions, outcome)) {
-        orr_conform__say(outcome, CONFORM_SKIPPED, "its actions");
+        orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "its actions");
         return;
     }
     orr_conform__world_init(&rounds.world, one);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files and folders, what is in them, and the lines that come out.
+/* Files and folders, and what is in them.
  *
  *     orr_conform_run
  *       collect            paths -> file names, folders opened up
@@ -163,10 +163,10 @@ static enum orr_status load(struct run *run, const char *path)
 
 /* --- running --- */
 
-void orr_conform__say(struct conform_outcome *outcome, enum conform_verdict verdict,
+void orr_conform__say(struct conform_outcome *outcome, enum orr_conform_verdict verdict,
                       const char *format, ...)
 {
-    if (outcome->verdict != CONFORM_PASSED) {
+    if (outcome->verdict != ORR_CONFORM_PASSED) {
         return;
     }
     va_list args;
@@ -176,23 +176,10 @@ void orr_conform__say(struct conform_outcome *outcome, enum conform_verdict verd
     va_end(args);
 }
 
-/* One line whatever the file put into it. */
-static void print_line(FILE *out, const char *verdict, const char *id, const char *text)
+static void run_entry(const struct entry *entry, const char *policy, orr_conform_fn *tell,
+                      void *context, struct orr_conform_tally *tally)
 {
-    (void)fprintf(out, "%s ", verdict);
-    const char *const parts[] = {id, text[0] != '\0' ? ": " : "", text};
-    for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
-        for (const char *c = parts[p]; *c != '\0'; c++) {
-            (void)fputc((unsigned char)*c < ' ' ? ' ' : *c, out);
-        }
-    }
-    (void)fputc('\n', out);
-}
-
-static void run_entry(const struct entry *entry, const char *policy, bool verbose, FILE *out,
-                      struct orr_conform_tally *tally)
-{
-    struct conform_outcome outcome = {.verdict = CONFORM_PASSED};
+    struct conform_outcome outcome = {.verdict = ORR_CONFORM_PASSED};
     const char *id;
     if (entry->vector != NULL) {
         id = entry->vector->id;
@@ -201,27 +188,17 @@ static void run_entry(const struct entry *entry, const char *policy, bool verbos
         id = entry->scheduling->id;
         orr_conform__run_case(entry->scheduling, policy, &outcome);
     }
-    switch (outcome.verdict) {
-    case CONFORM_PASSED:
-        tally->passed++;
-        if (verbose) {
-            print_line(out, "pass", id, "");
-        }
-        break;
-    case CONFORM_FAILED:
-        tally->failed++;
-        print_line(out, "FAIL", id, outcome.text);
-        break;
-    case CONFORM_SKIPPED:
-        tally->skipped++;
-        print_line(out, "skip", id, outcome.text);
-        break;
-    }
+    tally->passed += outcome.verdict == ORR_CONFORM_PASSED;
+    tally->failed += outcome.verdict == ORR_CONFORM_FAILED;
+    tally->skipped += outcome.verdict == ORR_CONFORM_SKIPPED;
+    const struct orr_conform_entry told = {
+        .id = id, .verdict = outcome.verdict, .text = outcome.text};
+    tell(&told, context);
 }
 
 enum orr_status orr_conform_run(const char *const *paths, size_t count, const char *policy,
-                                bool verbose, FILE *out, struct orr_conform_tally *tally,
-                                struct orr_err *err)
+                                orr_conform_fn *tell, void *context,
+                                struct orr_conform_tally *tally, struct orr_err *err)
 {
     struct orr_err local = {0};
     struct run run = {.err = err != NULL ? err : &local};
@@ -232,17 +209,38 @@ enum orr_status orr_conform_run(const char *const *paths, size_t count, const ch
         status = load(&run, run.files[i]);
     }
     for (uint32_t i = 0; status == ORR_OK && i < run.entry_count; i++) {
-        run_entry(&run.entries[i], policy != NULL ? policy : "kai", verbose, out, tally);
-    }
-    if (status == ORR_OK) {
-        (void)fprintf(out, "%u passed, %u failed, %u skipped\n", tally->passed, tally->failed,
-                      tally->skipped);
-        if (fflush(out) != 0) {
-            status = orr_fail(err, ORR_IO, "the results cannot be written: %s", strerror(errno));
-        }
+        run_entry(&run.entries[i], policy != NULL ? policy : "kai", tell, context, tally);
     }
     orr_free(run.files);
     orr_free(run.entries);
     orr_arena_release(&run.arena);
     return status;
+}
+
+/* --- for people --- */
+
+const char *const orr_conform_words[] = {"passed", "failed", "skipped"};
+
+void orr_conform_print(const struct orr_conform_entry *entry, void *context)
+{
+    static const char *const words[] = {"pass", "FAIL", "skip"};
+    const struct orr_conform_text *text = context;
+    const bool said = entry->text[0] != '\0';
+    const char *const parts[] = {entry->id, said ? ": " : "", entry->text};
+    if (entry->verdict == ORR_CONFORM_PASSED && !text->verbose) {
+        return;
+    }
+    (void)fprintf(text->out, "%s ", words[entry->verdict]);
+    for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
+        for (const char *c = parts[p]; *c != '\0'; c++) { /* one line whatever the file has in it */
+            (void)fputc((unsigned char)*c < ' ' ? ' ' : *c, text->out);
+        }
+    }
+    (void)fputc('\n', text->out);
+}
+
+void orr_conform_print_tally(const struct orr_conform_tally *tally, FILE *out)
+{
+    (void)fprintf(out, "%u passed, %u failed, %u skipped\n", tally->passed, tally->failed,
+                  tally->skipped);
 }

@@ -8,15 +8,13 @@
 
 #include "case.h"
 
-enum conform_verdict { CONFORM_PASSED, CONFORM_FAILED, CONFORM_SKIPPED };
-
 struct conform_outcome {
-    enum conform_verdict verdict;
+    enum orr_conform_verdict verdict;
     char text[400]; /* failed: what, expected, got; skipped: the feature */
 };
 
 /* Sets the outcome once: the first thing said stays. */
-void orr_conform__say(struct conform_outcome *outcome, enum conform_verdict verdict,
+void orr_conform__say(struct conform_outcome *outcome, enum orr_conform_verdict verdict,
                       const char *format, ...) ORR_PRINTF(3, 4);
 
 /* --- fair-share vectors (vector_read.c, vector_run.c) --- */

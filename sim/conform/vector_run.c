@@ -68,7 +68,7 @@ static void check_amount(const struct conform_vector *vector,
     double expected;
     if (text != NULL &&
         (!orr_parse_double(text, strlen(text), &expected) || !same(expected, got))) {
-        orr_conform__say(outcome, CONFORM_FAILED, "call %lld: expected %s left, got %.17g",
+        orr_conform__say(outcome, ORR_CONFORM_FAILED, "call %lld: expected %s left, got %.17g",
                          (long long)call->id, text, got);
     }
 }
@@ -97,7 +97,7 @@ static void check_priorities(const struct conform_vector *vector,
         at += bytes;
     }
     if (!right || strcmp(at + strspn(at, " "), "]") != 0) {
-        orr_conform__say(outcome, CONFORM_FAILED,
+        orr_conform__say(outcome, ORR_CONFORM_FAILED,
                          "call %lld: expected priorities %s, got another order",
                          (long long)call->id, text);
     }
@@ -114,11 +114,11 @@ static void run_call(const struct conform_vector *vector, const struct conform_v
     }
     const bool whole = strcmp(call->function, "setResourceShare") == 0;
     if (!whole && strcmp(call->function, "divideOverQuotaResource") != 0) {
-        orr_conform__say(outcome, CONFORM_SKIPPED, "function %s", call->function);
+        orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "function %s", call->function);
         return;
     }
     if (!kind_of(call->args.resource, &kind)) {
-        orr_conform__say(outcome, CONFORM_SKIPPED, "resource %s",
+        orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "resource %s",
                          call->args.resource != NULL ? call->args.resource : "not named");
         return;
     }
@@ -138,7 +138,7 @@ static void check_shares(const struct conform_vector *vector, const struct orr_s
                 double expected = share->amount[kind], got = queues[q].resource[kind].fair_share;
                 if (strcmp(share->name, vector->queues[q].name) == 0 && conform_is_set(expected) &&
                     !same(expected, got)) {
-                    orr_conform__say(outcome, CONFORM_FAILED,
+                    orr_conform__say(outcome, ORR_CONFORM_FAILED,
                                      "queue %s, %s: expected %.17g, got %.17g", share->name,
                                      kind_names[kind], expected, got);
                 }
@@ -159,7 +159,7 @@ void orr_conform__run_vector(const struct conform_vector *vector, struct conform
                                        vector->total[kind], vector->k);
         }
     } else if (vector->call_count == 0) {
-        orr_conform__say(outcome, CONFORM_SKIPPED, "function %s", vector->function);
+        orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "function %s", vector->function);
     }
     for (uint32_t i = 0; i < vector->call_count; i++) {
         run_call(vector, &vector->calls[i], &tree, queues, outcome);

@@ -143,7 +143,8 @@ static enum orr_status add_result(struct bundle *bundle, uint32_t index)
     return status;
 }
 
-enum orr_status orr_bundle_make(const struct orr_bundle_options *options, struct orr_err *err)
+enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bundled_fn *tell,
+                                void *context, struct orr_err *err)
 {
     struct bundle bundle = {.options = options, .err = err};
     enum orr_status status = ORR_OK;
@@ -166,6 +167,9 @@ enum orr_status orr_bundle_make(const struct orr_bundle_options *options, struct
     if (status == ORR_OK) {
         (void)add(&bundle, "README.txt", NULL, bundle.words);
         status = orr_pack_write(options->output, options->force, bundle.files, bundle.count, err);
+    }
+    for (uint32_t i = 0; i < bundle.count && status == ORR_OK; i++) {
+        tell(bundle.files[i].name, context);
     }
     orr_free(bundle.words);
     orr_free(bundle.files);

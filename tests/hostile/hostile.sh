@@ -348,7 +348,8 @@ case_stdout_full() {
     rows 20 >t.csv
     expect 0 replay t.csv
     for command in 'export run.db jobs' 'export run.db jobs --format jsonl' 'export run.db jobs --format swf' \
-        policies 'policies fifo' --help --version \
+        policies 'policies fifo' --help --version 'run --help' 'show --version' 'explain --usage' 'diff --help' \
+        doctor 'export run.db jobs --json' 'check --trace t.csv --cluster 4x8 --json' \
         'run --trace t.csv --cluster 4x8 --no-progress --force -o run.db --json' \
         'run --trace t.csv --cluster 4x8 --no-progress --force -o run.db'; do
         code=0

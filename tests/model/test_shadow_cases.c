@@ -9,18 +9,22 @@
 
 #include "shadow.h"
 
+static void ignore(const struct orr_conform_entry *entry, void *context)
+{
+    (void)entry;
+    (void)context;
+}
+
 static void model__agrees_on_every_conformance_case(void **state)
 {
     (void)state;
     static const char *const paths[] = {ORR_TEST_CASES};
     struct orr_conform_tally tally;
     struct orr_err err;
-    FILE *out = tmpfile();
-    assert_non_null(out);
     const char *other = getenv("SHADOW_CASES");
     assert_int_equal(
-        orr_conform_run(other != NULL ? &other : paths, 1, NULL, false, out, &tally, &err), ORR_OK);
-    (void)fclose(out);
+        orr_conform_run(other != NULL ? &other : paths, 1, NULL, ignore, NULL, &tally, &err),
+        ORR_OK);
     (void)fprintf(stderr, "%llu cycles, %llu differences\n",
                   (unsigned long long)shadow_tally.cycles,
                   (unsigned long long)shadow_tally.differences);

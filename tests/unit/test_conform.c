@@ -24,7 +24,11 @@ static void run(struct result *r, const char *path, bool verbose)
     FILE *out = tmpfile();
     assert_non_null(out);
     memset(r, 0, sizeof *r);
-    r->status = orr_conform_run(&path, 1, NULL, verbose, out, &r->tally, &r->err);
+    struct orr_conform_text text = {.out = out, .verbose = verbose};
+    r->status = orr_conform_run(&path, 1, NULL, orr_conform_print, &text, &r->tally, &r->err);
+    if (r->status == ORR_OK) {
+        orr_conform_print_tally(&r->tally, out);
+    }
     rewind(out);
     size_t got = fread(r->text, 1, sizeof r->text - 1, out);
     r->text[got] = '\0';

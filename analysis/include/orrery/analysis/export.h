@@ -8,8 +8,9 @@
 #include <orrery/base/status.h>
 
 /* `table` is "jobs" (the view v_jobs: names and seconds), or the name of any table or view. Format
- * is "csv", "jsonl" or, for jobs, "swf". ORR_NO_INPUT, ORR_DATA (not a results file, no such
- * table), ORR_USAGE (unknown format), ORR_IO. */
+ * is "csv", "jsonl", "json" (one document: the table's name and its rows) or, for jobs, "swf".
+ * ORR_NO_INPUT, ORR_DATA (not a results file, no such table), ORR_USAGE (unknown format), ORR_IO.
+ */
 enum orr_status orr_export_table(const char *db_path, const char *table, const char *format,
                                  FILE *out, struct orr_err *err) ORR_MUST_USE;
 

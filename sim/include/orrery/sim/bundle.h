@@ -20,10 +20,11 @@ struct orr_bundle_options {
     uint32_t figure_count;
 };
 
-/* A trace that is no longer the one a run read is refused. ORR_USAGE, ORR_NO_INPUT, ORR_DATA,
- * ORR_CANT_CREATE, ORR_IO. */
-enum orr_status orr_bundle_make(const struct orr_bundle_options *options,
-                                struct orr_err *err) ORR_MUST_USE;
+/* A trace that is no longer the one a run read is refused. Once the archive is there, each file in
+ * it is told by its name. ORR_USAGE, ORR_NO_INPUT, ORR_DATA, ORR_CANT_CREATE, ORR_IO. */
+typedef void orr_bundled_fn(const char *name, void *context);
+enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bundled_fn *tell,
+                                void *context, struct orr_err *err) ORR_MUST_USE;
 
 struct orr_verify_options {
     const char *bundle;

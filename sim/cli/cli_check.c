@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_check.c - `orrery check`: what cannot work, before anything runs. */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <orrery/base/mem.h>
+
+#include "cli.h"
+
+struct load { /* what the workload, or a part of it, asks for */
+    const char *name;
+    uint32_t jobs;
+    double gpu_h, share; /* share: of what the cluster has between first and last submit */
+};
+
+struct check { /* what was found, for people and as JSON */
+    const struct orr_scenario *scenario;
+    const struct orr_world *world;
+    const struct orr_engine_shard *shards;
+    char policies[200];
+    double submit_days;
+    struct load *loads; /* of the parts, then of all */
+    uint64_t ruled[ORR_RULE_COUNT];
+    const char **problems;
+    uint32_t problem_count, problem_capacity;
+    struct orr_arena arena;
+};
+
+static void problem(struct check *check, const char *format, ...) ORR_PRINTF(2, 3);
+static void problem(struct check *check, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    check->problems =
+        ORR_ROOM_FOR_ONE(check->problems, check->problem_count, check->problem_capacity);
+    check->problems[check->problem_count++] = orr_arena_strndup(&check->arena, text, strlen(text));
+}
+
+/* --- what there is to find --- */
+
+/* Devices of a shard that foreign pods leave. */
+static int64_t shard_gpus(const struct orr_world *world, uint32_t shard)
+{
+    int64_t gpus = 0;
+    for (uint32_t t = 0; t < world->cluster.type_count; t++) {
+        const struct orr_node_type *type = &world->cluster.types[t];
+        int64_t each = (int64_t)type->gpus - orr_node_type_foreign_gpus(type);
+        gpus += type->shard == shard ? each * type->nodes : 0;
+    }
+    return gpus;
+}
+
+static void check_queue(struct check *check, uint32_t q)
+{
+    const struct orr_queues *queues = &check->world->queues;
+    const struct orr_entitlement *gpu = &queues->queues[q].resources[ORR_SHARE_GPU];
+    double children = 0.0;
+    for (uint32_t c = q + 1; c < queues->count; c++) {
+        double quota = queues->queues[c].resources[ORR_SHARE_GPU].quota;
+        children += queues->queues[c].parent == q && quota > 0.0 ? quota : 0.0;
+    }
+    if (gpu->quota >= 0.0 && children > gpu->quota) {
+        problem(check, "queue %s: its children's quotas sum to %g GPUs, its own is %g",
+                orr_idmap_name(&queues->names, q), children, gpu->quota);
+    }
+    if (gpu->limit >= 0.0 && gpu->quota > gpu->limit) {
+        problem(check, "queue %s: quota %g is above its limit %g",
+                orr_idmap_name(&queues->names, q), gpu->quota, gpu->limit);
+    }
+}
+
+static void check_quotas(struct check *check)
+{
+    const struct orr_world *world = check->world;
+    const struct orr_queues *queues = &world->queues;
+    double *top = orr_zalloc(world->cluster.shards.count, sizeof *top);
+    for (uint32_t q = 0; q < queues->count; q++) {
+        const double quota = queues->queues[q].resources[ORR_SHARE_GPU].quota;
+        const bool root = queues->queues[q].parent == ORR_NONE;
+        check_queue(check, q);
+        top[queues->queues[q].shard] += root && quota > 0.0 ? quota : 0.0;
+    }
+    for (uint32_t s = 0; s < world->cluster.shards.count; s++) {
+        int64_t gpus = shard_gpus(world, s);
+        bool only = world->cluster.shards.count == 1;
+        if (top[s] > (double)gpus) {
+            problem(check, "the quotas%s%.100s sum to %g GPUs, the %s has %lld",
+                    only ? "" : " in shard ", only ? "" : orr_idmap_name(&world->cluster.shards, s),
+                    top[s], only ? "cluster" : "shard", (long long)gpus);
+        }
+    }
+    orr_free(top);
+}
+
+static void check_load(struct check *check)
+{
+    const struct orr_world *world = check->world;
+    const double span = (double)(world->last_submit_ms - world->first_submit_ms);
+    const double capacity_h =
+        world->job_count > 0 ? span / 3.6e6 * (double)world->cluster.total_gpus : 0.0;
+    struct load *loads =
+        orr_arena_alloc(&check->arena, world->part_count + (size_t)1, sizeof *loads);
+    for (uint32_t p = 0; p <= world->part_count; p++) {
+        loads[p] = (struct load){.name = p < world->part_count ? world->parts[p].part->name : ""};
+    }
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_spec *spec = &world->specs[j];
+        const double gpu_h = (double)spec->work_ms *
+                             (double)world->shapes.shapes[spec->shape].gpus_mgpu /
+                             (3.6e6 * ORR_MGPU);
+        struct load *part = &loads[orr_world_part_of(world, j)], *all = &loads[world->part_count];
+        part->gpu_h += gpu_h;
+        part->jobs++;
+        all->gpu_h += gpu_h;
+        all->jobs++;
+    }
+    for (uint32_t p = 0; p <= world->part_count; p++) {
+        loads[p].share = capacity_h > 0.0 ? loads[p].gpu_h / capacity_h : (double)NAN;
+    }
+    check->loads = loads;
+    check->submit_days = world->job_count > 0 ? span / 86400000.0 : 0.0;
+}
+
+/* What rules of queues do to single jobs; those that never start are a problem. */
+static void check_rules(struct check *check)
+{
+    for (uint32_t i = 0; i < check->world->ruled_count; i++) {
+        check->ruled[check->world->ruled[i].rule]++;
+    }
+    if (check->ruled[ORR_RULE_LARGEST_JOB] > 0) {
+        problem(check, "%llu jobs: %s (%s)", (unsigned long long)check->ruled[ORR_RULE_LARGEST_JOB],
+                orr_rule_code(ORR_RULE_LARGEST_JOB), orr_rule_words(ORR_RULE_LARGEST_JOB));
+    }
+    if (check->world->rows_rejected > 0) {
+        problem(check, "%llu jobs can never run here (shown above)",
+                (unsigned long long)check->world->rows_rejected);
+    }
+}
+
+/* --- what is said of it --- */
+
+/* `over` is "" or the time in which that much is submitted. */
+static void print_load(const char *what, const char *jobs, const struct load *load,
+                       const char *over)
+{
+    (void)printf("%-11s %s%.0f GPU-hours%s", what, jobs, load->gpu_h, over);
+    if (isnan(load->share)) {
+        (void)printf("\n");
+    } else {
+        (void)printf(", %.1f %% of what the cluster has then\n", 100.0 * load->share);
+    }
+}
+
+static void print_unheeded(const char *text, void *context)
+{
+    (void)context;
+    (void)printf("not heeded  %s\n", text);
+}
+
+static void print_text(const struct check *check)
+{
+    const struct orr_world *world = check->world;
+    char text[300], jobs[40];
+    (void)printf("scenario    %s: %u jobs, %u queues, %u nodes, %lld GPUs, policy %s\n",
+                 check->scenario->name, world->job_count, world->queues.count,
+                 world->cluster.node_count, (long long)world->cluster.total_gpus, check->policies);
+    (void)snprintf(text, sizeof text, " in %.1f days of submits", check->submit_days);
+    print_load("load", "", &check->loads[world->part_count], text);
+    for (uint32_t p = 0; p < world->part_count && world->part_count > 1; p++) {
+        (void)snprintf(text, sizeof text, "  %s", check->loads[p].name);
+        (void)snprintf(jobs, sizeof jobs, "%u jobs, ", check->loads[p].jobs);
+        print_load(text, jobs, &check->loads[p], "");
+    }
+    for (int r = 0; r < ORR_RULE_COUNT; r++) {
+        if (check->ruled[r] > 0 && r != ORR_RULE_LARGEST_JOB) {
+            (void)printf("rules       %llu jobs: %s (%s)\n", (unsigned long long)check->ruled[r],
+                         orr_rule_code((enum orr_rule)r), orr_rule_words((enum orr_rule)r));
+        }
+    }
+    orr_point_unheeded(world, check->shards, print_unheeded, NULL);
+    for (uint32_t i = 0; i < check->problem_count; i++) {
+        (void)printf("problem     %s\n", check->problems[i]);
+    }
+    (void)printf("%s\n", check->problem_count == 0 ? "ok" : "not ok");
+}
+
+static void json_load(struct orr_json *json, const struct load *load)
+{
+    orr_json_int(json, "jobs", load->jobs);
+    orr_json_real(json, "offered_gpu_h", load->gpu_h);
+    orr_json_real(json, "offered_share", load->share);
+}
+
+static void json_sentence(const char *text, void *context)
+{
+    orr_json_text(context, NULL, text);
+}
+
+static void print_json(const struct check *check)
+{
+    const struct orr_world *world = check->world;
+    struct orr_json json = {.out = stdout};
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "scenario", check->scenario->name);
+    orr_json_bool(&json, "ok", check->problem_count == 0);
+    orr_json_text(&json, "policy", check->policies);
+    orr_json_int(&json, "queues", world->queues.count);
+    orr_json_int(&json, "nodes", world->cluster.node_count);
+    orr_json_int(&json, "gpus", world->cluster.total_gpus);
+    orr_json_int(&json, "rejected", (int64_t)world->rows_rejected);
+    orr_json_real(&json, "submits_days", check->submit_days);
+    json_load(&json, &check->loads[world->part_count]);
+    orr_json_open(&json, "parts", '[');
+    for (uint32_t p = 0; p < world->part_count; p++) {
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "name", check->loads[p].name);
+        json_load(&json, &check->loads[p]);
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    orr_json_open(&json, "rules", '{'); /* jobs that rules of their queues bite */
+    for (int r = 0; r < ORR_RULE_COUNT; r++) {
+        orr_json_int(&json, orr_rule_code((enum orr_rule)r), (int64_t)check->ruled[r]);
+    }
+    orr_json_close(&json, '}');
+    orr_json_open(&json, "not_heeded", '['); /* what jobs state and no policy looks at */
+    orr_point_unheeded(world, check->shards, json_sentence, &json);
+    orr_json_close(&json, ']');
+    orr_json_open(&json, "problems", '[');
+    for (uint32_t i = 0; i < check->problem_count; i++) {
+        orr_json_text(&json, NULL, check->problems[i]);
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
+static int judge(const struct orr_scenario *scenario, const struct orr_world *world,
+                 const struct orr_engine_shard *shards, const struct orr_cli_common *common)
+{
+    struct check check = {.scenario = scenario, .world = world, .shards = shards};
+    orr_arena_init(&check.arena);
+    orr_engine_policy_names(shards, scenario->shard_count, check.policies, sizeof check.policies);
+    check_load(&check);
+    check_quotas(&check);
+    check_rules(&check);
+    if (common->json) {
+        print_json(&check);
+    } else {
+        print_text(&check);
+    }
+    const int code = check.problem_count > 0;
+    orr_free(check.problems);
+    orr_arena_release(&check.arena);
+    return code;
+}
+
+static void warn(const char *text, void *context)
+{
+    (void)context;
+    (void)fputs(text, stderr);
+}
+
+int orr_cli_check(int argc, char **argv)
+{
+    struct orr_cli_options options;
+    struct orr_scenario scenario = {0};
+    struct orr_world world = {0};
+    struct orr_engine_shard *shards = NULL;
+    struct orr_err err = {0};
+    orr_cli_parse(argc, argv,
+                  "Validate without running: offered load against capacity, quotas that sum above "
+                  "it, jobs that can never fit. Exit code 1: there is a problem.",
+                  0, &options);
+    enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
+    if (status == ORR_OK) {
+        status = orr_point_policies(&scenario, &shards, &err);
+    }
+    if (status == ORR_OK) {
+        status = orr_world_build(&scenario, options.allow_loss, warn, NULL, &world, &err);
+    }
+    const int code =
+        status == ORR_OK ? judge(&scenario, &world, shards, &options.common) : orr_cli_fail(&err);
+    orr_world_release(&world);
+    orr_point_policies_release(shards, scenario.shard_count);
+    orr_scenario_release(&scenario);
+    return code;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_policies.c - `orrery policies`: what policies there are, and what they can be told. */
+#include <math.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+#include <orrery/policies/kai.h>
+#include <orrery/policies/registry.h>
+
+#include "cli.h"
+
+static const char *type_name(enum orr_param_type type)
+{
+    static const char *const names[] = {"bool", "whole number", "number", "time", "one of", "text"};
+    return names[type];
+}
+
+/* The next of a parameter's other names after `at`; NULL at first, and when there is no more. */
+static const struct orr_param_alias *next_alias(const struct orr_policy *policy,
+                                                const struct orr_param_alias *at, const char *name)
+{
+    at = at == NULL ? policy->aliases : at + 1;
+    while (at != NULL && at->alias != NULL && (at->name == NULL || strcmp(at->name, name) != 0)) {
+        at++;
+    }
+    return at != NULL && at->alias != NULL ? at : NULL;
+}
+
+/* --- for people --- */
+
+static void print_aliases(const struct orr_policy *policy, const char *name)
+{
+    unsigned count = 0;
+    for (const struct orr_param_alias *a = NULL; (a = next_alias(policy, a, name)) != NULL;) {
+        (void)printf("%s%s", count++ == 0 ? "      also " : ", ", a->alias);
+    }
+    (void)printf("%s", count > 0 ? "\n" : "");
+}
+
+/* What of the real scheduler is heeded, and what shows it. */
+static void print_features(void)
+{
+    (void)printf("\nfeatures of the real scheduler:\n");
+    for (const struct orr_kai_feature *f = orr_kai_features(); f->name != NULL; f++) {
+        (void)printf("  %s: %s%s%s\n      evidence: %s\n", f->name, f->status,
+                     f->means != NULL ? "; " : "", f->means != NULL ? f->means : "", f->evidence);
+    }
+}
+
+static void print_presets(const struct orr_policy *policy)
+{
+    for (const struct orr_preset *preset = policy->presets; preset != NULL && preset->name != NULL;
+         preset++) {
+        (void)printf("%s  preset: %s\n      %s:", preset == policy->presets ? "\n" : "",
+                     preset->name, preset->help);
+        for (const char *const *s = preset->settings; s[0] != NULL; s += 2) {
+            (void)printf(" %s=%s", s[0], s[1]);
+        }
+        (void)printf("\n");
+    }
+}
+
+static void print_policy(const struct orr_policy *policy)
+{
+    (void)printf("%s: %s\n", policy->name, policy->summary);
+    if (orr_policy_round_ms(policy) > 0) {
+        (void)printf("runs in rounds of %g s, or as long as execution.round says\n",
+                     (double)orr_policy_round_ms(policy) / 1000.0);
+    } else if (policy->cycle_ms == 0) {
+        (void)printf("runs after all events of an instant\n");
+    } else {
+        (void)printf("runs every %g s while something changed\n",
+                     (double)policy->cycle_ms / 1000.0);
+    }
+    for (const struct orr_param *row = policy->params; row->name != NULL; row++) {
+        (void)printf("\n  %s (%s", row->name, type_name(row->type));
+        for (size_t i = 0; row->choices != NULL && row->choices[i] != NULL; i++) {
+            (void)printf("%s %s", i == 0 ? "" : ",", row->choices[i]);
+        }
+        (void)printf("%s%s; default %s)\n      %s\n", row->unit[0] == '\0' ? "" : ", ", row->unit,
+                     row->fallback[0] == '\0' ? "none" : row->fallback, row->help);
+        print_aliases(policy, row->name);
+    }
+    print_presets(policy);
+    if (strcmp(policy->name, "kai") == 0) {
+        print_features();
+    }
+}
+
+/* --- as JSON --- */
+
+static void json_param(struct orr_json *json, const struct orr_policy *policy,
+                       const struct orr_param *row)
+{
+    const bool bounded = row->type == ORR_PARAM_INT || row->type == ORR_PARAM_REAL;
+    const bool bounds = bounded && (row->min < 0 || row->max > 0);
+    orr_json_open(json, NULL, '{');
+    orr_json_text(json, "name", row->name);
+    orr_json_text(json, "type", type_name(row->type));
+    orr_json_text(json, "unit", row->unit);
+    orr_json_text(json, "default", row->fallback);
+    orr_json_real(json, "min", bounds ? row->min : (double)NAN);
+    orr_json_real(json, "max", bounds ? row->max : (double)NAN);
+    orr_json_open(json, "choices", '[');
+    for (size_t i = 0; row->choices != NULL && row->choices[i] != NULL; i++) {
+        orr_json_text(json, NULL, row->choices[i]);
+    }
+    orr_json_close(json, ']');
+    orr_json_text(json, "help", row->help);
+    orr_json_open(json, "also", '[');
+    for (const struct orr_param_alias *a = NULL; (a = next_alias(policy, a, row->name)) != NULL;) {
+        orr_json_text(json, NULL, a->alias);
+    }
+    orr_json_close(json, ']');
+    orr_json_close(json, '}');
+}
+
+static void json_presets(struct orr_json *json, const struct orr_policy *policy)
+{
+    orr_json_open(json, "presets", '[');
+    for (const struct orr_preset *p = policy->presets; p != NULL && p->name != NULL; p++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "name", p->name);
+        orr_json_text(json, "help", p->help);
+        orr_json_open(json, "settings", '{');
+        for (const char *const *s = p->settings; s[0] != NULL; s += 2) {
+            orr_json_text(json, s[0], s[1]);
+        }
+        orr_json_close(json, '}');
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void json_features(struct orr_json *json)
+{
+    orr_json_open(json, "features", '[');
+    for (const struct orr_kai_feature *f = orr_kai_features(); f->name != NULL; f++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "name", f->name);
+        orr_json_text(json, "status", f->status);
+        orr_json_text(json, "means", f->means);
+        orr_json_text(json, "evidence", f->evidence);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void json_policy(const struct orr_policy *policy)
+{
+    struct orr_json json = {.out = stdout};
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "name", policy->name);
+    orr_json_text(&json, "summary", policy->summary);
+    orr_json_seconds(&json, "cycle_s", policy->cycle_ms);
+    orr_json_seconds(&json, "round_s", orr_policy_round_ms(policy));
+    orr_json_open(&json, "params", '[');
+    for (const struct orr_param *row = policy->params; row->name != NULL; row++) {
+        json_param(&json, policy, row);
+    }
+    orr_json_close(&json, ']');
+    json_presets(&json, policy);
+    if (strcmp(policy->name, "kai") == 0) {
+        json_features(&json);
+    }
+    orr_json_close(&json, '}');
+}
+
+/* --- the list --- */
+
+void orr_cli_json_policies(struct orr_json *json)
+{
+    size_t count;
+    const struct orr_policy *const *all = orr_policies(&count);
+    orr_json_open(json, "policies", '[');
+    for (size_t i = 0; i < count; i++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "name", all[i]->name);
+        orr_json_text(json, "summary", all[i]->summary);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void list(bool as_json)
+{
+    size_t count;
+    const struct orr_policy *const *all = orr_policies(&count);
+    if (as_json) {
+        struct orr_json json = {.out = stdout};
+        orr_json_open(&json, NULL, '{');
+        orr_cli_json_policies(&json);
+        orr_json_close(&json, '}');
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        (void)printf("%-8s %s\n", all[i]->name, all[i]->summary);
+    }
+    (void)printf("\n`orrery policies NAME` lists a policy's parameters.\n");
+}
+
+static int unknown(const char *name)
+{
+    const char *names[64];
+    size_t count;
+    const struct orr_policy *const *all = orr_policies(&count);
+    for (size_t i = 0; i < count && i < 64; i++) {
+        names[i] = all[i]->name;
+    }
+    const char *near = orr_nearest(name, names, count < 64 ? count : 64);
+    (void)fprintf(stderr, "orrery: unknown policy \"%s\"%s%s%s; `orrery policies` lists them\n",
+                  name, near != NULL ? " (did you mean \"" : "", near != NULL ? near : "",
+                  near != NULL ? "\"?)" : "");
+    return orr_status_exit_code(ORR_USAGE);
+}
+
+int orr_cli_policies(int argc, char **argv)
+{
+    struct orr_cli_common common;
+    const char *name = NULL;
+    if (orr_cli_parse_plain(argc, argv, "[NAME]",
+                            "List policies, or one policy's parameters with type, unit, default "
+                            "and meaning.",
+                            &name, 1, &common) == 0) {
+        list(common.json);
+        return 0;
+    }
+    const struct orr_policy *policy = orr_policy_find(name);
+    if (policy == NULL) {
+        return unknown(name);
+    }
+    if (common.json) {
+        json_policy(policy);
+    } else {
+        print_policy(policy);
+    }
+    return 0;
+}

@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every verb with --json: one JSON object and nothing else on stdout, which says what the text says;
+# nothing there when the verb fails.
+#
+#   json.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+command -v jq >/dev/null || exit 77
+
+orrery=$1 work=$2 source=$3
+mkdir -p "$work"
+dir=$(mktemp -d "$work/json.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir"
+fail() {
+    printf '%s\n' "$*"
+    for file in out err; do
+        [ ! -s "$file" ] || { printf -- '--- %s\n' "$file"; head -n 30 "$file"; }
+    done
+    exit 1
+}
+
+# says CODE FILTER VERB ARGUMENT...: one object, of which the jq filter is true.
+says() {
+    wanted=$1 filter=$2 code=0
+    shift 2
+    "$orrery" "$@" --json >out 2>err || code=$?
+    [ "$code" = "$wanted" ] || fail "$*: exit $code, expected $wanted"
+    [ "$(jq -s 'length == 1 and (.[0] | type) == "object"' out)" = true ] || fail "$*: not one JSON object"
+    [ "$(jq "$filter" out)" = true ] || fail "$*: not true: $filter"
+}
+# fails CODE VERB ARGUMENT...: nothing on stdout, a sentence on stderr.
+fails() {
+    wanted=$1 code=0
+    shift
+    "$orrery" "$@" --json >out 2>err || code=$?
+    [ "$code" = "$wanted" ] || fail "$*: exit $code, expected $wanted"
+    [ ! -s out ] && [ -s err ] || fail "$*: fails with something on stdout, or nothing on stderr"
+}
+
+reclaim=$source/scenarios/whatif/reclaim/reclaim.yaml
+mixed=$source/scenarios/mixed/mixed.yaml
+cases=$source/tests/conformance/kai/fairshare.json
+
+# Scenarios.
+says 0 '.jobs > 0 and (.queues | length) > 0 and .digest != null' run "$reclaim" -o r.db --no-progress
+says 0 '.results == "again.db"' run "$reclaim" -o again.db --no-progress
+"$orrery" run "$reclaim" --policy fifo -o fifo.db -q --no-progress 2>err || [ $? = 1 ] || fail "run"
+says 0 '.ok and .problems == [] and .offered_gpu_h > 0 and .offered_share > 0 and (.parts | length) == 1' check "$reclaim"
+says 1 '(.ok | not) and (.problems | length) > 0' check "$reclaim" --set cluster.pools.h100.nodes=1
+says 0 '[.values[] | select(.path == "policy.name")][0].value == "kai"' show "$reclaim"
+says 0 '.differences == [] and .values == []' diff "$reclaim" "$reclaim"
+sed "s/nodes: 4/nodes: 5/" "$reclaim" >other.yaml
+cp "$source/scenarios/whatif/reclaim/reclaim.csv" .
+says 1 '(.differences | length) > 0 and [.values[] | select(.path | endswith("nodes"))][0].b == "5"' diff "$reclaim" other.yaml
+says 0 '(.changes | length) > 0' whatif "$reclaim" --set cluster.pools.h100.nodes+=1 --no-progress
+says 0 '.file == null and .jobs > 0 and .first_submit_s <= .last_submit_s' trace gen "$mixed" one-gpu
+says 0 '.file == "t.csv"' trace gen "$mixed" one-gpu -o t.csv
+[ "$(jq .jobs out)" = $(($(wc -l <t.csv) - 1)) ] || fail "trace: not as many jobs as rows"
+fails 64 trace gen "$mixed" one-gpu -o -
+fails 78 check "$reclaim" --set cluster.pools.h100.nods=1
+fails 66 show nowhere.yaml
+
+# Results.
+says 0 '.table == "jobs" and (.rows[0] | has("wait_s"))' export r.db jobs
+[ "$(jq '.rows | length' out)" = $(($("$orrery" export r.db jobs | wc -l) - 1)) ] || fail "export: not as many rows"
+"$orrery" export r.db jobs --format jsonl >lines
+[ "$(jq -c '.rows[]' out)" = "$(jq -c . lines)" ] || fail "export: not the rows of jsonl"
+fails 65 export r.db nothing
+fails 64 export r.db jobs --format csv
+fails 64 export r.db openmetrics
+says 0 '[.figures[] | select(.name == "share")] | length == 1' plot --list
+if command -v gnuplot >/dev/null; then
+    mkdir figures
+    says 0 '[.files[].file] == ["figures/r-depth.svg", "figures/r-share.svg"]' plot r.db depth share -o figures
+fi
+fails 64 plot r.db depth --term dumb
+fails 64 plot r.db deepth
+says 0 '.file == "page.html" and .results == ["r.db", "fifo.db"]' report r.db fifo.db -o page.html
+[ -s page.html ] || fail "report: no page"
+says 0 '(.arms | length) == 2 and (.differences | length) > 0' compare r.db fifo.db
+says 0 '.broken == 0 and (.rules | length) > 0' audit r.db
+says 0 '.bundle == "b.tar.gz" and (.files | index("results/001-r.db") != null)' bundle r.db --with-traces -o b.tar.gz
+fails 73 bundle r.db -o b.tar.gz
+says 0 '.total == 1 and .repeated == 1 and .different == 0 and .runs[0].same' verify b.tar.gz --no-progress
+cp r.db lie.db
+sqlite3 lie.db "UPDATE run SET digest = '0123456789abcdef'"
+"$orrery" bundle lie.db -q --with-traces -o lie.tar.gz >out
+[ ! -s out ] || fail "bundle -q says something"
+says 1 '.different == 1 and (.runs[0] | (.same | not) and .digest == "0123456789abcdef")' verify lie.tar.gz --no-progress
+fails 66 verify none.zip
+
+# The gate.
+cat >gate.yaml <<'END'
+apiVersion: orrery/v1alpha1
+kind: Gate
+mode: fixed
+rules:
+  p95: {metric: wait_p95_s, margin: 1%}
+END
+says 0 '.verdict == "pass" and .mode == "fixed" and .rules[0].worse_by == 0' gate again.db --baseline r.db --spec gate.yaml
+says 1 '.verdict == "regressed" and .rules[0].worse_by > .rules[0].margin' gate r.db --baseline fifo.db --spec gate.yaml
+sed '/^rules/,$d; s/fixed/exact/' gate.yaml >exact.yaml
+says 1 '.verdict == "regressed" and .rules[0].worse_by == null' gate fifo.db --baseline r.db --spec exact.yaml
+
+# The program and its policies.
+says 0 '[.policies[].name] | index("kai") != null' policies
+says 0 '.name == "kai" and (.params | length) > 5 and (.features | length) > 5' policies kai
+fails 64 policies kia
+says 0 '.orrery != null and (.traces | length) > 2 and (.policies | length) > 3' doctor
+says 0 '.passed > 0 and .failed == 0 and (.entries | length) == .passed + .skipped' conform "$cases"
+fails 66 conform nowhere
+printf 'all verbs say it as JSON\n'
