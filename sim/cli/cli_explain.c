@@ -11,6 +11,7 @@
 enum { KEY_AT = 256, KEY_QUEUE, KEY_HELP, KEY_BY };
 
 struct explain_options {
+    struct orr_cli_common common;
     const char *results, *job, *queue;
     orr_ms at_ms, by_ms;
     bool help;
@@ -30,6 +31,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct explain_options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case KEY_AT: o->at_ms = time_option(state, "--at", arg); return 0;
     case KEY_BY: o->by_ms = time_option(state, "--by", arg); return 0;
     case KEY_QUEUE: o->queue = arg; return 0;
