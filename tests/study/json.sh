@@ -72,7 +72,7 @@ fails 64 export r.db jobs --format csv
 fails 64 export r.db openmetrics
 says 0 '[.figures[] | select(.name == "share")] | length == 1' plot --list
 if command -v gnuplot >/dev/null; then
-    mkdir figures
+
     says 0 '[.files[].file] == ["figures/r-depth.svg", "figures/r-share.svg"]' plot r.db depth share -o figures
 fi
 fails 64 plot r.db depth --term dumb
