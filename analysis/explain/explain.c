@@ -148,11 +148,11 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first, F
         }
     }
     if (given(row, first + FREE)) {
-        (void)fprintf(out, "; %g GPUs are free on nodes it may use",
+        (void)fprintf(out, "; free on nodes it may use: %g GPUs",
                       sqlite3_column_double(row, first + FREE));
     }
     if (given(row, first + HOLE)) {
-        (void)fprintf(out, ", at most %g whole ones on one node",
+        (void)fprintf(out, ", at most %g whole on one node",
                       sqlite3_column_double(row, first + HOLE));
     }
     if (given(row, first + LEVEL) && given(row, first + DOMAIN)) {

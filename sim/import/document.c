@@ -323,6 +323,9 @@ static bool is_clean(struct builder *builder, const char *text, size_t bytes)
     for (size_t i = 0; i < bytes;) {
         const size_t n = orr_utf8_bytes(text + i, bytes - i);
         const unsigned char c = (unsigned char)text[i];
+        if (i == 0 && bytes > 15 && memcmp(text, "SQLite format 3", 15) == 0) {
+            return fail_here(builder, "a results file is not a cluster's state");
+        }
         if (n == 0 || (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f) {
             char what[80];
             (void)snprintf(what, sizeof what, "byte 0x%02x is not text", (unsigned)c);

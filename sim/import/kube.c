@@ -63,10 +63,16 @@ static void add_object(struct kube *kube, const struct import_value *object)
         return;
     }
     if (object->kind != IMPORT_MAP) {
-        import_fail(kube->load, object, "an object belongs here");
+        import_fail(kube->load, object,
+                    "an object belongs here: of Kubernetes, of KAI's snapshot, or a Snapshot");
         return;
     }
     const char *word = import_text(kube->load, object, "kind", "");
+    const char *version = import_label(object, "apiVersion");
+    if (version != NULL && strncmp(version, "orrery/", 7) == 0) {
+        import_fail(kube->load, object, "a %.60s is not a cluster's state", word);
+        return;
+    }
     if (word[0] == '\0') {
         import_fail(kube->load, object, "an object needs a kind");
         return;
@@ -182,6 +188,14 @@ orr_ms kube_duration(struct kube *kube, const struct import_value *map, const ch
                     text);
     }
     return span;
+}
+
+void kube_saw_start(struct kube *kube, const struct import_value *pod)
+{
+    const orr_ms at = kube_time(kube, pod, "status/startTime");
+    if (at != ORR_MS_NONE) {
+        import_saw(kube->model, at);
+    }
 }
 
 int64_t kube_created_s(struct kube *kube, const struct import_value *object)

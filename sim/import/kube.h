@@ -74,6 +74,8 @@ const struct import_value *kube_labels(const struct import_value *object);
 const struct import_value *kube_annotations(const struct import_value *object);
 /* Whole seconds; what is no time is complained about. */
 int64_t kube_created_s(struct kube *kube, const struct import_value *object);
+/* For what now is: when a pod started, if it says so. */
+void kube_saw_start(struct kube *kube, const struct import_value *pod);
 /* ORR_MS_NONE if it is not there; complains if it is no time. */
 orr_ms kube_time(struct kube *kube, const struct import_value *map, const char *path);
 orr_ms kube_duration(struct kube *kube, const struct import_value *map, const char *path,

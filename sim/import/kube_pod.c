@@ -490,7 +490,9 @@ void kube_read_pods(struct kube *kube)
     read_bindings(kube);
     index_claims(kube);
     for (uint32_t i = 0; i < list->count && import_ok(kube->load); i++) {
-        (void)kube_created_s(kube, list->items[i]); /* for what now is, before it is needed */
+        /* for what now is, before it is needed */
+        (void)kube_created_s(kube, list->items[i]);
+        kube_saw_start(kube, list->items[i]);
     }
     for (uint32_t i = 0; i < list->count && import_ok(kube->load); i++) {
         read_pod(kube, list->items[i]);

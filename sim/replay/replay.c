@@ -73,6 +73,9 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, bool allo
                                             .template_name = p->part->template};
         enum orr_status status = read_part(scenario, &options, p, err);
         if (status != ORR_OK) {
+            if (status == ORR_NO_INPUT && scenario->path != NULL) {
+                orr_err_prefix(err, "%s", p->part->origin);
+            }
             return status;
         }
         world->part_count++;

@@ -286,6 +286,30 @@ static enum orr_status read_all(struct orr_scenario__load *load, int fd,
     return status;
 }
 
+/* What people hand in for a scenario; NULL: it may be one. */
+static const char *mistaken_for(const struct orr_scenario__source *source)
+{
+    static const struct {
+        const char *magic, *what;
+    } kinds[] = {{"SQLite format 3", "is a results file, not a scenario"},
+                 {"\x1f\x8b", "is packed, not a scenario; a trace goes with --trace"},
+                 {"\x28\xb5\x2f\xfd", "is packed, not a scenario; a trace goes with --trace"},
+                 {"\xfd"
+                  "7zXZ",
+                  "is packed, not a scenario; a trace goes with --trace"},
+                 {"PK\x03\x04", "is packed, not a scenario; a trace goes with --trace"}};
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        const size_t bytes = strlen(kinds[k].magic);
+        if (source->bytes >= bytes && memcmp(source->text, kinds[k].magic, bytes) == 0) {
+            return kinds[k].what;
+        }
+    }
+    const size_t name = strlen(source->name);
+    const bool trace = name > 4 && (strcmp(source->name + name - 4, ".csv") == 0 ||
+                                    strcmp(source->name + name - 4, ".swf") == 0);
+    return trace ? "is a trace by its name, not a scenario; a trace goes with --trace" : NULL;
+}
+
 enum orr_status orr_scenario__read(struct orr_scenario__load *load, const char *path,
                                    const struct orr_scenario__at *named_at,
                                    const struct orr_scenario__source **out)
@@ -315,5 +339,9 @@ enum orr_status orr_scenario__read(struct orr_scenario__load *load, const char *
     enum orr_status status = read_all(load, fd, source, named_at);
     (void)close(fd);
     *out = source;
+    const char *mistaken = status == ORR_OK ? mistaken_for(source) : NULL;
+    if (mistaken != NULL) {
+        return orr_scenario__fail(load, named_at, "%s %s", path, mistaken);
+    }
     return status == ORR_OK ? orr_scenario__take_text(load, source) : status;
 }

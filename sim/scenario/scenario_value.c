@@ -205,6 +205,10 @@ bool orr_scenario__value_parse(const struct orr_scenario__row *row, const char *
     }
     if (!parse_plain(row->type, text, bytes, value)) {
         char wanted[ORR_SCENARIO__WHY / 2];
+        const bool digits = bytes > 0 && strspn(text, "0123456789") == bytes;
+        if (digits && (row->type == ORR_TYPE_COUNT || row->type == ORR_TYPE_INTEGER)) {
+            return no(why, text, "is far too large");
+        }
         (void)snprintf(wanted, sizeof wanted, "is not %s", traits_of[row->type].wanted);
         return no(why, text, wanted);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <orrery/analysis/results.h>
+#include <orrery/base/text.h>
 
 /* Is every name=value of `wanted` among those of `label`? */
 static bool label_has(const char *label, const char *wanted)
@@ -66,6 +67,43 @@ static bool find(struct orr_results *in, const struct orr_scenario_expect *e, do
     return found;
 }
 
+/* What there is instead: for a metric that is known with other labels those it has, else the
+ * nearest name. */
+static void say_missing(struct orr_results *in, const struct orr_scenario_expect *e, char *text,
+                        size_t bytes)
+{
+    struct orr_arena arena;
+    const char *names[500], *nearest = NULL;
+    size_t count = 0;
+    char labels[300] = "";
+    bool known = false;
+    orr_arena_init(&arena);
+    sqlite3_stmt *row = orr_results_prepare(in, "SELECT name, group_concat('{' || nullif(label, "
+                                                "'') || '}', ' ') FROM metric GROUP BY name");
+    while (orr_results_step(in, row)) {
+        const char *name = orr_results_text(in, row, 0);
+        if (strcmp(name, e->metric) == 0) {
+            known = true;
+            (void)snprintf(labels, sizeof labels, "%s", orr_results_text(in, row, 1));
+        } else if (count < sizeof names / sizeof names[0]) {
+            names[count++] = orr_arena_strndup(&arena, name, strlen(name));
+        }
+    }
+    nearest = known ? NULL : orr_nearest(e->metric, names, count);
+    const bool labelled = e->labels[0] != '\0';
+    (void)snprintf(text, bytes, "%s: expect: this run has no %s%s%s%s%s%s%s", e->origin, e->metric,
+                   known && labelled ? "{" : "", known && labelled ? e->labels : "",
+                   known && labelled ? "}" : "",
+                   known             ? "; it has it with "
+                   : nearest != NULL ? " (did you mean \""
+                                     : "",
+                   known             ? labels
+                   : nearest != NULL ? nearest
+                                     : "",
+                   nearest != NULL ? "\"?)" : "");
+    orr_arena_release(&arena);
+}
+
 int orr_expect_check(const struct orr_scenario *scenario, const char *results, orr_say_fn *say,
                      void *context)
 {
@@ -81,8 +119,7 @@ int orr_expect_check(const struct orr_scenario *scenario, const char *results, o
         char text[700];
         double value = 0;
         if (!find(&in, e, &value)) {
-            (void)snprintf(text, sizeof text, "%s: expect: this run has no %s with {%s}", e->origin,
-                           e->metric, e->labels);
+            say_missing(&in, e, text, sizeof text);
             code = orr_status_exit_code(ORR_SCENARIO);
             say(text, context);
         } else if (!holds(e, value)) {

@@ -387,6 +387,34 @@ case_folders_are_made() {
     expect 73 "$orrery" whatif s.yaml --set cluster.pools.a.nodes=5 --keep no/such
     says 'no/such: cannot make this folder: No such file or directory'
 }
+# One kind of file in the place of another is called what it is.
+case_mistaken_files() {
+    rows 20 >t.csv
+    expect 0 replay t.csv
+    printf 'cluster: {pools: {a: {nodes: 4, gpus: 8}}}\nworkload:\n- {name: t, trace: gone.csv}\n' >s.yaml
+    printf 'kind: Scenario\napiVersion: orrery/v1alpha1\n' >plain.yaml
+    instead() { # CODE TEXT COMMAND...
+        wanted=$1 text=$2
+        shift 2
+        expect "$wanted" "$orrery" "$@"
+        says "$text"
+    }
+    instead 78 'run.db is a results file, not a scenario' run run.db
+    instead 78 't.csv is a trace by its name, not a scenario; a trace goes with --trace' check t.csv
+    gzip -k t.csv
+    instead 78 't.csv.gz is packed, not a scenario' run t.csv.gz
+    instead 65 'run.db:1:1: a results file is not a cluster' schedule run.db
+    instead 65 't.csv:1:1: an object belongs here' schedule t.csv
+    instead 65 "plain.yaml:1:1: a Scenario is not a cluster's state" schedule plain.yaml
+    instead 65 's.yaml: not a results file' plot s.yaml
+    instead 66 's.yaml:3:3: gone.csv: No such file or directory' run s.yaml
+    tr , ';' <t.csv >semi.csv
+    instead 65 'semi.csv:1: the columns are separated by semicolons' run --trace semi.csv --cluster 4x8
+    sed 's/gone/t/' s.yaml >e.yaml
+    echo 'expect: [wait_p95 <= 3, "wait_p95_s{queue=x} <= 4"]' >>e.yaml
+    instead 78 'e.yaml:4:10: expect: this run has no wait_p95 (did you mean "wait_p95_s"?)' run e.yaml
+    says 'e.yaml:4:26: expect: this run has no wait_p95_s{queue=x}; it has it with {queue=default,kind=unknown}'
+}
 
 # ---- Ctrl-C ----
 

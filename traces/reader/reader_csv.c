@@ -95,6 +95,13 @@ static uint32_t find_known(const struct orr_csv_format *format, struct orr_text 
 static void refuse_unknown(struct csv *csv, struct orr_text name)
 {
     struct orr_shown shown = orr_text_show(name);
+    if (name.bytes > 1 && memchr(name.at, ';', name.bytes) != NULL) {
+        csv->status = orr_fail(csv->reader->err, ORR_DATA,
+                               "%s:%u: the columns are separated by semicolons; save the file with "
+                               "commas",
+                               csv->reader->file, (unsigned)csv->row_line);
+        return;
+    }
     const char *nearest = orr_nearest(shown.text, csv->format->columns, csv->format->column_count);
     csv->status = orr_fail(csv->reader->err, ORR_DATA,
                            "%s:%u: column \"%s\" is not known to format %s%s%s%s (a name that "
