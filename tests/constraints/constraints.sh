@@ -4,15 +4,7 @@
 # policy. Each case_* function is one test.
 set -eu
 orrery=$1 policy=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-    printf '%s\n' "$*"
-    [ ! -s err ] || cat err
-    exit 1
-}
+. "$(dirname "$0")/../scratch.sh"
 
 templates= params= # of the scenario
 # run POOLS: replays trace.csv; `got` gets job@start/nodes of every job.

@@ -5,9 +5,7 @@
 # who comes at 5 and waits is seen at 10. Every run's books are checked and its metrics are made again.
 set -eu
 orrery=$1 source=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../scratch.sh"
 
 base='base: {nodes: 1, gpus: 4}'
 burst='burst: {nodes: 0, gpus: 4, price: 12, autoscale: {max: 3, provision: 60s, idle: 2m}}'

@@ -5,9 +5,8 @@
 # the ledger with its placements; at the end GPU time has to add up, and pods to have come and gone.
 set -eu
 orrery=$1 seed=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../scratch.sh"
+
 awk -v seed="$seed" '
 function below(n) { seed = (seed * 1103515245 + 12345) % 2147483648; return int(seed / 65536) % n }
 BEGIN {

@@ -4,9 +4,7 @@
 # Every run's books are checked, its schedule is audited, and its metrics are made again by SQL.
 set -eu
 orrery=$1 source=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../scratch.sh"
 
 pools='p: {nodes: 2, gpus: 4}' queues= policy=kai execution='{}' rules=
 # run EVENTS: replays trace.csv; prints job@start-end/evictions of each.

@@ -3,9 +3,7 @@
 # events.sh ORRERY NAME: what a scenario lists for times of the run, against times worked out by hand.
 set -eu
 orrery=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../scratch.sh"
 
 pools='p: {nodes: 2, gpus: 8}' execution='{grace: 30s}' policy=fifo expectations=
 # run EVENTS: replays trace.csv; prints job@start-end/evictions of each.

@@ -3,9 +3,7 @@
 # failures.sh ORRERY NAME: what breaks, and what it costs.
 set -eu
 orrery=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../scratch.sh"
 
 scenario() { # POOL FAILURES POLICY EXPECTATIONS
     cat >run.yaml <<YAML

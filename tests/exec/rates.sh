@@ -3,9 +3,7 @@
 # rates.sh ORRERY NAME: small runs whose rates follow from where jobs are and who is beside them.
 set -eu
 orrery=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../scratch.sh"
 
 # run CLUSTER PROFILES EXECUTION POLICY [QUEUES]: replays trace.csv, prints job=end, ends in seconds.
 run() {

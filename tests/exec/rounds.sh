@@ -3,9 +3,7 @@
 # rounds.sh ORRERY NAME: runs in rounds against times worked out by hand.
 set -eu
 orrery=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../scratch.sh"
 
 # run GPUS EXECUTION POLICY [MORE]: replays trace.csv, prints job@first start-end/evictions
 run() {

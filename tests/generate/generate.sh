@@ -4,9 +4,7 @@
 # theory, templates against rows that say the same, generated jobs against the trace of them.
 set -eu
 orrery=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../scratch.sh"
 
 die() {
     echo "$*"

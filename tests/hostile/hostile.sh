@@ -8,20 +8,7 @@
 set -eu
 
 orrery=$1 work=$2 philly=$3 name=$4
-
-mkdir -p "$work"
-dir=$(mktemp -d "$work/$name.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$dir"
-
-fail() {
-    printf '%s\n' "$*"
-    for file in out err; do
-        [ ! -s "$file" ] || { printf -- '--- %s\n' "$file"; head -n 30 "$file"; }
-    done
-    exit 1
-}
+. "$(dirname "$0")/../scratch.sh"
 
 # expect CODE COMMAND...: runs it into the files out and err.
 expect() {

@@ -4,15 +4,7 @@
 # own. Each case_* function is one test.
 set -eu
 orrery=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-    printf '%s\n' "$*"
-    [ ! -s err ] || cat err
-    exit 1
-}
+. "$(dirname "$0")/../scratch.sh"
 
 # run POLICY QUEUES [MORE]: replays trace.csv; `got` gets job@start-end of every job.
 run() {

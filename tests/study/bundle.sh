@@ -7,19 +7,11 @@
 set -eu
 
 orrery=$1 work=$2 source=$3
-mkdir -p "$work"
-dir=$(mktemp -d "$work/bundle.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$dir"
+. "$(dirname "$0")/../scratch.sh"
+
 TMPDIR=$dir/scratch
 export TMPDIR
 mkdir scratch
-fail() {
-    printf '%s\n' "$1"
-    [ ! -f out ] || cat out
-    exit 1
-}
 exits() { # CODE TEXT COMMAND...: what it says has the text
     want=$1 text=$2 code=0
     shift 2

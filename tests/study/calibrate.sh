@@ -7,15 +7,8 @@
 set -eu
 
 orrery=$1 work=$2 source=$3
-mkdir -p "$work"
-dir=$(mktemp -d "$work/calibrate.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$dir"
-fail() {
-    printf '%s\n' "$1"
-    exit 1
-}
+. "$(dirname "$0")/../scratch.sh"
+
 "$orrery" run --trace "$source/tests/peers/backfill/hpc2n-exact.swf.gz" --cluster 240x1 --split 1 --policy fifo \
     --quiet --no-progress -o run.db
 "$orrery" export run.db jobs --format swf >recorded.swf

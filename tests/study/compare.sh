@@ -7,15 +7,8 @@
 set -eu
 
 orrery=$1 work=$2 source=$3
-mkdir -p "$work"
-dir=$(mktemp -d "$work/compare.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$dir"
-fail() {
-    printf '%s\n' "$1"
-    exit 1
-}
+. "$(dirname "$0")/../scratch.sh"
+
 log=$source/tests/peers/backfill/hpc2n-exact.swf.gz
 run() {
     out=$1

@@ -7,15 +7,8 @@
 set -eu
 
 orrery=$1 work=$2 source=$3
-mkdir -p "$work"
-dir=$(mktemp -d "$work/openmetrics.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$dir"
-fail() {
-    printf '%s\n' "$1"
-    exit 1
-}
+. "$(dirname "$0")/../scratch.sh"
+
 valid() { # FILE
     awk -f "$source/tests/study/openmetrics.awk" "$1" || fail "$1 is not OpenMetrics"
     if command -v promtool >/dev/null 2>&1; then

@@ -6,15 +6,8 @@
 set -eu
 
 orrery=$1 work=$2 source=$3
-mkdir -p "$work"
-dir=$(mktemp -d "$work/report.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$dir"
-fail() {
-    printf '%s\n' "$1"
-    exit 1
-}
+. "$(dirname "$0")/../scratch.sh"
+
 "$orrery" run "$source/scenarios/whatif/reclaim/reclaim.yaml" --quiet --no-progress -o kai.db
 "$orrery" run "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy fifo --quiet --no-progress -o fifo.db 2>/dev/null || true
 "$orrery" report kai.db -o kai.html

@@ -6,11 +6,8 @@
 set -eu
 
 orrery=$1 work=$2 source=$3
-mkdir -p "$work"
-dir=$(mktemp -d "$work/whatif.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$dir"
+. "$(dirname "$0")/../scratch.sh"
+
 # expect CODE WORDS ARGUMENT...: exit code, and words in what is printed.
 expect() {
     wanted=$1 words=$2

@@ -4,9 +4,7 @@
 # A cycle comes every second while something changed; what it evicts is free for the next one.
 set -eu
 orrery=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../scratch.sh"
 
 latency=ideal execution='' expectations='' pools='p: {nodes: 1, gpus: 16}'
 # run NODESxGPUS QUEUES PARAMS: replays trace.csv, prints job@start lines, evictions after a slash.

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Sourced by tests that need a folder of their own: goes there ($dir) and removes it however they end.
+# It lies below $work where that is set. `fail TEXT` ends a test, and shows the files out and err.
+mkdir -p "${work:=${TMPDIR:-/tmp}}"
+dir=$(mktemp -d "$work/$(basename "$0" .sh).XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir"
+
+fail() {
+    printf '%s\n' "$*"
+    for file in out err; do
+        [ ! -s "$file" ] || { printf -- '--- %s\n' "$file"; head -n 30 "$file"; }
+    done
+    exit 1
+}
