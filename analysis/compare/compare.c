@@ -25,11 +25,6 @@ static const struct orr_compare_metric headlines[] = {
     {"lost_gpu_h", "all", "", "GPU-h", ORR_BETTER_LESS},
     {NULL, NULL, NULL, NULL, ORR_BETTER_NEITHER}};
 
-const struct orr_compare_metric *orr_compare_headlines(void)
-{
-    return headlines;
-}
-
 enum orr_better orr_compare_better(const char *metric)
 {
     static const struct {

@@ -188,7 +188,6 @@ void orr_plot__layers_open(struct orr_plot_layers *layers, orr_ms from, orr_ms t
 void orr_plot__layers_close(struct orr_plot_layers *layers);
 /* The layer of that name, made if there is none; the last one takes all when they are too many. */
 uint32_t orr_plot__layer(struct orr_plot_layers *layers, const char *name);
-const char *orr_plot__layer_colour(uint32_t layer);
 /* Adds amount x ms of an interval to the buckets it covers, cut to what is drawn. */
 void orr_plot__layers_spread(struct orr_plot_layers *layers, uint32_t layer, orr_ms from, orr_ms to,
                              double amount);

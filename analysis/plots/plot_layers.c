@@ -10,11 +10,6 @@ static const char *const colours[ORR_PLOT_LAYERS] = {
     "#99ddff", "#aaaa00", "#b58ecc", "#c9a27e", "#8899aa", "#dddddd",
 };
 
-const char *orr_plot__layer_colour(uint32_t layer)
-{
-    return colours[layer < ORR_PLOT_LAYERS ? layer : ORR_PLOT_LAYERS - 1];
-}
-
 void orr_plot__layers_open(struct orr_plot_layers *layers, orr_ms from, orr_ms to, uint32_t most)
 {
     static const orr_ms lengths[] = {1,       1000,     10000,    60000,    300000,   900000,

@@ -60,7 +60,6 @@ struct orr_report_lending {
     uint32_t queue_count, quota_count; /* leaves; those with a quota above 0 */
     char **names;                      /* in the arena of the results */
     double *lent, *borrowed;           /* GPU-hours of each queue, lender known */
-    double beyond_gpu_h;               /* held beyond quotas in all, also of nobody's quota */
     struct orr_report_loan *loans;     /* largest first */
     uint32_t loan_count;
 };

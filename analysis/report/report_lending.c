@@ -120,7 +120,6 @@ static void lend(struct ledger *ledger, uint32_t lender, double length_ms)
 static void close_bucket(struct ledger *ledger, double length_ms)
 {
     for (uint32_t q = 0; q < ledger->lending->queue_count; q++) {
-        ledger->lending->beyond_gpu_h += ledger->beyond[q] * length_ms / 3.6e9;
         if (ledger->idle[q] > 0) {
             lend(ledger, q, length_ms);
         }

@@ -279,14 +279,6 @@ static uint32_t class_of(struct orr_backlog *backlog, const struct orr_session *
 
 /* --- lanes --- */
 
-static int compare_items(const struct orr_lane_item *a, const struct orr_lane_item *b)
-{
-    if (a->created_s != b->created_s) {
-        return a->created_s < b->created_s ? -1 : 1;
-    }
-    return strcmp(a->name, b->name);
-}
-
 /* The first item of the lane that is not before this one. */
 static uint32_t lower_bound(const struct orr_lane *lane, const struct orr_lane_item *item)
 {
@@ -294,7 +286,7 @@ static uint32_t lower_bound(const struct orr_lane *lane, const struct orr_lane_i
     uint32_t high = lane->end;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (compare_items(&lane->items[middle], item) < 0) {
+        if (orr_lane_item_compare(&lane->items[middle], item) < 0) {
             low = middle + 1;
         } else {
             high = middle;

@@ -16,16 +16,6 @@
  */
 #include "order_int.h"
 
-#include <string.h>
-
-static int compare_items(const struct orr_lane_item *a, const struct orr_lane_item *b)
-{
-    if (a->created_s != b->created_s) {
-        return a->created_s < b->created_s ? -1 : 1;
-    }
-    return strcmp(a->name, b->name);
-}
-
 /* Where two lanes of a leaf stand to each other, whoever is in them; 0: by age. */
 static int compare_lanes(const struct orr_order *order, uint32_t a, uint32_t b)
 {
@@ -49,7 +39,7 @@ static uint32_t advance(struct orr_order *order, uint32_t index, const struct or
         return low;
     }
     const int sign = compare_lanes(order, index, last->lane);
-    if (sign > 0 || (sign == 0 && compare_items(&lane->items[low], &last->item) > 0)) {
+    if (sign > 0 || (sign == 0 && orr_lane_item_compare(&lane->items[low], &last->item) > 0)) {
         return low;
     }
     uint32_t high = lane->end;
@@ -58,7 +48,7 @@ static uint32_t advance(struct orr_order *order, uint32_t index, const struct or
     }
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (compare_items(&lane->items[middle], &last->item) <= 0) {
+        if (orr_lane_item_compare(&lane->items[middle], &last->item) <= 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -103,7 +93,8 @@ void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, 
         if (best != ORR_NONE) {
             int sign = compare_lanes(order, index, best);
             if (sign == 0) {
-                sign = compare_items(&lane->items[at], &backlog->lanes[best].items[best_at]);
+                sign =
+                    orr_lane_item_compare(&lane->items[at], &backlog->lanes[best].items[best_at]);
             }
             if (sign > 0) {
                 continue;

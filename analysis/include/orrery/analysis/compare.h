@@ -63,8 +63,6 @@ void orr_comparison_release(struct orr_comparison *comparison);
 
 const struct orr_paired *orr_comparison_cell(const struct orr_comparison *comparison,
                                              uint32_t metric, uint32_t arm);
-/* The headline metrics and how each is read; ended by a NULL name. */
-const struct orr_compare_metric *orr_compare_headlines(void);
 enum orr_better orr_compare_better(const char *metric);
 
 /* What a resolved scenario says without its seeds: runs of which that is equal are of one setting.

@@ -15,6 +15,8 @@
 #ifndef ORR_CORE_BACKLOG_H
 #define ORR_CORE_BACKLOG_H
 
+#include <string.h>
+
 #include <orrery/core/joborder.h>
 #include <orrery/core/rooms.h>
 
@@ -52,6 +54,15 @@ struct orr_lane_item {
     const char *name;
     uint32_t job;
 };
+/* The older first, then by name. */
+static inline int orr_lane_item_compare(const struct orr_lane_item *a,
+                                        const struct orr_lane_item *b)
+{
+    if (a->created_s != b->created_s) {
+        return a->created_s < b->created_s ? -1 : 1;
+    }
+    return strcmp(a->name, b->name);
+}
 
 struct orr_lane {
     uint32_t queue, class;
