@@ -131,7 +131,7 @@ void orr_engine__leave_cluster(struct engine *engine, uint32_t node);
 void orr_engine__join_cluster(struct engine *engine, uint32_t node);
 /* Notes since when nodes that were emptied stand empty. */
 void orr_engine__note_vacant(struct engine *engine);
-/* Is nothing left but failures and what is listed, and of no use to anybody? */
+/* Is nothing left but failures, what is listed, and what is stale, and of no use to anybody? */
 bool orr_engine__only_faults_left(const struct engine *engine);
 
 /* engine_pools.c: autoscaled pools; only where there are any */

@@ -396,19 +396,43 @@ void orr_engine__nodes_close(struct engine *engine)
     orr_free(engine->record);
 }
 
+/* Will this event do anything, where nothing runs? Then finishes and limits are of attempts that
+ * are over, and so may others be. */
+static bool is_live(const struct engine *engine, const struct orr_event *event)
+{
+    const uint32_t class = event->class_seq >> 24, job = event->subject;
+    if (class == CLASS_RELEASE) {
+        const struct orr_job_state *state = &engine->ledger->jobs[job];
+        return state->phase == ORR_JOB_RELEASING || state->leaving_tasks > 0;
+    }
+    return class == CLASS_ARRIVAL || class == CLASS_REQUEUE ||
+           (class == CLASS_ROUND && orr_engine__is_done(engine, job)) ||
+           (class == CLASS_GIVE_UP && orr_engine__waits(engine, job));
+}
+
+static bool has_live_event(const struct engine *engine)
+{
+    bool live = false;
+    for (uint32_t i = 0; i < engine->heap.count && !live; i++) {
+        live = is_live(engine, &engine->heap.events[i]);
+    }
+    return live;
+}
+
 /* What waits now waits for ever, unless the end of something listed makes room, more is owed, or
- * nodes are ordered. */
+ * nodes are ordered. What is over already must not prolong the run. */
 bool orr_engine__only_faults_left(const struct engine *engine)
 {
+    if (engine->next_arrival < engine->world->job_count || engine->failed_nodes > 0 ||
+        engine->next_cycle_ms != ORR_MS_NEVER || engine->wake_ms != ORR_MS_NEVER) {
+        return false;
+    }
     const bool looks = engine->look_ms != ORR_MS_NEVER;
     const uint32_t hopes = engine->world->owed_count - engine->next_owed + looks;
     const uint32_t left = engine->fault_events + engine->listed_events;
     const uint32_t stale =
         engine->idle_events + (engine->ledger->pending_jobs == 0 ? engine->give_up_events : 0);
-    bool nothing_else = left + hopes > 0 && left + stale == engine->heap.count &&
-                        engine->failed_nodes == 0 &&
-                        engine->next_arrival == engine->world->job_count &&
-                        engine->next_cycle_ms == ORR_MS_NEVER && engine->wake_ms == ORR_MS_NEVER;
-    return nothing_else &&
-           (engine->listed_events + hopes == 0 || engine->ledger->pending_jobs == 0);
+    const bool counted = left + hopes > 0 && left + stale == engine->heap.count;
+    return (engine->listed_events + hopes == 0 || engine->ledger->pending_jobs == 0) &&
+           (counted || (engine->ledger->running_jobs == 0 && !has_live_event(engine)));
 }

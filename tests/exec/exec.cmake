@@ -35,3 +35,8 @@ foreach(name availability gangs racks stale)
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/failures.sh $<TARGET_FILE:orrery> ${name})
   set_tests_properties(exec.failures_${name} PROPERTIES LABELS quick)
 endforeach()
+foreach(name limit plans waiting)
+  add_test(NAME exec.ends_${name}
+    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/ends.sh $<TARGET_FILE:orrery> ${name})
+  set_tests_properties(exec.ends_${name} PROPERTIES LABELS quick)
+endforeach()
