@@ -124,7 +124,7 @@ static uint32_t rules_of_shard(const struct orr_schedule *schedule, uint32_t sha
         name = "base";
     }
     if (discipline == NULL && schedule->shards[shard].other_order) {
-        rules &= ~(BIT(ORDER) | BIT(HEAD));
+        rules &= ~(BIT(ORDER) | BIT(HEAD) | BIT(PROMISE));
     } else if (discipline == NULL && schedule->shards[shard].overtakes) {
         rules &= ~BIT(ORDER);
     }

@@ -130,7 +130,7 @@ static void check_books(struct orr_audit_run *run, const struct orr_audit_job *j
         held += span->mgpu * (end - span->start_ms);
     }
     run->verdict->examined[ORR_AUDIT_BOOKS]++;
-    if (held > job->mgpu_ms || held < job->mgpu_ms - job->waiting_mgpu_ms) {
+    if (held != job->mgpu_ms) {
         orr_audit__found(run, ORR_AUDIT_BOOKS, job->submit_ms,
                          "job %s held %.3f GPU-hours, by cause they are %.3f", job->name,
                          (double)held / 3.6e9, (double)job->mgpu_ms / 3.6e9);

@@ -102,10 +102,10 @@ static void load_shards(struct load *load)
     schedule->shards =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->shards);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in,
-        "SELECT id, name, policy, params LIKE '%\nbackfill=true\n%', params LIKE"
-        " '%\norder=shortest\n%', params LIKE '%\nfull_hierarchy_fairness=false\n%' FROM (SELECT"
-        " *, '\n' || policy_params || '\n' AS params FROM shard) ORDER BY id");
+        &load->in, "SELECT id, name, policy, params LIKE '%\nbackfill=true\n%', params LIKE"
+                   " '%\norder=shortest\n%' OR params LIKE '%\norder=priority\n%', params LIKE "
+                   "'%\nfull_hierarchy_fairness=false\n%' FROM (SELECT"
+                   " *, '\n' || policy_params || '\n' AS params FROM shard) ORDER BY id");
     while (orr_results_step(&load->in, row) && schedule->shard_count < room) {
         add(&load->shards, sqlite3_column_int64(row, 0));
         schedule->shards[schedule->shard_count++] =
@@ -223,8 +223,7 @@ static void load_jobs(struct load *load)
         "SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu,"
         " j.pods, j.queue, j.evictions, j.state, j.min_pods, p.job IS NOT NULL,"
         " t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure +"
-        " t.max_runtime + t.maintenance + t.checkpoint + t.restart + t.waiting,"
-        " t.waiting"
+        " t.max_runtime + t.maintenance + t.checkpoint + t.restart + t.waiting"
         " FROM job AS j JOIN v_waits AS w ON w.job = j.id LEFT JOIN non_preemptible AS p ON"
         " p.job = j.id LEFT JOIN job_time AS t ON t.job = j.id"
         " WHERE j.state > 0 ORDER BY w.from_ms, j.id");
@@ -246,8 +245,7 @@ static void load_jobs(struct load *load)
                                    .finished = sqlite3_column_int64(row, 10) == 3,
                                    .firm = sqlite3_column_int64(row, 12) != 0,
                                    .has_books = sqlite3_column_type(row, 13) != SQLITE_NULL,
-                                   .mgpu_ms = sqlite3_column_int64(row, 13),
-                                   .waiting_mgpu_ms = sqlite3_column_int64(row, 14)};
+                                   .mgpu_ms = sqlite3_column_int64(row, 13)};
     }
     sort_jobs(load);
 }

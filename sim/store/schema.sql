@@ -128,7 +128,7 @@ CREATE TABLE attempt(                -- ended attempts before the last one
 CREATE TABLE placement(              -- pods on a node from one time to another, of all other jobs
   job INTEGER NOT NULL, nr INTEGER NOT NULL, -- nr of the attempt, 1 first
   node INTEGER NOT NULL, pods INTEGER NOT NULL, mgpu INTEGER NOT NULL, devices INTEGER,
-  start_ms INTEGER NOT NULL, end_ms INTEGER, -- NULL: held when the run ended
+  start_ms INTEGER NOT NULL, end_ms INTEGER, -- NULL: held when the run ended; in rounds later than the job's end
   ask INTEGER NOT NULL              -- nr in "ask" of the job's shape
 );
 CREATE TABLE eviction(               -- of a whole job, or of some pods of one that goes on

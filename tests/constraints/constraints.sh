@@ -186,6 +186,7 @@ case_priority() {
     priorities
     heeds yes priority
     expect "run@0/n0001:2;low@40/n0001:2;top@10/n0001:2;mid@20/n0001:2;mid2@30/n0001:2"
+    "$orrery" audit run.db >out || fail "$(cat out)"
 }
 
 case_priority_not_heeded() {

@@ -29,7 +29,12 @@ boundaries)
     printf 'job,submit_s,run_s,gpus,after\na,10,100,1,\nb,20,120,1,\nc,30,10,1,a\n' >trace.csv
     got=$(run 1 'round: 60s' 'name: fifo' 'expect: ["gang_wait_gpu_h > 0.0194", "gang_wait_gpu_h < 0.0195"]')
     expect 'a@60-160/0 b@180-300/0 c@300-310/0' # 20 s after a, 50 s after c: 70 GPU-s held for nothing
+    # what is stored as held is what the books say: a to 180, c to 360
+    [ "$(sqlite3 run.db 'SELECT group_concat(end_ms / 1000), sum(mgpu * (end_ms - start_ms)) FROM v_placements ORDER BY job')" = "300,180,360|300000000" ] ||
+        { sqlite3 run.db 'SELECT * FROM v_placements'; exit 1; }
+    "$orrery" audit run.db >audited || { cat audited; exit 1; }
     got=$(run 1 'round: 0s' 'name: fifo')
+    [ "$(sqlite3 run.db 'SELECT count(*) FROM placement')" = 0 ] # as ever they are in the rows of the jobs
     expect 'a@10-110/0 b@110-230/0 c@230-240/0'
     # the run is cut at 165, when a is done and b still waits for the round
     got=$(run 1 'round: 60s' 'name: fifo' 'horizon: 155s')

@@ -24,11 +24,9 @@ struct orr_audit_job {
     uint32_t evictions;      /* as the schedule counts them */
     uint32_t leaving;        /* of them, whose grace was not over when the run ended */
     bool finished;
-    bool firm;      /* may not be evicted for others */
-    bool has_books; /* else the next says nothing */
-    /* GPU time that its causes add up to, mGPU x ms, and how much of it was waited for the end of a
-     * round or the rest of the gang: a round may end after the job does */
-    int64_t mgpu_ms, waiting_mgpu_ms;
+    bool firm;       /* may not be evicted for others */
+    bool has_books;  /* else the next says nothing */
+    int64_t mgpu_ms; /* GPU time that its causes add up to, mGPU x ms */
 };
 
 /* A run of pods of one attempt on one node. */
