@@ -52,7 +52,7 @@ struct engine {
     orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
     orr_ms owed_ms;       /* queues are owed more or less from then on; ORR_MS_NEVER */
     orr_ms look_ms;       /* autoscaled pools are looked at; ORR_MS_NEVER */
-    bool outlasts;        /* something may be left to happen when no job is */
+    bool outlasts;        /* something may be left in the heap when no job is */
     struct orr_scheduler scheduler;
     struct orr_faults faults;
     uint32_t fault_events;   /* in the heap: of random failures */

@@ -420,6 +420,7 @@ void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision
                               .cause = decision->cause,
                               .whole = whole,
                               .gone_ms = gone};
+    engine->outlasts = true; /* its finish is stale */
     orr_ledger_set_release(engine->ledger, job, gone);
     if (!whole) {
         orr_engine__replan(engine, job, (enum orr_cause)decision->cause);

@@ -383,7 +383,7 @@ void orr_engine__nodes_open(struct engine *engine)
         plan_step(engine, i, ORR_ENGINE__LISTED, STEP_END, it->end_ms);
     }
     engine->outlasts = engine->fault_events + engine->listed_events + world->owed_count > 0 ||
-                       engine->pools != NULL;
+                       engine->pools != NULL || engine->exec != NULL || world->rules != NULL;
 }
 
 void orr_engine__nodes_close(struct engine *engine)
