@@ -264,7 +264,9 @@ static void time_label(struct orr_plot *plot)
         (void)snprintf(text, sizeof text, "time since the first submit (%lld s on the run's clock)",
                        (long long)(run->zero / 1000));
     }
-    orr_plot__gp(plot, "when = '%s'\nset xlabel when\n", text);
+    orr_plot__gp(plot, "when = ");
+    orr_plot__quote(plot, text, sizeof text, false);
+    orr_plot__gp(plot, "\nset xlabel when\n");
 }
 
 void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label)

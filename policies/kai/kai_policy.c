@@ -471,6 +471,21 @@ static void kai_queue(void *state, const struct orr_view *view, uint32_t queue)
     kai->changed = true;
 }
 
+static bool kai_shares(void *state, const struct orr_view *view, double *mgpu)
+{
+    const struct kai *kai = state;
+    bool news = false;
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        const uint32_t in_session = kai->build.queue_of[q];
+        if (in_session != ORR_NONE && view->queues->queues[q].child_count == 0) {
+            const double gpus = kai->session.shares[in_session].resource[ORR_SHARE_GPU].fair_share;
+            news = news || gpus * ORR_MGPU < mgpu[q] || gpus * ORR_MGPU > mgpu[q];
+            mgpu[q] = gpus * ORR_MGPU;
+        }
+    }
+    return news;
+}
+
 static enum orr_status kai_audit(void *state, const struct orr_view *view, struct orr_err *err)
 {
     struct kai *kai = state;
@@ -515,4 +530,5 @@ const struct orr_policy orr_policy_kai = {
     .audit = kai_audit,
     .queue = kai_queue,
     .heeds = kai_heeds,
+    .shares = kai_shares,
 };

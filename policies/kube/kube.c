@@ -36,6 +36,7 @@ struct kube {
     uint32_t *first_lane; /* of a shape, within a queue's lanes */
     uint32_t per_queue;
     bool released;
+    bool told;       /* caps as fair shares */
     uint32_t *fresh; /* jobs that came since the last cycle */
     uint32_t fresh_count, fresh_capacity;
 };
@@ -253,9 +254,27 @@ static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn 
 
 static void kube_queue(void *state, const struct orr_view *view, uint32_t queue)
 {
+    struct kube *kube = state;
     (void)view;
     (void)queue;
-    ((struct kube *)state)->released = true; /* what a cap kept back is tried again */
+    kube->released = true; /* what a cap kept back is tried again */
+    kube->told = false;
+}
+
+/* What a namespace may hold is all that Kubernetes knows of shares. */
+static bool kube_shares(void *state, const struct orr_view *view, double *mgpu)
+{
+    struct kube *kube = state;
+    const bool news = !kube->told;
+    for (uint32_t q = 0; q < view->queues->count && news; q++) {
+        const struct orr_queue *queue = &view->queues->queues[q];
+        if (queue->shard == view->shard && queue->child_count == 0) {
+            const double cap = cap_of(kube, view, q);
+            mgpu[q] = cap < 0.0 ? -1.0 : cap * ORR_MGPU;
+        }
+    }
+    kube->told = true;
+    return news;
 }
 
 static uint32_t kube_heeds(const void *params)
@@ -278,4 +297,5 @@ const struct orr_policy orr_policy_kube = {
     .node = kube_node,
     .queue = kube_queue,
     .heeds = kube_heeds,
+    .shares = kube_shares,
 };

@@ -18,6 +18,7 @@ struct static_params {
 struct partition {
     struct orr_lanes lanes;
     int64_t *caps_mgpu; /* per queue */
+    bool told;          /* them as fair shares */
 };
 
 static const char *const order_names[] = {"submit", "priority", NULL};
@@ -98,6 +99,21 @@ static void static_queue(void *state, const struct orr_view *view, uint32_t queu
     (void)queue;
     fill_caps(view, partition->caps_mgpu);
     orr_lanes_recap(&partition->lanes, view);
+    partition->told = false;
+}
+
+static bool static_shares(void *state, const struct orr_view *view, double *mgpu)
+{
+    struct partition *partition = state;
+    for (uint32_t q = 0; q < view->queues->count && !partition->told; q++) {
+        const struct orr_queue *queue = &view->queues->queues[q];
+        if (queue->shard == view->shard && queue->child_count == 0) {
+            mgpu[q] = (double)partition->caps_mgpu[q];
+        }
+    }
+    const bool news = !partition->told;
+    partition->told = true;
+    return news;
 }
 
 static void static_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
@@ -133,4 +149,5 @@ const struct orr_policy orr_policy_static = {
     .node = static_node,
     .queue = static_queue,
     .heeds = static_heeds,
+    .shares = static_shares,
 };

@@ -139,6 +139,9 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     if (!engine->scheduler.ideal) {
         orr_scheduler_end(&engine->scheduler, engine->view.now);
     }
+    if (engine->shares_mgpu != NULL) {
+        orr_engine__shares_note(engine);
+    }
     engine->wake_ms = engine->policy->wake == NULL
                           ? ORR_MS_NEVER
                           : engine->policy->wake(engine->state, &engine->view);
@@ -427,8 +430,10 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         runner.policy->open(orr_policy_host(), runner.params, &engine.view, &engine.state, err);
     if (status == ORR_OK) {
         orr_engine__nodes_open(&engine);
+        orr_engine__shares_open(&engine);
         status = loop(&engine, err);
         end_last_round(&engine);
+        orr_engine__shares_close(&engine);
         orr_engine__nodes_close(&engine);
         runner.policy->close(engine.state);
     }
@@ -478,6 +483,7 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->outages);
     orr_free(run->times);
     orr_free(run->reasons);
+    orr_free(run->shares);
     orr_free(run->eligible_ms);
     *run = (struct orr_run){0};
 }

@@ -67,6 +67,8 @@ struct engine {
     uint32_t emptying_count;
     struct orr_engine_pools *pools; /* NULL: none is autoscaled */
     orr_ms instant_ms;              /* the last one, for counting distinct times */
+    double *
+        shares_mgpu; /* per queue: the policy's fair shares as recorded, then as told; NULL: none */
 };
 
 static inline uint32_t orr_engine__class_and(enum event_class class, uint32_t incarnation)
@@ -133,6 +135,12 @@ void orr_engine__join_cluster(struct engine *engine, uint32_t node);
 void orr_engine__note_vacant(struct engine *engine);
 /* Is nothing left but failures, what is listed, and what is stale, and of no use to anybody? */
 bool orr_engine__only_faults_left(const struct engine *engine);
+
+/* engine_shares.c: fair shares of a policy that has some */
+void orr_engine__shares_open(struct engine *engine);
+void orr_engine__shares_close(struct engine *engine);
+/* Records those that are others after a cycle. */
+void orr_engine__shares_note(struct engine *engine);
 
 /* engine_pools.c: autoscaled pools; only where there are any */
 void orr_engine__pools_open(struct engine *engine);

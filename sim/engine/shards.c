@@ -154,6 +154,20 @@ static void shards_queue(void *state, const struct orr_view *view, uint32_t queu
     orr_policy_tell_queue(one->policy, one->state, &one->view, queue);
 }
 
+static bool shards_shares(void *state, const struct orr_view *view, double *mgpu)
+{
+    struct orr_engine_shards *shards = state;
+    bool changed = false;
+    for (uint32_t s = 0; s < shards->count; s++) {
+        struct instance *one = &shards->instances[s];
+        one->view.now = view->now;
+        if (orr_policy_has_shares(one->policy)) {
+            changed = one->policy->shares(one->state, &one->view, mgpu) || changed;
+        }
+    }
+    return changed;
+}
+
 static enum orr_status shards_audit(void *state, const struct orr_view *view, struct orr_err *err)
 {
     struct orr_engine_shards *shards = state;
@@ -175,7 +189,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
     shards->count = count;
     shards->instances = orr_zalloc(count, sizeof *shards->instances);
     shards->laws = orr_zalloc(count, sizeof *shards->laws);
-    bool able = true;
+    bool able = true, has_shares = false;
     orr_ms round_ms = 0; /* of the first that acts in rounds: there is one clock */
     for (uint32_t s = 0; s < count; s++) {
         shards->instances[s] = (struct instance){.policy = given[s].policy,
@@ -185,6 +199,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                                                  .wake_ms = ORR_MS_NEVER};
         round_ms = round_ms == 0 ? orr_policy_round_ms(given[s].policy) : round_ms;
         able = able && orr_policy_able(given[s].policy, ORR_ABLE_STALE_GANGS);
+        has_shares = has_shares || orr_policy_has_shares(given[s].policy);
         shards->laws[s] = orr_policy_laws(given[s].policy, given[s].params);
     }
     shards->policy =
@@ -203,6 +218,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                             .queue = shards_queue,
                             .abilities = ORR_ABLE_PARTS | (able ? ORR_ABLE_STALE_GANGS : 0),
                             .audit = shards_audit,
+                            .shares = has_shares ? shards_shares : NULL,
                             .round_ms = round_ms};
     return shards;
 }

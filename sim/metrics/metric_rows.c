@@ -59,6 +59,17 @@ static void emit_debt(const struct emitter *to, const struct orr_debt *debt, uin
          "the rest: while others, or their placement, were in the way");
 }
 
+/* Only where the policy has fair shares of its own. */
+static void emit_own_deviation(const struct emitter *to, const struct orr_own_deviation *own)
+{
+    if (own->queues > 0) {
+        emit(
+            to, "policy_share_deviation", own->deviation, "1", own->queues,
+            "integral of sum over queues of |allocated - the fair share the policy itself goes by, "
+            "as of its last cycle| / (2 x capacity x window)");
+    }
+}
+
 static void emit_all(const struct emitter *to, const struct orr_summary *s)
 {
     emit(to, "jobs", (double)s->jobs, "jobs", s->jobs, "taken from the traces");
@@ -88,6 +99,7 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
          "the same with the ratio capped at 1");
     emit(to, "share_deviation", s->share_deviation, "1", 1,
          "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)");
+    emit_own_deviation(to, &s->own_shares.all);
     emit_debt(to, &s->debt, s->leaf_queues);
     emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
          "attempts of whole jobs ended early, by whatever cause (table eviction)");
@@ -248,13 +260,20 @@ static void emit_owners(const struct emitter *to, const struct orr_owners *o)
     }
 }
 
-static void emit_queue(const struct emitter *to, const struct orr_queue_summary *q)
+static void emit_queue(const struct emitter *to, const struct orr_summary *s,
+                       const struct orr_queue_summary *q)
 {
+    const struct orr_own_shares *own = &s->own_shares;
     emit(to, "jobs", (double)q->waits.jobs, "jobs", q->waits.jobs, "submitted in the window");
     emit_waits(to, &q->waits);
     emit(to, "gpu_h", q->gpu_h, "GPU-h", 1, "held in the window by the whole queue");
     emit(to, "share_mean", q->share_mean, "GPU", 1,
          "mean entitled share of the whole queue in the window, by the oracle");
+    if (own->known != NULL && own->known[q->queue]) {
+        emit(to, "policy_share_mean", own->mean_gpus[q->queue], "GPU", 1,
+             "mean in the window of the fair share of the whole queue that the policy itself goes "
+             "by");
+    }
     emit_debt(to, &q->debt, 1);
     emit(to, "evictions", (double)q->evictions, "evictions", q->waits.jobs,
          "attempts of whole jobs ended early, by whatever cause (table eviction)");
@@ -262,8 +281,9 @@ static void emit_queue(const struct emitter *to, const struct orr_queue_summary 
          "held for work that was lost, or in a grace");
 }
 
-static void emit_shard(const struct emitter *to, const struct orr_shard_summary *s)
+static void emit_shard(const struct emitter *to, const struct orr_summary *all, uint32_t shard)
 {
+    const struct orr_shard_summary *s = &all->shards[shard];
     emit(to, "jobs", (double)s->jobs, "jobs", s->jobs, "taken from the traces");
     emit(to, "finished", (double)s->finished, "jobs", s->jobs, "ended before the run did");
     emit_waits(to, &s->waits);
@@ -276,6 +296,9 @@ static void emit_shard(const struct emitter *to, const struct orr_shard_summary 
     emit(
         to, "share_deviation", s->share_deviation, "1", 1,
         "integral over the shard's queues of |allocated - entitled| / (2 x its capacity x window)");
+    if (all->own_shares.of_shard != NULL) {
+        emit_own_deviation(to, &all->own_shares.of_shard[shard]);
+    }
     emit_debt(to, &s->debt, s->leaf_queues);
     emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
          "attempts of whole jobs ended early, by whatever cause (table eviction)");
@@ -419,7 +442,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
         (void)snprintf(label, sizeof label, "queue=%s,kind=%s",
                        orr_idmap_name(&world->queues.names, q->queue),
                        orr_kind_name((enum orr_kind)q->kind));
-        emit_queue(&to, q);
+        emit_queue(&to, summary, q);
     }
     to.scope = "rule";
     for (uint32_t r = 0; r < ORR_RULE_COUNT; r++) {
@@ -432,7 +455,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     to.scope = "shard";
     for (uint32_t s = 0; s < summary->shard_count && summary->shard_count > 1; s++) {
         (void)snprintf(label, sizeof label, "shard=%s", orr_idmap_name(&world->cluster.shards, s));
-        emit_shard(&to, &summary->shards[s]);
+        emit_shard(&to, summary, s);
     }
     to.scope = "cause";
     for (uint32_t c = 0; c < ORR_CAUSE_COUNT; c++) {

@@ -316,6 +316,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
         shard->wanting_queues = f.wanting;
         shard->gpu_occupancy = f.occupancy;
         shard->gpu_goodput = f.goodput;
+        shard->available_mgpu_ms = f.available * f.capacity_gpu_h * MGPU_MS_PER_GPU_H;
     }
 }
 
@@ -407,6 +408,10 @@ void orr_summary_release(struct orr_summary *summary)
     orr_free(summary->queues);
     orr_free(summary->shards);
     orr_free(summary->parts);
+    orr_free(summary->own_shares.of_shard);
+    orr_free(summary->own_shares.known);
+    orr_free(summary->own_shares.mean_gpus);
+    orr_free(summary->own_shares.bucket_mgpu_ms);
     orr_free(summary->room.window);
     orr_free(summary->room.buckets);
     orr_free(summary->room.gangs);

@@ -4,6 +4,7 @@
 #include <orrery/base/sort.h>
 #include <orrery/core/ledger.h>
 
+#include "own_share.h"
 #include "space.h"
 #include "starve.h"
 #include "summary_int.h"
@@ -24,6 +25,7 @@ struct sweep {
     const struct orr_run *run;
     struct orr_space *space;
     struct orr_starve *starve;
+    struct orr_own_share *own;
     struct order starts, ends, begins, returns; /* of placements; of outages */
     uint32_t *of_end;                           /* placement of each end */
     uint32_t next_owed;                         /* change of what queues are owed */
@@ -125,6 +127,7 @@ static void hold(struct sweep *sweep, uint32_t index, bool start, orr_ms at)
                                     .cpu_milli = (int64_t)placement->tasks * request->cpu_milli};
     orr_space__hold(sweep->space, &piece, start);
     orr_starve__change(sweep->starve, spec->queue, start ? piece.mgpu : -piece.mgpu, at);
+    orr_own_share__change(sweep->own, spec->queue, start ? piece.mgpu : -piece.mgpu, at);
     if (sweep->growth != NULL) {
         struct growth *growth = &sweep->growth[placement->job];
         growth->placed =
@@ -202,7 +205,8 @@ void orr_summary__sweep(const struct orr_world *world, const struct orr_run *run
     struct sweep sweep = {.world = world,
                           .run = run,
                           .space = orr_space__open(world, run),
-                          .starve = orr_starve__open(world, run, summary)};
+                          .starve = orr_starve__open(world, run, summary),
+                          .own = orr_own_share__open(world, run)};
     sweep_open(&sweep);
     for (orr_ms at = next_time(&sweep); at <= run->end_ms; at = next_time(&sweep)) {
         orr_space__until(sweep.space, at);
@@ -211,6 +215,7 @@ void orr_summary__sweep(const struct orr_world *world, const struct orr_run *run
     orr_space__until(sweep.space, run->end_ms);
     orr_space__close(sweep.space, &summary->room);
     orr_starve__close(sweep.starve, &summary->starvation);
+    orr_own_share__close(sweep.own, summary);
     summary->full = growth_waits(&sweep, summary);
     sweep_close(&sweep);
 }

@@ -184,6 +184,10 @@ CREATE TABLE outcome(                -- ways a search for victims ends
 CREATE TABLE reason(                 -- why jobs wait
   id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL
 );
+CREATE TABLE fair_share(              -- what the policy itself takes for a leaf queue's fair share from at_ms on
+  queue INTEGER NOT NULL, at_ms INTEGER NOT NULL,
+  mgpu REAL                         -- NULL: it has none any more. No rows: the policy knows no fair shares
+);
 CREATE TABLE series(
   -- Means over buckets of run.series_ms, exact integrals divided by the bucket's length.
   at_ms INTEGER NOT NULL,           -- start of the bucket
@@ -192,7 +196,7 @@ CREATE TABLE series(
   pending_mgpu REAL NOT NULL,       -- asked by jobs that wait
   pending_jobs REAL NOT NULL,
   share_mgpu REAL NOT NULL,         -- demand-capped weighted max-min share, by an oracle apart from the policy
-  policy_share_mgpu REAL            -- the policy's own fair share; NULL: it has none
+  policy_share_mgpu REAL            -- the policy's own fair share (fair_share); NULL: it has none
 );
 CREATE TABLE room(                    -- free GPUs, means over buckets of run.series_ms
   at_ms INTEGER NOT NULL,           -- start of the bucket

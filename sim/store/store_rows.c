@@ -518,11 +518,34 @@ static enum orr_status write_reasons(sqlite3 *db, const struct orr_store_input *
     return writer_close(&w);
 }
 
+static enum orr_status write_fair_shares(sqlite3 *db, const struct orr_store_input *in,
+                                         struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO fair_share VALUES(?,?,?)", err);
+    for (uint32_t i = 0; i < in->run->share_count && w.status == ORR_OK; i++) {
+        const struct orr_share_change *change = &in->run->shares[i];
+        put_int(&w, change->queue);
+        put_int(&w, change->at_ms);
+        put_real(&w, change->mgpu < 0.0 ? (double)NAN : change->mgpu);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
+/* Of a queue over a bucket, mGPU x ms; NAN: it has none. */
+static double own_share(const struct orr_summary *summary, uint32_t bucket, uint32_t queue,
+                        uint32_t queues)
+{
+    const struct orr_own_shares *own = &summary->own_shares;
+    bool has = own->known != NULL && own->known[queue];
+    return has ? own->bucket_mgpu_ms[(size_t)bucket * queues + queue] : (double)NAN;
+}
+
 static enum orr_status write_series(sqlite3 *db, const struct orr_store_input *in,
                                     struct orr_err *err)
 {
     const struct orr_fold *fold = &in->run->fold;
-    struct writer w = writer_open(db, "INSERT INTO series VALUES(?,?,?,?,?,?,NULL)", err);
+    struct writer w = writer_open(db, "INSERT INTO series VALUES(?,?,?,?,?,?,?)", err);
     for (uint32_t b = 0; b < fold->bucket_count && w.status == ORR_OK; b++) {
         orr_ms start = fold->origin_ms + b * fold->bucket_ms;
         orr_ms end =
@@ -539,6 +562,7 @@ static enum orr_status write_series(sqlite3 *db, const struct orr_store_input *i
             put_real(&w, (double)i->pending / length);
             put_real(&w, (double)i->pending_jobs / length);
             put_real(&w, ((double)i->allocated + i->share_excess) / length);
+            put_real(&w, own_share(in->summary, b, q, in->world->queues.count) / length);
             put_row(&w);
         }
     }
@@ -716,7 +740,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
         write_deadlines,   write_batches,    write_shards,   write_ruled,
         write_asks,        write_placements, write_attempts, write_evictions,
         write_times,       write_outages,    write_rates,    write_reasons,
-        write_series,      write_room,       write_metrics};
+        write_fair_shares, write_series,     write_room,     write_metrics};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {

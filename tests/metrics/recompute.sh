@@ -154,6 +154,9 @@ policy: fifo
 YAML
     holds 50 run.yaml
     has "count(*) = 2 FROM shard"
+    sed -i 's/^policy: fifo/policy: {name: kai, shards: {a100: {name: static}}}/' run.yaml
+    holds 50 run.yaml
+    has "count(*) = 3 FROM metric WHERE name = 'policy_share_deviation'"
 }
 
 # Held by hand: A is entitled to 32 of 40 GPUs, wants 3 and gets them; B, entitled to 8, gets the other
@@ -275,6 +278,37 @@ YAML
     has "abs(value * 3600 - 150) < 1e-9 FROM metric WHERE name = 'quota_debt_blocked_gpu_h' AND scope = 'all'"
 }
 
+# Held by hand, on 4 GPUs parted 3 to 1 until 50, then 2 to 2: a holds 2 of its 3, then all of its part; b always
+# all of its own. So for 50 of 100 s one GPU is not where the policy would have it, of 2 x 4.
+case_shares() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+a,0,200,1,2,a
+b1,0,200,1,1,b
+b2,0,200,1,1,b
+last,100,10,1,1,b
+CSV
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {a: {gpu: [3, 1, unlimited]}, b: {gpu: [1, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: static
+events: [{at: 50s, set: {queues.a.gpu.quota: 2, queues.b.gpu.quota: 2}}]
+YAML
+    holds 50 run.yaml
+    has "value = 0.0625 AND n = 2 FROM metric WHERE name = 'policy_share_deviation'"
+    has "value = 2.5 FROM metric WHERE name = 'policy_share_mean' AND label LIKE 'queue=a,%'"
+    has "count(*) = 4 FROM fair_share"
+    philly kube 1d 90000 >run.yaml # only one queue has a limit
+    holds 100 run.yaml
+    has "count(DISTINCT queue) = 1 AND max(mgpu) = 100000 FROM fair_share WHERE mgpu IS NOT NULL"
+    philly "{name: kube, params: {namespace_quota: quota}}" 1d 90000 >run.yaml
+    holds 100 run.yaml
+    holds 50 "$source/scenarios/whatif/lending/lending.yaml" --policy fifo
+    has "count(*) = 0 FROM fair_share"
+    has "count(policy_share_mgpu) = 0 FROM series"
+}
+
 # A job every 10 s, each for 1000 s: about 100 GPUs are held from 1000 s on. On too few GPUs the demand never
 # settles, and the window stays whole.
 case_warmup() {
@@ -313,7 +347,7 @@ case_notices() {
         sqlite3 -bail -readonly off.db <"$source/tests/metrics/recompute.sql" >said
         grep -q '^all .*share_deviation' said && grep -q 'compared, 1 differ$' said || fail "$change: $(cat said)"
     done
-    for change in "room SET unusable_mgpu = unusable_mgpu + 0.001" "startable SET least_gpus = least_gpus + 1"; do
+    for change in "series SET policy_share_mgpu = policy_share_mgpu + 0.01" "room SET unusable_mgpu = unusable_mgpu + 0.001" "startable SET least_gpus = least_gpus + 1"; do
         cp run.db off.db
         sqlite3 off.db "UPDATE $change WHERE rowid = 5"
         sqlite3 -bail -readonly off.db <"$source/tests/metrics/recompute.sql" >said

@@ -390,6 +390,47 @@ UNION ALL
 SELECT 'lost_gpu_h', 'shard', w.label, total(x.lost) / 3.6e9, total(x.evictions)
 FROM whole AS w JOIN leaf AS l ON l.shard = w.shard JOIN job AS j ON j.queue = l.queue LEFT JOIN lost AS x ON x.job = j.id GROUP BY w.shard;
 
+-- ---- what queues held against the shares that the policy went by ----
+CREATE TEMP TABLE policy_share AS -- of several at one instant the last
+SELECT queue, at_ms, mgpu FROM fair_share WHERE rowid IN (SELECT max(rowid) FROM fair_share GROUP BY queue, at_ms);
+CREATE UNIQUE INDEX temp.policy_share_at ON policy_share(queue, at_ms);
+CREATE TEMP TABLE own AS
+WITH c(queue, at, alloc) AS (
+  SELECT j.queue, h.start_ms, h.mgpu FROM held AS h JOIN job AS j ON j.id = h.job
+  UNION ALL SELECT j.queue, h.to_ms, -h.mgpu FROM held AS h JOIN job AS j ON j.id = h.job
+  UNION ALL SELECT queue, at_ms, 0 FROM policy_share
+),
+i AS (SELECT queue, at, sum(alloc) AS alloc FROM c WHERE queue IN (SELECT queue FROM policy_share) GROUP BY queue, at)
+SELECT queue, at, lead(at, 1, (SELECT end_ms FROM run)) OVER w AS upto, sum(alloc) OVER w AS alloc,
+       (SELECT t.mgpu FROM policy_share AS t WHERE t.queue = i.queue AND t.at_ms <= i.at ORDER BY t.at_ms DESC LIMIT 1) AS share
+FROM i WINDOW w AS (PARTITION BY queue ORDER BY at);
+CREATE INDEX temp.own_at ON own(queue, at);
+CREATE TEMP TABLE owned AS
+SELECT o.queue, l.shard, total(o.share * o.ms) AS shared, total(abs(o.share - o.alloc) * o.ms) AS apart
+FROM (SELECT o.*, max(0, min(o.upto, r.window_end_ms) - max(o.at, r.window_start_ms)) AS ms FROM own AS o CROSS JOIN run AS r) AS o
+JOIN leaf AS l ON l.queue = o.queue GROUP BY o.queue;
+INSERT INTO made
+SELECT 'policy_share_deviation', w.scope, w.label, sum(o.apart) / (2 * nullif(
+         (SELECT sum(s.capacity_mgpu * 1.0 * (r.window_end_ms - r.window_start_ms) - (SELECT total(gone) FROM gone AS g WHERE g.shard = s.id)
+                     - (SELECT total(down) FROM down AS d WHERE d.shard = s.id))
+          FROM shard AS s CROSS JOIN run AS r
+          WHERE s.id IN (SELECT shard FROM owned) AND (w.shard IS NULL OR s.id = w.shard)), 0)), count(*)
+FROM whole AS w JOIN owned AS o ON w.shard IS NULL OR o.shard = w.shard GROUP BY w.scope, w.label
+UNION ALL
+SELECT 'policy_share_mean', 'queue', g.label, o.shared / nullif((SELECT window_end_ms - window_start_ms FROM run), 0) / 1000, 1
+FROM (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue
+      FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g JOIN owned AS o ON o.queue = g.queue;
+CREATE TEMP TABLE own_bucket AS -- means over the buckets of the series
+WITH s AS (
+  SELECT s.rowid AS nr, s.queue, s.at_ms, min(s.at_ms + r.series_ms, r.end_ms) AS upto, s.policy_share_mgpu AS stored
+  FROM series AS s CROSS JOIN run AS r
+)
+SELECT s.nr, s.at_ms, s.queue, s.stored, total(o.share * (min(o.upto, s.upto) - max(o.at, s.at_ms))) / (s.upto - s.at_ms) AS made
+FROM s JOIN own AS o ON o.queue = s.queue AND o.at < s.upto AND o.upto > s.at_ms
+  AND o.at >= coalesce((SELECT max(b.at) FROM own AS b WHERE b.queue = s.queue AND b.at <= s.at_ms), -9e18)
+GROUP BY s.nr
+UNION ALL SELECT s.nr, s.at_ms, s.queue, s.stored, NULL FROM s WHERE s.queue NOT IN (SELECT queue FROM policy_share);
+
 -- ---- times to the end ----
 -- Lengths of time of which some were still going on; their quantiles come last.
 CREATE TEMP TABLE lasting(name TEXT, ms INTEGER, ended INTEGER);
@@ -770,6 +811,9 @@ SELECT 'room at ' || m.at_ms, x.name, x.made, x.stored FROM room AS m LEFT JOIN 
 JOIN (SELECT 'idle_mgpu' AS name, r.rowid AS nr, s.idle / s.ms AS made, r.idle_mgpu AS stored FROM room AS r JOIN span_room AS s ON s.nr = r.rowid
       UNION ALL SELECT 'unusable_mgpu', r.rowid, s.unusable / s.ms, r.unusable_mgpu FROM room AS r JOIN span_room AS s ON s.nr = r.rowid) AS x ON x.nr = m.rowid
 WHERE abs(x.made - x.stored) > 1e-9 * abs(x.stored) + 1e-6
+UNION ALL
+SELECT 'series at ' || at_ms || ' of queue ' || queue, 'policy_share_mgpu', made, stored FROM own_bucket
+WHERE (made IS NULL) <> (stored IS NULL) OR abs(made - stored) > 1e-9 * abs(stored) + 1e-6
 UNION ALL
 SELECT 'startable at ' || m.at_ms, m.level, s.gpus / s.ms, m.mean_gpus
 FROM startable AS m LEFT JOIN span_level AS s ON s.at = m.at_ms AND s.nr > 0 AND s.level = m.level

@@ -103,6 +103,29 @@ static void figures__are_drawn_with_one_queue(void **state)
     assert_true(holds("one-wait-cdf.svg", "interactive"));
 }
 
+/* On a clock of their own that is far from 0 times count from the first submit. */
+static void figures__are_drawn_of_a_late_part_of_a_trace(void **state)
+{
+    (void)state;
+    struct fixture fixture = {.queues = 2, .nodes = 2, .jobs = 50, .days = 1, .origin_ms = -1};
+    sqlite3 *db = NULL;
+    fixture_write("late.db", &fixture);
+    assert_int_equal(sqlite3_open("late.db", &db), SQLITE_OK);
+    fixture_exec(
+        db, "UPDATE run SET window_start_ms = window_start_ms + 4000000000,"
+            " window_end_ms = window_end_ms + 4000000000, end_ms = end_ms + 4000000000;"
+            "UPDATE job SET submit_ms = submit_ms + 4000000000, start_ms = start_ms + 4000000000,"
+            " last_start_ms = last_start_ms + 4000000000, end_ms = end_ms + 4000000000;"
+            "UPDATE placement SET start_ms = start_ms + 4000000000, end_ms = end_ms + 4000000000;"
+            "UPDATE attempt SET start_ms = start_ms + 4000000000, end_ms = end_ms + 4000000000;"
+            "UPDATE reason_change SET at_ms = at_ms + 4000000000;"
+            "UPDATE eviction SET at_ms = at_ms + 4000000000, gone_ms = gone_ms + 4000000000;"
+            "UPDATE series SET at_ms = at_ms + 4000000000;");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    draw_all("late.db");
+    assert_true(holds("late-allocation.svg", "s on the run"));
+}
+
 static void figures__are_drawn_with_many_queues(void **state)
 {
     (void)state;
@@ -269,7 +292,7 @@ static void sums__are_those_worked_by_hand(void **state)
     assert_true(holds("hand-fragmentation.dat", "\n3600.000 0 2.66667 4\n"));
     assert_true(holds("hand-fragmentation.dat", "\n7200.000 0 0 0\n"));
     assert_true(holds("hand-fragmentation.dat", "\n14400.000 0 2.66667 4\n"));
-    assert_true(holds("hand-jct-cdf.dat", "\n3600 33.3333\n14400 66.6667\n"));
+    assert_true(holds("hand-jct-cdf.dat", "\n3600 33.3333\n14400 100\n"));
 }
 
 static void forest__draws_every_row(void **state)
@@ -334,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures__are_drawn_with_two_queues),
         cmocka_unit_test(figures__are_drawn_with_one_queue),
+        cmocka_unit_test(figures__are_drawn_of_a_late_part_of_a_trace),
         cmocka_unit_test(figures__are_drawn_with_many_queues),
         cmocka_unit_test(names__survive),
         cmocka_unit_test(names__of_files_are_no_commands),

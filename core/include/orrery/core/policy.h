@@ -91,6 +91,10 @@ typedef void orr_policy_node_fn(void *state, const struct orr_view *view, uint32
 /* What a queue is owed (quota, weight, limit) or its priority is another from now on: the view has
  * the new values. Nobody is evicted for it; what it means is for the next cycle. */
 typedef void orr_policy_queue_fn(void *state, const struct orr_view *view, uint32_t queue);
+/* The fair shares it goes by now, asked for after each cycle: mgpu[queue] is what it told last,
+ * below 0 for none (so at first); it sets those of leaf queues of its shard that are others. False:
+ * none is. */
+typedef bool orr_policy_shares_fn(void *state, const struct orr_view *view, double *mgpu);
 /* Compares what the policy remembers with the view, between cycles; ORR_BUG names a difference. */
 typedef enum orr_status orr_policy_audit_fn(void *state, const struct orr_view *view,
                                             struct orr_err *err);
@@ -136,8 +140,9 @@ struct orr_policy {
     uint32_t abilities;                    /* ORR_ABLE_* */
     orr_policy_audit_fn *audit;            /* may be NULL */
     orr_ms round_ms; /* not 0: it acts in rounds of this length, as under `execution.round` */
-    orr_policy_queue_fn *queue; /* may be NULL */
-    orr_policy_heeds_fn *heeds; /* may be NULL: none of it */
+    orr_policy_queue_fn *queue;   /* may be NULL */
+    orr_policy_heeds_fn *heeds;   /* may be NULL: none of it */
+    orr_policy_shares_fn *shares; /* may be NULL: it has none */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -160,6 +165,11 @@ static inline void orr_policy_tell_queue(const struct orr_policy *policy, void *
     if (policy->size > offsetof(struct orr_policy, queue) && policy->queue != NULL) {
         policy->queue(state, view, queue);
     }
+}
+
+static inline bool orr_policy_has_shares(const struct orr_policy *policy)
+{
+    return policy->size > offsetof(struct orr_policy, shares) && policy->shares != NULL;
 }
 
 static inline bool orr_policy_able(const struct orr_policy *policy, uint32_t ability)

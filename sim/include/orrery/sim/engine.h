@@ -41,6 +41,12 @@ struct orr_reason_change {
     struct orr_proof proof;
 };
 
+struct orr_share_change { /* of what the policy takes for a leaf queue's fair share, from then on */
+    orr_ms at_ms;
+    uint32_t queue;
+    double mgpu; /* below 0: it has none any more */
+};
+
 struct orr_outage { /* of a node: it was down, or not part of the cluster */
     uint32_t node;
     bool away;             /* not part of it: neither down nor idle */
@@ -98,6 +104,8 @@ struct orr_run {
     bool autoscaled;            /* some pool follows the jobs */
     struct orr_reason_change *reasons;
     uint32_t reason_count, reason_capacity;
+    struct orr_share_change *shares; /* in order; of policies that have fair shares */
+    uint32_t share_count, share_capacity;
     orr_ms *eligible_ms; /* per hold of the world: when it was over; ORR_MS_NONE: not yet */
 };
 

@@ -43,7 +43,21 @@ struct orr_shard_summary { /* one shard of the cluster */
     struct orr_debt debt;
     double lost_gpu_h;
     double gpu_occupancy, gpu_goodput;
+    double available_mgpu_ms;             /* of nodes that were up, in the window */
     uint32_t leaf_queues, wanting_queues; /* as those of the whole */
+};
+
+struct orr_own_deviation { /* of what queues held from the shares their policy goes by */
+    double apart;          /* integral over the window of the distances, mGPU x ms */
+    double deviation;      /* that / (2 x available); NAN: nothing was available */
+    uint32_t queues;       /* that have such a share */
+};
+
+struct orr_own_shares {                      /* all 0: no policy has fair shares */
+    struct orr_own_deviation all, *of_shard; /* all: of the shards whose policies have some */
+    bool *known;                             /* per queue: it has one */
+    double *mean_gpus;                       /* per queue that has, over the window */
+    double *bucket_mgpu_ms;                  /* of bucket b and queue q at [b * queues + q] */
 };
 
 #define ORR_SIZE_CLASSES 12 /* <= 1 GPU, 2, 3-4, 5-8, ... , > 1024 */
@@ -142,6 +156,7 @@ struct orr_summary {
     double jct_mean_s;
     uint32_t leaf_queues, wanting_queues; /* wanting: entitled to something in the window */
     double fairness_jain, fairness_satisfaction, share_deviation;
+    struct orr_own_shares own_shares;
     struct orr_debt debt;
     double lost_gpu_h;
     double lost_by_gpu_h[ORR_CAUSE_COUNT]; /* what lost_gpu_h is made of */
