@@ -32,9 +32,13 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
     fold->window_start = orr_zalloc(tree->count, sizeof *fold->window_start);
     fold->window_end = orr_zalloc(tree->count, sizeof *fold->window_end);
     fold->last_note = orr_zalloc(tree->count, sizeof *fold->last_note);
-    fold->scratch = orr_zalloc(tree->count, 3 * sizeof *fold->scratch);
-    fold->takers = orr_zalloc(tree->count, 2 * sizeof *fold->takers);
+    orr_oracle_open(&fold->oracle, tree, shard_count);
+    fold->leaves = orr_alloc(tree->count, sizeof *fold->leaves);
+    fold->excess = orr_alloc(tree->count, sizeof *fold->excess);
     for (uint32_t q = 0; q < tree->count; q++) {
+        if (tree->queues[q].child_count == 0) {
+            fold->leaves[fold->leaf_count++] = q;
+        }
         fold->queues[q].usable = fold->shard_capacity_mgpu[tree->queues[q].shard];
         fold->queues[q].at = origin_ms;
     }
@@ -77,11 +81,21 @@ void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu)
     recompute_possible(fold);
 }
 
+static void ask(struct orr_fold *fold, uint32_t queue)
+{
+    const struct orr_fold_queue *q = &fold->queues[queue];
+    orr_oracle_ask(&fold->oracle, queue, (double)(q->allocated + q->pending));
+}
+
 void orr_fold_owed(struct orr_fold *fold, uint32_t queue)
 {
     double quota = fold->tree->queues[queue].resources[ORR_SHARE_GPU].quota;
     fold->queues[queue].quota_mgpu = quota < 0.0 ? -1.0 : quota * ORR_MGPU;
     recompute_possible(fold); /* its limit holds for those below, too */
+    orr_oracle_owed(&fold->oracle);
+    for (uint32_t i = 0; i < fold->leaf_count; i++) {
+        ask(fold, fold->leaves[i]);
+    }
     fold->shares_stale = true;
 }
 
@@ -97,8 +111,9 @@ void orr_fold_release(struct orr_fold *fold)
     orr_free(fold->last_note);
     orr_free(fold->buckets);
     orr_free(fold->bucket_deviation);
-    orr_free(fold->scratch);
-    orr_free(fold->takers);
+    orr_oracle_close(&fold->oracle);
+    orr_free(fold->leaves);
+    orr_free(fold->excess);
     *fold = (struct orr_fold){0};
 }
 
@@ -106,6 +121,9 @@ void orr_fold_release(struct orr_fold *fold)
 static void settle(struct orr_fold_queue *queue, orr_ms now)
 {
     int64_t dt = now - queue->at;
+    if (dt == 0) {
+        return;
+    }
     queue->at = now;
     queue->sum.allocated += queue->allocated * dt;
     if (queue->pending_jobs == 0 && queue->pending == 0) {
@@ -127,17 +145,31 @@ static void settle(struct orr_fold_queue *queue, orr_ms now)
     }
 }
 
+static bool takes_part(const struct orr_fold_queue *queue)
+{
+    return queue->allocated != 0 || queue->pending != 0;
+}
+
+static void list_excess(struct orr_fold *fold)
+{
+    fold->excess_count = 0;
+    for (uint32_t i = 0; i < fold->leaf_count; i++) {
+        if (takes_part(&fold->queues[fold->leaves[i]])) {
+            fold->excess[fold->excess_count++].queue = fold->leaves[i];
+        }
+    }
+    fold->excess_stale = false;
+}
+
 static void recompute_shares(struct orr_fold *fold)
 {
-    uint32_t count = fold->tree->count;
-    double *demand = fold->scratch, *share = fold->scratch + count;
-    for (uint32_t q = 0; q < count; q++) {
-        demand[q] = (double)(fold->queues[q].allocated + fold->queues[q].pending);
+    orr_oracle_divide(&fold->oracle, fold->shard_present_mgpu);
+    if (fold->excess_stale) {
+        list_excess(fold);
     }
-    orr_oracle_shares(fold->tree, fold->shard_present_mgpu, fold->shard_count, demand, share,
-                      fold->takers);
-    for (uint32_t q = 0; q < count; q++) {
-        fold->queues[q].share = share[q];
+    for (uint32_t i = 0; i < fold->excess_count; i++) {
+        uint32_t q = fold->excess[i].queue;
+        fold->excess[i].mgpu = fold->oracle.queues[q].share - (double)fold->queues[q].allocated;
     }
     fold->shares_stale = false;
 }
@@ -154,14 +186,17 @@ static void settle_shares(struct orr_fold *fold, orr_ms now)
     if (fold->shares_stale) {
         recompute_shares(fold);
     }
-    for (uint32_t q = 0; q < fold->tree->count; q++) {
-        if (fold->tree->queues[q].child_count == 0) {
-            struct orr_fold_queue *queue = &fold->queues[q];
-            double excess = queue->share - (double)queue->allocated;
-            queue->sum.share_excess += excess * dt;
-            fold->deviation += fabs(excess) * dt;
-            fold->shards[fold->tree->queues[q].shard].deviation += fabs(excess) * dt;
+    for (uint32_t i = 0; i < fold->excess_count; i++) {
+        uint32_t q = fold->excess[i].queue;
+        double excess = fold->excess[i].mgpu * dt;
+        fold->queues[q].sum.share_excess += excess;
+        fold->deviation += fabs(excess);
+        if (fold->shard_count > 1) {
+            fold->shards[fold->tree->queues[q].shard].deviation += fabs(excess);
         }
+    }
+    if (fold->shard_count == 1) {
+        fold->shards[0].deviation = fold->deviation;
     }
 }
 
@@ -323,6 +358,7 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t 
                      int64_t pending_mgpu, int64_t pending_jobs)
 {
     struct orr_fold_queue *q = &fold->queues[queue];
+    bool took_part = takes_part(q);
     settle(q, now);
     if (fold->pending_total == 0) {
         fold->shares_at = now; /* nothing waited until now: nothing to add */
@@ -332,6 +368,8 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t 
     q->pending_jobs += pending_jobs;
     fold->pending_total += pending_jobs + pending_mgpu;
     fold->shares_stale = true;
+    fold->excess_stale = fold->excess_stale || took_part != takes_part(q);
+    ask(fold, queue);
 }
 
 void orr_fold_finish(struct orr_fold *fold, orr_ms now)

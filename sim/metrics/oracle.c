@@ -1,117 +1,156 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* oracle.c - what every queue would hold if GPUs were divided fairly right now: demand-capped,
- * weighted max-min at each level of the tree, quota first. No policy uses it. */
-#include <orrery/sim/fold.h>
+#include <orrery/sim/oracle.h>
 
-static double capped(double demand, double bound_devices)
+#include <math.h>
+
+#include <orrery/base/mem.h>
+
+/* Adds the children of a queue, or at the top (ORR_NONE) the roots of a shard. */
+static void add_group(struct orr_oracle *oracle, uint32_t parent, uint32_t shard, uint32_t *used)
 {
-    double bound = bound_devices * ORR_MGPU;
-    return bound_devices < 0.0 || demand < bound ? demand : bound;
-}
-
-/* Children of a queue; at the top (ORR_NONE) the roots of a shard. */
-struct siblings {
-    uint32_t parent, shard;
-};
-
-static bool is_one(const struct orr_queues *tree, uint32_t queue, struct siblings of)
-{
-    return tree->queues[queue].parent == of.parent &&
-           (of.parent != ORR_NONE || tree->queues[queue].shard == of.shard);
-}
-
-/* Its weight in a division, in devices: by quota (unlimited: all it asks), or over quota. */
-static double weight_of(const struct orr_queues *tree, uint32_t q, const double *cap, bool by_quota)
-{
-    const struct orr_entitlement *e = &tree->queues[q].resources[ORR_SHARE_GPU];
-    return !by_quota ? e->weight : e->quota < 0.0 ? cap[q] / ORR_MGPU : e->quota;
-}
-
-struct takers { /* siblings that ask for something, and those of them that are not full yet */
-    uint32_t *all, *open;
-    uint32_t count;
-};
-
-/* Water-fills `amount` among siblings by weight, each up to its `cap`, on top of what they have.
- * Returns what is left. */
-static double fill(const struct orr_queues *tree, struct takers takers, double amount,
-                   const double *cap, bool by_quota, double *share)
-{
-    const uint32_t *from = takers.all;
-    uint32_t open = takers.count;
-    for (;;) {
-        double weights = 0.0;
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < open; i++) {
-            uint32_t q = from[i];
-            if (share[q] < cap[q]) {
-                takers.open[kept++] = q;
-                weights += weight_of(tree, q, cap, by_quota);
-            }
-        }
-        from = takers.open;
-        open = kept;
-        if (weights <= 0.0 || amount <= 0.0) {
-            return amount;
-        }
-        double level = amount / weights, given = 0.0;
-        bool someone_capped = false;
-        for (uint32_t i = 0; i < open; i++) {
-            uint32_t q = from[i];
-            if (share[q] + level * weight_of(tree, q, cap, by_quota) >= cap[q]) {
-                given += cap[q] - share[q];
-                share[q] = cap[q];
-                someone_capped = true;
-            }
-        }
-        if (someone_capped) {
-            amount -= given;
-            continue;
-        }
-        for (uint32_t i = 0; i < open; i++) {
-            share[from[i]] += level * weight_of(tree, from[i], cap, by_quota);
-        }
-        return 0.0;
-    }
-}
-
-static void divide(const struct orr_queues *tree, struct siblings of, double amount,
-                   const double *demand, double *share, double *cap, uint32_t *scratch)
-{
-    struct takers takers = {.all = scratch, .open = scratch + tree->count};
+    const struct orr_queues *tree = oracle->tree;
+    struct orr_siblings *group = &oracle->groups[oracle->group_count++];
+    *group = (struct orr_siblings){.parent = parent, .shard = shard, .first = *used};
     for (uint32_t q = 0; q < tree->count; q++) {
-        if (is_one(tree, q, of)) {
-            share[q] = 0.0;
-            cap[q] = capped(demand[q], tree->queues[q].resources[ORR_SHARE_GPU].quota);
-            takers.all[takers.count] = q;
-            takers.count += demand[q] > 0.0;
+        if (tree->queues[q].parent == parent &&
+            (parent != ORR_NONE || tree->queues[q].shard == shard)) {
+            oracle->members[(*used)++] = q;
+            group->count++;
         }
     }
-    double rest = fill(tree, takers, amount, cap, true, share);
-    for (uint32_t i = 0; i < takers.count; i++) {
-        cap[takers.all[i]] = demand[takers.all[i]];
-    }
-    (void)fill(tree, takers, rest, cap, false, share);
 }
 
-void orr_oracle_shares(const struct orr_queues *tree, const int64_t *capacity_mgpu,
-                       uint32_t shard_count, double *demand, double *share, uint32_t *scratch)
+void orr_oracle_open(struct orr_oracle *oracle, const struct orr_queues *tree, uint32_t shard_count)
 {
-    double *cap = share + tree->count;
-    for (uint32_t q = tree->count; q-- > 0;) { /* parents come before children */
-        demand[q] = capped(demand[q], tree->queues[q].resources[ORR_SHARE_GPU].limit);
-        uint32_t parent = tree->queues[q].parent;
-        if (parent != ORR_NONE) {
-            demand[parent] += demand[q];
-        }
-    }
+    size_t count = tree->count;
+    uint32_t used = 0;
+    *oracle = (struct orr_oracle){
+        .tree = tree,
+        .queues = orr_zalloc(count, sizeof *oracle->queues),
+        .groups = orr_alloc(shard_count + count, sizeof *oracle->groups),
+        .members = orr_alloc(count, sizeof *oracle->members),
+        .takers = orr_alloc(count, sizeof *oracle->takers),
+        .open = orr_alloc(count, sizeof *oracle->open),
+    };
     for (uint32_t s = 0; s < shard_count; s++) {
-        divide(tree, (struct siblings){ORR_NONE, s}, (double)capacity_mgpu[s], demand, share, cap,
-               scratch);
+        add_group(oracle, ORR_NONE, s, &used);
     }
-    for (uint32_t q = 0; q < tree->count; q++) {
+    for (uint32_t q = 0; q < count; q++) {
         if (tree->queues[q].child_count > 0) {
-            divide(tree, (struct siblings){q, ORR_NONE}, share[q], demand, share, cap, scratch);
+            add_group(oracle, q, tree->queues[q].shard, &used);
         }
+    }
+    orr_oracle_owed(oracle);
+}
+
+void orr_oracle_close(struct orr_oracle *oracle)
+{
+    orr_free(oracle->queues);
+    orr_free(oracle->groups);
+    orr_free(oracle->members);
+    orr_free(oracle->takers);
+    orr_free(oracle->open);
+    *oracle = (struct orr_oracle){0};
+}
+
+void orr_oracle_owed(struct orr_oracle *oracle)
+{
+    for (uint32_t q = 0; q < oracle->tree->count; q++) {
+        const struct orr_entitlement *e = &oracle->tree->queues[q].resources[ORR_SHARE_GPU];
+        struct orr_oracle_queue *queue = &oracle->queues[q];
+        queue->limit = e->limit < 0.0 ? (double)INFINITY : e->limit * ORR_MGPU;
+        queue->quota = e->quota < 0.0 ? (double)INFINITY : e->quota * ORR_MGPU;
+        queue->owed = e->quota;
+        queue->over = e->weight;
+    }
+}
+
+/* What a queue above others asks is what they ask, up to its own limit. */
+static void sum_up(struct orr_oracle *oracle, const struct orr_siblings *group)
+{
+    double demand = 0.0;
+    for (uint32_t i = group->first + group->count; i-- > group->first;) {
+        demand += oracle->queues[oracle->members[i]].demand;
+    }
+    orr_oracle_ask(oracle, group->parent, demand);
+}
+
+/* Water-fills `amount` among the first `count` that are open, by weight, each up to its cap, on top
+ * of what they have. Returns what is left. */
+static double fill(struct orr_oracle *oracle, uint32_t count, double weights, double amount)
+{
+    uint32_t *open = oracle->open;
+    while (weights > 0.0 && amount > 0.0) {
+        double level = amount / weights, given = 0.0, left = 0.0;
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            struct orr_oracle_queue *queue = &oracle->queues[open[i]];
+            if (queue->share + level * queue->weight >= queue->cap) {
+                given += queue->cap - queue->share;
+                queue->share = queue->cap;
+            } else {
+                open[kept++] = open[i];
+                left += queue->weight;
+            }
+        }
+        if (kept == count) { /* none is full at this level */
+            for (uint32_t i = 0; i < count; i++) {
+                oracle->queues[open[i]].share += level * oracle->queues[open[i]].weight;
+            }
+            return 0.0;
+        }
+        amount -= given;
+        weights = left;
+        count = kept;
+    }
+    return amount;
+}
+
+/* Up to their quotas, by quota; what is left, up to what they ask, by weight. */
+static void divide(struct orr_oracle *oracle, const struct orr_siblings *group, double amount)
+{
+    uint32_t takers = 0, count = 0;
+    double weights = 0.0;
+    for (uint32_t i = group->first; i < group->first + group->count; i++) {
+        uint32_t q = oracle->members[i];
+        struct orr_oracle_queue *queue = &oracle->queues[q];
+        queue->share = 0.0;
+        if (queue->demand > 0.0) {
+            oracle->takers[takers++] = q;
+            if (queue->quota > 0.0) {
+                queue->cap = queue->demand < queue->quota ? queue->demand : queue->quota;
+                queue->weight = queue->owed < 0.0 ? queue->cap / ORR_MGPU : queue->owed;
+                oracle->open[count++] = q;
+                weights += queue->weight;
+            }
+        }
+    }
+    amount = fill(oracle, count, weights, amount);
+    count = 0;
+    weights = 0.0;
+    for (uint32_t i = 0; i < takers; i++) {
+        struct orr_oracle_queue *queue = &oracle->queues[oracle->takers[i]];
+        if (queue->share < queue->demand) {
+            queue->cap = queue->demand;
+            queue->weight = queue->over;
+            oracle->open[count++] = oracle->takers[i];
+            weights += queue->weight;
+        }
+    }
+    (void)fill(oracle, count, weights, amount);
+}
+
+void orr_oracle_divide(struct orr_oracle *oracle, const int64_t *capacity_mgpu)
+{
+    for (uint32_t g = oracle->group_count; g-- > 0;) {
+        if (oracle->groups[g].parent != ORR_NONE) {
+            sum_up(oracle, &oracle->groups[g]);
+        }
+    }
+    for (uint32_t g = 0; g < oracle->group_count; g++) {
+        const struct orr_siblings *group = &oracle->groups[g];
+        bool top = group->parent == ORR_NONE;
+        divide(oracle, group,
+               top ? (double)capacity_mgpu[group->shard] : oracle->queues[group->parent].share);
     }
 }

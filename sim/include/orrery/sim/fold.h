@@ -3,8 +3,7 @@
  *
  * Allocation and demand of a queue are step functions; each change first adds (value x time since
  * the queue's last change), in integers. Nothing is sampled. The share a queue is entitled to is
- * computed by an oracle apart from any policy: demand-capped, hierarchical, weighted max-min on
- * GPUs (quota first, then over-quota weight). While nothing waits it equals the allocation, so it
+ * computed by an oracle apart from any policy. While nothing waits it equals the allocation, so it
  * costs nothing. Shards of a cluster are divided apart.
  *
  * Boundaries (window start and end, buckets of the series) bring all queues up to that time and
@@ -13,7 +12,7 @@
 #ifndef ORR_SIM_FOLD_H
 #define ORR_SIM_FOLD_H
 
-#include <orrery/core/queue.h>
+#include <orrery/sim/oracle.h>
 
 struct orr_integrals {
     int64_t allocated;    /* mGPU x ms */
@@ -34,8 +33,12 @@ struct orr_fold_queue {
     int64_t usable;    /* mGPU of all nodes that its pods could fill */
     int64_t possible;  /* mGPU that it could hold of the empty cluster now */
     bool down;         /* nodes of its shard are */
-    double share;      /* entitled now, mGPU; valid while something waits */
     orr_ms at;         /* the sums are up to here */
+};
+
+struct orr_fold_excess {
+    uint32_t queue;
+    double mgpu; /* entitled share - allocated; while shares are not stale */
 };
 
 struct orr_fold_shard { /* as the sums of all */
@@ -66,8 +69,12 @@ struct orr_fold {
     orr_ms shares_at;             /* share integrals are up to here */
     bool shares_stale;
     orr_ms next_boundary_ms;
-    double *scratch;  /* of the oracle */
-    uint32_t *takers; /* as well */
+    struct orr_oracle oracle;
+    uint32_t *leaves;
+    uint32_t leaf_count;
+    struct orr_fold_excess *excess; /* of leaves that have or ask something, in their order */
+    uint32_t excess_count;
+    bool excess_stale; /* others have or ask than before */
 };
 
 /* Adds one stretch of time to another. */
@@ -108,12 +115,5 @@ void orr_fold_finish(struct orr_fold *fold, orr_ms now);
  * False if they did not within the first half, or there are fewer than 50 buckets; then the window
  * stays. */
 bool orr_fold_detect_warmup(struct orr_fold *fold);
-
-/* The oracle alone: shares (mGPU) of all queues for given demands of the leaves, the roots of each
- * shard out of its capacity.
- * demand has tree->count entries, 0 for inner queues, whose sums are filled in; share has twice as
- * many, the second half as scratch; scratch has twice as many. */
-void orr_oracle_shares(const struct orr_queues *tree, const int64_t *capacity_mgpu,
-                       uint32_t shard_count, double *demand, double *share, uint32_t *scratch);
 
 #endif
