@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <orrery/base/heap.h>
 
+#include <string.h>
+
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
 
@@ -27,47 +29,83 @@ void orr_heap_release(struct orr_heap *heap)
     *heap = (struct orr_heap){0};
 }
 
-void orr_heap_push(struct orr_heap *heap, struct orr_event event)
+/* The places before the first are free: takes them when there is no room behind the last. */
+static void move_to_front(struct orr_heap *heap)
 {
-    heap->events = ORR_ROOM_FOR_ONE(heap->events, heap->count, heap->capacity);
-    uint32_t i = heap->count++;
+    memmove(heap->events, &heap->events[heap->first], heap->count * sizeof *heap->events);
+    heap->first = 0;
+}
+
+static bool is_in_order(const struct orr_heap *heap, const struct orr_event *event)
+{
+    return heap->count == 0 || !before(event, &heap->events[heap->first + heap->count - 1]);
+}
+
+static void sift_up(struct orr_heap *heap, uint32_t i, const struct orr_event *event)
+{
     while (i > 0) {
         uint32_t parent = (i - 1) / ARITY;
-        if (!before(&event, &heap->events[parent])) {
+        if (!before(event, &heap->events[parent])) {
             break;
         }
         heap->events[i] = heap->events[parent];
         i = parent;
     }
-    heap->events[i] = event;
+    heap->events[i] = *event;
+}
+
+void orr_heap_push(struct orr_heap *heap, struct orr_event event)
+{
+    if (!heap->heaped && !is_in_order(heap, &event)) {
+        move_to_front(heap); /* what is sorted is a heap */
+        heap->heaped = true;
+    } else if (heap->first > heap->count && heap->first + heap->count == heap->capacity) {
+        move_to_front(heap);
+    }
+    uint32_t end = heap->first + heap->count;
+    heap->events = ORR_ROOM_FOR_ONE(heap->events, end, heap->capacity);
+    heap->count++;
+    if (heap->heaped) {
+        sift_up(heap, end, &event);
+    } else {
+        heap->events[end] = event;
+    }
+}
+
+/* The least child of a node that has one; `count` are there in all. */
+static uint32_t least_child(const struct orr_event *events, uint32_t node, uint32_t count)
+{
+    uint32_t c = node * ARITY + 1;
+    if (c + ARITY <= count) { /* two semifinals and a final */
+        uint32_t a = c + before(&events[c + 1], &events[c]);
+        uint32_t b = c + 2 + before(&events[c + 3], &events[c + 2]);
+        return before(&events[b], &events[a]) ? b : a;
+    }
+    uint32_t best = c;
+    for (c++; c < count; c++) {
+        best = before(&events[c], &events[best]) ? c : best;
+    }
+    return best;
 }
 
 struct orr_event orr_heap_pop(struct orr_heap *heap)
 {
     ORR_ASSERT(heap->count > 0);
-    struct orr_event top = heap->events[0];
-    struct orr_event last = heap->events[--heap->count];
-    uint32_t count = heap->count;
-    uint32_t i = 0;
-    for (;;) {
-        uint32_t child = i * ARITY + 1;
-        if (child >= count) {
+    struct orr_event *events = heap->events;
+    uint32_t count = --heap->count, i = 0;
+    if (!heap->heaped) {
+        return events[heap->first++];
+    }
+    struct orr_event top = events[0], last = events[count];
+    while (i * ARITY + 1 < count) {
+        uint32_t best = least_child(events, i, count);
+        if (!before(&events[best], &last)) {
             break;
         }
-        uint32_t end = child + ARITY < count ? child + ARITY : count;
-        uint32_t best = child;
-        for (uint32_t c = child + 1; c < end; c++) {
-            if (before(&heap->events[c], &heap->events[best])) {
-                best = c;
-            }
-        }
-        if (!before(&heap->events[best], &last)) {
-            break;
-        }
-        heap->events[i] = heap->events[best];
+        events[i] = events[best];
         i = best;
     }
-    heap->events[i] =
-        last; /* when the heap is empty now this writes back the popped slot: harmless */
+    events[i] = last; /* when the heap is empty now this writes back the popped slot: harmless */
+    heap->heaped = count > 0;
     return top;
 }

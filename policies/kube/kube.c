@@ -245,7 +245,7 @@ static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn 
         lane->verdict = place_pod(kube, view, txn, lane, job);
         if (lane->verdict != ORR_REASON_NONE) {
             explain(kube, view, txn, job, lane->verdict);
-        } else if (++lane->jobs.events[0].class_seq == group_size(view, lane)) {
+        } else if (++lane->jobs.events[lane->jobs.first].class_seq == group_size(view, lane)) {
             (void)orr_heap_pop(&lane->jobs);
         }
     }

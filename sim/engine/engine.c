@@ -46,13 +46,19 @@ static void run_due_events(struct engine *engine)
     }
 }
 
+static void expect_arrival(struct engine *engine, uint32_t job)
+{
+    const struct orr_world *world = engine->world;
+    engine->next_arrival = job;
+    engine->arrival_ms = job < world->job_count ? world->specs[job].submit_ms : ORR_MS_NEVER;
+}
+
 static void run_arrivals(struct engine *engine)
 {
     const struct orr_world *world = engine->world;
-    orr_ms now = engine->view.now;
-    while (engine->next_arrival < world->job_count &&
-           world->specs[engine->next_arrival].submit_ms == now) {
-        uint32_t job = engine->next_arrival++;
+    while (engine->arrival_ms == engine->view.now) {
+        uint32_t job = engine->next_arrival;
+        expect_arrival(engine, job + 1);
         orr_engine__count_event(engine, CLASS_ARRIVAL, job);
         bool held =
             engine->next_hold < world->hold_count && world->holds[engine->next_hold].job == job;
@@ -183,9 +189,7 @@ static orr_ms next_instant(struct engine *engine)
 {
     orr_ms next = earlier(engine->wake_ms, engine->next_cycle_ms);
     next = earlier(next, earlier(engine->owed_ms, engine->look_ms));
-    if (engine->next_arrival < engine->world->job_count) {
-        next = earlier(next, engine->world->specs[engine->next_arrival].submit_ms);
-    }
+    next = earlier(next, engine->arrival_ms);
     if (engine->idle_events + engine->give_up_events > 0) {
         drop_stale(engine);
     }
@@ -422,6 +426,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_heap_init(&engine.heap);
     open_holds(&engine);
     engine.owed_ms = owed_ms(&engine);
+    expect_arrival(&engine, 0);
     engine.done_ms = round_ms > 0 ? orr_alloc(world->job_count, sizeof *engine.done_ms) : NULL;
     for (uint32_t j = 0; j < world->job_count && round_ms > 0; j++) {
         engine.done_ms[j] = ORR_MS_NONE;

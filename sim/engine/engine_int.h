@@ -41,6 +41,7 @@ struct engine {
     struct orr_view view;
     struct orr_heap heap;
     uint32_t next_arrival;
+    orr_ms arrival_ms;    /* of that job, when it is submitted; ORR_MS_NEVER: all have come */
     uint32_t next_hold;   /* of the world: those before it have come */
     uint32_t next_owed;   /* of the world: those before it are in force */
     uint32_t *waits_for;  /* per hold: jobs whose end it still waits for */

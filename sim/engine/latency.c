@@ -69,7 +69,7 @@ static orr_ms grid_point(const struct orr_scheduler *scheduler, orr_ms at)
     return past == 0 ? at : at - past + (past < 0 ? 0 : period);
 }
 
-orr_ms orr_scheduler_next(struct orr_scheduler *scheduler, orr_ms now, orr_ms last)
+orr_ms orr_scheduler__next(struct orr_scheduler *scheduler, orr_ms now, orr_ms last)
 {
     /* also when this point's cycle was run: what it evicted is seen at the next (KAI 4.1) */
     bool done = scheduler->period_ms > 0 && now == last;

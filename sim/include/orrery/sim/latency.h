@@ -53,7 +53,12 @@ struct orr_scheduler {
 void orr_scheduler_open(struct orr_scheduler *scheduler, const struct orr_latency *latency,
                         orr_ms policy_cycle_ms);
 /* When a cycle that is wanted at `now` begins: not after the one at `last` at the same point. */
-orr_ms orr_scheduler_next(struct orr_scheduler *scheduler, orr_ms now, orr_ms last);
+orr_ms orr_scheduler__next(struct orr_scheduler *scheduler, orr_ms now, orr_ms last);
+static inline orr_ms orr_scheduler_next(struct orr_scheduler *scheduler, orr_ms now, orr_ms last)
+{
+    bool at_once = scheduler->period_ms == 0 && scheduler->free_ms <= now;
+    return at_once ? now : orr_scheduler__next(scheduler, now, last);
+}
 void orr_scheduler_begin(struct orr_scheduler *scheduler, orr_ms now, uint32_t pending);
 /* ms from the begin of the cycle to the effect of its next decision; 0 outside of one. `tasks` are
  * those of the job for whose sake it was made. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* heap.h - the pending events: a 4-ary heap with a total order.
  *
+ * As long as what is pushed comes in that order it is a queue, and each step costs the same however
+ * many wait: lines of jobs are filled so. It is one again when it was empty.
+ *
  * The key is (time, class, subject, seq), compared as numbers in this order, so what pops first
  * comes from data alone and never from how the heap happened to be built.
  */
@@ -16,8 +19,10 @@ struct orr_event {
 };
 
 struct orr_heap {
-    struct orr_event *events;
+    struct orr_event *events; /* the first of all at [first] */
+    uint32_t first;           /* 0 once it is a heap */
     uint32_t count, capacity;
+    bool heaped; /* something came out of order: no longer sorted */
 };
 
 void orr_heap_init(struct orr_heap *heap);
@@ -27,7 +32,7 @@ struct orr_event orr_heap_pop(struct orr_heap *heap); /* the heap must not be em
 
 static inline const struct orr_event *orr_heap_top(const struct orr_heap *heap)
 {
-    return heap->count > 0 ? &heap->events[0] : NULL;
+    return heap->count > 0 ? &heap->events[heap->first] : NULL;
 }
 
 #endif
