@@ -277,12 +277,20 @@ static void label_arms(struct orr_compare_load *load)
                 by_policy && strcmp(comparison->arms[a].policy, comparison->arms[b].policy) != 0;
         }
     }
+    bool by_stem = true;
+    for (uint32_t r = 0; r < load->run_count; r++) {
+        for (uint32_t q = 0; q < r; q++) {
+            by_stem = by_stem && (load->runs[q].arm == load->runs[r].arm ||
+                                  strcmp(load->runs[q].stem, load->runs[r].stem) != 0);
+        }
+    }
     for (uint32_t r = load->run_count; r-- > 0;) {
         struct orr_compare_arm *arm = &comparison->arms[load->runs[r].arm];
         const bool given = load->options->labels != NULL && load->options->labels[r] != NULL;
         arm->label = given       ? load->options->labels[r]
                      : by_policy ? arm->policy
-                                 : load->runs[r].stem;
+                     : by_stem   ? load->runs[r].stem
+                                 : load->runs[r].path;
     }
 }
 

@@ -48,6 +48,13 @@ static double percent(const struct orr_paired *p)
     return fabs(p->base_mean) > 0 ? 100 * p->difference / fabs(p->base_mean) : (double)NAN;
 }
 
+/* A p-value; "-" for none. */
+static const char *chance(double p, char out[32])
+{
+    (void)snprintf(out, 32, isnan(p) ? "-" : "%.2g", p);
+    return out;
+}
+
 static bool is_clear(const struct orr_paired *p)
 {
     return !isnan(p->low) && (p->low > 0 || p->high < 0);
@@ -140,12 +147,12 @@ static const char *mark(const struct orr_compare_metric *m, const struct orr_pai
 static void text_row(const struct orr_comparison *c, uint32_t m, uint32_t a, FILE *out)
 {
     const struct orr_paired *p = orr_comparison_cell(c, m, a);
-    char name[400], base[32], other[32], change[32], share[32], range[80];
+    char name[400], base[32], other[32], change[32], share[32], range[80], p_text[32];
     name_of(&c->metrics[m], name, sizeof name);
-    (void)fprintf(out, "%-34.34s %-14.14s %10s %10s %10s %8s  %-24s %3u %9.2g  %s\n", name,
+    (void)fprintf(out, "%-34.34s %-14.14s %10s %10s %10s %8s  %-24s %3u %9s  %s\n", name,
                   c->arms[a].label, number(p->base_mean, base), number(p->other_mean, other),
                   signed_number(p->difference, change), signed_number(percent(p), share),
-                  interval(p, range), p->n, p->p, mark(&c->metrics[m], p));
+                  interval(p, range), p->n, chance(p->p, p_text), mark(&c->metrics[m], p));
 }
 
 /* Which arms have jobs that never started, and how those count; `end` is that of a line. */
@@ -182,8 +189,10 @@ static void print_text(const struct orr_comparison *c, FILE *out)
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
             char sentence[1000];
-            orr_comparison_sentence(c, m, a, sentence, sizeof sentence);
-            (void)fprintf(out, "%s\n", sentence);
+            if (!c->one_trace) { /* else it says no more than its row */
+                orr_comparison_sentence(c, m, a, sentence, sizeof sentence);
+                (void)fprintf(out, "%s\n", sentence);
+            }
         }
     }
     note_unstarted(c, "\n", out);
@@ -198,12 +207,13 @@ static void print_markdown(const struct orr_comparison *c, FILE *out)
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
             const struct orr_paired *p = orr_comparison_cell(c, m, a);
-            char name[400], base[32], other[32], change[32], share[32], range[80];
+            char name[400], base[32], other[32], change[32], share[32], range[80], p_text[32];
             name_of(&c->metrics[m], name, sizeof name);
-            (void)fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s | %u | %.2g |\n", name,
+            (void)fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s | %u | %s |\n", name,
                           c->metrics[m].unit, number(p->base_mean, base), c->arms[a].label,
                           number(p->other_mean, other), signed_number(p->difference, change),
-                          signed_number(percent(p), share), interval(p, range), p->n, p->p);
+                          signed_number(percent(p), share), interval(p, range), p->n,
+                          chance(p->p, p_text));
         }
     }
     (void)fputs("\n", out);

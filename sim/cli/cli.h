@@ -97,6 +97,15 @@ enum orr_status orr_cli_output(const char *path, struct orr_err *err) ORR_MUST_U
 /* Makes the folder unless it is there. ORR_CANT_CREATE. */
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;
 
+/* ---- scenarios out of results files ---- */
+/* What a results file ran, loaded again; texts live in the arena. Fails as orr_rerun_of and
+ * orr_scenario_load do. */
+enum orr_status orr_cli_rerun(const char *results, struct orr_arena *arena,
+                              struct orr_scenario *scenario, struct orr_err *err) ORR_MUST_USE;
+/* The same of either a results file or a scenario file. */
+enum orr_status orr_cli_scenario(const char *path, struct orr_arena *arena,
+                                 struct orr_scenario *scenario, struct orr_err *err) ORR_MUST_USE;
+
 /* ---- progress ---- */
 struct orr_progress {
     bool on;

@@ -101,6 +101,28 @@ static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
     orr_progress_draw(context, done, total, now);
 }
 
+/* Replicas are called by the file they repeat: its name, or its path where names are the same. */
+static const char *label_of(const struct compare_options *o, uint32_t index,
+                            struct orr_arena *arena)
+{
+    const char *stems[ORR_CLI_LIST_MAX];
+    bool distinct = true;
+    if (o->labels[index] != NULL) {
+        return o->labels[index];
+    }
+    for (uint32_t i = 0; i < o->compare.path_count; i++) {
+        const char *slash = strrchr(o->paths[i], '/');
+        const char *name = slash != NULL ? slash + 1 : o->paths[i];
+        const char *dot = strrchr(name, '.');
+        stems[i] =
+            orr_arena_strndup(arena, name, dot != NULL ? (size_t)(dot - name) : strlen(name));
+        for (uint32_t j = 0; j < i; j++) {
+            distinct = distinct && strcmp(stems[i], stems[j]) != 0;
+        }
+    }
+    return distinct ? stems[index] : o->paths[index];
+}
+
 /* Runs every file's scenario again and compares what comes of that instead. */
 static enum orr_status run_replicas(struct compare_options *o, struct orr_progress *progress,
                                     struct orr_replicas *replicas, struct orr_err *err)
@@ -124,7 +146,7 @@ static enum orr_status run_replicas(struct compare_options *o, struct orr_progre
     const char **labels =
         orr_arena_alloc(&replicas->arena, replicas->count + (size_t)1, sizeof *labels);
     for (uint32_t i = 0; i < replicas->count; i++) {
-        labels[i] = o->labels[i / o->replicas];
+        labels[i] = label_of(o, i / o->replicas, &replicas->arena);
     }
     o->compare.paths = replicas->paths;
     o->compare.labels = labels;

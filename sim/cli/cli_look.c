@@ -107,20 +107,23 @@ int orr_cli_diff(int argc, char **argv)
     struct orr_scenario a = {0}, b = {0};
     struct orr_err err = {0};
     if (orr_cli_parse_plain(
-            argc, argv, "A.yaml B.yaml",
-            "Say what differs between two scenarios. Exit code 0: nothing, 1: something.", paths, 2,
-            &common) < 2) {
+            argc, argv, "A B",
+            "Say what differs between two scenarios, or those that results files ran. Exit code 0: "
+            "nothing, 1: something.",
+            paths, 2, &common) < 2) {
         (void)fprintf(stderr, "orrery diff: name two scenarios\n");
         return orr_status_exit_code(ORR_USAGE);
     }
-    const struct orr_scenario_options of_a = {.path = paths[0]}, of_b = {.path = paths[1]};
-    enum orr_status status = orr_scenario_load(&of_a, &a, &err);
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    enum orr_status status = orr_cli_scenario(paths[0], &arena, &a, &err);
     if (status == ORR_OK) {
-        status = orr_scenario_load(&of_b, &b, &err);
+        status = orr_cli_scenario(paths[1], &arena, &b, &err);
     }
     const int code = status != ORR_OK ? orr_cli_fail(&err)
                                       : (common.json ? json_diff(&a, &b) : text_diff(&a, &b)) > 0;
     orr_scenario_release(&b);
     orr_scenario_release(&a);
+    orr_arena_release(&arena);
     return code;
 }

@@ -52,14 +52,6 @@ static void add_line(const char *text, void *context)
     lines->text[lines->bytes] = '\0';
 }
 
-static enum orr_status load(const char *results, struct orr_arena *arena,
-                            struct orr_scenario *scenario, struct orr_err *err)
-{
-    struct orr_scenario_options again;
-    const enum orr_status status = orr_rerun_of(results, arena, &again, err);
-    return status == ORR_OK ? orr_scenario_load(&again, scenario, err) : status;
-}
-
 /* NULL: the scenarios cannot be read again, such as when files beside them are gone. */
 static char *words_of(const char *base, const char *other)
 {
@@ -69,8 +61,8 @@ static char *words_of(const char *base, const char *other)
     struct lines lines = {0};
     bool both = false;
     orr_arena_init(&arena);
-    if (load(base, &arena, &a, &ignored) == ORR_OK) {
-        both = load(other, &arena, &b, &ignored) == ORR_OK;
+    if (orr_cli_rerun(base, &arena, &a, &ignored) == ORR_OK) {
+        both = orr_cli_rerun(other, &arena, &b, &ignored) == ORR_OK;
         if (both) {
             lines.text = orr_zalloc(1, 1);
             (void)orr_scenario_diff_words(&a, &b, add_line, &lines);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <orrery/analysis/compare.h>
+#include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/study.h>
 
@@ -181,7 +182,7 @@ static const char *figure(const char *unit, double value, bool with_sign, char o
     } else if (isnan(value)) {
         (void)snprintf(out, 32, "-");
     } else {
-        (void)snprintf(out, 32, "%s%.3g", sign, value);
+        (void)snprintf(out, 32, fabs(value) < 1000 ? "%s%.3g" : "%s%.0f", sign, value);
     }
     return out;
 }
@@ -254,6 +255,46 @@ static void say_change(const struct whatif *w, uint32_t arm, orr_say_fn *say, vo
     }
 }
 
+/* Quotas that cannot all be kept explain much of what follows. */
+static void say_promises(const struct whatif *w, uint32_t arm, FILE *out)
+{
+    struct orr_results in;
+    struct orr_err ignored = {0};
+    orr_results_open(&in, w->paths[(size_t)arm * w->seed_count], &ignored);
+    sqlite3_stmt *row = orr_results_prepare(
+        &in, "SELECT s.name, s.capacity_mgpu / 1000.0, sum(q.gpu_quota) FROM shard AS s"
+             " JOIN shard_queue AS o ON o.shard = s.id JOIN queue AS q ON q.id = o.queue"
+             " WHERE q.parent IS NULL AND q.gpu_quota > 0 GROUP BY s.id"
+             " HAVING sum(q.gpu_quota) * 1000 > s.capacity_mgpu");
+    while (orr_results_step(&in, row)) {
+        const char *shard = orr_results_text(&in, row, 0);
+        (void)fprintf(out, "  quotas%s%s sum to %g GPUs, and there are %g: not all can be kept\n",
+                      shard[0] != '\0' ? " of shard " : "", shard, sqlite3_column_double(row, 2),
+                      sqlite3_column_double(row, 1));
+    }
+    orr_results_close(&in);
+}
+
+static int64_t rejected(const struct whatif *w, uint32_t arm)
+{
+    struct orr_results in;
+    struct orr_err ignored = {0};
+    orr_results_open(&in, w->paths[(size_t)arm * w->seed_count], &ignored);
+    const int64_t rows = orr_results_int(&in, "SELECT sum(rows_rejected) FROM input", 0);
+    orr_results_close(&in);
+    return rows;
+}
+
+/* Jobs that are in one run and not in the other: their waits are in none of the figures. */
+static void say_rejected(const struct whatif *w, uint32_t arm, FILE *out)
+{
+    const int64_t before = rejected(w, 0), after = rejected(w, arm);
+    if (before != after) {
+        (void)fprintf(out, "  jobs that can never run: %lld before, %lld after\n",
+                      (long long)before, (long long)after);
+    }
+}
+
 static void print_text(const struct whatif *w, const struct orr_comparison *all,
                        const struct orr_comparison *queues, FILE *out)
 {
@@ -263,6 +304,8 @@ static void print_text(const struct whatif *w, const struct orr_comparison *all,
     for (uint32_t arm = 1; arm < w->arm_count; arm++) {
         (void)fprintf(out, "\n%s\n", w->names[arm]);
         say_change(w, arm, print_said, out);
+        say_promises(w, arm, out);
+        say_rejected(w, arm, out);
         (void)fprintf(out, "  %-40s %-16s %10s %10s %10s  %s\n", "of", "metric", "before", "after",
                       "change", "95 % interval");
         print_rows(all, arm, out);

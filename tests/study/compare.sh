@@ -57,7 +57,14 @@ run f.db --policy easy --set shake.submit=60s --set shake.run=0.01 --seed 8
     --no-progress >replicas.csv
 [ "$(cut -d, -f7 files.csv | tail -1)" = 2 ] || fail "not two pairs"
 [ "$(cut -d, -f7 replicas.csv | tail -1)" = 2 ] || fail "not two replicas"
-mkdir kept
+mkdir kept again
+cp fifo.db again/fifo.db
+cp easy.db again/fifo-2.db
+"$orrery" compare fifo.db again/fifo-2.db --replicas 2 --shake submit=60s --metric wait_mean_s >named.txt
+grep -q 'from fifo to fifo-2' named.txt || fail "replicas are not called by their files"
+mv again/fifo-2.db again/fifo.db
+"$orrery" compare fifo.db again/fifo.db --replicas 2 --shake submit=60s --metric wait_mean_s >named.txt
+grep -q 'from fifo.db to again/fifo.db' named.txt || fail "files of one name are not told apart"
 "$orrery" compare fifo.db easy.db --replicas 3 -j 2 --shake submit=60s --keep kept --no-progress --json >kept.json
 grep -q '"pairs": 3' kept.json || fail "not three pairs"
 [ "$(find kept -name '*.db' | wc -l)" -eq 6 ] || fail "the results are not kept"

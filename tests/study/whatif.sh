@@ -38,6 +38,12 @@ horizon: 2d
 workload: [{name: g, generate: {sizes: {1: 3, 8: 1}, arrivals: {per_hour: 3}, duration: {exponential: {mean: 2h}}}}]
 END
 expect 0 'interval .* to .*, n = 3' drawn.yaml --set cluster.pools.a.nodes+=1 --seeds 3
+expect 0 'quotas sum to .* GPUs, and there are 32: not all can be kept' "$gang" --set queues.pretrain.gpu.quota+=25%
+expect 78 'jobs that can never run: 0 before, 1 after' "$gang" --set cluster.pools.h100.nodes=1
+code=0
+"$orrery" diff kept/0-base-1.db kept/1-set-1.db >out || code=$?
+{ [ "$code" = 1 ] && grep -q 'pool h100: nodes from 4 to 6' out; } || fail 'results are not told apart'
+"$orrery" diff "$gang" kept/0-base-1.db >out || fail 'a run differs from its scenario'
 expect 78 'variant' "$gang" --variant nothing
 expect 64 'name a scenario' -j 1
 printf 'what if\n'
