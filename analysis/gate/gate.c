@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/xml.h>
 #include <orrery/base/text.h>
 
 /* A red build is an accusation: at most one innocent change in 200 meets it by chance. */
@@ -51,8 +52,8 @@ static void amount(const char *unit, double value, char out[48])
     if (strcmp(unit, "s") == 0) {
         (void)snprintf(out, 48, "%s%s", value > 0 ? "+" : "", orr_format_rough(rough, value));
     } else {
-        (void)snprintf(out, 48, "%+.3g%s%s", value, strcmp(unit, "1") == 0 ? "" : " ",
-                       strcmp(unit, "1") == 0 ? "" : unit);
+        (void)snprintf(out, 48, "%+.3g%s%s", fabs(value) > 0 ? value : 0.0,
+                       strcmp(unit, "1") == 0 ? "" : " ", strcmp(unit, "1") == 0 ? "" : unit);
     }
 }
 
@@ -123,19 +124,6 @@ void orr_gate_print_markdown(const struct orr_gate_result *results, uint32_t cou
     }
 }
 
-static void xml_text(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '&': (void)fputs("&amp;", out); break;
-        case '<': (void)fputs("&lt;", out); break;
-        case '>': (void)fputs("&gt;", out); break;
-        case '"': (void)fputs("&quot;", out); break;
-        default: (void)fputc((unsigned char)*text < ' ' ? ' ' : *text, out); break;
-        }
-    }
-}
-
 void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count, const char *suite,
                           FILE *out)
 {
@@ -144,22 +132,22 @@ void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count,
         by_verdict[results[i].verdict]++;
     }
     (void)fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"", out);
-    xml_text(out, suite);
+    orr_xml_text(out, suite);
     (void)fprintf(out, "\" tests=\"%u\" failures=\"%u\" errors=\"%u\">\n", count,
                   by_verdict[ORR_GATE_REGRESSED], by_verdict[ORR_GATE_INCONCLUSIVE]);
     for (uint32_t i = 0; i < count; i++) {
         const struct orr_gate_result *r = &results[i];
         (void)fputs("  <testcase classname=\"", out);
-        xml_text(out, r->rule->metric);
+        orr_xml_text(out, r->rule->metric);
         (void)fputs("\" name=\"", out);
-        xml_text(out, r->rule->name);
+        orr_xml_text(out, r->rule->name);
         if (r->verdict == ORR_GATE_PASS) {
             (void)fputs("\"/>\n", out);
             continue;
         }
         const char *tag = r->verdict == ORR_GATE_REGRESSED ? "failure" : "error";
         (void)fprintf(out, "\">\n    <%s message=\"", tag);
-        xml_text(out, r->text);
+        orr_xml_text(out, r->text);
         (void)fputs("\"/>\n  </testcase>\n", out);
     }
     (void)fputs("</testsuite>\n", out);

@@ -16,9 +16,9 @@ static void title_of(struct orr_results *in, FILE *out)
     while (orr_results_step(in, row)) {
         char window[24], gpus[40], nodes[40];
         (void)fputs("<h1>", out);
-        orr_report__text(out, orr_results_text(in, row, 0));
+        orr_xml_text(out, orr_results_text(in, row, 0));
         (void)fputs(" under ", out);
-        orr_report__text(out, orr_results_text(in, row, 1));
+        orr_xml_text(out, orr_results_text(in, row, 1));
         (void)fprintf(out,
                       "</h1>\n<p class=\"soft\">%s GPUs on %s nodes, %d queues. Numbers are of "
                       "jobs submitted in the window of %s from the end of the warm-up to the last "
@@ -37,7 +37,7 @@ static void one_run(const struct orr_report_options *options, uint32_t index,
     if (options->count > 1) {
         (void)snprintf(prefix, sizeof prefix, "run%u-", index + 1);
         (void)fputs("<details><summary>", out);
-        orr_report__text(out, options->paths[index]);
+        orr_xml_text(out, options->paths[index]);
         (void)fputs("</summary>\n", out);
     }
     title_of(in, out);
@@ -84,7 +84,7 @@ enum orr_status orr_report_write(const struct orr_report_options *options, struc
     (void)snprintf(beside, sizeof beside, "%s.new", options->output);
     FILE *out = fopen(beside, "w");
     if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", beside, strerror(errno));
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", options->output, strerror(errno));
     }
     enum orr_status status = write_page(options, out, err);
     const bool bad = ferror(out) != 0;

@@ -41,23 +41,10 @@ static const char head[] =
     "font-size:.8rem}\n"
     "@media print{nav{display:none}}\n</style>\n";
 
-void orr_report__text(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '&': (void)fputs("&amp;", out); break;
-        case '<': (void)fputs("&lt;", out); break;
-        case '>': (void)fputs("&gt;", out); break;
-        case '"': (void)fputs("&quot;", out); break;
-        default: (void)fputc(*text, out); break;
-        }
-    }
-}
-
 void orr_report__begin(FILE *out, const char *title, bool wide)
 {
     (void)fprintf(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n%s<title>", head);
-    orr_report__text(out, title);
+    orr_xml_text(out, title);
     (void)fprintf(out, "</title>\n</head>\n<body%s>\n<main>\n", wide ? " class=\"many\"" : "");
 }
 
@@ -110,7 +97,7 @@ static void write_cell(sqlite3_stmt *row, int column, FILE *out)
         (void)fputs(sqlite3_column_bytes(row, column) > LONG_TEXT ? "<td class=\"t\">" : "<td>",
                     out);
         if (type != SQLITE_NULL) {
-            orr_report__text(out, (const char *)sqlite3_column_text(row, column));
+            orr_xml_text(out, (const char *)sqlite3_column_text(row, column));
         }
     } else {
         const double value = sqlite3_column_double(row, column);

@@ -7,12 +7,12 @@
 
 #include <orrery/analysis/report.h>
 #include <orrery/analysis/results.h>
+#include <orrery/analysis/xml.h>
 
 /* --- report_html.c: the page. Texts are escaped. --- */
 
 void orr_report__begin(FILE *out, const char *title, bool wide);
 void orr_report__end(FILE *out);
-void orr_report__text(FILE *out, const char *text);
 /* A table of a query: the names of its columns are the heads, NULL is empty; a name that ends in '
  * s' holds seconds and is shown as people say them. `empty` is said instead of a table without
  * rows. Rows beyond `most` are counted, not shown. */

@@ -238,9 +238,9 @@ void orr_report__lending_table(struct orr_results *in, FILE *out)
         const struct orr_report_loan *loan = &lending.loans[i];
         char gpu_h[40], owed[40];
         (void)fputs("<tr><td>", out);
-        orr_report__text(out, lending.names[loan->borrower]);
+        orr_xml_text(out, lending.names[loan->borrower]);
         (void)fputs("</td><td>", out);
-        orr_report__text(out, lending.names[loan->lender]);
+        orr_xml_text(out, lending.names[loan->lender]);
         (void)fprintf(out, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
                       orr_report__number(loan->gpu_h, gpu_h),
                       orr_report__number(loan->owed_gpu_h, owed));

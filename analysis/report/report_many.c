@@ -52,7 +52,7 @@ static void lines_apart(const char *text, const char *other, char sign, FILE *ou
         if (!has_line(other, at, n) && n < 300) {
             char line[320];
             (void)snprintf(line, sizeof line, "%c %.*s\n", sign, (int)n, at);
-            orr_report__text(out, line);
+            orr_xml_text(out, line);
         }
         at += n + (at[n] == '\n');
     }
@@ -152,7 +152,7 @@ static void heads(const struct orr_comparison *c, const char *first, FILE *out)
     (void)fprintf(out, "<div class=\"wide\"><table>\n<thead><tr>%s", first);
     for (uint32_t a = 0; a < c->arm_count; a++) {
         (void)fputs("<th scope=\"col\" class=\"n\">", out);
-        orr_report__text(out, c->arms[a].label);
+        orr_xml_text(out, c->arms[a].label);
         (void)fputs(a > 0 ? "</th><th scope=\"col\" class=\"n\">change</th><th scope=\"col\"></th>"
                           : "</th>",
                     out);
@@ -182,7 +182,7 @@ static void metrics_table(const struct side *side, FILE *out)
     heads(c, "<th scope=\"col\">metric</th>", out);
     for (uint32_t m = 0; m < c->metric_count; m++) {
         (void)fputs("<tr><td>", out);
-        orr_report__text(out, words_of(c->metrics[m].name));
+        orr_xml_text(out, words_of(c->metrics[m].name));
         (void)fputs("</td>", out);
         values_of(side, &c->metrics[m], side->values);
         cells(&c->metrics[m], side->values, c->arm_count, out);
@@ -197,10 +197,10 @@ static void label_text(const char *label, FILE *out)
     char queue[300];
     label += strncmp(label, "queue=", 6) == 0 ? 6 : 0;
     (void)snprintf(queue, sizeof queue, "%.*s", kind != NULL ? (int)(kind - label) : 290, label);
-    orr_report__text(out, queue);
+    orr_xml_text(out, queue);
     if (kind != NULL) {
         (void)fputs(", ", out);
-        orr_report__text(out, kind + 6);
+        orr_xml_text(out, kind + 6);
     }
 }
 
@@ -269,7 +269,7 @@ static void changes_of(const struct orr_report_options *options, uint32_t index,
             char line[600];
             (void)snprintf(line, sizeof line, "%.*s", n < 590 ? (int)n : 590, at);
             (void)fputs("<li>", out);
-            orr_report__text(out, line);
+            orr_xml_text(out, line);
             (void)fputs("</li>\n", out);
             at += n + (at[n] == '\n');
         }
@@ -294,7 +294,7 @@ static void changes_short(const struct orr_report_options *options, uint32_t ind
             char line[300];
             (void)snprintf(line, sizeof line, "%.*s", n < 290 ? (int)n : 290, at);
             (void)fputs(count > 1 ? "; " : "", out);
-            orr_report__text(out, line);
+            orr_xml_text(out, line);
         }
         at += n + (at[n] == '\n');
     }
@@ -370,7 +370,7 @@ static void worse_off(const struct side *side, uint32_t arm, FILE *out)
 static void label_of(const struct orr_comparison *c, uint32_t arm, FILE *out)
 {
     (void)fputs("<p><b>", out);
-    orr_report__text(out, c->arms[arm].label);
+    orr_xml_text(out, c->arms[arm].label);
     (void)fputs(":</b> ", out);
 }
 
@@ -481,7 +481,7 @@ static enum orr_status sections(const struct side *side, FILE *out, struct orr_e
     (void)fputs("<h2 id=\"changed\">What was changed, against the first</h2>\n", out);
     for (uint32_t i = 1; i < side->options->count; i++) {
         (void)fputs("<h3>", out);
-        orr_report__text(out, side->all.arms[i].label);
+        orr_xml_text(out, side->all.arms[i].label);
         (void)fputs("</h3>\n", out);
         changes_of(side->options, i, out);
     }

@@ -130,7 +130,7 @@ void orr_report__figure(const char *db_path, const char *name, const char *capti
     (void)fprintf(out, "<figure id=\"%sfigure-%s\">\n", prefix, name);
     if (orr_report__svg(path, out)) {
         (void)fputs("<figcaption>", out);
-        orr_report__text(out, caption);
+        orr_xml_text(out, caption);
         (void)fputs("</figcaption>\n", out);
     }
     (void)fputs("</figure>\n", out);
@@ -190,7 +190,7 @@ static void figures(struct orr_results *in, const struct orr_report_options *rep
     const enum orr_status status = orr_plot_run(in->path, &options, NULL, NULL, &err);
     if (status != ORR_OK) {
         (void)fputs("<p>No figures: ", out);
-        orr_report__text(out, status == ORR_UNAVAILABLE ? "gnuplot was not found." : err.text);
+        orr_xml_text(out, status == ORR_UNAVAILABLE ? "gnuplot was not found." : err.text);
         (void)fputs("</p>\n", out);
     }
     for (uint32_t i = 0, f = 0; i < count && status == ORR_OK; i++) {
@@ -208,7 +208,7 @@ static void long_text(struct orr_results *in, const char *sql, const char *title
     sqlite3_stmt *row = orr_results_prepare(in, sql);
     while (orr_results_step(in, row)) {
         (void)fprintf(out, "<details><summary>%s</summary><pre>", title);
-        orr_report__text(out, orr_results_text(in, row, 0));
+        orr_xml_text(out, orr_results_text(in, row, 0));
         (void)fputs("</pre></details>\n", out);
     }
 }

@@ -87,7 +87,7 @@ static const char *gpus_text(double gpus, char out[64])
 static void text_column(sqlite3_stmt *row, int column, FILE *out)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
-    orr_report__text(out, text != NULL ? text : "");
+    orr_xml_text(out, text != NULL ? text : "");
 }
 
 /* --- waits --- */
@@ -168,7 +168,7 @@ static void top_reason(struct orr_results *in, FILE *out)
     if (all > 0) {
         (void)fprintf(out, "Of the GPU-hours that jobs waited for, %.0f %% were because ",
                       100 * most / all);
-        orr_report__text(out, words);
+        orr_xml_text(out, words);
         (void)fputs(". ", out);
     }
 }
@@ -363,7 +363,7 @@ static void name_with_amount(const char *name, double gpu_h, FILE *out)
 {
     char number[40];
     (void)fputs("<b>", out);
-    orr_report__text(out, name);
+    orr_xml_text(out, name);
     (void)fprintf(out, "</b> (%s GPU-hours", orr_report__number(gpu_h, number));
 }
 
@@ -391,7 +391,7 @@ static void answer_lending(struct orr_results *in, FILE *out)
         name_with_amount(lending.names[b], lending.borrowed[b], out);
         if (from < lending.loan_count) {
             (void)fputs(", mostly from ", out);
-            orr_report__text(out, lending.names[lending.loans[from].lender]);
+            orr_xml_text(out, lending.names[lending.loans[from].lender]);
         }
         (void)fputs(") borrowed most, ", out);
         name_with_amount(lending.names[l], lending.lent[l], out);

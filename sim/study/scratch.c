@@ -16,7 +16,8 @@ enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err)
     (void)snprintf(path, bytes, "%s/orrery-XXXXXX",
                    where != NULL && where[0] != '\0' ? where : P_tmpdir);
     if (mkdtemp(path) == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s (TMPDIR says where temporary files go)", path,
+                        strerror(errno));
     }
     return ORR_OK;
 }

@@ -159,4 +159,17 @@ static inline uint8_t world_status(const struct orr_session *session, uint32_t j
     return session->tasks[world_task(session, job, nth)].live.status;
 }
 
+static inline void world_assert_same_decisions(const struct orr_session *a,
+                                               const struct orr_session *b)
+{
+    assert_int_equal(a->decision_count, b->decision_count);
+    for (uint32_t i = 0; i < a->decision_count; i++) {
+        assert_int_equal(a->decisions[i].kind, b->decisions[i].kind);
+        assert_int_equal(a->decisions[i].action, b->decisions[i].action);
+        assert_int_equal(a->decisions[i].task, b->decisions[i].task);
+        assert_int_equal(a->decisions[i].node, b->decisions[i].node);
+        assert_int_equal(a->decisions[i].preemptor, b->decisions[i].preemptor);
+    }
+}
+
 #endif

@@ -145,18 +145,6 @@ static void let_time_pass(struct world *world)
     }
 }
 
-static void assert_same(const struct orr_session *a, const struct orr_session *b)
-{
-    assert_int_equal(a->decision_count, b->decision_count);
-    for (uint32_t i = 0; i < a->decision_count; i++) {
-        assert_int_equal(a->decisions[i].kind, b->decisions[i].kind);
-        assert_int_equal(a->decisions[i].action, b->decisions[i].action);
-        assert_int_equal(a->decisions[i].task, b->decisions[i].task);
-        assert_int_equal(a->decisions[i].node, b->decisions[i].node);
-        assert_int_equal(a->decisions[i].preemptor, b->decisions[i].preemptor);
-    }
-}
-
 static void release_world(struct world *world)
 {
     if (world->session.backlog != NULL) {
@@ -185,7 +173,7 @@ static void run_worlds(uint64_t first, uint64_t count, const enum orr_action *ac
             orr_session_open(&literal.session, WORLD_NOW + (orr_ms)c * 30000);
             orr_kai_run(&fast.session, actions, action_count);
             orr_kai_run(&literal.session, actions, action_count);
-            assert_same(&fast.session, &literal.session);
+            world_assert_same_decisions(&fast.session, &literal.session);
             for (uint32_t i = 0; i < fast.session.decision_count; i++) {
                 decided[fast.session.decisions[i].action]++;
             }

@@ -141,18 +141,6 @@ static void add_job(struct world *world)
     }
 }
 
-static void assert_same_decisions(const struct orr_session *a, const struct orr_session *b)
-{
-    assert_int_equal(a->decision_count, b->decision_count);
-    for (uint32_t i = 0; i < a->decision_count; i++) {
-        assert_int_equal(a->decisions[i].kind, b->decisions[i].kind);
-        assert_int_equal(a->decisions[i].action, b->decisions[i].action);
-        assert_int_equal(a->decisions[i].task, b->decisions[i].task);
-        assert_int_equal(a->decisions[i].node, b->decisions[i].node);
-        assert_int_equal(a->decisions[i].preemptor, b->decisions[i].preemptor);
-    }
-}
-
 /* What is bound runs, what was evicted waits again or takes longer to leave, some jobs end. */
 static void let_time_pass(struct world *world)
 {
@@ -195,7 +183,7 @@ static void run_cycle(struct world *world, orr_ms now, struct tally *tally)
     orr_session_open(literal, now);
     orr_kai_cycle(fast);
     orr_kai_cycle(literal);
-    assert_same_decisions(fast, literal);
+    world_assert_same_decisions(fast, literal);
     for (uint32_t j = 0; j < fast->job_count; j++) {
         for (int a = 0; a < ORR_ACTIONS; a++) {
             const uint8_t one = fast->jobs[j].outcomes[a];

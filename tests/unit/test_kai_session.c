@@ -103,18 +103,6 @@ static void copy_state(struct orr_session *to, struct orr_session *from)
     }
 }
 
-static void assert_same_decisions(const struct orr_session *a, const struct orr_session *b)
-{
-    assert_int_equal(a->decision_count, b->decision_count);
-    for (uint32_t i = 0; i < a->decision_count; i++) {
-        assert_int_equal(a->decisions[i].kind, b->decisions[i].kind);
-        assert_int_equal(a->decisions[i].action, b->decisions[i].action);
-        assert_int_equal(a->decisions[i].task, b->decisions[i].task);
-        assert_int_equal(a->decisions[i].node, b->decisions[i].node);
-        assert_int_equal(a->decisions[i].preemptor, b->decisions[i].preemptor);
-    }
-}
-
 /* No device holds more than it has, and sums of queues are those of their tasks. */
 static void assert_sound(const struct orr_session *session)
 {
@@ -193,7 +181,7 @@ static void session__that_lives_on_decides_as_a_new_one(void **state)
             orr_kai_cycle(&fresh);
             orr_session_open(&session, now);
             orr_kai_cycle(&session);
-            assert_same_decisions(&session, &fresh);
+            world_assert_same_decisions(&session, &fresh);
             for (uint32_t i = 0; i < session.decision_count; i++) {
                 kinds[session.decisions[i].kind]++;
                 actions[session.decisions[i].action]++;

@@ -2,6 +2,7 @@
 /* KAI's simulation of time-based fair share, cycle by cycle over real sessions: session t sees the
  * samples before t, and a reclaim is over before sample t is taken. */
 #include "kai_world.h"
+#include "usage_handover.h"
 
 #include <math.h>
 
@@ -115,29 +116,19 @@ static void two_queues__hand_over_with_decay(void **state)
     (void)state;
     static struct line series[CYCLES];
     static const uint32_t handovers[] = {1, 30, 270, 510, 750, 990};
-    static const int shares[][3] = {
-        {0, 8, 8},    {1, 0, 16},   {2, 8, 8},    {3, 11, 5},   {4, 12, 4},   {5, 13, 3},
-        {7, 14, 2},   {11, 15, 1},  {30, 16, 0},  {31, 15, 1},  {32, 14, 2},  {35, 13, 3},
-        {37, 12, 4},  {40, 11, 5},  {43, 10, 6},  {47, 9, 7},   {52, 8, 8},   {58, 7, 9},
-        {65, 6, 10},  {75, 5, 11},  {88, 4, 12},  {107, 3, 13}, {137, 2, 14}, {192, 1, 15},
-        {270, 0, 16}, {271, 1, 15}, {283, 2, 14}, {294, 3, 13}, {304, 4, 12}, {314, 5, 11},
-        {326, 6, 10}, {338, 7, 9},  {350, 8, 8},  {364, 9, 7},  {379, 10, 6}, {396, 11, 5},
-        {414, 12, 4}, {433, 13, 3}, {456, 14, 2}, {481, 15, 1}, {510, 16, 0}, {511, 15, 1}};
-    static const struct {
-        uint32_t at;
-        double usage;
-    } points[] = {{2, .498646}, {29, .031932}, {30, .030782}, {269, .967857}, {270, .969831}};
     simulate(&(struct example){.queues = 2, .window = 256, .half_life = 128, .k = 1}, series);
     expect_handovers(series, handovers, sizeof handovers / sizeof handovers[0]);
     for (uint32_t t = 0, row = 0; t < 512; t++) {
-        row += row + 1 < sizeof shares / sizeof shares[0] && shares[row + 1][0] == (int)t;
-        if (series[t].share[0] != shares[row][1] || series[t].share[1] != shares[row][2]) {
+        row += row + 1 < sizeof handover_shares / sizeof handover_shares[0] &&
+               handover_shares[row + 1][0] == (int)t;
+        if (series[t].share[0] != handover_shares[row][1] ||
+            series[t].share[1] != handover_shares[row][2]) {
             fail_msg("session %u: %g/%g, not %d/%d", t, series[t].share[0], series[t].share[1],
-                     shares[row][1], shares[row][2]);
+                     handover_shares[row][1], handover_shares[row][2]);
         }
     }
-    for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
-        assert_true(fabs(series[points[i].at].usage[0] - points[i].usage) < 5e-7);
+    for (size_t i = 0; i < sizeof handover_usage / sizeof handover_usage[0]; i++) {
+        assert_true(fabs(series[handover_usage[i].at].usage[0] - handover_usage[i].usage) < 5e-7);
     }
     double sum[2] = {0, 0};
     for (uint32_t t = 0; t < CYCLES; t++) {

@@ -2,6 +2,7 @@
 /* Usage history: closed forms against a sum over every sample, windows, and KAI's handover series.
  */
 #include "test_main.h"
+#include "usage_handover.h"
 
 #include <math.h>
 #include <string.h>
@@ -210,18 +211,6 @@ static void usage__refresh_reads_on_the_fetch_grid(void **state)
 static void usage__gives_the_fair_shares_of_the_handover_series(void **state)
 {
     (void)state;
-    static const int series[][3] = {
-        {0, 8, 8},    {1, 0, 16},   {2, 8, 8},    {3, 11, 5},   {4, 12, 4},   {5, 13, 3},
-        {7, 14, 2},   {11, 15, 1},  {30, 16, 0},  {31, 15, 1},  {32, 14, 2},  {35, 13, 3},
-        {37, 12, 4},  {40, 11, 5},  {43, 10, 6},  {47, 9, 7},   {52, 8, 8},   {58, 7, 9},
-        {65, 6, 10},  {75, 5, 11},  {88, 4, 12},  {107, 3, 13}, {137, 2, 14}, {192, 1, 15},
-        {270, 0, 16}, {271, 1, 15}, {283, 2, 14}, {294, 3, 13}, {304, 4, 12}, {314, 5, 11},
-        {326, 6, 10}, {338, 7, 9},  {350, 8, 8},  {364, 9, 7},  {379, 10, 6}, {396, 11, 5},
-        {414, 12, 4}, {433, 13, 3}, {456, 14, 2}, {481, 15, 1}, {510, 16, 0}, {511, 15, 1}};
-    static const struct {
-        int at;
-        double usage;
-    } points[] = {{2, .498646}, {29, .031932}, {30, .030782}, {269, .967857}, {270, .969831}};
     struct orr_usage_params p = {
         .window_ms = 256, .half_life_ms = 128, .resolution_ms = 1, .fetch_ms = 1};
     struct orr_usage usage;
@@ -241,15 +230,18 @@ static void usage__gives_the_fair_shares_of_the_handover_series(void **state)
     for (int t = 0; t < 512; t++) {
         (void)orr_usage_refresh(&usage, t, &tree, queues);
         (void)orr_share_redivide(&tree, queues, (double[]){0, 0, 16}, 1);
-        row += row + 1 < sizeof series / sizeof series[0] && series[row + 1][0] == t;
+        row += row + 1 < sizeof handover_shares / sizeof handover_shares[0] &&
+               handover_shares[row + 1][0] == t;
         for (uint32_t q = 0; q < 2; q++) {
-            if (queues[q].resource[GPU].fair_share != series[row][1 + q]) {
+            if (queues[q].resource[GPU].fair_share != handover_shares[row][1 + q]) {
                 fail_msg("session %d, queue %u: %g instead of %d", t, q,
-                         queues[q].resource[GPU].fair_share, series[row][1 + q]);
+                         queues[q].resource[GPU].fair_share, handover_shares[row][1 + q]);
             }
         }
-        if (point < sizeof points / sizeof points[0] && points[point].at == t) {
-            assert_true(fabs(queues[0].resource[GPU].usage - points[point++].usage) < 5.1e-7);
+        if (point < sizeof handover_usage / sizeof handover_usage[0] &&
+            handover_usage[point].at == t) {
+            assert_true(fabs(queues[0].resource[GPU].usage - handover_usage[point++].usage) <
+                        5.1e-7);
         }
         /* The cluster goes to whoever's fair share covers a whole job. */
         holder = t == 0                                              ? 0
@@ -259,7 +251,7 @@ static void usage__gives_the_fair_shares_of_the_handover_series(void **state)
             orr_usage_set_allocated(&usage, t, q, (double[]){0, 0, q == holder ? 16 : 0});
         }
     }
-    assert_int_equal(row + 1, sizeof series / sizeof series[0]);
+    assert_int_equal(row + 1, sizeof handover_shares / sizeof handover_shares[0]);
     orr_usage_release(&usage);
     orr_share_tree_release(&tree);
 }
