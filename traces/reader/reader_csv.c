@@ -95,12 +95,18 @@ static uint32_t find_known(const struct orr_csv_format *format, struct orr_text 
 static void refuse_unknown(struct csv *csv, struct orr_text name)
 {
     struct orr_shown shown = orr_text_show(name);
-    if (name.bytes > 1 && memchr(name.at, ';', name.bytes) != NULL) {
-        csv->status = orr_fail(csv->reader->err, ORR_DATA,
-                               "%s:%u: the columns are separated by semicolons; save the file with "
-                               "commas",
-                               csv->reader->file, (unsigned)csv->row_line);
-        return;
+    static const struct {
+        char separator;
+        const char *name;
+    } others[] = {{';', "semicolons"}, {'\t', "tabs"}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (name.bytes > 1 && memchr(name.at, others[i].separator, name.bytes) != NULL) {
+            csv->status = orr_fail(csv->reader->err, ORR_DATA,
+                                   "%s:%u: the columns are separated by %s; save the file with "
+                                   "commas",
+                                   csv->reader->file, (unsigned)csv->row_line, others[i].name);
+            return;
+        }
     }
     const char *nearest = orr_nearest(shown.text, csv->format->columns, csv->format->column_count);
     csv->status = orr_fail(csv->reader->err, ORR_DATA,
