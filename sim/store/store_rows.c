@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* store_rows.c - every table but `job`, through prepared inserts. */
-#include "store_int.h"
+/* store_rows.c - the tables of the run, its cluster and queues, and what became of jobs. */
+#include "store_writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,67 +8,6 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/sim/account.h>
-
-struct writer { /* one prepared insert; the first failure sticks */
-    sqlite3 *db;
-    sqlite3_stmt *statement;
-    int column;
-    enum orr_status status;
-    struct orr_err *err;
-};
-
-static struct writer writer_open(sqlite3 *db, const char *sql, struct orr_err *err)
-{
-    struct writer w = {.db = db, .err = err};
-    if (sqlite3_prepare_v2(db, sql, -1, &w.statement, NULL) != SQLITE_OK) {
-        w.status = orr_store__failed(db, err);
-    }
-    return w;
-}
-
-static void put_int(struct writer *w, int64_t value)
-{
-    (void)sqlite3_bind_int64(w->statement, ++w->column, value);
-}
-
-static void put_int_or_null(struct writer *w, bool known, int64_t value)
-{
-    w->column++;
-    (void)(known ? sqlite3_bind_int64(w->statement, w->column, value)
-                 : sqlite3_bind_null(w->statement, w->column));
-}
-
-static void put_real(struct writer *w, double value)
-{
-    w->column++;
-    (void)(isfinite(value) ? sqlite3_bind_double(w->statement, w->column, value)
-                           : sqlite3_bind_null(w->statement, w->column));
-}
-
-/* The text must live until put_row. */
-static void put_text(struct writer *w, const char *text)
-{
-    (void)sqlite3_bind_text(w->statement, ++w->column, text, -1, SQLITE_STATIC);
-}
-
-static void put_row(struct writer *w)
-{
-    if (w->status == ORR_OK && w->column != sqlite3_bind_parameter_count(w->statement)) {
-        w->status = orr_fail(w->err, ORR_BUG, "a row of %d values for %d columns: %s", w->column,
-                             sqlite3_bind_parameter_count(w->statement), sqlite3_sql(w->statement));
-    }
-    w->column = 0;
-    if (w->status == ORR_OK && sqlite3_step(w->statement) != SQLITE_DONE) {
-        w->status = orr_store__failed(w->db, w->err);
-    }
-    (void)sqlite3_reset(w->statement);
-}
-
-static enum orr_status writer_close(struct writer *w)
-{
-    (void)sqlite3_finalize(w->statement);
-    return w->status;
-}
 
 /* "order=submit\nbackfill=true\n", of several shards "NAME.order=submit\n..."; caller frees. */
 static char *params_text(const struct orr_store_input *in, uint32_t first, uint32_t count)
@@ -204,19 +143,6 @@ static enum orr_status write_foreign(sqlite3 *db, const struct orr_store_input *
     return writer_close(&w);
 }
 
-static enum orr_status write_non_preemptible(sqlite3 *db, const struct orr_store_input *in,
-                                             struct orr_err *err)
-{
-    struct writer w = writer_open(db, "INSERT INTO non_preemptible VALUES(?)", err);
-    for (uint32_t j = 0; j < in->world->job_count; j++) {
-        if (in->world->specs[j].preemptible == 0) {
-            put_int(&w, j);
-            put_row(&w);
-        }
-    }
-    return writer_close(&w);
-}
-
 static enum orr_status write_pools(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
@@ -308,37 +234,6 @@ static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
     enum orr_status rules = writer_close(&u);
     outcomes = outcomes != ORR_OK ? outcomes : rules;
     return status != ORR_OK ? status : reasons != ORR_OK ? reasons : outcomes;
-}
-
-static enum orr_status write_asks(sqlite3 *db, const struct orr_store_input *in,
-                                  struct orr_err *err)
-{
-    const struct orr_shapes *shapes = &in->world->shapes;
-    struct writer w = writer_open(db, "INSERT INTO ask VALUES(?,?,?,?,?,?,?,?,?,?,?)", err);
-    for (uint32_t s = 0; s < shapes->count && w.status == ORR_OK; s++) {
-        for (uint32_t g = 0; g < shapes->shapes[s].group_count; g++) {
-            const struct orr_task_group *group = &shapes->shapes[s].groups[g];
-            const struct orr_request *request = &group->request;
-            bool memory = request->gpu_ask == ORR_GPU_MEMORY;
-            put_int(&w, s);
-            put_int(&w, g);
-            put_int(&w, group->count);
-            put_int(&w, request->devices);
-            put_int_or_null(&w, !memory,
-                            request->gpu_ask == ORR_GPU_WHOLE ? ORR_MGPU : request->portion);
-            put_int_or_null(&w, memory, request->portion);
-            put_int(&w, request->cpu_milli);
-            put_int(&w, request->mem_bytes);
-            put_text(&w, request->gpu_model == ORR_NONE
-                             ? NULL
-                             : orr_idmap_name(&in->world->cluster.models, request->gpu_model));
-            put_int(&w, request->shard);
-            put_int(&w,
-                    request->selector != 0 || request->toleration != 0 || request->allowed != 0);
-            put_row(&w);
-        }
-    }
-    return writer_close(&w);
 }
 
 static enum orr_status write_placements(sqlite3 *db, const struct orr_store_input *in,
@@ -458,142 +353,6 @@ static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in
     return writer_close(&w);
 }
 
-static const char *extent_name(const struct orr_cluster *cluster, uint32_t extent)
-{
-    switch (extent) {
-    case ORR_EXTENT_GPU: return "gpu";
-    case ORR_EXTENT_NVLINK: return "nvlink";
-    case ORR_EXTENT_NODE: return "node";
-    case ORR_EXTENT_CLUSTER: return "cluster";
-    default: return cluster->levels[extent - ORR_EXTENT_LEVEL].name;
-    }
-}
-
-static enum orr_status write_rates(sqlite3 *db, const struct orr_store_input *in,
-                                   struct orr_err *err)
-{
-    struct writer w = writer_open(db, "INSERT INTO rate VALUES(?,?,?,?,?,?)", err);
-    uint32_t count = 0;
-    const struct orr_speed_change *changes =
-        in->run->exec == NULL ? NULL : orr_exec_speeds(in->run->exec, &count);
-    for (uint32_t i = 0; i < count && w.status == ORR_OK; i++) {
-        put_int(&w, changes[i].job);
-        put_int(&w, changes[i].attempt);
-        put_int(&w, changes[i].at_ms);
-        put_int(&w, changes[i].speed.rate_ppm);
-        put_int(&w, changes[i].speed.best_ppm);
-        put_text(&w, extent_name(&in->world->cluster, changes[i].speed.extent));
-        put_row(&w);
-    }
-    return writer_close(&w);
-}
-
-static enum orr_status write_reasons(sqlite3 *db, const struct orr_store_input *in,
-                                     struct orr_err *err)
-{
-    const struct orr_cluster *cluster = &in->world->cluster;
-    struct writer w =
-        writer_open(db, "INSERT INTO reason_change VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
-    for (uint32_t i = 0; i < in->run->reason_count && w.status == ORR_OK; i++) {
-        const struct orr_reason_change *change = &in->run->reasons[i];
-        const struct orr_proof *proof = &change->proof;
-        put_int(&w, change->job);
-        put_int(&w, change->at_ms);
-        put_int(&w, change->reason);
-        put_int_or_null(&w, proof->allowed_mgpu >= 0, proof->allowed_mgpu);
-        put_int_or_null(&w, proof->held_mgpu >= 0, proof->held_mgpu);
-        put_int_or_null(&w, proof->queue != ORR_NONE, proof->queue);
-        put_int_or_null(&w, proof->free_mgpu >= 0, proof->free_mgpu);
-        put_int_or_null(&w, proof->hole_mgpu >= 0, proof->hole_mgpu);
-        put_text(&w,
-                 proof->level == ORR_NONE ? NULL : orr_cluster_level_name(cluster, proof->level));
-        put_int_or_null(&w, proof->domain != ORR_NONE, proof->domain);
-        put_int_or_null(&w, proof->domain_mgpu >= 0, proof->domain_mgpu);
-        put_int_or_null(&w, proof->ahead != ORR_NONE, proof->ahead);
-        put_int_or_null(&w, proof->consolidation != ORR_OUTCOME_NOT_TRIED, proof->consolidation);
-        put_int_or_null(&w, proof->reclaim != ORR_OUTCOME_NOT_TRIED, proof->reclaim);
-        put_int_or_null(&w, proof->preempt != ORR_OUTCOME_NOT_TRIED, proof->preempt);
-        put_row(&w);
-    }
-    return writer_close(&w);
-}
-
-static enum orr_status write_fair_shares(sqlite3 *db, const struct orr_store_input *in,
-                                         struct orr_err *err)
-{
-    struct writer w = writer_open(db, "INSERT INTO fair_share VALUES(?,?,?)", err);
-    for (uint32_t i = 0; i < in->run->share_count && w.status == ORR_OK; i++) {
-        const struct orr_share_change *change = &in->run->shares[i];
-        put_int(&w, change->queue);
-        put_int(&w, change->at_ms);
-        put_real(&w, change->mgpu < 0.0 ? (double)NAN : change->mgpu);
-        put_row(&w);
-    }
-    return writer_close(&w);
-}
-
-/* Of a queue over a bucket, mGPU x ms; NAN: it has none. */
-static double own_share(const struct orr_summary *summary, uint32_t bucket, uint32_t queue,
-                        uint32_t queues)
-{
-    const struct orr_own_shares *own = &summary->own_shares;
-    bool has = own->known != NULL && own->known[queue];
-    return has ? own->bucket_mgpu_ms[(size_t)bucket * queues + queue] : (double)NAN;
-}
-
-static enum orr_status write_series(sqlite3 *db, const struct orr_store_input *in,
-                                    struct orr_err *err)
-{
-    const struct orr_fold *fold = &in->run->fold;
-    struct writer w = writer_open(db, "INSERT INTO series VALUES(?,?,?,?,?,?,?)", err);
-    for (uint32_t b = 0; b < fold->bucket_count && w.status == ORR_OK; b++) {
-        orr_ms start = fold->origin_ms + b * fold->bucket_ms;
-        orr_ms end =
-            start + fold->bucket_ms < in->run->end_ms ? start + fold->bucket_ms : in->run->end_ms;
-        double length = end > start ? (double)(end - start) : 1.0;
-        for (uint32_t q = 0; q < in->world->queues.count; q++) {
-            const struct orr_integrals *i = &fold->buckets[(size_t)b * in->world->queues.count + q];
-            if (in->world->queues.queues[q].child_count > 0) {
-                continue;
-            }
-            put_int(&w, start);
-            put_int(&w, q);
-            put_real(&w, (double)i->allocated / length);
-            put_real(&w, (double)i->pending / length);
-            put_real(&w, (double)i->pending_jobs / length);
-            put_real(&w, ((double)i->allocated + i->share_excess) / length);
-            put_real(&w, own_share(in->summary, b, q, in->world->queues.count) / length);
-            put_row(&w);
-        }
-    }
-    return writer_close(&w);
-}
-
-static enum orr_status write_room(sqlite3 *db, const struct orr_store_input *in,
-                                  struct orr_err *err)
-{
-    const struct orr_fold *fold = &in->run->fold;
-    const struct orr_room_summary *room = &in->summary->room;
-    struct writer w = writer_open(db, "INSERT INTO room VALUES(?,?,?)", err);
-    for (uint32_t b = 0; b < room->bucket_count && w.status == ORR_OK; b++) {
-        put_int(&w, fold->origin_ms + b * fold->bucket_ms);
-        put_real(&w, room->buckets[b].idle_mgpu);
-        put_real(&w, room->buckets[b].unusable_mgpu);
-        put_row(&w);
-    }
-    enum orr_status status = writer_close(&w);
-    struct writer g = writer_open(db, "INSERT INTO startable VALUES(?,?,?,?)", err);
-    for (uint32_t i = 0; i < room->bucket_count * room->level_count && g.status == ORR_OK; i++) {
-        put_int(&g, fold->origin_ms + i / room->level_count * fold->bucket_ms);
-        put_text(&g, orr_room_level_name(in->world, i % room->level_count));
-        put_real(&g, room->gangs[i].mean);
-        put_int(&g, room->gangs[i].least);
-        put_row(&g);
-    }
-    enum orr_status gangs = writer_close(&g);
-    return status != ORR_OK ? status : gangs;
-}
-
 static void put_metric(const struct orr_metric *metric, void *context)
 {
     struct writer *w = context;
@@ -612,18 +371,6 @@ static enum orr_status write_metrics(sqlite3 *db, const struct orr_store_input *
 {
     struct writer w = writer_open(db, "INSERT INTO metric VALUES(?,?,?,?,?,?,?)", err);
     orr_summary_metrics(in->world, in->summary, put_metric, &w);
-    return writer_close(&w);
-}
-
-static enum orr_status write_ruled(sqlite3 *db, const struct orr_store_input *in,
-                                   struct orr_err *err)
-{
-    struct writer w = writer_open(db, "INSERT INTO ruled VALUES(?,?)", err);
-    for (uint32_t i = 0; i < in->world->ruled_count; i++) {
-        put_int(&w, in->world->ruled[i].job);
-        put_int(&w, in->world->ruled[i].rule);
-        put_row(&w);
-    }
     return writer_close(&w);
 }
 
@@ -659,69 +406,6 @@ static enum orr_status write_shards(sqlite3 *db, const struct orr_store_input *i
     return status != ORR_OK ? status : queues != ORR_OK ? queues : pools;
 }
 
-/* Copies of a trace did not happen; only the first has a record. */
-static enum orr_status write_recorded(sqlite3 *db, const struct orr_store_input *in,
-                                      struct orr_err *err)
-{
-    struct writer w = writer_open(db, "INSERT INTO recorded VALUES(?,?,?)", err);
-    for (uint32_t j = 0; j < in->world->job_count; j++) {
-        const struct orr_row_extra *extra = orr_world_job_extra(in->world, j);
-        const struct orr_world_part *part = &in->world->parts[orr_world_part_of(in->world, j)];
-        if (extra == NULL || extra->recorded_start_ms == ORR_MS_NONE || part->part->copies > 1) {
-            continue;
-        }
-        put_int(&w, j);
-        put_int(&w, extra->recorded_start_ms);
-        put_int_or_null(&w, extra->recorded_end_ms != ORR_MS_NONE, extra->recorded_end_ms);
-        put_row(&w);
-    }
-    return writer_close(&w);
-}
-
-static enum orr_status write_holds(sqlite3 *db, const struct orr_store_input *in,
-                                   struct orr_err *err)
-{
-    struct writer w = writer_open(db, "INSERT INTO hold VALUES(?,?)", err);
-    for (uint32_t i = 0; i < in->world->hold_count; i++) {
-        orr_ms eligible = in->run->eligible_ms[i];
-        put_int(&w, in->world->holds[i].job);
-        put_int_or_null(&w, eligible != ORR_MS_NONE && eligible <= in->run->end_ms, eligible);
-        put_row(&w);
-    }
-    return writer_close(&w);
-}
-
-static enum orr_status write_deadlines(sqlite3 *db, const struct orr_store_input *in,
-                                       struct orr_err *err)
-{
-    struct writer w = writer_open(db, "INSERT INTO deadline VALUES(?,?)", err);
-    for (uint32_t j = 0; j < in->world->job_count; j++) {
-        orr_ms deadline = orr_world_deadline_ms(in->world, j);
-        if (deadline != ORR_MS_NONE) {
-            put_int(&w, j);
-            put_int(&w, deadline);
-            put_row(&w);
-        }
-    }
-    return writer_close(&w);
-}
-
-static enum orr_status write_batches(sqlite3 *db, const struct orr_store_input *in,
-                                     struct orr_err *err)
-{
-    struct writer w = writer_open(db, "INSERT INTO batch VALUES(?,?)", err);
-    char buffer[512];
-    for (uint32_t j = 0; j < in->world->job_count && in->summary->owners.batch_names > 0; j++) {
-        const char *name = orr_world_job_group(in->world, j, buffer, sizeof buffer);
-        if (name != NULL) {
-            put_int(&w, j);
-            put_text(&w, name);
-            put_row(&w);
-        }
-    }
-    return writer_close(&w);
-}
-
 static enum orr_status write_name_tables(sqlite3 *db, const struct orr_store_input *in,
                                          struct orr_err *err)
 {
@@ -729,23 +413,39 @@ static enum orr_status write_name_tables(sqlite3 *db, const struct orr_store_inp
     return write_names(db, err);
 }
 
-enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input *input,
-                                      struct orr_err *err)
+enum orr_status orr_store__write_tables(sqlite3 *db, const struct orr_store_input *input,
+                                        orr_store__write_fn *const *tables, size_t count,
+                                        struct orr_err *err)
 {
-    typedef enum orr_status write_fn(sqlite3 *, const struct orr_store_input *, struct orr_err *);
-    static write_fn *const tables[] = {
-        write_run,         write_inputs,     write_meta,     write_nodes,
-        write_foreign,     write_pools,      write_queues,   write_owed,
-        write_name_tables, write_recorded,   write_holds,    write_non_preemptible,
-        write_deadlines,   write_batches,    write_shards,   write_ruled,
-        write_asks,        write_placements, write_attempts, write_evictions,
-        write_times,       write_outages,    write_rates,    write_reasons,
-        write_fair_shares, write_series,     write_room,     write_metrics};
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         enum orr_status status = tables[i](db, input, err);
         if (status != ORR_OK) {
             return status;
         }
     }
     return ORR_OK;
+}
+
+enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input *input,
+                                      struct orr_err *err)
+{
+    static orr_store__write_fn *const tables[] = {write_run,
+                                                  write_inputs,
+                                                  write_meta,
+                                                  write_nodes,
+                                                  write_foreign,
+                                                  write_pools,
+                                                  write_queues,
+                                                  write_owed,
+                                                  write_name_tables,
+                                                  write_shards,
+                                                  write_placements,
+                                                  write_attempts,
+                                                  write_evictions,
+                                                  write_times,
+                                                  write_outages,
+                                                  write_metrics,
+                                                  orr_store__write_stated,
+                                                  orr_store__write_course};
+    return orr_store__write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* store_writer.h - rows through prepared inserts: every table but `job`. */
+#ifndef ORR_SIM_STORE_WRITER_H
+#define ORR_SIM_STORE_WRITER_H
+
+#include <math.h>
+
+#include "store_int.h"
+
+struct writer { /* one prepared insert; the first failure sticks */
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    int column;
+    enum orr_status status;
+    struct orr_err *err;
+};
+
+static inline struct writer writer_open(sqlite3 *db, const char *sql, struct orr_err *err)
+{
+    struct writer w = {.db = db, .err = err};
+    if (sqlite3_prepare_v2(db, sql, -1, &w.statement, NULL) != SQLITE_OK) {
+        w.status = orr_store__failed(db, err);
+    }
+    return w;
+}
+
+static inline void put_int(struct writer *w, int64_t value)
+{
+    (void)sqlite3_bind_int64(w->statement, ++w->column, value);
+}
+
+static inline void put_int_or_null(struct writer *w, bool known, int64_t value)
+{
+    w->column++;
+    (void)(known ? sqlite3_bind_int64(w->statement, w->column, value)
+                 : sqlite3_bind_null(w->statement, w->column));
+}
+
+static inline void put_real(struct writer *w, double value)
+{
+    w->column++;
+    (void)(isfinite(value) ? sqlite3_bind_double(w->statement, w->column, value)
+                           : sqlite3_bind_null(w->statement, w->column));
+}
+
+/* The text must live until put_row. */
+static inline void put_text(struct writer *w, const char *text)
+{
+    (void)sqlite3_bind_text(w->statement, ++w->column, text, -1, SQLITE_STATIC);
+}
+
+static inline void put_row(struct writer *w)
+{
+    if (w->status == ORR_OK && w->column != sqlite3_bind_parameter_count(w->statement)) {
+        w->status = orr_fail(w->err, ORR_BUG, "a row of %d values for %d columns: %s", w->column,
+                             sqlite3_bind_parameter_count(w->statement), sqlite3_sql(w->statement));
+    }
+    w->column = 0;
+    if (w->status == ORR_OK && sqlite3_step(w->statement) != SQLITE_DONE) {
+        w->status = orr_store__failed(w->db, w->err);
+    }
+    (void)sqlite3_reset(w->statement);
+}
+
+static inline enum orr_status writer_close(struct writer *w)
+{
+    (void)sqlite3_finalize(w->statement);
+    return w->status;
+}
+
+/* What writes a table or some, and several of them until one fails. */
+typedef enum orr_status orr_store__write_fn(sqlite3 *db, const struct orr_store_input *input,
+                                            struct orr_err *err);
+enum orr_status orr_store__write_tables(sqlite3 *db, const struct orr_store_input *input,
+                                        orr_store__write_fn *const *tables, size_t count,
+                                        struct orr_err *err);
+enum orr_status orr_store__write_stated(sqlite3 *db, const struct orr_store_input *input,
+                                        struct orr_err *err);
+enum orr_status orr_store__write_course(sqlite3 *db, const struct orr_store_input *input,
+                                        struct orr_err *err);
+
+#endif
