@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* explain.c - what the explanations share: finding a job, saying a time, saying a reason. */
+/* explain.c - what the explanations share: finding a job, a reason, sums of waits, queues beside
+ * each other. */
 #include "explain_int.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
+
+/* --- small things --- */
 
 const char *orr_explain__clock(orr_ms at, char *out)
 {
@@ -24,6 +28,14 @@ const char *orr_explain__span(orr_ms span, char *out)
     return orr_format_rough(out, (double)span / 1000.0);
 }
 
+const char *orr_explain__gpus(double gpus, char *out)
+{
+    char count[32];
+    (void)snprintf(count, sizeof count, "%g", gpus);
+    (void)snprintf(out, 40, "%s GPU%s", count, strcmp(count, "1") == 0 ? "" : "s");
+    return out;
+}
+
 sqlite3_stmt *orr_explain__query(struct orr_results *in, const char *sql, const int64_t *values,
                                  int count)
 {
@@ -34,11 +46,27 @@ sqlite3_stmt *orr_explain__query(struct orr_results *in, const char *sql, const 
     return row;
 }
 
-static orr_ms time_of(sqlite3_stmt *row, int column)
+static bool given(sqlite3_stmt *row, int column)
 {
-    return sqlite3_column_type(row, column) == SQLITE_NULL ? ORR_MS_NONE
-                                                           : sqlite3_column_int64(row, column);
+    return sqlite3_column_type(row, column) != SQLITE_NULL;
 }
+
+orr_ms orr_explain__time(sqlite3_stmt *row, int column)
+{
+    return given(row, column) ? sqlite3_column_int64(row, column) : ORR_MS_NONE;
+}
+
+double orr_explain__real(sqlite3_stmt *row, int column)
+{
+    return given(row, column) ? sqlite3_column_double(row, column) : (double)NAN;
+}
+
+const char *orr_explain__text(struct orr_results *in, sqlite3_stmt *row, int column)
+{
+    return given(row, column) ? orr_results_text(in, row, column) : NULL;
+}
+
+/* --- a job --- */
 
 static void no_such_job(struct orr_results *in, const char *name)
 {
@@ -62,12 +90,13 @@ static void no_such_job(struct orr_results *in, const char *name)
     }
 }
 
-bool orr_explain__job(struct orr_results *in, const char *name, struct orr_explain_job *job)
+bool orr_explain__job(struct orr_results *in, const char *name, struct explain_job *job)
 {
     bool found = false;
     sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT j.id, j.queue, j.kind, j.name, q.name, k.name, j.user, j.mgpu / 1000.0, j.pods,"
-            " j.min_pods, j.state, j.evictions, w.from_ms, j.start_ms, j.end_ms, r.end_ms"
+        in, "SELECT j.id, j.queue, j.name, q.name, k.name, j.user, j.mgpu / 1000.0, j.pods,"
+            " j.min_pods, j.evictions, w.from_ms, j.start_ms, j.end_ms, r.end_ms,"
+            " (SELECT v.state FROM v_jobs AS v WHERE v.job = j.name)"
             " FROM job AS j LEFT JOIN queue AS q ON q.id = j.queue LEFT JOIN kind AS k ON"
             " k.id = j.kind JOIN v_waits AS w ON w.job = j.id CROSS JOIN run AS r"
             " WHERE j.name = ?1");
@@ -76,105 +105,144 @@ bool orr_explain__job(struct orr_results *in, const char *name, struct orr_expla
     }
     while (orr_results_step(in, row)) {
         found = true;
-        *job = (struct orr_explain_job){.id = sqlite3_column_int64(row, 0),
-                                        .queue = sqlite3_column_int64(row, 1),
-                                        .kind = sqlite3_column_int64(row, 2),
-                                        .name = orr_results_text(in, row, 3),
-                                        .queue_name = orr_results_text(in, row, 4),
-                                        .kind_name = orr_results_text(in, row, 5),
-                                        .user = orr_results_text(in, row, 6),
-                                        .gpus = sqlite3_column_double(row, 7),
-                                        .pods = sqlite3_column_int64(row, 8),
-                                        .min_pods = sqlite3_column_int64(row, 9),
-                                        .state = sqlite3_column_int64(row, 10),
-                                        .evictions = sqlite3_column_int64(row, 11),
-                                        .submit_ms = time_of(row, 12),
-                                        .start_ms = time_of(row, 13),
-                                        .end_ms = time_of(row, 14),
-                                        .run_end_ms = time_of(row, 15)};
+        *job = (struct explain_job){.id = sqlite3_column_int64(row, 0),
+                                    .queue = sqlite3_column_int64(row, 1),
+                                    .name = orr_results_text(in, row, 2),
+                                    .queue_name = orr_results_text(in, row, 3),
+                                    .kind_name = orr_results_text(in, row, 4),
+                                    .user = orr_results_text(in, row, 5),
+                                    .gpus = sqlite3_column_double(row, 6),
+                                    .pods = sqlite3_column_int64(row, 7),
+                                    .min_pods = sqlite3_column_int64(row, 8),
+                                    .state = orr_results_text(in, row, 14),
+                                    .evictions = sqlite3_column_int64(row, 9),
+                                    .submit_ms = orr_explain__time(row, 10),
+                                    .start_ms = orr_explain__time(row, 11),
+                                    .end_ms = orr_explain__time(row, 12),
+                                    .run_end_ms = orr_explain__time(row, 13)};
     }
     if (!found && in->status == ORR_OK) {
         no_such_job(in, name);
     }
-    return found;
+    return found && in->status == ORR_OK;
+}
+
+void orr_explain__say_job(const struct explain_job *job, FILE *out)
+{
+    char asked[40];
+    (void)fprintf(out, "Job %s of queue %s%s%s (%s) asks %s in %lld pod%s%s", job->name,
+                  job->queue_name, job->user[0] != '\0' ? ", user " : "", job->user, job->kind_name,
+                  orr_explain__gpus(job->gpus, asked), (long long)job->pods,
+                  job->pods == 1 ? "" : "s",
+                  job->pods == 1 || job->min_pods < job->pods ? "" : ", all together");
+    if (job->min_pods < job->pods) {
+        (void)fprintf(out, ", at least %lld at a time", (long long)job->min_pods);
+    }
+    (void)fprintf(out, ".\n");
+}
+
+void orr_explain__json_job(const struct explain_job *job, struct orr_json *json)
+{
+    orr_json_text(json, "job", job->name);
+    orr_json_text(json, "queue", job->queue_name);
+    orr_json_text(json, "user", job->user);
+    orr_json_text(json, "kind", job->kind_name);
+    orr_json_real(json, "asked_gpus", job->gpus);
+    orr_json_int(json, "pods", job->pods);
+    orr_json_int(json, "min_pods", job->min_pods);
 }
 
 /* --- reasons --- */
 
 const char orr_explain__reason_columns[] =
-    " r.words, c.allowed_mgpu / 1000.0, c.held_mgpu / 1000.0, q.name, c.free_mgpu / 1000.0,"
-    " c.hole_mgpu / 1000.0, c.level, c.domain_mgpu / 1000.0, a.name,"
-    " iif(oc.code = 'gate-failed', '', oc.words), iif(orc.code = 'gate-failed', '', orc.words),"
-    " iif(op.code = 'gate-failed', '', op.words)"
+    " r.code, r.words, c.allowed_mgpu / 1000.0, c.held_mgpu / 1000.0, q.name,"
+    " c.free_mgpu / 1000.0, c.hole_mgpu / 1000.0, c.level, c.domain_mgpu / 1000.0, a.name,"
+    " oc.code, oc.words, orc.code, orc.words, op.code, op.words"
     " FROM reason_change AS c LEFT JOIN reason AS r ON r.id = c.reason"
     " LEFT JOIN queue AS q ON q.id = c.queue LEFT JOIN job AS a ON a.id = c.ahead"
     " LEFT JOIN outcome AS oc ON oc.id = c.consolidation AND oc.code <> 'not-tried'"
     " LEFT JOIN outcome AS orc ON orc.id = c.reclaim AND orc.code <> 'not-tried'"
     " LEFT JOIN outcome AS op ON op.id = c.preempt AND op.code <> 'not-tried' ";
 
-static bool given(sqlite3_stmt *row, int column)
+static const char *const actions[EXPLAIN_ACTIONS] = {"consolidation", "reclaim", "preempt"};
+
+void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
+                         struct explain_reason *reason)
 {
-    return sqlite3_column_type(row, column) != SQLITE_NULL;
+    *reason = (struct explain_reason){.code = orr_results_text(in, row, first),
+                                      .words = orr_results_text(in, row, first + 1),
+                                      .allowed_gpus = orr_explain__real(row, first + 2),
+                                      .held_gpus = orr_explain__real(row, first + 3),
+                                      .queue = orr_explain__text(in, row, first + 4),
+                                      .free_gpus = orr_explain__real(row, first + 5),
+                                      .hole_gpus = orr_explain__real(row, first + 6),
+                                      .level = orr_explain__text(in, row, first + 7),
+                                      .domain_gpus = orr_explain__real(row, first + 8),
+                                      .ahead = orr_explain__text(in, row, first + 9)};
+    for (int i = 0; i < EXPLAIN_ACTIONS; i++) {
+        reason->outcome_codes[i] = orr_explain__text(in, row, first + 10 + 2 * i);
+        reason->outcomes[i] = orr_explain__text(in, row, first + 11 + 2 * i);
+    }
 }
 
-void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first, FILE *out)
+void orr_explain__say_reason(const struct explain_reason *r, FILE *out)
 {
-    enum {
-        WORDS,
-        ALLOWED,
-        HELD,
-        QUEUE,
-        FREE,
-        HOLE,
-        LEVEL,
-        DOMAIN,
-        AHEAD,
-        CONSOLIDATION,
-        RECLAIM,
-        PREEMPT
-    };
-    static const char *const actions[] = {"consolidation", "reclaim", "preempt"};
-    static const char *const gates[] = {"fewer GPUs are free in total than it asks",
-                                        "its queue's fair share does not cover it",
-                                        "its queue's quota does not cover it"};
-    (void)fputs(orr_results_text(in, row, first + WORDS), out);
-    if (given(row, first + ALLOWED)) {
-        (void)fprintf(out, "; %s may hold %g GPUs",
-                      given(row, first + QUEUE) ? orr_results_text(in, row, first + QUEUE)
-                                                : "its queue",
-                      sqlite3_column_double(row, first + ALLOWED));
-        if (given(row, first + HELD)) {
-            (void)fprintf(out, " and holds %g", sqlite3_column_double(row, first + HELD));
+    static const char *const gates[EXPLAIN_ACTIONS] = {"fewer GPUs are free in total than it asks",
+                                                       "its queue's fair share does not cover it",
+                                                       "its queue's quota does not cover it"};
+    char gpus[40];
+    (void)fputs(r->words, out);
+    if (!isnan(r->allowed_gpus)) {
+        (void)fprintf(out, "; %s may hold %s", r->queue != NULL ? r->queue : "its queue",
+                      orr_explain__gpus(r->allowed_gpus, gpus));
+        if (!isnan(r->held_gpus)) {
+            (void)fprintf(out, " and holds %g", r->held_gpus);
         }
     }
-    if (given(row, first + FREE)) {
-        (void)fprintf(out, "; free on nodes it may use: %g GPUs",
-                      sqlite3_column_double(row, first + FREE));
+    if (!isnan(r->free_gpus)) {
+        (void)fprintf(out, "; free on nodes it may use: %s", orr_explain__gpus(r->free_gpus, gpus));
     }
-    if (given(row, first + HOLE)) {
-        (void)fprintf(out, ", at most %g whole on one node",
-                      sqlite3_column_double(row, first + HOLE));
+    if (!isnan(r->hole_gpus)) {
+        (void)fprintf(out, ", at most %g whole on one node", r->hole_gpus);
     }
-    if (given(row, first + LEVEL) && given(row, first + DOMAIN)) {
-        (void)fprintf(out, ", at most %g in one %s", sqlite3_column_double(row, first + DOMAIN),
-                      orr_results_text(in, row, first + LEVEL));
+    if (r->level != NULL && !isnan(r->domain_gpus)) {
+        (void)fprintf(out, ", at most %g in one %s", r->domain_gpus, r->level);
     }
-    if (given(row, first + AHEAD)) {
-        (void)fprintf(out, "; behind job %s", orr_results_text(in, row, first + AHEAD));
+    if (r->ahead != NULL) {
+        (void)fprintf(out, "; behind job %s", r->ahead);
     }
-    for (int i = 0; i < 3; i++) {
-        if (given(row, first + CONSOLIDATION + i)) {
-            const char *words = orr_results_text(in, row, first + CONSOLIDATION + i);
-            (void)fprintf(out, "; %s: %s", actions[i], words[0] != '\0' ? words : gates[i]);
+    for (int i = 0; i < EXPLAIN_ACTIONS; i++) {
+        if (r->outcome_codes[i] != NULL) {
+            const bool gate = strcmp(r->outcome_codes[i], "gate-failed") == 0;
+            (void)fprintf(out, "; %s: %s", actions[i], gate ? gates[i] : r->outcomes[i]);
         }
+    }
+}
+
+void orr_explain__json_reason(const struct explain_reason *r, struct orr_json *json)
+{
+    orr_json_text(json, "reason", r->code);
+    orr_json_text(json, "words", r->words);
+    orr_json_text(json, "bound_by_queue", r->queue);
+    orr_json_real(json, "allowed_gpus", r->allowed_gpus);
+    orr_json_real(json, "held_gpus", r->held_gpus);
+    orr_json_real(json, "free_gpus", r->free_gpus);
+    orr_json_real(json, "largest_hole_gpus", r->hole_gpus);
+    orr_json_text(json, "level", r->level);
+    orr_json_real(json, "emptiest_domain_gpus", r->domain_gpus);
+    orr_json_text(json, "behind_job", r->ahead);
+    for (int i = 0; i < EXPLAIN_ACTIONS; i++) {
+        orr_json_text(json, actions[i], r->outcome_codes[i]);
     }
 }
 
 /* --- queues at a time --- */
 
-void orr_explain__siblings(struct orr_results *in, int64_t queue, orr_ms at, FILE *out)
+void orr_explain__siblings(struct orr_results *in, int64_t queue, orr_ms at,
+                           struct explain_siblings *siblings)
 {
     const int64_t values[] = {queue, at};
+    *siblings = (struct explain_siblings){.count = 0};
     sqlite3_stmt *row = orr_explain__query(
         in,
         "WITH RECURSIVE below(id, top) AS ("
@@ -188,29 +256,101 @@ void orr_explain__siblings(struct orr_results *in, int64_t queue, orr_ms at, FIL
         " SELECT b.top, sum(s.share_mgpu), sum(s.policy_share_mgpu) FROM series AS s"
         " JOIN below AS b ON b.id = s.queue"
         " WHERE s.at_ms = (SELECT max(at_ms) FROM series WHERE at_ms <= ?2) GROUP BY b.top)"
-        " SELECT q.name, o.gpu_quota, coalesce(h.mgpu, 0) / 1000.0, coalesce(h.jobs, 0),"
-        " s.mgpu / 1000.0, q.id = ?1, o.gpu_limit, o.gpu_weight FROM queue AS q JOIN v_owed AS o"
+        " SELECT q.name, o.gpu_quota, o.gpu_weight, o.gpu_limit, s.mgpu / 1000.0,"
+        " coalesce(h.mgpu, 0) / 1000.0, coalesce(h.jobs, 0), q.id = ?1 FROM queue AS q"
+        " JOIN v_owed AS o"
         " ON o.queue = q.id AND o.from_ms <= ?2 AND coalesce(o.to_ms, 9e18) > ?2"
         " LEFT JOIN held AS h ON h.top = q.id LEFT JOIN share AS s ON s.top = q.id"
         " WHERE q.parent IS (SELECT parent FROM queue WHERE id = ?1)"
         " ORDER BY coalesce(h.mgpu, 0) DESC, q.id",
         values, 2);
+    while (orr_results_step(in, row)) {
+        siblings->rows = ORR_ROOM_FOR_ONE(siblings->rows, siblings->count, siblings->capacity);
+        siblings->rows[siblings->count++] =
+            (struct explain_sibling){.name = orr_results_text(in, row, 0),
+                                     .quota_gpus = sqlite3_column_double(row, 1),
+                                     .weight = sqlite3_column_double(row, 2),
+                                     .limit_gpus = sqlite3_column_double(row, 3),
+                                     .entitled_gpus = orr_explain__real(row, 4),
+                                     .holds_gpus = sqlite3_column_double(row, 5),
+                                     .jobs = sqlite3_column_int64(row, 6),
+                                     .is_it = sqlite3_column_int(row, 7) != 0};
+    }
+}
+
+void orr_explain__say_siblings(const struct explain_siblings *siblings, FILE *out)
+{
     (void)fprintf(out, "  %-24s %8s %8s %8s %10s %8s %6s  %s\n", "queue", "quota", "weight",
                   "limit", "entitled", "holds", "jobs", "");
-    while (orr_results_step(in, row)) {
-        const double quota = sqlite3_column_double(row, 1), held = sqlite3_column_double(row, 2);
-        const double limit = sqlite3_column_double(row, 6);
-        char bound[24] = "none", right[24] = "-";
-        if (limit >= 0) {
-            (void)snprintf(bound, sizeof bound, "%g", limit);
+    for (uint32_t i = 0; i < siblings->count; i++) {
+        const struct explain_sibling *s = &siblings->rows[i];
+        char quota[24] = "all", bound[24] = "none", right[24] = "-";
+        if (s->quota_gpus >= 0) {
+            (void)snprintf(quota, sizeof quota, "%g", s->quota_gpus);
         }
-        if (given(row, 4)) {
-            (void)snprintf(right, sizeof right, "%.1f", sqlite3_column_double(row, 4));
+        if (s->limit_gpus >= 0) {
+            (void)snprintf(bound, sizeof bound, "%g", s->limit_gpus);
         }
-        (void)fprintf(out, "%s %-24.24s %8g %8g %8s %10s %8g %6lld  %s\n",
-                      sqlite3_column_int(row, 5) != 0 ? " >" : "  ", orr_results_text(in, row, 0),
-                      quota, sqlite3_column_double(row, 7), bound, right, held,
-                      (long long)sqlite3_column_int64(row, 3),
-                      quota >= 0 && held > quota ? "over its quota" : "");
+        if (!isnan(s->entitled_gpus)) {
+            (void)snprintf(right, sizeof right, "%.1f", s->entitled_gpus);
+        }
+        (void)fprintf(out, "%s %-24.24s %8s %8g %8s %10s %8g %6lld  %s\n", s->is_it ? " >" : "  ",
+                      s->name, quota, s->weight, bound, right, s->holds_gpus, (long long)s->jobs,
+                      s->quota_gpus >= 0 && s->holds_gpus > s->quota_gpus ? "over its quota" : "");
     }
+}
+
+void orr_explain__json_siblings(const struct explain_siblings *siblings, struct orr_json *json)
+{
+    orr_json_open(json, "queues", '[');
+    for (uint32_t i = 0; i < siblings->count; i++) {
+        const struct explain_sibling *s = &siblings->rows[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "queue", s->name);
+        orr_json_bool(json, "is_it", s->is_it);
+        orr_json_real(json, "quota_gpus", s->quota_gpus);
+        orr_json_real(json, "weight", s->weight);
+        orr_json_real(json, "limit_gpus", s->limit_gpus);
+        orr_json_real(json, "entitled_gpus", s->entitled_gpus);
+        orr_json_real(json, "holds_gpus", s->holds_gpus);
+        orr_json_int(json, "jobs", s->jobs);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+/* --- sums of waits --- */
+
+void orr_explain__waits(struct orr_results *in, const char *where, int64_t value, uint32_t most,
+                        struct explain_waits *waits)
+{
+    char sql[600];
+    *waits = (struct explain_waits){.count = 0};
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT i.reason, i.words, sum(i.to_ms - i.from_ms) AS span,"
+                   " count(DISTINCT i.job) FROM v_reason_intervals AS i JOIN job AS j ON j.id ="
+                   " i.job WHERE %s GROUP BY i.reason ORDER BY span DESC LIMIT %u",
+                   where, most);
+    sqlite3_stmt *row = orr_explain__query(in, sql, &value, 1);
+    while (orr_results_step(in, row)) {
+        waits->rows = ORR_ROOM_FOR_ONE(waits->rows, waits->count, waits->capacity);
+        waits->rows[waits->count++] = (struct explain_wait){.code = orr_results_text(in, row, 0),
+                                                            .words = orr_results_text(in, row, 1),
+                                                            .span_ms = sqlite3_column_int64(row, 2),
+                                                            .jobs = sqlite3_column_int64(row, 3)};
+    }
+}
+
+void orr_explain__json_waits(const struct explain_waits *waits, struct orr_json *json)
+{
+    orr_json_open(json, "waited", '[');
+    for (uint32_t i = 0; i < waits->count; i++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "reason", waits->rows[i].code);
+        orr_json_text(json, "words", waits->rows[i].words);
+        orr_json_int(json, "jobs", waits->rows[i].jobs);
+        orr_json_seconds(json, "span_s", waits->rows[i].span_ms);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
 }

@@ -1,32 +1,99 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* explain_int.h - what the explanations share. */
+/* explain_int.h - what the explanations share. Each reads its facts first, then says them as text
+ * or as JSON, so that both say the same. Texts live as long as the results. */
 #ifndef ORR_EXPLAIN_INT_H
 #define ORR_EXPLAIN_INT_H
 
 #include <orrery/analysis/explain.h>
+#include <orrery/analysis/json.h>
 #include <orrery/analysis/results.h>
 
-struct orr_explain_job {
-    int64_t id, queue, kind;
-    const char *name, *queue_name, *kind_name, *user;
-    double gpus;
-    int64_t pods, min_pods, state, evictions;
-    orr_ms submit_ms, start_ms, end_ms, run_end_ms; /* ORR_MS_NONE: never */
-};
+/* --- small things --- */
 
-/* Finds a job by name; a near one is named in the error. */
-bool orr_explain__job(struct orr_results *in, const char *name, struct orr_explain_job *job);
 /* "day 2 03:04:05" of the run's clock, or "03:04:05" on its first day; needs 40 bytes. */
 const char *orr_explain__clock(orr_ms at, char *out);
 /* "4 min" and such of a span; needs 24 bytes. */
 const char *orr_explain__span(orr_ms span, char *out);
+/* "1 GPU", "2.5 GPUs"; needs 40 bytes. */
+const char *orr_explain__gpus(double gpus, char *out);
 /* Binds integers 1.. in order. */
 sqlite3_stmt *orr_explain__query(struct orr_results *in, const char *sql, const int64_t *values,
                                  int count);
-/* The reason of a row of `reason_sql` and its numbers, as a sentence without a full stop. */
+/* A column that may be NULL: ORR_MS_NONE, NAN, NULL. */
+orr_ms orr_explain__time(sqlite3_stmt *row, int column);
+double orr_explain__real(sqlite3_stmt *row, int column);
+const char *orr_explain__text(struct orr_results *in, sqlite3_stmt *row, int column);
+
+/* --- a job --- */
+
+struct explain_job {
+    int64_t id, queue;
+    const char *name, *queue_name, *kind_name, *user, *state; /* state: as v_jobs has it */
+    double gpus;
+    int64_t pods, min_pods, evictions;
+    orr_ms submit_ms, start_ms, end_ms, run_end_ms; /* ORR_MS_NONE: never */
+};
+
+/* Finds a job by name; a near one is named in the error. */
+bool orr_explain__job(struct orr_results *in, const char *name, struct explain_job *job);
+void orr_explain__say_job(const struct explain_job *job, FILE *out);
+/* Its members, within an object. */
+void orr_explain__json_job(const struct explain_job *job, struct orr_json *json);
+
+/* --- a reason to wait --- */
+
+#define EXPLAIN_ACTIONS 3 /* consolidation, reclaim, preempt */
+
+struct explain_reason {
+    const char *code, *words;
+    const char *queue, *level, *ahead;                                      /* NULL: says nothing */
+    double allowed_gpus, held_gpus, free_gpus, hole_gpus, domain_gpus;      /* NAN: says nothing */
+    const char *outcome_codes[EXPLAIN_ACTIONS], *outcomes[EXPLAIN_ACTIONS]; /* NULL: not tried */
+};
+
+/* What to select, from table reason_change as c, for orr_explain__reason. */
 extern const char orr_explain__reason_columns[];
-void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first, FILE *out);
-/* Queues of the same parent with what each holds at a time, entitled to first. */
-void orr_explain__siblings(struct orr_results *in, int64_t queue, orr_ms at, FILE *out);
+void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
+                         struct explain_reason *reason);
+/* A sentence without a full stop. */
+void orr_explain__say_reason(const struct explain_reason *reason, FILE *out);
+void orr_explain__json_reason(const struct explain_reason *reason, struct orr_json *json);
+
+/* --- queues at a time --- */
+
+struct explain_sibling {
+    const char *name;
+    double quota_gpus, weight, limit_gpus, entitled_gpus, holds_gpus; /* entitled: NAN unknown */
+    int64_t jobs;
+    bool is_it; /* the queue that was asked about */
+};
+struct explain_siblings {
+    struct explain_sibling *rows;
+    uint32_t count, capacity;
+};
+
+/* Queues of the same parent with what each holds at a time, most first. Free the rows. */
+void orr_explain__siblings(struct orr_results *in, int64_t queue, orr_ms at,
+                           struct explain_siblings *siblings);
+void orr_explain__say_siblings(const struct explain_siblings *siblings, FILE *out);
+void orr_explain__json_siblings(const struct explain_siblings *siblings, struct orr_json *json);
+
+/* --- sums of waits, of a job or of a queue --- */
+
+struct explain_wait {
+    const char *code, *words;
+    orr_ms span_ms;
+    int64_t jobs;
+};
+struct explain_waits {
+    struct explain_wait *rows;
+    uint32_t count, capacity;
+};
+
+/* By reason, the longest first; `where` is of v_reason_intervals as i and job as j, with ?1. Free
+ * the rows. */
+void orr_explain__waits(struct orr_results *in, const char *where, int64_t value, uint32_t most,
+                        struct explain_waits *waits);
+void orr_explain__json_waits(const struct explain_waits *waits, struct orr_json *json);
 
 #endif

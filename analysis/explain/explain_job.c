@@ -2,188 +2,314 @@
 /* explain_job.c - the story of one job. */
 #include "explain_int.h"
 
+#include <math.h>
 #include <string.h>
 
 #define BAR 72 /* characters of the line of time */
 
-static void say_head(const struct orr_explain_job *job, FILE *out)
-{
-    (void)fprintf(out, "Job %s of queue %s%s%s (%s) asks %g GPUs in %lld pod%s%s", job->name,
-                  job->queue_name, job->user[0] != '\0' ? ", user " : "", job->user, job->kind_name,
-                  job->gpus, (long long)job->pods, job->pods == 1 ? "" : "s",
-                  job->pods == 1 || job->min_pods < job->pods ? "" : ", all together");
-    if (job->min_pods < job->pods) {
-        (void)fprintf(out, ", at least %lld at a time", (long long)job->min_pods);
-    }
-    (void)fprintf(out, ".\n");
-}
+/* --- facts --- */
 
-/* Everything that happened to the job, in order, one row each: when, what (a word), and an id. */
-static const char story_sql[] =
-    "SELECT at_ms, what, id FROM ("
-    " SELECT submit_ms AS at_ms, 0 AS turn, 'submit' AS what, id FROM job WHERE id = ?1"
-    " UNION ALL SELECT eligible_ms, 1, 'eligible', job FROM hold WHERE job = ?1 AND eligible_ms IS"
-    " NOT NULL"
-    " UNION ALL SELECT start_ms, 5, 'start', nr FROM v_attempts WHERE job = ?1"
-    " UNION ALL SELECT at_ms, 3, 'evict', rowid FROM eviction WHERE job = ?1"
-    " UNION ALL SELECT at_ms, 4, 'reason', rowid FROM reason_change WHERE job = ?1 AND reason <>"
-    " (SELECT id FROM reason WHERE code = 'gave-up')"
-    " UNION ALL SELECT end_ms, 6, iif(state = 4, 'leave', 'end'), id FROM job WHERE id = ?1 AND"
-    " end_ms IS NOT NULL)"
-    " ORDER BY at_ms, turn, id";
+struct on_node {
+    const char *node;
+    double gpus;
+};
 
-static void say_start(struct orr_results *in, const struct orr_explain_job *job, int64_t nr,
-                      FILE *out)
+struct start {
+    int64_t nr; /* of the attempt */
+    struct on_node *nodes;
+    uint32_t node_count, node_capacity;
+};
+
+struct eviction {
+    const char *cause, *for_job, *for_queue; /* for whose sake; NULL: nobody's */
+    int64_t pods;
+    bool whole;
+    int used; /* whether who it was for took some of the room; -1: not known */
+    orr_ms grace_ms;
+};
+
+struct event { /* what happened to the job, at a time */
+    orr_ms at_ms;
+    const char *what; /* submitted, eligible, started, evicted, waits, left, ended */
+    struct start start;
+    struct eviction eviction;
+    struct explain_reason reason;
+};
+
+struct attempt {
+    orr_ms start_ms, end_ms; /* to the end of the run when it ran then */
+    bool cut;                /* evicted */
+};
+
+struct pace {
+    double rate, best, gpus;
+    int64_t nodes;
+    const char *extent;
+    orr_ms span_ms;
+};
+
+struct gpu_hours { /* what became of the GPU time it held */
+    bool given;
+    double useful, lost, overhead, waiting, slow, idle;
+};
+
+struct story {
+    struct explain_job job;
+    struct event *events;
+    struct attempt *attempts;
+    struct pace *paces;
+    uint32_t event_count, event_capacity, attempt_count, attempt_capacity, pace_count,
+        pace_capacity;
+    struct explain_waits waits;
+    struct gpu_hours hours;
+};
+
+static void read_start(struct orr_results *in, int64_t job, int64_t nr, struct start *start)
 {
-    const int64_t values[] = {job->id, nr};
+    const int64_t values[] = {job, nr};
     sqlite3_stmt *row = orr_explain__query(
         in,
         "SELECT n.name, sum(p.mgpu) / 1000.0 FROM v_placements AS p JOIN node AS n ON n.id = p.node"
         " JOIN v_attempts AS a ON a.job = p.job AND a.nr = p.nr"
         " WHERE p.job = ?1 AND p.nr = ?2 AND p.start_ms <= a.start_ms GROUP BY n.id ORDER BY n.id",
         values, 2);
-    uint32_t shown = 0, more = 0;
-    (void)fprintf(out, "%s", nr > 1 ? "starts again on" : "starts on");
+    start->nr = nr;
     while (orr_results_step(in, row)) {
-        if (shown < 6) {
-            (void)fprintf(out, "%s %s (%g)", shown++ > 0 ? "," : "", orr_results_text(in, row, 0),
-                          sqlite3_column_double(row, 1));
-        } else {
-            more++;
-        }
-    }
-    if (more > 0) {
-        (void)fprintf(out, " and %u more nodes", more);
+        start->nodes = ORR_ROOM_FOR_ONE(start->nodes, start->node_count, start->node_capacity);
+        start->nodes[start->node_count++] = (struct on_node){.node = orr_results_text(in, row, 0),
+                                                             .gpus = sqlite3_column_double(row, 1)};
     }
 }
 
-static void say_eviction(struct orr_results *in, int64_t id, FILE *out)
+static void read_eviction(struct orr_results *in, int64_t id, struct eviction *eviction)
 {
     sqlite3_stmt *row = orr_explain__query(
         in,
-        "SELECT e.cause, e.pods, e.whole, f.name, q.name, e.used, e.gone_ms - e.at_ms"
+        "SELECT e.cause, f.name, q.name, e.pods, e.whole, e.used, e.gone_ms - e.at_ms"
         " FROM eviction AS e LEFT JOIN job AS f ON f.id = e.for_job LEFT JOIN queue AS q ON"
         " q.id = f.queue WHERE e.rowid = ?1",
         &id, 1);
     while (orr_results_step(in, row)) {
-        char grace[24];
-        if (sqlite3_column_int(row, 2) != 0) {
-            (void)fprintf(out, "is evicted (%s)", orr_results_text(in, row, 0));
-        } else {
-            (void)fprintf(out, "loses %lld pods (%s)", (long long)sqlite3_column_int64(row, 1),
-                          orr_results_text(in, row, 0));
-        }
-        if (sqlite3_column_type(row, 3) != SQLITE_NULL) {
-            (void)fprintf(out, " for job %s of %s%s", orr_results_text(in, row, 3),
-                          orr_results_text(in, row, 4),
-                          sqlite3_column_type(row, 5) == SQLITE_NULL ? ""
-                          : sqlite3_column_int(row, 5) != 0
-                              ? ", which took its place"
-                              : ", which did not take its place: for nothing");
-        }
-        if (sqlite3_column_int64(row, 6) > 0) {
-            (void)fprintf(out, "; its GPUs are free %s later",
-                          orr_explain__span(sqlite3_column_int64(row, 6), grace));
-        }
+        const bool judged = sqlite3_column_type(row, 5) != SQLITE_NULL;
+        *eviction = (struct eviction){.cause = orr_results_text(in, row, 0),
+                                      .for_job = orr_explain__text(in, row, 1),
+                                      .for_queue = orr_explain__text(in, row, 2),
+                                      .pods = sqlite3_column_int64(row, 3),
+                                      .whole = sqlite3_column_int(row, 4) != 0,
+                                      .used = judged ? sqlite3_column_int(row, 5) != 0 : -1,
+                                      .grace_ms = sqlite3_column_int64(row, 6)};
     }
 }
 
-static void say_reason(struct orr_results *in, int64_t id, FILE *out)
+static void read_reason(struct orr_results *in, int64_t id, struct explain_reason *reason)
 {
     char sql[1500];
     (void)snprintf(sql, sizeof sql, "SELECT %s WHERE c.rowid = ?1", orr_explain__reason_columns);
     sqlite3_stmt *row = orr_explain__query(in, sql, &id, 1);
-    (void)fputs("waits: ", out);
     while (orr_results_step(in, row)) {
-        orr_explain__reason(in, row, 0, out);
+        orr_explain__reason(in, row, 0, reason);
     }
 }
 
-static void say_story(struct orr_results *in, const struct orr_explain_job *job, FILE *out)
+static void read_events(struct orr_results *in, struct story *story)
 {
-    sqlite3_stmt *row = orr_explain__query(in, story_sql, &job->id, 1);
-    orr_ms before = ORR_MS_NONE;
+    sqlite3_stmt *row = orr_explain__query(
+        in,
+        "SELECT at_ms, what, id FROM ("
+        " SELECT submit_ms AS at_ms, 0 AS turn, 'submitted' AS what, id FROM job WHERE id = ?1"
+        " UNION ALL SELECT eligible_ms, 1, 'eligible', job FROM hold WHERE job = ?1 AND"
+        " eligible_ms IS NOT NULL"
+        " UNION ALL SELECT start_ms, 5, 'started', nr FROM v_attempts WHERE job = ?1"
+        " UNION ALL SELECT at_ms, 3, 'evicted', rowid FROM eviction WHERE job = ?1"
+        " UNION ALL SELECT at_ms, 4, 'waits', rowid FROM reason_change WHERE job = ?1 AND reason <>"
+        " (SELECT id FROM reason WHERE code = 'gave-up')"
+        " UNION ALL SELECT end_ms, 6, iif(state = 4, 'left', 'ended'), id FROM job WHERE id = ?1"
+        " AND end_ms IS NOT NULL)"
+        " ORDER BY at_ms, turn, id",
+        &story->job.id, 1);
     while (orr_results_step(in, row)) {
-        const orr_ms at = sqlite3_column_int64(row, 0);
-        const char *what = orr_results_text(in, row, 1);
         const int64_t id = sqlite3_column_int64(row, 2);
+        story->events = ORR_ROOM_FOR_ONE(story->events, story->event_count, story->event_capacity);
+        struct event *event = &story->events[story->event_count++];
+        *event = (struct event){.at_ms = sqlite3_column_int64(row, 0),
+                                .what = orr_results_text(in, row, 1)};
+        if (strcmp(event->what, "started") == 0) {
+            read_start(in, story->job.id, id, &event->start);
+        } else if (strcmp(event->what, "evicted") == 0) {
+            read_eviction(in, id, &event->eviction);
+        } else if (strcmp(event->what, "waits") == 0) {
+            read_reason(in, id, &event->reason);
+        }
+    }
+}
+
+static void read_attempts(struct orr_results *in, struct story *story)
+{
+    const int64_t values[] = {story->job.id, story->job.run_end_ms};
+    sqlite3_stmt *row = orr_explain__query(in,
+                                           "SELECT start_ms, coalesce(end_ms, ?2), cause IS NOT"
+                                           " NULL FROM v_attempts WHERE job = ?1 ORDER BY start_ms",
+                                           values, 2);
+    while (orr_results_step(in, row)) {
+        story->attempts =
+            ORR_ROOM_FOR_ONE(story->attempts, story->attempt_count, story->attempt_capacity);
+        story->attempts[story->attempt_count++] =
+            (struct attempt){.start_ms = sqlite3_column_int64(row, 0),
+                             .end_ms = sqlite3_column_int64(row, 1),
+                             .cut = sqlite3_column_int(row, 2) != 0};
+    }
+}
+
+static void read_sums(struct orr_results *in, struct story *story)
+{
+    orr_explain__waits(in, "i.job = ?1", story->job.id, 100, &story->waits);
+    sqlite3_stmt *row = orr_explain__query(
+        in,
+        "SELECT v.rate, v.best, v.gpus, v.nodes, v.extent, sum(v.to_s - v.from_s) AS span"
+        " FROM v_rates AS v JOIN job AS j ON j.name = v.job WHERE j.id = ?1"
+        " GROUP BY 1, 2, 3, 4, 5 ORDER BY span DESC LIMIT 5",
+        &story->job.id, 1);
+    while (orr_results_step(in, row)) {
+        story->paces = ORR_ROOM_FOR_ONE(story->paces, story->pace_count, story->pace_capacity);
+        story->paces[story->pace_count++] =
+            (struct pace){.rate = sqlite3_column_double(row, 0),
+                          .best = sqlite3_column_double(row, 1),
+                          .gpus = sqlite3_column_double(row, 2),
+                          .nodes = sqlite3_column_int64(row, 3),
+                          .extent = orr_results_text(in, row, 4),
+                          .span_ms = (orr_ms)llround(sqlite3_column_double(row, 5) * 1000.0)};
+    }
+    row = orr_explain__query(in,
+                             "SELECT useful, preempt + reclaim + consolidate + stale_gang +"
+                             " node_failure + max_runtime + maintenance, checkpoint + restart,"
+                             " waiting, slow, idle FROM job_time WHERE job = ?1",
+                             &story->job.id, 1);
+    while (orr_results_step(in, row)) {
+        const double hour = 3600.0 * 1000 * ORR_MGPU;
+        story->hours = (struct gpu_hours){.given = true,
+                                          .useful = sqlite3_column_double(row, 0) / hour,
+                                          .lost = sqlite3_column_double(row, 1) / hour,
+                                          .overhead = sqlite3_column_double(row, 2) / hour,
+                                          .waiting = sqlite3_column_double(row, 3) / hour,
+                                          .slow = sqlite3_column_double(row, 4) / hour,
+                                          .idle = sqlite3_column_double(row, 5) / hour};
+    }
+}
+
+static void release(struct story *story)
+{
+    for (uint32_t i = 0; i < story->event_count; i++) {
+        orr_free(story->events[i].start.nodes);
+    }
+    orr_free(story->events);
+    orr_free(story->attempts);
+    orr_free(story->paces);
+    orr_free(story->waits.rows);
+}
+
+/* --- as text --- */
+
+static void say_start(const struct start *start, FILE *out)
+{
+    const uint32_t shown = start->node_count < 6 ? start->node_count : 6;
+    (void)fprintf(out, "%s", start->nr > 1 ? "starts again on" : "starts on");
+    for (uint32_t n = 0; n < shown; n++) {
+        (void)fprintf(out, "%s %s (%g)", n > 0 ? "," : "", start->nodes[n].node,
+                      start->nodes[n].gpus);
+    }
+    if (start->node_count > shown) {
+        (void)fprintf(out, " and %u more nodes", start->node_count - shown);
+    }
+}
+
+static void say_eviction(const struct eviction *e, FILE *out)
+{
+    char grace[24];
+    if (e->whole) {
+        (void)fprintf(out, "is evicted (%s)", e->cause);
+    } else {
+        (void)fprintf(out, "loses %lld pods (%s)", (long long)e->pods, e->cause);
+    }
+    if (e->for_job != NULL) {
+        (void)fprintf(out, " for job %s of %s%s", e->for_job,
+                      e->for_queue != NULL ? e->for_queue : "?",
+                      e->used < 0    ? ""
+                      : e->used != 0 ? ", which took its place"
+                                     : ", which did not take its place: for nothing");
+    }
+    if (e->grace_ms > 0) {
+        (void)fprintf(out, "; its GPUs are free %s later", orr_explain__span(e->grace_ms, grace));
+    }
+}
+
+static void say_event(const struct event *event, FILE *out)
+{
+    if (strcmp(event->what, "submitted") == 0) {
+        (void)fputs("is submitted", out);
+    } else if (strcmp(event->what, "eligible") == 0) {
+        (void)fputs("may be considered from now on", out);
+    } else if (strcmp(event->what, "started") == 0) {
+        say_start(&event->start, out);
+    } else if (strcmp(event->what, "evicted") == 0) {
+        say_eviction(&event->eviction, out);
+    } else if (strcmp(event->what, "waits") == 0) {
+        (void)fputs("waits: ", out);
+        orr_explain__say_reason(&event->reason, out);
+    } else if (strcmp(event->what, "left") == 0) {
+        (void)fputs("leaves: it has waited as long as it was ready to", out);
+    } else {
+        (void)fputs("ends", out);
+    }
+}
+
+static void say_events(const struct story *story, FILE *out)
+{
+    orr_ms before = ORR_MS_NONE;
+    for (uint32_t i = 0; i < story->event_count; i++) {
+        const struct event *event = &story->events[i];
         char clock[40], later[24] = "";
-        if (before != ORR_MS_NONE && at > before) {
-            (void)orr_explain__span(at - before, later);
+        if (before != ORR_MS_NONE && event->at_ms > before) {
+            (void)orr_explain__span(event->at_ms - before, later);
         }
-        (void)fprintf(out, "  %-20s %s%-9s ", orr_explain__clock(at, clock),
+        (void)fprintf(out, "  %-20s %s%-9s ", orr_explain__clock(event->at_ms, clock),
                       later[0] != '\0' ? "+" : " ", later);
-        before = at;
-        if (strcmp(what, "submit") == 0) {
-            (void)fputs("is submitted", out);
-        } else if (strcmp(what, "eligible") == 0) {
-            (void)fputs("may be considered from now on", out);
-        } else if (strcmp(what, "start") == 0) {
-            say_start(in, job, id, out);
-        } else if (strcmp(what, "evict") == 0) {
-            say_eviction(in, id, out);
-        } else if (strcmp(what, "reason") == 0) {
-            say_reason(in, id, out);
-        } else if (strcmp(what, "leave") == 0) {
-            (void)fputs("leaves: it has waited as long as it was ready to", out);
-        } else {
-            (void)fputs("ends", out);
-        }
+        before = event->at_ms;
+        say_event(event, out);
         (void)fputc('\n', out);
     }
 }
 
 /* What it waited for, the longest first. */
-static void say_sums(struct orr_results *in, const struct orr_explain_job *job, FILE *out)
+static void say_sums(const struct story *story, FILE *out)
 {
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "SELECT words, sum(to_ms - from_ms) AS span FROM v_reason_intervals WHERE job = ?1"
-        " GROUP BY words ORDER BY span DESC",
-        &job->id, 1);
     char span[24];
-    while (orr_results_step(in, row)) {
+    for (uint32_t i = 0; i < story->waits.count; i++) {
         (void)fprintf(out, "  waited %-9s because %s\n",
-                      orr_explain__span(sqlite3_column_int64(row, 1), span),
-                      orr_results_text(in, row, 0));
+                      orr_explain__span(story->waits.rows[i].span_ms, span),
+                      story->waits.rows[i].words);
     }
-    row = orr_explain__query(
-        in,
-        "SELECT v.rate, v.best, v.gpus, v.nodes, v.extent, sum(v.to_s - v.from_s) AS span"
-        " FROM v_rates AS v JOIN job AS j ON j.name = v.job WHERE j.id = ?1"
-        " GROUP BY 1, 2, 3, 4, 5 ORDER BY span DESC LIMIT 5",
-        &job->id, 1);
-    while (orr_results_step(in, row)) {
+    for (uint32_t i = 0; i < story->pace_count; i++) {
+        const struct pace *p = &story->paces[i];
         (void)fprintf(out,
-                      "  ran %-9s at %.3f of its profile's reference (at best %.3f): %g GPUs on %d "
-                      "nodes, within one %s\n",
-                      orr_explain__span((int64_t)(sqlite3_column_double(row, 5) * 1000.0), span),
-                      sqlite3_column_double(row, 0), sqlite3_column_double(row, 1),
-                      sqlite3_column_double(row, 2), sqlite3_column_int(row, 3),
-                      orr_results_text(in, row, 4));
+                      "  ran %-9s at %.3f of its profile's reference (at best %.3f): %g GPUs on "
+                      "%lld nodes, within one %s\n",
+                      orr_explain__span(p->span_ms, span), p->rate, p->best, p->gpus,
+                      (long long)p->nodes, p->extent);
     }
-    row = orr_explain__query(in,
-                             "SELECT useful, preempt + reclaim + consolidate + stale_gang + "
-                             "node_failure + max_runtime + "
-                             "maintenance,"
-                             " checkpoint + restart, waiting, slow, idle FROM job_time"
-                             " WHERE job = ?1",
-                             &job->id, 1);
-    while (orr_results_step(in, row)) {
-        const double hour = 3600.0 * 1000 * ORR_MGPU;
+    if (story->hours.given) {
+        const struct gpu_hours *h = &story->hours;
         (void)fprintf(out,
                       "  of its GPU-hours %.2f were useful, %.2f lost to evictions and failures, "
                       "%.2f spent on checkpoints and restarts, %.2f held while the gang waited; "
                       "of the useful %.2f went by slowly and %.2f idle\n",
-                      sqlite3_column_double(row, 0) / hour, sqlite3_column_double(row, 1) / hour,
-                      sqlite3_column_double(row, 2) / hour, sqlite3_column_double(row, 3) / hour,
-                      sqlite3_column_double(row, 4) / hour, sqlite3_column_double(row, 5) / hour);
+                      h->useful, h->lost, h->overhead, h->waiting, h->slow, h->idle);
     }
 }
 
 /* One line: '.' it waits, '#' it runs, 'x' it is evicted in that part. */
-static void draw_time(struct orr_results *in, const struct orr_explain_job *job, FILE *out)
+static void draw_time(const struct story *story, FILE *out)
 {
+    const struct explain_job *job = &story->job;
     const orr_ms from = job->submit_ms;
     const orr_ms to = job->end_ms != ORR_MS_NONE ? job->end_ms : job->run_end_ms;
     char bar[BAR + 1], first[40], last[40];
@@ -192,18 +318,13 @@ static void draw_time(struct orr_results *in, const struct orr_explain_job *job,
     }
     memset(bar, '.', BAR);
     bar[BAR] = '\0';
-    const int64_t values[] = {job->id, to};
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "SELECT start_ms, coalesce(end_ms, ?2), cause IS NOT NULL FROM v_attempts WHERE job = ?1",
-        values, 2);
-    while (orr_results_step(in, row)) {
-        orr_ms a = (sqlite3_column_int64(row, 0) - from) * BAR / (to - from);
-        orr_ms b = (sqlite3_column_int64(row, 1) - from) * BAR / (to - from);
+    for (uint32_t i = 0; i < story->attempt_count; i++) {
+        orr_ms a = (story->attempts[i].start_ms - from) * BAR / (to - from);
+        orr_ms b = (story->attempts[i].end_ms - from) * BAR / (to - from);
         a = a < 0 ? 0 : a >= BAR ? BAR - 1 : a;
         b = b <= a ? a + 1 : b > BAR ? BAR : b;
         memset(bar + a, '#', (size_t)(b - a));
-        if (sqlite3_column_int(row, 2) != 0) {
+        if (story->attempts[i].cut) {
             bar[b - 1] = 'x';
         }
     }
@@ -211,83 +332,138 @@ static void draw_time(struct orr_results *in, const struct orr_explain_job *job,
                   orr_explain__clock(from, first), orr_explain__clock(to, last));
 }
 
-enum orr_status orr_explain_job(const char *db_path, const char *name, FILE *out,
+static void say(const struct story *story, FILE *out)
+{
+    orr_explain__say_job(&story->job, out);
+    say_events(story, out);
+    if (story->job.start_ms == ORR_MS_NONE) {
+        (void)fputs("  It never started.\n", out);
+    }
+    (void)fputc('\n', out);
+    say_sums(story, out);
+    (void)fputc('\n', out);
+    draw_time(story, out);
+}
+
+/* --- as JSON --- */
+
+static void json_start(const struct start *start, struct orr_json *json)
+{
+    orr_json_int(json, "attempt", start->nr);
+    orr_json_open(json, "nodes", '[');
+    for (uint32_t n = 0; n < start->node_count; n++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "node", start->nodes[n].node);
+        orr_json_real(json, "gpus", start->nodes[n].gpus);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void json_eviction(const struct eviction *e, struct orr_json *json)
+{
+    orr_json_text(json, "cause", e->cause);
+    orr_json_int(json, "pods", e->pods);
+    orr_json_bool(json, "whole", e->whole);
+    orr_json_text(json, "for_job", e->for_job);
+    orr_json_text(json, "for_queue", e->for_queue);
+    if (e->used < 0) {
+        orr_json_text(json, "used", NULL);
+    } else {
+        orr_json_bool(json, "used", e->used != 0);
+    }
+    orr_json_seconds(json, "grace_s", e->grace_ms);
+}
+
+static void json_events(const struct story *story, struct orr_json *json)
+{
+    orr_json_open(json, "story", '[');
+    for (uint32_t i = 0; i < story->event_count; i++) {
+        const struct event *event = &story->events[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_seconds(json, "at_s", event->at_ms);
+        orr_json_text(json, "event", event->what);
+        if (strcmp(event->what, "started") == 0) {
+            json_start(&event->start, json);
+        } else if (strcmp(event->what, "evicted") == 0) {
+            json_eviction(&event->eviction, json);
+        } else if (strcmp(event->what, "waits") == 0) {
+            orr_explain__json_reason(&event->reason, json);
+        }
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void json_sums(const struct story *story, struct orr_json *json)
+{
+    orr_explain__json_waits(&story->waits, json);
+    orr_json_open(json, "attempts", '[');
+    for (uint32_t i = 0; i < story->attempt_count; i++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_seconds(json, "from_s", story->attempts[i].start_ms);
+        orr_json_seconds(json, "to_s", story->attempts[i].end_ms);
+        orr_json_bool(json, "evicted", story->attempts[i].cut);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+    orr_json_open(json, "rates", '[');
+    for (uint32_t i = 0; i < story->pace_count; i++) {
+        const struct pace *p = &story->paces[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_real(json, "rate", p->rate);
+        orr_json_real(json, "best_rate", p->best);
+        orr_json_int(json, "nodes", p->nodes);
+        orr_json_text(json, "extent", p->extent);
+        orr_json_real(json, "gpus", p->gpus);
+        orr_json_seconds(json, "span_s", p->span_ms);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+    const struct gpu_hours *h = &story->hours;
+    orr_json_real(json, "useful_gpu_h", h->given ? h->useful : (double)NAN);
+    orr_json_real(json, "lost_gpu_h", h->given ? h->lost : (double)NAN);
+    orr_json_real(json, "overhead_gpu_h", h->given ? h->overhead : (double)NAN);
+    orr_json_real(json, "gang_waits_gpu_h", h->given ? h->waiting : (double)NAN);
+    orr_json_real(json, "slow_gpu_h", h->given ? h->slow : (double)NAN);
+    orr_json_real(json, "idle_gpu_h", h->given ? h->idle : (double)NAN);
+}
+
+static void as_json(const struct story *story, FILE *out)
+{
+    const struct explain_job *job = &story->job;
+    struct orr_json json = {.out = out};
+    orr_json_open(&json, NULL, '{');
+    orr_explain__json_job(job, &json);
+    orr_json_text(&json, "state", job->state);
+    orr_json_int(&json, "evictions", job->evictions);
+    orr_json_seconds(&json, "waits_from_s", job->submit_ms);
+    orr_json_seconds(&json, "start_s", job->start_ms);
+    orr_json_seconds(&json, "end_s", job->end_ms);
+    orr_json_seconds(&json, "wait_s",
+                     job->start_ms != ORR_MS_NONE ? job->start_ms - job->submit_ms : ORR_MS_NONE);
+    json_events(story, &json);
+    json_sums(story, &json);
+    orr_json_close(&json, '}');
+}
+
+enum orr_status orr_explain_job(const char *db_path, const char *name, bool json, FILE *out,
                                 struct orr_err *err)
 {
     struct orr_results in;
-    struct orr_explain_job job;
+    struct story story = {.event_count = 0};
     orr_results_open(&in, db_path, err);
-    if (orr_explain__job(&in, name, &job)) {
-        say_head(&job, out);
-        say_story(&in, &job, out);
-        if (job.start_ms == ORR_MS_NONE) {
-            (void)fputs("  It never started.\n", out);
-        }
-        (void)fputc('\n', out);
-        say_sums(&in, &job, out);
-        (void)fputc('\n', out);
-        draw_time(&in, &job, out);
+    if (orr_explain__job(&in, name, &story.job)) {
+        read_events(&in, &story);
+        read_attempts(&in, &story);
+        read_sums(&in, &story);
     }
-    const enum orr_status status = in.status;
-    orr_results_close(&in);
-    return status;
-}
-
-/* GPUs that nobody held at a time, on nodes that were there and up. */
-static void say_free(struct orr_results *in, orr_ms at, FILE *out)
-{
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "WITH off AS (SELECT node FROM outage WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1"
-        " UNION SELECT node FROM away WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1)"
-        " SELECT (SELECT sum(n.gpus - coalesce(f.gpus, 0)) FROM node AS n LEFT JOIN foreign_pods AS"
-        " f ON f.node = n.id WHERE n.id NOT IN off), (SELECT coalesce(sum(mgpu), 0) / 1000.0 FROM"
-        " v_placements WHERE start_ms <= ?1 AND coalesce(end_ms, 9e18) > ?1)",
-        &at, 1);
-    while (orr_results_step(in, row)) {
-        const double gpus = sqlite3_column_double(row, 0);
-        (void)fprintf(out, "Then %g of the %g GPUs that were up were free.\n",
-                      gpus - sqlite3_column_double(row, 1), gpus);
+    if (in.status == ORR_OK && json) {
+        as_json(&story, out);
+    } else if (in.status == ORR_OK) {
+        say(&story, out);
     }
-}
-
-enum orr_status orr_explain_job_at(const char *db_path, const char *name, orr_ms at, FILE *out,
-                                   struct orr_err *err)
-{
-    struct orr_results in;
-    struct orr_explain_job job;
-    bool waits = false;
-    orr_results_open(&in, db_path, err);
-    if (orr_explain__job(&in, name, &job)) {
-        const int64_t values[] = {job.id, at};
-        char sql[1800], clock[40], since[24];
-        (void)snprintf(sql, sizeof sql,
-                       "SELECT c.at_ms, %s JOIN v_pending AS p ON p.job = c.job AND p.from_ms <= ?2"
-                       " AND coalesce(p.to_ms, 9e18) > ?2 WHERE c.job = ?1 AND c.at_ms <= ?2"
-                       " AND c.at_ms >= p.from_ms ORDER BY c.rowid DESC LIMIT 1",
-                       orr_explain__reason_columns);
-        sqlite3_stmt *row = orr_explain__query(&in, sql, values, 2);
-        while (orr_results_step(&in, row)) {
-            waits = true;
-            say_head(&job, out);
-            (void)fprintf(out,
-                          "At %s it waits, for this reason since %s (numbers of when it began): ",
-                          orr_explain__clock(at, clock),
-                          orr_explain__span(at - sqlite3_column_int64(row, 0), since));
-            orr_explain__reason(&in, row, 1, out);
-            (void)fputs(".\n", out);
-        }
-        if (waits) {
-            say_free(&in, at, out);
-        }
-        if (waits) {
-            (void)fprintf(out, "Its queue and those beside it then:\n");
-            orr_explain__siblings(&in, job.queue, at, out);
-        } else if (in.status == ORR_OK) {
-            in.status = orr_fail(err, ORR_DATA, "%s: job %s does not wait at %s", db_path, name,
-                                 orr_explain__clock(at, clock));
-        }
-    }
+    release(&story);
     const enum orr_status status = in.status;
     orr_results_close(&in);
     return status;

@@ -2,9 +2,43 @@
 /* explain_queue.c - why a queue gets what it gets. */
 #include "explain_int.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
+
+#define REASONS 5 /* longest sums of waits */
+
+struct change { /* what events made of it */
+    orr_ms at_ms;
+    double quota, weight, limit;
+    int64_t priority;
+};
+
+struct lost {                  /* evictions of its jobs for one queue's sake */
+    const char *cause, *queue; /* NULL: nobody named */
+    int64_t count, for_nothing;
+};
+
+struct story {
+    int64_t id;
+    const char *name;
+    double quota, weight, limit;                /* GPUs; -1: unlimited */
+    double entitled, own, held, pending, below; /* means over the window; NAN: not known */
+    orr_ms at_ms, bucket_ms;                    /* what is entitled then is a mean of so long */
+    struct change *changes;
+    struct lost *losses;
+    uint32_t change_count, change_capacity, loss_count, loss_capacity;
+    struct explain_siblings queues;
+    struct explain_waits waits;
+};
+
+/* Jobs of the queue and of all below it. */
+#define OF_IT                                                                                      \
+    "j.queue IN (WITH RECURSIVE below(id) AS (SELECT ?1 UNION ALL SELECT q.id FROM queue AS q"     \
+    " JOIN below AS b ON q.parent = b.id) SELECT id FROM below)"
+
+/* --- facts --- */
 
 static bool find_queue(struct orr_results *in, const char *name, int64_t *id)
 {
@@ -28,11 +62,11 @@ static bool find_queue(struct orr_results *in, const char *name, int64_t *id)
                               name, near != NULL ? "; is \"" : "", near != NULL ? near : "",
                               near != NULL ? "\" meant?" : "");
     }
-    return found;
+    return found && in->status == ORR_OK;
 }
 
 /* Means over the window of the queue and all below it. */
-static void say_means(struct orr_results *in, int64_t id, const char *name, FILE *out)
+static void read_means(struct orr_results *in, struct story *story)
 {
     sqlite3_stmt *row = orr_explain__query(
         in,
@@ -40,108 +74,213 @@ static void say_means(struct orr_results *in, int64_t id, const char *name, FILE
         " SELECT q.id FROM queue AS q JOIN below AS b ON q.parent = b.id),"
         " bucket(held, share, own, pending) AS ("
         " SELECT sum(s.allocated_mgpu), sum(s.share_mgpu), sum(s.policy_share_mgpu),"
-        " sum(s.pending_mgpu) FROM series AS s JOIN below AS b ON b.id = s.queue CROSS JOIN run AS "
-        "r"
-        " WHERE s.at_ms >= r.window_start_ms AND s.at_ms < r.window_end_ms GROUP BY s.at_ms)"
+        " sum(s.pending_mgpu) FROM series AS s JOIN below AS b ON b.id = s.queue CROSS JOIN run AS"
+        " r WHERE s.at_ms >= r.window_start_ms AND s.at_ms < r.window_end_ms GROUP BY s.at_ms)"
         " SELECT avg(held) / 1000.0, avg(share) / 1000.0, avg(own) / 1000.0, avg(pending) / 1000.0,"
-        " avg(held < share - 1), q.gpu_quota, q.gpu_weight, q.gpu_limit FROM bucket, queue AS q"
-        " WHERE q.id = ?1",
-        &id, 1);
+        " avg(held < share - 1), q.gpu_quota, q.gpu_weight, q.gpu_limit FROM queue AS q"
+        " LEFT JOIN bucket ON 1 WHERE q.id = ?1",
+        &story->id, 1);
     while (orr_results_step(in, row)) {
-        char limit[40] = "no limit";
-        if (sqlite3_column_double(row, 7) >= 0) {
-            (void)snprintf(limit, sizeof limit, "limit %g", sqlite3_column_double(row, 7));
-        }
-        (void)fprintf(
-            out,
-            "Queue %s: quota %g GPUs, weight %g, %s.\nMean over the window: entitled to %.1f "
-            "GPUs (of what it asked for, by quota and weight), held %.1f, asked for %.1f more; "
-            "below its entitlement %.0f %% of the time.\n",
-            name, sqlite3_column_double(row, 5), sqlite3_column_double(row, 6), limit,
-            sqlite3_column_double(row, 1), sqlite3_column_double(row, 0),
-            sqlite3_column_double(row, 3), 100 * sqlite3_column_double(row, 4));
-        if (sqlite3_column_type(row, 2) != SQLITE_NULL) {
-            (void)fprintf(out, "By the policy's own division it was entitled to %.1f.\n",
-                          sqlite3_column_double(row, 2));
-        }
+        story->held = orr_explain__real(row, 0);
+        story->entitled = orr_explain__real(row, 1);
+        story->own = orr_explain__real(row, 2);
+        story->pending = orr_explain__real(row, 3);
+        story->below = orr_explain__real(row, 4);
+        story->quota = sqlite3_column_double(row, 5);
+        story->weight = sqlite3_column_double(row, 6);
+        story->limit = sqlite3_column_double(row, 7);
     }
 }
 
-/* What events made of it. */
-static void say_changes(struct orr_results *in, int64_t id, FILE *out)
+static void read_changes(struct orr_results *in, struct story *story)
 {
-    char when[40];
     sqlite3_stmt *row = orr_explain__query(in,
                                            "SELECT at_ms, gpu_quota, gpu_weight, gpu_limit,"
                                            " priority FROM queue_change WHERE queue = ?1"
                                            " ORDER BY rowid",
-                                           &id, 1);
+                                           &story->id, 1);
     while (orr_results_step(in, row)) {
-        char limit[40] = "no limit";
-        if (sqlite3_column_double(row, 3) >= 0) {
-            (void)snprintf(limit, sizeof limit, "limit %g", sqlite3_column_double(row, 3));
-        }
-        (void)fprintf(out, "From %s on: quota %g GPUs, weight %g, %s, priority %lld.\n",
-                      orr_explain__clock(sqlite3_column_int64(row, 0), when),
-                      sqlite3_column_double(row, 1), sqlite3_column_double(row, 2), limit,
-                      (long long)sqlite3_column_int64(row, 4));
+        story->changes =
+            ORR_ROOM_FOR_ONE(story->changes, story->change_count, story->change_capacity);
+        story->changes[story->change_count++] =
+            (struct change){.at_ms = sqlite3_column_int64(row, 0),
+                            .quota = sqlite3_column_double(row, 1),
+                            .weight = sqlite3_column_double(row, 2),
+                            .limit = sqlite3_column_double(row, 3),
+                            .priority = sqlite3_column_int64(row, 4)};
     }
 }
 
-/* Why its jobs waited, and whom it lost GPUs to. */
-static void say_reasons(struct orr_results *in, int64_t id, FILE *out)
+static void read_losses(struct orr_results *in, struct story *story)
 {
-    char span[24];
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "SELECT i.words, sum(i.to_ms - i.from_ms) AS span, count(DISTINCT i.job) FROM"
-        " v_reason_intervals AS i JOIN job AS j ON j.id = i.job WHERE j.queue = ?1"
-        " GROUP BY i.words ORDER BY span DESC LIMIT 5",
-        &id, 1);
-    (void)fputs("Its jobs waited:\n", out);
+    sqlite3_stmt *row =
+        orr_explain__query(in,
+                           "SELECT e.cause, q.name, count(*), total(e.used = 0) FROM eviction AS e"
+                           " JOIN job AS j ON j.id = e.job LEFT JOIN job AS f ON f.id = e.for_job"
+                           " LEFT JOIN queue AS q ON q.id = f.queue WHERE " OF_IT " GROUP BY 1, 2"
+                           " ORDER BY 3 DESC LIMIT 8",
+                           &story->id, 1);
     while (orr_results_step(in, row)) {
-        (void)fprintf(out, "  %-9s in all, %lld jobs: %s\n",
-                      orr_explain__span(sqlite3_column_int64(row, 1), span),
-                      (long long)sqlite3_column_int64(row, 2), orr_results_text(in, row, 0));
-    }
-    row = orr_explain__query(
-        in,
-        "SELECT e.cause, coalesce(q.name, 'nobody named'), count(*), sum(e.used = 0) FROM eviction "
-        "AS"
-        " e JOIN job AS j ON j.id = e.job LEFT JOIN job AS f ON f.id = e.for_job LEFT JOIN queue "
-        "AS q"
-        " ON q.id = f.queue WHERE j.queue = ?1 GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 8",
-        &id, 1);
-    while (orr_results_step(in, row)) {
-        (void)fprintf(out, "  evicted %lld times (%s) for %s%s\n",
-                      (long long)sqlite3_column_int64(row, 2), orr_results_text(in, row, 0),
-                      orr_results_text(in, row, 1),
-                      sqlite3_column_int64(row, 3) > 0 ? ", some of them for nothing" : "");
+        story->losses = ORR_ROOM_FOR_ONE(story->losses, story->loss_count, story->loss_capacity);
+        story->losses[story->loss_count++] =
+            (struct lost){.cause = orr_results_text(in, row, 0),
+                          .queue = orr_explain__text(in, row, 1),
+                          .count = sqlite3_column_int64(row, 2),
+                          .for_nothing = sqlite3_column_int64(row, 3)};
     }
 }
 
-enum orr_status orr_explain_queue(const char *db_path, const char *name, orr_ms at_ms, FILE *out,
-                                  struct orr_err *err)
+/* --- as text --- */
+
+/* "quota 16 GPUs, weight 1, no limit". */
+static void say_owed(double quota, double weight, double limit, FILE *out)
+{
+    if (quota < 0) {
+        (void)fputs("unlimited quota", out);
+    } else {
+        char gpus[40];
+        (void)fprintf(out, "quota %s", orr_explain__gpus(quota, gpus));
+    }
+    (void)fprintf(out, ", weight %g, ", weight);
+    if (limit < 0) {
+        (void)fputs("no limit", out);
+    } else {
+        (void)fprintf(out, "limit %g", limit);
+    }
+}
+
+static void say_losses(const struct story *story, FILE *out)
+{
+    for (uint32_t i = 0; i < story->loss_count; i++) {
+        const struct lost *l = &story->losses[i];
+        (void)fprintf(out, "  evicted %lld time%s (%s) for %s", (long long)l->count,
+                      l->count == 1 ? "" : "s", l->cause,
+                      l->queue != NULL ? l->queue : "nobody named");
+        if (l->for_nothing > 0) {
+            (void)fprintf(out, ", %lld of them for nothing", (long long)l->for_nothing);
+        }
+        (void)fputc('\n', out);
+    }
+}
+
+static void say(const struct story *story, bool at_given, FILE *out)
+{
+    char clock[40], span[24];
+    (void)fprintf(out, "Queue %s: ", story->name);
+    say_owed(story->quota, story->weight, story->limit, out);
+    (void)fputs(".\n", out);
+    if (!isnan(story->held)) {
+        (void)fprintf(out,
+                      "Mean over the window: entitled to %.1f GPUs (of what it asked for, by quota "
+                      "and weight), held %.1f, asked for %.1f more; below its entitlement %.0f %% "
+                      "of the time.\n",
+                      story->entitled, story->held, story->pending, 100 * story->below);
+    }
+    if (!isnan(story->own)) {
+        (void)fprintf(out, "By the policy's own division it was entitled to %.1f.\n", story->own);
+    }
+    for (uint32_t i = 0; i < story->change_count; i++) {
+        const struct change *c = &story->changes[i];
+        (void)fprintf(out, "From %s on: ", orr_explain__clock(c->at_ms, clock));
+        say_owed(c->quota, c->weight, c->limit, out);
+        (void)fprintf(out, ", priority %lld.\n", (long long)c->priority);
+    }
+    (void)fprintf(out, "%s %s, it and those beside it (entitled: mean of %s around then):\n",
+                  at_given ? "At" : "When most was asked for, at",
+                  orr_explain__clock(story->at_ms, clock),
+                  orr_explain__span(story->bucket_ms, span));
+    orr_explain__say_siblings(&story->queues, out);
+    (void)fputs(story->waits.count > 0 ? "Its jobs waited:\n" : "Its jobs did not wait.\n", out);
+    for (uint32_t i = 0; i < story->waits.count; i++) {
+        const struct explain_wait *w = &story->waits.rows[i];
+        (void)fprintf(out, "  %-9s in all, %lld job%s: %s\n", orr_explain__span(w->span_ms, span),
+                      (long long)w->jobs, w->jobs == 1 ? "" : "s", w->words);
+    }
+    say_losses(story, out);
+}
+
+/* --- as JSON --- */
+
+static void json_changes(const struct story *story, struct orr_json *json)
+{
+    orr_json_open(json, "changes", '[');
+    for (uint32_t i = 0; i < story->change_count; i++) {
+        const struct change *c = &story->changes[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_seconds(json, "at_s", c->at_ms);
+        orr_json_real(json, "quota_gpus", c->quota);
+        orr_json_real(json, "weight", c->weight);
+        orr_json_real(json, "limit_gpus", c->limit);
+        orr_json_int(json, "priority", c->priority);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void json_losses(const struct story *story, struct orr_json *json)
+{
+    orr_json_open(json, "evicted", '[');
+    for (uint32_t i = 0; i < story->loss_count; i++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "cause", story->losses[i].cause);
+        orr_json_text(json, "for_queue", story->losses[i].queue);
+        orr_json_int(json, "times", story->losses[i].count);
+        orr_json_int(json, "for_nothing", story->losses[i].for_nothing);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void as_json(const struct story *story, FILE *out)
+{
+    struct orr_json json = {.out = out};
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "queue", story->name);
+    orr_json_real(&json, "quota_gpus", story->quota);
+    orr_json_real(&json, "weight", story->weight);
+    orr_json_real(&json, "limit_gpus", story->limit);
+    orr_json_real(&json, "entitled_mean_gpus", story->entitled);
+    orr_json_real(&json, "policy_share_mean_gpus", story->own);
+    orr_json_real(&json, "held_mean_gpus", story->held);
+    orr_json_real(&json, "asked_more_mean_gpus", story->pending);
+    orr_json_real(&json, "below_entitlement", story->below);
+    json_changes(story, &json);
+    orr_json_seconds(&json, "at_s", story->at_ms);
+    orr_explain__json_siblings(&story->queues, &json);
+    orr_explain__json_waits(&story->waits, &json);
+    json_losses(story, &json);
+    orr_json_close(&json, '}');
+}
+
+enum orr_status orr_explain_queue(const char *db_path, const char *name, orr_ms at_ms, bool json,
+                                  FILE *out, struct orr_err *err)
 {
     struct orr_results in;
-    int64_t id = 0;
+    struct story story = {.name = name, .at_ms = at_ms};
     orr_results_open(&in, db_path, err);
-    if (find_queue(&in, name, &id)) {
-        const orr_ms at = at_ms != ORR_MS_NONE
-                              ? at_ms
-                              : orr_results_int(&in,
-                                                "SELECT at_ms FROM series GROUP BY at_ms"
-                                                " ORDER BY sum(pending_mgpu) DESC, at_ms LIMIT 1",
-                                                0);
-        char clock[40];
-        say_means(&in, id, name, out);
-        say_changes(&in, id, out);
-        (void)fprintf(out, "%s %s, it and those beside it (entitled: mean of the hour or so):\n",
-                      at_ms != ORR_MS_NONE ? "At" : "When most was asked for, at",
-                      orr_explain__clock(at, clock));
-        orr_explain__siblings(&in, id, at, out);
-        say_reasons(&in, id, out);
+    if (find_queue(&in, name, &story.id)) {
+        if (at_ms == ORR_MS_NONE) {
+            story.at_ms = orr_results_int(&in,
+                                          "SELECT at_ms FROM series GROUP BY at_ms"
+                                          " ORDER BY sum(pending_mgpu) DESC, at_ms LIMIT 1",
+                                          0);
+        }
+        story.bucket_ms = orr_results_int(&in, "SELECT series_ms FROM run", 0);
+        read_means(&in, &story);
+        read_changes(&in, &story);
+        orr_explain__siblings(&in, story.id, story.at_ms, &story.queues);
+        orr_explain__waits(&in, OF_IT, story.id, REASONS, &story.waits);
+        read_losses(&in, &story);
     }
+    if (in.status == ORR_OK && json) {
+        as_json(&story, out);
+    } else if (in.status == ORR_OK) {
+        say(&story, at_ms != ORR_MS_NONE, out);
+    }
+    orr_free(story.changes);
+    orr_free(story.losses);
+    orr_free(story.queues.rows);
+    orr_free(story.waits.rows);
     const enum orr_status status = in.status;
     orr_results_close(&in);
     return status;

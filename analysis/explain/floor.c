@@ -8,22 +8,37 @@
 #define COLUMNS 100
 #define DEVICES 64
 
-struct floor { /* queues by what they hold then, most first */
-    int64_t ids[LETTERS];
-    uint32_t count;
+struct holder { /* a queue by what it holds then, most first */
+    int64_t id, jobs;
+    const char *name;
+    double gpus;
 };
 
-static char letter_of(const struct floor *floor, int64_t queue)
-{
-    for (uint32_t i = 0; i < floor->count; i++) {
-        if (floor->ids[i] == queue) {
-            return (char)('A' + (int)i);
-        }
-    }
-    return '+';
-}
+struct hold { /* some of a job's pods on a node */
+    int64_t node, queue, mgpu;
+    uint64_t devices; /* a bit for each device; 0: not counted one by one */
+    const char *job, *queue_name;
+};
 
-static void say_queues(struct orr_results *in, struct floor *floor, orr_ms at, FILE *out)
+struct place {
+    int64_t id, domain; /* domain: -1: none */
+    const char *name;
+    uint32_t gpus, foreign; /* the first devices are another scheduler's */
+    bool off;               /* down, or no part of the cluster then */
+};
+
+struct floor {
+    orr_ms at_ms, end_ms; /* end: of the run */
+    const char *level;    /* of the domains; NULL: there are none */
+    struct holder *holders;
+    struct hold *holds; /* by node, then job */
+    struct place *places;
+    uint32_t holder_count, holder_capacity, hold_count, hold_capacity, place_count, place_capacity;
+};
+
+/* --- facts --- */
+
+static void read_holders(struct orr_results *in, struct floor *floor)
 {
     sqlite3_stmt *row = orr_explain__query(
         in,
@@ -31,100 +46,262 @@ static void say_queues(struct orr_results *in, struct floor *floor, orr_ms at, F
         " v_placements AS p JOIN job AS j ON j.id = p.job JOIN queue AS q ON q.id = j.queue"
         " WHERE p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1 GROUP BY j.queue"
         " ORDER BY held DESC, j.queue",
-        &at, 1);
+        &floor->at_ms, 1);
     while (orr_results_step(in, row)) {
-        if (floor->count < LETTERS) {
-            floor->ids[floor->count++] = sqlite3_column_int64(row, 0);
-            (void)fprintf(out, "  %c %s: %g GPUs, %lld jobs\n",
-                          letter_of(floor, sqlite3_column_int64(row, 0)),
-                          orr_results_text(in, row, 1), sqlite3_column_double(row, 2),
-                          (long long)sqlite3_column_int64(row, 3));
-        } else {
-            (void)fprintf(out, "  + %s: %g GPUs, %lld jobs\n", orr_results_text(in, row, 1),
-                          sqlite3_column_double(row, 2), (long long)sqlite3_column_int64(row, 3));
-        }
+        floor->holders =
+            ORR_ROOM_FOR_ONE(floor->holders, floor->holder_count, floor->holder_capacity);
+        floor->holders[floor->holder_count++] =
+            (struct holder){.id = sqlite3_column_int64(row, 0),
+                            .name = orr_results_text(in, row, 1),
+                            .gpus = sqlite3_column_double(row, 2),
+                            .jobs = sqlite3_column_int64(row, 3)};
     }
-    (void)fputs("  . idle   lower case: shared   * several queues on one device\n\n", out);
 }
 
-/* What one node's devices are used for; nodes without counted devices fill from the left. */
-static void draw_node(struct orr_results *in, const struct floor *floor, int64_t node,
-                      uint32_t gpus, orr_ms at, char *cells)
+static void read_holds(struct orr_results *in, struct floor *floor)
 {
-    const int64_t values[] = {node, at};
-    const uint32_t shown = gpus < DEVICES ? gpus : DEVICES;
-    uint32_t next = 0;
-    memset(cells, '.', shown);
-    cells[shown] = '\0';
     sqlite3_stmt *row = orr_explain__query(
         in,
-        "SELECT j.queue, p.mgpu, p.devices FROM v_placements AS p JOIN job AS j ON j.id = p.job"
-        " WHERE p.node = ?1 AND p.start_ms <= ?2 AND coalesce(p.end_ms, 9e18) > ?2 ORDER BY p.job",
-        values, 2);
+        "SELECT p.node, j.queue, p.mgpu, p.devices, j.name, q.name FROM v_placements AS p"
+        " JOIN job AS j ON j.id = p.job JOIN queue AS q ON q.id = j.queue"
+        " WHERE p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1 ORDER BY p.node, p.job",
+        &floor->at_ms, 1);
     while (orr_results_step(in, row)) {
-        const char letter = letter_of(floor, sqlite3_column_int64(row, 0));
-        const int64_t mgpu = sqlite3_column_int64(row, 1);
-        uint64_t mask = (uint64_t)sqlite3_column_int64(row, 2);
+        floor->holds = ORR_ROOM_FOR_ONE(floor->holds, floor->hold_count, floor->hold_capacity);
+        floor->holds[floor->hold_count++] =
+            (struct hold){.node = sqlite3_column_int64(row, 0),
+                          .queue = sqlite3_column_int64(row, 1),
+                          .mgpu = sqlite3_column_int64(row, 2),
+                          .devices = (uint64_t)sqlite3_column_int64(row, 3),
+                          .job = orr_results_text(in, row, 4),
+                          .queue_name = orr_results_text(in, row, 5)};
+    }
+}
+
+/* Nodes by their domain of the narrowest level that has several nodes in one. */
+static void read_places(struct orr_results *in, struct floor *floor)
+{
+    sqlite3_stmt *row =
+        orr_results_prepare(in, "SELECT level FROM node_domain GROUP BY level"
+                                " HAVING count(DISTINCT domain) < (SELECT count(*) FROM node)"
+                                " ORDER BY count(DISTINCT domain) DESC, level LIMIT 1");
+    while (orr_results_step(in, row)) {
+        floor->level = orr_results_text(in, row, 0);
+    }
+    row = orr_explain__query(
+        in,
+        "WITH off AS (SELECT node FROM outage WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1"
+        " UNION SELECT node FROM away WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1)"
+        " SELECT n.id, n.name, n.gpus, coalesce(d.domain, -1), coalesce(f.gpus, 0), n.id IN off"
+        " FROM node AS n LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = ?2"
+        " LEFT JOIN foreign_pods AS f ON f.node = n.id ORDER BY 4, 1",
+        &floor->at_ms, 1);
+    if (row != NULL && floor->level != NULL) {
+        (void)sqlite3_bind_text(row, 2, floor->level, -1, SQLITE_STATIC);
+    }
+    while (orr_results_step(in, row)) {
+        floor->places = ORR_ROOM_FOR_ONE(floor->places, floor->place_count, floor->place_capacity);
+        floor->places[floor->place_count++] =
+            (struct place){.id = sqlite3_column_int64(row, 0),
+                           .name = orr_results_text(in, row, 1),
+                           .gpus = (uint32_t)sqlite3_column_int64(row, 2),
+                           .domain = sqlite3_column_int64(row, 3),
+                           .foreign = (uint32_t)sqlite3_column_int64(row, 4),
+                           .off = sqlite3_column_int(row, 5) != 0};
+    }
+}
+
+/* The holds of a node; sets *count. */
+static const struct hold *holds_of(const struct floor *floor, int64_t node, uint32_t *count)
+{
+    uint32_t low = 0, high = floor->hold_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (floor->holds[middle].node < node) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *count = 0;
+    while (low + *count < floor->hold_count && floor->holds[low + *count].node == node) {
+        *count += 1;
+    }
+    return floor->holds + low;
+}
+
+/* --- as text --- */
+
+static char letter_of(const struct floor *floor, int64_t queue)
+{
+    for (uint32_t i = 0; i < floor->holder_count && i < LETTERS; i++) {
+        if (floor->holders[i].id == queue) {
+            return (char)('A' + (int)i);
+        }
+    }
+    return '+';
+}
+
+static void say_holders(const struct floor *floor, FILE *out)
+{
+    bool off = false, foreign = false;
+    char gpus[40];
+    for (uint32_t i = 0; i < floor->holder_count; i++) {
+        const struct holder *h = &floor->holders[i];
+        (void)fprintf(out, "  %c %s: %s, %lld job%s\n", letter_of(floor, h->id), h->name,
+                      orr_explain__gpus(h->gpus, gpus), (long long)h->jobs,
+                      h->jobs == 1 ? "" : "s");
+    }
+    for (uint32_t i = 0; i < floor->place_count; i++) {
+        off = off || floor->places[i].off;
+        foreign = foreign || floor->places[i].foreign > 0;
+    }
+    (void)fprintf(out, "  . idle   lower case: shared   * several queues on one device%s%s\n\n",
+                  off ? "   ! node down or not there" : "",
+                  foreign ? "   = another scheduler's" : "");
+}
+
+/* What one node's devices are used for; those that are not counted one by one fill from the left.
+ */
+static void draw_node(const struct floor *floor, const struct place *place, char *cells)
+{
+    const uint32_t shown = place->gpus < DEVICES ? place->gpus : DEVICES;
+    uint32_t count, next = place->foreign;
+    const struct hold *holds = holds_of(floor, place->id, &count);
+    memset(cells, place->off ? '!' : '.', shown);
+    memset(cells, '=', place->foreign < shown ? place->foreign : shown);
+    cells[shown] = '\0';
+    for (uint32_t h = 0; h < count; h++) {
+        const char letter = letter_of(floor, holds[h].queue);
+        uint64_t mask = holds[h].devices;
         int64_t devices = 0;
-        if (mask == 0) {
-            for (int64_t left = mgpu; left > 0 && next < shown; left -= ORR_MGPU) {
-                mask |= (uint64_t)1 << next++;
-            }
+        for (int64_t left = holds[h].mgpu; holds[h].devices == 0 && left > 0 && next < shown;
+             left -= ORR_MGPU) {
+            mask |= (uint64_t)1 << next++;
         }
         for (uint64_t bits = mask; bits != 0; bits &= bits - 1) {
             devices++;
         }
-        const bool part = mgpu < devices * ORR_MGPU;
-        const char mark =
-            part && letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+        const bool part = holds[h].mgpu < devices * ORR_MGPU;
+        const char mark = part && letter != '+' ? (char)(letter - 'A' + 'a') : letter;
         for (uint32_t d = 0; d < shown; d++) {
             if ((mask >> d & 1) != 0) {
-                cells[d] = cells[d] == '.' || cells[d] == mark ? mark : '*';
+                const bool free = cells[d] == '.' || cells[d] == '!';
+                cells[d] = free || cells[d] == mark ? mark : '*';
             }
         }
     }
 }
 
-/* Nodes rack by rack where there are racks, as many on a line as fit. */
-static void draw_nodes(struct orr_results *in, const struct floor *floor, orr_ms at, FILE *out)
+/* As many on a line as fit. */
+static void draw_nodes(const struct floor *floor, FILE *out)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT n.id, n.name, n.gpus, d.domain FROM node AS n LEFT JOIN node_domain AS d"
-            " ON d.node = n.id AND d.level = 'rack' ORDER BY d.domain, n.id");
-    int64_t rack = -1;
+    int64_t domain = -1;
     size_t column = 0;
-    while (orr_results_step(in, row)) {
+    for (uint32_t i = 0; i < floor->place_count; i++) {
+        const struct place *place = &floor->places[i];
         char cells[DEVICES + 1];
-        const char *name = orr_results_text(in, row, 1);
-        const uint32_t gpus = (uint32_t)sqlite3_column_int64(row, 2);
-        if (sqlite3_column_type(row, 3) != SQLITE_NULL && sqlite3_column_int64(row, 3) != rack) {
-            rack = sqlite3_column_int64(row, 3);
-            (void)fprintf(out, "%srack %lld\n", column > 0 ? "\n" : "", (long long)rack);
+        if (place->domain != domain) {
+            domain = place->domain;
+            (void)fprintf(out, "%s%s %lld\n", column > 0 ? "\n" : "", floor->level,
+                          (long long)domain);
             column = 0;
         }
-        draw_node(in, floor, sqlite3_column_int64(row, 0), gpus, at, cells);
-        const size_t bytes = strlen(name) + strlen(cells) + 3;
+        draw_node(floor, place, cells);
+        const size_t bytes = strlen(place->name) + strlen(cells) + 3;
         if (column > 0 && column + bytes > COLUMNS) {
             (void)fputc('\n', out);
             column = 0;
         }
-        (void)fprintf(out, "%s %s  ", name, cells);
+        (void)fprintf(out, "%s %s  ", place->name, cells);
         column += bytes;
     }
     (void)fputc('\n', out);
 }
 
-enum orr_status orr_explain_floor(const char *db_path, orr_ms at, FILE *out, struct orr_err *err)
+/* --- as JSON --- */
+
+static void json_node(const struct floor *floor, const struct place *place, struct orr_json *json)
+{
+    uint32_t count;
+    const struct hold *holds = holds_of(floor, place->id, &count);
+    orr_json_open(json, NULL, '{');
+    orr_json_text(json, "node", place->name);
+    if (place->domain >= 0) {
+        orr_json_int(json, "domain", place->domain);
+    }
+    orr_json_int(json, "gpus", place->gpus);
+    orr_json_int(json, "foreign_gpus", place->foreign);
+    orr_json_bool(json, "up", !place->off);
+    orr_json_open(json, "jobs", '[');
+    for (uint32_t h = 0; h < count; h++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "job", holds[h].job);
+        orr_json_text(json, "queue", holds[h].queue_name);
+        orr_json_open(json, "devices", '[');
+        for (uint32_t d = 0; d < DEVICES; d++) {
+            if ((holds[h].devices >> d & 1) != 0) {
+                orr_json_int(json, NULL, d);
+            }
+        }
+        orr_json_close(json, ']');
+        orr_json_real(json, "gpus", (double)holds[h].mgpu / ORR_MGPU);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+    orr_json_close(json, '}');
+}
+
+static void as_json(const struct floor *floor, FILE *out)
+{
+    struct orr_json json = {.out = out};
+    orr_json_open(&json, NULL, '{');
+    orr_json_seconds(&json, "at_s", floor->at_ms);
+    orr_json_seconds(&json, "run_end_s", floor->end_ms);
+    orr_json_text(&json, "level", floor->level);
+    orr_json_open(&json, "queues", '[');
+    for (uint32_t i = 0; i < floor->holder_count; i++) {
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "queue", floor->holders[i].name);
+        orr_json_int(&json, "jobs", floor->holders[i].jobs);
+        orr_json_real(&json, "holds_gpus", floor->holders[i].gpus);
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    orr_json_open(&json, "nodes", '[');
+    for (uint32_t i = 0; i < floor->place_count; i++) {
+        json_node(floor, &floor->places[i], &json);
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
+enum orr_status orr_explain_floor(const char *db_path, orr_ms at_ms, bool json, FILE *out,
+                                  struct orr_err *err)
 {
     struct orr_results in;
-    struct floor floor = {.count = 0};
-    char clock[40];
+    struct floor floor = {.at_ms = at_ms};
+    char clock[40], end[40];
     orr_results_open(&in, db_path, err);
     if (in.status == ORR_OK) {
-        (void)fprintf(out, "At %s:\n", orr_explain__clock(at, clock));
-        say_queues(&in, &floor, at, out);
-        draw_nodes(&in, &floor, at, out);
+        floor.end_ms = orr_results_int(&in, "SELECT end_ms FROM run", 0);
+        read_holders(&in, &floor);
+        read_holds(&in, &floor);
+        read_places(&in, &floor);
     }
+    if (in.status == ORR_OK && json) {
+        as_json(&floor, out);
+    } else if (in.status == ORR_OK) {
+        const bool over = at_ms > floor.end_ms;
+        (void)fprintf(out, "At %s%s%s:\n", orr_explain__clock(at_ms, clock),
+                      over ? ", after the run, which ended at " : "",
+                      over ? orr_explain__clock(floor.end_ms, end) : "");
+        say_holders(&floor, out);
+        draw_nodes(&floor, out);
+    }
+    orr_free(floor.holders);
+    orr_free(floor.holds);
+    orr_free(floor.places);
     const enum orr_status status = in.status;
     orr_results_close(&in);
     return status;

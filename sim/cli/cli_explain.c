@@ -106,7 +106,7 @@ int orr_cli_explain(int argc, char **argv)
     struct told told = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     if (o.queue != NULL) {
-        status = orr_explain_queue(o.results, o.queue, o.at_ms, stdout, &err);
+        status = orr_explain_queue(o.results, o.queue, o.at_ms, o.common.json, stdout, &err);
     } else if (o.help) {
         const struct orr_help_options help = {.results = o.results, .job = o.job, .by_ms = o.by_ms};
         status = orr_study_help(&help, tell, &told, &err);
@@ -115,9 +115,9 @@ int orr_cli_explain(int argc, char **argv)
             return 1;
         }
     } else if (o.at_ms != ORR_MS_NONE) {
-        status = orr_explain_job_at(o.results, o.job, o.at_ms, stdout, &err);
+        status = orr_explain_job_at(o.results, o.job, o.at_ms, o.common.json, stdout, &err);
     } else {
-        status = orr_explain_job(o.results, o.job, stdout, &err);
+        status = orr_explain_job(o.results, o.job, o.common.json, stdout, &err);
     }
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

@@ -30,7 +30,8 @@ int orr_cli_show(int argc, char **argv)
                   "its origin. With --at and a results file: who held which GPUs then.",
                   ORR_CLI_LOOK, &options);
     if (options.at_ms != ORR_MS_NONE) {
-        return orr_explain_floor(options.scenario.path, options.at_ms, stdout, &err) == ORR_OK
+        return orr_explain_floor(options.scenario.path, options.at_ms, options.common.json, stdout,
+                                 &err) == ORR_OK
                    ? 0
                    : orr_cli_fail(&err);
     }

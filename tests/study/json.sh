@@ -91,6 +91,23 @@ sqlite3 lie.db "UPDATE run SET digest = '0123456789abcdef'"
 says 1 '.different == 1 and (.runs[0] | (.same | not) and .digest == "0123456789abcdef")' verify lie.tar.gz --no-progress
 fails 66 verify none.zip
 
+# A job, a moment, a queue. The text has the same facts.
+says 0 '.evictions > 0 and ([.story[] | select(.event == "evicted")] | length) == .evictions' explain r.db sweep-05
+says 0 '[.story[] | select(.event == "evicted")][0] | .cause == "reclaim" and .for_queue == "product"' explain r.db sweep-05
+jq -r '.story[] | select(.event == "started") | .nodes[].node' out | sort >nodes
+"$orrery" explain r.db sweep-05 | grep 'starts ' | grep -o 'n[0-9][0-9]*' | sort | cmp - nodes || fail "explain: not the nodes of the text"
+at=$(jq '[.story[] | select(.event == "waits") | .at_s][0]' out)
+says 0 '.waits.reason != null and .since_s <= .at_s and .free_gpus <= .up_gpus' explain r.db sweep-05 --at "${at}s"
+says 0 '[.queues[] | select(.is_it) | .queue] == ["research"]' explain r.db sweep-05 --at "${at}s"
+says 0 '.quota_gpus == 16 and .limit_gpus == -1 and .held_mean_gpus > 0 and (.evicted | length) > 0' explain r.db --queue research
+says 0 '.at_s == 3600 and .queues[0].holds_gpus <= 32 and (.nodes | length) == 4' show r.db --at 1h
+[ "$(jq '[.queues[].holds_gpus] | add' out)" = "$(jq '[.nodes[].jobs[].gpus] | add' out)" ] ||
+    fail "show --at: nodes do not hold what queues do"
+fails 65 explain r.db nobody
+fails 65 explain r.db sweep-05 --at 400d
+fails 65 explain r.db --queue nobody
+fails 66 show none.db --at 1h
+
 # The gate.
 cat >gate.yaml <<'END'
 apiVersion: orrery/v1alpha1

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* explain_at.c - why a job waits at a time. */
+#include "explain_int.h"
+
+struct at {
+    struct explain_job job;
+    orr_ms at_ms;
+    bool waits;
+    orr_ms since_ms; /* when the reason began, and its numbers are of */
+    struct explain_reason reason;
+    double up_gpus, free_gpus; /* of all nodes that are there and up; nobody held */
+    struct explain_siblings queues;
+};
+
+static void read_reason(struct orr_results *in, struct at *at)
+{
+    const int64_t values[] = {at->job.id, at->at_ms};
+    char sql[1800];
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT c.at_ms, %s JOIN v_pending AS p ON p.job = c.job AND p.from_ms <= ?2"
+                   " AND coalesce(p.to_ms, 9e18) > ?2 WHERE c.job = ?1 AND c.at_ms <= ?2"
+                   " AND c.at_ms >= p.from_ms ORDER BY c.rowid DESC LIMIT 1",
+                   orr_explain__reason_columns);
+    sqlite3_stmt *row = orr_explain__query(in, sql, values, 2);
+    while (orr_results_step(in, row)) {
+        at->waits = true;
+        at->since_ms = sqlite3_column_int64(row, 0);
+        orr_explain__reason(in, row, 1, &at->reason);
+    }
+}
+
+static void read_free(struct orr_results *in, struct at *at)
+{
+    sqlite3_stmt *row = orr_explain__query(
+        in,
+        "WITH off AS (SELECT node FROM outage WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1"
+        " UNION SELECT node FROM away WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1)"
+        " SELECT (SELECT total(n.gpus - coalesce(f.gpus, 0)) FROM node AS n LEFT JOIN foreign_pods"
+        " AS f ON f.node = n.id WHERE n.id NOT IN off), (SELECT total(mgpu) / 1000.0 FROM"
+        " v_placements WHERE start_ms <= ?1 AND coalesce(end_ms, 9e18) > ?1)",
+        &at->at_ms, 1);
+    while (orr_results_step(in, row)) {
+        at->up_gpus = sqlite3_column_double(row, 0);
+        at->free_gpus = at->up_gpus - sqlite3_column_double(row, 1);
+    }
+}
+
+/* What it does instead of waiting. */
+static void refuse(struct orr_results *in, const struct at *at)
+{
+    const struct explain_job *job = &at->job;
+    char clock[40], when[40];
+    const char *what = "";
+    orr_ms then = ORR_MS_NONE;
+    if (at->at_ms < job->submit_ms) {
+        what = ": it comes at ";
+        then = job->submit_ms;
+    } else if (job->end_ms != ORR_MS_NONE && at->at_ms >= job->end_ms) {
+        what = ": it ended at ";
+        then = job->end_ms;
+    } else if (job->start_ms != ORR_MS_NONE && at->at_ms >= job->start_ms) {
+        what = ": it first started at ";
+        then = job->start_ms;
+    }
+    in->status = orr_fail(in->err, ORR_DATA, "%s: job %s does not wait at %s%s%s", in->path,
+                          job->name, orr_explain__clock(at->at_ms, clock), what,
+                          then != ORR_MS_NONE ? orr_explain__clock(then, when) : "");
+}
+
+static void say(const struct at *at, FILE *out)
+{
+    char clock[40], since[24], up[40];
+    orr_explain__say_job(&at->job, out);
+    (void)fprintf(out, "At %s it waits, for this reason since %s (numbers of when it began): ",
+                  orr_explain__clock(at->at_ms, clock),
+                  orr_explain__span(at->at_ms - at->since_ms, since));
+    orr_explain__say_reason(&at->reason, out);
+    (void)fprintf(out, ".\nThen %g of the %s that were up were free.\n", at->free_gpus,
+                  orr_explain__gpus(at->up_gpus, up));
+    (void)fprintf(out, "Its queue and those beside it then:\n");
+    orr_explain__say_siblings(&at->queues, out);
+}
+
+static void as_json(const struct at *at, FILE *out)
+{
+    struct orr_json json = {.out = out};
+    orr_json_open(&json, NULL, '{');
+    orr_explain__json_job(&at->job, &json);
+    orr_json_seconds(&json, "at_s", at->at_ms);
+    orr_json_seconds(&json, "since_s", at->since_ms);
+    orr_json_open(&json, "waits", '{');
+    orr_explain__json_reason(&at->reason, &json);
+    orr_json_close(&json, '}');
+    orr_json_real(&json, "up_gpus", at->up_gpus);
+    orr_json_real(&json, "free_gpus", at->free_gpus);
+    orr_explain__json_siblings(&at->queues, &json);
+    orr_json_close(&json, '}');
+}
+
+enum orr_status orr_explain_job_at(const char *db_path, const char *name, orr_ms at_ms, bool json,
+                                   FILE *out, struct orr_err *err)
+{
+    struct orr_results in;
+    struct at at = {.at_ms = at_ms};
+    orr_results_open(&in, db_path, err);
+    if (orr_explain__job(&in, name, &at.job)) {
+        read_reason(&in, &at);
+        read_free(&in, &at);
+        orr_explain__siblings(&in, at.job.queue, at_ms, &at.queues);
+    }
+    if (in.status == ORR_OK && !at.waits) {
+        refuse(&in, &at);
+    } else if (in.status == ORR_OK && json) {
+        as_json(&at, out);
+    } else if (in.status == ORR_OK) {
+        say(&at, out);
+    }
+    orr_free(at.queues.rows);
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    return status;
+}
