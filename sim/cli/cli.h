@@ -112,6 +112,7 @@ struct orr_progress {
     double last_s; /* when it was drawn last, monotonic */
 };
 void orr_progress_init(struct orr_progress *progress, const struct orr_cli_common *common);
+/* `now`: ORR_MS_NONE where what is done has no clock in common. */
 void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t total, orr_ms now);
 void orr_progress_clear(struct orr_progress *progress);
 

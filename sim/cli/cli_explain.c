@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_explain.c - `orrery explain`: one job's story, or a queue's. */
+#include <math.h>
 #include <string.h>
 
 #include <orrery/analysis/explain.h>
@@ -14,6 +15,7 @@ struct explain_options {
     struct orr_cli_common common;
     const char *results, *job, *queue;
     orr_ms at_ms, by_ms;
+    uint32_t jobs;
     bool help;
 };
 
@@ -34,6 +36,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case KEY_AT: o->at_ms = time_option(state, "--at", arg); return 0;
     case KEY_BY: o->by_ms = time_option(state, "--by", arg); return 0;
+    case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case KEY_QUEUE: o->queue = arg; return 0;
     case KEY_HELP: o->help = true; return 0;
     case ARGP_KEY_ARG:
@@ -57,29 +60,98 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-struct told {
-    uint32_t helpful;
-    bool headed;
+/* --- what would help --- */
+
+struct told { /* told as it goes */
+    const struct explain_options *options;
+    struct orr_progress progress;
+    struct orr_json json;
+    uint32_t changes, helpful;
 };
+
+static void print_help(const struct orr_help *help)
+{
+    char start[32];
+    if (help->wrong != NULL) {
+        (void)printf("  %-48s cannot be tried: %s\n", help->what, help->wrong);
+    } else if (help->amount == 0) {
+        (void)printf("  %-48s does not help (tried %lld more)\n", help->what,
+                     (long long)help->most);
+    } else {
+        (void)orr_format_span(start, help->start_ms);
+        (void)printf("  %-48s %+lld: it starts at %s   --set %s+=%lld\n", help->what,
+                     (long long)help->amount, start, help->path, (long long)help->amount);
+    }
+}
+
+static void json_help(struct orr_json *json, const struct orr_help *help)
+{
+    const bool helps = help->amount > 0;
+    orr_json_open(json, NULL, '{');
+    orr_json_text(json, "what", help->what);
+    orr_json_text(json, "path", help->path);
+    orr_json_bool(json, "helps", helps);
+    orr_json_real(json, "amount", helps ? (double)help->amount : (double)NAN);
+    orr_json_int(json, "most", help->most);
+    orr_json_text(json, "wrong", help->wrong);
+    orr_json_seconds(json, "start_s", helps ? help->start_ms : ORR_MS_NONE);
+    orr_json_close(json, '}');
+}
 
 static void tell(const struct orr_help *help, void *context)
 {
     struct told *told = context;
     char goal[32], start[32];
-    (void)orr_format_span(goal, help->goal_ms);
-    if (!told->headed) {
-        (void)printf("To start by %s, one of these alone; each was run:\n", goal);
-        told->headed = true;
+    orr_progress_clear(&told->progress);
+    if (told->options->common.json) {
+        if (told->changes == 0) {
+            orr_json_open(&told->json, NULL, '{');
+            orr_json_text(&told->json, "job", told->options->job);
+            orr_json_seconds(&told->json, "goal_s", help->goal_ms);
+            orr_json_seconds(&told->json, "waited_until_s", help->waited_until_ms);
+            orr_json_open(&told->json, "changes", '[');
+        }
+        json_help(&told->json, help);
+    } else {
+        if (told->changes == 0) {
+            (void)orr_format_span(goal, help->goal_ms);
+            (void)orr_format_span(start, help->waited_until_ms);
+            (void)printf("It waited until %s. To start by %s, one of these alone; each was run:\n",
+                         start, goal);
+        }
+        print_help(help);
     }
-    if (help->amount == 0) {
-        (void)printf("  %-48s does not help (tried up to %lld)\n", help->what,
-                     (long long)help->most);
-        return;
+    told->changes++;
+    told->helpful += help->amount > 0;
+}
+
+static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    orr_progress_draw(context, done, total, now);
+}
+
+static int what_would_help(const struct explain_options *o)
+{
+    struct told told = {.options = o, .json = {.out = stdout}};
+    struct orr_err err = {0};
+    orr_progress_init(&told.progress, &o->common);
+    const struct orr_help_options options = {
+        .results = o->results,
+        .job = o->job,
+        .by_ms = o->by_ms,
+        .study = {.jobs = o->jobs, .progress = draw, .context = &told.progress}};
+    const enum orr_status status = orr_study_help(&options, tell, &told, &err);
+    orr_progress_clear(&told.progress);
+    if (status != ORR_OK) {
+        return orr_cli_fail(&err);
     }
-    (void)orr_format_span(start, help->start_ms);
-    (void)printf("  %-48s %+lld: it starts at %s   --set %s+=%lld\n", help->what,
-                 (long long)help->amount, start, help->path, (long long)help->amount);
-    told->helpful++;
+    if (o->common.json) {
+        orr_json_close(&told.json, ']');
+        orr_json_close(&told.json, '}');
+    } else if (told.helpful == 0) {
+        (void)printf("none of them helps alone\n");
+    }
+    return told.helpful == 0;
 }
 
 int orr_cli_explain(int argc, char **argv)
@@ -88,8 +160,11 @@ int orr_cli_explain(int argc, char **argv)
         {"at", KEY_AT, "TIME", 0, "why it waits then, such as 2d3h of the run's clock", 1},
         {"queue", KEY_QUEUE, "NAME", 0, "why this queue gets what it gets", 1},
         {"what-would-help", KEY_HELP, 0, 0,
-         "the smallest single changes with which the job starts in time, found by running them", 1},
+         "the smallest single changes with which the job starts in time, found by running them; "
+         "exit code 1: there is none",
+         1},
         {"by", KEY_BY, "TIME", 0, "in time: by then (default: after half the wait)", 1},
+        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 1},
         {0}};
     const struct argp parser = {
         rows,
@@ -103,17 +178,11 @@ int orr_cli_explain(int argc, char **argv)
     struct explain_options o = {.at_ms = ORR_MS_NONE, .by_ms = ORR_MS_NONE};
     struct orr_err err = {0};
     enum orr_status status;
-    struct told told = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     if (o.queue != NULL) {
         status = orr_explain_queue(o.results, o.queue, o.at_ms, o.common.json, stdout, &err);
     } else if (o.help) {
-        const struct orr_help_options help = {.results = o.results, .job = o.job, .by_ms = o.by_ms};
-        status = orr_study_help(&help, tell, &told, &err);
-        if (status == ORR_OK && told.helpful == 0) {
-            (void)printf("none of them helps alone\n");
-            return 1;
-        }
+        return what_would_help(&o);
     } else if (o.at_ms != ORR_MS_NONE) {
         status = orr_explain_job_at(o.results, o.job, o.at_ms, o.common.json, stdout, &err);
     } else {

@@ -36,13 +36,19 @@ void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t to
     progress->last_s = time;
     double share = total == 0 ? 1.0 : (double)done / (double)total;
     int filled = (int)(share * BAR);
-    char bar[BAR + 1], span[32];
+    char bar[BAR + 1], span[32], beside[60];
     for (int i = 0; i < BAR; i++) {
         bar[i] = i < filled ? '#' : '.';
     }
     bar[BAR] = '\0';
-    (void)orr_format_span(span, now);
-    (void)fprintf(stderr, "\r[%s] %3.0f %%  simulated %s \033[K", bar, 100.0 * share, span);
+    if (now == ORR_MS_NONE) {
+        (void)snprintf(beside, sizeof beside, "%llu of %llu", (unsigned long long)done,
+                       (unsigned long long)total);
+    } else {
+        (void)orr_format_span(span, now);
+        (void)snprintf(beside, sizeof beside, "simulated %s", span);
+    }
+    (void)fprintf(stderr, "\r[%s] %3.0f %%  %s \033[K", bar, 100.0 * share, beside);
     (void)fflush(stderr);
 }
 

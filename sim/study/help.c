@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* help.c - what would have let a job start sooner: changes of the scenario, tried by running it.
  *
- * Each lever is one amount of the scenario. It is doubled until the job starts in time, then halved
- * back to the smallest amount that still helps (more is supposed to help no less; what is printed
- * was run, whatever becomes of that). */
+ * Each lever is one amount of the scenario. The most there is of it is tried first: where that does
+ * not help, nothing is supposed to. Then 1, doubled until the job starts in time, and halved back
+ * to the smallest amount that does (more is supposed to help no less; what is printed was run,
+ * whatever becomes of that). A try ends when the job starts or the time is over, and keeps no
+ * results; one of each lever that is not done run side by side. */
 #include <orrery/sim/study.h>
 
 #include <stdio.h>
@@ -11,31 +13,34 @@
 
 #include <orrery/analysis/results.h>
 
+#define LEVERS 64
+
 struct lever {
     char path[200], what[200];
-    int64_t most;    /* amounts tried are 1..most */
-    int64_t helps;   /* smallest that does; 0: none */
-    orr_ms start_ms; /* with it */
+    int64_t most;      /* amounts tried are 1..most */
+    int64_t fails;     /* largest that does not help, below all that do */
+    int64_t helps;     /* smallest that does; 0: none */
+    int64_t next;      /* to try; 0: done */
+    orr_ms start_ms;   /* with `helps` */
+    const char *wrong; /* why it cannot be tried; NULL: it can */
 };
 
 struct help {
     const struct orr_help_options *options;
     struct orr_scenario_options again; /* the scenario as it ran */
     orr_ms goal_ms;                    /* the job is to start by then */
-    struct lever levers[64];
-    uint32_t count;
+    struct lever levers[LEVERS];
+    uint32_t count, done;
     struct orr_arena arena;
-    char scratch[4200];
-    uint32_t runs;
 };
 
 static void add_lever(struct help *help, int64_t most, const char *path, const char *what)
 {
-    if (help->count < sizeof help->levers / sizeof help->levers[0] && most > 0) {
+    if (help->count < LEVERS && most > 0) {
         struct lever *lever = &help->levers[help->count++];
         (void)snprintf(lever->path, sizeof lever->path, "%s", path);
         (void)snprintf(lever->what, sizeof lever->what, "%s", what);
-        lever->most = most;
+        lever->most = lever->next = most;
     }
 }
 
@@ -75,68 +80,75 @@ static void list_levers(struct help *help, struct orr_results *in, int64_t queue
     }
 }
 
-/* When the job starts with so much more; ORR_MS_NONE: not at all, or the scenario has no such path.
- */
-static orr_ms try_amount(struct help *help, const struct lever *lever, int64_t amount)
+/* What to try after `start_ms` came of the last try. */
+static void judge(struct lever *lever, orr_ms start_ms, orr_ms goal_ms)
 {
-    struct orr_err err = {0};
-    char output[4600], set[300];
-    (void)snprintf(output, sizeof output, "%s/%u.db", help->scratch, help->runs++);
-    (void)snprintf(set, sizeof set, "%s+=%lld", lever->path, (long long)amount);
-    const char *const sets[] = {set};
-    struct orr_point_options point = {
-        .scenario = help->again, .output = output, .allow_loss = true};
-    point.scenario.sets = sets;
-    point.scenario.set_count = 1;
-    const struct orr_study_options one = {.jobs = 1};
-    if (orr_study_run(&point, 1, &one, &err) != ORR_OK) {
-        return ORR_MS_NONE;
+    const int64_t tried = lever->next;
+    if (start_ms != ORR_MS_NONE && start_ms <= goal_ms) {
+        lever->helps = tried;
+        lever->start_ms = start_ms;
+    } else {
+        lever->fails = tried;
     }
-    struct orr_results in;
-    orr_ms start = ORR_MS_NONE;
-    orr_results_open(&in, output, &err);
-    sqlite3_stmt *row = orr_results_prepare(&in, "SELECT start_ms FROM job WHERE name = ?1");
-    if (row != NULL) {
-        (void)sqlite3_bind_text(row, 1, help->options->job, -1, SQLITE_STATIC);
+    if (lever->helps == 0 || lever->helps - lever->fails <= 1) {
+        lever->next = 0;
+    } else if (lever->helps == lever->most && lever->fails * 2 < lever->helps) {
+        lever->next = lever->fails == 0 ? 1 : lever->fails * 2;
+    } else {
+        lever->next = lever->fails + (lever->helps - lever->fails) / 2;
     }
-    while (orr_results_step(&in, row)) {
-        if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
-            start = sqlite3_column_int64(row, 0);
-        }
-    }
-    orr_results_close(&in);
-    return start;
 }
 
-static bool helps(struct help *help, struct lever *lever, int64_t amount)
+static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
-    const orr_ms start = try_amount(help, lever, amount);
-    if (start == ORR_MS_NONE || start > help->goal_ms) {
-        return false;
+    const struct help *help = context;
+    (void)done; /* of a round of tries: how many rounds there will be is not known */
+    (void)total;
+    if (help->options->study.progress != NULL) {
+        help->options->study.progress(help->done, help->count, now, help->options->study.context);
     }
-    lever->helps = amount;
-    lever->start_ms = start;
-    return true;
 }
 
-static void pull(struct help *help, struct lever *lever)
+/* One try of each lever that is not done. */
+static enum orr_status try_all(struct help *help, struct orr_err *err)
 {
-    int64_t low = 0, high = 1; /* low does not help */
-    while (!helps(help, lever, high)) {
-        low = high;
-        if (high >= lever->most) {
-            return;
+    const struct orr_study_options study = {
+        .jobs = help->options->study.jobs, .progress = draw, .context = help};
+    struct orr_probe probes[LEVERS];
+    const char *sets[LEVERS];
+    struct lever *tried[LEVERS];
+    char texts[LEVERS][300];
+    uint32_t count = 0;
+    for (uint32_t l = 0; l < help->count; l++) {
+        struct lever *lever = &help->levers[l];
+        if (lever->next == 0) {
+            continue;
         }
-        high = high * 2 < lever->most ? high * 2 : lever->most;
+        (void)snprintf(texts[count], sizeof texts[count], "%s+=%lld", lever->path,
+                       (long long)lever->next);
+        sets[count] = texts[count];
+        probes[count] = (struct orr_probe){
+            .scenario = help->again, .job = help->options->job, .until_ms = help->goal_ms};
+        probes[count].scenario.sets = &sets[count];
+        probes[count].scenario.set_count = 1;
+        tried[count++] = lever;
     }
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (helps(help, lever, middle)) {
-            high = middle;
+    const enum orr_status status = orr_study_probe(probes, count, &study, err);
+    for (uint32_t p = 0; p < count && status == ORR_OK; p++) {
+        struct lever *lever = tried[p];
+        if (probes[p].status != ORR_OK) {
+            static const char from[] =
+                "--set: "; /* the user wrote no --set, nor what it points at */
+            const char *text = probes[p].text;
+            text += strncmp(text, from, sizeof from - 1) == 0 ? sizeof from - 1 : 0;
+            lever->wrong = orr_arena_strndup(&help->arena, text, strcspn(text, "\n"));
+            lever->next = 0;
         } else {
-            low = middle;
+            judge(lever, probes[p].start_ms, help->goal_ms);
         }
+        help->done += lever->next == 0;
     }
+    return status;
 }
 
 static bool read_run(struct help *help, struct orr_results *in, int64_t *queue, orr_ms *submit,
@@ -144,8 +156,8 @@ static bool read_run(struct help *help, struct orr_results *in, int64_t *queue, 
 {
     bool found = false;
     sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT j.queue, w.from_ms, coalesce(j.start_ms, r.end_ms)"
-            " FROM run AS r JOIN job AS j ON j.name = ?1 JOIN v_waits AS w ON w.job = j.id");
+        in, "SELECT j.queue, w.from_ms, w.from_ms + w.seen_ms"
+            " FROM job AS j JOIN v_waits AS w ON w.job = j.id WHERE j.name = ?1");
     if (row != NULL) {
         (void)sqlite3_bind_text(row, 1, help->options->job, -1, SQLITE_STATIC);
     }
@@ -174,6 +186,13 @@ enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_
     if (read_run(&help, &in, &queue, &submit, &start)) {
         help.goal_ms =
             options->by_ms != ORR_MS_NONE ? options->by_ms : submit + (start - submit) / 2;
+        if (help.goal_ms < submit) {
+            in.status = orr_fail(err, ORR_DATA, "%s: job %s only comes after that time",
+                                 options->results, options->job);
+        } else if (start <= help.goal_ms) {
+            in.status = orr_fail(err, ORR_DATA, "%s: job %s does not wait until after that time",
+                                 options->results, options->job);
+        }
         list_levers(&help, &in, queue);
     }
     enum orr_status status = in.status;
@@ -181,26 +200,20 @@ enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_
     if (status == ORR_OK) {
         status = orr_rerun_of(options->results, &help.arena, &help.again, err);
     }
-    if (status == ORR_OK) {
-        status = orr_scratch_open(help.scratch, sizeof help.scratch, err);
+    while (status == ORR_OK && help.done < help.count) {
+        status = try_all(&help, err);
     }
     for (uint32_t l = 0; l < help.count && status == ORR_OK; l++) {
-        pull(&help, &help.levers[l]);
-        if (*orr_interrupt_catch()) {
-            status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
-            break;
-        }
-        const struct orr_help found = {.path = help.levers[l].path,
-                                       .what = help.levers[l].what,
-                                       .amount = help.levers[l].helps,
-                                       .most = help.levers[l].most,
-                                       .start_ms = help.levers[l].start_ms,
+        const struct lever *lever = &help.levers[l];
+        const struct orr_help found = {.path = lever->path,
+                                       .what = lever->what,
+                                       .wrong = lever->wrong,
+                                       .amount = lever->helps,
+                                       .most = lever->most,
+                                       .start_ms = lever->start_ms,
                                        .goal_ms = help.goal_ms,
                                        .waited_until_ms = start};
         tell(&found, context);
-    }
-    if (help.scratch[0] != '\0') {
-        orr_scratch_remove(help.scratch);
     }
     orr_arena_release(&help.arena);
     return status;

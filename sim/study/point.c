@@ -142,12 +142,13 @@ static struct orr_latency latency_of(const struct orr_scenario_latency *stated)
     return latency;
 }
 
-static enum orr_status simulate(const struct orr_point_options *given, struct orr_point *point,
-                                struct orr_err *err)
+static enum orr_status simulate(const struct orr_point_options *given, orr_ms until_ms,
+                                struct orr_point *point, struct orr_err *err)
 {
     orr_ms first = point->world.first_submit_ms, last = point->world.last_submit_ms;
     orr_ms horizon = point->scenario.horizon_ms == ORR_MS_NONE ? ORR_MS_NEVER
                                                                : first + point->scenario.horizon_ms;
+    horizon = horizon < until_ms ? horizon : until_ms;
     bool detect = point->scenario.warmup_ms == ORR_MS_NONE;
     orr_ms warm = first + (detect ? 0 : point->scenario.warmup_ms);
     orr_ms end = last < horizon ? last : horizon;
@@ -256,7 +257,7 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
         book(point, 0, &mark);
     }
     if (status == ORR_OK) {
-        status = simulate(options, point, err);
+        status = simulate(options, ORR_MS_NEVER, point, err);
         book(point, 2, &mark);
     }
     if (status == ORR_OK) {
@@ -285,4 +286,69 @@ void orr_point_release(struct orr_point *point)
     orr_point_policies_release(point->shards, point->scenario.shard_count);
     orr_scenario_release(&point->scenario);
     orr_free(point->output);
+}
+
+/* --- a probe --- */
+
+struct watch {
+    const struct orr_run *run;
+    uint32_t job;
+    volatile sig_atomic_t stop;
+    const volatile sig_atomic_t *interrupted;
+};
+
+static orr_ms first_start(const struct orr_run *run, uint32_t job)
+{
+    const struct orr_job_state *state = &run->ledger->jobs[job];
+    return state->phase == ORR_JOB_FUTURE ? ORR_MS_NONE : state->first_start_ms;
+}
+
+/* Looked at now and then: a run that goes on a little longer does no harm. */
+static void look(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    struct watch *watch = context;
+    (void)done;
+    (void)total;
+    (void)now;
+    watch->stop = *watch->interrupted || first_start(watch->run, watch->job) != ORR_MS_NONE;
+}
+
+static enum orr_status find_job(const struct orr_world *world, const char *name, uint32_t *job,
+                                struct orr_err *err)
+{
+    char one[512];
+    for (*job = 0; *job < world->job_count; *job += 1) {
+        if (strcmp(orr_world_job_name(world, *job, one, sizeof one), name) == 0) {
+            return ORR_OK;
+        }
+    }
+    return orr_fail(err, ORR_DATA, "no job is called \"%s\"", name);
+}
+
+enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atomic_t *interrupted,
+                                struct orr_err *err)
+{
+    struct orr_point point = {.output = NULL};
+    struct watch watching = {.run = &point.run, .interrupted = interrupted};
+    const struct orr_point_options options = {
+        .interrupted = &watching.stop, .progress = look, .context = &watching};
+    probe->start_ms = ORR_MS_NONE;
+    enum orr_status status = orr_scenario_load(&probe->scenario, &point.scenario, err);
+    if (status == ORR_OK) {
+        status = orr_point_policies(&point.scenario, &point.shards, err);
+    }
+    if (status == ORR_OK) {
+        status = orr_world_build(&point.scenario, true, NULL, NULL, &point.world, err);
+    }
+    if (status == ORR_OK) {
+        status = find_job(&point.world, probe->job, &watching.job, err);
+    }
+    if (status == ORR_OK) {
+        status = simulate(&options, probe->until_ms, &point, err);
+    }
+    if (status == ORR_OK) {
+        probe->start_ms = first_start(&point.run, watching.job);
+    }
+    orr_point_release(&point);
+    return status;
 }

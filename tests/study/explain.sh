@@ -32,7 +32,10 @@ says 0 'Then 0 of the 32 GPUs that were up were free' "$orrery" explain -q -v --
 says 65 'does not wait at' "$orrery" explain gang.db pretrain-1 --at 20h
 says 65 'is "pretrain-1" meant' "$orrery" explain gang.db pretrain-11
 says 0 'more nodes of 8 GPUs in pool h100 *+3: it starts at 02:27:01' "$orrery" explain gang.db pretrain-1 --what-would-help
-says 1 'none of them helps' "$orrery" explain gang.db pretrain-1 --what-would-help --by 1s
+says 0 '+3: it starts at 02:27:01' "$orrery" explain gang.db pretrain-1 --what-would-help -j 1 --by 2h27m1s
+says 65 'does not wait until after' "$orrery" explain gang.db pretrain-1 --what-would-help --by 20h
+says 65 'no job is called' "$orrery" explain gang.db nobody --what-would-help
+says 65 'only comes after' "$orrery" explain gang.db pretrain-1 --what-would-help --by 1s
 says 0 'Queue dev: quota 32 GPUs' "$orrery" explain gang.db --queue dev
 says 65 'is "dev" meant' "$orrery" explain gang.db --queue dov
 says 0 'A dev: 32 GPUs, 16 jobs' "$orrery" show gang.db --at 10h
@@ -43,4 +46,11 @@ says 0 'n0001 AAAAAAAA' "$orrery" show gang.db --at 10h
 job=$(awk -F, 'NR > 1 && $13 > 0 { print $1; exit }' jobs.csv)
 says 0 'is evicted (reclaim)' "$orrery" explain reclaim.db "$job"
 says 0 'lost to evictions' "$orrery" explain reclaim.db "$job"
+# What the scenario does not have cannot be changed; the rest is still tried.
+awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 20; i++) print "j" i "," i ",100,8,x" }' >line.csv
+"$orrery" run --trace line.csv --cluster 1x8 --policy kai --quiet --no-progress -o line.db
+says 0 'quota for queue x *cannot be tried: unknown queue "x"$' "$orrery" explain line.db j2 --what-would-help
+says 0 'more nodes of 8 GPUs in pool c1 *+1: it starts at 00:00:0' "$orrery" explain line.db j2 --what-would-help
+says 1 'none of them helps' "$orrery" explain line.db j20 --what-would-help --by 500s
+
 printf 'explained\n'

@@ -103,6 +103,7 @@ says 0 '.quota_gpus == 16 and .limit_gpus == -1 and .held_mean_gpus > 0 and (.ev
 says 0 '.at_s == 3600 and .queues[0].holds_gpus <= 32 and (.nodes | length) == 4' show r.db --at 1h
 [ "$(jq '[.queues[].holds_gpus] | add' out)" = "$(jq '[.nodes[].jobs[].gpus] | add' out)" ] ||
     fail "show --at: nodes do not hold what queues do"
+says 0 '.goal_s > 0 and ([.changes[] | select(.helps) | .amount > 0 and .start_s != null] | all)' explain r.db sweep-09 --what-would-help
 fails 65 explain r.db nobody
 fails 65 explain r.db sweep-05 --at 400d
 fails 65 explain r.db --queue nobody

@@ -48,6 +48,21 @@ void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count)
 void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
                         orr_say_fn *say, void *context);
 
+/* When a job starts in a run that goes no further than it must: until the job starts, or the time
+ * is over. Nothing is written. */
+struct orr_probe {
+    struct orr_scenario_options scenario;
+    const char *job; /* name in the run */
+    orr_ms until_ms;
+    /* answers */
+    orr_ms start_ms; /* ORR_MS_NONE: not by then */
+    enum orr_status status;
+    char text[sizeof((struct orr_err *)0)->text]; /* of a failure */
+};
+/* Fills start_ms; rows that cannot run are left out without a word. ORR_DATA: no such job. */
+enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atomic_t *interrupted,
+                                struct orr_err *err) ORR_MUST_USE;
+
 double orr_cpu_seconds(void); /* of this process */
 
 #endif

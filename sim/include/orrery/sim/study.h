@@ -41,6 +41,12 @@ enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t c
                               const struct orr_study_options *options,
                               struct orr_err *err) ORR_MUST_USE;
 
+/* Makes every probe in a process of its own and fills in its answers: one that cannot be made says
+ * so in its status. Fails only as a whole: ORR_IO, ORR_BUG, ORR_INTERRUPTED. */
+enum orr_status orr_study_probe(struct orr_probe *probes, uint32_t count,
+                                const struct orr_study_options *options,
+                                struct orr_err *err) ORR_MUST_USE;
+
 struct orr_shake { /* see scenario key `shake` */
     orr_ms submit_ms;
     double run; /* part of the run time */
@@ -87,14 +93,17 @@ enum orr_status orr_file_replace(const char *from, const char *to,
 
 /* What would have let a job start sooner: for each amount of the scenario that could (nodes of a
  * pool; quota, weight and limit of its queue and those above), the smallest addition with which it
- * starts in time, found by running the scenario again. */
+ * starts in time, found by running the scenario again. ORR_DATA also for a job that does not wait
+ * beyond that time. */
 struct orr_help_options {
     const char *results, *job;
-    orr_ms by_ms; /* in time: by then; ORR_MS_NONE: after half of its wait */
+    orr_ms by_ms;                   /* in time: by then; ORR_MS_NONE: after half of its wait */
+    struct orr_study_options study; /* progress is told of levers that are done */
 };
 struct orr_help {
     const char *path, *what; /* of the scenario, and in words */
-    int64_t amount;          /* to add; 0: nothing up to `most` helps */
+    const char *wrong;       /* why it cannot be changed; NULL: it can */
+    int64_t amount;          /* to add; 0: `most` does not help */
     int64_t most;
     orr_ms start_ms, goal_ms, waited_until_ms;
 };
