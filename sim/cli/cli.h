@@ -119,6 +119,11 @@ void orr_progress_clear(struct orr_progress *progress);
 /* "policies": their names and summaries. */
 void orr_cli_json_policies(struct orr_json *json);
 
+/* ---- check ---- */
+/* Says which GPU quotas promise more than there is, and from when on (check_quotas.c). */
+void orr_cli_check_quotas(const struct orr_scenario *scenario, const struct orr_world *world,
+                          orr_say_fn *say, void *context);
+
 /* ---- the printed summary of a run ---- */
 struct orr_report {
     const struct orr_scenario *scenario;

@@ -27,6 +27,14 @@ struct check { /* what was found, for people and as JSON */
     struct orr_arena arena;
 };
 
+static void note_problem(const char *text, void *context)
+{
+    struct check *check = context;
+    check->problems =
+        ORR_ROOM_FOR_ONE(check->problems, check->problem_count, check->problem_capacity);
+    check->problems[check->problem_count++] = orr_arena_strndup(&check->arena, text, strlen(text));
+}
+
 static void problem(struct check *check, const char *format, ...) ORR_PRINTF(2, 3);
 static void problem(struct check *check, const char *format, ...)
 {
@@ -35,66 +43,10 @@ static void problem(struct check *check, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    check->problems =
-        ORR_ROOM_FOR_ONE(check->problems, check->problem_count, check->problem_capacity);
-    check->problems[check->problem_count++] = orr_arena_strndup(&check->arena, text, strlen(text));
+    note_problem(text, check);
 }
 
 /* --- what there is to find --- */
-
-/* Devices of a shard that foreign pods leave. */
-static int64_t shard_gpus(const struct orr_world *world, uint32_t shard)
-{
-    int64_t gpus = 0;
-    for (uint32_t t = 0; t < world->cluster.type_count; t++) {
-        const struct orr_node_type *type = &world->cluster.types[t];
-        int64_t each = (int64_t)type->gpus - orr_node_type_foreign_gpus(type);
-        gpus += type->shard == shard ? each * type->nodes : 0;
-    }
-    return gpus;
-}
-
-static void check_queue(struct check *check, uint32_t q)
-{
-    const struct orr_queues *queues = &check->world->queues;
-    const struct orr_entitlement *gpu = &queues->queues[q].resources[ORR_SHARE_GPU];
-    double children = 0.0;
-    for (uint32_t c = q + 1; c < queues->count; c++) {
-        double quota = queues->queues[c].resources[ORR_SHARE_GPU].quota;
-        children += queues->queues[c].parent == q && quota > 0.0 ? quota : 0.0;
-    }
-    if (gpu->quota >= 0.0 && children > gpu->quota) {
-        problem(check, "queue %s: its children's quotas sum to %g GPUs, its own is %g",
-                orr_idmap_name(&queues->names, q), children, gpu->quota);
-    }
-    if (gpu->limit >= 0.0 && gpu->quota > gpu->limit) {
-        problem(check, "queue %s: quota %g is above its limit %g",
-                orr_idmap_name(&queues->names, q), gpu->quota, gpu->limit);
-    }
-}
-
-static void check_quotas(struct check *check)
-{
-    const struct orr_world *world = check->world;
-    const struct orr_queues *queues = &world->queues;
-    double *top = orr_zalloc(world->cluster.shards.count, sizeof *top);
-    for (uint32_t q = 0; q < queues->count; q++) {
-        const double quota = queues->queues[q].resources[ORR_SHARE_GPU].quota;
-        const bool root = queues->queues[q].parent == ORR_NONE;
-        check_queue(check, q);
-        top[queues->queues[q].shard] += root && quota > 0.0 ? quota : 0.0;
-    }
-    for (uint32_t s = 0; s < world->cluster.shards.count; s++) {
-        int64_t gpus = shard_gpus(world, s);
-        bool only = world->cluster.shards.count == 1;
-        if (top[s] > (double)gpus) {
-            problem(check, "the quotas%s%.100s sum to %g GPUs, the %s has %lld",
-                    only ? "" : " in shard ", only ? "" : orr_idmap_name(&world->cluster.shards, s),
-                    top[s], only ? "cluster" : "shard", (long long)gpus);
-        }
-    }
-    orr_free(top);
-}
 
 static void check_load(struct check *check)
 {
@@ -245,7 +197,7 @@ static int judge(const struct orr_scenario *scenario, const struct orr_world *wo
     orr_arena_init(&check.arena);
     orr_engine_policy_names(shards, scenario->shard_count, check.policies, sizeof check.policies);
     check_load(&check);
-    check_quotas(&check);
+    orr_cli_check_quotas(scenario, world, note_problem, &check);
     check_rules(&check);
     if (common->json) {
         print_json(&check);
@@ -273,7 +225,8 @@ int orr_cli_check(int argc, char **argv)
     struct orr_err err = {0};
     orr_cli_parse(argc, argv,
                   "Validate without running: offered load against capacity, quotas that sum above "
-                  "it, jobs that can never fit. Exit code 1: there is a problem.",
+                  "it at the start or when an event sets them, jobs that can never fit. Exit code "
+                  "1: there is a problem.",
                   0, &options);
     enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
     if (status == ORR_OK) {

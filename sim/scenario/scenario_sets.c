@@ -141,10 +141,25 @@ static enum orr_status read_queue(struct orr_scenario__load *trial,
     return status;
 }
 
+/* Where the event sets something of this thing. */
+static const char *origin_of(struct orr_arena *arena, const struct step *step, const char *of,
+                             const char *name)
+{
+    const struct orr_scenario__node *set = orr_scenario__find(step->node, "set"), *found = set;
+    for (uint32_t i = 0; i < set->child_count && found == set; i++) {
+        const char *path = set->children[i]->key;
+        const char *rest = starts(path, of) ? path + strlen(of) : "";
+        const size_t bytes = strlen(name);
+        bool meant = starts(rest, "*.") || (starts(rest, name) && rest[bytes] == '.');
+        found = meant ? set->children[i] : set;
+    }
+    return orr_scenario__origin(arena, found);
+}
+
 /* Notes each queue that is not what it was. */
 static enum orr_status note_queues(struct orr_scenario__load *trial, struct orr_scenario *scenario,
                                    const struct orr_scenario__node *root,
-                                   struct orr_scenario_queue *before, orr_ms at_ms)
+                                   struct orr_scenario_queue *before, const struct step *step)
 {
     const struct orr_scenario__node *queues = orr_scenario__find(root, "queues");
     enum orr_status status = ORR_OK;
@@ -158,7 +173,11 @@ static enum orr_status note_queues(struct orr_scenario__load *trial, struct orr_
             continue;
         }
         struct orr_scenario_owed *owed = &scenario->owed[scenario->owed_count++];
-        *owed = (struct orr_scenario_owed){.at_ms = at_ms, .queue = q, .priority = now.priority};
+        *owed = (struct orr_scenario_owed){
+            .at_ms = step->event.at_ms,
+            .queue = q,
+            .priority = now.priority,
+            .origin = origin_of(&scenario->arena, step, "queues.", queues->children[q]->key)};
         memcpy(owed->resources, now.resources, sizeof owed->resources);
     }
     return status;
@@ -195,7 +214,8 @@ static enum orr_status note_pools(const struct orr_scenario__load *trial,
                 .before = before[p],
                 .nodes = now,
                 .notice_ms = event->notice_ms,
-                .taken = event->taken == NULL ? "maintain" : event->taken};
+                .taken = event->taken == NULL ? "maintain" : event->taken,
+                .origin = origin_of(&scenario->arena, step, "cluster.pools.", pool->name)};
         }
         pool->nodes_most = now > pool->nodes_most ? now : pool->nodes_most;
         before[p] = now;
@@ -229,7 +249,7 @@ static enum orr_status run_steps(struct orr_scenario__load *trial, struct orr_sc
             status = note_pools(trial, scenario, root, before.nodes, &steps[i]);
         }
         if (status == ORR_OK) {
-            status = note_queues(trial, scenario, root, before.queues, steps[i].event.at_ms);
+            status = note_queues(trial, scenario, root, before.queues, &steps[i]);
         }
     }
     return status;

@@ -222,5 +222,35 @@ many)
         expect "$(sqlite3 again.db 'SELECT digest FROM run')" "$digest"
     done
     ;;
+check)
+    # quotas at the start are fine; each change that makes them promise too much is told once, with its place
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 4, gpus: 8}, late: {nodes: 0, gpus: 8}}}
+queues:
+  top: {gpu: [24, 1, unlimited]}
+  a: {parent: top, gpu: [12, 1, 16]}
+  b: {parent: top, gpu: [12, 1, unlimited]}
+  other: {gpu: [8, 1, unlimited]}
+workload: [{name: t, trace: trace.csv, queue: a}]
+policy: kai
+events:
+- {at: 1d, set: {queues.a.gpu.quota: 14}}
+- {at: 2d, set: {queues.top.gpu.quota: +=9}}
+- {at: 2d 12:00, set: {cluster.pools.late.nodes: 1}}
+- {at: 2d 18:00, set: {queues.b.gpu.weight: 2}}
+- {at: 3d, set: {queues.a.gpu.limit: 12, queues.b.gpu.weight: 3}}
+- {at: 4d, set: {queues.a.gpu.limit: unlimited, queues.*.gpu.quota: +=10}}
+YAML
+    trace j,0,1,1,1,
+    check() { "$orrery" check run.yaml "$@" >said 2>&1 && { echo "check finds nothing"; exit 1; }; sed -n 's/^problem *//p' said; }
+    expect "$(check)" "run.yaml:10:38: from 1d 00:00:00 on: queue top: its children's quotas sum to 26 GPUs, its own is 24
+run.yaml:11:40: from 2d 00:00:00 on: the quotas sum to 41 GPUs, the cluster has 32
+run.yaml:12:50: from 2d 12:00:00 on: the quotas sum to 41 GPUs, the cluster has 40
+run.yaml:14:38: from 3d 00:00:00 on: queue a: quota 14 is above its limit 12
+run.yaml:15:69: from 4d 00:00:00 on: queue top: its children's quotas sum to 46 GPUs, its own is 43
+run.yaml:15:69: from 4d 00:00:00 on: the quotas sum to 61 GPUs, the cluster has 40"
+    # nodes that come later are not there at the start
+    expect "$(check --set queues.other.gpu.quota=16 | head -1)" "run.yaml:6:10: the quotas sum to 40 GPUs, the cluster has 32"
+    ;;
 *) echo "no run $3"; exit 1 ;;
 esac

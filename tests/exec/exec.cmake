@@ -15,7 +15,7 @@ foreach(name fail maintain drain gangs sharing names)
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/events.sh $<TARGET_FILE:orrery> ${name})
   set_tests_properties(exec.events_${name} PROPERTIES LABELS quick)
 endforeach()
-foreach(name quota static limit order rounds grow shrink gangs many)
+foreach(name quota static limit order rounds grow shrink gangs check many)
   add_test(NAME exec.changes_${name}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/changes.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR} ${name})
   set_tests_properties(exec.changes_${name} PROPERTIES LABELS quick)

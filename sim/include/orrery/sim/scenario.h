@@ -272,13 +272,15 @@ struct orr_scenario_owed { /* what events make of a queue, from a time of the ru
     uint32_t queue;
     int priority;
     struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
+    const char *origin; /* "file:line:col" of what sets it */
 };
 
 struct orr_scenario_resize { /* a pool has another number of nodes from a time of the run on */
     orr_ms at_ms;
     uint32_t pool, before, nodes;
-    orr_ms notice_ms;  /* so long before nothing starts on those that leave; ORR_MS_NONE: 0 */
-    const char *taken; /* what becomes of what runs there: maintain, fail, drain */
+    orr_ms notice_ms;   /* so long before nothing starts on those that leave; ORR_MS_NONE: 0 */
+    const char *taken;  /* what becomes of what runs there: maintain, fail, drain */
+    const char *origin; /* "file:line:col" of what sets it */
 };
 
 struct orr_scenario_event { /* exactly one of fail, maintain, drain; without, it sets something */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* check_quotas.c - quotas that promise more than there is: at the start, and whenever an event sets
+ * what a queue is owed or how many nodes a pool has. */
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/text.h>
+
+#include "cli.h"
+
+struct sum { /* two numbers of which the first should not be above the second */
+    double promised, there;
+};
+
+struct quotas { /* what holds at a time */
+    const struct orr_scenario *scenario;
+    const struct orr_world *world;
+    struct orr_entitlement *gpu;         /* per queue of the world */
+    double *children;                    /* what queues below it are owed together */
+    const char **origin;                 /* where what it is owed was set last */
+    uint32_t *nodes;                     /* per pool */
+    struct sum *below, *limits, *shards; /* as they were told last */
+    bool started;                        /* events follow */
+    orr_ms at_ms;
+    const char *event; /* where the last one stands */
+    orr_say_fn *say;
+    void *context;
+};
+
+/* "run.yaml:7:12: from 2d 00:00:00 on: " */
+static int say_where(const struct quotas *q, const char *origin, char *text, size_t bytes)
+{
+    char span[32];
+    if (!q->started) {
+        return snprintf(text, bytes, "%s: ", origin);
+    }
+    (void)orr_format_span(span, q->at_ms);
+    return snprintf(text, bytes, "%s: from %s on: ", origin, span);
+}
+
+/* Is it wrong, and not as it was told already? */
+static bool is_news(struct sum *told, double promised, double there)
+{
+    const bool wrong = there >= 0.0 && promised > there;
+    const struct sum now = {wrong ? promised : 0.0, wrong ? there : 0.0};
+    const bool same = memcmp(&now, told, sizeof now) == 0;
+    *told = now;
+    return wrong && !same;
+}
+
+static void check_queue(struct quotas *q, uint32_t queue)
+{
+    const struct orr_queues *queues = &q->world->queues;
+    const char *name = orr_idmap_name(&queues->names, queue), *origin = q->origin[queue];
+    const struct orr_entitlement *own = &q->gpu[queue];
+    const double children = q->children[queue];
+    char text[600];
+    if (is_news(&q->limits[queue], own->quota, own->limit)) {
+        const int used = say_where(q, origin, text, sizeof text);
+        (void)snprintf(text + used, sizeof text - (size_t)used,
+                       "queue %s: quota %g is above its limit %g", name, own->quota, own->limit);
+        q->say(text, q->context);
+    }
+    if (is_news(&q->below[queue], children, own->quota)) {
+        const int used = say_where(q, q->started ? q->event : origin, text, sizeof text);
+        (void)snprintf(text + used, sizeof text - (size_t)used,
+                       "queue %s: its children's quotas sum to %g GPUs, its own is %g", name,
+                       children, own->quota);
+        q->say(text, q->context);
+    }
+}
+
+/* Devices that foreign pods leave, and that pools which follow the jobs may get. */
+static double gpus_of(const struct quotas *q, uint32_t shard)
+{
+    double gpus = 0.0;
+    for (uint32_t p = 0; p < q->world->pool_count; p++) {
+        const struct orr_world_pool *pool = &q->world->pools[p];
+        const struct orr_node_type *type =
+            pool->node_count == 0 ? NULL : orr_cluster_type(&q->world->cluster, pool->first_node);
+        if (type != NULL && type->shard == shard) {
+            const int64_t each = (int64_t)type->gpus - orr_node_type_foreign_gpus(type);
+            gpus += (double)each * (pool->autoscaled ? pool->max : q->nodes[p]);
+        }
+    }
+    return gpus;
+}
+
+static void check_shard(struct quotas *q, uint32_t shard)
+{
+    const struct orr_queues *queues = &q->world->queues;
+    const struct orr_idmap *shards = &q->world->cluster.shards;
+    const bool only = shards->count == 1;
+    const char *origin = q->event;
+    const double gpus = gpus_of(q, shard);
+    double top = 0.0;
+    for (uint32_t i = 0; i < queues->count; i++) {
+        const struct orr_queue *queue = &queues->queues[i];
+        if (queue->shard == shard && queue->parent == ORR_NONE && q->gpu[i].quota > 0.0) {
+            top += q->gpu[i].quota;
+            origin = q->started ? origin : q->origin[i];
+        }
+    }
+    if (is_news(&q->shards[shard], top, gpus)) {
+        char text[600];
+        const int used = say_where(q, origin, text, sizeof text);
+        (void)snprintf(text + used, sizeof text - (size_t)used,
+                       "the quotas%s%.100s sum to %g GPUs, the %s has %g", only ? "" : " in shard ",
+                       only ? "" : orr_idmap_name(shards, shard), top, only ? "cluster" : "shard",
+                       gpus);
+        q->say(text, q->context);
+    }
+}
+
+static void check_all(struct quotas *q)
+{
+    const struct orr_queues *queues = &q->world->queues;
+    memset(q->children, 0, queues->count * sizeof *q->children);
+    for (uint32_t i = 0; i < queues->count; i++) {
+        const uint32_t parent = queues->queues[i].parent;
+        if (parent != ORR_NONE && q->gpu[i].quota > 0.0) {
+            q->children[parent] += q->gpu[i].quota;
+        }
+    }
+    for (uint32_t i = 0; i < queues->count; i++) {
+        check_queue(q, i);
+    }
+    for (uint32_t s = 0; s < q->world->cluster.shards.count; s++) {
+        check_shard(q, s);
+    }
+}
+
+static uint32_t queue_named(const struct quotas *q, const char *name)
+{
+    return orr_idmap_find(&q->world->queues.names, name, strlen(name));
+}
+
+static void begin(struct quotas *q)
+{
+    for (uint32_t i = 0; i < q->world->queues.count; i++) {
+        q->gpu[i] = q->world->queues.queues[i].resources[ORR_SHARE_GPU];
+        q->origin[i] = q->scenario->name; /* of queues that only a trace names */
+    }
+    for (uint32_t i = 0; i < q->scenario->queue_count; i++) {
+        const struct orr_scenario_queue *queue = &q->scenario->queues[i];
+        q->origin[queue_named(q, queue->name)] = queue->origin;
+    }
+    for (uint32_t p = 0; p < q->world->pool_count; p++) {
+        q->nodes[p] = q->world->pools[p].nodes;
+    }
+    check_all(q);
+    q->started = true;
+}
+
+/* All that is set at one time. */
+static void check_events(struct quotas *q)
+{
+    const struct orr_scenario *scenario = q->scenario;
+    uint32_t owed = 0, resize = 0;
+    while (owed < scenario->owed_count || resize < scenario->resize_count) {
+        const orr_ms a = owed < scenario->owed_count ? scenario->owed[owed].at_ms : ORR_MS_NEVER;
+        const orr_ms b =
+            resize < scenario->resize_count ? scenario->resizes[resize].at_ms : ORR_MS_NEVER;
+        q->at_ms = a < b ? a : b;
+        for (; resize < scenario->resize_count && scenario->resizes[resize].at_ms == q->at_ms;
+             resize++) {
+            q->nodes[scenario->resizes[resize].pool] = scenario->resizes[resize].nodes;
+            q->event = scenario->resizes[resize].origin;
+        }
+        for (; owed < scenario->owed_count && scenario->owed[owed].at_ms == q->at_ms; owed++) {
+            const struct orr_scenario_owed *now = &scenario->owed[owed];
+            const uint32_t queue = queue_named(q, scenario->queues[now->queue].name);
+            q->gpu[queue].quota = now->resources[ORR_SCENARIO_GPU].quota;
+            q->gpu[queue].limit = now->resources[ORR_SCENARIO_GPU].limit;
+            q->origin[queue] = q->event = now->origin;
+        }
+        check_all(q);
+    }
+}
+
+void orr_cli_check_quotas(const struct orr_scenario *scenario, const struct orr_world *world,
+                          orr_say_fn *say, void *context)
+{
+    const size_t queues = world->queues.count + (size_t)1;
+    struct quotas q = {.scenario = scenario,
+                       .world = world,
+                       .gpu = orr_zalloc(queues, sizeof *q.gpu),
+                       .origin = orr_zalloc(queues, sizeof *q.origin),
+                       .nodes = orr_zalloc(world->pool_count + (size_t)1, sizeof *q.nodes),
+                       .children = orr_zalloc(queues, sizeof *q.children),
+                       .below = orr_zalloc(queues, sizeof *q.below),
+                       .limits = orr_zalloc(queues, sizeof *q.limits),
+                       .shards = orr_zalloc(world->cluster.shards.count, sizeof *q.shards),
+                       .event = scenario->name,
+                       .say = say,
+                       .context = context};
+    begin(&q);
+    check_events(&q);
+    orr_free(q.gpu);
+    orr_free(q.origin);
+    orr_free(q.nodes);
+    orr_free(q.children);
+    orr_free(q.below);
+    orr_free(q.limits);
+    orr_free(q.shards);
+}
