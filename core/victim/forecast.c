@@ -133,7 +133,7 @@ static bool plain_nodes(struct orr_forecast *f, const struct orr_session *sessio
         if (node->allocatable.v[ORR_SLOT_GPU] == 0) {
             continue; /* it takes no GPU task */
         }
-        if (!node->ready || node->is_mig || node->shared_count > 0 || idle < 0 || room < 0 ||
+        if (!node->ready || node->is_mig || node->shared_count > 0 || room < 0 ||
             idle % ORR_MGPU != 0 || room % ORR_MGPU != 0 ||
             node->allocatable.v[ORR_SLOT_GPU] > ORR_FORECAST_GPUS * ORR_MGPU ||
             room > node->allocatable.v[ORR_SLOT_GPU] || !gpus_decide(session, node, densest)) {

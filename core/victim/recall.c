@@ -51,8 +51,9 @@ static void take_nodes(uint64_t *sum, const struct orr_victim_search *search)
     const struct orr_forecast *f = search->forecast;
     for (uint32_t n = 0; n < session->node_count; n++) {
         const uint64_t gpus = (uint64_t)(session->nodes[n].allocatable.v[ORR_SLOT_GPU] / ORR_MGPU);
-        take_in(sum, gpus << 32 | (uint64_t)f->idle[n] << 17 | (uint64_t)f->base[n] << 1 |
-                         search->base_feasible[n]);
+        /* What is idle is below zero where others wait for more than is being released. */
+        take_in(sum, gpus << 32 | (uint32_t)f->idle[n]);
+        take_in(sum, (uint64_t)f->base[n] << 1 | search->base_feasible[n]);
     }
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         take_number(sum, session->total[kind]);
