@@ -14,16 +14,37 @@
 
 struct run {
     uint32_t seat;    /* one of them */
+    uint32_t kind;    /* the same for those of the track that ask the same; from 1 */
+    uint32_t gpus;    /* of each party */
     uint64_t waiting; /* demands of jobs that wait just before its first */
     uint32_t count;   /* chosen */
 };
 
+/* How a track stands whose next party is of such a kind, with such jobs waiting before it. What is
+ * compared first is in one number: over, fed, priority, violates. */
+struct standing {
+    uint64_t waiting;
+    uint32_t kind; /* 0: not worked out yet */
+    uint32_t first;
+    double share_after, share_now;
+};
+
 struct lane {           /* a track of one scenario */
     uint32_t run, left; /* the run that is next, and how many of it */
+    uint32_t lacking;   /* GPUs of what the queue held before */
+    uint32_t turn;      /* how many were served last time */
     uint64_t waiting;
     int64_t held[ORR_SHARE_KINDS];
-    bool ranked, foreseen;
-    struct orr_queue_rank worst, next; /* next: of one more served, if foreseen */
+    struct standing now;
+};
+
+struct standings { /* of a track, for all scenarios of a search */
+    /* By GPUs lacking, each the last one asked for; NULL if these do not tell what the queue holds.
+     */
+    struct standing *items;
+    struct standing one; /* then */
+    uint32_t priority;   /* tracks of more */
+    uint32_t before;     /* tracks that are served before it if all else is equal */
 };
 
 struct rooms {                                   /* nodes with room */
@@ -34,10 +55,11 @@ struct orr_sketch {
     bool usable;
     struct run *runs; /* by track, in line */
     uint32_t run_count;
-    uint32_t *run_of;    /* by seat */
-    uint32_t *first_run; /* by track, and where the last one's end */
-    struct lane *lanes;  /* by track */
-    uint32_t *active;    /* tracks with parties left */
+    uint32_t *run_of;            /* by seat */
+    uint32_t *first_run;         /* by track, and where the last one's end */
+    struct lane *lanes;          /* by track */
+    struct standings *standings; /* by track; made with the first scenario that is served */
+    uint32_t *active;            /* tracks with parties left, the one that is next first */
     uint32_t active_count;
     uint32_t
         weighty; /* parties left that ask more than a GPU, or may be served after the preemptor */
@@ -86,7 +108,9 @@ struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search)
         }
         if (p == 0 || !same_run(f, p)) {
             sketch->runs[sketch->run_count++] =
-                (struct run){.seat = seat, .waiting = f->between[p]};
+                (struct run){.seat = seat,
+                             .gpus = f->seats[seat].gpus * f->seats[seat].tasks,
+                             .waiting = f->between[p]};
         }
         sketch->run_of[seat] = sketch->run_count - 1;
         tasks += f->seats[seat].tasks;
@@ -109,26 +133,37 @@ void orr_forecast__start_sketch(struct orr_victim_search *search)
 
 /* --- rooms --- */
 
-static void add_room(struct rooms *rooms, uint32_t gpus)
+static void add_rooms(struct rooms *rooms, uint32_t gpus, uint32_t nodes)
 {
     if (gpus > 0) {
-        rooms->nodes[gpus]++;
+        rooms->nodes[gpus] += nodes;
         rooms->some |= 1u << gpus;
     }
 }
 
-/* Each task goes where the least room is that will do. Returns how many found some. */
+static void take_room(struct rooms *rooms, uint32_t gpus, uint32_t nodes)
+{
+    rooms->nodes[gpus] -= nodes;
+    if (rooms->nodes[gpus] == 0) {
+        rooms->some &= ~(1u << gpus);
+    }
+}
+
+/* Each task goes where the least room is that will do: nodes with as much are filled one after the
+ * other. Returns how many found some. */
 static uint32_t place(struct rooms *rooms, uint32_t tasks, uint32_t gpus)
 {
     uint32_t left = tasks;
     while (left > 0 && rooms->some >> gpus != 0) {
         const uint32_t room = gpus + (uint32_t)__builtin_ctz(rooms->some >> gpus);
-        const uint32_t here = left < room / gpus ? left : room / gpus;
-        if (--rooms->nodes[room] == 0) {
-            rooms->some &= ~(1u << room);
-        }
-        add_room(rooms, room - here * gpus);
-        left -= here;
+        const uint32_t each = room / gpus;
+        const uint32_t here = left < each ? left : each;
+        const uint32_t nodes = left < 2 * each                    ? 1
+                               : left / each < rooms->nodes[room] ? left / each
+                                                                  : rooms->nodes[room];
+        take_room(rooms, room, nodes);
+        add_rooms(rooms, room - here * gpus, nodes);
+        left -= nodes * here;
     }
     return tasks - left;
 }
@@ -199,7 +234,7 @@ static void take_victim(const struct orr_victim_search *search, uint32_t job)
 static void take_node(const struct orr_victim_search *search, uint32_t node)
 {
     const struct orr_capacities *c = &search->capacities;
-    add_room(&search->forecast->sketch->rooms, (uint32_t)(c->with[node] / ORR_MGPU));
+    add_rooms(&search->forecast->sketch->rooms, (uint32_t)(c->with[node] / ORR_MGPU), 1);
     for (uint32_t i = c->last_on[node]; i != ORR_NONE; i = search->potential.items[i].before) {
         take_victim(search, search->potential.items[i].job);
     }
@@ -240,10 +275,152 @@ static struct rooms all_rooms(const struct orr_victim_search *search)
     }
     for (uint32_t i = 0; i < sketch->beyond_count; i++) {
         const uint32_t node = session->tasks[tasks[i]].live.node;
-        add_room(&rooms, (uint32_t)sketch->extra[node]);
+        add_rooms(&rooms, (uint32_t)sketch->extra[node], 1);
         sketch->extra[node] = 0;
     }
     return rooms;
+}
+
+/* --- standings --- */
+
+static uint32_t gpus_of(const struct orr_demand *demand)
+{
+    return (uint32_t)(demand->v[ORR_SHARE_GPU] / ORR_MGPU);
+}
+
+/* Parties of the track hold as much of everything for each GPU, so that it is the same whoever of
+ * them is chosen. */
+static bool is_even(const struct orr_forecast *f, uint32_t track)
+{
+    const struct orr_sketch *sketch = f->sketch;
+    const struct orr_demand *one = NULL;
+    for (uint32_t r = sketch->first_run[track]; r < sketch->first_run[track + 1]; r++) {
+        const struct orr_demand *other = &f->seats[sketch->runs[r].seat].demand;
+        one = one == NULL ? other : one;
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            if (one->v[kind] * gpus_of(other) != other->v[kind] * gpus_of(one)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Numbers the kinds of the track's runs; returns the GPUs of all its parties. */
+static uint32_t tell_kinds(const struct orr_forecast *f, uint32_t track)
+{
+    struct orr_sketch *sketch = f->sketch;
+    const uint32_t first = sketch->first_run[track];
+    uint32_t gpus = 0;
+    for (uint32_t s = 0; s < f->seat_count; s++) {
+        gpus += f->seats[s].track == track ? gpus_of(&f->seats[s].demand) : 0;
+    }
+    for (uint32_t r = first; r < sketch->first_run[track + 1]; r++) {
+        const struct orr_demand *demand = &f->seats[sketch->runs[r].seat].demand;
+        uint32_t like = first;
+        while (memcmp(&f->seats[sketch->runs[like].seat].demand, demand, sizeof *demand) != 0) {
+            like++;
+        }
+        sketch->runs[r].kind = like - first + 1;
+    }
+    return gpus;
+}
+
+/* Of tracks that stand alike. */
+static void rank_alike(const struct orr_victim_search *search, uint32_t track)
+{
+    const struct orr_forecast *f = search->forecast;
+    struct standings *standings = &f->sketch->standings[track];
+    const struct orr_queue_rank own = {.queue = f->tracks[track].queue};
+    for (uint32_t t = 0; t < f->track_count; t++) {
+        const struct orr_queue_rank other = {.queue = f->tracks[t].queue};
+        const struct orr_session *session = search->session;
+        standings->priority +=
+            session->rules.proportion && orr_queue_compare_amounts(session, &other, &own) < 0;
+        standings->before += orr_queue_compare_ranks(session, &other, &own) < 0;
+    }
+}
+
+static void make_standings(const struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    struct orr_sketch *sketch = f->sketch;
+    sketch->standings = orr_arena_alloc(&f->arena, f->track_count, sizeof *sketch->standings);
+    for (uint32_t t = 0; t < f->track_count; t++) {
+        const uint32_t gpus = tell_kinds(f, t);
+        rank_alike(search, t);
+        if (t != f->seats[0].track && is_even(f, t)) {
+            sketch->standings[t].items =
+                orr_arena_alloc(&f->arena, gpus + (size_t)1, sizeof(struct standing));
+        }
+    }
+}
+
+static const struct orr_seat *next_seat(const struct orr_forecast *f, uint32_t track)
+{
+    return &f->seats[f->sketch->runs[f->sketch->lanes[track].run].seat];
+}
+
+static struct standing work_out(const struct orr_victim_search *search, uint32_t track,
+                                uint32_t served, uint64_t waiting)
+{
+    const struct orr_forecast *f = search->forecast;
+    const struct lane *lane = &f->sketch->lanes[track];
+    const struct orr_demand *demand = &next_seat(f, track)->demand;
+    struct orr_queue_rank rank;
+    int64_t held[ORR_SHARE_KINDS];
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        held[kind] = lane->held[kind] + served * demand->v[kind];
+    }
+    orr_forecast__block(search, f->tracks[track].queue, held, demand, waiting, &rank);
+    return (struct standing){.waiting = waiting,
+                             .kind = f->sketch->runs[lane->run].kind,
+                             .first = (uint32_t)rank.over << 31 | (uint32_t)rank.fed << 30 |
+                                      f->sketch->standings[track].priority << 1 | rank.violates,
+                             .share_after = rank.share_after,
+                             .share_now = rank.share_now};
+}
+
+/* Of the track once so many of the run that is next were served; good until the next one is asked
+ * for. */
+static const struct standing *standing_after(const struct orr_victim_search *search, uint32_t track,
+                                             uint32_t served)
+{
+    const struct orr_forecast *f = search->forecast;
+    const struct orr_sketch *sketch = f->sketch;
+    const struct lane *lane = &sketch->lanes[track];
+    const struct run *run = &sketch->runs[lane->run];
+    const uint64_t waiting = served == 0 ? lane->waiting : 0;
+    struct standings *standings = &sketch->standings[track];
+    struct standing *item = &standings->one;
+    if (standings->items != NULL) {
+        item = &standings->items[lane->lacking - served * run->gpus];
+        if (item->kind == run->kind && item->waiting == waiting) {
+            return item;
+        }
+    }
+    *item = work_out(search, track, served, waiting);
+    return item;
+}
+
+static bool is_before(const struct orr_forecast *f, uint32_t a, const struct standing *one,
+                      uint32_t b)
+{
+    const struct standing *other = &f->sketch->lanes[b].now;
+    const int fixed = orr_forecast__compare_fixed(f, a, b);
+    if (fixed != 0) {
+        return fixed < 0;
+    }
+    if (one->first != other->first) {
+        return one->first < other->first;
+    }
+    if (one->share_after < other->share_after || one->share_after > other->share_after) {
+        return one->share_after < other->share_after;
+    }
+    if (one->share_now < other->share_now || one->share_now > other->share_now) {
+        return one->share_now < other->share_now;
+    }
+    return f->sketch->standings[a].before < f->sketch->standings[b].before;
 }
 
 /* --- serving --- */
@@ -254,7 +431,6 @@ static bool next_run(const struct orr_forecast *f, uint32_t track)
     struct orr_sketch *sketch = f->sketch;
     struct lane *lane = &sketch->lanes[track];
     lane->waiting = 0;
-    lane->ranked = lane->foreseen = false;
     for (; lane->run < sketch->first_run[track + 1]; lane->run++) {
         lane->waiting |= sketch->runs[lane->run].waiting;
         lane->left = sketch->runs[lane->run].count;
@@ -265,10 +441,49 @@ static bool next_run(const struct orr_forecast *f, uint32_t track)
     return false;
 }
 
+/* The first of the active tracks goes where it belongs among the others, which are in order. */
+static void sink(const struct orr_forecast *f)
+{
+    struct orr_sketch *sketch = f->sketch;
+    const uint32_t track = sketch->active[0];
+    uint32_t at = 0;
+    while (
+        at + 1 < sketch->active_count &&
+        is_before(f, sketch->active[at + 1], &sketch->lanes[sketch->active[at + 1]].now, track)) {
+        sketch->active[at] = sketch->active[at + 1];
+        at++;
+    }
+    sketch->active[at] = track;
+}
+
 /* As long as everybody found a place, it does too. */
 static bool is_small(const struct orr_forecast *f, const struct orr_seat *seat)
 {
     return seat->gpus == 1 && seat->tasks == 1 && f->tracks[seat->track].goes_first;
+}
+
+static void open_lane(const struct orr_victim_search *search, uint32_t track)
+{
+    const struct orr_forecast *f = search->forecast;
+    struct orr_sketch *sketch = f->sketch;
+    struct lane *lane = &sketch->lanes[track];
+    memcpy(lane->held, search->session->queues[f->tracks[track].queue].allocated,
+           sizeof lane->held);
+    lane->lacking = 0;
+    lane->turn = 1;
+    for (uint32_t r = sketch->first_run[track]; r < sketch->first_run[track + 1]; r++) {
+        const struct run *run = &sketch->runs[r];
+        const struct orr_seat *seat = &f->seats[run->seat];
+        if (run->count == 0 || seat == f->seats) {
+            continue;
+        }
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            lane->held[kind] -= run->count * seat->demand.v[kind];
+        }
+        lane->lacking += run->count * run->gpus;
+        sketch->weighty += is_small(f, seat) ? 0 : run->count;
+    }
+    lane->run = sketch->first_run[track];
 }
 
 static void open_lanes(const struct orr_victim_search *search)
@@ -276,120 +491,61 @@ static void open_lanes(const struct orr_victim_search *search)
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
     sketch->active_count = sketch->weighty = 0;
-    for (uint32_t t = 0; t < f->track_count; t++) {
-        struct lane *lane = &sketch->lanes[t];
-        memcpy(lane->held, search->session->queues[f->tracks[t].queue].allocated,
-               sizeof lane->held);
-        for (uint32_t r = sketch->first_run[t]; r < sketch->first_run[t + 1]; r++) {
-            const struct orr_seat *seat = &f->seats[sketch->runs[r].seat];
-            for (unsigned kind = 0; kind < ORR_SHARE_KINDS && seat != f->seats; kind++) {
-                lane->held[kind] -= sketch->runs[r].count * seat->demand.v[kind];
-            }
-            sketch->weighty += seat == f->seats || is_small(f, seat) ? 0 : sketch->runs[r].count;
-        }
-        lane->run = sketch->first_run[t];
+    for (uint32_t t = f->track_count; t-- > 0;) {
+        open_lane(search, t);
         if (next_run(f, t)) {
-            sketch->active[sketch->active_count++] = t;
+            sketch->lanes[t].now = *standing_after(search, t, 0);
+            memmove(sketch->active + 1, sketch->active,
+                    sketch->active_count++ * sizeof *sketch->active);
+            sketch->active[0] = t;
+            sink(f);
         }
     }
 }
 
-static const struct orr_seat *next_seat(const struct orr_forecast *f, uint32_t track)
+/* So many of the run that is next were placed. */
+static void serve_some(const struct orr_forecast *f, struct lane *lane, uint32_t count)
 {
-    return &f->seats[f->sketch->runs[f->sketch->lanes[track].run].seat];
-}
-
-static const struct orr_queue_rank *rank_of(const struct orr_victim_search *search, uint32_t track)
-{
-    const struct orr_forecast *f = search->forecast;
-    struct lane *lane = &f->sketch->lanes[track];
-    if (!lane->ranked) {
-        orr_forecast__block(search, f->tracks[track].queue, lane->held,
-                            &next_seat(f, track)->demand, lane->waiting, &lane->worst);
-        lane->ranked = true;
-    }
-    return &lane->worst;
-}
-
-static bool is_before(const struct orr_victim_search *search, uint32_t a, uint32_t b)
-{
-    const struct orr_forecast *f = search->forecast;
-    const int fixed = orr_forecast__compare_fixed(f, a, b);
-    if (fixed != 0) {
-        return fixed < 0;
-    }
-    return orr_queue_compare_ranks(search->session, rank_of(search, a), rank_of(search, b)) < 0;
-}
-
-struct front {
-    uint32_t best, second; /* positions among the active; ORR_NONE */
-};
-
-static struct front find_front(const struct orr_victim_search *search)
-{
-    const struct orr_sketch *sketch = search->forecast->sketch;
-    struct front front = {.best = 0, .second = ORR_NONE};
-    for (uint32_t i = 1; i < sketch->active_count; i++) {
-        if (is_before(search, sketch->active[i], sketch->active[front.best])) {
-            front.second = front.best;
-            front.best = i;
-        } else if (front.second == ORR_NONE ||
-                   is_before(search, sketch->active[i], sketch->active[front.second])) {
-            front.second = i;
-        }
-    }
-    return front;
-}
-
-/* The rest of the run is next, with nobody waiting before it. */
-static void serve_some(struct lane *lane, const struct orr_demand *demand, uint32_t count)
-{
+    const struct run *run = &f->sketch->runs[lane->run];
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        lane->held[kind] += count * demand->v[kind];
+        lane->held[kind] += count * f->seats[run->seat].demand.v[kind];
     }
+    lane->lacking -= count * run->gpus;
     lane->waiting = 0;
-    lane->ranked = lane->foreseen && count == 1;
-    lane->worst = lane->ranked ? lane->next : lane->worst;
-    lane->foreseen = false;
+    lane->left -= count;
 }
 
-/* Would the lane still be first once `served` of its run were? */
-static bool still_first(const struct orr_victim_search *search, struct front front, uint32_t served)
+/* Would the first lane still be first once `served` of its run were? */
+static bool still_first(const struct orr_victim_search *search, uint32_t served)
 {
     const struct orr_forecast *f = search->forecast;
-    const uint32_t track = f->sketch->active[front.best];
-    struct lane *lane = &f->sketch->lanes[track];
-    const struct lane kept = *lane;
-    serve_some(lane, &next_seat(f, track)->demand, served);
-    const bool first = is_before(search, track, f->sketch->active[front.second]);
-    const struct lane then = *lane;
-    *lane = kept;
-    lane->foreseen = kept.foreseen || (served == 1 && then.ranked);
-    lane->next = served == 1 ? then.worst : kept.next;
-    return first;
+    const uint32_t *active = f->sketch->active;
+    return is_before(f, active[0], standing_after(search, active[0], served), active[1]);
 }
 
-/* How many of the best lane's run are served before the second lane's turn. */
-static uint32_t count_turn(const struct orr_victim_search *search, struct front front)
+/* How many of the first lane's run are served before the second lane's turn. What stands after them
+ * grows with their number; the first guess is what it was last time. */
+static uint32_t count_turn(const struct orr_victim_search *search)
 {
     const struct orr_sketch *sketch = search->forecast->sketch;
-    const uint32_t left = sketch->lanes[sketch->active[front.best]].left;
-    if (front.second == ORR_NONE) {
-        return left;
+    struct lane *lane = &sketch->lanes[sketch->active[0]];
+    if (sketch->active_count == 1) {
+        return lane->left;
     }
-    uint32_t low = 1; /* so many are; what stands after them grows with their number */
-    uint32_t high = left;
-    bool bounded = false;
+    uint32_t low = 1; /* so many are */
+    uint32_t high = lane->left;
+    uint32_t probe = lane->turn;
     for (uint32_t step = 1; low < high; step *= 2) {
-        const uint32_t reach = low + step < high ? low + step - 1 : high - 1;
-        const uint32_t probe = bounded ? low + (high - low) / 2 : reach;
-        if (still_first(search, front, probe)) {
+        probe = probe < low ? low : probe >= high ? high - 1 : probe;
+        if (still_first(search, probe)) {
             low = probe + 1;
+            probe += step;
         } else {
             high = probe;
-            bounded = true;
+            probe = step == 1 ? high - 1 : low + (high - low) / 2;
         }
     }
+    lane->turn = low;
     return low;
 }
 
@@ -400,25 +556,23 @@ static bool serve(const struct orr_victim_search *search, struct rooms *rooms)
     struct orr_sketch *sketch = f->sketch;
     const struct orr_seat *own = f->seats;
     bool lost = false;
+    if (sketch->standings == NULL) {
+        make_standings(search);
+    }
     open_lanes(search);
-    for (;;) {
-        if (!lost && sketch->weighty == 0) {
-            return false;
-        }
-        const struct front front = find_front(search);
-        const uint32_t track = sketch->active[front.best];
+    while (lost || sketch->weighty > 0) {
+        const uint32_t track = sketch->active[0];
         struct lane *lane = &sketch->lanes[track];
         const struct orr_seat *seat = next_seat(f, track);
         if (seat == own) {
             return place(rooms, own->tasks, own->gpus) == own->tasks;
         }
-        const uint32_t turn = count_turn(search, front);
+        const uint32_t turn = count_turn(search);
         const uint32_t placed =
             seat->tasks > 1 ? (uint32_t)place_gang(rooms, seat) : place(rooms, turn, seat->gpus);
         const bool small = is_small(f, seat);
-        serve_some(lane, &seat->demand, placed);
+        serve_some(f, lane, placed);
         sketch->weighty -= small ? 0 : placed;
-        lane->left -= placed;
         if (placed < turn) {
             /* Nor is there room for the rest of the run, whose turn is as long as nothing changes;
              * nor for a preemptor that asks no less. */
@@ -431,11 +585,16 @@ static bool serve(const struct orr_victim_search *search, struct rooms *rooms)
         }
         if (lane->left == 0) {
             lane->run++;
-            if (!next_run(f, track)) {
-                sketch->active[front.best] = sketch->active[--sketch->active_count];
-            }
+        }
+        if (lane->left == 0 && !next_run(f, track)) {
+            memmove(sketch->active, sketch->active + 1,
+                    --sketch->active_count * sizeof *sketch->active);
+        } else {
+            lane->now = *standing_after(search, track, 0);
+            sink(f);
         }
     }
+    return false;
 }
 
 bool orr_victim__leaves_place(struct orr_victim_search *search)
