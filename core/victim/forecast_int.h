@@ -40,6 +40,8 @@ struct orr_forecast {
     uint32_t seat_count;
     struct orr_track *tracks;
     uint32_t track_count;
+    uint32_t
+        compared_for; /* so many of the preemptor's tasks: what is known of tracks going first */
     struct orr_demand demands[ORR_FORECAST_DEMANDS];
     uint32_t demand_count;
     int32_t *idle, *base; /* by node: GPUs idle; idle or being released, before anything is tried */

@@ -152,6 +152,9 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search)
     const uint32_t queue = f->tracks[own].queue;
     struct orr_queue_rank preemptor;
     uint64_t demands = 0;
+    if (f->compared_for == search->k) {
+        return true;
+    }
     if (!orr_forecast__demands(search, 0, orr_forecast__passed(search, 0), &demands)) {
         return false;
     }
@@ -162,6 +165,7 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search)
                                   session->rules.proportion &&
                                   all_go_first(f, search, t, &preemptor);
     }
+    f->compared_for = search->k;
     return true;
 }
 
@@ -207,8 +211,7 @@ static bool nobody_can_be_moved(const struct orr_forecast *f, const struct orr_s
 static bool all_tracks_go_first(struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
-    if (f->room_in_all >= (int64_t)f->seats[0].gpus || !all_leave_nothing(f) ||
-        !orr_forecast__compare_tracks(search)) {
+    if (f->room_in_all >= (int64_t)f->seats[0].gpus || !orr_forecast__compare_tracks(search)) {
         return false;
     }
     for (uint32_t t = 0; t < f->track_count; t++) {
@@ -219,13 +222,35 @@ static bool all_tracks_go_first(struct orr_victim_search *search)
     return true;
 }
 
+/* All victims of a node that are served before the preemptor come back to it, if none of them runs
+ * elsewhere too. */
+static bool any_gang(const struct orr_forecast *f)
+{
+    for (uint32_t s = 1; s < f->seat_count; s++) {
+        if (f->seats[s].tasks > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool nobody_can_lose(struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    if (!all_tracks_go_first(search)) {
+        return false;
+    }
+    search->fails_on_one_node = !any_gang(f);
+    return all_leave_nothing(f);
+}
+
 bool orr_victim__hopeless(struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
     const bool hopeless =
         f != NULL &&
         (search->action == ORR_ACTION_CONSOLIDATION ? nobody_can_be_moved(f, search->session)
-         : search->action == ORR_ACTION_RECLAIM     ? all_tracks_go_first(search)
+         : search->action == ORR_ACTION_RECLAIM     ? nobody_can_lose(search)
                                                     : false);
     if (hopeless) {
         orr_victim__reached(search, accumulate_enough(f, search->session) ? ORR_OUTCOME_NOT_PLACED

@@ -275,6 +275,8 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
         const bool plausible = orr_victim__plausible(search);
         if (!plausible) {
             orr_victim__reached(search, ORR_OUTCOME_FILTERED);
+        } else if (search->fails_on_one_node && search->potential.count > 0) {
+            orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         }
         solved = plausible && orr_victim__try_state(search);
     } while (!solved && !search->spent && !search->generator_spent &&
@@ -425,6 +427,9 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
         search->generator = (enum orr_generator)g;
         search->tried_by_generator = 0;
         search->generator_spent = false;
+        if (g == ORR_NODE_LOCAL_GREEDY && search->fails_on_one_node) {
+            continue; /* the other generator's states say how far it would have got */
+        }
         reset_records(search);
         if (largest_prefix(search, checkpoint) == 0 || !probe(search, search->tasks.count)) {
             continue;

@@ -77,6 +77,8 @@ struct orr_victim_search {
     uint64_t world;                 /* hash of all that a forecast looks at; 0: not known */
     struct orr_task_list survivors; /* victims that stayed evicted or were moved */
 
+    bool fails_on_one_node; /* known: no scenario of a single node's victims works, for any task */
+
     struct orr_arena arena; /* of the probe */
     uint32_t k;
     struct orr_jobview view;
