@@ -29,13 +29,21 @@ int64_t orr_request__shared_mgpu(const struct orr_request *request,
     return (request->portion * 100 + memory - 1) / memory * 10;
 }
 
+/* Takes the room of so many tasks out of what is idle, or with less than none puts it back. Devices
+ * that are shared are counted one by one. */
+static void charge_room(struct orr_room *idle, const struct orr_request *request, int32_t tasks)
+{
+    idle->cpu_milli -= tasks * request->cpu_milli;
+    idle->mem_bytes -= tasks * request->mem_bytes;
+    idle->gpus -= request->gpu_ask == ORR_GPU_WHOLE ? tasks * (int32_t)request->devices : 0;
+    idle->pods -= tasks;
+}
+
 struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks)
 {
-    uint32_t gpus = request->gpu_ask == ORR_GPU_WHOLE ? request->devices * tasks : 0;
-    return (struct orr_room){.cpu_milli = request->cpu_milli * tasks,
-                             .mem_bytes = request->mem_bytes * tasks,
-                             .gpus = (int32_t)gpus,
-                             .pods = (int32_t)tasks};
+    struct orr_room room = {0};
+    charge_room(&room, request, -(int32_t)tasks);
+    return room;
 }
 
 uint32_t orr_books__tasks_in(const struct orr_room *room, const struct orr_request *request)
@@ -185,14 +193,6 @@ static void charge_devices(struct orr_ledger *ledger, uint32_t node, uint64_t de
     }
 }
 
-static void charge_room(struct orr_room *idle, const struct orr_room *room, int sign)
-{
-    idle->cpu_milli -= sign * room->cpu_milli;
-    idle->mem_bytes -= sign * room->mem_bytes;
-    idle->pods -= sign * room->pods;
-    idle->gpus -= sign * room->gpus;
-}
-
 /* Are these the devices of one task, each with room for it, and the fresh ones unclaimed? */
 static bool devices_fit(const struct orr_ledger *ledger, const struct orr_request *request,
                         uint32_t node, uint64_t devices)
@@ -230,7 +230,6 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
         (given && !devices_fit(ledger, request, node, placement->devices))) {
         return false;
     }
-    struct orr_room room = orr_books__room(request, placement->tasks);
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
     int32_t before = ledger->idle[node].gpus;
     if (is_sharing(request)) {
@@ -240,14 +239,14 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
             placement->devices = pick_shared(ledger, node, request->devices, portion);
         }
         charge_devices(ledger, node, placement->devices, portion);
-    } else if (room.gpus > 0 && type->gpus <= ORR_DEVICE_MASK_MAX) {
+    } else if (request->gpu_ask == ORR_GPU_WHOLE && type->gpus <= ORR_DEVICE_MASK_MAX) {
         if (!given) {
             placement->devices = orr_books__pick_devices(type, ledger->free_devices[node],
                                                          request->devices, placement->tasks);
         }
         ledger->free_devices[node] &= ~placement->devices;
     }
-    charge_room(&ledger->idle[node], &room, 1);
+    charge_room(&ledger->idle[node], request, (int32_t)placement->tasks);
     orr_index__move(ledger, node, before);
     return true;
 }
@@ -256,7 +255,6 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
                      const struct orr_placement *placement)
 {
     uint32_t node = placement->node;
-    struct orr_room room = orr_books__room(request, placement->tasks);
     int32_t before = ledger->idle[node].gpus;
     if (is_sharing(request)) {
         const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
@@ -264,7 +262,7 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
     } else {
         *unheld_devices(ledger, node) |= placement->devices;
     }
-    charge_room(unheld(ledger, node), &room, -1);
+    charge_room(unheld(ledger, node), request, -(int32_t)placement->tasks);
     orr_index__move(ledger, node, before);
 }
 

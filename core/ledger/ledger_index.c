@@ -72,6 +72,7 @@ void orr_index__open(struct orr_ledger *ledger)
     for (uint32_t t = 0; t < cluster->type_count; t++) {
         struct orr_type_index *index = &ledger->types[t];
         index->gpus = cluster->types[t].gpus;
+        index->shard = &ledger->shards[cluster->types[t].shard];
         index->by_idle = orr_arena_alloc(&ledger->arena, index->gpus + 1, sizeof *index->by_idle);
         index->filled =
             orr_arena_alloc(&ledger->arena, index->gpus / 64 + 1, sizeof *index->filled);
@@ -113,14 +114,14 @@ void orr_index__move(struct orr_ledger *ledger, uint32_t node, int32_t before)
     struct orr_type_index *index = &ledger->types[cluster->nodes[node].type];
     uint32_t from = (uint32_t)before, to = (uint32_t)after;
     orr_node_set__remove(&index->by_idle[from], node);
+    orr_node_set__add(&index->by_idle[to], node);
     if (index->by_idle[from].count == 0) {
         set_bit(index->filled, from, false);
     }
-    if (index->by_idle[to].count == 0) {
+    if (index->by_idle[to].count == 1) {
         set_bit(index->filled, to, true);
     }
-    orr_node_set__add(&index->by_idle[to], node);
-    ledger->shards[cluster->types[cluster->nodes[node].type].shard].idle_gpus += after - before;
+    index->shard->idle_gpus += after - before;
     for (uint32_t l = 0; l < cluster->level_count; l++) {
         struct orr_domain_room *room = &ledger->domains[l][cluster->levels[l].domain_of_node[node]];
         room->idle_gpus += after - before;

@@ -71,12 +71,12 @@ static bool place_group(const struct gang *gang, uint32_t group)
     return true;
 }
 
-static bool place_together(struct gang gang, struct orr_span span);
+static bool place_together(const struct gang *gang, struct orr_span span);
 
 static bool place_member(struct gang gang, uint32_t set)
 {
     gang.set = set;
-    return place_together(gang, gang.shape->sets[set].span);
+    return place_together(&gang, gang.shape->sets[set].span);
 }
 
 static bool is_bound(const struct orr_shape *shape, uint32_t set)
@@ -212,20 +212,20 @@ static bool is_single(const struct gang *gang)
 }
 
 /* From the deepest level it would like to the widest it accepts; one task is together anyway. */
-static bool place_together(struct gang gang, struct orr_span span)
+static bool place_together(const struct gang *gang, struct orr_span span)
 {
-    if ((span.required == 0 && span.preferred == 0) || is_single(&gang)) {
-        return place_groups(&gang);
+    if ((span.required == 0 && span.preferred == 0) || is_single(gang)) {
+        return place_groups(gang);
     }
     uint32_t deepest = span.preferred > 0 ? span.preferred : span.required;
     uint32_t widest = span.required > 0 ? span.required : 1;
-    uint32_t around = gang.domain == NULL ? 0 : gang.domain->level; /* one domain already */
+    uint32_t around = gang->domain == NULL ? 0 : gang->domain->level; /* one domain already */
     for (uint32_t level = deepest; level >= widest && level > around; level--) {
-        if (place_in_level(gang, level)) {
+        if (place_in_level(*gang, level)) {
             return true;
         }
     }
-    return span.required <= around && place_groups(&gang);
+    return span.required <= around && place_groups(gang);
 }
 
 /* Idle devices of the nodes of its shard that two of its filters admit, and `allowed` besides. */
@@ -295,20 +295,20 @@ static struct gang gang_of(struct orr_txn *txn, const struct orr_ledger *ledger,
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
                                        uint32_t job)
 {
-    const struct gang gang = gang_of(txn, ledger, job);
-    const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, gang.shape);
-    if (gang.shape->gpus_mgpu > shard->total_gpus * ORR_MGPU - shard->allocated_mgpu) {
+    const struct orr_shape *shape = &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
+    const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
+    if (shape->gpus_mgpu > shard->total_gpus * ORR_MGPU - shard->allocated_mgpu) {
         return ORR_REASON_NO_CAPACITY;
     }
-    return place_together(gang, gang.shape->span) ? ORR_REASON_NONE
-                                                  : orr_place_why_not(ledger, gang.shape);
+    const struct gang gang = gang_of(txn, ledger, job);
+    return place_together(&gang, shape->span) ? ORR_REASON_NONE : orr_place_why_not(ledger, shape);
 }
 
 bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)
 {
     const uint32_t checkpoint = orr_txn_checkpoint(txn);
     struct gang gang = gang_of(txn, ledger, job);
-    bool whole = place_together(gang, gang.shape->span);
+    bool whole = place_together(&gang, gang.shape->span);
     orr_txn_rollback(txn, checkpoint);
     if (whole || gang.set == ORR_NONE) {
         return whole;
@@ -319,7 +319,7 @@ bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger,
         orr_txn_rollback(txn, checkpoint);
     }
     gang.set = ORR_NONE;
-    parts = parts && place_together(gang, gang.shape->span);
+    parts = parts && place_together(&gang, gang.shape->span);
     orr_txn_rollback(txn, checkpoint);
     return parts;
 }

@@ -220,8 +220,8 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
         lanes->lanes[i].verdict = ORR_REASON_NONE;
     }
     lanes->released = false;
-    for (struct orr_lane *lane = first_lane(lanes, view); lane != NULL;
-         lane = first_lane(lanes, view)) {
+    struct orr_lane *lane;
+    while ((lane = first_lane(lanes, view)) != NULL) {
         uint32_t job = orr_heap_top(&lane->heap)->subject;
         lane->verdict = try_start(lanes, view, txn, job);
         if (lane->verdict == ORR_REASON_NONE) {

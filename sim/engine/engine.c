@@ -23,11 +23,15 @@ static void change_capacity(struct engine *engine, const struct orr_event *event
     }
 }
 
+static bool has_due_event(const struct engine *engine)
+{
+    const struct orr_event *top = orr_heap_top(&engine->heap);
+    return top != NULL && top->at == engine->view.now;
+}
+
 static void run_due_events(struct engine *engine)
 {
-    orr_ms now = engine->view.now;
-    const struct orr_event *top = orr_heap_top(&engine->heap);
-    for (; top != NULL && top->at == now; top = orr_heap_top(&engine->heap)) {
+    while (has_due_event(engine)) {
         struct orr_event event = orr_heap_pop(&engine->heap);
         uint32_t subject = event.subject, number = event.class_seq & 0xffffff;
         switch ((enum event_class)(event.class_seq >> 24)) {
@@ -219,12 +223,6 @@ static bool cycle_due(struct engine *engine)
     return false;
 }
 
-static bool releases_now(const struct engine *engine)
-{
-    const struct orr_event *top = orr_heap_top(&engine->heap);
-    return top != NULL && top->at == engine->view.now;
-}
-
 static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr_err *err)
 {
     struct orr_run *run = engine->run;
@@ -234,7 +232,9 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
         engine->instant_ms = now;
     }
     orr_fold_advance(&run->fold, now);
-    run_due_events(engine);
+    if (has_due_event(engine)) {
+        run_due_events(engine);
+    }
     if (engine->look_ms == now) {
         orr_engine__pools_look(engine);
     }
@@ -244,7 +244,7 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     }
     if (cycle_due(engine)) {
         enum orr_status status = run_cycle(engine, err);
-        if (status == ORR_OK && engine->round_ms > 0 && releases_now(engine)) {
+        if (status == ORR_OK && engine->round_ms > 0 && has_due_event(engine)) {
             run_due_events(engine); /* what was paused is out of the way within the same round */
             status = run_cycle(engine, err);
         }

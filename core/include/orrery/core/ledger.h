@@ -48,9 +48,11 @@ struct orr_node_set { /* nodes as a bitmap with a bitmap of its non-empty words 
     uint32_t count;
 };
 
+struct orr_shard_room;
 struct orr_type_index {           /* the nodes of one type by idle devices */
     struct orr_node_set *by_idle; /* gpus + 1 sets */
     uint64_t *filled;             /* bit f: by_idle[f] is not empty */
+    struct orr_shard_room *shard; /* that the type belongs to */
     uint32_t gpus;
 };
 
