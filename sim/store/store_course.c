@@ -143,5 +143,5 @@ enum orr_status orr_store__write_course(sqlite3 *db, const struct orr_store_inpu
 {
     static orr_store__write_fn *const tables[] = {write_rates, write_reasons, write_fair_shares,
                                                   write_series, write_room};
-    return orr_store__write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
+    return write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
 }

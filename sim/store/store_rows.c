@@ -413,19 +413,6 @@ static enum orr_status write_name_tables(sqlite3 *db, const struct orr_store_inp
     return write_names(db, err);
 }
 
-enum orr_status orr_store__write_tables(sqlite3 *db, const struct orr_store_input *input,
-                                        orr_store__write_fn *const *tables, size_t count,
-                                        struct orr_err *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        enum orr_status status = tables[i](db, input, err);
-        if (status != ORR_OK) {
-            return status;
-        }
-    }
-    return ORR_OK;
-}
-
 enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input *input,
                                       struct orr_err *err)
 {
@@ -447,5 +434,5 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_metrics,
                                                   orr_store__write_stated,
                                                   orr_store__write_course};
-    return orr_store__write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
+    return write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
 }

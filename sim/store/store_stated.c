@@ -127,5 +127,5 @@ enum orr_status orr_store__write_stated(sqlite3 *db, const struct orr_store_inpu
     static orr_store__write_fn *const tables[] = {
         write_recorded, write_holds, write_non_preemptible, write_deadlines, write_batches,
         write_ruled,    write_asks};
-    return orr_store__write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
+    return write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
 }

@@ -71,9 +71,19 @@ static inline enum orr_status writer_close(struct writer *w)
 /* What writes a table or some, and several of them until one fails. */
 typedef enum orr_status orr_store__write_fn(sqlite3 *db, const struct orr_store_input *input,
                                             struct orr_err *err);
-enum orr_status orr_store__write_tables(sqlite3 *db, const struct orr_store_input *input,
-                                        orr_store__write_fn *const *tables, size_t count,
-                                        struct orr_err *err);
+static inline enum orr_status write_tables(sqlite3 *db, const struct orr_store_input *input,
+                                           orr_store__write_fn *const *tables, size_t count,
+                                           struct orr_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        enum orr_status status = tables[i](db, input, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
+    return ORR_OK;
+}
+
 enum orr_status orr_store__write_stated(sqlite3 *db, const struct orr_store_input *input,
                                         struct orr_err *err);
 enum orr_status orr_store__write_course(sqlite3 *db, const struct orr_store_input *input,
