@@ -196,7 +196,9 @@ static void list(bool as_json)
     for (size_t i = 0; i < count; i++) {
         (void)printf("%-8s %s\n", all[i]->name, all[i]->summary);
     }
-    (void)printf("\n`orrery policies NAME` lists a policy's parameters.\n");
+    (void)printf("\n`orrery policies NAME` lists a policy's parameters; `orrery whatif S.yaml "
+                 "--policy NAME` "
+                 "holds\nit against the one a scenario has.\n");
 }
 
 static int unknown(const char *name)

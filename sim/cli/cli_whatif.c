@@ -10,14 +10,14 @@
 
 #include "cli.h"
 
-enum { KEY_SET = 256, KEY_VARIANT, KEY_SEEDS, KEY_KEEP, KEY_LOSS };
+enum { KEY_SET = 256, KEY_VARIANT, KEY_POLICY, KEY_SEEDS, KEY_KEEP, KEY_LOSS };
 
 #define SEEDS_MAX 1000
 
 struct whatif_options {
     const char *path, *keep;
-    const char *sets[ORR_CLI_LIST_MAX], *variants[ORR_CLI_LIST_MAX];
-    uint32_t set_count, variant_count, seeds, jobs;
+    const char *sets[ORR_CLI_LIST_MAX], *variants[ORR_CLI_LIST_MAX], *policies[ORR_CLI_LIST_MAX];
+    uint32_t set_count, variant_count, policy_count, seeds, jobs;
     struct orr_cli_common common;
     bool allow_loss;
 };
@@ -28,6 +28,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_SET: orr_cli_append(state, o->sets, &o->set_count, arg); return 0;
     case KEY_VARIANT: orr_cli_append(state, o->variants, &o->variant_count, arg); return 0;
+    case KEY_POLICY: orr_cli_append(state, o->policies, &o->policy_count, arg); return 0;
     case KEY_SEEDS: o->seeds = orr_cli_count(state, "--seeds", arg, SEEDS_MAX); return 0;
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case KEY_KEEP: o->keep = arg; return 0;
@@ -54,8 +55,8 @@ struct whatif {
     const struct whatif_options *options;
     struct orr_scenario base; /* as it stands, for its seeds, variants and expectations */
     const char *const *names; /* of arms */
-    uint32_t arm_count, seed_count;
-    struct orr_point_options *points; /* by arm, then seed */
+    uint32_t arm_count, seed_count, first_policy; /* arms before that are variants */
+    struct orr_point_options *points;             /* by arm, then seed */
     const char **paths, **labels;
     uint32_t *arms;
     char scratch[4200];
@@ -77,16 +78,21 @@ static enum orr_status load_base(struct whatif *w, struct orr_err *err)
     return ORR_OK;
 }
 
-/* Variants asked for, else all; what --set changes is one more arm. */
+/* Variants asked for, else all; each policy is one more arm, and so is what --set changes. */
 static enum orr_status list_arms(struct whatif *w, struct orr_err *err)
 {
     const struct whatif_options *o = w->options;
-    const bool all = o->variant_count == 0 && o->set_count == 0;
+    const bool all = o->variant_count == 0 && o->policy_count == 0 && o->set_count == 0;
     const uint32_t variants = all ? w->base.variant_count : o->variant_count;
-    const char **names = orr_arena_alloc(&w->arena, variants + (size_t)2, sizeof *names);
+    const char **names =
+        orr_arena_alloc(&w->arena, variants + o->policy_count + (size_t)2, sizeof *names);
     names[w->arm_count++] = "base";
     for (uint32_t v = 0; v < variants; v++) {
         names[w->arm_count++] = all ? w->base.variants[v] : o->variants[v];
+    }
+    w->first_policy = w->arm_count;
+    for (uint32_t p = 0; p < o->policy_count; p++) {
+        names[w->arm_count++] = o->policies[p];
     }
     if (o->set_count > 0) {
         names[w->arm_count++] = "set";
@@ -94,8 +100,10 @@ static enum orr_status list_arms(struct whatif *w, struct orr_err *err)
     w->names = names;
     return w->arm_count > 1
                ? ORR_OK
-               : orr_fail(err, ORR_USAGE,
-                          "%s: has no variants: say what changes with --set PATH=VALUE", o->path);
+               : orr_fail(
+                     err, ORR_USAGE,
+                     "%s: has no variants: say what changes with --set PATH=VALUE or --policy NAME",
+                     o->path);
 }
 
 static enum orr_status list_points(struct whatif *w, struct orr_err *err)
@@ -115,6 +123,7 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
     for (uint32_t p = 0; p < count; p++) {
         const uint32_t arm = p / w->seed_count;
         const bool is_set = o->set_count > 0 && arm == w->arm_count - 1;
+        const bool is_policy = !is_set && arm >= w->first_policy;
         const uint64_t seed = w->base.seed_first + p % w->seed_count;
         char name[4600];
         const int bytes = snprintf(name, sizeof name, "%s/%u-%s-%llu.db", folder, arm,
@@ -124,7 +133,8 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
         w->arms[p] = arm;
         w->points[p] = (struct orr_point_options){
             .scenario = {.path = o->path,
-                         .variant = arm > 0 && !is_set ? w->names[arm] : NULL,
+                         .variant = arm > 0 && arm < w->first_policy ? w->names[arm] : NULL,
+                         .policy = is_policy ? w->names[arm] : NULL,
                          .sets = o->sets,
                          .set_count = is_set ? o->set_count : 0,
                          .seed = seed,
@@ -387,8 +397,9 @@ static int check_changes(const struct whatif *w)
 
 static enum orr_status answer(struct whatif *w, int *code, struct orr_err *err)
 {
-    static const char *const of_all[] = {"wait_mean_s", "wait_p95_s",       "gpu_occupancy",
-                                         "gpu_goodput", "quota_debt_gpu_h", "evictions"};
+    static const char *const of_all[] = {"wait_mean_s",   "wait_p95_s",  "jct_mean_s",
+                                         "gpu_occupancy", "gpu_goodput", "quota_debt_gpu_h",
+                                         "evictions"};
     static const char *const of_queues[] = {"wait_mean_s", "wait_p95_s", "quota_debt_gpu_h",
                                             "evictions"};
     struct orr_comparison all, queues;
@@ -417,6 +428,7 @@ int orr_cli_whatif(int argc, char **argv)
          "what changes; several make one change; also += -= *= and +=20%", 1},
         {"variant", KEY_VARIANT, "NAME", 0,
          "a variant of the scenario; may be given several times (default: all)", 1},
+        {"policy", KEY_POLICY, "NAME", 0, "another policy; may be given several times", 1},
         {"seeds", KEY_SEEDS, "N", 0, "runs of each (default: the scenario's seeds)", 1},
         {"allow-loss", KEY_LOSS, 0, 0, "go on when more than 1 % of the rows are rejected", 1},
         {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 2},

@@ -44,6 +44,9 @@ code=0
 "$orrery" diff kept/0-base-1.db kept/1-set-1.db >out || code=$?
 { [ "$code" = 1 ] && grep -q 'pool h100: nodes from 4 to 6' out; } || fail 'results are not told apart'
 "$orrery" diff "$gang" kept/0-base-1.db >out || fail 'a run differs from its scenario'
+expect 1 'policy: name from kai to fifo' "$gang" --policy fifo --policy static
+expect 1 'base against 3 changes' "$gang" --policy fifo --policy static --set queues.pretrain.gpu.quota+=2
+expect 78 'unknown policy "kia"' "$gang" --policy kia
 expect 78 'variant' "$gang" --variant nothing
 expect 64 'name a scenario' -j 1
 printf 'what if\n'
