@@ -330,6 +330,26 @@ case_disk_full_force() { # what was there stays
     [ "$(cat run.db)" = mine ] || fail 'the existing file was changed'
     gone run.db.tmp.*
 }
+# gnuplot does not notice: a figure is whole or not there, whatever fits.
+case_disk_full_figures() {
+    command -v gnuplot >/dev/null 2>&1 || exit 77
+    rows 300 >t.csv
+    expect 0 replay t.csv
+    expect 0 "$orrery" plot run.db depth
+    size=$(($(wc -c <run-depth.svg) / 512))
+    mv run-depth.svg whole.svg
+    for blocks in 1 $((size / 3)) $((size / 2)) $((size - 1)) $((size + 200)); do
+        limited "$blocks" "$orrery" plot run.db depth
+        case $code in
+        0) cmp run-depth.svg whole.svg || fail "another figure with room for $blocks blocks" ;;
+        74) [ "$blocks" -le "$size" ] || fail "room for $blocks blocks is not enough for $size" ;;
+        *) fail "exit code $code with room for $blocks blocks" ;;
+        esac
+        [ "$code" = 0 ] || gone run-depth.svg
+        rm -f run-depth.svg
+        [ -z "$(ls -A | grep orrery-plot || true)" ] || fail 'a folder was left behind'
+    done
+}
 case_stdout_full() {
     [ -w /dev/full ] || exit 77
     rows 20 >t.csv
