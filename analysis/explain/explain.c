@@ -130,8 +130,10 @@ bool orr_explain__job(struct orr_results *in, const char *name, struct explain_j
 void orr_explain__say_job(const struct explain_job *job, FILE *out)
 {
     char asked[40];
-    (void)fprintf(out, "Job %s of queue %s%s%s (%s) asks %s in %lld pod%s%s", job->name,
-                  job->queue_name, job->user[0] != '\0' ? ", user " : "", job->user, job->kind_name,
+    const bool kind = strcmp(job->kind_name, "unknown") != 0;
+    (void)fprintf(out, "Job %s of queue %s%s%s%s%s%s asks %s in %lld pod%s%s", job->name,
+                  job->queue_name, job->user[0] != '\0' ? ", user " : "", job->user,
+                  kind ? " (" : "", kind ? job->kind_name : "", kind ? ")" : "",
                   orr_explain__gpus(job->gpus, asked), (long long)job->pods,
                   job->pods == 1 ? "" : "s",
                   job->pods == 1 || job->min_pods < job->pods ? "" : ", all together");

@@ -71,7 +71,7 @@ static void say(const struct at *at, FILE *out)
 {
     char clock[40], since[24], up[40];
     orr_explain__say_job(&at->job, out);
-    (void)fprintf(out, "At %s it waits, for this reason since %s (numbers of when it began): ",
+    (void)fprintf(out, "At %s it waits, for %s for this reason (numbers of when it began): ",
                   orr_explain__clock(at->at_ms, clock),
                   orr_explain__span(at->at_ms - at->since_ms, since));
     orr_explain__say_reason(&at->reason, out);
