@@ -48,7 +48,8 @@ FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id;
 CREATE VIEW v_rates AS
 -- How fast jobs ran, in words and seconds: one row a rate, while it held; only jobs with a profile, and
 -- those that shared the time of a device. rate: of the profile's reference; best: of so many GPUs packed
--- and alone; extent: the narrowest that holds its GPUs (gpu, nvlink, node, a topology level, cluster).
+-- and alone; extent: the narrowest that holds its GPUs (gpu, nvlink, node, a topology level, cluster);
+-- own: what it would do where it is with nobody beside.
 SELECT j.name AS job, r.nr AS nr, r.at_ms / 1000.0 AS from_s,
        coalesce(lead(r.at_ms) OVER (PARTITION BY r.job, r.nr ORDER BY r.at_ms), a.end_ms, u.end_ms)
          / 1000.0 AS to_s,
@@ -58,7 +59,8 @@ SELECT j.name AS job, r.nr AS nr, r.at_ms / 1000.0 AS from_s,
           AND coalesce(p.end_ms, 9e18) > r.at_ms) AS gpus,
        (SELECT count(DISTINCT p.node) FROM v_placements AS p
         WHERE p.job = r.job AND p.nr = r.nr AND p.start_ms <= r.at_ms
-          AND coalesce(p.end_ms, 9e18) > r.at_ms) AS nodes
+          AND coalesce(p.end_ms, 9e18) > r.at_ms) AS nodes,
+       r.own_ppm / 1000000.0 AS own
 FROM rate AS r CROSS JOIN run AS u JOIN job AS j ON j.id = r.job
 LEFT JOIN v_attempts AS a ON a.job = r.job AND a.nr = r.nr;
 

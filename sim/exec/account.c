@@ -18,12 +18,19 @@ static orr_ms end_of(const struct orr_run *run, const struct orr_placement *plac
     return placement->hold == ORR_HOLD_ENDED ? placement->until_ms : run->end_ms;
 }
 
-int64_t orr_placement_held(const struct orr_run *run, const struct orr_placement *placement,
-                           orr_ms from_ms, orr_ms to_ms)
+orr_ms orr_placement_ms(const struct orr_run *run, const struct orr_placement *placement,
+                        orr_ms from_ms, orr_ms to_ms)
 {
     orr_ms from = placement->since_ms > from_ms ? placement->since_ms : from_ms;
     orr_ms to = end_of(run, placement) < to_ms ? end_of(run, placement) : to_ms;
-    return from < to ? (to - from) * mgpu_of(run->ledger, placement) : 0;
+    return from < to ? to - from : 0;
+}
+
+int64_t orr_placement_held(const struct orr_run *run, const struct orr_placement *placement,
+                           orr_ms from_ms, orr_ms to_ms)
+{
+    orr_ms held_ms = orr_placement_ms(run, placement, from_ms, to_ms);
+    return held_ms > 0 ? held_ms * mgpu_of(run->ledger, placement) : 0;
 }
 
 /* --- the account of a run in which work is wall time --- */

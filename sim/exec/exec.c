@@ -357,7 +357,7 @@ static void note_speed(struct orr_exec *exec, uint32_t job, orr_ms now, struct o
     if (last == NULL || last->attempt != j->attempt
             ? plain
             : last->speed.rate_ppm == speed.rate_ppm && last->speed.best_ppm == speed.best_ppm &&
-                  last->speed.extent == speed.extent) {
+                  last->speed.own_ppm == speed.own_ppm && last->speed.extent == speed.extent) {
         return;
     }
     exec->speeds = ORR_ROOM_FOR_ONE(exec->speeds, exec->speed_count, exec->speed_capacity);

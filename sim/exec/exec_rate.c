@@ -87,20 +87,12 @@ void orr_exec__rates_close(struct orr_exec_rates *rates, const struct orr_ledger
 
 /* --- layouts --- */
 
-static int by_node(const void *a, const void *b, void *context)
-{
-    const struct orr_node_part *x = a, *y = b;
-    (void)context;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
-
 /* What the job keeps, node by node; lives until the next call. */
 static struct orr_layout layout_of(struct orr_exec *exec, uint32_t job)
 {
     struct orr_exec_rates *rates = exec->rates;
     const struct orr_ledger *ledger = exec->ledger;
     const struct orr_shape *shape = orr_exec__shape(exec, job);
-    struct orr_layout layout = {0};
     rates->part_count = 0;
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
@@ -113,28 +105,7 @@ static struct orr_layout layout_of(struct orr_exec *exec, uint32_t job)
                 .devices = placement->devices};
         }
     }
-    orr_sort(rates->parts, rates->part_count, sizeof *rates->parts, by_node, NULL);
-    for (uint32_t i = 0; i < rates->part_count; i++) {
-        const struct orr_node_part part = rates->parts[i];
-        struct orr_node_part *last =
-            layout.span_count > 0 ? &rates->parts[layout.span_count - 1] : NULL;
-        if (last != NULL && last->node == part.node) {
-            last->workers += part.workers;
-            last->gpus += part.gpus;
-            last->devices |= part.devices;
-        } else {
-            rates->parts[layout.span_count++] = part;
-        }
-    }
-    for (uint32_t i = 0; i < layout.span_count; i++) {
-        struct orr_node_part *part = &rates->parts[i];
-        uint32_t devices = (uint32_t)__builtin_popcountll(part->devices);
-        part->gpus = part->devices != 0 && devices < part->gpus ? devices : part->gpus;
-        layout.gpus += part->gpus;
-        layout.workers += part->workers;
-    }
-    layout.spans = rates->parts;
-    return layout;
+    return orr_layout_of_parts(rates->parts, rates->part_count);
 }
 
 /* Devices in more NUMA zones of a node than so many need. */
@@ -257,7 +228,7 @@ struct orr_speed orr_exec__speed(struct orr_exec *exec, uint32_t job)
 {
     struct orr_exec_rates *rates = exec->rates;
     const struct orr_profile *profile = profile_of(exec, job);
-    struct orr_speed speed = {ORR_PPM, ORR_PPM, ORR_EXTENT_GPU};
+    struct orr_speed speed = {ORR_PPM, ORR_PPM, ORR_PPM, ORR_EXTENT_GPU};
     if (profile == NULL && rates->uses == NULL) {
         return speed;
     }
@@ -274,12 +245,18 @@ struct orr_speed orr_exec__speed(struct orr_exec *exec, uint32_t job)
                                                   misaligned(exec->ledger->world.cluster, &layout)};
         speed.rate_ppm = orr_profile_rate_ppm(profile, rates->setting.fabric, &placed);
         speed.best_ppm = best_of(exec, job, profile, &placed);
+        speed.own_ppm = speed.rate_ppm;
+        if (placed.slowdown_ppm != ORR_PPM) {
+            placed.slowdown_ppm = ORR_PPM;
+            speed.own_ppm = orr_profile_rate_ppm(profile, rates->setting.fabric, &placed);
+        }
     }
     if (rates->uses != NULL) {
         speed.rate_ppm = sliced(rates, job, speed.rate_ppm);
     }
     /* a GPU model without a figure: as good as no progress */
     speed.rate_ppm = speed.rate_ppm > 0 ? speed.rate_ppm : 1;
+    speed.own_ppm = speed.own_ppm > 0 ? speed.own_ppm : 1;
     speed.best_ppm = speed.best_ppm > 0 ? speed.best_ppm : ORR_PPM;
     return speed;
 }

@@ -80,6 +80,26 @@ void orr_summary__stalls(const struct orr_world *world, const struct orr_run *ru
     orr_free(next);
 }
 
+/* By the work that jobs state, so that slow GPUs count as such; services state none. */
+static void sum_throughput(const struct orr_world *world, const struct orr_run *run,
+                           struct orr_summary *summary)
+{
+    double span = (double)(summary->window_end_ms - summary->window_start_ms), done = 0.0;
+    uint64_t ended = 0;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_state *state = &run->ledger->jobs[j];
+        const struct orr_job_spec *spec = &world->specs[j];
+        if (state->phase == ORR_JOB_FINISHED && spec->kind != ORR_KIND_INFERENCE &&
+            state->end_ms > summary->window_start_ms && state->end_ms <= summary->window_end_ms) {
+            done += (double)world->shapes.shapes[spec->shape].gpus_mgpu / ORR_MGPU *
+                    (double)spec->work_ms;
+            ended++;
+        }
+    }
+    summary->finish.ended_in_window = ended;
+    summary->finish.throughput_gpus = span > 0.0 ? done / span : (double)NAN;
+}
+
 static void add_stall(const struct orr_world *world, uint32_t job, orr_ms from_ms, orr_ms to_ms,
                       void *context)
 {
@@ -124,5 +144,6 @@ void orr_summary__finish(const struct orr_world *world, const struct orr_run *ru
                          struct orr_summary *summary)
 {
     sum_finish(world, run, summary);
+    sum_throughput(world, run, summary);
     sum_churn(world, run, summary);
 }

@@ -93,6 +93,23 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
          "useful GPU time at the best rate / available GPU time, in the window: training less what "
          "a "
          "slower rate took away, sessions times busy, services' requests times their service time");
+    if (s->room.sharing) {
+        emit(
+            to, "gpu_touched", s->gpu_touched, "1", 1,
+            "time of GPUs that held something, however little / available GPU time, in the window");
+    }
+    if (!isnan(s->cpu_occupancy)) {
+        emit(to, "cpu_occupancy", s->cpu_occupancy, "1", 1,
+             "allocated CPU time / CPU time of nodes that were up, of nodes with a limit to it, in "
+             "the "
+             "window");
+    }
+    if (!isnan(s->mem_occupancy)) {
+        emit(to, "mem_occupancy", s->mem_occupancy, "1", 1,
+             "allocated memory x time / memory x time of nodes that were up, of nodes with a limit "
+             "to "
+             "it, in the window");
+    }
     emit(to, "fairness_jain", s->fairness_jain, "1", s->wanting_queues,
          "Jain's index of allocated / entitled GPU time over queues with demand (equality)");
     emit(to, "fairness_satisfaction", s->fairness_satisfaction, "1", s->wanting_queues,
@@ -134,6 +151,10 @@ static void emit_finish(const struct emitter *to, const struct orr_summary *s)
     emit(to, "jct_p50_s", f->jct.p50_s, "s", f->jct.jobs, quantile);
     emit(to, "jct_p95_s", f->jct.p95_s, "s", f->jct.jobs, quantile);
     emit(to, "jct_p99_s", f->jct.p99_s, "s", f->jct.jobs, quantile);
+    emit(to, "throughput_gpus", f->throughput_gpus, "GPU", f->ended_in_window,
+         "run time at rate 1 x GPUs of jobs that ended in the window / its length: work in GPUs of "
+         "the "
+         "reference speed");
     emit(to, "bsld60_mean", f->bsld60_mean, "1", s->ended,
          "mean of max(1, (end - submit) / max(run time, 60 s))");
     emit(to, "wait_gpu_weighted_s", f->wait_gpu_weighted_s, "s", s->waits.started,
@@ -173,6 +194,25 @@ static void emit_ftf(const struct emitter *to, const struct orr_summary *s)
         emit(to, forms[i].above, ftf->above, "1", ftf->jobs,
              i == ORR_FTF_QUOTA ? "share of jobs of queues with a quota for which it is above 1"
                                 : "share of jobs for which it is above 1");
+    }
+}
+
+/* Only where jobs have rates. */
+static void emit_speeds(const struct emitter *to, const struct orr_speeds *speeds)
+{
+    if (speeds->jobs == 0) {
+        return;
+    }
+    emit(to, "topology_penalty_gpu_h", speeds->penalty_gpu_h, "GPU-h", speeds->jobs,
+         "GPU time held in the window x (1 - rate where the job was, with nobody beside / best "
+         "rate of "
+         "so many GPUs of that model)");
+    if (speeds->alike > 0) {
+        emit(to, "rate_spread", speeds->consistency, "1", speeds->alike,
+             "95 % / 5 % quantile (nearest rank) of mean rate / best rate of jobs of one shape, of "
+             "shapes that 20 jobs of the window have, mean over their jobs: 1 is consistent");
+        emit(to, "rate_spread_max", speeds->consistency_max, "1", speeds->alike,
+             "the same of the shape where it is the most");
     }
 }
 
@@ -220,6 +260,16 @@ static void emit_levels(struct emitter *to, const struct orr_world *world,
 {
     const struct orr_room_summary *r = &s->room;
     to->scope = "level";
+    for (uint32_t e = ORR_EXTENT_GPU + 1; e < s->extents.count; e++) {
+        (void)snprintf(label, room, "level=%s", orr_extent_name(&world->cluster, e));
+        emit(to, "gangs_within",
+             s->extents.gangs > 0 ? (double)s->extents.of_extent[e] / (double)s->extents.gangs
+                                  : (double)NAN,
+             "1", s->extents.gangs,
+             "share of gangs (jobs of the window that held two GPUs or more) whose last attempt "
+             "began "
+             "inside this, and inside nothing narrower");
+    }
     for (uint32_t l = 0; l < r->level_count; l++) {
         bool single = l + 1 == r->level_count;
         (void)snprintf(label, room, "level=%s", orr_room_level_name(world, l));
@@ -423,6 +473,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     emit_finish(&to, summary);
     emit_ftf(&to, summary);
     emit_room(&to, summary);
+    emit_speeds(&to, &summary->speeds);
     emit_full(&to, &summary->full);
     emit_owners(&to, &summary->owners);
     emit_deadlines(&to, &summary->deadlines);

@@ -26,6 +26,7 @@ struct level {        /* of the topology: the whole first, single nodes last */
 
 struct means {             /* integrals over a stretch of time, and the least there was */
     double idle, unusable; /* mGPU x ms; count x mGPU x ms */
+    double touched;        /* GPUs x ms */
     double *gang;          /* per level: GPUs x ms */
     uint32_t *least;       /* per level */
 };
@@ -42,6 +43,7 @@ struct orr_space {
     struct level *levels;
     uint32_t level_count, stride;
     int64_t idle_mgpu, unusable; /* of all nodes that are up */
+    int64_t touched;             /* devices that hold something */
     orr_ms at, next;             /* next: boundary of a bucket or of the window */
     struct means window, bucket;
     struct orr_room_bucket *buckets;
@@ -145,6 +147,7 @@ void orr_space__hold(struct orr_space *space, const struct orr_piece *piece, boo
     struct node_room *room = &space->nodes[piece->node];
     uint32_t idle = room->outages > 0 ? 0 : room->idle;
     int64_t mgpu = start ? -piece->mgpu : piece->mgpu;
+    space->touched += room->idle;
     count_node(space, room, -1);
     room->cpu_milli += start ? -piece->cpu_milli : piece->cpu_milli;
     room->idle_mgpu += mgpu;
@@ -155,6 +158,7 @@ void orr_space__hold(struct orr_space *space, const struct orr_piece *piece, boo
         take(space, piece, start);
         room->unusable = unusable_of(space, piece->node);
     }
+    space->touched -= room->idle;
     count_node(space, room, 1);
     level_node(space, piece->node, idle);
 }
@@ -182,7 +186,7 @@ static orr_ms boundary_after(const struct orr_space *space, orr_ms at)
 
 static void means_clear(struct means *means, uint32_t levels)
 {
-    means->idle = means->unusable = 0.0;
+    means->idle = means->unusable = means->touched = 0.0;
     for (uint32_t l = 0; l < levels; l++) {
         means->gang[l] = 0.0;
         means->least[l] = UINT32_MAX;
@@ -194,6 +198,7 @@ static void means_add(const struct orr_space *space, struct means *means, orr_ms
     double dt = (double)length;
     means->idle += (double)space->idle_mgpu * dt;
     means->unusable += (double)space->unusable * dt;
+    means->touched += (double)space->touched * dt;
     for (uint32_t l = 0; l < space->level_count; l++) {
         uint32_t most = space->levels[l].most;
         means->gang[l] += (double)most * dt;
@@ -381,6 +386,8 @@ void orr_space__close(struct orr_space *space, struct orr_room_summary *result)
         .bucket_count = space->bucket_count,
         .level_count = space->level_count,
         .typical_tasks = space->typical.count,
+        .sharing = space->sharing,
+        .touched_gpus_mean = span > 0.0 ? space->window.touched / span : (double)NAN,
         .idle_gpus_mean = span > 0.0 ? space->window.idle / span / ORR_MGPU : (double)NAN,
         .unusable_gpus_mean = span > 0.0 ? unusable / span / ORR_MGPU : (double)NAN,
         .unusable_of_idle = space->window.idle > 0.0 ? unusable / space->window.idle : (double)NAN};

@@ -356,6 +356,16 @@ static void sum_scheduler(const struct orr_world *world, const struct orr_run *r
         span > 0 ? (double)run->scheduler.busy_ms / (double)span : (double)NAN;
 }
 
+static double touched_part(const struct orr_summary *summary)
+{
+    double span = (double)(summary->window_end_ms - summary->window_start_ms), available = 0.0;
+    for (uint32_t s = 0; s < summary->shard_count; s++) {
+        available += summary->shards[s].available_mgpu_ms;
+    }
+    return available > 0.0 ? summary->room.touched_gpus_mean * ORR_MGPU * span / available
+                           : (double)NAN;
+}
+
 void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
                       struct orr_summary *summary)
 {
@@ -381,11 +391,15 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     orr_summary__attain(world, run, summary);
     orr_summary__deadlines(world, run, summary);
     orr_summary__finish(world, run, summary);
+    orr_summary__extents(world, run, summary);
+    orr_summary__speeds(world, run, summary);
+    orr_summary__occupied(world, run, summary);
     orr_summary__ftf(world, run, summary);
     orr_summary__owners(world, run, summary);
     orr_summary__nodes(world, run, summary);
     orr_summary__pools(world, run, summary);
     orr_summary__sweep(world, run, summary);
+    summary->gpu_touched = touched_part(summary);
     sum_scheduler(world, run, summary);
     summary->waits = orr_tally__result(&t.all);
     for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
@@ -408,6 +422,7 @@ void orr_summary_release(struct orr_summary *summary)
     orr_free(summary->queues);
     orr_free(summary->shards);
     orr_free(summary->parts);
+    orr_free(summary->extents.of_extent);
     orr_free(summary->own_shares.of_shard);
     orr_free(summary->own_shares.known);
     orr_free(summary->own_shares.mean_gpus);

@@ -3,6 +3,8 @@
 #ifndef ORR_SIM_SUMMARY_INT_H
 #define ORR_SIM_SUMMARY_INT_H
 
+#include <stddef.h>
+
 #include <orrery/sim/summary.h>
 
 /* Lengths of time of one group, told in ascending order: nearest rank while all that came so far
@@ -58,6 +60,20 @@ static inline orr_ms orr_summary__seen_until(const struct orr_run *run, uint32_t
     return state->phase == ORR_JOB_WITHDRAWN ? state->end_ms : run->end_ms;
 }
 
+/* Rows of a record by the job they are of: those of job j are rows[first[j]] up to rows[first[j +
+ * 1]], in the order of the record. */
+struct orr_rows {
+    const void *rows;
+    size_t bytes, job_at; /* of a row; of its uint32_t job */
+    uint32_t count;
+};
+struct orr_by_job {
+    uint32_t *first, *rows;
+};
+struct orr_by_job orr_by_job__make(const struct orr_rows *rows, uint32_t job_count);
+struct orr_by_job orr_by_job__placements(const struct orr_run *run);
+void orr_by_job__release(struct orr_by_job *by);
+
 /* Fills in what each part of the workload set itself. */
 void orr_summary__attain(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);
@@ -69,6 +85,18 @@ void orr_summary__deadlines(const struct orr_world *world, const struct orr_run 
 /* Fills in `finish`: times to the end, evictions and what they delayed. */
 void orr_summary__finish(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);
+
+/* Fills in `extents`: how far gangs were spread. */
+void orr_summary__extents(const struct orr_world *world, const struct orr_run *run,
+                          struct orr_summary *summary);
+
+/* Fills in `speeds`: what topology took away, and how repeatable rates are. */
+void orr_summary__speeds(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_summary *summary);
+
+/* Fills in `occupied`: use of CPU and memory. */
+void orr_summary__occupied(const struct orr_world *world, const struct orr_run *run,
+                           struct orr_summary *summary);
 
 /* Fills in `ftf`: finish-time fairness. */
 void orr_summary__ftf(const struct orr_world *world, const struct orr_run *run,

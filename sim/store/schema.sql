@@ -37,7 +37,8 @@ CREATE TABLE foreign_pods(           -- of another scheduler: what they hold of 
 );
 CREATE TABLE pool(                   -- of equal nodes
   name TEXT PRIMARY KEY, price REAL, -- of a node for an hour; NULL: not stated
-  min_nodes INTEGER, max_nodes INTEGER, provision_ms INTEGER, idle_ms INTEGER -- NULL: it is not autoscaled
+  min_nodes INTEGER, max_nodes INTEGER, provision_ms INTEGER, idle_ms INTEGER, -- NULL: it is not autoscaled
+  nvlink_gpus INTEGER               -- that NVLink joins: parts of a node, or of several nodes in a row; NULL: a node
 );
 CREATE TABLE node_domain(            -- places in the topology: domains are numbered level by level
   node INTEGER NOT NULL, level TEXT NOT NULL, domain INTEGER NOT NULL
@@ -162,7 +163,8 @@ CREATE TABLE rate(
   job INTEGER NOT NULL, nr INTEGER NOT NULL, at_ms INTEGER NOT NULL, -- nr of the attempt
   rate_ppm INTEGER NOT NULL,        -- of its profile's reference; 1000000: the work takes as long as stated
   best_ppm INTEGER NOT NULL,        -- of so many GPUs of that model packed, with nobody beside
-  extent TEXT NOT NULL              -- narrowest that holds its GPUs: gpu, nvlink, node, a topology level, cluster
+  extent TEXT NOT NULL,             -- narrowest that holds its GPUs: gpu, nvlink, node, a topology level, cluster
+  own_ppm INTEGER NOT NULL          -- what it would do where it is with nobody beside
 );
 CREATE TABLE reason_change(          -- from at_ms on, the job waits for this reason
   job INTEGER NOT NULL, at_ms INTEGER NOT NULL, reason INTEGER NOT NULL,

@@ -2,21 +2,10 @@
 /* store_course.c - the tables of what changed in the course of the run: rates, reasons, series. */
 #include "store_writer.h"
 
-static const char *extent_name(const struct orr_cluster *cluster, uint32_t extent)
-{
-    switch (extent) {
-    case ORR_EXTENT_GPU: return "gpu";
-    case ORR_EXTENT_NVLINK: return "nvlink";
-    case ORR_EXTENT_NODE: return "node";
-    case ORR_EXTENT_CLUSTER: return "cluster";
-    default: return cluster->levels[extent - ORR_EXTENT_LEVEL].name;
-    }
-}
-
 static enum orr_status write_rates(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO rate VALUES(?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, "INSERT INTO rate VALUES(?,?,?,?,?,?,?)", err);
     uint32_t count = 0;
     const struct orr_speed_change *changes =
         in->run->exec == NULL ? NULL : orr_exec_speeds(in->run->exec, &count);
@@ -26,7 +15,8 @@ static enum orr_status write_rates(sqlite3 *db, const struct orr_store_input *in
         put_int(&w, changes[i].at_ms);
         put_int(&w, changes[i].speed.rate_ppm);
         put_int(&w, changes[i].speed.best_ppm);
-        put_text(&w, extent_name(&in->world->cluster, changes[i].speed.extent));
+        put_text(&w, orr_extent_name(&in->world->cluster, changes[i].speed.extent));
+        put_int(&w, changes[i].speed.own_ppm);
         put_row(&w);
     }
     return writer_close(&w);

@@ -309,6 +309,53 @@ YAML
     has "count(policy_share_mgpu) = 0 FROM series"
 }
 
+# Held by hand: a gang of two GPUs on two nodes is half as fast as on one. Until 300 one GPU of each node is free, so
+# 11 gangs are apart: each holds 2 GPUs for 20 s and half of that is lost; 11 later ones are together.
+case_spread() {
+    printf 'profile,placement,step_s\nx,2,1\nx,1-1,2\n' >steps.csv
+    awk 'BEGIN { print "job,submit_s,run_s,pods,gpus_per_pod,queue,profile"
+                 print "b1,0,300,1,1,q,"; print "b2,0,1,1,1,q,"; print "b3,0,300,1,1,q,"
+                 for (i = 0; i < 11; i++) print "s" i "," 10 + 25 * i ",10,2,1,q,x"
+                 for (i = 0; i < 11; i++) print "t" i "," 310 + 15 * i ",10,2,1,q,x" }' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 2, gpus: 2}}}
+profiles: {x: {kind: table, table: steps.csv}}
+workload: [{name: t, trace: trace.csv}]
+policy: fifo
+YAML
+    holds 50 run.yaml
+    has "abs(value * 3600 - 11 * 20) < 1e-9 AND n = 22 FROM metric WHERE name = 'topology_penalty_gpu_h'"
+    has "value = 2 AND n = 22 FROM metric WHERE name = 'rate_spread'"
+    has "sum(value) = 1 AND min(n) = 22 FROM metric WHERE name = 'gangs_within'"
+    has "value = 0.5 FROM metric WHERE name = 'gangs_within' AND label = 'level=nvlink'"
+    has "value = 0.5 FROM metric WHERE name = 'gangs_within' AND label = 'level=cluster'"
+    # racks of two nodes, NVLink over pairs of GPUs: one gang on each extent
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\na,0,10,1,2,q\nb,20,10,1,4,q\nc,40,10,2,4,q\nd,60,10,4,4,q\nlast,100,1,1,1,q\n' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 4, gpus: 4, nvlink_domain: 2, rack_size: 2}}}
+workload: [{name: t, trace: trace.csv}]
+policy: fifo
+YAML
+    holds 50 run.yaml
+    has "count(*) = 4 AND min(n) = 4 FROM metric WHERE name = 'gangs_within' AND value = 0.25"
+    sed -i 's/nvlink_domain: 2/nvlink_domain: 8/' run.yaml # of two nodes in a row
+    holds 50 run.yaml
+    has "value = 0.75 FROM metric WHERE name = 'gangs_within' AND label = 'level=nvlink'"
+    # half of one GPU of two is held all the time, and 3 of 8 CPU; one job of 50 s ended
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,gpu_fraction,cpu_milli,mem_mib,queue\na,0,200,1,,0.5,3000,1024,q\nb,0,50,1,,0.5,0,0,q\nlast,100,1,1,1,,0,0,q\n' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 2, cpu: 8, memory: 4GiB}}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: kai}
+YAML
+    holds 50 run.yaml
+    has "value = 0.375 FROM metric WHERE name = 'gpu_occupancy'"
+    has "value = 0.5 FROM metric WHERE name = 'gpu_touched'"
+    has "value = 0.375 FROM metric WHERE name = 'cpu_occupancy'"
+    has "value = 0.25 FROM metric WHERE name = 'mem_occupancy'"
+    has "value = 0.25 AND n = 1 FROM metric WHERE name = 'throughput_gpus'"
+}
+
 # A job every 10 s, each for 1000 s: about 100 GPUs are held from 1000 s on. On too few GPUs the demand never
 # settles, and the window stays whole.
 case_warmup() {

@@ -705,6 +705,83 @@ SELECT x.column1, 'level', 'level=' || v.level, CASE x.column1 WHEN 'startable_g
 FROM (SELECT DISTINCT level FROM startable) AS v LEFT JOIN span_level AS l ON l.level = v.level AND l.nr = -1
 CROSS JOIN (VALUES('startable_gang_mean_gpus'), ('startable_gang_least_gpus')) AS x;
 
+-- ---- how far gangs were spread ----
+CREATE TEMP TABLE wired AS -- NVLink joins parts of a node (islands), a node, or several nodes of a pool in a row
+SELECT n.id AS node, n.pool, CASE WHEN p.nvlink_gpus < n.gpus THEN p.nvlink_gpus ELSE 64 END AS island,
+       n.pool || ' ' || CASE WHEN p.nvlink_gpus > n.gpus AND n.gpus > 0
+         THEN (row_number() OVER (PARTITION BY n.pool ORDER BY n.id) - 1) / (p.nvlink_gpus / n.gpus) ELSE n.id END AS joined
+FROM node AS n LEFT JOIN pool AS p ON p.name = n.pool;
+CREATE TEMP TABLE gang AS -- devices of the last attempt as it began
+SELECT DISTINCT j.id AS job, h.node, b.d, b.d / w.island AS island, w.joined
+FROM job AS j CROSS JOIN run AS r JOIN held AS h ON h.job = j.id AND h.nr = j.attempts AND h.start_ms <= j.last_start_ms
+JOIN bit AS b ON h.devices >> b.d & 1 JOIN wired AS w ON w.node = h.node
+WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND (h.to_ms > j.last_start_ms OR j.state = 2);
+CREATE INDEX temp.gang_job ON gang(job);
+CREATE TEMP TABLE gang_size AS
+SELECT job, count(DISTINCT node) AS nodes, count(DISTINCT joined) AS joined, (SELECT max(i) FROM
+       (SELECT count(DISTINCT h.island) AS i FROM gang AS h WHERE h.job = gang.job GROUP BY h.node)) AS islands
+FROM gang GROUP BY job HAVING count(*) > 1;
+CREATE TEMP TABLE rung AS SELECT level, min(rowid) AS nr FROM node_domain GROUP BY level;
+CREATE TEMP TABLE reach AS
+SELECT s.job, CASE WHEN s.joined = 1 AND s.islands = 1 THEN 'nvlink' WHEN s.nodes = 1 THEN 'node'
+         ELSE coalesce((SELECT r.level FROM rung AS r
+                        WHERE (SELECT count(DISTINCT d.domain) = 1 AND max(d.domain) < 4294967295 FROM gang AS g JOIN node_domain AS d ON d.node = g.node
+                               WHERE g.job = s.job AND d.level = r.level) ORDER BY r.nr DESC LIMIT 1), 'cluster') END AS level
+FROM gang_size AS s;
+INSERT INTO made
+SELECT 'gangs_within', 'level', 'level=' || l.level, (SELECT avg(r.level = l.level) FROM reach AS r), (SELECT count(*) FROM reach)
+FROM (SELECT 'nvlink' AS level UNION ALL SELECT 'node' UNION ALL SELECT 'cluster' UNION ALL SELECT level FROM rung) AS l;
+
+-- ---- rates ----
+CREATE TEMP TABLE pace AS
+SELECT r.*, coalesce(lead(r.at_ms) OVER (PARTITION BY r.job, r.nr ORDER BY r.at_ms, r.rowid), a.end_ms,
+                     CASE WHEN j.state = 3 THEN j.end_ms ELSE (SELECT end_ms FROM run) END) AS to_ms
+FROM rate AS r JOIN job AS j ON j.id = r.job LEFT JOIN attempt AS a ON a.job = r.job AND a.nr = r.nr;
+CREATE TEMP TABLE like_others AS
+WITH m AS (
+  SELECT j.shape, sum(p.rate_ppm * 1.0 * (p.to_ms - p.at_ms)) / sum(p.best_ppm * 1.0 * (p.to_ms - p.at_ms)) AS rate
+  FROM pace AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r WHERE j.submit_ms >= r.window_start_ms
+  GROUP BY p.job HAVING sum(p.to_ms - p.at_ms) > 0
+),
+k AS (SELECT *, row_number() OVER (PARTITION BY shape ORDER BY rate) AS rank, count(*) OVER (PARTITION BY shape) AS n FROM m)
+SELECT shape, n, max(CASE WHEN rank = (95 * n + 99) / 100 THEN rate END) / max(CASE WHEN rank = max(1, (5 * n + 99) / 100) THEN rate END) AS spread
+FROM k WHERE n >= 20 GROUP BY shape;
+INSERT INTO made
+SELECT * FROM (
+  SELECT 'topology_penalty_gpu_h', 'all', '', total(h.mgpu * (1 - p.own_ppm * 1.0 / p.best_ppm)
+           * max(0, min(h.to_ms, p.to_ms, r.window_end_ms) - max(h.start_ms, p.at_ms, r.window_start_ms))) / 3.6e9,
+         (SELECT count(DISTINCT job) FROM rate)
+  FROM pace AS p JOIN held AS h ON h.job = p.job AND h.nr = p.nr CROSS JOIN run AS r WHERE p.own_ppm < p.best_ppm
+  UNION ALL SELECT 'rate_spread', 'all', '', sum(spread * n) / sum(n), sum(n) FROM like_others HAVING count(*) > 0
+  UNION ALL SELECT 'rate_spread_max', 'all', '', max(spread), sum(n) FROM like_others HAVING count(*) > 0
+) WHERE EXISTS (SELECT 1 FROM rate);
+
+-- ---- occupancy of other things ----
+CREATE TEMP TABLE up_ms AS
+SELECT n.id AS node, n.gpus, n.cpu_milli AS cpu, n.mem_bytes AS mem, r.window_end_ms - r.window_start_ms
+         - (SELECT total(max(0, min(coalesce(o.to_ms, r.window_end_ms), r.window_end_ms) - max(o.from_ms, r.window_start_ms)))
+            FROM (SELECT * FROM outage UNION ALL SELECT * FROM away) AS o WHERE o.node = n.id) AS ms
+FROM node AS n CROSS JOIN run AS r;
+CREATE TEMP TABLE asked AS
+SELECT h.node, h.inside_ms, h.pods * a.cpu_milli AS cpu, h.pods * a.mem_bytes AS mem
+FROM held AS h JOIN job AS j ON j.id = h.job JOIN ask AS a ON a.shape = j.shape AND a.nr = h.ask;
+INSERT INTO made
+SELECT 'cpu_occupancy', 'all', '', (SELECT total(a.cpu * 1.0 * a.inside_ms) FROM asked AS a JOIN node AS n ON n.id = a.node WHERE n.cpu_milli IS NOT NULL)
+         / total(cpu * 1.0 * ms), 1 FROM up_ms WHERE EXISTS (SELECT 1 FROM ask WHERE cpu_milli > 0) HAVING total(cpu * 1.0 * ms) > 0
+UNION ALL
+SELECT 'mem_occupancy', 'all', '', (SELECT total(a.mem * 1.0 * a.inside_ms) FROM asked AS a JOIN node AS n ON n.id = a.node WHERE n.mem_bytes IS NOT NULL)
+         / total(mem * 1.0 * ms), 1 FROM up_ms WHERE EXISTS (SELECT 1 FROM ask WHERE mem_bytes > 0) HAVING total(mem * 1.0 * ms) > 0
+UNION ALL
+SELECT 'gpu_touched', 'all', '',
+       (SELECT total((n.gpus - s.whole) * max(0, min(s.upto, r.window_end_ms) - max(s.at, r.window_start_ms)))
+        FROM (SELECT node, at, whole, lead(at, 1, (SELECT end_ms FROM run)) OVER (PARTITION BY node ORDER BY at) AS upto FROM state_at) AS s
+        JOIN node AS n ON n.id = s.node CROSS JOIN run AS r) * 1000 / nullif((SELECT available FROM whole WHERE scope = 'all'), 0), 1
+WHERE EXISTS (SELECT 1 FROM ask WHERE gpu_mib IS NOT NULL OR (gpu_mgpu < 1000 AND gpus > 0))
+UNION ALL
+SELECT 'throughput_gpus', 'all', '', total(mgpu / 1000.0 * work_ms) / nullif((SELECT window_end_ms - window_start_ms FROM run), 0), count(*)
+FROM job AS j JOIN kind AS k ON k.id = j.kind CROSS JOIN run AS r
+WHERE j.state = 3 AND k.name <> 'inference' AND j.end_ms > r.window_start_ms AND j.end_ms <= r.window_end_ms;
+
 -- ---- starvation ----
 -- Of every amount that jobs of a queue ask for, the time so far in which the queue had that much of its quota
 -- left, at each change.

@@ -6,6 +6,10 @@
 
 #include <orrery/sim/engine.h>
 
+/* How long a placement lasted between two times. */
+orr_ms orr_placement_ms(const struct orr_run *run, const struct orr_placement *placement,
+                        orr_ms from_ms, orr_ms to_ms);
+
 /* What a placement held, mGPU x ms, between two times; it lasts to the end of the run if nothing
  * ended it. */
 int64_t orr_placement_held(const struct orr_run *run, const struct orr_placement *placement,

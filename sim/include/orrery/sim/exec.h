@@ -45,6 +45,7 @@ static inline int64_t orr_part_of(int64_t amount, int64_t ppm)
 struct orr_speed {    /* of a job where it is */
     int64_t rate_ppm; /* of its profile's reference, among its neighbours */
     int64_t best_ppm; /* what so many GPUs of that model could do: orr_profile_best_ppm */
+    int64_t own_ppm;  /* what it would do where it is with nobody beside */
     uint32_t extent;  /* the narrowest that holds it: orr_layout_extent */
 };
 struct orr_speed_change { /* from then on, while it works */

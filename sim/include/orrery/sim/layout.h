@@ -26,4 +26,8 @@ struct orr_layout {
     uint32_t gpus;
 };
 
+/* Of parts in any order, of which several may be of one node: joins them in place. The parts are
+ * borrowed by the layout. */
+struct orr_layout orr_layout_of_parts(struct orr_node_part *parts, uint32_t count);
+
 #endif

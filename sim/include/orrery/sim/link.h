@@ -52,6 +52,8 @@ uint32_t orr_span_islands(const struct orr_node_type *type, const struct orr_nod
  * number of a topology level. */
 enum { ORR_EXTENT_GPU, ORR_EXTENT_NVLINK, ORR_EXTENT_NODE, ORR_EXTENT_CLUSTER, ORR_EXTENT_LEVEL };
 uint32_t orr_layout_extent(const struct orr_fabric *fabric, const struct orr_layout *layout);
+/* "gpu", "nvlink", "node", "cluster", or a level's name. */
+const char *orr_extent_name(const struct orr_cluster *cluster, uint32_t extent);
 
 /* The levels that an all-reduce over a layout crosses, inside out; none for one GPU. */
 enum { ORR_HOPS_MAX = 16 };

@@ -84,8 +84,10 @@ struct orr_finish {             /* of jobs of the window, services left out; NAN
     double wait_gpu_weighted_s; /* of those that started, each by the GPUs it asks for */
     double evictions_per_1000_gpu_h; /* of the whole run, as are those that follow */
     double stall_h;                  /* jobs x hours from an eviction's end to the next start */
-    uint64_t ping_pong;              /* evictions within 1 h of the same job's last one */
-    uint64_t cut_short;              /* attempts */
+    double throughput_gpus;          /* work x GPUs of jobs that ended in the window / its length */
+    uint64_t ended_in_window;
+    uint64_t ping_pong; /* evictions within 1 h of the same job's last one */
+    uint64_t cut_short; /* attempts */
 };
 
 /* Finish-time fairness: the time a job took over the time it would take with a fair part, by its
@@ -102,6 +104,20 @@ struct orr_owners {
     uint32_t users;   /* who asked for GPUs in the window */
     uint32_t user_names, batch_names; /* in the traces */
     struct orr_waits batches; /* first submit to last end; those that did not end are censored */
+};
+
+struct orr_extents {     /* of the last attempts of jobs of the window that hold two GPUs or more */
+    uint64_t *of_extent; /* per ORR_EXTENT_*: gangs that nothing narrower held */
+    uint32_t count;
+    uint64_t gangs;
+};
+
+struct orr_speeds {       /* of jobs with a rate (table rate); jobs 0: there are none */
+    double penalty_gpu_h; /* held in the window x (1 - rate where it was, alone / best) */
+    double
+        consistency; /* p95 / p5 of rate / best of jobs of a shape, mean over jobs; NAN: too few */
+    double consistency_max; /* of the shape where it is the most */
+    uint64_t jobs, alike;   /* alike: of the window, of shapes that enough of them have */
 };
 
 struct orr_node_spread {      /* of nodes with GPUs, in the window */
@@ -132,6 +148,8 @@ struct orr_room_summary { /* what was free, and what for; means over the window,
                            */
     double idle_gpus_mean, unusable_gpus_mean;
     double unusable_of_idle;      /* integral over integral; NAN: nothing was ever idle */
+    bool sharing;                 /* some job asks for parts of devices */
+    double touched_gpus_mean;     /* devices that held something */
     struct orr_room_gang *window; /* per level: the whole, those of the topology, a single node */
     struct orr_room_bucket *buckets;
     struct orr_room_gang *gangs; /* level l of bucket b at [b * level_count + l] */
@@ -166,7 +184,11 @@ struct orr_summary {
     bool resized;                  /* nodes joined the cluster or left it */
     double capacity_gpu_h; /* of nodes while they were part of the cluster, inside the window */
     double gpu_available;  /* part of the GPU time inside the window in which nodes were up */
-    double gpu_occupancy, gpu_goodput;            /* of available GPU time inside the window */
+    double gpu_occupancy, gpu_goodput;   /* of available GPU time inside the window */
+    double gpu_touched;                  /* of it: of devices that held something */
+    double cpu_occupancy, mem_occupancy; /* of nodes with a limit; NAN: none has, or nobody asks */
+    struct orr_extents extents;
+    struct orr_speeds speeds;
     uint64_t evictions;                           /* of whole jobs */
     uint64_t partial_evictions, wasted_evictions; /* of some pods; made for a job in vain */
     struct orr_finish finish;

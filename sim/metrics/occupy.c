@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* occupy.c - use of CPU and memory, of nodes that have a limit to it. */
+#include <math.h>
+
+#include <orrery/sim/account.h>
+
+#include "summary_int.h"
+
+struct amount { /* x ms */
+    double held, available;
+    bool asked;
+};
+
+static double part(const struct amount *amount)
+{
+    return amount->asked && amount->available > 0.0 ? amount->held / amount->available
+                                                    : (double)NAN;
+}
+
+static void add_nodes(const struct orr_world *world, const struct orr_run *run,
+                      const struct orr_summary *summary, struct amount *cpu, struct amount *memory)
+{
+    orr_ms from = summary->window_start_ms, to = summary->window_end_ms;
+    orr_ms *up_ms = orr_summary__there(world, run, from, to);
+    for (uint32_t o = 0; o < run->outage_count; o++) {
+        const struct orr_outage *outage = &run->outages[o];
+        orr_ms begin = outage->from_ms > from ? outage->from_ms : from;
+        orr_ms end = outage->to_ms < to ? outage->to_ms : to;
+        up_ms[outage->node] -= !outage->away && begin < end ? end - begin : 0;
+    }
+    for (uint32_t n = 0; n < world->cluster.node_count; n++) {
+        const int64_t *has = orr_cluster_type(&world->cluster, n)->allocatable.v;
+        double ms = (double)up_ms[n];
+        cpu->available +=
+            has[ORR_RES_CPU] < ORR_AMOUNT_UNLIMITED ? (double)has[ORR_RES_CPU] * ms : 0.0;
+        memory->available +=
+            has[ORR_RES_MEMORY] < ORR_AMOUNT_UNLIMITED ? (double)has[ORR_RES_MEMORY] * ms : 0.0;
+    }
+    orr_free(up_ms);
+}
+
+void orr_summary__occupied(const struct orr_world *world, const struct orr_run *run,
+                           struct orr_summary *summary)
+{
+    const struct orr_ledger *ledger = run->ledger;
+    struct amount cpu = {0}, memory = {0};
+    for (uint32_t s = 0; s < world->shapes.count; s++) {
+        cpu.asked = cpu.asked || world->shapes.shapes[s].cpu_milli > 0;
+        memory.asked = memory.asked || world->shapes.shapes[s].mem_bytes > 0;
+    }
+    for (uint32_t p = 0; p < ledger->placement_count && (cpu.asked || memory.asked); p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_shape *shape = &world->shapes.shapes[world->specs[placement->job].shape];
+        const struct orr_request *request = &shape->groups[placement->group].request;
+        const int64_t *has = orr_cluster_type(&world->cluster, placement->node)->allocatable.v;
+        double tasks_ms = (double)placement->tasks *
+                          (double)orr_placement_ms(run, placement, summary->window_start_ms,
+                                                   summary->window_end_ms);
+        cpu.held +=
+            has[ORR_RES_CPU] < ORR_AMOUNT_UNLIMITED ? (double)request->cpu_milli * tasks_ms : 0.0;
+        memory.held += has[ORR_RES_MEMORY] < ORR_AMOUNT_UNLIMITED
+                           ? (double)request->mem_bytes * tasks_ms
+                           : 0.0;
+    }
+    add_nodes(world, run, summary, &cpu, &memory);
+    summary->cpu_occupancy = part(&cpu);
+    summary->mem_occupancy = part(&memory);
+}
