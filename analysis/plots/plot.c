@@ -21,6 +21,7 @@ static const struct orr_plot_info infos[] = {
     {"waterfall", "where the GPU time went: free, held, lost by cause, useful"},
     {"nodes", "how busy each node was over time, as a heat map"},
     {"fragmentation", "free GPUs that typical pods of the trace could not use, by node over time"},
+    {"startable", "the largest gang of whole nodes that could start, over time"},
     {"size", "wait against the number of GPUs asked for"},
     {"gantt", "who held which GPUs in a part of the run"},
     {"floor", "who held which GPUs at one time (--from), rack by rack"},
@@ -30,11 +31,12 @@ enum { FIGURES = sizeof infos / sizeof infos[0] };
 
 typedef void draw_fn(struct orr_plot *plot);
 
-static draw_fn *const draws[] = {
-    orr_plot__share, orr_plot__allocation, orr_plot__wait_cdf, orr_plot__jct_cdf,
-    orr_plot__depth, orr_plot__reasons,    orr_plot__fairness, orr_plot__debt,
-    orr_plot__churn, orr_plot__waterfall,  orr_plot__nodes,    orr_plot__fragmentation,
-    orr_plot__size,  orr_plot__gantt,      orr_plot__floor,    orr_plot__qq};
+static draw_fn *const draws[] = {orr_plot__share,     orr_plot__allocation, orr_plot__wait_cdf,
+                                 orr_plot__jct_cdf,   orr_plot__depth,      orr_plot__reasons,
+                                 orr_plot__fairness,  orr_plot__debt,       orr_plot__churn,
+                                 orr_plot__waterfall, orr_plot__nodes,      orr_plot__fragmentation,
+                                 orr_plot__startable, orr_plot__size,       orr_plot__gantt,
+                                 orr_plot__floor,     orr_plot__qq};
 _Static_assert(sizeof draws / sizeof draws[0] == FIGURES, "a figure needs a name and a function");
 
 const struct orr_plot_info *orr_plot_list(uint32_t *count)

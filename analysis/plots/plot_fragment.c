@@ -1,32 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plot_fragment.c - fragmentation: free GPUs that the pods of this trace could not use.
  *
- * FGD's measure (Weng et al., USENIX ATC'23) by GPUs alone: a typical pod is one drawn from the
- * trace's sizes by how often they occur. On a node where it cannot run all that is free is unusable
- * to it; where it can, devices with less free than it needs of one. A node's value is the mean over
- * typical pods; it changes only when something on the node starts or ends, so the integrals are
- * exact.
+ * FGD's measure (Weng et al., USENIX ATC'23): above the sums that the run itself recorded (table
+ * room), below the same node by node, worked out from placements. A typical pod is one of
+ * v_typical. On a node where it cannot run (devices, CPU, GPU model, shard) all that is free is
+ * unusable to it; where it can, devices with less free than it needs of one. A node's value is the
+ * mean over typical pods; it changes only when something on the node starts or ends, so the
+ * integrals are exact. Selectors, and the memory of devices, are not in the results: there the sums
+ * below are less.
  */
 #include "plot_int.h"
 
+#include <string.h>
+
 #include <orrery/base/sort.h>
 
-#define MOST_TASKS   16
+#define MOST_TASKS   256
 #define MOST_GPUS    64
 #define MOST_BUCKETS 400
 
 enum { UNUSABLE, USABLE };
 
-struct task {
-    int64_t mgpu;
+struct task { /* a kind of pod */
+    uint32_t gpus;
+    int64_t each_mgpu, cpu_milli;
+    int64_t shard;
+    const char *model; /* NULL: any */
     double share;
 };
 
 struct state { /* of a node */
     int64_t used[MOST_GPUS];
-    int64_t loose; /* held, but not on devices that are known */
+    int64_t loose;     /* held, but not on devices that are known */
+    int64_t cpu_milli; /* free */
     orr_ms since;
-    double unusable, free; /* milli-GPU, from `since` on */
+    double unusable; /* milli-GPU, from `since` on */
 };
 
 struct fragments {
@@ -34,6 +42,7 @@ struct fragments {
     struct task tasks[MOST_TASKS];
     uint32_t task_count;
     struct state *states;
+    bool *refused; /* of node n by task t at [n * task_count + t] */
     struct orr_plot_heat heat;
     struct orr_plot_layers layers;
 };
@@ -41,16 +50,76 @@ struct fragments {
 static void tasks_load(struct orr_plot *plot, struct fragments *all)
 {
     sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT mgpu / max(pods, 1), sum(max(pods, 1)) FROM job"
-                   " WHERE mgpu > 0 AND state > 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 16");
-    double sum = 0;
+        &plot->in, "SELECT gpus, coalesce(gpu_mgpu, 1000), cpu_milli, shard, gpu_model, share"
+                   " FROM v_typical LIMIT 256");
     while (orr_results_step(&plot->in, row) && all->task_count < MOST_TASKS) {
         all->tasks[all->task_count++] =
-            (struct task){sqlite3_column_int64(row, 0), sqlite3_column_double(row, 1)};
-        sum += sqlite3_column_double(row, 1);
+            (struct task){.gpus = (uint32_t)sqlite3_column_int64(row, 0),
+                          .each_mgpu = sqlite3_column_int64(row, 1),
+                          .cpu_milli = sqlite3_column_int64(row, 2),
+                          .shard = sqlite3_column_int64(row, 3),
+                          .model = orr_results_text(&plot->in, row, 4),
+                          .share = sqlite3_column_double(row, 5)};
     }
-    for (uint32_t i = 0; i < all->task_count; i++) {
-        all->tasks[i].share /= sum;
+}
+
+/* What nodes have beside GPUs, and which pods they are not for. */
+static void nodes_load(struct orr_plot *plot, struct fragments *all)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT n.id, coalesce(n.cpu_milli, 9000000000000000), coalesce(p.shard, 0),"
+                   " coalesce(n.gpu_model, '') FROM node AS n"
+                   " LEFT JOIN shard_pool AS p ON p.pool = n.pool");
+    all->refused =
+        orr_zalloc((size_t)all->lanes->node_count * all->task_count + 1, sizeof *all->refused);
+    while (orr_results_step(&plot->in, row)) {
+        uint32_t node = orr_plot__lanes_node(all->lanes, sqlite3_column_int64(row, 0));
+        if (node == ORR_NONE) {
+            continue;
+        }
+        const char *model = (const char *)sqlite3_column_text(row, 3);
+        all->states[node].cpu_milli = sqlite3_column_int64(row, 1);
+        for (uint32_t i = 0; i < all->task_count; i++) {
+            const struct task *task = &all->tasks[i];
+            all->refused[(size_t)node * all->task_count + i] =
+                task->shard != sqlite3_column_int64(row, 2) ||
+                (task->model != NULL && task->model[0] != '\0' && strcmp(task->model, model) != 0);
+        }
+    }
+}
+
+/* Pods without GPUs hold CPU too. */
+static void cpu_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.pods * k.cpu_milli"
+                   " FROM v_placements AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r"
+                   " JOIN ask AS k ON k.shape = j.shape AND k.nr = p.ask"
+                   " WHERE p.mgpu = 0 AND k.cpu_milli > 0");
+    while (orr_results_step(&plot->in, row)) {
+        uint32_t node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0));
+        if (node != ORR_NONE) {
+            lanes->held = ORR_ROOM_FOR_ONE(lanes->held, lanes->held_count, lanes->held_room);
+            lanes->held[lanes->held_count++] =
+                (struct orr_plot_held){.node = node,
+                                       .start = sqlite3_column_int64(row, 1),
+                                       .end = sqlite3_column_int64(row, 2),
+                                       .cpu_milli = sqlite3_column_int64(row, 3)};
+        }
+    }
+}
+
+/* The sums over all nodes, as the run recorded them. */
+static void room_load(struct orr_plot *plot, struct fragments *all)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "SELECT m.at_ms, min(m.at_ms + r.series_ms, r.end_ms), m.idle_mgpu,"
+                   " m.unusable_mgpu FROM room AS m CROSS JOIN run AS r");
+    while (orr_results_step(&plot->in, row)) {
+        orr_ms from = sqlite3_column_int64(row, 0), to = sqlite3_column_int64(row, 1);
+        double idle = sqlite3_column_double(row, 2), unusable = sqlite3_column_double(row, 3);
+        orr_plot__layers_spread(&all->layers, UNUSABLE, from, to, unusable);
+        orr_plot__layers_spread(&all->layers, USABLE, from, to, idle - unusable);
     }
 }
 
@@ -93,21 +162,25 @@ static int64_t free_of(const struct state *state, uint32_t gpus, int64_t *room)
     return sum;
 }
 
-static void state_measure(const struct fragments *all, struct state *state, uint32_t gpus)
+static void state_measure(const struct fragments *all, uint32_t node)
 {
+    struct state *state = &all->states[node];
+    const bool *refused = &all->refused[(size_t)node * all->task_count];
     int64_t room[MOST_GPUS];
+    uint32_t gpus = gpus_of(all->lanes, node);
     int64_t sum = free_of(state, gpus, room);
-    state->free = (double)sum;
     state->unusable = 0;
     for (uint32_t i = 0; i < all->task_count && sum > 0; i++) {
-        int64_t asked = all->tasks[i].mgpu, each = asked < ORR_MGPU ? asked : ORR_MGPU;
-        int64_t scraps = 0, fit = 0;
+        const struct task *task = &all->tasks[i];
+        int64_t scraps = 0;
+        uint32_t fit = 0;
         for (uint32_t d = 0; d < gpus; d++) {
-            scraps += room[d] < each ? room[d] : 0;
-            fit += room[d] >= each ? 1 : 0;
+            scraps += room[d] < task->each_mgpu ? room[d] : 0;
+            fit += room[d] >= task->each_mgpu ? 1 : 0;
         }
-        bool runs = fit * each >= asked;
-        state->unusable += all->tasks[i].share * (double)(runs ? scraps : sum);
+        bool runs = task->gpus > 0 && fit >= task->gpus && task->cpu_milli <= state->cpu_milli &&
+                    !refused[i];
+        state->unusable += task->share * (double)(runs ? scraps : sum);
     }
 }
 
@@ -119,8 +192,6 @@ static void state_until(struct fragments *all, uint32_t node, orr_ms now)
     orr_ms to = now < all->heat.to ? now : all->heat.to;
     if (from < to) {
         orr_plot__heat_add(&all->heat, node, from, to, state->unusable);
-        orr_plot__layers_spread(&all->layers, UNUSABLE, from, to, state->unusable);
-        orr_plot__layers_spread(&all->layers, USABLE, from, to, state->free - state->unusable);
     }
     state->since = now;
 }
@@ -136,6 +207,7 @@ static void state_change(struct state *state, const struct orr_plot_held *held, 
         state->used[d] += (bits & 1) != 0 ? sign * (held->mgpu / devices) : 0;
     }
     state->loose += devices == 0 ? sign * held->mgpu : 0;
+    state->cpu_milli -= sign * held->cpu_milli;
 }
 
 /* Ends before starts of the same instant. */
@@ -150,14 +222,14 @@ static void sweep(struct fragments *all)
     uint32_t *order = orr_sort_index_by_i64(keys, 2 * lanes->held_count);
     for (uint32_t n = 0; n < lanes->node_count; n++) {
         all->states[n].since = all->heat.from;
-        state_measure(all, &all->states[n], gpus_of(lanes, n));
+        state_measure(all, n);
     }
     for (uint32_t i = 0; i < 2 * lanes->held_count; i++) {
         const struct orr_plot_held *held = &lanes->held[order[i] / 2];
         bool start = order[i] % 2 == 0;
         state_until(all, held->node, start ? held->start : held->end);
         state_change(&all->states[held->node], held, start);
-        state_measure(all, &all->states[held->node], gpus_of(lanes, held->node));
+        state_measure(all, held->node);
     }
     for (uint32_t n = 0; n < lanes->node_count; n++) {
         state_until(all, n, all->heat.to);
@@ -169,10 +241,11 @@ static void sweep(struct fragments *all)
 /* "typical pods: 62 % of 1 GPU, ..." */
 static void typical(const struct fragments *all, char *out, size_t room)
 {
-    size_t used = (size_t)snprintf(out, room, "typical pods ask for");
+    size_t used = (size_t)snprintf(out, room, "typical pods ask for GPUs:");
     for (uint32_t i = 0; i < all->task_count && i < 3 && used < room; i++) {
         int more = snprintf(out + used, room - used, "%s %g (%.0f %%)", i > 0 ? "," : "",
-                            (double)all->tasks[i].mgpu / ORR_MGPU, 100 * all->tasks[i].share);
+                            (double)all->tasks[i].gpus * (double)all->tasks[i].each_mgpu / ORR_MGPU,
+                            100 * all->tasks[i].share);
         used += more > 0 ? (size_t)more : 0;
     }
     if (all->task_count > 3 && used < room) {
@@ -215,12 +288,15 @@ void orr_plot__fragmentation(struct orr_plot *plot)
     char extra[160];
     orr_plot__lanes_open(plot, &lanes);
     outages_load(plot, &lanes);
+    cpu_load(plot, &lanes);
     tasks_load(plot, &all);
     orr_plot__heat_open(plot, &lanes, &all.heat);
     orr_plot__layers_open(&all.layers, all.heat.from, all.heat.to, MOST_BUCKETS);
     (void)orr_plot__layer(&all.layers, "unusable");
     (void)orr_plot__layer(&all.layers, "usable");
     all.states = orr_zalloc((size_t)lanes.node_count + 1, sizeof *all.states);
+    nodes_load(plot, &all);
+    room_load(plot, &all);
     sweep(&all);
     orr_plot__heat_percent(&all.heat);
     typical(&all, extra, sizeof extra);
@@ -240,6 +316,7 @@ void orr_plot__fragmentation(struct orr_plot *plot)
         fragments_panels(plot, &all);
     }
     orr_free(all.states);
+    orr_free(all.refused);
     orr_plot__heat_close(&all.heat);
     orr_plot__layers_close(&all.layers);
     orr_plot__lanes_close(&lanes);

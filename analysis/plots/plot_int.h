@@ -128,6 +128,7 @@ enum orr_plot_value { /* GPUs, but for JOBS; means over a bucket */
                       ORR_PLOT_OVER,  /* allocated above the fair share ... */
                       ORR_PLOT_UNDER, /* ... and below it, each summed over queues */
                       ORR_PLOT_DEBT,  /* asked for within the quota and not allocated */
+                      ORR_PLOT_QUOTA, /* 0: none, or unlimited */
                       ORR_PLOT_VALUES
 };
 struct orr_plot_ratio { /* of allocation to fair share, over queues that have one */
@@ -139,6 +140,7 @@ struct orr_plot_table {
     orr_ms from, to, bucket_ms;
     double *cells;                 /* [value][slot][bucket] */
     struct orr_plot_ratio *ratios; /* of a bucket, over all queues */
+    double *capacity;              /* of a bucket: GPUs of nodes that are up */
     bool policy_shares;            /* the policy has fair shares */
 };
 /* False if there is nothing to draw; a table opened is closed in any case. */
@@ -155,6 +157,9 @@ double orr_plot__jain(const struct orr_plot_table *table, uint32_t bucket);
 double orr_plot__edge(const struct orr_plot *plot, const struct orr_plot_table *table,
                       uint32_t bucket, int side);
 double orr_plot__stack_top(const struct orr_plot_table *table, enum orr_plot_value value);
+/* The most GPUs that were up in a bucket; the block of x and capacity. */
+double orr_plot__capacity_top(const struct orr_plot_table *table);
+uint32_t orr_plot__capacity_rows(struct orr_plot *plot, const struct orr_plot_table *table);
 /* A block of x, 0, first slot, first and second ... summed upwards. */
 uint32_t orr_plot__stack_rows(struct orr_plot *plot, const struct orr_plot_table *table,
                               enum orr_plot_value value);
@@ -218,6 +223,7 @@ void orr_plot__debt(struct orr_plot *plot);
 void orr_plot__churn(struct orr_plot *plot);
 void orr_plot__reasons(struct orr_plot *plot);
 void orr_plot__fragmentation(struct orr_plot *plot);
+void orr_plot__startable(struct orr_plot *plot);
 void orr_plot__waterfall(struct orr_plot *plot);
 void orr_plot__jct_cdf(struct orr_plot *plot);
 void orr_plot__floor(struct orr_plot *plot);
@@ -234,7 +240,7 @@ struct orr_plot_node {
 struct orr_plot_held {
     orr_ms start, end;
     int64_t job;
-    int64_t mgpu;
+    int64_t mgpu, cpu_milli;
     uint64_t devices; /* 0: not counted one by one */
     uint32_t node;    /* index */
     uint32_t rank;    /* of the queue */

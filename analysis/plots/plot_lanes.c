@@ -36,8 +36,10 @@ void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
     row = orr_results_prepare(
         &plot->in,
         "SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, p.devices, j.queue,"
-        " a.job IS NOT NULL, p.job FROM v_placements AS p JOIN job AS j ON j.id = p.job"
-        " CROSS JOIN run AS r LEFT JOIN attempt AS a ON a.job = p.job AND a.nr = p.nr"
+        " a.job IS NOT NULL, p.job, p.pods * k.cpu_milli FROM v_placements AS p"
+        " JOIN job AS j ON j.id = p.job CROSS JOIN run AS r"
+        " LEFT JOIN ask AS k ON k.shape = j.shape AND k.nr = p.ask LEFT JOIN attempt AS a ON a.job "
+        "= p.job AND a.nr = p.nr"
         " ORDER BY p.start_ms, p.job, p.node");
     while (orr_results_step(&plot->in, row)) {
         struct orr_plot_held held = {
@@ -49,6 +51,7 @@ void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
             .rank = orr_plot__rank(plot, sqlite3_column_int64(row, 5)),
             .cut = sqlite3_column_int(row, 6) != 0,
             .job = sqlite3_column_int64(row, 7),
+            .cpu_milli = sqlite3_column_int64(row, 8),
         };
         if (held.node == ORR_NONE || held.rank == ORR_NONE || held.mgpu <= 0 ||
             held.end <= held.start) {

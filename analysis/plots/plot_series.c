@@ -2,6 +2,8 @@
 /* plot_series.c - figures over time by queue: share, allocation, depth. */
 #include "plot_int.h"
 
+#include <math.h>
+
 void orr_plot__allocation(struct orr_plot *plot)
 {
     struct orr_plot_table table;
@@ -15,22 +17,25 @@ void orr_plot__allocation(struct orr_plot *plot)
         return;
     }
     double top = orr_plot__stack_top(&table, ORR_PLOT_ALLOCATED);
-    double capacity = plot->run.capacity_gpus;
+    double capacity = orr_plot__capacity_top(&table);
     orr_plot__time_axis(plot, table.from, table.to, 8, true);
     orr_plot__last_submit(plot, table.from, table.to);
     orr_plot__gp(plot, "set ylabel 'GPUs'\nset yrange [0:%.9g]\n",
                  (top > capacity ? top : capacity) * 1.06 + 1e-6);
     if (dumb) {
         orr_plot__text_lines(plot, &table, ORR_PLOT_ALLOCATED);
-        orr_plot__gp(plot, ", %.9g with lines title 'capacity'\n", capacity);
+        orr_plot__gp(plot, ", ");
+        orr_plot__data(plot, orr_plot__capacity_rows(plot, &table));
+        orr_plot__gp(plot, "using 1:2 with lines title 'capacity'\n");
     } else {
         uint32_t block = orr_plot__stack_rows(plot, &table, ORR_PLOT_ALLOCATED);
+        uint32_t line = orr_plot__capacity_rows(plot, &table);
         orr_plot__gp(plot, "set rmargin at screen 0.79\n"
                            "set key at screen 0.80,graph 1 left top invert title 'queue' left\n");
         orr_plot__stack_plot(plot, &table, block, true);
-        orr_plot__gp(plot,
-                     ", \\\n  %.9g with lines dt 2 lw 1.6 lc rgb '#000000' title 'capacity'\n",
-                     capacity);
+        orr_plot__gp(plot, ", \\\n  ");
+        orr_plot__data(plot, line);
+        orr_plot__gp(plot, "using 1:2 with lines dt 2 lw 1.6 lc rgb '#000000' title 'capacity'\n");
     }
     orr_plot__table_close(&table);
 }
@@ -39,6 +44,7 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
 {
     uint32_t jobs = orr_plot__stack_rows(plot, table, ORR_PLOT_JOBS);
     uint32_t gpus = orr_plot__stack_rows(plot, table, ORR_PLOT_PENDING);
+    uint32_t line = orr_plot__capacity_rows(plot, table);
     orr_plot__panel_above(plot);
     orr_plot__gp(plot, "set ylabel 'jobs that wait'\nset yrange [0:%.9g]\n",
                  orr_plot__stack_top(table, ORR_PLOT_JOBS) * 1.06 + 1e-6);
@@ -46,7 +52,7 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     orr_plot__last_submit(plot, table->from, table->to);
     orr_plot__stack_plot(plot, table, jobs, false);
     double top = orr_plot__stack_top(table, ORR_PLOT_PENDING);
-    double capacity = plot->run.capacity_gpus;
+    double capacity = orr_plot__capacity_top(table);
     bool near = capacity < top * 4;
     orr_plot__panel_below(plot);
     orr_plot__gp(plot, "set ylabel 'GPUs they ask for'\nset yrange [0:%.9g]\n",
@@ -54,8 +60,9 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
     orr_plot__stack_plot(plot, table, gpus, false);
     if (near) {
-        orr_plot__gp(plot, ", \\\n  %.9g with lines dt 2 lw 1.6 lc rgb '#000000' notitle",
-                     capacity);
+        orr_plot__gp(plot, ", \\\n  ");
+        orr_plot__data(plot, line);
+        orr_plot__gp(plot, "using 1:2 with lines dt 2 lw 1.6 lc rgb '#000000' notitle");
     }
     orr_plot__panel_legend(plot, "queue");
     if (near) {
@@ -99,11 +106,20 @@ void orr_plot__depth(struct orr_plot *plot)
     orr_plot__table_close(&table);
 }
 
+/* A quota worth a line, or NAN. */
+static double quota_of(const struct orr_plot *plot, const struct orr_plot_table *table,
+                       uint32_t slot, uint32_t bucket)
+{
+    double quota =
+        slot < table->slots.shown ? *orr_plot__cell(table, ORR_PLOT_QUOTA, slot, bucket) : 0;
+    return quota > 0 && quota <= plot->run.capacity_gpus ? quota : (double)NAN;
+}
+
 static uint32_t share_rows(struct orr_plot *plot, const struct orr_plot_table *table, uint32_t slot,
                            double *top)
 {
     uint32_t block =
-        orr_plot__block(plot, "seconds, allocated, fair share, fair share by the policy");
+        orr_plot__block(plot, "seconds, allocated, fair share, fair share by the policy, quota");
     for (uint32_t b = 0; b < table->buckets; b++) {
         double got = *orr_plot__cell(table, ORR_PLOT_ALLOCATED, slot, b),
                fair = *orr_plot__cell(table, ORR_PLOT_SHARE, slot, b);
@@ -112,9 +128,12 @@ static uint32_t share_rows(struct orr_plot *plot, const struct orr_plot_table *t
         *top = got > *top ? got : *top;
         *top = fair > *top ? fair : *top;
         *top = by_policy > *top ? by_policy : *top;
+        double quota = quota_of(plot, table, slot, b);
+        *top = quota > *top ? quota : *top;
         for (int side = 0; side < 2; side++) {
-            orr_plot__row(plot, "%.3f %.6g %.6g %.6g\n", orr_plot__edge(plot, table, b, side), got,
+            orr_plot__row(plot, "%.3f %.6g %.6g %.6g", orr_plot__edge(plot, table, b, side), got,
                           fair, by_policy);
+            orr_plot__row(plot, isnan(quota) ? " NaN\n" : " %.6g\n", quota);
         }
     }
     return block;
@@ -125,9 +144,10 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
 {
     double top = 0;
     uint32_t block = share_rows(plot, table, slot, &top);
-    double quota = slot < table->slots.shown ? plot->queues[slot].quota_gpus : 0;
-    bool quota_fits = quota > 0 && quota <= plot->run.capacity_gpus;
-    top = quota_fits && quota > top ? quota : top;
+    bool quotas = false;
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        quotas = quotas || !isnan(quota_of(plot, table, slot, b));
+    }
     orr_plot__time_axis(plot, table->from, table->to, tics, false);
     orr_plot__gp(plot, "set yrange [0:%.9g]\n", top > 0 ? top * 1.08 : 1.0);
     if (plot->term != ORR_PLOT_DUMB) {
@@ -154,8 +174,10 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
             orr_plot__gp(plot, "using 1:4 with lines lw 1.3 dt 3 lc rgb '#606060'");
         }
     }
-    if (quota_fits) {
-        orr_plot__gp(plot, ", %.9g with lines %s", quota,
+    if (quotas) {
+        orr_plot__gp(plot, ", ");
+        orr_plot__data(plot, block);
+        orr_plot__gp(plot, "using 1:5 with lines %s",
                      plot->term == ORR_PLOT_DUMB ? "title 'quota'"
                                                  : "dt 2 lw 1.5 lc rgb '#b00020'");
     }

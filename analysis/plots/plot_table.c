@@ -69,7 +69,8 @@ static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
         " sum(s.policy_share_mgpu) / 1000.0,"
         " sum(max(0, s.allocated_mgpu - s.share_mgpu)) / 1000.0,"
         " sum(max(0, s.share_mgpu - s.allocated_mgpu)) / 1000.0,"
-        " sum(max(0, min(s.pending_mgpu, o.gpu_quota * 1000 - s.allocated_mgpu))) / 1000.0"
+        " sum(max(0, min(s.pending_mgpu, o.gpu_quota * 1000 - s.allocated_mgpu))) / 1000.0,"
+        " sum(max(0, o.gpu_quota))"
         " FROM series AS s JOIN v_owed AS o ON o.queue = s.queue AND o.from_ms <= s.at_ms"
         " AND coalesce(o.to_ms, 9e18) > s.at_ms WHERE s.at_ms >= ?1 AND s.at_ms < ?3 GROUP BY 1, "
         "2");
@@ -93,6 +94,61 @@ static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
                   sqlite3_column_double(row, 5));
         table->policy_shares = table->policy_shares || sqlite3_column_type(row, 6) != SQLITE_NULL;
     }
+}
+
+/* Adds GPUs x ms of a stretch of time to the buckets it covers. */
+static void capacity_spread(struct orr_plot_table *table, orr_ms from, orr_ms to, double gpus)
+{
+    from = from > table->from ? from : table->from;
+    to = to < table->to ? to : table->to;
+    while (from < to) {
+        orr_ms bucket = (from - table->from) / table->bucket_ms;
+        orr_ms end = table->from + (bucket + 1) * table->bucket_ms;
+        end = end < to ? end : to;
+        table->capacity[bucket] += gpus * (double)(end - from);
+        from = end;
+    }
+}
+
+static void capacity_fill(struct orr_plot *plot, struct orr_plot_table *table)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        &plot->in, "WITH d AS (SELECT at_ms, gpus_up - lag(gpus_up, 1, 0) OVER (PARTITION BY pool"
+                   " ORDER BY at_ms) AS more FROM v_capacity)"
+                   " SELECT at_ms, sum(more) FROM d GROUP BY at_ms ORDER BY at_ms");
+    orr_ms since = table->from;
+    double gpus = 0;
+    while (orr_results_step(&plot->in, row)) {
+        capacity_spread(table, since, sqlite3_column_int64(row, 0), gpus);
+        since = sqlite3_column_int64(row, 0);
+        gpus += sqlite3_column_double(row, 1);
+    }
+    capacity_spread(table, since, table->to, gpus);
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        orr_ms left = table->to - table->from - (orr_ms)b * table->bucket_ms;
+        table->capacity[b] /= (double)(left < table->bucket_ms ? left : table->bucket_ms);
+    }
+}
+
+double orr_plot__capacity_top(const struct orr_plot_table *table)
+{
+    double top = 0;
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        top = table->capacity[b] > top ? table->capacity[b] : top;
+    }
+    return top;
+}
+
+uint32_t orr_plot__capacity_rows(struct orr_plot *plot, const struct orr_plot_table *table)
+{
+    uint32_t block = orr_plot__block(plot, "seconds, GPUs of nodes that are up");
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        for (int side = 0; side < 2; side++) {
+            orr_plot__row(plot, "%.3f %.6g\n", orr_plot__edge(plot, table, b, side),
+                          table->capacity[b]);
+        }
+    }
+    return block;
 }
 
 /* False if there is nothing to draw; a table opened is closed in any case. */
@@ -125,7 +181,9 @@ bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, u
     table->cells = orr_zalloc((size_t)ORR_PLOT_VALUES * table->slots.count * table->buckets,
                               sizeof *table->cells);
     table->ratios = orr_zalloc(table->buckets, sizeof *table->ratios);
+    table->capacity = orr_zalloc(table->buckets, sizeof *table->capacity);
     table_fill(plot, table);
+    capacity_fill(plot, table);
     table_divide(table, step, table->to);
     return true;
 }
@@ -134,6 +192,7 @@ void orr_plot__table_close(struct orr_plot_table *table)
 {
     orr_free(table->cells);
     orr_free(table->ratios);
+    orr_free(table->capacity);
 }
 
 /* x of the first (side 0) or last (side 1) moment of a bucket, cut to what is drawn. */

@@ -10,11 +10,12 @@ SELECT id, attempts, last_start_ms, end_ms, NULL FROM job WHERE last_start_ms IS
 
 CREATE VIEW v_placements AS
 -- One row for some pods of a job on a node, from both places they are kept: the row of the job and the
--- table placement. job and node are ids; mgpu is what they held there (1000 = one GPU), nr the attempt.
-SELECT id AS job, attempts AS nr, node, pods, mgpu, devices, last_start_ms AS start_ms, end_ms
+-- table placement. job and node are ids; mgpu is what they held there (1000 = one GPU), nr the attempt,
+-- ask the nr in table ask of the job's shape.
+SELECT id AS job, attempts AS nr, node, pods, mgpu, devices, last_start_ms AS start_ms, end_ms, 0 AS ask
 FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
 UNION ALL
-SELECT job, nr, node, pods, mgpu, devices, start_ms, end_ms FROM placement;
+SELECT job, nr, node, pods, mgpu, devices, start_ms, end_ms, ask FROM placement;
 
 CREATE VIEW v_typical AS
 -- The most frequent kinds of pod that together make 95 % of the pods of the trace: what fragmentation

@@ -452,6 +452,15 @@ static void write_series(struct making *making, int64_t step)
         }
     }
     (void)sqlite3_finalize(row);
+    char sql[500];
+    (void)snprintf(
+        sql, sizeof sql,
+        "INSERT INTO room SELECT at_ms, max(0, %u - sum(allocated_mgpu)), 0.4 * max(0, %u -"
+        " sum(allocated_mgpu)) FROM series GROUP BY at_ms; INSERT INTO startable SELECT"
+        " at_ms, 'cluster', idle_mgpu / 2000, 0 FROM room UNION ALL SELECT at_ms, 'node',"
+        " min(8, idle_mgpu / 1000), 0 FROM room",
+        making->fixture->nodes * 8000, making->fixture->nodes * 8000);
+    fixture_exec(making->db, sql);
     free(all);
 }
 

@@ -120,7 +120,9 @@ static void figures__are_drawn_of_a_late_part_of_a_trace(void **state)
             "UPDATE attempt SET start_ms = start_ms + 4000000000, end_ms = end_ms + 4000000000;"
             "UPDATE reason_change SET at_ms = at_ms + 4000000000;"
             "UPDATE eviction SET at_ms = at_ms + 4000000000, gone_ms = gone_ms + 4000000000;"
-            "UPDATE series SET at_ms = at_ms + 4000000000;");
+            "UPDATE series SET at_ms = at_ms + 4000000000;"
+            "UPDATE room SET at_ms = at_ms + 4000000000;"
+            "UPDATE startable SET at_ms = at_ms + 4000000000;");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     draw_all("late.db");
     assert_true(holds("late-allocation.svg", "s on the run"));
@@ -271,7 +273,11 @@ static void sums__are_those_worked_by_hand(void **state)
         "INSERT INTO reason_change(job,at_ms,reason) VALUES(0,3600000,2),(2,10800000,2);"
         "INSERT INTO series VALUES(0,1,4000,0,0,4000,NULL),(3600000,1,0,4000,1,4000,NULL),"
         "(3600000,2,8000,0,0,4000,NULL),(7200000,1,4000,0,0,4000,NULL),"
-        "(10800000,1,4000,0,0,4000,NULL),(10800000,2,0,8000,1,4000,NULL)");
+        "(10800000,1,4000,0,0,4000,NULL),(10800000,2,0,8000,1,4000,NULL);"
+        "INSERT INTO room VALUES(0,4000,2500),(3600000,0,0),(7200000,4000,2500),"
+        "(10800000,4000,2500);"
+        "INSERT INTO startable VALUES(0,'cluster',0,0),(3600000,'cluster',0,0),"
+        "(7200000,'cluster',3,0),(10800000,'cluster',0,0)");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     assert_int_equal(draw("hand.db", "svg", NULL, &seen, &err), ORR_UNAVAILABLE);
     assert_true(holds("hand-waterfall.dat", "\n0 0 100 "));
@@ -289,9 +295,11 @@ static void sums__are_those_worked_by_hand(void **state)
     assert_true(holds("hand-fairness.dat", "\n3600.000 1\n3600.000 0.5\n"));
     assert_true(holds("hand-fairness.dat", "\n14400.000 0.5\n"));
     /* Pods of 4 and of 8 GPUs, 1 to 2: with 4 free the second kind has no use for them. */
-    assert_true(holds("hand-fragmentation.dat", "\n3600.000 0 2.66667 4\n"));
+    assert_true(holds("hand-fragmentation.dat", "\n3600.000 0 2.5 4\n"));
     assert_true(holds("hand-fragmentation.dat", "\n7200.000 0 0 0\n"));
-    assert_true(holds("hand-fragmentation.dat", "\n14400.000 0 2.66667 4\n"));
+    assert_true(holds("hand-fragmentation.dat", "\n14400.000 0 2.5 4\n"));
+    assert_true(holds("hand-fragmentation.dat", " 33.33\n"));
+    assert_true(holds("hand-startable.dat", "\n7200.000 3\n10800.000 3\n"));
     assert_true(holds("hand-jct-cdf.dat", "\n3600 33.3333\n14400 100\n"));
 }
 
