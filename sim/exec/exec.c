@@ -472,8 +472,11 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
             j->attempt = state->attempts;
             begin(exec, job, now, state->attempts > 1);
         } else if (!complete && j->mode == MODE_WORKING) {
-            interrupt(exec, job, cause);
-            j->mode = MODE_STALLED;
+            /* it grew in the commit that took other tasks from it: that decision follows */
+            if (cause != ORR_CAUSE_NONE) {
+                interrupt(exec, job, cause);
+                j->mode = MODE_STALLED;
+            }
         } else if (complete && j->mode == MODE_STALLED) {
             begin(exec, job, now, true);
         } else if (j->mode == MODE_WORKING) {

@@ -106,6 +106,34 @@ YAML
     has "sum(checkpoint) > 0 FROM job_time"
 }
 
+# Elastic gangs under limits below quotas, partial gangs (kube), rounds (las), nodes that fail, jobs that leave.
+case_elastic() {
+    for seed in 1 2 3; do
+        awk -v seed="$seed" 'BEGIN {
+            print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue,give_up_s"
+            for (i = 0; i < 200; i++) {
+                seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536)
+                t += x % 40; pods = 1 + x % 5; min = pods < 3 ? pods : pods - x % 3
+                printf "j%d,%d,%d,%d,%d,%d,%s,%s\n", i, t, 20 + x % 400, pods, min, 1 + x % 2,
+                    substr("abc", 1 + int(x / 7) % 3, 1), x % 11 ? "" : 300
+            }
+        }' >trace.csv
+        for policy in kai kube las; do
+            cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 6, gpus: 4}}}
+queues: {a: {gpu: [10, 1, 8]}, b: {gpu: [10, 1, unlimited]}, c: {gpu: [4, 2, 6]}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: $policy}
+YAML
+            holds 60 run.yaml
+            sed -i 's/gpus: 4}}/&, failures: {mtbf: 1h, repair: {median: 10m}}/' run.yaml
+            holds 60 run.yaml
+            has "count(*) > 0 FROM outage"
+            has "count(*) = 0 FROM metric WHERE label = 'cause=none'"
+        done
+    done
+}
+
 # Gangs on links that others use, sessions and services that leave GPUs idle: goodput is less than
 # occupancy. What a slow rate took away is made again from the rates of jobs that ran once.
 case_rates() {

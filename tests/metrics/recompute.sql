@@ -174,12 +174,19 @@ SELECT a.job, a.end_ms,
        coalesce((SELECT min(b.start_ms) FROM attempt AS b WHERE b.job = a.job AND b.nr = a.nr + 1),
                 CASE WHEN j.attempts > a.nr THEN j.last_start_ms END, r.end_ms)
 FROM attempt AS a JOIN job AS j ON j.id = a.job CROSS JOIN run AS r;
+CREATE TEMP TABLE life AS -- while it is there a job asks for all its pods: what it does not hold of them waits
+SELECT j.id AS job, j.queue, j.mgpu, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
+       max(CASE WHEN j.state >= 3 THEN j.end_ms ELSE r.end_ms END, coalesce(l.to_ms, 0)) AS to_ms
+FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id
+LEFT JOIN (SELECT job, max(to_ms) AS to_ms FROM held GROUP BY job) AS l ON l.job = j.id WHERE j.state > 0;
 CREATE TEMP TABLE change AS
 WITH c(at_ms, queue, alloc, pend, jobs) AS (
-  SELECT h.start_ms, j.queue, h.mgpu, 0, 0 FROM held AS h JOIN job AS j ON j.id = h.job
-  UNION ALL SELECT h.to_ms, j.queue, -h.mgpu, 0, 0 FROM held AS h JOIN job AS j ON j.id = h.job
-  UNION ALL SELECT p.from_ms, j.queue, 0, j.mgpu, 1 FROM pending AS p JOIN job AS j ON j.id = p.job
-  UNION ALL SELECT p.to_ms, j.queue, 0, -j.mgpu, -1 FROM pending AS p JOIN job AS j ON j.id = p.job
+  SELECT h.start_ms, j.queue, h.mgpu, -h.mgpu, 0 FROM held AS h JOIN job AS j ON j.id = h.job
+  UNION ALL SELECT h.to_ms, j.queue, -h.mgpu, h.mgpu, 0 FROM held AS h JOIN job AS j ON j.id = h.job
+  UNION ALL SELECT from_ms, queue, 0, mgpu, 0 FROM life
+  UNION ALL SELECT to_ms, queue, 0, -mgpu, 0 FROM life
+  UNION ALL SELECT p.from_ms, j.queue, 0, 0, 1 FROM pending AS p JOIN job AS j ON j.id = p.job
+  UNION ALL SELECT p.to_ms, j.queue, 0, 0, -1 FROM pending AS p JOIN job AS j ON j.id = p.job
 )
 SELECT max(c.at_ms, r.window_start_ms) AS at_ms, c.queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(jobs) AS jobs
 FROM c CROSS JOIN run AS r WHERE c.at_ms < r.window_end_ms GROUP BY 1, 2;
