@@ -131,6 +131,17 @@ static enum orr_status settle_cycle(struct engine *engine, struct orr_err *err)
     return ORR_OK;
 }
 
+static void time_cycle(struct engine *engine)
+{
+    struct orr_cycle_time *time = &engine->run->cycle_time;
+    const int64_t before = engine->options->clock_ns();
+    engine->policy->cycle(engine->state, &engine->view, engine->txn);
+    const int64_t took = engine->options->clock_ns() - before;
+    time->timed++;
+    time->sum_ns += took;
+    time->most_ns = took > time->most_ns ? took : time->most_ns;
+}
+
 static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
 {
     engine->changed = false;
@@ -139,7 +150,11 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     if (!engine->scheduler.ideal) {
         orr_scheduler_begin(&engine->scheduler, engine->view.now, engine->ledger->pending_jobs);
     }
-    engine->policy->cycle(engine->state, &engine->view, engine->txn);
+    if ((engine->run->cycles & engine->untimed_cycles) == 0) {
+        time_cycle(engine);
+    } else {
+        engine->policy->cycle(engine->state, &engine->view, engine->txn);
+    }
     if (!orr_txn_is_idle(engine->txn)) {
         enum orr_status status = settle_cycle(engine, err);
         if (status != ORR_OK) {
@@ -364,6 +379,14 @@ static void open_fold(const struct orr_world *world, const struct orr_engine_opt
     orr_free(usable_mgpu);
 }
 
+/* Bits that are 0 in the number of a cycle that is timed: a policy without a grid may have cycles
+ * that take no longer than looking at the clock. */
+static uint64_t untimed_cycles(const struct orr_engine_options *options,
+                               const struct orr_policy *policy)
+{
+    return options->clock_ns == NULL ? UINT64_MAX : policy->cycle_ms > 0 ? 0 : 63;
+}
+
 enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,
                                struct orr_err *err)
@@ -409,7 +432,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                             .last_cycle_ms = ORR_MS_NONE,
                             .wake_ms = ORR_MS_NEVER,
                             .look_ms = ORR_MS_NEVER,
-                            .instant_ms = ORR_MS_NONE};
+                            .instant_ms = ORR_MS_NONE,
+                            .untimed_cycles = untimed_cycles(options, runner.policy)};
     engine.txn = orr_txn_open(run->ledger, orr_policy_laws(runner.policy, runner.params));
     orr_txn_set_shard_laws(engine.txn, shards == NULL ? NULL : orr_engine_shards_laws(shards));
     engine.view = (struct orr_view){.cluster = &world->cluster,

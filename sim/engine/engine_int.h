@@ -68,6 +68,7 @@ struct engine {
     uint32_t emptying_count;
     struct orr_engine_pools *pools; /* NULL: none is autoscaled */
     orr_ms instant_ms;              /* the last one, for counting distinct times */
+    uint64_t untimed_cycles;        /* a cycle is timed if its number has none of these bits */
     double *
         shares_mgpu; /* per queue: the policy's fair shares as recorded, then as told; NULL: none */
 };

@@ -216,6 +216,19 @@ static void emit_speeds(const struct emitter *to, const struct orr_speeds *speed
     }
 }
 
+/* Only of a policy that promises the first in line not to be delayed. */
+static void emit_promises(const struct emitter *to, const struct orr_promises *promises)
+{
+    if (promises->judged) {
+        emit(to, "broken_promises", (double)promises->broken, "jobs", promises->overtakes,
+             "jobs that overtook the first in line and moved the first instant at which it would "
+             "fit, "
+             "by estimates (rule promise of the audit), of those that overtook");
+        emit(to, "promise_delay_max_s", promises->delay_max_s, "s", promises->broken,
+             "the most that one of them moved it");
+    }
+}
+
 static void emit_room(const struct emitter *to, const struct orr_summary *s)
 {
     const struct orr_room_summary *r = &s->room;
@@ -474,6 +487,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     emit_ftf(&to, summary);
     emit_room(&to, summary);
     emit_speeds(&to, &summary->speeds);
+    emit_promises(&to, &summary->promises);
     emit_full(&to, &summary->full);
     emit_owners(&to, &summary->owners);
     emit_deadlines(&to, &summary->deadlines);

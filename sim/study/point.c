@@ -13,6 +13,7 @@
 #include <orrery/base/text.h>
 #include <orrery/policies/registry.h>
 #include <orrery/sim/store.h>
+#include <orrery/sim/study.h>
 
 static enum orr_status open_policy(const struct orr_scenario_shard *shard,
                                    const struct orr_policy **policy, void **params,
@@ -76,6 +77,13 @@ double orr_cpu_seconds(void)
     struct timespec now;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int64_t clock_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static char *output_path(const struct orr_point_options *options,
@@ -164,6 +172,7 @@ static enum orr_status simulate(const struct orr_point_options *given, orr_ms un
                                          .faults = faults_of(point),
                                          .latency = &latency,
                                          .seed = point->scenario.seed_first,
+                                         .clock_ns = clock_ns,
                                          .digest_every = given->digest_every,
                                          .check_books = given->check_books,
                                          .checkpoint = given->checkpoint};
@@ -180,7 +189,8 @@ static enum orr_status write_results(const struct orr_point_options *options,
                                      struct orr_err *err)
 {
     struct utsname host;
-    char stamp[32] = "", cpu[32], compiler[] = __VERSION__;
+    char stamp[32] = "", cpu[32], mean[32], most[32], timed[32], compiler[] = __VERSION__;
+    const struct orr_cycle_time *cycles = &point->run.cycle_time;
     time_t now = time(NULL);
     struct tm utc;
     if (gmtime_r(&now, &utc) != NULL) {
@@ -190,6 +200,10 @@ static enum orr_status write_results(const struct orr_point_options *options,
         memset(&host, 0, sizeof host);
     }
     (void)snprintf(cpu, sizeof cpu, "%.3f", orr_cpu_seconds());
+    (void)snprintf(mean, sizeof mean, "%.3f",
+                   cycles->timed > 0 ? (double)cycles->sum_ns / 1e3 / (double)cycles->timed : 0.0);
+    (void)snprintf(most, sizeof most, "%.3f", (double)cycles->most_ns / 1e3);
+    (void)snprintf(timed, sizeof timed, "%llu", (unsigned long long)cycles->timed);
     /* where the scenario's relative names start: what another run of it needs */
     const char *folder = point->scenario.folder;
     char *place = realpath(folder[0] == '\0' ? "." : folder, NULL);
@@ -200,7 +214,10 @@ static enum orr_status write_results(const struct orr_point_options *options,
                                           {"machine", host.machine},
                                           {"compiler", compiler},
                                           {"sqlite", orr_store_sqlite_version()},
-                                          {"cpu_s", cpu}};
+                                          {"cpu_s", cpu},
+                                          {"scheduler_us_per_cycle", mean},
+                                          {"scheduler_us_max", most},
+                                          {"scheduler_cycles_timed", timed}};
     struct orr_store_input input = {.scenario = &point->scenario,
                                     .world = &point->world,
                                     .run = &point->run,
@@ -262,6 +279,10 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
     }
     if (status == ORR_OK) {
         orr_summary_make(&point->world, &point->run, &point->summary);
+        if (point->scenario.shard_count == 1 &&
+            strcmp(point->shards[0].policy->name, "easy") == 0) {
+            orr_promises_judge(&point->world, &point->run, &point->summary.promises);
+        }
         book(point, 3, &mark);
         if (point->run.status == ORR_RUN_INTERRUPTED && !options->keep_partial) {
             status = orr_fail(err, ORR_INTERRUPTED,

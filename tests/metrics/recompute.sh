@@ -384,6 +384,28 @@ YAML
     has "value = 0.25 AND n = 1 FROM metric WHERE name = 'throughput_gpus'"
 }
 
+# Held by hand: b, first in line, would fit when a ends at 100; unguarded, c passes it on the free GPU and holds that
+# until 220, e for 10 s, which delays nobody. And on a longer trace as the audit counts them.
+case_promises() {
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\na,0,100,1,2,q\nb,10,50,1,4,q\nc,20,200,1,1,q\ne,30,10,1,1,q\n' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: easy, params: {variant: unguarded}}
+YAML
+    holds 50 run.yaml
+    has "value = 1 AND n = 2 FROM metric WHERE name = 'broken_promises'"
+    has "value = 120 FROM metric WHERE name = 'promise_delay_max_s'"
+    for variant in unguarded reference; do
+        philly "{name: easy, params: {variant: $variant}}" 10d 300000 >run.yaml
+        holds 100 run.yaml
+        "$orrery" audit run.db >said || [ $? = 1 ] || fail "$(cat said)"
+        awk '$1 == "promise" && $2 ~ /^[0-9]/ {print $3 "|" $2}' said >counted
+        sqlite3 run.db "SELECT CAST(value AS INTEGER), n FROM metric WHERE name = 'broken_promises'" >stored
+        [ -s counted ] && cmp -s counted stored || fail "$variant: audit $(cat counted), metric $(cat stored)"
+    done
+}
+
 # A job every 10 s, each for 1000 s: about 100 GPUs are held from 1000 s on. On too few GPUs the demand never
 # settles, and the window stays whole.
 case_warmup() {

@@ -6,6 +6,7 @@
 -- results file does not keep the request series, nor which part of the workload a job came from.
 -- Files with nodes of more than 64 GPUs or of foreign pods, and fragmentation where pods ask for memory of
 -- GPUs or for nodes by labels, are beyond it: what nodes admit and hold is not all in them.
+-- Nor broken_promises, promise_delay_max_s: the audit makes them again (recompute.sh, promises).
 -- Nor those of the scheduler's time (policy.latency): cycles are not kept one by one.
 .mode list
 .separator " | "
@@ -905,7 +906,7 @@ WHERE s.level IS NULL OR abs(s.gpus / s.ms - m.mean_gpus) > 1e-9 * m.mean_gpus +
 UNION ALL
 SELECT m.scope || ' ' || m.label, m.name, x.value, m.value
 FROM metric AS m LEFT JOIN made AS x USING (name, scope, label)
-WHERE m.scope <> 'workload'
+WHERE m.scope <> 'workload' AND m.name NOT IN ('broken_promises', 'promise_delay_max_s')
   AND (x.name IS NULL OR (x.value IS NULL) <> (m.value IS NULL)
        OR abs(x.value - m.value) > CASE WHEN m.unit IN ('jobs', 'evictions') THEN 0 ELSE 1e-9 * abs(m.value) + 1e-15 END)
 UNION ALL

@@ -73,9 +73,15 @@ struct orr_engine_options {
     struct orr_fault_setting faults;
     const struct orr_latency *latency; /* NULL: ideal */
     uint64_t seed;
-    bool check_books;      /* recompute the ledger's and the policy's books after every cycle */
-    uint64_t digest_every; /* 0: never; else checkpoint() at every so many events */
+    int64_t (*clock_ns)(void); /* real time, for `cycle_time`; NULL: cycles are not timed */
+    bool check_books;          /* recompute the ledger's and the policy's books after every cycle */
+    uint64_t digest_every;     /* 0: never; else checkpoint() at every so many events */
     void (*checkpoint)(uint64_t events, orr_ms now, uint64_t digest, void *context);
+};
+
+struct orr_cycle_time { /* real time that the policy's cycles took: no part of a run's result */
+    uint64_t timed;     /* all of a policy on a grid, else one in 64 */
+    int64_t sum_ns, most_ns;
 };
 
 struct orr_run {
@@ -87,6 +93,7 @@ struct orr_run {
     struct orr_fold fold;
     uint64_t events; /* arrivals, finishes, faults, changes of capacity and quota */
     uint64_t stale_events, cycles, distinct_times;
+    struct orr_cycle_time cycle_time;
     struct orr_latency latency;
     struct orr_scheduler_time scheduler; /* all 0 if latency is ideal */
     uint32_t queue_len_max;              /* most jobs waiting after the passes of an instant */

@@ -17,6 +17,11 @@ enum orr_status orr_schedule_import(const struct orr_world *world, const char *p
                                     struct orr_schedule *schedule,
                                     struct orr_err *err) ORR_MUST_USE;
 
+/* Of a run under EASY: jobs that overtook the first in line and thereby moved the first instant at
+ * which it would fit, by estimates; as the audit finds them. Not judged: runs with evictions. */
+void orr_promises_judge(const struct orr_world *world, const struct orr_run *run,
+                        struct orr_promises *promises);
+
 /* Holds `expect:` of the scenario against the metrics of a results file. Says a line for each that
  * is false (exit code 1), names no metric there is (78), or for a file that cannot be read. */
 int orr_expect_check(const struct orr_scenario *scenario, const char *results, orr_say_fn *say,

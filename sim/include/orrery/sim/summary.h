@@ -156,6 +156,13 @@ struct orr_room_summary { /* what was free, and what for; means over the window,
     uint32_t bucket_count, level_count, typical_tasks;
 };
 
+struct orr_promises {   /* of backfilling; a study fills it in, for the audit judges them */
+    bool judged;        /* else nothing of the rest */
+    uint64_t overtakes; /* starts of jobs behind the first that waits */
+    uint64_t broken;    /* of them, those that delay it */
+    double delay_max_s; /* the most, by estimates */
+};
+
 struct orr_pool_summary {      /* of nodes, while they were part of the cluster */
     double node_h, run_node_h; /* in the window, in the run */
     double cost, run_cost;     /* at the pool's price of a node for an hour */
@@ -199,6 +206,7 @@ struct orr_summary {
     struct orr_room_summary room;
     struct orr_waits full; /* of elastic jobs, until they had all their pods */
     struct orr_node_spread spread;
+    struct orr_promises promises;
     struct orr_pool_summary *pools; /* of the scenario, in its order */
     uint32_t pool_count;
     bool priced; /* some pool has a price; else nothing of these three */
