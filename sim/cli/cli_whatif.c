@@ -266,43 +266,46 @@ static void say_change(const struct whatif *w, uint32_t arm, orr_say_fn *say, vo
 }
 
 /* Quotas that cannot all be kept explain much of what follows. */
-static void say_promises(const struct whatif *w, uint32_t arm, FILE *out)
+static void say_promises(struct orr_results *in, orr_say_fn *say, void *context)
 {
-    struct orr_results in;
-    struct orr_err ignored = {0};
-    orr_results_open(&in, w->paths[(size_t)arm * w->seed_count], &ignored);
     sqlite3_stmt *row = orr_results_prepare(
-        &in, "SELECT s.name, s.capacity_mgpu / 1000.0, sum(q.gpu_quota) FROM shard AS s"
-             " JOIN shard_queue AS o ON o.shard = s.id JOIN queue AS q ON q.id = o.queue"
-             " WHERE q.parent IS NULL AND q.gpu_quota > 0 GROUP BY s.id"
-             " HAVING sum(q.gpu_quota) * 1000 > s.capacity_mgpu");
-    while (orr_results_step(&in, row)) {
-        const char *shard = orr_results_text(&in, row, 0);
-        (void)fprintf(out, "  quotas%s%s sum to %g GPUs, and there are %g: not all can be kept\n",
-                      shard[0] != '\0' ? " of shard " : "", shard, sqlite3_column_double(row, 2),
-                      sqlite3_column_double(row, 1));
+        in, "SELECT s.name, s.capacity_mgpu / 1000.0, sum(q.gpu_quota) FROM shard AS s"
+            " JOIN shard_queue AS o ON o.shard = s.id JOIN queue AS q ON q.id = o.queue"
+            " WHERE q.parent IS NULL AND q.gpu_quota > 0 GROUP BY s.id"
+            " HAVING sum(q.gpu_quota) * 1000 > s.capacity_mgpu");
+    while (orr_results_step(in, row)) {
+        const char *shard = orr_results_text(in, row, 0);
+        char text[500];
+        (void)snprintf(text, sizeof text,
+                       "quotas%s%.300s sum to %g GPUs, and there are %g: not all can be kept",
+                       shard[0] != '\0' ? " of shard " : "", shard, sqlite3_column_double(row, 2),
+                       sqlite3_column_double(row, 1));
+        say(text, context);
     }
-    orr_results_close(&in);
 }
 
-static int64_t rejected(const struct whatif *w, uint32_t arm)
+static int64_t rejected(struct orr_results *in)
 {
-    struct orr_results in;
+    return orr_results_int(in, "SELECT sum(rows_rejected) FROM input", 0);
+}
+
+/* What the figures of an arm do not tell. Waits of jobs that never run are in none of them. */
+static void say_notes(const struct whatif *w, uint32_t arm, orr_say_fn *say, void *context)
+{
+    struct orr_results base, in;
     struct orr_err ignored = {0};
+    orr_results_open(&base, w->paths[0], &ignored);
     orr_results_open(&in, w->paths[(size_t)arm * w->seed_count], &ignored);
-    const int64_t rows = orr_results_int(&in, "SELECT sum(rows_rejected) FROM input", 0);
-    orr_results_close(&in);
-    return rows;
-}
-
-/* Jobs that are in one run and not in the other: their waits are in none of the figures. */
-static void say_rejected(const struct whatif *w, uint32_t arm, FILE *out)
-{
-    const int64_t before = rejected(w, 0), after = rejected(w, arm);
+    say_promises(&in, say, context);
+    const int64_t before = rejected(&base), after = rejected(&in);
     if (before != after) {
-        (void)fprintf(out, "  jobs that can never run: %lld before, %lld after\n",
-                      (long long)before, (long long)after);
+        char text[100];
+        (void)snprintf(text, sizeof text, "jobs that can never run: %lld before, %lld after",
+                       (long long)before, (long long)after);
+        say(text, context);
     }
+    orr_results_close(&in);
+    orr_results_close(&base);
 }
 
 static void print_text(const struct whatif *w, const struct orr_comparison *all,
@@ -314,8 +317,7 @@ static void print_text(const struct whatif *w, const struct orr_comparison *all,
     for (uint32_t arm = 1; arm < w->arm_count; arm++) {
         (void)fprintf(out, "\n%s\n", w->names[arm]);
         say_change(w, arm, print_said, out);
-        say_promises(w, arm, out);
-        say_rejected(w, arm, out);
+        say_notes(w, arm, print_said, out);
         (void)fprintf(out, "  %-40s %-16s %10s %10s %10s  %s\n", "of", "metric", "before", "after",
                       "change", "95 % interval");
         print_rows(all, arm, out);
@@ -363,6 +365,9 @@ static void print_json(const struct whatif *w, const struct orr_comparison *all,
         orr_json_text(&json, "name", w->names[arm]);
         orr_json_open(&json, "changed", '[');
         say_change(w, arm, json_said, &json);
+        orr_json_close(&json, ']');
+        orr_json_open(&json, "notes", '[');
+        say_notes(w, arm, json_said, &json);
         orr_json_close(&json, ']');
         orr_json_text(&json, "sentence", sentence);
         orr_json_open(&json, "rows", '[');
