@@ -68,9 +68,6 @@ uint32_t orr_books__tasks_in(const struct orr_room *room, const struct orr_reque
 static struct orr_room unclaimed(const struct orr_ledger *ledger, uint32_t node)
 {
     struct orr_room room = ledger->idle[node];
-    if (ledger->claims == 0) {
-        return room;
-    }
     const struct orr_room *releasing = &ledger->releasing[node];
     room.cpu_milli += releasing->cpu_milli < 0 ? releasing->cpu_milli : 0;
     room.mem_bytes += releasing->mem_bytes < 0 ? releasing->mem_bytes : 0;
@@ -117,10 +114,15 @@ uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
     if (!orr_ledger__may_use(ledger, node, request)) {
         return 0;
     }
-    struct orr_room idle = unclaimed(ledger, node);
-    uint32_t tasks = orr_books__tasks_in(&idle, request);
+    struct orr_room room;
+    const struct orr_room *idle = &ledger->idle[node];
+    if (ledger->claims > 0) {
+        room = unclaimed(ledger, node);
+        idle = &room;
+    }
+    uint32_t tasks = orr_books__tasks_in(idle, request);
     if (tasks > 0 && is_sharing(request)) { /* one at a time: each may change what is shared */
-        tasks = sharing_fits(ledger, node, request, idle.gpus) ? 1 : 0;
+        tasks = sharing_fits(ledger, node, request, idle->gpus) ? 1 : 0;
     }
     return tasks;
 }

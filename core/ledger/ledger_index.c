@@ -163,6 +163,12 @@ static uint32_t filled_down(const struct orr_type_index *index, uint32_t from)
     return ORR_NONE;
 }
 
+uint32_t orr_index__most_idle(const struct orr_type_index *index)
+{
+    uint32_t most = filled_down(index, index->gpus);
+    return most == ORR_NONE ? 0 : most;
+}
+
 /* First node of a set with room for the tasks; with unlimited CPU and memory that is its lowest. */
 static uint32_t first_with_room(const struct orr_ledger *ledger, const struct orr_node_set *set,
                                 const struct orr_request *request, uint32_t tasks)

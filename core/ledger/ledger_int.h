@@ -17,6 +17,8 @@ uint32_t orr_node_set__next(const struct orr_node_set *set, uint32_t from, uint3
 /* Index: a node's idle devices change from `before` to what idle[node] says now. */
 void orr_index__open(struct orr_ledger *ledger);
 void orr_index__move(struct orr_ledger *ledger, uint32_t node, int32_t before);
+/* Idle devices of the node of a type that has most; 0 if the type has no nodes. */
+uint32_t orr_index__most_idle(const struct orr_type_index *index);
 
 /* Books of one placement: take room (true if the request fits on idle), or give it back to idle.
  * Devices that the placement names already are taken, if they have room; else they are chosen. */

@@ -8,11 +8,8 @@ static uint32_t largest_hole(const struct orr_ledger *ledger, uint32_t shard)
 {
     uint32_t most = 0;
     for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {
-        const struct orr_type_index *index = &ledger->types[t];
-        uint32_t idle = ledger->world.cluster->types[t].shard == shard ? index->gpus : 0;
-        while (idle > most && index->by_idle[idle].count == 0) {
-            idle--;
-        }
+        bool ours = ledger->world.cluster->types[t].shard == shard;
+        uint32_t idle = ours ? orr_index__most_idle(&ledger->types[t]) : 0;
         most = idle > most ? idle : most;
     }
     return most;

@@ -20,12 +20,11 @@ static const struct orr_shape *shape_of(const struct engine *engine, uint32_t jo
     return &engine->world->shapes.shapes[engine->world->specs[job].shape];
 }
 
-/* What it asks, without workers that it has nothing to do for. */
-static int64_t job_mgpu(const struct engine *engine, uint32_t job)
+/* What a job of this shape asks, without workers that it has nothing to do for. */
+static int64_t asked_mgpu(const struct engine *engine, uint32_t job, const struct orr_shape *shape)
 {
     uint32_t unwanted = engine->ledger->jobs[job].unwanted_tasks;
-    return shape_of(engine, job)->gpus_mgpu -
-           (unwanted == 0 ? 0 : unwanted * orr_engine__worker_mgpu(engine, job));
+    return shape->gpus_mgpu - (unwanted == 0 ? 0 : unwanted * orr_engine__worker_mgpu(engine, job));
 }
 
 /* What the tasks asked that the job holds, leaving ones too. */
@@ -67,7 +66,7 @@ void orr_engine__submit(struct engine *engine, uint32_t job)
         orr_engine__want_first(engine, job);
     }
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
-                    job_mgpu(engine, job), 1);
+                    asked_mgpu(engine, job, shape_of(engine, job)), 1);
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
     want_room(engine, job);
     engine->changed = true;
@@ -116,13 +115,10 @@ bool orr_engine__must_wait(struct engine *engine, uint32_t index)
 }
 
 /* Those that waited for the end of this job, and have come themselves, wait for one less. */
-static void free_holds(struct engine *engine, uint32_t job)
+static void free_dependents(struct engine *engine, uint32_t job)
 {
     const struct orr_world *world = engine->world;
     uint32_t low = 0, high = world->edge_count;
-    if (high == 0) {
-        return;
-    }
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (world->edges[middle].job < job) {
@@ -143,8 +139,15 @@ static void free_holds(struct engine *engine, uint32_t job)
     }
 }
 
+static void free_holds(struct engine *engine, uint32_t job)
+{
+    if (engine->world->edge_count > 0) {
+        free_dependents(engine, job);
+    }
+}
+
 /* A job that was done at `done` gives back what it holds: all it asks, unless it is elastic. */
-static void leave(struct engine *engine, uint32_t job, orr_ms done)
+static inline void leave(struct engine *engine, uint32_t job, orr_ms done)
 {
     const struct orr_shape *shape = shape_of(engine, job);
     bool whole = engine->ledger->jobs[job].placed_tasks == shape->tasks;
@@ -155,7 +158,7 @@ static void leave(struct engine *engine, uint32_t job, orr_ms done)
         orr_exec_finish(engine->exec, job, now, now);
     }
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, now, -held,
-                    held - job_mgpu(engine, job), 0);
+                    held - asked_mgpu(engine, job, shape), 0);
 }
 
 static void tell_end(struct engine *engine, uint32_t job)
@@ -259,7 +262,7 @@ void orr_engine__give_up(struct engine *engine, uint32_t job)
         orr_exec_finish(engine->exec, job, now, now);
     }
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, now, -held,
-                    held - job_mgpu(engine, job), -1);
+                    held - asked_mgpu(engine, job, shape_of(engine, job)), -1);
     orr_engine__count_event(engine, CLASS_GIVE_UP, job);
     tell_end(engine, job);
     free_holds(engine, job);

@@ -132,6 +132,7 @@ static bool make_groups(struct orr_world *world, uint32_t part, const struct orr
         groups->count = 1;
     }
     for (uint32_t g = 0; g < groups->count; g++) {
+        groups->roles[g] = NULL;
         if (extra != NULL) {
             struct orr_request *request = &groups->items[g].request;
             request->cpu_milli = extra->cpu_milli > 0 ? extra->cpu_milli : 0;
@@ -333,9 +334,10 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
 {
     struct orr_world_part *p = &world->parts[part];
     const struct orr_row *row = &p->workload.rows[row_index];
-    struct orr_replay_groups groups = {0};
+    struct orr_replay_groups groups; /* large, and most jobs have one */
     struct orr_span span;
     const struct orr_scenario_template *roles;
+    groups.count = groups.set_count = groups.min_tasks = 0;
     if (!use_template(world, nodes->scenario, part, row_index, &roles)) {
         return false;
     }

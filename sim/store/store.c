@@ -66,7 +66,9 @@ static enum orr_status open_database(struct orr_store *store, struct orr_err *er
                         strerror(errno));
     }
     (void)close(fd);
-    if (sqlite3_open_v2(store->temporary, &store->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
+    /* one thread uses it, so it needs no locks */
+    if (sqlite3_open_v2(store->temporary, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK) {
         return orr_fail(err, ORR_CANT_CREATE, "%s: cannot create: %s", store->path,
                         sqlite3_errmsg(store->db));
     }

@@ -32,9 +32,13 @@ struct source {
     const struct orr_store_input *input;
 };
 
-struct cursor {
+struct cursor { /* and what the columns of its row are read from, looked up once */
     sqlite3_vtab_cursor base;
     uint32_t job;
+    const struct orr_job_spec *spec;
+    const struct orr_job_state *state;
+    const struct orr_shape *shape;
+    const struct orr_placement *placement; /* if it is told in the row; else NULL */
 };
 
 static int source_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -72,7 +76,7 @@ static int cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     if (cursor == NULL) {
         return SQLITE_NOMEM;
     }
-    *cursor = (struct cursor){.job = 0};
+    *cursor = (struct cursor){0};
     *out = &cursor->base;
     return SQLITE_OK;
 }
@@ -83,6 +87,26 @@ static int cursor_close(sqlite3_vtab_cursor *cursor)
     return SQLITE_OK;
 }
 
+static bool is_past_last(const struct cursor *cursor)
+{
+    return cursor->job >= ((const struct source *)cursor->base.pVtab)->input->world->job_count;
+}
+
+static void go_to(struct cursor *cursor, uint32_t job)
+{
+    const struct orr_store_input *input = ((const struct source *)cursor->base.pVtab)->input;
+    cursor->job = job;
+    if (!is_past_last(cursor)) {
+        const struct orr_ledger *ledger = input->run->ledger;
+        cursor->spec = &input->world->specs[job];
+        cursor->state = &ledger->jobs[job];
+        cursor->shape = &input->world->shapes.shapes[cursor->spec->shape];
+        uint32_t placement = cursor->state->placement;
+        bool told = placement != ORR_NONE && orr_store__is_inline(ledger, placement);
+        cursor->placement = told ? &ledger->placements[placement] : NULL;
+    }
+}
+
 static int cursor_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int argc,
                          sqlite3_value **argv)
 {
@@ -90,20 +114,19 @@ static int cursor_filter(sqlite3_vtab_cursor *cursor, int number, const char *te
     (void)text;
     (void)argc;
     (void)argv;
-    ((struct cursor *)cursor)->job = 0;
+    go_to((struct cursor *)cursor, 0);
     return SQLITE_OK;
 }
 
 static int cursor_next(sqlite3_vtab_cursor *cursor)
 {
-    ((struct cursor *)cursor)->job++;
+    go_to((struct cursor *)cursor, ((const struct cursor *)cursor)->job + 1);
     return SQLITE_OK;
 }
 
 static int cursor_eof(sqlite3_vtab_cursor *cursor)
 {
-    const struct source *source = (const struct source *)cursor->pVtab;
-    return ((const struct cursor *)cursor)->job >= source->input->world->job_count;
+    return is_past_last((const struct cursor *)cursor);
 }
 
 static int cursor_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
@@ -138,27 +161,14 @@ bool orr_store__is_inline(const struct orr_ledger *ledger, uint32_t placement)
            p->tasks == ledger->world.shapes->shapes[ledger->world.specs[p->job].shape].tasks;
 }
 
-static void result_placement(sqlite3_context *context, const struct orr_run *run,
-                             const struct orr_job_state *state, int column)
+static int cursor_column(sqlite3_vtab_cursor *at, sqlite3_context *context, int column)
 {
-    if (state->placement == ORR_NONE || !orr_store__is_inline(run->ledger, state->placement)) {
-        return; /* in table placement */
-    }
-    const struct orr_placement *placement = &run->ledger->placements[state->placement];
-    if (column == COL_NODE) {
-        sqlite3_result_int64(context, placement->node);
-    } else if (placement->devices != 0) {
-        sqlite3_result_int64(context, (sqlite3_int64)placement->devices);
-    }
-}
-
-static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column)
-{
-    const struct orr_store_input *input = ((const struct source *)cursor->pVtab)->input;
-    uint32_t job = ((const struct cursor *)cursor)->job;
-    const struct orr_job_spec *spec = &input->world->specs[job];
-    const struct orr_job_state *state = &input->run->ledger->jobs[job];
-    const struct orr_shape *shape = &input->world->shapes.shapes[spec->shape];
+    const struct orr_store_input *input = ((const struct source *)at->pVtab)->input;
+    const struct cursor *cursor = (const struct cursor *)at;
+    const struct orr_job_spec *spec = cursor->spec;
+    const struct orr_job_state *state = cursor->state;
+    const struct orr_shape *shape = cursor->shape;
+    uint32_t job = cursor->job;
     switch ((enum column)column) {
     case COL_ID: sqlite3_result_int64(context, job); break;
     case COL_NAME: result_name(context, input->world, job); break;
@@ -190,7 +200,15 @@ static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, 
     case COL_MIN_PODS: sqlite3_result_int64(context, shape->min_tasks); break;
     case COL_SHAPE: sqlite3_result_int64(context, spec->shape); break;
     case COL_NODE:
-    case COL_DEVICES: result_placement(context, input->run, state, column); break;
+        if (cursor->placement != NULL) {
+            sqlite3_result_int64(context, cursor->placement->node);
+        }
+        break;
+    case COL_DEVICES:
+        if (cursor->placement != NULL && cursor->placement->devices != 0) {
+            sqlite3_result_int64(context, (sqlite3_int64)cursor->placement->devices);
+        }
+        break;
     }
     return SQLITE_OK;
 }

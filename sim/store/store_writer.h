@@ -11,6 +11,7 @@ struct writer { /* one prepared insert; the first failure sticks */
     sqlite3 *db;
     sqlite3_stmt *statement;
     int column;
+    uint64_t filled; /* bit c: column c had a value in the row before, which stays bound */
     enum orr_status status;
     struct orr_err *err;
 };
@@ -24,29 +25,42 @@ static inline struct writer writer_open(sqlite3 *db, const char *sql, struct orr
     return w;
 }
 
-static inline void put_int(struct writer *w, int64_t value)
+/* Goes on to the next column; true if it has a value, which the caller binds. */
+static inline bool next_column(struct writer *w, bool known)
 {
-    (void)sqlite3_bind_int64(w->statement, ++w->column, value);
+    uint64_t bit = (uint64_t)1 << ++w->column;
+    if (!known && (w->filled & bit) != 0) {
+        (void)sqlite3_bind_null(w->statement, w->column);
+    }
+    w->filled = known ? w->filled | bit : w->filled & ~bit;
+    return known;
 }
 
 static inline void put_int_or_null(struct writer *w, bool known, int64_t value)
 {
-    w->column++;
-    (void)(known ? sqlite3_bind_int64(w->statement, w->column, value)
-                 : sqlite3_bind_null(w->statement, w->column));
+    if (next_column(w, known)) {
+        (void)sqlite3_bind_int64(w->statement, w->column, value);
+    }
+}
+
+static inline void put_int(struct writer *w, int64_t value)
+{
+    put_int_or_null(w, true, value);
 }
 
 static inline void put_real(struct writer *w, double value)
 {
-    w->column++;
-    (void)(isfinite(value) ? sqlite3_bind_double(w->statement, w->column, value)
-                           : sqlite3_bind_null(w->statement, w->column));
+    if (next_column(w, isfinite(value))) {
+        (void)sqlite3_bind_double(w->statement, w->column, value);
+    }
 }
 
 /* The text must live until put_row. */
 static inline void put_text(struct writer *w, const char *text)
 {
-    (void)sqlite3_bind_text(w->statement, ++w->column, text, -1, SQLITE_STATIC);
+    if (next_column(w, text != NULL)) {
+        (void)sqlite3_bind_text(w->statement, w->column, text, -1, SQLITE_STATIC);
+    }
 }
 
 static inline void put_row(struct writer *w)
