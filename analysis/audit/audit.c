@@ -80,21 +80,24 @@ static int by_edge(const void *a, const void *b, void *context)
     if (x->at_ms != y->at_ms) {
         return x->at_ms < y->at_ms ? -1 : 1;
     }
-    return (int)x->takes - (int)y->takes;
+    return (int)x->kind - (int)y->kind;
 }
 
 struct orr_audit_edge *orr_audit__edges(const struct orr_schedule *schedule, size_t *count)
 {
-    struct orr_audit_edge *edges = orr_alloc((size_t)schedule->span_count * 2 + 1, sizeof *edges);
+    struct orr_audit_edge *edges = orr_alloc((size_t)schedule->span_count * 3 + 1, sizeof *edges);
     size_t n = 0;
     for (uint32_t s = 0; s < schedule->span_count; s++) {
         const struct orr_audit_span *span = &schedule->spans[s];
         if (span->end_ms <= span->start_ms) { /* held for no time, or backwards */
             continue;
         }
-        edges[n++] = (struct orr_audit_edge){span->start_ms, s, true};
+        edges[n++] = (struct orr_audit_edge){span->start_ms, s, ORR_AUDIT_TAKES};
         if (span->end_ms != ORR_MS_NEVER) {
-            edges[n++] = (struct orr_audit_edge){span->end_ms, s, false};
+            edges[n++] = (struct orr_audit_edge){span->end_ms, s, ORR_AUDIT_GIVES};
+        }
+        if (span->leaves_ms < span->end_ms) {
+            edges[n++] = (struct orr_audit_edge){span->leaves_ms, s, ORR_AUDIT_LEAVES};
         }
     }
     orr_sort(edges, n, sizeof *edges, by_edge, NULL);
@@ -108,6 +111,7 @@ static void judge(const struct orr_schedule *schedule, uint32_t rules, struct or
     orr_audit__attempts(&run);
     orr_audit__nodes(&run);
     orr_audit__space(&run);
+    orr_audit__reclaim(&run);
     orr_audit__victims(&run);
     orr_audit__order(&run);
 }

@@ -22,8 +22,10 @@ void orr_audit__found(struct orr_audit_run *run, enum orr_audit_rule rule, orr_m
 void orr_audit__attempts(struct orr_audit_run *run);
 /* SHARD, DOWN: each span against its node. */
 void orr_audit__nodes(struct orr_audit_run *run);
-/* CAPACITY, DEVICES, LIMIT, QUOTA, PART, RECLAIM: who holds what, instant by instant. */
+/* CAPACITY, DEVICES, LIMIT, QUOTA, PART: who holds what, instant by instant. */
 void orr_audit__space(struct orr_audit_run *run);
+/* RECLAIM: what queues held, asked and were due when something was taken from them. */
+void orr_audit__reclaim(struct orr_audit_run *run);
 /* VICTIM: each eviction. */
 void orr_audit__victims(struct orr_audit_run *run);
 /* ORDER, HEAD, PROMISE: who waits, instant by instant. */
@@ -35,6 +37,22 @@ struct orr_audit_pair {
 };
 struct orr_audit_pair orr_audit__level(const struct orr_schedule *schedule, uint32_t a, uint32_t b);
 
+/* Says of each span when it was evicted, and of each eviction what it took. Spans are sorted by
+ * job. */
+void orr_audit__settle_evictions(struct orr_schedule *schedule);
+
+/* What queues are due of GPUs, in devices. All arrays are by queue; those of another shard, or
+ * outside of the division, get 0. */
+struct orr_audit_demand {
+    const struct orr_audit_queue *queues; /* as they are owed at the time */
+    uint32_t queue_count, shard;
+    const double *request; /* held and waited for, children included */
+    double total;          /* of nodes that are up */
+    double k;
+    uint32_t last_in_ties; /* loses every tie of remainders; ORR_NONE: the earlier queue wins */
+};
+void orr_audit__divide(const struct orr_audit_demand *demand, double *fair);
+
 /* A schedule of the jobs of one shard on its nodes; arrays in its arena, names borrowed. */
 void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard,
                      struct orr_schedule *part);
@@ -43,10 +61,10 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard,
 struct orr_audit_edge {
     orr_ms at_ms;
     uint32_t span;
-    bool takes; /* else gives back */
+    enum { ORR_AUDIT_GIVES, ORR_AUDIT_LEAVES, ORR_AUDIT_TAKES } kind;
 };
-/* Edges in time order, at one instant what is given back first. Caller frees. Spans that end before
- * they start (TIMES says so) have none. */
+/* Edges in time order, at one instant what is given back first, then what leaves its queue. Caller
+ * frees. Spans that end before they start (TIMES says so) have none. */
 struct orr_audit_edge *orr_audit__edges(const struct orr_schedule *schedule, size_t *count);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* audit_read.c - a results file as a schedule. */
-#include <orrery/analysis/audit.h>
+#include "audit_int.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,8 +84,21 @@ static void stray(struct load *load, const char *what, int64_t id)
     }
 }
 
+static bool is_said(struct load *load, const char *pattern)
+{
+    char sql[128];
+    (void)snprintf(sql, sizeof sql, "SELECT scenario_resolved LIKE '%%%s%%' FROM run", pattern);
+    return orr_results_int(&load->in, sql, 0) != 0;
+}
+
 static void load_run(struct load *load)
 {
+    /* nodes that are to go take nothing more before they are away; workers that follow their job's
+     * backlog are asked for as it grows */
+    load->schedule->dim = is_said(load, " maintain: ") || is_said(load, " drain: ") ||
+                          is_said(load, " notice: ") || is_said(load, ".nodes: ") ||
+                          is_said(load, " backlog: ");
+    load->schedule->aged = is_said(load, " created: 2");
     load->schedule->end_ms = orr_results_int(&load->in, "SELECT end_ms FROM run", 0);
     /* the scenario with all defaults says how long a round is: 0s, there are none */
     load->schedule->in_rounds =
@@ -102,10 +115,13 @@ static void load_shards(struct load *load)
     schedule->shards =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->shards);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT id, name, policy, params LIKE '%\nbackfill=true\n%', params LIKE"
-                   " '%\norder=shortest\n%' OR params LIKE '%\norder=priority\n%', params LIKE "
-                   "'%\nfull_hierarchy_fairness=false\n%' FROM (SELECT"
-                   " *, '\n' || policy_params || '\n' AS params FROM shard) ORDER BY id");
+        &load->in,
+        "SELECT id, name, policy, params LIKE '%\nbackfill=true\n%', params LIKE"
+        " '%\norder=shortest\n%' OR params LIKE '%\norder=priority\n%', params LIKE"
+        " '%\nfull_hierarchy_fairness=false\n%', policy = 'kai' AND params NOT LIKE"
+        " '%\nusage_db=off\n%', params LIKE '%\nallow_consolidating_reclaim=false\n%',"
+        " CAST(substr(params, instr(params, 'k_value=') + 8) AS REAL) FROM (SELECT *, '\n' ||"
+        " policy_params || '\n' AS params FROM shard) ORDER BY id");
     while (orr_results_step(&load->in, row) && schedule->shard_count < room) {
         add(&load->shards, sqlite3_column_int64(row, 0));
         schedule->shards[schedule->shard_count++] =
@@ -113,7 +129,10 @@ static void load_shards(struct load *load)
                                      .policy = keep_text(load, row, 2),
                                      .overtakes = sqlite3_column_int(row, 3) != 0,
                                      .other_order = sqlite3_column_int(row, 4) != 0,
-                                     .flat = sqlite3_column_int(row, 5) != 0};
+                                     .flat = sqlite3_column_int(row, 5) != 0,
+                                     .by_usage = sqlite3_column_int(row, 6) != 0,
+                                     .counts_moved = sqlite3_column_int(row, 7) != 0,
+                                     .k = sqlite3_column_double(row, 8)};
     }
     if (schedule->shard_count == 0) {
         schedule->shards[schedule->shard_count++] = (struct orr_audit_shard){.name = ""};
@@ -173,8 +192,9 @@ static void load_queues(struct load *load)
     schedule->queues =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->queues);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT q.id, q.name, q.gpu_quota, q.gpu_limit, q.parent, s.shard FROM queue AS"
-                   " q LEFT JOIN shard_queue AS s ON s.queue = q.id ORDER BY q.id");
+        &load->in, "SELECT q.id, q.name, q.gpu_quota, q.gpu_limit, q.parent, s.shard, q.gpu_weight,"
+                   " q.priority, EXISTS (SELECT 1 FROM queue_bound AS b WHERE b.queue = q.id) FROM"
+                   " queue AS q LEFT JOIN shard_queue AS s ON s.queue = q.id ORDER BY q.id");
     while (orr_results_step(&load->in, row) && schedule->queue_count < room) {
         add(&load->queues, sqlite3_column_int64(row, 0));
         /* parents come before their children, so theirs is known already */
@@ -188,7 +208,11 @@ static void load_queues(struct load *load)
                                      .gpu_quota = sqlite3_column_double(row, 2),
                                      .gpu_limit = sqlite3_column_double(row, 3),
                                      .parent = root ? ORR_NONE : parent,
-                                     .shard = shard};
+                                     .shard = shard,
+                                     .gpu_weight = sqlite3_column_double(row, 6),
+                                     .priority = sqlite3_column_int64(row, 7),
+                                     .other_bounds = sqlite3_column_int(row, 8) != 0,
+                                     .outside = schedule->shards[shard].flat && parent == ORR_NONE};
         schedule->queue_count++;
     }
 }
@@ -198,9 +222,9 @@ static void load_owed(struct load *load)
     struct orr_schedule *schedule = load->schedule;
     const uint32_t room = count_rows(load, "SELECT count(*) FROM queue_change");
     schedule->owed = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->owed);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in,
-        "SELECT queue, at_ms, gpu_quota, gpu_limit FROM queue_change ORDER BY at_ms, rowid");
+    sqlite3_stmt *row =
+        orr_results_prepare(&load->in, "SELECT queue, at_ms, gpu_quota, gpu_limit, gpu_weight, "
+                                       "priority FROM queue_change ORDER BY at_ms, rowid");
     while (orr_results_step(&load->in, row) && schedule->owed_count < room) {
         const uint32_t queue = find(&load->queues, sqlite3_column_int64(row, 0));
         if (queue != ORR_NONE) {
@@ -208,7 +232,9 @@ static void load_owed(struct load *load)
                 (struct orr_audit_owed){.queue = queue,
                                         .at_ms = sqlite3_column_int64(row, 1),
                                         .gpu_quota = sqlite3_column_double(row, 2),
-                                        .gpu_limit = sqlite3_column_double(row, 3)};
+                                        .gpu_limit = sqlite3_column_double(row, 3),
+                                        .gpu_weight = sqlite3_column_double(row, 4),
+                                        .priority = sqlite3_column_int64(row, 5)};
         }
     }
 }
@@ -223,9 +249,12 @@ static void load_jobs(struct load *load)
         "SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu,"
         " j.pods, j.queue, j.evictions, j.state, j.min_pods, p.job IS NOT NULL,"
         " t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure +"
-        " t.max_runtime + t.maintenance + t.checkpoint + t.restart + t.waiting"
+        " t.max_runtime + t.maintenance + t.checkpoint + t.restart + t.waiting,"
+        " h.job IS NOT NULL AND h.eligible_ms IS NULL, a.by_memory, a.kinds > 1"
         " FROM job AS j JOIN v_waits AS w ON w.job = j.id LEFT JOIN non_preemptible AS p ON"
-        " p.job = j.id LEFT JOIN job_time AS t ON t.job = j.id"
+        " p.job = j.id LEFT JOIN job_time AS t ON t.job = j.id LEFT JOIN hold AS h ON h.job = j.id"
+        " LEFT JOIN (SELECT shape, max(gpu_mib IS NOT NULL) AS by_memory, count(*) AS kinds FROM"
+        " ask GROUP BY shape) AS a ON a.shape = j.shape"
         " WHERE j.state > 0 ORDER BY w.from_ms, j.id");
     while (orr_results_step(&load->in, row) && schedule->job_count < room) {
         const bool left = sqlite3_column_int64(row, 10) == 4;
@@ -245,7 +274,10 @@ static void load_jobs(struct load *load)
                                    .finished = sqlite3_column_int64(row, 10) == 3,
                                    .firm = sqlite3_column_int64(row, 12) != 0,
                                    .has_books = sqlite3_column_type(row, 13) != SQLITE_NULL,
-                                   .mgpu_ms = sqlite3_column_int64(row, 13)};
+                                   .mgpu_ms = sqlite3_column_int64(row, 13),
+                                   .held_back = sqlite3_column_int(row, 14) != 0,
+                                   .by_memory = sqlite3_column_int(row, 15) != 0,
+                                   .mixed = sqlite3_column_int(row, 16) != 0};
     }
     sort_jobs(load);
 }
@@ -275,7 +307,9 @@ static void load_spans(struct load *load)
                                     .devices = (uint64_t)sqlite3_column_int64(row, 5),
                                     .has_devices = sqlite3_column_type(row, 5) != SQLITE_NULL,
                                     .start_ms = sqlite3_column_int64(row, 6),
-                                    .end_ms = time_or(row, 7, ORR_MS_NEVER)};
+                                    .end_ms = time_or(row, 7, ORR_MS_NEVER),
+                                    .leaves_ms = time_or(row, 7, ORR_MS_NEVER),
+                                    .eviction = ORR_NONE};
     }
 }
 
@@ -315,8 +349,10 @@ static void load_evictions(struct load *load)
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->evictions);
     sqlite3_stmt *row = orr_results_prepare(
         &load->in,
-        "SELECT job, for_job, at_ms, cause, whole AND gone_ms >= (SELECT end_ms FROM run)"
-        " FROM eviction ORDER BY at_ms, rowid");
+        "SELECT e.job, e.for_job, e.at_ms, e.cause, e.gone_ms, e.whole, e.pods, e.moved,"
+        " e.gone_ms >= (SELECT end_ms FROM run) OR (j.state = 3 AND j.end_ms BETWEEN e.at_ms AND"
+        " e.gone_ms) FROM eviction AS e LEFT JOIN job AS j ON j.id = e.job ORDER BY e.at_ms, "
+        "e.rowid");
     while (orr_results_step(&load->in, row) && schedule->eviction_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job == ORR_NONE) {
@@ -324,12 +360,39 @@ static void load_evictions(struct load *load)
             continue;
         }
         const bool told = sqlite3_column_type(row, 1) != SQLITE_NULL;
-        schedule->jobs[job].leaving += sqlite3_column_int(row, 4) != 0;
+        const char *cause = orr_results_text(&load->in, row, 3);
+        const bool whole = sqlite3_column_int(row, 5) != 0;
+        schedule->jobs[job].leaving += whole && sqlite3_column_int(row, 8) != 0;
         schedule->evictions[schedule->eviction_count++] = (struct orr_audit_eviction){
             .job = job,
             .for_job = told ? find_job(load, sqlite3_column_int64(row, 1)) : ORR_NONE,
             .at_ms = sqlite3_column_int64(row, 2),
-            .by = action_of(orr_results_text(&load->in, row, 3))};
+            .gone_ms = sqlite3_column_int64(row, 4),
+            .pods = (uint32_t)sqlite3_column_int64(row, 6),
+            .moved = (uint32_t)sqlite3_column_int64(row, 7),
+            .whole = whole,
+            .in_cycle = action_of(cause) != ORR_AUDIT_BY_OTHER || strcmp(cause, "stale gang") == 0,
+            .by = action_of(cause)};
+    }
+}
+
+static void load_absences(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    static const char from[] = "FROM v_reason_intervals WHERE reason = 'requeue-delay'";
+    char sql[160];
+    (void)snprintf(sql, sizeof sql, "SELECT count(*) %s", from);
+    const uint32_t room = count_rows(load, sql);
+    schedule->absences =
+        orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->absences);
+    (void)snprintf(sql, sizeof sql, "SELECT job, from_ms, to_ms %s", from);
+    sqlite3_stmt *row = orr_results_prepare(&load->in, sql);
+    while (orr_results_step(&load->in, row) && schedule->absence_count < room) {
+        const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
+        if (job != ORR_NONE) {
+            schedule->absences[schedule->absence_count++] = (struct orr_audit_absence){
+                job, sqlite3_column_int64(row, 1), time_or(row, 2, ORR_MS_NEVER)};
+        }
     }
 }
 
@@ -389,8 +452,10 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     load_cuts(&load);
     load_evictions(&load);
     load_promises(&load);
+    load_absences(&load);
     orr_sort(schedule->spans, schedule->span_count, sizeof *schedule->spans, by_span, NULL);
     orr_sort(schedule->cuts, schedule->cut_count, sizeof *schedule->cuts, by_cut, NULL);
+    orr_audit__settle_evictions(schedule);
     const enum orr_status status = load.in.status;
     orr_results_close(&load.in);
     orr_free(load.jobs.ids);

@@ -15,6 +15,8 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
                                   .shard_count = 1,
                                   .end_ms = schedule->end_ms,
                                   .in_rounds = schedule->in_rounds,
+                                  .dim = schedule->dim,
+                                  .aged = schedule->aged,
                                   .queues = schedule->queues,
                                   .queue_count = schedule->queue_count,
                                   .owed = schedule->owed,
@@ -22,6 +24,7 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
     struct orr_arena *arena = &part->arena;
     orr_arena_init(arena);
     uint32_t *job_at = orr_alloc(schedule->job_count + (size_t)1, sizeof *job_at);
+    uint32_t *eviction_at = orr_alloc(schedule->eviction_count + (size_t)1, sizeof *eviction_at);
     uint32_t *node_at = orr_alloc(schedule->node_count + (size_t)1, sizeof *node_at);
     part->jobs = orr_arena_alloc(arena, schedule->job_count + (size_t)1, sizeof *part->jobs);
     part->nodes = orr_arena_alloc(arena, schedule->node_count + (size_t)1, sizeof *part->nodes);
@@ -31,6 +34,10 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
         orr_arena_alloc(arena, schedule->eviction_count + (size_t)1, sizeof *part->evictions);
     part->promises =
         orr_arena_alloc(arena, schedule->promise_count + (size_t)1, sizeof *part->promises);
+    part->absences =
+        orr_arena_alloc(arena, schedule->absence_count + (size_t)1, sizeof *part->absences);
+    part->outages =
+        orr_arena_alloc(arena, schedule->outage_count + (size_t)1, sizeof *part->outages);
     for (uint32_t j = 0; j < schedule->job_count; j++) {
         job_at[j] = is_in(schedule, j, shard) ? part->job_count : ORR_NONE;
         if (job_at[j] != ORR_NONE) {
@@ -43,10 +50,20 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
             part->nodes[part->node_count++] = schedule->nodes[n];
         }
     }
+    for (uint32_t e = 0; e < schedule->eviction_count; e++) {
+        struct orr_audit_eviction eviction = schedule->evictions[e];
+        eviction.job = job_at[eviction.job];
+        eviction.for_job = eviction.for_job == ORR_NONE ? ORR_NONE : job_at[eviction.for_job];
+        eviction_at[e] = eviction.job == ORR_NONE ? ORR_NONE : part->eviction_count;
+        if (eviction.job != ORR_NONE) {
+            part->evictions[part->eviction_count++] = eviction;
+        }
+    }
     for (uint32_t s = 0; s < schedule->span_count; s++) {
         struct orr_audit_span span = schedule->spans[s];
         span.job = job_at[span.job];
         span.node = span.node == ORR_NONE ? ORR_NONE : node_at[span.node];
+        span.eviction = span.eviction == ORR_NONE ? ORR_NONE : eviction_at[span.eviction];
         if (span.job != ORR_NONE) {
             part->spans[part->span_count++] = span;
         }
@@ -58,14 +75,6 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
             part->cuts[part->cut_count++] = cut;
         }
     }
-    for (uint32_t e = 0; e < schedule->eviction_count; e++) {
-        struct orr_audit_eviction eviction = schedule->evictions[e];
-        eviction.job = job_at[eviction.job];
-        eviction.for_job = eviction.for_job == ORR_NONE ? ORR_NONE : job_at[eviction.for_job];
-        if (eviction.job != ORR_NONE) {
-            part->evictions[part->eviction_count++] = eviction;
-        }
-    }
     for (uint32_t p = 0; p < schedule->promise_count; p++) {
         struct orr_audit_promise promise = schedule->promises[p];
         promise.job = job_at[promise.job];
@@ -73,6 +82,21 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
             part->promises[part->promise_count++] = promise;
         }
     }
+    for (uint32_t a = 0; a < schedule->absence_count; a++) {
+        struct orr_audit_absence absence = schedule->absences[a];
+        absence.job = job_at[absence.job];
+        if (absence.job != ORR_NONE) {
+            part->absences[part->absence_count++] = absence;
+        }
+    }
+    for (uint32_t o = 0; o < schedule->outage_count; o++) {
+        struct orr_audit_outage outage = schedule->outages[o];
+        outage.node = node_at[outage.node];
+        if (outage.node != ORR_NONE) {
+            part->outages[part->outage_count++] = outage;
+        }
+    }
+    orr_free(eviction_at);
     orr_free(job_at);
     orr_free(node_at);
 }

@@ -12,8 +12,7 @@
 
 #define DEVICES_MAX 64
 #define BIT(rule)   (1u << ORR_AUDIT_##rule)
-#define SPACE_RULES                                                                                \
-    (BIT(CAPACITY) | BIT(DEVICES) | BIT(LIMIT) | BIT(QUOTA) | BIT(PART) | BIT(RECLAIM))
+#define SPACE_RULES (BIT(CAPACITY) | BIT(DEVICES) | BIT(LIMIT) | BIT(QUOTA) | BIT(PART))
 
 struct space {
     struct orr_audit_run *run;
@@ -23,7 +22,6 @@ struct space {
     int64_t *device_mgpu;           /* node * DEVICES_MAX + device */
     int64_t *queue_mgpu;            /* children included */
     int64_t *firm_mgpu;             /* of it, by what may not be preempted */
-    int64_t *new_mgpu;              /* of it, since the instant began */
     double *part_gpus;              /* fixed part of a leaf; < 0: it has none */
     struct orr_audit_queue *queues; /* as they are owed at the instant */
     uint32_t owed;                  /* of the schedule's: next that comes into force */
@@ -31,7 +29,6 @@ struct space {
     bool *over;        /* by node, then queue, then one for the cluster */
     uint32_t *changed; /* spans of this instant */
     uint32_t changed_count;
-    uint32_t eviction; /* next */
 };
 
 static unsigned bits(uint64_t mask)
@@ -49,20 +46,32 @@ static bool knows_devices(const struct orr_schedule *schedule, const struct orr_
            schedule->nodes[span->node].gpus <= DEVICES_MAX;
 }
 
-/* Books a span, times sign. What it takes of each of its devices is equal. */
-static void apply(struct space *space, uint32_t index, int sign)
+static void apply_to_queues(struct space *space, const struct orr_audit_span *span, int64_t mgpu)
 {
     const struct orr_schedule *schedule = space->schedule;
-    const struct orr_audit_span *span = &schedule->spans[index];
-    const int64_t mgpu = sign * span->mgpu;
-    space->held_mgpu += mgpu;
-    if (span->node != ORR_NONE) {
-        space->node_mgpu[span->node] += mgpu;
-    }
     for (uint32_t q = schedule->jobs[span->job].queue; q != ORR_NONE;
          q = schedule->queues[q].parent) {
         space->queue_mgpu[q] += mgpu;
         space->firm_mgpu[q] += schedule->jobs[span->job].firm ? mgpu : 0;
+    }
+}
+
+/* Books one end of a span. What it takes of each of its devices is equal. From its eviction on it
+ * is no part of its queue, to the end of the grace it holds its devices. */
+static void apply(struct space *space, const struct orr_audit_edge *edge)
+{
+    const struct orr_schedule *schedule = space->schedule;
+    const struct orr_audit_span *span = &schedule->spans[edge->span];
+    const int64_t mgpu = edge->kind == ORR_AUDIT_TAKES ? span->mgpu : -span->mgpu;
+    if (edge->kind != ORR_AUDIT_GIVES || span->leaves_ms >= span->end_ms) {
+        apply_to_queues(space, span, mgpu);
+    }
+    if (edge->kind == ORR_AUDIT_LEAVES) {
+        return;
+    }
+    space->held_mgpu += mgpu;
+    if (span->node != ORR_NONE) {
+        space->node_mgpu[span->node] += mgpu;
     }
     if (!knows_devices(schedule, span)) {
         return;
@@ -211,94 +220,6 @@ static void judge_part(struct space *space, uint32_t q, orr_ms now)
     }
 }
 
-static bool is_under(const struct orr_schedule *schedule, uint32_t queue, uint32_t above)
-{
-    while (queue != ORR_NONE && queue != above) {
-        queue = schedule->queues[queue].parent;
-    }
-    return queue == above;
-}
-
-/* What jobs below a queue may have been promised then and not held yet: those that are said to have
- * been, and further pods of elastic ones. */
-static int64_t promised_mgpu(const struct orr_schedule *schedule, uint32_t queue, orr_ms now)
-{
-    int64_t mgpu = 0;
-    for (uint32_t p = 0; p < schedule->promise_count; p++) {
-        const struct orr_audit_promise *promise = &schedule->promises[p];
-        const struct orr_audit_job *job = &schedule->jobs[promise->job];
-        if (promise->from_ms <= now && now <= promise->to_ms &&
-            is_under(schedule, job->queue, queue)) {
-            mgpu += job->mgpu;
-        }
-    }
-    for (uint32_t j = 0; j < schedule->job_count; j++) {
-        const struct orr_audit_job *job = &schedule->jobs[j];
-        const bool runs = job->start_ms != ORR_MS_NONE && job->start_ms <= now &&
-                          (job->end_ms == ORR_MS_NONE || job->end_ms >= now);
-        if (runs && job->min_pods < job->pods && is_under(schedule, job->queue, queue)) {
-            mgpu += job->mgpu;
-        }
-    }
-    return mgpu;
-}
-
-/* Reclaim may take from a queue only if that holds its quota, or its limit where that is less (what
- * is allocatable to it is never less than both) at the level where its path and the taker's part;
- * where it is not told who took, at some level. Judged on the most it may have had in the instant:
- * the order of decisions within it is not in the record. */
-static bool may_lose(const struct space *space, uint32_t queue, orr_ms now)
-{
-    const struct orr_audit_queue *owed = &space->queues[queue];
-    const bool limited = owed->gpu_limit >= 0 && owed->gpu_limit < owed->gpu_quota;
-    const double least = limited ? owed->gpu_limit : owed->gpu_quota;
-    const int64_t most = space->queue_mgpu[queue] + space->new_mgpu[queue];
-    return owed->gpu_quota >= 0 &&
-           ((double)most / ORR_MGPU >= least - 1e-9 ||
-            (double)(most + promised_mgpu(space->schedule, queue, now)) / ORR_MGPU >= least - 1e-9);
-}
-
-static void judge_reclaim(struct space *space, const struct orr_audit_eviction *eviction)
-{
-    const struct orr_schedule *schedule = space->schedule;
-    const struct orr_audit_job *job = &schedule->jobs[eviction->job];
-    if (eviction->by != ORR_AUDIT_BY_RECLAIM || job->queue == ORR_NONE ||
-        !orr_audit__on(space->run, ORR_AUDIT_RECLAIM)) {
-        return;
-    }
-    uint32_t loser = job->queue;
-    bool may = false;
-    space->run->verdict->examined[ORR_AUDIT_RECLAIM]++;
-    if (eviction->for_job != ORR_NONE && schedule->jobs[eviction->for_job].queue != ORR_NONE) {
-        loser = orr_audit__level(schedule, job->queue, schedule->jobs[eviction->for_job].queue).a;
-        may = may_lose(space, loser, eviction->at_ms);
-    } else {
-        for (uint32_t q = job->queue; q != ORR_NONE && !may; q = schedule->queues[q].parent) {
-            may = may_lose(space, q, eviction->at_ms);
-        }
-    }
-    if (!may) {
-        orr_audit__found(space->run, ORR_AUDIT_RECLAIM, eviction->at_ms,
-                         "job %s is reclaimed although queue %s holds %g GPUs of a quota of %g",
-                         job->name, space->queues[loser].name,
-                         (double)space->queue_mgpu[loser] / ORR_MGPU,
-                         space->queues[loser].gpu_quota);
-    }
-}
-
-/* Evictions up to this instant, before what they gave back is booked. */
-static void judge_evictions(struct space *space, orr_ms now)
-{
-    const struct orr_schedule *schedule = space->schedule;
-    while (space->eviction < schedule->eviction_count &&
-           schedule->evictions[space->eviction].at_ms <= now) {
-        const struct orr_audit_eviction *eviction = &schedule->evictions[space->eviction++];
-        take_owed(space, eviction->at_ms);
-        judge_reclaim(space, eviction);
-    }
-    take_owed(space, now);
-}
-
 static void judge_queues(struct space *space, const struct orr_audit_span *span, orr_ms now)
 {
     const struct orr_schedule *schedule = space->schedule;
@@ -344,20 +265,6 @@ static void judge_instant(struct space *space, orr_ms now)
     }
 }
 
-/* What starts at this instant, by queue: added before its evictions are judged, then cleared. */
-static void count_new(struct space *space, const struct orr_audit_edge *edges, size_t from,
-                      size_t to, int sign)
-{
-    const struct orr_schedule *schedule = space->schedule;
-    for (size_t i = from; i < to; i++) {
-        const struct orr_audit_span *span = &schedule->spans[edges[i].span];
-        for (uint32_t q = schedule->jobs[span->job].queue; q != ORR_NONE && edges[i].takes;
-             q = schedule->queues[q].parent) {
-            space->new_mgpu[q] += sign * span->mgpu;
-        }
-    }
-}
-
 static void walk(struct space *space, const struct orr_audit_edge *edges, size_t count)
 {
     for (size_t i = 0; i < count;) {
@@ -367,11 +274,9 @@ static void walk(struct space *space, const struct orr_audit_edge *edges, size_t
             next++;
         }
         space->changed_count = 0;
-        count_new(space, edges, i, next, 1);
-        judge_evictions(space, now);
-        count_new(space, edges, i, next, -1);
+        take_owed(space, now);
         for (; i < next; i++) {
-            apply(space, edges[i].span, edges[i].takes ? 1 : -1);
+            apply(space, &edges[i]);
             space->changed[space->changed_count++] = edges[i].span;
         }
         judge_instant(space, now);
@@ -397,7 +302,6 @@ void orr_audit__space(struct orr_audit_run *run)
         orr_zalloc((size_t)schedule->node_count * DEVICES_MAX + 1, sizeof *space.device_mgpu);
     space.queue_mgpu = orr_zalloc(queues, sizeof *space.queue_mgpu);
     space.firm_mgpu = orr_zalloc(queues, sizeof *space.firm_mgpu);
-    space.new_mgpu = orr_zalloc(queues, sizeof *space.new_mgpu);
     space.part_gpus = orr_zalloc(queues, sizeof *space.part_gpus);
     space.over =
         orr_zalloc((size_t)schedule->node_count + schedule->queue_count + 1, sizeof *space.over);
@@ -410,7 +314,6 @@ void orr_audit__space(struct orr_audit_run *run)
     find_parts(&space);
     walk(&space, edges, count);
     orr_free(space.part_gpus);
-    orr_free(space.new_mgpu);
     orr_free(space.firm_mgpu);
     orr_free(space.changed);
     orr_free(space.queues);

@@ -24,6 +24,7 @@ struct op {
     uint32_t node, tasks, group; /* PIPELINE; tasks also PLACE */
     uint32_t placement;          /* LEAVE: what leaves, PLACE */
     uint32_t beneficiary;        /* LEAVE, EVICT */
+    uint32_t moved;              /* EVICT, LEAVE without one: tasks that get another place */
 };
 
 struct orr_txn {
@@ -305,6 +306,14 @@ bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, 
     return true;
 }
 
+void orr_txn_note_moved(struct orr_txn *txn, uint32_t tasks)
+{
+    ORR_ASSERT(txn->op_count > txn->committed);
+    struct op *op = &txn->ops[txn->op_count - 1];
+    ORR_ASSERT(op->kind == OP_EVICT || op->kind == OP_LEAVE);
+    op->moved = tasks;
+}
+
 uint32_t orr_txn_checkpoint(const struct orr_txn *txn)
 {
     return txn->op_count;
@@ -505,6 +514,7 @@ static uint32_t settle_run_left(struct orr_txn *txn, uint32_t i)
     for (; txn->ops[i].kind == OP_LEAVE; i++) {
         const struct orr_placement *left = &ledger->placements[txn->ops[i].placement];
         out.tasks += left->tasks;
+        out.moved += txn->ops[i].moved;
         out.mgpu += mgpu_of(ledger, job, left->group, left->tasks);
         node = left->node;
         if (!txn->ops[i].whole && !goes_on(txn, i)) {
@@ -515,6 +525,7 @@ static uint32_t settle_run_left(struct orr_txn *txn, uint32_t i)
     out.cause = txn->ops[i].cause;
     if (txn->ops[i].kind == OP_EVICT) {
         out.deed = ORR_DEED_EVICT;
+        out.moved = txn->ops[i].moved;
         ledger->jobs[job].evictions++;
         ledger->running_jobs--;
         decide(txn, out);

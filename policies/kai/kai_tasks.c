@@ -128,20 +128,54 @@ static bool loses_all(const struct orr_kai_tasks *tasks, uint32_t slot)
     return true;
 }
 
+/* Was the task that a decision evicts given another place by the same search? A later one may have
+ * taken that from it again. */
+static bool is_moved(const struct orr_session *session, uint32_t decision)
+{
+    const uint32_t task = session->decisions[decision].task;
+    for (uint32_t i = decision + 1; i < session->decision_count; i++) {
+        if (session->decisions[i].task == task) {
+            return session->decisions[i].kind == ORR_DECISION_PIPELINE;
+        }
+    }
+    return false;
+}
+
+/* Of all tasks of a job, with the first eviction of each in this cycle. */
+static uint32_t moved_of(const struct orr_kai_tasks *tasks, uint32_t slot)
+{
+    const struct orr_session *session = tasks->session;
+    const struct orr_sjob *job = &session->jobs[slot];
+    uint32_t moved = 0;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        uint32_t i = 0;
+        while (i < session->decision_count && (session->decisions[i].task != t ||
+                                               session->decisions[i].kind != ORR_DECISION_EVICT)) {
+            i++;
+        }
+        moved += i < session->decision_count && is_moved(session, i);
+    }
+    return moved;
+}
+
 /* All that a job holds goes as one; the decisions about its other tasks then find them gone, as
  * does a second one about the same task. */
 static void evict(struct orr_kai_tasks *tasks, const struct orr_view *view, struct orr_txn *txn,
-                  const struct orr_decision *d)
+                  uint32_t decision)
 {
+    const struct orr_decision *d = &tasks->session->decisions[decision];
     uint32_t slot = tasks->session->tasks[d->task].job, job = tasks->job_of[slot];
     uint32_t placement = placement_of(tasks, d->task);
     uint32_t sake = d->preemptor == ORR_NONE ? ORR_NONE : tasks->job_of[d->preemptor];
     enum orr_cause cause = cause_of((enum orr_action)d->action);
-    if (placement == ORR_NONE || view->ledger->placements[placement].hold != ORR_HOLD_KEPT ||
-        (loses_all(tasks, slot) && orr_txn_evict_for(txn, job, cause, sake))) {
+    if (placement == ORR_NONE || view->ledger->placements[placement].hold != ORR_HOLD_KEPT) {
         return;
     }
-    (void)orr_txn_evict_tasks(txn, job, placement, 1, cause, sake);
+    if (loses_all(tasks, slot) && orr_txn_evict_for(txn, job, cause, sake)) {
+        orr_txn_note_moved(txn, moved_of(tasks, slot));
+    } else if (orr_txn_evict_tasks(txn, job, placement, 1, cause, sake)) {
+        orr_txn_note_moved(txn, is_moved(tasks->session, decision));
+    }
 }
 
 /* A job that was bound in this cycle, and of which a later action moved tasks, goes to where they
@@ -193,7 +227,7 @@ static void do_all(struct orr_kai_tasks *tasks, const struct orr_view *view, str
                 move_before_start(tasks, view, txn, task->job, first_ask);
             }
         } else if (d->kind == ORR_DECISION_EVICT) {
-            evict(tasks, view, txn, d);
+            evict(tasks, view, txn, i);
         } else if (d->kind == ORR_DECISION_BIND && task->held.status == ORR_TASK_BINDING) {
             tasks->placement =
                 grown(tasks->placement, &tasks->placement_capacity, d->task + 1, ORR_NONE);

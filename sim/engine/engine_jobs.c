@@ -420,6 +420,7 @@ void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision
                               .job = job,
                               .beneficiary = decision->beneficiary,
                               .tasks = decision->tasks,
+                              .moved = decision->moved,
                               .cause = decision->cause,
                               .whole = whole,
                               .gone_ms = gone};

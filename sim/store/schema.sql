@@ -51,6 +51,10 @@ CREATE TABLE queue_change(           -- what a queue is owed from at_ms on, wher
   queue INTEGER NOT NULL, at_ms INTEGER NOT NULL, priority INTEGER NOT NULL,
   gpu_quota REAL NOT NULL, gpu_limit REAL NOT NULL, gpu_weight REAL NOT NULL -- devices; -1: unlimited
 );
+CREATE TABLE queue_bound(            -- the same of CPU (milli-CPU) and memory (bytes), only of queues that bound them
+  queue INTEGER NOT NULL, at_ms INTEGER, -- NULL: at the start
+  resource TEXT NOT NULL, quota REAL NOT NULL, bound REAL NOT NULL, weight REAL NOT NULL -- cpu or memory; -1: unlimited
+);
 CREATE TABLE shard(                  -- parts of the cluster that are scheduled apart; at least one
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, -- '': of the pools that state none
   policy TEXT NOT NULL, policy_params TEXT NOT NULL, capacity_mgpu INTEGER NOT NULL
@@ -68,8 +72,8 @@ CREATE TABLE shard_pool(             -- whose shard a pool is in
   pool TEXT PRIMARY KEY, shard INTEGER NOT NULL
 );
 CREATE TABLE job(
-  -- A job that ran once, whole, on one node has its placement in the row (node, devices); others have
-  -- theirs in `placement`, earlier attempts in `attempt`. The views join them.
+  -- A job that ran once, whole, on one node has its placement in the row (node, devices); others, and
+  -- those that ask for GPU memory, have theirs in `placement`, earlier attempts in `attempt`. The views join them.
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
   queue INTEGER NOT NULL,
@@ -136,7 +140,8 @@ CREATE TABLE eviction(               -- of a whole job, or of some pods of one t
   job INTEGER NOT NULL, at_ms INTEGER NOT NULL, gone_ms INTEGER NOT NULL, -- gone: the end of the grace
   cause TEXT NOT NULL, pods INTEGER NOT NULL, whole INTEGER NOT NULL,
   for_job INTEGER,                  -- for whose sake; NULL: not told
-  used INTEGER                      -- whether that job's next pods took some of the room
+  used INTEGER,                     -- whether that job's next pods took some of the room
+  moved INTEGER NOT NULL            -- of the pods, those that the same decision gave another place
 );
 CREATE TABLE outage(                 -- of nodes
   node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER -- NULL: down at the end

@@ -153,12 +153,15 @@ bool orr_store__is_inline(const struct orr_ledger *ledger, uint32_t placement)
 {
     const struct orr_placement *p = &ledger->placements[placement];
     const struct orr_job_state *state = &ledger->jobs[p->job];
-    /* in rounds a job may hold its devices past its end, which its row does not tell */
+    const struct orr_shape *shape =
+        &ledger->world.shapes->shapes[ledger->world.specs[p->job].shape];
+    /* in rounds a job may hold its devices past its end, which its row does not tell; nor does it
+     * tell what a request for memory takes of a device, which depends on the node */
     bool to_its_end = p->hold != ORR_HOLD_ENDED || p->until_ms == state->end_ms;
+    bool by_memory = shape->groups[p->group].request.gpu_ask == ORR_GPU_MEMORY;
     return state->placement == placement && state->phase != ORR_JOB_FUTURE &&
            state->attempts == 1 && state->evictions == 0 && p->since_ms == state->start_ms &&
-           to_its_end &&
-           p->tasks == ledger->world.shapes->shapes[ledger->world.specs[p->job].shape].tasks;
+           to_its_end && !by_memory && p->tasks == shape->tasks;
 }
 
 static int cursor_column(sqlite3_vtab_cursor *at, sqlite3_context *context, int column)

@@ -202,6 +202,47 @@ static enum orr_status write_owed(sqlite3 *db, const struct orr_store_input *in,
     return writer_close(&w);
 }
 
+static bool is_bounded(const struct orr_entitlement *resource)
+{
+    return resource->quota >= 0 || resource->limit >= 0;
+}
+
+/* What a queue is owed of one of CPU and memory; nothing of the start where nothing is stated. */
+static void put_bound(struct writer *w, uint32_t queue, orr_ms at_ms,
+                      const struct orr_entitlement *resources, enum orr_share_kind kind)
+{
+    if (at_ms == ORR_MS_NONE && !is_bounded(&resources[kind])) {
+        return;
+    }
+    put_int(w, queue);
+    put_int_or_null(w, at_ms != ORR_MS_NONE, at_ms);
+    put_text(w, kind == ORR_SHARE_CPU ? "cpu" : "memory");
+    put_real(w, resources[kind].quota);
+    put_real(w, resources[kind].limit);
+    put_real(w, resources[kind].weight);
+    put_row(w);
+}
+
+static enum orr_status write_bounds(sqlite3 *db, const struct orr_store_input *in,
+                                    struct orr_err *err)
+{
+    const struct orr_queues *queues = &in->world->queues;
+    struct writer w = writer_open(db, "INSERT INTO queue_bound VALUES(?,?,?,?,?,?)", err);
+    for (uint32_t q = 0; q < queues->count; q++) {
+        put_bound(&w, q, ORR_MS_NONE, queues->queues[q].resources, ORR_SHARE_CPU);
+        put_bound(&w, q, ORR_MS_NONE, queues->queues[q].resources, ORR_SHARE_MEMORY);
+    }
+    for (uint32_t i = 0; i < in->run->owed_count; i++) {
+        const struct orr_world_owed *owed = &in->world->owed[i];
+        if (is_bounded(&owed->resources[ORR_SHARE_CPU]) ||
+            is_bounded(&owed->resources[ORR_SHARE_MEMORY])) {
+            put_bound(&w, owed->queue, owed->at_ms, owed->resources, ORR_SHARE_CPU);
+            put_bound(&w, owed->queue, owed->at_ms, owed->resources, ORR_SHARE_MEMORY);
+        }
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
 {
     struct writer k = writer_open(db, "INSERT INTO kind VALUES(?,?)", err);
@@ -289,7 +330,7 @@ static enum orr_status write_attempts(sqlite3 *db, const struct orr_store_input 
 static enum orr_status write_evictions(sqlite3 *db, const struct orr_store_input *in,
                                        struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO eviction VALUES(?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, "INSERT INTO eviction VALUES(?,?,?,?,?,?,?,?,?)", err);
     for (uint32_t i = 0; i < in->run->eviction_count && w.status == ORR_OK; i++) {
         const struct orr_eviction *e = &in->run->evictions[i];
         put_int(&w, e->job);
@@ -300,6 +341,7 @@ static enum orr_status write_evictions(sqlite3 *db, const struct orr_store_input
         put_int(&w, e->whole);
         put_int_or_null(&w, e->beneficiary != ORR_NONE, e->beneficiary);
         put_int_or_null(&w, e->beneficiary != ORR_NONE, e->used);
+        put_int(&w, e->moved);
         put_row(&w);
     }
     return writer_close(&w);
@@ -427,6 +469,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_pools,
                                                   write_queues,
                                                   write_owed,
+                                                  write_bounds,
                                                   write_name_tables,
                                                   write_shards,
                                                   write_placements,

@@ -62,7 +62,9 @@ static void take_span(const struct orr_world *world, struct orr_schedule *schedu
                                                                       .node = ORR_NONE,
                                                                       .mgpu = entry->mgpu,
                                                                       .start_ms = entry->start_ms,
-                                                                      .end_ms = entry->end_ms};
+                                                                      .end_ms = entry->end_ms,
+                                                                      .leaves_ms = entry->end_ms,
+                                                                      .eviction = ORR_NONE};
 }
 
 static enum orr_status match(const struct orr_world *world, const char *path,

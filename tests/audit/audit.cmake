@@ -3,7 +3,13 @@ add_executable(plant audit/plant.c)
 target_link_libraries(plant PRIVATE orr_analysis)
 add_test(NAME audit.planted COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/audit.sh $<TARGET_FILE:orrery>
   $<TARGET_FILE:plant> ${CMAKE_CURRENT_BINARY_DIR}/audit ${PROJECT_SOURCE_DIR})
-set_tests_properties(audit.planted PROPERTIES LABELS quick TIMEOUT 300)
+set_tests_properties(audit.planted PROPERTIES LABELS quick TIMEOUT 600)
+
+foreach(from 1 61 121)
+  add_test(NAME audit.random_${from}
+    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/random.sh $<TARGET_FILE:orrery> ${from} 12)
+  set_tests_properties(audit.random_${from} PROPERTIES LABELS quick TIMEOUT 300)
+endforeach()
 
 # orr_verdict_test(NAME LOG SCHEDULE RULES BROKEN)
 function(orr_verdict_test name log schedule rules broken)

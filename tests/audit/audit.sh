@@ -63,6 +63,28 @@ YAML
 sed -i 's/^h\([0-9]*\),\([0-9]*\),\([0-9]*\),1,[23],/h\1,\2,\3,2,1,/' "$dir/shards.csv"
 run shards "$dir/shards.yaml"
 run calm "$dir/shards.yaml" --set cluster.failures.mtbf=10000d
+# Every story under kai; nothing is wrong with any of them.
+for story in "$source"/scenarios/first/first.yaml "$source"/scenarios/whatif/*/*.yaml; do
+    grep -q '^cluster:' "$story" || continue # not a scenario
+    run "kai-$(basename "$story" .yaml)" "$story" --policy kai
+done
+# Borrowing beyond quota and share: a holds all 12 GPUs when b asks for as much as its share, 6, of which
+# 2 are its quota. Elastic jobs give pods; the last three find too little above a's share.
+awk 'BEGIN {
+    print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue"
+    for (i = 1; i <= 6; i++) printf "a%d,%d,3000,1,1,1,a\n", i, i
+    print "elastic,7,3000,6,2,1,a"
+    for (i = 1; i <= 6; i++) printf "b%d,%d,3000,1,1,1,b\n", i, 100 + 10 * i
+    print "gang,50,3000,4,4,1,c"
+}' >"$dir/share.csv"
+cat >"$dir/share.yaml" <<YAML
+cluster: {pools: {p: {nodes: 3, gpus: 4}}}
+queues: {a: {gpu: [2, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}, c: {gpu: [0, 0, unlimited]}}
+workload: [{name: t, trace: share.csv}]
+policy: {name: kai, params: {consolidation: false}}
+execution: {grace: 5s}
+YAML
+run share "$dir/share.yaml"
 run late "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai --set policy.latency=kai-500
 
 planted=0 missed=0
@@ -111,6 +133,20 @@ fault reclaim victim "INSERT INTO non_preemptible VALUES($taken)"
 fault preempt victim "INSERT INTO queue SELECT 4711, 'other', NULL, 1, priority, gpu_quota, gpu_limit, gpu_weight FROM queue LIMIT 1;
     UPDATE job SET queue = 4711 WHERE id = (SELECT job FROM eviction WHERE cause = 'preempt' LIMIT 1)"
 fault reclaim reclaim "UPDATE queue SET gpu_quota = 32 WHERE name = 'research'"
+# The law of reclaim between quota and share: more is due to a by weight, by a quota of its own, by its
+# limit being none, because b wants less, because there is more to divide; or a held less than it did.
+fault share reclaim "UPDATE queue SET gpu_weight = 9 WHERE name = 'a'"
+fault share reclaim "UPDATE queue SET priority = 200 WHERE name = 'a'"
+fault share reclaim "UPDATE queue SET gpu_quota = 12 WHERE name = 'a'"
+fault share reclaim "UPDATE queue SET gpu_quota = -1 WHERE name = 'a'"
+fault share reclaim "UPDATE queue SET gpu_limit = 5 WHERE name = 'b'; UPDATE queue SET gpu_weight = 3 WHERE name = 'a'"
+fault share reclaim "UPDATE job SET submit_ms = submit_ms + 10000000, start_ms = start_ms + 10000000, end_ms = end_ms + 10000000,
+    last_start_ms = last_start_ms + 10000000 WHERE name IN ('b4', 'b5', 'b6')"
+fault share reclaim "INSERT INTO node SELECT id + 10, name || 'x', pool, gpus, gpu_model, cpu_milli, mem_bytes FROM node"
+fault share reclaim "INSERT INTO queue_change SELECT id, 130000, priority, 12, gpu_limit, gpu_weight FROM queue WHERE name = 'a'"
+fault share reclaim "UPDATE job SET queue = 2 WHERE name IN ('a1', 'a2', 'a3', 'a4')"
+fault share reclaim "INSERT INTO eviction SELECT id, 160000, 180000, 'reclaim', 1, 1, (SELECT id FROM job WHERE name = 'b6'), 0, 0
+    FROM job WHERE queue = 0 AND name = 'a1'; UPDATE job SET evictions = evictions + 1, end_ms = NULL, state = 1 WHERE name = 'a1'"
 fault reclaim quota "INSERT INTO non_preemptible SELECT id FROM job WHERE queue = (SELECT id FROM queue WHERE name = 'research')"
 fault reclaim books "UPDATE job_time SET useful = useful + 1000 WHERE job = $taken"
 fault static part "UPDATE queue SET gpu_quota = 8"

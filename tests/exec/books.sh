@@ -27,5 +27,4 @@ execution: {grace: 7s, checkpoint: 60s, checkpoint_cost: 2s, restart: 5s}
 expect: [unfinished == 0, partial_evictions > 0, evictions > 0]
 YAML
 "$orrery" run run.yaml -o run.db -q --check-books
-"$orrery" audit run.db >audit.txt || true # reclaim also moves jobs, which the audit takes for reclaiming
-awk '$1 != "reclaim" && $3 > 0 && $2 ~ /^[0-9]+$/ {bad = 1} END {exit bad}' audit.txt || { cat audit.txt; exit 1; }
+"$orrery" audit run.db >audit.txt || { cat audit.txt; exit 1; }

@@ -329,7 +329,7 @@ static void write_jobs(struct making *making)
     sqlite3_stmt *reasons =
         prepared(making->db, "INSERT INTO reason_change(job,at_ms,reason) VALUES(?1,?2,?3)");
     sqlite3_stmt *evictions =
-        prepared(making->db, "INSERT INTO eviction VALUES(?1,?2,?2,'reclaim',1,1,NULL,NULL)");
+        prepared(making->db, "INSERT INTO eviction VALUES(?1,?2,?2,'reclaim',1,1,NULL,NULL,0)");
     sqlite3_stmt *times =
         prepared(making->db, "INSERT INTO job_time VALUES(?1,?2,0,?3,0,0,0,0,0,0,0,0,0,0)");
     for (uint32_t i = 0; i < making->fixture->jobs; i++) {

@@ -25,6 +25,9 @@ struct orr_audit_job {
     uint32_t leaving;        /* of them, whose grace was not over when the run ended */
     bool finished;
     bool firm;       /* may not be evicted for others */
+    bool held_back;  /* for good: it was never considered */
+    bool by_memory;  /* asks for GPU memory: what that takes of a device is known once it has one */
+    bool mixed;      /* its pods do not ask the same */
     bool has_books;  /* else the next says nothing */
     int64_t mgpu_ms; /* GPU time that its causes add up to, mGPU x ms */
 };
@@ -38,7 +41,9 @@ struct orr_audit_span {
     uint64_t devices; /* bit mask */
     bool has_devices; /* else devices says nothing */
     orr_ms start_ms;
-    orr_ms end_ms; /* ORR_MS_NEVER: still held at the end */
+    orr_ms end_ms;     /* ORR_MS_NEVER: still held at the end */
+    orr_ms leaves_ms;  /* when it was evicted, else its end: no part of its queue any more */
+    uint32_t eviction; /* index of that, or ORR_NONE */
 };
 
 /* An attempt that was cut short. */
@@ -57,12 +62,22 @@ enum orr_audit_action {
 /* A decision to evict a job, or some pods of it. */
 struct orr_audit_eviction {
     uint32_t job, for_job; /* for_job: ORR_NONE: not told */
-    orr_ms at_ms;
+    orr_ms at_ms, gone_ms; /* gone: the end of the grace */
+    uint32_t pods, moved;  /* moved: of them, given another place by the same decision */
+    int64_t mgpu;          /* held by them */
+    bool whole;
+    bool in_cycle; /* by the scheduler's cycle, else by what happened before it */
     enum orr_audit_action by;
 };
 
 /* A time in which a waiting job had been promised room that others were giving up. */
 struct orr_audit_promise {
+    uint32_t job;
+    orr_ms from_ms, to_ms;
+};
+
+/* A time in which a job was neither held nor considered: queued again, but later. */
+struct orr_audit_absence {
     uint32_t job;
     orr_ms from_ms, to_ms;
 };
@@ -85,6 +100,9 @@ struct orr_audit_shard {
     bool other_order;          /* its one order is not that of submits */
     bool overtakes;            /* later ones may pass where they fit */
     bool flat;                 /* queues are judged without those above them */
+    bool by_usage;             /* shares depend on what queues used before */
+    double k;                  /* how strongly, which also decides how shares are rounded */
+    bool counts_moved;         /* reclaim counts what it places elsewhere as taken */
 };
 
 struct orr_audit_queue {
@@ -92,12 +110,17 @@ struct orr_audit_queue {
     uint32_t parent; /* index, or ORR_NONE */
     uint32_t shard;
     double gpu_quota, gpu_limit; /* devices; < 0: unlimited; at the start */
+    double gpu_weight;
+    int64_t priority;
+    bool other_bounds; /* of CPU or memory, at some time */
+    bool outside;      /* takes no part in the division: flat, and without a parent */
 };
 
 struct orr_audit_owed { /* what a queue is owed from a time on */
     orr_ms at_ms;
     uint32_t queue;
-    double gpu_quota, gpu_limit;
+    double gpu_quota, gpu_limit, gpu_weight;
+    int64_t priority;
 };
 
 struct orr_schedule {
@@ -115,8 +138,12 @@ struct orr_schedule {
     uint32_t eviction_count;
     struct orr_audit_promise *promises;
     uint32_t promise_count;
+    struct orr_audit_absence *absences;
+    uint32_t absence_count;
     struct orr_audit_outage *outages; /* by node, then time */
     uint32_t outage_count;
+    bool dim;  /* demand or capacity changed in ways the record does not tell: no fair shares */
+    bool aged; /* queues have ages that the record does not tell: ties of shares are open */
     uint32_t stray_count; /* placements and attempts of jobs or on nodes that do not exist */
     char stray[64];       /* the first of them */
     struct orr_audit_node *nodes;
@@ -152,7 +179,8 @@ void orr_schedule_release(struct orr_schedule *schedule);
     X(VICTIM, "victim",                                                                            \
       "reclaim takes from other queues, preemption from its own; both spare "                      \
       "what may not be preempted")                                                                 \
-    X(RECLAIM, "reclaim", "nothing is reclaimed from a queue that holds less than its quota")      \
+    X(RECLAIM, "reclaim",                                                                          \
+      "reclaim takes from queues above their share, or quota for those within")                    \
     X(ORDER, "order", "no job starts before one that was submitted earlier")                       \
     X(HEAD, "head", "the first of those that wait starts as soon as it fits")                      \
     X(PROMISE, "promise", "no job that overtakes delays the reservation of the first that waits")

@@ -223,6 +223,9 @@ bool orr_txn_evict_for(struct orr_txn *txn, uint32_t job, enum orr_cause cause,
  * there. */
 bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, uint32_t tasks,
                          enum orr_cause cause, uint32_t beneficiary);
+/* Of the tasks that the eviction just made takes, so many get another place by the same decision.
+ * For the record only: nothing is claimed for them. */
+void orr_txn_note_moved(struct orr_txn *txn, uint32_t tasks);
 uint32_t orr_txn_checkpoint(const struct orr_txn *txn);
 void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint);
 /* Makes everything since the last commit so, at `now`. On refusal all of it is rolled back. */
@@ -239,6 +242,7 @@ struct orr_txn_decision {
     uint32_t job;
     uint32_t beneficiary; /* of an eviction: for whose sake, or ORR_NONE */
     uint32_t tasks;       /* placed or evicted now; EVICT: all it had */
+    uint32_t moved;       /* of tasks evicted now: get another place by the same decision */
     uint8_t deed;         /* enum orr_deed */
     uint8_t cause;        /* enum orr_cause of an eviction */
     int64_t mgpu;         /* asked by the tasks placed or evicted now; a memory ask counts 0 */

@@ -28,7 +28,8 @@ struct orr_eviction { /* of a whole job, or of some of its tasks */
     uint32_t job;
     uint32_t beneficiary; /* for whose sake, or ORR_NONE */
     uint32_t tasks;
-    uint8_t cause; /* enum orr_cause */
+    uint32_t moved; /* of them, given another place by the same decision */
+    uint8_t cause;  /* enum orr_cause */
     bool whole;
     bool used;      /* the beneficiary's next pods took some of the room; see account.h */
     orr_ms gone_ms; /* the end of the grace */

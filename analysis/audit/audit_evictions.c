@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* audit_evictions.c - which spans each eviction took.
+ *
+ * An eviction names a job and how many of its pods; the spans say when pods were gone, which is the
+ * end of the grace unless the job ended, a node failed or the run was cut before that.
+ */
+#include "audit_int.h"
+
+static bool may_be_of(const struct orr_audit_span *span, const struct orr_audit_eviction *eviction)
+{
+    return span->eviction == ORR_NONE && span->start_ms <= eviction->at_ms &&
+           span->end_ms >= eviction->at_ms &&
+           (span->end_ms > eviction->at_ms || eviction->gone_ms == eviction->at_ms);
+}
+
+static void take(struct orr_schedule *schedule, uint32_t index, struct orr_audit_span *span)
+{
+    struct orr_audit_eviction *eviction = &schedule->evictions[index];
+    span->eviction = index;
+    span->leaves_ms = eviction->at_ms;
+    eviction->mgpu += span->mgpu;
+}
+
+/* Spans from..to of its job: those that end with the grace, then those that something ended before.
+ */
+static void settle(struct orr_schedule *schedule, uint32_t index, uint32_t from, uint32_t to)
+{
+    const struct orr_audit_eviction *eviction = &schedule->evictions[index];
+    uint32_t left = eviction->pods;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t s = to; s-- > from && (left > 0 || eviction->whole);) {
+            struct orr_audit_span *span = &schedule->spans[s];
+            const bool ends_with_it =
+                span->end_ms == eviction->gone_ms ||
+                (span->end_ms == ORR_MS_NEVER && eviction->gone_ms >= schedule->end_ms);
+            const bool fits = pass == 0 ? ends_with_it : span->end_ms <= eviction->gone_ms;
+            if ((fits || eviction->whole) && may_be_of(span, eviction) &&
+                (eviction->whole || span->pods <= left)) {
+                left -= span->pods < left ? span->pods : left;
+                take(schedule, index, span);
+            }
+        }
+    }
+}
+
+void orr_audit__settle_evictions(struct orr_schedule *schedule)
+{
+    uint32_t *first = orr_zalloc(schedule->job_count + (size_t)2, sizeof *first);
+    for (uint32_t s = 0; s < schedule->span_count; s++) {
+        first[schedule->spans[s].job + 1]++;
+    }
+    for (uint32_t j = 0; j < schedule->job_count; j++) {
+        first[j + 1] += first[j];
+    }
+    for (uint32_t e = 0; e < schedule->eviction_count; e++) {
+        const uint32_t job = schedule->evictions[e].job;
+        settle(schedule, e, first[job], first[job + 1]);
+    }
+    orr_free(first);
+}
