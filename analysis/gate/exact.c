@@ -85,6 +85,24 @@ static enum orr_status attach(struct orr_results *in, const char *baseline, stru
     return in->status;
 }
 
+enum orr_status orr_gate_same_inputs(const char *results, const char *baseline, bool *same,
+                                     struct orr_err *err)
+{
+    struct orr_results in;
+    orr_results_open(&in, results, err);
+    if (in.status == ORR_OK) {
+        in.status = attach(&in, baseline, err);
+    }
+    *same = orr_results_int(&in,
+                            "SELECT NOT EXISTS (SELECT sha256 FROM main.input EXCEPT SELECT sha256"
+                            " FROM base.input) AND NOT EXISTS (SELECT sha256 FROM base.input EXCEPT"
+                            " SELECT sha256 FROM main.input)",
+                            0) != 0;
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    return status;
+}
+
 enum orr_status orr_gate_exact(const char *results, const char *baseline,
                                struct orr_first_difference *difference, struct orr_err *err)
 {

@@ -46,47 +46,57 @@ static enum orr_verdict_kind judge(const struct orr_paired *worse, double margin
     return sure && worse->difference > margin ? ORR_GATE_REGRESSED : ORR_GATE_INCONCLUSIVE;
 }
 
-static void amount(const char *unit, double value, char out[48])
+/* In words; with a sign if it is a change. */
+static const char *amount(const char *unit, double value, bool change, char out[48])
 {
     char rough[24];
+    const char *sign = change && value > 0 ? "+" : "";
     if (strcmp(unit, "s") == 0) {
-        (void)snprintf(out, 48, "%s%s", value > 0 ? "+" : "", orr_format_rough(rough, value));
+        (void)snprintf(out, 48, "%s%s", sign, orr_format_rough(rough, value));
     } else {
-        (void)snprintf(out, 48, "%+.3g%s%s", fabs(value) > 0 ? value : 0.0,
-                       strcmp(unit, "1") == 0 ? "" : " ", strcmp(unit, "1") == 0 ? "" : unit);
+        (void)snprintf(out, 48, "%s%.4g", sign, fabs(value) > 0 ? value : 0.0);
     }
+    return out;
 }
 
-static void describe(struct orr_gate_result *r, bool fixed)
+/* Before, after, the change and its interval as they are; the margin as what is still good enough.
+ */
+static void describe(struct orr_gate_result *r, const struct orr_paired *paired, bool fixed,
+                     enum orr_better better)
 {
-    char change[48], low[48], high[48], margin[48];
+    char before[48], after[48], change[48], low[48], high[48], margin[48];
     if (r->worse.n == 0 || isnan(r->worse.difference)) {
         (void)snprintf(r->text, sizeof r->text, "%s is not in both results", r->rule->metric);
         return;
     }
-    amount(r->unit, r->worse.difference, change);
-    amount(r->unit, r->margin, margin);
+    const int bytes =
+        snprintf(r->text, sizeof r->text, "%s %s to %s: %s", r->rule->metric,
+                 amount(r->unit, paired->base_mean, false, before),
+                 amount(r->unit, paired->base_mean + paired->difference, false, after),
+                 amount(r->unit, paired->difference, true, change));
+    const size_t used = bytes < (int)sizeof r->text ? (size_t)bytes : sizeof r->text - 1;
+    (void)amount(r->unit, better == ORR_BETTER_MORE ? -r->margin : r->margin, true, margin);
     if (fixed || isnan(r->worse.low)) {
-        (void)snprintf(r->text, sizeof r->text, "%s worse by %s, margin %s%s", r->rule->metric,
-                       change, margin, fixed ? "" : "; too few replicas for an interval");
+        (void)snprintf(r->text + used, sizeof r->text - used, "%s; allowed is %s",
+                       fixed ? "" : ", too few replicas for an interval", margin);
         return;
     }
-    amount(r->unit, r->worse.low, low);
-    amount(r->unit, r->worse.high, high);
-    (void)snprintf(r->text, sizeof r->text,
-                   "%s worse by %s (95 %% interval %s to %s, n = %u), margin %s", r->rule->metric,
-                   change, low, high, r->worse.n, margin);
+    (void)snprintf(r->text + used, sizeof r->text - used,
+                   " (95 %% interval %s to %s, n = %u); allowed is %s",
+                   amount(r->unit, paired->low, true, low),
+                   amount(r->unit, paired->high, true, high), r->worse.n, margin);
 }
 
 void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit,
                     const struct orr_paired *paired, bool fixed, struct orr_gate_result *result)
 {
     const enum orr_better own = orr_compare_better(rule->metric);
+    const enum orr_better better = rule->better != ORR_BETTER_NEITHER ? rule->better : own;
     *result = (struct orr_gate_result){.rule = rule, .unit = unit};
-    result->worse = worsening(paired, rule->better != ORR_BETTER_NEITHER ? rule->better : own);
+    result->worse = worsening(paired, better);
     result->margin = rule->relative ? rule->margin * fabs(paired->base_mean) : rule->margin;
     result->verdict = judge(&result->worse, result->margin, fixed);
-    describe(result, fixed);
+    describe(result, paired, fixed, better);
 }
 
 enum orr_verdict_kind orr_gate_all(const struct orr_gate_result *results, uint32_t count)
@@ -119,8 +129,12 @@ void orr_gate_print_markdown(const struct orr_gate_result *results, uint32_t cou
     (void)fprintf(out, "### %s: %s\n\n| rule | verdict | what was seen |\n|---|---|---|\n", title,
                   orr_gate_word(orr_gate_all(results, count)));
     for (uint32_t i = 0; i < count; i++) {
-        (void)fprintf(out, "| %s | **%s** | %s |\n", results[i].rule->name,
-                      orr_gate_word(results[i].verdict), results[i].text);
+        (void)fputs("| ", out);
+        for (const char *c = results[i].rule->name; *c != '\0'; c++) {
+            (void)fprintf(out, "%s%c", *c == '|' ? "\\" : "", *c);
+        }
+        (void)fprintf(out, " | **%s** | %s |\n", orr_gate_word(results[i].verdict),
+                      results[i].text);
     }
 }
 

@@ -116,6 +116,13 @@ void orr_progress_init(struct orr_progress *progress, const struct orr_cli_commo
 void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t total, orr_ms now);
 void orr_progress_clear(struct orr_progress *progress);
 
+/* Repeats runs whose warm-ups differ with the longest, and says so; `aligned` has count 0 where
+ * they are equal. Fails as orr_align_warmups does. */
+struct orr_replicas;
+enum orr_status orr_cli_align(const char *const *paths, uint32_t count, uint32_t jobs,
+                              struct orr_progress *progress, bool quiet,
+                              struct orr_replicas *aligned, struct orr_err *err) ORR_MUST_USE;
+
 /* "policies": their names and summaries. */
 void orr_cli_json_policies(struct orr_json *json);
 

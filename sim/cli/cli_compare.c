@@ -154,6 +154,25 @@ static enum orr_status run_replicas(struct compare_options *o, struct orr_progre
     return ORR_OK;
 }
 
+enum orr_status orr_cli_align(const char *const *paths, uint32_t count, uint32_t jobs,
+                              struct orr_progress *progress, bool quiet,
+                              struct orr_replicas *aligned, struct orr_err *err)
+{
+    const struct orr_study_options study = {.jobs = jobs, .progress = draw, .context = progress};
+    struct orr_study_span warmups;
+    const enum orr_status status = orr_align_warmups(paths, count, &study, aligned, &warmups, err);
+    orr_progress_clear(progress);
+    if (status == ORR_OK && aligned->count > 0 && !quiet) {
+        char from[24], to[24];
+        (void)fprintf(stderr,
+                      "orrery: warm-ups differ (%s to %s): the runs are repeated with the longest, "
+                      "and all numbers are from then on\n",
+                      orr_format_rough(from, (double)warmups.shortest_ms / 1000.0),
+                      orr_format_rough(to, (double)warmups.longest_ms / 1000.0));
+    }
+    return status;
+}
+
 /* --- the answer --- */
 
 static void json_cell(struct orr_json *json, const struct orr_comparison *c, uint32_t m, uint32_t a)
@@ -273,7 +292,7 @@ int orr_cli_compare(int argc, char **argv)
                                 NULL,
                                 NULL};
     struct compare_options o = {0};
-    struct orr_replicas replicas = {0};
+    struct orr_replicas replicas = {0}, aligned = {0};
     struct orr_progress progress;
     struct orr_comparison comparison;
     struct orr_err err = {0};
@@ -283,6 +302,11 @@ int orr_cli_compare(int argc, char **argv)
     o.compare.metrics = o.metrics;
     orr_progress_init(&progress, &o.common);
     enum orr_status status = o.replicas > 0 ? run_replicas(&o, &progress, &replicas, &err) : ORR_OK;
+    if (status == ORR_OK && o.compare.window_ms == 0) { /* blocks are of the part all runs share */
+        status = orr_cli_align(o.compare.paths, o.compare.path_count, o.jobs, &progress,
+                               o.common.quiet, &aligned, &err);
+        o.compare.paths = aligned.count > 0 ? aligned.paths : o.compare.paths;
+    }
     if (status == ORR_OK) {
         status = orr_compare(&o.compare, &comparison, &err);
     }
@@ -291,6 +315,7 @@ int orr_cli_compare(int argc, char **argv)
         status = o.plot != NULL || o.term != NULL ? plot_forest(&o, &comparison, &err) : ORR_OK;
         orr_comparison_release(&comparison);
     }
+    orr_replicas_release(&aligned);
     orr_replicas_release(&replicas);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

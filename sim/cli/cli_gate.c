@@ -146,10 +146,10 @@ static enum orr_status judge_scope(struct gate *gate, const char *scope,
     return ORR_OK;
 }
 
-/* paths: those of the baseline, then the new ones. Which is which is told, not seen: a changed
- * program runs the same scenarios. */
-static enum orr_status judge(struct gate *gate, const char *const *paths, uint32_t baselines,
-                             uint32_t count, struct orr_err *err)
+/* paths: those of the baseline, then the new ones, measured from the same time on. Which is which
+ * is told, not seen: a changed program runs the same scenarios. */
+static enum orr_status judge_aligned(struct gate *gate, const char *const *paths,
+                                     uint32_t baselines, uint32_t count, struct orr_err *err)
 {
     static const char *const scopes[] = {"all", "queue", "kind", "size"};
     struct orr_compare_options options = {.paths = paths, .path_count = count};
@@ -178,11 +178,52 @@ static enum orr_status judge(struct gate *gate, const char *const *paths, uint32
     return status;
 }
 
+static enum orr_status judge(struct gate *gate, const char *const *paths, uint32_t baselines,
+                             uint32_t count, struct orr_err *err)
+{
+    struct orr_replicas aligned = {0};
+    enum orr_status status = orr_cli_align(paths, count, gate->options->jobs, &gate->progress,
+                                           gate->options->common.quiet, &aligned, err);
+    if (status == ORR_OK) {
+        status =
+            judge_aligned(gate, aligned.count > 0 ? aligned.paths : paths, baselines, count, err);
+        orr_replicas_release(&aligned);
+    }
+    return status;
+}
+
+/* Fixed mode takes the difference itself for the answer, which it is on the same trace only. */
+static enum orr_status check_inputs(const struct gate *gate, struct orr_err *err)
+{
+    const struct gate_options *o = gate->options;
+    bool same = true;
+    for (uint32_t r = 0; r < o->result_count && same; r++) {
+        const enum orr_status status =
+            orr_gate_same_inputs(o->results[r], o->baselines[0], &same, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+        if (!same) {
+            return orr_fail(err, ORR_DATA,
+                            "%s and %s replay different traces: mode fixed is for one trace; hold "
+                            "them against each other in mode statistical, or --bless a baseline",
+                            o->results[r], o->baselines[0]);
+        }
+    }
+    return ORR_OK;
+}
+
 /* The files as they are: one of each in fixed mode, else runs with the same seeds on both sides. */
 static enum orr_status judge_files(struct gate *gate, struct orr_err *err)
 {
     const struct gate_options *o = gate->options;
     const char *paths[2 * ORR_CLI_LIST_MAX];
+    if (strcmp(gate->spec.mode, "fixed") == 0) {
+        const enum orr_status status = check_inputs(gate, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
     memcpy(paths, o->baselines, o->baseline_count * sizeof *paths);
     memcpy(paths + o->baseline_count, o->results, o->result_count * sizeof *paths);
     return judge(gate, paths, o->baseline_count, o->baseline_count + o->result_count, err);
@@ -312,8 +353,26 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
 
 #define PROPOSE_REPLICAS 20
 
-/* Margins at what two sets of as many replicas could not be told apart by: twice the standard error
- * of the difference of their means, at least 1 %. */
+/* A margin is what two sets of as many replicas could not be told apart by: twice the standard
+ * error of the difference of their means; at least 1 %, and of a time at least a second, so that
+ * one that is nearly nothing may stay so. */
+static void propose_rule(const char *metric, const struct orr_paired *spread)
+{
+    const bool is_time = strcmp(metric + strlen(metric) - 2, "_s") == 0;
+    const double mean = fabs(spread->difference);
+    const double deviation = isfinite(spread->effect) ? 1 / fabs(spread->effect) : 0;
+    const double percent = fmax(1, ceil(1000 * 2 * deviation * sqrt(2.0 / spread->n)) / 10);
+    if (spread->n < 2) {
+        (void)printf("  # %s has no value in most of them, and no rule\n", metric);
+    } else if (is_time && !(mean * percent / 100 >= 1)) {
+        (void)printf("  %s: {metric: %s, margin: 1s}\n", metric, metric);
+    } else if (mean > 0) {
+        (void)printf("  %s: {metric: %s, margin: %g%%}\n", metric, metric, percent);
+    } else {
+        (void)printf("  # %s is 0 in all of them, and no rule\n", metric);
+    }
+}
+
 static enum orr_status propose(struct gate *gate, struct orr_err *err)
 {
     static const char *const metrics[] = {"wait_mean_s", "wait_p95_s",    "jct_mean_s",
@@ -337,11 +396,8 @@ static enum orr_status propose(struct gate *gate, struct orr_err *err)
         status =
             orr_metric_values(replicas.paths, replicas.count, metrics[m], "all", "", values, err);
         const struct orr_paired spread = orr_paired_t(zeros, values, PROPOSE_REPLICAS, 0.95);
-        if (status == ORR_OK && spread.n > 1 && fabs(spread.difference) > 0) {
-            const double deviation = isfinite(spread.effect) ? 1 / fabs(spread.effect) : 0;
-            const double percent = ceil(1000 * 2 * deviation * sqrt(2.0 / spread.n)) / 10;
-            (void)printf("  %s: {metric: %s, margin: %g%%}\n", metrics[m], metrics[m],
-                         fmax(1, percent));
+        if (status == ORR_OK) {
+            propose_rule(metrics[m], &spread);
         }
     }
     orr_replicas_release(&replicas);

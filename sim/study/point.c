@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* point.c - one run, whole: scenario -> world -> engine -> summary -> results file. */
 #include <orrery/sim/point.h>
+#include "study_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,7 +208,12 @@ static enum orr_status write_results(const struct orr_point_options *options,
     /* where the scenario's relative names start: what another run of it needs */
     const char *folder = point->scenario.folder;
     char *place = realpath(folder[0] == '\0' ? "." : folder, NULL);
+    char way[4096] = "";
+    if (!orr_study__way(point->output, folder, way, sizeof way)) {
+        way[0] = '\0';
+    }
     const struct orr_store_meta meta[] = {{"folder", place != NULL ? place : ""},
+                                          {"folder_from_here", way},
                                           {"written_utc", stamp},
                                           {"host", host.nodename},
                                           {"system", host.sysname},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* replicas.c - a results file run again, several times: the scenario it holds, other seeds, its
  * input shaken or not. */
-#include <orrery/sim/study.h>
+#include "study_int.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,12 +40,18 @@ enum orr_status orr_shake_parse(const char *text, struct orr_shake *shake, struc
 }
 
 /* The values a replica sets, after all the scenario says. */
-static const char *const *shake_sets(struct orr_arena *arena, const struct orr_shake *shake,
-                                     uint32_t *count)
+static const char *const *sets_of(struct orr_arena *arena,
+                                  const struct orr_replica_options *options, uint32_t *count)
 {
-    const char **sets = orr_arena_alloc(arena, 2, sizeof *sets);
+    const struct orr_shake *shake = &options->shake;
+    const char **sets = orr_arena_alloc(arena, 3, sizeof *sets);
     char text[64];
     *count = 0;
+    if (options->warmup_ms > 0) {
+        const int bytes =
+            snprintf(text, sizeof text, "warmup=%lldms", (long long)options->warmup_ms);
+        sets[(*count)++] = orr_arena_strndup(arena, text, (size_t)bytes);
+    }
     if (shake->submit_ms > 0) {
         const int bytes =
             snprintf(text, sizeof text, "shake.submit=%lldms", (long long)shake->submit_ms);
@@ -65,14 +71,14 @@ enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
     *options = (struct orr_scenario_options){.path = results, .seed_given = true};
     orr_results_open(&in, results, err);
     sqlite3_stmt *row = orr_results_prepare(
-        &in, "SELECT scenario_resolved, seed, (SELECT value FROM run_meta WHERE key = 'folder')"
-             " FROM run");
+        &in, "SELECT scenario_resolved, seed, (SELECT value FROM run_meta WHERE key = 'folder'),"
+             " (SELECT value FROM run_meta WHERE key = 'folder_from_here') FROM run");
     while (orr_results_step(&in, row)) {
         const char *text = orr_results_text(&in, row, 0), *folder = orr_results_text(&in, row, 2);
         options->text = orr_arena_strndup(arena, text, strlen(text));
         options->text_bytes = strlen(text);
         options->seed = (uint64_t)sqlite3_column_int64(row, 1);
-        options->folder = orr_arena_strndup(arena, folder, strlen(folder));
+        options->folder = orr_study__place(results, folder, orr_results_text(&in, row, 3), arena);
     }
     const enum orr_status status = in.status;
     orr_results_close(&in);
@@ -94,7 +100,7 @@ static enum orr_status points_of(const char *results, uint32_t index,
         return status;
     }
     uint32_t set_count;
-    const char *const *sets = shake_sets(arena, &options->shake, &set_count);
+    const char *const *sets = sets_of(arena, options, &set_count);
     for (uint32_t r = 0; r < options->replicas; r++) {
         points[r] = (struct orr_point_options){
             .scenario = again, .allow_loss = true /* the run it repeats was allowed to be */};

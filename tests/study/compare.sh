@@ -110,4 +110,36 @@ code=0
 code=0
 "$orrery" compare fifo.db easy.db --replicas 2 --shake submit=60 2>err || code=$?
 [ "$code" = 64 ] && grep -q 'submit=60s' err || fail "a bare number is a time"
+# Warm-ups that each run detects: all numbers are from the longest on, which is what stating it gives.
+cat >warm.yaml <<'YAML'
+apiVersion: orrery/v1alpha1
+kind: Scenario
+warmup: detect
+horizon: 4d
+cluster: {pools: {p: {nodes: 8, gpus: 4}}}
+workload:
+- {name: w, generate: {sizes: {1: 3, 4: 1}, arrivals: {per_day: 150}, duration: {exponential: {mean: 4h}}}}
+YAML
+for policy in fifo easy; do
+    for seed in 1 2 3; do
+        "$orrery" run warm.yaml --policy $policy --seed $seed --quiet --no-progress -o "warm-$policy-$seed.db"
+    done
+done
+"$orrery" compare warm-*.db --no-progress --json >out 2>err
+grep -q 'warm-ups differ (.* to .*)' err || fail "nobody says that warm-ups differ"
+longest=$(for db in warm-*.db; do sqlite3 "$db" "SELECT window_start_ms - (SELECT min(submit_ms) FROM job) FROM run"; done | sort -n | tail -1)
+[ "$longest" -gt 0 ] || fail "no warm-up was detected"
+for policy in fifo easy; do
+    for seed in 1 2 3; do
+        "$orrery" run warm.yaml --policy $policy --seed $seed --set warmup="${longest}ms" --quiet --no-progress -o "stated-$policy-$seed.db"
+    done
+done
+"$orrery" compare stated-*.db --no-progress --json >stated 2>err
+grep -q 'warm-ups differ' err && fail "stated warm-ups do not differ"
+cmp -s out stated || fail "detected warm-ups are not measured from the longest on"
+sqlite3 warm-easy-1.db "UPDATE run SET digest = '0123456789abcdef'"
+code=0
+"$orrery" compare warm-*.db --no-progress >out 2>err || code=$?
+{ [ "$code" = 65 ] && grep -q 'decides otherwise' err; } || fail "exit $code: a run that does not come out the same"
+
 printf 'compared\n'

@@ -40,6 +40,9 @@ expect 0 'digests are equal' again.db --baseline fifo.db --spec exact.yaml
 expect 1 'job [0-9]* starts on .* not in the baseline' easy.db --baseline fifo.db --spec exact.yaml
 expect 0 '^pass$' easy.db --baseline fifo.db --spec fixed.yaml
 expect 1 '^regressed$' fifo.db --baseline easy.db --spec fixed.yaml
+expect 1 'wait_p95_s .* to .*: +.*; allowed is +' fifo.db --baseline easy.db --spec fixed.yaml
+"$orrery" run --trace "$source/tests/peers/backfill/micro/m1_reservation_protected.swf" --cluster 10x1 --split 1 --quiet -o other.db
+expect 65 'different traces' other.db --baseline easy.db --spec fixed.yaml
 expect 0 '^pass$' easy.db --baseline fifo.db --spec statistical.yaml
 expect 1 '^regressed$' fifo.db --baseline easy.db --spec statistical.yaml --junit gate.xml --summary gate.md
 grep -q '<testsuite name="orrery gate" tests="2" failures="2" errors="0">' gate.xml || fail "JUnit"
@@ -53,9 +56,20 @@ done
 expect 1 'n = 3' new-1.db new-2.db new-3.db --baseline old-1.db --baseline old-2.db --baseline old-3.db --spec statistical.yaml
 expect 2 'too few replicas' new-1.db new-2.db --baseline old-1.db --spec statistical.yaml
 
-# A first spec passes on what it came from; a blessing makes the next run equal.
+# A first spec passes on what it came from and is red on the other policy; where nobody waits, a wait of
+# more than a second is one; a name cannot break the table. A blessing makes the next run equal.
 "$orrery" gate easy.db --propose --no-progress >proposed.yaml
 expect 0 '^pass$' easy.db --baseline easy.db --spec proposed.yaml
+expect 1 '^regressed$' fifo.db --baseline easy.db --spec proposed.yaml
+"$orrery" gate other.db --propose --no-progress >small.yaml
+grep -Eq 'wait_p95_s: .* margin: (1s|[0-9.]+%)' small.yaml || fail "no margin for a small wait: $(cat small.yaml)"
+"$orrery" run --trace "$log" --cluster 2000x1 --split 1 --quiet -o idle.db
+"$orrery" gate idle.db --propose --no-progress >idle.yaml
+grep -q 'wait_p95_s: {metric: wait_p95_s, margin: 1s}' idle.yaml || fail "no margin where nobody waits: $(cat idle.yaml)"
+expect 1 'wait_p95_s 0 s to ' easy.db --baseline idle.db --spec idle.yaml
+printf 'kind: Gate\nmode: fixed\nrules:\n  "a|b": {metric: wait_p95_s, margin: 1%%}\n' >bar.yaml
+expect 0 '^pass$' easy.db --baseline easy.db --spec bar.yaml --summary bar.md
+grep -qF '| a\|b | **pass** |' bar.md || fail "a bar in a name breaks the table"
 cp fifo.db baseline.db
 "$orrery" gate easy.db --baseline baseline.db --bless
 expect 0 'digests are equal' easy.db --baseline baseline.db --spec exact.yaml

@@ -42,6 +42,11 @@ void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit,
 /* Regressed if one is, else inconclusive if one is. */
 enum orr_verdict_kind orr_gate_all(const struct orr_gate_result *results, uint32_t count);
 
+/* Did two results read the same files, by checksum, whatever their names? ORR_NO_INPUT, ORR_DATA.
+ */
+enum orr_status orr_gate_same_inputs(const char *results, const char *baseline, bool *same,
+                                     struct orr_err *err) ORR_MUST_USE;
+
 /* The first thing that two runs of the same jobs did differently. */
 struct orr_first_difference {
     bool same; /* equal digests */

@@ -70,6 +70,7 @@ struct orr_replica_options {
     struct orr_shake shake;
     uint32_t replicas;
     const char *keep; /* folder for the results; NULL: nobody keeps them */
+    orr_ms warmup_ms; /* stated instead of the scenario's own; 0: that */
     struct orr_study_options study;
 };
 
@@ -86,6 +87,18 @@ enum orr_status orr_replicas_run(const char *const *results, uint32_t count,
                                  const struct orr_replica_options *options,
                                  struct orr_replicas *replicas, struct orr_err *err) ORR_MUST_USE;
 void orr_replicas_release(struct orr_replicas *replicas);
+
+/* Results whose windows begin at different times after the first submit (`warmup: detect`, or
+ * stated differently) cannot be held against each other. Then each is run again with the longest
+ * warm-up of any, in the same order; `aligned` has count 0 where they need not. ORR_DATA: a run
+ * does not come out as it did. */
+struct orr_study_span {
+    orr_ms shortest_ms, longest_ms; /* warm-ups found */
+};
+enum orr_status orr_align_warmups(const char *const *results, uint32_t count,
+                                  const struct orr_study_options *study,
+                                  struct orr_replicas *aligned, struct orr_study_span *warmups,
+                                  struct orr_err *err) ORR_MUST_USE;
 
 /* A new empty folder for results that nobody keeps, and its end with all in it. ORR_CANT_CREATE.
  * From then on interrupts are caught. */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* align.c - several results, measured from the same time after the first submit on.
+ *
+ * Metrics are over a run's own window. A warm-up that each run detects differs between policies and
+ * seeds, and then a difference would also be one of what is measured. So the runs are repeated with
+ * the longest warm-up of any: the decisions are the same, which their digests must show.
+ */
+#include <orrery/sim/study.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/analysis/results.h>
+
+struct measured {
+    orr_ms warmup_ms;
+    char digest[32];
+};
+
+static enum orr_status look(const char *path, struct measured *found, struct orr_err *err)
+{
+    struct orr_results in;
+    orr_results_open(&in, path, err);
+    sqlite3_stmt *row = orr_results_prepare(
+        &in, "SELECT window_start_ms - (SELECT min(submit_ms) FROM job), digest FROM run");
+    while (orr_results_step(&in, row)) {
+        found->warmup_ms = sqlite3_column_int64(row, 0);
+        (void)snprintf(found->digest, sizeof found->digest, "%s", orr_results_text(&in, row, 1));
+    }
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    return status;
+}
+
+static enum orr_status check_same(const char *const *results, const struct measured *before,
+                                  const struct orr_replicas *aligned, struct orr_err *err)
+{
+    for (uint32_t i = 0; i < aligned->count; i++) {
+        struct measured after = {0};
+        const enum orr_status status = look(aligned->paths[i], &after, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+        if (strcmp(before[i].digest, after.digest) != 0) {
+            return orr_fail(err, ORR_DATA,
+                            "%s: its warm-up is another than that of the others, and run again "
+                            "for theirs it decides otherwise (by another program, or on another "
+                            "trace): make all results anew with one stated warm-up",
+                            results[i]);
+        }
+    }
+    return ORR_OK;
+}
+
+enum orr_status orr_align_warmups(const char *const *results, uint32_t count,
+                                  const struct orr_study_options *study,
+                                  struct orr_replicas *aligned, struct orr_study_span *warmups,
+                                  struct orr_err *err)
+{
+    struct measured *found = orr_zalloc(count + (size_t)1, sizeof *found);
+    enum orr_status status = ORR_OK;
+    *aligned = (struct orr_replicas){0};
+    *warmups = (struct orr_study_span){0};
+    for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
+        status = look(results[i], &found[i], err);
+        const orr_ms ms = found[i].warmup_ms;
+        warmups->shortest_ms = i == 0 || ms < warmups->shortest_ms ? ms : warmups->shortest_ms;
+        warmups->longest_ms = i == 0 || ms > warmups->longest_ms ? ms : warmups->longest_ms;
+    }
+    if (status == ORR_OK && warmups->longest_ms > warmups->shortest_ms) {
+        const struct orr_replica_options options = {
+            .replicas = 1, .warmup_ms = warmups->longest_ms, .study = *study};
+        status = orr_replicas_run(results, count, &options, aligned, err);
+        if (status == ORR_OK) {
+            status = check_same(results, found, aligned, err);
+        }
+        if (status != ORR_OK) {
+            orr_replicas_release(aligned);
+        }
+    }
+    orr_free(found);
+    return status;
+}

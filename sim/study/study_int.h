@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* study_int.h - what the files of studies share. */
+#ifndef ORR_STUDY_INT_H
+#define ORR_STUDY_INT_H
+
+#include <orrery/sim/study.h>
+
+/* The way from the folder of a file to another folder, such as "../data" or "."; false: one of them
+ * is not there, or it is too long. */
+bool orr_study__way(const char *file, const char *folder, char *way, size_t bytes);
+/* The folder, or where it is not there, what the way from the file leads to, if that is. In the
+ * arena. */
+const char *orr_study__place(const char *file, const char *folder, const char *way,
+                             struct orr_arena *arena);
+
+#endif
