@@ -3,9 +3,7 @@
 # ends.sh ORRERY NAME: a run ends with the last thing that happens, not with what is over already.
 set -eu
 orrery=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$(dirname "$0")/../scratch.sh"
 
 # run POLICY MORE: replays trace.csv; the end of the run, and of its jobs.
 run() {

@@ -8,18 +8,7 @@ set -eu
 command -v jq >/dev/null || exit 77
 
 orrery=$1 work=$2 source=$3
-mkdir -p "$work"
-dir=$(mktemp -d "$work/json.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$dir"
-fail() {
-    printf '%s\n' "$*"
-    for file in out err; do
-        [ ! -s "$file" ] || { printf -- '--- %s\n' "$file"; head -n 30 "$file"; }
-    done
-    exit 1
-}
+. "$(dirname "$0")/../scratch.sh"
 
 # says CODE FILTER VERB ARGUMENT...: one object, of which the jq filter is true.
 says() {
