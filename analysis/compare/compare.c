@@ -67,6 +67,13 @@ enum orr_better orr_compare_better(const char *metric)
                   {"ping_pong_evictions", ORR_BETTER_LESS},
                   {"stall_h", ORR_BETTER_LESS},
                   {"fairness_satisfaction", ORR_BETTER_MORE},
+                  {"throughput_gpus", ORR_BETTER_MORE},
+                  {"policy_share_deviation", ORR_BETTER_LESS},
+                  {"topology_penalty_gpu_h", ORR_BETTER_LESS},
+                  {"rate_spread", ORR_BETTER_LESS},
+                  {"rate_spread_max", ORR_BETTER_LESS},
+                  {"broken_promises", ORR_BETTER_LESS},
+                  {"promise_delay_max_s", ORR_BETTER_LESS},
                   {"attainment", ORR_BETTER_MORE}};
     for (const struct orr_compare_metric *m = headlines; m->name != NULL; m++) {
         if (strcmp(m->name, metric) == 0) {
