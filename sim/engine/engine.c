@@ -486,6 +486,10 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_free(engine.waits_for);
     orr_free(engine.done_ms);
     orr_heap_release(&engine.heap);
+    if (status == ORR_BUG || status == ORR_POLICY) {
+        orr_err_prefix(err, "seed %llu, event %llu", (unsigned long long)options->seed,
+                       (unsigned long long)run->events);
+    }
     if (status != ORR_OK) {
         orr_run_release(run);
     }

@@ -2,3 +2,4 @@
 orr_unit_test(test_latency_published orr_engine)
 orr_unit_test(test_exec orr_engine)
 orr_unit_test(test_account orr_engine orr_policies)
+orr_unit_test(test_bug_note orr_study)

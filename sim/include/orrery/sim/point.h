@@ -43,6 +43,10 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario,
                                    struct orr_err *err) ORR_MUST_USE;
 void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count);
 
+/* When an invariant broke, or a policy a law of its own: keeps what shows it again as
+ * NAME.bug.yaml in the scenario's folder and says so in the error. Else nothing. */
+void orr_bug_keep(const struct orr_scenario *scenario, const char *version, struct orr_err *err);
+
 /* A sentence for each thing that jobs state (priority, topology) and the policy of their shard does
  * not look at. */
 void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
