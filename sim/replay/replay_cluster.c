@@ -78,6 +78,38 @@ static void add_pool(const struct orr_scenario *scenario, const struct orr_scena
     }
 }
 
+static void put_level(struct orr_cluster *cluster, const char *name, const uint32_t *domain,
+                      uint32_t count, const struct orr_scenario_uplink *uplink)
+{
+    uint32_t added = orr_cluster_add_level(cluster, name, domain, count);
+    struct orr_level *level = &cluster->levels[added];
+    level->uplink_bytes_s = uplink->bytes_s;
+    level->oversubscription = uplink->oversubscription > 1.0 ? uplink->oversubscription : 1.0;
+}
+
+/* Pools that name the same zone are in it; one that names none is a zone by itself. */
+static void add_zones(const struct orr_scenario *scenario, struct orr_cluster *cluster)
+{
+    uint32_t *domain = orr_alloc(cluster->node_count, sizeof *domain);
+    uint32_t *of_pool = orr_alloc(scenario->pool_count, sizeof *of_pool);
+    uint32_t node = 0, next = 0;
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        uint32_t same = 0;
+        while (same < p && (pool->zone == NULL || scenario->pools[same].zone == NULL ||
+                            strcmp(pool->zone, scenario->pools[same].zone) != 0)) {
+            same++;
+        }
+        of_pool[p] = same < p ? of_pool[same] : next++;
+        for (uint32_t n = 0; n < pool->nodes_most; n++) {
+            domain[node++] = of_pool[p];
+        }
+    }
+    put_level(cluster, "zone", domain, next, &scenario->topology.zone);
+    orr_free(of_pool);
+    orr_free(domain);
+}
+
 /* Domains of one level: nodes of a pool in groups of `size`, in order; pools never share a domain.
  */
 static void add_level(const struct orr_scenario *scenario, const char *name, bool blocks,
@@ -94,18 +126,14 @@ static void add_level(const struct orr_scenario *scenario, const char *name, boo
         }
         next += size == 0 ? 0 : (pool->nodes_most + size - 1) / size;
     }
-    const struct orr_scenario_uplink *uplink =
-        blocks ? &scenario->topology.block : &scenario->topology.rack;
-    uint32_t added = orr_cluster_add_level(cluster, name, domain, next);
-    struct orr_level *level = &cluster->levels[added];
-    level->uplink_bytes_s = uplink->bytes_s;
-    level->oversubscription = uplink->oversubscription > 1.0 ? uplink->oversubscription : 1.0;
+    put_level(cluster, name, domain, next,
+              blocks ? &scenario->topology.block : &scenario->topology.rack);
     orr_free(domain);
 }
 
 void orr_replay__cluster(const struct orr_scenario *scenario, struct orr_cluster *cluster)
 {
-    bool racks = false, blocks = false;
+    bool racks = false, blocks = false, zones = false;
     orr_cluster_init(cluster);
     for (uint32_t s = 0; s < scenario->shard_count; s++) {
         const char *name = scenario->shards[s].name;
@@ -115,6 +143,10 @@ void orr_replay__cluster(const struct orr_scenario *scenario, struct orr_cluster
         add_pool(scenario, &scenario->pools[p], cluster);
         racks = racks || scenario->pools[p].rack_size > 0;
         blocks = blocks || scenario->pools[p].block_size > 0;
+        zones = zones || scenario->pools[p].zone != NULL;
+    }
+    if (zones) {
+        add_zones(scenario, cluster);
     }
     if (blocks) {
         add_level(scenario, "block", true, cluster);

@@ -3,7 +3,8 @@
  *
  * Nodes carry the labels of their pool and those that Kubernetes and the GPU operator give:
  *   kubernetes.io/hostname, nvidia.com/gpu.product (gpu_model), nvidia.com/gpu.count,
- *   node.kubernetes.io/instance-type (type), kai.scheduler/node-pool (shard), and `pool`
+ *   node.kubernetes.io/instance-type (type), topology.kubernetes.io/zone (zone),
+ *   kai.scheduler/node-pool (shard), and `pool`
  * A selector is KEY=VALUE, several joined by commas or semicolons, all of which must hold;
  * VALUE may be alternatives A|B. Tolerations are KEY, KEY=VALUE, either with :EFFECT, or * for all.
  * Each text is worked out once for a run. */
@@ -81,6 +82,7 @@ static const char *label_of(const struct orr_replay_nodes *nodes, uint32_t node,
     return is(key, "kubernetes.io/hostname")   ? orr_idmap_name(&nodes->cluster->node_names, node)
            : is(key, "nvidia.com/gpu.product") ? pool->gpu_model
            : is(key, "node.kubernetes.io/instance-type") ? pool->type
+           : is(key, "topology.kubernetes.io/zone")      ? pool->zone
            : is(key, LABEL_SHARD)                        ? pool->shard
            : is(key, "pool")                             ? pool->name
                                                          : NULL;

@@ -105,9 +105,9 @@ static enum orr_status check_parts(const struct orr_scenario__load *load,
 
 static uint32_t level_rank(const char *level)
 {
-    static const char *const order[] = {"block", "rack", "node"};
+    static const char *const order[] = {"zone", "block", "rack", "node"};
     uint32_t rank = 0;
-    while (rank < 2 && strcmp(order[rank], level) != 0) {
+    while (rank < 3 && strcmp(order[rank], level) != 0) {
         rank++;
     }
     return rank;

@@ -207,7 +207,7 @@ static bool any_pool_has(const struct orr_scenario__node *pools, const char *key
     return false;
 }
 
-/* Without a word about it, the levels are those some pool gives a size to. */
+/* Without a word about it, the levels are those some pool gives a size to, or a name. */
 static void complete_levels(struct orr_scenario__load *load, struct orr_scenario__node *cluster)
 {
     const struct orr_scenario__node *pools = orr_scenario__find(cluster, "pools");
@@ -216,11 +216,12 @@ static void complete_levels(struct orr_scenario__load *load, struct orr_scenario
     if (!levels->implied && levels->child_count > 0) {
         return;
     }
-    static const char *const names[][2] = {{"block_size", "block"}, {"rack_size", "rack"}};
+    static const char *const names[][2] = {
+        {"zone", "zone"}, {"block_size", "block"}, {"rack_size", "rack"}};
     struct orr_scenario__node *made = orr_scenario__node(load, ORR_NODE_LIST, nowhere);
     made->note = "default";
     made->implied = true;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (any_pool_has(pools, names[i][0])) {
             orr_scenario__add(load, made, NULL, nowhere,
                               orr_scenario__scalar(load, names[i][1], "default", nowhere));

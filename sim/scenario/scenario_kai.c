@@ -41,8 +41,11 @@ static enum orr_status check_keys(struct orr_scenario__load *load,
 /* The level of ours that a node label stands for: by its last word, a host name being a node. */
 static const char *level_of(const char *label)
 {
-    static const char *const levels[][2] = {
-        {"block", "block"}, {"rack", "rack"}, {"node", "node"}, {"hostname", "node"}};
+    static const char *const levels[][2] = {{"zone", "zone"},
+                                            {"block", "block"},
+                                            {"rack", "rack"},
+                                            {"node", "node"},
+                                            {"hostname", "node"}};
     const size_t bytes = strlen(label);
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         const size_t tail = strlen(levels[i][0]);
@@ -69,7 +72,7 @@ static enum orr_status add_level(struct orr_scenario__load *load,
     if (word == NULL) {
         return orr_scenario__fail(load, &label->at,
                                   "level \"%.80s\" is none of a pool's: its label or alias ends in "
-                                  "block, rack, node or hostname",
+                                  "zone, block, rack, node or hostname",
                                   label->text);
     }
     orr_scenario__add(load, levels, NULL, label->at,

@@ -25,7 +25,7 @@ static const char *const node_type_kinds[] = {"NodeType", NULL};
 static const char *const kai_versions[] = {"scheduling.run.ai/v2", NULL};
 static const char *const kai_kinds[] = {"Queue", NULL};
 static const char *const latencies[] = {"ideal", "kai-500", NULL}; /* engine/latency.c */
-static const char *const levels[] = {"block", "rack", "node", NULL};
+static const char *const levels[] = {"zone", "block", "rack", "node", NULL};
 
 static const char *const numa_policies[] = {"none", "best-effort", "restricted", "single-numa-node",
                                             NULL};
@@ -90,6 +90,7 @@ static const struct orr_scenario__row pool_rows[] = {
     {.key = "type", .type = ORR_TYPE_TEXT, POOL(type)},
     NODE_TYPE_ROWS,
     {.key = "shard", .type = ORR_TYPE_TEXT, POOL(shard)},
+    {.key = "zone", .type = ORR_TYPE_TEXT, POOL(zone)},
     {GROUP("foreign", foreign_rows)},
     {GROUP("autoscale", autoscale_rows), .optional = true},
 };
@@ -101,7 +102,7 @@ static const struct orr_scenario__row node_type_rows[] = {
     NODE_TYPE_ROWS,
 };
 
-/* the way from each child (a rack of a block, a node of a rack) into a level */
+/* the way from each child (a block of a zone, a rack of a block, a node of a rack) into a level */
 #define LINK(which, field)                                                                         \
     .offset = offsetof(struct orr_scenario, topology) +                                            \
               offsetof(struct orr_scenario_topology, which) +                                      \
@@ -112,6 +113,7 @@ static const struct orr_scenario__row node_type_rows[] = {
         .key = "oversubscription", .type = ORR_TYPE_FACTOR, .fallback = "1",                       \
         LINK(which, oversubscription)                                                              \
     }
+static const struct orr_scenario__row zone_rows[] = {LINK_ROWS(zone)};
 static const struct orr_scenario__row block_rows[] = {LINK_ROWS(block)};
 static const struct orr_scenario__row rack_rows[] = {LINK_ROWS(rack)};
 
@@ -122,11 +124,12 @@ static const struct orr_scenario__row topology_rows[] = {
      .offset =
          offsetof(struct orr_scenario, topology) + offsetof(struct orr_scenario_topology, name)},
     {.key = "levels", .type = ORR_TYPE_WORDS, .choices = levels},
+    {GROUP("zone", zone_rows), .optional = true},
     {GROUP("block", block_rows), .optional = true},
     {GROUP("rack", rack_rows), .optional = true},
 };
 
-static const char *const failing[] = {"node", "rack", "block", NULL};
+static const char *const failing[] = {"node", "rack", "block", "zone", NULL};
 static const struct orr_scenario__row repair_rows[] = {
     {.key = "median", .type = ORR_TYPE_DURATION, .fallback = "6h", WHOLE(repair_ms)},
     {.key = "sigma", .type = ORR_TYPE_WEIGHT, .fallback = "0", WHOLE(repair_sigma)},

@@ -103,6 +103,22 @@ CSV
     expect "f1@0/n0001:4;g1@0/n0003:4 n0004:4;f2@60/n0003:4;g2@60/n0002:4 n0004:4"
 }
 
+case_zone() {
+    # the zones are z1 with three nodes of two pools, z2 with two, and the pool that names none
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,topology_required,node_selector
+g1,0,100,3,2,zone,
+s1,1,10,1,2,,topology.kubernetes.io/zone=z1
+s2,2,10,2,2,,topology.kubernetes.io/zone=z2
+never,3,10,4,2,zone,
+CSV
+    run 'd: {nodes: 1, gpus: 2}, a: {nodes: 1, gpus: 2, zone: z1}, b: {nodes: 2, gpus: 2, zone: z2}, c: {nodes: 2, gpus: 2, zone: z1}'
+    grep -F -q 'job never asks 8 GPUs in 4 pods within one zone, which this cluster' err || fail "never is not rejected"
+    [ "$policy" = kube ] && return 0
+    [ "$policy" = fifo ] && later=100 || later=2 # strict order: s2 stays behind s1
+    expect "g1@0/a-0001:2 c-0001:2 c-0002:2;s1@100/a-0001:2;s2@$later/b-0001:2 b-0002:2"
+}
+
 case_after() {
     cat >trace.csv <<CSV
 job,submit_s,run_s,pods,gpus_per_pod,after

@@ -245,7 +245,7 @@ static void error__unknown_key(void **state)
                  "      gpuz: 8\n"
                  "      ^");
     expect_error("cluster: {topology: {zzzzzzzz: 1}}\n",
-                 "first.yaml:1:22: unknown key \"zzzzzzzz\" (known: name, levels, block, rack)\n"
+                 "first.yaml:1:22: unknown key \"zzzzzzzz\" (known: name, levels, zone, block, rack)\n"
                  "cluster: {topology: {zzzzzzzz: 1}}\n"
                  "                     ^");
 }

@@ -153,18 +153,20 @@ static void kai__objects_in_their_places(void **state)
     struct orr_scenario s;
     load_good("cluster:\n  pools: {a: {nodes: 8, gpus: 8, rack_size: 2}}\n"
               "  topology: {kind: Topology, metadata: {name: t}, spec: {levels:\n"
-              "    [{nodeLabel: rack}, {nodeLabel: kubernetes.io/hostname}]}}\n" WORKLOAD
+              "    [{nodeLabel: topology.kubernetes.io/zone}, {nodeLabel: rack},\n"
+              "     {nodeLabel: kubernetes.io/hostname}]}}\n" WORKLOAD
               "policy: {kind: SchedulingShard, spec: {kValue: 2}}\n",
               &s);
     assert_string_equal(s.topology.name, "t");
-    assert_int_equal(s.topology.level_count, 2);
+    assert_int_equal(s.topology.level_count, 3);
+    assert_string_equal(s.topology.levels[0], "zone");
     assert_string_equal(s.policy, "kai");
     assert_string_equal(param(&s, "kValue")->value, "2");
     orr_scenario_release(&s);
-    expect_error("cluster: {topology: {kind: Topology, spec: {levels: [{nodeLabel: zone}]}}}\n",
-                 "first.yaml:1:66: level \"zone\" is none of a pool's: its label or alias ends in "
-                 "block, rack, node or hostname\n"
-                 "cluster: {topology: {kind: Topology, spec: {levels: [{nodeLabel: zone}]}}}\n"
+    expect_error("cluster: {topology: {kind: Topology, spec: {levels: [{nodeLabel: area}]}}}\n",
+                 "first.yaml:1:66: level \"area\" is none of a pool's: its label or alias ends in "
+                 "zone, block, rack, node or hostname\n"
+                 "cluster: {topology: {kind: Topology, spec: {levels: [{nodeLabel: area}]}}}\n"
                  "                                                                 ^");
     expect_error("queues:\n- {kind: SchedulingShard}\n- {kind: SchedulingShard}\n",
                  "first.yaml:3:3: a second SchedulingShard: one cluster has one\n"

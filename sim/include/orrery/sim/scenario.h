@@ -42,7 +42,8 @@ struct orr_scenario_pool {
     const char *device_choice;           /* "nvlink", "lowest" or "numa" */
     const char *topology_manager_policy, *topology_manager_scope; /* NULL: none, container */
     uint32_t rack_size, block_size;                               /* nodes; 0: no such level */
-    const char *shard;                                            /* NULL: the one without a name */
+    const char *zone;  /* where it stands; NULL: by itself, if others state one */
+    const char *shard; /* NULL: the one without a name */
     /* what pods of another scheduler hold on every node */
     uint32_t foreign_gpus;
     int64_t foreign_cpu_milli, foreign_mem_bytes;
@@ -299,7 +300,7 @@ struct orr_scenario_uplink { /* of each child of a topology level */
 
 struct orr_scenario_topology {
     const char *name;
-    struct orr_scenario_uplink block, rack;
+    struct orr_scenario_uplink zone, block, rack;
     const char *const *levels; /* widest first, `node` last */
     uint32_t level_count;
 };
