@@ -67,6 +67,7 @@ struct engine {
     uint32_t *emptying;      /* nodes that are down while somebody still holds something there */
     uint32_t emptying_count;
     struct orr_engine_pools *pools; /* NULL: none is autoscaled */
+    struct orr_engine_drain *drain; /* NULL: nothing is moved to empty a node */
     orr_ms instant_ms;              /* the last one, for counting distinct times */
     uint64_t untimed_cycles;        /* a cycle is timed if its number has none of these bits */
     double *
@@ -132,6 +133,8 @@ void orr_engine__run_listed(struct engine *engine, uint32_t index, uint32_t step
 void orr_engine__run_resize(struct engine *engine, uint32_t index, uint32_t step);
 /* The node leaves as soon as it stands empty, and is closed from now on; it joins. */
 void orr_engine__leave_cluster(struct engine *engine, uint32_t node);
+/* The same; what runs there is evicted, with its grace. */
+void orr_engine__drain_node(struct engine *engine, uint32_t node);
 void orr_engine__join_cluster(struct engine *engine, uint32_t node);
 /* Notes since when nodes that were emptied stand empty. */
 void orr_engine__note_vacant(struct engine *engine);
@@ -155,5 +158,15 @@ void orr_engine__pools_look(struct engine *engine);
 void orr_engine__pools_wake(struct engine *engine);
 /* A node that was ordered is there. */
 void orr_engine__pools_join(struct engine *engine, uint32_t node);
+
+/* engine_drain.c: nodes of autoscaled pools that hold little are emptied; without a pool that says
+ * so they do nothing */
+void orr_engine__drain_open(struct engine *engine);
+void orr_engine__drain_close(struct engine *engine);
+/* Within a look, while what waits is placed in thought: which nodes could be emptied. `raised`:
+ * they are there in thought only. */
+void orr_engine__drain_note(struct engine *engine, const bool *raised);
+/* Since when the node could be emptied at every look; ORR_MS_NONE: it cannot. */
+orr_ms orr_engine__drain_since(const struct engine *engine, uint32_t node);
 
 #endif

@@ -235,6 +235,12 @@ void orr_engine__leave_cluster(struct engine *engine, uint32_t node)
     close_node(engine, node);
 }
 
+void orr_engine__drain_node(struct engine *engine, uint32_t node)
+{
+    for_jobs_on(engine, (struct range){node, 1}, leave_nodes);
+    orr_engine__leave_cluster(engine, node);
+}
+
 void orr_engine__join_cluster(struct engine *engine, uint32_t node)
 {
     if (engine->closures[node] > 1) { /* it stays closed, as one that is down */

@@ -6,8 +6,9 @@
  * thought, in order of their submit, by core's own placement on the ledger's own books, which are
  * rolled back at the end: on what is there or on order, else with the fewest further nodes of one
  * pool, the cheapest that does. Those are ordered, and join a provision delay later. A node that is
- * empty, and that this thought did not need, from look to look for long enough, leaves. Nothing
- * here decides where a job goes: that is the policy's. */
+ * empty, and that this thought did not need, from look to look for long enough, leaves; so does one
+ * that holds little, if its pool says so (engine_drain.c). Nothing here decides where a job goes:
+ * that is the policy's. */
 #include "engine_int.h"
 
 #include <orrery/base/mem.h>
@@ -41,6 +42,7 @@ void orr_engine__pools_open(struct engine *engine)
     size_t nodes = world->cluster.node_count + (size_t)1;
     engine->pools = pools;
     engine->run->autoscaled = true;
+    orr_engine__drain_open(engine);
     pools->trial = orr_txn_open(engine->ledger, 0);
     pools->idle_since = orr_alloc(nodes, sizeof *pools->idle_since);
     pools->ordered = orr_zalloc(nodes, sizeof *pools->ordered);
@@ -69,6 +71,7 @@ void orr_engine__pools_close(struct engine *engine)
         orr_free(pools->listed);
         orr_free(pools->failed);
         orr_free(pools);
+        orr_engine__drain_close(engine);
         engine->pools = NULL;
     }
 }
@@ -440,6 +443,38 @@ static orr_ms remove_idle(struct engine *engine)
     return next;
 }
 
+/* One node a look, the last first, whose jobs have fitted elsewhere for as long as an empty one
+ * would have stayed; when the next one's time is over. */
+static orr_ms remove_light(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    struct orr_engine_pools *pools = engine->pools;
+    orr_ms next = ORR_MS_NEVER;
+    bool drained = false;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const struct orr_world_pool *pool = &world->pools[p];
+        for (uint32_t n = pool->first_node + pool->node_count;
+             n-- > pool->first_node && pool->autoscaled && pools->open[p] > pool->min;) {
+            orr_ms since = orr_engine__drain_since(engine, n);
+            if (since == ORR_MS_NONE) {
+                continue;
+            }
+            orr_ms due = on_grid(engine, since + pool->idle_ms);
+            due = due <= engine->view.now && drained ? on_grid(engine, engine->view.now + 1) : due;
+            if (due > engine->view.now) {
+                next = due < next ? due : next;
+                continue;
+            }
+            drained = true;
+            pools->open[p]--;
+            orr_engine__count_event(engine, CLASS_CAPACITY, n);
+            orr_engine__drain_node(engine, n);
+            engine->changed = true;
+        }
+    }
+    return next;
+}
+
 void orr_engine__pools_look(struct engine *engine)
 {
     const struct orr_engine_pools *pools = engine->pools;
@@ -450,8 +485,15 @@ void orr_engine__pools_look(struct engine *engine)
         }
     }
     place_waiting(engine);
+    if (engine->drain != NULL) {
+        orr_engine__drain_note(engine, pools->raised);
+    }
     end_trial(engine);
     engine->look_ms = remove_idle(engine);
+    if (engine->drain != NULL) {
+        orr_ms light = remove_light(engine);
+        engine->look_ms = light < engine->look_ms ? light : engine->look_ms;
+    }
 }
 
 void orr_engine__pools_wake(struct engine *engine)

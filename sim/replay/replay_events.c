@@ -48,6 +48,7 @@ static void fill_pools(const struct orr_scenario *scenario, struct orr_world *wo
                                     .max = pool->autoscale_max,
                                     .provision_ms = pool->autoscale_provision_ms,
                                     .idle_ms = pool->autoscale_idle_ms,
+                                    .drain_below = pool->autoscale_drain_below,
                                     .price = pool->price};
         if (pool->nodes < pool->nodes_most && world->away == NULL) {
             world->away = orr_zalloc(world->cluster.node_count, sizeof *world->away);

@@ -401,6 +401,10 @@ static enum orr_status check_autoscale(const struct orr_scenario__load *load,
                                           "%s: more than 36500d", times[i]);
             }
         }
+        if (pool->autoscale_drain_below > 1.0) {
+            return orr_scenario__fail(load, &orr_scenario__find(group, "drain_below")->at,
+                                      "drain_below: more than 1, which is all of a node");
+        }
         if (pool->autoscale_min > pool->autoscale_max) {
             return orr_scenario__fail(load, &orr_scenario__find(group, "max")->at,
                                       "max: less than min, which is %u", pool->autoscale_min);

@@ -82,6 +82,7 @@ static const struct orr_scenario__row autoscale_rows[] = {
     {.key = "max", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(autoscale_max), .required = true},
     {.key = "provision", .type = ORR_TYPE_DURATION, POOL(autoscale_provision_ms), .required = true},
     {.key = "idle", .type = ORR_TYPE_DURATION, .fallback = "10m", POOL(autoscale_idle_ms)},
+    {.key = "drain_below", .type = ORR_TYPE_WEIGHT, .fallback = "0", POOL(autoscale_drain_below)},
 };
 
 static const struct orr_scenario__row pool_rows[] = {

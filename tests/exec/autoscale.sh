@@ -182,7 +182,7 @@ failures)
     ;;
 many)
     # a random workload, three pools, failures, three policies: books, metrics, the same digest twice
-    base='base: {nodes: 3, gpus: 4, price: 5}, big: {nodes: 1, gpus: 8, rack_size: 2, price: 20, autoscale: {max: 8, provision: 3m, idle: 5m}}'
+    base='base: {nodes: 3, gpus: 4, price: 5}, big: {nodes: 1, gpus: 8, rack_size: 2, price: 20, autoscale: {max: 8, provision: 3m, idle: 30s, drain_below: DRAIN}}'
     burst='small: {nodes: 0, gpus: 2, price: 4, autoscale: {max: 20, provision: 90s, idle: 10m}}'
     awk 'BEGIN {
         print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction"
@@ -194,10 +194,10 @@ many)
                 whole ? "" : "0." (1 + x % 9)
         }
     }' >trace.csv
-    for policy in fifo kai kube; do
+    for policy in fifo kai kube; do for drain in 0 1; do
         rest='execution: {grace: 7s, checkpoint: 60s, restart: 5s}'
         cat >run.yaml <<YAML
-cluster: {pools: {$base, $burst}, failures: {mtbf: 12h, repair: {median: 20m}}}
+cluster: {pools: {$(echo "$base" | sed s/DRAIN/$drain/), $burst}, failures: {mtbf: 12h, repair: {median: 20m}}}
 workload: [{name: t, trace: trace.csv}]
 policy: $policy
 $rest
@@ -210,7 +210,51 @@ YAML
         # nobody held a node while it was away, and never more nodes than max were there
         expect "$(sql "SELECT count(*) FROM v_placements AS p JOIN away AS a ON a.node = p.node AND a.from_ms < p.end_ms AND coalesce(a.to_ms, 9e18) > p.start_ms")" 0
         expect "$(sql "SELECT max(gpus) <= 64 AND min(gpus) >= 0 FROM v_capacity WHERE pool = 'big'")" 1
+        # kube spreads the pods of a job, and what spans nodes is not moved
+        moves=$drain
+        [ "$policy" != kube ] || moves=0
+        expect "$(sql "SELECT count(*) > 0 FROM attempt WHERE cause = 'maintenance'")" "$moves"
+    done; done
+    ;;
+drain)
+    # c is done at 100; then what b has on the rented node fits beside a. Seen at 110, b is moved at 230
+    # (it starts from zero), and the node leaves.
+    burst='burst: {nodes: 1, gpus: 4, autoscale: {max: 3, provision: 60s, idle: 2m, drain_below: 0.5}}'
+    trace $plain,preemptible a,0,1000,1,2,true c,0,100,1,2,true b,0,1000,1,1,true
+    for policy in fifo easy static '{name: kube, params: {score: most-allocated}}'; do
+        expect "$(run)" "a@0-1000/0 c@0-100/0 b@0-1230/1"
+        expect "$(away)" "2:0- 3:0- 1:230-"
     done
+    expect "$(sql "SELECT cause FROM eviction")" "$(sql "SELECT DISTINCT cause FROM attempt WHERE cause IS NOT NULL")"
+    expect "$(sql "SELECT printf('%.6f', value * 3600) FROM metric WHERE name = 'lost_gpu_h' AND label = 'cause=maintenance'")" 230.000000
+    policy=kai # what is evicted at 230 is gone before the cycle of 231
+    expect "$(run)" "a@0-1000/0 c@0-100/0 b@0-1231/1"
+    policy=fifo rest='execution: {grace: 30s, on_evict: keep}'
+    expect "$(run)" "a@0-1000/0 c@0-100/0 b@0-1030/1" # 230 s are kept, 30 s of grace are not
+    expect "$(away)" "2:0- 3:0- 1:260-"
+    rest=
+    # not if it may not be evicted, if half of the node is held, if only empty rented nodes have room, or
+    # if the pool does not say so
+    trace $plain,preemptible a,0,1000,1,2,true c,0,100,1,2,true b,0,1000,1,1,false
+    expect "$(run)" "a@0-1000/0 c@0-100/0 b@0-1000/0"
+    trace $plain,preemptible a,0,1000,1,2,true c,0,100,1,2,true b,0,1000,1,2,true
+    expect "$(run)" "a@0-1000/0 c@0-100/0 b@0-1000/0"
+    trace $plain,preemptible a,0,1000,1,4,true b,0,1000,1,1,true
+    expect "$(run)" "a@0-1000/0 b@0-1000/0"
+    trace $plain,preemptible a,0,1000,1,2,true c,0,100,1,2,true b,0,1000,1,1,true
+    burst='burst: {nodes: 1, gpus: 4, autoscale: {max: 3, provision: 60s, idle: 2m}}'
+    expect "$(run)" "a@0-1000/0 c@0-100/0 b@0-1000/0"
+    # down to min
+    burst='burst: {nodes: 1, gpus: 4, autoscale: {min: 1, max: 3, provision: 60s, idle: 2m, drain_below: 0.5}}'
+    expect "$(run)" "a@0-1000/0 c@0-100/0 b@0-1000/0"
+    # a hole of two is needed, and d takes it at 150: the clock begins again when d is done, at 180
+    base='base: {nodes: 2, gpus: 4}' burst='burst: {nodes: 1, gpus: 4, autoscale: {max: 3, provision: 60s, idle: 2m, drain_below: 0.6}}'
+    trace $plain,preemptible a,0,1000,2,3,true c,0,100,2,1,true b,0,1000,1,2,true
+    expect "$(run)" "a@0-1000/0 c@0-100/0 b@0-1000/0" # no hole of two
+    trace $plain,preemptible a,0,1000,2,2,true c,0,100,2,2,true b,0,1000,1,2,true
+    expect "$(run)" "a@0-1000/0 c@0-100/0 b@0-1230/1"
+    trace $plain,preemptible a,0,1000,2,2,true c,0,100,2,2,true b,0,1000,1,2,true d,150,30,2,2,true
+    expect "$(run)" "a@0-1000/0 c@0-100/0 b@0-1310/1 d@150-180/0"
     ;;
 *) echo "no run $3"; exit 1 ;;
 esac

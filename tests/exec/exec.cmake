@@ -20,7 +20,7 @@ foreach(name quota static limit order rounds grow shrink gangs check many)
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/changes.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR} ${name})
   set_tests_properties(exec.changes_${name} PROPERTIES LABELS quick)
 endforeach()
-foreach(name follow bounds needed choice reasons elastic vain failures many)
+foreach(name follow bounds needed choice reasons elastic vain failures drain many)
   add_test(NAME exec.autoscale_${name}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/autoscale.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR} ${name})
   set_tests_properties(exec.autoscale_${name} PROPERTIES LABELS quick)

@@ -56,6 +56,7 @@ struct orr_scenario_pool {
     bool autoscaled; /* its nodes follow the jobs that wait; then */
     uint32_t autoscale_min, autoscale_max;
     orr_ms autoscale_provision_ms, autoscale_idle_ms;
+    double autoscale_drain_below; /* part of its devices; 0: nothing is moved to empty a node */
 };
 
 enum { ORR_SCENARIO_CPU, ORR_SCENARIO_MEMORY, ORR_SCENARIO_GPU, ORR_SCENARIO_RESOURCES };

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* engine_drain.c - which nodes of autoscaled pools hold so little that they could be emptied.
+ *
+ * As Kubernetes' cluster autoscaler does it: less of the node's devices is held than a threshold,
+ * all that runs there may be evicted, and each part of it would fit on another node that is in use
+ * or stays anyway. A gang that spans nodes is not moved: it would end everywhere. */
+#include "engine_int.h"
+
+#include <orrery/base/mem.h>
+
+struct move { /* equal tasks that would have to go */
+    uint32_t node, tasks;
+    const struct orr_request *request;
+};
+
+struct orr_engine_drain {
+    uint32_t *jobs; /* that have come and are not gone */
+    uint32_t job_count, job_capacity, next_job;
+    orr_ms *since;     /* per node */
+    bool *light;       /* per node: it holds something, and little */
+    bool *stays;       /* per node: something there must not be moved */
+    bool *may_go;      /* per node: of a pool whose nodes leave */
+    uint32_t *used_by; /* per node: + 1 of the node whose jobs would take it up */
+    struct move *moves;
+    uint32_t move_count, move_capacity;
+};
+
+void orr_engine__drain_open(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    bool any = false;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        any = any || (world->pools[p].autoscaled && world->pools[p].drain_below > 0.0);
+    }
+    if (!any) {
+        return;
+    }
+    const size_t nodes = world->cluster.node_count + (size_t)1;
+    struct orr_engine_drain *drain = orr_zalloc(1, sizeof *drain);
+    engine->drain = drain;
+    drain->since = orr_alloc(nodes, sizeof *drain->since);
+    drain->light = orr_zalloc(nodes, sizeof *drain->light);
+    drain->stays = orr_zalloc(nodes, sizeof *drain->stays);
+    drain->may_go = orr_zalloc(nodes, sizeof *drain->may_go);
+    drain->used_by = orr_zalloc(nodes, sizeof *drain->used_by);
+    for (uint32_t n = 0; n < world->cluster.node_count; n++) {
+        drain->since[n] = ORR_MS_NONE;
+    }
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const struct orr_world_pool *pool = &world->pools[p];
+        for (uint32_t n = 0; n < pool->node_count; n++) {
+            drain->may_go[pool->first_node + n] = pool->autoscaled;
+        }
+    }
+}
+
+void orr_engine__drain_close(struct engine *engine)
+{
+    struct orr_engine_drain *drain = engine->drain;
+    if (drain != NULL) {
+        orr_free(drain->jobs);
+        orr_free(drain->since);
+        orr_free(drain->light);
+        orr_free(drain->stays);
+        orr_free(drain->may_go);
+        orr_free(drain->used_by);
+        orr_free(drain->moves);
+        orr_free(drain);
+        engine->drain = NULL;
+    }
+}
+
+orr_ms orr_engine__drain_since(const struct engine *engine, uint32_t node)
+{
+    return engine->drain->since[node];
+}
+
+/* Devices that are held, wholly or in part. */
+static int64_t held_gpus(const struct engine *engine, uint32_t node, int64_t *all)
+{
+    const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, node);
+    *all = (int64_t)type->gpus - orr_node_type_foreign_gpus(type);
+    return *all - engine->ledger->idle[node].gpus;
+}
+
+/* Which nodes hold something and little; are there any? */
+static bool find_light(struct engine *engine, const bool *raised)
+{
+    struct orr_engine_drain *drain = engine->drain;
+    bool any = false;
+    for (uint32_t p = 0; p < engine->world->pool_count; p++) {
+        const struct orr_world_pool *pool = &engine->world->pools[p];
+        for (uint32_t n = pool->first_node; n < pool->first_node + pool->node_count; n++) {
+            int64_t all, held = held_gpus(engine, n, &all);
+            drain->light[n] = pool->autoscaled && !engine->ledger->down[n] && !raised[n] &&
+                              held > 0 && (double)held < pool->drain_below * (double)all;
+            drain->stays[n] = false;
+            any = any || drain->light[n];
+        }
+    }
+    return any;
+}
+
+/* May the job be evicted, and is all of it on one node? */
+static bool can_move(const struct engine *engine, uint32_t job)
+{
+    const struct orr_ledger *ledger = engine->ledger;
+    const struct orr_job_state *state = &ledger->jobs[job];
+    bool can = state->phase == ORR_JOB_RUNNING && state->leaving_tasks == 0 &&
+               engine->world->specs[job].preemptible != 0 && !orr_engine__is_done(engine, job);
+    uint32_t first = ledger->placements[state->placement].node;
+    for (uint32_t p = state->placement; p != ORR_NONE && can; p = ledger->placements[p].next) {
+        can = ledger->placements[p].node == first;
+    }
+    return can;
+}
+
+static void add_moves(struct engine *engine, uint32_t job)
+{
+    struct orr_engine_drain *drain = engine->drain;
+    const struct orr_ledger *ledger = engine->ledger;
+    const struct orr_shape *shape = &engine->world->shapes.shapes[engine->world->specs[job].shape];
+    const uint32_t first = ledger->jobs[job].placement;
+    const bool can = first != ORR_NONE && can_move(engine, job);
+    for (uint32_t p = first; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        if (!drain->light[placement->node]) {
+            continue;
+        }
+        drain->stays[placement->node] = drain->stays[placement->node] || !can;
+        drain->moves = ORR_ROOM_FOR_ONE(drain->moves, drain->move_count, drain->move_capacity);
+        drain->moves[drain->move_count++] =
+            (struct move){.node = placement->node,
+                          .tasks = placement->tasks,
+                          .request = &shape->groups[placement->group].request};
+    }
+}
+
+/* What is on light nodes, jobs that would be placed there in thought included. */
+static void list_moves(struct engine *engine)
+{
+    struct orr_engine_drain *drain = engine->drain;
+    for (; drain->next_job < engine->next_arrival; drain->next_job++) {
+        drain->jobs = ORR_ROOM_FOR_ONE(drain->jobs, drain->job_count, drain->job_capacity);
+        drain->jobs[drain->job_count++] = drain->next_job;
+    }
+    uint32_t kept = 0;
+    drain->move_count = 0;
+    for (uint32_t i = 0; i < drain->job_count; i++) {
+        const uint32_t job = drain->jobs[i];
+        const uint8_t phase = engine->ledger->jobs[job].phase;
+        if (phase == ORR_JOB_FINISHED || phase == ORR_JOB_WITHDRAWN) {
+            continue;
+        }
+        drain->jobs[kept++] = job;
+        if (phase != ORR_JOB_FUTURE) {
+            add_moves(engine, job);
+        }
+    }
+    drain->job_count = kept;
+}
+
+/* The fullest other node that takes these tasks and nothing else of this one: one that is in use,
+ * or that stays. */
+static uint32_t place_for(const struct engine *engine, const struct move *move, const bool *raised)
+{
+    const struct orr_engine_drain *drain = engine->drain;
+    const struct orr_ledger *ledger = engine->ledger;
+    uint32_t best = ORR_NONE;
+    for (uint32_t n = 0; n < engine->world->cluster.node_count; n++) {
+        int64_t all;
+        bool there = n != move->node && !raised[n] && drain->used_by[n] != move->node + 1 &&
+                     (!drain->may_go[n] || held_gpus(engine, n, &all) > 0);
+        if (there && orr_ledger_room_for(ledger, n, move->request) >= move->tasks &&
+            (best == ORR_NONE || ledger->idle[n].gpus < ledger->idle[best].gpus)) {
+            best = n;
+        }
+    }
+    return best;
+}
+
+static bool fits_elsewhere(struct engine *engine, uint32_t node, const bool *raised)
+{
+    struct orr_engine_drain *drain = engine->drain;
+    bool fits = !drain->stays[node];
+    for (uint32_t n = 0; n < engine->world->cluster.node_count && fits; n++) {
+        drain->used_by[n] = 0;
+    }
+    for (uint32_t m = 0; m < drain->move_count && fits; m++) {
+        if (drain->moves[m].node == node) {
+            const uint32_t to = place_for(engine, &drain->moves[m], raised);
+            fits = to != ORR_NONE;
+            drain->used_by[fits ? to : node] = node + 1;
+        }
+    }
+    return fits;
+}
+
+void orr_engine__drain_note(struct engine *engine, const bool *raised)
+{
+    struct orr_engine_drain *drain = engine->drain;
+    const bool any = find_light(engine, raised);
+    if (any) {
+        list_moves(engine);
+    }
+    for (uint32_t n = 0; n < engine->world->cluster.node_count; n++) {
+        if (!any || !drain->light[n] || !fits_elsewhere(engine, n, raised)) {
+            drain->since[n] = ORR_MS_NONE;
+        } else if (drain->since[n] == ORR_MS_NONE) {
+            drain->since[n] = engine->view.now;
+        }
+    }
+}
