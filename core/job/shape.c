@@ -250,3 +250,13 @@ bool orr_shape_has(const struct orr_shape *shape, uint32_t set, uint32_t group)
     }
     return at == set;
 }
+
+bool orr_shape_is_bound(const struct orr_shape *shape)
+{
+    bool bound = shape->span.required > 0 || shape->span.preferred > 0;
+    for (uint32_t s = 1; s < shape->set_count; s++) {
+        const struct orr_span *span = &shape->sets[s].span;
+        bound = bound || span->required > 0 || span->preferred > 0;
+    }
+    return bound && shape->tasks > 1;
+}

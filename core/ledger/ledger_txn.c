@@ -365,8 +365,9 @@ static bool is_together(const struct orr_ledger *ledger, uint32_t job, uint32_t 
     uint32_t first = ORR_NONE;
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
-        if (set != ORR_NONE && !orr_shape_has(shape, set, placement->group)) {
-            continue;
+        if (placement->hold != ORR_HOLD_KEPT ||
+            (set != ORR_NONE && !orr_shape_has(shape, set, placement->group))) {
+            continue; /* what leaves need not be where the others are */
         }
         uint32_t domain = orr_cluster_domain(cluster, level, placement->node);
         if (first != ORR_NONE && domain != first) {
@@ -377,14 +378,15 @@ static bool is_together(const struct orr_ledger *ledger, uint32_t job, uint32_t 
     return true;
 }
 
-/* The gang, and those of its parts that require a level themselves. */
-static bool within_span(const struct orr_ledger *ledger, uint32_t job)
+/* What requires a level: the gang, or parts of it. `inner`: those too that have parts themselves.
+ */
+static bool within_span(const struct orr_ledger *ledger, uint32_t job, bool inner)
 {
     const struct orr_shape *shape = orr_ledger__shape(ledger, job);
-    bool within =
-        shape->span.required == 0 || is_together(ledger, job, ORR_NONE, shape->span.required);
+    const uint32_t whole = shape->set_count == 0 || inner ? shape->span.required : 0;
+    bool within = whole == 0 || is_together(ledger, job, ORR_NONE, whole);
     for (uint32_t s = 1; s < shape->set_count && within; s++) {
-        uint32_t level = shape->sets[s].span.required;
+        uint32_t level = shape->sets[s].is_tasks || inner ? shape->sets[s].span.required : 0;
         within = level == 0 || is_together(ledger, job, s, level);
     }
     return within;
@@ -402,7 +404,7 @@ static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *
         !orr_ledger__is_complete(ledger, job)) {
         return refuse(refusal, job, ORR_LAW_GANG, "fewer tasks are placed than its gang needs");
     }
-    if ((laws & ORR_LAW_SPAN) != 0 && !within_span(ledger, job)) {
+    if ((laws & ORR_LAW_SPAN) != 0 && !within_span(ledger, job, (laws & ORR_LAW_SPAN_PARTS) != 0)) {
         return refuse(
             refusal, job, ORR_LAW_SPAN,
             "tasks are not together in one domain of the level that it, or its role, requires");

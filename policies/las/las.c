@@ -185,7 +185,7 @@ static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *t
 static enum orr_reason place(const struct orr_view *view, struct orr_txn *txn, uint32_t job)
 {
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    if (shape->span.required != 0 || shape->span.preferred != 0) {
+    if (orr_shape_is_bound(shape)) {
         return orr_place_consolidated(txn, view->ledger, job);
     }
     uint32_t before = orr_txn_checkpoint(txn);
@@ -244,7 +244,7 @@ const struct orr_policy orr_policy_las = {
     .size = sizeof orr_policy_las,
     .name = "las",
     .summary = "least attained service in two queues, in rounds (Tiresias)",
-    .laws = ORR_LAW_GANG | ORR_LAW_SPAN,
+    .laws = ORR_LAW_GANG | ORR_LAW_SPAN | ORR_LAW_SPAN_PARTS,
     .params = las_rows,
     .params_bytes = sizeof(struct las_params),
     .open = las_open,

@@ -116,7 +116,7 @@ void orr_exec_close(struct orr_exec *exec)
 int64_t orr_job_time_sum(const struct orr_job_time *time)
 {
     int64_t sum = time->useful + time->checkpoint + time->restart + time->waiting;
-    for (int c = 0; c < ORR_CAUSE_COUNT; c++) {
+    for (int c = ORR_CAUSE_NONE + 1; c < ORR_CAUSE_COUNT; c++) { /* nothing is lost for no cause */
         sum += time->lost[c];
     }
     return sum;

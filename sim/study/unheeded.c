@@ -5,17 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Must, or should, tasks of it be together? */
-static bool is_bound(const struct orr_shape *shape)
-{
-    bool bound = shape->span.required > 0 || shape->span.preferred > 0;
-    for (uint32_t s = 1; s < shape->set_count; s++) {
-        const struct orr_span *span = &shape->sets[s].span;
-        bound = bound || span->required > 0 || span->preferred > 0;
-    }
-    return bound && shape->tasks > 1;
-}
-
 /* Parameters of built-in policies say `order=priority`; of others nobody knows. */
 static bool could_order(const struct orr_policy *policy)
 {
@@ -42,7 +31,7 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
         const uint32_t shard = world->queues.queues[spec->queue].shard;
         const struct orr_row_extra *extra = orr_world_job_extra(world, j);
         jobs[shard].priorities += extra != NULL && extra->priority != NULL;
-        jobs[shard].spans += is_bound(&world->shapes.shapes[spec->shape]);
+        jobs[shard].spans += orr_shape_is_bound(&world->shapes.shapes[spec->shape]);
     }
     for (uint32_t s = 0; s < count; s++) {
         const struct orr_policy *policy = shards[s].policy;

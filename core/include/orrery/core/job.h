@@ -98,6 +98,8 @@ uint32_t orr_shapes_put_sets(struct orr_shapes *shapes, const struct orr_task_gr
 /* Are the parts of a gang that it needs complete with so many tasks of each group? With sets only.
  */
 bool orr_shape_satisfied(const struct orr_shape *shape, const uint32_t *tasks_of_group);
+/* Must, or should, its tasks be in one domain together, or those of a part of it? */
+bool orr_shape_is_bound(const struct orr_shape *shape);
 /* Are the tasks of a group in this set, or in one below it? */
 bool orr_shape_has(const struct orr_shape *shape, uint32_t set, uint32_t group);
 

@@ -186,7 +186,11 @@ static inline int64_t orr_request_task_mgpu(const struct orr_request *request,
 enum {
     ORR_LAW_GANG = 1u << 0,  /* a job starts with at least min_tasks tasks or not at all */
     ORR_LAW_LIMIT = 1u << 1, /* no queue above its limit */
-    ORR_LAW_SPAN = 1u << 2   /* a gang within one domain of the topology level it requires */
+    /* a gang without parts, and tasks of one part, within one domain of the level they require */
+    ORR_LAW_SPAN = 1u << 2,
+    /* so is what parts of a part, or of the gang, have together: KAI adds to one part wherever the
+     * others are */
+    ORR_LAW_SPAN_PARTS = 1u << 3
 };
 
 struct orr_txn;
