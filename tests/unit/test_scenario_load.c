@@ -244,10 +244,11 @@ static void error__unknown_key(void **state)
                  "first.yaml:5:7: unknown key \"gpuz\" (did you mean \"gpus\"?)\n"
                  "      gpuz: 8\n"
                  "      ^");
-    expect_error("cluster: {topology: {zzzzzzzz: 1}}\n",
-                 "first.yaml:1:22: unknown key \"zzzzzzzz\" (known: name, levels, zone, block, rack)\n"
-                 "cluster: {topology: {zzzzzzzz: 1}}\n"
-                 "                     ^");
+    expect_error(
+        "cluster: {topology: {zzzzzzzz: 1}}\n",
+        "first.yaml:1:22: unknown key \"zzzzzzzz\" (known: name, levels, zone, block, rack)\n"
+        "cluster: {topology: {zzzzzzzz: 1}}\n"
+        "                     ^");
 }
 
 static void error__duplicate_key(void **state)
