@@ -3,14 +3,15 @@
  * (docs of v0.17: queue controller and scheduler), with times.
  *
  * The text is OpenMetrics 1.0: a family's samples stand together, those of one queue or job in
- * order of time, times are seconds, the last line is # EOF. */
+ * order of time, the last line is # EOF. Times are whole seconds, rounded down: OpenMetrics would
+ * take parts of them, `promtool check metrics`, which reads the older text, does not. Buckets of
+ * series are at least a second long, and evictions of a job in one second are one sample. */
 #include <orrery/analysis/export.h>
 
 #include <errno.h>
 #include <string.h>
 
 #include <orrery/analysis/results.h>
-#include <orrery/base/text.h>
 
 struct family {
     const char *name;
@@ -63,10 +64,14 @@ static const struct family families[] = {
      " podgroup, e.queue AS namespace, e.job AS uid, e.shard AS nodepool,"
      " CASE e.cause WHEN 'consolidate' THEN 'consolidation' WHEN 'stale gang' THEN"
      " 'stalegangeviction' ELSE e.cause END AS action"
-     " FROM (SELECT e.job, e.cause, e.at_ms, sum(e.pods) AS pods, j.name AS name, q.name AS queue,"
+     " FROM (SELECT e.job, e.cause, max(e.at_ms) AS at_ms, sum(e.pods) AS pods, j.name AS name, "
+     "q.name AS queue,"
      " h.name AS shard FROM eviction AS e JOIN job AS j ON j.id = e.job"
      " JOIN queue AS q ON q.id = j.queue LEFT JOIN shard_queue AS s ON s.queue = q.id"
-     " LEFT JOIN shard AS h ON h.id = s.shard GROUP BY e.job, e.cause, e.at_ms) AS e"
+     " LEFT JOIN shard AS h ON h.id = s.shard CROSS JOIN run AS r GROUP BY e.job, e.cause,"
+     " e.at_ms + coalesce(r.clock_origin_ms, 0) - ((e.at_ms + coalesce(r.clock_origin_ms, 0)) % "
+     "1000"
+     " + 1000) % 1000) AS e"
      " ORDER BY e.job, e.cause, e.at_ms"},
 };
 
@@ -83,8 +88,8 @@ static void put_value(const char *text, FILE *out)
 
 static void put_sample(const struct family *family, sqlite3_stmt *row, orr_ms origin_ms, FILE *out)
 {
-    char time[32];
-    (void)orr_format_seconds(time, sqlite3_column_int64(row, 0) + origin_ms);
+    const orr_ms at_ms = sqlite3_column_int64(row, 0) + origin_ms;
+    const orr_ms at_s = at_ms / 1000 - (at_ms % 1000 < 0);
     (void)fprintf(out, "%s{", family->name);
     for (int c = 2; c < sqlite3_column_count(row); c++) {
         const char *value = (const char *)sqlite3_column_text(row, c);
@@ -92,7 +97,7 @@ static void put_sample(const struct family *family, sqlite3_stmt *row, orr_ms or
         put_value(value != NULL ? value : "", out);
         (void)fputc('"', out);
     }
-    (void)fprintf(out, "} %.15g %s\n", sqlite3_column_double(row, 1), time);
+    (void)fprintf(out, "} %.15g %lld\n", sqlite3_column_double(row, 1), (long long)at_s);
 }
 
 enum orr_status orr_export_openmetrics(const char *path, FILE *out, struct orr_err *err)

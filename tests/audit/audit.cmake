@@ -7,7 +7,7 @@ set_tests_properties(audit.planted PROPERTIES LABELS quick TIMEOUT 600)
 
 foreach(from 1 61 121)
   add_test(NAME audit.random_${from}
-    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/random.sh $<TARGET_FILE:orrery> ${from} 12)
+    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/random.sh $<TARGET_FILE:orrery> ${from} 6)
   set_tests_properties(audit.random_${from} PROPERTIES LABELS quick TIMEOUT 300)
 endforeach()
 

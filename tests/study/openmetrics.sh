@@ -53,6 +53,20 @@ grep -q '^kai_queue_deserved_gpus{queue_name="top"} 32 ' run.txt || fail "no quo
 ! grep '^kai_queue_deserved_gpus' run.txt | grep -q quoted || fail "no quota is a quota"
 grep -qF 'queue_name="c \\ \"quoted\""' run.txt || fail "a hard name is not escaped"
 
+# Parts of a second, before the clock's 0 too, and a job that is evicted twice in one.
+awk 'BEGIN {
+    print "job,submit_s,run_s,gpus_per_pod,queue"
+    print "a,-0.5,100.25,4,a\nb,1.7,10.777,4,b\nc,2.2,10.1,4,b"
+}' >trace.csv
+printf 'cluster: {pools: {p: {nodes: 1, gpus: 4}}}\nqueues: {a: {gpu: [0, 1, unlimited]}, b: {gpu: [4, 1, unlimited]}}\nworkload: [{name: t, trace: trace.csv}]\npolicy: kai\n' >parts.yaml
+"$orrery" run parts.yaml -q --no-progress --force -o run.db
+sqlite3 run.db "INSERT INTO eviction SELECT job, at_ms + 400, gone_ms, cause, pods, whole, for_job, used, moved FROM eviction LIMIT 1"
+"$orrery" export run.db openmetrics >run.txt
+valid run.txt
+grep -q ' -1$' run.txt || fail "times before 0 are not rounded down"
+grep -q '^kai_pod_group_evicted_pods_total.* 2 [0-9]*$' run.txt || fail "two evictions in a second are not one sample"
+awk '!/^#/ && $NF !~ /^-?[0-9]+$/' run.txt | grep -q . && fail "a time has parts of a second"
+
 # Evictions add up job by job; a story without a calendar.
 "$orrery" run "$source/scenarios/whatif/reclaim/reclaim.yaml" -q --no-progress --force -o run.db
 "$orrery" export run.db openmetrics >run.txt
