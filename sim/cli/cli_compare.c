@@ -301,7 +301,10 @@ int orr_cli_compare(int argc, char **argv)
     o.compare.labels = o.labels;
     o.compare.metrics = o.metrics;
     orr_progress_init(&progress, &o.common);
-    enum orr_status status = o.replicas > 0 ? run_replicas(&o, &progress, &replicas, &err) : ORR_OK;
+    enum orr_status status = orr_cli_folder(o.plot, &err); /* before any work */
+    if (status == ORR_OK && o.replicas > 0) {
+        status = run_replicas(&o, &progress, &replicas, &err);
+    }
     if (status == ORR_OK && o.compare.window_ms == 0) { /* blocks are of the part all runs share */
         status = orr_cli_align(o.compare.paths, o.compare.path_count, o.jobs, &progress,
                                o.common.quiet, &aligned, &err);

@@ -100,6 +100,13 @@ awk -F, 'FILENAME == "cut.csv" { base[$1] = $8; arm[$1] = $9; next }
         if ((mine == "") != ($4 == "") || off > 1e-6 || off < -1e-6) { print FILENAME, $0, mine; bad++ } }
     END { exit !(n == 8 && bad == 0) }' cut.csv fifo.csv easy.csv || fail "estimates by blocks are not the stored ones"
 
+# The folder of the figure is made; where it cannot be, that is said before any run.
+"$orrery" compare fifo.db easy.db --plot new --quiet >out 2>err || fail "compare --plot"
+[ -s new/compare-forest.svg ] || [ -s new/compare-forest.gp ] || fail "no figure: $(ls new)"
+code=0
+"$orrery" compare fifo.db easy.db --plot fifo.db/there --quiet >out 2>err || code=$?
+{ [ "$code" = 73 ] && [ ! -s out ]; } || fail "exit $code: a folder that cannot be made"
+
 # What is wrong, in words.
 code=0
 "$orrery" compare fifo.db d.db 2>err || code=$?
