@@ -244,7 +244,7 @@ static void forest_draw(struct orr_plot *plot, struct forest *forest)
                      "set lmargin at screen 0.27\nset rmargin at screen 0.73\nunset grid\n"
                      "set grid xtics ytics lc rgb '#e8e8e8' lt 1 lw 1 back\n"
                      "set bmargin 5.5\n"
-                     "set key at screen 0.5,%.4f center center horizontal maxrows 1\n",
+                     "set key at screen 0.5,%.4f center center vertical maxrows 1\n",
                      16.0 / (170 + 24 * (int)forest->count));
     } else {
         orr_plot__gp(plot, "set lmargin 28\nset rmargin 36\n");
