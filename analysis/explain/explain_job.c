@@ -163,21 +163,29 @@ static void read_attempts(struct orr_results *in, struct story *story)
 static void read_sums(struct orr_results *in, struct story *story)
 {
     orr_explain__waits(in, "i.job = ?1", story->job.id, 100, &story->waits);
+    /* v_rates for one job: the view works out all jobs, whichever is asked for */
     sqlite3_stmt *row = orr_explain__query(
         in,
-        "SELECT v.rate, v.best, v.gpus, v.nodes, v.extent, sum(v.to_s - v.from_s) AS span"
-        " FROM v_rates AS v JOIN job AS j ON j.name = v.job WHERE j.id = ?1"
-        " GROUP BY 1, 2, 3, 4, 5 ORDER BY span DESC LIMIT 5",
+        "WITH held AS (SELECT nr, node, mgpu, start_ms, coalesce(end_ms, 9e18) AS end_ms"
+        " FROM v_placements WHERE job = ?1), pace AS ("
+        " SELECT r.rate_ppm / 1e6 AS rate, r.best_ppm / 1e6 AS best, r.extent AS extent,"
+        " r.nr AS nr, r.at_ms AS from_ms, coalesce(lead(r.at_ms) OVER (PARTITION BY r.nr ORDER BY"
+        " r.at_ms), a.end_ms, u.end_ms) AS to_ms FROM rate AS r CROSS JOIN run AS u"
+        " LEFT JOIN v_attempts AS a ON a.job = r.job AND a.nr = r.nr WHERE r.job = ?1)"
+        " SELECT rate, best, (SELECT sum(mgpu) / 1000.0 FROM held AS h WHERE h.nr = p.nr AND"
+        " h.start_ms <= p.from_ms AND h.end_ms > p.from_ms), (SELECT count(DISTINCT node) FROM held"
+        " AS h WHERE h.nr = p.nr AND h.start_ms <= p.from_ms AND h.end_ms > p.from_ms), extent,"
+        " sum(to_ms - from_ms) AS span FROM pace AS p GROUP BY 1, 2, 3, 4, 5"
+        " ORDER BY span DESC LIMIT 5",
         &story->job.id, 1);
     while (orr_results_step(in, row)) {
         story->paces = ORR_ROOM_FOR_ONE(story->paces, story->pace_count, story->pace_capacity);
-        story->paces[story->pace_count++] =
-            (struct pace){.rate = sqlite3_column_double(row, 0),
-                          .best = sqlite3_column_double(row, 1),
-                          .gpus = sqlite3_column_double(row, 2),
-                          .nodes = sqlite3_column_int64(row, 3),
-                          .extent = orr_results_text(in, row, 4),
-                          .span_ms = (orr_ms)llround(sqlite3_column_double(row, 5) * 1000.0)};
+        story->paces[story->pace_count++] = (struct pace){.rate = sqlite3_column_double(row, 0),
+                                                          .best = sqlite3_column_double(row, 1),
+                                                          .gpus = sqlite3_column_double(row, 2),
+                                                          .nodes = sqlite3_column_int64(row, 3),
+                                                          .extent = orr_results_text(in, row, 4),
+                                                          .span_ms = sqlite3_column_int64(row, 5)};
     }
     row = orr_explain__query(in,
                              "SELECT useful, preempt + reclaim + consolidate + stale_gang +"

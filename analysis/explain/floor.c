@@ -229,6 +229,8 @@ static void json_node(const struct floor *floor, const struct place *place, stru
     orr_json_text(json, "node", place->name);
     if (place->domain >= 0) {
         orr_json_int(json, "domain", place->domain);
+    } else {
+        orr_json_text(json, "domain", NULL);
     }
     orr_json_int(json, "gpus", place->gpus);
     orr_json_int(json, "foreign_gpus", place->foreign);

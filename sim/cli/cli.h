@@ -42,6 +42,10 @@ int orr_cli_schedule(int argc, char **argv);
 int orr_cli_trace(int argc, char **argv);
 int orr_cli_doctor(int argc, char **argv);
 
+/* For exit code 70: what was typed, and a file orrery-bug-PID.txt in the current folder that says
+ * so. Writing is safe in a signal handler and does nothing a second time. */
+void orr_bug_remember(int argc, char **argv);
+void orr_bug_write(void);
 /* Prints "orrery: TEXT" for the error and returns its exit code. */
 int orr_cli_fail(const struct orr_err *err);
 
@@ -60,7 +64,8 @@ struct orr_cli_options {
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
     const char *output;
     orr_ms at_ms; /* show: floor plan at that time; ORR_MS_NONE: the scenario */
-    bool force, keep_partial, allow_loss, resolved, check_books;
+    bool force, keep_partial, resolved, check_books;
+    uint32_t allow_loss_ppm; /* as in orr_trace_options */
     uint64_t digest_every;
 };
 
@@ -70,6 +75,10 @@ void orr_cli_append(struct argp_state *state, const char **list, uint32_t *count
                     const char *value);
 uint32_t orr_cli_count(struct argp_state *state, const char *option, const char *text,
                        uint32_t max);
+#define ORR_CLI_LOSS_HELP                                                                          \
+    "go on when more than 1 % of the rows are rejected, up to this share (such as 5%; any)"
+/* The share of --allow-loss=SHARE, also as the next word; ORR_LOSS_ALL where none is given. */
+uint32_t orr_cli_loss(struct argp_state *state, const char *text);
 
 /* Children of the parser of a verb: fill the orr_cli_common that the verb names as its first
  * child's input. */
@@ -98,13 +107,12 @@ enum orr_status orr_cli_output(const char *path, struct orr_err *err) ORR_MUST_U
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;
 
 /* ---- scenarios out of results files ---- */
-/* What a results file ran, loaded again; texts live in the arena. Fails as orr_rerun_of and
- * orr_scenario_load do. */
-enum orr_status orr_cli_rerun(const char *results, struct orr_arena *arena,
-                              struct orr_scenario *scenario, struct orr_err *err) ORR_MUST_USE;
-/* The same of either a results file or a scenario file. */
-enum orr_status orr_cli_scenario(const char *path, struct orr_arena *arena,
-                                 struct orr_scenario *scenario, struct orr_err *err) ORR_MUST_USE;
+/* Loads a scenario file, or of a results file the scenario that it ran; either changed as the
+ * options say. Texts live in the arena until the scenario is released. Fails as orr_scenario_load
+ * and orr_rerun_of do. */
+enum orr_status orr_cli_scenario(const struct orr_scenario_options *options,
+                                 struct orr_arena *arena, struct orr_scenario *scenario,
+                                 struct orr_err *err) ORR_MUST_USE;
 
 /* ---- progress ---- */
 struct orr_progress {

@@ -14,7 +14,7 @@ struct audit_options {
     const char *clusters[ORR_CLI_LIST_MAX];
     const char *results, *schedule, *discipline;
     struct orr_cli_common common;
-    bool allow_loss;
+    uint32_t allow_loss_ppm;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -27,7 +27,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
     case KEY_SCHEDULE: o->schedule = arg; return 0;
     case KEY_RULES: o->discipline = arg; return 0;
-    case KEY_LOSS: o->allow_loss = true; return 0;
+    case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG:
         if (o->results != NULL) {
@@ -64,7 +64,7 @@ static enum orr_status import(const struct audit_options *o, struct orr_schedule
     if (status != ORR_OK) {
         return status;
     }
-    status = orr_world_build(&scenario, o->allow_loss, warn, NULL, &world, err);
+    status = orr_world_build(&scenario, o->allow_loss_ppm, warn, NULL, &world, err);
     if (status == ORR_OK) {
         status = orr_schedule_import(&world, o->schedule, schedule, err);
         orr_world_release(&world);
@@ -167,8 +167,7 @@ int orr_cli_audit(int argc, char **argv)
          2},
         {"split", KEY_SPLIT, "node|1|N", 0, "GPUs a pod when the trace knows only a job's total",
          2},
-        {"allow-loss", KEY_LOSS, 0, 0, "go on when more than 1 % of the trace's rows are rejected",
-         2},
+        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 2},
         {0}};
     const struct argp parser = {rows,
                                 parse,

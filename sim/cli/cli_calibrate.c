@@ -39,10 +39,11 @@ static void print_text(const struct orr_calibration *c, const char *sentence)
     (void)printf("%s\n", sentence);
 }
 
-static void print_json(const struct orr_calibration *c)
+static void print_json(const struct orr_calibration *c, const char *sentence)
 {
     struct orr_json json = {.out = stdout};
     orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "sentence", sentence);
     orr_json_real(&json, "occupancy_gap", c->occupancy_gap);
     orr_json_real(&json, "occupancy_apart", c->occupancy_apart);
     orr_json_int(&json, "unmatched", (int64_t)c->unmatched);
@@ -80,6 +81,18 @@ static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
     orr_progress_draw(context, done, total, now);
 }
 
+/* Results that nobody asked for are called by their scenario's name. */
+static void rename_in(struct orr_err *err, const char *path, const char *name)
+{
+    const size_t bytes = strlen(path);
+    if (strncmp(err->text, path, bytes) == 0) {
+        char rest[sizeof err->text];
+        (void)snprintf(rest, sizeof rest, "%s", err->text + bytes);
+        (void)snprintf(err->text, sizeof err->text, "%.200s%.*s", name,
+                       (int)(sizeof err->text - 201), rest);
+    }
+}
+
 /* What is kept beside the scenario, and what the table ends with. */
 static void sum_up(const struct orr_calibration *c, const char *policy, char *text, size_t bytes)
 {
@@ -111,7 +124,7 @@ int orr_cli_calibrate(int argc, char **argv)
     struct orr_point_options options = {.scenario = o.scenario,
                                         .output = o.output,
                                         .force = o.force,
-                                        .allow_loss = o.allow_loss,
+                                        .allow_loss_ppm = o.allow_loss_ppm,
                                         .warn = o.common.quiet ? NULL : warn,
                                         .interrupted = orr_interrupt_catch(),
                                         .progress = draw,
@@ -127,11 +140,14 @@ int orr_cli_calibrate(int argc, char **argv)
         orr_progress_clear(&progress);
         if (status == ORR_OK) {
             status = orr_calibrate(point.output, &calibration, &err);
+            if (status != ORR_OK && o.output == NULL) {
+                rename_in(&err, point.output, point.scenario.name);
+            }
         }
         if (status == ORR_OK) {
             sum_up(&calibration, point.scenario.policy, sentence, sizeof sentence);
             if (o.common.json) {
-                print_json(&calibration);
+                print_json(&calibration, sentence);
             } else {
                 print_text(&calibration, sentence);
             }

@@ -233,7 +233,7 @@ int orr_cli_check(int argc, char **argv)
         status = orr_point_policies(&scenario, &shards, &err);
     }
     if (status == ORR_OK) {
-        status = orr_world_build(&scenario, options.allow_loss, warn, NULL, &world, &err);
+        status = orr_world_build(&scenario, options.allow_loss_ppm, warn, NULL, &world, &err);
     }
     const int code =
         status == ORR_OK ? judge(&scenario, &world, shards, &options.common) : orr_cli_fail(&err);

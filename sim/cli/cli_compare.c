@@ -206,6 +206,7 @@ static void print_json(const struct orr_comparison *c)
     orr_json_real(&json, "level", c->level);
     orr_json_int(&json, "pairs", c->pairs);
     orr_json_int(&json, "blocks", c->blocks);
+    orr_json_bool(&json, "one_trace", c->one_trace); /* with one seed: there is no interval */
     orr_json_open(&json, "arms", '[');
     for (uint32_t a = 0; a < c->arm_count; a++) {
         orr_json_open(&json, NULL, '{');

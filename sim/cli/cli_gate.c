@@ -353,30 +353,80 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
 
 #define PROPOSE_REPLICAS 20
 
+struct proposal {
+    const char *metric;
+    char margin[40];  /* "": no rule */
+    const char *lack; /* then: why */
+};
+
 /* A margin is what two sets of as many replicas could not be told apart by: twice the standard
  * error of the difference of their means; at least 1 %, and of a time at least a second, so that
  * one that is nearly nothing may stay so. */
-static void propose_rule(const char *metric, const struct orr_paired *spread)
+static void propose_rule(struct proposal *rule, const struct orr_paired *spread)
 {
-    const bool is_time = strcmp(metric + strlen(metric) - 2, "_s") == 0;
+    const bool is_time = strcmp(rule->metric + strlen(rule->metric) - 2, "_s") == 0;
     const double mean = fabs(spread->difference);
     const double deviation = isfinite(spread->effect) ? 1 / fabs(spread->effect) : 0;
     const double percent = fmax(1, ceil(1000 * 2 * deviation * sqrt(2.0 / spread->n)) / 10);
     if (spread->n < 2) {
-        (void)printf("  # %s has no value in most of them, and no rule\n", metric);
+        rule->lack = "has no value in most of them";
     } else if (is_time && !(mean * percent / 100 >= 1)) {
-        (void)printf("  %s: {metric: %s, margin: 1s}\n", metric, metric);
+        (void)snprintf(rule->margin, sizeof rule->margin, "1s");
     } else if (mean > 0) {
-        (void)printf("  %s: {metric: %s, margin: %g%%}\n", metric, metric, percent);
+        (void)snprintf(rule->margin, sizeof rule->margin, "%g%%", percent);
     } else {
-        (void)printf("  # %s is 0 in all of them, and no rule\n", metric);
+        rule->lack = "is 0 in all of them";
     }
+}
+
+static void print_spec(const char *results, const struct proposal *rules, size_t count)
+{
+    (void)printf(
+        "# From %d runs of %s with shaken input.\napiVersion: orrery/v1alpha1\nkind: Gate\n"
+        "mode: statistical\nreplicas: %d\nshake: {submit: 60s, run: 0.01}\nrules:\n",
+        PROPOSE_REPLICAS, results, PROPOSE_REPLICAS);
+    for (size_t r = 0; r < count; r++) {
+        if (rules[r].lack != NULL) {
+            (void)printf("  # %s %s, and no rule\n", rules[r].metric, rules[r].lack);
+        } else {
+            (void)printf("  %s: {metric: %s, margin: %s}\n", rules[r].metric, rules[r].metric,
+                         rules[r].margin);
+        }
+    }
+}
+
+/* JSON is YAML too: this goes into --spec as it is. */
+static void json_spec(const struct proposal *rules, size_t count)
+{
+    struct orr_json json = {.out = stdout};
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "apiVersion", "orrery/v1alpha1");
+    orr_json_text(&json, "kind", "Gate");
+    orr_json_text(&json, "mode", "statistical");
+    orr_json_int(&json, "replicas", PROPOSE_REPLICAS);
+    orr_json_open(&json, "shake", '{');
+    orr_json_text(&json, "submit", "60s");
+    orr_json_real(&json, "run", 0.01);
+    orr_json_close(&json, '}');
+    orr_json_open(&json, "rules", '{');
+    for (size_t r = 0; r < count; r++) {
+        if (rules[r].lack == NULL) {
+            orr_json_open(&json, rules[r].metric, '{');
+            orr_json_text(&json, "metric", rules[r].metric);
+            orr_json_text(&json, "margin", rules[r].margin);
+            orr_json_close(&json, '}');
+        }
+    }
+    orr_json_close(&json, '}');
+    orr_json_close(&json, '}');
 }
 
 static enum orr_status propose(struct gate *gate, struct orr_err *err)
 {
-    static const char *const metrics[] = {"wait_mean_s", "wait_p95_s",    "jct_mean_s",
-                                          "bsld_mean",   "gpu_occupancy", "fairness_jain"};
+    struct proposal rules[] = {{.metric = "wait_mean_s"},   {.metric = "wait_p95_s"},
+                               {.metric = "jct_mean_s"},    {.metric = "bsld_mean"},
+                               {.metric = "gpu_occupancy"}, {.metric = "fairness_jain"}};
+    const size_t count = sizeof rules / sizeof rules[0];
     const struct orr_replica_options options = {
         .shake = {.submit_ms = 60000, .run = 0.01},
         .replicas = PROPOSE_REPLICAS,
@@ -387,20 +437,19 @@ static enum orr_status propose(struct gate *gate, struct orr_err *err)
     if (status != ORR_OK) {
         return status;
     }
-    (void)printf(
-        "# From %d runs of %s with shaken input.\napiVersion: orrery/v1alpha1\nkind: Gate\n"
-        "mode: statistical\nreplicas: %d\nshake: {submit: 60s, run: 0.01}\nrules:\n",
-        PROPOSE_REPLICAS, gate->options->results[0], PROPOSE_REPLICAS);
-    for (size_t m = 0; m < sizeof metrics / sizeof metrics[0] && status == ORR_OK; m++) {
+    for (size_t r = 0; r < count && status == ORR_OK; r++) {
         double values[PROPOSE_REPLICAS], zeros[PROPOSE_REPLICAS] = {0};
-        status =
-            orr_metric_values(replicas.paths, replicas.count, metrics[m], "all", "", values, err);
+        status = orr_metric_values(replicas.paths, replicas.count, rules[r].metric, "all", "",
+                                   values, err);
         const struct orr_paired spread = orr_paired_t(zeros, values, PROPOSE_REPLICAS, 0.95);
-        if (status == ORR_OK) {
-            propose_rule(metrics[m], &spread);
-        }
+        propose_rule(&rules[r], &spread);
     }
     orr_replicas_release(&replicas);
+    if (status == ORR_OK && gate->options->common.json) {
+        json_spec(rules, count);
+    } else if (status == ORR_OK) {
+        print_spec(gate->options->results[0], rules, count);
+    }
     return status;
 }
 
@@ -413,7 +462,17 @@ static enum orr_status bless(const struct gate_options *o, struct orr_err *err)
     if (status != ORR_OK) {
         return status;
     }
-    return orr_file_replace(o->results[0], o->baselines[0], err);
+    const enum orr_status replaced = orr_file_replace(o->results[0], o->baselines[0], err);
+    if (replaced == ORR_OK && o->common.json) {
+        struct orr_json json = {.out = stdout};
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "baseline", o->baselines[0]);
+        orr_json_text(&json, "from", o->results[0]);
+        orr_json_close(&json, '}');
+    } else if (replaced == ORR_OK && !o->common.quiet) {
+        (void)printf("%s is replaced by %s\n", o->baselines[0], o->results[0]);
+    }
+    return replaced;
 }
 
 int orr_cli_gate(int argc, char **argv)

@@ -26,8 +26,9 @@ int orr_cli_show(int argc, char **argv)
     struct orr_scenario scenario = {0};
     struct orr_err err = {0};
     orr_cli_parse(argc, argv,
-                  "Print a scenario after extends, variant and --set: every value with "
-                  "its origin. With --at and a results file: who held which GPUs then.",
+                  "Print a scenario, or that of a results file, after extends, variant and --set: "
+                  "every value with its origin. With --at and a results file: who held which GPUs "
+                  "then.",
                   ORR_CLI_LOOK, &options);
     if (options.at_ms != ORR_MS_NONE) {
         return orr_explain_floor(options.scenario.path, options.at_ms, options.common.json, stdout,
@@ -35,10 +36,10 @@ int orr_cli_show(int argc, char **argv)
                    ? 0
                    : orr_cli_fail(&err);
     }
-    if (orr_scenario_load(&options.scenario, &scenario, &err) != ORR_OK) {
-        return orr_cli_fail(&err);
-    }
-    if (options.common.json) {
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    const enum orr_status status = orr_cli_scenario(&options.scenario, &arena, &scenario, &err);
+    if (status == ORR_OK && options.common.json) {
         struct orr_json json = {.out = stdout};
         orr_json_open(&json, NULL, '{');
         orr_json_text(&json, "scenario", scenario.name);
@@ -46,11 +47,12 @@ int orr_cli_show(int argc, char **argv)
         orr_scenario_show(&scenario, json_value, &json);
         orr_json_close(&json, ']');
         orr_json_close(&json, '}');
-    } else {
+    } else if (status == ORR_OK) {
         orr_scenario_show(&scenario, print_value, NULL);
     }
     orr_scenario_release(&scenario);
-    return 0;
+    orr_arena_release(&arena);
+    return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }
 
 /* --- diff --- */
@@ -115,11 +117,12 @@ int orr_cli_diff(int argc, char **argv)
         (void)fprintf(stderr, "orrery diff: name two scenarios\n");
         return orr_status_exit_code(ORR_USAGE);
     }
+    const struct orr_scenario_options of_a = {.path = paths[0]}, of_b = {.path = paths[1]};
     struct orr_arena arena;
     orr_arena_init(&arena);
-    enum orr_status status = orr_cli_scenario(paths[0], &arena, &a, &err);
+    enum orr_status status = orr_cli_scenario(&of_a, &arena, &a, &err);
     if (status == ORR_OK) {
-        status = orr_cli_scenario(paths[1], &arena, &b, &err);
+        status = orr_cli_scenario(&of_b, &arena, &b, &err);
     }
     const int code = status != ORR_OK ? orr_cli_fail(&err)
                                       : (common.json ? json_diff(&a, &b) : text_diff(&a, &b)) > 0;

@@ -56,7 +56,7 @@ static const struct {
       2}},
     {0, {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 2}},
     {0, {"seed", KEY_SEED, "N", 0, "seed of all random streams", 2}},
-    {0, {"allow-loss", KEY_LOSS, 0, 0, "go on when more than 1 % of the rows are rejected", 2}},
+    {0, {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 2}},
     {ORR_CLI_RESULTS | ORR_CLI_LOOK, {0, 0, 0, 0, "Output:", 3}},
     {ORR_CLI_RESULTS,
      {"output", 'o', "FILE", 0, "results file (default: the scenario's name with .db)", 3}},
@@ -100,6 +100,33 @@ uint32_t orr_cli_count(struct argp_state *state, const char *option, const char 
     return (uint32_t)value;
 }
 
+/* "5%" or "0.05", more than nothing and at most all. */
+static bool parse_share(const char *text, uint32_t *ppm)
+{
+    const size_t bytes = strlen(text);
+    const bool percent = bytes > 0 && text[bytes - 1] == '%';
+    int64_t value = 0;
+    if (!orr_parse_scaled(text, bytes - percent, percent ? ORR_LOSS_ALL / 100 : ORR_LOSS_ALL,
+                          &value) ||
+        value < 1 || value > ORR_LOSS_ALL) {
+        return false;
+    }
+    *ppm = (uint32_t)value;
+    return true;
+}
+
+uint32_t orr_cli_loss(struct argp_state *state, const char *text)
+{
+    uint32_t ppm = ORR_LOSS_ALL;
+    if (text != NULL && !parse_share(text, &ppm)) {
+        argp_error(state, "--allow-loss: \"%s\" is not a share such as 5%% or 0.05", text);
+    }
+    if (text == NULL && state->next < state->argc && parse_share(state->argv[state->next], &ppm)) {
+        state->next++; /* a scenario is not called 5% */
+    }
+    return ppm;
+}
+
 static error_t parse_input(int key, char *arg, struct argp_state *state, struct orr_cli_options *o)
 {
     switch (key) {
@@ -133,7 +160,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'o': o->output = arg; return 0;
     case KEY_FORCE: o->force = true; return 0;
     case KEY_KEEP: o->keep_partial = true; return 0;
-    case KEY_LOSS: o->allow_loss = true; return 0;
+    case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
     case KEY_AT:
         if (!orr_parse_duration(arg, strlen(arg), &o->at_ms)) {
             argp_error(state, "--at: \"%s\" is not a time such as 2d3h", arg);
@@ -176,7 +203,11 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
 int orr_cli_fail(const struct orr_err *err)
 {
     (void)fprintf(stderr, "orrery: %s\n", err->text);
-    return orr_status_exit_code(err->status);
+    const int code = orr_status_exit_code(err->status);
+    if (code == orr_status_exit_code(ORR_BUG)) {
+        orr_bug_write();
+    }
+    return code;
 }
 
 /* --- options that every verb takes --- */

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <orrery/analysis/results.h>
 #include <orrery/sim/study.h>
 
 #include "cli.h"
@@ -27,26 +26,34 @@ enum orr_status orr_cli_folder(const char *path, struct orr_err *err)
     return orr_fail(err, ORR_CANT_CREATE, "%s: cannot make this folder: %s", path, strerror(errno));
 }
 
-enum orr_status orr_cli_rerun(const char *results, struct orr_arena *arena,
-                              struct orr_scenario *scenario, struct orr_err *err)
-{
-    struct orr_scenario_options again;
-    const enum orr_status status = orr_rerun_of(results, arena, &again, err);
-    return status == ORR_OK ? orr_scenario_load(&again, scenario, err) : status;
-}
-
-enum orr_status orr_cli_scenario(const char *path, struct orr_arena *arena,
-                                 struct orr_scenario *scenario, struct orr_err *err)
+static bool is_results(const char *path)
 {
     static const char magic[] = "SQLite format 3";
-    char begin[sizeof magic - 1] = "";
-    FILE *file = fopen(path, "rb");
-    const bool results = file != NULL && fread(begin, 1, sizeof begin, file) == sizeof begin &&
-                         memcmp(begin, magic, sizeof begin) == 0;
+    char begin[sizeof magic]; /* its end too */
+    FILE *file = path != NULL ? fopen(path, "rb") : NULL;
+    const size_t got = file != NULL ? fread(begin, 1, sizeof begin, file) : 0;
     if (file != NULL) {
         (void)fclose(file);
     }
-    const struct orr_scenario_options plain = {.path = path};
-    return results ? orr_cli_rerun(path, arena, scenario, err)
-                   : orr_scenario_load(&plain, scenario, err);
+    return got == sizeof begin && memcmp(begin, magic, sizeof begin) == 0;
+}
+
+enum orr_status orr_cli_scenario(const struct orr_scenario_options *options,
+                                 struct orr_arena *arena, struct orr_scenario *scenario,
+                                 struct orr_err *err)
+{
+    struct orr_scenario_options loaded = *options;
+    if (is_results(options->path)) {
+        struct orr_scenario_options again;
+        const enum orr_status status = orr_rerun_of(options->path, arena, &again, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+        loaded.text = again.text;
+        loaded.text_bytes = again.text_bytes;
+        loaded.folder = again.folder;
+        loaded.seed = options->seed_given ? options->seed : again.seed;
+        loaded.seed_given = true;
+    }
+    return orr_scenario_load(&loaded, scenario, err);
 }

@@ -58,11 +58,12 @@ static char *words_of(const char *base, const char *other)
     struct orr_arena arena;
     struct orr_scenario a, b;
     struct orr_err ignored = {0};
+    const struct orr_scenario_options of_base = {.path = base}, of_other = {.path = other};
     struct lines lines = {0};
     bool both = false;
     orr_arena_init(&arena);
-    if (orr_cli_rerun(base, &arena, &a, &ignored) == ORR_OK) {
-        both = orr_cli_rerun(other, &arena, &b, &ignored) == ORR_OK;
+    if (orr_cli_scenario(&of_base, &arena, &a, &ignored) == ORR_OK) {
+        both = orr_cli_scenario(&of_other, &arena, &b, &ignored) == ORR_OK;
         if (both) {
             lines.text = orr_zalloc(1, 1);
             (void)orr_scenario_diff_words(&a, &b, add_line, &lines);

@@ -78,7 +78,7 @@ int orr_cli_run(int argc, char **argv)
                                               .output = s.options.output,
                                               .force = s.options.force,
                                               .keep_partial = s.options.keep_partial,
-                                              .allow_loss = s.options.allow_loss,
+                                              .allow_loss_ppm = s.options.allow_loss_ppm,
                                               .check_books = s.options.check_books,
                                               .digest_every = s.options.digest_every,
                                               .interrupted = orr_interrupt_catch(),

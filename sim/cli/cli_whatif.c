@@ -10,7 +10,7 @@
 
 #include "cli.h"
 
-enum { KEY_SET = 256, KEY_VARIANT, KEY_POLICY, KEY_SEEDS, KEY_KEEP, KEY_LOSS };
+enum { KEY_SET = 256, KEY_VARIANT, KEY_POLICY, KEY_SEEDS, KEY_KEEP, KEY_LOSS, KEY_SEED };
 
 #define SEEDS_MAX 1000
 
@@ -18,8 +18,9 @@ struct whatif_options {
     const char *path, *keep;
     const char *sets[ORR_CLI_LIST_MAX], *variants[ORR_CLI_LIST_MAX], *policies[ORR_CLI_LIST_MAX];
     uint32_t set_count, variant_count, policy_count, seeds, jobs;
+    int64_t seed; /* the first; -1: the scenario's */
     struct orr_cli_common common;
-    bool allow_loss;
+    uint32_t allow_loss_ppm;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -27,12 +28,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct whatif_options *o = state->input;
     switch (key) {
     case KEY_SET: orr_cli_append(state, o->sets, &o->set_count, arg); return 0;
+    case KEY_SEED:
+        if (!orr_parse_i64(arg, strlen(arg), &o->seed) || o->seed < 0) {
+            argp_error(state, "--seed: \"%s\" is not a whole number from 0 on", arg);
+        }
+        return 0;
     case KEY_VARIANT: orr_cli_append(state, o->variants, &o->variant_count, arg); return 0;
     case KEY_POLICY: orr_cli_append(state, o->policies, &o->policy_count, arg); return 0;
     case KEY_SEEDS: o->seeds = orr_cli_count(state, "--seeds", arg, SEEDS_MAX); return 0;
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case KEY_KEEP: o->keep = arg; return 0;
-    case KEY_LOSS: o->allow_loss = true; return 0;
+    case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG:
         if (o->path != NULL) {
@@ -70,6 +76,9 @@ static enum orr_status load_base(struct whatif *w, struct orr_err *err)
     const enum orr_status status = orr_scenario_load(&options, &w->base, err);
     if (status != ORR_OK) {
         return status;
+    }
+    if (w->options->seed >= 0) {
+        w->base.seed_first = w->base.seed_last = (uint64_t)w->options->seed;
     }
     const uint64_t range = w->base.seed_last - w->base.seed_first + 1;
     w->seed_count = w->options->seeds > 0 ? w->options->seeds
@@ -140,7 +149,7 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
                          .seed = seed,
                          .seed_given = true},
             .output = w->paths[p],
-            .allow_loss = o->allow_loss};
+            .allow_loss_ppm = o->allow_loss_ppm};
     }
     return status;
 }
@@ -354,8 +363,11 @@ static void print_json(const struct whatif *w, const struct orr_comparison *all,
                        const struct orr_comparison *queues)
 {
     struct orr_json json = {.out = stdout};
+    char calibration[600];
     orr_json_open(&json, NULL, '{');
     orr_json_text(&json, "scenario", w->base.name);
+    orr_json_text(&json, "calibration",
+                  orr_calibration_recall(&w->base, calibration, sizeof calibration));
     orr_json_int(&json, "seeds", w->seed_count);
     orr_json_open(&json, "changes", '[');
     for (uint32_t arm = 1; arm < w->arm_count; arm++) {
@@ -434,8 +446,9 @@ int orr_cli_whatif(int argc, char **argv)
         {"variant", KEY_VARIANT, "NAME", 0,
          "a variant of the scenario; may be given several times (default: all)", 1},
         {"policy", KEY_POLICY, "NAME", 0, "another policy; may be given several times", 1},
+        {"seed", KEY_SEED, "N", 0, "first seed (default: the scenario's)", 1},
         {"seeds", KEY_SEEDS, "N", 0, "runs of each (default: the scenario's seeds)", 1},
-        {"allow-loss", KEY_LOSS, 0, 0, "go on when more than 1 % of the rows are rejected", 1},
+        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 1},
         {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 2},
         {"keep", KEY_KEEP, "DIR", 0, "keep the results in this folder", 2},
         {0}};
@@ -449,7 +462,7 @@ int orr_cli_whatif(int argc, char **argv)
         orr_cli_everywhere,
         NULL,
         NULL};
-    struct whatif_options o = {0};
+    struct whatif_options o = {.seed = -1};
     struct whatif w = {.options = &o};
     struct orr_err err = {0};
     int code = 0;

@@ -66,6 +66,7 @@ static int unknown_verb(const char *word)
 static void on_abort(int signal)
 {
     (void)signal;
+    orr_bug_write();
     _exit(70);
 }
 
@@ -98,6 +99,7 @@ static int ended(int code)
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_abort};
+    orr_bug_remember(argc, argv);
     (void)sigaction(SIGABRT, &action, NULL);
     action.sa_handler = SIG_IGN; /* a full file is an error of write(), not a death */
     (void)sigaction(SIGXFSZ, &action, NULL);
@@ -107,13 +109,18 @@ int main(int argc, char **argv)
         usage(stderr);
         return orr_status_exit_code(ORR_USAGE);
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || (strcmp(argv[1], "help") == 0 && argc == 2)) {
         usage(stdout);
         return 0;
     }
     if (strcmp(argv[1], "--version") == 0) {
         print_version(stdout, NULL);
         return 0;
+    }
+    if (strcmp(argv[1], "help") == 0 && argc == 3) { /* `help VERB` is `VERB --help` */
+        char option[] = "--help";
+        argv[1] = argv[2];
+        argv[2] = option;
     }
     for (size_t i = 0; i < VERBS; i++) {
         if (strcmp(verbs[i].name, argv[1]) == 0) {

@@ -59,7 +59,7 @@ static bool heeds_busy(const struct orr_scenario *scenario)
     return heeds;
 }
 
-static enum orr_status read_parts(const struct orr_scenario *scenario, bool allow_loss,
+static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
                                   struct orr_world *world, struct orr_err *err)
 {
     uint32_t sources = 0;
@@ -68,7 +68,7 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, bool allo
         struct orr_world_part *p = &world->parts[i];
         p->part = &scenario->parts[i];
         struct orr_trace_options options = {.format = p->part->format,
-                                            .allow_loss = allow_loss,
+                                            .allow_loss_ppm = allow_loss_ppm,
                                             .kill_at_limit = p->part->kill_at_limit,
                                             .template_name = p->part->template};
         enum orr_status status = read_part(scenario, &options, p, err);
@@ -285,7 +285,7 @@ static void tell(const struct orr_world *world, orr_world_warn_fn *warn, void *c
     }
 }
 
-enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_loss,
+enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
                                 orr_world_warn_fn *warn, void *context, struct orr_world *world,
                                 struct orr_err *err)
 {
@@ -299,7 +299,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
     world->time_sliced = strcmp(scenario->sharing, "time_sliced") == 0;
     orr_replay__cluster(scenario, &world->cluster);
     orr_replay__queues(scenario, &world->cluster, &world->queues);
-    enum orr_status status = read_parts(scenario, allow_loss, world, err);
+    enum orr_status status = read_parts(scenario, allow_loss_ppm, world, err);
     if (status == ORR_OK) {
         make_jobs(scenario, world);
         for (uint32_t i = 0; i < world->part_count; i++) {
@@ -318,7 +318,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_
         orr_replay__holds(world);
         for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
             status = orr_trace_check_loss(&world->parts[i].workload, world->parts[i].part->label,
-                                          allow_loss, err);
+                                          allow_loss_ppm, err);
         }
         if (status == ORR_OK) { /* else the error shows what was rejected */
             tell(world, warn, context);

@@ -275,7 +275,7 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
     enum orr_status status = prepare(options, point, &store, err);
     book(point, 1, &mark);
     if (status == ORR_OK) {
-        status = orr_world_build(&point->scenario, options->allow_loss, options->warn,
+        status = orr_world_build(&point->scenario, options->allow_loss_ppm, options->warn,
                                  options->context, &point->world, err);
         book(point, 0, &mark);
     }
@@ -366,7 +366,7 @@ enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atom
         status = orr_point_policies(&point.scenario, &point.shards, err);
     }
     if (status == ORR_OK) {
-        status = orr_world_build(&point.scenario, true, NULL, NULL, &point.world, err);
+        status = orr_world_build(&point.scenario, ORR_LOSS_ALL, NULL, NULL, &point.world, err);
     }
     if (status == ORR_OK) {
         status = find_job(&point.world, probe->job, &watching.job, err);

@@ -103,7 +103,8 @@ static enum orr_status points_of(const char *results, uint32_t index,
     const char *const *sets = sets_of(arena, options, &set_count);
     for (uint32_t r = 0; r < options->replicas; r++) {
         points[r] = (struct orr_point_options){
-            .scenario = again, .allow_loss = true /* the run it repeats was allowed to be */};
+            .scenario = again,
+            .allow_loss_ppm = ORR_LOSS_ALL /* the run it repeats was allowed to be */};
         points[r].scenario.sets = sets;
         points[r].scenario.set_count = set_count;
         points[r].scenario.seed = again.seed + r;

@@ -2,6 +2,7 @@
 /* verify.c - a bundle unpacked, checked and run again. */
 #include <orrery/sim/bundle.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,7 +83,18 @@ static const char *place_of(struct verify *verify, const char *trace, const char
     return orr_arena_strndup(&verify->arena, path, strlen(path));
 }
 
-static enum orr_status point_at_traces(struct verify *verify, const char *results,
+/* `name`: of the results in the bundle. */
+static enum orr_status check_there(const struct verify *verify, const char *name, const char *trace)
+{
+    if (access(trace, R_OK) == 0) {
+        return ORR_OK;
+    }
+    return orr_fail(
+        verify->err, ORR_NO_INPUT, "%s: its trace %s: %s%s", name, trace, strerror(errno),
+        verify->options->traces == NULL ? "; --traces DIR says where the traces are" : "");
+}
+
+static enum orr_status point_at_traces(struct verify *verify, const char *name, const char *results,
                                        struct orr_scenario_options *again)
 {
     struct orr_scenario scenario;
@@ -99,6 +111,9 @@ static enum orr_status point_at_traces(struct verify *verify, const char *result
         const char *trace = p < scenario.part_count ? scenario.parts[p].trace : NULL;
         const char *place =
             trace != NULL ? place_of(verify, trace, orr_results_text(&in, row, 0)) : NULL;
+        if (trace != NULL && status == ORR_OK) {
+            status = check_there(verify, name, place != NULL ? place : trace);
+        }
         if (place != NULL) {
             char text[6000];
             char whole[4200];
@@ -109,7 +124,7 @@ static enum orr_status point_at_traces(struct verify *verify, const char *result
         }
     }
     again->sets = sets;
-    status = in.status;
+    status = status == ORR_OK ? in.status : status;
     orr_results_close(&in);
     orr_scenario_release(&scenario);
     return status;
@@ -126,12 +141,13 @@ static enum orr_status list_points(struct verify *verify)
         struct orr_scenario_options again;
         status = orr_rerun_of(results, &verify->arena, &again, verify->err);
         if (status == ORR_OK) {
-            status = point_at_traces(verify, results, &again);
+            status =
+                point_at_traces(verify, verify->files.names[verify->picked[i]], results, &again);
         }
         int used = snprintf(output, sizeof output, "%s/%u.db", verify->scratch, i);
         verify->points[i] = (struct orr_point_options){
             .scenario = again,
-            .allow_loss = true, /* the run it repeats was allowed to be */
+            .allow_loss_ppm = ORR_LOSS_ALL, /* the run it repeats was allowed to be */
             .output = orr_arena_strndup(&verify->arena, output, (size_t)used)};
     }
     return status;

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     struct orr_trace_options options = {.format = formats[data[0] & 3],
                                         .kill_at_limit = (data[0] & 4) != 0,
-                                        .allow_loss = (data[0] & 8) == 0};
+                                        .allow_loss_ppm = (data[0] & 8) == 0 ? ORR_LOSS_ALL : 0};
     struct orr_workload workload;
     struct orr_err err = {0};
     if (orr_trace_read_memory("trace", data + 1, size - 1, &options, &workload, &err) == ORR_OK) {

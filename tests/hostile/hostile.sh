@@ -104,6 +104,10 @@ one_bad_row() { # BYTES_FOR_PRINTF MESSAGE
     says "bad.csv: 1 of 21 rows are rejected, more than 1 % (--allow-loss"
     says "bad.csv:22: $2"
     gone run.db run.db.tmp.*
+    expect 65 replay bad.csv --allow-loss 4%
+    says "1 of 21 rows are rejected, more than 4 % (--allow-loss"
+    expect 0 replay bad.csv --allow-loss=5%
+    expect 0 replay bad.csv --allow-loss 0.05
     expect 0 replay bad.csv --allow-loss
     has jobs 20
     has rejected 1
@@ -425,6 +429,35 @@ case_mistaken_files() {
     echo 'expect: [wait_p95 <= 3, "wait_p95_s{queue=x} <= 4"]' >>e.yaml
     instead 78 'e.yaml:4:10: expect: this run has no wait_p95 (did you mean "wait_p95_s"?)' run e.yaml
     says 'e.yaml:4:26: expect: this run has no wait_p95_s{queue=x}; it has it with {queue=default,kind=unknown}'
+}
+
+case_help_of_a_verb() {
+    expect 0 "$orrery" help run
+    cp out asked
+    expect 0 "$orrery" run --help
+    cmp asked out || fail 'help VERB is not VERB --help'
+    expect 64 "$orrery" help nothing
+    says 'unknown verb "nothing"'
+    expect 64 replay t.csv --allow-loss=0
+    says '"0" is not a share such as 5% or 0.05'
+}
+
+# ---- a bug ----
+
+case_bug_leaves_a_file() { # an assertion aborts; here somebody else does, while the trace is read
+    mkfifo "it's.csv"
+    "$orrery" run --trace "it's.csv" --cluster 4x8 --no-progress -o run.db >out 2>err </dev/null &
+    pid=$!
+    exec 3>"it's.csv" # waits until it reads
+    kill -ABRT "$pid"
+    code=0
+    wait "$pid" || code=$?
+    exec 3>&-
+    [ "$code" = 70 ] || fail "exit code $code, expected 70"
+    says "what to type to see it again is in orrery-bug-$pid.txt"
+    grep -q "^cd .*$(basename "$PWD")\$" "orrery-bug-$pid.txt" || fail 'it does not say where'
+    grep -F -q -e "run --trace 'it'\\''s.csv' --cluster 4x8" "orrery-bug-$pid.txt" || fail 'it does not say what'
+    gone run.db
 }
 
 # ---- Ctrl-C ----

@@ -43,6 +43,10 @@ says 0 '.differences == [] and .values == []' diff "$reclaim" "$reclaim"
 sed "s/nodes: 4/nodes: 5/" "$reclaim" >other.yaml
 cp "$source/scenarios/whatif/reclaim/reclaim.csv" .
 says 1 '(.differences | length) > 0 and [.values[] | select(.path | endswith("nodes"))][0].b == "5"' diff "$reclaim" other.yaml
+says 0 '.differences == []' diff r.db "$reclaim"
+says 1 '[.values[] | select(.path == "policy.name")][0] | .a == "kai" and .b == "fifo"' diff r.db fifo.db
+says 0 '[.values[] | select(.path == "policy.name")][0].value == "fifo"' show fifo.db
+says 1 '[.changes[].name] == ["fifo"] and (.changes[0].changed[0] | test("kai to fifo"))' whatif "$reclaim" --policy fifo --no-progress
 says 0 '(.changes | length) > 0' whatif "$reclaim" --set cluster.pools.h100.nodes+=1 --no-progress
 says 0 '.file == null and .jobs > 0 and .first_submit_s <= .last_submit_s' trace gen "$mixed" one-gpu
 says 0 '.file == "t.csv"' trace gen "$mixed" one-gpu -o t.csv
@@ -108,10 +112,18 @@ rules:
 END
 says 0 '.verdict == "pass" and .mode == "fixed" and .rules[0].worse_by == 0' gate again.db --baseline r.db --spec gate.yaml
 says 1 '.verdict == "regressed" and .rules[0].worse_by > .rules[0].margin' gate r.db --baseline fifo.db --spec gate.yaml
+says 0 '.kind == "Gate" and (.rules.wait_p95_s.margin | test("^[0-9.]+%$"))' gate r.db --propose --no-progress
+cp out proposed.yaml
+says 0 '.verdict == "pass" and .mode == "statistical" and .rules[0].n == 20' gate r.db --baseline again.db --spec proposed.yaml --no-progress
+cp fifo.db base.db
+says 0 '.baseline == "base.db" and .from == "r.db"' gate r.db --baseline base.db --bless
+cmp r.db base.db || fail "gate --bless: not replaced"
 sed '/^rules/,$d; s/fixed/exact/' gate.yaml >exact.yaml
 says 1 '.verdict == "regressed" and .rules[0].worse_by == null' gate fifo.db --baseline r.db --spec exact.yaml
 
-# The program and its policies.
+# A cluster's state, the program and its policies.
+says 0 '(.decisions | length) > 0 and (.queues | length) > 1' schedule "$source/scenarios/snapshot/two-queues.yaml"
+fails 66 schedule nowhere
 says 0 '[.policies[].name] | index("kai") != null' policies
 says 0 '.name == "kai" and (.params | length) > 5 and (.features | length) > 5' policies kai
 fails 64 policies kia

@@ -13,7 +13,7 @@
 /* The workload of a text that must be readable, whatever was rejected; the caller releases it. */
 static inline struct orr_workload read_bytes(const char *name, const char *text, size_t bytes)
 {
-    struct orr_trace_options options = {.allow_loss = true};
+    struct orr_trace_options options = {.allow_loss_ppm = ORR_LOSS_ALL};
     struct orr_workload workload;
     struct orr_err err = {0};
     enum orr_status status = orr_trace_read_memory(name, text, bytes, &options, &workload, &err);

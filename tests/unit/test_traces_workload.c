@@ -91,17 +91,19 @@ static void loss__of_more_than_one_percent_is_an_error(void **state)
     struct orr_err err = {0};
     orr_workload_init(&workload);
     workload.rows_read = 199;
-    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", false, &err), ORR_OK);
+    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", 0, &err), ORR_OK);
     orr_workload_reject(&workload, "f.csv", 7, "bad");
-    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", false, &err), ORR_OK);
+    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", 0, &err), ORR_OK);
     orr_workload_reject(&workload, "f.csv", 8, "worse");
-    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", true, &err), ORR_OK);
-    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", false, &err), ORR_DATA);
+    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", ORR_LOSS_ALL, &err), ORR_OK);
+    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", 10051, &err), ORR_OK);
+    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", 10050, NULL), ORR_DATA);
+    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", 0, &err), ORR_DATA);
     assert_string_equal(err.text,
                         "f.csv: 2 of 199 rows are rejected, more than 1 % (--allow-loss accepts "
                         "that)\nf.csv:7: bad\nf.csv:8: worse");
     workload.rows_read = 200;
-    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", false, NULL), ORR_OK);
+    assert_int_equal(orr_trace_check_loss(&workload, "f.csv", 0, NULL), ORR_OK);
     orr_workload_release(&workload);
 }
 

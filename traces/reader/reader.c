@@ -195,7 +195,8 @@ static enum orr_status read_text(struct orr_reader *reader)
     }
     orr_workload_sort(workload, reader->file);
     give_template(workload, reader->options->template_name);
-    return orr_trace_check_loss(workload, reader->file, reader->options->allow_loss, reader->err);
+    return orr_trace_check_loss(workload, reader->file, reader->options->allow_loss_ppm,
+                                reader->err);
 }
 
 /* Takes the source. */
@@ -236,18 +237,19 @@ enum orr_status orr_trace_read_memory(const char *name, const void *bytes, size_
 }
 
 enum orr_status orr_trace_check_loss(const struct orr_workload *workload, const char *path,
-                                     bool allow_loss, struct orr_err *err)
+                                     uint32_t allow_loss_ppm, struct orr_err *err)
 {
     uint64_t lost = workload->rejects.count;
     uint64_t read = workload->rows_read;
-    if (allow_loss || lost <= read / 100) {
+    const uint64_t borne_ppm = allow_loss_ppm > 0 ? allow_loss_ppm : 10000;
+    if (lost * ORR_LOSS_ALL <= read * borne_ppm) {
         return ORR_OK;
     }
     size_t bytes = strlen(workload->rejects.shown);
     int shown = bytes > 0 ? (int)(bytes - 1 < 900 ? bytes - 1 : 900) : 0; /* no final newline */
     return orr_fail(err, ORR_DATA,
-                    "%s: %llu of %llu rows are rejected, more than 1 %% (--allow-loss accepts "
+                    "%s: %llu of %llu rows are rejected, more than %g %% (--allow-loss accepts "
                     "that)%s%.*s",
-                    path, (unsigned long long)lost, (unsigned long long)read, shown > 0 ? "\n" : "",
-                    shown, workload->rejects.shown);
+                    path, (unsigned long long)lost, (unsigned long long)read,
+                    (double)borne_ppm / 1e4, shown > 0 ? "\n" : "", shown, workload->rejects.shown);
 }

@@ -9,7 +9,8 @@
 struct orr_point_options {
     struct orr_scenario_options scenario;
     const char *output; /* results file; NULL: the scenario's name with .db */
-    bool force, keep_partial, allow_loss, check_books;
+    bool force, keep_partial, check_books;
+    uint32_t allow_loss_ppm; /* as in orr_trace_options */
     uint64_t digest_every;
     const volatile sig_atomic_t *interrupted; /* or NULL */
     /* All may be NULL; `opened` is told the temporary file, for a handler that ends at once. */

@@ -130,10 +130,10 @@ struct orr_world {
 };
 
 /* Reads the traces and builds everything. Rows that this cluster or these queues cannot take are
- * rejected, counted and shown; more than 1 % needs allow_loss. `warn` (may be NULL) is called for
- * each note and for each block of shown rejections. On failure nothing is left. */
+ * rejected, counted and shown; allow_loss_ppm as in orr_trace_options. `warn` (may be NULL) is
+ * called for each note and for each block of shown rejections. On failure nothing is left. */
 typedef void orr_world_warn_fn(const char *text, void *context);
-enum orr_status orr_world_build(const struct orr_scenario *scenario, bool allow_loss,
+enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
                                 orr_world_warn_fn *warn, void *context, struct orr_world *world,
                                 struct orr_err *err) ORR_MUST_USE;
 void orr_world_release(struct orr_world *world);

@@ -2,17 +2,19 @@
 /* reader.h - one trace file of any known format into a workload.
  *
  * A row that is wrong is rejected, counted and shown; the read goes on. A file that is wrong
- * (missing, empty, no header, truncated compression) is an error with its place. More than 1 %
- * rejected rows is an error unless allow_loss.
+ * (missing, empty, no header, truncated compression) is an error with its place. More rejected rows
+ * than are borne are an error: 1 % unless the options say another share.
  */
 #ifndef ORR_TRACES_READER_H
 #define ORR_TRACES_READER_H
 
 #include <orrery/traces/workload.h>
 
+#define ORR_LOSS_ALL 1000000u /* any share of rejected rows is borne */
+
 struct orr_trace_options {
-    const char *format; /* name of a format, or NULL: known by suffix and header */
-    bool allow_loss;
+    const char *format;      /* name of a format, or NULL: known by suffix and header */
+    uint32_t allow_loss_ppm; /* share of rows that may be rejected; 0: 1 % */
     /* SWF: 0 = replay the run time; 1 = a job ends at its requested time if that is earlier */
     bool kill_at_limit;
     const char *template_name; /* of rows that name none; NULL: none. Borrowed */
@@ -35,10 +37,10 @@ enum orr_status orr_trace_read_memory(const char *name, const void *bytes, size_
                                       struct orr_workload *workload,
                                       struct orr_err *err) ORR_MUST_USE;
 
-/* Fails with ORR_DATA when more than 1 % of the rows were rejected and allow_loss is false. Replay
+/* Fails with ORR_DATA when a larger share of the rows was rejected than is borne (0: 1 %). Replay
  * calls it again after adding its own rejections. */
 enum orr_status orr_trace_check_loss(const struct orr_workload *workload, const char *path,
-                                     bool allow_loss, struct orr_err *err) ORR_MUST_USE;
+                                     uint32_t allow_loss_ppm, struct orr_err *err) ORR_MUST_USE;
 
 /* Writes the workload as native CSV (to a file that must not exist; NULL or "-" is standard
  * output). Only columns that a row uses are written, and reading them back gives the same rows;
