@@ -55,6 +55,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (o->help && o->job == NULL) {
             argp_error(state, "--what-would-help is about a job");
         }
+        if (o->help ? o->at_ms != ORR_MS_NONE : o->by_ms != ORR_MS_NONE) {
+            argp_error(state, o->help ? "--what-would-help takes --by, not --at"
+                                      : "--by goes with --what-would-help");
+        }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -171,6 +171,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_END:
+        if (o->at_ms != ORR_MS_NONE && o->scenario.path == NULL) {
+            argp_error(state, "--at needs a results file");
+        }
         if (o->scenario.path == NULL && o->scenario.trace == NULL) {
             argp_error(state, "name a scenario file, or --trace and --cluster");
         }

@@ -101,6 +101,9 @@ fails 65 explain r.db nobody
 fails 65 explain r.db sweep-05 --at 400d
 fails 65 explain r.db --queue nobody
 fails 66 show none.db --at 1h
+fails 64 show --trace reclaim.csv --cluster 4x8 --at 1h
+fails 64 explain r.db sweep-09 --what-would-help --at 1h
+fails 64 explain r.db sweep-09 --by 1h
 
 # The gate.
 cat >gate.yaml <<'END'
