@@ -333,6 +333,31 @@ static void judge_loss(struct walk *walk, const struct loss *loss)
     }
 }
 
+/* A job that loses all in a cycle has one eviction, of the first who took from it. Of an elastic
+ * one another may have taken the rest: a job that was promised room, or one of its own queue that
+ * grows. */
+static bool may_be_shared(const struct walk *walk, const struct orr_audit_eviction *eviction)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    const struct orr_audit_job *job = &schedule->jobs[eviction->job];
+    if (!eviction->whole || job->min_pods == job->pods) {
+        return false;
+    }
+    for (uint32_t p = 0; p < schedule->promise_count; p++) {
+        if (schedule->promises[p].job != eviction->job &&
+            is_promised(&schedule->promises[p], eviction->for_job, eviction->at_ms)) {
+            return true;
+        }
+    }
+    for (uint32_t j = 0; j < schedule->job_count; j++) {
+        if (j != eviction->job && walk->jobs[j].held_pods > 0 && walk->jobs[j].wants_mgpu > 0 &&
+            schedule->jobs[j].queue == job->queue) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What an eviction takes away: pods above the gang one by one, then the gang. */
 static void count_loss(struct walk *walk, uint32_t e)
 {
@@ -353,7 +378,7 @@ static void count_loss(struct walk *walk, uint32_t e)
     if (l == walk->loss_count) {
         walk->losses[walk->loss_count++] = (struct loss){.queue = queue, .eviction = e};
     }
-    const uint32_t taken = eviction->pods - moved;
+    const uint32_t taken = may_be_shared(walk, eviction) ? 1 : eviction->pods - moved;
     const int64_t mgpu = eviction->mgpu * taken / eviction->pods;
     const uint32_t core = job->mixed || job->min_pods > taken ? taken : job->min_pods;
     const int64_t unit = mgpu * (core > 0 ? core : 1) / taken;
