@@ -451,8 +451,10 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
     kai->due_ms = protection_end(kai, view);
     const orr_ms stale = staleness_end(kai, view);
     kai->due_ms = stale < kai->due_ms ? stale : kai->due_ms;
-    const orr_ms next =
-        anybody_waits(kai) ? orr_kai__usage_next(&kai->past, view->now) : ORR_MS_NEVER;
+    /* Past use decides who is before whom and who may take from whom. With nothing running, who
+     * waits does so for something else, and would be looked at for ever. */
+    const bool moves = anybody_waits(kai) && view->ledger->running_jobs > 0;
+    const orr_ms next = moves ? orr_kai__usage_next(&kai->past, view->now) : ORR_MS_NEVER;
     return next < kai->due_ms ? next : kai->due_ms;
 }
 

@@ -4,6 +4,7 @@ foreach(name reclaim_of_a_job_bound_in_the_same_cycle one_cycle_a_second off_the
              non_preemptible_within_quota eviction_costs eviction_keeps_all checkpoint_on_evict
              elastic_grows_and_shrinks wasted_eviction usage_each_session usage_off usage_without_k
              usage_fetched_each_minute usage_of_one_device usage_tumbling usage_tumbling_from_a_date usage_cron
+             usage_comes_to_an_end
              queue_depth project_level_fairness presets numa usage_of_all_shards strict_v017
              scheduler_time scheduler_time_of_evictions scheduler_time_published
              scheduler_time_refused)

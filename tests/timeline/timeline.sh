@@ -61,6 +61,16 @@ CSV
     got=$(run 1x2 'a: {gpu: [2, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
     expect "b1@0/1 a1@11/0"
     ;;
+usage_comes_to_an_end)
+    # a2 may never start: when nothing runs any more, what was used in the past helps nobody
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+a1,0,100,1,1,a
+a2,10,100,1,2,a
+CSV
+    got=$(run 1x2 'a: {gpu: [0, 1, 1]}' 'usage_db: fake-with-history, window_size: 10m')
+    expect "a1@0/0 a2@/0"
+    ;;
 off_the_grid)
     # submitted between two points of the grid: decided at the next
     cat >trace.csv <<CSV
