@@ -99,6 +99,7 @@ static int ended(int code)
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_abort};
+    char help[] = "--help";
     orr_bug_remember(argc, argv);
     (void)sigaction(SIGABRT, &action, NULL);
     action.sa_handler = SIG_IGN; /* a full file is an error of write(), not a death */
@@ -118,9 +119,8 @@ int main(int argc, char **argv)
         return 0;
     }
     if (strcmp(argv[1], "help") == 0 && argc == 3) { /* `help VERB` is `VERB --help` */
-        char option[] = "--help";
         argv[1] = argv[2];
-        argv[2] = option;
+        argv[2] = help;
     }
     for (size_t i = 0; i < VERBS; i++) {
         if (strcmp(verbs[i].name, argv[1]) == 0) {
