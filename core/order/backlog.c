@@ -234,7 +234,6 @@ static void fill_class(struct orr_backlog *backlog, const struct orr_session *se
         count_part(class,
                    orr_rooms_of(&backlog->rooms, session, session->tasks[due->tasks[i]].ask));
     }
-    class->sure = !class->single && backlog->rooms.items[class->parts[0].room].exact;
 }
 
 static uint32_t class_of(struct orr_backlog *backlog, const struct orr_session *session,

@@ -638,7 +638,8 @@ static void divide(struct orr_session *session)
                 (double)queue->request_mib / (double)session->min_gpu_memory_mib;
         }
     }
-    (void)orr_share_redivide(&session->tree, session->shares, session->total, session->rules.k);
+    session->divisions +=
+        orr_share_redivide(&session->tree, session->shares, session->total, session->rules.k);
 }
 
 void orr_session_open(struct orr_session *session, orr_ms now)

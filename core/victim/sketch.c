@@ -312,8 +312,9 @@ static uint32_t tell_kinds(const struct orr_forecast *f, uint32_t track)
     struct orr_sketch *sketch = f->sketch;
     const uint32_t first = sketch->first_run[track];
     uint32_t gpus = 0;
-    for (uint32_t s = 0; s < f->seat_count; s++) {
-        gpus += f->seats[s].track == track ? gpus_of(&f->seats[s].demand) : 0;
+    for (uint32_t p = f->tracks[track].first;
+         p < f->seat_count && f->seats[f->line[p]].track == track; p++) {
+        gpus += gpus_of(&f->seats[f->line[p]].demand);
     }
     for (uint32_t r = first; r < sketch->first_run[track + 1]; r++) {
         const struct orr_demand *demand = &f->seats[sketch->runs[r].seat].demand;

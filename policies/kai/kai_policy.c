@@ -38,6 +38,7 @@ struct kai {
     uint32_t shape_count;
     struct orr_kai_usage past;
     bool changed;      /* something happened since the last cycle, or it did something */
+    uint64_t told;     /* `divisions` of the session when its shares were told last */
     orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
@@ -475,17 +476,18 @@ static void kai_queue(void *state, const struct orr_view *view, uint32_t queue)
 
 static bool kai_shares(void *state, const struct orr_view *view, double *mgpu)
 {
-    const struct kai *kai = state;
-    bool news = false;
+    struct kai *kai = state;
+    if (kai->told == kai->session.divisions) {
+        return false;
+    }
+    kai->told = kai->session.divisions;
     for (uint32_t q = 0; q < view->queues->count; q++) {
         const uint32_t in_session = kai->build.queue_of[q];
         if (in_session != ORR_NONE && view->queues->queues[q].child_count == 0) {
-            const double gpus = kai->session.shares[in_session].resource[ORR_SHARE_GPU].fair_share;
-            news = news || gpus * ORR_MGPU < mgpu[q] || gpus * ORR_MGPU > mgpu[q];
-            mgpu[q] = gpus * ORR_MGPU;
+            mgpu[q] = kai->session.shares[in_session].resource[ORR_SHARE_GPU].fair_share * ORR_MGPU;
         }
     }
-    return news;
+    return true;
 }
 
 static enum orr_status kai_audit(void *state, const struct orr_view *view, struct orr_err *err)

@@ -114,7 +114,6 @@ void orr_engine__leave_idle(struct engine *engine, uint32_t job, uint32_t stage)
     uint32_t count;
     engine->idle_events--;
     if (!orr_engine__idles(engine, job, stage) || orr_engine__is_done(engine, job)) {
-        engine->run->stale_events++;
         return;
     }
     pick_idle(engine, job);

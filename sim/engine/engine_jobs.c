@@ -222,8 +222,7 @@ void orr_engine__finish(struct engine *engine, uint32_t job, uint32_t incarnatio
     const struct orr_job_state *state = &engine->ledger->jobs[job];
     if (incarnation != state->incarnation ||
         (state->phase != ORR_JOB_RUNNING && state->phase != ORR_JOB_RELEASING)) {
-        engine->run->stale_events++; /* of an attempt or a plan that is over */
-        return;
+        return; /* of an attempt or a plan that is over */
     }
     if (engine->exec != NULL && goes_on(engine, job)) {
         return;
@@ -250,7 +249,6 @@ void orr_engine__give_up(struct engine *engine, uint32_t job)
 {
     engine->give_up_events--;
     if (!orr_engine__waits(engine, job)) {
-        engine->run->stale_events++;
         return;
     }
     const struct orr_proof nothing = orr_no_proof();
@@ -301,7 +299,6 @@ void orr_engine__release(struct engine *engine, uint32_t job)
                         : engine->ledger->placements[state->placement].cause;
     int64_t held = held_mgpu(engine, job);
     if (orr_ledger_release(engine->ledger, job, engine->view.now) == 0) {
-        engine->run->stale_events++;
         return;
     }
     held -= held_mgpu(engine, job);
@@ -349,7 +346,6 @@ void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attem
     if (state->phase != ORR_JOB_RUNNING || state->attempts != attempt ||
         orr_engine__is_done(engine, job) ||
         !orr_txn_evict(engine->txn, job, ORR_CAUSE_MAX_RUNTIME)) {
-        engine->run->stale_events++;
         return;
     }
     bool committed = orr_txn_commit(engine->txn, engine->view.now, &refusal);

@@ -37,7 +37,6 @@ struct orr_class {
     struct orr_class_key key;
     bool single;                  /* of one job */
     bool failed;                  /* an attempt of this action found no nodes for one of them */
-    bool sure;                    /* room alone decides whether an attempt finds its nodes */
     int elastic_state;            /* orr_jobview_elastic_state */
     struct orr_demand demand;     /* of the next attempt; memory by the smallest device */
     struct orr_demand demand_max; /* memory by the largest device */
@@ -137,8 +136,7 @@ void orr_backlog_read_limits(struct orr_session *session);
 /* Takes in what changed. Returns the session's backlog. */
 struct orr_backlog *orr_backlog_sync(struct orr_session *session);
 
-/* Could the next attempt of a job of the class find its nodes, as far as room tells? If the class
- * is `sure`, yes means that it does. */
+/* Could the next attempt of a job of the class find its nodes, as far as room tells? */
 bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session *session,
                           uint32_t class);
 /* What keeps jobs of the lane from an attempt whatever room there is; ORR_FIT_NONE: nothing. */

@@ -92,8 +92,8 @@ typedef void orr_policy_node_fn(void *state, const struct orr_view *view, uint32
  * the new values. Nobody is evicted for it; what it means is for the next cycle. */
 typedef void orr_policy_queue_fn(void *state, const struct orr_view *view, uint32_t queue);
 /* The fair shares it goes by now, asked for after each cycle: mgpu[queue] is what it told last,
- * below 0 for none (so at first); it sets those of leaf queues of its shard that are others. False:
- * none is. */
+ * below 0 for none (so at first); it sets those of leaf queues of its shard. False: none is
+ * another than before. */
 typedef bool orr_policy_shares_fn(void *state, const struct orr_view *view, double *mgpu);
 /* Compares what the policy remembers with the view, between cycles; ORR_BUG names a difference. */
 typedef enum orr_status orr_policy_audit_fn(void *state, const struct orr_view *view,

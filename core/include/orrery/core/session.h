@@ -385,6 +385,7 @@ struct orr_session {
     uint32_t queue_count, queue_capacity, share_capacity;
     struct orr_share_tree tree;
     bool tree_stale;
+    uint64_t divisions; /* sets of siblings divided so far: while it stands, so do fair shares */
     struct orr_ask *asks;
     uint32_t ask_count, ask_capacity;
     struct orr_sjob *jobs;

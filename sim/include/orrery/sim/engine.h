@@ -93,7 +93,7 @@ struct orr_run {
     uint32_t owed_count;       /* of the world's changes to queues: those that came into force */
     struct orr_fold fold;
     uint64_t events; /* arrivals, finishes, faults, changes of capacity and quota */
-    uint64_t stale_events, cycles, distinct_times;
+    uint64_t cycles, distinct_times;
     struct orr_cycle_time cycle_time;
     struct orr_latency latency;
     struct orr_scheduler_time scheduler; /* all 0 if latency is ideal */
