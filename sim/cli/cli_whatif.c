@@ -63,9 +63,11 @@ struct whatif {
     const char *const *names; /* of arms */
     uint32_t arm_count, seed_count, first_policy; /* arms before that are variants */
     struct orr_point_options *points;             /* by arm, then seed */
-    const char **paths, **labels;
+    const char *const *paths; /* their results, all measured from the same time on */
+    const char **labels;
     uint32_t *arms;
     char scratch[4200];
+    struct orr_replicas aligned; /* runs repeated for that */
     struct orr_arena arena;
     struct orr_progress progress;
 };
@@ -126,7 +128,8 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
         folder = w->scratch;
     }
     w->points = orr_arena_alloc(&w->arena, count, sizeof *w->points);
-    w->paths = orr_arena_alloc(&w->arena, count, sizeof *w->paths);
+    const char **paths = orr_arena_alloc(&w->arena, count, sizeof *paths);
+    w->paths = paths;
     w->labels = orr_arena_alloc(&w->arena, count, sizeof *w->labels);
     w->arms = orr_arena_alloc(&w->arena, count, sizeof *w->arms);
     for (uint32_t p = 0; p < count; p++) {
@@ -137,7 +140,7 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
         char name[4600];
         const int bytes = snprintf(name, sizeof name, "%s/%u-%s-%llu.db", folder, arm,
                                    w->names[arm], (unsigned long long)seed);
-        w->paths[p] = orr_arena_strndup(&w->arena, name, (size_t)bytes);
+        paths[p] = orr_arena_strndup(&w->arena, name, (size_t)bytes);
         w->labels[p] = w->names[arm];
         w->arms[p] = arm;
         w->points[p] = (struct orr_point_options){
@@ -148,7 +151,7 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
                          .set_count = is_set ? o->set_count : 0,
                          .seed = seed,
                          .seed_given = true},
-            .output = w->paths[p],
+            .output = paths[p],
             .allow_loss_ppm = o->allow_loss_ppm};
     }
     return status;
@@ -163,9 +166,14 @@ static enum orr_status run_points(struct whatif *w, struct orr_err *err)
 {
     const struct orr_study_options options = {
         .jobs = w->options->jobs, .progress = draw, .context = &w->progress};
-    const enum orr_status status =
-        orr_study_run(w->points, w->arm_count * w->seed_count, &options, err);
+    const uint32_t count = w->arm_count * w->seed_count;
+    enum orr_status status = orr_study_run(w->points, count, &options, err);
     orr_progress_clear(&w->progress);
+    if (status == ORR_OK) {
+        status = orr_cli_align(w->paths, count, w->options->jobs, &w->progress,
+                               w->options->common.quiet, &w->aligned, err);
+        w->paths = w->aligned.count > 0 ? w->aligned.paths : w->paths;
+    }
     return status;
 }
 
@@ -474,6 +482,7 @@ int orr_cli_whatif(int argc, char **argv)
     status = status == ORR_OK ? list_points(&w, &err) : status;
     status = status == ORR_OK ? run_points(&w, &err) : status;
     status = status == ORR_OK ? answer(&w, &code, &err) : status;
+    orr_replicas_release(&w.aligned);
     if (w.scratch[0] != '\0') {
         orr_scratch_remove(w.scratch);
     }

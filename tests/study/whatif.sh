@@ -49,4 +49,19 @@ expect 1 'base against 3 changes' "$gang" --policy fifo --policy static --set qu
 expect 78 'unknown policy "kia"' "$gang" --policy kia
 expect 78 'variant' "$gang" --variant nothing
 expect 64 'name a scenario' -j 1
+# Warm-ups that each run detects: before and after are measured from the latest on, as if it were stated.
+cat >warm.yaml <<'END'
+warmup: detect
+horizon: 4d
+seeds: 1..3
+cluster: {pools: {p: {nodes: 8, gpus: 4}}}
+workload: [{name: w, generate: {sizes: {1: 3, 4: 1}, arrivals: {per_day: 150}, duration: {exponential: {mean: 4h}}}}]
+END
+"$orrery" whatif warm.yaml --policy fifo --policy easy --json --keep warm --no-progress >detected 2>err
+grep -q 'warm-ups differ (.* to .*)' err || fail "nobody says that warm-ups differ"
+longest=$(for db in warm/*.db; do sqlite3 "$db" "SELECT window_start_ms - (SELECT min(submit_ms) FROM job) FROM run"; done | sort -n | tail -1)
+sed "s/^warmup: detect/warmup: ${longest}ms/" warm.yaml >stated.yaml
+"$orrery" whatif stated.yaml --policy fifo --policy easy --json --no-progress 2>err | sed 's/"stated"/"warm"/' >stated
+grep -q 'warm-ups differ' err && fail "stated warm-ups do not differ"
+cmp detected stated || fail "detected warm-ups are not measured from the longest on"
 printf 'what if\n'
