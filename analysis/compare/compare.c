@@ -74,6 +74,12 @@ enum orr_better orr_compare_better(const char *metric)
                   {"rate_spread_max", ORR_BETTER_LESS},
                   {"broken_promises", ORR_BETTER_LESS},
                   {"promise_delay_max_s", ORR_BETTER_LESS},
+                  {"cost", ORR_BETTER_LESS},
+                  {"run_cost", ORR_BETTER_LESS},
+                  {"cost_per_useful_gpu_h", ORR_BETTER_LESS},
+                  {"energy_kwh", ORR_BETTER_LESS},
+                  {"run_energy_kwh", ORR_BETTER_LESS},
+                  {"energy_kwh_per_useful_gpu_h", ORR_BETTER_LESS},
                   {"attainment", ORR_BETTER_MORE}};
     for (const struct orr_compare_metric *m = headlines; m->name != NULL; m++) {
         if (strcmp(m->name, metric) == 0) {

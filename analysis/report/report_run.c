@@ -44,6 +44,15 @@ static void percent_card(struct orr_results *in, FILE *out, const char *key, con
     card(out, text, name, what);
 }
 
+/* Only where nodes have a price, or a power. */
+static void per_useful_card(struct orr_results *in, FILE *out, const char *key, const char *name,
+                            const char *what)
+{
+    if (isfinite(orr_report__metric(in, key))) {
+        number_card(in, out, key, name, what);
+    }
+}
+
 static void headline(struct orr_results *in, FILE *out)
 {
     (void)fputs("<div class=\"cards\">\n", out);
@@ -59,6 +68,10 @@ static void headline(struct orr_results *in, FILE *out)
     number_card(in, out, "lost_gpu_h", "GPU-hours lost", "work that had to be done again");
     number_card(in, out, "quota_debt_gpu_h", "GPU-hours owed", "asked for within quota, not held");
     number_card(in, out, "fairness_jain", "Jain's index", "1: all got alike of their fair share");
+    per_useful_card(in, out, "cost_per_useful_gpu_h", "cost of a useful GPU-hour",
+                    "nodes at their price, idle ones too");
+    per_useful_card(in, out, "energy_kwh_per_useful_gpu_h", "kWh for a useful GPU-hour",
+                    "drawn by nodes that are up, idle ones too");
     (void)fputs("</div>\n", out);
 }
 

@@ -222,6 +222,12 @@ bool orr_parse_bandwidth(const char *text, size_t bytes, int64_t *out)
     return parse_suffixed(text, bytes, units, sizeof units / sizeof units[0], out);
 }
 
+bool orr_parse_power(const char *text, size_t bytes, int64_t *out)
+{
+    static const struct suffix units[] = {{"W", 1}, {"kW", 1000}, {"MW", 1000000}};
+    return parse_suffixed(text, bytes, units, sizeof units / sizeof units[0], out);
+}
+
 bool orr_parse_cpu(const char *text, size_t bytes, int64_t *out)
 {
     if (bytes > 1 && text[bytes - 1] == 'm') {

@@ -152,6 +152,11 @@ void orr_report_json(const struct orr_report *r, FILE *out)
         orr_json_real(&json, "run_cost", s->run_cost);
         orr_json_real(&json, "cost_per_useful_gpu_h", s->cost_per_useful_gpu_h);
     }
+    if (s->powered) {
+        orr_json_real(&json, "energy_kwh", s->energy_kwh);
+        orr_json_real(&json, "run_energy_kwh", s->run_energy_kwh);
+        orr_json_real(&json, "energy_kwh_per_useful_gpu_h", s->energy_kwh_per_useful_gpu_h);
+    }
     orr_json_int(&json, "evictions", (int64_t)s->evictions);
     if (s->impatient) {
         orr_json_int(&json, "gave_up", (int64_t)s->waits.gave_up);
@@ -269,7 +274,7 @@ static void text_shards(const struct orr_report *r, FILE *out)
     }
 }
 
-/* Only where nodes join or leave, or have a price. */
+/* Only where nodes join or leave, or have a price or a power. */
 static void text_pools(const struct orr_summary *s, FILE *out)
 {
     uint64_t joined = 0, left = 0;
@@ -285,6 +290,11 @@ static void text_pools(const struct orr_summary *s, FILE *out)
         char per[24];
         (void)fprintf(out, "cost        %.2f, in the window %.2f: %s a useful GPU-hour\n",
                       s->run_cost, s->cost, ratio(s->cost_per_useful_gpu_h, per));
+    }
+    if (s->powered) {
+        char per[24];
+        (void)fprintf(out, "energy      %.2f kWh, in the window %.2f: %s a useful GPU-hour\n",
+                      s->run_energy_kwh, s->energy_kwh, ratio(s->energy_kwh_per_useful_gpu_h, per));
     }
 }
 

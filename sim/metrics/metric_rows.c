@@ -435,6 +435,20 @@ static void emit_costs(const struct emitter *to, const struct orr_summary *s)
     }
 }
 
+static void emit_energy(const struct emitter *to, const struct orr_summary *s)
+{
+    uint64_t nodes = 0;
+    for (uint32_t p = 0; p < s->pool_count; p++) {
+        nodes += s->pools[p].powered ? s->pools[p].nodes : 0;
+    }
+    emit(to, "energy_kwh", s->energy_kwh, "kWh", nodes,
+         "integral over nodes that are up of idle_power + (full_power - idle_power) x part of the "
+         "node's GPUs that is held, in the window");
+    emit(to, "run_energy_kwh", s->run_energy_kwh, "kWh", nodes, "the same, of the run");
+    emit(to, "energy_kwh_per_useful_gpu_h", s->energy_kwh_per_useful_gpu_h, "kWh/GPU-h", nodes,
+         "energy_kwh / useful GPU-hours, in the window; NULL when a pool states no power");
+}
+
 static void emit_pool(const struct emitter *to, const struct orr_summary *s,
                       const struct orr_pool_summary *pool)
 {
@@ -446,6 +460,12 @@ static void emit_pool(const struct emitter *to, const struct orr_summary *s,
         emit(to, "cost", pool->cost, "price", pool->nodes,
              "node_h x price of a node-hour, in the window");
         emit(to, "run_cost", pool->run_cost, "price", pool->nodes, "the same, of the run");
+    }
+    if (pool->powered) {
+        emit(to, "energy_kwh", pool->energy_kwh, "kWh", pool->nodes,
+             "of the nodes of the pool, in the window");
+        emit(to, "run_energy_kwh", pool->run_energy_kwh, "kWh", pool->nodes,
+             "the same, of the run");
     }
     if (s->resized) {
         emit(to, "nodes_joined", (double)pool->joined, "nodes", pool->nodes,
@@ -495,6 +515,9 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
         emit_scheduler(&to, summary);
     }
     emit_costs(&to, summary);
+    if (summary->powered) {
+        emit_energy(&to, summary);
+    }
     to.label = label;
     to.scope = "pool";
     for (uint32_t p = 0; p < summary->pool_count; p++) {

@@ -398,6 +398,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     orr_summary__owners(world, run, summary);
     orr_summary__nodes(world, run, summary);
     orr_summary__pools(world, run, summary);
+    orr_summary__energy(world, run, summary);
     orr_summary__sweep(world, run, summary);
     summary->gpu_touched = touched_part(summary);
     sum_scheduler(world, run, summary);

@@ -125,6 +125,10 @@ orr_ms *orr_summary__there(const struct orr_world *world, const struct orr_run *
 void orr_summary__pools(const struct orr_world *world, const struct orr_run *run,
                         struct orr_summary *summary);
 
+/* Fills in what nodes drew, of all and of each pool, once those are there. */
+void orr_summary__energy(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_summary *summary);
+
 /* Fills in `spread`: use of nodes in the window. */
 void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run,
                         struct orr_summary *summary);

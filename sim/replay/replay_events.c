@@ -49,7 +49,9 @@ static void fill_pools(const struct orr_scenario *scenario, struct orr_world *wo
                                     .provision_ms = pool->autoscale_provision_ms,
                                     .idle_ms = pool->autoscale_idle_ms,
                                     .drain_below = pool->autoscale_drain_below,
-                                    .price = pool->price};
+                                    .price = pool->price,
+                                    .idle_power_w = pool->idle_power_w,
+                                    .full_power_w = pool->full_power_w};
         if (pool->nodes < pool->nodes_most && world->away == NULL) {
             world->away = orr_zalloc(world->cluster.node_count, sizeof *world->away);
         }

@@ -375,6 +375,31 @@ static enum orr_status check_devices(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+static enum orr_status check_power(const struct orr_scenario__load *load,
+                                   const struct orr_scenario *scenario,
+                                   const struct orr_scenario__node *pools)
+{
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        const struct orr_scenario__node *idle =
+            orr_scenario__find(pools->children[p], "idle_power");
+        const struct orr_scenario__node *full =
+            orr_scenario__find(pools->children[p], "full_power");
+        if ((idle->text == NULL) != (full->text == NULL)) {
+            const bool lacks_idle = idle->text == NULL;
+            return orr_scenario__fail(load, lacks_idle ? &full->at : &idle->at,
+                                      "%s: pool \"%.80s\" states no %s, and energy needs both",
+                                      lacks_idle ? "full_power" : "idle_power", pool->name,
+                                      lacks_idle ? "idle_power" : "full_power");
+        }
+        if (pool->full_power_w < pool->idle_power_w) {
+            return orr_scenario__fail(load, &full->at, "full_power: less than idle_power, %s",
+                                      idle->text);
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_autoscale(const struct orr_scenario__load *load,
                                        const struct orr_scenario *scenario,
                                        const struct orr_scenario__node *cluster)
@@ -462,6 +487,9 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         status = check_devices(load, scenario, orr_scenario__find(cluster, "pools"));
+    }
+    if (status == ORR_OK) {
+        status = check_power(load, scenario, orr_scenario__find(cluster, "pools"));
     }
     if (status == ORR_OK) {
         status = check_autoscale(load, scenario, cluster);

@@ -24,6 +24,7 @@ static const struct type_traits traits_of[] = {
     [ORR_TYPE_MEMORY] = {"an amount of memory such as 80Gi or 512Mi", false, false, true},
     [ORR_TYPE_DEVICE_MEMORY] = {"an amount of memory such as 80Gi or 512Mi", false, false, false},
     [ORR_TYPE_BANDWIDTH] = {"a bandwidth such as 450GB/s or 400Gb/s", false, false, false},
+    [ORR_TYPE_POWER] = {"a power such as 700W or 10.2kW", false, false, false},
     [ORR_TYPE_DURATION] = {"a time such as 90s, 30m, 2h or 3d", false, false, false},
     [ORR_TYPE_WARMUP] = {"a time such as 12h or 2d, or detect", false, false, false},
     [ORR_TYPE_TIMESTAMP] = {"a date and time such as 2026-06-01T00:00:00Z", false, false, false},
@@ -68,7 +69,7 @@ static bool has_unit(enum orr_scenario__type type)
 {
     return type == ORR_TYPE_DURATION || type == ORR_TYPE_WARMUP || type == ORR_TYPE_MEMORY ||
            type == ORR_TYPE_DEVICE_MEMORY || type == ORR_TYPE_MEMORY_AMOUNT ||
-           type == ORR_TYPE_BANDWIDTH;
+           type == ORR_TYPE_BANDWIDTH || type == ORR_TYPE_POWER;
 }
 
 static bool parse_seeds(const char *text, size_t bytes, struct orr_scenario__value *value)
@@ -104,6 +105,7 @@ static bool parse_plain(enum orr_scenario__type type, const char *text, size_t b
     case ORR_TYPE_MEMORY_AMOUNT:
     case ORR_TYPE_DEVICE_MEMORY: return orr_parse_memory(text, bytes, &value->whole);
     case ORR_TYPE_BANDWIDTH: return orr_parse_bandwidth(text, bytes, &value->whole);
+    case ORR_TYPE_POWER: return orr_parse_power(text, bytes, &value->whole);
     case ORR_TYPE_DURATION: return orr_parse_duration(text, bytes, &value->whole);
     case ORR_TYPE_WARMUP:
         value->unlimited = strcmp(text, "detect") == 0; /* what the run itself shows */
@@ -255,6 +257,12 @@ static const char *bandwidth_text(struct orr_arena *arena, int64_t bytes)
     return in_units(arena, units, bytes);
 }
 
+static const char *power_text(struct orr_arena *arena, int64_t watts)
+{
+    static const struct unit units[] = {{"MW", 1000000}, {"kW", 1000}, {"W", 1}};
+    return in_units(arena, units, watts);
+}
+
 static const char *timestamp_text(struct orr_arena *arena, orr_ms ms)
 {
     char text[32];
@@ -292,6 +300,7 @@ const char *orr_scenario__value_text(struct orr_arena *arena, const struct orr_s
     case ORR_TYPE_MEMORY_AMOUNT:
     case ORR_TYPE_DEVICE_MEMORY: return memory_text(arena, value->whole);
     case ORR_TYPE_BANDWIDTH: return bandwidth_text(arena, value->whole);
+    case ORR_TYPE_POWER: return power_text(arena, value->whole);
     case ORR_TYPE_WARMUP:
     case ORR_TYPE_DURATION: return duration_text(arena, value->whole);
     case ORR_TYPE_TIMESTAMP: return timestamp_text(arena, value->whole);
@@ -415,6 +424,7 @@ void orr_scenario__value_store(const struct orr_scenario__row *row, const char *
     case ORR_TYPE_MEMORY: *(int64_t *)field = value->unlimited ? -1 : value->whole; break;
     case ORR_TYPE_DEVICE_MEMORY: *(int64_t *)field = value->whole / ORR_MIB; break;
     case ORR_TYPE_BANDWIDTH: *(int64_t *)field = value->whole; break;
+    case ORR_TYPE_POWER: *(int64_t *)field = value->null ? -1 : value->whole; break;
     case ORR_TYPE_DURATION:
     case ORR_TYPE_WARMUP:
     case ORR_TYPE_TIMESTAMP:

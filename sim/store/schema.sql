@@ -38,7 +38,8 @@ CREATE TABLE foreign_pods(           -- of another scheduler: what they hold of 
 CREATE TABLE pool(                   -- of equal nodes
   name TEXT PRIMARY KEY, price REAL, -- of a node for an hour; NULL: not stated
   min_nodes INTEGER, max_nodes INTEGER, provision_ms INTEGER, idle_ms INTEGER, -- NULL: it is not autoscaled
-  nvlink_gpus INTEGER               -- that NVLink joins: parts of a node, or of several nodes in a row; NULL: a node
+  nvlink_gpus INTEGER,              -- that NVLink joins: parts of a node, or of several nodes in a row; NULL: a node
+  idle_power_w INTEGER, full_power_w INTEGER -- of a node while none and all of its GPUs are held; NULL: not stated
 );
 CREATE TABLE node_domain(            -- places in the topology: domains are numbered level by level
   node INTEGER NOT NULL, level TEXT NOT NULL, domain INTEGER NOT NULL

@@ -146,7 +146,7 @@ static enum orr_status write_foreign(sqlite3 *db, const struct orr_store_input *
 static enum orr_status write_pools(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO pool VALUES(?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, "INSERT INTO pool VALUES(?,?,?,?,?,?,?,?,?)", err);
     for (uint32_t p = 0; p < in->world->pool_count; p++) {
         const struct orr_world_pool *pool = &in->world->pools[p];
         put_text(&w, pool->name);
@@ -158,6 +158,8 @@ static enum orr_status write_pools(sqlite3 *db, const struct orr_store_input *in
         const struct orr_cluster *cluster = &in->world->cluster;
         uint32_t nvlink = p < cluster->type_count ? cluster->types[p].nvlink_domain : 0;
         put_int_or_null(&w, nvlink > 0, nvlink);
+        put_int_or_null(&w, pool->idle_power_w >= 0, pool->idle_power_w);
+        put_int_or_null(&w, pool->full_power_w >= 0, pool->full_power_w);
         put_row(&w);
     }
     return writer_close(&w);

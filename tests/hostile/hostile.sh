@@ -725,6 +725,13 @@ case_events() {
     pool 'autoscale: {max: 4, provision: 36501d}' 'run.yaml:3:59: provision: more than 36500d'
     wrong '{at: 36501d, fail: pool/a, for: 1h}' 'run.yaml:4:8: at: more than 36500d'
     pool 'price: -1' 'run.yaml:3:35: price: "-1"'
+    pool 'idle_power: 2kW' 'run.yaml:3:40: idle_power: pool "a" states no full_power, and energy needs both'
+    pool 'full_power: 2kW' 'run.yaml:3:40: full_power: pool "a" states no idle_power, and energy needs both'
+    pool 'idle_power: 2kW, full_power: 1999W' 'run.yaml:3:57: full_power: less than idle_power, 2kW'
+    pool 'idle_power: 700, full_power: 1kW' 'run.yaml:3:40: idle_power: "700" has no unit (write a power such as 700W or 10.2kW)'
+    pool 'idle_power: -1W, full_power: 1kW' 'run.yaml:3:40: idle_power: "-1W" is negative'
+    pool 'idle_power: 1kWh, full_power: 2kW' 'run.yaml:3:40: idle_power: "1kWh" is not a power'
+    pool 'power: 1kW' 'unknown key "power"'
     pool 'autoscale: {max: 4, provision: 1m}' 'run.yaml:4:21: scan: must be more than 0' 'autoscale: {scan: 0s}'
     pool 'autoscale: {max: 4, provision: 1m}' 'run.yaml:6:17: pool "a" is autoscaled: its nodes follow the jobs' '
 events:

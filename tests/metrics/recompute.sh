@@ -426,6 +426,37 @@ YAML
     has "warmup = 'not found' AND window_start_ms = 0 FROM run"
 }
 
+# Held by hand, on two nodes of 4 GPUs that draw 1 kW idle and 5 kW full: a holds 2 GPUs of the first for an hour, b
+# all of the second until it fails at 30 min, for 15 min; half of one of the first's is c's for 36 min. The window ends
+# at 1 h; then nobody holds anything but "last", 1 GPU for 1 h.
+case_energy() {
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,gpu_fraction,queue\na,0,3600,1,2,,q\nb,0,1800,1,4,,q\nc,0,2160,1,,0.5,q\nlast,3600,3600,1,1,,q\n' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 2, gpus: 4, idle_power: 1000W, full_power: 5kW}}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: fifo, params: {backfill: true}}
+events: [{at: 30m, fail: n0002, for: 15m}]
+YAML
+    holds 50 run.yaml
+    has "abs(value - (1.75 + 2 + 2 + 0.3)) < 1e-12 AND n = 2 AND unit = 'kWh' FROM metric WHERE name = 'energy_kwh' AND scope = 'all'"
+    has "abs(value - (3.75 + 2 + 2 + 0.3 + 1)) < 1e-12 FROM metric WHERE name = 'run_energy_kwh' AND label = 'pool=p'"
+    has "abs(value * 4.3 - 6.05) < 1e-12 FROM metric WHERE name = 'energy_kwh_per_useful_gpu_h'" # 2 + 2 + 0.3 GPU-hours
+    "$orrery" run run.yaml -o again.db --force -q --no-progress --set cluster.pools.p.idle_power=null --set cluster.pools.p.full_power=null >said
+    ! grep -q energy said || fail "without a power: $(cat said)"
+    [ "$(sqlite3 again.db "SELECT count(*) FROM metric WHERE name LIKE '%energy%'")" = 0 ] || fail "energy of nodes without a power"
+    [ "$(sqlite3 again.db 'SELECT digest FROM run')" = "$(sqlite3 run.db 'SELECT digest FROM run')" ] || fail "power changes decisions"
+    # nodes that come and go, graces, a pool that states no power, and one without GPUs
+    cp "$source/scenarios/whatif/burst/burst.csv" .
+    sed -n '/^cluster/,$p' "$source/scenarios/whatif/burst/burst.yaml" | sed 's/price: 98,/price: 98, idle_power: 2kW, full_power: 10.2kW,/' >burst.yaml
+    holds 50 burst.yaml
+    has "value IS NULL FROM metric WHERE name = 'energy_kwh_per_useful_gpu_h'"
+    has "count(*) = 1 AND value > 1 FROM metric WHERE name = 'energy_kwh' AND scope = 'pool'"
+    sed -i 's/price: 60/price: 60, idle_power: 0W, full_power: 8kW/; s/^  pools:/&\n    cpus: {nodes: 3, gpus: 0, idle_power: 300W, full_power: 700W}/' burst.yaml
+    holds 50 burst.yaml
+    has "value > 0.1 FROM metric WHERE name = 'energy_kwh_per_useful_gpu_h'"
+    has "abs(m.value - 0.9 * (r.window_end_ms - r.window_start_ms) / 3.6e6) < 1e-9 FROM metric AS m, run AS r WHERE m.name = 'energy_kwh' AND m.label = 'pool=cpus'"
+}
+
 # Every name is told in the table of analysis/README.md.
 case_documented() {
     holds 50 "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai

@@ -790,6 +790,28 @@ SELECT 'throughput_gpus', 'all', '', total(mgpu / 1000.0 * work_ms) / nullif((SE
 FROM job AS j JOIN kind AS k ON k.id = j.kind CROSS JOIN run AS r
 WHERE j.state = 3 AND k.name <> 'inference' AND j.end_ms > r.window_start_ms AND j.end_ms <= r.window_end_ms;
 
+-- ---- energy: of pools that state their power ----
+CREATE TEMP TABLE drawn AS
+WITH u AS (
+  SELECT s.pool, s.id, s.window, s.there > 0 AS ever, s.there
+         - (SELECT total(max(0, min(coalesce(o.to_ms, w.until), w.until) - max(o.from_ms, w.since))) FROM outage AS o WHERE o.node = s.id) AS up,
+         (SELECT total(h.mgpu * max(0, min(h.to_ms, w.until) - max(h.start_ms, w.since))) FROM held AS h WHERE h.node = s.id) AS held
+  FROM stay AS s JOIN (SELECT 1 AS window, window_start_ms AS since, window_end_ms AS until FROM run
+                       UNION ALL SELECT 0, (SELECT submit_ms FROM job WHERE id = 0), end_ms FROM run) AS w ON w.window = s.window
+)
+SELECT p.name AS pool, u.window, total(u.ever) AS nodes,
+       total(p.idle_power_w * u.up + (p.full_power_w - p.idle_power_w)
+             * coalesce((u.held / 1000 + coalesce(f.gpus, 0) * u.up) / nullif(n.gpus, 0), 0)) / 3.6e9 AS kwh
+FROM pool AS p JOIN u ON u.pool = p.name JOIN node AS n ON n.id = u.id LEFT JOIN foreign_pods AS f ON f.node = u.id
+WHERE p.full_power_w IS NOT NULL GROUP BY p.name, u.window;
+INSERT INTO made
+SELECT iif(window, '', 'run_') || 'energy_kwh', 'pool', 'pool=' || pool, kwh, (SELECT nodes FROM drawn AS d WHERE d.pool = drawn.pool AND NOT d.window) FROM drawn
+UNION ALL SELECT iif(window, '', 'run_') || 'energy_kwh', 'all', '', total(kwh), (SELECT total(nodes) FROM drawn WHERE NOT window) FROM drawn GROUP BY window
+UNION ALL SELECT 'energy_kwh_per_useful_gpu_h', 'all', '',
+       iif(EXISTS (SELECT 1 FROM pooled JOIN pool ON pool.name = pooled.pool WHERE pool.full_power_w IS NULL AND pooled.nodes > 0), NULL,
+           total(kwh) / nullif((SELECT total(held - vain) FROM vain) / 3.6e9, 0)), (SELECT total(nodes) FROM drawn WHERE NOT window)
+FROM drawn WHERE window HAVING count(*) > 0;
+
 -- ---- starvation ----
 -- Of every amount that jobs of a queue ask for, the time so far in which the queue had that much of its quota
 -- left, at each change.

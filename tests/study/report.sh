@@ -43,6 +43,15 @@ CSV
 "$orrery" report evil.db -o evil.html
 grep -q '<script' evil.html && fail "a job's name became part of the page"
 grep -q '&lt;script&gt;' evil.html || fail "a job's name is missing"
+# What useful time cost, in money and energy, where nodes have a price and a power.
+! grep -q 'useful GPU-hour<' evil.html || fail "nodes without a price have a cost"
+sed 's/>,0,/>,10,/' evil.csv >dear.csv
+"$orrery" run --trace dear.csv --cluster 1x1 --quiet --no-progress -o dear.db --set cluster.pools.c1.price=2 \
+    --set cluster.pools.c1.idle_power=1kW --set cluster.pools.c1.full_power=3kW
+"$orrery" report dear.db -o dear.html
+for card in 'cost of a useful' 'kWh for a useful'; do
+    grep -q "$card GPU-hour<" dear.html || fail "no card: $card"
+done
 # Several: side by side, with what was changed.
 "$orrery" report kai.db fifo.db -o two.html
 grep -q '<h2 id="side">' two.html || fail "not side by side"

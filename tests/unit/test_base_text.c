@@ -146,6 +146,14 @@ static void bandwidth__tells_bits_from_bytes(void **state)
     REFUSE(orr_parse_bandwidth, "", "450", "450GB", "450Gbps", "1GiB/s", "b/s", "1e9B/s");
 }
 
+static void power__is_whole_watts(void **state)
+{
+    (void)state;
+    CHECK(orr_parse_power, {"700W", 700}, {"10.2kW", 10200}, {"0W", 0}, {"1.5MW", 1500000},
+          {"0.5W", 1}, {"-2kW", -2000});
+    REFUSE(orr_parse_power, "", "700", "W", "700w", "1KW", "1e3W", "1kWh", "9000000000000000MW");
+}
+
 static void cpu__is_milli_or_cores(void **state)
 {
     (void)state;
@@ -225,6 +233,7 @@ int main(void)
         cmocka_unit_test(duration__needs_a_unit),
         cmocka_unit_test(memory__needs_a_unit),
         cmocka_unit_test(bandwidth__tells_bits_from_bytes),
+        cmocka_unit_test(power__is_whole_watts),
         cmocka_unit_test(cpu__is_milli_or_cores),
         cmocka_unit_test(timestamp__is_checked_against_the_calendar),
         cmocka_unit_test(format__is_short_and_reads_back),

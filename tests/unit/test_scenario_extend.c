@@ -133,7 +133,8 @@ static void node_type__gives_what_the_pool_leaves_out(void **state)
     (void)mkdir("node-types", 0777);
     (void)mkdir("sub", 0777);
     write_file("node-types/box.yaml", "kind: NodeType\ngpus: 4\ngpu_model: X1\ncpu: 32\n"
-                                      "nvlink_domain: 2\nrack_size: 6\n");
+                                      "nvlink_domain: 2\nrack_size: 6\n"
+                                      "idle_power: 1.999kW\nfull_power: 7kW\n");
     write_file("node-types/other.yaml", "gpus: 16\n");
     write_file("sub/s.yaml", "cluster: {pools: {a: {nodes: 3, type: box, cpu: 64}}}\n" WORKLOAD);
     struct orr_scenario s;
@@ -153,6 +154,8 @@ static void node_type__gives_what_the_pool_leaves_out(void **state)
                                           .text_bytes = strlen(s.resolved_yaml)};
     assert_int_equal(orr_scenario_load(&stored, &again, &err), ORR_OK);
     assert_string_equal(again.resolved_yaml, s.resolved_yaml);
+    assert_int_equal(again.pools[0].idle_power_w, 1999);
+    assert_int_equal(again.pools[0].full_power_w, 7000);
     orr_scenario_release(&again);
     orr_scenario_release(&s);
 
@@ -163,6 +166,7 @@ static void node_type__gives_what_the_pool_leaves_out(void **state)
     assert_int_equal(s.pools[0].gpus, 17);
     assert_null(s.pools[0].gpu_model);
     assert_int_equal(s.pools[0].rack_size, 0);
+    assert_int_equal(s.pools[0].full_power_w, -1);
     assert_int_equal(s.topology.level_count, 1);
     orr_scenario_release(&s);
     assert_int_equal(chdir(".."), 0);
@@ -194,11 +198,14 @@ static void node_type__shipped_ones_load(void **state)
     (void)state;
     static const struct {
         const char *name, *model;
-        int64_t nvlink, nic, gpus, domain;
+        int64_t nvlink, nic, gpus, domain, idle_w, full_w;
     } shipped[] = {
-        {"dgx-a100", "A100", 300, 25, 8, 8}, {"hgx-a100", "A100", 300, 25, 8, 8},
-        {"hgx-h100", "H100", 450, 50, 8, 8}, {"hgx-h200", "H200", 450, 50, 8, 8},
-        {"hgx-b200", "B200", 900, 50, 8, 8}, {"gb200-nvl72", "GB200", 900, 50, 4, 72},
+        {"dgx-a100", "A100", 300, 25, 8, 8, 3300, 6500},
+        {"hgx-a100", "A100", 300, 25, 8, 8, 3300, 6500},
+        {"hgx-h100", "H100", 450, 50, 8, 8, 4600, 10200},
+        {"hgx-h200", "H200", 450, 50, 8, 8, 4600, 10200},
+        {"hgx-b200", "B200", 900, 50, 8, 8, 6300, 14300},
+        {"gb200-nvl72", "GB200", 900, 50, 4, 72, 1867, 6667},
     };
     for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; i++) {
         char text[200];
@@ -213,6 +220,8 @@ static void node_type__shipped_ones_load(void **state)
         assert_int_equal(s.pools[0].nic_bytes_s, shipped[i].nic * 1000000000);
         assert_int_equal(s.pools[0].gpus, shipped[i].gpus);
         assert_int_equal(s.pools[0].nvlink_domain, shipped[i].domain);
+        assert_int_equal(s.pools[0].idle_power_w, shipped[i].idle_w);
+        assert_int_equal(s.pools[0].full_power_w, shipped[i].full_w);
         orr_scenario_release(&s);
     }
 }

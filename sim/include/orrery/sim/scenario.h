@@ -52,8 +52,10 @@ struct orr_scenario_pool {
     uint32_t label_count;
     struct orr_scenario_taint *taints;
     uint32_t taint_count;
-    double price;    /* of a node for an hour; 0: not stated */
-    bool autoscaled; /* its nodes follow the jobs that wait; then */
+    double price; /* of a node for an hour; 0: not stated */
+    int64_t idle_power_w,
+        full_power_w; /* of a node, none and all of its GPUs held; -1: not stated */
+    bool autoscaled;  /* its nodes follow the jobs that wait; then */
     uint32_t autoscale_min, autoscale_max;
     orr_ms autoscale_provision_ms, autoscale_idle_ms;
     double autoscale_drain_below; /* part of its devices; 0: nothing is moved to empty a node */

@@ -163,11 +163,13 @@ struct orr_promises {   /* of backfilling; a study fills it in, for the audit ju
     double delay_max_s; /* the most, by estimates */
 };
 
-struct orr_pool_summary {      /* of nodes, while they were part of the cluster */
-    double node_h, run_node_h; /* in the window, in the run */
-    double cost, run_cost;     /* at the pool's price of a node for an hour */
-    uint64_t joined, left;     /* how often a node did, in the run */
-    uint32_t nodes;            /* that were ever there */
+struct orr_pool_summary {              /* of nodes, while they were part of the cluster */
+    double node_h, run_node_h;         /* in the window, in the run */
+    double cost, run_cost;             /* at the pool's price of a node for an hour */
+    bool powered;                      /* its nodes state their power; else nothing of these two */
+    double energy_kwh, run_energy_kwh; /* in the window, in the run */
+    uint64_t joined, left;             /* how often a node did, in the run */
+    uint32_t nodes;                    /* that were ever there */
 };
 
 struct orr_summary {
@@ -211,6 +213,9 @@ struct orr_summary {
     uint32_t pool_count;
     bool priced; /* some pool has a price; else nothing of these three */
     double cost, run_cost, cost_per_useful_gpu_h;
+    bool powered;                      /* some pool states its power; else nothing of these three */
+    double energy_kwh, run_energy_kwh; /* of the pools that do */
+    double energy_kwh_per_useful_gpu_h; /* NAN: some pool states no power */
     struct orr_queue_summary *queues;
     uint32_t queue_count;
     uint64_t ruled[ORR_RULE_COUNT];   /* jobs that a rule of their queue bites */

@@ -77,6 +77,8 @@ struct orr_world_pool {              /* of the scenario, in its order */
     orr_ms idle_ms;      /* a node that is not needed for so long leaves */
     double drain_below;  /* so does one with less of its devices held whose jobs fit elsewhere */
     double price;        /* of a node for an hour; 0: not stated */
+    int64_t idle_power_w,
+        full_power_w; /* of a node, none and all of its GPUs held; -1: not stated */
 };
 
 struct orr_world_resize { /* nodes, one after the other, join the cluster or leave it */

@@ -23,6 +23,8 @@ bool orr_parse_duration(const char *text, size_t bytes, orr_ms *out);
 bool orr_parse_memory(const char *text, size_t bytes, int64_t *out);
 /* "450GB/s", "400Gb/s": a bandwidth in bytes per second (decimal prefixes). */
 bool orr_parse_bandwidth(const char *text, size_t bytes, int64_t *out);
+/* "700W", "10.2kW": a power in watts. */
+bool orr_parse_power(const char *text, size_t bytes, int64_t *out);
 /* Kubernetes CPU: "500m", "2", "1.5", in milli-CPU. */
 bool orr_parse_cpu(const char *text, size_t bytes, int64_t *out);
 /* "YYYY-MM-DD HH:MM:SS" or "YYYY-MM-DDTHH:MM:SS", optional fraction and final Z; ms since 1970. */
