@@ -136,10 +136,10 @@ UNION ALL SELECT 'partial_evictions', 'all', '', total(NOT whole), (SELECT count
 UNION ALL SELECT 'wasted_evictions', 'all', '', total(for_job IS NOT NULL AND NOT used), total(whole) FROM eviction
 UNION ALL SELECT 'lost_gpu_h', 'all', '', total(lost) / 3.6e9, total(evictions) FROM lost
 UNION ALL SELECT 'checkpoint_gpu_h', 'all', '', total(checkpoint) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
-UNION ALL SELECT 'slow_gpu_h', 'all', '', total(slow) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
-  HAVING EXISTS(SELECT 1 FROM rate)
-UNION ALL SELECT 'idle_gpu_h', 'all', '', total(idle) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
-  HAVING EXISTS(SELECT 1 FROM metric WHERE name = 'idle_gpu_h')
+UNION ALL SELECT 'slow_gpu_h', 'all', '', (SELECT total(slow) FROM job_time) / 3.6e9, (SELECT count(*) FROM job)
+  WHERE EXISTS(SELECT 1 FROM rate)
+UNION ALL SELECT 'idle_gpu_h', 'all', '', (SELECT total(idle) FROM job_time) / 3.6e9, (SELECT count(*) FROM job)
+  WHERE EXISTS(SELECT 1 FROM metric WHERE name = 'idle_gpu_h')
 UNION ALL SELECT 'gang_wait_gpu_h', 'all', '', total(waiting) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
 UNION ALL SELECT 'restart_gpu_h', 'all', '', total(restart) / 3.6e9, (SELECT total(whole) FROM eviction) FROM job_time;
 INSERT INTO made
@@ -562,11 +562,11 @@ UNION ALL SELECT 'nodes_left', 'pool', 'pool=' || pool,
                  (SELECT count(*) FROM away AS a JOIN node AS n ON n.id = a.node WHERE n.pool = pooled.pool
                     AND a.from_ms > (SELECT submit_ms FROM job WHERE id = 0)), nodes
           FROM pooled, told WHERE resized
-UNION ALL SELECT 'cost', 'all', '', total(node_h * coalesce(price, 0)), total(nodes) FROM pooled, told WHERE priced HAVING count(*) > 0
-UNION ALL SELECT 'run_cost', 'all', '', total(run_h * coalesce(price, 0)), total(nodes) FROM pooled, told WHERE priced HAVING count(*) > 0
+UNION ALL SELECT 'cost', 'all', '', total(node_h * coalesce(price, 0)), total(nodes) FROM pooled, told WHERE priced GROUP BY NULL HAVING count(*) > 0
+UNION ALL SELECT 'run_cost', 'all', '', total(run_h * coalesce(price, 0)), total(nodes) FROM pooled, told WHERE priced GROUP BY NULL HAVING count(*) > 0
 UNION ALL SELECT 'cost_per_useful_gpu_h', 'all', '',
                  total(node_h * coalesce(price, 0)) / nullif((SELECT total(held - vain) FROM vain) / 3.6e9, 0), total(nodes)
-          FROM pooled, told WHERE priced HAVING count(*) > 0;
+          FROM pooled, told WHERE priced GROUP BY NULL HAVING count(*) > 0;
 
 -- ---- nodes ----
 CREATE TEMP TABLE load AS
@@ -760,8 +760,8 @@ SELECT * FROM (
            * max(0, min(h.to_ms, p.to_ms, r.window_end_ms) - max(h.start_ms, p.at_ms, r.window_start_ms))) / 3.6e9,
          (SELECT count(DISTINCT job) FROM rate)
   FROM pace AS p JOIN held AS h ON h.job = p.job AND h.nr = p.nr CROSS JOIN run AS r WHERE p.own_ppm < p.best_ppm
-  UNION ALL SELECT 'rate_spread', 'all', '', sum(spread * n) / sum(n), sum(n) FROM like_others HAVING count(*) > 0
-  UNION ALL SELECT 'rate_spread_max', 'all', '', max(spread), sum(n) FROM like_others HAVING count(*) > 0
+  UNION ALL SELECT 'rate_spread', 'all', '', sum(spread * n) / sum(n), sum(n) FROM like_others GROUP BY NULL HAVING count(*) > 0
+  UNION ALL SELECT 'rate_spread_max', 'all', '', max(spread), sum(n) FROM like_others GROUP BY NULL HAVING count(*) > 0
 ) WHERE EXISTS (SELECT 1 FROM rate);
 
 -- ---- occupancy of other things ----
@@ -775,10 +775,10 @@ SELECT h.node, h.inside_ms, h.pods * a.cpu_milli AS cpu, h.pods * a.mem_bytes AS
 FROM held AS h JOIN job AS j ON j.id = h.job JOIN ask AS a ON a.shape = j.shape AND a.nr = h.ask;
 INSERT INTO made
 SELECT 'cpu_occupancy', 'all', '', (SELECT total(a.cpu * 1.0 * a.inside_ms) FROM asked AS a JOIN node AS n ON n.id = a.node WHERE n.cpu_milli IS NOT NULL)
-         / total(cpu * 1.0 * ms), 1 FROM up_ms WHERE EXISTS (SELECT 1 FROM ask WHERE cpu_milli > 0) HAVING total(cpu * 1.0 * ms) > 0
+         / total(cpu * 1.0 * ms), 1 FROM up_ms WHERE EXISTS (SELECT 1 FROM ask WHERE cpu_milli > 0) GROUP BY NULL HAVING total(cpu * 1.0 * ms) > 0
 UNION ALL
 SELECT 'mem_occupancy', 'all', '', (SELECT total(a.mem * 1.0 * a.inside_ms) FROM asked AS a JOIN node AS n ON n.id = a.node WHERE n.mem_bytes IS NOT NULL)
-         / total(mem * 1.0 * ms), 1 FROM up_ms WHERE EXISTS (SELECT 1 FROM ask WHERE mem_bytes > 0) HAVING total(mem * 1.0 * ms) > 0
+         / total(mem * 1.0 * ms), 1 FROM up_ms WHERE EXISTS (SELECT 1 FROM ask WHERE mem_bytes > 0) GROUP BY NULL HAVING total(mem * 1.0 * ms) > 0
 UNION ALL
 SELECT 'gpu_touched', 'all', '',
        (SELECT total((n.gpus - s.whole) * max(0, min(s.upto, r.window_end_ms) - max(s.at, r.window_start_ms)))
@@ -810,7 +810,7 @@ UNION ALL SELECT iif(window, '', 'run_') || 'energy_kwh', 'all', '', total(kwh),
 UNION ALL SELECT 'energy_kwh_per_useful_gpu_h', 'all', '',
        iif(EXISTS (SELECT 1 FROM pooled JOIN pool ON pool.name = pooled.pool WHERE pool.full_power_w IS NULL AND pooled.nodes > 0), NULL,
            total(kwh) / nullif((SELECT total(held - vain) FROM vain) / 3.6e9, 0)), (SELECT total(nodes) FROM drawn WHERE NOT window)
-FROM drawn WHERE window HAVING count(*) > 0;
+FROM drawn WHERE window GROUP BY NULL HAVING count(*) > 0;
 
 -- ---- starvation ----
 -- Of every amount that jobs of a queue ask for, the time so far in which the queue had that much of its quota

@@ -1,9 +1,9 @@
 # Style as tests; 77 means that a tool is absent.
-foreach(check includes headers format words)
+foreach(check includes headers format words sql)
   add_test(NAME tidy.${check}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tidy/${check}.sh ${PROJECT_SOURCE_DIR})
 endforeach()
 add_test(NAME tidy.symbols
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tidy/symbols.sh $<TARGET_FILE:orrery-core>)
-set_tests_properties(tidy.includes tidy.headers tidy.format tidy.words tidy.symbols
+set_tests_properties(tidy.includes tidy.headers tidy.format tidy.words tidy.sql tidy.symbols
   PROPERTIES LABELS quick SKIP_RETURN_CODE 77)
