@@ -31,6 +31,7 @@ enum orr_better orr_compare_better(const char *metric)
         const char *name;
         enum orr_better better;
     } others[] = {{"unstarted", ORR_BETTER_LESS},
+                  {"never_startable", ORR_BETTER_LESS},
                   {"unfinished", ORR_BETTER_LESS},
                   {"finished", ORR_BETTER_MORE},
                   {"jct_p50_s", ORR_BETTER_LESS},
@@ -243,6 +244,8 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
         run->unstarted = (uint64_t)sqlite3_column_int64(row, 0);
         run->jobs = (uint64_t)sqlite3_column_int64(row, 1);
     }
+    run->nevers = (uint64_t)orr_results_int(
+        &in, "SELECT value FROM metric WHERE name = 'never_startable' AND scope = 'all'", 0);
     read_metrics(load, &in, run, capacity);
     known[index] = load->comparison->metric_count;
     const enum orr_status status = in.status;
@@ -254,6 +257,7 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
         arm->runs++;
         arm->jobs += run->jobs;
         arm->unstarted += run->unstarted;
+        arm->nevers += run->nevers;
     }
     return status;
 }

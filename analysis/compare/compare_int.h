@@ -11,7 +11,8 @@ struct orr_compare_run { /* one results file */
     char *setting; /* resolved scenario without its seeds: the arm's identity */
     int64_t seed;
     orr_ms window_start_ms, window_end_ms;
-    uint64_t jobs, unstarted; /* of its window; never started */
+    uint64_t jobs, unstarted; /* of its window; not started */
+    uint64_t nevers;          /* beside them: those that never could have */
     uint32_t arm;
     double *values; /* by metric; NAN: it has none */
 };

@@ -155,10 +155,21 @@ static void text_row(const struct orr_comparison *c, uint32_t m, uint32_t a, FIL
                   interval(p, range), p->n, chance(p->p, p_text), mark(&c->metrics[m], p));
 }
 
-/* Which arms have jobs that never started, and how those count; `end` is that of a line. */
+/* Which arms have jobs that did not start, or never could have, and how those count; `end` is that
+ * of a line. */
 static void note_unstarted(const struct orr_comparison *c, const char *end, FILE *out)
 {
-    bool any = false;
+    bool any = false, nevers = false;
+    for (uint32_t a = 0; a < c->arm_count; a++) {
+        if (c->arms[a].nevers > 0) {
+            (void)fprintf(out, "%s%s: %llu jobs never could have started", nevers ? "; " : "",
+                          c->arms[a].label, (unsigned long long)c->arms[a].nevers);
+            nevers = true;
+        }
+    }
+    if (nevers) {
+        (void)fprintf(out, ". They are in no quantile and no mean.%s", end);
+    }
     for (uint32_t a = 0; a < c->arm_count; a++) {
         if (c->arms[a].unstarted > 0) {
             (void)fprintf(out, "%s%s: %llu of %llu jobs never started", any ? "; " : "",

@@ -2,8 +2,8 @@
 /* windows.c - intervals from one long trace: its submits cut into blocks of equal length, which are
  * drawn again and again with replacement (block bootstrap, Carlstein 1986). Jobs of a block stay
  * together, because what one waits depends on its neighbours; both arms draw the same blocks. Jobs
- * that never started wait at least that long: quantiles are Kaplan-Meier's, means are of those that
- * ended, as everywhere. */
+ * that did not start wait at least that long: quantiles are Kaplan-Meier's, means are of those that
+ * ended, and jobs that never could have started are left out, as everywhere. */
 #include "compare_int.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ static struct samples read_samples(struct orr_results *in, const char *value, or
     char sql[600];
     (void)snprintf(sql, sizeof sql,
                    "SELECT j.submit_ms, %s FROM job AS j JOIN v_waits AS w ON w.job = j.id CROSS"
-                   " JOIN run AS r WHERE j.state > 0"
+                   " JOIN run AS r WHERE j.state > 0 AND NOT w.never"
                    " AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')",
                    value);
     sqlite3_stmt *row = orr_results_prepare(in, sql);

@@ -55,6 +55,7 @@ struct gpu_hours { /* what became of the GPU time it held */
 
 struct story {
     struct explain_job job;
+    const char *never; /* why it never could have started; NULL: it could have */
     struct event *events;
     struct attempt *attempts;
     struct pace *paces;
@@ -140,6 +141,22 @@ static void read_events(struct orr_results *in, struct story *story)
         } else if (strcmp(event->what, "waits") == 0) {
             read_reason(in, id, &event->reason);
         }
+    }
+}
+
+static void read_never(struct orr_results *in, struct story *story)
+{
+    sqlite3_stmt *row = orr_explain__query(
+        in,
+        "SELECT r.words || CASE WHEN n.resource IS NULL THEN '' ELSE printf(': its gang asks for"
+        " %g %s, queue %s allows %g', n.asked / u.column2, u.column3, q.name, n.allowed /"
+        " u.column2) END FROM never AS n JOIN reason AS r ON r.id = n.reason"
+        " LEFT JOIN queue AS q ON q.id = n.queue LEFT JOIN (VALUES('gpu', 1000.0, 'GPUs'),"
+        " ('cpu', 1000.0, 'CPUs'), ('memory', 1073741824.0, 'GiB of memory')) AS u"
+        " ON u.column1 = n.resource WHERE n.job = ?1",
+        &story->job.id, 1);
+    while (orr_results_step(in, row)) {
+        story->never = orr_results_text(in, row, 0);
     }
 }
 
@@ -346,6 +363,9 @@ static void say(const struct story *story, FILE *out)
     say_events(story, out);
     if (story->job.start_ms == ORR_MS_NONE) {
         (void)fputs("  It never started.\n", out);
+        if (story->never != NULL) {
+            (void)fprintf(out, "  It never could have, were the cluster empty: %s\n", story->never);
+        }
     }
     (void)fputc('\n', out);
     say_sums(story, out);
@@ -450,6 +470,7 @@ static void as_json(const struct story *story, FILE *out)
     orr_json_seconds(&json, "end_s", job->end_ms);
     orr_json_seconds(&json, "wait_s",
                      job->start_ms != ORR_MS_NONE ? job->start_ms - job->submit_ms : ORR_MS_NONE);
+    orr_json_text(&json, "never_startable", story->never);
     json_events(story, &json);
     json_sums(story, &json);
     orr_json_close(&json, '}');
@@ -463,6 +484,7 @@ enum orr_status orr_explain_job(const char *db_path, const char *name, bool json
     orr_results_open(&in, db_path, err);
     if (orr_explain__job(&in, name, &story.job)) {
         read_events(&in, &story);
+        read_never(&in, &story);
         read_attempts(&in, &story);
         read_sums(&in, &story);
     }

@@ -13,11 +13,13 @@
 #define MOST_KINDS 8
 /* SQL: is a row's job part of a service? */
 #define SERVICE    "kind IN (SELECT id FROM kind WHERE name = 'inference')"
+/* SQL: of jobs that never could have started no curve tells; they are counted beside it */
+#define COULD      "job NOT IN (SELECT job FROM never)"
 
 /* What is measured of a job: SQL of its length, as far as it was seen, and of whether that is all.
  */
 struct measure {
-    const char *ms, *over, *from;
+    const char *ms, *over, *from; /* from: with ids of jobs as `job` */
     const char *title, *axis, *share, *never;
 };
 
@@ -27,10 +29,10 @@ static const struct measure wait_measure = {"seen_ms",
                                             "How long jobs waited",
                                             "wait from submit to first start",
                                             "% of jobs started within",
-                                            "never started"};
-static const struct measure jct_measure = {"coalesce(job.end_ms, run.end_ms) - job.submit_ms",
+                                            "not started"};
+static const struct measure jct_measure = {"coalesce(j.end_ms, run.end_ms) - submit_ms",
                                            "state = 3",
-                                           "job",
+                                           "(SELECT id AS job, * FROM job) AS j",
                                            "How long jobs took to complete",
                                            "time from submit to end (JCT)",
                                            "% of jobs ended within",
@@ -83,7 +85,7 @@ static double progress_take(struct progress *progress, bool over)
 /* A curve of the figure: its jobs so far, and the step not yet written. */
 struct curve {
     struct progress progress;
-    int64_t started;
+    int64_t started, never; /* never: beside the jobs of the curve, those that could not have */
     double *x, *share;
     uint32_t count, room, share_room;
     int64_t step;
@@ -151,8 +153,9 @@ static void curves_open(struct orr_plot *plot, struct curves *all, const struct 
     }
     char sql[500];
     (void)snprintf(sql, sizeof sql,
-                   "SELECT %s, count(*), sum(%s), " SERVICE " FROM job CROSS JOIN run"
-                   " WHERE state > 0 AND submit_ms >= window_start_ms GROUP BY 1, 4",
+                   "SELECT %s, total(" COULD "), sum(%s), " SERVICE ", total(NOT " COULD ") FROM"
+                   " (SELECT id AS job, * FROM job) CROSS JOIN run WHERE (state > 0 OR NOT " COULD
+                   ") AND submit_ms >= window_start_ms GROUP BY 1, 4",
                    all->kinds ? "kind" : "queue", of->over);
     row = orr_results_prepare(&plot->in, sql);
     while (orr_results_step(&plot->in, row)) {
@@ -162,11 +165,12 @@ static void curves_open(struct orr_plot *plot, struct curves *all, const struct 
         for (int i = at[0] == all->count ? 1 : 0; i < (service ? 1 : 2); i++) {
             all->curves[at[i]].progress.jobs += sqlite3_column_int64(row, 1);
             all->curves[at[i]].started += sqlite3_column_int64(row, 2);
+            all->curves[at[i]].never += sqlite3_column_int64(row, 4);
         }
     }
     (void)snprintf(sql, sizeof sql,
                    "SELECT %s, %s, " SERVICE ", %s AS over FROM %s CROSS JOIN run WHERE state > 0"
-                   " AND submit_ms >= window_start_ms ORDER BY 2, 4 DESC",
+                   " AND " COULD " AND submit_ms >= window_start_ms ORDER BY 2, 4 DESC",
                    all->kinds ? "kind" : "queue", of->ms, of->over, of->from);
     row = orr_results_prepare(&plot->in, sql);
     while (orr_results_step(&plot->in, row)) {
@@ -210,11 +214,14 @@ static void curve_name(struct orr_plot *plot, const struct curves *all, uint32_t
 {
     const struct curve *curve = &all->curves[at];
     char extra[100];
-    long long never = (long long)(curve->progress.jobs - curve->started);
-    (void)snprintf(extra, sizeof extra, "  %lld", (long long)curve->progress.jobs);
-    if (never > 0) {
-        (void)snprintf(extra, sizeof extra, "  %lld (-%lld)", (long long)curve->progress.jobs,
-                       never);
+    const long long left = (long long)(curve->progress.jobs - curve->started);
+    int used = snprintf(extra, sizeof extra, "  %lld", (long long)curve->progress.jobs);
+    if (left > 0) {
+        used += snprintf(extra + used, sizeof extra - (size_t)used, " -%lld", left);
+    }
+    if (curve->never > 0) {
+        (void)snprintf(extra + used, sizeof extra - (size_t)used, " !%lld",
+                       (long long)curve->never);
     }
     if (at == all->count) {
         orr_plot__gp(plot, "'all%s%s'", all->services ? " but services" : " jobs", extra);
@@ -256,10 +263,10 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
     bool dumb = plot->term == ORR_PLOT_DUMB;
     const struct curve *sum = &all.curves[all.count];
-    bool never = sum->progress.jobs > sum->started;
+    const bool left = sum->progress.jobs > sum->started, never = sum->never > 0;
     (void)snprintf(text, sizeof text, "%s, by %s", of->title, all.kinds ? "kind" : "queue");
     orr_plot__title(plot, text, NULL);
-    if (sum->progress.jobs == 0) {
+    if (sum->progress.jobs + sum->never == 0) {
         orr_plot__nothing(plot, "no job was submitted within the window");
         curves_close(&all);
         return;
@@ -272,8 +279,8 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
         orr_plot__gp(plot,
                      "set rmargin at screen 0.70\nset grid xtics\n"
                      "set key at screen 0.71,graph 1 left top title '%s, jobs%s%s%s' left\n",
-                     all.kinds ? "kind" : "queue", never ? " (- " : "", never ? of->never : "",
-                     never ? ")" : "");
+                     all.kinds ? "kind" : "queue", left ? "  -" : "", left ? of->never : "",
+                     never ? "  !never could start" : "");
     }
     uint32_t blocks[ORR_PLOT_COLOURS + 2] = {0};
     for (uint32_t i = 0; i <= all.count; i++) {
@@ -281,7 +288,7 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     }
     orr_plot__gp(plot, "plot ");
     for (uint32_t i = 0; i <= all.count; i++) {
-        if (all.curves[i].progress.jobs > 0) {
+        if (all.curves[i].progress.jobs + all.curves[i].never > 0) {
             curve_plot(plot, &all, i, blocks[i]);
             orr_plot__gp(plot, i < all.count ? ", \\\n  " : "\n");
         }
@@ -310,7 +317,7 @@ struct class
     struct progress progress;
     double marks[CLASS_MARKS]; /* quantiles of waits in seconds, those that were reached */
     uint32_t reached;
-    int64_t started;
+    int64_t started, never;
 };
 
 static uint32_t class_of(int64_t mgpu)
@@ -345,16 +352,19 @@ static void class_name(char *out, size_t room, uint32_t class)
 static void classes_load(struct orr_plot *plot, struct class *classes)
 {
     sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT mgpu, count(*) FROM v_waits CROSS JOIN run WHERE state > 0"
-                   " AND submit_ms >= window_start_ms AND NOT " SERVICE " GROUP BY 1");
+        &plot->in,
+        "SELECT mgpu, total(NOT never), total(never) FROM v_waits CROSS JOIN run WHERE (state > 0"
+        " OR never) AND submit_ms >= window_start_ms AND NOT " SERVICE " GROUP BY 1");
     while (orr_results_step(&plot->in, row)) {
-        classes[class_of(sqlite3_column_int64(row, 0))].progress.jobs +=
-            sqlite3_column_int64(row, 1);
+        struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];
+        class->progress.jobs += sqlite3_column_int64(row, 1);
+        class->never += sqlite3_column_int64(row, 2);
     }
     row = orr_results_prepare(
         &plot->in,
         "SELECT mgpu, seen_ms, start_ms IS NOT NULL AS over FROM v_waits CROSS JOIN run"
-        " WHERE state > 0 AND submit_ms >= window_start_ms AND NOT " SERVICE " ORDER BY 2, 3 DESC");
+        " WHERE state > 0 AND NOT never AND submit_ms >= window_start_ms AND NOT " SERVICE
+        " ORDER BY 2, 3 DESC");
     while (orr_results_step(&plot->in, row)) {
         struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];
         bool over = sqlite3_column_int(row, 2) != 0;
@@ -367,6 +377,11 @@ static void classes_load(struct orr_plot *plot, struct class *classes)
     }
 }
 
+static bool class_is_empty(const struct class *class)
+{
+    return class->progress.jobs + class->never == 0;
+}
+
 /* Rows x, n, then p5, p25, p50, p75, p95, at the ends of the axis what lies beyond; labels of n
  * above, of classes below. Returns how many. */
 static uint32_t class_rows(struct orr_plot *plot, const struct class *classes, double lowest,
@@ -377,7 +392,7 @@ static uint32_t class_rows(struct orr_plot *plot, const struct class *classes, d
     orr_plot__gp(plot, "set xtics (");
     for (uint32_t i = 0; i < CLASSES; i++) {
         char name[60];
-        if (classes[i].progress.jobs == 0) {
+        if (class_is_empty(&classes[i])) {
             continue;
         }
         class_name(name, sizeof name, i);
@@ -398,17 +413,26 @@ static void class_labels(struct orr_plot *plot, const struct class *classes)
     uint32_t column = 0;
     for (uint32_t i = 0; i < CLASSES; i++) {
         long long started = (long long)classes[i].started;
-        long long never = (long long)classes[i].progress.jobs - started;
-        if (classes[i].progress.jobs == 0) {
+        long long left = (long long)classes[i].progress.jobs - started;
+        char red[60] = "";
+        if (class_is_empty(&classes[i])) {
             continue;
         }
         orr_plot__gp(plot, "set label 'n %lld' at %u,graph 1.035 center font ',9'\n", started,
                      column);
-        if (never > 0) {
+        if (left > 0) {
+            (void)snprintf(red, sizeof red, "+%lld", left);
+        }
+        if (classes[i].never > 0) {
+            const size_t used = strlen(red);
+            (void)snprintf(red + used, sizeof red - used, "%s!%lld", used > 0 ? " " : "",
+                           (long long)classes[i].never);
+        }
+        if (red[0] != '\0') {
             orr_plot__gp(plot,
-                         "set label '+%lld' at %u,graph 1.085 center font ',9' textcolor rgb "
+                         "set label '%s' at %u,graph 1.085 center font ',9' textcolor rgb "
                          "'#b00020'\n",
-                         never, column);
+                         red, column);
         }
         column++;
     }
@@ -446,13 +470,16 @@ void orr_plot__size(struct orr_plot *plot)
     double lowest = 1, highest = 10;
     classes_load(plot, classes);
     wait_bounds(plot, &wait_measure, &lowest, &highest);
-    int64_t never = 0;
+    int64_t left = 0, never = 0;
     for (uint32_t i = 0; i < CLASSES; i++) {
-        never += classes[i].progress.jobs - classes[i].started;
+        left += classes[i].progress.jobs - classes[i].started;
+        never += classes[i].never;
     }
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
     orr_plot__title(plot, "Wait by number of GPUs asked for",
-                    never > 0 ? "red: never started (at the top edge: not reached)" : NULL);
+                    never > 0  ? "red: + not started (at the top edge: not reached), ! never could"
+                    : left > 0 ? "red: not started (at the top edge: not reached)"
+                               : NULL);
     uint32_t columns = class_rows(plot, classes, lowest, highest);
     if (columns == 0) {
         orr_plot__gp(plot, "set xtics auto\n");
@@ -461,8 +488,8 @@ void orr_plot__size(struct orr_plot *plot)
         orr_plot__wait_axis(plot, 'y', lowest, highest);
         orr_plot__gp(plot, "set ylabel 'wait'\nset xlabel 'GPUs asked for'\n");
         if (plot->term != ORR_PLOT_DUMB) {
-            orr_plot__gp(plot, "set tmargin %d\nset title offset 0,%d\n", never > 0 ? 6 : 5,
-                         never > 0 ? 2 : 1);
+            orr_plot__gp(plot, "set tmargin %d\nset title offset 0,%d\n", left + never > 0 ? 6 : 5,
+                         left + never > 0 ? 2 : 1);
             class_labels(plot, classes);
         }
         size_boxes(plot, columns);

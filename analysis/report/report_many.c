@@ -79,6 +79,7 @@ static const char *words_of(const char *metric)
                                            {"evictions", "evictions"},
                                            {"lost_gpu_h", "GPU-hours lost"},
                                            {"unstarted", "jobs never started"},
+                                           {"never_startable", "jobs that never could start"},
                                            {"gpu_h", "GPU-hours held"}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(words[i][0], metric) == 0) {
@@ -494,8 +495,9 @@ static enum orr_status sections(const struct side *side, FILE *out, struct orr_e
 enum orr_status orr_report__many(const struct orr_report_options *options, FILE *out,
                                  struct orr_err *err)
 {
-    static const char *const of_queues[] = {"wait_p95_s",       "unstarted", "gpu_h",
-                                            "quota_debt_gpu_h", "evictions", "lost_gpu_h"};
+    static const char *const of_queues[] = {"wait_p95_s", "unstarted",        "never_startable",
+                                            "gpu_h",      "quota_debt_gpu_h", "evictions",
+                                            "lost_gpu_h"};
     struct side side = {.options = options,
                         .values = orr_alloc(options->count, sizeof *side.values)};
     uint32_t *arms = orr_alloc(options->count, sizeof *arms);

@@ -17,7 +17,7 @@ const char *const orr_report__sections[ORR_REPORT_QUESTIONS] = {"waits", "load",
 const char orr_report__longest_sql[] =
     "WITH one AS (SELECT w.job, w.queue, w.mgpu, w.from_ms, w.start_ms,"
     " coalesce(w.start_ms, r.end_ms) - w.from_ms AS waited FROM v_waits AS w CROSS JOIN run AS r"
-    " WHERE w.state > 0),"
+    " WHERE w.state > 0 AND NOT w.never),"
     " alike AS (SELECT *, row_number() OVER (PARTITION BY queue, mgpu, start_ms IS NULL ORDER BY"
     " waited DESC, job) AS nr FROM one WHERE waited > 0),"
     " longest AS (SELECT * FROM alike WHERE nr <= 3 ORDER BY waited DESC, job LIMIT 10),"
@@ -173,6 +173,27 @@ static void top_reason(struct orr_results *in, FILE *out)
     }
 }
 
+/* Jobs that no room would have helped: of no wait that is told here. */
+static void answer_nevers(struct orr_results *in, FILE *out)
+{
+    char number[40];
+    int64_t left = orr_results_int(in, "SELECT count(*) FROM never", 0);
+    if (left == 0) {
+        return;
+    }
+    (void)fprintf(out, "Beside them %s could not have started even on the empty cluster (",
+                  orr_report__number((double)left, number));
+    sqlite3_stmt *row = orr_results_prepare(
+        in, "SELECT count(*), r.words FROM never AS n JOIN reason AS r ON r.id = n.reason GROUP BY"
+            " r.id ORDER BY 1 DESC, r.id");
+    for (bool first = true; orr_results_step(in, row); first = false) {
+        (void)fprintf(out, "%s%s: ", first ? "" : "; ",
+                      orr_report__number(sqlite3_column_double(row, 0), number));
+        text_column(row, 1, out);
+    }
+    (void)fputs("); they are in none of these numbers. ", out);
+}
+
 static void answer_waits(struct orr_results *in, FILE *out)
 {
     char half[24], most[24], never[40];
@@ -185,6 +206,7 @@ static void answer_waits(struct orr_results *in, FILE *out)
         (void)fprintf(out, "; %s never did", orr_report__number(unstarted, never));
     }
     (void)fputs(". ", out);
+    answer_nevers(in, out);
     slowest_queue(in, out);
     top_reason(in, out);
 }

@@ -38,13 +38,14 @@ CREATE VIEW v_waits AS
 -- One row a job, ids and milliseconds. from_ms: its submit, or when it was no longer held back (by
 -- `after` or `eligible_s`); wait_ms: from then to its first start, NULL: it never started. seen_ms: the
 -- same, or if it never started how long it was seen to wait: until it left, or the run ended.
+-- never: 1 if it never could have started (table never): its wait says nothing.
 SELECT j.id AS job, j.queue AS queue, j.kind AS kind, j.mgpu AS mgpu, j.state AS state,
        j.submit_ms AS submit_ms, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
        j.start_ms AS start_ms, j.start_ms - coalesce(h.eligible_ms, j.submit_ms) AS wait_ms,
        j.evictions AS evictions,
        coalesce(j.start_ms, CASE WHEN j.state = 4 THEN j.end_ms ELSE r.end_ms END)
-         - coalesce(h.eligible_ms, j.submit_ms) AS seen_ms
-FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id;
+         - coalesce(h.eligible_ms, j.submit_ms) AS seen_ms, n.job IS NOT NULL AS never
+FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id LEFT JOIN never AS n ON n.job = j.id;
 
 CREATE VIEW v_rates AS
 -- How fast jobs ran, in words and seconds: one row a rate, while it held; only jobs with a profile, and
@@ -202,22 +203,23 @@ LEFT JOIN gone AS g ON g.node = n.id;
 CREATE VIEW v_wait_cdf AS
 -- share: part of the n jobs submitted within the window that had started after wait_s or less, by Kaplan
 -- and Meier: a job that never started counts until it was last seen to wait (it left, or the run ended),
--- so a curve may end below 1. Without such jobs it is the plain share. jobs: that started after just
+-- so a curve may end below 1. Without such jobs it is the plain share. Jobs that never could have
+-- started (table never) are not among the n. jobs: that started after just
 -- wait_s. Quantiles in `metric` are read from the same curve. scope: all, queue (both without services,
 -- whose waits are not those of jobs) or kind.
 WITH RECURSIVE waited(scope, label, job, ms, started) AS (
   SELECT 'all', '', j.job, j.seen_ms, j.wait_ms IS NOT NULL
-  FROM v_waits AS j CROSS JOIN run AS r WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+  FROM v_waits AS j CROSS JOIN run AS r WHERE j.state > 0 AND NOT j.never AND j.submit_ms >= r.window_start_ms
     AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
   UNION ALL
   SELECT 'queue', q.name, j.job, j.seen_ms, j.wait_ms IS NOT NULL
   FROM v_waits AS j CROSS JOIN run AS r JOIN queue AS q ON q.id = j.queue
-  WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+  WHERE j.state > 0 AND NOT j.never AND j.submit_ms >= r.window_start_ms
     AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
   UNION ALL
   SELECT 'kind', k.name, j.job, j.seen_ms, j.wait_ms IS NOT NULL
   FROM v_waits AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
-  WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms
+  WHERE j.state > 0 AND NOT j.never AND j.submit_ms >= r.window_start_ms
 ),
 ranked AS (
   SELECT scope, label, ms, started, row_number() OVER w AS rank,
@@ -282,14 +284,14 @@ ORDER BY c.rowid;
 CREATE VIEW v_queues AS
 -- One row a leaf queue; jobs submitted within the window. Waits are of all jobs but services (by kind
 -- they are in `metric`); quantiles are those of v_wait_cdf, NULL: more jobs never started than it leaves
--- out; mean and max are of those that started. gpu_h: GPU-hours held over the whole run.
+-- out; never: of the jobs, those that never could have started (table never), which no quantile is of; mean and max are of those that started. gpu_h: GPU-hours held over the whole run.
 WITH folded AS (
-  SELECT j.queue AS queue, count(*) AS jobs, count(j.start_ms) AS started, sum(j.state = 3) AS finished,
+  SELECT j.queue AS queue, count(*) AS jobs, sum(j.never) AS never, count(j.start_ms) AS started, sum(j.state = 3) AS finished,
          sum(j.evictions) AS evictions,
          avg(CASE WHEN k.name <> 'inference' THEN j.wait_ms END) / 1000.0 AS wait_mean_s,
          max(CASE WHEN k.name <> 'inference' THEN j.wait_ms END) / 1000.0 AS wait_max_s
   FROM v_waits AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
-  WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms GROUP BY j.queue
+  WHERE (j.state > 0 OR j.never) AND j.submit_ms >= r.window_start_ms GROUP BY j.queue
 ),
 reached AS ( -- a share is a long product: less than 1e-9 is rounding
   SELECT label AS queue, min(CASE WHEN share >= 0.50 - 1e-9 THEN wait_s END) AS p50_s,
@@ -305,7 +307,8 @@ held AS (
 SELECT q.name AS queue, q.gpu_quota AS quota_gpus, coalesce(f.jobs, 0) AS jobs,
        coalesce(f.started, 0) AS started, coalesce(f.finished, 0) AS finished,
        coalesce(f.evictions, 0) AS evictions, coalesce(h.gpu_h, 0.0) AS gpu_h, f.wait_mean_s,
-       c.p50_s AS wait_p50_s, c.p95_s AS wait_p95_s, c.p99_s AS wait_p99_s, f.wait_max_s
+       c.p50_s AS wait_p50_s, c.p95_s AS wait_p95_s, c.p99_s AS wait_p99_s, f.wait_max_s,
+       coalesce(f.never, 0) AS never
 FROM queue AS q LEFT JOIN folded AS f ON f.queue = q.id LEFT JOIN held AS h ON h.queue = q.id
 LEFT JOIN reached AS c ON c.queue = q.name
 WHERE q.leaf;

@@ -186,10 +186,10 @@ uint32_t orr_shapes_put_within(struct orr_shapes *shapes, const struct orr_task_
     return put(shapes, key);
 }
 
-/* The least of the sum over `min` members, each of which needs so many tasks. */
-static uint32_t least_sum(uint32_t *needs, uint32_t count, uint32_t min)
+/* The least of the sum over `min` members, each of which needs so much. */
+static int64_t least_sum(int64_t *needs, uint32_t count, uint32_t min)
 {
-    uint32_t sum = 0;
+    int64_t sum = 0;
     for (uint32_t i = 0; i < min; i++) {
         uint32_t least = i;
         for (uint32_t k = i + 1; k < count; k++) {
@@ -201,21 +201,73 @@ static uint32_t least_sum(uint32_t *needs, uint32_t count, uint32_t min)
     return sum;
 }
 
-/* The fewest tasks with which the whole could be complete. */
-static uint32_t fewest_tasks(const struct orr_task_set *sets, uint32_t set_count)
+/* The least that completes the whole, when sets of tasks need so much each: `need` has what these
+ * need, the rest is filled in. */
+static int64_t least_whole(const struct orr_task_set *sets, uint32_t set_count, int64_t *need)
 {
-    uint32_t need[ORR_SETS_MAX];
     for (uint32_t s = set_count; s-- > 0;) { /* members come after what they are in */
-        uint32_t members[ORR_SETS_MAX], count = 0;
-        for (uint32_t m = s + 1; m < set_count; m++) {
+        int64_t members[ORR_SETS_MAX];
+        uint32_t count = 0;
+        for (uint32_t m = s + 1; m < set_count && !sets[s].is_tasks; m++) {
             if (sets[m].parent == s) {
                 members[count++] = need[m];
             }
         }
         ORR_ASSERT(sets[s].is_tasks || (sets[s].min <= count && sets[s].min > 0));
-        need[s] = sets[s].is_tasks ? sets[s].min : least_sum(members, count, sets[s].min);
+        need[s] = sets[s].is_tasks ? need[s] : least_sum(members, count, sets[s].min);
     }
     return need[0];
+}
+
+/* The fewest tasks with which the whole could be complete. */
+static uint32_t fewest_tasks(const struct orr_task_set *sets, uint32_t set_count)
+{
+    int64_t need[ORR_SETS_MAX];
+    for (uint32_t s = 0; s < set_count; s++) {
+        need[s] = sets[s].min;
+    }
+    return (uint32_t)least_whole(sets, set_count, need);
+}
+
+static int64_t task_amount(const struct orr_request *request, enum orr_share_kind kind)
+{
+    return kind == ORR_SHARE_CPU      ? request->cpu_milli
+           : kind == ORR_SHARE_MEMORY ? request->mem_bytes
+                                      : orr_request_mgpu(request);
+}
+
+/* What the `min` tasks of a set (0: of the whole) ask that ask least. */
+static int64_t least_of_tasks(const struct orr_shape *shape, uint32_t set, uint32_t min,
+                              enum orr_share_kind kind)
+{
+    int64_t sum = 0, last = -1;
+    for (uint32_t left = min; left > 0;) {
+        int64_t next = INT64_MAX, count = 0;
+        for (uint32_t g = 0; g < shape->group_count; g++) {
+            const int64_t amount = task_amount(&shape->groups[g].request, kind);
+            if (amount > last && amount <= next && (set == 0 || shape->groups[g].set == set)) {
+                count = (amount < next ? 0 : count) + shape->groups[g].count;
+                next = amount;
+            }
+        }
+        ORR_ASSERT(count > 0); /* no set needs more tasks than it has */
+        const uint32_t taken = count < left ? (uint32_t)count : left;
+        sum += next * taken;
+        left -= taken;
+        last = next;
+    }
+    return sum;
+}
+
+int64_t orr_shape_least(const struct orr_shape *shape, enum orr_share_kind kind)
+{
+    int64_t need[ORR_SETS_MAX] = {0};
+    for (uint32_t s = 0; s < shape->set_count; s++) {
+        const struct orr_task_set *set = &shape->sets[s];
+        need[s] = set->is_tasks ? least_of_tasks(shape, s, set->min, kind) : 0;
+    }
+    return shape->set_count > 0 ? least_whole(shape->sets, shape->set_count, need)
+                                : least_of_tasks(shape, 0, shape->min_tasks, kind);
 }
 
 uint32_t orr_shapes_put_sets(struct orr_shapes *shapes, const struct orr_task_group *groups,

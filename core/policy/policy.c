@@ -46,6 +46,13 @@ uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params)
     return HAS(policy, heeds) ? policy->heeds(params) : 0;
 }
 
+struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
+                               const struct orr_view *view, uint32_t job)
+{
+    return HAS(policy, bars) ? policy->bars(params, view, job)
+                             : (struct orr_bar){.reason = ORR_REASON_NONE};
+}
+
 static enum orr_status set(const struct orr_policy *policy, void *params, const char *name,
                            const char *value, struct orr_err *err)
 {

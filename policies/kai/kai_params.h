@@ -48,5 +48,7 @@ enum orr_status orr_kai__check(const void *params, struct orr_err *err);
 enum orr_status orr_kai__usage_params(const struct orr_kai_params *params, orr_ms epoch_ms,
                                       struct orr_usage_params *out, struct orr_err *err);
 struct orr_session_rules orr_kai__rules(const struct orr_kai_params *params);
+/* kai_bars.c: limits and quotas that a job's gang alone would pass. */
+struct orr_bar orr_kai__bars(const void *params, const struct orr_view *view, uint32_t job);
 
 #endif

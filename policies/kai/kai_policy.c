@@ -535,4 +535,5 @@ const struct orr_policy orr_policy_kai = {
     .queue = kai_queue,
     .heeds = kai_heeds,
     .shares = kai_shares,
+    .bars = orr_kai__bars,
 };

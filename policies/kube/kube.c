@@ -145,19 +145,19 @@ static struct lane *next_lane(const struct kube *kube)
     return best;
 }
 
-static double cap_of(const struct kube *kube, const struct orr_view *view, uint32_t queue)
+static double cap_of(const struct kube_params *params, const struct orr_view *view, uint32_t queue)
 {
     const struct orr_entitlement *gpu = &view->queues->queues[queue].resources[ORR_SHARE_GPU];
-    return kube->params.namespace_quota == CAP_LIMIT   ? gpu->limit
-           : kube->params.namespace_quota == CAP_QUOTA ? gpu->quota
-                                                       : ORR_UNLIMITED;
+    return params->namespace_quota == CAP_LIMIT   ? gpu->limit
+           : params->namespace_quota == CAP_QUOTA ? gpu->quota
+                                                  : ORR_UNLIMITED;
 }
 
 /* A namespace's ResourceQuota refuses a pod that would pass it. */
 static bool within_cap(const struct kube *kube, const struct orr_view *view, uint32_t queue,
                        int64_t mgpu)
 {
-    double cap = cap_of(kube, view, queue);
+    double cap = cap_of(&kube->params, view, queue);
     int64_t held = view->ledger->use[queue].allocated[ORR_SHARE_GPU] + mgpu;
     return cap < 0.0 || (double)held / ORR_MGPU <= cap;
 }
@@ -198,7 +198,7 @@ static void explain(const struct kube *kube, const struct orr_view *view, struct
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
     if (verdict == ORR_REASON_OVER_LIMIT) {
         proof.queue = view->specs[job].queue;
-        proof.allowed_mgpu = (int64_t)(cap_of(kube, view, proof.queue) * ORR_MGPU);
+        proof.allowed_mgpu = (int64_t)(cap_of(&kube->params, view, proof.queue) * ORR_MGPU);
         proof.held_mgpu = view->ledger->use[proof.queue].allocated[ORR_SHARE_GPU];
     }
     orr_txn_explain_by(txn, job, reason, &proof);
@@ -269,7 +269,7 @@ static bool kube_shares(void *state, const struct orr_view *view, double *mgpu)
     for (uint32_t q = 0; q < view->queues->count && news; q++) {
         const struct orr_queue *queue = &view->queues->queues[q];
         if (queue->shard == view->shard && queue->child_count == 0) {
-            const double cap = cap_of(kube, view, q);
+            const double cap = cap_of(&kube->params, view, q);
             mgpu[q] = cap < 0.0 ? -1.0 : cap * ORR_MGPU;
         }
     }
@@ -280,6 +280,21 @@ static bool kube_shares(void *state, const struct orr_view *view, double *mgpu)
 static uint32_t kube_heeds(const void *params)
 {
     return ((const struct kube_params *)params)->order == ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0;
+}
+
+/* All pods of a gang count against the namespace before it starts. */
+static struct orr_bar kube_bars(const void *params, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    const int64_t asked = orr_shape_least(&view->shapes->shapes[spec->shape], ORR_SHARE_GPU);
+    const double cap = cap_of(params, view, spec->queue);
+    return cap >= 0.0 && (double)asked / ORR_MGPU > cap
+               ? (struct orr_bar){.reason = ORR_REASON_OVER_LIMIT,
+                                  .queue = spec->queue,
+                                  .resource = ORR_SHARE_GPU,
+                                  .asked = asked,
+                                  .allowed = (int64_t)(cap * ORR_MGPU)}
+               : (struct orr_bar){.reason = ORR_REASON_NONE};
 }
 
 const struct orr_policy orr_policy_kube = {
@@ -298,4 +313,5 @@ const struct orr_policy orr_policy_kube = {
     .queue = kube_queue,
     .heeds = kube_heeds,
     .shares = kube_shares,
+    .bars = kube_bars,
 };

@@ -134,6 +134,24 @@ static uint32_t static_heeds(const void *params)
     return ((const struct static_params *)params)->order == ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0;
 }
 
+/* A part is GPUs of all a job's tasks: they start together. */
+static struct orr_bar static_bars(const void *params, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    const int64_t asked = view->shapes->shapes[spec->shape].gpus_mgpu;
+    int64_t *caps = orr_zalloc(view->queues->count, sizeof *caps);
+    (void)params;
+    fill_caps(view, caps);
+    const int64_t cap = caps[spec->queue];
+    orr_free(caps);
+    return asked > cap ? (struct orr_bar){.reason = ORR_REASON_NEVER,
+                                          .queue = spec->queue,
+                                          .resource = ORR_SHARE_GPU,
+                                          .asked = asked,
+                                          .allowed = cap}
+                       : (struct orr_bar){.reason = ORR_REASON_NONE};
+}
+
 const struct orr_policy orr_policy_static = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_static,
@@ -150,4 +168,5 @@ const struct orr_policy orr_policy_static = {
     .queue = static_queue,
     .heeds = static_heeds,
     .shares = static_shares,
+    .bars = static_bars,
 };

@@ -214,6 +214,7 @@ static void print_json(const struct orr_comparison *c)
         orr_json_int(&json, "runs", c->arms[a].runs);
         orr_json_int(&json, "jobs", (int64_t)c->arms[a].jobs);
         orr_json_int(&json, "unstarted", (int64_t)c->arms[a].unstarted);
+        orr_json_int(&json, "never_startable", (int64_t)c->arms[a].nevers);
         orr_json_close(&json, '}');
     }
     orr_json_close(&json, ']');

@@ -38,7 +38,10 @@ static void json_queues(struct orr_json *json, const struct orr_report *r)
         orr_json_open(json, NULL, '{');
         orr_json_text(json, "name", orr_idmap_name(&r->world->queues.names, q->queue));
         orr_json_text(json, "kind", orr_kind_name((enum orr_kind)q->kind));
-        orr_json_int(json, "jobs", (int64_t)q->waits.jobs);
+        orr_json_int(json, "jobs", (int64_t)(q->waits.jobs + q->waits.never));
+        if (r->summary->has_nevers) {
+            orr_json_int(json, "never_startable", (int64_t)q->waits.never);
+        }
         orr_json_real(json, "gpu_h", q->gpu_h);
         orr_json_real(json, "quota", quota);
         orr_json_real(json, "share_mean", q->share_mean);
@@ -161,6 +164,9 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     if (s->impatient) {
         orr_json_int(&json, "gave_up", (int64_t)s->waits.gave_up);
     }
+    if (s->has_nevers) {
+        orr_json_int(&json, "never_startable", (int64_t)s->waits.never);
+    }
     json_queues(&json, r);
     json_shards(&json, r);
     json_latency(&json, r);
@@ -228,10 +234,10 @@ static void text_queues(const struct orr_report *r, FILE *out)
         }
         (void)fprintf(out, "%-20.20s %-11s %8llu %11s %10s | %9s %9s %9s %9s\n",
                       orr_idmap_name(&r->world->queues.names, q->queue),
-                      orr_kind_name((enum orr_kind)q->kind), (unsigned long long)q->waits.jobs,
-                      hours, share, orr_format_rough(a, q->waits.p50_s),
-                      orr_format_rough(b, q->waits.p95_s), orr_format_rough(c, q->waits.p99_s),
-                      orr_format_rough(d, q->waits.max_s));
+                      orr_kind_name((enum orr_kind)q->kind),
+                      (unsigned long long)(q->waits.jobs + q->waits.never), hours, share,
+                      orr_format_rough(a, q->waits.p50_s), orr_format_rough(b, q->waits.p95_s),
+                      orr_format_rough(c, q->waits.p99_s), orr_format_rough(d, q->waits.max_s));
     }
     if (count > 20) {
         (void)fprintf(out, "... and %u more (--json has all)\n", count - 20);
@@ -303,6 +309,24 @@ static void text_unheeded(const char *text, void *context)
     (void)fprintf(context, "not heeded  %s\n", text);
 }
 
+/* Of all kinds, as the waits above are not of them. */
+static void text_nevers(const struct orr_report *r, FILE *out)
+{
+    uint64_t of[ORR_REASON_COUNT] = {0};
+    for (uint32_t i = 0; i < r->run->never_count; i++) {
+        of[r->run->nevers[i].bar.reason]++;
+    }
+    (void)fprintf(out,
+                  "never       %u jobs could not have started at any time:", r->run->never_count);
+    for (int i = 0, shown = 0; i < ORR_REASON_COUNT; i++) {
+        if (of[i] > 0) {
+            (void)fprintf(out, "%s %llu %s", shown++ > 0 ? "," : "", (unsigned long long)of[i],
+                          orr_reason_code((enum orr_reason)i));
+        }
+    }
+    (void)fprintf(out, " (in no quantile of waits)\n");
+}
+
 void orr_report_text(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
@@ -324,6 +348,9 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   orr_format_rough(a, s->waits.mean_s), orr_format_rough(b, s->waits.p50_s),
                   orr_format_rough(c, s->waits.p95_s), orr_format_rough(d, s->waits.p99_s),
                   orr_format_rough(e, s->waits.max_s));
+    if (s->has_nevers) {
+        text_nevers(r, out);
+    }
     if (s->impatient) {
         (void)fprintf(out, "gave up     %llu of %llu jobs left before they started\n",
                       (unsigned long long)s->waits.gave_up, (unsigned long long)s->waits.jobs);

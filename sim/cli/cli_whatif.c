@@ -301,9 +301,11 @@ static void say_promises(struct orr_results *in, orr_say_fn *say, void *context)
     }
 }
 
-static int64_t rejected(struct orr_results *in)
+/* Rows that were rejected, and jobs that nothing could have started. */
+static int64_t never_run(struct orr_results *in)
 {
-    return orr_results_int(in, "SELECT sum(rows_rejected) FROM input", 0);
+    return orr_results_int(in, "SELECT sum(rows_rejected) FROM input", 0) +
+           orr_results_int(in, "SELECT count(*) FROM never", 0);
 }
 
 /* What the figures of an arm do not tell. Waits of jobs that never run are in none of them. */
@@ -314,7 +316,7 @@ static void say_notes(const struct whatif *w, uint32_t arm, orr_say_fn *say, voi
     orr_results_open(&base, w->paths[0], &ignored);
     orr_results_open(&in, w->paths[(size_t)arm * w->seed_count], &ignored);
     say_promises(&in, say, context);
-    const int64_t before = rejected(&base), after = rejected(&in);
+    const int64_t before = never_run(&base), after = never_run(&in);
     if (before != after) {
         char text[100];
         (void)snprintf(text, sizeof text, "jobs that can never run: %lld before, %lld after",

@@ -517,6 +517,7 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->times);
     orr_free(run->reasons);
     orr_free(run->shares);
+    orr_free(run->nevers);
     orr_free(run->eligible_ms);
     *run = (struct orr_run){0};
 }

@@ -18,8 +18,10 @@ static void count_job(struct counted *c, const struct orr_run *run, uint32_t job
     const bool done = state->phase == ORR_JOB_FINISHED;
     const bool left = state->phase == ORR_JOB_WITHDRAWN;
     const orr_ms late = (done ? state->end_ms : run->end_ms) - deadline;
-    c->late = ORR_ROOM_FOR_ONE(c->late, c->count, c->capacity);
-    c->late[c->count++] = orr_tally__key(late, !done);
+    if (!orr_summary__is_never(run, job)) { /* it misses its deadline all the same */
+        c->late = ORR_ROOM_FOR_ONE(c->late, c->count, c->capacity);
+        c->late[c->count++] = orr_tally__key(late, !done);
+    }
     c->out->met += done && late <= 0;
     c->out->missed += left || late > 0;
     c->out->open += !done && !left && late <= 0;

@@ -28,7 +28,8 @@ static void sum_finish(const struct orr_world *world, const struct orr_run *run,
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
         const struct orr_job_spec *spec = &world->specs[j];
-        if (!orr_summary__in_window(world, run, summary, j) || spec->kind == ORR_KIND_INFERENCE) {
+        if (!orr_summary__in_window(world, run, summary, j) || spec->kind == ORR_KIND_INFERENCE ||
+            orr_summary__is_never(run, j)) {
             continue;
         }
         double mgpu = (double)world->shapes.shapes[spec->shape].gpus_mgpu;

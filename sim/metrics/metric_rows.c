@@ -10,7 +10,7 @@ struct emitter {
     void *context;
     const char *scope;
     const char *label;
-    bool impatient; /* of the summary */
+    bool impatient, has_nevers; /* of the summary */
 };
 
 static void emit(const struct emitter *to, const char *name, double value, const char *unit,
@@ -38,7 +38,12 @@ static void emit_waits(const struct emitter *to, const struct orr_waits *waits)
     emit(to, "wait_p99_s", waits->p99_s, "s", n, quantile);
     emit(to, "wait_max_s", waits->max_s, "s", waits->started, "longest wait of a job that started");
     emit(to, "unstarted", (double)(waits->jobs - waits->started), "jobs", n,
-         "submitted in the window and never started");
+         "submitted in the window and never started, though they could have");
+    if (to->has_nevers) {
+        emit(to, "never_startable", (double)waits->never, "jobs", n + waits->never,
+             "submitted in the window and never could have started, were the cluster empty (table "
+             "never): beside those that waits are of, and in no quantile");
+    }
     if (to->impatient) {
         emit(to, "gave_up", (double)waits->gave_up, "jobs", n,
              "submitted in the window, and left before they started");
@@ -318,8 +323,8 @@ static void emit_owners(const struct emitter *to, const struct orr_owners *o)
         emit(to, "batch_p50_s", b->p50_s, "s", b->jobs, quantile);
         emit(to, "batch_p95_s", b->p95_s, "s", b->jobs, quantile);
         emit(to, "batch_max_s", b->max_s, "s", b->started, "of groups that ended, the longest");
-        emit(to, "batches_open", (double)(b->jobs - b->started), "groups", b->jobs,
-             "of which some job did not end");
+        emit(to, "batches_open", (double)(b->jobs - b->started + b->never), "groups",
+             b->jobs + b->never, "of which some job did not end");
     }
 }
 
@@ -327,7 +332,8 @@ static void emit_queue(const struct emitter *to, const struct orr_summary *s,
                        const struct orr_queue_summary *q)
 {
     const struct orr_own_shares *own = &s->own_shares;
-    emit(to, "jobs", (double)q->waits.jobs, "jobs", q->waits.jobs, "submitted in the window");
+    const uint64_t jobs = q->waits.jobs + q->waits.never;
+    emit(to, "jobs", (double)jobs, "jobs", jobs, "submitted in the window");
     emit_waits(to, &q->waits);
     emit(to, "gpu_h", q->gpu_h, "GPU-h", 1, "held in the window by the whole queue");
     emit(to, "share_mean", q->share_mean, "GPU", 1,
@@ -338,7 +344,7 @@ static void emit_queue(const struct emitter *to, const struct orr_summary *s,
              "by");
     }
     emit_debt(to, &q->debt, 1);
-    emit(to, "evictions", (double)q->evictions, "evictions", q->waits.jobs,
+    emit(to, "evictions", (double)q->evictions, "evictions", jobs,
          "attempts of whole jobs ended early, by whatever cause (table eviction)");
     emit(to, "lost_gpu_h", q->lost_gpu_h, "GPU-h", q->evictions,
          "held for work that was lost, or in a grace");
@@ -395,19 +401,24 @@ static void emit_part(const struct emitter *to, const struct orr_attainment *a, 
          "not served: they would have waited longer than their patience");
 }
 
+static bool has_deadlines(const struct orr_deadlines *d)
+{
+    return d->met + d->missed + d->open > 0;
+}
+
 /* Only where some job has a deadline. */
 static void emit_deadlines(const struct emitter *to, const struct orr_deadlines *d)
 {
     const struct orr_waits *late = &d->lateness;
-    const uint64_t decided = d->met + d->missed;
-    if (late->jobs == 0) {
+    const uint64_t decided = d->met + d->missed, jobs = decided + d->open;
+    if (!has_deadlines(d)) {
         return;
     }
     emit(to, "deadline_met", d->met_share, "1", decided,
          "share of jobs of the window with a deadline that ended by it, of those decided");
-    emit(to, "deadlines_missed", (double)d->missed, "jobs", late->jobs,
+    emit(to, "deadlines_missed", (double)d->missed, "jobs", jobs,
          "ended after their deadline, had not ended when it was over, or left");
-    emit(to, "deadlines_open", (double)d->open, "jobs", late->jobs,
+    emit(to, "deadlines_open", (double)d->open, "jobs", jobs,
          "had not ended when the run did, with time left");
     emit(to, "lateness_mean_s", late->mean_s, "s", late->started,
          "mean of end minus deadline (below 0: early) of those that ended");
@@ -500,7 +511,8 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
                          .context = context,
                          .scope = "all",
                          .label = "",
-                         .impatient = summary->impatient};
+                         .impatient = summary->impatient,
+                         .has_nevers = summary->has_nevers};
     char label[300];
     emit_all(&to, summary);
     emit_finish(&to, summary);
@@ -555,7 +567,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     }
     to.scope = "kind";
     for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
-        if (summary->kinds[k].jobs > 0) {
+        if (summary->kinds[k].jobs + summary->kinds[k].never > 0) {
             (void)snprintf(label, sizeof label, "kind=%s", orr_kind_name((enum orr_kind)k));
             emit_waits(&to, &summary->kinds[k]);
         }
@@ -563,7 +575,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     to.scope = "workload";
     for (uint32_t p = 0; p < summary->part_count; p++) {
         if (world->parts[p].service != NULL || summary->parts[p].jobs > 0 ||
-            summary->parts[p].submitted > 0 || summary->parts[p].deadlines.lateness.jobs > 0) {
+            summary->parts[p].submitted > 0 || has_deadlines(&summary->parts[p].deadlines)) {
             (void)snprintf(label, sizeof label, "workload=%s", world->parts[p].part->name);
             emit_part(&to, &summary->parts[p], world->parts[p].service != NULL);
             emit_deadlines(&to, &summary->parts[p].deadlines);
@@ -572,7 +584,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     emit_levels(&to, world, summary, label, sizeof label);
     to.scope = "size";
     for (uint32_t s = 0; s < ORR_SIZE_CLASSES; s++) {
-        if (summary->sizes[s].jobs > 0) {
+        if (summary->sizes[s].jobs + summary->sizes[s].never > 0) {
             (void)snprintf(label, sizeof label, "gpus=%s", orr_size_class_name(s));
             emit_waits(&to, &summary->sizes[s]);
         }

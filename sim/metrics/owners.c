@@ -114,6 +114,7 @@ static void judge_users(const struct orr_world *world, const struct orr_run *run
 struct batch {
     orr_ms submit_ms, end_ms; /* of the first, of the last of its jobs */
     bool open;                /* some had not ended */
+    bool never;               /* some can never start */
 };
 
 /* Only batches whose first job came in the window. */
@@ -121,15 +122,18 @@ static struct orr_waits batch_times(const struct orr_run *run, const struct orr_
                                     const struct batch *batches, uint32_t count)
 {
     int64_t *keys = orr_alloc(count + (size_t)1, sizeof *keys);
-    uint32_t kept = 0;
+    uint32_t kept = 0, never = 0;
     for (uint32_t b = 0; b < count; b++) {
         const struct batch *batch = &batches[b];
-        if (batch->submit_ms >= summary->window_start_ms) {
+        if (batch->submit_ms >= summary->window_start_ms && batch->never) {
+            never++;
+        } else if (batch->submit_ms >= summary->window_start_ms) {
             orr_ms end = batch->open ? run->end_ms : batch->end_ms;
             keys[kept++] = orr_tally__key(end - batch->submit_ms, batch->open);
         }
     }
     struct orr_waits times = orr_tally__of_keys(keys, kept);
+    times.never = never;
     orr_free(keys);
     return times;
 }
@@ -153,8 +157,9 @@ static void judge_batches(const struct orr_world *world, const struct orr_run *r
         if (added) {
             batches = ORR_ROOM_FOR_ONE(batches, b, capacity);
             batches[b] =
-                (struct batch){world->specs[j].submit_ms, world->specs[j].submit_ms, false};
+                (struct batch){world->specs[j].submit_ms, world->specs[j].submit_ms, false, false};
         }
+        batches[b].never = batches[b].never || orr_summary__is_never(run, j);
         if (state->phase != ORR_JOB_FINISHED && state->phase != ORR_JOB_WITHDRAWN) {
             batches[b].open = true;
         } else if (state->end_ms > batches[b].end_ms) {

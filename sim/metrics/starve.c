@@ -64,7 +64,8 @@ static bool may_starve(const struct orr_starve *starve, uint32_t job)
     const struct orr_job_spec *spec = &starve->world->specs[job];
     int64_t most = starve->queues[spec->queue].most, mgpu = mgpu_of(starve->world, job);
     return spec->kind != ORR_KIND_INFERENCE && mgpu > 0 && fits(most, mgpu) &&
-           orr_summary__in_window(starve->world, starve->run, starve->summary, job);
+           orr_summary__in_window(starve->world, starve->run, starve->summary, job) &&
+           !orr_summary__is_never(starve->run, job);
 }
 
 /* Was the amount within quota from the begin of the run to a time: how long? */

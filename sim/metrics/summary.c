@@ -61,6 +61,13 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
     struct orr_tally *groups[5];
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
+        if (world->specs[j].submit_ms >= summary->window_start_ms &&
+            orr_summary__is_never(run, j)) {
+            for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
+                groups[g]->waits.never++;
+            }
+            continue;
+        }
         if (!orr_summary__in_window(world, run, summary, j)) {
             continue;
         }
@@ -329,7 +336,7 @@ static void list_queues(const struct orr_world *world, const struct orr_run *run
     summary->queues = orr_zalloc(groups, sizeof *summary->queues);
     for (size_t g = 0; g < groups; g++) {
         uint32_t queue = (uint32_t)(g / ORR_KIND_COUNT);
-        if (t->queues[g].jobs == 0) {
+        if (t->queues[g].jobs + t->queues[g].waits.never == 0) {
             continue;
         }
         struct window w = window_of(&run->fold, queue);
@@ -377,6 +384,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     *summary = (struct orr_summary){.window_start_ms = run->fold.window_start_ms,
                                     .window_end_ms = run->fold.window_end_ms,
                                     .shard_count = run->fold.shard_count,
+                                    .has_nevers = run->never_count > 0,
                                     .resized = world->resize_count > 0 || run->autoscaled};
     summary->shards = orr_zalloc(summary->shard_count, sizeof *summary->shards);
     t.shards = orr_zalloc(summary->shard_count, sizeof *t.shards);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include <orrery/sim/never.h>
 #include <orrery/sim/summary.h>
 
 /* Lengths of time of one group, told in ascending order: nearest rank while all that came so far
@@ -50,6 +51,12 @@ static inline bool orr_summary__in_window(const struct orr_world *world, const s
 {
     return world->specs[job].submit_ms >= summary->window_start_ms &&
            run->ledger->jobs[job].phase != ORR_JOB_FUTURE;
+}
+
+/* Is it one that can never start? Times of those are in no quantile. */
+static inline bool orr_summary__is_never(const struct orr_run *run, uint32_t job)
+{
+    return run->never_count > 0 && orr_never_of(run, job) != NULL;
 }
 
 /* Until when a job is known not to have ended, or not to have started, if it did not: its leaving,

@@ -29,7 +29,7 @@ struct sweep {
     struct order starts, ends, begins, returns; /* of placements; of outages */
     uint32_t *of_end;                           /* placement of each end */
     uint32_t next_owed;                         /* change of what queues are owed */
-    struct growth *growth;                      /* per job; NULL: none is elastic */
+    struct growth *growth;                      /* per job; NULL: none that was placed is elastic */
 };
 
 static void order_look(struct order *order)
@@ -182,12 +182,13 @@ static struct orr_waits growth_waits(const struct sweep *sweep, const struct orr
     const struct orr_run *run = sweep->run;
     int64_t *keys = orr_alloc(world->job_count + (size_t)1, sizeof *keys);
     uint32_t count = 0;
-    for (uint32_t j = 0; j < world->job_count && sweep->growth != NULL; j++) {
+    for (uint32_t j = 0; j < world->job_count; j++) {
         if (!is_elastic(world, j) || world->specs[j].kind == ORR_KIND_INFERENCE ||
-            !orr_summary__in_window(world, run, summary, j)) {
+            !orr_summary__in_window(world, run, summary, j) || orr_summary__is_never(run, j)) {
             continue;
         }
-        orr_ms full = sweep->growth[j].full_ms, since = orr_run_eligible_ms(world, run, j);
+        orr_ms since = orr_run_eligible_ms(world, run, j);
+        orr_ms full = sweep->growth == NULL ? ORR_MS_NONE : sweep->growth[j].full_ms;
         if (full != ORR_MS_NONE) {
             keys[count++] = orr_tally__key(full - since, false);
         } else if (run->ledger->jobs[j].phase != ORR_JOB_FINISHED) {

@@ -179,7 +179,7 @@ static void say_where(const struct orr_world *world, const struct orr_shape *sha
 
 static void drop_impossible(struct orr_world *world)
 {
-    bool *possible = orr_replay__possible_shapes(world);
+    bool *possible = orr_world_conceivable(world, &world->shapes, NULL);
     uint32_t kept = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];

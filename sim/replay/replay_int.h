@@ -96,7 +96,4 @@ void orr_replay__entitle(const struct orr_scenario_amounts *amounts,
 /* Fills in the outages and changes of queues, once the first submit is known. */
 void orr_replay__events(const struct orr_scenario *scenario, struct orr_world *world);
 void orr_replay__refuse(struct orr_world *world, uint32_t job);
-/* Says of each shape whether the empty cluster could hold it; caller frees. */
-bool *orr_replay__possible_shapes(const struct orr_world *world);
-
 #endif

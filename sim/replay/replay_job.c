@@ -399,20 +399,26 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     return set_priority(world, part, row, spec);
 }
 
-bool *orr_replay__possible_shapes(const struct orr_world *world)
+bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,
+                            const bool *gone)
 {
-    uint32_t count = world->shapes.count;
-    bool *possible = orr_zalloc(count, sizeof *possible);
-    struct orr_job_spec *specs = orr_zalloc(count, sizeof *specs);
+    uint32_t count = shapes->count;
+    bool *possible = orr_zalloc(count + (size_t)1, sizeof *possible);
+    struct orr_job_spec *specs = orr_zalloc(count + (size_t)1, sizeof *specs);
     for (uint32_t s = 0; s < count; s++) {
         specs[s].shape = s;
     }
     struct orr_ledger_world empty = {.cluster = &world->cluster,
                                      .queues = &world->queues,
-                                     .shapes = &world->shapes,
+                                     .shapes = shapes,
                                      .specs = specs,
                                      .job_count = count};
     struct orr_ledger *ledger = orr_ledger_open(&empty);
+    for (uint32_t n = 0; n < world->cluster.node_count && gone != NULL; n++) {
+        if (gone[n]) {
+            orr_ledger_set_down(ledger, n, true);
+        }
+    }
     struct orr_txn *txn = orr_txn_open(ledger, 0);
     for (uint32_t s = 0; s < count; s++) {
         orr_ledger_submit(ledger, s);

@@ -111,6 +111,12 @@ CREATE TABLE hold(                   -- jobs that were not considered when they 
   job INTEGER PRIMARY KEY,
   eligible_ms INTEGER                -- from then on they were (waits count from here); NULL: never
 );
+CREATE TABLE never(                  -- jobs that could not have started at any time, were the cluster empty: a class of their own
+  job INTEGER PRIMARY KEY, reason INTEGER NOT NULL, -- see `reason`: why, when it came
+  queue INTEGER,                    -- whose limit, quota or part it would pass; NULL: no such rule
+  resource TEXT,                    -- of which: gpu (milli-GPU), cpu (milli-CPU) or memory (bytes) ...
+  asked INTEGER, allowed INTEGER    -- ... what its gang holds at least, and what is allowed
+);
 CREATE TABLE deadline(               -- jobs that are to be done by a time
   job INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL
 );

@@ -109,6 +109,26 @@ static enum orr_status write_batches(sqlite3 *db, const struct orr_store_input *
     return writer_close(&w);
 }
 
+static enum orr_status write_nevers(sqlite3 *db, const struct orr_store_input *in,
+                                    struct orr_err *err)
+{
+    static const char *const resources[ORR_SHARE_KINDS] = {
+        [ORR_SHARE_CPU] = "cpu", [ORR_SHARE_MEMORY] = "memory", [ORR_SHARE_GPU] = "gpu"};
+    struct writer w = writer_open(db, "INSERT INTO never VALUES(?,?,?,?,?,?)", err);
+    for (uint32_t i = 0; i < in->run->never_count; i++) {
+        const struct orr_bar *bar = &in->run->nevers[i].bar;
+        const bool counted = bar->asked > 0;
+        put_int(&w, in->run->nevers[i].job);
+        put_int(&w, bar->reason);
+        put_int_or_null(&w, bar->queue != ORR_NONE, bar->queue);
+        put_text(&w, counted ? resources[bar->resource] : NULL);
+        put_int_or_null(&w, counted, bar->asked);
+        put_int_or_null(&w, counted, bar->allowed);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_ruled(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
@@ -126,6 +146,6 @@ enum orr_status orr_store__write_stated(sqlite3 *db, const struct orr_store_inpu
 {
     static orr_store__write_fn *const tables[] = {
         write_recorded, write_holds, write_non_preemptible, write_deadlines, write_batches,
-        write_ruled,    write_asks};
+        write_ruled,    write_asks,  write_nevers};
     return write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
 }

@@ -13,6 +13,7 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/text.h>
 #include <orrery/policies/registry.h>
+#include <orrery/sim/never.h>
 #include <orrery/sim/store.h>
 #include <orrery/sim/study.h>
 
@@ -285,6 +286,7 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
         book(point, 2, &mark);
     }
     if (status == ORR_OK) {
+        orr_never_find(&point->world, point->shards, &point->run);
         orr_summary_make(&point->world, &point->run, &point->summary);
         if (point->scenario.shard_count == 1 &&
             strcmp(point->shards[0].policy->name, "easy") == 0) {

@@ -208,6 +208,52 @@ YAML
     has "value = 9.25 FROM metric WHERE name = 'gpu_h' AND label LIKE 'queue=b,%'" # 37 GPUs x 900 s
 }
 
+# Held by hand, on 4 nodes of 4 GPUs of which 2 leave at 50, and queue a may have 9 GPUs, from 60 on 10: `big` asks 12; `ten`
+# waits for the limit, and 10 GPUs are more than are left; `min` asks 16 and starts with 8; `last` asks 3 nodes, too late;
+# `build` may not be preempted and asks 4 of b's quota of 2; `then` waits for the end of `big`, and gives up no sooner
+# than it is considered; `gone` gives up, and could have started.
+case_never() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue,kind,priority,after,give_up_s
+a,0,100,1,1,4,a,training,,,
+big,1,100,3,3,4,a,training,,,
+ten,2,100,10,10,1,a,training,,,
+min,3,40,4,2,4,c,training,,,
+then,5,10,1,1,1,a,training,,big,20
+build,6,100,1,1,4,b,interactive,build,,
+gone,20,100,2,2,4,a,training,,,10
+last,70,10,3,3,4,c,training,,,
+w,80,100,1,1,2,b,training,,,
+CSV
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 4, gpus: 4}}}
+queues:
+  d: {gpu: [16, 1, unlimited]}
+  a: {parent: d, gpu: [8, 1, 9]}
+  b: {parent: d, gpu: [2, 1, unlimited]}
+  c: {parent: d, gpu: [0, 1, unlimited]}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: kai}
+events: [{at: 50s, set: {cluster.pools.p.nodes: 2}}, {at: 60s, set: {queues.a.gpu.limit: 10}}]
+YAML
+    holds 60 run.yaml
+    why="(SELECT group_concat(name || ' ' || code) FROM (SELECT j.name AS name, r.code AS code FROM never AS n JOIN job AS j ON j.id = n.job
+        JOIN reason AS r ON r.id = n.reason ORDER BY j.id))"
+    has "$why = 'big over-limit,ten over-limit,then dependency,build non-preemptible-over-quota,last never'"
+    has "value = 5 AND n = 9 FROM metric WHERE name = 'never_startable' AND scope = 'all'"
+    has "value = 1 AND n = 4 FROM metric WHERE name = 'unstarted' AND scope = 'all'"
+    has "never = 1 FROM v_queues WHERE queue = 'b'"
+    sed -i 's/{name: kai}/{name: kube}/' run.yaml # a leaf's limit binds its pods, no quota does
+    holds 60 run.yaml
+    has "$why = 'big over-limit,ten over-limit,then dependency,last never'"
+    sed -i 's/{name: kube}/{name: static}/; s/c: {parent: d, gpu: .0/c: {parent: d, gpu: [4/' run.yaml # parts: 8, 2, 4
+    holds 60 run.yaml
+    has "$why = 'big never,ten never,min never,then dependency,build never,last never'"
+    sed -i 's/{name: static}/{name: fifo}/' run.yaml # knows no limits; only nodes are too few
+    holds 60 run.yaml
+    has "$why = 'last never'"
+}
+
 # Held by hand: one GPU. a works from 0 to 100, b until 200, c (submitted at 100) until 300. Two jobs are
 # there until 200, then one. The window ends at 100: until then u has the GPU, v waits.
 case_owners() {

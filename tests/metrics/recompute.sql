@@ -48,30 +48,32 @@ CREATE TEMP TABLE waiter AS
 SELECT j.id AS job, j.queue, j.kind, j.mgpu, j.start_ms IS NOT NULL AS started,
        j.state = 4 AS gave_up,
        coalesce(j.start_ms, CASE WHEN j.state = 4 THEN j.end_ms END, r.end_ms)
-         - coalesce(h.eligible_ms, j.submit_ms) AS wait_ms
+         - coalesce(h.eligible_ms, j.submit_ms) AS wait_ms, j.id IN (SELECT job FROM never) AS never
 FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id
-WHERE j.submit_ms >= r.window_start_ms AND j.state > 0;
-CREATE TEMP TABLE member AS
-WITH m(scope, label, job, wait_ms, started, gave_up) AS (
-  SELECT 'queue', 'queue=' || q.name || ',kind=' || k.name, w.job, w.wait_ms, w.started, w.gave_up
+WHERE j.submit_ms >= r.window_start_ms AND (j.state > 0 OR j.id IN (SELECT job FROM never));
+CREATE TEMP TABLE grouped AS
+WITH m(scope, label, job, wait_ms, started, gave_up, never) AS (
+  SELECT 'queue', 'queue=' || q.name || ',kind=' || k.name, w.job, w.wait_ms, w.started, w.gave_up, w.never
   FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind
   UNION ALL
-  SELECT 'kind', 'kind=' || k.name, w.job, w.wait_ms, w.started, w.gave_up FROM waiter AS w JOIN kind AS k ON k.id = w.kind
+  SELECT 'kind', 'kind=' || k.name, w.job, w.wait_ms, w.started, w.gave_up, w.never FROM waiter AS w JOIN kind AS k ON k.id = w.kind
   UNION ALL
   SELECT 'size', 'gpus=' || (SELECT name FROM size_class WHERE nr = 11 OR top >= w.mgpu ORDER BY nr LIMIT 1),
-         w.job, w.wait_ms, w.started, w.gave_up FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE k.name <> 'inference'
+         w.job, w.wait_ms, w.started, w.gave_up, w.never FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE k.name <> 'inference'
   UNION ALL
-  SELECT 'all', '', w.job, w.wait_ms, w.started, w.gave_up
+  SELECT 'all', '', w.job, w.wait_ms, w.started, w.gave_up, w.never
   FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE k.name <> 'inference'
   UNION ALL
-  SELECT 'shard', 'shard=' || s.name, w.job, w.wait_ms, w.started, w.gave_up
+  SELECT 'shard', 'shard=' || s.name, w.job, w.wait_ms, w.started, w.gave_up, w.never
   FROM waiter AS w JOIN kind AS k ON k.id = w.kind JOIN leaf AS l ON l.queue = w.queue
   JOIN shard AS s ON s.id = l.shard
   WHERE k.name <> 'inference' AND (SELECT count(*) FROM shard) > 1
 )
+SELECT * FROM m;
+CREATE TEMP TABLE member AS -- jobs that never could have started are counted, and in no quantile
 SELECT scope, label, wait_ms, started, gave_up, row_number() OVER g AS rank,
        count(*) OVER (PARTITION BY scope, label) AS n
-FROM m WINDOW g AS (PARTITION BY scope, label ORDER BY wait_ms, NOT started, job);
+FROM grouped WHERE NOT never WINDOW g AS (PARTITION BY scope, label ORDER BY wait_ms, NOT started, job);
 CREATE UNIQUE INDEX temp.member_rank ON member(scope, label, rank);
 -- Kaplan-Meier, job by job (of equal waits those that ended first); while nothing is censored the share that waits still is a whole count.
 CREATE TEMP TABLE survival AS
@@ -94,19 +96,22 @@ SELECT q.name, g.scope, g.label,
        (SELECT min(s.wait_ms) / 1000.0 FROM survival AS s WHERE s.scope = g.scope AND s.label = g.label
         AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.percent / 100.0 + 1e-9 ELSE s.rank * 100 >= q.percent * s.n END),
        g.n
-FROM (SELECT DISTINCT scope, label, n FROM member) AS g CROSS JOIN q;
+FROM (SELECT scope, label, sum(NOT never) AS n FROM grouped GROUP BY scope, label) AS g CROSS JOIN q;
 INSERT INTO made
-SELECT 'wait_mean_s', scope, label, sum(wait_ms * started) / 1000.0 / nullif(sum(started), 0), sum(started)
-FROM member GROUP BY scope, label
+SELECT 'wait_mean_s', scope, label, sum(wait_ms * started) FILTER (WHERE NOT never) / 1000.0 / nullif(total(started), 0), total(started)
+FROM grouped GROUP BY scope, label
 UNION ALL
-SELECT 'wait_max_s', scope, label, max(CASE WHEN started THEN wait_ms END) / 1000.0, sum(started)
-FROM member GROUP BY scope, label
+SELECT 'wait_max_s', scope, label, max(CASE WHEN started THEN wait_ms END) / 1000.0, total(started)
+FROM grouped GROUP BY scope, label
 UNION ALL
-SELECT 'unstarted', scope, label, sum(NOT started), count(*) FROM member GROUP BY scope, label
+SELECT 'unstarted', scope, label, total(NOT started AND NOT never), total(NOT never) FROM grouped GROUP BY scope, label
 UNION ALL
-SELECT 'jobs', scope, label, count(*), count(*) FROM member WHERE scope = 'queue' GROUP BY scope, label
+SELECT 'never_startable', scope, label, total(never), count(*) FROM grouped
+WHERE EXISTS(SELECT 1 FROM never) GROUP BY scope, label
+UNION ALL
+SELECT 'jobs', scope, label, count(*), count(*) FROM grouped WHERE scope = 'queue' GROUP BY scope, label
 UNION ALL -- only where some job may leave, which raw rows do not say of one that did not
-SELECT 'gave_up', scope, label, sum(gave_up), count(*) FROM member
+SELECT 'gave_up', scope, label, total(gave_up AND NOT never), total(NOT never) FROM grouped
 WHERE EXISTS(SELECT 1 FROM metric WHERE name = 'gave_up') GROUP BY scope, label;
 
 -- ---- jobs ----
@@ -445,16 +450,19 @@ CREATE TEMP TABLE lasting(name TEXT, ms INTEGER, ended INTEGER);
 INSERT INTO lasting
 SELECT 'jct', coalesce(j.end_ms, r.end_ms) - j.submit_ms, j.state = 3
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
-WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference';
+WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference' AND j.id NOT IN (SELECT job FROM never);
 INSERT INTO lasting
 SELECT 'batch', CASE WHEN min(j.state) >= 3 THEN max(j.end_ms) ELSE (SELECT end_ms FROM run) END - min(j.submit_ms), min(j.state) >= 3
 FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
-HAVING min(j.submit_ms) >= (SELECT window_start_ms FROM run);
+HAVING min(j.submit_ms) >= (SELECT window_start_ms FROM run) AND NOT max(j.id IN (SELECT job FROM never));
+CREATE TEMP TABLE endless AS -- batches of which some job never could have started
+SELECT b.name FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
+HAVING min(j.submit_ms) >= (SELECT window_start_ms FROM run) AND max(j.id IN (SELECT job FROM never));
 CREATE TEMP TABLE due AS
-SELECT d.at_ms, j.state, j.end_ms, r.end_ms AS run_end_ms,
+SELECT j.id IN (SELECT job FROM never) AS never, d.at_ms, j.state, j.end_ms, r.end_ms AS run_end_ms,
        CASE WHEN j.state = 3 THEN j.end_ms <= d.at_ms WHEN j.state = 4 OR r.end_ms > d.at_ms THEN 0 END AS met
 FROM deadline AS d JOIN job AS j ON j.id = d.job CROSS JOIN run AS r WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms;
-INSERT INTO lasting SELECT 'lateness', CASE state WHEN 3 THEN end_ms ELSE run_end_ms END - at_ms, state = 3 FROM due;
+INSERT INTO lasting SELECT 'lateness', CASE state WHEN 3 THEN end_ms ELSE run_end_ms END - at_ms, state = 3 FROM due WHERE NOT never;
 INSERT INTO made
 SELECT x.column1, 'all', '',
        CASE x.column1 WHEN 'deadline_met' THEN avg(met) WHEN 'deadlines_missed' THEN total(met = 0)
@@ -468,9 +476,9 @@ FROM due CROSS JOIN (VALUES('deadline_met'), ('deadlines_missed'), ('deadlines_o
 INSERT INTO made
 SELECT x.column1, 'all', '',
        (SELECT CASE x.column1 WHEN 'batch_mean_s' THEN avg(CASE WHEN ended THEN ms END) / 1000.0
-                              WHEN 'batch_max_s' THEN max(CASE WHEN ended THEN ms END) / 1000.0 ELSE total(NOT ended) END
+                              WHEN 'batch_max_s' THEN max(CASE WHEN ended THEN ms END) / 1000.0 ELSE total(NOT ended) + (SELECT count(*) FROM endless) END
         FROM lasting WHERE name = 'batch'),
-       (SELECT CASE x.column1 WHEN 'batches_open' THEN count(*) ELSE total(ended) END FROM lasting WHERE name = 'batch')
+       (SELECT CASE x.column1 WHEN 'batches_open' THEN count(*) + (SELECT count(*) FROM endless) ELSE total(ended) END FROM lasting WHERE name = 'batch')
 FROM (VALUES('batch_mean_s'), ('batch_max_s'), ('batches_open')) AS x WHERE EXISTS (SELECT 1 FROM batch);
 INSERT INTO made
 SELECT 'bsld_per_gpu_mean', 'all', '', avg(max(1.0, jct_ms / (max(1.0, mgpu / 1000.0) * max(work_ms, 10000)))), count(*) FROM ended;
@@ -817,7 +825,7 @@ FROM drawn WHERE window GROUP BY NULL HAVING count(*) > 0;
 -- left, at each change.
 CREATE TEMP TABLE hungry AS
 SELECT w.job, w.queue, w.mgpu FROM waiter AS w JOIN kind AS k ON k.id = w.kind
-WHERE k.name <> 'inference' AND w.mgpu > 0
+WHERE k.name <> 'inference' AND w.mgpu > 0 AND NOT w.never
   AND EXISTS (SELECT 1 FROM owed AS o WHERE o.queue = w.queue AND (o.quota < 0 OR w.mgpu <= CAST(o.quota * 1000 AS INTEGER)));
 CREATE TEMP TABLE left_at AS
 WITH c AS (
@@ -861,7 +869,7 @@ INSERT INTO lasting
 SELECT 'wait_full', coalesce(g.at, CASE j.state WHEN 4 THEN j.end_ms ELSE r.end_ms END) - coalesce(h.eligible_ms, j.submit_ms), g.at IS NOT NULL
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind LEFT JOIN grown AS g ON g.job = j.id LEFT JOIN hold AS h ON h.job = j.id
 WHERE j.min_pods < j.pods AND j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference'
-  AND (g.at IS NOT NULL OR j.state <> 3);
+  AND (g.at IS NOT NULL OR j.state <> 3) AND j.id NOT IN (SELECT job FROM never);
 INSERT INTO made
 SELECT 'wait_full_mean_s', 'all', '', avg(CASE WHEN ended THEN ms END) / 1000.0, total(ended) FROM lasting WHERE name = 'wait_full'
 GROUP BY name;
@@ -937,6 +945,26 @@ FROM made AS x LEFT JOIN metric AS m USING (name, scope, label) WHERE m.name IS 
 UNION ALL
 SELECT m.scope || ' ' || m.label, m.name || ' n', x.n, m.n FROM metric AS m JOIN made AS x USING (name, scope, label)
 WHERE m.n <> x.n;
+-- Under kai: who did not start, and whose gang of equal pods at any time from its coming on was more GPUs than a
+-- limit of its queue or one above (or, not preemptible, a quota), and nobody else, is barred so.
+CREATE TEMP TABLE barred AS
+WITH j AS (
+  SELECT j.id AS job, j.queue, coalesce(h.eligible_ms, j.submit_ms) AS from_ms, j.min_pods * a.gpus * a.gpu_mgpu AS gang,
+         j.id IN (SELECT job FROM non_preemptible) AS fast
+  FROM job AS j JOIN ask AS a ON a.shape = j.shape JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard LEFT JOIN hold AS h ON h.job = j.id
+  WHERE j.start_ms IS NULL AND j.state IN (1, 4) AND s.policy = 'kai' AND s.policy_params LIKE '%full_hierarchy_fairness=true%'
+    AND a.gpu_mgpu IS NOT NULL AND (SELECT count(*) FROM ask AS b WHERE b.shape = j.shape) = 1
+)
+SELECT * FROM j WHERE NOT EXISTS (
+  SELECT 1 FROM (SELECT j.from_ms AS at UNION SELECT at_ms FROM queue_change WHERE at_ms > j.from_ms) AS t
+  WHERE NOT EXISTS (SELECT 1 FROM above AS u JOIN owed AS o ON o.queue = u.above AND o.at_ms <= t.at AND o.to_ms > t.at
+                    WHERE u.queue = j.queue AND ((o.top >= 0 AND j.gang > o.top * 1000) OR (j.fast AND o.quota >= 0 AND j.gang > o.quota * 1000))));
+INSERT INTO wrong
+SELECT 'job ' || b.job, 'never', 'barred', 'could start' FROM barred AS b WHERE b.job NOT IN (SELECT job FROM never)
+UNION ALL
+SELECT 'job ' || n.job, 'never', 'could start', 'barred' FROM never AS n JOIN job AS j ON j.id = n.job JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard
+WHERE s.policy = 'kai' AND n.resource = 'gpu' AND n.job NOT IN (SELECT job FROM barred) AND NOT EXISTS (SELECT 1 FROM away) -- or nodes left first
+  AND j.shape IN (SELECT shape FROM ask GROUP BY shape HAVING count(*) = 1);
 -- The views read quantiles off the same curves: of all, of a kind, of a queue whose jobs are of one kind.
 CREATE TEMP TABLE curve AS SELECT * FROM v_wait_cdf;
 INSERT INTO wrong

@@ -110,6 +110,35 @@ static void sets__say_when_a_gang_is_complete(void **state)
     desk_close(&desk);
 }
 
+/* Of the same parts with unlike tasks: whichever are chosen, it holds no less. */
+static void least__is_what_the_cheapest_choice_holds(void **state)
+{
+    (void)state;
+    static const struct orr_task_set sets[] = {{.parent = ORR_NONE, .min = 2},
+                                               {.parent = 0, .is_tasks = true, .min = 1},
+                                               {.parent = 0, .is_tasks = true, .min = 3},
+                                               {.parent = 0, .is_tasks = true, .min = 2}};
+    struct orr_task_group groups[] = {{.request = core_whole(8), .count = 2, .set = 1},
+                                      {.request = core_whole(4), .count = 2, .set = 2},
+                                      {.request = core_whole(1), .count = 2, .set = 2},
+                                      {.request = core_whole(2), .count = 2, .set = 3}};
+    groups[0].request.cpu_milli = 1000;
+    groups[3].request.cpu_milli = 500;
+    struct orr_shapes shapes;
+    orr_shapes_init(&shapes);
+    const uint32_t parts = orr_shapes_put_sets(&shapes, groups, 4, sets, 4);
+    const uint32_t five = orr_shapes_put(&shapes, groups, 4, 5);
+    const uint32_t all = orr_shapes_put(&shapes, groups, 4, 0);
+    const struct orr_shape *of = shapes.shapes;
+    /* 4 + 1 + 1 and 2 + 2 GPUs; one of the three parts asks no CPU */
+    assert_int_equal(orr_shape_least(&of[parts], ORR_SHARE_GPU), 10 * ORR_MGPU);
+    assert_int_equal(orr_shape_least(&of[parts], ORR_SHARE_CPU), 1000);
+    assert_int_equal(orr_shape_least(&of[parts], ORR_SHARE_MEMORY), 0);
+    assert_int_equal(orr_shape_least(&of[five], ORR_SHARE_GPU), 10 * ORR_MGPU); /* 1 1 2 2 4 */
+    assert_int_equal(orr_shape_least(&of[all], ORR_SHARE_GPU), of[all].gpus_mgpu);
+    orr_shapes_release(&shapes);
+}
+
 /* What a job that leaves holds of its gang is free again, and its queue asks for less. */
 static void withdraw__gives_back_part_of_a_gang(void **state)
 {
@@ -623,6 +652,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets__say_when_a_gang_is_complete),
+        cmocka_unit_test(least__is_what_the_cheapest_choice_holds),
         cmocka_unit_test(withdraw__gives_back_part_of_a_gang),
         cmocka_unit_test(devices__come_from_the_fullest_domain_that_fits),
         cmocka_unit_test(devices__span_domains_only_when_none_fits),

@@ -39,7 +39,8 @@ struct orr_compare_metric {
 struct orr_compare_arm {
     const char *label, *policy;
     uint32_t runs;
-    uint64_t jobs, unstarted; /* of the windows of all its runs, services apart; never started */
+    uint64_t jobs, unstarted; /* of the windows of all its runs, services apart; not started */
+    uint64_t nevers;          /* beside them: those that never could have */
 };
 
 struct orr_comparison {

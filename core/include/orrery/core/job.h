@@ -14,6 +14,7 @@
 #define ORR_CORE_JOB_H
 
 #include <orrery/core/cluster.h>
+#include <orrery/core/share_kind.h>
 
 enum orr_gpu_ask {
     ORR_GPU_NONE,
@@ -100,6 +101,9 @@ uint32_t orr_shapes_put_sets(struct orr_shapes *shapes, const struct orr_task_gr
 bool orr_shape_satisfied(const struct orr_shape *shape, const uint32_t *tasks_of_group);
 /* Must, or should, its tasks be in one domain together, or those of a part of it? */
 bool orr_shape_is_bound(const struct orr_shape *shape);
+/* The least of a resource (milli-CPU, bytes, milli-GPU; memory asks count 0) that a gang of this
+ * shape holds when it starts: no choice among its tasks needs less. */
+int64_t orr_shape_least(const struct orr_shape *shape, enum orr_share_kind kind);
 /* Are the tasks of a group in this set, or in one below it? */
 bool orr_shape_has(const struct orr_shape *shape, uint32_t set, uint32_t group);
 

@@ -99,6 +99,17 @@ typedef bool orr_policy_shares_fn(void *state, const struct orr_view *view, doub
 typedef enum orr_status orr_policy_audit_fn(void *state, const struct orr_view *view,
                                             struct orr_err *err);
 
+/* A rule about queues that a job can never meet, whoever else is there. */
+struct orr_bar {
+    enum orr_reason reason; /* NONE: there is none, and nothing of the rest */
+    uint32_t queue;         /* whose limit, quota or part */
+    enum orr_share_kind resource;
+    int64_t asked, allowed; /* milli-CPU, bytes or milli-GPU; what its gang holds at least */
+};
+/* The bar to a job with the queues as the view has them; whether nodes have room is not asked. */
+typedef struct orr_bar orr_policy_bars_fn(const void *params, const struct orr_view *view,
+                                          uint32_t job);
+
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
 
@@ -143,6 +154,7 @@ struct orr_policy {
     orr_policy_queue_fn *queue;   /* may be NULL */
     orr_policy_heeds_fn *heeds;   /* may be NULL: none of it */
     orr_policy_shares_fn *shares; /* may be NULL: it has none */
+    orr_policy_bars_fn *bars;     /* may be NULL: it lets queues hold what they ask */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -197,6 +209,8 @@ enum {
 uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);
 /* What it looks at with these parameters: ORR_HEEDS_*. */
 uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params);
+struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
+                               const struct orr_view *view, uint32_t job);
 
 #define ORR_PRESET_PARAM "preset" /* what names presets, separated by commas */
 

@@ -85,6 +85,11 @@ struct orr_cycle_time { /* real time that the policy's cycles took: no part of a
     int64_t sum_ns, most_ns;
 };
 
+struct orr_never { /* a job that could not have started at any time, were the cluster empty */
+    uint32_t job;
+    struct orr_bar bar; /* as it was when the job came; queue ORR_NONE: no rule of a queue's */
+};
+
 struct orr_run {
     enum orr_run_status status;
     enum orr_warmup warmup;
@@ -114,6 +119,8 @@ struct orr_run {
     uint32_t reason_count, reason_capacity;
     struct orr_share_change *shares; /* in order; of policies that have fair shares */
     uint32_t share_count, share_capacity;
+    struct orr_never *nevers; /* by job; of those that did not start, see never.h */
+    uint32_t never_count, never_capacity;
     orr_ms *eligible_ms; /* per hold of the world: when it was over; ORR_MS_NONE: not yet */
 };
 

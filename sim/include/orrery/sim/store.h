@@ -2,7 +2,7 @@
 /* store.h - one results file a run: SQLite, written under a temporary name, synced, renamed.
  *
  * A results file either is whole or is not there: every failure, a full disk included, removes the
- * temporary file and reports its cause. Schema: sim/store/schema.sql, PRAGMA user_version 5.
+ * temporary file and reports its cause. Schema: sim/store/schema.sql, PRAGMA user_version 6.
  */
 #ifndef ORR_SIM_STORE_H
 #define ORR_SIM_STORE_H
@@ -11,7 +11,7 @@
 
 #include <orrery/sim/summary.h>
 
-#define ORR_STORE_VERSION 5
+#define ORR_STORE_VERSION 6
 
 struct orr_store_meta { /* of table run_meta: not part of the result */
     const char *key, *value;

@@ -4,7 +4,7 @@
  * Window: end of warm-up to the last submit; what comes after (the drain) counts for waits of jobs
  * submitted inside it, not for occupancy and fairness. Quantiles are nearest rank, or Kaplan-Meier
  * when jobs of the window never started (they are then censored at the end of the run, or when
- * they left).
+ * they left). Jobs that can never start (never.h) are counted, and are in no quantile.
  */
 #ifndef ORR_SIM_SUMMARY_H
 #define ORR_SIM_SUMMARY_H
@@ -13,6 +13,7 @@
 
 struct orr_waits { /* of jobs submitted in the window (or of other times); NAN: there are none */
     uint64_t jobs, started, gave_up;
+    uint64_t never; /* beside `jobs`: those that can never start */
     double mean_s, p50_s, p95_s, p99_s, max_s;
 };
 
@@ -173,7 +174,8 @@ struct orr_pool_summary {              /* of nodes, while they were part of the 
 };
 
 struct orr_summary {
-    bool impatient; /* some job would have left had it not started in time */
+    bool impatient;  /* some job would have left had it not started in time */
+    bool has_nevers; /* some job of the run can never start */
     orr_ms window_start_ms, window_end_ms;
     uint64_t jobs, finished, unfinished;
     double makespan_s;      /* end of the last job that finished; on the trace's clock */

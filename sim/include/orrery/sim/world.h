@@ -146,6 +146,11 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
                                    const struct orr_scenario_part *part,
                                    struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
 
+/* Says of each shape whether the cluster without the nodes that are gone (NULL: with all of them)
+ * could hold all its tasks were it empty; caller frees. */
+bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,
+                            const bool *gone);
+
 /* What a queue is owed of a resource at a time. */
 const struct orr_entitlement *orr_world_owed_at(const struct orr_world *world, uint32_t queue,
                                                 enum orr_share_kind resource, orr_ms at);

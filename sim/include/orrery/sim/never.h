@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* never.h - jobs that can never start: a class of their own, for how long they wait says nothing.
+ *
+ * A job can never start if at no time from when it was considered, up to the last event that the
+ * scenario lists (be it after the end of the run), it could have been started by itself: its gang
+ * is more than
+ *   - the nodes that were part of the cluster then (autoscaled pools count with all they may have),
+ *   - a limit or quota that its policy holds it to, of its queue or one above (orr_policy_bars), or
+ *   - what its queue allows one job;
+ * or it waits for the end of such a job, or its policy takes no jobs in its queue. Outages that
+ * end, and other jobs, prove nothing. A row that the cluster could not hold even with all nodes
+ * there will ever be is no job at all: it was rejected.
+ */
+#ifndef ORR_SIM_NEVER_H
+#define ORR_SIM_NEVER_H
+
+#include <orrery/sim/engine.h>
+
+/* Fills in the run's `nevers`, once it is over. shards: who scheduled it. */
+void orr_never_find(const struct orr_world *world, const struct orr_engine_shard *shards,
+                    struct orr_run *run);
+/* The job's, or NULL: it could have started (or did). */
+const struct orr_never *orr_never_of(const struct orr_run *run, uint32_t job);
+
+#endif

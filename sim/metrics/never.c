@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* never.c - which of the jobs that did not start never could have. Walks over the times at which
+ * the scenario changes queues or nodes, and drops every job that could have started then. */
+#include <orrery/sim/never.h>
+
+#include <string.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/sort.h>
+
+struct suspect {
+    struct orr_never never;
+    orr_ms from_ms;
+    bool judged;  /* never.bar is that of the time it came at */
+    bool cleared; /* it could have started */
+};
+
+struct search {
+    const struct orr_world *world;
+    const struct orr_engine_shard *shards;
+    const struct orr_run *run;
+    struct orr_queues queues; /* as the scenario has them at a time; names borrowed */
+    struct orr_shapes gangs;  /* of the world's shapes, as few tasks as start; borrowed in part */
+    struct orr_task_group *groups; /* of single groups with fewer tasks */
+    bool *gone;                    /* per node; NULL: nodes neither come nor go */
+    bool *held;                    /* per shape: the nodes there are could hold it; NULL: all */
+    bool nodes_changed;
+    struct suspect *suspects;
+    uint32_t count, capacity;
+};
+
+static bool never_started(const struct orr_run *run, uint32_t job)
+{
+    const struct orr_job_state *state = &run->ledger->jobs[job];
+    return state->phase == ORR_JOB_WITHDRAWN ||
+           (state->phase == ORR_JOB_PENDING && state->first_start_ms == ORR_MS_NONE);
+}
+
+static void suspect(struct search *search, uint32_t job, orr_ms from_ms)
+{
+    search->suspects = ORR_ROOM_FOR_ONE(search->suspects, search->count, search->capacity);
+    search->suspects[search->count++] =
+        (struct suspect){.never = {.job = job, .bar = {.queue = ORR_NONE}}, .from_ms = from_ms};
+}
+
+static void list_suspects(struct search *search)
+{
+    const struct orr_world *world = search->world;
+    uint32_t hold = 0;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        while (hold < world->hold_count && world->holds[hold].job < j) {
+            hold++;
+        }
+        const bool held = hold < world->hold_count && world->holds[hold].job == j;
+        if (held && world->holds[hold].refused &&
+            world->specs[j].submit_ms <= search->run->end_ms) {
+            suspect(search, j, world->specs[j].submit_ms);
+            struct suspect *s = &search->suspects[search->count - 1];
+            s->judged = true;
+            s->never.bar.reason = ORR_REASON_LARGEST_JOB;
+        } else if (never_started(search->run, j)) {
+            suspect(search, j, orr_run_eligible_ms(world, search->run, j));
+        }
+    }
+}
+
+/* An elastic job of one group starts with its minimum. Of one with roles all tasks count only when
+ * all are needed: which of them go first is up to the policy. */
+static void make_gangs(struct search *search)
+{
+    const struct orr_shapes *shapes = &search->world->shapes;
+    search->gangs = (struct orr_shapes){.count = shapes->count};
+    search->gangs.shapes = orr_alloc(shapes->count + (size_t)1, sizeof *search->gangs.shapes);
+    search->groups = orr_alloc(shapes->count + (size_t)1, sizeof *search->groups);
+    for (uint32_t s = 0; s < shapes->count; s++) {
+        struct orr_shape *gang = &search->gangs.shapes[s];
+        *gang = shapes->shapes[s];
+        if (gang->group_count == 1 && gang->set_count == 0) {
+            search->groups[s] = gang->groups[0];
+            search->groups[s].count = gang->min_tasks;
+            gang->groups = &search->groups[s];
+            gang->tasks = gang->min_tasks;
+            gang->gpus_mgpu = orr_shape_least(&shapes->shapes[s], ORR_SHARE_GPU);
+        }
+    }
+}
+
+static bool has_spare_roles(const struct orr_shape *shape)
+{
+    return shape->min_tasks < shape->tasks && (shape->group_count > 1 || shape->set_count > 0);
+}
+
+static bool nodes_hold(struct search *search, uint32_t shape)
+{
+    if (search->gone == NULL) {
+        return true; /* or the row would have been rejected */
+    }
+    if (search->nodes_changed) {
+        orr_free(search->held);
+        search->held = orr_world_conceivable(search->world, &search->gangs, search->gone);
+        search->nodes_changed = false;
+    }
+    return search->held[shape] || has_spare_roles(&search->world->shapes.shapes[shape]);
+}
+
+static struct orr_bar bar_of(struct search *search, uint32_t job)
+{
+    const struct orr_world *world = search->world;
+    const struct orr_job_spec *spec = &world->specs[job];
+    const struct orr_engine_shard *shard = &search->shards[world->queues.queues[spec->queue].shard];
+    const struct orr_view view = {.cluster = &world->cluster,
+                                  .queues = &search->queues,
+                                  .shapes = &world->shapes,
+                                  .specs = world->specs,
+                                  .jobs = search->run->ledger->jobs,
+                                  .job_count = world->job_count,
+                                  .ledger = search->run->ledger,
+                                  .shard = world->queues.queues[spec->queue].shard};
+    struct orr_bar bar = orr_policy_bars(shard->policy, shard->params, &view, job);
+    if (bar.reason == ORR_REASON_NONE) {
+        bar.queue = ORR_NONE;
+        if (!nodes_hold(search, spec->shape)) {
+            bar.reason = ORR_REASON_NEVER;
+        }
+    }
+    if (search->run->ledger->jobs[job].reason == ORR_REASON_QUEUE_DOES_NOT_EXIST) {
+        bar = (struct orr_bar){.reason = ORR_REASON_QUEUE_DOES_NOT_EXIST, .queue = spec->queue};
+    }
+    return bar;
+}
+
+/* All that waited at some time before `until_ms`, with queues and nodes as they are. */
+static void judge(struct search *search, orr_ms until_ms)
+{
+    for (uint32_t i = 0; i < search->count; i++) {
+        struct suspect *s = &search->suspects[i];
+        if (s->cleared || s->from_ms >= until_ms || s->never.bar.reason == ORR_REASON_LARGEST_JOB) {
+            continue;
+        }
+        const struct orr_bar bar = bar_of(search, s->never.job);
+        s->cleared = bar.reason == ORR_REASON_NONE;
+        s->never.bar = s->judged ? s->never.bar : bar;
+        s->judged = true;
+    }
+}
+
+static void set_gone(struct search *search, uint32_t first, uint32_t count, bool gone)
+{
+    for (uint32_t n = first; n < first + count; n++) {
+        search->gone[n] = gone;
+    }
+    search->nodes_changed = true;
+}
+
+/* Of pools that follow the jobs all nodes may come. */
+static void open_nodes(struct search *search)
+{
+    const struct orr_world *world = search->world;
+    bool any = world->resize_count > 0;
+    for (uint32_t o = 0; o < world->outage_count; o++) {
+        any = any || world->outages[o].end_ms == ORR_MS_NEVER;
+    }
+    if (!any) {
+        return;
+    }
+    search->gone = orr_zalloc(world->cluster.node_count, sizeof *search->gone);
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const struct orr_world_pool *pool = &world->pools[p];
+        if (!pool->autoscaled) {
+            set_gone(search, pool->first_node + pool->nodes, pool->node_count - pool->nodes, true);
+        }
+    }
+}
+
+static orr_ms change_ms(const struct orr_world_resize *resize)
+{
+    return resize->joins ? resize->at_ms : resize->closed_ms;
+}
+
+/* The next time after `now` at which something changes, or ORR_MS_NEVER. */
+static orr_ms next_change(const struct search *search, orr_ms now)
+{
+    const struct orr_world *world = search->world;
+    orr_ms next = ORR_MS_NEVER;
+    for (uint32_t i = 0; i < world->owed_count; i++) {
+        const orr_ms at = world->owed[i].at_ms;
+        next = at > now && at < next ? at : next;
+    }
+    for (uint32_t i = 0; i < world->resize_count; i++) {
+        const orr_ms at = change_ms(&world->resizes[i]);
+        next = at > now && at < next ? at : next;
+    }
+    for (uint32_t i = 0; i < world->outage_count; i++) {
+        const struct orr_world_outage *o = &world->outages[i];
+        next = o->end_ms == ORR_MS_NEVER && o->closed_ms > now && o->closed_ms < next ? o->closed_ms
+                                                                                      : next;
+    }
+    return next;
+}
+
+static void change(struct search *search, orr_ms at)
+{
+    const struct orr_world *world = search->world;
+    for (uint32_t i = 0; i < world->owed_count; i++) {
+        if (world->owed[i].at_ms == at) {
+            memcpy(search->queues.queues[world->owed[i].queue].resources, world->owed[i].resources,
+                   sizeof world->owed[i].resources);
+        }
+    }
+    for (uint32_t i = 0; i < world->resize_count; i++) {
+        const struct orr_world_resize *r = &world->resizes[i];
+        if (change_ms(r) == at) {
+            set_gone(search, r->first_node, r->node_count, !r->joins);
+        }
+    }
+    for (uint32_t i = 0; i < world->outage_count; i++) {
+        const struct orr_world_outage *o = &world->outages[i];
+        if (o->end_ms == ORR_MS_NEVER && o->closed_ms == at) {
+            set_gone(search, o->first_node, o->node_count, true);
+        }
+    }
+}
+
+static void add(struct orr_run *run, const struct orr_never *never)
+{
+    run->nevers = ORR_ROOM_FOR_ONE(run->nevers, run->never_count, run->never_capacity);
+    run->nevers[run->never_count++] = *never;
+}
+
+/* Who waits for the end of such a job. Jobs wait for earlier rows or later ones: until none is
+ * found any more. */
+static void add_dependents(const struct orr_world *world, struct orr_run *run)
+{
+    bool *is = orr_zalloc(world->job_count + (size_t)1, sizeof *is);
+    for (uint32_t i = 0; i < run->never_count; i++) {
+        is[run->nevers[i].job] = run->ledger->jobs[run->nevers[i].job].phase != ORR_JOB_WITHDRAWN;
+    }
+    for (bool found = true; found;) {
+        found = false;
+        for (uint32_t e = 0; e < world->edge_count; e++) {
+            const uint32_t after = world->holds[world->edges[e].hold].job;
+            if (is[world->edges[e].job] && !is[after] &&
+                run->ledger->jobs[after].phase == ORR_JOB_FUTURE &&
+                world->specs[after].submit_ms <= run->end_ms) {
+                is[after] = found = true;
+                add(run,
+                    &(struct orr_never){
+                        .job = after, .bar = {.reason = ORR_REASON_DEPENDENCY, .queue = ORR_NONE}});
+            }
+        }
+    }
+    orr_free(is);
+}
+
+static int by_job(const void *a, const void *b, void *context)
+{
+    const struct orr_never *x = a, *y = b;
+    (void)context;
+    return (x->job > y->job) - (x->job < y->job);
+}
+
+void orr_never_find(const struct orr_world *world, const struct orr_engine_shard *shards,
+                    struct orr_run *run)
+{
+    struct search search = {.world = world, .shards = shards, .run = run};
+    list_suspects(&search);
+    if (search.count == 0) {
+        return;
+    }
+    search.queues = world->queues;
+    search.queues.queues = orr_alloc(world->queues.count + (size_t)1, sizeof *search.queues.queues);
+    memcpy(search.queues.queues, world->queues.queues,
+           world->queues.count * sizeof *search.queues.queues);
+    make_gangs(&search);
+    open_nodes(&search);
+    for (orr_ms now = INT64_MIN; now != ORR_MS_NEVER;) {
+        const orr_ms next = next_change(&search, now);
+        judge(&search, next);
+        if (next != ORR_MS_NEVER) {
+            change(&search, next);
+        }
+        now = next;
+    }
+    for (uint32_t i = 0; i < search.count; i++) {
+        if (!search.suspects[i].cleared) {
+            add(run, &search.suspects[i].never);
+        }
+    }
+    if (run->never_count > 0) {
+        add_dependents(world, run);
+        orr_sort(run->nevers, run->never_count, sizeof *run->nevers, by_job, NULL);
+    }
+    orr_free(search.queues.queues);
+    orr_free(search.gangs.shapes);
+    orr_free(search.groups);
+    orr_free(search.gone);
+    orr_free(search.held);
+    orr_free(search.suspects);
+}
+
+const struct orr_never *orr_never_of(const struct orr_run *run, uint32_t job)
+{
+    uint32_t low = 0, high = run->never_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (run->nevers[middle].job < job) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < run->never_count && run->nevers[low].job == job ? &run->nevers[low] : NULL;
+}
