@@ -150,11 +150,12 @@ static void find_candidates(struct orr_victim_search *search)
     }
 }
 
-/* Nothing but victims and the preemptor changes during a search, so that the other waiting jobs are
- * put in order once. */
-static void list_pending(struct orr_victim_search *search)
+void orr_victim__list_pending(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
+    if (search->pending != NULL) {
+        return;
+    }
     struct orr_order order;
     struct orr_jobview *views = orr_alloc(session->job_count + (size_t)1, sizeof *views);
     uint32_t count = 0;
@@ -168,15 +169,6 @@ static void list_pending(struct orr_victim_search *search)
     search->pending_count = orr_order_prepare(&order, views, count, search->pending);
     orr_order_release(&order);
     orr_free(views);
-}
-
-const struct orr_order_entry *orr_victim__pending(struct orr_victim_search *search, uint32_t *count)
-{
-    if (search->pending == NULL) {
-        list_pending(search);
-    }
-    *count = search->pending_count;
-    return search->pending;
 }
 
 static void keep_sums(struct orr_victim_search *search)

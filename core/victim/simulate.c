@@ -52,9 +52,7 @@ static uint32_t build_order(struct orr_victim_search *search, const struct orr_v
     }
     orr_order_init(order, session, false, true);
     count = orr_order_prepare(order, views, count, entries);
-    uint32_t pending_count;
-    const struct orr_order_entry *pending = orr_victim__pending(search, &pending_count);
-    orr_order_build_of(order, pending, pending_count, is_victim, entries, count);
+    orr_order_build_of(order, search->pending, search->pending_count, is_victim, entries, count);
     orr_free(views);
     orr_free(entries);
     orr_free(listed);
@@ -117,6 +115,7 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
             list[count++] = n;
         }
     }
+    orr_victim__list_pending(search);
     const uint32_t checkpoint = orr_session_checkpoint(session);
     evict_all(search, potential);
     evict_all(search, &search->recorded);

@@ -94,9 +94,9 @@ static inline void orr_victim__reached(struct orr_victim_search *search, enum or
     search->reached = outcome > search->reached ? (uint8_t)outcome : search->reached;
 }
 
-/* search.c: the jobs that wait, without the preemptor, in the order of building. */
-const struct orr_order_entry *orr_victim__pending(struct orr_victim_search *search,
-                                                  uint32_t *count);
+/* search.c: fills `pending`, once a search. Asked before anything is evicted: nothing but victims
+ * and the preemptor changes during a search, so that all others wait as they do now. */
+void orr_victim__list_pending(struct orr_victim_search *search);
 
 /* Scatters the bits of a word, for hashes. */
 static inline uint64_t orr_victim__mix(uint64_t word)

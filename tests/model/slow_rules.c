@@ -322,8 +322,11 @@ static bool take_unit(struct reclaim *reclaim, uint32_t victim_queue, const uint
         over_share = over_share || held > allocatable_of(slow, theirs, k);
         over_deserved = over_deserved || held > deserved_of(slow, theirs, k);
     }
-    if (!over_share && !(over_deserved && fits_deserved(slow, mine, reclaim->left[mine].allocated,
-                                                        &reclaim->demand))) {
+    /* The reclaimer's side stands as before anything is taken, also where some is taken below it.
+     */
+    if (!over_share &&
+        !(over_deserved && fits_deserved(slow, mine, reclaim->hunt->shares_before[mine].allocated,
+                                         &reclaim->demand))) {
         return false;
     }
     for (uint32_t q = victim_queue; q != ORR_NONE; q = slow->in->shares[q].parent) {
