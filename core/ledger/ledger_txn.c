@@ -38,6 +38,8 @@ struct orr_txn {
     uint32_t decision_count, decision_capacity;
     struct orr_explanation *explanations;
     uint32_t explanation_count, explanation_capacity;
+    uint32_t *whole; /* jobs */
+    uint32_t whole_count, whole_capacity;
 };
 
 struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws)
@@ -59,6 +61,7 @@ void orr_txn_close(struct orr_txn *txn)
         orr_free(txn->ops);
         orr_free(txn->decisions);
         orr_free(txn->explanations);
+        orr_free(txn->whole);
         orr_free(txn);
     }
 }
@@ -577,7 +580,7 @@ const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint
 
 bool orr_txn_is_idle(const struct orr_txn *txn)
 {
-    return txn->op_count + txn->decision_count + txn->explanation_count == 0;
+    return txn->op_count + txn->decision_count + txn->explanation_count + txn->whole_count == 0;
 }
 
 void orr_txn_end_cycle(struct orr_txn *txn)
@@ -589,6 +592,19 @@ void orr_txn_end_cycle(struct orr_txn *txn)
     }
     txn->decision_count = 0;
     txn->explanation_count = 0;
+    txn->whole_count = 0;
+}
+
+void orr_txn_note_whole(struct orr_txn *txn, uint32_t job)
+{
+    txn->whole = ORR_ROOM_FOR_ONE(txn->whole, txn->whole_count, txn->whole_capacity);
+    txn->whole[txn->whole_count++] = job;
+}
+
+const uint32_t *orr_txn_whole(const struct orr_txn *txn, uint32_t *count)
+{
+    *count = txn->whole_count;
+    return txn->whole;
 }
 
 /* Is it news? */

@@ -41,6 +41,14 @@ uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params)
     return HAS(policy, laws_with) ? policy->laws_with(params) : policy->laws;
 }
 
+orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params)
+{
+    if (!orr_policy_able(policy, ORR_ABLE_STALE_GANGS)) {
+        return 0;
+    }
+    return HAS(policy, stale_grace_ms) ? policy->stale_grace_ms(params) : ORR_MS_NEVER;
+}
+
 uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params)
 {
     return HAS(policy, heeds) ? policy->heeds(params) : 0;

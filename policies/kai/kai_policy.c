@@ -239,8 +239,24 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
 
 /* --- a cycle --- */
 
+/* Gangs below their minimum to which an action gave what they lack, and a later one took it: to KAI
+ * they are not stale, and will be only from the next cycle on. */
+static void note_whole(const struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
+{
+    const struct orr_session *session = &kai->session;
+    for (uint32_t i = 0; i < session->decision_count; i++) {
+        const struct orr_decision *d = &session->decisions[i];
+        const uint32_t slot = session->tasks[d->task].job, job = kai->job_of_slot[slot];
+        if (d->kind != ORR_DECISION_EVICT && view->jobs[job].phase == ORR_JOB_RUNNING &&
+            session->jobs[slot].stale_since == ORR_MS_NONE &&
+            !orr_ledger_is_complete(view->ledger, job)) {
+            orr_txn_note_whole(txn, job);
+        }
+    }
+}
+
 /* Whose reason changes by what the cycle decided. */
-static void note_decided(struct kai *kai)
+static void note_decided(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     struct orr_session *session = &kai->session;
     for (uint32_t i = 0; i < session->decision_count; i++) {
@@ -255,6 +271,7 @@ static void note_decided(struct kai *kai)
             expect_news(kai, kai->job_of_slot[slot]);
         }
     }
+    note_whole(kai, view, txn);
     (void)orr_backlog_sync(session); /* what was placed or pipelined has reasons of its own */
 }
 
@@ -389,7 +406,7 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     orr_kai_run(&kai->session, actions, count);
     kai->tasks.job_of = kai->job_of_slot;
     orr_kai__tasks_hand_over(&kai->tasks, view, txn, kai->build.first_ask);
-    note_decided(kai);
+    note_decided(kai, view, txn);
     kai->changed = kai->session.decision_count > 0;
     orr_kai__usage_tell_all(&kai->past, view);
     orr_session_close(&kai->session);
@@ -510,6 +527,18 @@ static uint32_t kai_heeds(const void *params)
     return ((const struct orr_kai_params *)params)->plugins.priority ? ORR_HEEDS_PRIORITY : 0;
 }
 
+static orr_ms kai_stale_grace_ms(const void *params)
+{
+    const struct orr_kai_params *p = params;
+    enum orr_action actions[ORR_ACTIONS];
+    const uint32_t count = orr_kai_actions(params, actions);
+    bool acts = false;
+    for (uint32_t i = 0; i < count; i++) {
+        acts = acts || actions[i] == ORR_ACTION_STALE_GANG;
+    }
+    return acts && p->staleness_grace_ms >= 0 ? p->staleness_grace_ms : ORR_MS_NEVER;
+}
+
 const struct orr_policy orr_policy_kai = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_kai,
@@ -534,6 +563,7 @@ const struct orr_policy orr_policy_kai = {
     .audit = kai_audit,
     .queue = kai_queue,
     .heeds = kai_heeds,
+    .stale_grace_ms = kai_stale_grace_ms,
     .shares = kai_shares,
     .bars = orr_kai__bars,
 };

@@ -107,6 +107,29 @@ static void take_explanations(struct engine *engine)
     }
 }
 
+static void take_reprieves(struct engine *engine)
+{
+    struct orr_run *run = engine->run;
+    uint32_t count;
+    const uint32_t *whole = orr_txn_whole(engine->txn, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        run->reprieves =
+            ORR_ROOM_FOR_ONE(run->reprieves, run->reprieve_count, run->reprieve_capacity);
+        run->reprieves[run->reprieve_count++] = (struct orr_reprieve){
+            .at_ms = engine->view.now, .to_ms = ORR_MS_NEVER, .job = whole[i]};
+    }
+}
+
+/* The last cycle would have done the same again until now. */
+static void end_reprieves(struct engine *engine)
+{
+    struct orr_run *run = engine->run;
+    for (uint32_t i = run->reprieve_count; i > 0 && run->reprieves[i - 1].to_ms == ORR_MS_NEVER;
+         i--) {
+        run->reprieves[i - 1].to_ms = engine->view.now;
+    }
+}
+
 static enum orr_status check_books(const struct engine *engine, struct orr_err *err)
 {
     enum orr_status status = orr_ledger_audit(engine->ledger, err);
@@ -127,6 +150,7 @@ static enum orr_status settle_cycle(struct engine *engine, struct orr_err *err)
     }
     orr_engine__take_decisions(engine);
     take_explanations(engine);
+    take_reprieves(engine);
     orr_txn_end_cycle(engine->txn);
     return ORR_OK;
 }
@@ -144,6 +168,7 @@ static void time_cycle(struct engine *engine)
 
 static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
 {
+    end_reprieves(engine);
     engine->changed = false;
     engine->last_cycle_ms = engine->view.now;
     engine->run->cycles++;
@@ -387,6 +412,22 @@ static uint64_t untimed_cycles(const struct orr_engine_options *options,
     return options->clock_ns == NULL ? UINT64_MAX : policy->cycle_ms > 0 ? 0 : 63;
 }
 
+/* How long gangs may run below their minimum: a cycle finds them, another ends them a grace later,
+ * and each may come late. Not told for several shards: a reprieve holds to the next cycle of its
+ * own, and the engine knows of cycles of any. */
+static orr_ms stale_grace_ms(const struct engine *engine, uint32_t shard_count)
+{
+    const struct orr_scheduler *scheduler = &engine->scheduler;
+    const struct orr_engine_shard *runner = &engine->options->shards[0];
+    if (!orr_policy_able(engine->policy, ORR_ABLE_STALE_GANGS)) {
+        return 0;
+    }
+    const orr_ms grace = orr_policy_stale_grace_ms(runner->policy, runner->params);
+    return shard_count > 1 || grace >= ORR_MS_NEVER / 2
+               ? ORR_MS_NEVER
+               : grace + 2 * (scheduler->period_ms + scheduler->time.behind_max_ms);
+}
+
 enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,
                                struct orr_err *err)
@@ -474,6 +515,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         orr_account_make(world, run);
         run->digest = run->ledger->digest.h;
         run->owed_count = engine.next_owed;
+        run->stale_grace_ms = stale_grace_ms(&engine, shard_count);
         status = orr_ledger_audit(run->ledger, err);
     }
     if (status == ORR_OK) {
@@ -516,6 +558,7 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->outages);
     orr_free(run->times);
     orr_free(run->reasons);
+    orr_free(run->reprieves);
     orr_free(run->shares);
     orr_free(run->nevers);
     orr_free(run->eligible_ms);

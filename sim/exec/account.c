@@ -13,7 +13,7 @@ static int64_t mgpu_of(const struct orr_ledger *ledger, const struct orr_placeme
                                  orr_cluster_type(world->cluster, placement->node));
 }
 
-static orr_ms end_of(const struct orr_run *run, const struct orr_placement *placement)
+orr_ms orr_account__end_of(const struct orr_run *run, const struct orr_placement *placement)
 {
     return placement->hold == ORR_HOLD_ENDED ? placement->until_ms : run->end_ms;
 }
@@ -22,7 +22,8 @@ orr_ms orr_placement_ms(const struct orr_run *run, const struct orr_placement *p
                         orr_ms from_ms, orr_ms to_ms)
 {
     orr_ms from = placement->since_ms > from_ms ? placement->since_ms : from_ms;
-    orr_ms to = end_of(run, placement) < to_ms ? end_of(run, placement) : to_ms;
+    orr_ms to =
+        orr_account__end_of(run, placement) < to_ms ? orr_account__end_of(run, placement) : to_ms;
     return from < to ? to - from : 0;
 }
 
@@ -71,32 +72,12 @@ const struct orr_job_time *orr_account_of(const struct orr_run *run, uint32_t jo
 
 /* --- evictions and what they were good for --- */
 
-/* The placements of each job, newest first: heads by job, links by placement. */
-struct chains {
-    uint32_t *head, *link;
-};
-
-static struct chains chain_all(const struct orr_ledger *ledger)
-{
-    uint32_t jobs = ledger->world.job_count;
-    struct chains chains = {.head = orr_alloc(jobs, sizeof *chains.head),
-                            .link = orr_alloc(ledger->placement_count, sizeof *chains.link)};
-    for (uint32_t j = 0; j < jobs; j++) {
-        chains.head[j] = ORR_NONE;
-    }
-    for (uint32_t p = 0; p < ledger->placement_count; p++) {
-        uint32_t job = ledger->placements[p].job;
-        chains.link[p] = chains.head[job];
-        chains.head[job] = p;
-    }
-    return chains;
-}
-
-static bool left_node(const struct orr_ledger *ledger, const struct chains *chains,
+static bool left_node(const struct orr_ledger *ledger, const struct orr_by_job *placements,
                       const struct orr_eviction *eviction, uint32_t node)
 {
-    for (uint32_t p = chains->head[eviction->job]; p != ORR_NONE; p = chains->link[p]) {
-        const struct orr_placement *placement = &ledger->placements[p];
+    for (uint32_t i = placements->first[eviction->job]; i < placements->first[eviction->job + 1];
+         i++) {
+        const struct orr_placement *placement = &ledger->placements[placements->rows[i]];
         if (placement->node == node && placement->cause != ORR_CAUSE_NONE &&
             placement->until_ms == eviction->gone_ms) {
             return true;
@@ -106,18 +87,19 @@ static bool left_node(const struct orr_ledger *ledger, const struct chains *chai
 }
 
 /* Does any pod that the beneficiary got next run where the eviction made room? */
-static bool was_used(const struct orr_ledger *ledger, const struct chains *chains,
+static bool was_used(const struct orr_ledger *ledger, const struct orr_by_job *placements,
                      const struct orr_eviction *eviction)
 {
     orr_ms next = ORR_MS_NEVER;
     bool used = false;
-    for (uint32_t p = chains->head[eviction->beneficiary]; p != ORR_NONE; p = chains->link[p]) {
-        const struct orr_placement *placement = &ledger->placements[p];
+    const uint32_t whose = eviction->beneficiary;
+    for (uint32_t i = placements->first[whose]; i < placements->first[whose + 1]; i++) {
+        const struct orr_placement *placement = &ledger->placements[placements->rows[i]];
         if (placement->since_ms < eviction->at_ms || placement->since_ms > next) {
             continue;
         }
         used = (used && placement->since_ms == next) ||
-               left_node(ledger, chains, eviction, placement->node);
+               left_node(ledger, placements, eviction, placement->node);
         next = placement->since_ms;
     }
     return used;
@@ -145,13 +127,13 @@ void orr_account_make(const struct orr_world *world, struct orr_run *run)
     if (run->eviction_count == 0) {
         return;
     }
-    struct chains chains = chain_all(ledger);
+    struct orr_by_job placements = orr_by_job_placements(run);
     for (uint32_t e = 0; e < run->eviction_count; e++) {
         struct orr_eviction *eviction = &run->evictions[e];
-        eviction->used = eviction->beneficiary != ORR_NONE && was_used(ledger, &chains, eviction);
+        eviction->used =
+            eviction->beneficiary != ORR_NONE && was_used(ledger, &placements, eviction);
     }
-    orr_free(chains.head);
-    orr_free(chains.link);
+    orr_by_job_release(&placements);
 }
 
 /* --- conservation --- */
@@ -287,7 +269,7 @@ static enum orr_status check_placements(const struct orr_run *run, struct orr_er
         const struct orr_job_spec *spec = &ledger->world.specs[placement->job];
         const struct orr_request *request =
             &ledger->world.shapes->shapes[spec->shape].groups[placement->group].request;
-        orr_ms end = end_of(run, placement);
+        orr_ms end = orr_account__end_of(run, placement);
         record += (end - placement->since_ms) * placement->tasks * orr_request_mgpu(request);
         if (!take_devices(&devices, ledger, placement, end, request)) {
             status = violated(run, err, "a device held twice, by job", placement->job,
@@ -321,7 +303,8 @@ static enum orr_status check_outages(const struct orr_run *run, struct orr_err *
         const struct orr_placement *placement = &ledger->placements[p];
         for (uint32_t o = last[placement->node]; o != 0 && status == ORR_OK; o = before[o - 1]) {
             const struct orr_outage *outage = &run->outages[o - 1];
-            if (placement->since_ms < outage->to_ms && end_of(run, placement) > outage->from_ms) {
+            if (placement->since_ms < outage->to_ms &&
+                orr_account__end_of(run, placement) > outage->from_ms) {
                 status = violated(run, err, "on a node that is down, job", placement->job,
                                   outage->from_ms, placement->since_ms, outage->to_ms);
             }
@@ -336,5 +319,6 @@ enum orr_status orr_account_check(const struct orr_run *run, struct orr_err *err
 {
     enum orr_status status = check_placements(run, err);
     status = status == ORR_OK ? check_outages(run, err) : status;
-    return status == ORR_OK ? check_jobs(run, err) : status;
+    status = status == ORR_OK ? check_jobs(run, err) : status;
+    return status == ORR_OK ? orr_account__check_gangs(run, err) : status;
 }

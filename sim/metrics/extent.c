@@ -39,7 +39,7 @@ void orr_summary__extents(const struct orr_world *world, const struct orr_run *r
                           struct orr_summary *summary)
 {
     struct orr_extents *extents = &summary->extents;
-    struct spread spread = {.world = world, .run = run, .placements = orr_by_job__placements(run)};
+    struct spread spread = {.world = world, .run = run, .placements = orr_by_job_placements(run)};
     struct orr_fabric fabric;
     orr_fabric_init(&fabric, &world->cluster);
     extents->count = ORR_EXTENT_LEVEL + world->cluster.level_count;
@@ -57,6 +57,6 @@ void orr_summary__extents(const struct orr_world *world, const struct orr_run *r
         }
     }
     orr_fabric_release(&fabric);
-    orr_by_job__release(&spread.placements);
+    orr_by_job_release(&spread.placements);
     orr_free(spread.parts);
 }

@@ -153,9 +153,9 @@ void orr_summary__speeds(const struct orr_world *world, const struct orr_run *ru
                                         offsetof(struct orr_speed_change, job), changes};
     const struct orr_rows attempt_rows = {run->attempts, sizeof *run->attempts,
                                           offsetof(struct orr_attempt, job), run->attempt_count};
-    s.of_job = orr_by_job__make(&speed_rows, world->job_count);
-    s.attempts = orr_by_job__make(&attempt_rows, world->job_count);
-    s.placements = orr_by_job__placements(run);
+    s.of_job = orr_by_job_make(&speed_rows, world->job_count);
+    s.attempts = orr_by_job_make(&attempt_rows, world->job_count);
+    s.placements = orr_by_job_placements(run);
     struct one *ones = orr_alloc(world->job_count + (size_t)1, sizeof *ones);
     double penalty = 0.0;
     uint32_t count = 0;
@@ -173,7 +173,7 @@ void orr_summary__speeds(const struct orr_world *world, const struct orr_run *ru
     result->penalty_gpu_h = penalty / 3.6e9;
     orr_free(ones);
     orr_free(s.stretches);
-    orr_by_job__release(&s.of_job);
-    orr_by_job__release(&s.attempts);
-    orr_by_job__release(&s.placements);
+    orr_by_job_release(&s.of_job);
+    orr_by_job_release(&s.attempts);
+    orr_by_job_release(&s.placements);
 }

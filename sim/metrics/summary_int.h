@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include <orrery/sim/by_job.h>
 #include <orrery/sim/never.h>
 #include <orrery/sim/summary.h>
 
@@ -66,20 +67,6 @@ static inline orr_ms orr_summary__seen_until(const struct orr_run *run, uint32_t
     const struct orr_job_state *state = &run->ledger->jobs[job];
     return state->phase == ORR_JOB_WITHDRAWN ? state->end_ms : run->end_ms;
 }
-
-/* Rows of a record by the job they are of: those of job j are rows[first[j]] up to rows[first[j +
- * 1]], in the order of the record. */
-struct orr_rows {
-    const void *rows;
-    size_t bytes, job_at; /* of a row; of its uint32_t job */
-    uint32_t count;
-};
-struct orr_by_job {
-    uint32_t *first, *rows;
-};
-struct orr_by_job orr_by_job__make(const struct orr_rows *rows, uint32_t job_count);
-struct orr_by_job orr_by_job__placements(const struct orr_run *run);
-void orr_by_job__release(struct orr_by_job *by);
 
 /* Fills in what each part of the workload set itself. */
 void orr_summary__attain(const struct orr_world *world, const struct orr_run *run,

@@ -2,4 +2,5 @@
 orr_unit_test(test_latency_published orr_engine)
 orr_unit_test(test_exec orr_engine)
 orr_unit_test(test_account orr_engine orr_policies)
+target_include_directories(test_account PRIVATE ${PROJECT_SOURCE_DIR}/sim/exec)
 orr_unit_test(test_bug_note orr_study)

@@ -8,6 +8,7 @@
 #include <orrery/policies/registry.h>
 #include <orrery/sim/account.h>
 
+#include "account_int.h"
 #include "core_world.h"
 
 struct play {
@@ -120,9 +121,85 @@ static void time_that_nobody_booked__is_found(void **state)
     play_close(&p);
 }
 
+/* A gang of two pods of two GPUs whose record says that one of them was evicted at 20, alone. */
+static void a_gang_that_goes_on_below_its_minimum__is_found(void **state)
+{
+    (void)state;
+    struct play p;
+    play_open(&p, false);
+    play_run(&p);
+    struct orr_ledger *ledger = p.run.ledger;
+    struct orr_placement *placements = ledger->placements, *const record = placements;
+    assert_int_equal(placements[0].job, 0);
+    assert_int_equal(placements[0].tasks, 2);
+    struct orr_eviction lost = {.job = 0,
+                                .at_ms = 20,
+                                .gone_ms = 30,
+                                .tasks = 1,
+                                .beneficiary = ORR_NONE,
+                                .cause = ORR_CAUSE_NODE_FAILURE};
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_OK);
+    /* the second pod goes at 30, after its grace; the first goes on */
+    struct orr_placement apart = placements[0];
+    placements[0].tasks = 1;
+    apart.tasks = 1;
+    apart.until_ms = 30;
+    apart.cause = ORR_CAUSE_NODE_FAILURE;
+    ledger->placements = orr_alloc(ledger->placement_count + (size_t)1, sizeof *placements);
+    memcpy(ledger->placements, placements, ledger->placement_count * sizeof *placements);
+    ledger->placements[ledger->placement_count++] = apart;
+    p.run.evictions = &lost;
+    p.run.eviction_count = 1;
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_BUG);
+    assert_non_null(strstr(p.err.text, "job 0 from 20 to 100 ms"));
+    /* a policy that ends such gangs itself has its time once the pod is gone, and not more */
+    p.run.stale_grace_ms = 70;
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_OK);
+    p.run.stale_grace_ms = 69;
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_BUG);
+    /* which begins anew when it had a place for the other, for a moment; but not when it is over */
+    struct orr_reprieve again = {.at_ms = 31, .to_ms = 40, .job = 0};
+    p.run.reprieves = &again;
+    p.run.reprieve_count = 1;
+    p.run.stale_grace_ms = 60;
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_OK);
+    p.run.stale_grace_ms = 59;
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_BUG);
+    again.at_ms = again.to_ms = 95;
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_BUG);
+    p.run.reprieves = NULL;
+    p.run.reprieve_count = 0;
+    p.run.stale_grace_ms = ORR_MS_NEVER;
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_OK);
+    /* the rest leaves with it, by a grace of its own */
+    p.run.stale_grace_ms = 0;
+    placements = ledger->placements;
+    lost.gone_ms = placements[ledger->placement_count - 1].until_ms = 20;
+    placements[0].cause = ORR_CAUSE_NODE_FAILURE;
+    placements[0].until_ms = 60;
+    struct orr_eviction both[] = {lost, lost};
+    both[1].gone_ms = 60;
+    p.run.evictions = both;
+    p.run.eviction_count = 2;
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_OK);
+    both[1].at_ms = 21; /* a ms later */
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_BUG);
+    /* an elastic one has enough in one pod */
+    p.world.shapes.shapes[p.core.specs[0].shape].min_tasks = 1;
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_OK);
+    /* and no gang that never started is below what it needs to start */
+    p.world.shapes.shapes[p.core.specs[0].shape].min_tasks = 2;
+    ledger->jobs[0].attempts = 0;
+    assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_OK);
+    p.run.evictions = NULL;
+    orr_free(record);
+    play_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gang_that_goes_on_below_its_minimum__is_found),
         cmocka_unit_test(planted_faults__are_found),
         cmocka_unit_test(time_that_nobody_booked__is_found),
     };

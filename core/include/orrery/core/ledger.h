@@ -254,6 +254,11 @@ struct orr_txn_decision {
 const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
 /* Was nothing placed, claimed, evicted or explained in this cycle? Then it needs no commit. */
 bool orr_txn_is_idle(const struct orr_txn *txn);
+/* For the record: in this cycle the policy gave a job that runs below its minimum all it lacks, and
+ * took some of it back, so that nothing of that can be seen. A gang's time below its minimum begins
+ * anew with that. */
+void orr_txn_note_whole(struct orr_txn *txn, uint32_t job);
+const uint32_t *orr_txn_whole(const struct orr_txn *txn, uint32_t *count); /* of this cycle */
 /* Ends a cycle: pipelined claims and the list of decisions are forgotten. */
 void orr_txn_end_cycle(struct orr_txn *txn);
 /* Says why a pending job stays; kept until it says otherwise or the job starts. A job or reason

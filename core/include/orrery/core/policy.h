@@ -118,6 +118,10 @@ typedef uint32_t orr_policy_laws_fn(const void *params);
 typedef uint32_t orr_policy_heeds_fn(const void *params);
 enum { ORR_HEEDS_PRIORITY = 1u << 0 };
 
+/* Of a policy able of ORR_ABLE_STALE_GANGS: how long after the first cycle that finds a gang below
+ * its minimum it ends it, ms; ORR_MS_NEVER: it does not with these parameters. */
+typedef orr_ms orr_policy_stale_grace_fn(const void *params);
+
 /* Another scheduler's word for a parameter. */
 struct orr_param_alias {
     const char *alias, *name; /* name NULL: taken and of no effect, as `why` says */
@@ -155,6 +159,8 @@ struct orr_policy {
     orr_policy_heeds_fn *heeds;   /* may be NULL: none of it */
     orr_policy_shares_fn *shares; /* may be NULL: it has none */
     orr_policy_bars_fn *bars;     /* may be NULL: it lets queues hold what they ask */
+    orr_policy_stale_grace_fn
+        *stale_grace_ms; /* may be NULL: who can end stale gangs takes any time */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -207,6 +213,9 @@ enum {
 
 /* What commits of a run with these parameters are held to. */
 uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);
+/* How long it leaves gangs that run below their minimum, 0 for policies that do not see to them:
+ * those are evicted at once. */
+orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params);
 /* What it looks at with these parameters: ORR_HEEDS_*. */
 uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params);
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,

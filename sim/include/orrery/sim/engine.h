@@ -35,6 +35,12 @@ struct orr_eviction { /* of a whole job, or of some of its tasks */
     orr_ms gone_ms; /* the end of the grace */
 };
 
+struct orr_reprieve { /* of a gang below its minimum; see orr_txn_note_whole */
+    orr_ms at_ms,
+        to_ms; /* of the cycle that noted it, and of the next one; to_ms ORR_MS_NEVER: none */
+    uint32_t job;
+};
+
 struct orr_reason_change {
     orr_ms at_ms;
     uint32_t job;
@@ -111,10 +117,13 @@ struct orr_run {
     uint32_t eviction_count, eviction_capacity;
     struct orr_outage *outages; /* in order of from_ms */
     uint32_t outage_count, outage_capacity;
-    struct orr_exec *exec;      /* NULL: the run needed none */
-    struct orr_job_time *times; /* without exec: per job; NULL: all that was held was useful */
-    bool held_part;             /* some job held part of its gang */
-    bool autoscaled;            /* some pool follows the jobs */
+    struct orr_exec *exec;          /* NULL: the run needed none */
+    struct orr_job_time *times;     /* without exec: per job; NULL: all that was held was useful */
+    bool held_part;                 /* some job held part of its gang */
+    orr_ms stale_grace_ms;          /* gangs may run below their minimum; ORR_MS_NEVER: any time */
+    struct orr_reprieve *reprieves; /* in order: that time begins anew when they are over */
+    uint32_t reprieve_count, reprieve_capacity;
+    bool autoscaled; /* some pool follows the jobs */
     struct orr_reason_change *reasons;
     uint32_t reason_count, reason_capacity;
     struct orr_share_change *shares; /* in order; of policies that have fair shares */

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include <orrery/base/mem.h>
-
-#include "summary_int.h"
+#include <orrery/sim/by_job.h>
 
 static uint32_t job_of(const struct orr_rows *rows, uint32_t row)
 {
@@ -13,7 +12,7 @@ static uint32_t job_of(const struct orr_rows *rows, uint32_t row)
     return job;
 }
 
-struct orr_by_job orr_by_job__make(const struct orr_rows *rows, uint32_t job_count)
+struct orr_by_job orr_by_job_make(const struct orr_rows *rows, uint32_t job_count)
 {
     struct orr_by_job by = {.first = orr_zalloc(job_count + (size_t)2, sizeof *by.first),
                             .rows = orr_alloc(rows->count + (size_t)1, sizeof *by.rows)};
@@ -29,15 +28,15 @@ struct orr_by_job orr_by_job__make(const struct orr_rows *rows, uint32_t job_cou
     return by;
 }
 
-struct orr_by_job orr_by_job__placements(const struct orr_run *run)
+struct orr_by_job orr_by_job_placements(const struct orr_run *run)
 {
     const struct orr_ledger *ledger = run->ledger;
     const struct orr_rows rows = {ledger->placements, sizeof *ledger->placements,
                                   offsetof(struct orr_placement, job), ledger->placement_count};
-    return orr_by_job__make(&rows, ledger->world.job_count);
+    return orr_by_job_make(&rows, ledger->world.job_count);
 }
 
-void orr_by_job__release(struct orr_by_job *by)
+void orr_by_job_release(struct orr_by_job *by)
 {
     orr_free(by->first);
     orr_free(by->rows);
