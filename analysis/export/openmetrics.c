@@ -73,6 +73,9 @@ static const struct family families[] = {
      "1000"
      " + 1000) % 1000) AS e"
      " ORDER BY e.job, e.cause, e.at_ms"},
+    {"kai_scenarios_simulation_by_action", NULL, "Sets of victims that were simulated until then.",
+     "SELECT r.end_ms, m.value, replace(m.label, 'action=', '') AS action FROM metric AS m CROSS"
+     " JOIN run AS r WHERE m.name = 'scenarios_simulated' AND m.scope = 'action'"},
 };
 
 /* A label's value between quotes. */

@@ -130,6 +130,23 @@ static void say_rows(const struct trust *trust, FILE *out)
                   trust->rejected > 0 ? " (shown under provenance)" : "");
 }
 
+/* Starts that hung on equal times: rows the other way round would have been another schedule. */
+static void say_ties(struct orr_results *in, FILE *out)
+{
+    char tied[40], together[40], starts[40];
+    const double count = (double)orr_results_int(
+        in, "SELECT n FROM metric WHERE name = 'tied_starts' AND scope = 'all'", 0);
+    (void)fprintf(
+        out,
+        "Of %s starts, %s hung on which of two jobs that came at the same time stands "
+        "first in the trace, and %s on ends counting before arrivals of the same instant. "
+        "<code>orrery compare --replicas 20 --shake submit=1s</code> shows what that is "
+        "worth.",
+        orr_report__number(count, starts),
+        orr_report__number(orr_report__metric(in, "tied_starts"), tied),
+        orr_report__number(orr_report__metric(in, "coincident_starts"), together));
+}
+
 static const char one_seed[] =
     "One seed on one trace: no number here has an interval. <code>orrery compare</code> with "
     "<code>--replicas</code> gives them.";
@@ -143,6 +160,8 @@ void orr_report__trust_list(struct orr_results *in, FILE *out)
     say_end(&trust, out);
     (void)fputs("</li>\n<li>", out);
     say_rows(&trust, out);
+    (void)fputs("</li>\n<li>", out);
+    say_ties(in, out);
     (void)fprintf(out, "</li>\n<li>%s</li>\n<li>", one_seed);
     say_calibration(&trust, out);
     (void)fputs("</li>\n</ul>\n", out);

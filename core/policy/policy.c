@@ -54,6 +54,12 @@ uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params)
     return HAS(policy, heeds) ? policy->heeds(params) : 0;
 }
 
+bool orr_policy_cost(const struct orr_policy *policy, void *state, uint32_t nth,
+                     struct orr_policy_cost *cost)
+{
+    return HAS(policy, cost) && policy->cost(state, nth, cost);
+}
+
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job)
 {

@@ -60,8 +60,10 @@ static void fifo_close(void *state)
 
 static uint32_t fifo_heeds(const void *params)
 {
-    return ((const struct fifo_params *)params)->order == ORR_LANES_PRIORITY ? ORR_HEEDS_PRIORITY
-                                                                             : 0;
+    const int64_t order = ((const struct fifo_params *)params)->order;
+    return order == ORR_LANES_PRIORITY   ? ORR_HEEDS_PRIORITY
+           : order == ORR_LANES_SHORTEST ? ORR_HEEDS_WORK
+                                         : 0;
 }
 
 const struct orr_policy orr_policy_fifo = {

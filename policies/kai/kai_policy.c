@@ -524,7 +524,25 @@ static uint32_t kai_laws(const void *params)
 
 static uint32_t kai_heeds(const void *params)
 {
-    return ((const struct orr_kai_params *)params)->plugins.priority ? ORR_HEEDS_PRIORITY : 0;
+    const bool priority = ((const struct orr_kai_params *)params)->plugins.priority;
+    return ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | (priority ? ORR_HEEDS_PRIORITY : 0);
+}
+
+static bool kai_cost(void *state, uint32_t nth, struct orr_policy_cost *cost)
+{
+    static const struct {
+        enum orr_action action;
+        const char *name;
+    } searches[] = {{ORR_ACTION_CONSOLIDATION, "consolidation"},
+                    {ORR_ACTION_RECLAIM, "reclaim"},
+                    {ORR_ACTION_PREEMPT, "preempt"}};
+    const struct kai *kai = state;
+    if (nth >= sizeof searches / sizeof searches[0]) {
+        return false;
+    }
+    *cost = (struct orr_policy_cost){searches[nth].name,
+                                     kai->session.scenarios_of[searches[nth].action]};
+    return true;
 }
 
 static orr_ms kai_stale_grace_ms(const void *params)
@@ -566,4 +584,5 @@ const struct orr_policy orr_policy_kai = {
     .stale_grace_ms = kai_stale_grace_ms,
     .shares = kai_shares,
     .bars = orr_kai__bars,
+    .cost = kai_cost,
 };

@@ -255,13 +255,9 @@ static bool lanes_will_do(const struct orr_session *session, enum orr_action act
            backlog->partial_count == 0 && (action != ORR_ACTION_PREEMPT || session->rules.priority);
 }
 
-void orr_kai__search(struct orr_session *session, enum orr_action action)
+static void search(struct orr_session *session, enum orr_action action)
 {
-    if (action == ORR_ACTION_CONSOLIDATION && session->rules.max_consolidation_preemptees == 0) {
-        return;
-    }
     struct orr_backlog *backlog = orr_backlog_sync(session);
-    session->scenarios_tried = 0;
     backlog->round++;
     if (!lanes_will_do(session, action)) {
         for (uint32_t l = 0; l < backlog->lane_count; l++) {
@@ -287,4 +283,13 @@ void orr_kai__search(struct orr_session *session, enum orr_action action)
         search_lanes(&walk);
     }
     orr_free(flags);
+}
+
+void orr_kai__search(struct orr_session *session, enum orr_action action)
+{
+    if (action != ORR_ACTION_CONSOLIDATION || session->rules.max_consolidation_preemptees != 0) {
+        session->scenarios_tried = 0;
+        search(session, action);
+        session->scenarios_of[action] += (uint64_t)session->scenarios_tried;
+    }
 }

@@ -131,7 +131,8 @@ static void static_close(void *state)
 
 static uint32_t static_heeds(const void *params)
 {
-    return ((const struct static_params *)params)->order == ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0;
+    const bool priority = ((const struct static_params *)params)->order == ORDER_PRIORITY;
+    return ORR_HEEDS_QUEUES | (priority ? ORR_HEEDS_PRIORITY : 0);
 }
 
 /* A part is GPUs of all a job's tasks: they start together. */

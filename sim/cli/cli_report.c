@@ -46,6 +46,8 @@ static void json_queues(struct orr_json *json, const struct orr_report *r)
         orr_json_real(json, "quota", quota);
         orr_json_real(json, "share_mean", q->share_mean);
         json_waits(json, &q->waits);
+        orr_json_real(json, "jct_mean_s",
+                      q->kind == ORR_KIND_INFERENCE ? (double)NAN : q->jct.mean_s);
         orr_json_real(json, "quota_debt_gpu_h", q->debt.total);
         orr_json_int(json, "evictions", (int64_t)q->evictions);
         orr_json_real(json, "lost_gpu_h", q->lost_gpu_h);
@@ -109,6 +111,19 @@ static void json_latency(struct orr_json *json, const struct orr_report *r)
     }
 }
 
+/* Only of a policy that counts them. */
+static void json_costs(struct orr_json *json, const struct orr_summary *s)
+{
+    if (s->cost_count == 0) {
+        return;
+    }
+    orr_json_open(json, "scenarios_simulated", '{');
+    for (uint32_t i = 0; i < s->cost_count; i++) {
+        orr_json_int(json, s->costs[i].action, (int64_t)s->costs[i].scenarios);
+    }
+    orr_json_close(json, '}');
+}
+
 static void json_sentence(const char *text, void *context)
 {
     orr_json_text(context, NULL, text);
@@ -167,6 +182,9 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     if (s->has_nevers) {
         orr_json_int(&json, "never_startable", (int64_t)s->waits.never);
     }
+    orr_json_int(&json, "tied_starts", (int64_t)s->ties.tied);
+    orr_json_int(&json, "coincident_starts", (int64_t)s->ties.coincident);
+    json_costs(&json, s);
     json_queues(&json, r);
     json_shards(&json, r);
     json_latency(&json, r);

@@ -238,6 +238,14 @@ static void print_rows(const struct orr_comparison *c, uint32_t arm, FILE *out)
     }
 }
 
+/* What makes a queue worse off when it grows, in words; NULL: the metric does not. */
+static const char *harm_of(const char *metric)
+{
+    return strcmp(metric, "wait_p95_s") == 0   ? "p95 wait"
+           : strcmp(metric, "jct_mean_s") == 0 ? "mean JCT"
+                                               : NULL;
+}
+
 /* Who gets worse, and the one sentence. */
 static void print_losers(const struct orr_comparison *all, const struct orr_comparison *queues,
                          uint32_t arm, FILE *out)
@@ -246,12 +254,11 @@ static void print_losers(const struct orr_comparison *all, const struct orr_comp
     (void)fprintf(out, "  worse off:");
     for (uint32_t m = 0; m < queues->metric_count; m++) {
         const struct orr_paired *p = orr_comparison_cell(queues, m, arm);
-        if (strcmp(queues->metrics[m].name, "wait_p95_s") == 0 && p->n > 0 &&
-            is_worse(&queues->metrics[m], p)) {
+        const char *what = harm_of(queues->metrics[m].name);
+        if (what != NULL && p->n > 0 && is_worse(&queues->metrics[m], p)) {
             char change[32];
-            (void)fprintf(out, "%s %s (p95 wait %s)", losers++ > 0 ? "," : "",
-                          queues->metrics[m].label,
-                          figure(queues->metrics[m].unit, p->difference, true, change));
+            (void)fprintf(out, "%s %s (%s %s)", losers++ > 0 ? "," : "", queues->metrics[m].label,
+                          what, figure(queues->metrics[m].unit, p->difference, true, change));
         }
     }
     char sentence[1000];
@@ -427,8 +434,8 @@ static enum orr_status answer(struct whatif *w, int *code, struct orr_err *err)
     static const char *const of_all[] = {"wait_mean_s",   "wait_p95_s",  "jct_mean_s",
                                          "gpu_occupancy", "gpu_goodput", "quota_debt_gpu_h",
                                          "evictions"};
-    static const char *const of_queues[] = {"wait_mean_s", "wait_p95_s", "quota_debt_gpu_h",
-                                            "evictions"};
+    static const char *const of_queues[] = {"wait_mean_s", "wait_p95_s", "jct_mean_s",
+                                            "quota_debt_gpu_h", "evictions"};
     struct orr_comparison all, queues;
     enum orr_status status = compare(w, "all", of_all, sizeof of_all / sizeof of_all[0], &all, err);
     if (status != ORR_OK) {

@@ -428,6 +428,25 @@ static orr_ms stale_grace_ms(const struct engine *engine, uint32_t shard_count)
                : grace + 2 * (scheduler->period_ms + scheduler->time.behind_max_ms);
 }
 
+/* What the policy's actions cost, those of several shards together. */
+static void note_costs(struct engine *engine)
+{
+    struct orr_run *run = engine->run;
+    struct orr_policy_cost cost;
+    for (uint32_t nth = 0; orr_policy_cost(engine->policy, engine->state, nth, &cost); nth++) {
+        uint32_t i = 0;
+        while (i < run->cost_count && strcmp(run->costs[i].action, cost.action) != 0) {
+            i++;
+        }
+        if (i == run->cost_count && i < ORR_COSTS_MAX) {
+            run->costs[run->cost_count++] = (struct orr_policy_cost){.action = cost.action};
+        }
+        if (i < run->cost_count) {
+            run->costs[i].scenarios += cost.scenarios;
+        }
+    }
+}
+
 enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,
                                struct orr_err *err)
@@ -462,6 +481,10 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                              .latency = !orr_latency_is_ideal(latency),
                                              .time_sliced = world->time_sliced};
     run->exec = orr_exec_open(run->ledger, &setting);
+    run->heeds = orr_alloc(shard_count, sizeof *run->heeds);
+    for (uint32_t s = 0; s < shard_count; s++) {
+        run->heeds[s] = orr_policy_heeds(options->shards[s].policy, options->shards[s].params);
+    }
     struct engine engine = {.world = world,
                             .options = options,
                             .policy = runner.policy,
@@ -505,6 +528,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         end_last_round(&engine);
         orr_engine__shares_close(&engine);
         orr_engine__nodes_close(&engine);
+        note_costs(&engine);
         runner.policy->close(engine.state);
     }
     if (status == ORR_OK) {
@@ -561,6 +585,7 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->reprieves);
     orr_free(run->shares);
     orr_free(run->nevers);
+    orr_free(run->heeds);
     orr_free(run->eligible_ms);
     *run = (struct orr_run){0};
 }

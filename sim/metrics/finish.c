@@ -2,6 +2,7 @@
 /* finish.c - how long jobs took, beside what they work; what evictions made of it. */
 #include <math.h>
 
+#include <orrery/base/sort.h>
 #include <orrery/sim/account.h>
 
 #include "summary_int.h"
@@ -18,13 +19,58 @@ static double slowdown(double took, double work, double bound)
     return slow > 1.0 ? slow : 1.0;
 }
 
+/* Times to the end, of all, of each kind and of each queue and kind that the summary lists. */
+struct jcts {
+    int64_t *keys;
+    uint32_t *jobs, count;
+};
+
+static void tally_jcts(const struct orr_world *world, const struct jcts *jcts,
+                       struct orr_summary *summary)
+{
+    struct orr_tally *queues = orr_zalloc(summary->queue_count + (size_t)1, sizeof *queues);
+    struct orr_tally kinds[ORR_KIND_COUNT] = {0}, all = {.jobs = jcts->count};
+    uint32_t *place = orr_alloc((size_t)world->queues.count * ORR_KIND_COUNT, sizeof *place);
+    for (uint32_t i = 0; i < summary->queue_count; i++) {
+        const struct orr_queue_summary *q = &summary->queues[i];
+        place[(size_t)q->queue * ORR_KIND_COUNT + q->kind] = i;
+    }
+    uint32_t *order = orr_sort_index_by_i64(jcts->keys, jcts->count);
+    for (uint32_t i = 0; i < jcts->count; i++) {
+        const struct orr_job_spec *spec = &world->specs[jcts->jobs[i]];
+        queues[place[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind]].jobs++;
+        kinds[spec->kind].jobs++;
+    }
+    for (uint32_t i = 0; i < jcts->count; i++) {
+        const struct orr_job_spec *spec = &world->specs[jcts->jobs[order[i]]];
+        const int64_t key = jcts->keys[order[i]];
+        struct orr_tally *groups[] = {
+            &all, &kinds[spec->kind],
+            &queues[place[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind]]};
+        for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+            orr_tally__take(groups[g], key);
+        }
+    }
+    summary->finish.jct = orr_tally__result(&all);
+    for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
+        summary->kind_jcts[k] = orr_tally__result(&kinds[k]);
+    }
+    for (uint32_t i = 0; i < summary->queue_count; i++) {
+        summary->queues[i].jct = orr_tally__result(&queues[i]);
+    }
+    orr_free(order);
+    orr_free(place);
+    orr_free(queues);
+}
+
 static void sum_finish(const struct orr_world *world, const struct orr_run *run,
                        struct orr_summary *summary)
 {
     struct orr_finish *finish = &summary->finish;
-    int64_t *keys = orr_alloc(world->job_count + (size_t)1, sizeof *keys);
+    struct jcts jcts = {.keys = orr_alloc(world->job_count + (size_t)1, sizeof *jcts.keys),
+                        .jobs = orr_alloc(world->job_count + (size_t)1, sizeof *jcts.jobs)};
     double bsld = 0.0, per_gpu = 0.0, waited = 0.0, weights = 0.0;
-    uint32_t jobs = 0, ended = 0;
+    uint32_t ended = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
         const struct orr_job_spec *spec = &world->specs[j];
@@ -38,22 +84,25 @@ static void sum_finish(const struct orr_world *world, const struct orr_run *run,
             waited += (double)wait / 1000.0 * mgpu;
             weights += mgpu;
         }
-        if (state->phase != ORR_JOB_FINISHED) {
-            keys[jobs++] = orr_tally__key(orr_summary__seen_until(run, j) - spec->submit_ms, true);
+        const bool over = state->phase == ORR_JOB_FINISHED;
+        const orr_ms until = over ? state->end_ms : orr_summary__seen_until(run, j);
+        jcts.jobs[jcts.count] = j;
+        jcts.keys[jcts.count++] = orr_tally__key(until - spec->submit_ms, !over);
+        if (!over) {
             continue;
         }
         double took = (double)(state->end_ms - spec->submit_ms), work = (double)spec->work_ms;
         double gpus = mgpu > ORR_MGPU ? mgpu / ORR_MGPU : 1.0;
         bsld += slowdown(took, work, BSLD60_TAU_MS);
         per_gpu += slowdown(took / gpus, work, BSLD_TAU_MS);
-        keys[jobs++] = orr_tally__key(state->end_ms - spec->submit_ms, false);
         ended++;
     }
-    finish->jct = orr_tally__of_keys(keys, jobs);
+    tally_jcts(world, &jcts, summary);
     finish->bsld60_mean = ended > 0 ? bsld / (double)ended : (double)NAN;
     finish->bsld_per_gpu_mean = ended > 0 ? per_gpu / (double)ended : (double)NAN;
     finish->wait_gpu_weighted_s = weights > 0.0 ? waited / weights : (double)NAN;
-    orr_free(keys);
+    orr_free(jcts.jobs);
+    orr_free(jcts.keys);
 }
 
 void orr_summary__stalls(const struct orr_world *world, const struct orr_run *run,

@@ -148,6 +148,52 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
          "until their round ended");
 }
 
+/* Of a queue or a kind; the mean is of those that ended. */
+static void emit_jct(const struct emitter *to, const struct orr_waits *jct)
+{
+    static const char quantile[] =
+        "end minus submit of jobs of the window, nearest rank (Kaplan-Meier when some never ended)";
+    emit(to, "jct_mean_s", jct->mean_s, "s", jct->started, "mean of end minus submit");
+    emit(to, "jct_p50_s", jct->p50_s, "s", jct->jobs, quantile);
+    emit(to, "jct_p95_s", jct->p95_s, "s", jct->jobs, quantile);
+    emit(to, "jct_p99_s", jct->p99_s, "s", jct->jobs, quantile);
+}
+
+static void emit_ties(const struct emitter *to, const struct orr_summary *s)
+{
+    emit(
+        to, "tied_starts", (double)s->ties.tied, "jobs", s->waits.started,
+        "first starts that hung on the order of rows: another job that came at the same time (kai: "
+        "the same second), of equal rank, later in the trace and asking for no more GPUs, waited "
+        "on");
+    emit(to, "coincident_starts", (double)s->ties.coincident, "jobs", s->waits.started,
+         "first starts in the instant the job came, on a node that another job's pods left in that "
+         "instant");
+}
+
+/* Only of a policy that counts them. */
+static void emit_scenarios(const struct emitter *to, const struct orr_summary *s)
+{
+    static const char definition[] =
+        "sets of victims whose eviction and new placement kai simulated, of the run";
+    struct emitter action = *to;
+    char label[300];
+    double sum = 0.0;
+    for (uint32_t i = 0; i < s->cost_count; i++) {
+        sum += (double)s->costs[i].scenarios;
+    }
+    if (s->cost_count > 0) {
+        emit(to, "scenarios_simulated", sum, "scenarios", s->cycles, definition);
+    }
+    action.scope = "action";
+    action.label = label;
+    for (uint32_t i = 0; i < s->cost_count; i++) {
+        (void)snprintf(label, sizeof label, "action=%s", s->costs[i].action);
+        emit(&action, "scenarios_simulated", (double)s->costs[i].scenarios, "scenarios", s->cycles,
+             definition);
+    }
+}
+
 static void emit_finish(const struct emitter *to, const struct orr_summary *s)
 {
     static const char quantile[] =
@@ -343,6 +389,9 @@ static void emit_queue(const struct emitter *to, const struct orr_summary *s,
              "mean in the window of the fair share of the whole queue that the policy itself goes "
              "by");
     }
+    if (q->kind != ORR_KIND_INFERENCE) {
+        emit_jct(to, &q->jct);
+    }
     emit_debt(to, &q->debt, 1);
     emit(to, "evictions", (double)q->evictions, "evictions", jobs,
          "attempts of whole jobs ended early, by whatever cause (table eviction)");
@@ -517,6 +566,8 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     emit_all(&to, summary);
     emit_finish(&to, summary);
     emit_ftf(&to, summary);
+    emit_ties(&to, summary);
+    emit_scenarios(&to, summary);
     emit_room(&to, summary);
     emit_speeds(&to, &summary->speeds);
     emit_promises(&to, &summary->promises);
@@ -570,6 +621,9 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
         if (summary->kinds[k].jobs + summary->kinds[k].never > 0) {
             (void)snprintf(label, sizeof label, "kind=%s", orr_kind_name((enum orr_kind)k));
             emit_waits(&to, &summary->kinds[k]);
+            if (k != ORR_KIND_INFERENCE) {
+                emit_jct(&to, &summary->kind_jcts[k]);
+            }
         }
     }
     to.scope = "workload";

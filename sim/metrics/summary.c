@@ -2,6 +2,7 @@
 #include "summary_int.h"
 
 #include <math.h>
+#include <string.h>
 
 #include <orrery/base/sort.h>
 #include <orrery/sim/account.h>
@@ -85,11 +86,7 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
         uint32_t j = jobs[order[i]];
         int64_t key = keys[order[i]];
         for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
-            if ((key & 1) == 0) {
-                orr_tally__ended(groups[g], (double)(key / 2) / 1000.0);
-            } else {
-                orr_tally__censored(groups[g]);
-            }
+            orr_tally__take(groups[g], key);
         }
     }
     orr_free(order);
@@ -358,6 +355,8 @@ static void sum_scheduler(const struct orr_world *world, const struct orr_run *r
     orr_ms span = run->end_ms - world->first_submit_ms;
     summary->latent = !orr_latency_is_ideal(&run->latency);
     summary->scheduler = run->scheduler;
+    memcpy(summary->costs, run->costs, sizeof summary->costs);
+    summary->cost_count = run->cost_count;
     summary->cycles = run->cycles;
     summary->scheduler_busy =
         span > 0 ? (double)run->scheduler.busy_ms / (double)span : (double)NAN;
@@ -405,6 +404,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     orr_summary__ftf(world, run, summary);
     orr_summary__owners(world, run, summary);
     orr_summary__nodes(world, run, summary);
+    orr_summary__ties(world, run, summary);
     orr_summary__pools(world, run, summary);
     orr_summary__energy(world, run, summary);
     orr_summary__sweep(world, run, summary);

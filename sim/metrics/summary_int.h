@@ -44,6 +44,15 @@ static inline int64_t orr_tally__key(orr_ms time, bool censored)
 {
     return 2 * time + (censored ? 1 : 0);
 }
+/* The next one in ascending order of keys. */
+static inline void orr_tally__take(struct orr_tally *tally, int64_t key)
+{
+    if ((key & 1) == 0) {
+        orr_tally__ended(tally, (double)(key / 2) / 1000.0);
+    } else {
+        orr_tally__censored(tally);
+    }
+}
 struct orr_waits orr_tally__of_keys(int64_t *keys, uint32_t count);
 
 /* Does a job count among those that were submitted in the window? */
@@ -122,6 +131,10 @@ void orr_summary__pools(const struct orr_world *world, const struct orr_run *run
 /* Fills in what nodes drew, of all and of each pool, once those are there. */
 void orr_summary__energy(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);
+
+/* Fills in `ties`. */
+void orr_summary__ties(const struct orr_world *world, const struct orr_run *run,
+                       struct orr_summary *summary);
 
 /* Fills in `spread`: use of nodes in the window. */
 void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run,

@@ -56,11 +56,7 @@ struct orr_waits orr_tally__of_keys(int64_t *keys, uint32_t count)
     struct orr_tally tally = {.jobs = count};
     orr_sort_i64(keys, count);
     for (uint32_t i = 0; i < count; i++) {
-        if ((keys[i] & 1) != 0) {
-            orr_tally__censored(&tally);
-        } else {
-            orr_tally__ended(&tally, (double)(keys[i] / 2) / 1000.0);
-        }
+        orr_tally__take(&tally, keys[i]);
     }
     return orr_tally__result(&tally);
 }

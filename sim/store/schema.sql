@@ -94,7 +94,8 @@ CREATE TABLE job(
   attempts INTEGER NOT NULL,        -- times its gang was complete and it started
   last_start_ms INTEGER,            -- start of the last of them
   min_pods INTEGER NOT NULL,        -- its gang; fewer than pods: it is elastic
-  shape INTEGER NOT NULL            -- what its pods ask for: see `ask`
+  shape INTEGER NOT NULL,           -- what its pods ask for: see `ask`
+  priority INTEGER NOT NULL         -- the higher goes first, where its policy looks at it
 );
 CREATE TABLE ask(                    -- what equal pods of a job ask for; jobs alike share a shape
   shape INTEGER NOT NULL, nr INTEGER NOT NULL, -- nr: 0 first, where pods of a job differ

@@ -24,7 +24,8 @@ enum column {
     COL_ATTEMPTS,
     COL_LAST_START,
     COL_MIN_PODS,
-    COL_SHAPE
+    COL_SHAPE,
+    COL_PRIORITY
 };
 
 struct source {
@@ -53,7 +54,7 @@ static int source_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     }
     *source = (struct source){.input = aux};
     *out = &source->base;
-    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t)");
+    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u)");
 }
 
 static int source_disconnect(sqlite3_vtab *vtab)
@@ -202,6 +203,7 @@ static int cursor_column(sqlite3_vtab_cursor *at, sqlite3_context *context, int 
     case COL_LAST_START: result_time(context, state, state->start_ms); break;
     case COL_MIN_PODS: sqlite3_result_int64(context, shape->min_tasks); break;
     case COL_SHAPE: sqlite3_result_int64(context, spec->shape); break;
+    case COL_PRIORITY: sqlite3_result_int(context, spec->priority); break;
     case COL_NODE:
         if (cursor->placement != NULL) {
             sqlite3_result_int64(context, cursor->placement->node);

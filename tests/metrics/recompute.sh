@@ -254,6 +254,34 @@ YAML
     has "$why = 'last never'"
 }
 
+# Held by hand, on one GPU: a, b and c come at 0 and start at 0, 10 and 20: of the first two others that stand later wait
+# on. d comes at 30 as c ends, and starts. e and f come in one second, but not in one ms: under kai they tie, under fifo
+# e is first in time. g and h come together, but h (last) is the one that has the higher priority.
+case_ties() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue,priority
+a,0,10,1,1,q,50
+b,0,10,1,1,q,50
+c,0,10,1,1,q,50
+d,30,10,1,1,q,50
+e,50.1,10,1,1,q,50
+f,50.2,10,1,1,q,50
+g,90,10,1,1,q,50
+h,90,10,1,1,q,60
+CSV
+    holds 50 --trace trace.csv --cluster 1x1 --policy fifo
+    has "value = 3 AND n = 8 FROM metric WHERE name = 'tied_starts'" # a, b and g, whose priority fifo does not look at
+    has "value = 1 FROM metric WHERE name = 'coincident_starts'"
+    holds 50 --trace trace.csv --cluster 1x1 --policy kai
+    has "start_ms = 100000 FROM job WHERE name = 'g'"
+    has "value = 3 AND n = 8 FROM metric WHERE name = 'tied_starts'" # a, b and e
+    has "(SELECT value FROM metric WHERE name = 'scenarios_simulated' AND scope = 'all') =
+         (SELECT sum(value) FROM metric WHERE name = 'scenarios_simulated' AND scope = 'action')"
+    holds 50 "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
+    has "value >= (SELECT count(DISTINCT at_ms) FROM eviction WHERE cause = 'reclaim') AND value > 0
+         FROM metric WHERE name = 'scenarios_simulated' AND label = 'action=reclaim'"
+}
+
 # Held by hand: one GPU. a works from 0 to 100, b until 200, c (submitted at 100) until 300. Two jobs are
 # there until 200, then one. The window ends at 100: until then u has the GPU, v waits.
 case_owners() {

@@ -7,7 +7,7 @@
 -- Files with nodes of more than 64 GPUs or of foreign pods, and fragmentation where pods ask for memory of
 -- GPUs or for nodes by labels, are beyond it: what nodes admit and hold is not all in them.
 -- Nor broken_promises, promise_delay_max_s: the audit makes them again (recompute.sh, promises).
--- Nor those of the scheduler's time (policy.latency): cycles are not kept one by one.
+-- Nor those of the scheduler's time (policy.latency), nor scenarios_simulated: cycles are not kept one by one.
 .mode list
 .separator " | "
 PRAGMA temp_store = MEMORY;
@@ -32,10 +32,10 @@ FROM queue AS q JOIN shard_queue AS s ON s.queue = q.id WHERE q.leaf;
 CREATE TEMP TABLE held AS
 SELECT p.*, max(0, min(p.to_ms, r.window_end_ms) - max(p.start_ms, r.window_start_ms)) AS inside_ms
 FROM (SELECT id AS job, attempts AS nr, node, mgpu, last_start_ms AS start_ms,
-             coalesce(end_ms, (SELECT end_ms FROM run)) AS to_ms, pods, devices, 0 AS ask
+             coalesce(end_ms, (SELECT end_ms FROM run)) AS to_ms, pods, devices, 0 AS ask, end_ms IS NOT NULL AS over
       FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
       UNION ALL
-      SELECT job, nr, node, mgpu, start_ms, coalesce(end_ms, (SELECT end_ms FROM run)), pods, devices, ask FROM placement) AS p
+      SELECT job, nr, node, mgpu, start_ms, coalesce(end_ms, (SELECT end_ms FROM run)), pods, devices, ask, end_ms IS NOT NULL FROM placement) AS p
 CROSS JOIN run AS r;
 CREATE TEMP TABLE spent AS
 SELECT job, useful - slow - idle AS good, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance AS lost,
@@ -446,12 +446,23 @@ UNION ALL SELECT s.nr, s.at_ms, s.queue, s.stored, NULL FROM s WHERE s.queue NOT
 
 -- ---- times to the end ----
 -- Lengths of time of which some were still going on; their quantiles come last.
-CREATE TEMP TABLE lasting(name TEXT, ms INTEGER, ended INTEGER);
-INSERT INTO lasting
+CREATE TEMP TABLE lasting(name TEXT, ms INTEGER, ended INTEGER, scope TEXT DEFAULT 'all', label TEXT DEFAULT '');
+INSERT INTO lasting(name, ms, ended)
 SELECT 'jct', coalesce(j.end_ms, r.end_ms) - j.submit_ms, j.state = 3
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
 WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference' AND j.id NOT IN (SELECT job FROM never);
+CREATE TEMP TABLE jct_group AS -- of queues and kinds too
+SELECT 'queue' AS scope, 'queue=' || q.name || ',kind=' || k.name AS label, j.id AS job, j.submit_ms, j.end_ms, j.state,
+       j.state > 0 AND j.id NOT IN (SELECT job FROM never) AS counts
+FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind JOIN queue AS q ON q.id = j.queue
+WHERE (j.state > 0 OR j.id IN (SELECT job FROM never)) AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference';
+INSERT INTO jct_group SELECT 'kind', substr(label, instr(label, ',kind=') + 1), job, submit_ms, end_ms, state, counts FROM jct_group;
 INSERT INTO lasting
+SELECT 'jct', coalesce(g.end_ms, r.end_ms) - g.submit_ms, g.state = 3, g.scope, g.label FROM jct_group AS g CROSS JOIN run AS r WHERE g.counts;
+INSERT INTO made
+SELECT 'jct_mean_s', scope, label, sum(CASE WHEN counts AND state = 3 THEN end_ms - submit_ms END) / 1000.0 / nullif(total(counts AND state = 3), 0),
+       total(counts AND state = 3) FROM jct_group GROUP BY scope, label;
+INSERT INTO lasting(name, ms, ended)
 SELECT 'batch', CASE WHEN min(j.state) >= 3 THEN max(j.end_ms) ELSE (SELECT end_ms FROM run) END - min(j.submit_ms), min(j.state) >= 3
 FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
 HAVING min(j.submit_ms) >= (SELECT window_start_ms FROM run) AND NOT max(j.id IN (SELECT job FROM never));
@@ -462,7 +473,7 @@ CREATE TEMP TABLE due AS
 SELECT j.id IN (SELECT job FROM never) AS never, d.at_ms, j.state, j.end_ms, r.end_ms AS run_end_ms,
        CASE WHEN j.state = 3 THEN j.end_ms <= d.at_ms WHEN j.state = 4 OR r.end_ms > d.at_ms THEN 0 END AS met
 FROM deadline AS d JOIN job AS j ON j.id = d.job CROSS JOIN run AS r WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms;
-INSERT INTO lasting SELECT 'lateness', CASE state WHEN 3 THEN end_ms ELSE run_end_ms END - at_ms, state = 3 FROM due WHERE NOT never;
+INSERT INTO lasting(name, ms, ended) SELECT 'lateness', CASE state WHEN 3 THEN end_ms ELSE run_end_ms END - at_ms, state = 3 FROM due WHERE NOT never;
 INSERT INTO made
 SELECT x.column1, 'all', '',
        CASE x.column1 WHEN 'deadline_met' THEN avg(met) WHEN 'deadlines_missed' THEN total(met = 0)
@@ -851,7 +862,7 @@ SELECT h.job, coalesce(sum(
          (SELECT l.before + l.within * (p.to_ms - l.at) FROM left_at AS l WHERE l.queue = h.queue AND l.mgpu = h.mgpu AND l.at <= p.to_ms ORDER BY l.at DESC LIMIT 1)
          - (SELECT l.before + l.within * (p.from_ms - l.at) FROM left_at AS l WHERE l.queue = h.queue AND l.mgpu = h.mgpu AND l.at <= p.from_ms ORDER BY l.at DESC LIMIT 1)), 0) AS ms
 FROM hungry AS h LEFT JOIN pending AS p ON p.job = h.job GROUP BY h.job;
-INSERT INTO lasting SELECT 'starvation', s.ms, j.state NOT IN (1, 4) FROM starving AS s JOIN job AS j ON j.id = s.job;
+INSERT INTO lasting(name, ms, ended) SELECT 'starvation', s.ms, j.state NOT IN (1, 4) FROM starving AS s JOIN job AS j ON j.id = s.job;
 INSERT INTO made
 SELECT 'starvation_max_s', 'all', '', max(ms) / 1000.0, count(*) FROM starving
 UNION ALL SELECT 'starved', 'all', '', total(ms > 0), count(*) FROM starving;
@@ -865,7 +876,7 @@ WITH c AS (
 ),
 s AS (SELECT job, at, sum(pods) OVER (PARTITION BY job ORDER BY at) AS pods FROM c)
 SELECT s.job, min(s.at) AS at FROM s JOIN job AS j ON j.id = s.job WHERE s.pods = j.pods GROUP BY s.job;
-INSERT INTO lasting
+INSERT INTO lasting(name, ms, ended)
 SELECT 'wait_full', coalesce(g.at, CASE j.state WHEN 4 THEN j.end_ms ELSE r.end_ms END) - coalesce(h.eligible_ms, j.submit_ms), g.at IS NOT NULL
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind LEFT JOIN grown AS g ON g.job = j.id LEFT JOIN hold AS h ON h.job = j.id
 WHERE j.min_pods < j.pods AND j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference'
@@ -875,30 +886,54 @@ SELECT 'wait_full_mean_s', 'all', '', avg(CASE WHEN ended THEN ms END) / 1000.0,
 GROUP BY name;
 
 -- ---- quantiles of what lasted: Kaplan-Meier, one after the other ----
+CREATE INDEX temp.lasting_group ON lasting(name, scope, label);
 CREATE TEMP TABLE lasted AS
-SELECT *, row_number() OVER (PARTITION BY name ORDER BY ms, NOT ended) AS rank, count(*) OVER (PARTITION BY name) AS n FROM lasting;
-CREATE UNIQUE INDEX temp.lasted_rank ON lasted(name, rank);
+SELECT *, row_number() OVER (PARTITION BY name, scope, label ORDER BY ms, NOT ended) AS rank, count(*) OVER (PARTITION BY name, scope, label) AS n FROM lasting;
+CREATE UNIQUE INDEX temp.lasted_rank ON lasted(name, scope, label, rank);
 CREATE TEMP TABLE lasting_share AS
-WITH RECURSIVE s(name, rank, ms, ended, n, censored, alive) AS (
-  SELECT name, rank, ms, ended, n, NOT ended, CASE WHEN ended THEN 1.0 - 1.0 / n ELSE 1.0 END FROM lasted WHERE rank = 1
+WITH RECURSIVE s(name, scope, label, rank, ms, ended, n, censored, alive) AS (
+  SELECT name, scope, label, rank, ms, ended, n, NOT ended, CASE WHEN ended THEN 1.0 - 1.0 / n ELSE 1.0 END FROM lasted WHERE rank = 1
   UNION ALL
-  SELECT m.name, m.rank, m.ms, m.ended, m.n, s.censored OR NOT m.ended,
+  SELECT m.name, m.scope, m.label, m.rank, m.ms, m.ended, m.n, s.censored OR NOT m.ended,
          CASE WHEN NOT m.ended THEN s.alive
               WHEN NOT s.censored THEN 1.0 - m.rank * 1.0 / m.n
               ELSE s.alive * (1.0 - 1.0 / (m.n - m.rank + 1)) END
-  FROM s JOIN lasted AS m ON m.name = s.name AND m.rank = s.rank + 1
+  FROM s JOIN lasted AS m ON m.name = s.name AND m.scope = s.scope AND m.label = s.label AND m.rank = s.rank + 1
 )
 SELECT * FROM s WHERE ended;
 INSERT INTO made
-SELECT g.name || '_p' || q.column1 || '_s', 'all', '',
-       (SELECT min(s.ms) / 1000.0 FROM lasting_share AS s WHERE s.name = g.name
+SELECT g.name || '_p' || q.column1 || '_s', g.scope, g.label,
+       (SELECT min(s.ms) / 1000.0 FROM lasting_share AS s WHERE s.name = g.name AND s.scope = g.scope AND s.label = g.label
         AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.column1 / 100.0 + 1e-9 ELSE s.rank * 100 >= q.column1 * s.n END),
-       (SELECT count(*) FROM lasting AS l WHERE l.name = g.name)
-FROM (SELECT 'jct' AS name, 0 AS least, 99 AS most UNION ALL SELECT 'starvation', 99, 99
-      UNION ALL SELECT 'batch', 0, 95 WHERE EXISTS (SELECT 1 FROM batch)
-      UNION ALL SELECT 'lateness', 0, 95 WHERE EXISTS (SELECT 1 FROM due)
-      UNION ALL SELECT 'wait_full', 0, 95 WHERE EXISTS (SELECT 1 FROM lasting WHERE name = 'wait_full')) AS g
+       (SELECT count(*) FROM lasting AS l WHERE l.name = g.name AND l.scope = g.scope AND l.label = g.label)
+FROM (SELECT 'jct' AS name, 0 AS least, 99 AS most, 'all' AS scope, '' AS label UNION ALL SELECT 'starvation', 99, 99, 'all', ''
+      UNION SELECT 'jct', 0, 99, scope, label FROM jct_group
+      UNION ALL SELECT 'batch', 0, 95, 'all', '' WHERE EXISTS (SELECT 1 FROM batch)
+      UNION ALL SELECT 'lateness', 0, 95, 'all', '' WHERE EXISTS (SELECT 1 FROM due)
+      UNION ALL SELECT 'wait_full', 0, 95, 'all', '' WHERE EXISTS (SELECT 1 FROM lasting WHERE name = 'wait_full')) AS g
 CROSS JOIN (VALUES(50), (95), (99)) AS q WHERE q.column1 BETWEEN g.least AND g.most;
+
+-- ---- starts that hung on equal times ----
+-- What each policy's order looks at: kai and static serve queues apart, kai goes by whole seconds of submits.
+CREATE TEMP TABLE rank_of AS
+SELECT j.id AS job, CASE WHEN s.policy IN ('kai', 'static') THEN 'queue ' || j.queue ELSE 'shard ' || s.id END AS line,
+       CASE WHEN iif(s.policy = 'kai', s.policy_params NOT LIKE '%plugins.priority=false%', s.policy_params LIKE '%order=priority%') THEN j.priority ELSE 0 END AS priority,
+       CASE WHEN s.policy_params LIKE '%order=shortest%' THEN j.work_ms ELSE 0 END AS work_ms,
+       CASE s.policy WHEN 'kai' THEN j.submit_ms / 1000 ELSE coalesce(h.eligible_ms, j.submit_ms) END AS at,
+       j.mgpu, coalesce(j.start_ms, 9e18) AS start_ms,
+       j.submit_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND k.name <> 'inference' AS counts
+FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard
+LEFT JOIN hold AS h ON h.job = j.id WHERE j.state IN (1, 2, 3) AND j.id NOT IN (SELECT job FROM never);
+CREATE INDEX temp.rank_of_at ON rank_of(line, priority, work_ms, at, job);
+CREATE INDEX temp.held_left ON held(node, to_ms);
+INSERT INTO made
+SELECT 'tied_starts', 'all', '', total(EXISTS (SELECT 1 FROM rank_of AS b WHERE b.line = a.line AND b.priority = a.priority AND b.work_ms = a.work_ms
+         AND b.at = a.at AND b.job > a.job AND b.mgpu <= a.mgpu AND b.start_ms > a.start_ms)), count(*) FROM rank_of AS a WHERE counts;
+INSERT INTO made
+SELECT 'coincident_starts', 'all', '', total(j.start_ms = coalesce(x.eligible_ms, j.submit_ms) AND EXISTS (
+         SELECT 1 FROM held AS h JOIN held AS g ON g.node = h.node AND g.to_ms = j.start_ms WHERE h.job = j.id AND h.start_ms = j.start_ms
+         AND g.over AND g.job <> j.id AND g.to_ms > g.start_ms)), count(*)
+FROM rank_of AS a JOIN job AS j ON j.id = a.job LEFT JOIN hold AS x ON x.job = j.id WHERE a.counts;
 
 -- ---- the warm-up, where it was detected: MSER-5 over the series ----
 CREATE TEMP TABLE settled AS
@@ -937,6 +972,7 @@ UNION ALL
 SELECT m.scope || ' ' || m.label, m.name, x.value, m.value
 FROM metric AS m LEFT JOIN made AS x USING (name, scope, label)
 WHERE m.scope <> 'workload' AND m.name NOT IN ('broken_promises', 'promise_delay_max_s')
+  AND m.name <> 'scenarios_simulated'
   AND (x.name IS NULL OR (x.value IS NULL) <> (m.value IS NULL)
        OR abs(x.value - m.value) > CASE WHEN m.unit IN ('jobs', 'evictions') THEN 0 ELSE 1e-9 * abs(m.value) + 1e-15 END)
 UNION ALL

@@ -48,6 +48,7 @@ same "orrery_queue_pending_jobs{" "SELECT sum(pending_jobs * (1 + (q.parent IS N
 [ "$(grep -c '^kai_pod_group_evicted_pods_total{.*action="reclaim"' run.txt)" = \
     "$(sqlite3 run.db "SELECT count(*) FROM (SELECT DISTINCT job, at_ms FROM eviction WHERE cause = 'reclaim')")" ] || fail "evictions"
 grep -q '^kai_pod_group_evicted_pods_total' run.txt || fail "nothing was evicted"
+grep -q '^kai_scenarios_simulation_by_action{action="reclaim"} [1-9]' run.txt || fail "no scenarios of reclaim"
 grep -q '^kai_queue_info{queue_name="a",parent_queue="top"} 1 ' run.txt || fail "no parent"
 grep -q '^kai_queue_deserved_gpus{queue_name="top"} 32 ' run.txt || fail "no quota"
 ! grep '^kai_queue_deserved_gpus' run.txt | grep -q quoted || fail "no quota is a quota"

@@ -320,8 +320,9 @@ static void write_job(struct making *making, sqlite3_stmt *row, uint32_t at)
 
 static void write_jobs(struct making *making)
 {
-    sqlite3_stmt *jobs = prepared(making->db, "INSERT INTO job VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,"
-                                              "?10,?11,?11,?12,?13,?14,?15,?16,?17,?6,?7*100+?6)");
+    sqlite3_stmt *jobs =
+        prepared(making->db, "INSERT INTO job VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,"
+                             "?10,?11,?11,?12,?13,?14,?15,?16,?17,?6,?7*100+?6,50)");
     sqlite3_stmt *placements =
         prepared(making->db, "INSERT INTO placement VALUES(?1,?2,?3,1,?4,?5,?6,?7,0)");
     sqlite3_stmt *attempts =

@@ -110,13 +110,26 @@ struct orr_bar {
 typedef struct orr_bar orr_policy_bars_fn(const void *params, const struct orr_view *view,
                                           uint32_t job);
 
+/* Work that a policy counts of itself: the same on every machine. */
+struct orr_policy_cost {
+    const char *action; /* that lives as long as the program */
+    uint64_t scenarios; /* sets of victims that it simulated since it was opened */
+};
+/* Of the nth of its actions, from 0; false: there are no more. */
+typedef bool orr_policy_cost_fn(void *state, uint32_t nth, struct orr_policy_cost *cost);
+
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
 
 /* What jobs state and a policy with these parameters looks at (ORR_HEEDS_*). Topology it heeds if
  * ORR_LAW_SPAN is among its laws. */
 typedef uint32_t orr_policy_heeds_fn(const void *params);
-enum { ORR_HEEDS_PRIORITY = 1u << 0 };
+enum {
+    ORR_HEEDS_PRIORITY = 1u << 0,
+    ORR_HEEDS_QUEUES = 1u << 1, /* serves each queue's jobs apart; else there is one line of all */
+    ORR_HEEDS_WORK = 1u << 2,   /* the shortest first */
+    ORR_HEEDS_SECONDS = 1u << 3 /* of submit times the whole seconds only */
+};
 
 /* Of a policy able of ORR_ABLE_STALE_GANGS: how long after the first cycle that finds a gang below
  * its minimum it ends it, ms; ORR_MS_NEVER: it does not with these parameters. */
@@ -160,7 +173,8 @@ struct orr_policy {
     orr_policy_shares_fn *shares; /* may be NULL: it has none */
     orr_policy_bars_fn *bars;     /* may be NULL: it lets queues hold what they ask */
     orr_policy_stale_grace_fn
-        *stale_grace_ms; /* may be NULL: who can end stale gangs takes any time */
+        *stale_grace_ms;      /* may be NULL: who can end stale gangs takes any time */
+    orr_policy_cost_fn *cost; /* may be NULL: it counts nothing */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -218,6 +232,9 @@ uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params);
 /* What it looks at with these parameters: ORR_HEEDS_*. */
 uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params);
+/* False for a policy that counts nothing. */
+bool orr_policy_cost(const struct orr_policy *policy, void *state, uint32_t nth,
+                     struct orr_policy_cost *cost);
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job);
 

@@ -96,6 +96,8 @@ struct orr_never { /* a job that could not have started at any time, were the cl
     struct orr_bar bar; /* as it was when the job came; queue ORR_NONE: no rule of a queue's */
 };
 
+enum { ORR_COSTS_MAX = 16 };
+
 struct orr_run {
     enum orr_run_status status;
     enum orr_warmup warmup;
@@ -128,6 +130,9 @@ struct orr_run {
     uint32_t reason_count, reason_capacity;
     struct orr_share_change *shares; /* in order; of policies that have fair shares */
     uint32_t share_count, share_capacity;
+    struct orr_policy_cost costs[ORR_COSTS_MAX]; /* by action, of all shards */
+    uint32_t cost_count;
+    uint32_t *heeds;          /* per shard: what its policy's order looks at (ORR_HEEDS_*) */
     struct orr_never *nevers; /* by job; of those that did not start, see never.h */
     uint32_t never_count, never_capacity;
     orr_ms *eligible_ms; /* per hold of the world: when it was over; ORR_MS_NONE: not yet */

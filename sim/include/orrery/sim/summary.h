@@ -29,6 +29,7 @@ struct orr_queue_summary { /* one queue and one kind of work */
     uint32_t queue;
     uint8_t kind; /* enum orr_kind */
     struct orr_waits waits;
+    struct orr_waits jct; /* from submit to end; of services nothing */
     double gpu_h;         /* held inside the window, whole queue */
     double share_mean;    /* entitled share, mean GPUs inside the window, whole queue */
     struct orr_debt debt; /* whole queue */
@@ -121,6 +122,12 @@ struct orr_speeds {       /* of jobs with a rate (table rate); jobs 0: there are
     uint64_t jobs, alike;   /* alike: of the window, of shapes that enough of them have */
 };
 
+struct orr_ties { /* first starts of jobs of the window, services left out, that hung on equal times
+                   */
+    uint64_t tied;       /* on which of two jobs that came together stands first in the trace */
+    uint64_t coincident; /* on ends counting before arrivals of the same instant */
+};
+
 struct orr_node_spread {      /* of nodes with GPUs, in the window */
     double max_over_mean, cv; /* of the share of their GPU time that was held */
     uint32_t nodes;
@@ -210,6 +217,7 @@ struct orr_summary {
     struct orr_room_summary room;
     struct orr_waits full; /* of elastic jobs, until they had all their pods */
     struct orr_node_spread spread;
+    struct orr_ties ties;
     struct orr_promises promises;
     struct orr_pool_summary *pools; /* of the scenario, in its order */
     uint32_t pool_count;
@@ -227,9 +235,12 @@ struct orr_summary {
     struct orr_scheduler_time scheduler;
     double scheduler_busy; /* at work / time of the run; NAN: the run took none */
     uint64_t cycles;
+    struct orr_policy_cost costs[ORR_COSTS_MAX]; /* scenarios simulated, by action */
+    uint32_t cost_count;
     struct orr_waits sizes[ORR_SIZE_CLASSES];
     struct orr_waits kinds[ORR_KIND_COUNT];
-    struct orr_attainment *parts; /* of the workload */
+    struct orr_waits kind_jcts[ORR_KIND_COUNT]; /* of services nothing */
+    struct orr_attainment *parts;               /* of the workload */
     uint32_t part_count;
 };
 
