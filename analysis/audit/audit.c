@@ -38,7 +38,7 @@ static const struct {
     {"fcfs", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD)},
     {"fifo", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD)},
     {"easy", BASE | BIT(GANG) | BIT(HEAD) | BIT(PROMISE)},
-    {"kai", BASE | BIT(GANG) | BIT(LIMIT) | BIT(QUOTA) | BIT(VICTIM) | BIT(RECLAIM)},
+    {"kai", BASE | BIT(GANG) | BIT(LIMIT) | BIT(QUOTA) | BIT(SHARE) | BIT(VICTIM) | BIT(RECLAIM)},
     {"static", BASE | BIT(GANG) | BIT(PART)},
     {"las", BASE | BIT(GANG)},
     {"kube", BASE},
@@ -111,7 +111,7 @@ static void judge(const struct orr_schedule *schedule, uint32_t rules, struct or
     orr_audit__attempts(&run);
     orr_audit__nodes(&run);
     orr_audit__space(&run);
-    orr_audit__reclaim(&run);
+    orr_audit__course(&run);
     orr_audit__victims(&run);
     orr_audit__order(&run);
 }

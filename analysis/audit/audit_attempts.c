@@ -79,10 +79,46 @@ static void check_gang(struct orr_audit_run *run, const struct orr_audit_job *jo
     }
 }
 
+int64_t orr_audit__memory_mgpu(int64_t asked_mib, int64_t device_mib)
+{
+    const int64_t counted_mib = device_mib - device_mib % 100; /* KAI 6.1 */
+    return counted_mib > 0 ? (asked_mib * 100 + counted_mib - 1) / counted_mib * 10 : 0;
+}
+
+/* What each pod of a job holds on the node of a span; 0: not known. */
+static int64_t pod_mgpu(const struct orr_schedule *schedule, const struct orr_audit_job *job,
+                        const struct orr_audit_span *span)
+{
+    if (job->mixed || job->pods == 0 || (job->mib > 0 && span->node == ORR_NONE)) {
+        return 0;
+    }
+    return job->mib > 0 ? job->devices *
+                              orr_audit__memory_mgpu(job->mib, schedule->nodes[span->node].gpu_mib)
+                        : job->mgpu / job->pods;
+}
+
+/* Pod by pod, which is also what an elastic job holds, and one that asks for memory. */
+static void check_pods(struct orr_audit_run *run, const struct orr_audit_job *job,
+                       const struct orr_audit_span *span)
+{
+    const int64_t each = pod_mgpu(run->schedule, job, span);
+    if (!orr_audit__on(run, ORR_AUDIT_AMOUNT) || each <= 0 || span->pods == 0) {
+        return;
+    }
+    run->verdict->examined[ORR_AUDIT_AMOUNT]++;
+    if (span->mgpu != each * span->pods) {
+        orr_audit__found(run, ORR_AUDIT_AMOUNT, span->start_ms,
+                         "%u pods of job %s hold %g GPUs on %s, and what they asked is %g there",
+                         span->pods, job->name, (double)span->mgpu / ORR_MGPU,
+                         run->schedule->nodes[span->node].name,
+                         (double)(each * span->pods) / ORR_MGPU);
+    }
+}
+
 static void check_amount(struct orr_audit_run *run, const struct orr_audit_job *job,
                          const struct attempt *a)
 {
-    /* what a memory request holds depends on the node, what an elastic job holds on the day */
+    /* that of a memory request depends on the node, that of an elastic job on the day */
     if (!orr_audit__on(run, ORR_AUDIT_AMOUNT) || job->mgpu <= 0 || job->min_pods < job->pods) {
         return;
     }
@@ -152,6 +188,9 @@ static void check_job(struct orr_audit_run *run, uint32_t index, uint32_t from, 
             next++;
         }
         const struct attempt a = fold(schedule, from, next);
+        for (uint32_t s = from; s < next; s++) {
+            check_pods(run, job, &schedule->spans[s]);
+        }
         check_times(run, job, &a, free_from);
         check_amount(run, job, &a);
         check_gang(run, job, &a);

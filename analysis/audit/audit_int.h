@@ -24,8 +24,8 @@ void orr_audit__attempts(struct orr_audit_run *run);
 void orr_audit__nodes(struct orr_audit_run *run);
 /* CAPACITY, DEVICES, LIMIT, QUOTA, PART: who holds what, instant by instant. */
 void orr_audit__space(struct orr_audit_run *run);
-/* RECLAIM: what queues held, asked and were due when something was taken from them. */
-void orr_audit__reclaim(struct orr_audit_run *run);
+/* SHARE, RECLAIM: what queues held, asked and were due when a cycle began. */
+void orr_audit__course(struct orr_audit_run *run);
 /* VICTIM: each eviction. */
 void orr_audit__victims(struct orr_audit_run *run);
 /* ORDER, HEAD, PROMISE: who waits, instant by instant. */
@@ -48,10 +48,25 @@ struct orr_audit_demand {
     uint32_t queue_count, shard;
     const double *request; /* held and waited for, children included */
     double total;          /* of nodes that are up */
-    double k;
+    const double *usage;   /* parts of the cluster that queues had in the past; NULL: 0 */
+    double k;              /* how strongly that counts */
     uint32_t last_in_ties; /* loses every tie of remainders; ORR_NONE: the earlier queue wins */
 };
 void orr_audit__divide(const struct orr_audit_demand *demand, double *fair);
+
+/* The past use of the queues of a schedule's one shard. */
+struct orr_audit_past;
+struct orr_audit_past *orr_audit__past_open(const struct orr_schedule *schedule);
+void orr_audit__past_close(struct orr_audit_past *past); /* NULL: nothing */
+/* From a time on, not before the last one noted, a queue holds so much, children included. */
+void orr_audit__past_note(struct orr_audit_past *past, orr_ms at_ms, uint32_t queue, int64_t mgpu);
+/* By queue, the part of the cluster it had, as a cycle at `now` reads it: of all noted before.
+ * Times never go back. Lives until the next call. */
+const double *orr_audit__past_usage(struct orr_audit_past *past, orr_ms now);
+
+/* What a job that asks for GPU memory holds of a device of so much memory: hundredths, rounded up.
+ * 0: the device is of unknown memory, on which no such job runs. */
+int64_t orr_audit__memory_mgpu(int64_t asked_mib, int64_t device_mib);
 
 /* A schedule of the jobs of one shard on its nodes; arrays in its arena, names borrowed. */
 void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard,

@@ -42,11 +42,14 @@ static void check_down(struct orr_audit_run *run, const struct orr_audit_span *s
          o < schedule->outage_count && schedule->outages[o].node == span->node; o++) {
         const struct orr_audit_outage *outage = &schedule->outages[o];
         run->verdict->examined[ORR_AUDIT_DOWN]++;
-        if (span->start_ms < outage->to_ms && span->end_ms > outage->from_ms &&
-            span->end_ms > span->start_ms) {
+        const bool begins = span->start_ms >= outage->from_ms && span->start_ms < outage->to_ms;
+        const bool meets = span->start_ms < outage->to_ms && span->end_ms > outage->from_ms;
+        if ((outage->cordoned ? begins : meets) && span->end_ms > span->start_ms) {
             const orr_ms at = span->start_ms > outage->from_ms ? span->start_ms : outage->from_ms;
-            orr_audit__found(run, ORR_AUDIT_DOWN, at, "job %s is on %s, which is down",
-                             schedule->jobs[span->job].name, schedule->nodes[span->node].name);
+            orr_audit__found(
+                run, ORR_AUDIT_DOWN, at, "job %s %s %s, which %s", schedule->jobs[span->job].name,
+                outage->cordoned ? "starts on" : "is on", schedule->nodes[span->node].name,
+                outage->cordoned ? "takes nothing new" : "is down");
         }
     }
 }

@@ -7,6 +7,9 @@
 
 #include <orrery/analysis/results.h>
 #include <orrery/base/sort.h>
+#include <orrery/base/text.h>
+
+#define SESSION_MS 1000 /* kai: a cycle a second */
 
 struct ids { /* sorted ids of a table; the position is the index */
     int64_t *ids;
@@ -93,11 +96,8 @@ static bool is_said(struct load *load, const char *pattern)
 
 static void load_run(struct load *load)
 {
-    /* nodes that are to go take nothing more before they are away; workers that follow their job's
-     * backlog are asked for as it grows */
-    load->schedule->dim = is_said(load, " maintain: ") || is_said(load, " drain: ") ||
-                          is_said(load, " notice: ") || is_said(load, ".nodes: ") ||
-                          is_said(load, " backlog: ");
+    /* workers that follow their job's backlog are asked for as it grows */
+    load->schedule->dim = is_said(load, " backlog: ");
     load->schedule->aged = is_said(load, " created: 2");
     load->schedule->end_ms = orr_results_int(&load->in, "SELECT end_ms FROM run", 0);
     /* the scenario with all defaults says how long a round is: 0s, there are none */
@@ -108,6 +108,55 @@ static void load_run(struct load *load)
                         0) != 0;
 }
 
+/* The value of a line NAME=VALUE; no bytes: there is none. */
+static const char *param_of(const char *params, const char *name, size_t *bytes)
+{
+    const size_t length = strlen(name);
+    while (*params != '\0') {
+        if (strncmp(params, name, length) == 0 && params[length] == '=') {
+            *bytes = strcspn(params + length + 1, "\n");
+            return params + length + 1;
+        }
+        params += strcspn(params, "\n");
+        params += *params == '\n';
+    }
+    *bytes = 0;
+    return params;
+}
+
+static bool read_time(const char *params, const char *name, orr_ms *ms)
+{
+    size_t bytes;
+    const char *text = param_of(params, name, &bytes);
+    return orr_parse_duration(text, bytes, ms);
+}
+
+/* false: the boundaries of the window are named by a cron line, which is not read here. */
+static bool read_window(struct load *load, const char *params, struct orr_audit_shard *shard)
+{
+    struct orr_audit_window *window = &shard->window;
+    size_t bytes;
+    const char *text = param_of(params, "usage_db", &bytes);
+    window->whole_units = strncmp(text, "fake", strlen("fake")) == 0;
+    text = param_of(params, "window_type", &bytes);
+    window->tumbles = strncmp(text, "tumbling", strlen("tumbling")) == 0;
+    bool known = strncmp(text, "cron", strlen("cron")) != 0 &&
+                 read_time(params, "window_size", &window->window_ms) &&
+                 read_time(params, "half_life_period", &window->half_life_ms);
+    if (window->whole_units) { /* by every session */
+        window->resolution_ms = window->fetch_ms = SESSION_MS;
+    } else {
+        known = known && read_time(params, "query_resolution", &window->resolution_ms) &&
+                read_time(params, "fetch_interval", &window->fetch_ms);
+    }
+    text = param_of(params, "tumbling_window_start_time", &bytes);
+    if (known && bytes > 0 && !orr_parse_duration(text, bytes, &window->boundary_ms)) {
+        known = orr_parse_timestamp(text, bytes, &window->boundary_ms);
+        window->boundary_ms -= orr_results_int(&load->in, "SELECT clock_origin_ms FROM run", 0);
+    }
+    return known;
+}
+
 static void load_shards(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
@@ -115,13 +164,13 @@ static void load_shards(struct load *load)
     schedule->shards =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->shards);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in,
-        "SELECT id, name, policy, params LIKE '%\nbackfill=true\n%', params LIKE"
-        " '%\norder=shortest\n%' OR params LIKE '%\norder=priority\n%', params LIKE"
-        " '%\nfull_hierarchy_fairness=false\n%', policy = 'kai' AND params NOT LIKE"
-        " '%\nusage_db=off\n%', params LIKE '%\nallow_consolidating_reclaim=false\n%',"
-        " CAST(substr(params, instr(params, 'k_value=') + 8) AS REAL) FROM (SELECT *, '\n' ||"
-        " policy_params || '\n' AS params FROM shard) ORDER BY id");
+        &load->in, "SELECT id, name, policy, params LIKE '%\nbackfill=true\n%', params LIKE"
+                   " '%\norder=shortest\n%' OR params LIKE '%\norder=priority\n%', params LIKE"
+                   " '%\nfull_hierarchy_fairness=false\n%', policy = 'kai' AND params NOT LIKE"
+                   " '%\nusage_db=off\n%', params LIKE '%\nallow_consolidating_reclaim=false\n%',"
+                   " CAST(substr(params, instr(params, 'k_value=') + 8) AS REAL), policy_params "
+                   "FROM (SELECT *, '\n' ||"
+                   " policy_params || '\n' AS params FROM shard) ORDER BY id");
     while (orr_results_step(&load->in, row) && schedule->shard_count < room) {
         add(&load->shards, sqlite3_column_int64(row, 0));
         schedule->shards[schedule->shard_count++] =
@@ -133,6 +182,10 @@ static void load_shards(struct load *load)
                                      .by_usage = sqlite3_column_int(row, 6) != 0,
                                      .counts_moved = sqlite3_column_int(row, 7) != 0,
                                      .k = sqlite3_column_double(row, 8)};
+        struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
+        shard->k = shard->k > 0 ? shard->k : 0;
+        shard->obscure =
+            shard->by_usage && !read_window(load, orr_results_text(&load->in, row, 9), shard);
     }
     if (schedule->shard_count == 0) {
         schedule->shards[schedule->shard_count++] = (struct orr_audit_shard){.name = ""};
@@ -153,7 +206,8 @@ static void load_nodes(struct load *load)
     const uint32_t room = count_rows(load, "SELECT count(*) FROM node");
     schedule->nodes = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->nodes);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT n.id, n.name, n.gpus, coalesce(f.gpus, 0), s.shard FROM node AS n LEFT"
+        &load->in, "SELECT n.id, n.name, n.gpus, coalesce(f.gpus, 0), s.shard,"
+                   " coalesce(n.gpu_mib, 0) FROM node AS n LEFT"
                    " JOIN foreign_pods AS f ON f.node = n.id LEFT JOIN shard_pool AS s ON s.pool ="
                    " n.pool ORDER BY n.id");
     while (orr_results_step(&load->in, row) && schedule->node_count < room) {
@@ -162,6 +216,7 @@ static void load_nodes(struct load *load)
             (struct orr_audit_node){.name = keep_text(load, row, 1),
                                     .gpus = sqlite3_column_int64(row, 2),
                                     .foreign_gpus = sqlite3_column_int64(row, 3),
+                                    .gpu_mib = sqlite3_column_int64(row, 5),
                                     .shard = shard_in(load, row, 4)};
     }
 }
@@ -170,18 +225,41 @@ static void load_outages(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
     const uint32_t room =
-        count_rows(load, "SELECT (SELECT count(*) FROM outage) + (SELECT count(*) FROM away)");
+        count_rows(load, "SELECT (SELECT count(*) FROM outage) + (SELECT count(*) FROM away) +"
+                         " (SELECT count(*) FROM cordon)");
     schedule->outages =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->outages);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT node, from_ms, to_ms FROM outage UNION ALL SELECT node, from_ms, to_ms"
-                   " FROM away ORDER BY 1, 2");
+        &load->in, "SELECT node, from_ms, to_ms, 0 FROM outage UNION ALL SELECT node, from_ms,"
+                   " to_ms, 0 FROM away UNION ALL SELECT node, from_ms, to_ms, 1 FROM cordon"
+                   " ORDER BY 1, 2");
     while (orr_results_step(&load->in, row) && schedule->outage_count < room) {
         const uint32_t node = find(&load->nodes, sqlite3_column_int64(row, 0));
         if (node != ORR_NONE) {
-            schedule->outages[schedule->outage_count++] = (struct orr_audit_outage){
-                node, sqlite3_column_int64(row, 1), time_or(row, 2, ORR_MS_NEVER)};
+            schedule->outages[schedule->outage_count++] =
+                (struct orr_audit_outage){.node = node,
+                                          .from_ms = sqlite3_column_int64(row, 1),
+                                          .to_ms = time_or(row, 2, ORR_MS_NEVER),
+                                          .cordoned = sqlite3_column_int(row, 3) != 0};
         }
+    }
+}
+
+static void load_totals(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const uint32_t room = count_rows(load, "SELECT count(DISTINCT at_ms) FROM v_capacity");
+    schedule->totals =
+        orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->totals);
+    sqlite3_stmt *row = orr_results_prepare(
+        &load->in, "SELECT at_ms, sum(gpus - before) FROM (SELECT at_ms, gpus, lag(gpus, 1, 0) OVER"
+                   " (PARTITION BY pool ORDER BY at_ms) AS before FROM v_capacity) GROUP BY at_ms"
+                   " ORDER BY at_ms");
+    int64_t gpus = 0;
+    while (orr_results_step(&load->in, row) && schedule->total_count < room) {
+        gpus += sqlite3_column_int64(row, 1);
+        schedule->totals[schedule->total_count++] =
+            (struct orr_audit_total){sqlite3_column_int64(row, 0), gpus};
     }
 }
 
@@ -239,6 +317,26 @@ static void load_owed(struct load *load)
     }
 }
 
+static void load_shares(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const uint32_t room = count_rows(load, "SELECT count(*) FROM fair_share");
+    schedule->shares =
+        orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->shares);
+    sqlite3_stmt *row = orr_results_prepare(
+        &load->in, "SELECT queue, at_ms, mgpu / 1000.0 FROM fair_share WHERE mgpu IS NOT NULL"
+                   " ORDER BY at_ms, rowid");
+    while (orr_results_step(&load->in, row) && schedule->share_count < room) {
+        const uint32_t queue = find(&load->queues, sqlite3_column_int64(row, 0));
+        if (queue != ORR_NONE) {
+            schedule->shares[schedule->share_count++] =
+                (struct orr_audit_stored){.queue = queue,
+                                          .at_ms = sqlite3_column_int64(row, 1),
+                                          .gpus = sqlite3_column_double(row, 2)};
+        }
+    }
+}
+
 static void load_jobs(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
@@ -250,11 +348,11 @@ static void load_jobs(struct load *load)
         " j.pods, j.queue, j.evictions, j.state, j.min_pods, p.job IS NOT NULL,"
         " t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure +"
         " t.max_runtime + t.maintenance + t.checkpoint + t.restart + t.waiting,"
-        " h.job IS NOT NULL AND h.eligible_ms IS NULL, a.by_memory, a.kinds > 1"
+        " h.job IS NOT NULL AND h.eligible_ms IS NULL, a.mib, a.devices, a.kinds > 1"
         " FROM job AS j JOIN v_waits AS w ON w.job = j.id LEFT JOIN non_preemptible AS p ON"
         " p.job = j.id LEFT JOIN job_time AS t ON t.job = j.id LEFT JOIN hold AS h ON h.job = j.id"
-        " LEFT JOIN (SELECT shape, max(gpu_mib IS NOT NULL) AS by_memory, count(*) AS kinds FROM"
-        " ask GROUP BY shape) AS a ON a.shape = j.shape"
+        " LEFT JOIN (SELECT shape, max(coalesce(gpu_mib, 0)) AS mib, max(gpus) AS devices, count(*)"
+        " AS kinds FROM ask GROUP BY shape) AS a ON a.shape = j.shape"
         " WHERE j.state > 0 ORDER BY w.from_ms, j.id");
     while (orr_results_step(&load->in, row) && schedule->job_count < room) {
         const bool left = sqlite3_column_int64(row, 10) == 4;
@@ -276,8 +374,9 @@ static void load_jobs(struct load *load)
                                    .has_books = sqlite3_column_type(row, 13) != SQLITE_NULL,
                                    .mgpu_ms = sqlite3_column_int64(row, 13),
                                    .held_back = sqlite3_column_int(row, 14) != 0,
-                                   .by_memory = sqlite3_column_int(row, 15) != 0,
-                                   .mixed = sqlite3_column_int(row, 16) != 0};
+                                   .mib = sqlite3_column_int64(row, 15),
+                                   .devices = (uint32_t)sqlite3_column_int64(row, 16),
+                                   .mixed = sqlite3_column_int(row, 17) != 0};
     }
     sort_jobs(load);
 }
@@ -288,8 +387,13 @@ static void load_spans(struct load *load)
     const uint32_t room = count_rows(load, "SELECT count(*) FROM v_placements");
     schedule->spans = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->spans);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT job, nr, node, pods, mgpu, devices, start_ms, end_ms FROM v_placements"
-                   " ORDER BY job, nr, node");
+        &load->in,
+        "SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms,"
+        " CASE WHEN j.node IS NOT NULL THEN s.beyond WHEN a.gpus > 1 AND coalesce(a.gpu_mgpu, 0) <"
+        " 1000 THEN p.mgpu * (a.gpus - 1) / a.gpus ELSE 0 END FROM v_placements AS p LEFT JOIN job"
+        " AS j ON j.id = p.job LEFT JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask LEFT JOIN"
+        " (SELECT shape, sum(pods * (gpus - 1) * gpu_mgpu) AS beyond FROM ask WHERE gpus > 1 AND"
+        " gpu_mgpu < 1000 GROUP BY shape) AS s ON s.shape = j.shape ORDER BY p.job, p.nr, p.node");
     while (orr_results_step(&load->in, row) && schedule->span_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         const uint32_t node = find(&load->nodes, sqlite3_column_int64(row, 2));
@@ -304,6 +408,7 @@ static void load_spans(struct load *load)
                                     .node = node,
                                     .pods = (uint32_t)sqlite3_column_int64(row, 3),
                                     .mgpu = sqlite3_column_int64(row, 4),
+                                    .beyond_first_mgpu = sqlite3_column_int64(row, 8),
                                     .devices = (uint64_t)sqlite3_column_int64(row, 5),
                                     .has_devices = sqlite3_column_type(row, 5) != SQLITE_NULL,
                                     .start_ms = sqlite3_column_int64(row, 6),
@@ -376,18 +481,34 @@ static void load_evictions(struct load *load)
     }
 }
 
+/* Room for the intervals in which jobs waited for a reason: as many as began. */
+static uint32_t count_waits(struct load *load, const char *reason)
+{
+    char sql[160];
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT count(*) FROM reason_change WHERE reason = (SELECT id FROM reason WHERE"
+                   " code = '%s')",
+                   reason);
+    return count_rows(load, sql);
+}
+
+static sqlite3_stmt *select_waits(struct load *load, const char *reason)
+{
+    char sql[160];
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT job, from_ms, to_ms FROM v_reason_intervals WHERE reason = '%s'",
+                   reason);
+    return orr_results_prepare(&load->in, sql);
+}
+
 static void load_absences(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    static const char from[] = "FROM v_reason_intervals WHERE reason = 'requeue-delay'";
-    char sql[160];
-    (void)snprintf(sql, sizeof sql, "SELECT count(*) %s", from);
-    const uint32_t room = count_rows(load, sql);
+    const uint32_t room = count_waits(load, "requeue-delay");
     schedule->absences =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->absences);
-    (void)snprintf(sql, sizeof sql, "SELECT job, from_ms, to_ms %s", from);
-    sqlite3_stmt *row = orr_results_prepare(&load->in, sql);
-    while (orr_results_step(&load->in, row) && schedule->absence_count < room) {
+    sqlite3_stmt *row = room > 0 ? select_waits(load, "requeue-delay") : NULL;
+    while (room > 0 && orr_results_step(&load->in, row) && schedule->absence_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job != ORR_NONE) {
             schedule->absences[schedule->absence_count++] = (struct orr_audit_absence){
@@ -399,13 +520,11 @@ static void load_absences(struct load *load)
 static void load_promises(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room =
-        count_rows(load, "SELECT count(*) FROM v_reason_intervals WHERE reason = 'pipelined'");
+    const uint32_t room = count_waits(load, "pipelined");
     schedule->promises =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->promises);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT job, from_ms, to_ms FROM v_reason_intervals WHERE reason = 'pipelined'");
-    while (orr_results_step(&load->in, row) && schedule->promise_count < room) {
+    sqlite3_stmt *row = room > 0 ? select_waits(load, "pipelined") : NULL;
+    while (room > 0 && orr_results_step(&load->in, row) && schedule->promise_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job != ORR_NONE) {
             schedule->promises[schedule->promise_count++] = (struct orr_audit_promise){
@@ -445,8 +564,10 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     load_shards(&load);
     load_nodes(&load);
     load_outages(&load);
+    load_totals(&load);
     load_queues(&load);
     load_owed(&load);
+    load_shares(&load);
     load_jobs(&load);
     load_spans(&load);
     load_cuts(&load);

@@ -15,12 +15,16 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
                                   .shard_count = 1,
                                   .end_ms = schedule->end_ms,
                                   .in_rounds = schedule->in_rounds,
+                                  .totals = schedule->totals,
+                                  .total_count = schedule->total_count,
                                   .dim = schedule->dim,
                                   .aged = schedule->aged,
                                   .queues = schedule->queues,
                                   .queue_count = schedule->queue_count,
                                   .owed = schedule->owed,
-                                  .owed_count = schedule->owed_count};
+                                  .owed_count = schedule->owed_count,
+                                  .shares = schedule->shares,
+                                  .share_count = schedule->share_count};
     struct orr_arena *arena = &part->arena;
     orr_arena_init(arena);
     uint32_t *job_at = orr_alloc(schedule->job_count + (size_t)1, sizeof *job_at);

@@ -3,12 +3,14 @@
  *
  * Written from the rules (KAI proportion: deserved phase, over quota by priority and weight,
  * rounded down to whole GPUs, remainders one by one; children divide their parent's share), not
- * from core's code: the audit may not lean on what it judges. Without past usage. Sums run in the
+ * from core's code: the audit may not lean on what it judges. Sums run in the
  * order of queues, because a floor() turns the last bit of a double into a whole GPU.
  */
 #include "audit_int.h"
 
 #include <math.h>
+
+#define NOISE 1e-6 /* devices */
 
 struct division {
     const struct orr_audit_demand *demand;
@@ -29,16 +31,25 @@ static bool is_satisfied(const struct division *d, uint32_t q)
     return d->demand->request[q] <= d->fair[q] || (limit >= 0 && limit <= d->fair[q]);
 }
 
-/* By weight: its part of those that still want something, of this priority. 0: nobody may take. */
+/* By weight: its part of those that still want something, of this priority, and more or less by
+ * how far its past use lies from that. 0: it may take nothing. */
 static double claim_of(const struct division *d, uint32_t q, double weights)
 {
     const double part = d->demand->queues[q].gpu_weight / weights;
-    return part + d->demand->k * part;
+    const double used = d->demand->usage != NULL ? d->demand->usage[q] : 0;
+    return fmax(0, part + d->demand->k * (part - used));
 }
 
 static bool takes_part(const struct division *d, uint32_t q, int64_t priority)
 {
     return d->demand->queues[q].priority == priority && !is_satisfied(d, q);
+}
+
+/* The last bits of a past use depend on the way it is summed up: none of them makes a whole GPU. */
+static double settled(const struct division *d, double part)
+{
+    const bool is_whole = d->demand->usage != NULL && fabs(part - round(part)) < NOISE;
+    return is_whole ? round(part) : part;
 }
 
 static double share_out(const struct division *d, int64_t priority, double amount)
@@ -57,13 +68,13 @@ static double share_out(const struct division *d, int64_t priority, double amoun
         for (uint32_t i = 0; i < count && weights > 0; i++) {
             claims += claim_of(d, open[i], weights);
         }
-        const double round = amount;
+        const double pot = amount;
         for (uint32_t i = 0; i < count && claims > 0; i++) {
             const uint32_t q = open[i];
             if (d->demand->queues[q].gpu_weight <= 0) {
                 continue;
             }
-            const double part = round * claim_of(d, q, weights) / claims;
+            const double part = settled(d, pot * claim_of(d, q, weights) / claims);
             const double need = wanted(d, q) - d->fair[q];
             double give = need;
             if (need <= part) {
@@ -88,7 +99,8 @@ static double share_out(const struct division *d, int64_t priority, double amoun
 
 static bool goes_first(const struct division *d, uint32_t a, uint32_t b)
 {
-    if (d->residue[a] > d->residue[b] || d->residue[a] < d->residue[b]) {
+    const double noise = d->demand->usage != NULL ? NOISE : 0;
+    if (fabs(d->residue[a] - d->residue[b]) > noise) {
         return d->residue[a] > d->residue[b];
     }
     return b == d->demand->last_in_ties || (a != d->demand->last_in_ties && a < b);

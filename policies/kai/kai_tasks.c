@@ -323,9 +323,7 @@ void orr_kai__tasks_settle(struct orr_kai_tasks *tasks, const struct orr_view *v
     for (uint32_t i = 0; i < session->decision_count; i++) {
         uint32_t slot = session->tasks[session->decisions[i].task].job;
         uint32_t job = tasks->job_of[slot];
-        const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-        if (shape->min_tasks < shape->tasks && view->jobs[job].phase == ORR_JOB_RELEASING &&
-            !same_job_before(session, i)) {
+        if (view->jobs[job].phase == ORR_JOB_RELEASING && !same_job_before(session, i)) {
             gate(session, slot, ORR_TASK_PENDING, ORR_TASK_GATED);
         }
     }

@@ -580,6 +580,7 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->attempts);
     orr_free(run->evictions);
     orr_free(run->outages);
+    orr_free(run->cordons);
     orr_free(run->times);
     orr_free(run->reasons);
     orr_free(run->reprieves);

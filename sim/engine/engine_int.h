@@ -62,6 +62,7 @@ struct engine {
     uint32_t give_up_events; /* in the heap */
     uint32_t failed_nodes;   /* at random, and not repaired yet */
     uint32_t *closures;      /* per node: for how many reasons it takes nothing */
+    orr_ms *closed_ms;       /* per node: since when */
     bool *taken;             /* per node: away, or leaving as soon as it stands empty */
     uint32_t *record;        /* per node: index + 1 of its outage that lasts; 0: none */
     uint32_t *emptying;      /* nodes that are down while somebody still holds something there */

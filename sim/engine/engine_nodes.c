@@ -135,6 +135,17 @@ static void set_outage(struct engine *engine, uint32_t node, bool down)
     orr_fold_down(&engine->run->fold, type->shard, engine->view.now, down ? mgpu : -mgpu);
 }
 
+/* The node took nothing since it was closed, and what it had was there until now. */
+static void end_cordon(struct engine *engine, uint32_t node, orr_ms now)
+{
+    struct orr_run *run = engine->run;
+    if (engine->closed_ms[node] < now) {
+        run->cordons = ORR_ROOM_FOR_ONE(run->cordons, run->cordon_count, run->cordon_capacity);
+        run->cordons[run->cordon_count++] =
+            (struct orr_cordon){.node = node, .from_ms = engine->closed_ms[node], .to_ms = now};
+    }
+}
+
 /* The node gives nothing from now on, and nothing is held there. */
 static void begin_record(struct engine *engine, uint32_t node)
 {
@@ -172,6 +183,7 @@ void orr_engine__note_vacant(struct engine *engine)
             engine->emptying[kept++] = node;
             continue;
         }
+        end_cordon(engine, node, engine->view.now);
         begin_record(engine, node);
         if (engine->taken[node]) {
             orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
@@ -186,6 +198,7 @@ static void close_node(struct engine *engine, uint32_t node)
     if (engine->closures[node]++ > 0) {
         return;
     }
+    engine->closed_ms[node] = engine->view.now;
     orr_ledger_set_down(engine->ledger, node, true);
     engine->emptying[engine->emptying_count++] = node;
     orr_engine__note_vacant(engine);
@@ -201,6 +214,7 @@ static void end_outage(struct engine *engine, uint32_t node)
     for (uint32_t i = 0; i < engine->emptying_count; i++) {
         if (engine->emptying[i] == node) { /* it never stood empty */
             engine->emptying[i] = engine->emptying[--engine->emptying_count];
+            end_cordon(engine, node, engine->view.now);
             return;
         }
     }
@@ -370,6 +384,7 @@ void orr_engine__nodes_open(struct engine *engine)
     const struct orr_world *world = engine->world;
     size_t nodes = world->cluster.node_count;
     engine->closures = orr_zalloc(nodes + 1, sizeof *engine->closures);
+    engine->closed_ms = orr_zalloc(nodes + 1, sizeof *engine->closed_ms);
     engine->taken = orr_zalloc(nodes + 1, sizeof *engine->taken);
     engine->record = orr_zalloc(nodes + 1, sizeof *engine->record);
     engine->emptying = orr_alloc(nodes + 1, sizeof *engine->emptying);
@@ -394,9 +409,13 @@ void orr_engine__nodes_open(struct engine *engine)
 
 void orr_engine__nodes_close(struct engine *engine)
 {
+    for (uint32_t i = 0; i < engine->emptying_count; i++) {
+        end_cordon(engine, engine->emptying[i], ORR_MS_NEVER);
+    }
     orr_engine__pools_close(engine);
     orr_faults_close(&engine->faults);
     orr_free(engine->closures);
+    orr_free(engine->closed_ms);
     orr_free(engine->emptying);
     orr_free(engine->taken);
     orr_free(engine->record);

@@ -30,7 +30,8 @@ CREATE TABLE input(                  -- files that were read
 );
 CREATE TABLE node(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, pool TEXT NOT NULL,
-  gpus INTEGER NOT NULL, gpu_model TEXT, cpu_milli INTEGER, mem_bytes INTEGER -- NULL: unlimited
+  gpus INTEGER NOT NULL, gpu_model TEXT, cpu_milli INTEGER, mem_bytes INTEGER, -- NULL: unlimited
+  gpu_mib INTEGER                   -- memory of each GPU; NULL: not stated
 );
 CREATE TABLE foreign_pods(           -- of another scheduler: what they hold of a node, for good
   node INTEGER PRIMARY KEY, gpus INTEGER NOT NULL -- the first devices
@@ -153,6 +154,9 @@ CREATE TABLE eviction(               -- of a whole job, or of some pods of one t
 );
 CREATE TABLE outage(                 -- of nodes
   node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER -- NULL: down at the end
+);
+CREATE TABLE cordon(                 -- times in which a node took nothing new, before it was empty (`outage`, `away`) or took again
+  node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER -- NULL: to the end of the run
 );
 CREATE TABLE away(                   -- times in which a node was not part of the cluster: neither down nor idle
   node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER -- NULL: to the end of the run

@@ -99,7 +99,7 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
                                    struct orr_err *err)
 {
     const struct orr_cluster *cluster = &in->world->cluster;
-    struct writer w = writer_open(db, "INSERT INTO node VALUES(?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, "INSERT INTO node VALUES(?,?,?,?,?,?,?,?)", err);
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
         int64_t cpu = type->allocatable.v[ORR_RES_CPU], mem = type->allocatable.v[ORR_RES_MEMORY];
@@ -112,6 +112,7 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
                          : orr_idmap_name(&cluster->models, type->gpu_model));
         put_int_or_null(&w, cpu < ORR_AMOUNT_UNLIMITED, cpu);
         put_int_or_null(&w, mem < ORR_AMOUNT_UNLIMITED, mem);
+        put_int_or_null(&w, type->gpu_memory_mib > 0, type->gpu_memory_mib);
         put_row(&w);
     }
     enum orr_status status = writer_close(&w);
@@ -368,11 +369,26 @@ static enum orr_status write_out(sqlite3 *db, const struct orr_store_input *in, 
     return writer_close(&w);
 }
 
+static enum orr_status write_cordons(sqlite3 *db, const struct orr_store_input *in,
+                                     struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO cordon VALUES(?,?,?)", err);
+    for (uint32_t i = 0; i < in->run->cordon_count && w.status == ORR_OK; i++) {
+        const struct orr_cordon *c = &in->run->cordons[i];
+        put_int(&w, c->node);
+        put_int(&w, c->from_ms);
+        put_int_or_null(&w, c->to_ms != ORR_MS_NEVER, c->to_ms);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_outages(sqlite3 *db, const struct orr_store_input *in,
                                      struct orr_err *err)
 {
     enum orr_status status = write_out(db, in, false, err);
-    return status == ORR_OK ? write_out(db, in, true, err) : status;
+    status = status == ORR_OK ? write_out(db, in, true, err) : status;
+    return status == ORR_OK ? write_cordons(db, in, err) : status;
 }
 
 static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in,

@@ -85,6 +85,42 @@ policy: {name: kai, params: {consolidation: false}}
 execution: {grace: 5s}
 YAML
 run share "$dir/share.yaml"
+# Past use: a held all for ten minutes, so that little beyond its quota is due to it when b asks for as much.
+awk 'BEGIN {
+    print "job,submit_s,run_s,gpus_per_pod,queue"
+    for (i = 1; i <= 12; i++) printf "a%d,%d,3000,1,a\nb%d,%d,3000,1,b\n", i, i, i, 600 + 10 * i
+}' >"$dir/past.csv"
+cat >"$dir/past.yaml" <<YAML
+cluster: {pools: {p: {nodes: 3, gpus: 4}}}
+queues: {a: {gpu: [1, 1, unlimited]}, b: {gpu: [1, 1, unlimited]}}
+workload: [{name: t, trace: past.csv}]
+policy: {name: kai, params: {consolidation: false, usage_db: prometheus, window_size: 20m}}
+YAML
+run past "$dir/past.yaml"
+# GPU memory of two sizes of devices: what is asked counts by the smaller, what is held by its own.
+awk 'BEGIN {
+    print "job,submit_s,run_s,pods,min_pods,gpu_memory_mib,queue"
+    for (i = 1; i <= 20; i++) printf "a%d,%d,3000,1,1,20000,a\n", i, i
+    for (i = 1; i <= 12; i++) printf "b%d,%d,3000,1,1,%d,b\n", i, 100 + 10 * i, i % 2 ? 20000 : 30000
+}' >"$dir/memory.csv"
+cat >"$dir/memory.yaml" <<YAML
+cluster: {pools: {large: {nodes: 1, gpus: 4, gpu_memory: 80Gi}, small: {nodes: 1, gpus: 2, gpu_memory: 40Gi}}}
+queues: {a: {gpu: [1, 1, unlimited]}, b: {gpu: [1, 1, unlimited]}}
+workload: [{name: t, trace: memory.csv}]
+policy: {name: kai, params: {consolidation: false}}
+YAML
+run memory "$dir/memory.yaml"
+# Nodes that are to go: two by a change, one for maintenance; they take nothing new before.
+cat >"$dir/nodes.yaml" <<YAML
+cluster: {pools: {p: {nodes: 5, gpus: 4}}}
+queues: {a: {gpu: [2, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}, c: {gpu: [0, 0, unlimited]}}
+workload: [{name: t, trace: share.csv}]
+policy: {name: kai, params: {consolidation: false}}
+events:
+- {at: 110s, set: {cluster.pools.p.nodes: 3}, taken: drain, notice: 108s}
+- {at: 150s, maintain: n0003, for: 60s, notice: 120s}
+YAML
+run nodes "$dir/nodes.yaml"
 run late "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai --set policy.latency=kai-500
 
 planted=0 missed=0
@@ -142,13 +178,31 @@ fault share reclaim "UPDATE queue SET gpu_quota = -1 WHERE name = 'a'"
 fault share reclaim "UPDATE queue SET gpu_limit = 5 WHERE name = 'b'; UPDATE queue SET gpu_weight = 3 WHERE name = 'a'"
 fault share reclaim "UPDATE job SET submit_ms = submit_ms + 10000000, start_ms = start_ms + 10000000, end_ms = end_ms + 10000000,
     last_start_ms = last_start_ms + 10000000 WHERE name IN ('b4', 'b5', 'b6')"
-fault share reclaim "INSERT INTO node SELECT id + 10, name || 'x', pool, gpus, gpu_model, cpu_milli, mem_bytes FROM node"
+fault share reclaim "INSERT INTO node SELECT id + 10, name || 'x', pool, gpus, gpu_model, cpu_milli, mem_bytes, gpu_mib FROM node"
 fault share reclaim "INSERT INTO queue_change SELECT id, 130000, priority, 12, gpu_limit, gpu_weight FROM queue WHERE name = 'a'"
 fault share reclaim "UPDATE job SET queue = 2 WHERE name IN ('a1', 'a2', 'a3', 'a4')"
 fault share reclaim "INSERT INTO eviction SELECT id, 160000, 180000, 'reclaim', 1, 1, (SELECT id FROM job WHERE name = 'b6'), 0, 0
     FROM job WHERE queue = 0 AND name = 'a1'; UPDATE job SET evictions = evictions + 1, end_ms = NULL, state = 1 WHERE name = 'a1'"
 fault reclaim quota "INSERT INTO non_preemptible SELECT id FROM job WHERE queue = (SELECT id FROM queue WHERE name = 'research')"
 fault reclaim books "UPDATE job_time SET useful = useful + 1000 WHERE job = $taken"
+fault share share "UPDATE fair_share SET mgpu = mgpu + 1000 WHERE rowid = (SELECT max(rowid) FROM fair_share)"
+fault share share "UPDATE queue SET gpu_weight = 9 WHERE name = 'a'"
+# Past use that counts less far back or not at all, devices that have more memory than was counted, nodes
+# that took work until they went: then more was due to a than it kept.
+fault past share "UPDATE shard SET policy_params = replace(policy_params, 'usage_db=prometheus', 'usage_db=off')"
+fault past reclaim "UPDATE shard SET policy_params = replace(policy_params, 'usage_db=prometheus', 'usage_db=off')"
+fault past share "UPDATE shard SET policy_params = replace(policy_params, 'k_value=1', 'k_value=0.2')"
+fault past share "UPDATE job SET start_ms = start_ms + 300000, last_start_ms = last_start_ms + 300000
+    WHERE node IS NOT NULL AND name LIKE 'a%'; UPDATE placement SET start_ms = start_ms + 300000 WHERE job IN
+    (SELECT id FROM job WHERE name LIKE 'a%'); UPDATE attempt SET start_ms = start_ms + 300000"
+fault memory amount "UPDATE placement SET mgpu = mgpu + 10 WHERE rowid = 1"
+fault memory amount "UPDATE node SET gpu_mib = gpu_mib / 2"
+fault memory share "UPDATE node SET gpu_mib = 80000"
+fault memory share "UPDATE ask SET gpu_mib = gpu_mib - 4000"
+fault memory reclaim "UPDATE queue SET gpu_weight = 9 WHERE name = 'a'"
+fault nodes share "DELETE FROM cordon"
+fault nodes reclaim "DELETE FROM cordon; DELETE FROM away"
+fault nodes down "INSERT INTO cordon SELECT node, start_ms, start_ms + 1 FROM job WHERE node IS NOT NULL LIMIT 1"
 fault static part "UPDATE queue SET gpu_quota = 8"
 fault shards shard "UPDATE job SET node = (SELECT id FROM node WHERE pool = 'k' LIMIT 1) WHERE id =
     (SELECT id FROM job WHERE name LIKE 'a%' AND node IS NOT NULL LIMIT 1)"

@@ -15,7 +15,7 @@ function one_in(n) { return below(n) == 0 }
 BEGIN {
     for (i = 0; i < 5; i++) below(2)
     nodes = 2 + below(6); size = 2 ^ (1 + below(3)); total = nodes * size
-    fractions = one_in(3); memory = one_in(6); elastic = one_in(2); cpu = one_in(5)
+    fractions = one_in(3); memory = one_in(4); elastic = one_in(2); cpu = one_in(5)
     roots = 1 + below(3); deep = below(3); leaves = 0
     print "horizon: 4h"; print "cluster:"
     printf "  pools: {p: {nodes: %d, gpus: %d, rack_size: 2, gpu_memory: 80Gi%s%s}}\n", nodes, size,
@@ -45,6 +45,12 @@ BEGIN {
     if (one_in(5)) params = params ", allow_consolidating_reclaim: false"
     if (one_in(6)) params = params ", full_hierarchy_fairness: " (deep ? "false" : "true")
     if (one_in(5)) params = params ", usage_db: fake-with-history, window_size: 10m"
+    else if (one_in(4)) {
+        params = params ", usage_db: prometheus, window_size: " (5 + below(40)) "m, query_resolution: " (5 + below(60)) "s, fetch_interval: " (10 + below(90)) "s"
+        if (one_in(2)) params = params ", half_life_period: " (1 + below(20)) "m"
+        if (one_in(2)) params = params ", k_value: " (1 + below(30)) / 10
+        if (one_in(5)) params = params ", window_type: tumbling, tumbling_window_start_time: " below(600) "s"
+    }
     if (one_in(6)) params = params ", saturation_multiplier: 1.5"
     if (one_in(6)) params = params ", max_consolidation_preemptees: -1"
     printf "policy: {name: kai, params: {consolidation: %s%s}%s}\n", one_in(5) ? "false" : "true", params,
@@ -55,7 +61,10 @@ BEGIN {
     if (one_in(3)) {
         print "events:"
         for (e = 0; e < 4; e++)
-            if (one_in(3)) printf "- {at: %ds, set: {cluster.pools.p.nodes: %d}}\n", below(jobs * gap), 1 + below(8)
+            if (one_in(3)) printf "- {at: %ds, set: {cluster.pools.p.nodes: %d}%s}\n", below(jobs * gap), 1 + below(8),
+                (one_in(2) ? ", taken: " (one_in(2) ? "drain" : "fail") : "") (one_in(2) ? ", notice: " 10 + below(200) "s" : "")
+            else if (one_in(5)) printf "- {at: %ds, %s, for: %ds}\n", 300 + below(jobs * gap),
+                one_in(2) ? "drain: n0001" : "notice: " below(200) "s, maintain: n0001", 30 + below(200)
             else printf "- {at: %ds, set: {queues.%s.gpu.%s: %d}}\n", below(jobs * gap), leaf[below(leaves)],
                 one_in(3) ? "limit" : "quota", 1 + below(total)
     }

@@ -21,7 +21,7 @@ grep -q '<b>Yes.</b> Of 32 GPUs 100 % were held on average' kai.html || fail "sa
 grep -q '8 attempts of jobs were cut short; that cost <b>105 GPU-hours</b> of work, 11.6 % of what was held (reclaim 105)' kai.html ||
     fail "the cost of evictions is not said"
 grep -q '<b>research</b> (166 GPU-hours, mostly from product) borrowed most' kai.html || fail "who borrowed is not said"
-grep -q 'found all 10 rules it could examine kept' kai.html || fail "no reason to trust it"
+grep -q 'found all 11 rules it could examine kept' kai.html || fail "no reason to trust it"
 grep -q '<td>sweep-11</td><td>research</td>' kai.html || fail "who waited is not told"
 grep -q '<tr><td>reclaim</td><td>research</td>' kai.html || fail "what was evicted is not told"
 grep -q '<tr><td>research</td><td>product</td>' kai.html || fail "who borrowed is not told"

@@ -24,22 +24,24 @@ struct orr_audit_job {
     uint32_t evictions;      /* as the schedule counts them */
     uint32_t leaving;        /* of them, whose grace was not over when the run ended */
     bool finished;
-    bool firm;       /* may not be evicted for others */
-    bool held_back;  /* for good: it was never considered */
-    bool by_memory;  /* asks for GPU memory: what that takes of a device is known once it has one */
-    bool mixed;      /* its pods do not ask the same */
-    bool has_books;  /* else the next says nothing */
-    int64_t mgpu_ms; /* GPU time that its causes add up to, mGPU x ms */
+    bool firm;      /* may not be evicted for others */
+    bool held_back; /* for good: it was never considered */
+    int64_t mib; /* GPU memory that each device of a pod is asked for; 0: it asks for no memory */
+    uint32_t devices; /* of a pod that asks for memory */
+    bool mixed;       /* its pods do not ask the same; mib is then of one of them */
+    bool has_books;   /* else the next says nothing */
+    int64_t mgpu_ms;  /* GPU time that its causes add up to, mGPU x ms */
 };
 
 /* A run of pods of one attempt on one node. */
 struct orr_audit_span {
     uint32_t job, nr;
-    uint32_t node;    /* index, or ORR_NONE: not known where */
-    uint32_t pods;    /* 0: not known */
-    int64_t mgpu;     /* held */
-    uint64_t devices; /* bit mask */
-    bool has_devices; /* else devices says nothing */
+    uint32_t node;             /* index, or ORR_NONE: not known where */
+    uint32_t pods;             /* 0: not known */
+    int64_t mgpu;              /* held */
+    int64_t beyond_first_mgpu; /* of that: on all but the first of several devices a pod shares */
+    uint64_t devices;          /* bit mask */
+    bool has_devices;          /* else devices says nothing */
     orr_ms start_ms;
     orr_ms end_ms;     /* ORR_MS_NEVER: still held at the end */
     orr_ms leaves_ms;  /* when it was evicted, else its end: no part of its queue any more */
@@ -86,12 +88,28 @@ struct orr_audit_node {
     const char *name;
     int64_t gpus;
     int64_t foreign_gpus; /* of them, the first ones, held by pods of another scheduler */
+    int64_t gpu_mib;      /* memory of each; 0: not known */
     uint32_t shard;
 };
 
 struct orr_audit_outage { /* a time in which a node was down, or no part of the cluster */
     uint32_t node;
     orr_ms from_ms, to_ms; /* ORR_MS_NEVER: to the end */
+    bool cordoned;         /* it only took nothing more: what it had stayed for a while */
+};
+
+struct orr_audit_total { /* GPUs of all nodes that are part of the cluster, from a time on */
+    orr_ms at_ms;
+    int64_t gpus;
+};
+
+/* How the past use of queues is read. */
+struct orr_audit_window {
+    orr_ms resolution_ms, fetch_ms, window_ms;
+    orr_ms half_life_ms; /* 0: all samples count alike */
+    orr_ms boundary_ms;  /* of a tumbling window: one of them, the first */
+    bool tumbles;
+    bool whole_units; /* samples are rounded up to devices */
 };
 
 /* A part of the cluster that is scheduled apart. */
@@ -100,9 +118,11 @@ struct orr_audit_shard {
     bool other_order;          /* its one order is not that of submits */
     bool overtakes;            /* later ones may pass where they fit */
     bool flat;                 /* queues are judged without those above them */
-    bool by_usage;             /* shares depend on what queues used before */
-    double k;                  /* how strongly, which also decides how shares are rounded */
-    bool counts_moved;         /* reclaim counts what it places elsewhere as taken */
+    bool by_usage;             /* shares depend on what queues used before ... */
+    bool obscure;              /* ... in a way that is not re-derived here */
+    struct orr_audit_window window;
+    double k;          /* how strongly, which also decides how shares are rounded */
+    bool counts_moved; /* reclaim counts what it places elsewhere as taken */
 };
 
 struct orr_audit_queue {
@@ -121,6 +141,12 @@ struct orr_audit_owed { /* what a queue is owed from a time on */
     uint32_t queue;
     double gpu_quota, gpu_limit, gpu_weight;
     int64_t priority;
+};
+
+struct orr_audit_stored { /* what the policy took for a leaf queue's fair share from a cycle on */
+    orr_ms at_ms;
+    uint32_t queue;
+    double gpus;
 };
 
 struct orr_schedule {
@@ -142,7 +168,9 @@ struct orr_schedule {
     uint32_t absence_count;
     struct orr_audit_outage *outages; /* by node, then time */
     uint32_t outage_count;
-    bool dim;  /* demand or capacity changed in ways the record does not tell: no fair shares */
+    struct orr_audit_total *totals; /* by time */
+    uint32_t total_count;
+    bool dim;  /* demand changed in ways the record does not tell: no fair shares */
     bool aged; /* queues have ages that the record does not tell: ties of shares are open */
     uint32_t stray_count; /* placements and attempts of jobs or on nodes that do not exist */
     char stray[64];       /* the first of them */
@@ -152,6 +180,8 @@ struct orr_schedule {
     uint32_t queue_count;
     struct orr_audit_owed *owed; /* by time */
     uint32_t owed_count;
+    struct orr_audit_stored *shares; /* by time */
+    uint32_t share_count;
     struct orr_arena arena; /* all of the above */
 };
 
@@ -175,6 +205,7 @@ void orr_schedule_release(struct orr_schedule *schedule);
     X(DOWN, "down", "nothing is placed or stays on a node that is down or away")                   \
     X(LIMIT, "limit", "no queue is above its limit")                                               \
     X(QUOTA, "quota", "what may not be preempted starts within the quotas above it")               \
+    X(SHARE, "share", "fair shares that are stored are what demand and weights make due")          \
     X(PART, "part", "no queue holds more than its fixed part")                                     \
     X(VICTIM, "victim",                                                                            \
       "reclaim takes from other queues, preemption from its own; both spare "                      \

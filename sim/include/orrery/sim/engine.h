@@ -60,6 +60,12 @@ struct orr_outage { /* of a node: it was down, or not part of the cluster */
     orr_ms from_ms, to_ms; /* to_ms ORR_MS_NEVER: it still is */
 };
 
+struct orr_cordon { /* a node took nothing more and was not yet empty: what it had ran on, or was
+                       leaving */
+    uint32_t node;
+    orr_ms from_ms, to_ms; /* to_ms ORR_MS_NEVER: to the end of the run */
+};
+
 enum orr_warmup { ORR_WARMUP_STATED, ORR_WARMUP_DETECTED, ORR_WARMUP_NOT_FOUND };
 
 enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };
@@ -119,6 +125,8 @@ struct orr_run {
     uint32_t eviction_count, eviction_capacity;
     struct orr_outage *outages; /* in order of from_ms */
     uint32_t outage_count, outage_capacity;
+    struct orr_cordon *cordons; /* in order of to_ms */
+    uint32_t cordon_count, cordon_capacity;
     struct orr_exec *exec;          /* NULL: the run needed none */
     struct orr_job_time *times;     /* without exec: per job; NULL: all that was held was useful */
     bool held_part;                 /* some job held part of its gang */

@@ -11,7 +11,7 @@
 
 #include <orrery/sim/summary.h>
 
-#define ORR_STORE_VERSION 6
+#define ORR_STORE_VERSION 7
 
 struct orr_store_meta { /* of table run_meta: not part of the result */
     const char *key, *value;

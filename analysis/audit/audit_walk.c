@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "audit_walk.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+#define NOISE_GPUS 1e-6
+
+enum deed { /* in the order of an instant; from START on it is the cycle's */
+            NODE_OUT,
+            NODE_IN,
+            LEFT_BEFORE, /* evicted, not by the cycle */
+            SPAN_ENDS,
+            JOB_ENDS,
+            JOB_COMES,
+            JOB_ABSENT,
+            JOB_BACK,
+            JOB_LEAVING, /* all of it is in a grace */
+            START,
+            LEFT_BY_CYCLE,
+            ENDS_BY_CYCLE, /* evicted without a grace */
+            LEAVING_BY_CYCLE
+};
+
+struct orr_audit_deed {
+    orr_ms at_ms;
+    uint8_t deed; /* enum deed */
+    uint32_t index;
+};
+
+void orr_audit__add_up(const struct orr_audit_walk *walk, uint32_t job, int64_t *books,
+                       int64_t mgpu)
+{
+    for (uint32_t q = walk->schedule->jobs[job].queue; q != ORR_NONE; q = walk->queues[q].parent) {
+        books[q] += mgpu;
+    }
+}
+
+static bool asks(const struct orr_audit_standing *job)
+{
+    return job->here && job->absent == 0 && !job->going;
+}
+
+static bool is_blind(const struct orr_audit_walk *walk, uint32_t j)
+{
+    const struct orr_audit_standing *now = &walk->jobs[j];
+    return walk->schedule->jobs[j].mib > 0 && walk->schedule->jobs[j].mixed && asks(now) &&
+           now->held_pods + now->leaving_pods < walk->schedule->jobs[j].pods;
+}
+
+int64_t orr_audit__memory_most(const struct orr_audit_walk *walk, const struct orr_audit_job *job)
+{
+    return job->devices * orr_audit__memory_mgpu(job->mib, walk->least_mib);
+}
+
+/* What a job asks for and has not got, after something about it changed. */
+static void follow(struct orr_audit_walk *walk, uint32_t j)
+{
+    const struct orr_audit_job *job = &walk->schedule->jobs[j];
+    struct orr_audit_standing *now = &walk->jobs[j];
+    now->going = now->going && now->leaving_pods > 0;
+    const int64_t pods = (int64_t)job->pods - now->held_pods - now->leaving_pods;
+    const bool for_memory = job->mib > 0 && !job->mixed;
+    const int64_t rest = for_memory ? pods * orr_audit__memory_most(walk, job)
+                                    : job->mgpu - now->held_mgpu - now->leaving_mgpu;
+    const int64_t wants = asks(now) && rest > 0 ? rest : 0;
+    const int64_t most = for_memory ? wants : 0;
+    const int64_t mib = for_memory && asks(now) ? pods * job->devices * job->mib : 0;
+    orr_audit__add_up(walk, j, walk->wants, wants - now->wants_mgpu);
+    orr_audit__add_up(walk, j, walk->most, most - now->most_mgpu);
+    orr_audit__add_up(walk, j, walk->wants_mib, mib - now->wants_mib);
+    now->wants_mgpu = wants;
+    now->most_mgpu = most;
+    now->wants_mib = mib;
+    walk->blind += is_blind(walk, j);
+}
+
+static void hold(struct orr_audit_walk *walk, const struct orr_audit_span *span, int sign)
+{
+    struct orr_audit_standing *job = &walk->jobs[span->job];
+    job->held_mgpu += sign * span->mgpu;
+    job->held_pods += (uint32_t)sign * span->pods;
+    orr_audit__add_up(walk, span->job, walk->held, sign * span->mgpu);
+    orr_audit__add_up(walk, span->job, walk->shared, sign * span->beyond_first_mgpu);
+}
+
+static void leave(struct orr_audit_walk *walk, const struct orr_audit_span *span, int sign)
+{
+    struct orr_audit_standing *job = &walk->jobs[span->job];
+    walk->leaving_mgpu += sign * span->mgpu;
+    job->leaving_mgpu += sign * span->mgpu;
+    job->leaving_pods += (uint32_t)sign * span->pods;
+}
+
+static void do_span(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
+{
+    const struct orr_audit_span *span = &walk->schedule->spans[event->index];
+    walk->blind -= is_blind(walk, span->job);
+    if (event->deed == START) {
+        hold(walk, span, 1);
+    } else if (event->deed == LEFT_BEFORE || event->deed == LEFT_BY_CYCLE) {
+        hold(walk, span, -1);
+        leave(walk, span, 1);
+    } else if (span->eviction == ORR_NONE) {
+        hold(walk, span, -1);
+    } else {
+        leave(walk, span, -1);
+    }
+    follow(walk, span->job);
+}
+
+static void do_job(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
+{
+    const bool leaves = event->deed == JOB_LEAVING || event->deed == LEAVING_BY_CYCLE;
+    const uint32_t job = leaves ? walk->schedule->evictions[event->index].job
+                         : event->deed == JOB_ABSENT || event->deed == JOB_BACK
+                             ? walk->schedule->absences[event->index].job
+                             : event->index;
+    struct orr_audit_standing *now = &walk->jobs[job];
+    walk->blind -= is_blind(walk, job);
+    now->here = event->deed == JOB_COMES || (now->here && event->deed != JOB_ENDS);
+    now->absent = (uint16_t)(now->absent + (event->deed == JOB_ABSENT) - (event->deed == JOB_BACK));
+    now->going = now->going || leaves;
+    follow(walk, job);
+}
+
+static void do_node(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
+{
+    const uint32_t n = walk->schedule->outages[event->index].node;
+    const struct orr_audit_node *node = &walk->schedule->nodes[n];
+    const bool was_up = walk->down[n] == 0;
+    walk->down[n] += event->deed == NODE_OUT ? 1 : (uint32_t)-1;
+    walk->capacity_mgpu +=
+        ((walk->down[n] == 0) - was_up) * (node->gpus - node->foreign_gpus) * ORR_MGPU;
+}
+
+static void happen(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
+{
+    switch ((enum deed)event->deed) {
+    case NODE_OUT:
+    case NODE_IN: do_node(walk, event); break;
+    case SPAN_ENDS:
+    case LEFT_BEFORE:
+    case START:
+    case LEFT_BY_CYCLE:
+    case ENDS_BY_CYCLE: do_span(walk, event); break;
+    case JOB_ENDS:
+    case JOB_COMES:
+    case JOB_ABSENT:
+    case JOB_BACK:
+    case JOB_LEAVING:
+    case LEAVING_BY_CYCLE: do_job(walk, event); break;
+    }
+}
+
+/* --- what is due --- */
+
+/* KAI: what waits for memory counts as what it would take of the devices that have the least. */
+static void divide(struct orr_audit_walk *walk, uint32_t last_in_ties, orr_ms now)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    if (walk->divided && walk->divided_ms == now && walk->for_last == last_in_ties) {
+        return;
+    }
+    for (uint32_t q = 0; q < schedule->queue_count; q++) {
+        walk->request[q] = (double)(walk->held[q] + walk->wants[q] - walk->most[q]) / ORR_MGPU;
+        walk->request[q] +=
+            walk->least_mib > 0 ? (double)walk->wants_mib[q] / (double)walk->least_mib : 0;
+    }
+    const struct orr_audit_demand demand = {
+        .queues = walk->queues,
+        .queue_count = schedule->queue_count,
+        .shard = schedule->nodes[0].shard,
+        .request = walk->request,
+        .total = (double)walk->capacity_mgpu / ORR_MGPU,
+        .usage = walk->past == NULL ? NULL : orr_audit__past_usage(walk->past, now),
+        .k = schedule->shards[0].k,
+        .last_in_ties = last_in_ties};
+    orr_audit__divide(&demand, walk->fair);
+    walk->divided = true;
+    walk->divided_ms = now;
+    walk->for_last = last_in_ties;
+}
+
+bool orr_audit__can_divide(const struct orr_audit_walk *walk)
+{
+    return !walk->schedule->dim && !walk->schedule->shards[0].obscure && walk->blind == 0;
+}
+
+/* How far a share may be off: a device at each level where it is open who wins a tie of remainders,
+ * or the last bits of a past use decide whether a part is whole. */
+static double slack(const struct orr_audit_walk *walk, uint32_t queue)
+{
+    double gpus = NOISE_GPUS;
+    while (queue != ORR_NONE && (walk->schedule->aged || walk->past != NULL)) {
+        gpus += 1;
+        queue = walk->queues[queue].parent;
+    }
+    return gpus;
+}
+
+double orr_audit__least_fair(struct orr_audit_walk *walk, uint32_t queue, orr_ms now)
+{
+    divide(walk, walk->schedule->aged ? queue : ORR_NONE, now);
+    return walk->fair[queue] - (walk->past != NULL ? slack(walk, queue) : 0);
+}
+
+/* --- what happened --- */
+
+static int by_time(const void *a, const void *b, void *context)
+{
+    const struct orr_audit_deed *x = a, *y = b;
+    (void)context;
+    return x->at_ms != y->at_ms ? (x->at_ms < y->at_ms ? -1 : 1) : (int)x->deed - (int)y->deed;
+}
+
+static void note(struct orr_audit_walk *walk, orr_ms at_ms, enum deed deed, uint32_t index)
+{
+    if (at_ms != ORR_MS_NEVER && at_ms != ORR_MS_NONE) {
+        walk->deeds[walk->count++] = (struct orr_audit_deed){at_ms, (uint8_t)deed, index};
+    }
+}
+
+static void note_spans(struct orr_audit_walk *walk)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    for (uint32_t s = 0; s < schedule->span_count; s++) {
+        const struct orr_audit_span *span = &schedule->spans[s];
+        if (span->end_ms <= span->start_ms) { /* held for no time, or backwards */
+            continue;
+        }
+        const bool evicted = span->eviction != ORR_NONE;
+        const bool by_cycle = evicted && schedule->evictions[span->eviction].in_cycle;
+        const bool at_once = by_cycle && span->end_ms == span->leaves_ms;
+        note(walk, span->start_ms, START, s);
+        note(walk, span->end_ms, at_once ? ENDS_BY_CYCLE : SPAN_ENDS, s);
+        if (evicted) {
+            note(walk, span->leaves_ms, by_cycle ? LEFT_BY_CYCLE : LEFT_BEFORE, s);
+        }
+    }
+}
+
+static void note_jobs(struct orr_audit_walk *walk)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    for (uint32_t j = 0; j < schedule->job_count; j++) {
+        const struct orr_audit_job *job = &schedule->jobs[j];
+        if (!job->held_back) {
+            note(walk, job->submit_ms, JOB_COMES, j);
+            note(walk, job->end_ms != ORR_MS_NONE ? job->end_ms : job->left_ms, JOB_ENDS, j);
+        }
+    }
+    for (uint32_t a = 0; a < schedule->absence_count; a++) {
+        note(walk, schedule->absences[a].from_ms, JOB_ABSENT, a);
+        note(walk, schedule->absences[a].to_ms, JOB_BACK, a);
+    }
+    for (uint32_t e = 0; e < schedule->eviction_count; e++) {
+        const struct orr_audit_eviction *eviction = &schedule->evictions[e];
+        if (eviction->whole) {
+            note(walk, eviction->at_ms, eviction->in_cycle ? LEAVING_BY_CYCLE : JOB_LEAVING, e);
+        }
+    }
+}
+
+static void note_all(struct orr_audit_walk *walk)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    walk->deeds =
+        orr_alloc((size_t)schedule->span_count * 3 + (size_t)schedule->job_count * 2 +
+                      (size_t)schedule->absence_count * 2 + (size_t)schedule->eviction_count * 2 +
+                      (size_t)schedule->outage_count * 2 + 1,
+                  sizeof *walk->deeds);
+    note_spans(walk);
+    note_jobs(walk);
+    for (uint32_t o = 0; o < schedule->outage_count; o++) {
+        note(walk, schedule->outages[o].from_ms, NODE_OUT, o);
+        note(walk, schedule->outages[o].to_ms, NODE_IN, o);
+    }
+    orr_sort(walk->deeds, walk->count, sizeof *walk->deeds, by_time, NULL);
+}
+
+static void take_owed(struct orr_audit_walk *walk, orr_ms until)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    for (; walk->owed < schedule->owed_count && schedule->owed[walk->owed].at_ms <= until;
+         walk->owed++) {
+        const struct orr_audit_owed *owed = &schedule->owed[walk->owed];
+        struct orr_audit_queue *queue = &walk->queues[owed->queue];
+        walk->divided = false;
+        queue->gpu_quota = owed->gpu_quota;
+        queue->gpu_limit = owed->gpu_limit;
+        queue->gpu_weight = owed->gpu_weight;
+        queue->priority = owed->priority;
+    }
+}
+
+/* SHARE: what the policy took for fair in the cycles until then, since anything else happened. */
+static void judge_stored(struct orr_audit_walk *walk, orr_ms until)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    for (; walk->share < schedule->share_count && schedule->shares[walk->share].at_ms <= until;
+         walk->share++) {
+        const struct orr_audit_stored *stored = &schedule->shares[walk->share];
+        if (!orr_audit__on(walk->run, ORR_AUDIT_SHARE) || !orr_audit__can_divide(walk) ||
+            walk->queues[stored->queue].shard != schedule->nodes[0].shard ||
+            walk->queues[stored->queue].outside) {
+            continue;
+        }
+        take_owed(walk, stored->at_ms);
+        divide(walk, ORR_NONE, stored->at_ms);
+        const double due = walk->fair[stored->queue];
+        walk->run->verdict->examined[ORR_AUDIT_SHARE]++;
+        if (fabs(stored->gpus - due) > slack(walk, stored->queue)) {
+            orr_audit__found(walk->run, ORR_AUDIT_SHARE, stored->at_ms,
+                             "the fair share of queue %s is stored as %g GPUs, and is %g",
+                             walk->queues[stored->queue].name, stored->gpus, due);
+        }
+    }
+}
+
+/* What the cycle of this instant started, before its evictions are judged. */
+static void count_started(struct orr_audit_walk *walk, size_t from, size_t to)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    memset(walk->started, 0, schedule->queue_count * sizeof *walk->started);
+    walk->started_mgpu = 0;
+    for (size_t i = from; i < to; i++) {
+        if (walk->deeds[i].deed == START) {
+            const struct orr_audit_span *span = &schedule->spans[walk->deeds[i].index];
+            orr_audit__add_up(walk, span->job, walk->started, span->mgpu);
+            walk->started_mgpu += span->mgpu;
+        }
+    }
+}
+
+static void go(struct orr_audit_walk *walk, struct orr_audit_takings *takings)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    for (size_t i = 0; i < walk->count;) {
+        const orr_ms now = walk->deeds[i].at_ms;
+        judge_stored(walk, now - 1);
+        size_t cycle = i, next;
+        while (cycle < walk->count && walk->deeds[cycle].at_ms == now &&
+               walk->deeds[cycle].deed < START) {
+            happen(walk, &walk->deeds[cycle++]);
+        }
+        for (next = cycle; next < walk->count && walk->deeds[next].at_ms == now;) {
+            next++;
+        }
+        take_owed(walk, now);
+        walk->divided = false;
+        count_started(walk, cycle, next);
+        judge_stored(walk, now);
+        orr_audit__judge_takings(takings, now);
+        for (i = cycle; i < next; i++) {
+            happen(walk, &walk->deeds[i]);
+        }
+        for (uint32_t q = 0; q < schedule->queue_count && walk->past != NULL; q++) {
+            orr_audit__past_note(walk->past, now, q, walk->held[q] - walk->shared[q]);
+        }
+    }
+}
+
+/* KAI: memory in whole hundreds of MiB, of devices with more than 100. */
+static void note_memory(struct orr_audit_walk *walk, int64_t gpu_mib)
+{
+    const int64_t mib = gpu_mib - gpu_mib % 100;
+    if (mib > 100) {
+        walk->least_mib = walk->least_mib == 0 || mib < walk->least_mib ? mib : walk->least_mib;
+        walk->most_mib = mib > walk->most_mib ? mib : walk->most_mib;
+    }
+}
+
+void orr_audit__course(struct orr_audit_run *run)
+{
+    const struct orr_schedule *schedule = run->schedule;
+    if (!orr_audit__on(run, ORR_AUDIT_RECLAIM) || schedule->node_count == 0 ||
+        schedule->eviction_count + schedule->share_count == 0) {
+        return;
+    }
+    struct orr_audit_walk walk = {.run = run, .schedule = schedule};
+    const size_t queues = schedule->queue_count + (size_t)1;
+    walk.jobs = orr_zalloc(schedule->job_count + (size_t)1, sizeof *walk.jobs);
+    walk.down = orr_zalloc(schedule->node_count, sizeof *walk.down);
+    int64_t **const books[] = {&walk.held, &walk.shared,    &walk.wants,
+                               &walk.most, &walk.wants_mib, &walk.started};
+    for (size_t b = 0; b < sizeof books / sizeof books[0]; b++) {
+        *books[b] = orr_zalloc(queues, sizeof **books[b]);
+    }
+    walk.request = orr_zalloc(queues, sizeof *walk.request);
+    walk.fair = orr_zalloc(queues, sizeof *walk.fair);
+    walk.queues = orr_alloc(queues, sizeof *walk.queues);
+    memcpy(walk.queues, schedule->queues, schedule->queue_count * sizeof *walk.queues);
+    for (uint32_t n = 0; n < schedule->node_count; n++) {
+        walk.capacity_mgpu +=
+            (schedule->nodes[n].gpus - schedule->nodes[n].foreign_gpus) * ORR_MGPU;
+        note_memory(&walk, schedule->nodes[n].gpu_mib);
+    }
+    if (schedule->shards[0].by_usage && !schedule->shards[0].obscure) {
+        walk.past = orr_audit__past_open(schedule);
+    }
+    note_all(&walk);
+    struct orr_audit_takings *takings = orr_audit__takings_open(&walk);
+    go(&walk, takings);
+    orr_audit__takings_close(takings);
+    for (size_t b = 0; b < sizeof books / sizeof books[0]; b++) {
+        orr_free(*books[b]);
+    }
+    orr_audit__past_close(walk.past);
+    orr_free(walk.deeds);
+    orr_free(walk.jobs);
+    orr_free(walk.down);
+    orr_free(walk.request);
+    orr_free(walk.fair);
+    orr_free(walk.queues);
+}
