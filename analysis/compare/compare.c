@@ -15,6 +15,7 @@ static const struct orr_compare_metric headlines[] = {
     {"wait_max_s", "all", "", "s", ORR_BETTER_LESS},
     {"bsld_mean", "all", "", "1", ORR_BETTER_LESS},
     {"jct_mean_s", "all", "", "s", ORR_BETTER_LESS},
+    {ORR_JCT_RATIO, "all", "", "1", ORR_BETTER_LESS},
     {"makespan_s", "all", "", "s", ORR_BETTER_LESS},
     {"gpu_occupancy", "all", "", "1", ORR_BETTER_MORE},
     {"gpu_goodput", "all", "", "1", ORR_BETTER_MORE},
@@ -30,7 +31,8 @@ enum orr_better orr_compare_better(const char *metric)
     static const struct {
         const char *name;
         enum orr_better better;
-    } others[] = {{"unstarted", ORR_BETTER_LESS},
+    } others[] = {{ORR_JCT_RATIO, ORR_BETTER_LESS},
+                  {"unstarted", ORR_BETTER_LESS},
                   {"never_startable", ORR_BETTER_LESS},
                   {"unfinished", ORR_BETTER_LESS},
                   {"finished", ORR_BETTER_MORE},
@@ -341,8 +343,27 @@ static const struct orr_compare_run *twin_of(const struct orr_compare_load *load
     return twin;
 }
 
-static void pair_arm(const struct orr_compare_load *load, uint32_t arm)
+/* Values of a metric for a run and the one of arm 0 that it is paired with. */
+static enum orr_status pair_values(const struct orr_compare_load *load, uint32_t metric,
+                                   const struct orr_compare_run *twin,
+                                   const struct orr_compare_run *run, double *base, double *other)
 {
+    struct orr_compare_ratios ratios;
+    *base = twin->values[metric];
+    *other = run->values[metric];
+    if (metric != load->ratio) {
+        return ORR_OK;
+    }
+    const enum orr_status status = orr_compare__ratios(twin->path, run->path, &ratios, load->err);
+    *base = ratios.count > 0 ? 1 : (double)NAN;
+    *other = orr_compare__geomean(&ratios);
+    orr_free(ratios.items);
+    return status;
+}
+
+static enum orr_status pair_arm(const struct orr_compare_load *load, uint32_t arm)
+{
+    enum orr_status status = ORR_OK;
     struct orr_comparison *comparison = load->comparison;
     double *base = orr_alloc(load->run_count + (size_t)1, sizeof *base);
     double *other = orr_alloc(load->run_count + (size_t)1, sizeof *other);
@@ -351,9 +372,9 @@ static void pair_arm(const struct orr_compare_load *load, uint32_t arm)
         for (uint32_t r = 0; r < load->run_count; r++) {
             const struct orr_compare_run *run = &load->runs[r];
             const struct orr_compare_run *twin = run->arm == arm ? twin_of(load, run) : NULL;
-            if (twin != NULL) {
-                base[pairs] = twin->values[m];
-                other[pairs++] = run->values[m];
+            if (twin != NULL && status == ORR_OK) {
+                status = pair_values(load, m, twin, run, &base[pairs], &other[pairs]);
+                pairs++;
             }
         }
         comparison->pairs = pairs > comparison->pairs ? pairs : comparison->pairs;
@@ -362,6 +383,7 @@ static void pair_arm(const struct orr_compare_load *load, uint32_t arm)
     }
     orr_free(base);
     orr_free(other);
+    return status;
 }
 
 /* Every run gets a value, or NAN, for every metric of the comparison. */
@@ -399,8 +421,12 @@ static enum orr_status pair_all(struct orr_compare_load *load)
     struct orr_comparison *comparison = load->comparison;
     const size_t cells = (size_t)comparison->metric_count * comparison->arm_count;
     comparison->cells = orr_arena_alloc(&comparison->arena, cells + 1, sizeof *comparison->cells);
-    for (uint32_t a = 0; a < comparison->arm_count; a++) {
-        pair_arm(load, a);
+    enum orr_status status = ORR_OK;
+    for (uint32_t a = 1; a < comparison->arm_count && status == ORR_OK; a++) {
+        status = pair_arm(load, a);
+    }
+    if (status != ORR_OK) {
+        return status;
     }
     if (comparison->pairs == 0) {
         return orr_fail(load->err, ORR_DATA,
@@ -408,7 +434,6 @@ static enum orr_status pair_all(struct orr_compare_load *load)
                         load->runs[0].path);
     }
     comparison->one_trace = comparison->pairs < 2 && load->options->window_ms <= 0;
-    enum orr_status status = ORR_OK;
     if (load->options->window_ms > 0) {
         status = orr_compare__windows(load);
     }
@@ -416,10 +441,28 @@ static enum orr_status pair_all(struct orr_compare_load *load)
     return status;
 }
 
+/* After the metrics that files have. */
+static void add_ratio(struct orr_compare_load *load, uint32_t *capacity)
+{
+    struct orr_comparison *c = load->comparison;
+    const char *scope = load->options->scope;
+    if ((scope == NULL || strcmp(scope, "all") == 0) && wanted(load->options, ORR_JCT_RATIO)) {
+        load->ratio = c->metric_count;
+        c->metrics = ORR_ROOM_FOR_ONE(c->metrics, c->metric_count, *capacity);
+        c->metrics[c->metric_count++] =
+            (struct orr_compare_metric){.name = ORR_JCT_RATIO,
+                                        .scope = "all",
+                                        .label = "",
+                                        .unit = "1",
+                                        .better = orr_compare_better(ORR_JCT_RATIO)};
+    }
+}
+
 enum orr_status orr_compare(const struct orr_compare_options *options,
                             struct orr_comparison *comparison, struct orr_err *err)
 {
-    struct orr_compare_load load = {.options = options, .comparison = comparison, .err = err};
+    struct orr_compare_load load = {
+        .options = options, .comparison = comparison, .ratio = ORR_NONE, .err = err};
     *comparison = (struct orr_comparison){.level = options->level > 0 ? options->level : 0.95};
     orr_arena_init(&comparison->arena);
     orr_idmap_init(&load.keys);
@@ -434,6 +477,9 @@ enum orr_status orr_compare(const struct orr_compare_options *options,
     }
     if (status == ORR_OK) {
         status = check_seeds(&load);
+    }
+    if (status == ORR_OK) {
+        add_ratio(&load, &capacity);
     }
     if (status == ORR_OK && comparison->metric_count == 0) {
         status = orr_fail(err, ORR_DATA, "%s: has none of the metrics asked for in scope %s",

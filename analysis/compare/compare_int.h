@@ -23,8 +23,24 @@ struct orr_compare_load {
     struct orr_compare_run *runs;
     uint32_t run_count;
     struct orr_idmap keys; /* scope, label and name of each metric of the comparison */
+    uint32_t ratio;        /* metric ORR_JCT_RATIO, or ORR_NONE */
     struct orr_err *err;
 };
+
+/* Jobs of both runs, in the order of the other. */
+struct orr_compare_ratio {
+    double log; /* of (end - submit) over that of the base */
+    orr_ms submit_ms;
+};
+struct orr_compare_ratios {
+    struct orr_compare_ratio *items; /* caller frees */
+    uint32_t count;
+};
+enum orr_status orr_compare__ratios(const char *base, const char *other,
+                                    struct orr_compare_ratios *ratios,
+                                    struct orr_err *err) ORR_MUST_USE;
+/* NAN: there are none. */
+double orr_compare__geomean(const struct orr_compare_ratios *ratios);
 
 /* Intervals from blocks of submit times, for one run an arm. */
 enum orr_status orr_compare__windows(struct orr_compare_load *load) ORR_MUST_USE;

@@ -88,6 +88,25 @@ static const char *verdict_of(const struct orr_compare_metric *metric, double di
     return (metric->better == ORR_BETTER_LESS) == (difference < 0) ? " (better)" : " (worse)";
 }
 
+/* Of times as long, which are no difference. */
+static void say_ratio(const struct orr_comparison *c, const struct orr_paired *p, uint32_t arm,
+                      char *text, size_t bytes)
+{
+    char range[100] = "no interval";
+    if (!isnan(p->low)) {
+        (void)snprintf(range, sizeof range, "%g %% interval %.3g to %.3g, n = %u, p = %.2g",
+                       100 * c->level, 1 + p->low, 1 + p->high, p->n, p->p);
+    }
+    (void)snprintf(text, bytes,
+                   "%s: jobs that ended under both took %.3g times as long under %s as under %s "
+                   "(geometric mean, job by job)%s; %s.",
+                   ORR_JCT_RATIO, p->other_mean, c->arms[arm].label, c->arms[0].label,
+                   !is_clear(p)          ? ", which may be chance"
+                   : p->difference < 0.0 ? " (better)"
+                                         : " (worse)",
+                   range);
+}
+
 void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, uint32_t arm,
                              char *text, size_t bytes)
 {
@@ -101,6 +120,10 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
         (void)snprintf(text, bytes, "%s: has no value (or is not reached) under %s%s%s.", name,
                        isnan(p->base_mean) || neither ? base : other, neither ? " or " : "",
                        neither ? other : "");
+        return;
+    }
+    if (strcmp(m->name, ORR_JCT_RATIO) == 0) {
+        say_ratio(c, p, arm, text, bytes);
         return;
     }
     if (isfinite(percent(p))) {

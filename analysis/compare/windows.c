@@ -137,6 +137,16 @@ struct cut { /* what all runs are cut into */
     uint32_t blocks;
 };
 
+/* How often each block is drawn in replicate r: the same for all statistics and arms. */
+static void draw_blocks(uint32_t *times, uint32_t blocks, uint32_t r)
+{
+    struct orr_rng rng = orr_rng_stream(1, "compare.windows", r);
+    memset(times, 0, blocks * sizeof *times);
+    for (uint32_t b = 0; b < blocks; b++) {
+        times[orr_rng_below(&rng, blocks)]++;
+    }
+}
+
 static void bootstrap(const struct samples *base, const struct samples *other,
                       const struct cut *cut, uint32_t percent, double level,
                       struct orr_paired *paired)
@@ -152,11 +162,7 @@ static void bootstrap(const struct samples *base, const struct samples *other,
     paired->difference = paired->other_mean - paired->base_mean;
     paired->n = cut->blocks;
     for (uint32_t r = 0; r < REPLICATES; r++) {
-        struct orr_rng rng = orr_rng_stream(1, "compare.windows", r);
-        memset(times, 0, cut->blocks * sizeof *times);
-        for (uint32_t b = 0; b < cut->blocks; b++) {
-            times[orr_rng_below(&rng, cut->blocks)]++;
-        }
+        draw_blocks(times, cut->blocks, r);
         replicates[r] = evaluate(other, times, percent) - evaluate(base, times, percent);
         known += isnan(replicates[r]) ? 0 : 1;
     }
@@ -205,6 +211,54 @@ static enum orr_status compare_metric(struct orr_compare_load *load, const struc
     return status;
 }
 
+/* The geometric mean of ratios when block b is drawn times[b] times; each job is in one block. */
+static double draw_ratios(const struct orr_compare_ratios *ratios, const struct cut *cut,
+                          const uint32_t *times)
+{
+    double sum = 0;
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < ratios->count; i++) {
+        const orr_ms submit = ratios->items[i].submit_ms;
+        const orr_ms block = submit < cut->from_ms ? -1 : (submit - cut->from_ms) / cut->length_ms;
+        if (block >= 0 && block < cut->blocks) {
+            n += times[block];
+            sum += ratios->items[i].log * times[block];
+        }
+    }
+    return n > 0 ? exp(sum / (double)n) : (double)NAN;
+}
+
+/* Of an arm against the base. */
+static enum orr_status compare_ratios(struct orr_compare_load *load, const struct cut *cut,
+                                      uint32_t metric, uint32_t arm)
+{
+    struct orr_comparison *comparison = load->comparison;
+    struct orr_paired *paired = &comparison->cells[(size_t)metric * comparison->arm_count + arm];
+    struct orr_compare_ratios ratios;
+    const enum orr_status status =
+        orr_compare__ratios(run_of(load, 0)->path, run_of(load, arm)->path, &ratios, load->err);
+    uint32_t *times = orr_alloc(cut->blocks, sizeof *times);
+    double *replicates = orr_alloc(REPLICATES, sizeof *replicates);
+    for (uint32_t b = 0; b < cut->blocks; b++) {
+        times[b] = 1;
+    }
+    paired->other_mean = draw_ratios(&ratios, cut, times);
+    paired->base_mean = isnan(paired->other_mean) ? (double)NAN : 1;
+    paired->difference = paired->other_mean - 1;
+    paired->n = cut->blocks;
+    for (uint32_t r = 0; r < REPLICATES; r++) {
+        draw_blocks(times, cut->blocks, r);
+        replicates[r] = draw_ratios(&ratios, cut, times) - 1;
+    }
+    if (!isnan(paired->difference)) {
+        orr_paired_percentiles(replicates, REPLICATES, comparison->level, paired);
+    }
+    orr_free(replicates);
+    orr_free(times);
+    orr_free(ratios.items);
+    return status;
+}
+
 static enum orr_status cut_window(const struct orr_compare_load *load, struct cut *cut)
 {
     orr_ms from = INT64_MIN, to = INT64_MAX;
@@ -245,6 +299,10 @@ enum orr_status orr_compare__windows(struct orr_compare_load *load)
                 strcmp(statistics[s].metric, comparison->metrics[m].name) == 0) {
                 status = compare_metric(load, &cut, m, s);
             }
+        }
+        for (uint32_t a = 1; a < comparison->arm_count && m == load->ratio && status == ORR_OK;
+             a++) {
+            status = compare_ratios(load, &cut, m, a);
         }
     }
     return status;

@@ -78,6 +78,7 @@ static const char *words_of(const char *metric)
                                            {"quota_debt_gpu_h", "GPU-hours owed within quota"},
                                            {"evictions", "evictions"},
                                            {"lost_gpu_h", "GPU-hours lost"},
+                                           {ORR_JCT_RATIO, "jobs took so many times as long"},
                                            {"unstarted", "jobs never started"},
                                            {"never_startable", "jobs that never could start"},
                                            {"gpu_h", "GPU-hours held"}};

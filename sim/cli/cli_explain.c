@@ -9,14 +9,14 @@
 
 #include "cli.h"
 
-enum { KEY_AT = 256, KEY_QUEUE, KEY_HELP, KEY_BY };
+enum { KEY_AT = 256, KEY_QUEUE, KEY_HELP, KEY_BY, KEY_STABILITY, KEY_REPLICAS };
 
 struct explain_options {
     struct orr_cli_common common;
     const char *results, *job, *queue;
     orr_ms at_ms, by_ms;
-    uint32_t jobs;
-    bool help;
+    uint32_t jobs, replicas; /* replicas 0: not asked for */
+    bool help, stability;
 };
 
 static orr_ms time_option(struct argp_state *state, const char *option, const char *text)
@@ -39,6 +39,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case KEY_QUEUE: o->queue = arg; return 0;
     case KEY_HELP: o->help = true; return 0;
+    case KEY_STABILITY: o->stability = true; return 0;
+    case KEY_REPLICAS: o->replicas = orr_cli_count(state, "--replicas", arg, 10000); return 0;
     case ARGP_KEY_ARG:
         if (o->results == NULL) {
             o->results = arg;
@@ -49,8 +51,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case ARGP_KEY_END:
-        if (o->results == NULL || (o->job == NULL) == (o->queue == NULL)) {
-            argp_error(state, "name a results file, and a job or --queue NAME");
+        if (o->results == NULL ||
+            (o->stability ? o->job != NULL : (o->job == NULL) == (o->queue == NULL))) {
+            argp_error(state, o->stability ? "--stability is about a whole run: name a results file"
+                                           : "name a results file, and a job or --queue NAME");
+        }
+        if (o->stability ? o->at_ms != ORR_MS_NONE || o->help : o->replicas > 0) {
+            argp_error(state, o->stability ? "--stability takes --replicas and --queue only"
+                                           : "--replicas goes with --stability");
         }
         if (o->help && o->job == NULL) {
             argp_error(state, "--what-would-help is about a job");
@@ -158,6 +166,90 @@ static int what_would_help(const struct explain_options *o)
     return told.helpful == 0;
 }
 
+/* --- stability --- */
+
+/* A share in percent, or a time. */
+static const char *rough(double value, bool is_time, char out[40])
+{
+    if (is_time) {
+        return orr_format_rough(out, value);
+    }
+    (void)snprintf(out, 40, "%.3g %%", 100 * value);
+    return out;
+}
+
+static void print_spread(const char *what, const struct orr_spread *s, bool is_time)
+{
+    char mean[40], low[40], high[40], most[40], range[120] = "no interval";
+    if (!isnan(s->low)) {
+        (void)snprintf(range, sizeof range, "95 %% interval %s to %s", rough(s->low, is_time, low),
+                       rough(s->high, is_time, high));
+    }
+    (void)printf("  %-34s %8s  (%s), in one of them up to %s\n", what,
+                 rough(s->mean, is_time, mean), range, rough(s->most, is_time, most));
+}
+
+static void json_spread(struct orr_json *json, const char *key, const struct orr_spread *s)
+{
+    orr_json_open(json, key, '{');
+    orr_json_real(json, "mean", s->mean);
+    orr_json_real(json, "low", s->low);
+    orr_json_real(json, "high", s->high);
+    orr_json_real(json, "most", s->most);
+    orr_json_close(json, '}');
+}
+
+static void print_stability(const struct explain_options *o, const struct orr_stability *s)
+{
+    struct orr_json json = {.out = stdout};
+    if (o->common.json) {
+        orr_json_open(&json, NULL, '{');
+        orr_json_int(&json, "replicas", s->replicas);
+        orr_json_text(&json, "queue", o->queue); /* null: any */
+        orr_json_int(&json, "jobs", (int64_t)s->jobs);
+        orr_json_int(&json, "untouched", s->untouched);
+        json_spread(&json, "changed_jobs", &s->changed_jobs);
+        json_spread(&json, "changed_gpu_h", &s->changed_gpu_h);
+        json_spread(&json, "shift_s", &s->shift_s);
+        orr_json_real(&json, "most_shift_s", s->most_shift_s);
+        orr_json_close(&json, '}');
+        return;
+    }
+    char most[40];
+    (void)printf(
+        "Run again %u times, each with one more job: 1 GPU for 1 s at a random time of the "
+        "window, in %s%s.\nOf %llu jobs of the window (services left out), so many started "
+        "at another time than without it:\n",
+        s->replicas, o->queue != NULL ? "queue " : "a random queue",
+        o->queue != NULL ? o->queue : "", (unsigned long long)s->jobs);
+    print_spread("jobs", &s->changed_jobs, false);
+    print_spread("their part of all GPU-hours", &s->changed_gpu_h, false);
+    print_spread("by how much, mean", &s->shift_s, true);
+    (void)printf("  %-34s %8s\n  %-34s %8u\n", "by how much, most",
+                 orr_format_rough(most, s->most_shift_s), "times that nothing changed",
+                 s->untouched);
+}
+
+static int stability(const struct explain_options *o)
+{
+    struct orr_progress progress;
+    struct orr_stability found;
+    struct orr_err err = {0};
+    orr_progress_init(&progress, &o->common);
+    const struct orr_stability_options options = {
+        .results = o->results,
+        .queue = o->queue,
+        .replicas = o->replicas > 0 ? o->replicas : 20,
+        .study = {.jobs = o->jobs, .progress = draw, .context = &progress}};
+    const enum orr_status status = orr_study_stability(&options, &found, &err);
+    orr_progress_clear(&progress);
+    if (status != ORR_OK) {
+        return orr_cli_fail(&err);
+    }
+    print_stability(o, &found);
+    return 0;
+}
+
 int orr_cli_explain(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
@@ -168,14 +260,20 @@ int orr_cli_explain(int argc, char **argv)
          "exit code 1: there is none",
          1},
         {"by", KEY_BY, "TIME", 0, "in time: by then (default: after half the wait)", 1},
+        {"stability", KEY_STABILITY, 0, 0,
+         "how many starts one more job of 1 GPU for 1 s changes, at a random time of the window "
+         "and in --queue (else a random one), found by running it again",
+         1},
+        {"replicas", KEY_REPLICAS, "N", 0, "with --stability: so many times (default 20)", 1},
         {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 1},
         {0}};
     const struct argp parser = {
         rows,
         parse,
-        "R.db JOB\nR.db --queue NAME",
+        "R.db JOB\nR.db --queue NAME\nR.db --stability",
         "Tell the story of one job: waits with reasons and numbers, places, "
-        "evictions, who took its place; or say why a queue gets what it gets.",
+        "evictions, who took its place; or say why a queue gets what it gets, or how much of the "
+        "run hangs on a trifle.",
         orr_cli_everywhere,
         NULL,
         NULL};
@@ -183,6 +281,9 @@ int orr_cli_explain(int argc, char **argv)
     struct orr_err err = {0};
     enum orr_status status;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    if (o.stability) {
+        return stability(&o);
+    }
     if (o.queue != NULL) {
         status = orr_explain_queue(o.results, o.queue, o.at_ms, o.common.json, stdout, &err);
     } else if (o.help) {

@@ -25,6 +25,15 @@ run easy.db --policy easy
 grep -q 'no interval' one.txt || fail "one trace has an interval"
 grep -q -- '--replicas 20 --shake' one.err || fail "shaking is not offered"
 
+# How many times as long the same jobs took: made again in SQL, and with an interval from blocks.
+"$orrery" compare fifo.db easy.db --metric jct_ratio_geomean --json 2>/dev/null >ratio.json
+sqlite3 fifo.db "ATTACH 'easy.db' AS e; SELECT exp(avg(ln((b.end_ms - b.submit_ms) * 1.0 / (a.end_ms - a.submit_ms)))) FROM job AS a
+    JOIN e.job AS b ON b.name = a.name WHERE a.state = 3 AND b.state = 3 AND a.end_ms > a.submit_ms AND b.end_ms > b.submit_ms" >wanted
+jq -r '.differences[0] | .arm_mean, .base_mean' ratio.json | paste -s -d' ' | awk -v want="$(cat wanted)" '
+    { d = $1 - want } END { exit !(want > 0 && want < 1 && d < 1e-12 && d > -1e-12 && $2 == 1) }' || fail "ratio: $(cat ratio.json)"
+"$orrery" compare fifo.db easy.db --metric jct_ratio_geomean --windows 1d >ratio.txt
+grep -q "took $(printf '%.3g' "$(cat wanted)") times as long under easy as under fifo .*better.*interval 0\." ratio.txt || fail "$(cat ratio.txt)"
+
 # The shaken input is the seed's: the same for the same seed, another for another, the file's own
 # without.
 run a.db --policy fifo --set shake.submit=60s --set shake.run=0.01 --seed 7

@@ -53,4 +53,16 @@ says 0 'quota for queue x *cannot be tried: unknown queue "x"$' "$orrery" explai
 says 0 'more nodes of 8 GPUs in pool c1 *+1: it starts at 00:00:0' "$orrery" explain line.db j2 --what-would-help
 says 1 'none of them helps' "$orrery" explain line.db j20 --what-would-help --by 500s
 
+# One more job of 1 s holds up all that come after it by just 1 s, in a line of which each job takes all GPUs.
+"$orrery" run --trace line.csv --cluster 1x8 --policy fifo --quiet --no-progress -o fifo.db
+says 0 'Run again 4 times, each with one more job: 1 GPU for 1 s' "$orrery" explain fifo.db --stability --replicas 4
+says 0 'by how much, most  *1 s$' "$orrery" explain fifo.db --stability --replicas 4
+"$orrery" explain fifo.db --stability --replicas 4 --queue x -j 1 --json >out
+grep -q '"most_shift_s": 1$' out || fail "most of shifts: $(cat out)"
+[ "$(grep -A1 '"changed_jobs"' out | grep -o '[0-9.]*')" = "$(grep -A1 '"changed_gpu_h"' out | grep -o '[0-9.]*')" ] || fail "equal jobs are not equal"
+"$orrery" explain fifo.db --stability --replicas 4 --queue x --json | cmp - out || fail "stability: not the same again"
+says 65 'no queue that holds jobs is called "y"' "$orrery" explain fifo.db --stability --queue y
+says 64 'about a whole run' "$orrery" explain fifo.db j2 --stability
+says 64 'goes with --stability' "$orrery" explain fifo.db j2 --replicas 3
+
 printf 'explained\n'

@@ -97,6 +97,7 @@ says 0 '.at_s == 3600 and .queues[0].holds_gpus <= 32 and (.nodes | length) == 4
 [ "$(jq '[.queues[].holds_gpus] | add' out)" = "$(jq '[.nodes[].jobs[].gpus] | add' out)" ] ||
     fail "show --at: nodes do not hold what queues do"
 says 0 '.goal_s > 0 and ([.changes[] | select(.helps) | .amount > 0 and .start_s != null] | all)' explain r.db sweep-09 --what-would-help
+says 0 '.replicas == 2 and .jobs == 20 and .changed_jobs.low <= .changed_jobs.mean and .changed_jobs.mean <= .changed_jobs.most' explain r.db --stability --replicas 2
 fails 65 explain r.db nobody
 fails 65 explain r.db sweep-05 --at 400d
 fails 65 explain r.db --queue nobody

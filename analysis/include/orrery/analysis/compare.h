@@ -28,6 +28,10 @@ struct orr_compare_options {
     bool any_seed;     /* one run an arm: set side by side whatever their seeds are */
 };
 
+/* Of a pair of runs, not of one: geometric mean over jobs that ended in both of (end - submit) over
+ * that of the base, which has 1. In scope all. */
+#define ORR_JCT_RATIO "jct_ratio_geomean"
+
 /* Is less of it better? */
 enum orr_better { ORR_BETTER_NEITHER, ORR_BETTER_LESS, ORR_BETTER_MORE };
 

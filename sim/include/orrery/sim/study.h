@@ -129,6 +129,29 @@ typedef void orr_help_fn(const struct orr_help *help, void *context);
 enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_fn *tell,
                                void *context, struct orr_err *err) ORR_MUST_USE;
 
+/* How much one tiny job more changes: a run is repeated with a job of 1 GPU for 1 s at a random
+ * time of its window, in a random of the queues that had jobs with GPUs (named stream "stability"
+ * of the run's seed), and held against itself. A start that is another is a decision that hung on
+ * it. ORR_DATA: the run does not come out as it did, or has no such queue. */
+struct orr_stability_options {
+    const char *results, *queue; /* queue NULL: any */
+    uint32_t replicas;           /* at least 1 */
+    struct orr_study_options study;
+};
+struct orr_spread {
+    double mean, low, high, most; /* 95 % interval of the mean (Student's t); NAN for one */
+};
+struct orr_stability {
+    uint32_t replicas, untouched;    /* untouched: repetitions without another start */
+    uint64_t jobs;                   /* of the window, services left out */
+    struct orr_spread changed_jobs;  /* share of them that start at another time, or in one only */
+    struct orr_spread changed_gpu_h; /* share of GPU-hours (asked x run time) of those */
+    struct orr_spread shift_s;       /* mean |difference| of these starts; 0 where there are none */
+    double most_shift_s;
+};
+enum orr_status orr_study_stability(const struct orr_stability_options *options,
+                                    struct orr_stability *out, struct orr_err *err) ORR_MUST_USE;
+
 /* Keeps what a calibration of a scenario file said, beside the file (NAME.calibration).
  * ORR_CANT_CREATE, ORR_IO. */
 enum orr_status orr_calibration_keep(const struct orr_scenario *scenario, const char *sentence,
