@@ -32,7 +32,7 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
     fold->window_start = orr_zalloc(tree->count, sizeof *fold->window_start);
     fold->window_end = orr_zalloc(tree->count, sizeof *fold->window_end);
     fold->last_note = orr_zalloc(tree->count, sizeof *fold->last_note);
-    orr_oracle_open(&fold->oracle, tree, shard_count);
+    orr_oracle_open(&fold->oracle, tree, shard_count, ORR_SHARE_GPU);
     fold->leaves = orr_alloc(tree->count, sizeof *fold->leaves);
     fold->excess = orr_alloc(tree->count, sizeof *fold->excess);
     for (uint32_t q = 0; q < tree->count; q++) {

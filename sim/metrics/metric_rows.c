@@ -75,6 +75,20 @@ static void emit_own_deviation(const struct emitter *to, const struct orr_own_de
     }
 }
 
+/* Only where queues have quotas or limits of it. */
+static void emit_other_deviations(const struct emitter *to, const struct orr_summary *s)
+{
+    static const char definition[] = "as share_deviation, of the resource: integral of sum over "
+                                     "queues of |allocated - entitled| "
+                                     "/ (2 x capacity x window)";
+    if (!isnan(s->cpu_share_deviation)) {
+        emit(to, "cpu_share_deviation", s->cpu_share_deviation, "1", 1, definition);
+    }
+    if (!isnan(s->mem_share_deviation)) {
+        emit(to, "mem_share_deviation", s->mem_share_deviation, "1", 1, definition);
+    }
+}
+
 static void emit_all(const struct emitter *to, const struct orr_summary *s)
 {
     emit(to, "jobs", (double)s->jobs, "jobs", s->jobs, "taken from the traces");
@@ -121,6 +135,7 @@ static void emit_all(const struct emitter *to, const struct orr_summary *s)
          "the same with the ratio capped at 1");
     emit(to, "share_deviation", s->share_deviation, "1", 1,
          "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)");
+    emit_other_deviations(to, s);
     emit_own_deviation(to, &s->own_shares.all);
     emit_debt(to, &s->debt, s->leaf_queues);
     emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,

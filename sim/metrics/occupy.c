@@ -17,6 +17,11 @@ static double part(const struct amount *amount)
                                                     : (double)NAN;
 }
 
+static double deviation(const struct amount *amount, double apart)
+{
+    return amount->available > 0.0 ? apart / (2.0 * amount->available) : (double)NAN;
+}
+
 static void add_nodes(const struct orr_world *world, const struct orr_run *run,
                       const struct orr_summary *summary, struct amount *cpu, struct amount *memory)
 {
@@ -65,4 +70,9 @@ void orr_summary__occupied(const struct orr_world *world, const struct orr_run *
     add_nodes(world, run, summary, &cpu, &memory);
     summary->cpu_occupancy = part(&cpu);
     summary->mem_occupancy = part(&memory);
+    summary->cpu_share_deviation = deviation(
+        &cpu, cpu.asked ? orr_summary__apart(world, run, summary, ORR_SHARE_CPU) : (double)NAN);
+    summary->mem_share_deviation =
+        deviation(&memory, memory.asked ? orr_summary__apart(world, run, summary, ORR_SHARE_MEMORY)
+                                        : (double)NAN);
 }

@@ -20,12 +20,15 @@ static void add_group(struct orr_oracle *oracle, uint32_t parent, uint32_t shard
     }
 }
 
-void orr_oracle_open(struct orr_oracle *oracle, const struct orr_queues *tree, uint32_t shard_count)
+void orr_oracle_open(struct orr_oracle *oracle, const struct orr_queues *tree, uint32_t shard_count,
+                     enum orr_share_kind kind)
 {
     size_t count = tree->count;
     uint32_t used = 0;
     *oracle = (struct orr_oracle){
         .tree = tree,
+        .kind = kind,
+        .unit = kind == ORR_SHARE_GPU ? ORR_MGPU : 1.0,
         .queues = orr_zalloc(count, sizeof *oracle->queues),
         .groups = orr_alloc(shard_count + count, sizeof *oracle->groups),
         .members = orr_alloc(count, sizeof *oracle->members),
@@ -56,10 +59,10 @@ void orr_oracle_close(struct orr_oracle *oracle)
 void orr_oracle_owed(struct orr_oracle *oracle)
 {
     for (uint32_t q = 0; q < oracle->tree->count; q++) {
-        const struct orr_entitlement *e = &oracle->tree->queues[q].resources[ORR_SHARE_GPU];
+        const struct orr_entitlement *e = &oracle->tree->queues[q].resources[oracle->kind];
         struct orr_oracle_queue *queue = &oracle->queues[q];
-        queue->limit = e->limit < 0.0 ? (double)INFINITY : e->limit * ORR_MGPU;
-        queue->quota = e->quota < 0.0 ? (double)INFINITY : e->quota * ORR_MGPU;
+        queue->limit = e->limit < 0.0 ? (double)INFINITY : e->limit * oracle->unit;
+        queue->quota = e->quota < 0.0 ? (double)INFINITY : e->quota * oracle->unit;
         queue->owed = e->quota;
         queue->over = e->weight;
     }
@@ -119,7 +122,7 @@ static void divide(struct orr_oracle *oracle, const struct orr_siblings *group, 
             oracle->takers[takers++] = q;
             if (queue->quota > 0.0) {
                 queue->cap = queue->demand < queue->quota ? queue->demand : queue->quota;
-                queue->weight = queue->owed < 0.0 ? queue->cap / ORR_MGPU : queue->owed;
+                queue->weight = queue->owed < 0.0 ? queue->cap / oracle->unit : queue->owed;
                 oracle->open[count++] = q;
                 weights += queue->weight;
             }
@@ -140,7 +143,7 @@ static void divide(struct orr_oracle *oracle, const struct orr_siblings *group, 
     (void)fill(oracle, count, weights, amount);
 }
 
-void orr_oracle_divide(struct orr_oracle *oracle, const int64_t *capacity_mgpu)
+void orr_oracle_divide(struct orr_oracle *oracle, const int64_t *capacity)
 {
     for (uint32_t g = oracle->group_count; g-- > 0;) {
         if (oracle->groups[g].parent != ORR_NONE) {
@@ -151,6 +154,6 @@ void orr_oracle_divide(struct orr_oracle *oracle, const int64_t *capacity_mgpu)
         const struct orr_siblings *group = &oracle->groups[g];
         bool top = group->parent == ORR_NONE;
         divide(oracle, group,
-               top ? (double)capacity_mgpu[group->shard] : oracle->queues[group->parent].share);
+               top ? (double)capacity[group->shard] : oracle->queues[group->parent].share);
     }
 }

@@ -254,6 +254,48 @@ YAML
     has "$why = 'last never'"
 }
 
+# Held by hand: a node of 8 CPUs and 64 GiB. a may have 6 CPUs by quota and holds all 8 until 100, when b comes and wants 4: it
+# is entitled to 2, and waits until 200. So from 100 to 200 both are 2 CPUs off, of 200 s x 8 CPUs: 400 / (2 x 1600).
+case_resources() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,cpu_milli,mem_mib,queue
+a,0,200,1,1,8000,16384,a
+b,100,100,1,1,4000,16384,b
+last,200,10,1,1,1000,1024,b
+CSV
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 8, cpu: 8, memory: 64GiB}}}
+queues: {a: {gpu: [4, 1, unlimited], cpu: [6, 1, unlimited]}, b: {gpu: [4, 1, unlimited], cpu: [2, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: fifo
+YAML
+    holds 50 run.yaml
+    has "abs(value - 0.125) < 1e-12 FROM metric WHERE name = 'cpu_share_deviation'"
+    has "count(*) = 0 FROM metric WHERE name = 'mem_share_deviation'"
+    # ... and queues under queues, limits, an event and nodes that come and go
+    awk 'BEGIN {
+        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,cpu_milli,mem_mib,queue"
+        seed = 3
+        for (i = 0; i < 200; i++) {
+            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536); t += x % 30
+            printf "j%d,%d,%d,%d,1,%d,%d,%d,%s\n", i, t, 20 + x % 500, 1 + x % 3, 1 + x % 2, 1000 * (1 + x % 7), 2048 * (1 + x % 5), substr("abc", 1 + int(x / 7) % 3, 1)
+        }
+    }' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 4, gpus: 4, cpu: 16, memory: 64GiB}}}
+queues:
+  d: {gpu: [12, 1, unlimited], cpu: [48, 1, unlimited], memory: [128GiB, 1, unlimited]}
+  a: {parent: d, gpu: [8, 1, unlimited], cpu: [32, 1, 40], memory: [64GiB, 2, unlimited]}
+  b: {parent: d, gpu: [4, 1, unlimited], cpu: [16, 2, unlimited], memory: [64GiB, 1, 128GiB]}
+  c: {gpu: [4, 1, unlimited], cpu: [16, 1, unlimited], memory: [unlimited, 1, 96GiB]}
+workload: [{name: t, trace: trace.csv}]
+policy: kai
+events: [{at: 600s, set: {queues.a.cpu.quota: 8}}, {at: 900s, set: {cluster.pools.p.nodes: 3}}, {at: 1500s, set: {cluster.pools.p.nodes: 4}}]
+YAML
+    holds 60 run.yaml
+    has "count(*) = 2 AND min(value) > 0 FROM metric WHERE name IN ('cpu_share_deviation', 'mem_share_deviation')"
+}
+
 # Held by hand, on one GPU: a, b and c come at 0 and start at 0, 10 and 20: of the first two others that stand later wait
 # on. d comes at 30 as c ends, and starts. e and f come in one second, but not in one ms: under kai they tie, under fifo
 # e is first in time. g and h come together, but h (last) is the one that has the higher priority.

@@ -913,6 +913,101 @@ FROM (SELECT 'jct' AS name, 0 AS least, 99 AS most, 'all' AS scope, '' AS label 
       UNION ALL SELECT 'wait_full', 0, 95, 'all', '' WHERE EXISTS (SELECT 1 FROM lasting WHERE name = 'wait_full')) AS g
 CROSS JOIN (VALUES(50), (95), (99)) AS q WHERE q.column1 BETWEEN g.least AND g.most;
 
+-- ---- what queues held of CPU and memory against their fair shares: as of GPUs above ----
+-- Weights of queues without a quota or limit of the resource are not stored: 1 is supposed.
+CREATE TEMP TABLE other AS
+SELECT 'cpu' AS kind WHERE EXISTS (SELECT 1 FROM queue_bound WHERE resource = 'cpu' AND (quota >= 0 OR bound >= 0))
+  AND NOT EXISTS (SELECT 1 FROM node WHERE cpu_milli IS NULL) AND EXISTS (SELECT 1 FROM ask WHERE cpu_milli > 0)
+UNION ALL
+SELECT 'memory' WHERE EXISTS (SELECT 1 FROM queue_bound WHERE resource = 'memory' AND (quota >= 0 OR bound >= 0))
+  AND NOT EXISTS (SELECT 1 FROM node WHERE mem_bytes IS NULL) AND EXISTS (SELECT 1 FROM ask WHERE mem_bytes > 0);
+CREATE TEMP TABLE other_owed AS
+SELECT kind, queue, at_ms, quota, weight, top, lead(at_ms, 1, 9e18) OVER (PARTITION BY kind, queue ORDER BY at_ms) AS to_ms
+FROM (SELECT o.kind, q.id AS queue, -9e18 AS at_ms, coalesce(b.quota, -1) AS quota, coalesce(b.weight, 1) AS weight, coalesce(b.bound, -1) AS top
+      FROM other AS o CROSS JOIN queue AS q LEFT JOIN queue_bound AS b ON b.queue = q.id AND b.resource = o.kind AND b.at_ms IS NULL
+      UNION ALL SELECT b.resource, b.queue, b.at_ms, b.quota, b.weight, b.bound FROM queue_bound AS b JOIN other AS o ON o.kind = b.resource
+      WHERE b.rowid IN (SELECT max(rowid) FROM queue_bound WHERE at_ms IS NOT NULL GROUP BY resource, queue, at_ms));
+CREATE TEMP TABLE other_change AS
+WITH c(kind, at_ms, queue, alloc, pend) AS (
+  SELECT o.kind, iif(x.nr = 0, h.start_ms, h.to_ms), j.queue, (1 - 2 * x.nr) * h.pods * iif(o.kind = 'cpu', a.cpu_milli, a.mem_bytes),
+         (2 * x.nr - 1) * h.pods * iif(o.kind = 'cpu', a.cpu_milli, a.mem_bytes)
+  FROM other AS o CROSS JOIN (SELECT 0 AS nr UNION SELECT 1) AS x CROSS JOIN held AS h JOIN job AS j ON j.id = h.job JOIN ask AS a ON a.shape = j.shape AND a.nr = h.ask
+  UNION ALL
+  SELECT o.kind, iif(x.nr = 0, l.from_ms, l.to_ms), l.queue, 0, (1 - 2 * x.nr) * a.pods * iif(o.kind = 'cpu', a.cpu_milli, a.mem_bytes)
+  FROM other AS o CROSS JOIN (SELECT 0 AS nr UNION SELECT 1) AS x CROSS JOIN life AS l JOIN job AS j ON j.id = l.job JOIN ask AS a ON a.shape = j.shape
+)
+SELECT c.kind, max(c.at_ms, r.window_start_ms) AS at_ms, c.queue, sum(alloc) AS alloc, sum(pend) AS pend
+FROM c CROSS JOIN run AS r WHERE c.at_ms < r.window_end_ms GROUP BY 1, 2, 3;
+CREATE UNIQUE INDEX temp.other_change_at ON other_change(kind, at_ms, queue);
+CREATE TEMP TABLE other_instant AS
+WITH t(kind, at_ms) AS (
+  SELECT DISTINCT kind, at_ms FROM other_change UNION SELECT o.kind, r.window_start_ms FROM other AS o CROSS JOIN run AS r
+  UNION SELECT o.kind, a.at_ms FROM (SELECT at_ms FROM queue_bound UNION SELECT from_ms FROM away UNION SELECT to_ms FROM away) AS a CROSS JOIN other AS o CROSS JOIN run AS r
+  WHERE a.at_ms > r.window_start_ms AND a.at_ms < r.window_end_ms)
+SELECT kind, at_ms, lead(at_ms, 1, (SELECT window_end_ms FROM run)) OVER (PARTITION BY kind ORDER BY at_ms) - at_ms AS dt FROM t;
+CREATE TEMP TABLE other_moment AS
+SELECT i.kind, i.at_ms, i.dt, q.id AS queue, q.parent, q.leaf, coalesce(l.shard, 0) AS shard, o.quota, o.weight, o.top,
+       total(c.alloc) OVER w AS alloc, total(c.pend) OVER w AS pend, 0.0 AS demand, 0.0 AS share
+FROM other_instant AS i CROSS JOIN queue AS q JOIN other_owed AS o ON o.kind = i.kind AND o.queue = q.id AND o.at_ms <= i.at_ms AND o.to_ms > i.at_ms
+LEFT JOIN shard_queue AS l ON l.queue = q.id LEFT JOIN other_change AS c ON c.kind = i.kind AND c.at_ms = i.at_ms AND c.queue = q.id
+WINDOW w AS (PARTITION BY i.kind, q.id ORDER BY i.at_ms);
+CREATE UNIQUE INDEX temp.other_moment_at ON other_moment(kind, at_ms, queue);
+CREATE INDEX temp.other_moment_parent ON other_moment(kind, parent, at_ms);
+CREATE TEMP TRIGGER other_demand AFTER INSERT ON level BEGIN
+  UPDATE other_moment SET demand = CASE WHEN leaf THEN alloc + pend
+    ELSE (SELECT total(c.demand) FROM other_moment AS c WHERE c.kind = other_moment.kind AND c.parent = other_moment.queue AND c.at_ms = other_moment.at_ms) END
+  WHERE queue IN (SELECT queue FROM depth WHERE depth = new.depth);
+  UPDATE other_moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top END)
+  WHERE queue IN (SELECT queue FROM depth WHERE depth = new.depth);
+END;
+DROP TRIGGER share_of_level;
+INSERT INTO level SELECT DISTINCT depth FROM depth ORDER BY depth DESC;
+DROP TRIGGER other_demand;
+CREATE TEMP TABLE other_part(kind, at_ms, queue, grp, amount, cap, weight);
+CREATE INDEX temp.other_part_grp ON other_part(kind, at_ms, grp);
+CREATE TEMP TABLE other_got(kind, at_ms, queue, share, PRIMARY KEY(kind, at_ms, queue)) WITHOUT ROWID;
+CREATE TEMP VIEW other_filled AS
+WITH o AS (
+  SELECT *, total(cap) OVER before AS full, total(weight) OVER after AS weights
+  FROM other_part WHERE weight > 0
+  WINDOW before AS (PARTITION BY kind, at_ms, grp ORDER BY cap / weight, queue ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+         after AS (PARTITION BY kind, at_ms, grp ORDER BY cap / weight, queue ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
+),
+l AS (SELECT *, (amount - full) / weights AS level FROM o),
+m AS (SELECT kind, at_ms, grp, max(level) AS level FROM l WHERE level * weight < cap GROUP BY kind, at_ms, grp)
+SELECT l.kind, l.at_ms, l.queue, CASE WHEN m.level IS NULL THEN l.cap ELSE min(l.cap, max(0.0, m.level) * l.weight) END AS share
+FROM l LEFT JOIN m ON m.kind = l.kind AND m.at_ms = l.at_ms AND m.grp = l.grp;
+CREATE TEMP TRIGGER other_share AFTER INSERT ON level BEGIN
+  DELETE FROM other_part;
+  DELETE FROM other_got;
+  INSERT INTO other_part
+  SELECT m.kind, m.at_ms, m.queue, coalesce(m.parent, -1 - m.shard),
+         CASE WHEN m.parent IS NULL THEN (SELECT total(iif(m.kind = 'cpu', n.cpu_milli, n.mem_bytes)) FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool
+              WHERE p.shard = m.shard AND NOT EXISTS (SELECT 1 FROM away AS a WHERE a.node = n.id AND a.from_ms <= m.at_ms AND coalesce(a.to_ms, 9e18) > m.at_ms))
+         ELSE (SELECT p.share FROM other_moment AS p WHERE p.kind = m.kind AND p.at_ms = m.at_ms AND p.queue = m.parent) END,
+         min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota END), CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota END
+  FROM other_moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = new.depth;
+  INSERT INTO other_got SELECT kind, at_ms, queue, share FROM other_filled;
+  UPDATE other_moment SET share = (SELECT g.share FROM other_got AS g WHERE g.kind = other_moment.kind AND g.at_ms = other_moment.at_ms AND g.queue = other_moment.queue)
+  WHERE EXISTS (SELECT 1 FROM other_got AS g WHERE g.kind = other_moment.kind AND g.at_ms = other_moment.at_ms AND g.queue = other_moment.queue);
+  UPDATE other_part SET
+    amount = amount - (SELECT total(g.share) FROM other_part AS b JOIN other_got AS g ON g.kind = b.kind AND g.at_ms = b.at_ms AND g.queue = b.queue
+                       WHERE b.kind = other_part.kind AND b.at_ms = other_part.at_ms AND b.grp = other_part.grp),
+    cap = (SELECT m.demand - m.share FROM other_moment AS m WHERE m.kind = other_part.kind AND m.at_ms = other_part.at_ms AND m.queue = other_part.queue),
+    weight = (SELECT m.weight FROM other_moment AS m WHERE m.kind = other_part.kind AND m.at_ms = other_part.at_ms AND m.queue = other_part.queue);
+  DELETE FROM other_got;
+  INSERT INTO other_got SELECT kind, at_ms, queue, share FROM other_filled;
+  UPDATE other_moment SET share = share + (SELECT g.share FROM other_got AS g WHERE g.kind = other_moment.kind AND g.at_ms = other_moment.at_ms AND g.queue = other_moment.queue)
+  WHERE EXISTS (SELECT 1 FROM other_got AS g WHERE g.kind = other_moment.kind AND g.at_ms = other_moment.at_ms AND g.queue = other_moment.queue);
+END;
+INSERT INTO level SELECT DISTINCT depth FROM depth ORDER BY depth;
+CREATE TEMP TABLE other_calm AS SELECT kind, at_ms FROM other_moment GROUP BY kind, at_ms HAVING total(abs(pend)) = 0;
+UPDATE other_moment SET share = alloc WHERE leaf AND EXISTS (SELECT 1 FROM other_calm AS c WHERE c.kind = other_moment.kind AND c.at_ms = other_moment.at_ms);
+INSERT INTO made
+SELECT iif(kind = 'cpu', 'cpu_share_deviation', 'mem_share_deviation'), 'all', '', total(abs(share - alloc) * dt) /
+         nullif(2 * (SELECT total(iif(m.kind = 'cpu', u.cpu, u.mem) * 1.0 * u.ms) FROM up_ms AS u), 0), 1
+FROM other_moment AS m WHERE leaf GROUP BY kind;
+
 -- ---- starts that hung on equal times ----
 -- What each policy's order looks at: kai and static serve queues apart, kai goes by whole seconds of submits.
 CREATE TEMP TABLE rank_of AS

@@ -205,6 +205,7 @@ struct orr_summary {
     double gpu_occupancy, gpu_goodput;   /* of available GPU time inside the window */
     double gpu_touched;                  /* of it: of devices that held something */
     double cpu_occupancy, mem_occupancy; /* of nodes with a limit; NAN: none has, or nobody asks */
+    double cpu_share_deviation, mem_share_deviation; /* NAN: no queue bounds it, too */
     struct orr_extents extents;
     struct orr_speeds speeds;
     uint64_t evictions;                           /* of whole jobs */
