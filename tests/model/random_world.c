@@ -49,6 +49,15 @@ static void draw_rules(struct random_world *world, struct orr_session_rules *rul
     }
 }
 
+static void draw_depths(uint64_t seed, struct orr_session_rules *rules)
+{
+    struct orr_rng rng = orr_rng_stream(seed, "random-depth", 0);
+    for (int action = 0; action < ORR_ACTION_STALE_GANG; action++) {
+        const uint32_t drawn = (uint32_t)orr_rng_below(&rng, 6);
+        rules->queue_depth[action] = drawn < 4 ? (int64_t)drawn + 1 : -1;
+    }
+}
+
 /* --- nodes --- */
 
 static void add_node(struct random_world *world, struct orr_session *session, uint32_t n)
@@ -181,6 +190,9 @@ void random_world_make(struct random_world *world, uint64_t seed, uint32_t featu
         (struct random_world){.rng = orr_rng_stream(seed, "random-world", 0), .features = features};
     orr_session_init(session);
     draw_rules(world, &session->rules);
+    if ((features & RANDOM_DEPTH) != 0) {
+        draw_depths(seed, &session->rules);
+    }
     if ((features & RANDOM_MIG) != 0) {
         world->mig_slot = orr_session_add_slot(session, 1 + (int64_t)below(world, 3));
     }

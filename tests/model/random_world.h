@@ -30,7 +30,8 @@ enum {
     RANDOM_ALL = (1 << 13) - 1,
     /* Not drawn, but asked for: every queue tree this deep, with several children each. */
     RANDOM_TWO_LEVELS = 1 << 13,
-    RANDOM_THREE_LEVELS = 1 << 14
+    RANDOM_THREE_LEVELS = 1 << 14,
+    RANDOM_DEPTH = 1 << 15 /* few jobs of a queue are looked at; drawn apart */
 };
 
 struct random_world {

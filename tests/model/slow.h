@@ -173,8 +173,8 @@ bool slow_queue_before(const struct slow *slow, const struct slow_rank *a,
                        const struct slow_rank *b);
 
 struct slow_heap;
-struct slow_heap *slow_heap_make(struct slow *slow, bool victims, struct slow_view *jobs,
-                                 uint32_t count);
+struct slow_heap *slow_heap_make(struct slow *slow, bool victims, int64_t depth,
+                                 struct slow_view *jobs, uint32_t count);
 bool slow_heap_pop(struct slow_heap *heap, struct slow_view *out);
 void slow_heap_push(struct slow_heap *heap, const struct slow_view *job);
 void slow_heap_free(struct slow_heap *heap);

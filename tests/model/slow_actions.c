@@ -36,7 +36,8 @@ static struct slow_heap *queue_up(struct slow *slow, enum orr_action action)
             views[count++] = view;
         }
     }
-    struct slow_heap *heap = slow_heap_make(slow, false, views, count);
+    struct slow_heap *heap =
+        slow_heap_make(slow, false, slow->in->rules.queue_depth[action], views, count);
     orr_free(views);
     return heap;
 }

@@ -203,7 +203,7 @@ static void start(struct accumulator *acc, struct slow_hunt *hunt)
 {
     const size_t tasks = hunt->slow->in->task_count + (size_t)1;
     *acc = (struct accumulator){.hunt = hunt};
-    acc->heap = slow_heap_make(hunt->slow, true, hunt->candidates, hunt->candidate_count);
+    acc->heap = slow_heap_make(hunt->slow, true, -1, hunt->candidates, hunt->candidate_count);
     acc->steps.all.task = orr_alloc(tasks, sizeof(uint32_t));
     acc->steps.all.group = orr_alloc(tasks, sizeof(uint32_t));
     acc->steps.last_job = ORR_NONE;

@@ -24,6 +24,7 @@ struct popped {
 struct slow_heap {
     struct slow *slow;
     bool victims;
+    int64_t depth; /* jobs kept of a leaf; -1: all */
     struct place_in_tree root;
     struct popped *popped; /* by queue */
 };
@@ -138,6 +139,9 @@ static void insert_job(const struct slow_heap *heap, struct place_in_tree *leaf,
     leaf->jobs = ORR_ROOM_FOR_ONE(leaf->jobs, leaf->count, leaf->capacity);
     leaf->jobs[leaf->count++] = *job;
     sift_up(heap, leaf, leaf->count - 1);
+    if (heap->depth >= 0 && leaf->count > heap->depth) {
+        leaf->count--; /* whoever is last in the array */
+    }
 }
 
 /* --- the tree --- */
@@ -273,12 +277,13 @@ static bool comes_first(const struct slow_heap *heap, const struct slow_view *a,
     return heap->victims ? slow_job_before(heap->slow, b, a) : slow_job_before(heap->slow, a, b);
 }
 
-struct slow_heap *slow_heap_make(struct slow *slow, bool victims, struct slow_view *jobs,
-                                 uint32_t count)
+struct slow_heap *slow_heap_make(struct slow *slow, bool victims, int64_t depth,
+                                 struct slow_view *jobs, uint32_t count)
 {
     struct slow_heap *heap = orr_zalloc(1, sizeof *heap);
     heap->slow = slow;
     heap->victims = victims;
+    heap->depth = depth;
     heap->root.queue = ORR_NONE;
     heap->popped = orr_zalloc(slow->in->queue_count + (size_t)1, sizeof *heap->popped);
     uint32_t *order = orr_alloc(count + (size_t)1, sizeof *order);

@@ -117,7 +117,7 @@ static bool replay(struct slow_hunt *hunt, const bool *is_victim, const bool *no
             views[count++] = whole;
         }
     }
-    struct slow_heap *heap = slow_heap_make(slow, false, views, count);
+    struct slow_heap *heap = slow_heap_make(slow, false, -1, views, count);
     struct slow_view next;
     bool possible = true;
     while (possible && slow_heap_pop(heap, &next)) {

@@ -133,13 +133,14 @@ static void heap__agrees_on_trees_of_three_levels(void **state)
 
 static uint32_t mix_of(uint64_t seed)
 {
+    const uint32_t depth = seed % 8 == 0 ? RANDOM_DEPTH : 0;
     /* Each feature alone, and all together more and more often. */
     if (seed % 3 == 0) {
-        return RANDOM_ALL;
+        return RANDOM_ALL | depth;
     }
     struct orr_rng rng = orr_rng_stream(seed, "random-mix", 0);
     const uint32_t some = (uint32_t)orr_rng_u64(&rng) & RANDOM_ALL;
-    return seed % 3 == 1 ? some : some & (uint32_t)orr_rng_u64(&rng);
+    return depth | (seed % 3 == 1 ? some : some & (uint32_t)orr_rng_u64(&rng));
 }
 
 static int soak(uint64_t seed, uint64_t count, const char *bits)
