@@ -322,11 +322,14 @@ static int by_group(const void *a, const void *b, void *context)
     return (l > r) - (l < r);
 }
 
+/* Where tasks of several jobs are named alike, their jobs tell them apart. */
 static int by_uid(const void *a, const void *b, void *context)
 {
     const struct orr_session *session = context;
-    return strcmp(session->tasks[((const struct orr_victim *)a)->task].name,
-                  session->tasks[((const struct orr_victim *)b)->task].name);
+    const struct orr_stask *l = &session->tasks[((const struct orr_victim *)a)->task];
+    const struct orr_stask *r = &session->tasks[((const struct orr_victim *)b)->task];
+    const int order = strcmp(l->name, r->name);
+    return order != 0 ? order : strcmp(session->jobs[l->job].name, session->jobs[r->job].name);
 }
 
 /* After the statement was taken back: the victims become recorded, their nodes feasible. */

@@ -161,6 +161,8 @@ static inline bool slow_is_below(const struct slow *slow, uint32_t set, uint32_t
 
 /* --- slow_order.c, slow_heap.c: 3 --- */
 
+/* By UID: names, and where jobs name theirs alike, the names of jobs. */
+bool slow_uid_before(const struct slow *slow, uint32_t task_a, uint32_t task_b);
 bool slow_job_before(const struct slow *slow, const struct slow_view *a, const struct slow_view *b);
 /* What is known of a queue when it is compared: its best job, or what was taken and is next. */
 struct slow_rank {

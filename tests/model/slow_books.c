@@ -405,7 +405,13 @@ void slow_open(struct slow *slow, const struct orr_session *session, orr_ms now)
     slow->preferred = orr_zalloc(session->set_count + (size_t)1, sizeof *slow->preferred);
     slow->at.counters[SLOW_NEXT_GROUP] = session->next_group;
     for (uint32_t n = 0; n < session->node_count; n++) {
-        slow->at.nodes[n].idle = session->nodes[n].allocatable;
+        const struct orr_snode *node = &session->nodes[n];
+        slow->at.nodes[n].idle = node->allocatable;
+        for (uint32_t s = 0; s < session->slot_count; s++) {
+            const int64_t foreign = node->allocatable.v[s] != 0 ? node->foreign.v[s] : 0;
+            slow->at.nodes[n].idle.v[s] -= foreign;
+            slow->at.nodes[n].used.v[s] = foreign;
+        }
     }
     for (uint32_t j = 0; j < session->job_count; j++) {
         slow->at.jobs[j] = (struct slow_job){.last_start = session->jobs[j].last_start,

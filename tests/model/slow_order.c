@@ -175,6 +175,15 @@ static int elastic_state(const struct slow *slow, const struct slow_view *view)
     return state;
 }
 
+bool slow_uid_before(const struct slow *slow, uint32_t task_a, uint32_t task_b)
+{
+    const struct orr_stask *a = &slow->in->tasks[task_a];
+    const struct orr_stask *b = &slow->in->tasks[task_b];
+    const int by_name = strcmp(a->name, b->name);
+    return by_name != 0 ? by_name < 0
+                        : strcmp(slow->in->jobs[a->job].name, slow->in->jobs[b->job].name) < 0;
+}
+
 bool slow_job_before(const struct slow *slow, const struct slow_view *a, const struct slow_view *b)
 {
     const struct orr_sjob *job_a = &slow->in->jobs[a->job];

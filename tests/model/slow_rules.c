@@ -244,11 +244,11 @@ static struct judged list_victims(const struct slow_hunt *hunt,
     const uint32_t first = all.count;
     for (uint32_t i = 0; i < hunt->recorded.count; i++) {
         uint32_t at = all.count++;
-        const char *name = hunt->slow->in->tasks[hunt->recorded.task[i]].name;
-        for (; at > first && strcmp(name, hunt->slow->in->tasks[all.task[at - 1]].name) < 0; at--) {
+        const uint32_t task = hunt->recorded.task[i];
+        for (; at > first && slow_uid_before(hunt->slow, task, all.task[at - 1]); at--) {
             all.task[at] = all.task[at - 1];
         }
-        all.task[at] = hunt->recorded.task[i];
+        all.task[at] = task;
     }
     return all;
 }

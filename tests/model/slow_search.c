@@ -155,9 +155,8 @@ static void record_groups(struct slow_hunt *hunt, const struct slow_victims *lis
         if (stays_gone(slow, list->task[i])) {
             hunt->survivor_nodes[slow->at.tasks[list->task[i]].before.node] = true;
         }
-        const char *name = slow->in->tasks[list->task[i]].name;
         uint32_t at = out->count++; /* by UID */
-        for (; at > 0 && strcmp(name, slow->in->tasks[out->task[at - 1]].name) < 0; at--) {
+        for (; at > 0 && slow_uid_before(slow, list->task[i], out->task[at - 1]); at--) {
             out->task[at] = out->task[at - 1];
             out->group[at] = out->group[at - 1];
         }

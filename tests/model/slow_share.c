@@ -32,11 +32,12 @@ static void sum_total(struct slow *slow)
             continue;
         }
         const int64_t *can = in->nodes[n].allocatable.v;
-        sum[ORR_SHARE_CPU] += can[ORR_SLOT_CPU];
-        sum[ORR_SHARE_MEMORY] += can[ORR_SLOT_MEMORY];
-        sum[ORR_SHARE_GPU] += can[ORR_SLOT_GPU];
+        const int64_t *less = in->nodes[n].withheld.v;
+        sum[ORR_SHARE_CPU] += can[ORR_SLOT_CPU] - less[ORR_SLOT_CPU];
+        sum[ORR_SHARE_MEMORY] += can[ORR_SLOT_MEMORY] - less[ORR_SLOT_MEMORY];
+        sum[ORR_SHARE_GPU] += can[ORR_SLOT_GPU] - less[ORR_SLOT_GPU];
         for (uint32_t s = ORR_SLOT_EXTENDED; s < in->slot_count; s++) {
-            sum[ORR_SHARE_GPU] += can[s] * in->slot_g[s] * ORR_MGPU;
+            sum[ORR_SHARE_GPU] += (can[s] - less[s]) * in->slot_g[s] * ORR_MGPU;
         }
     }
     for (unsigned k = 0; k < ORR_SHARE_KINDS; k++) {
