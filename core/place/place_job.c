@@ -92,11 +92,7 @@ static bool place_tasks(struct orr_attempt *attempt, uint32_t set, struct orr_no
 
 bool orr_place__is_below(const struct orr_session *session, uint32_t task, uint32_t set)
 {
-    uint32_t at = session->tasks[task].set;
-    while (at != set && at != ORR_NONE) {
-        at = session->sets[at].parent;
-    }
-    return at == set;
+    return orr_set_is_below(session, session->tasks[task].set, set);
 }
 
 static bool has_tasks(const struct orr_attempt *attempt, uint32_t set)

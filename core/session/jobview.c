@@ -2,6 +2,8 @@
 /* Gangs, subgroups and elastic parts: what follows from the statuses of a job's tasks. */
 #include <orrery/core/jobview.h>
 
+#include <string.h>
+
 #include <orrery/base/sort.h>
 
 void orr_task_list_push(struct orr_task_list *list, uint32_t task)
@@ -247,22 +249,57 @@ void orr_jobview_to_allocate(const struct orr_session *session, struct orr_jobvi
 
 /* --- tasks to evict --- */
 
-/* All active tasks below a set, worst first: pod sets by name, in each the last task first. */
+/* Of a pod set, the last task first. */
 static void take_active(const struct orr_session *session, struct orr_jobview view, uint32_t set,
                         uint32_t wanted, struct orr_task_list *out)
 {
-    for (uint32_t c = session->sets[set].first_child; c != ORR_NONE;
-         c = session->sets[c].next_sibling) {
-        take_active(session, view, c, wanted, out);
-    }
     const struct orr_sjob *job = &session->jobs[view.job];
-    for (uint32_t i = job->task_count; session->sets[set].is_pods && wanted > 0 && i-- > 0;) {
+    for (uint32_t i = job->task_count; wanted > 0 && i-- > 0;) {
         const uint32_t t = job->first_task + i;
         if (session->tasks[t].set == set && orr_jobview_has(session, view, t) &&
             orr_status_in(session->tasks[t].live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
             orr_task_list_push(out, t);
             wanted--;
         }
+    }
+}
+
+bool orr_set_is_below(const struct orr_session *session, uint32_t set, uint32_t above)
+{
+    while (set != above && set != ORR_NONE) {
+        set = session->sets[set].parent;
+    }
+    return set == above;
+}
+
+static bool is_named_before(const struct orr_session *session, uint32_t a, uint32_t b)
+{
+    const int order = strcmp(session->sets[a].name, session->sets[b].name);
+    return order != 0 ? order < 0 : a < b;
+}
+
+/* The pod set below `above` that comes after another by name, however deep both are. */
+static uint32_t next_pod_set(const struct orr_session *session, const struct orr_sjob *job,
+                             uint32_t above, uint32_t after)
+{
+    uint32_t next = ORR_NONE;
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        if (session->sets[s].is_pods && orr_set_is_below(session, s, above) &&
+            (after == ORR_NONE || is_named_before(session, after, s)) &&
+            (next == ORR_NONE || is_named_before(session, s, next))) {
+            next = s;
+        }
+    }
+    return next;
+}
+
+/* All active tasks below a set: pod sets by name, in each the worst task first. */
+static void take_all_active(const struct orr_session *session, struct orr_jobview view,
+                            uint32_t set, struct orr_task_list *out)
+{
+    const struct orr_sjob *job = &session->jobs[view.job];
+    for (uint32_t s = ORR_NONE; (s = next_pod_set(session, job, set, s)) != ORR_NONE;) {
+        take_active(session, view, s, UINT32_MAX, out);
     }
 }
 
@@ -315,7 +352,7 @@ static void take_elastic(const struct orr_session *session, struct orr_jobview v
     }
     if (out->count == before && satisfied > orr_jobview_min(session, view, set)) {
         for (uint32_t i = count; i-- > 0 && out->count == before;) {
-            take_active(session, view, members[i], UINT32_MAX, out);
+            take_all_active(session, view, members[i], out);
         }
     }
     orr_free(members);
@@ -330,7 +367,7 @@ bool orr_jobview_to_evict(const struct orr_session *session, struct orr_jobview 
     if (out->count > 0) {
         return true;
     }
-    take_active(session, view, root, UINT32_MAX, out);
+    take_all_active(session, view, root, out);
     return false;
 }
 

@@ -145,14 +145,6 @@ static bool nodes_could_do(const struct orr_victim_search *search)
     return possible;
 }
 
-static bool is_below(const struct orr_session *session, uint32_t set, uint32_t above)
-{
-    while (set != above && set != ORR_NONE) {
-        set = session->sets[set].parent;
-    }
-    return set == above;
-}
-
 /* GPUs of all pods of the probe below a set, running ones included. */
 static int64_t set_gpus(const struct orr_victim_search *search, uint32_t set)
 {
@@ -161,7 +153,7 @@ static int64_t set_gpus(const struct orr_victim_search *search, uint32_t set)
     int64_t sum = 0;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         if (orr_jobview_has(session, search->view, t) &&
-            is_below(session, session->tasks[t].set, set)) {
+            orr_set_is_below(session, session->tasks[t].set, set)) {
             sum += orr_victim__pending_gpus(session, t);
         }
     }

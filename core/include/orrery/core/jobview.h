@@ -54,6 +54,8 @@ bool orr_jobview_elastic(const struct orr_session *session, struct orr_jobview v
 /* -1: some pod set is below its minimum, 0: all exactly at it, 1: above. */
 int orr_jobview_elastic_state(const struct orr_session *session, struct orr_jobview view);
 
+/* A set is another one or somewhere within it. */
+bool orr_set_is_below(const struct orr_session *session, uint32_t set, uint32_t above);
 /* The members of a set in the order in which they are served. Returns their number. */
 uint32_t orr_jobview_members(const struct orr_session *session, struct orr_jobview view,
                              uint32_t set, uint32_t *members);
