@@ -59,8 +59,7 @@ enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct 
         return ORR_MISFIT_ZONES;
     }
     /* What is left is the pod that reserves a shared device, or the queue's bound on this node. */
-    const int64_t pods = node->idle.v[ORR_SLOT_PODS] + node->releasing.v[ORR_SLOT_PODS];
-    return pods < (orr_ask_is_shared(ask) ? 2 : 1) ? ORR_MISFIT_PODS : ORR_MISFIT_QUEUE;
+    return orr_place__pods_fit(session, ask, node) ? ORR_MISFIT_QUEUE : ORR_MISFIT_PODS;
 }
 
 /* The first bound that the demand passes: limits from the leaf up, then quotas. */

@@ -59,7 +59,8 @@ static bool over_capacity_on(const struct orr_session *session, const struct orr
 bool orr_place__over_capacity_anywhere(const struct orr_session *session,
                                        const struct orr_stask *task)
 {
-    return !orr_ask_is_shared(orr_task_ask(session, task)) && over_capacity_on(session, task, NULL);
+    return session->rules.predicates && !orr_ask_is_shared(orr_task_ask(session, task)) &&
+           over_capacity_on(session, task, NULL);
 }
 
 /* --- resources --- */
@@ -82,12 +83,17 @@ bool orr_place__fits_idle(const struct orr_session *session, const struct orr_as
                                   : vector_fits(session, ask, node, true);
 }
 
-/* A shared device opened anew needs a second pod, the one that reserves it; KAI cannot tell
- * beforehand whether one will be opened. */
-static bool pods_fit(const struct orr_ask *ask, const struct orr_snode *node)
+/* A shared device opened anew needs a second pod, the one that reserves it. KAI tells devices that
+ * are open by their names being numbers, which they are in its tests alone: all others count as
+ * opened anew. */
+bool orr_place__pods_fit(const struct orr_session *session, const struct orr_ask *ask,
+                         const struct orr_snode *node)
 {
     const int64_t room = node->idle.v[ORR_SLOT_PODS] + node->releasing.v[ORR_SLOT_PODS];
-    return room >= (orr_ask_is_shared(ask) ? 2 : 1);
+    if (!orr_ask_is_shared(ask) || room < 1 || room >= 2) {
+        return room >= 1;
+    }
+    return orr_place__joins_numbered(session, ask, node);
 }
 
 /* --- what the node is --- */
@@ -119,12 +125,12 @@ bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask
                          uint32_t node_index)
 {
     const struct orr_snode *node = &session->nodes[node_index];
+    if (!session->rules.predicates) {
+        return true;
+    }
     if (!node->ready || !mig_admits(ask, node) ||
         (ask->kind == ORR_ASK_MEMORY && !node->has_gpu_memory_label)) {
         return false;
-    }
-    if (!session->rules.predicates) {
-        return true;
     }
     return (ask->affinity == ORR_NONE || session->filters[ask->affinity][node_index]) &&
            (ask->tolerance == ORR_NONE || session->filters[ask->tolerance][node_index]);
@@ -137,7 +143,10 @@ bool orr_place__fits(const struct orr_session *session, const struct orr_stask *
     const struct orr_snode *node = &session->nodes[node_index];
     const bool room = orr_ask_is_shared(ask) ? orr_place__shared_fits(session, ask, node, false)
                                              : vector_fits(session, ask, node, false);
-    return room && pods_fit(ask, node) && orr_node_admits(session, task, node_index) &&
-           orr_place__zones_admit(session, ask, node_index) &&
-           !(orr_ask_is_shared(ask) && over_capacity_on(session, task, node));
+    if (!room || !orr_place__zones_admit(session, ask, node_index)) {
+        return false;
+    }
+    return !session->rules.predicates ||
+           (orr_place__pods_fit(session, ask, node) && orr_node_admits(session, task, node_index) &&
+            !(orr_ask_is_shared(ask) && over_capacity_on(session, task, node)));
 }

@@ -27,6 +27,12 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
                                const struct orr_snode *node, bool pipeline_only,
                                struct orr_device_choice *choice);
 
+/* The devices that a shared request would get are all in use already and have numbers for names. */
+bool orr_place__joins_numbered(const struct orr_session *session, const struct orr_ask *ask,
+                               const struct orr_snode *node);
+
+bool orr_place__pods_fit(const struct orr_session *session, const struct orr_ask *ask,
+                         const struct orr_snode *node);
 bool orr_place__fits_idle(const struct orr_session *session, const struct orr_ask *ask,
                           const struct orr_snode *node);
 /* A task that shares no device costs the same on every node: asked once for all of them. */

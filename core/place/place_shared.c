@@ -74,21 +74,27 @@ static double device_score(const struct orr_session *session, int64_t used, int6
     return 0;
 }
 
-bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask *ask,
-                               const struct orr_snode *node, bool pipeline_only,
-                               struct orr_device_choice *choice)
+static int64_t count_markers(const struct orr_snode *node)
+{
+    const int64_t markers =
+        node->idle.v[ORR_SLOT_GPU] / ORR_MGPU + node->releasing.v[ORR_SLOT_GPU] / ORR_MGPU;
+    return markers > 0 ? markers : 0;
+}
+
+/* Devices in use that have room, and whole ones, the best first. To be freed. */
+static struct candidate *list_candidates(const struct orr_session *session,
+                                         const struct orr_ask *ask, const struct orr_snode *node,
+                                         uint32_t *count)
 {
     const int64_t need = orr_session_shared_need(ask, node);
     const bool on_idle = orr_place__shared_fits(session, ask, node, true);
-    const int64_t markers =
-        node->idle.v[ORR_SLOT_GPU] / ORR_MGPU + node->releasing.v[ORR_SLOT_GPU] / ORR_MGPU;
-    struct candidate *list =
-        orr_alloc(node->shared_count + (size_t)(markers > 0 ? markers : 0) + 1, sizeof *list);
-    uint32_t count = 0;
+    const int64_t markers = count_markers(node);
+    struct candidate *list = orr_alloc(node->shared_count + (size_t)markers + 1, sizeof *list);
+    *count = 0;
     for (uint32_t i = 0; i < node->shared_count; i++) {
         const struct orr_shared_gpu *gpu = &node->shared[i];
         if (orr_place__shared_matches(node, gpu, need)) {
-            list[count++] =
+            list[(*count)++] =
                 (struct candidate){.score = device_score(session, gpu->used, node->gpu_memory_mib),
                                    .id = gpu->id,
                                    .pipeline = node->gpu_memory_mib - gpu->allocated < need ||
@@ -96,10 +102,19 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
         }
     }
     for (int64_t i = 0; i < markers; i++) {
-        list[count++] = (struct candidate){
+        list[(*count)++] = (struct candidate){
             .score = device_score(session, 0, 1), .id = ORR_NONE, .pipeline = !on_idle};
     }
-    orr_sort(list, count, sizeof *list, by_device_order, NULL);
+    orr_sort(list, *count, sizeof *list, by_device_order, NULL);
+    return list;
+}
+
+bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask *ask,
+                               const struct orr_snode *node, bool pipeline_only,
+                               struct orr_device_choice *choice)
+{
+    uint32_t count;
+    struct candidate *list = list_candidates(session, ask, node, &count);
     choice->pipeline = pipeline_only;
     int64_t fresh = 0;
     for (uint32_t i = 0; i < ask->devices && i < count; i++) {
@@ -113,4 +128,20 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
     }
     orr_free(list);
     return count >= ask->devices;
+}
+
+bool orr_place__joins_numbered(const struct orr_session *session, const struct orr_ask *ask,
+                               const struct orr_snode *node)
+{
+    if (session->numbered_groups == 0) {
+        return false;
+    }
+    uint32_t count;
+    struct candidate *list = list_candidates(session, ask, node, &count);
+    bool joins = count >= ask->devices;
+    for (uint32_t i = 0; joins && i < ask->devices; i++) {
+        joins = list[i].id < session->numbered_groups; /* ORR_NONE is not */
+    }
+    orr_free(list);
+    return joins;
 }

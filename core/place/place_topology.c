@@ -37,6 +37,7 @@ struct search {
     struct orr_vec max, total; /* of the tasks */
     uint32_t task_count;
     bool alike;
+    bool pods_only; /* the tasks ask for nothing but a pod slot: any domain will do */
 };
 
 /* --- levels --- */
@@ -189,8 +190,11 @@ static void sum_tasks(struct search *search)
             search->max.v[s] = amount > search->max.v[s] ? amount : search->max.v[s];
         }
     }
-    for (uint32_t s = ORR_SLOT_GPU; s < session->slot_count; s++) {
-        search->alike = search->alike && (users[s] == 0 || users[s] == search->task_count);
+    search->pods_only = true;
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        search->alike =
+            search->alike && (s < ORR_SLOT_GPU || users[s] == 0 || users[s] == search->task_count);
+        search->pods_only = search->pods_only && (s == ORR_SLOT_PODS || users[s] == 0);
     }
 }
 
@@ -214,7 +218,9 @@ static int64_t pods_on(const struct search *search, const struct orr_snode *node
 {
     const struct orr_session *session = search->attempt->session;
     int64_t pods = INT64_MAX;
-    bool needs = false;
+    if (search->pods_only) {
+        return (int64_t)search->task_count;
+    }
     for (uint32_t s = 0; s < session->slot_count; s++) {
         const int64_t each = search->max.v[s];
         if (each <= 0) {
@@ -226,9 +232,8 @@ static int64_t pods_on(const struct search *search, const struct orr_snode *node
         }
         const int64_t fit = free < (double)each ? 0 : (int64_t)floor(free / (double)each);
         pods = fit < pods ? fit : pods;
-        needs = needs || s != ORR_SLOT_PODS;
     }
-    return needs ? pods : (int64_t)search->task_count;
+    return pods;
 }
 
 static void sum_capacities(struct search *search)
@@ -275,7 +280,7 @@ static void set_ratios(struct search *search)
 static bool fits(const struct search *search, const struct domain *domain)
 {
     if (!domain->below_start) {
-        return false;
+        return search->pods_only;
     }
     return search->alike ? domain->pods >= (int64_t)search->task_count : domain->ratio <= 1;
 }
@@ -313,21 +318,27 @@ static uint32_t list_level(const struct search *search, uint32_t level, const ui
     return count;
 }
 
-/* The domains of a level below the start, in tree order. */
+/* The domains of a level below the start, in tree order; of a level above it the one the start is
+ * in, as the others of that level have none of the nodes at hand. */
 static uint32_t ordered_level(const struct search *search, uint32_t level, uint32_t *out)
 {
     const uint32_t start_level = search->domains[search->start].level;
-    uint32_t *above = orr_alloc(search->domain_count, sizeof *above);
     uint32_t count = 1;
     out[0] = search->start;
+    if (start_level != ORR_NONE && (level == ORR_NONE || level < start_level)) {
+        while (search->domains[out[0]].level != level) {
+            out[0] = parent_of(search, out[0]);
+        }
+        return count;
+    }
+    uint32_t *above = orr_alloc(search->domain_count, sizeof *above);
     const uint32_t next = start_level == ORR_NONE ? 0 : start_level + 1;
     for (uint32_t l = next; level != ORR_NONE && l <= level; l++) {
         memcpy(above, out, count * sizeof *above);
         count = list_level(search, l, above, count, out);
     }
     orr_free(above);
-    const bool above_start = start_level != ORR_NONE && (level == ORR_NONE || level < start_level);
-    return above_start ? 0 : count;
+    return count;
 }
 
 /* --- preferred scores --- */

@@ -71,7 +71,7 @@ struct conform_node {
     double gpus, allocatable_gpus;
     double cpu_milli, memory_bytes;
     int64_t gpu_memory_mib;   /* of each GPU, rounded as KAI does */
-    int64_t gpu_memory_label; /* before rounding */
+    int64_t gpu_memory_label; /* before rounding; 0: not stated */
     int64_t pods;
     const char *affinity_name;
     struct conform_pair *labels;
@@ -79,7 +79,7 @@ struct conform_node {
     const char *mig_strategy;
     struct conform_pair *mig_instances; /* profile or resource name, count */
     uint32_t mig_instance_count;
-    const char *gpu_memory_synced;   /* JSON */
+    bool gpu_memory_synced;          /* KAI knows the amount from the node */
     const struct conform_numa *numa; /* NULL: none */
 };
 
@@ -159,6 +159,7 @@ struct conform_task {
     struct conform_pair *mig_instances;
     uint32_t mig_instance_count;
     const char *legacy_mig; /* JSON */
+    const char *beyond;     /* JSON: what it states of features that are not modelled, or NULL */
     const char **node_affinity_names;
     uint32_t node_affinity_count;
     struct conform_zone_mask numa_zones;
@@ -267,6 +268,9 @@ struct conform_case {
 enum orr_status orr_conform__read_case(struct conform_reader *reader, struct fy_node *node,
                                        struct conform_case *out) ORR_MUST_USE;
 extern const struct conform_shape orr_conform__job_shape;
+/* Keeps as JSON (at `out`, a const char *) what is neither null nor empty. */
+enum orr_status orr_conform__read_beyond(struct conform_reader *reader, struct fy_node *node,
+                                         void *out);
 /* NUMA zones (case_numa.c) */
 extern const struct conform_shape orr_conform__zone_shape, orr_conform__numa_shape;
 enum orr_status orr_conform__read_zone_mask(struct conform_reader *reader, struct fy_node *node,

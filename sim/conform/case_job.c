@@ -97,6 +97,27 @@ static const struct conform_shape request_shape = {
     .defaults = &request_default,
 };
 
+enum orr_status orr_conform__read_beyond(struct conform_reader *reader, struct fy_node *node,
+                                         void *out)
+{
+    const bool empty = orr_conform__is_null(node) ||
+                       (fy_node_is_mapping(node) && fy_node_mapping_is_empty(node)) ||
+                       (fy_node_is_sequence(node) && fy_node_sequence_is_empty(node));
+    if (!empty) {
+        *(const char **)out = orr_conform__as_json(reader, node);
+    }
+    return ORR_OK;
+}
+
+/* Whatever is beside what the builders made of it has no effect. */
+static enum orr_status ignore(struct conform_reader *reader, struct fy_node *node, void *out)
+{
+    (void)reader;
+    (void)node;
+    (void)out;
+    return ORR_OK;
+}
+
 static const struct conform_field task_fields[] = {
     {"id", CONFORM_STRING, true, AT(conform_task, id)},
     {"state", CONFORM_WORD, true, AT(conform_task, state), .words = orr_conform__state_words},
@@ -113,6 +134,11 @@ static const struct conform_field task_fields[] = {
      CNT(conform_task, node_affinity_count)},
     {"numa_zones", CONFORM_CUSTOM, AT(conform_task, numa_zones),
      .read = orr_conform__read_zone_mask},
+    {"pod_affinity_*", CONFORM_CUSTOM, AT(conform_task, beyond), .read = orr_conform__read_beyond},
+    {"resource_claim_*", CONFORM_CUSTOM, AT(conform_task, beyond),
+     .read = orr_conform__read_beyond},
+    {"pvc_names", CONFORM_CUSTOM, AT(conform_task, beyond), .read = orr_conform__read_beyond},
+    {"annotations", CONFORM_CUSTOM, .at = 0, .read = ignore},
 };
 static const struct conform_task task_default = {.gpus_override = CONFORM_UNSET,
                                                  .task_priority = CONFORM_NO_INT};

@@ -18,14 +18,14 @@ static const struct conform_field node_fields[] = {
     {"pods", CONFORM_INT, AT(conform_node, pods)},
     {"affinity_name", CONFORM_NAME, AT(conform_node, affinity_name)},
     {"labels", CONFORM_PAIRS, AT(conform_node, labels), CNT(conform_node, label_count)},
-    {"gpu_memory_synced", CONFORM_JSON, AT(conform_node, gpu_memory_synced)},
+    {"gpu_memory_synced", CONFORM_BOOL, AT(conform_node, gpu_memory_synced)},
     {"mig_strategy", CONFORM_NAME, AT(conform_node, mig_strategy)},
     {"mig_instances", CONFORM_PAIRS, AT(conform_node, mig_instances),
      CNT(conform_node, mig_instance_count)},
     {"numa_topology", CONFORM_REF, AT(conform_node, numa), .shape = &orr_conform__numa_shape},
 };
 static const struct conform_node node_default = {
-    .gpu_memory_mib = 100, .gpu_memory_label = 100, .pods = 110};
+    .gpu_memory_mib = 100, .gpu_memory_synced = true, .pods = 110};
 static const struct conform_shape node_shape = {
     .what = "a node",
     .fields = node_fields,
@@ -300,7 +300,7 @@ static const struct conform_field case_fields[] = {
     {"jobs", CONFORM_LIST, true, AT(conform_case, jobs), CNT(conform_case, job_count),
      .shape = &orr_conform__job_shape},
     {"expected", CONFORM_OBJECT, true, .at = 0, .shape = &expected_shape},
-    {"dra", CONFORM_JSON, AT(conform_case, dra)},
+    {"dra", CONFORM_CUSTOM, AT(conform_case, dra), .read = orr_conform__read_beyond},
     {"features", CONFORM_STRINGS, AT(conform_case, features), CNT(conform_case, feature_count)},
     {"non_plain_features", CONFORM_STRINGS, AT(conform_case, non_plain_features),
      CNT(conform_case, non_plain_feature_count)},

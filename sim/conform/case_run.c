@@ -19,8 +19,17 @@ const char *orr_conform__missing_feature(const struct conform_case *one)
                                   ? one->features[i]
                                   : one->non_plain_features[i - one->feature_count];
         for (size_t u = 0; u < sizeof unsupported / sizeof unsupported[0]; u++) {
-            if (strstr(feature, unsupported[u]) != NULL) {
+            const size_t bytes = strlen(unsupported[u]);
+            if (strncmp(feature, unsupported[u], bytes) == 0 &&
+                (feature[bytes] == '\0' || feature[bytes] == '_')) {
                 return feature;
+            }
+        }
+    }
+    for (uint32_t j = 0; j < one->job_count; j++) {
+        for (uint32_t t = 0; t < one->jobs[j].task_count; t++) {
+            if (one->jobs[j].tasks[t].beyond != NULL) {
+                return "claims, volumes or affinity of pods";
             }
         }
     }

@@ -50,7 +50,10 @@ static void number_groups(struct case_world *world)
     }
     orr_sort(names, count, sizeof *names, by_text, NULL);
     for (uint32_t i = 0; i < count; i++) {
-        (void)orr_idmap_put(&world->groups, names[i], strlen(names[i]), NULL);
+        int64_t number;
+        const uint32_t id = orr_idmap_put(&world->groups, names[i], strlen(names[i]), NULL);
+        world->numbered_groups +=
+            id == world->numbered_groups && orr_parse_i64(names[i], strlen(names[i]), &number);
     }
     orr_free(names);
     world->next_group = world->groups.count;
@@ -260,13 +263,17 @@ static void add_nodes(struct case_world *world, struct orr_session *session)
         struct orr_node_spec spec = {
             .name = node->name,
             .gpu_count = (int64_t)node->gpus,
-            .gpu_memory_mib = node->gpu_memory_label,
+            .gpu_memory_mib =
+                node->gpu_memory_label > 0 ? node->gpu_memory_label : node->gpu_memory_mib,
             .mig_strategy = mig_strategy(node),
             .allocatable = {.v = {(int64_t)node->cpu_milli, (int64_t)node->memory_bytes,
                                   (int64_t)(node->allocatable_gpus * ORR_MGPU), node->pods}}};
         spec.is_mig = is_mig_node(node, add_instances(world, session, node->mig_instances,
                                                       node->mig_instance_count, &spec.allocatable));
-        orr_conform__set_zones(node, orr_session_add_node(session, &spec), session);
+        const uint32_t id = orr_session_add_node(session, &spec);
+        /* Stated apart from the amount: whether the node itself told it. */
+        session->nodes[id].has_gpu_memory_label = node->gpu_memory_synced;
+        orr_conform__set_zones(node, id, session);
     }
 }
 
@@ -569,6 +576,7 @@ void orr_conform__make_session(struct case_world *world, struct orr_session *ses
     add_topologies(world, session);
     add_queues(world->one, session);
     session->next_group = world->next_group;
+    session->numbered_groups = world->numbered_groups;
     for (uint32_t j = 0; j < world->one->job_count; j++) {
         add_job(world, j, session);
     }

@@ -202,7 +202,7 @@ static enum orr_status read_word(struct conform_reader *reader, struct fy_node *
     return orr_conform__fail(reader, node, "\"%s\" is not a known word here", text);
 }
 
-static const char *as_json(struct conform_reader *reader, struct fy_node *node)
+const char *orr_conform__as_json(struct conform_reader *reader, struct fy_node *node)
 {
     char *text = fy_emit_node_to_string(node, FYECF_MODE_JSON_ONELINE | FYECF_WIDTH_INF);
     ORR_ASSERT(text != NULL);
@@ -218,7 +218,7 @@ static const char *as_json(struct conform_reader *reader, struct fy_node *node)
 static enum orr_status read_json(struct conform_reader *reader, struct fy_node *node,
                                  const char **out)
 {
-    *out = orr_conform__is_null(node) ? NULL : as_json(reader, node);
+    *out = orr_conform__is_null(node) ? NULL : orr_conform__as_json(reader, node);
     return ORR_OK;
 }
 
@@ -390,10 +390,11 @@ static enum orr_status read_unknown(struct conform_reader *reader, struct fy_nod
     }
     if (reader->keep_extras) {
         struct conform_extra *extra = orr_arena_alloc(reader->arena, 1, sizeof *extra);
-        *extra = (struct conform_extra){.next = reader->extras,
-                                        .what = shape->what,
-                                        .key = key,
-                                        .json = as_json(reader, fy_node_pair_value(pair))};
+        *extra =
+            (struct conform_extra){.next = reader->extras,
+                                   .what = shape->what,
+                                   .key = key,
+                                   .json = orr_conform__as_json(reader, fy_node_pair_value(pair))};
         reader->extras = extra;
         return ORR_OK;
     }

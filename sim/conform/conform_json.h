@@ -90,5 +90,7 @@ enum orr_status orr_conform__string(struct conform_reader *reader, struct fy_nod
 enum orr_status orr_conform__number(struct conform_reader *reader, struct fy_node *node,
                                     double *out);
 bool orr_conform__is_null(struct fy_node *node);
+/* The value as JSON on one line, in the arena. */
+const char *orr_conform__as_json(struct conform_reader *reader, struct fy_node *node);
 
 #endif

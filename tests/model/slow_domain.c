@@ -342,6 +342,22 @@ static void add_subset(const struct search *search, const struct domain *domain,
     (*count)++;
 }
 
+/* Domains above the start have no capacities; who asks for nothing but a pod slot needs none. Of
+ * each level the one that holds the start: the others have none of the nodes. */
+static void add_above(const struct search *search, int level, const bool *nodes, bool **subsets,
+                      uint32_t *count)
+{
+    uint32_t sample = 0;
+    while (!is_in(search, &search->domains[0], sample)) {
+        sample++;
+    }
+    const struct domain domain = {.level = level, .id = domain_at(search, level, sample)};
+    if (search->pods_only && level < search->domains[0].level &&
+        holds_the_placed(search, &domain)) {
+        add_subset(search, &domain, nodes, subsets, count);
+    }
+}
+
 bool slow_domains(struct slow *slow, const struct slow_view *view, uint32_t set,
                   const struct slow_list *tasks, const bool *nodes, bool **subsets, uint32_t *count)
 {
@@ -364,6 +380,7 @@ bool slow_domains(struct slow *slow, const struct slow_view *view, uint32_t set,
                 add_subset(&search, &search.domains[i], nodes, subsets, count);
             }
         }
+        add_above(&search, level, nodes, subsets, count);
         if (level == ROOT) {
             break;
         }

@@ -76,11 +76,29 @@ static bool type_agrees(const struct orr_ask *ask, const struct orr_snode *node)
     return !(node->is_mig && node->mig_strategy == ORR_MIG_MIXED) || ask->kind == ORR_ASK_MIG;
 }
 
-static bool has_pod_slots(const struct slow *slow, const struct orr_ask *ask, uint32_t node)
+/* Would it get devices in use alone whose names are numbers? */
+static bool joins_numbered(const struct slow *slow, uint32_t task, uint32_t node)
+{
+    if (slow->in->numbered_groups == 0) {
+        return false;
+    }
+    struct slow thought = *slow; /* a fresh device would take the next number */
+    struct slow_where where;
+    bool joins = slow_choose(&thought, task, node, true, &where);
+    for (uint32_t g = 0; g < where.group_count; g++) {
+        joins = joins && where.groups[g] < slow->in->numbered_groups;
+    }
+    return joins;
+}
+
+static bool has_pod_slots(const struct slow *slow, uint32_t task, uint32_t node)
 {
     const struct slow_node *at = &slow->at.nodes[node];
     const int64_t pods = at->idle.v[ORR_SLOT_PODS] + at->releasing.v[ORR_SLOT_PODS];
-    return pods >= (orr_ask_is_shared(ask) ? 2 : 1);
+    if (!orr_ask_is_shared(slow_ask(slow, task)) || pods != 1) {
+        return pods >= 1;
+    }
+    return joins_numbered(slow, task, node);
 }
 
 static bool passes(const struct slow *slow, uint32_t filter, uint32_t node)
@@ -126,7 +144,7 @@ bool slow_admits(const struct slow *slow, uint32_t task, uint32_t node)
     }
     return at->ready && passes(slow, ask->affinity, node) && passes(slow, ask->tolerance, node) &&
            type_agrees(ask, at) && (ask->kind != ORR_ASK_MEMORY || at->has_gpu_memory_label) &&
-           has_pod_slots(slow, ask, node) && pool_has(slow, ask) &&
+           has_pod_slots(slow, task, node) && pool_has(slow, ask) &&
            !is_over_on_node(slow, task, node);
 }
 

@@ -222,7 +222,7 @@ static void conform__folders_are_walked_by_name(void **state)
     "\"j\",\"queue\":\"q\",\"build_index\":0,\"preemptible\":true,\"created_minutes_ago\":1,"      \
     "\"request_per_task\":{\"kind\":\"fraction\",\"gpu_fraction\":0.5,\"gpu_devices\":2},"         \
     "\"tasks\":[{\"id\":\"j-0\",\"state\":\"Running\",\"node\":\"n0\",\"gpu_groups\":[\"g\"],"     \
-    "\"pvc_names\":[\"v\"],\"name_unused\":1}],\"root\":{\"name\":\"\",\"min_sub_group\":1,"       \
+    "\"tea_times\":[\"v\"],\"name_unused\":1}],\"root\":{\"name\":\"\",\"min_sub_group\":1,"       \
     "\"pod_sets\":[],\"groups\":[{\"name\":\"g\",\"topology\":{\"topology\":\"t\"},"               \
     "\"pod_sets\":[{\"name\":\"ps\",\"min_available\":1,\"topology\":null}]}]}}],"                 \
     "\"expected\":{\"jobs\":{\"j\":{\"status\":\"Bound\",\"node\":null}},\"nodes\":{\"n0\":"       \
@@ -263,7 +263,7 @@ static void check_case(const struct conform_case *c)
     assert_null(c->expect_jobs[0].node);
     assert_true(c->expect_nodes[0].idle_gpus == 2);
     assert_false(conform_is_set(c->expect_nodes[0].releasing_gpus));
-    assert_string_equal(c->extras->key, "pvc_names");
+    assert_string_equal(c->extras->key, "tea_times");
     assert_string_equal(c->extras->json, "[\"v\"]");
     assert_null(c->extras->next);
 }
@@ -300,9 +300,9 @@ static void conform__unknown_keys_are_errors_in_plain_cases(void **state)
     struct result r;
     run_text(&r, CASE("true"));
     assert_int_equal(r.status, ORR_DATA);
-    assert_non_null(strstr(r.err.text, "a task has no key \"pvc_names\""));
+    assert_non_null(strstr(r.err.text, "a task has no key \"tea_times\""));
     run_text(&r, CASE("false"));
-    assert_string_equal(r.text, "skip c: key \"pvc_names\" of a task\n"
+    assert_string_equal(r.text, "skip c: key \"tea_times\" of a task\n"
                                 "0 passed, 0 failed, 1 skipped\n");
 }
 
@@ -329,9 +329,38 @@ static void conform__what_makes_no_sense_beyond_plain_cases_is_skipped(void **st
     assert_non_null(strstr(r.text, "0 passed, 0 failed, 1 skipped\n"));
 }
 
+#define TASK_WITH(key)                                                                             \
+    "[{\"id\":\"c\",\"mode\":\"single_session\",\"actions\":[],\"config\":{\"plugins\":"           \
+    "\"default\"},\"nodes\":{},\"queues\":[],\"jobs\":[{\"name\":\"j\",\"queue\":\"q\","           \
+    "\"build_index\":0,\"preemptible\":true,\"created_minutes_ago\":1,\"request_per_task\":{"      \
+    "\"kind\":\"cpu\"},\"tasks\":[{\"id\":\"j-0\",\"state\":\"Pending\"," key "}],\"root\":{"      \
+    "\"name\":\"\"}}],\"expected\":{},\"features\":[\"drain\"],\"dra\":{},\"plain\":true}]"
+
+static void conform__keys_of_kubernetes_are_known_in_plain_cases(void **state)
+{
+    (void)state;
+    static const char *const empty[] = {
+        TASK_WITH("\"pvc_names\":[]"), TASK_WITH("\"resource_claim_names\":null"),
+        TASK_WITH("\"pod_affinity_labels\":{}"), TASK_WITH("\"annotations\":{\"a\":\"b\"}")};
+    static const char *const stated[] = {TASK_WITH("\"pvc_names\":[\"v\"]"),
+                                         TASK_WITH("\"resource_claim_templates\":{\"a\":\"b\"}"),
+                                         TASK_WITH("\"pod_affinity_names\":[\"p\"]")};
+    struct result r;
+    for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++) {
+        run_text(&r, empty[i]);
+        assert_string_equal(r.text, "pass c\n1 passed, 0 failed, 0 skipped\n");
+    }
+    for (size_t i = 0; i < sizeof stated / sizeof stated[0]; i++) {
+        run_text(&r, stated[i]);
+        assert_string_equal(r.text, "skip c: claims, volumes or affinity of pods\n"
+                                    "0 passed, 0 failed, 1 skipped\n");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conform__keys_of_kubernetes_are_known_in_plain_cases),
         cmocka_unit_test(conform__all_fair_share_vectors_pass),
         cmocka_unit_test(conform__all_cases_pass),
         cmocka_unit_test(conform__says_what_differs),

@@ -398,8 +398,9 @@ struct orr_session {
     uint32_t task_count, task_capacity;
     uint32_t *group_ids;
     uint32_t group_id_count, group_id_capacity;
-    uint32_t next_group; /* the next fresh shared device */
-    bool **filters;      /* by filter, node: may run there */
+    uint32_t next_group;      /* the next fresh shared device */
+    uint32_t numbered_groups; /* shared devices below this one have numbers for names */
+    bool **filters;           /* by filter, node: may run there */
     uint32_t filter_count, filter_capacity;
     struct orr_topology *topologies;
     uint32_t topology_count, topology_capacity;
