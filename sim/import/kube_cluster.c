@@ -16,8 +16,12 @@ bool kube_class_priority(const struct kube *kube, const char *name, int64_t *out
         *out = kube->class_values[index].value;
         return true;
     }
+    /* KAI's own classes are in its snapshots like all others; in a few objects they may be left
+     * out.
+     */
     int32_t shipped;
-    const bool known = orr_priority_class(name, &shipped);
+    const bool complete = kube->snapshot != NULL && kube->classes.count > 0;
+    const bool known = !complete && orr_priority_class(name, &shipped);
     *out = known ? shipped : *out;
     return known;
 }

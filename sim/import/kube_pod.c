@@ -114,6 +114,9 @@ static void share_devices(struct kube *kube, const struct import_value *annotati
     if (portion <= 0 && memory == 0) {
         return;
     }
+    /* KAI: a part goes before MiB; stated with a number of devices these say what it takes there.
+     */
+    const bool both = portion > 0 && devices > 0;
     devices = devices == 0 ? 1 : devices;
     if (devices > ORR_SHARED_DEVICES_MAX) {
         import_note(kube->model, "a pod shares more than %d devices: counted as %d",
@@ -130,7 +133,7 @@ static void share_devices(struct kube *kube, const struct import_value *annotati
     request->kind = portion > 0 ? ORR_ASK_FRACTION : ORR_ASK_MEMORY;
     request->devices = (uint32_t)devices;
     request->portion = portion;
-    request->memory_mib = memory;
+    request->memory_mib = portion > 0 && !both ? 0 : memory;
 }
 
 /* --- claims of devices --- */
@@ -410,8 +413,8 @@ static bool is_helper(const char *space)
 static void add_foreign(struct kube *kube, const struct import_value *object, bool helper)
 {
     const char *node = import_text(kube->load, object, "spec/nodeName", NULL);
-    const char *phase = import_text(kube->load, object, "status/phase", "");
-    if (!has_node(kube, node) || strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0) {
+    const char *phase = import_text(kube->load, object, "status/phase", "Pending");
+    if (!has_node(kube, node) || (strcmp(phase, "Running") != 0 && strcmp(phase, "Pending") != 0)) {
         return;
     }
     struct import_model *model = kube->model;

@@ -15,8 +15,8 @@ const struct orr_ask *slow_ask(const struct slow *slow, uint32_t task)
 
 int64_t slow_need_mib(const struct orr_ask *ask, const struct orr_snode *node)
 {
-    return ask->kind == ORR_ASK_MEMORY ? ask->memory_mib
-                                       : (int64_t)(ask->portion * (double)node->gpu_memory_mib);
+    return ask->memory_mib > 0 ? ask->memory_mib
+                               : (int64_t)(ask->portion * (double)node->gpu_memory_mib);
 }
 
 double slow_ceil_2(int64_t part, int64_t whole)

@@ -91,6 +91,29 @@ static void request__annotations_replace_gpus(void **state)
     import_world_release(&world);
 }
 
+static void request__a_part_goes_before_MiB_and_with_devices_keeps_both(void **state)
+{
+    (void)state;
+    struct import_world world;
+    const struct import_pod *pod =
+        read_pod(&world, SHARED("gpu-fraction: '0.25', gpu-memory: '4000'"));
+    assert_int_equal(pod->request.kind, ORR_ASK_FRACTION);
+    assert_int_equal(pod->request.memory_mib, 0);
+    import_world_release(&world);
+    pod = read_pod(&world, SHARED("gpu-fraction: '0.25', gpu-memory: '4000', "
+                                  "gpu-fraction-num-devices: '2'"));
+    assert_int_equal(pod->request.kind, ORR_ASK_FRACTION);
+    assert_int_equal(pod->request.devices, 2);
+    assert_int_equal(pod->request.memory_mib, 4000);
+    const struct orr_ask ask = {.kind = pod->request.kind,
+                                .devices = pod->request.devices,
+                                .portion = pod->request.portion,
+                                .memory_mib = pod->request.memory_mib};
+    const struct orr_snode node = {.gpu_memory_mib = 8000};
+    assert_int_equal(orr_session_shared_need(&ask, &node), 4000);
+    import_world_release(&world);
+}
+
 static void request__mig_profiles_count_gpus_of_quota(void **state)
 {
     (void)state;
@@ -313,6 +336,7 @@ int main(void)
         cmocka_unit_test(request__sums_containers_and_sidecars_over_the_init_peak),
         cmocka_unit_test(request__quantities_round_up),
         cmocka_unit_test(request__annotations_replace_gpus),
+        cmocka_unit_test(request__a_part_goes_before_MiB_and_with_devices_keeps_both),
         cmocka_unit_test(request__mig_profiles_count_gpus_of_quota),
         cmocka_unit_test(request__claims_of_devices_count_once),
         cmocka_unit_test(status__from_phase_node_and_deletion),

@@ -107,6 +107,24 @@ static const struct import_job *read_group(struct import_world *world, const cha
     return &world->model.jobs[0];
 }
 
+/* Where a snapshot lists classes these are all there are, KAI's own among them. */
+static void snapshot__has_no_priority_classes_but_its_own(void **state)
+{
+    (void)state;
+    struct import_world world;
+#define GROUP_OF_BUILD                                                                             \
+    "\"podGroups\": [{\"metadata\": {\"name\": \"g\"}, \"spec\": {\"priorityClassName\": "         \
+    "\"build\"}}]}}"
+    static const char *const texts[] = {
+        "{\"rawObjects\": {\"priorityClasses\": [{\"metadata\": {\"name\": \"mine\"}, \"value\": "
+        "7}], " GROUP_OF_BUILD,
+        "{\"rawObjects\": {" GROUP_OF_BUILD};
+    assert_int_equal(read_group(&world, texts[0])->priority, 50);
+    import_world_release(&world);
+    assert_int_equal(read_group(&world, texts[1])->priority, 100);
+    import_world_release(&world);
+}
+
 static void pod_group__priority_and_preemptibility(void **state)
 {
     (void)state;
@@ -258,6 +276,7 @@ int main(void)
         cmocka_unit_test(queue__that_is_no_leaf_says_so),
         cmocka_unit_test(queue__project_level_fairness_drops_the_top),
         cmocka_unit_test(pod_group__priority_and_preemptibility),
+        cmocka_unit_test(snapshot__has_no_priority_classes_but_its_own),
         cmocka_unit_test(pod_group__minimum_defaults_to_one_and_may_be_none),
         cmocka_unit_test(pod_group__tree_of_subgroups),
         cmocka_unit_test(pod_group__wrong_trees_are_discarded_whole),
