@@ -181,6 +181,10 @@ void orr_kai_set_plugins(struct orr_session_rules *rules, orr_kai_has_plugin_fn 
         {"subgrouporder", &rules->subgroup_order},
         {"minruntime", &rules->min_runtime},
         {"topology", &rules->topology},
+        {"taskorder", &rules->task_order},
+        {"kubeflow", &rules->kubeflow},
+        {"ray", &rules->ray},
+        {"nominatednode", &rules->nominated_node},
     };
     for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++) {
         *plugins[i].rule = has(context, plugins[i].name);

@@ -537,7 +537,8 @@ static void add_job(struct case_world *world, uint32_t j, struct orr_session *se
             (struct orr_task_spec){.name = from->tasks[t].id,
                                    .set = set,
                                    .ask = add_ask(world, from, &from->tasks[t], session),
-                                   .has_priority = from->tasks[t].task_priority != CONFORM_NO_INT,
+                                   .has_priority = session->rules.task_order &&
+                                                   from->tasks[t].task_priority != CONFORM_NO_INT,
                                    .priority = from->tasks[t].task_priority};
     }
     const struct orr_job_spec_tree spec = {

@@ -322,7 +322,7 @@ static void place_pod(struct builder *b, const struct import_pod *pod)
     }
     orr_session_set_task(session, pod->task, (enum orr_task_status)pod->status, node, groups,
                          count);
-    if (pod->nominated != NULL) {
+    if (pod->nominated != NULL && session->rules.nominated_node) {
         session->tasks[pod->task].nominated = find_node(b, pod->nominated);
     }
 }
@@ -330,6 +330,9 @@ static void place_pod(struct builder *b, const struct import_pod *pod)
 static void add_job(struct builder *b, struct import_job *job)
 {
     struct import_model *model = b->model;
+    const struct orr_session_rules *rules = &b->session->rules;
+    const int64_t heeded =
+        (rules->kubeflow ? IMPORT_NO_MASTER : 0) | (rules->ray ? IMPORT_NO_HEAD : 0);
     struct orr_task_spec *tasks = orr_zalloc(job->pod_count + (size_t)1, sizeof *tasks);
     uint32_t *pods = orr_alloc(job->pod_count + (size_t)1, sizeof *pods);
     uint32_t *ids = orr_alloc(job->pod_count + (size_t)1, sizeof *ids);
@@ -342,14 +345,15 @@ static void add_job(struct builder *b, struct import_job *job)
             continue;
         }
         pods[count] = p;
-        tasks[count++] = (struct orr_task_spec){.name = pod->uid,
-                                                .set = set,
-                                                .ask = add_ask(b, pod),
-                                                .constraint_key = pod->constraint_key,
-                                                .order_class = pod->order_class,
-                                                .has_priority = pod->has_priority,
-                                                .priority = pod->priority,
-                                                .created_s = pod->created_s};
+        tasks[count++] =
+            (struct orr_task_spec){.name = pod->uid,
+                                   .set = set,
+                                   .ask = add_ask(b, pod),
+                                   .constraint_key = pod->constraint_key,
+                                   .order_class = pod->order_class & heeded,
+                                   .has_priority = rules->task_order && pod->has_priority,
+                                   .priority = pod->priority,
+                                   .created_s = pod->created_s};
     }
     const uint32_t queue = orr_idmap_find(&model->queue_names, job->queue, strlen(job->queue));
     struct orr_set_spec *sets = list_sets(job);

@@ -388,7 +388,8 @@ static int64_t order_class(const struct import_value *labels)
     const char *type = import_label(labels, "ray.io/node-type");
     const bool master =
         role != NULL && (strcmp(role, "master") == 0 || strcmp(role, "launcher") == 0);
-    return (master ? 0 : 2) + (type != NULL && strcmp(type, "head") == 0 ? 0 : 1);
+    const bool head = type != NULL && strcmp(type, "head") == 0;
+    return (master ? 0 : IMPORT_NO_MASTER) | (head ? 0 : IMPORT_NO_HEAD);
 }
 
 static void read_order(struct kube *kube, const struct import_value *object, struct import_pod *pod)

@@ -80,6 +80,8 @@ struct import_request {
     bool legacy_mig;
 };
 
+enum { IMPORT_NO_HEAD = 1, IMPORT_NO_MASTER = 2 };
+
 struct import_pod {
     const char *name, *uid;
     uint32_t job;       /* ORR_NONE: of no job */
@@ -90,7 +92,8 @@ struct import_pod {
     const char *nominated;
     const char **groups; /* shared devices it is on */
     uint32_t group_count;
-    int64_t order_class, priority, created_s;
+    int64_t order_class; /* bits IMPORT_NO_...: heads of Kubeflow and of Ray go first */
+    int64_t priority, created_s;
     bool has_priority;
     const struct import_value *selector, *affinity, *tolerations;
     uint64_t constraint_key;

@@ -83,6 +83,36 @@ static void snapshot__absent_flags_are_off(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+#define TWO_PODS                                                                                   \
+    "\"nodes\": [{\"metadata\": {\"name\": \"n\"}, \"status\": {\"allocatable\": {\"pods\": "      \
+    "\"9\", \"nvidia.com/gpu\": \"1\"}}}], \"queues\": [{\"metadata\": {\"name\": \"q\"}, "        \
+    "\"spec\": {\"resources\": {\"gpu\": {\"limit\": -1}}}}], \"podGroups\": [{\"metadata\": "     \
+    "{\"name\": \"g\"}, \"spec\": {\"queue\": \"q\"}}], \"pods\": [" ONE_OF("a", "") ", " ONE_OF(  \
+        "b", ", \"labels\": {\"training.kubeflow.org/job-role\": \"master\", "                     \
+             "\"kai.scheduler/task-priority\": \"1\"}") "]"
+#define ONE_OF(name, labels)                                                                       \
+    "{\"metadata\": {\"name\": \"" name "\", \"annotations\": {\"pod-group-name\": \"g\"}" labels  \
+    "}, \"spec\": {\"schedulerName\": \"kai-scheduler\", \"containers\": [{\"resources\": "        \
+    "{\"requests\": {\"nvidia.com/gpu\": \"1\"}}}]}}"
+#define WITH(plugin)                                                                               \
+    SNAPSHOT("\"tiers\": [{\"plugins\": [{\"name\": \"predicates\"}, {\"name\": \"" plugin         \
+             "\"}]}]",                                                                             \
+             "\"fullHierarchyFairness\": true", TWO_PODS)
+static void snapshot__orders_pods_by_the_plugins_it_names(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+    answer_good(WITH("kubeflow"), &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind b n; ");
+    orr_snapshot_release(&snapshot);
+    answer_good(WITH("taskorder"), &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind b n; ");
+    orr_snapshot_release(&snapshot);
+    answer_good(WITH("ray"), &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind a n; ");
+    orr_snapshot_release(&snapshot);
+}
+
 static void snapshot__staleness_grace_may_be_for_ever(void **state)
 {
     (void)state;
@@ -239,6 +269,7 @@ int main(void)
         cmocka_unit_test(shard__takes_objects_of_its_value),
         cmocka_unit_test(shard__object_sets_parameters),
         cmocka_unit_test(snapshot__absent_flags_are_off),
+        cmocka_unit_test(snapshot__orders_pods_by_the_plugins_it_names),
         cmocka_unit_test(snapshot__staleness_grace_may_be_for_ever),
         cmocka_unit_test(snapshot__restricts_nodes_to_workers),
         cmocka_unit_test(snapshot__names_what_another_version_has),

@@ -349,6 +349,8 @@ struct orr_scenario_budget {
 struct orr_session_rules { /* KAI's plugins and their arguments */
     bool predicates, proportion, priority, elastic, node_availability, gpu_sharing_order;
     bool resource_type, subgroup_order, min_runtime, topology;
+    /* heeded by who adds jobs and tasks, which are kept in the order that follows */
+    bool task_order, kubeflow, ray, nominated_node;
     bool numa;                            /* opt-in */
     uint8_t device_order;                 /* enum orr_device_order: gpupack, gpuspread */
     uint8_t gpu_placement, cpu_placement; /* enum orr_node_placement */
