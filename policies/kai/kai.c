@@ -126,6 +126,25 @@ static void evict_stale(struct orr_session *session)
 
 /* --- a cycle --- */
 
+/* KAI writes these times into annotations, in whole seconds: from the next cycle on what follows
+ * from them may end up to a second early. */
+static void keep_whole_seconds(const struct orr_session *session, orr_ms *anchor)
+{
+    *anchor = *anchor == session->now ? session->now - session->now % 1000 : *anchor;
+}
+
+static void keep_anchors(struct orr_session *session)
+{
+    for (uint32_t i = 0; i < session->decision_count; i++) {
+        struct orr_sjob *job = &session->jobs[session->tasks[session->decisions[i].task].job];
+        keep_whole_seconds(session, &job->last_start);
+        keep_whole_seconds(session, &job->last_eviction);
+    }
+    for (uint32_t i = 0; i < session->backlog->stale_count; i++) {
+        keep_whole_seconds(session, &session->jobs[session->backlog->stale_jobs[i]].stale_since);
+    }
+}
+
 /* Writes what lanes say of their jobs into these. */
 static void tell_outcomes(struct orr_session *session)
 {
@@ -158,6 +177,7 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
         case ORR_ACTIONS: break;
         }
     }
+    keep_anchors(session);
     if (borrowed) {
         tell_outcomes(session);
         orr_backlog_close(session);

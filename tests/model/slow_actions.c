@@ -321,6 +321,18 @@ static void end_stale(struct slow *slow)
     }
 }
 
+/* What is remembered is remembered in whole seconds. */
+static void write_down(struct slow *slow)
+{
+    for (uint32_t j = 0; j < slow->in->job_count; j++) {
+        struct slow_job *job = &slow->at.jobs[j];
+        orr_ms *const anchors[] = {&job->last_start, &job->last_eviction, &job->stale_since};
+        for (size_t i = 0; i < sizeof anchors / sizeof anchors[0]; i++) {
+            *anchors[i] -= *anchors[i] == slow->now ? slow->now % 1000 : 0;
+        }
+    }
+}
+
 void slow_run(struct slow *slow, const enum orr_action *actions, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -330,4 +342,5 @@ void slow_run(struct slow *slow, const enum orr_action *actions, uint32_t count)
         default: evict_for(slow, actions[i]); break;
         }
     }
+    write_down(slow);
 }

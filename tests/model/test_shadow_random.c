@@ -38,7 +38,7 @@ static uint32_t compare_world(uint64_t seed, uint32_t features, FILE *out, bool 
         orr_backlog_open(&session);
     }
     for (uint32_t c = 0; c < CYCLES && differences == 0; c++) {
-        const orr_ms now = RANDOM_WORLD_NOW + (orr_ms)c * 30000;
+        const orr_ms now = RANDOM_WORLD_NOW + (orr_ms)c * 30350;
         struct slow slow;
         slow_open(&slow, &session, now);
         slow_run(&slow, all_actions + first, count);

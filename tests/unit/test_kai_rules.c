@@ -553,9 +553,31 @@ static void stale__ends_a_gang_after_its_grace(void **state)
     orr_session_release(&session);
 }
 
+static void anchors__are_kept_in_whole_seconds(void **state)
+{
+    (void)state;
+    struct orr_session session;
+    world_init(&session);
+    const uint32_t node = world_node(&session, "n", 1);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 2, -1, 0);
+    const uint32_t runs = world_gang(&session, "runs", queue, 50, 1, 2, -1);
+    world_run(&session, runs, 0, node);
+    const uint32_t starts = world_gang(&session, "starts", queue, 50, 0, 1, -1);
+    session.jobs[runs].staleness_grace = 0;
+    orr_session_open(&session, WORLD_NOW + 1900);
+    orr_kai_cycle(&session);
+    assert_int_equal(world_decisions(&session, ORR_DECISION_EVICT), 1);
+    assert_true(session.jobs[runs].stale_since == WORLD_NOW + 1000);
+    assert_true(session.jobs[runs].last_eviction == WORLD_NOW + 1000);
+    assert_true(session.jobs[starts].last_start == WORLD_NOW + 1000);
+    orr_session_close(&session);
+    orr_session_release(&session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(anchors__are_kept_in_whole_seconds),
         cmocka_unit_test(mig__counts_its_g_against_the_quota),
         cmocka_unit_test(mig__needs_a_node_of_the_right_strategy),
         cmocka_unit_test(min_runtime__protects_until_it_is_over),
