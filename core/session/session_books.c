@@ -35,7 +35,7 @@ int64_t orr_session_mig_gpus(const char *resource)
 int64_t orr_session_shared_need(const struct orr_ask *ask, const struct orr_snode *node)
 {
     return ask->memory_mib > 0 ? ask->memory_mib
-                                       : (int64_t)(ask->portion * (double)node->gpu_memory_mib);
+                               : (int64_t)(ask->portion * (double)node->gpu_memory_mib);
 }
 
 int64_t orr_session_quota_on(const struct orr_session *session, const struct orr_ask *ask,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/base/text.h>
 
 #include "model.h"
 
@@ -404,7 +405,10 @@ static void number_groups(struct builder *b)
     }
     orr_sort(names, count, sizeof *names, by_text, NULL);
     for (uint32_t i = 0; i < count; i++) {
-        (void)orr_idmap_put(&b->groups, names[i], strlen(names[i]), NULL);
+        int64_t number;
+        const uint32_t id = orr_idmap_put(&b->groups, names[i], strlen(names[i]), NULL);
+        b->session->numbered_groups +=
+            id == b->session->numbered_groups && orr_parse_i64(names[i], strlen(names[i]), &number);
     }
     orr_free(names);
     b->session->next_group = b->groups.count;

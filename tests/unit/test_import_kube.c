@@ -113,6 +113,34 @@ static void snapshot__orders_pods_by_the_plugins_it_names(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+#define SHARING(device)                                                                            \
+    SNAPSHOT("\"actions\": \"allocate\"", "\"fullHierarchyFairness\": true",                       \
+             "\"nodes\": [{\"metadata\": {\"name\": \"n\"}, \"status\": {\"allocatable\": "        \
+             "{\"pods\": \"2\", \"nvidia.com/gpu\": \"1\"}}}], \"queues\": [{\"metadata\": "       \
+             "{\"name\": \"q\"}, \"spec\": {\"resources\": {\"gpu\": {\"limit\": -1}}}}], "        \
+             "\"podGroups\": [{\"metadata\": {\"name\": \"g\"}, \"spec\": {\"queue\": \"q\"}}], "  \
+             "\"pods\": [" HALF("a", ", \"labels\": {\"runai-gpu-group\": \"" device "\"}",        \
+                                "\"nodeName\": \"n\", ",                                           \
+                                "Running") ", " HALF("b", "", "", "Pending") "]")
+#define HALF(name, labels, node, phase)                                                            \
+    "{\"metadata\": {\"name\": \"" name                                                            \
+    "\", \"annotations\": {\"pod-group-name\": \"g\", \"gpu-fraction\": \"0.5\"}" labels           \
+    "}, \"spec\": {\"schedulerName\": \"kai-scheduler\", " node                                    \
+    "\"containers\": [{}]}, \"status\": {\"phase\": \"" phase "\"}}"
+/* Room for one pod: to join a device takes a second one, for who reserves it, unless its name is a
+ * number. */
+static void snapshot__devices_may_be_named_by_numbers(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+    answer_good(SHARING("3"), &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind b n; ");
+    orr_snapshot_release(&snapshot);
+    answer_good(SHARING("3b0c"), &snapshot);
+    ASSERT_DECIDED(&snapshot, "");
+    orr_snapshot_release(&snapshot);
+}
+
 static void snapshot__staleness_grace_may_be_for_ever(void **state)
 {
     (void)state;
@@ -270,6 +298,7 @@ int main(void)
         cmocka_unit_test(shard__object_sets_parameters),
         cmocka_unit_test(snapshot__absent_flags_are_off),
         cmocka_unit_test(snapshot__orders_pods_by_the_plugins_it_names),
+        cmocka_unit_test(snapshot__devices_may_be_named_by_numbers),
         cmocka_unit_test(snapshot__staleness_grace_may_be_for_ever),
         cmocka_unit_test(snapshot__restricts_nodes_to_workers),
         cmocka_unit_test(snapshot__names_what_another_version_has),
