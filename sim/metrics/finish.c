@@ -70,6 +70,7 @@ static void sum_finish(const struct orr_world *world, const struct orr_run *run,
     struct jcts jcts = {.keys = orr_alloc(world->job_count + (size_t)1, sizeof *jcts.keys),
                         .jobs = orr_alloc(world->job_count + (size_t)1, sizeof *jcts.jobs)};
     double bsld = 0.0, per_gpu = 0.0, waited = 0.0, weights = 0.0;
+    double of_kind[ORR_KIND_COUNT] = {0.0}, of_kind60[ORR_KIND_COUNT] = {0.0};
     uint32_t ended = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
@@ -94,10 +95,17 @@ static void sum_finish(const struct orr_world *world, const struct orr_run *run,
         double took = (double)(state->end_ms - spec->submit_ms), work = (double)spec->work_ms;
         double gpus = mgpu > ORR_MGPU ? mgpu / ORR_MGPU : 1.0;
         bsld += slowdown(took, work, BSLD60_TAU_MS);
+        of_kind[spec->kind] += slowdown(took, work, BSLD_TAU_MS);
+        of_kind60[spec->kind] += slowdown(took, work, BSLD60_TAU_MS);
         per_gpu += slowdown(took / gpus, work, BSLD_TAU_MS);
         ended++;
     }
     tally_jcts(world, &jcts, summary);
+    for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
+        const double jobs = (double)summary->kind_jcts[k].started;
+        summary->kind_bsld[k] = jobs > 0.0 ? of_kind[k] / jobs : (double)NAN;
+        summary->kind_bsld60[k] = jobs > 0.0 ? of_kind60[k] / jobs : (double)NAN;
+    }
     finish->bsld60_mean = ended > 0 ? bsld / (double)ended : (double)NAN;
     finish->bsld_per_gpu_mean = ended > 0 ? per_gpu / (double)ended : (double)NAN;
     finish->wait_gpu_weighted_s = weights > 0.0 ? waited / weights : (double)NAN;

@@ -333,6 +333,17 @@ static void emit_pool(const struct orr_emitter *to, const struct orr_summary *s,
     }
 }
 
+/* Short sessions are held against a minute, too. */
+static void emit_kind_slowdown(const struct orr_emitter *to, const struct orr_summary *s,
+                               uint32_t kind)
+{
+    const uint64_t ended = s->kind_jcts[kind].started;
+    orr_metric__emit(to, "bsld_mean", s->kind_bsld[kind], "1", ended,
+                     "mean of max(1, (end - submit) / max(run time, 10 s))");
+    orr_metric__emit(to, "bsld60_mean", s->kind_bsld60[kind], "1", ended,
+                     "mean of max(1, (end - submit) / max(run time, 60 s))");
+}
+
 void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
                          orr_metric_fn *to_emit, void *context)
 {
@@ -391,6 +402,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
             emit_waits(&to, &summary->kinds[k]);
             if (k != ORR_KIND_INFERENCE) {
                 orr_metric__jct(&to, &summary->kind_jcts[k]);
+                emit_kind_slowdown(&to, summary, k);
             }
         }
     }

@@ -451,6 +451,11 @@ INSERT INTO lasting(name, ms, ended)
 SELECT 'jct', coalesce(j.end_ms, r.end_ms) - j.submit_ms, j.state = 3
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
 WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference' AND j.id NOT IN (SELECT job FROM never);
+INSERT INTO made -- a kind without jobs that ended has them too, without a value
+SELECT x.column1, 'kind', 'kind=' || k.name,
+       avg(CASE WHEN j.state = 3 THEN max(1.0, (j.end_ms - j.submit_ms) * 1.0 / max(j.work_ms, x.column2)) END), total(j.state = 3)
+FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind CROSS JOIN (VALUES('bsld_mean', 10000), ('bsld60_mean', 60000)) AS x
+WHERE (j.state > 0 OR j.id IN (SELECT job FROM never)) AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference' GROUP BY 1, 3;
 CREATE TEMP TABLE jct_group AS -- of queues and kinds too
 SELECT 'queue' AS scope, 'queue=' || q.name || ',kind=' || k.name AS label, j.id AS job, j.submit_ms, j.end_ms, j.state,
        j.state > 0 AND j.id NOT IN (SELECT job FROM never) AS counts
@@ -1021,6 +1026,7 @@ FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind JOIN leaf AS l
 LEFT JOIN hold AS h ON h.job = j.id WHERE j.state IN (1, 2, 3) AND j.id NOT IN (SELECT job FROM never);
 CREATE INDEX temp.rank_of_at ON rank_of(line, priority, work_ms, at, job);
 CREATE INDEX temp.held_left ON held(node, to_ms);
+CREATE INDEX temp.held_began ON held(job, start_ms);
 INSERT INTO made
 SELECT 'tied_starts', 'all', '', total(EXISTS (SELECT 1 FROM rank_of AS b WHERE b.line = a.line AND b.priority = a.priority AND b.work_ms = a.work_ms
          AND b.at = a.at AND b.job > a.job AND b.mgpu <= a.mgpu AND b.start_ms > a.start_ms)), count(*) FROM rank_of AS a WHERE counts;

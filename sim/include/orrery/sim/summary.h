@@ -240,8 +240,9 @@ struct orr_summary {
     uint32_t cost_count;
     struct orr_waits sizes[ORR_SIZE_CLASSES];
     struct orr_waits kinds[ORR_KIND_COUNT];
-    struct orr_waits kind_jcts[ORR_KIND_COUNT]; /* of services nothing */
-    struct orr_attainment *parts;               /* of the workload */
+    struct orr_waits kind_jcts[ORR_KIND_COUNT];                    /* of services nothing */
+    double kind_bsld[ORR_KIND_COUNT], kind_bsld60[ORR_KIND_COUNT]; /* NAN: none ended */
+    struct orr_attainment *parts;                                  /* of the workload */
     uint32_t part_count;
 };
 
