@@ -258,14 +258,16 @@ static void curve_plot(struct orr_plot *plot, const struct curves *all, uint32_t
 static void cdf_draw(struct orr_plot *plot, const struct measure *of)
 {
     struct curves all;
-    char text[160];
+    char text[160], note[100];
     curves_open(plot, &all, of);
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
     bool dumb = plot->term == ORR_PLOT_DUMB;
     const struct curve *sum = &all.curves[all.count];
     const bool left = sum->progress.jobs > sum->started, never = sum->never > 0;
     (void)snprintf(text, sizeof text, "%s, by %s", of->title, all.kinds ? "kind" : "queue");
-    orr_plot__title(plot, text, NULL);
+    (void)snprintf(note, sizeof note, "%s%s%s%s", left ? "- " : "", left ? of->never : "",
+                   left && never ? ", " : "", never ? "! never could start" : "");
+    orr_plot__title(plot, text, note[0] != '\0' ? note : NULL);
     if (sum->progress.jobs + sum->never == 0) {
         orr_plot__nothing(plot, "no job was submitted within the window");
         curves_close(&all);
@@ -278,9 +280,8 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     if (!dumb) {
         orr_plot__gp(plot,
                      "set rmargin at screen 0.70\nset grid xtics\n"
-                     "set key at screen 0.71,graph 1 left top title '%s, jobs%s%s%s' left\n",
-                     all.kinds ? "kind" : "queue", left ? "  -" : "", left ? of->never : "",
-                     never ? "  !never could start" : "");
+                     "set key at screen 0.71,graph 1 left top title '%s, jobs' left\n",
+                     all.kinds ? "kind" : "queue");
     }
     uint32_t blocks[ORR_PLOT_COLOURS + 2] = {0};
     for (uint32_t i = 0; i <= all.count; i++) {
