@@ -219,12 +219,13 @@ static uint32_t *sorted(const struct orr_schedule *schedule, bool ends, uint32_t
     return order;
 }
 
-/* One order of jobs that run once and in time: else the walk would mean nothing. */
+/* One order of jobs that run once, in time and with all their pods: else the walk would mean
+ * nothing. */
 static bool can_walk(const struct orr_schedule *schedule)
 {
     for (uint32_t j = 0; j < schedule->job_count; j++) {
         const struct orr_audit_job *job = &schedule->jobs[j];
-        if (job->evictions > 0 ||
+        if (job->evictions > 0 || job->scales ||
             (job->start_ms != ORR_MS_NONE && job->start_ms < job->submit_ms) ||
             (job->end_ms != ORR_MS_NONE &&
              (job->start_ms == ORR_MS_NONE || job->end_ms < job->start_ms))) {

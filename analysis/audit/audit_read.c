@@ -96,7 +96,7 @@ static bool is_said(struct load *load, const char *pattern)
 
 static void load_run(struct load *load)
 {
-    /* workers that follow their job's backlog are asked for as it grows */
+    /* workers that follow their job's backlog are asked for in the middle of a cycle */
     load->schedule->dim = is_said(load, " backlog: ");
     load->schedule->aged = is_said(load, " created: 2");
     load->schedule->end_ms = orr_results_int(&load->in, "SELECT end_ms FROM run", 0);
@@ -517,6 +517,26 @@ static void load_absences(struct load *load)
     }
 }
 
+static void load_wants(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const uint32_t room = count_rows(load, "SELECT count(*) FROM wanted");
+    schedule->wants = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->wants);
+    sqlite3_stmt *row = orr_results_prepare(
+        &load->in, "SELECT job, at_ms, pods, mgpu FROM wanted ORDER BY at_ms, rowid");
+    while (orr_results_step(&load->in, row) && schedule->want_count < room) {
+        const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
+        if (job != ORR_NONE) {
+            schedule->jobs[job].scales = true;
+            schedule->wants[schedule->want_count++] =
+                (struct orr_audit_want){.job = job,
+                                        .at_ms = sqlite3_column_int64(row, 1),
+                                        .pods = (uint32_t)sqlite3_column_int64(row, 2),
+                                        .mgpu = sqlite3_column_int64(row, 3)};
+        }
+    }
+}
+
 static void load_promises(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
@@ -574,6 +594,7 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     load_evictions(&load);
     load_promises(&load);
     load_absences(&load);
+    load_wants(&load);
     orr_sort(schedule->spans, schedule->span_count, sizeof *schedule->spans, by_span, NULL);
     orr_sort(schedule->cuts, schedule->cut_count, sizeof *schedule->cuts, by_cut, NULL);
     orr_audit__settle_evictions(schedule);

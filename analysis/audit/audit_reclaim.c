@@ -109,7 +109,7 @@ static int64_t perhaps_given(const struct orr_audit_walk *walk, uint32_t queue, 
         const struct orr_audit_job *job = &schedule->jobs[promise->job];
         if (is_promised(promise, taker, now)) {
             promised += !is_under(walk, job->queue, queue) ? 0
-                        : job->mib == 0                    ? job->mgpu
+                        : job->mib == 0                    ? walk->jobs[promise->job].asked_mgpu
                         : job->mixed                       ? ANYTHING_MGPU
                                      : job->pods * orr_audit__memory_most(walk, job);
         }
@@ -191,8 +191,7 @@ static uint32_t moved_of(const struct orr_audit_walk *walk,
                          const struct orr_audit_eviction *eviction)
 {
     const struct orr_audit_standing *now = &walk->jobs[eviction->job];
-    const bool whole =
-        now->held_pods + now->leaving_pods == walk->schedule->jobs[eviction->job].pods;
+    const bool whole = now->held_pods + now->leaving_pods == now->asked_pods;
     return eviction->moved == 0 || (whole && eviction->moved < eviction->pods) ? eviction->moved
                                                                                : eviction->pods;
 }

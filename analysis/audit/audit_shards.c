@@ -40,6 +40,7 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
         orr_arena_alloc(arena, schedule->promise_count + (size_t)1, sizeof *part->promises);
     part->absences =
         orr_arena_alloc(arena, schedule->absence_count + (size_t)1, sizeof *part->absences);
+    part->wants = orr_arena_alloc(arena, schedule->want_count + (size_t)1, sizeof *part->wants);
     part->outages =
         orr_arena_alloc(arena, schedule->outage_count + (size_t)1, sizeof *part->outages);
     for (uint32_t j = 0; j < schedule->job_count; j++) {
@@ -91,6 +92,13 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
         absence.job = job_at[absence.job];
         if (absence.job != ORR_NONE) {
             part->absences[part->absence_count++] = absence;
+        }
+    }
+    for (uint32_t w = 0; w < schedule->want_count; w++) {
+        struct orr_audit_want want = schedule->wants[w];
+        want.job = job_at[want.job];
+        if (want.job != ORR_NONE) {
+            part->wants[part->want_count++] = want;
         }
     }
     for (uint32_t o = 0; o < schedule->outage_count; o++) {

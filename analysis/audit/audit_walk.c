@@ -15,6 +15,7 @@ enum deed { /* in the order of an instant; from START on it is the cycle's */
             SPAN_ENDS,
             JOB_ENDS,
             JOB_COMES,
+            JOB_WANTS, /* another number of pods */
             JOB_ABSENT,
             JOB_BACK,
             JOB_LEAVING, /* all of it is in a grace */
@@ -47,7 +48,7 @@ static bool is_blind(const struct orr_audit_walk *walk, uint32_t j)
 {
     const struct orr_audit_standing *now = &walk->jobs[j];
     return walk->schedule->jobs[j].mib > 0 && walk->schedule->jobs[j].mixed && asks(now) &&
-           now->held_pods + now->leaving_pods < walk->schedule->jobs[j].pods;
+           now->held_pods + now->leaving_pods < now->asked_pods;
 }
 
 int64_t orr_audit__memory_most(const struct orr_audit_walk *walk, const struct orr_audit_job *job)
@@ -61,13 +62,13 @@ static void follow(struct orr_audit_walk *walk, uint32_t j)
     const struct orr_audit_job *job = &walk->schedule->jobs[j];
     struct orr_audit_standing *now = &walk->jobs[j];
     now->going = now->going && now->leaving_pods > 0;
-    const int64_t pods = (int64_t)job->pods - now->held_pods - now->leaving_pods;
+    const int64_t pods = (int64_t)now->asked_pods - now->held_pods - now->leaving_pods;
     const bool for_memory = job->mib > 0 && !job->mixed;
     const int64_t rest = for_memory ? pods * orr_audit__memory_most(walk, job)
-                                    : job->mgpu - now->held_mgpu - now->leaving_mgpu;
+                                    : now->asked_mgpu - now->held_mgpu - now->leaving_mgpu;
     const int64_t wants = asks(now) && rest > 0 ? rest : 0;
     const int64_t most = for_memory ? wants : 0;
-    const int64_t mib = for_memory && asks(now) ? pods * job->devices * job->mib : 0;
+    const int64_t mib = for_memory && wants > 0 ? pods * job->devices * job->mib : 0;
     orr_audit__add_up(walk, j, walk->wants, wants - now->wants_mgpu);
     orr_audit__add_up(walk, j, walk->most, most - now->most_mgpu);
     orr_audit__add_up(walk, j, walk->wants_mib, mib - now->wants_mib);
@@ -126,6 +127,15 @@ static void do_job(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
     follow(walk, job);
 }
 
+static void do_want(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
+{
+    const struct orr_audit_want *want = &walk->schedule->wants[event->index];
+    walk->blind -= is_blind(walk, want->job);
+    walk->jobs[want->job].asked_mgpu = want->mgpu;
+    walk->jobs[want->job].asked_pods = want->pods;
+    follow(walk, want->job);
+}
+
 static void do_node(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
 {
     const uint32_t n = walk->schedule->outages[event->index].node;
@@ -146,6 +156,7 @@ static void happen(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
     case START:
     case LEFT_BY_CYCLE:
     case ENDS_BY_CYCLE: do_span(walk, event); break;
+    case JOB_WANTS: do_want(walk, event); break;
     case JOB_ENDS:
     case JOB_COMES:
     case JOB_ABSENT:
@@ -252,6 +263,9 @@ static void note_jobs(struct orr_audit_walk *walk)
             note(walk, job->end_ms != ORR_MS_NONE ? job->end_ms : job->left_ms, JOB_ENDS, j);
         }
     }
+    for (uint32_t w = 0; w < schedule->want_count; w++) {
+        note(walk, schedule->wants[w].at_ms, JOB_WANTS, w);
+    }
     for (uint32_t a = 0; a < schedule->absence_count; a++) {
         note(walk, schedule->absences[a].from_ms, JOB_ABSENT, a);
         note(walk, schedule->absences[a].to_ms, JOB_BACK, a);
@@ -270,7 +284,7 @@ static void note_all(struct orr_audit_walk *walk)
     walk->deeds =
         orr_alloc((size_t)schedule->span_count * 3 + (size_t)schedule->job_count * 2 +
                       (size_t)schedule->absence_count * 2 + (size_t)schedule->eviction_count * 2 +
-                      (size_t)schedule->outage_count * 2 + 1,
+                      (size_t)schedule->outage_count * 2 + (size_t)schedule->want_count + 1,
                   sizeof *walk->deeds);
     note_spans(walk);
     note_jobs(walk);
@@ -383,6 +397,10 @@ void orr_audit__course(struct orr_audit_run *run)
     struct orr_audit_walk walk = {.run = run, .schedule = schedule};
     const size_t queues = schedule->queue_count + (size_t)1;
     walk.jobs = orr_zalloc(schedule->job_count + (size_t)1, sizeof *walk.jobs);
+    for (uint32_t j = 0; j < schedule->job_count; j++) {
+        walk.jobs[j].asked_mgpu = schedule->jobs[j].mgpu;
+        walk.jobs[j].asked_pods = schedule->jobs[j].pods;
+    }
     walk.down = orr_zalloc(schedule->node_count, sizeof *walk.down);
     int64_t **const books[] = {&walk.held, &walk.shared,    &walk.wants,
                                &walk.most, &walk.wants_mib, &walk.started};

@@ -15,6 +15,8 @@ struct orr_audit_standing { /* of a job */
     uint16_t absent; /* times it is so */
     bool here;
     bool going; /* all of it is in a grace: pods that have no place wait for the end of that */
+    int64_t asked_mgpu; /* all its pods, or those that it wants now */
+    uint32_t asked_pods;
     int64_t wants_mgpu, wants_mib; /* as they are in its queues' sums */
     int64_t most_mgpu; /* of wants_mgpu: the most that its GPU memory may turn out to be */
 };

@@ -163,11 +163,22 @@ FROM (SELECT a.job AS job, a.end_ms AS end_ms, a.cause AS cause,
 WHERE cause IS NOT NULL;
 
 CREATE VIEW v_queue_depth AS
--- Exact demand that waits: from at_ms to the next row of the same queue.
-WITH change(at_ms, queue, jobs, mgpu) AS (
-  SELECT p.from_ms, j.queue, 1, j.mgpu FROM v_pending AS p JOIN job AS j ON j.id = p.job
+-- Exact demand of jobs that wait: from at_ms to the next row of the same queue. What running jobs lack
+-- of their pods is not in it.
+WITH want(job, from_ms, to_ms, mgpu) AS ( -- of jobs whose pods come and go
+  SELECT job, at_ms, lead(at_ms, 1, 9e18) OVER (PARTITION BY job ORDER BY at_ms), mgpu FROM wanted
+),
+wait(job, from_ms, to_ms, mgpu) AS (
+  SELECT p.job, p.from_ms, p.to_ms, j.mgpu FROM v_pending AS p JOIN job AS j ON j.id = p.job
+  WHERE p.job NOT IN (SELECT job FROM wanted)
   UNION ALL
-  SELECT p.to_ms, j.queue, -1, -j.mgpu FROM v_pending AS p JOIN job AS j ON j.id = p.job
+  SELECT p.job, max(p.from_ms, w.from_ms), nullif(min(coalesce(p.to_ms, 9e18), w.to_ms), 9e18), w.mgpu
+  FROM v_pending AS p JOIN want AS w ON w.job = p.job AND w.from_ms < coalesce(p.to_ms, 9e18) AND w.to_ms > p.from_ms
+),
+change(at_ms, queue, jobs, mgpu) AS (
+  SELECT p.from_ms, j.queue, 1, p.mgpu FROM wait AS p JOIN job AS j ON j.id = p.job
+  UNION ALL
+  SELECT p.to_ms, j.queue, -1, -p.mgpu FROM wait AS p JOIN job AS j ON j.id = p.job
   WHERE p.to_ms IS NOT NULL
 ),
 instant(at_ms, queue, jobs, mgpu) AS (

@@ -144,7 +144,14 @@ void orr_ledger_finish_late(struct orr_ledger *ledger, uint32_t job, orr_ms end,
 
 void orr_ledger_set_unwanted(struct orr_ledger *ledger, uint32_t job, uint32_t tasks)
 {
+    const bool waits = ledger->jobs[job].phase == ORR_JOB_PENDING;
+    if (waits) {
+        orr_use__pending(ledger, job, -1);
+    }
     ledger->jobs[job].unwanted_tasks = tasks;
+    if (waits) {
+        orr_use__pending(ledger, job, 1);
+    }
 }
 
 void orr_ledger_withdraw(struct orr_ledger *ledger, uint32_t job, orr_ms now)

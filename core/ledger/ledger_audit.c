@@ -82,8 +82,8 @@ static bool add_job(struct audit *a, uint32_t job)
     uint32_t queue = ledger->world.specs[job].queue;
     if (state->phase == ORR_JOB_PENDING) {
         a->pending_jobs++;
-        add_use(a, queue, true,
-                (const int64_t[]){shape->cpu_milli, shape->mem_bytes, shape->gpus_mgpu});
+        const struct orr_use_asked asked = orr_use__asked(ledger, job);
+        add_use(a, queue, true, (const int64_t[]){asked.cpu_milli, asked.mem_bytes, asked.mgpu});
         if (orr_ledger_is_complete(ledger, job)) {
             return equal(a, "placed tasks of a pending job", NULL, state->placed_tasks,
                          shape->min_tasks - 1);

@@ -48,6 +48,11 @@ uint64_t orr_books__pick_devices(const struct orr_node_type *type, uint64_t free
 /* Queue sums up to the root; sign +1 or -1. The request is that of the placement. */
 void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *request,
                         const struct orr_placement *placement, int sign);
+struct orr_use_asked {
+    int64_t cpu_milli, mem_bytes, mgpu;
+};
+/* What the job asks, without tasks that it does not want. */
+struct orr_use_asked orr_use__asked(const struct orr_ledger *ledger, uint32_t job);
 void orr_use__pending(struct orr_ledger *ledger, uint32_t job, int sign);
 
 static inline const struct orr_shape *orr_ledger__shape(const struct orr_ledger *ledger,

@@ -19,12 +19,18 @@ struct gang { /* or a part of it */
     const struct orr_shape *shape;
     uint32_t job;
     uint32_t set;                /* the part; ORR_NONE: the whole, whatever sets there are */
+    uint32_t tasks;              /* of its one group, where it scales; 0: all tasks of all groups */
     const struct domain *domain; /* NULL: the whole cluster */
 };
 
 static bool has_group(const struct gang *gang, uint32_t group)
 {
     return gang->set == ORR_NONE || orr_shape_has(gang->shape, gang->set, group);
+}
+
+static uint32_t count_of(const struct gang *gang, uint32_t group)
+{
+    return gang->tasks > 0 ? gang->tasks : gang->shape->groups[group].count;
 }
 
 /* As orr_ledger_most_idle, among the nodes of a domain. */
@@ -47,15 +53,16 @@ static uint32_t next_node(const struct gang *gang, const struct orr_request *req
     if (gang->domain != NULL) {
         return most_idle_of(gang->ledger, gang->domain, request);
     }
-    return gang->shape->tasks == 1 ? orr_ledger_best_fit(gang->ledger, request, 1)
-                                   : orr_ledger_most_idle(gang->ledger, request);
+    const uint32_t tasks = gang->tasks > 0 ? gang->tasks : gang->shape->tasks;
+    return tasks == 1 ? orr_ledger_best_fit(gang->ledger, request, 1)
+                      : orr_ledger_most_idle(gang->ledger, request);
 }
 
 /* Places one group, the fullest-idle node first. Returns false when a task finds no node. */
 static bool place_group(const struct gang *gang, uint32_t group)
 {
     const struct orr_request *request = &gang->shape->groups[group].request;
-    uint32_t left = gang->shape->groups[group].count;
+    uint32_t left = count_of(gang, group);
     while (left > 0) {
         uint32_t node = next_node(gang, request);
         if (node == ORR_NONE) {
@@ -173,7 +180,7 @@ static struct candidate *list_candidates(const struct gang *gang, uint32_t level
     for (uint32_t g = 0; g < gang->shape->group_count; g++) {
         const struct orr_task_group *group = &gang->shape->groups[g];
         bool whole = group->request.gpu_ask == ORR_GPU_WHOLE && has_group(gang, g);
-        need += whole ? (int64_t)group->request.devices * group->count : 0;
+        need += whole ? (int64_t)group->request.devices * count_of(gang, g) : 0;
     }
     struct candidate *list = orr_alloc(domains + (size_t)1, sizeof *list);
     *count = 0;
@@ -206,7 +213,7 @@ static bool is_single(const struct gang *gang)
 {
     uint32_t tasks = 0;
     for (uint32_t g = 0; g < gang->shape->group_count; g++) {
-        tasks += has_group(gang, g) ? gang->shape->groups[g].count : 0;
+        tasks += has_group(gang, g) ? count_of(gang, g) : 0;
     }
     return tasks <= 1;
 }
@@ -252,11 +259,12 @@ int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr
     return idle_within(ledger, request, request->allowed);
 }
 
-enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape)
+enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape,
+                                  uint32_t tasks)
 {
     for (uint32_t g = 0; g < shape->group_count; g++) {
         const struct orr_request *request = &shape->groups[g].request;
-        int64_t asked = (int64_t)request->devices * shape->groups[g].count;
+        int64_t asked = (int64_t)request->devices * (tasks > 0 ? tasks : shape->groups[g].count);
         bool narrowed = request->selector > 0 || request->toleration > 0 || request->allowed > 0;
         if (!narrowed || request->gpu_ask != ORR_GPU_WHOLE ||
             orr_place_allowed_idle(ledger, request) >= asked) {
@@ -289,19 +297,41 @@ static struct gang gang_of(struct orr_txn *txn, const struct orr_ledger *ledger,
                          .ledger = ledger,
                          .shape = shape,
                          .job = job,
-                         .set = has_bound_parts(shape) ? 0 : ORR_NONE};
+                         .set = has_bound_parts(shape) ? 0 : ORR_NONE,
+                         .tasks = ledger->world.specs[job].scales ? shape->min_tasks : 0};
+}
+
+enum orr_reason orr_place_next(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)
+{
+    const struct orr_shape *shape = &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
+    const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
+    struct gang gang = gang_of(txn, ledger, job);
+    int64_t mgpu = shape->gpus_mgpu;
+    if (ledger->world.specs[job].scales) {
+        gang.tasks = orr_job_next_tasks(shape, &ledger->jobs[job]);
+        mgpu = mgpu / shape->tasks * gang.tasks;
+        if (gang.tasks == 0) {
+            return ORR_REASON_NONE;
+        }
+    }
+    if (mgpu > shard->total_gpus * ORR_MGPU - shard->allocated_mgpu) {
+        return ORR_REASON_NO_CAPACITY;
+    }
+    return place_together(&gang, shape->span) ? ORR_REASON_NONE
+                                              : orr_place_why_not(ledger, shape, gang.tasks);
 }
 
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
                                        uint32_t job)
 {
-    const struct orr_shape *shape = &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
-    const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
-    if (shape->gpus_mgpu > shard->total_gpus * ORR_MGPU - shard->allocated_mgpu) {
-        return ORR_REASON_NO_CAPACITY;
+    const struct orr_ledger_world *world = &ledger->world;
+    const struct orr_job_spec *spec = &world->specs[job];
+    enum orr_reason reason = orr_place_next(txn, ledger, job);
+    while (spec->scales && reason == ORR_REASON_NONE &&
+           orr_job_next_tasks(&world->shapes->shapes[spec->shape], &ledger->jobs[job]) > 0) {
+        reason = orr_place_next(txn, ledger, job);
     }
-    const struct gang gang = gang_of(txn, ledger, job);
-    return place_together(&gang, shape->span) ? ORR_REASON_NONE : orr_place_why_not(ledger, shape);
+    return reason;
 }
 
 bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)

@@ -10,6 +10,7 @@
  *
  * Size is GPUs of the whole cluster: a reservation does not look at nodes, so on nodes of several
  * GPUs fragmentation may still delay the head. */
+#include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 
 #include <string.h>
@@ -36,6 +37,7 @@ struct easy {
     uint32_t gpuless;        /* pending that need no free GPU in the cluster's count */
     struct release *running; /* by (at, job) */
     uint32_t running_count, running_capacity;
+    struct orr_scaling scaling;
 };
 
 static const char *const variant_names[] = {"reference", "unguarded", "no_spare", NULL};
@@ -68,6 +70,7 @@ static void easy_close(void *state)
     struct easy *easy = state;
     orr_free(easy->pending);
     orr_free(easy->running);
+    orr_free(easy->scaling.lined);
     orr_free(easy);
 }
 
@@ -107,9 +110,24 @@ static void remove_release(struct easy *easy, orr_ms at, uint32_t job)
     }
 }
 
+/* What it needs to start, or, of a job that scales, next. */
 static int64_t size_of(const struct orr_view *view, uint32_t job)
 {
-    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+    return orr_scaling_step_mgpu(view, job);
+}
+
+static bool is_gpuless(const struct orr_view *view, uint32_t job)
+{
+    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu == 0;
+}
+
+/* What it gives back when it ends. */
+static int64_t held_by(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    return !view->specs[job].scales
+               ? shape->gpus_mgpu
+               : shape->gpus_mgpu / shape->tasks * view->jobs[job].placed_tasks;
 }
 
 /* At the end, or behind the last of no lower priority that came before. */
@@ -127,7 +145,7 @@ static void add_pending(struct easy *easy, const struct orr_view *view, uint32_t
     }
     easy->pending[at] = job;
     easy->explained = easy->explained < at ? easy->explained : at;
-    easy->gpuless += size_of(view, job) == 0;
+    easy->gpuless += is_gpuless(view, job);
 }
 
 /* It left while it waited. */
@@ -143,19 +161,22 @@ static void remove_pending(struct easy *easy, const struct orr_view *view, uint3
     easy->end--;
     memmove(&easy->pending[i], &easy->pending[i + 1], (easy->end - i) * sizeof *easy->pending);
     easy->explained -= easy->explained > i;
-    easy->gpuless -= size_of(view, job) == 0;
+    easy->gpuless -= is_gpuless(view, job);
+    orr_scaling_left(&easy->scaling, job);
 }
 
 static void easy_event(void *state, const struct orr_view *view, enum orr_job_event event,
                        uint32_t job)
 {
     struct easy *easy = state;
-    if (event != ORR_JOB_SUBMITTED && view->jobs[job].phase != ORR_JOB_WITHDRAWN) {
+    if ((event == ORR_JOB_ENDED || event == ORR_JOB_REQUEUED) &&
+        view->jobs[job].phase != ORR_JOB_WITHDRAWN) {
         remove_release(easy, view->jobs[job].start_ms + view->specs[job].estimate_ms, job);
     }
-    if (event == ORR_JOB_ENDED && view->jobs[job].phase == ORR_JOB_WITHDRAWN) {
+    if (event == ORR_JOB_ENDED &&
+        (view->jobs[job].phase == ORR_JOB_WITHDRAWN || orr_scaling_is_lined(&easy->scaling, job))) {
         remove_pending(easy, view, job);
-    } else if (event != ORR_JOB_ENDED) {
+    } else if (event != ORR_JOB_ENDED && orr_scaling_joins(&easy->scaling, view, job)) {
         add_pending(easy, view, job);
     }
 }
@@ -169,12 +190,24 @@ static int64_t free_mgpu(const struct orr_view *view)
 static enum orr_reason try_start(struct easy *easy, const struct orr_view *view,
                                  struct orr_txn *txn, uint32_t job)
 {
-    enum orr_reason reason = orr_place_consolidated(txn, view->ledger, job);
-    if (reason == ORR_REASON_NONE) {
-        easy->gpuless -= size_of(view, job) == 0;
+    const bool starts =
+        view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].placed_tasks == 0;
+    enum orr_reason reason = orr_place_next(txn, view->ledger, job);
+    if (reason == ORR_REASON_NONE && starts && view->jobs[job].placed_tasks > 0) {
         add_release(easy, view->now + view->specs[job].estimate_ms, job);
     }
     return reason;
+}
+
+/* The job, just tried with success, has all it asks and is none of those that wait. */
+static bool is_served(struct easy *easy, const struct orr_view *view, uint32_t job)
+{
+    if (!orr_scaling_is_served(view, job)) {
+        return false;
+    }
+    easy->gpuless -= is_gpuless(view, job);
+    orr_scaling_left(&easy->scaling, job);
+    return true;
 }
 
 struct reservation {
@@ -194,7 +227,7 @@ static struct reservation reserve(const struct easy *easy, const struct orr_view
     while (i < easy->running_count) {
         orr_ms at = easy->running[i].at > view->now ? easy->running[i].at : view->now;
         for (; i < easy->running_count && easy->running[i].at <= at; i++) {
-            free += size_of(view, easy->running[i].job);
+            free += held_by(view, easy->running[i].job);
         }
         if (free >= need) {
             return (struct reservation){.shadow = at, .spare = free - need};
@@ -220,7 +253,7 @@ static bool may_pass(const struct easy *easy, const struct orr_view *view, uint3
 static void explain(const struct easy *easy, const struct orr_view *view, struct orr_txn *txn,
                     uint32_t job, enum orr_reason reason)
 {
-    if (view->jobs[job].reason != reason) {
+    if (view->jobs[job].reason != reason && orr_scaling_waits(view, job)) {
         struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
         proof.ahead = reason == ORR_REASON_RESERVED ? easy->pending[easy->head] : ORR_NONE;
         orr_txn_explain_by(txn, job, reason, &proof);
@@ -242,6 +275,7 @@ static void backfill(struct easy *easy, const struct orr_view *view, struct orr_
         if (reason == ORR_REASON_NONE) {
             bool past = view->now + view->specs[job].estimate_ms > reservation.shadow;
             reservation.spare -= past ? size : 0;
+            i = is_served(easy, view, job) ? i : i - 1; /* its next step */
         } else {
             explain(easy, view, txn, job, reason);
             easy->pending[kept++] = job;
@@ -256,10 +290,10 @@ static void easy_cycle(void *state, const struct orr_view *view, struct orr_txn 
     while (easy->head < easy->end) {
         enum orr_reason reason = try_start(easy, view, txn, easy->pending[easy->head]);
         if (reason != ORR_REASON_NONE) {
-            orr_txn_explain(txn, easy->pending[easy->head], reason);
+            explain(easy, view, txn, easy->pending[easy->head], reason);
             break;
         }
-        easy->head++;
+        easy->head += is_served(easy, view, easy->pending[easy->head]);
     }
     if (easy->head < easy->end) {
         if (free_mgpu(view) > 0 || easy->gpuless > 0) {
@@ -267,7 +301,7 @@ static void easy_cycle(void *state, const struct orr_view *view, struct orr_txn 
         } else { /* nothing can start: only the newcomers need a reason */
             uint32_t from = easy->explained > easy->head ? easy->explained : easy->head + 1;
             for (uint32_t i = from; i < easy->end; i++) {
-                orr_txn_explain(txn, easy->pending[i], ORR_REASON_NO_CAPACITY);
+                explain(easy, view, txn, easy->pending[i], ORR_REASON_NO_CAPACITY);
             }
         }
     }
@@ -297,5 +331,6 @@ const struct orr_policy orr_policy_easy = {
     .event = easy_event,
     .cycle = easy_cycle,
     .close = easy_close,
+    .abilities = ORR_ABLE_SCALE,
     .heeds = easy_heeds,
 };

@@ -78,6 +78,7 @@ const struct orr_policy orr_policy_fifo = {
     .event = fifo_event,
     .cycle = fifo_cycle,
     .close = fifo_close,
+    .abilities = ORR_ABLE_SCALE,
     .node = fifo_node,
     .heeds = fifo_heeds,
 };

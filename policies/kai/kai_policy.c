@@ -162,7 +162,8 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
         .preemptible = spec->preemptible != 0,
         .created_s = spec->submit_ms / 1000,
         .staleness_grace = ORR_MS_NONE,
-        .twins = shape->group_count == 1 && shape->set_count == 0 ? spec->shape : ORR_NONE,
+        .twins = shape->group_count == 1 && shape->set_count == 0 && !spec->scales ? spec->shape
+                                                                                   : ORR_NONE,
         .sets = list.sets,
         .set_count = list.count,
         .task_count = shape->tasks};
@@ -275,6 +276,15 @@ static void note_decided(struct kai *kai, const struct orr_view *view, struct or
     (void)orr_backlog_sync(session); /* what was placed or pipelined has reasons of its own */
 }
 
+/* What it needs to start, as far as reasons go: an elastic job all of its pods, a job that scales
+ * its gang. */
+static int64_t asked_mgpu(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    return view->specs[job].scales ? shape->gpus_mgpu / shape->tasks * shape->min_tasks
+                                   : shape->gpus_mgpu;
+}
+
 static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, uint32_t job)
 {
     switch (orr_backlog_reason(&kai->session, kai->slot_of_job[job])) {
@@ -288,13 +298,17 @@ static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, u
     case ORR_FIT_POD_SCHEDULING_ERRORS:
     case ORR_FIT_REASONS: break;
     }
-    uint32_t shape = view->specs[job].shape;
-    if (view->shapes->shapes[shape].gpus_mgpu > orr_view_room(view)->idle_gpus * ORR_MGPU) {
+    const uint32_t shape = view->specs[job].shape;
+    if (asked_mgpu(view, job) > orr_view_room(view)->idle_gpus * ORR_MGPU) {
         return ORR_REASON_NO_CAPACITY;
+    }
+    if (view->specs[job].scales) { /* another job of its shape may ask for all */
+        return orr_place_why_not(view->ledger, &view->shapes->shapes[shape],
+                                 view->shapes->shapes[shape].min_tasks);
     }
     if (kai->why_not[shape] == ORR_REASON_NONE) {
         kai->why_not[shape] =
-            (uint8_t)orr_place_why_not(view->ledger, &view->shapes->shapes[shape]);
+            (uint8_t)orr_place_why_not(view->ledger, &view->shapes->shapes[shape], 0);
     }
     return (enum orr_reason)kai->why_not[shape];
 }
@@ -304,7 +318,7 @@ static void prove_quota(const struct kai *kai, const struct orr_view *view, uint
                         struct orr_proof *proof)
 {
     const struct orr_session *session = &kai->session;
-    int64_t asked = view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+    int64_t asked = asked_mgpu(view, job);
     for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = view->queues->queues[q].parent) {
         uint32_t in_session = kai->build.queue_of[q];
         if (in_session == ORR_NONE) {
@@ -577,7 +591,7 @@ const struct orr_policy orr_policy_kai = {
     .presets = orr_kai__presets,
     .laws_with = kai_laws,
     .node = kai_node,
-    .abilities = ORR_ABLE_STALE_GANGS | ORR_ABLE_PARTS,
+    .abilities = ORR_ABLE_STALE_GANGS | ORR_ABLE_PARTS | ORR_ABLE_SCALE,
     .audit = kai_audit,
     .queue = kai_queue,
     .heeds = kai_heeds,

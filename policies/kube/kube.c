@@ -10,6 +10,7 @@
  * that found no node blocks its lane until room is released. What is left out: preemption by
  * priority, backoff times, the random choice among equal scores (the lowest index is taken), and
  * topology: it has no notion of a gang that is held together. */
+#include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 
 #include <orrery/base/heap.h>
@@ -36,7 +37,8 @@ struct kube {
     uint32_t *first_lane; /* of a shape, within a queue's lanes */
     uint32_t per_queue;
     bool released;
-    bool told;       /* caps as fair shares */
+    bool told; /* caps as fair shares */
+    struct orr_scaling scaling;
     uint32_t *fresh; /* jobs that came since the last cycle */
     uint32_t fresh_count, fresh_capacity;
 };
@@ -93,6 +95,7 @@ static void kube_close(void *state)
     orr_free(kube->lanes);
     orr_free(kube->first_lane);
     orr_free(kube->fresh);
+    orr_free(kube->scaling.lined);
     orr_free(kube);
 }
 
@@ -109,13 +112,13 @@ static void kube_event(void *state, const struct orr_view *view, enum orr_job_ev
     if (event != ORR_JOB_SUBMITTED) {
         kube->released = true;
     }
-    if (event == ORR_JOB_ENDED) {
+    if (event == ORR_JOB_ENDED || !orr_scaling_joins(&kube->scaling, view, job)) {
         return;
     }
     for (uint32_t g = 0; g < view->shapes->shapes[spec->shape].group_count; g++) {
         struct lane *lane =
             &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape] + g];
-        orr_ms came = event == ORR_JOB_SUBMITTED ? view->now : spec->submit_ms;
+        orr_ms came = event == ORR_JOB_REQUEUED ? spec->submit_ms : view->now;
         orr_ms key = kube->params.order == ORDER_PRIORITY ? -(orr_ms)spec->priority : came;
         orr_heap_push(&lane->jobs, (struct orr_event){.at = key, .subject = job});
         if (orr_heap_top(&lane->jobs)->subject == job) {
@@ -192,7 +195,8 @@ static void explain(const struct kube *kube, const struct orr_view *view, struct
                     uint32_t job, enum orr_reason verdict)
 {
     enum orr_reason reason = view->jobs[job].placed_tasks > 0 ? ORR_REASON_GANG_PARTIAL : verdict;
-    if (view->jobs[job].reason == reason) {
+    if (view->jobs[job].reason == reason ||
+        (view->specs[job].scales && view->jobs[job].phase != ORR_JOB_PENDING)) {
         return;
     }
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
@@ -213,6 +217,9 @@ static void explain_fresh(struct kube *kube, const struct orr_view *view, struct
         const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
         const struct lane *lane =
             &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape]];
+        if (spec->scales && !orr_scaling_is_lined(&kube->scaling, job)) {
+            continue; /* it has what it wants */
+        }
         if (view->jobs[job].placed_tasks < shape->tasks &&
             view->jobs[job].phase != ORR_JOB_WITHDRAWN) {
             explain(kube, view, txn, job,
@@ -229,6 +236,21 @@ static void kube_node(void *state, const struct orr_view *view, uint32_t node)
     ((struct kube *)state)->released = true;
 }
 
+/* It runs with its minimum, unless it scales and lacks something; or it is gone. */
+static bool wants_no_more(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_state *state = &view->jobs[job];
+    const bool waits = state->phase == ORR_JOB_PENDING;
+    return !view->specs[job].scales ? !waits
+                                    : (!waits && state->phase != ORR_JOB_RUNNING) ||
+                                          orr_job_lacks(orr_scaling__shape(view, job), state) == 0;
+}
+
+static void drop_first(struct kube *kube, struct lane *lane)
+{
+    orr_scaling_left(&kube->scaling, orr_heap_pop(&lane->jobs).subject);
+}
+
 static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct kube *kube = state;
@@ -238,15 +260,15 @@ static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn 
     kube->released = false;
     for (struct lane *lane = next_lane(kube); lane != NULL; lane = next_lane(kube)) {
         uint32_t job = orr_heap_top(&lane->jobs)->subject;
-        if (view->jobs[job].phase != ORR_JOB_PENDING) { /* runs with its minimum: no more pods */
-            (void)orr_heap_pop(&lane->jobs);
+        if (wants_no_more(view, job)) {
+            drop_first(kube, lane);
             continue;
         }
         lane->verdict = place_pod(kube, view, txn, lane, job);
         if (lane->verdict != ORR_REASON_NONE) {
             explain(kube, view, txn, job, lane->verdict);
         } else if (++lane->jobs.events[lane->jobs.first].class_seq == group_size(view, lane)) {
-            (void)orr_heap_pop(&lane->jobs);
+            drop_first(kube, lane);
         }
     }
     explain_fresh(kube, view, txn);
@@ -309,6 +331,7 @@ const struct orr_policy orr_policy_kube = {
     .event = kube_event,
     .cycle = kube_cycle,
     .close = kube_close,
+    .abilities = ORR_ABLE_SCALE,
     .node = kube_node,
     .queue = kube_queue,
     .heeds = kube_heeds,

@@ -27,6 +27,7 @@ void orr_lanes_release(struct orr_lanes *lanes)
     orr_heap_release(&lanes->outsize);
     orr_free(lanes->lanes);
     orr_free(lanes->fresh);
+    orr_free(lanes->scaling.lined);
     *lanes = (struct orr_lanes){0};
 }
 
@@ -38,16 +39,11 @@ static struct orr_lane *lane_of(const struct orr_lanes *lanes, const struct orr_
     return &lanes->lanes[line * lanes->per_line + (lanes->backfill ? spec->shape : 0)];
 }
 
-static int64_t job_mgpu(const struct orr_view *view, uint32_t job)
-{
-    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
-}
-
 /* Larger than all its line may ever hold: it would block the line for ever. */
 static bool never_fits(const struct orr_lanes *lanes, const struct orr_view *view, uint32_t job)
 {
     return lanes->caps_mgpu != NULL &&
-           job_mgpu(view, job) > lanes->caps_mgpu[view->specs[job].queue];
+           orr_scaling_step_mgpu(view, job) > lanes->caps_mgpu[view->specs[job].queue];
 }
 
 void orr_lanes_node(struct orr_lanes *lanes)
@@ -112,29 +108,39 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
         lanes->released = true;
     }
     if (event == ORR_JOB_ENDED) {
-        lanes->withdrawn += view->jobs[job].phase == ORR_JOB_WITHDRAWN;
+        lanes->withdrawn += view->jobs[job].phase == ORR_JOB_WITHDRAWN ||
+                            orr_scaling_is_lined(&lanes->scaling, job);
+        return;
+    }
+    if (!orr_scaling_joins(&lanes->scaling, view, job)) {
         return;
     }
     const struct orr_job_spec *spec = &view->specs[job];
-    /* a job that was held back comes when its hold ends, not when it was submitted */
-    orr_ms came = event == ORR_JOB_SUBMITTED ? view->now : spec->submit_ms;
+    /* a job that was held back comes when its hold ends, not when it was submitted; one that runs
+     * and wants more does so now */
+    orr_ms came = event == ORR_JOB_REQUEUED ? spec->submit_ms : view->now;
     line_up(lanes, view, (struct orr_event){.at = key_of(lanes, spec, came), .subject = job});
     note_fresh(lanes, job);
 }
 
 static void drop_head(struct orr_lanes *lanes, struct orr_lane *lane)
 {
-    (void)orr_heap_pop(&lane->heap);
+    const uint32_t job = orr_heap_pop(&lane->heap).subject;
+    orr_scaling_left(&lanes->scaling, job);
     lanes->waiting--;
 }
 
-/* The first of a lane; those that left while they waited are dropped on the way. */
+static bool is_gone(const struct orr_view *view, uint32_t job)
+{
+    return view->jobs[job].phase == ORR_JOB_WITHDRAWN || view->jobs[job].phase == ORR_JOB_FINISHED;
+}
+
+/* The first of a lane; those that are gone are dropped on the way. */
 static const struct orr_event *head_of(struct orr_lanes *lanes, struct orr_lane *lane,
                                        const struct orr_view *view)
 {
     const struct orr_event *top = orr_heap_top(&lane->heap);
-    while (lanes->withdrawn > 0 && top != NULL &&
-           view->jobs[top->subject].phase == ORR_JOB_WITHDRAWN) {
+    while (lanes->withdrawn > 0 && top != NULL && is_gone(view, top->subject)) {
         drop_head(lanes, lane);
         lanes->withdrawn--;
         top = orr_heap_top(&lane->heap);
@@ -165,18 +171,18 @@ static enum orr_reason try_start(const struct orr_lanes *lanes, const struct orr
 {
     uint32_t queue = view->specs[job].queue;
     if (lanes->caps_mgpu != NULL &&
-        view->ledger->use[queue].allocated[ORR_SHARE_GPU] + job_mgpu(view, job) >
+        view->ledger->use[queue].allocated[ORR_SHARE_GPU] + orr_scaling_step_mgpu(view, job) >
             lanes->caps_mgpu[queue]) {
         return ORR_REASON_OVER_LIMIT;
     }
-    return orr_place_consolidated(txn, view->ledger, job);
+    return orr_place_next(txn, view->ledger, job);
 }
 
 /* Why it stays, and the numbers of this line: its cap, or who is served before. */
 static void explain(const struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn,
                     uint32_t job, enum orr_reason reason)
 {
-    if (view->jobs[job].reason == reason) {
+    if (view->jobs[job].reason == reason || !orr_scaling_waits(view, job)) {
         return;
     }
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
@@ -197,7 +203,8 @@ static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, 
 {
     for (uint32_t i = 0; i < lanes->fresh_count; i++) {
         uint32_t job = lanes->fresh[i];
-        if (view->jobs[job].placed_tasks > 0 || view->jobs[job].phase == ORR_JOB_WITHDRAWN) {
+        if (view->jobs[job].placed_tasks > 0 || is_gone(view, job) ||
+            (view->specs[job].scales && !orr_scaling_is_lined(&lanes->scaling, job))) {
             continue;
         }
         if (never_fits(lanes, view, job)) {
@@ -224,10 +231,10 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
     while ((lane = first_lane(lanes, view)) != NULL) {
         uint32_t job = orr_heap_top(&lane->heap)->subject;
         lane->verdict = try_start(lanes, view, txn, job);
-        if (lane->verdict == ORR_REASON_NONE) {
-            drop_head(lanes, lane);
-        } else {
+        if (lane->verdict != ORR_REASON_NONE) {
             explain(lanes, view, txn, job, lane->verdict);
+        } else if (orr_scaling_is_served(view, job)) {
+            drop_head(lanes, lane);
         }
     }
     explain_fresh(lanes, view, txn);

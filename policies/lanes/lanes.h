@@ -12,6 +12,8 @@
 #include <orrery/base/heap.h>
 #include <orrery/core/policy.h>
 
+#include "scaling.h"
+
 enum orr_lanes_order { /* ties by job: in order of submit */
                        ORR_LANES_SUBMIT,
                        ORR_LANES_SHORTEST,
@@ -32,9 +34,10 @@ struct orr_lanes {
     struct orr_lane *lanes;
     struct orr_heap outsize; /* by (key, job): larger than all their line may ever hold */
     uint32_t waiting;        /* jobs in all lanes */
-    uint32_t withdrawn;      /* of these, such that left while they waited */
-    bool released;           /* room came free since the last cycle */
-    uint32_t *fresh;         /* jobs that came since the last cycle */
+    uint32_t withdrawn;      /* of these, such that are gone */
+    struct orr_scaling scaling;
+    bool released;   /* room came free since the last cycle */
+    uint32_t *fresh; /* jobs that came since the last cycle */
     uint32_t fresh_count, fresh_capacity;
 };
 

@@ -7,8 +7,12 @@
  * that goes on keeps its nodes; one that starts takes whole gaps, the emptiest node first, as the
  * simulator of Pollux (Qiao et al., OSDI 2021) does for Tiresias.
  *
+ * A job that scales stays in the first queue: it is never done, and would be starved for its age.
+ * It runs from its gang on, and what it lacks above that is taken from the GPUs left at its place.
+ *
  * A round whose walk pauses someone ends there: the host releases the room and asks again in the
  * same round, and only then do others start, on all room that is free by then. */
+#include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 
 #include <string.h>
@@ -65,9 +69,40 @@ static void las_close(void *state)
     orr_free(las);
 }
 
+static bool running(const struct orr_view *view, uint32_t job)
+{
+    return view->jobs[job].phase == ORR_JOB_RUNNING;
+}
+
+static int64_t task_mgpu(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    return shape->gpus_mgpu / shape->tasks;
+}
+
+/* What it holds, or asks to start. */
 static int64_t size_of(const struct orr_view *view, uint32_t job)
 {
-    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+    if (!view->specs[job].scales) {
+        return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+    }
+    return running(view, job) ? task_mgpu(view, job) * view->jobs[job].placed_tasks
+                              : orr_scaling_step_mgpu(view, job);
+}
+
+/* Of what is left in a round: what a job that scales, and runs in it, takes above that. */
+static int64_t growth_of(const struct orr_view *view, uint32_t job, int64_t left)
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    const int64_t each = task_mgpu(view, job);
+    if (!view->specs[job].scales || each == 0) {
+        return 0;
+    }
+    const bool starts = view->jobs[job].phase == ORR_JOB_PENDING;
+    const int64_t more =
+        orr_job_lacks(shape, &view->jobs[job]) - (starts ? (int64_t)shape->min_tasks : 0);
+    const int64_t room = left / each;
+    return more <= 0 || room <= 0 ? 0 : each * (more < room ? more : room);
 }
 
 static void append(struct line *line, uint32_t job)
@@ -112,7 +147,7 @@ static void las_event(void *state, const struct orr_view *view, enum orr_job_eve
 static orr_ms demoted_at(const struct las *las, const struct orr_view *view, uint32_t job)
 {
     int64_t mgpu = size_of(view, job);
-    if (view->jobs[job].phase != ORR_JOB_RUNNING || mgpu == 0) {
+    if (!running(view, job) || mgpu == 0 || view->specs[job].scales) {
         return ORR_MS_NEVER;
     }
     int64_t threshold = las->params.threshold_gpu_s * 1000 * ORR_MGPU;
@@ -135,11 +170,6 @@ static void demote(struct las *las, const struct orr_view *view)
 }
 
 /* --- who runs --- */
-
-static bool running(const struct orr_view *view, uint32_t job)
-{
-    return view->jobs[job].phase == ORR_JOB_RUNNING;
-}
 
 /* What those share that run now or could start now; those that may not be paused have theirs. */
 static int64_t room_to_share(struct las *las, const struct orr_view *view)
@@ -165,11 +195,16 @@ static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *t
         for (uint32_t i = 0; i < las->lines[q].count; i++) {
             uint32_t job = las->lines[q].jobs[i];
             uint8_t phase = view->jobs[job].phase;
-            if (las->runs[job] || (phase != ORR_JOB_RUNNING && phase != ORR_JOB_PENDING)) {
+            if (las->runs[job]) {
+                left -= growth_of(view, job, left);
+                continue;
+            }
+            if (phase != ORR_JOB_RUNNING && phase != ORR_JOB_PENDING) {
                 continue;
             }
             if (size_of(view, job) <= left) {
                 left -= size_of(view, job);
+                left -= growth_of(view, job, left);
                 las->runs[job] = true;
                 newcomer = newcomer == ORR_NONE && phase == ORR_JOB_PENDING ? job : newcomer;
             } else if (phase == ORR_JOB_RUNNING) {
@@ -185,7 +220,7 @@ static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *t
 static enum orr_reason place(const struct orr_view *view, struct orr_txn *txn, uint32_t job)
 {
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    if (orr_shape_is_bound(shape)) {
+    if (orr_shape_is_bound(shape) || view->specs[job].scales) {
         return orr_place_consolidated(txn, view->ledger, job);
     }
     uint32_t before = orr_txn_checkpoint(txn);
@@ -197,7 +232,7 @@ static enum orr_reason place(const struct orr_view *view, struct orr_txn *txn, u
             uint32_t tasks = room < need ? room : need;
             if (tasks == 0 || !orr_txn_place(txn, job, g, tasks, node)) {
                 orr_txn_rollback(txn, before);
-                return orr_place_why_not(view->ledger, shape);
+                return orr_place_why_not(view->ledger, shape, 0);
             }
             need -= tasks;
         }
@@ -215,12 +250,14 @@ static void las_cycle(void *state, const struct orr_view *view, struct orr_txn *
     for (uint32_t q = 0; q < QUEUES; q++) {
         for (uint32_t i = 0; i < las->lines[q].count; i++) {
             uint32_t job = las->lines[q].jobs[i];
-            if (view->jobs[job].phase != ORR_JOB_PENDING) {
+            if (view->jobs[job].phase != ORR_JOB_PENDING &&
+                !(view->specs[job].scales && las->runs[job])) {
                 continue;
             }
             enum orr_reason reason =
                 las->runs[job] ? place(view, txn, job) : ORR_REASON_NO_CAPACITY;
-            if (reason != ORR_REASON_NONE && reason != view->jobs[job].reason) {
+            if (reason != ORR_REASON_NONE && reason != view->jobs[job].reason &&
+                orr_scaling_waits(view, job)) {
                 orr_txn_explain(txn, job, reason);
             }
         }
@@ -252,5 +289,6 @@ const struct orr_policy orr_policy_las = {
     .cycle = las_cycle,
     .wake = las_wake,
     .close = las_close,
+    .abilities = ORR_ABLE_SCALE,
     .round_ms = ROUND_MS,
 };

@@ -135,11 +135,12 @@ static uint32_t static_heeds(const void *params)
     return ORR_HEEDS_QUEUES | (priority ? ORR_HEEDS_PRIORITY : 0);
 }
 
-/* A part is GPUs of all a job's tasks: they start together. */
+/* A part is GPUs of all a job's tasks, which start together; but of one that scales its gang. */
 static struct orr_bar static_bars(const void *params, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
-    const int64_t asked = view->shapes->shapes[spec->shape].gpus_mgpu;
+    const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
+    const int64_t asked = spec->scales ? orr_shape_least(shape, ORR_SHARE_GPU) : shape->gpus_mgpu;
     int64_t *caps = orr_zalloc(view->queues->count, sizeof *caps);
     (void)params;
     fill_caps(view, caps);
@@ -165,6 +166,7 @@ const struct orr_policy orr_policy_static = {
     .event = static_event,
     .cycle = static_cycle,
     .close = static_close,
+    .abilities = ORR_ABLE_SCALE,
     .node = static_node,
     .queue = static_queue,
     .heeds = static_heeds,

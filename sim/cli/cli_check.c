@@ -61,9 +61,9 @@ static void check_load(struct check *check)
     }
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
-        const double gpu_h = (double)spec->work_ms *
-                             (double)world->shapes.shapes[spec->shape].gpus_mgpu /
-                             (3.6e6 * ORR_MGPU);
+        const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
+        const double gpu_h = (double)orr_world_asked_pod_ms(world, j) / shape->tasks *
+                             (double)shape->gpus_mgpu / (3.6e6 * ORR_MGPU);
         struct load *part = &loads[orr_world_part_of(world, j)], *all = &loads[world->part_count];
         part->gpu_h += gpu_h;
         part->jobs++;

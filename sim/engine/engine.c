@@ -44,6 +44,7 @@ static void run_due_events(struct engine *engine)
         case CLASS_ROUND: orr_engine__end_round(engine, subject); break;
         case CLASS_GIVE_UP: orr_engine__give_up(engine, subject); break;
         case CLASS_IDLE: orr_engine__leave_idle(engine, subject, number); break;
+        case CLASS_SCALE: orr_engine__scale(engine, subject, number); break;
         case CLASS_CYCLE:
         case CLASS_OWED: break; /* never in the heap */
         }
@@ -479,6 +480,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                                          world->outage_count > 0 ||
                                                          world->resize_count > 0,
                                              .latency = !orr_latency_is_ideal(latency),
+                                             .services = orr_world_has_services(world),
                                              .time_sliced = world->time_sliced};
     run->exec = orr_exec_open(run->ledger, &setting);
     run->heeds = orr_alloc(shard_count, sizeof *run->heeds);
@@ -513,6 +515,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                        round_ms > 0 ? round_ms : runner.policy->cycle_ms);
     orr_heap_init(&engine.heap);
     open_holds(&engine);
+    engine.steps = orr_zalloc(world->part_count + (size_t)1, sizeof *engine.steps);
+    engine.follows = world->terms.crew_count > 0 || setting.services;
     engine.owed_ms = owed_ms(&engine);
     expect_arrival(&engine, 0);
     engine.done_ms = round_ms > 0 ? orr_alloc(world->job_count, sizeof *engine.done_ms) : NULL;
@@ -550,6 +554,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_txn_close(engine.txn);
     orr_engine_shards_release(shards);
     orr_free(engine.waits_for);
+    orr_free(engine.steps);
     orr_free(engine.done_ms);
     orr_heap_release(&engine.heap);
     if (status == ORR_BUG || status == ORR_POLICY) {
@@ -588,5 +593,7 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->nevers);
     orr_free(run->heeds);
     orr_free(run->eligible_ms);
+    orr_free(run->asked);
+    orr_free(run->left);
     *run = (struct orr_run){0};
 }

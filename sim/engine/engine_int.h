@@ -19,7 +19,8 @@ enum event_class {
     CLASS_ROUND,   /* the round ends in which a job was done */
     CLASS_GIVE_UP, /* a job has waited for its first start as long as it is ready to */
     CLASS_OWED,    /* a queue is owed more or less, or has another priority; not in the heap */
-    CLASS_IDLE     /* workers of a job have had nothing to do for as long as they stay */
+    CLASS_IDLE,    /* workers of a job have had nothing to do for as long as they stay */
+    CLASS_SCALE    /* a service wants more pods, or fewer, or is over */
 };
 
 /* With CLASS_CAPACITY: a step of an outage that the scenario lists, not of a random failure. */
@@ -58,6 +59,8 @@ struct engine {
     struct orr_faults faults;
     uint32_t fault_events;   /* in the heap: of random failures */
     uint32_t listed_events;  /* in the heap: of what the scenario lists, or ordered nodes */
+    bool follows;            /* some jobs' pods come and go while they run */
+    uint32_t *steps;         /* per part of the workload that is a service: the step in force */
     uint32_t idle_events;    /* in the heap */
     uint32_t give_up_events; /* in the heap */
     uint32_t failed_nodes;   /* at random, and not repaired yet */
@@ -102,17 +105,29 @@ void orr_engine__give_up(struct engine *engine, uint32_t job);
 /* Its placements changed while it goes on: another finish makes the planned one stale. */
 void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause cause);
 
-/* engine_crew.c */
+/* Autoscaled pools may grow for it. */
+void orr_engine__want_room(struct engine *engine, uint32_t job);
+/* A running job is over, now. */
+void orr_engine__end(struct engine *engine, uint32_t job);
+/* Of a service: which pods ceased to serve now, if some were evicted. */
+void orr_engine__note_left(struct engine *engine, uint32_t job);
+
+/* engine_follow.c: jobs whose pods come and go while they run */
+/* Who schedules the job. */
+const struct orr_policy *orr_engine__policy_of(const struct engine *engine, uint32_t job);
 /* What one task of its last group asks. */
 int64_t orr_engine__worker_mgpu(const struct engine *engine, uint32_t job);
-/* As many workers as its first stage has tasks for, or the stage it is in now. */
+/* As it is submitted: as many as its first stage has tasks for, or the service wants. */
 void orr_engine__want_first(struct engine *engine, uint32_t job);
-/* Wants as many as the stage it is in has tasks for; `new_stage`: what is too many idles from now.
- */
-void orr_engine__follow_backlog(struct engine *engine, uint32_t job, bool new_stage);
+/* It may have other pods than before: asks for what it wants now. */
+void orr_engine__follow(struct engine *engine, uint32_t job);
+/* The same, and a new stage of a crew's work has begun: what is too many idles from now. */
+void orr_engine__follow_stage(struct engine *engine, uint32_t job);
 /* Is it in that stage still? Then its workers that have nothing to do leave. */
 bool orr_engine__idles(const struct engine *engine, uint32_t job, uint32_t stage);
 void orr_engine__leave_idle(struct engine *engine, uint32_t job, uint32_t stage);
+/* A step of what a service wants. */
+void orr_engine__scale(struct engine *engine, uint32_t job, uint32_t step);
 
 /* What commits mean for time. */
 void orr_engine__take_decisions(struct engine *engine);

@@ -49,8 +49,7 @@ void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reaso
         .at_ms = engine->view.now, .job = job, .reason = (uint8_t)reason, .proof = *proof};
 }
 
-/* Autoscaled pools may grow for it. */
-static void want_room(struct engine *engine, uint32_t job)
+void orr_engine__want_room(struct engine *engine, uint32_t job)
 {
     if (engine->pools != NULL) {
         orr_engine__pools_want(engine, job);
@@ -62,13 +61,13 @@ void orr_engine__submit(struct engine *engine, uint32_t job)
 {
     const struct orr_world *world = engine->world;
     orr_ledger_submit(engine->ledger, job);
-    if (world->terms.crew_count > 0) {
+    if (engine->follows) {
         orr_engine__want_first(engine, job);
     }
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
                     asked_mgpu(engine, job, shape_of(engine, job)), 1);
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
-    want_room(engine, job);
+    orr_engine__want_room(engine, job);
     engine->changed = true;
     orr_ms patience_ms = world->terms.items[world->specs[job].terms].give_up_ms;
     if (patience_ms > 0) {
@@ -167,6 +166,14 @@ static void tell_end(struct engine *engine, uint32_t job)
     engine->changed = true;
 }
 
+void orr_engine__end(struct engine *engine, uint32_t job)
+{
+    leave(engine, job, engine->view.now);
+    orr_engine__count_event(engine, CLASS_FINISH, job);
+    tell_end(engine, job);
+    free_holds(engine, job);
+}
+
 static void finish_in_round(struct engine *engine, uint32_t job)
 {
     orr_ms end = orr_round_end(engine->view.now, engine->round_ms);
@@ -213,7 +220,7 @@ static bool goes_on(struct engine *engine, uint32_t job)
     }
     orr_ledger_replan(engine->ledger, job);
     plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
-    orr_engine__follow_backlog(engine, job, true);
+    orr_engine__follow_stage(engine, job);
     return true;
 }
 
@@ -232,10 +239,7 @@ void orr_engine__finish(struct engine *engine, uint32_t job, uint32_t incarnatio
         finish_in_round(engine, job);
         return;
     }
-    leave(engine, job, engine->view.now);
-    orr_engine__count_event(engine, CLASS_FINISH, job);
-    tell_end(engine, job);
-    free_holds(engine, job);
+    orr_engine__end(engine, job);
 }
 
 bool orr_engine__waits(const struct engine *engine, uint32_t job)
@@ -280,6 +284,7 @@ static void delay_requeue(struct engine *engine, uint32_t job)
 {
     const struct orr_proof nothing = orr_no_proof();
     orr_ms delay = engine->world->rules[engine->world->specs[job].queue].requeue_delay_ms;
+    delay = delay == ORR_MS_NONE ? 0 : delay; /* a service goes on at once */
     if (delay > 0) {
         orr_engine__note_reason(engine, job, ORR_REASON_REQUEUE_DELAY, &nothing);
     }
@@ -311,14 +316,15 @@ void orr_engine__release(struct engine *engine, uint32_t job)
     }
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
                     held, whole);
-    orr_engine__follow_backlog(engine, job, false);
+    orr_engine__follow(engine, job);
     enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
-    want_room(engine, job);
+    orr_engine__want_room(engine, job);
     if (whole && cause == ORR_CAUSE_MAX_RUNTIME) {
         delay_requeue(engine, job);
         event = ORR_JOB_ENDED; /* to the policy it comes anew when the delay is over */
     }
-    if (event != ORR_JOB_CHANGED || orr_policy_able(engine->policy, ORR_ABLE_PARTS)) {
+    if (event != ORR_JOB_CHANGED ||
+        orr_policy_hears_changes(engine->policy, &engine->world->specs[job])) {
         engine->policy->event(engine->state, &engine->view, event, job);
     }
     engine->changed = true;
@@ -327,13 +333,13 @@ void orr_engine__release(struct engine *engine, uint32_t job)
 void orr_engine__requeue(struct engine *engine, uint32_t job)
 {
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
-    want_room(engine, job);
+    orr_engine__want_room(engine, job);
     engine->changed = true;
 }
 
 void orr_engine__tell_evicted(struct engine *engine, uint32_t job)
 {
-    if (orr_policy_able(engine->policy, ORR_ABLE_PARTS)) {
+    if (orr_policy_hears_changes(engine->policy, &engine->world->specs[job])) {
         engine->policy->event(engine->state, &engine->view, ORR_JOB_CHANGED, job);
     }
 }
@@ -361,7 +367,7 @@ void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause caus
         orr_ledger_replan(engine->ledger, job);
         plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
     }
-    orr_engine__follow_backlog(engine, job, false);
+    orr_engine__follow(engine, job);
 }
 
 static void plan_limit(struct engine *engine, uint32_t job)
@@ -421,6 +427,7 @@ void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision
                               .whole = whole,
                               .gone_ms = gone};
     engine->outlasts = true; /* its finish is stale */
+    orr_engine__note_left(engine, job);
     orr_ledger_set_release(engine->ledger, job, gone);
     if (!whole) {
         orr_engine__replan(engine, job, (enum orr_cause)decision->cause);
@@ -432,6 +439,21 @@ void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision
                   (struct orr_event){.at = gone,
                                      .subject = job,
                                      .class_seq = orr_engine__class_and(CLASS_RELEASE, 0)});
+}
+
+void orr_engine__note_left(struct engine *engine, uint32_t job)
+{
+    struct orr_run *run = engine->run;
+    const struct orr_ledger *ledger = engine->ledger;
+    uint32_t p = engine->world->specs[job].scales ? ledger->jobs[job].placement : ORR_NONE;
+    for (; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        if (placement->hold == ORR_HOLD_LEAVING && placement->until_ms == ORR_MS_NONE) {
+            run->left = ORR_ROOM_FOR_ONE(run->left, run->left_count, run->left_capacity);
+            run->left[run->left_count++] =
+                (struct orr_pod_left){.placement = p, .at_ms = engine->view.now};
+        }
+    }
 }
 
 static uint32_t tasks_of(const struct engine *engine, uint32_t job)

@@ -43,14 +43,15 @@ static void evict_from(struct engine *engine, uint32_t job, struct range nodes,
 }
 
 /* What is left of a gang follows by its grace, unless the policy sees to gangs that fell below
- * their minimum. */
+ * their minimum. A service's other pods serve on: no policy but one that does takes it for a gang.
+ */
 static void evict_rest(struct engine *engine, uint32_t job, enum orr_cause cause)
 {
     const struct orr_job_state *state = &engine->ledger->jobs[job];
     struct orr_refusal refusal;
     if (state->phase == ORR_JOB_RUNNING && !orr_ledger_is_complete(engine->ledger, job) &&
         !orr_policy_able(engine->policy, ORR_ABLE_STALE_GANGS) &&
-        orr_txn_evict(engine->txn, job, cause)) {
+        !engine->world->specs[job].scales && orr_txn_evict(engine->txn, job, cause)) {
         bool lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);
         ORR_ASSERT(lawful);
         orr_engine__take_decisions(engine);
@@ -432,7 +433,7 @@ static bool is_live(const struct engine *engine, const struct orr_event *event)
     }
     return class == CLASS_ARRIVAL || class == CLASS_REQUEUE ||
            (class == CLASS_ROUND && orr_engine__is_done(engine, job)) ||
-           (class == CLASS_GIVE_UP && orr_engine__waits(engine, job));
+           (class == CLASS_GIVE_UP && orr_engine__waits(engine, job)) || class == CLASS_SCALE;
 }
 
 static bool has_live_event(const struct engine *engine)

@@ -119,9 +119,9 @@ static uint32_t growth(const struct engine *engine, uint32_t job)
     const struct orr_shape *shape = shape_of(engine, job);
     const struct orr_job_state *state = &ledger->jobs[job];
     int64_t each = shape->gpus_mgpu / shape->tasks;
-    uint32_t more = orr_policy_able(engine->policy, ORR_ABLE_PARTS)
-                        ? shape->tasks - state->placed_tasks - state->leaving_tasks
-                        : 0;
+    bool grows =
+        orr_policy_hears_changes(orr_engine__policy_of(engine, job), &engine->world->specs[job]);
+    uint32_t more = grows ? orr_job_lacks(shape, state) : 0;
     for (uint32_t q = engine->world->specs[job].queue; q != ORR_NONE;
          q = queues->queues[q].parent) {
         double limit = queues->queues[q].resources[ORR_SHARE_GPU].limit;
@@ -215,6 +215,12 @@ static bool place_job(struct engine *engine, uint32_t job, enum goal goal)
     const struct orr_shape *shape = shape_of(engine, job);
     const struct orr_job_state *state = &engine->ledger->jobs[job];
     uint32_t held = state->placed_tasks + state->leaving_tasks;
+    bool runs = state->phase == ORR_JOB_RUNNING;
+    if (engine->world->specs[job].scales) {
+        uint32_t all = runs ? growth(engine, job) : orr_job_lacks(shape, state);
+        uint32_t more = goal == GOAL_WHOLE || all == 0 ? all : orr_job_next_tasks(shape, state);
+        return more > 0 && place_some(engine, job, more);
+    }
     if (held == 0 && goal == GOAL_WHOLE) {
         return orr_place_consolidated(engine->pools->trial, engine->ledger, job) == ORR_REASON_NONE;
     }
@@ -222,7 +228,6 @@ static bool place_job(struct engine *engine, uint32_t job, enum goal goal)
         return shape->min_tasks < shape->tasks && shape->span.required == 0 &&
                place_some(engine, job, shape->min_tasks);
     }
-    bool runs = state->phase == ORR_JOB_RUNNING;
     if (goal == GOAL_LEAST) {
         return runs && place_some(engine, job, 1);
     }

@@ -73,7 +73,7 @@ static void shards_event(void *state, const struct orr_view *view, enum orr_job_
     uint32_t shard = view->queues->queues[view->specs[job].queue].shard;
     struct instance *one = &shards->instances[shard];
     one->view.now = view->now;
-    if (event != ORR_JOB_CHANGED || orr_policy_able(one->policy, ORR_ABLE_PARTS)) {
+    if (event != ORR_JOB_CHANGED || orr_policy_hears_changes(one->policy, &view->specs[job])) {
         one->policy->event(one->state, &one->view, event, job);
     }
     one->changed = true;

@@ -194,7 +194,10 @@ enum orr_status orr_account__check_gangs(const struct orr_run *run, struct orr_e
                       .tasks = orr_alloc(groups, sizeof *g.tasks)};
     enum orr_status status = ORR_OK;
     for (uint32_t j = 0; j < jobs && status == ORR_OK; j++) {
-        if (is_gang(shape_of(ledger, j)) && ledger->jobs[j].attempts > 0) {
+        /* a service is a gang only to a policy that ends gangs itself: else what is left serves on
+         */
+        const bool serves_on = ledger->world.specs[j].scales && run->stale_grace_ms == 0;
+        if (is_gang(shape_of(ledger, j)) && ledger->jobs[j].attempts > 0 && !serves_on) {
             status = check_job(&g, j, err);
         }
     }

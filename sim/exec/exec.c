@@ -13,7 +13,8 @@ enum mode {
     MODE_WAITING, /* holds part of a gang that never was complete */
     MODE_WORKING,
     MODE_STALLED, /* below its minimum */
-    MODE_CLOSING  /* evicted, and working until its last checkpoint has to begin */
+    MODE_CLOSING, /* evicted, and working until its last checkpoint has to begin */
+    MODE_SERVING  /* a service: each pod that it keeps is of use by itself, until it is over */
 };
 
 enum pause { PAUSE_NONE, PAUSE_RESTART, PAUSE_CHECKPOINT };
@@ -66,7 +67,7 @@ static int64_t target_of(const struct orr_exec *exec, uint32_t job)
 
 static bool needed(const struct orr_ledger *ledger, const struct orr_exec_setting *setting)
 {
-    if (setting->failures || setting->latency) {
+    if (setting->failures || setting->latency || setting->services) {
         return true;
     }
     const struct orr_terms_table *terms = setting->terms;
@@ -308,6 +309,11 @@ static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
         }
         break;
     case MODE_CLOSING: close_down(exec, job, now); break;
+    case MODE_SERVING:
+        wait_for_bind(j, now);
+        j->time.useful += j->mgpu * (now - j->from_ms);
+        j->from_ms = now;
+        break;
     }
 }
 
@@ -428,6 +434,10 @@ static void begin(struct orr_exec *exec, uint32_t job, orr_ms now, bool again)
 void orr_exec_bind(struct orr_exec *exec, uint32_t job, orr_ms ready)
 {
     struct orr_exec_job *j = &exec->jobs[job];
+    if (j->mode == MODE_SERVING) {
+        j->bound_ms = ready;
+        return;
+    }
     j->ready_ms += ready - j->bound_ms;
     j->bound_ms = ready;
 }
@@ -438,6 +448,26 @@ static void move(struct orr_exec *exec, uint32_t job)
     const struct orr_job_state *state = &exec->ledger->jobs[job];
     orr_exec__leave(exec, job);
     if (state->phase == ORR_JOB_RUNNING && orr_ledger_is_complete(exec->ledger, job)) {
+        orr_exec__join(exec, job);
+    }
+}
+
+static bool serves(const struct orr_exec *exec, uint32_t job)
+{
+    return orr_exec__terms(exec, job)->service > 0;
+}
+
+/* A service has other pods; what they serve is not worked out here. */
+static void serve(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_cause cause)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    settle(exec, job, now);
+    j->from_ms = now;
+    j->mode = MODE_SERVING;
+    j->cause = cause != ORR_CAUSE_NONE ? (uint8_t)cause : j->cause;
+    count_held(exec, job);
+    orr_exec__leave(exec, job);
+    if (j->mgpu > 0) {
         orr_exec__join(exec, job);
     }
 }
@@ -458,6 +488,10 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
 {
     const struct orr_job_state *state = &exec->ledger->jobs[job];
     struct orr_exec_job *j = &exec->jobs[job];
+    if (serves(exec, job)) {
+        serve(exec, job, now, cause);
+        return false;
+    }
     orr_ms before = orr_exec_finish_ms(exec, job);
     settle(exec, job, now);
     j->from_ms = now;
@@ -491,6 +525,10 @@ bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
 {
     struct orr_exec_job *j = &exec->jobs[job];
     const struct orr_terms *terms = orr_exec__terms(exec, job);
+    if (serves(exec, job)) {
+        serve(exec, job, now, cause);
+        return false;
+    }
     settle(exec, job, now);
     j->cause = (uint8_t)cause;
     if (j->mode == MODE_WORKING && terms->checkpoint_on_evict && cause != ORR_CAUSE_NODE_FAILURE &&

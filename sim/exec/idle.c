@@ -13,17 +13,24 @@ struct changes {
     uint32_t count, capacity;
 };
 
-/* A replica serves from `load` after it started until it is gone. */
-static void add_life(struct changes *changes, orr_ms start, orr_ms end, orr_ms load)
+/* Pods serve from `load` after they started until they were evicted, or are gone. */
+static void add_life(struct changes *changes, orr_ms start, orr_ms end, uint32_t pods)
 {
-    if (start == ORR_MS_NONE || start + load >= end) {
+    if (start >= end) {
         return;
     }
-    const struct orr_service_change both[] = {{start + load, 1}, {end, -1}};
+    const struct orr_service_change both[] = {{start, (int32_t)pods}, {end, -(int32_t)pods}};
     for (int i = 0; i < 2; i++) {
         changes->items = ORR_ROOM_FOR_ONE(changes->items, changes->count, changes->capacity);
         changes->items[changes->count++] = both[i];
     }
+}
+
+static int by_placement(const void *a, const void *b, void *context)
+{
+    const struct orr_pod_left *x = a, *y = b;
+    (void)context;
+    return (x->placement > y->placement) - (x->placement < y->placement);
 }
 
 static int by_time(const void *a, const void *b, void *context)
@@ -33,108 +40,93 @@ static int by_time(const void *a, const void *b, void *context)
     return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
 }
 
-/* The end of the last attempt; the end of the run if it is up still. False: it is not up. */
-static bool last_end(const struct orr_run *run, uint32_t job, orr_ms *end)
+/* Any so many pods that serve are a replica: changes of pods become those of replicas. */
+static void count_replicas(struct changes *changes, uint32_t pods_each)
 {
-    const struct orr_job_state *state = &run->ledger->jobs[job];
-    bool up = state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_RELEASING;
-    *end = up ? run->end_ms : state->end_ms;
-    return up || state->phase == ORR_JOB_FINISHED;
+    int64_t pods = 0;
+    int32_t up = 0;
+    for (uint32_t i = 0; i < changes->count; i++) {
+        pods += changes->items[i].by;
+        const int32_t now = pods > 0 ? (int32_t)(pods / pods_each) : 0;
+        changes->items[i].by = now - up;
+        up = now;
+    }
+}
+
+static uint32_t job_of_part(const struct orr_world *world, uint32_t part)
+{
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        if (world->terms.items[world->specs[j].terms].service == part + 1) {
+            return j;
+        }
+    }
+    return ORR_NONE; /* its row was rejected */
+}
+
+/* Lists what the pods of a service served; returns pods x ms that they were held until they left.
+ */
+static int64_t list_lives(const struct orr_world *world, const struct orr_run *run, uint32_t part,
+                          struct changes *changes)
+{
+    const struct orr_ledger *ledger = run->ledger;
+    const orr_ms load = world->parts[part].service->load_ms;
+    const uint32_t job = job_of_part(world, part);
+    int64_t kept = 0;
+    uint32_t next = 0;
+    struct orr_pod_left *left = orr_alloc(run->left_count + (size_t)1, sizeof *left);
+    for (uint32_t l = 0; l < run->left_count; l++) {
+        left[l] = run->left[l];
+    }
+    orr_sort(left, run->left_count, sizeof *left, by_placement, NULL);
+    for (uint32_t p = 0; p < ledger->placement_count; p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        while (next < run->left_count && left[next].placement < p) {
+            next++;
+        }
+        if (placement->job == job) {
+            const bool gone = next < run->left_count && left[next].placement == p;
+            const bool ended = placement->hold == ORR_HOLD_ENDED;
+            const orr_ms end = gone ? left[next].at_ms : ended ? placement->until_ms : run->end_ms;
+            kept += (end - placement->since_ms) * placement->tasks;
+            add_life(changes, placement->since_ms + load, end, placement->tasks);
+        }
+    }
+    orr_free(left);
+    orr_sort(changes->items, changes->count, sizeof *changes->items, by_time, NULL);
+    count_replicas(changes, world->parts[part].service->pods);
+    return kept;
 }
 
 struct orr_service_change *orr_replica_changes(const struct orr_world *world,
                                                const struct orr_run *run, uint32_t part,
                                                uint32_t *count)
 {
-    orr_ms load = world->parts[part].service->load_ms, end;
     struct changes changes = {0};
-    for (uint32_t a = 0; a < run->attempt_count; a++) {
-        const struct orr_attempt *attempt = &run->attempts[a];
-        if (orr_world_part_of(world, attempt->job) == part) {
-            add_life(&changes, attempt->start_ms, attempt->end_ms, load);
-        }
-    }
-    for (uint32_t j = 0; j < world->job_count; j++) {
-        if (orr_world_part_of(world, j) == part && last_end(run, j, &end)) {
-            add_life(&changes, run->ledger->jobs[j].start_ms, end, load);
-        }
-    }
-    orr_sort(changes.items, changes.count, sizeof *changes.items, by_time, NULL);
+    (void)list_lives(world, run, part, &changes);
     *count = changes.count;
     return changes.items;
 }
 
 /* --- what was used of what they held --- */
 
-struct usage { /* of the replicas of one part */
-    const struct orr_service_change *changes;
-    const double *busy_s; /* by then */
-    uint32_t count;
-    orr_ms load_ms;
-};
-
-static double busy_by(const struct usage *usage, orr_ms at)
-{
-    uint32_t low = 0, high = usage->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (usage->changes[middle].at_ms < at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    ORR_ASSERT(low < usage->count && usage->changes[low].at_ms == at);
-    return usage->busy_s[low];
-}
-
-static double busy_in(const struct usage *usage, orr_ms start, orr_ms end)
-{
-    orr_ms from = start + usage->load_ms;
-    return start == ORR_MS_NONE || from >= end ? 0.0 : busy_by(usage, end) - busy_by(usage, from);
-}
-
-/* From each job's useful time is taken what its slots were not busy; per job, in seconds. */
-static void use_replicas(const struct orr_world *world, struct orr_run *run, uint32_t part,
-                         double *busy_s)
+/* The part of the time that a service's pods were held in which they were busy with requests:
+ * while they load they are not, nor is a slot without one. */
+static double busy_part(const struct orr_world *world, const struct orr_run *run, uint32_t part)
 {
     const struct orr_world_service *service = world->parts[part].service;
     struct orr_service_load load;
-    struct usage usage = {.load_ms = service->load_ms};
-    struct orr_service_change *changes = orr_replica_changes(world, run, part, &usage.count);
-    double *by = orr_zalloc(usage.count + (size_t)1, sizeof *by);
-    orr_service_account(&service->plan, &service->rates, changes, usage.count, 0, run->end_ms,
-                        &load, by);
-    usage.changes = changes;
-    usage.busy_s = by;
-    for (uint32_t a = 0; a < run->attempt_count; a++) {
-        const struct orr_attempt *attempt = &run->attempts[a];
-        if (orr_world_part_of(world, attempt->job) == part) {
-            busy_s[attempt->job] += busy_in(&usage, attempt->start_ms, attempt->end_ms);
-        }
-    }
-    for (uint32_t j = 0; j < world->job_count; j++) {
-        orr_ms end;
-        if (orr_world_part_of(world, j) == part && last_end(run, j, &end)) {
-            busy_s[j] += busy_in(&usage, run->ledger->jobs[j].start_ms, end);
-        }
-    }
-    orr_free(by);
-    orr_free(changes);
-}
-
-static bool any_service(const struct orr_world *world)
-{
-    bool any = false;
-    for (uint32_t p = 0; p < world->part_count; p++) {
-        any = any || world->parts[p].service != NULL;
-    }
-    return any;
+    struct changes changes = {0};
+    const int64_t kept = list_lives(world, run, part, &changes);
+    orr_service_account(&service->plan, &service->rates, changes.items, changes.count, 0,
+                        run->end_ms, &load);
+    orr_free(changes.items);
+    const double busy_ms = orr_service_busy_s(&service->plan, &load) * 1000.0 * service->pods;
+    return kept > 0 && busy_ms < (double)kept ? busy_ms / (double)kept : 1.0;
 }
 
 bool orr_account_may_idle(const struct orr_world *world)
 {
-    bool any = any_service(world);
+    bool any = orr_world_has_services(world);
     for (uint32_t t = 0; t < world->terms.count; t++) {
         any = any || world->terms.items[t].busy_ppm < ORR_PPM;
     }
@@ -143,23 +135,16 @@ bool orr_account_may_idle(const struct orr_world *world)
 
 void orr_account__idle(const struct orr_world *world, struct orr_run *run)
 {
-    double *busy_s = any_service(world) ? orr_zalloc(world->job_count, sizeof *busy_s) : NULL;
-    for (uint32_t p = 0; p < world->part_count; p++) {
-        if (world->parts[p].service != NULL) {
-            use_replicas(world, run, p, busy_s);
-        }
-    }
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
+        const struct orr_terms *terms = &world->terms.items[spec->terms];
         const struct orr_job_time *time = orr_account_of(run, j);
         int64_t full = time->useful - time->slow, used = full;
-        if (busy_s != NULL && world->parts[orr_world_part_of(world, j)].service != NULL) {
-            used =
-                (int64_t)(busy_s[j] * 1000.0 * (double)world->shapes.shapes[spec->shape].gpus_mgpu);
+        if (terms->service > 0) {
+            used = (int64_t)((double)full * busy_part(world, run, terms->service - 1));
         } else if (spec->kind == ORR_KIND_INTERACTIVE) {
-            used = orr_part_of(full, world->terms.items[spec->terms].busy_ppm);
+            used = orr_part_of(full, terms->busy_ppm);
         }
         orr_account__set_idle(run, j, used < full ? full - used : 0);
     }
-    orr_free(busy_s);
 }

@@ -39,7 +39,7 @@ static void count_requests(const struct orr_world *world, const struct orr_run *
     struct orr_service_change *changes = orr_replica_changes(world, run, part, &count);
     orr_service_account(&service->plan, &service->rates, changes, count,
                         summary->window_start_ms > 0 ? summary->window_start_ms : 0, run->end_ms,
-                        &out->load, NULL);
+                        &out->load);
     out->attained = out->load.offered > 0.0 ? out->load.in_time / out->load.offered : (double)NAN;
     orr_free(changes);
 }

@@ -47,6 +47,7 @@ void orr_summary__extents(const struct orr_world *world, const struct orr_run *r
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
         if (state->first_start_ms == ORR_MS_NONE || state->attempts == 0 ||
+            world->specs[j].scales || /* pods of a service have nothing to say to each other */
             !orr_summary__in_window(world, run, summary, j)) {
             continue;
         }

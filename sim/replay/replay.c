@@ -27,7 +27,7 @@ static void note_unheeded(struct orr_world_part *p, bool busy_heeded)
     }
 }
 
-/* Rows of a trace, of a generator, or of a service's replicas. */
+/* Rows of a trace, of a generator, or the one of a service. */
 static enum orr_status read_part(const struct orr_scenario *scenario,
                                  const struct orr_trace_options *options, struct orr_world_part *p,
                                  struct orr_err *err)
@@ -37,8 +37,7 @@ static enum orr_status read_part(const struct orr_scenario *scenario,
         enum orr_status status =
             orr_replay__service(scenario, p->part, &p->workload, p->service, err);
         if (status != ORR_OK) {
-            orr_free(p->service->per_s);
-            orr_free(p->service);
+            orr_replay__drop_service(p->service);
         }
         return status;
     }
@@ -183,7 +182,7 @@ static void drop_impossible(struct orr_world *world)
     uint32_t kept = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
-        if (possible[spec->shape]) {
+        if (possible[spec->shape + (spec->scales ? world->shapes.count : 0)]) {
             world->specs[kept++] = *spec;
             continue;
         }
@@ -198,14 +197,17 @@ static void drop_impossible(struct orr_world *world)
         }
         const struct orr_row *row = &p->workload.rows[spec->source - p->first_source];
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
+        const uint32_t tasks = spec->scales ? shape->min_tasks : shape->tasks;
         char where[400];
         say_where(world, shape, where, sizeof where);
         orr_workload_reject(&p->workload, p->part->label, row->line,
                             "job %s asks %lld GPUs in %u pods%s, which this cluster of %lld GPUs "
                             "could not hold even when empty",
                             orr_idmap_name(&p->workload.jobs, row->job),
-                            (long long)(shape->gpus_mgpu / ORR_MGPU), shape->tasks, where,
-                            (long long)world->cluster.total_gpus);
+                            (long long)((spec->scales ? shape->gpus_mgpu / shape->tasks * tasks
+                                                      : shape->gpus_mgpu) /
+                                        ORR_MGPU),
+                            tasks, where, (long long)world->cluster.total_gpus);
         world->rows_rejected++;
     }
     world->job_count = kept;
@@ -234,6 +236,9 @@ static void shake_jobs(const struct orr_scenario *scenario, struct orr_world *wo
         while (part + 1 < world->part_count &&
                world->parts[part + 1].first_source <= spec->source) {
             part++;
+        }
+        if (spec->scales) {
+            continue; /* what is asked of it says when */
         }
         const uint64_t copy = (uint64_t)orr_replay__copy(&world->parts[part], spec);
         const uint64_t thing = copy << 32 | spec->source;
@@ -285,6 +290,18 @@ static void tell(const struct orr_world *world, orr_world_warn_fn *warn, void *c
     }
 }
 
+/* The last submit, or the end of a service: its requests come until then. */
+static orr_ms last_demand(const struct orr_world *world)
+{
+    orr_ms last = world->specs[world->job_count - 1].submit_ms;
+    for (uint32_t p = 0; p < world->part_count; p++) {
+        const struct orr_world_service *service = world->parts[p].service;
+        const orr_ms end = service == NULL ? last : service->steps[service->step_count - 1].at_ms;
+        last = end > last ? end : last;
+    }
+    return last;
+}
+
 enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
                                 orr_world_warn_fn *warn, void *context, struct orr_world *world,
                                 struct orr_err *err)
@@ -333,7 +350,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
         return status;
     }
     world->first_submit_ms = world->specs[0].submit_ms;
-    world->last_submit_ms = world->specs[world->job_count - 1].submit_ms;
+    world->last_submit_ms = last_demand(world);
     orr_replay__events(scenario, world);
     return ORR_OK;
 }
@@ -342,10 +359,7 @@ void orr_world_release(struct orr_world *world)
 {
     for (uint32_t i = 0; i < world->part_count; i++) {
         orr_workload_release(&world->parts[i].workload);
-        if (world->parts[i].service != NULL) {
-            orr_free(world->parts[i].service->per_s);
-        }
-        orr_free(world->parts[i].service);
+        orr_replay__drop_service(world->parts[i].service);
     }
     orr_free(world->parts);
     orr_free(world->outages);
@@ -370,6 +384,30 @@ void orr_world_release(struct orr_world *world)
     orr_queues_release(&world->queues);
     orr_cluster_release(&world->cluster);
     *world = (struct orr_world){0};
+}
+
+bool orr_world_has_services(const struct orr_world *world)
+{
+    bool any = false;
+    for (uint32_t p = 0; p < world->part_count; p++) {
+        any = any || world->parts[p].service != NULL;
+    }
+    return any;
+}
+
+int64_t orr_world_asked_pod_ms(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    const uint32_t service = world->terms.items[spec->terms].service;
+    if (service == 0) {
+        return spec->work_ms * world->shapes.shapes[spec->shape].tasks;
+    }
+    const struct orr_world_service *it = world->parts[service - 1].service;
+    int64_t pod_ms = 0;
+    for (uint32_t s = 0; s + 1 < it->step_count; s++) {
+        pod_ms += (it->steps[s + 1].at_ms - it->steps[s].at_ms) * it->steps[s].pods;
+    }
+    return pod_ms;
 }
 
 uint32_t orr_world_part_of(const struct orr_world *world, uint32_t job)

@@ -33,11 +33,12 @@ struct orr_arrivals;
 void orr_replay__pattern(const char *pattern, const double *hours, const double *days,
                          struct orr_arrivals *arrivals);
 
-/* The replicas of a service as rows; both are made here. */
+/* A service as one row, and what it wants when; both are made here. */
 enum orr_status orr_replay__service(const struct orr_scenario *scenario,
                                     const struct orr_scenario_part *part,
                                     struct orr_workload *workload,
                                     struct orr_world_service *service, struct orr_err *err);
+void orr_replay__drop_service(struct orr_world_service *service);
 /* Shares of devices, CPU and memory of equal pods, where the row states none. */
 void orr_replay__share_pods(struct orr_row *row, struct orr_row_extra *extra,
                             const struct orr_scenario_pods *pods);
@@ -72,6 +73,9 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
  * for all. `extra` may be NULL. Returns the index in the world's table. */
 uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
                            enum orr_kind kind, const struct orr_row_extra *extra, uint32_t crew);
+/* The same of a service, a part of the workload. */
+uint32_t orr_replay__service_terms(struct orr_world *world, const struct orr_scenario *scenario,
+                                   enum orr_kind kind, uint32_t part);
 /* Loads the profiles that terms name. */
 enum orr_status orr_replay__load_profiles(struct orr_world *world,
                                           const struct orr_scenario *scenario,

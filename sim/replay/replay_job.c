@@ -393,20 +393,24 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
         return reject(world, part, row, "the scenario has no profile", profile);
     }
     spec->terms =
-        orr_replay__terms(world, nodes->scenario, kind,
-                          row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1], crew);
+        p->service != NULL
+            ? orr_replay__service_terms(world, nodes->scenario, kind, part)
+            : orr_replay__terms(world, nodes->scenario, kind,
+                                row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1], crew);
     spec->kind = (uint8_t)kind;
+    spec->scales = p->service != NULL;
     return set_priority(world, part, row, spec);
 }
 
 bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,
                             const bool *gone)
 {
-    uint32_t count = shapes->count;
+    const uint32_t count = (orr_world_has_services(world) ? 2 : 1) * shapes->count;
     bool *possible = orr_zalloc(count + (size_t)1, sizeof *possible);
     struct orr_job_spec *specs = orr_zalloc(count + (size_t)1, sizeof *specs);
     for (uint32_t s = 0; s < count; s++) {
-        specs[s].shape = s;
+        specs[s].shape = s % shapes->count;
+        specs[s].scales = s >= shapes->count;
     }
     struct orr_ledger_world empty = {.cluster = &world->cluster,
                                      .queues = &world->queues,

@@ -125,7 +125,10 @@ bool orr_world_requeues(const struct orr_world *world, uint32_t job)
     const struct orr_job_spec *spec = &world->specs[job];
     const struct orr_queue_rules *rules = &world->rules[spec->queue];
     const struct orr_terms *terms = &world->terms.items[spec->terms];
-    if (rules->max_runtime_ms == ORR_MS_NONE || rules->requeue_delay_ms == ORR_MS_NONE) {
+    if (rules->max_runtime_ms == ORR_MS_NONE || terms->service > 0) {
+        return rules->max_runtime_ms != ORR_MS_NONE; /* a service goes on for ever */
+    }
+    if (rules->requeue_delay_ms == ORR_MS_NONE) {
         return false;
     }
     /* every attempt must get further than the one before, or it would go on for ever */

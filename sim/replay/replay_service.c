@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* replay_service.c - an inference service as jobs: one for each time a replica is wanted.
+/* replay_service.c - an inference service as one elastic job, of pods that are wanted or not.
  *
  *   rates of a file -> repeated over the run, weighed by hour and weekday -> replicas wanted
- *   replica i is wanted from .. to -> a row "NAME-rI-N" that comes then and runs that long
+ *   a row "NAME" from the begin to the horizon -> so many of its pods from time to time
  */
 #include "replay_int.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <orrery/traces/gen.h>
@@ -108,55 +107,45 @@ static void take_plan(const struct orr_scenario_part *part, struct orr_service_p
                                       .in_time_s = (double)in_time / 1000.0};
 }
 
-/* ---- rows ---- */
+/* ---- the job ---- */
 
-struct lives { /* of replicas, from 0 */
-    const struct orr_scenario_part *part;
-    struct orr_workload *workload;
-    uint32_t *row; /* of each replica's current life */
-    uint32_t *lived;
-    uint32_t extra; /* the record all rows share */
-};
-
-static void begin(struct lives *lives, uint32_t replica, orr_ms at)
+/* What is wanted from when on; the last step is its end. */
+static void make_steps(const struct orr_scenario_service *from, struct orr_world_service *service,
+                       orr_ms end)
 {
-    const struct orr_scenario_pods *pods = &lives->part->service.pods;
-    struct orr_workload *w = lives->workload;
-    char name[300];
-    lives->row[replica] = w->count;
-    struct orr_row *row = orr_workload_push(w);
-    int bytes = snprintf(name, sizeof name, "%.200s-r%u-%u", lives->part->name, replica + 1,
-                         ++lives->lived[replica]);
-    row->job = orr_idmap_put(&w->jobs, name, (size_t)bytes, NULL);
-    row->submit_ms = at;
-    row->line = w->count;
-    row->kind = ORR_KIND_INFERENCE;
-    row->gpus_per_pod = ORR_NONE;
-    row->extra = lives->extra;
-    struct orr_row_extra *extra = orr_workload_extra(w, row);
-    extra->gpu_model = lives->part->service.gpu_model;
-    orr_replay__share_pods(row, extra, pods);
-    lives->extra = row->extra;
+    orr_ms interval = service->plan.scale_interval_ms;
+    uint32_t looks = (uint32_t)((end + interval - 1) / interval);
+    uint32_t *wanted = orr_alloc(looks, sizeof *wanted);
+    orr_service_scale(&service->plan, &service->rates, looks, wanted);
+    service->pods = from->pods.pods;
+    service->steps = orr_alloc(looks + (size_t)1, sizeof *service->steps);
+    for (uint32_t i = 0; i < looks; i++) {
+        if (i == 0 || wanted[i] != wanted[i - 1]) {
+            service->steps[service->step_count++] = (struct orr_world_step){
+                .at_ms = (orr_ms)i * interval, .pods = wanted[i] * service->pods};
+        }
+    }
+    service->steps[service->step_count++] = (struct orr_world_step){.at_ms = end};
+    orr_free(wanted);
 }
 
-static void make_rows(struct lives *lives, const struct orr_world_service *service,
-                      const uint32_t *wanted, uint32_t looks, orr_ms end)
+/* All pods that it ever may have, and as its gang those it always has. */
+static void make_row(const struct orr_scenario_part *part, struct orr_workload *workload,
+                     orr_ms end)
 {
-    uint32_t up = 0;
-    for (uint32_t i = 0; i < looks; i++) {
-        orr_ms at = (orr_ms)i * service->plan.scale_interval_ms;
-        for (; up < wanted[i]; up++) {
-            begin(lives, up, at);
-        }
-        for (; up > wanted[i]; up--) {
-            struct orr_row *row = &lives->workload->rows[lives->row[up - 1]];
-            row->run_ms = at - row->submit_ms;
-        }
-    }
-    for (; up > 0; up--) {
-        struct orr_row *row = &lives->workload->rows[lives->row[up - 1]];
-        row->run_ms = end - row->submit_ms;
-    }
+    const struct orr_scenario_service *from = &part->service;
+    struct orr_row *row = orr_workload_push(workload);
+    row->job = orr_idmap_put(&workload->jobs, part->name, strlen(part->name), NULL);
+    row->submit_ms = 0;
+    row->run_ms = end;
+    row->line = workload->count;
+    row->kind = ORR_KIND_INFERENCE;
+    row->gpus_per_pod = ORR_NONE;
+    row->pods = from->max_replicas * from->pods.pods;
+    struct orr_row_extra *extra = orr_workload_extra(workload, row);
+    extra->gpu_model = from->gpu_model;
+    extra->min_pods = from->min_replicas > 0 ? (int64_t)from->min_replicas * from->pods.pods : 1;
+    orr_replay__share_pods(row, extra, &from->pods);
 }
 
 enum orr_status orr_replay__service(const struct orr_scenario *scenario,
@@ -176,20 +165,20 @@ enum orr_status orr_replay__service(const struct orr_scenario *scenario,
         status = shape_rates(scenario, from, &series, service, err);
     }
     if (status == ORR_OK) {
-        orr_ms interval = service->plan.scale_interval_ms, end = scenario->horizon_ms;
-        uint32_t looks = (uint32_t)((end + interval - 1) / interval);
-        uint32_t *wanted = orr_alloc(looks, sizeof *wanted);
-        struct lives lives = {.part = part, .workload = workload};
-        lives.row = orr_zalloc(from->max_replicas + (size_t)1, sizeof *lives.row);
-        lives.lived = orr_zalloc(from->max_replicas + (size_t)1, sizeof *lives.lived);
-        orr_service_scale(&service->plan, &service->rates, looks, wanted);
         orr_workload_init(workload);
-        make_rows(&lives, service, wanted, looks, end);
+        make_steps(from, service, scenario->horizon_ms);
+        make_row(part, workload, scenario->horizon_ms);
         workload->rows_read = workload->count;
-        orr_free(lives.row);
-        orr_free(lives.lived);
-        orr_free(wanted);
     }
     orr_free(series.per_s);
     return status;
+}
+
+void orr_replay__drop_service(struct orr_world_service *service)
+{
+    if (service != NULL) {
+        orr_free(service->per_s);
+        orr_free(service->steps);
+        orr_free(service);
+    }
 }

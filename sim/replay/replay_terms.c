@@ -17,7 +17,7 @@ uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_t
             have->checkpoint_on_evict == terms->checkpoint_on_evict &&
             have->keep_progress == terms->keep_progress && have->profile == terms->profile &&
             have->give_up_ms == terms->give_up_ms && have->crew == terms->crew &&
-            have->busy_ppm == terms->busy_ppm) {
+            have->service == terms->service && have->busy_ppm == terms->busy_ppm) {
             return t;
         }
     }
@@ -59,6 +59,18 @@ uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *s
     if (terms.profile != ORR_NONE) {
         world->wanted_profiles[terms.profile] = true;
     }
+    return orr_replay__put_terms(&world->terms, &terms);
+}
+
+uint32_t orr_replay__service_terms(struct orr_world *world, const struct orr_scenario *scenario,
+                                   enum orr_kind kind, uint32_t part)
+{
+    const struct orr_terms terms = {.grace_ms = first_of(ORR_MS_NONE,
+                                                         scenario->kind_execution[kind].grace_ms,
+                                                         scenario->execution.grace_ms),
+                                    .service = part + 1,
+                                    .profile = ORR_NONE,
+                                    .busy_ppm = ORR_PPM};
     return orr_replay__put_terms(&world->terms, &terms);
 }
 

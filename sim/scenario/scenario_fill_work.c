@@ -303,6 +303,8 @@ static enum orr_status check_pods(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+#define SERVICE_PODS_MAX 1000000
+
 static enum orr_status fill_service(struct orr_scenario__load *load,
                                     const struct orr_scenario *scenario,
                                     const struct orr_scenario__node *node,
@@ -321,6 +323,14 @@ static enum orr_status fill_service(struct orr_scenario__load *load,
         return orr_scenario__fail(load, &node->at,
                                   "service: replicas, service_time and scale_interval must be "
                                   "above 0, target_utilisation at most 1");
+    }
+    if (service->pods.min_pods > 0) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, "min")->at,
+                                  "min: a replica needs all its pods; `replicas` says how few of "
+                                  "them there may be");
+    }
+    if ((uint64_t)service->max_replicas * service->pods.pods > SERVICE_PODS_MAX) {
+        return orr_scenario__fail(load, &node->at, "service: more than %d pods", SERVICE_PODS_MAX);
     }
     const struct orr_scenario_objective *objective = &part->objective;
     if (objective->given && objective->served_within_ms != ORR_MS_NONE &&

@@ -121,41 +121,30 @@ void orr_service_advance(const struct orr_service_plan *plan, struct orr_service
     }
 }
 
-/* Requests that no longer wait, but for dropped ones. */
-static double served(const struct orr_service_load *load)
+double orr_service_busy_s(const struct orr_service_plan *plan, const struct orr_service_load *load)
 {
-    return load->in_time + load->late - load->waiting;
+    return (load->in_time + load->late - load->waiting) * plan->service_s /
+           (double)plan->concurrency;
 }
 
 void orr_service_account(const struct orr_service_plan *plan, const struct orr_rates *rates,
                          const struct orr_service_change *changes, uint32_t count, orr_ms from_ms,
-                         orr_ms to_ms, struct orr_service_load *load, double *busy_s)
+                         orr_ms to_ms, struct orr_service_load *load)
 {
     uint32_t next = 0;
     int64_t ready = 0;
-    double busy = 0.0;
     *load = (struct orr_service_load){0};
     for (orr_ms at = from_ms; at < to_ms;) {
         for (; next < count && changes[next].at_ms <= at; next++) {
             ready += changes[next].by;
-            if (busy_s != NULL) {
-                busy_s[next] = busy;
-            }
         }
         orr_ms step = at >= 0 ? at / rates->step_ms : -1;
         orr_ms end = (step + 1) * rates->step_ms;
         end = next < count && changes[next].at_ms < end ? changes[next].at_ms : end;
         end = end < to_ms ? end : to_ms;
         double rate = step >= 0 && step < rates->count ? rates->per_s[step] : 0.0;
-        double before = served(load);
         orr_service_advance(plan, load, rate, ready > 0 ? (uint32_t)ready : 0,
                             (double)(end - at) / 1000.0);
-        busy += ready > 0 ? (served(load) - before) * plan->service_s /
-                                ((double)plan->concurrency * (double)ready)
-                          : 0.0;
         at = end;
-    }
-    for (; busy_s != NULL && next < count; next++) {
-        busy_s[next] = busy;
     }
 }

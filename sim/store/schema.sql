@@ -109,6 +109,10 @@ CREATE TABLE ask(                    -- what equal pods of a job ask for; jobs a
   shard INTEGER NOT NULL,           -- whose nodes
   bound INTEGER NOT NULL            -- 1: selectors, taints or its queue rule nodes out
 );
+CREATE TABLE wanted(                 -- what jobs ask for whose pods come and go: services, workers that follow a backlog
+  job INTEGER NOT NULL, at_ms INTEGER NOT NULL, -- from then on
+  pods INTEGER NOT NULL, mgpu INTEGER NOT NULL -- of job.pods and job.mgpu; what it still holds is among them
+);
 CREATE TABLE hold(                   -- jobs that were not considered when they were submitted
   job INTEGER PRIMARY KEY,
   eligible_ms INTEGER                -- from then on they were (waits count from here); NULL: never

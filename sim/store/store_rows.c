@@ -330,6 +330,24 @@ static enum orr_status write_attempts(sqlite3 *db, const struct orr_store_input 
     return writer_close(&a);
 }
 
+static enum orr_status write_wanted(sqlite3 *db, const struct orr_store_input *in,
+                                    struct orr_err *err)
+{
+    struct writer w = writer_open(db, "INSERT INTO wanted VALUES(?,?,?,?)", err);
+    for (uint32_t i = 0; i < in->run->asked_count && w.status == ORR_OK; i++) {
+        const struct orr_asked_change *asked = &in->run->asked[i];
+        const struct orr_shape *shape =
+            &in->world->shapes.shapes[in->world->specs[asked->job].shape];
+        const struct orr_request *last = &shape->groups[shape->group_count - 1].request;
+        put_int(&w, asked->job);
+        put_int(&w, asked->at_ms);
+        put_int(&w, asked->pods);
+        put_int(&w, shape->gpus_mgpu - (shape->tasks - asked->pods) * orr_request_mgpu(last));
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_evictions(sqlite3 *db, const struct orr_store_input *in,
                                        struct orr_err *err)
 {
@@ -492,6 +510,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_shards,
                                                   write_placements,
                                                   write_attempts,
+                                                  write_wanted,
                                                   write_evictions,
                                                   write_times,
                                                   write_outages,

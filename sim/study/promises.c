@@ -21,6 +21,7 @@ static struct orr_audit_job job_of(const struct orr_world *world, const struct o
                                   .mgpu = world->shapes.shapes[spec->shape].gpus_mgpu,
                                   .queue = ORR_NONE,
                                   .evictions = state->evictions,
+                                  .scales = spec->scales != 0,
                                   .finished = state->phase == ORR_JOB_FINISHED};
 }
 

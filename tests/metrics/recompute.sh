@@ -150,6 +150,35 @@ case_rates() {
 }
 
 # Half of the jobs leave when they have waited long enough; waits are censored there.
+# Services, whose pods come and go, and workers that follow a backlog: what they ask for changes.
+case_scaling() {
+    awk 'BEGIN {srand(3); print "time_s,rate"; for (i = 0; i < 90; i++) printf "%d,%.3f\n", 60 * i, 5 * rand() * int(3 * rand())}' >rate.csv
+    awk 'BEGIN {
+        srand(4); print "job,submit_s,run_s,gpus_per_pod,queue,kind,template"
+        for (i = 0; i < 60; i++)
+            printf "j%d,%d,%s,%s,%s,training,%s\n", i, 4000 * rand(), i % 6 ? 1 + int(900 * rand()) : "", i % 6 ? 1 + int(2 * rand()) : "",
+                substr("ab", 1 + int(2 * rand()), 1), i % 6 ? "" : "ray"
+    }' >trace.csv
+    for policy in kai fifo easy static kube las; do
+        cat >run.yaml <<YAML
+horizon: 90m
+warmup: 10m
+cluster: {pools: {p: {nodes: 5, gpus: 4}}, failures: {mtbf: 40m, repair: {median: 4m}}}
+queues: {a: {gpu: [10, 1, 12]}, b: {gpu: [10, 1, unlimited]}}
+execution: {grace: 20s}
+templates: {ray: {roles: {head: {cpu: 1}, worker: {pods: 4, min: 1, gpus_per_pod: 1}}, autoscale: {role: worker, backlog: [2x40s, 40x10s, 1x100s], idle: 20s}}}
+workload:
+- {name: t, trace: trace.csv}
+- {name: s, kind: inference, queue: a, service: {gpus_per_pod: 2, replicas: 1..5, rate: rate.csv, service_time: 1s, target_utilisation: 0.8, load: 20s, scale_down_window: 2m}}
+- {name: w, kind: inference, queue: b, service: {gpus_per_pod: 1, replicas: 0..4, rate: rate.csv, service_time: 500ms, target_utilisation: 1}}
+policy: $policy
+YAML
+        holds 80 run.yaml
+        has "count(*) > 20 FROM wanted AS w JOIN job AS j ON j.id = w.job WHERE j.name = 's'"
+        has "count(*) > 0 FROM job_time AS t JOIN job AS j ON j.id = t.job WHERE j.name = 's' AND t.idle > 0"
+    done
+}
+
 case_patience() {
     philly kai 1d 90000 >run.yaml
     awk -F, 'NR == 1 {print $0 ",give_up_s,user,group,deadline_s"; next} {print $0 "," (NR % 2 ? 600 + NR % 900 : "") ",u" NR % 7 ",g" int(NR / 4) "," (NR % 3 ? "" : $2 + 20000 + $3)}' philly.csv >some.csv

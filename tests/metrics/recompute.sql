@@ -180,11 +180,17 @@ SELECT a.job, a.end_ms,
        coalesce((SELECT min(b.start_ms) FROM attempt AS b WHERE b.job = a.job AND b.nr = a.nr + 1),
                 CASE WHEN j.attempts > a.nr THEN j.last_start_ms END, r.end_ms)
 FROM attempt AS a JOIN job AS j ON j.id = a.job CROSS JOIN run AS r;
-CREATE TEMP TABLE life AS -- while it is there a job asks for all its pods: what it does not hold of them waits
-SELECT j.id AS job, j.queue, j.mgpu, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
-       max(CASE WHEN j.state >= 3 THEN j.end_ms ELSE r.end_ms END, coalesce(l.to_ms, 0)) AS to_ms
-FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id
-LEFT JOIN (SELECT job, max(to_ms) AS to_ms FROM held GROUP BY job) AS l ON l.job = j.id WHERE j.state > 0;
+CREATE TEMP TABLE life AS -- while it is there a job asks for all its pods, or those it wants: what it does not hold of them waits
+WITH whole AS (
+  SELECT j.id AS job, j.queue, j.mgpu, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
+         max(CASE WHEN j.state >= 3 THEN j.end_ms ELSE r.end_ms END, coalesce(l.to_ms, 0)) AS to_ms
+  FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id
+  LEFT JOIN (SELECT job, max(to_ms) AS to_ms FROM held GROUP BY job) AS l ON l.job = j.id WHERE j.state > 0
+)
+SELECT job, queue, mgpu, from_ms, to_ms FROM whole WHERE job NOT IN (SELECT job FROM wanted)
+UNION ALL
+SELECT w.job, l.queue, w.mgpu, w.at_ms, lead(w.at_ms, 1, l.to_ms) OVER (PARTITION BY w.job ORDER BY w.at_ms)
+FROM wanted AS w JOIN whole AS l ON l.job = w.job;
 CREATE TEMP TABLE change AS
 WITH c(at_ms, queue, alloc, pend, jobs) AS (
   SELECT h.start_ms, j.queue, h.mgpu, -h.mgpu, 0 FROM held AS h JOIN job AS j ON j.id = h.job
@@ -743,11 +749,12 @@ SELECT n.id AS node, n.pool, CASE WHEN p.nvlink_gpus < n.gpus THEN p.nvlink_gpus
        n.pool || ' ' || CASE WHEN p.nvlink_gpus > n.gpus AND n.gpus > 0
          THEN (row_number() OVER (PARTITION BY n.pool ORDER BY n.id) - 1) / (p.nvlink_gpus / n.gpus) ELSE n.id END AS joined
 FROM node AS n LEFT JOIN pool AS p ON p.name = n.pool;
-CREATE TEMP TABLE gang AS -- devices of the last attempt as it began
+CREATE TEMP TABLE gang AS -- devices of the last attempt as it began; a service is none
 SELECT DISTINCT j.id AS job, h.node, b.d, b.d / w.island AS island, w.joined
 FROM job AS j CROSS JOIN run AS r JOIN held AS h ON h.job = j.id AND h.nr = j.attempts AND h.start_ms <= j.last_start_ms
 JOIN bit AS b ON h.devices >> b.d & 1 JOIN wired AS w ON w.node = h.node
-WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND (h.to_ms > j.last_start_ms OR j.state = 2);
+WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND (h.to_ms > j.last_start_ms OR j.state = 2)
+  AND NOT EXISTS (SELECT 1 FROM metric AS m WHERE m.name = 'requests' AND m.label = 'workload=' || j.name);
 CREATE INDEX temp.gang_job ON gang(job);
 CREATE TEMP TABLE gang_size AS
 SELECT job, count(DISTINCT node) AS nodes, count(DISTINCT joined) AS joined, (SELECT max(i) FROM
@@ -875,7 +882,7 @@ UNION ALL SELECT 'starved', 'all', '', total(ms > 0), count(*) FROM starving;
 -- ---- elastic jobs: when they had all their pods ----
 CREATE TEMP TABLE grown AS
 WITH c AS (
-  SELECT h.job, h.start_ms AS at, h.pods FROM held AS h WHERE h.to_ms > h.start_ms
+  SELECT h.job, h.start_ms AS at, h.pods FROM held AS h CROSS JOIN run AS r WHERE h.to_ms > h.start_ms OR h.start_ms = r.end_ms
   UNION ALL SELECT h.job, h.to_ms, -h.pods FROM held AS h JOIN job AS j ON j.id = h.job
   WHERE h.to_ms > h.start_ms AND h.to_ms < (SELECT end_ms FROM run)
 ),

@@ -29,6 +29,7 @@ struct orr_audit_job {
     int64_t mib; /* GPU memory that each device of a pod is asked for; 0: it asks for no memory */
     uint32_t devices; /* of a pod that asks for memory */
     bool mixed;       /* its pods do not ask the same; mib is then of one of them */
+    bool scales;      /* its pods come and go: what it asks is in `wants` */
     bool has_books;   /* else the next says nothing */
     int64_t mgpu_ms;  /* GPU time that its causes add up to, mGPU x ms */
 };
@@ -82,6 +83,14 @@ struct orr_audit_promise {
 struct orr_audit_absence {
     uint32_t job;
     orr_ms from_ms, to_ms;
+};
+
+/* From then on a job whose pods come and go asks for so many of them. */
+struct orr_audit_want {
+    uint32_t job;
+    orr_ms at_ms;
+    uint32_t pods;
+    int64_t mgpu;
 };
 
 struct orr_audit_node {
@@ -166,6 +175,8 @@ struct orr_schedule {
     uint32_t promise_count;
     struct orr_audit_absence *absences;
     uint32_t absence_count;
+    struct orr_audit_want *wants; /* in the order in which they came */
+    uint32_t want_count;
     struct orr_audit_outage *outages; /* by node, then time */
     uint32_t outage_count;
     struct orr_audit_total *totals; /* by time */

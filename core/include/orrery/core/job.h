@@ -118,6 +118,8 @@ struct orr_job_spec {
     int32_t priority; /* higher goes first */
     uint8_t kind;     /* enum orr_kind of the traces, carried through */
     uint8_t preemptible;
+    uint8_t scales; /* its tasks, of one group, come and go while it runs: unwanted_tasks says how
+                       many of them are not asked for now */
 };
 
 /* The number of a priority class that KAI ships (train 50, build-preemptible 75, build 100,
@@ -151,5 +153,31 @@ struct orr_job_state { /* all zero while FUTURE; times mean something from PENDI
     uint16_t evictions;
     uint16_t attempts;
 };
+
+/* Tasks that a job which scales wants, and neither holds nor is losing. */
+static inline uint32_t orr_job_lacks(const struct orr_shape *shape,
+                                     const struct orr_job_state *state)
+{
+    const uint32_t wanted = shape->tasks - state->unwanted_tasks;
+    const uint32_t has = state->placed_tasks + state->leaving_tasks;
+    return wanted > has ? wanted - has : 0;
+}
+
+/* What it asks at once: its gang as long as it has less than that, then one task after the other.
+ * 0: it lacks nothing. */
+static inline uint32_t orr_job_next_tasks(const struct orr_shape *shape,
+                                          const struct orr_job_state *state)
+{
+    const uint32_t lacks = orr_job_lacks(shape, state);
+    const bool waits = state->phase == ORR_JOB_PENDING;
+    if (!waits && state->phase != ORR_JOB_RUNNING) {
+        return 0;
+    }
+    if (!waits || state->placed_tasks >= shape->min_tasks) {
+        return lacks > 0;
+    }
+    const uint32_t gang = shape->min_tasks - state->placed_tasks;
+    return lacks >= gang ? gang : 0;
+}
 
 #endif

@@ -119,8 +119,7 @@ void orr_ledger_submit(struct orr_ledger *ledger, uint32_t job);
 void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now);
 /* A job that has not started leaves; what it holds of its gang is released. */
 void orr_ledger_withdraw(struct orr_ledger *ledger, uint32_t job, orr_ms now);
-/* So many tasks of its last group are of no use to the job for now: a policy that adds tasks to
- * jobs leaves them out. */
+/* So many tasks of its last group are of no use to the job for now: it does not ask for them. */
 void orr_ledger_set_unwanted(struct orr_ledger *ledger, uint32_t job, uint32_t tasks);
 /* The job was done at `end`, but what it held is released only `now`. */
 void orr_ledger_finish_late(struct orr_ledger *ledger, uint32_t job, orr_ms end, orr_ms now);

@@ -11,12 +11,19 @@
  * to be held together goes to the domain with the fewest idle devices that takes all of it, from
  * the level it prefers up to the one it requires; so does each part of a gang that states a level,
  * within the domain of the whole, before the parts that state none. Places all tasks and returns
- * ORR_REASON_NONE, or places nothing and says why. Costs a few words per node used; with a level,
- * the nodes of the domains tried. */
+ * ORR_REASON_NONE, or places nothing and says why. Of a job that scales it places what it lacks:
+ * its gang or nothing, then task by task as jobs of one task; if not all find room it says why, and
+ * those that did are placed. Costs a few words per node used; with a level, the nodes of the
+ * domains tried. */
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
                                        uint32_t job);
 
-/* Could it ever start, if the ledger stands for a cluster where nothing runs? Of a gang with parts
+/* The same of what a job asks at once: all or nothing of the gang or of the one task that a job
+ * which scales lacks next, and of all tasks of any other. */
+enum orr_reason orr_place_next(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job);
+
+/* Could it ever start, if the ledger stands for a cluster where nothing runs? A job that scales
+ * starts with its gang. Of a gang with parts
  * that are to be held together each part is tried by itself, since another strategy may find room
  * for all where this one does not. Leaves nothing behind. */
 bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job);
@@ -24,8 +31,9 @@ bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger,
 /* Idle devices of the nodes whose labels and taints let tasks of the request be there. Costs a look
  * at every node when the request names some. */
 int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr_request *request);
-/* Why a shape finds no nodes although enough GPUs are free: NODE_TYPES, CONSTRAINED,
- * TOPOLOGY or FRAGMENTED. */
-enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape);
+/* Why so many tasks of each group of a shape (0: all) find no nodes although enough GPUs are free:
+ * NODE_TYPES, CONSTRAINED, TOPOLOGY or FRAGMENTED. */
+enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape,
+                                  uint32_t tasks);
 
 #endif

@@ -222,8 +222,19 @@ static inline enum orr_status orr_policy_audit(const struct orr_policy *policy, 
 enum {
     /* ends gangs that run below their minimum; without it they are evicted at once */
     ORR_ABLE_STALE_GANGS = 1u << 0,
-    ORR_ABLE_PARTS = 1u << 1 /* hears ORR_JOB_CHANGED; others are not told */
+    ORR_ABLE_PARTS = 1u << 1, /* hears ORR_JOB_CHANGED; others are not told */
+    /* gives jobs that scale the tasks they want while they run, and hears ORR_JOB_CHANGED of these;
+     * without it and PARTS such a job gets all its tasks at once and keeps them */
+    ORR_ABLE_SCALE = 1u << 2
 };
+
+/* Is the policy told ORR_JOB_CHANGED of such a job? */
+static inline bool orr_policy_hears_changes(const struct orr_policy *policy,
+                                            const struct orr_job_spec *spec)
+{
+    return orr_policy_able(policy, ORR_ABLE_PARTS) ||
+           (spec->scales && orr_policy_able(policy, ORR_ABLE_SCALE));
+}
 
 /* What commits of a run with these parameters are held to. */
 uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);

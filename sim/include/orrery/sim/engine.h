@@ -66,6 +66,16 @@ struct orr_cordon { /* a node took nothing more and was not yet empty: what it h
     orr_ms from_ms, to_ms; /* to_ms ORR_MS_NEVER: to the end of the run */
 };
 
+struct orr_asked_change { /* of a job whose pods come and go: from then on it asks for so many */
+    orr_ms at_ms;
+    uint32_t job, pods;
+};
+
+struct orr_pod_left { /* pods of a service, one placement, are leaving: they serve no more */
+    uint32_t placement;
+    orr_ms at_ms;
+};
+
 enum orr_warmup { ORR_WARMUP_STATED, ORR_WARMUP_DETECTED, ORR_WARMUP_NOT_FOUND };
 
 enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };
@@ -143,6 +153,10 @@ struct orr_run {
     uint32_t *heeds;          /* per shard: what its policy's order looks at (ORR_HEEDS_*) */
     struct orr_never *nevers; /* by job; of those that did not start, see never.h */
     uint32_t never_count, never_capacity;
+    struct orr_asked_change *asked; /* in order; no rows of a job: it asks for all its pods */
+    uint32_t asked_count, asked_capacity;
+    struct orr_pod_left *left;
+    uint32_t left_count, left_capacity;
     orr_ms *eligible_ms; /* per hold of the world: when it was over; ORR_MS_NONE: not yet */
 };
 

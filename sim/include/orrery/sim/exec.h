@@ -12,6 +12,9 @@
  *
  * A run in which nothing costs anything, nothing is elastic and nothing breaks has no orr_exec: a
  * job is done its run time after its start, and what an evicted attempt held is lost.
+ *
+ * A service (terms: `service`) has no finish of its own: what its pods hold until they are evicted
+ * is useful, but for what they left idle, and nothing of it is ever lost.
  */
 #ifndef ORR_SIM_EXEC_H
 #define ORR_SIM_EXEC_H
@@ -71,6 +74,7 @@ struct orr_exec_setting { /* all borrowed */
     bool failures;                       /* nodes may fail */
     orr_ms round_ms;                     /* 0: not in rounds */
     bool latency;                        /* what is decided takes time to take effect */
+    bool services;                       /* there are some */
     bool time_sliced; /* tasks on one device share its time, not only its memory */
 };
 

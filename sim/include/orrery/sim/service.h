@@ -52,11 +52,11 @@ struct orr_service_change { /* of the number of replicas that serve */
     orr_ms at_ms;
     int32_t by;
 };
-/* From `from` to `to`, with replicas as the changes say; they must be sorted by time. busy_s (NULL:
- * not asked): for each change, how long a replica that had been there from the start would have had
- * all its slots busy by then, the load spread evenly over those that were there. */
+/* From `from` to `to`, with replicas as the changes say; they must be sorted by time. */
 void orr_service_account(const struct orr_service_plan *plan, const struct orr_rates *rates,
                          const struct orr_service_change *changes, uint32_t count, orr_ms from_ms,
-                         orr_ms to_ms, struct orr_service_load *load, double *busy_s);
+                         orr_ms to_ms, struct orr_service_load *load);
+/* How long one replica would have had all its slots busy with the requests that were served. */
+double orr_service_busy_s(const struct orr_service_plan *plan, const struct orr_service_load *load);
 
 #endif

@@ -16,11 +16,19 @@
 #include <orrery/sim/terms.h>
 #include <orrery/traces/reader.h>
 
-struct orr_world_service { /* of a part that is an inference service */
+struct orr_world_step { /* of a service: from then on it wants so many pods */
+    orr_ms at_ms;
+    uint32_t pods;
+};
+
+struct orr_world_service { /* of a part that is an inference service: one job */
     struct orr_service_plan plan;
-    struct orr_rates rates; /* over the run */
-    double *per_s;          /* of them, owned */
-    orr_ms load_ms;         /* from a replica's start until it serves */
+    struct orr_rates rates;       /* over the run */
+    double *per_s;                /* of them, owned */
+    orr_ms load_ms;               /* from a replica's start until it serves */
+    uint32_t pods;                /* of a replica */
+    struct orr_world_step *steps; /* owned; the first when it comes, the last when it ends */
+    uint32_t step_count;
 };
 
 struct orr_world_part {                   /* one part of the workload */
@@ -128,7 +136,8 @@ struct orr_world {
     struct orr_world_owed *owed; /* by (at_ms, as listed, queue); none before the first submit */
     uint32_t owed_count;
     uint64_t rows_rejected;
-    orr_ms first_submit_ms, last_submit_ms;
+    orr_ms first_submit_ms;
+    orr_ms last_submit_ms; /* or the end of a service, whose requests come until then */
 };
 
 /* Reads the traces and builds everything. Rows that this cluster or these queues cannot take are
@@ -147,13 +156,18 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
                                    struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
 
 /* Says of each shape whether the cluster without the nodes that are gone (NULL: with all of them)
- * could hold all its tasks were it empty; caller frees. */
+ * could hold all its tasks were it empty, and, where there are services, by shape again whether it
+ * could hold the gang of a job that scales; caller frees. */
 bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,
                             const bool *gone);
 
 /* What a queue is owed of a resource at a time. */
 const struct orr_entitlement *orr_world_owed_at(const struct orr_world *world, uint32_t queue,
                                                 enum orr_share_kind resource, orr_ms at);
+/* Is some part of the workload a service? */
+bool orr_world_has_services(const struct orr_world *world);
+/* What a job asks, pods x ms: all for as long as it works at rate 1, or what a service wants. */
+int64_t orr_world_asked_pod_ms(const struct orr_world *world, uint32_t job);
 /* The part of the workload that a job is of. */
 uint32_t orr_world_part_of(const struct orr_world *world, uint32_t job);
 /* The trace's name of a job; copies after the first end in "#2", "#3", ... `buffer` (of at least

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scaling.h - jobs that scale in a policy's order of those that wait: such a job stands there once
+ * whenever it lacks something, waiting or running, and is served step by step: its gang, then task
+ * by task. */
+#ifndef ORR_POLICIES_SCALING_H
+#define ORR_POLICIES_SCALING_H
+
+#include <orrery/base/mem.h>
+#include <orrery/core/policy.h>
+
+struct orr_scaling {
+    bool *lined; /* per job that scales: it stands in the order; NULL: none ever did */
+};
+
+static inline const struct orr_shape *orr_scaling__shape(const struct orr_view *view, uint32_t job)
+{
+    return &view->shapes->shapes[view->specs[job].shape];
+}
+
+static inline bool orr_scaling_is_lined(const struct orr_scaling *scaling, uint32_t job)
+{
+    return scaling->lined != NULL && scaling->lined[job];
+}
+
+/* After an event other than ENDED: does the job go into the order? A job that does not scale does.
+ */
+static inline bool orr_scaling_joins(struct orr_scaling *scaling, const struct orr_view *view,
+                                     uint32_t job)
+{
+    if (!view->specs[job].scales) {
+        return true;
+    }
+    if (orr_scaling_is_lined(scaling, job) ||
+        orr_job_next_tasks(orr_scaling__shape(view, job), &view->jobs[job]) == 0) {
+        return false;
+    }
+    if (scaling->lined == NULL) {
+        scaling->lined = orr_zalloc(view->job_count, sizeof *scaling->lined);
+    }
+    scaling->lined[job] = true;
+    return true;
+}
+
+/* It was taken out of the order. */
+static inline void orr_scaling_left(struct orr_scaling *scaling, uint32_t job)
+{
+    if (scaling->lined != NULL) {
+        scaling->lined[job] = false;
+    }
+}
+
+/* Has the job, just placed, all that it asks? Else it keeps its place. */
+static inline bool orr_scaling_is_served(const struct orr_view *view, uint32_t job)
+{
+    return !view->specs[job].scales ||
+           orr_job_next_tasks(orr_scaling__shape(view, job), &view->jobs[job]) == 0;
+}
+
+/* What the job asks at once; a memory ask counts 0. */
+static inline int64_t orr_scaling_step_mgpu(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = orr_scaling__shape(view, job);
+    return !view->specs[job].scales
+               ? shape->gpus_mgpu
+               : shape->gpus_mgpu / shape->tasks * orr_job_next_tasks(shape, &view->jobs[job]);
+}
+
+/* Does it wait with nothing, so that there is a reason to tell? */
+static inline bool orr_scaling_waits(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_state *state = &view->jobs[job];
+    return !view->specs[job].scales ||
+           (state->phase == ORR_JOB_PENDING && state->placed_tasks == 0);
+}
+
+#endif
