@@ -231,6 +231,14 @@ void orr_conform__run_case(const struct conform_case *one, const char *policy,
         orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "an amount beyond the model's range");
         return;
     }
+    for (uint32_t i = 0; i < one->session_call_count; i++) {
+        struct orr_session_rules ignored = orr_session_rules_default();
+        if (!orr_conform__override(&one->session_calls[i], &ignored)) {
+            orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "session call %s",
+                             one->session_calls[i].method);
+            return;
+        }
+    }
     struct rounds rounds = {.outcome = outcome};
     if (strcmp(policy, "kai") != 0) {
         orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "%s policy", policy);

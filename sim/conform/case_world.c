@@ -168,6 +168,25 @@ static orr_ms to_ms(double seconds)
     return (orr_ms)(seconds * 1000);
 }
 
+bool orr_conform__override(const struct conform_session_call *call, struct orr_session_rules *rules)
+{
+    const char *arg = call->arg_count == 1 ? call->args[0] : "";
+    const bool yes = strcmp(arg, "true") == 0;
+    int64_t number;
+    const bool is_number = orr_parse_i64(arg, strlen(arg), &number);
+    if (strcmp(call->method, "OverrideGlobalDefaultStalenessGracePeriod") == 0 && is_number) {
+        rules->staleness_grace = number / 1000000; /* nanoseconds */
+    } else if (strcmp(call->method, "OverrideMaxNumberConsolidationPreemptees") == 0 && is_number) {
+        rules->max_consolidation_preemptees = number;
+    } else if (strcmp(call->method, "OverrideAllowConsolidatingReclaim") == 0 &&
+               (yes || strcmp(arg, "false") == 0)) {
+        rules->allow_consolidating_reclaim = yes;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* The harness differs from KAI's defaults: no usage, no signatures, no bound on consolidation, and
  * stale gangs end at once. */
 static void set_rules(const struct conform_case *one, struct orr_session_rules *rules)
@@ -183,13 +202,7 @@ static void set_rules(const struct conform_case *one, struct orr_session_rules *
     }
     rules->predicates = rules->predicates && one->config.predicates_plugin_active;
     for (uint32_t i = 0; i < one->session_call_count; i++) {
-        const struct conform_session_call *call = &one->session_calls[i];
-        int64_t nanoseconds;
-        if (strcmp(call->method, "OverrideGlobalDefaultStalenessGracePeriod") == 0 &&
-            call->arg_count == 1 &&
-            orr_parse_i64(call->args[0], strlen(call->args[0]), &nanoseconds)) {
-            rules->staleness_grace = nanoseconds / 1000000;
-        }
+        (void)orr_conform__override(&one->session_calls[i], rules);
     }
 }
 

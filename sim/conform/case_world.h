@@ -29,6 +29,9 @@ struct case_world {
     orr_ms now;
 };
 
+/* What a case does to its session's rules. False: nobody knows what it would do. */
+bool orr_conform__override(const struct conform_session_call *call,
+                           struct orr_session_rules *rules);
 void orr_conform__world_init(struct case_world *world, const struct conform_case *one);
 void orr_conform__world_release(struct case_world *world);
 /* A fresh session of the present state: every age starts anew. */
