@@ -213,7 +213,8 @@ static double leftover_gpus(const struct orr_snode *node)
     return sum * ORR_MGPU;
 }
 
-/* Representative pods a node can take: the element-wise largest request stands for all. */
+/* Representative pods a node can take: the element-wise largest request stands for all. None where
+ * more of anything is promised than there is, also of what they do not ask. */
 static int64_t pods_on(const struct search *search, const struct orr_snode *node)
 {
     const struct orr_session *session = search->attempt->session;
@@ -223,14 +224,14 @@ static int64_t pods_on(const struct search *search, const struct orr_snode *node
     }
     for (uint32_t s = 0; s < session->slot_count; s++) {
         const int64_t each = search->max.v[s];
-        if (each <= 0) {
-            continue;
-        }
         double free = (double)(node->idle.v[s] + node->releasing.v[s]);
-        if (s == ORR_SLOT_GPU && each < ORR_MGPU) {
+        if (s == ORR_SLOT_GPU && each > 0 && each < ORR_MGPU) {
             free += leftover_gpus(node);
         }
-        const int64_t fit = free < (double)each ? 0 : (int64_t)floor(free / (double)each);
+        if (free < (double)each) {
+            return 0;
+        }
+        const int64_t fit = each > 0 ? (int64_t)floor(free / (double)each) : INT64_MAX;
         pods = fit < pods ? fit : pods;
     }
     return pods;

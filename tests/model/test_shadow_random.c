@@ -108,6 +108,13 @@ static void eviction__of_a_whole_job_goes_by_name_of_pod_sets(void **state)
     compare_worlds(worlds, sizeof worlds / sizeof worlds[0]);
 }
 
+static void domain__has_no_place_where_more_is_promised_than_there_is(void **state)
+{
+    (void)state;
+    static const struct world worlds[] = {{9073942, 0x1647}};
+    compare_worlds(worlds, sizeof worlds / sizeof worlds[0]);
+}
+
 static void quota__of_the_reclaimer_counts_nothing_taken_below_it(void **state)
 {
     (void)state;
@@ -197,6 +204,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(recorded_groups__are_carried_whole),
         cmocka_unit_test(waiting_jobs__are_as_before_anything_was_evicted),
         cmocka_unit_test(eviction__of_a_whole_job_goes_by_name_of_pod_sets),
+        cmocka_unit_test(domain__has_no_place_where_more_is_promised_than_there_is),
         cmocka_unit_test(quota__of_the_reclaimer_counts_nothing_taken_below_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
