@@ -180,7 +180,7 @@ static void read_attempts(struct orr_results *in, struct story *story)
 static void read_sums(struct orr_results *in, struct story *story)
 {
     orr_explain__waits(in, "i.job = ?1", story->job.id, 100, &story->waits);
-    /* v_rates for one job: the view works out all jobs, whichever is asked for */
+    /* as v_rates, of one job only and in ids */
     sqlite3_stmt *row = orr_explain__query(
         in,
         "WITH held AS (SELECT nr, node, mgpu, start_ms, coalesce(end_ms, 9e18) AS end_ms"

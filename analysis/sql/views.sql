@@ -52,19 +52,21 @@ CREATE VIEW v_rates AS
 -- those that shared the time of a device. rate: of the profile's reference; best: of so many GPUs packed
 -- and alone; extent: the narrowest that holds its GPUs (gpu, nvlink, node, a topology level, cluster);
 -- own: what it would do where it is with nobody beside.
+WITH spans AS (
+  SELECT *, lead(at_ms) OVER (PARTITION BY job, nr ORDER BY at_ms) AS next_ms, rowid AS id FROM rate
+),
+places(id, gpus, nodes) AS (
+  SELECT r.rowid, sum(p.mgpu) / 1000.0, count(DISTINCT p.node)
+  FROM rate AS r JOIN v_placements AS p ON p.job = r.job AND p.nr = r.nr
+  WHERE p.start_ms <= r.at_ms AND coalesce(p.end_ms, 9e18) > r.at_ms GROUP BY r.rowid
+)
 SELECT j.name AS job, r.nr AS nr, r.at_ms / 1000.0 AS from_s,
-       coalesce(lead(r.at_ms) OVER (PARTITION BY r.job, r.nr ORDER BY r.at_ms), a.end_ms, u.end_ms)
-         / 1000.0 AS to_s,
+       coalesce(r.next_ms, a.end_ms, u.end_ms) / 1000.0 AS to_s,
        r.rate_ppm / 1000000.0 AS rate, r.best_ppm / 1000000.0 AS best, r.extent AS extent,
-       (SELECT sum(p.mgpu) / 1000.0 FROM v_placements AS p
-        WHERE p.job = r.job AND p.nr = r.nr AND p.start_ms <= r.at_ms
-          AND coalesce(p.end_ms, 9e18) > r.at_ms) AS gpus,
-       (SELECT count(DISTINCT p.node) FROM v_placements AS p
-        WHERE p.job = r.job AND p.nr = r.nr AND p.start_ms <= r.at_ms
-          AND coalesce(p.end_ms, 9e18) > r.at_ms) AS nodes,
-       r.own_ppm / 1000000.0 AS own
-FROM rate AS r CROSS JOIN run AS u JOIN job AS j ON j.id = r.job
-LEFT JOIN v_attempts AS a ON a.job = r.job AND a.nr = r.nr;
+       p.gpus AS gpus, coalesce(p.nodes, 0) AS nodes, r.own_ppm / 1000000.0 AS own
+FROM spans AS r CROSS JOIN run AS u JOIN job AS j ON j.id = r.job
+LEFT JOIN v_attempts AS a ON a.job = r.job AND a.nr = r.nr
+LEFT JOIN places AS p ON p.id = r.id;
 
 CREATE VIEW v_jobs AS
 -- One row a job, in words and seconds. nodes: where it ran last, as NAME:GPUS. wait_s: submit (or the

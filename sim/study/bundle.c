@@ -166,6 +166,9 @@ enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bu
     }
     if (status == ORR_OK) {
         (void)add(&bundle, "README.txt", NULL, bundle.words);
+        char beside[4600];
+        (void)snprintf(beside, sizeof beside, "%s.new", options->output); /* where pack writes */
+        orr_interrupt_at_once(beside);
         status = orr_pack_write(options->output, options->force, bundle.files, bundle.count, err);
     }
     for (uint32_t i = 0; i < bundle.count && status == ORR_OK; i++) {

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 /* What a signal handler can reach. */
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, at_once;
 static char unfinished[4096];
 
 static void on_signal(int signal)
 {
     (void)signal;
-    if (interrupted) {
+    if (interrupted || at_once) {
         (void)unlink(unfinished);
         _exit(orr_status_exit_code(ORR_INTERRUPTED));
     }
@@ -31,4 +31,11 @@ const volatile sig_atomic_t *orr_interrupt_catch(void)
 void orr_interrupt_unfinished(const char *path)
 {
     (void)snprintf(unfinished, sizeof unfinished, "%s", path);
+}
+
+void orr_interrupt_at_once(const char *path)
+{
+    orr_interrupt_unfinished(path);
+    at_once = 1;
+    (void)orr_interrupt_catch();
 }

@@ -4,10 +4,41 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A process that removes the folder once this one and all it started are gone, however they ended:
+ * it reads a pipe whose other end they hold and nobody writes to. */
+static void guard(const char *path)
+{
+    int ends[2];
+    if (pipe(ends) != 0) {
+        return; /* then it is removed if all goes well */
+    }
+    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    (void)fflush(NULL);
+    if (fork() != 0) {
+        (void)close(ends[0]);
+        return;
+    }
+    const int kept[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        (void)signal(kept[i], SIG_IGN);
+    }
+    (void)close(ends[1]);
+    (void)close(STDIN_FILENO); /* who reads what this program prints must not wait for the guard */
+    (void)close(STDOUT_FILENO);
+    (void)close(STDERR_FILENO);
+    char nothing;
+    while (read(ends[0], &nothing, 1) < 0 && errno == EINTR) {
+    }
+    orr_scratch_remove(path);
+    _exit(0);
+}
 
 enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err)
 {
@@ -19,6 +50,7 @@ enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err)
         return orr_fail(err, ORR_CANT_CREATE, "%s: %s (TMPDIR says where temporary files go)", path,
                         strerror(errno));
     }
+    guard(path);
     return ORR_OK;
 }
 
@@ -57,6 +89,7 @@ enum orr_status orr_file_replace(const char *from, const char *to, struct orr_er
     if (in == NULL) {
         return orr_fail(err, ORR_NO_INPUT, "%s: %s", from, strerror(errno));
     }
+    orr_interrupt_unfinished(beside);
     FILE *out = fopen(beside, "wb");
     enum orr_status status = ORR_OK;
     if (out == NULL) {

@@ -554,6 +554,40 @@ case_interrupt_studies() {
     done
 }
 
+# Nothing stays either when they are ended at once, by a second signal or without being asked.
+case_interrupt_studies_at_once() {
+    mkdir scratch
+    rows 20000 >t.csv
+    printf 'cluster: {pools: {a: {nodes: 4, gpus: 8}}}\nworkload: [{name: t, trace: t.csv}]\n' >s.yaml
+    for signals in 'TERM TERM' KILL; do
+        TMPDIR=$PWD/scratch "$orrery" whatif s.yaml --set cluster.pools.a.nodes=5 --seeds 4 -j 1 >out 2>err </dev/null &
+        pid=$!
+        while [ -z "$(ls scratch)" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
+        for signal in $signals; do
+            kill -s "$signal" "$pid" 2>/dev/null || true
+        done
+        wait "$pid" || true
+        tries=0
+        while [ -n "$(ls scratch)" ] && [ "$tries" -lt 600 ]; do # the run at hand ends first
+            sleep 0.1
+            tries=$((tries + 1))
+        done
+        [ -z "$(ls scratch)" ] || fail "left behind after $signals: $(ls scratch)"
+    done
+}
+case_interrupt_bundle() { # in the middle: it waits for somebody to write into the pipe
+    expect 0 "$orrery" run --trace "$philly" --cluster 112x8 -o base.db
+    mkfifo figure.svg
+    "$orrery" bundle base.db figure.svg -o b.tar.zst >out 2>err </dev/null &
+    pid=$!
+    while [ ! -e b.tar.zst.new ]; do sleep 0.01; done
+    kill -s INT "$pid"
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" = 130 ] || fail "exit code $code, expected 130"
+    gone b.tar.zst b.tar.zst.new
+}
+
 # ---- snapshots ----
 
 snapshot_yaml() {

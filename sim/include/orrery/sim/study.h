@@ -38,6 +38,9 @@ struct orr_study_options {
  * program at once, and removes only the file named last. */
 const volatile sig_atomic_t *orr_interrupt_catch(void);
 void orr_interrupt_unfinished(const char *path);
+/* For work that does not look at the flag: the first signal ends the program at once, and removes
+ * that file. */
+void orr_interrupt_at_once(const char *path);
 
 /* Runs every point in a process of its own and leaves its results file. The first failure is
  * reported and nothing more is started; what runs is waited for. Interrupted, it stops what runs:
@@ -100,8 +103,8 @@ enum orr_status orr_align_warmups(const char *const *results, uint32_t count,
                                   struct orr_replicas *aligned, struct orr_study_span *warmups,
                                   struct orr_err *err) ORR_MUST_USE;
 
-/* A new empty folder for results that nobody keeps, and its end with all in it. ORR_CANT_CREATE.
- * From then on interrupts are caught. */
+/* A new empty folder for results that nobody keeps, and its end with all in it; it is also removed
+ * when this program ends otherwise. ORR_CANT_CREATE. From then on interrupts are caught. */
 enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err) ORR_MUST_USE;
 void orr_scratch_remove(const char *path);
 /* Puts a copy of a file in the place of another: it is whole or not there. ORR_NO_INPUT,
