@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* check_quotas.c - quotas that promise more than there is: at the start, and whenever an event sets
- * what a queue is owed or how many nodes a pool has. */
+/* check_quotas.c - quotas that promise more than there is or than its jobs can fill, limits below
+ * what jobs ask: at the start, and whenever an event sets what a queue is owed or how many nodes a
+ * pool has. */
 #include <stdio.h>
 #include <string.h>
 
 #include <orrery/base/mem.h>
 #include <orrery/base/text.h>
+#include <orrery/sim/fragment.h>
 
 #include "cli.h"
 
@@ -20,6 +22,9 @@ struct quotas { /* what holds at a time */
     double *children;                    /* what queues below it are owed together */
     const char **origin;                 /* where what it is owed was set last */
     uint32_t *nodes;                     /* per pool */
+    int64_t *least_mgpu, *most_mgpu;     /* of gangs of jobs below a queue; 0: it has none */
+    int64_t *usable_mgpu;                /* of the GPUs: what pods of its jobs can fill */
+    struct sum *gangs, *usable;          /* as they were told last */
     struct sum *below, *limits, *shards; /* as they were told last */
     bool started;                        /* events follow */
     orr_ms at_ms;
@@ -47,6 +52,60 @@ static bool is_news(struct sum *told, double promised, double there)
     const bool same = memcmp(&now, told, sizeof now) == 0;
     *told = now;
     return wrong && !same;
+}
+
+/* What a job must get at once; 0: its pods differ too much to tell. */
+static int64_t gang_mgpu(const struct orr_shape *shape)
+{
+    const bool whole = shape->min_tasks == shape->tasks;
+    return whole                    ? shape->gpus_mgpu
+           : shape->group_count > 1 ? 0
+                                    : shape->gpus_mgpu / shape->tasks * shape->min_tasks;
+}
+
+static void note_gangs(struct quotas *q)
+{
+    const struct orr_world *world = q->world;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const int64_t mgpu = gang_mgpu(&world->shapes.shapes[world->specs[j].shape]);
+        uint32_t queue = mgpu > 0 ? world->specs[j].queue : ORR_NONE;
+        for (; queue != ORR_NONE; queue = world->queues.queues[queue].parent) {
+            int64_t *least = &q->least_mgpu[queue], *most = &q->most_mgpu[queue];
+            *least = *least == 0 || mgpu < *least ? mgpu : *least;
+            *most = mgpu > *most ? mgpu : *most;
+        }
+    }
+    orr_fill_mgpu(world, q->usable_mgpu);
+}
+
+/* Its jobs against its limit and its quota. */
+static void check_jobs(struct quotas *q, uint32_t queue)
+{
+    const struct orr_entitlement *own = &q->gpu[queue];
+    const char *name = orr_idmap_name(&q->world->queues.names, queue), *origin = q->origin[queue];
+    const double least = (double)q->least_mgpu[queue] / ORR_MGPU;
+    const double most = (double)q->most_mgpu[queue] / ORR_MGPU;
+    const double usable = (double)q->usable_mgpu[queue] / ORR_MGPU;
+    char text[600];
+    if (is_news(&q->gangs[queue], most, own->limit)) {
+        const int used = say_where(q, origin, text, sizeof text);
+        const bool none = least > own->limit;
+        (void)snprintf(text + used, sizeof text - (size_t)used,
+                       "queue %s: %s of its jobs can start: the %s asks for %g GPUs at once, its "
+                       "limit is %g",
+                       name, none ? "none" : "not all", none ? "smallest" : "largest",
+                       none ? least : most, own->limit);
+        q->say(text, q->context);
+    }
+    if (is_news(&q->usable[queue], usable > 0.0 ? own->quota : 0.0, usable)) {
+        const int used = say_where(q, origin, text, sizeof text);
+        (void)snprintf(
+            text + used, sizeof text - (size_t)used,
+            "queue %s: quota %g, but pods of the sizes its jobs ask for fill no more than "
+            "%g of the GPUs there are",
+            name, own->quota, usable);
+        q->say(text, q->context);
+    }
 }
 
 static void check_queue(struct quotas *q, uint32_t queue)
@@ -125,6 +184,7 @@ static void check_all(struct quotas *q)
     }
     for (uint32_t i = 0; i < queues->count; i++) {
         check_queue(q, i);
+        check_jobs(q, i);
     }
     for (uint32_t s = 0; s < q->world->cluster.shards.count; s++) {
         check_shard(q, s);
@@ -189,18 +249,29 @@ void orr_cli_check_quotas(const struct orr_scenario *scenario, const struct orr_
                        .origin = orr_zalloc(queues, sizeof *q.origin),
                        .nodes = orr_zalloc(world->pool_count + (size_t)1, sizeof *q.nodes),
                        .children = orr_zalloc(queues, sizeof *q.children),
+                       .least_mgpu = orr_zalloc(queues, sizeof *q.least_mgpu),
+                       .most_mgpu = orr_zalloc(queues, sizeof *q.most_mgpu),
+                       .usable_mgpu = orr_zalloc(queues, sizeof *q.usable_mgpu),
+                       .gangs = orr_zalloc(queues, sizeof *q.gangs),
+                       .usable = orr_zalloc(queues, sizeof *q.usable),
                        .below = orr_zalloc(queues, sizeof *q.below),
                        .limits = orr_zalloc(queues, sizeof *q.limits),
                        .shards = orr_zalloc(world->cluster.shards.count, sizeof *q.shards),
                        .event = scenario->name,
                        .say = say,
                        .context = context};
+    note_gangs(&q);
     begin(&q);
     check_events(&q);
     orr_free(q.gpu);
     orr_free(q.origin);
     orr_free(q.nodes);
     orr_free(q.children);
+    orr_free(q.least_mgpu);
+    orr_free(q.most_mgpu);
+    orr_free(q.usable_mgpu);
+    orr_free(q.gangs);
+    orr_free(q.usable);
     orr_free(q.below);
     orr_free(q.limits);
     orr_free(q.shards);

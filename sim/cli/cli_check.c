@@ -223,11 +223,12 @@ int orr_cli_check(int argc, char **argv)
     struct orr_world world = {0};
     struct orr_engine_shard *shards = NULL;
     struct orr_err err = {0};
-    orr_cli_parse(argc, argv,
-                  "Validate without running: offered load against capacity, quotas that sum above "
-                  "it at the start or when an event sets them, jobs that can never fit. Exit code "
-                  "1: there is a problem.",
-                  0, &options);
+    orr_cli_parse(
+        argc, argv,
+        "Validate without running: offered load against capacity, quotas that sum above "
+        "it at the start or when an event sets them, quotas that no node can hold, limits "
+        "below what jobs ask, jobs that can never fit. Exit code 1: there is a problem.",
+        0, &options);
     enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
     if (status == ORR_OK) {
         status = orr_point_policies(&scenario, &shards, &err);

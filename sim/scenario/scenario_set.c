@@ -56,6 +56,13 @@ static enum orr_status no_such_name(struct walk *walk, const struct orr_scenario
         known[i] = names->children[i]->key;
     }
     struct orr_scenario__at at = at_rest(walk, rest);
+    if (names->child_count == 0 && strcmp(row->key, "queues") == 0) {
+        return orr_scenario__fail(walk->load, &at,
+                                  "the scenario states no queues, so those its traces name are as "
+                                  "they come: state all of them, such as \"queues: {%.80s: {}}\", "
+                                  "to change one",
+                                  first_word(walk, rest));
+    }
     return orr_scenario__no_such(walk->load, &at, row->one, first_word(walk, rest), known,
                                  names->child_count);
 }

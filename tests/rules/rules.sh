@@ -55,6 +55,36 @@ CSV
     expect 'big@0-10 ok@0-10 free@10-20'
 }
 
+case_check_tells_what_cannot_be() { # quotas that no nodes hold, limits below what jobs ask
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+a1,0,10,1,5,a
+a2,0,10,2,5,a
+b1,0,10,2,2,b
+b2,0,10,4,2,b
+c1,0,10,1,1,c
+CSV
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 4, gpus: 8}}}
+queues:
+  top: {gpu: [0, 1, 12]}
+  a: {gpu: [22, 1, 24]}
+  b: {parent: top, gpu: [0, 1, 6]}
+  c: {gpu: [4, 1, unlimited]}
+workload: [{name: t, trace: trace.csv}]
+policy: kai
+events: [{at: 5s, set: {queues.b.gpu.limit: 3}}]
+YAML
+    "$orrery" check run.yaml >out 2>err && fail "check finds no problem"
+    sed -n 's/^problem *//p' out >found
+    cat >wanted <<TEXT
+run.yaml:4:6: queue a: quota 22, but pods of the sizes its jobs ask for fill no more than 20 of the GPUs there are
+run.yaml:5:6: queue b: not all of its jobs can start: the largest asks for 8 GPUs at once, its limit is 6
+run.yaml:9:45: from 00:00:05 on: queue b: none of its jobs can start: the smallest asks for 4 GPUs at once, its limit is 3
+TEXT
+    diff wanted found || fail "check says something else"
+}
+
 case_longest_session() {
     cat >trace.csv <<CSV
 job,submit_s,run_s,pods,gpus_per_pod,queue,kind

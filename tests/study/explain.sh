@@ -49,7 +49,7 @@ says 0 'lost to evictions' "$orrery" explain reclaim.db "$job"
 # What the scenario does not have cannot be changed; the rest is still tried.
 awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 20; i++) print "j" i "," i ",100,8,x" }' >line.csv
 "$orrery" run --trace line.csv --cluster 1x8 --policy kai --quiet --no-progress -o line.db
-says 0 'quota for queue x *cannot be tried: unknown queue "x"$' "$orrery" explain line.db j2 --what-would-help
+says 0 'quota for queue x *cannot be tried: the scenario states no queues' "$orrery" explain line.db j2 --what-would-help
 says 0 'more nodes of 8 GPUs in pool c1 *+1: it starts at 00:00:0' "$orrery" explain line.db j2 --what-would-help
 says 1 'none of them helps' "$orrery" explain line.db j20 --what-would-help --by 500s
 

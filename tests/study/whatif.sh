@@ -64,4 +64,10 @@ sed "s/^warmup: detect/warmup: ${longest}ms/" warm.yaml >stated.yaml
 "$orrery" whatif stated.yaml --policy fifo --policy easy --json --no-progress 2>err | sed 's/"stated"/"warm"/' >stated
 grep -q 'warm-ups differ' err && fail "stated warm-ups do not differ"
 cmp detected stated || fail "detected warm-ups are not measured from the longest on"
+# Queues that only a trace names are not the scenario's: the error says what to do.
+printf 'job,submit_s,run_s,gpus,queue\nj,0,10,1,blue\n' >queues.csv
+printf 'cluster: {pools: {a: {nodes: 1, gpus: 8}}}\nworkload: [{name: t, trace: queues.csv}]\n' >queues.yaml
+expect 78 'state all of them, such as "queues: {blue: {}}"' queues.yaml --set queues.blue.gpu.quota=4
+echo 'queues: {blue: {}}' >>queues.yaml
+expect 0 'worse off: nobody' queues.yaml --set queues.blue.gpu.quota=4
 printf 'what if\n'
