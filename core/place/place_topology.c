@@ -224,14 +224,14 @@ static int64_t pods_on(const struct search *search, const struct orr_snode *node
     }
     for (uint32_t s = 0; s < session->slot_count; s++) {
         const int64_t each = search->max.v[s];
-        double free = (double)(node->idle.v[s] + node->releasing.v[s]);
+        const int64_t free = node->idle.v[s] + node->releasing.v[s];
+        int64_t fit = each > 0 ? free / each : free < 0 ? 0 : INT64_MAX;
         if (s == ORR_SLOT_GPU && each > 0 && each < ORR_MGPU) {
-            free += leftover_gpus(node);
+            fit = (int64_t)floor(((double)free + leftover_gpus(node)) / (double)each);
         }
-        if (free < (double)each) {
+        if (fit <= 0) {
             return 0;
         }
-        const int64_t fit = each > 0 ? (int64_t)floor(free / (double)each) : INT64_MAX;
         pods = fit < pods ? fit : pods;
     }
     return pods;

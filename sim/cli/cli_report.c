@@ -298,6 +298,24 @@ static void text_shards(const struct orr_report *r, FILE *out)
     }
 }
 
+/* Parts of the workload with an objective, one line each. */
+static void text_attained(const struct orr_report *r, FILE *out)
+{
+    for (uint32_t p = 0; p < r->world->part_count; p++) {
+        const struct orr_attainment *a = &r->summary->parts[p];
+        const char *name = r->world->parts[p].part->name;
+        const double requests = a->load.offered;
+        if (requests > 0) {
+            (void)fprintf(
+                out, "served      %s: %.3f %% of %.0f requests in time; %.0f late, %.0f dropped\n",
+                name, 100 * a->attained, requests, a->load.late, a->load.dropped);
+        } else if (a->jobs > 0 && !isnan(a->attained)) {
+            (void)fprintf(out, "attained    %s: %llu of %llu jobs started soon enough\n", name,
+                          (unsigned long long)a->started, (unsigned long long)a->jobs);
+        }
+    }
+}
+
 /* Only where nodes join or leave, or have a price or a power. */
 static void text_pools(const struct orr_summary *s, FILE *out)
 {
@@ -380,6 +398,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   ratio(s->gpu_occupancy, a), r->run->queue_len_max);
     (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %.0f GPU-h\n",
                   ratio(s->fairness_jain, a), ratio(s->share_deviation, b), s->debt.total);
+    text_attained(r, out);
     text_pools(s, out);
     if (s->evictions > 0) {
         (void)fprintf(out, "evictions   %llu, %.0f GPU-h lost\n", (unsigned long long)s->evictions,
