@@ -22,6 +22,7 @@ struct space {
     int64_t *device_mgpu;           /* node * DEVICES_MAX + device */
     int64_t *queue_mgpu;            /* children included */
     int64_t *firm_mgpu;             /* of it, by what may not be preempted */
+    int64_t *grace_mgpu;            /* held by what was evicted, to the end of its grace */
     double *part_gpus;              /* fixed part of a leaf; < 0: it has none */
     struct orr_audit_queue *queues; /* as they are owed at the instant */
     uint32_t owed;                  /* of the schedule's: next that comes into force */
@@ -65,6 +66,10 @@ static void apply(struct space *space, const struct orr_audit_edge *edge)
     const int64_t mgpu = edge->kind == ORR_AUDIT_TAKES ? span->mgpu : -span->mgpu;
     if (edge->kind != ORR_AUDIT_GIVES || span->leaves_ms >= span->end_ms) {
         apply_to_queues(space, span, mgpu);
+    }
+    if (edge->kind != ORR_AUDIT_TAKES && span->leaves_ms < span->end_ms) {
+        const int64_t in_grace = edge->kind == ORR_AUDIT_LEAVES ? span->mgpu : -span->mgpu;
+        space->grace_mgpu[schedule->jobs[span->job].queue] += in_grace;
     }
     if (edge->kind == ORR_AUDIT_LEAVES) {
         return;
@@ -209,7 +214,7 @@ static void judge_quota(struct space *space, uint32_t q, orr_ms now)
 
 static void judge_part(struct space *space, uint32_t q, orr_ms now)
 {
-    const double held = (double)space->queue_mgpu[q] / ORR_MGPU;
+    const double held = (double)(space->queue_mgpu[q] + space->grace_mgpu[q]) / ORR_MGPU;
     if (space->part_gpus[q] < 0) {
         return;
     }
@@ -302,6 +307,7 @@ void orr_audit__space(struct orr_audit_run *run)
         orr_zalloc((size_t)schedule->node_count * DEVICES_MAX + 1, sizeof *space.device_mgpu);
     space.queue_mgpu = orr_zalloc(queues, sizeof *space.queue_mgpu);
     space.firm_mgpu = orr_zalloc(queues, sizeof *space.firm_mgpu);
+    space.grace_mgpu = orr_zalloc(queues, sizeof *space.grace_mgpu);
     space.part_gpus = orr_zalloc(queues, sizeof *space.part_gpus);
     space.over =
         orr_zalloc((size_t)schedule->node_count + schedule->queue_count + 1, sizeof *space.over);
@@ -313,6 +319,7 @@ void orr_audit__space(struct orr_audit_run *run)
     space.changed = orr_alloc(count + 1, sizeof *space.changed);
     find_parts(&space);
     walk(&space, edges, count);
+    orr_free(space.grace_mgpu);
     orr_free(space.part_gpus);
     orr_free(space.firm_mgpu);
     orr_free(space.changed);

@@ -122,6 +122,7 @@ static void end_placement(struct orr_ledger *ledger, struct orr_placement *place
     if (placement->hold == ORR_HOLD_LEAVING) {
         orr_ledger__releasing(ledger, placement->node, orr_books__room(request, placement->tasks),
                               1);
+        orr_use__leaving(ledger, request, placement, -1);
     } else {
         orr_use__allocated(ledger, request, placement, -1);
     }

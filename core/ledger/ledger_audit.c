@@ -116,10 +116,10 @@ static bool add_job(struct audit *a, uint32_t job)
             !add_devices(a, placement, request)) {
             return false;
         }
+        int64_t mgpu =
+            placement->tasks *
+            orr_request_task_mgpu(request, orr_cluster_type(a->cluster, placement->node));
         if (kept) {
-            int64_t mgpu =
-                placement->tasks *
-                orr_request_task_mgpu(request, orr_cluster_type(a->cluster, placement->node));
             a->shards[orr_cluster_type(a->cluster, placement->node)->shard].allocated_mgpu += mgpu;
             add_use(a, queue, false, (const int64_t[]){room.cpu_milli, room.mem_bytes, mgpu});
             if (request->gpu_ask != ORR_GPU_WHOLE && request->devices > 1) {
@@ -131,6 +131,9 @@ static bool add_job(struct audit *a, uint32_t job)
             }
         } else {
             add_room(&a->releasing[placement->node], &room);
+            for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
+                a->use[q].leaving_mgpu += mgpu;
+            }
         }
     }
     return equal(a, "placed tasks of a job", NULL, state->placed_tasks, placed) &&
@@ -273,7 +276,8 @@ static bool check_queue(const struct audit *a, uint32_t queue)
             return false;
         }
     }
-    return equal(a, "allocated beyond first devices to the jobs", name, book->beyond_first_mgpu,
+    return equal(a, "leaving from the jobs", name, book->leaving_mgpu, truth->leaving_mgpu) &&
+           equal(a, "allocated beyond first devices to the jobs", name, book->beyond_first_mgpu,
                  truth->beyond_first_mgpu);
 }
 

@@ -310,6 +310,17 @@ struct orr_use_asked orr_use__asked(const struct orr_ledger *ledger, uint32_t jo
     return asked;
 }
 
+void orr_use__leaving(struct orr_ledger *ledger, const struct orr_request *request,
+                      const struct orr_placement *placement, int sign)
+{
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, placement->node);
+    const int64_t mgpu = sign * (int64_t)placement->tasks * orr_request_task_mgpu(request, type);
+    for (uint32_t q = ledger->world.specs[placement->job].queue; q != ORR_NONE;
+         q = ledger->world.queues->queues[q].parent) {
+        ledger->use[q].leaving_mgpu += mgpu;
+    }
+}
+
 void orr_use__pending(struct orr_ledger *ledger, uint32_t job, int sign)
 {
     const struct orr_shape *shape = orr_ledger__shape(ledger, job);

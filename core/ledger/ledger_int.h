@@ -48,6 +48,9 @@ uint64_t orr_books__pick_devices(const struct orr_node_type *type, uint64_t free
 /* Queue sums up to the root; sign +1 or -1. The request is that of the placement. */
 void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *request,
                         const struct orr_placement *placement, int sign);
+/* The same of what is held in a grace. */
+void orr_use__leaving(struct orr_ledger *ledger, const struct orr_request *request,
+                      const struct orr_placement *placement, int sign);
 struct orr_use_asked {
     int64_t cpu_milli, mem_bytes, mgpu;
 };

@@ -207,6 +207,7 @@ static void set_leaving(struct orr_ledger *ledger, uint32_t at, uint8_t cause, i
     orr_ledger__releasing(ledger, placement->node, orr_books__room(request, placement->tasks),
                           -sign);
     orr_use__allocated(ledger, request, placement, -sign);
+    orr_use__leaving(ledger, request, placement, sign);
     placement->hold = sign > 0 ? ORR_HOLD_LEAVING : ORR_HOLD_KEPT;
     placement->cause = cause;
     state->placed_tasks -= sign > 0 ? placement->tasks : 0;

@@ -166,13 +166,19 @@ static struct orr_lane *first_lane(struct orr_lanes *lanes, const struct orr_vie
     return best;
 }
 
+/* What is in a grace is still the queue's. */
+static int64_t held_mgpu(const struct orr_view *view, uint32_t queue)
+{
+    const struct orr_queue_use *use = &view->ledger->use[queue];
+    return use->allocated[ORR_SHARE_GPU] + use->leaving_mgpu;
+}
+
 static enum orr_reason try_start(const struct orr_lanes *lanes, const struct orr_view *view,
                                  struct orr_txn *txn, uint32_t job)
 {
     uint32_t queue = view->specs[job].queue;
     if (lanes->caps_mgpu != NULL &&
-        view->ledger->use[queue].allocated[ORR_SHARE_GPU] + orr_scaling_step_mgpu(view, job) >
-            lanes->caps_mgpu[queue]) {
+        held_mgpu(view, queue) + orr_scaling_step_mgpu(view, job) > lanes->caps_mgpu[queue]) {
         return ORR_REASON_OVER_LIMIT;
     }
     return orr_place_next(txn, view->ledger, job);
@@ -190,7 +196,7 @@ static void explain(const struct orr_lanes *lanes, const struct orr_view *view, 
         (reason == ORR_REASON_OVER_LIMIT || reason == ORR_REASON_NEVER)) {
         proof.queue = view->specs[job].queue;
         proof.allowed_mgpu = lanes->caps_mgpu[proof.queue];
-        proof.held_mgpu = view->ledger->use[proof.queue].allocated[ORR_SHARE_GPU];
+        proof.held_mgpu = held_mgpu(view, proof.queue);
     }
     if (reason == ORR_REASON_HEAD_OF_LINE) {
         proof.ahead = orr_heap_top(&lane_of(lanes, view, job)->heap)->subject;

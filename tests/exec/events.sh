@@ -24,6 +24,24 @@ outages() { "$orrery" export run.db outage | awk -F, 'NR > 1 {line = line sep $1
 expect() { [ "$1" = "$2" ] || { echo "expected: $2"; echo "got:      $1"; exit 1; }; }
 
 case $2 in
+parts)
+    # a's part is 4 GPUs, and a1 has them. Its first node fails at 100; on the second it is in its grace until 130, and
+    # still a's: a2 may not start beside it. At 130 a1 is first again, on the nodes that are left.
+    pools='p: {nodes: 4, gpus: 2}}}
+queues: {a: {gpu: [4, 1, unlimited]}, b: {gpu: [4, 1, unlimited]'
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\na1,0,1000,2,2,a\na2,10,50,2,2,a\n' >trace.csv
+    policy=static
+    expect "$(run '- {at: 100s, fail: n0001, for: 1000s}')" "a1@0-1130/1 a2@1130-1180/0"
+    "$orrery" audit run.db >audit.txt || { cat audit.txt; exit 1; }
+    grep -q '^part *[1-9]' audit.txt
+    # one pod less fits beside what is in the grace
+    sed -i 's/^a2,.*/a2,10,50,1,2,a/' trace.csv
+    expect "$(run '- {at: 100s, fail: n0001, for: 1000s}')" "a1@0-1150/1 a2@100-150/0"
+    # the audit counts so too
+    sqlite3 run.db "UPDATE queue SET gpu_quota = 3"
+    ! "$orrery" audit run.db >audit.txt
+    grep -q 'queue a holds 4 GPUs, its part is 3' audit.txt || { cat audit.txt; exit 1; }
+    ;;
 fail)
     # a is on the first node, which fails at 100 for 50 s: it loses all and starts again at 150 on no other
     # node, as b has the second. With a checkpoint a minute it has 60 of 200 s when it comes back.

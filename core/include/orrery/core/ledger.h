@@ -59,6 +59,7 @@ struct orr_type_index {           /* the nodes of one type by idle devices */
 struct orr_queue_use {
     int64_t allocated[ORR_SHARE_RESOURCES]; /* milli-CPU, bytes, milli-GPU; children included */
     int64_t pending[ORR_SHARE_RESOURCES];   /* asked by jobs that wait */
+    int64_t leaving_mgpu;                   /* held by tasks in a grace; not in allocated */
     int64_t beyond_first_mgpu; /* of allocated, on devices of sharing tasks beyond their first: not
                                 * in KAI's metric of past usage (KAI 7) */
 };
