@@ -4,8 +4,7 @@
 
 struct attempt { /* what its spans say together */
     orr_ms first_ms, last_start_ms, end_ms;
-    int64_t mgpu; /* of the spans that begin it, as are the pods; others took their places later */
-    uint32_t pods;
+    uint32_t pods;       /* of the spans that begin it; others took their places later */
     orr_ms first_end_ms; /* of the first span that ends */
     bool pods_known;
 };
@@ -13,13 +12,9 @@ struct attempt { /* what its spans say together */
 static struct attempt fold(const struct orr_schedule *schedule, uint32_t from, uint32_t to)
 {
     const struct orr_audit_span *spans = schedule->spans;
-    struct attempt a = {spans[from].start_ms,
-                        spans[from].start_ms,
-                        spans[from].end_ms,
-                        0,
-                        0,
-                        spans[from].end_ms,
-                        true};
+    struct attempt a = {spans[from].start_ms, spans[from].start_ms,
+                        spans[from].end_ms,   0,
+                        spans[from].end_ms,   true};
     for (uint32_t s = from; s < to; s++) {
         a.first_ms = spans[s].start_ms < a.first_ms ? spans[s].start_ms : a.first_ms;
         a.end_ms = spans[s].end_ms > a.end_ms ? spans[s].end_ms : a.end_ms;
@@ -29,7 +24,6 @@ static struct attempt fold(const struct orr_schedule *schedule, uint32_t from, u
     a.last_start_ms = a.first_ms;
     for (uint32_t s = from; s < to; s++) {
         if (spans[s].start_ms < a.first_end_ms || spans[s].start_ms == a.first_ms) {
-            a.mgpu += spans[s].mgpu;
             a.pods += spans[s].pods;
             a.last_start_ms =
                 spans[s].start_ms > a.last_start_ms ? spans[s].start_ms : a.last_start_ms;
@@ -115,17 +109,45 @@ static void check_pods(struct orr_audit_run *run, const struct orr_audit_job *jo
     }
 }
 
-static void check_amount(struct orr_audit_run *run, const struct orr_audit_job *job,
-                         const struct attempt *a)
+/* The most that spans hold at a time: when one of them begins. */
+static int64_t most_held(const struct orr_audit_span *spans, uint32_t from, uint32_t to,
+                         orr_ms first_end_ms)
+{
+    int64_t most = 0, together = 0;
+    uint32_t early = 0; /* those that begin before any ends: they are held together */
+    for (uint32_t s = from; s < to; s++) {
+        const bool is_early = spans[s].start_ms < first_end_ms;
+        together += is_early ? spans[s].mgpu : 0;
+        early += is_early;
+    }
+    for (uint32_t s = from; s < to && early < to - from; s++) {
+        int64_t held = 0;
+        for (uint32_t o = from; o < to; o++) {
+            const bool there = spans[o].start_ms < spans[s].start_ms
+                                   ? spans[o].end_ms > spans[s].start_ms
+                                   : spans[o].start_ms == spans[s].start_ms;
+            held += there ? spans[o].mgpu : 0;
+        }
+        most = held > most ? held : most;
+    }
+    return together > most ? together : most;
+}
+
+/* An attempt of a job that is not elastic holds all it asks at some time, before pods are lost or
+ * after others took their places; less if it never started, where pods may be placed one by one. */
+static void check_amount(struct orr_audit_run *run, const struct orr_audit_job *job, uint32_t from,
+                         uint32_t to, const struct attempt *a, bool started)
 {
     /* that of a memory request depends on the node, that of an elastic job on the day */
     if (!orr_audit__on(run, ORR_AUDIT_AMOUNT) || job->mgpu <= 0 || job->min_pods < job->pods) {
         return;
     }
     run->verdict->examined[ORR_AUDIT_AMOUNT]++;
-    if (a->mgpu != job->mgpu) {
+    const int64_t mgpu = most_held(run->schedule->spans, from, to, a->first_end_ms);
+    const bool whole = started || orr_audit__on(run, ORR_AUDIT_GANG);
+    if (mgpu > job->mgpu || (whole && mgpu < job->mgpu)) {
         orr_audit__found(run, ORR_AUDIT_AMOUNT, a->first_ms, "job %s holds %g GPUs and asked %g",
-                         job->name, (double)a->mgpu / ORR_MGPU, (double)job->mgpu / ORR_MGPU);
+                         job->name, (double)mgpu / ORR_MGPU, (double)job->mgpu / ORR_MGPU);
     }
 }
 
@@ -192,7 +214,8 @@ static void check_job(struct orr_audit_run *run, uint32_t index, uint32_t from, 
             check_pods(run, job, &schedule->spans[s]);
         }
         check_times(run, job, &a, free_from);
-        check_amount(run, job, &a);
+        check_amount(run, job, from, next, &a,
+                     schedule->spans[from].nr <= cuts || (job->finished && next == to));
         check_gang(run, job, &a);
         free_from = a.end_ms;
         attempts++;

@@ -104,6 +104,45 @@ static uint32_t group_size(const struct orr_view *view, const struct lane *lane)
     return view->shapes->shapes[lane->shape].groups[lane->group].count;
 }
 
+/* Of a group of a job: what it holds, and what is in a grace. */
+static uint32_t pods_held(const struct orr_view *view, uint32_t job, uint32_t group)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    uint32_t held = 0;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        held += ledger->placements[p].group == group ? ledger->placements[p].tasks : 0;
+    }
+    return held;
+}
+
+static struct orr_event *find_in(struct lane *lane, uint32_t job)
+{
+    struct orr_event *first = &lane->jobs.events[lane->jobs.first];
+    for (uint32_t i = 0; i < lane->jobs.count; i++) {
+        if (first[i].subject == job) {
+            return &first[i];
+        }
+    }
+    return NULL;
+}
+
+/* Lines up the pods of a job that have no place. Who is known may be in the lane already, with pods
+ * that it lost since. */
+static void line_up(const struct orr_view *view, struct lane *lane, struct orr_event who,
+                    bool known)
+{
+    struct orr_event *there = known && lane->jobs.count > 0 ? find_in(lane, who.subject) : NULL;
+    who.class_seq = known ? pods_held(view, who.subject, lane->group) : 0;
+    if (there != NULL) {
+        there->class_seq = who.class_seq;
+    } else if (who.class_seq < group_size(view, lane)) {
+        orr_heap_push(&lane->jobs, who);
+    }
+    if (lane->jobs.count > 0 && orr_heap_top(&lane->jobs)->subject == who.subject) {
+        lane->verdict = ORR_REASON_NONE;
+    }
+}
+
 static void kube_event(void *state, const struct orr_view *view, enum orr_job_event event,
                        uint32_t job)
 {
@@ -115,15 +154,17 @@ static void kube_event(void *state, const struct orr_view *view, enum orr_job_ev
     if (event == ORR_JOB_ENDED || !orr_scaling_joins(&kube->scaling, view, job)) {
         return;
     }
+    if (!spec->scales && event == ORR_JOB_CHANGED && view->jobs[job].phase != ORR_JOB_PENDING) {
+        return; /* it runs, or all of it goes */
+    }
+    const bool anew = event == ORR_JOB_SUBMITTED || (spec->scales && event == ORR_JOB_CHANGED);
+    const bool known = !spec->scales && (!anew || view->jobs[job].attempts > 0);
+    orr_ms came = anew ? view->now : spec->submit_ms;
+    orr_ms key = kube->params.order == ORDER_PRIORITY ? -(orr_ms)spec->priority : came;
     for (uint32_t g = 0; g < view->shapes->shapes[spec->shape].group_count; g++) {
         struct lane *lane =
             &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape] + g];
-        orr_ms came = event == ORR_JOB_REQUEUED ? spec->submit_ms : view->now;
-        orr_ms key = kube->params.order == ORDER_PRIORITY ? -(orr_ms)spec->priority : came;
-        orr_heap_push(&lane->jobs, (struct orr_event){.at = key, .subject = job});
-        if (orr_heap_top(&lane->jobs)->subject == job) {
-            lane->verdict = ORR_REASON_NONE;
-        }
+        line_up(view, lane, (struct orr_event){.at = key, .subject = job}, known);
     }
     kube->fresh = ORR_ROOM_FOR_ONE(kube->fresh, kube->fresh_count, kube->fresh_capacity);
     kube->fresh[kube->fresh_count++] = job;
@@ -331,7 +372,7 @@ const struct orr_policy orr_policy_kube = {
     .event = kube_event,
     .cycle = kube_cycle,
     .close = kube_close,
-    .abilities = ORR_ABLE_SCALE,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_LOSSES,
     .node = kube_node,
     .queue = kube_queue,
     .heeds = kube_heeds,

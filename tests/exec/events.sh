@@ -24,6 +24,30 @@ outages() { "$orrery" export run.db outage | awk -F, 'NR > 1 {line = line sep $1
 expect() { [ "$1" = "$2" ] || { echo "expected: $2"; echo "got:      $1"; exit 1; }; }
 
 case $2 in
+anew)
+    # a has one GPU of four until 300; under kube three pods of g have the others, and wait for a fourth. Two of them
+    # are on the second node, and gone with it; they come again when it does, and g starts with the last at 300.
+    pools='p: {nodes: 2, gpus: 2}' policy=kube expectations='evictions == 0, partial_evictions == 1'
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,300,1,1\ng,10,100,4,1\n' >trace.csv
+    expect "$(run '- {at: 100s, fail: n0002, for: 50s}')" "a@0-300/0 g@300-400/0"
+    expect "$(sqlite3 run.db "SELECT group_concat(printf('%d:%d-%d', node, start_ms / 1000, end_ms / 1000), ' ') FROM (SELECT * FROM v_placements WHERE job = 1 ORDER BY start_ms, node)")" \
+        "0:10-400 1:10-100 1:10-100 1:150-400 1:150-400 0:300-400"
+    "$orrery" audit run.db >audit.txt || { cat audit.txt; exit 1; }
+    # so it is by maintenance, at the end of the grace: then the fourth pod has no node either
+    expect "$(run '- {at: 100s, maintain: n0002, for: 250s}')" "a@0-300/0 g@350-450/0"
+    "$orrery" audit run.db >audit.txt || { cat audit.txt; exit 1; }
+    # h comes later, and takes nothing of what g lost: nobody waits beside free GPUs
+    printf 'h,20,10,1,1\n' >>trace.csv
+    expect "$(run '- {at: 100s, fail: n0002, for: 50s}')" "a@0-300/0 g@300-400/0 h@400-410/0"
+    # at the horizon g has part of its pods: it never started, and holds less than it asked
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,300,1,1\ng,10,100,4,1\n' >trace.csv
+    sed -i '/^expect/d' run.yaml
+    "$orrery" run run.yaml -o run.db --force -q --set horizon=200s
+    "$orrery" audit run.db >audit.txt || { cat audit.txt; exit 1; }
+    sqlite3 run.db "UPDATE placement SET mgpu = 9000 WHERE job = 1"
+    ! "$orrery" audit run.db >audit.txt
+    grep -q '^amount at .* job g holds .* and asked 4$' audit.txt || { cat audit.txt; exit 1; }
+    ;;
 parts)
     # a's part is 4 GPUs, and a1 has them. Its first node fails at 100; on the second it is in its grace until 130, and
     # still a's: a2 may not start beside it. At 130 a1 is first again, on the nodes that are left.

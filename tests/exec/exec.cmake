@@ -10,7 +10,7 @@ foreach(name aligned aligned_or_split contention elastic_speedup epochs epochs_e
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/rates.sh $<TARGET_FILE:orrery> ${name})
   set_tests_properties(exec.rate_${name} PROPERTIES LABELS quick)
 endforeach()
-foreach(name fail maintain drain gangs sharing names parts)
+foreach(name fail maintain drain gangs sharing names parts anew)
   add_test(NAME exec.events_${name}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/events.sh $<TARGET_FILE:orrery> ${name})
   set_tests_properties(exec.events_${name} PROPERTIES LABELS quick)

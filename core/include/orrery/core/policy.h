@@ -225,14 +225,16 @@ enum {
     ORR_ABLE_PARTS = 1u << 1, /* hears ORR_JOB_CHANGED; others are not told */
     /* gives jobs that scale the tasks they want while they run, and hears ORR_JOB_CHANGED of these;
      * without it and PARTS such a job gets all its tasks at once and keeps them */
-    ORR_ABLE_SCALE = 1u << 2
+    ORR_ABLE_SCALE = 1u << 2,
+    /* knows jobs that hold part of what they need to start; hears ORR_JOB_CHANGED */
+    ORR_ABLE_LOSSES = 1u << 3
 };
 
 /* Is the policy told ORR_JOB_CHANGED of such a job? */
 static inline bool orr_policy_hears_changes(const struct orr_policy *policy,
                                             const struct orr_job_spec *spec)
 {
-    return orr_policy_able(policy, ORR_ABLE_PARTS) ||
+    return orr_policy_able(policy, ORR_ABLE_PARTS | ORR_ABLE_LOSSES) ||
            (spec->scales && orr_policy_able(policy, ORR_ABLE_SCALE));
 }
 
