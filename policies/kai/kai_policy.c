@@ -42,7 +42,9 @@ struct kai {
     orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
-    uint8_t *why_not; /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
+    uint64_t cycle;      /* counts cycles, without those that decided nothing anew */
+    uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */
+    uint8_t *why_not;    /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
 };
 
 static void kai_close(void *state)
@@ -59,6 +61,7 @@ static void kai_close(void *state)
     orr_free(kai->why_not);
     orr_free(kai->slot_of_job);
     orr_free(kai->job_of_slot);
+    orr_free(kai->pipelined);
     orr_kai__build_release(&kai->build);
     orr_free(kai->waiting);
     orr_free(kai);
@@ -190,8 +193,10 @@ static void submit(struct kai *kai, const struct orr_view *view, uint32_t job)
         kai->slot_capacity = (uint32_t)orr_grow(kai->slot_capacity, slot + (size_t)1);
         kai->job_of_slot =
             orr_realloc(kai->job_of_slot, kai->slot_capacity, sizeof *kai->job_of_slot);
+        kai->pipelined = orr_realloc(kai->pipelined, kai->slot_capacity, sizeof *kai->pipelined);
     }
     kai->job_of_slot[slot] = job;
+    kai->pipelined[slot] = 0;
 }
 
 /* The job is to be told its reason after the next cycle, whatever its lane was told. */
@@ -266,10 +271,16 @@ static void note_decided(struct kai *kai, const struct orr_view *view, struct or
         if (d->kind == ORR_DECISION_PIPELINE) { /* decided afresh in the next cycle */
             session->jobs[slot].reason = ORR_FIT_NONE;
         }
+        if (session->tasks[d->task].live.status == ORR_TASK_PIPELINED) {
+            kai->pipelined[slot] = kai->cycle;
+        }
         bool told =
             i > 0 && d[-1].kind != ORR_DECISION_BIND && session->tasks[d[-1].task].job == slot;
-        if (d->kind != ORR_DECISION_BIND && !told) {
-            expect_news(kai, kai->job_of_slot[slot]);
+        const uint32_t job = kai->job_of_slot[slot];
+        const bool expects = view->jobs[job].phase == ORR_JOB_PENDING &&
+                             view->jobs[job].reason == ORR_REASON_PIPELINED;
+        if (d->kind != ORR_DECISION_BIND && !told && !expects) {
+            expect_news(kai, job);
         }
     }
     note_whole(kai, view, txn);
@@ -287,12 +298,15 @@ static int64_t asked_mgpu(const struct orr_view *view, uint32_t job)
 
 static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, uint32_t job)
 {
+    if (kai->pipelined[kai->slot_of_job[job]] == kai->cycle) {
+        return ORR_REASON_PIPELINED;
+    }
     switch (orr_backlog_reason(&kai->session, kai->slot_of_job[job])) {
     case ORR_FIT_OVER_LIMIT: return ORR_REASON_OVER_LIMIT;
     case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: return ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA;
-    case ORR_FIT_NONE: return ORR_REASON_PIPELINED;
     case ORR_FIT_QUEUE_DOES_NOT_EXIST: return ORR_REASON_QUEUE_DOES_NOT_EXIST;
     case ORR_FIT_QUEUE_DEPTH: return ORR_REASON_QUEUE_DEPTH;
+    case ORR_FIT_NONE: /* it had a place, and no action looked at it since */
     case ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED:
     case ORR_FIT_TOPOLOGY:
     case ORR_FIT_POD_SCHEDULING_ERRORS:
@@ -394,7 +408,9 @@ static void explain_waiting(struct kai *kai, const struct orr_view *view, struct
             continue;
         }
         explain(kai, view, txn, job);
-        if (speaker_of(kai, job) == ORR_NONE) {
+        /* a pipelined one hears in the next cycle whether it is still so, even if its lane has
+         * nothing new to say */
+        if (speaker_of(kai, job) == ORR_NONE || state->reason == ORR_REASON_PIPELINED) {
             kai->waiting[kept++] = job;
         }
     }
@@ -417,6 +433,7 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
         orr_session_close(&kai->session);
         return; /* usage was read again and made no difference */
     }
+    kai->cycle++;
     orr_kai_run(&kai->session, actions, count);
     kai->tasks.job_of = kai->job_of_slot;
     orr_kai__tasks_hand_over(&kai->tasks, view, txn, kai->build.first_ask);
@@ -521,9 +538,29 @@ static bool kai_shares(void *state, const struct orr_view *view, double *mgpu)
     return true;
 }
 
+/* Is every job that was told that it has a place pipelined by the last cycle? */
+static enum orr_status audit_pipelined(const struct kai *kai, const struct orr_view *view,
+                                       struct orr_err *err)
+{
+    for (uint32_t j = 0; j < view->job_count; j++) {
+        const bool mine = view->queues->queues[view->specs[j].queue].shard == view->shard;
+        if (mine && view->jobs[j].phase == ORR_JOB_PENDING &&
+            view->jobs[j].reason == ORR_REASON_PIPELINED &&
+            kai->pipelined[kai->slot_of_job[j]] != kai->cycle) {
+            return orr_fail(err, ORR_BUG, "kai: job %u at %lld ms is not pipelined any more", j,
+                            (long long)view->now);
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status kai_audit(void *state, const struct orr_view *view, struct orr_err *err)
 {
     struct kai *kai = state;
+    enum orr_status status = audit_pipelined(kai, view, err);
+    if (status != ORR_OK) {
+        return status;
+    }
     kai->tasks.job_of = kai->job_of_slot;
     return orr_kai__tasks_audit(&kai->tasks, view, kai->slot_of_job, err);
 }

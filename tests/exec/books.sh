@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # books.sh ORRERY SEED: random elastic jobs, gangs and fractions under kai, with graces and
-# checkpoints. After every cycle the policy's session is compared with the ledger task by task, and
-# the ledger with its placements; at the end GPU time has to add up, and pods to have come and gone.
+# checkpoints. After every cycle the policy's session is compared with the ledger task by task, who waits as
+# pipelined with what it pipelined, and the ledger with its placements; at the end GPU time has to add up, and pods to have come and gone.
 set -eu
 orrery=$1 seed=$2
 . "$(dirname "$0")/../scratch.sh"

@@ -1,5 +1,5 @@
 # Whole runs whose books are recomputed after every cycle.
-foreach(seed 5 6 7)
+foreach(seed 5 6 7 8)
   add_test(NAME exec.books_${seed}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/books.sh $<TARGET_FILE:orrery> ${seed})
   set_tests_properties(exec.books_${seed} PROPERTIES LABELS quick TIMEOUT 300)
