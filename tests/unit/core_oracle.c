@@ -451,10 +451,11 @@ struct orr_queue_use oracle_use(const struct oracle *o, uint32_t queue)
         }
         for (uint32_t p = 0; p < job->piece_count; p++) {
             const struct oracle_piece *piece = &job->pieces[p];
+            const struct orr_request *request = request_of(o, j, piece->group);
             if (piece->leaving) {
+                use.leaving_mgpu += piece->tasks * oracle_task_mgpu(o, request, piece->node);
                 continue;
             }
-            const struct orr_request *request = request_of(o, j, piece->group);
             use.allocated[0] += piece->tasks * request->cpu_milli;
             use.allocated[1] += piece->tasks * request->mem_bytes;
             int64_t task_mgpu = oracle_task_mgpu(o, request, piece->node);
