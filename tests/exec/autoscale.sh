@@ -186,7 +186,7 @@ many)
     burst='small: {nodes: 0, gpus: 2, price: 4, autoscale: {max: 20, provision: 90s, idle: 10m}}'
     awk 'BEGIN {
         print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction"
-        seed = 7
+        seed = 9
         for (i = 0; i < 400; i++) {
             seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536)
             t += i % 50 == 0 ? 3000 : x % 40; pods = 1 + x % 4; min = pods < 3 ? pods : pods - x % 2; whole = x % 5 > 0
