@@ -36,6 +36,7 @@ struct search {
     uint32_t start;            /* the lowest common domain */
     struct orr_vec max, total; /* of the tasks */
     uint32_t task_count;
+    uint32_t asked[ORR_SLOTS_MAX], asked_count; /* slots they ask for, but those of pods */
     bool alike;
     bool pods_only; /* the tasks ask for nothing but a pod slot: any domain will do */
 };
@@ -195,6 +196,9 @@ static void sum_tasks(struct search *search)
         search->alike =
             search->alike && (s < ORR_SLOT_GPU || users[s] == 0 || users[s] == search->task_count);
         search->pods_only = search->pods_only && (s == ORR_SLOT_PODS || users[s] == 0);
+        if (s != ORR_SLOT_PODS && search->total.v[s] > 0) {
+            search->asked[search->asked_count++] = s;
+        }
     }
 }
 
@@ -225,7 +229,7 @@ static int64_t pods_on(const struct search *search, const struct orr_snode *node
     for (uint32_t s = 0; s < session->slot_count; s++) {
         const int64_t each = search->max.v[s];
         const int64_t free = node->idle.v[s] + node->releasing.v[s];
-        int64_t fit = each > 0 ? free / each : free < 0 ? 0 : INT64_MAX;
+        int64_t fit = free < each ? 0 : each == 0 ? INT64_MAX : free < 2 * each ? 1 : free / each;
         if (s == ORR_SLOT_GPU && each > 0 && each < ORR_MGPU) {
             fit = (int64_t)floor(((double)free + leftover_gpus(node)) / (double)each);
         }
@@ -250,7 +254,8 @@ static void sum_capacities(struct search *search)
         for (uint32_t d = domain_at(search, search->topology->level_count - 1, n);;
              d = parent_of(search, d)) {
             struct domain *domain = &search->domains[d];
-            for (uint32_t s = 0; s < session->slot_count; s++) {
+            for (uint32_t i = 0; i < search->asked_count; i++) {
+                const uint32_t s = search->asked[i];
                 domain->free[s] += (double)(node->idle.v[s] + node->releasing.v[s]);
             }
             domain->pods += pods;
@@ -266,10 +271,8 @@ static void set_ratios(struct search *search)
 {
     for (uint32_t d = 0; d < search->domain_count; d++) {
         struct domain *domain = &search->domains[d];
-        for (uint32_t s = 0; s < search->attempt->session->slot_count; s++) {
-            if (s == ORR_SLOT_PODS || search->total.v[s] <= 0) {
-                continue;
-            }
+        for (uint32_t i = 0; i < search->asked_count; i++) {
+            const uint32_t s = search->asked[i];
             const double ratio = domain->free[s] <= 0
                                      ? RATIO_IMPOSSIBLE
                                      : (double)search->total.v[s] / domain->free[s];

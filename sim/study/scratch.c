@@ -11,33 +11,74 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A process that removes the folder once this one and all it started are gone, however they ended:
- * it reads a pipe whose other end they hold and nobody writes to. */
-static void guard(const char *path)
+/* In a process of its own: makes the folder, says how that went, and removes it once the other
+ * process and all it started are gone, however they ended. It reads a pipe whose other end they
+ * hold and nobody writes to. */
+static void guard(char *path, int alive, int reply)
 {
-    int ends[2];
-    if (pipe(ends) != 0) {
-        return; /* then it is removed if all goes well */
+    const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
+        (void)signal(ignored[i], SIG_IGN);
     }
-    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    (void)fflush(NULL);
-    if (fork() != 0) {
-        (void)close(ends[0]);
-        return;
-    }
-    const int kept[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
-        (void)signal(kept[i], SIG_IGN);
-    }
-    (void)close(ends[1]);
     (void)close(STDIN_FILENO); /* who reads what this program prints must not wait for the guard */
     (void)close(STDOUT_FILENO);
     (void)close(STDERR_FILENO);
-    char nothing;
-    while (read(ends[0], &nothing, 1) < 0 && errno == EINTR) {
+    const int error = mkdtemp(path) != NULL ? 0 : errno;
+    const size_t length = strlen(path);
+    if (write(reply, &error, sizeof error) == (ssize_t)sizeof error &&
+        write(reply, path, length) == (ssize_t)length) {
+        (void)close(reply);
+        char nothing;
+        while (read(alive, &nothing, 1) < 0 && errno == EINTR) {
+        }
     }
-    orr_scratch_remove(path);
+    if (error == 0) {
+        orr_scratch_remove(path);
+    }
     _exit(0);
+}
+
+static bool read_all(int from, void *to, size_t bytes)
+{
+    for (size_t have = 0; have < bytes;) {
+        const ssize_t more = read(from, (char *)to + have, bytes - have);
+        if (more == 0 || (more < 0 && errno != EINTR)) {
+            return false;
+        }
+        have += more > 0 ? (size_t)more : 0;
+    }
+    return true;
+}
+
+/* 0, what mkdtemp says, or -1 if there can be no guard. */
+static int make_guarded(char *path)
+{
+    int alive[2], reply[2], error = -1;
+    if (pipe(alive) != 0) {
+        return -1;
+    }
+    if (pipe(reply) != 0) {
+        (void)close(alive[0]);
+        (void)close(alive[1]);
+        return -1;
+    }
+    (void)fcntl(alive[1], F_SETFD, FD_CLOEXEC);
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)close(alive[1]);
+        (void)close(reply[0]);
+        guard(path, alive[0], reply[1]);
+    }
+    (void)close(alive[0]);
+    (void)close(reply[1]);
+    if (child < 0 || !read_all(reply[0], &error, sizeof error) ||
+        !read_all(reply[0], path, strlen(path))) {
+        (void)close(alive[1]);
+        error = -1;
+    }
+    (void)close(reply[0]);
+    return error;
 }
 
 enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err)
@@ -46,12 +87,14 @@ enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err)
     const char *where = getenv("TMPDIR");
     (void)snprintf(path, bytes, "%s/orrery-XXXXXX",
                    where != NULL && where[0] != '\0' ? where : P_tmpdir);
-    if (mkdtemp(path) == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s (TMPDIR says where temporary files go)", path,
-                        strerror(errno));
+    int error = make_guarded(path);
+    if (error < 0) { /* then it is removed if all goes well */
+        error = mkdtemp(path) != NULL ? 0 : errno;
     }
-    guard(path);
-    return ORR_OK;
+    return error == 0
+               ? ORR_OK
+               : orr_fail(err, ORR_CANT_CREATE, "%s: %s (TMPDIR says where temporary files go)",
+                          path, strerror(error));
 }
 
 /* Only what this program puts there: files, no folders. */

@@ -557,7 +557,7 @@ case_interrupt_studies() {
 # Nothing stays either when they are ended at once, by a second signal or without being asked.
 case_interrupt_studies_at_once() {
     mkdir scratch
-    rows 20000 >t.csv
+    rows 4000 >t.csv
     printf 'cluster: {pools: {a: {nodes: 4, gpus: 8}}}\nworkload: [{name: t, trace: t.csv}]\n' >s.yaml
     for signals in 'TERM TERM' KILL; do
         TMPDIR=$PWD/scratch "$orrery" whatif s.yaml --set cluster.pools.a.nodes=5 --seeds 4 -j 1 >out 2>err </dev/null &
