@@ -101,7 +101,7 @@ double orr_place__zone_score(const struct orr_session *session, const struct orr
 struct orr_subsets { /* candidate node sets, one after the other */
     uint32_t *nodes;
     uint32_t *ends;
-    uint32_t node_count, node_capacity, count, end_capacity;
+    uint32_t node_count, count;
 };
 void orr_subsets_release(struct orr_subsets *subsets);
 /* The node sets to try for a set of the job, in order. None: it cannot be placed. */

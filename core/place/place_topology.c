@@ -18,10 +18,11 @@
 struct domain {
     uint32_t level; /* ORR_NONE: the root above level 0 */
     uint32_t id;
-    double free[ORR_SLOTS_MAX];
+    int64_t free[ORR_SLOTS_MAX];
     int64_t pods; /* representative ones that fit */
     double ratio;
     bool below_start; /* it has capacities at all */
+    uint32_t place;   /* among those of its level, once these are in order; or ORR_NONE */
 };
 
 struct search {
@@ -34,6 +35,8 @@ struct search {
     uint32_t *first;        /* of each level */
     uint32_t domain_count;
     uint32_t start;            /* the lowest common domain */
+    uint32_t *order;           /* of each level those in reach, in tree order; like `domains` */
+    uint32_t *order_count;     /* by level */
     struct orr_vec max, total; /* of the tasks */
     uint32_t task_count;
     uint32_t asked[ORR_SLOTS_MAX], asked_count; /* slots they ask for, but those of pods */
@@ -125,6 +128,8 @@ static void make_domains(struct search *search)
         search->domain_count += topology->levels[l].domain_count;
     }
     search->domains = orr_zalloc(search->domain_count, sizeof *search->domains);
+    search->order = orr_alloc(search->domain_count, sizeof *search->order);
+    search->order_count = orr_zalloc(topology->level_count, sizeof *search->order_count);
     search->domains[0].level = ORR_NONE;
     for (uint32_t l = 0; l < topology->level_count; l++) {
         for (uint32_t d = 0; d < topology->levels[l].domain_count; d++) {
@@ -241,28 +246,39 @@ static int64_t pods_on(const struct search *search, const struct orr_snode *node
     return pods;
 }
 
+static void add_domain(const struct search *search, uint32_t from, uint32_t to)
+{
+    const struct domain *part = &search->domains[from];
+    struct domain *domain = &search->domains[to];
+    for (uint32_t i = 0; i < search->asked_count; i++) {
+        domain->free[search->asked[i]] += part->free[search->asked[i]];
+    }
+    domain->pods += part->pods;
+    domain->below_start = true;
+}
+
+/* Of the nodes into the deepest domains, and from there up to the start. */
 static void sum_capacities(struct search *search)
 {
     const struct orr_session *session = search->attempt->session;
     const uint32_t start_level = search->domains[search->start].level;
+    const uint32_t deepest = search->topology->level_count - 1;
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (!is_valid(search, n) || domain_at(search, start_level, n) != search->start) {
             continue;
         }
         const struct orr_snode *node = &session->nodes[n];
-        const int64_t pods = pods_on(search, node);
-        for (uint32_t d = domain_at(search, search->topology->level_count - 1, n);;
-             d = parent_of(search, d)) {
-            struct domain *domain = &search->domains[d];
-            for (uint32_t i = 0; i < search->asked_count; i++) {
-                const uint32_t s = search->asked[i];
-                domain->free[s] += (double)(node->idle.v[s] + node->releasing.v[s]);
-            }
-            domain->pods += pods;
-            domain->below_start = true;
-            if (d == search->start) {
-                break;
-            }
+        struct domain *domain = &search->domains[domain_at(search, deepest, n)];
+        for (uint32_t i = 0; i < search->asked_count; i++) {
+            const uint32_t s = search->asked[i];
+            domain->free[s] += node->idle.v[s] + node->releasing.v[s];
+        }
+        domain->pods += pods_on(search, node);
+        domain->below_start = true;
+    }
+    for (uint32_t d = search->domain_count; d-- > 1;) {
+        if (search->domains[d].below_start && d != search->start) {
+            add_domain(search, d, parent_of(search, d));
         }
     }
 }
@@ -275,7 +291,7 @@ static void set_ratios(struct search *search)
             const uint32_t s = search->asked[i];
             const double ratio = domain->free[s] <= 0
                                      ? RATIO_IMPOSSIBLE
-                                     : (double)search->total.v[s] / domain->free[s];
+                                     : (double)search->total.v[s] / (double)domain->free[s];
             domain->ratio = ratio > domain->ratio ? ratio : domain->ratio;
         }
     }
@@ -303,46 +319,62 @@ static int by_tightness(const void *a, const void *b, void *context)
     return (rank[l->id] > rank[r->id]) - (rank[l->id] < rank[r->id]);
 }
 
-/* Domains of one level in the order of the sorted tree: their parents' order, then tightest first.
- * `above` are the parents in order. Returns their number. */
-static uint32_t list_level(const struct search *search, uint32_t level, const uint32_t *above,
-                           uint32_t above_count, uint32_t *out)
+static uint32_t place_of_parent(const struct search *search, uint32_t domain)
 {
-    uint32_t count = 0;
-    for (uint32_t p = 0; p < above_count; p++) {
-        const uint32_t begin = count;
-        for (uint32_t d = 0; d < search->topology->levels[level].domain_count; d++) {
-            const uint32_t domain = search->first[level] + d;
-            if (parent_of(search, domain) == above[p]) {
-                out[count++] = domain;
-            }
-        }
-        orr_sort(out + begin, count - begin, sizeof *out, by_tightness, (void *)(uintptr_t)search);
-    }
-    return count;
+    return search->domains[parent_of(search, domain)].place;
 }
 
-/* The domains of a level below the start, in tree order; of a level above it the one the start is
- * in, as the others of that level have none of the nodes at hand. */
-static uint32_t ordered_level(const struct search *search, uint32_t level, uint32_t *out)
+/* Those of a level whose parents are in order: in their parents' order, then tightest first. */
+static void order_level(struct search *search, uint32_t level, uint32_t parents)
 {
-    const uint32_t start_level = search->domains[search->start].level;
-    uint32_t count = 1;
-    out[0] = search->start;
-    if (start_level != ORR_NONE && (level == ORR_NONE || level < start_level)) {
-        while (search->domains[out[0]].level != level) {
-            out[0] = parent_of(search, out[0]);
+    const uint32_t first = search->first[level];
+    const uint32_t end = first + search->topology->levels[level].domain_count;
+    uint32_t *order = search->order + first;
+    uint32_t *at =
+        orr_zalloc(parents + (size_t)1, sizeof *at); /* where the next of a parent goes */
+    for (uint32_t d = first; d < end; d++) {
+        if (place_of_parent(search, d) != ORR_NONE) {
+            at[place_of_parent(search, d) + 1]++;
         }
-        return count;
     }
-    uint32_t *above = orr_alloc(search->domain_count, sizeof *above);
-    const uint32_t next = start_level == ORR_NONE ? 0 : start_level + 1;
-    for (uint32_t l = next; level != ORR_NONE && l <= level; l++) {
-        memcpy(above, out, count * sizeof *above);
-        count = list_level(search, l, above, count, out);
+    for (uint32_t p = 0; p < parents; p++) {
+        at[p + 1] += at[p];
     }
-    orr_free(above);
-    return count;
+    search->order_count[level] = at[parents];
+    for (uint32_t d = first; d < end; d++) {
+        if (place_of_parent(search, d) != ORR_NONE) {
+            order[at[place_of_parent(search, d)]++] = d;
+        }
+    }
+    for (uint32_t p = 0; p < parents; p++) {
+        const uint32_t begin = p == 0 ? 0 : at[p - 1];
+        orr_sort(order + begin, at[p] - begin, sizeof *order, by_tightness, search);
+    }
+    for (uint32_t i = 0; i < search->order_count[level]; i++) {
+        search->domains[order[i]].place = i;
+    }
+    orr_free(at);
+}
+
+/* Puts the domains below the start in tree order, down to a level. Of a level above it only the one
+ * the start is in is in reach, as the others have none of the nodes at hand. */
+static void order_domains(struct search *search, uint32_t deepest)
+{
+    for (uint32_t d = 0; d < search->domain_count; d++) {
+        search->domains[d].place = ORR_NONE;
+    }
+    for (uint32_t d = search->start; d != 0; d = parent_of(search, d)) {
+        const uint32_t level = search->domains[d].level;
+        search->order[search->first[level]] = d;
+        search->order_count[level] = 1;
+    }
+    search->domains[search->start].place = 0;
+    const uint32_t start_level = search->domains[search->start].level;
+    uint32_t parents = 1;
+    for (uint32_t l = start_level == ORR_NONE ? 0 : start_level + 1; l <= deepest; l++) {
+        order_level(search, l, parents);
+        parents = search->order_count[l];
+    }
 }
 
 /* --- preferred scores --- */
@@ -386,18 +418,21 @@ static double *preferred_of(struct orr_session *session, uint32_t job, uint32_t 
 
 /* The emptiest domain of the preferred level scores highest: it matters when several are spanned.
  */
-static void score_preferred(const struct search *search, uint32_t *scratch)
+static void score_preferred(const struct search *search)
 {
     struct orr_session *session = search->attempt->session;
     double *score = preferred_of(session, search->attempt->view.job, search->set);
-    const uint32_t count = ordered_level(search, search->preferred, scratch);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        for (uint32_t i = 0; is_valid(search, n) && i < count; i++) {
-            if (domain_at(search, search->preferred, n) == scratch[i]) {
-                score[n] = floor(10.0 * (i + 1) / count) * PREFERRED_UNIT;
-            }
-        }
+    const uint32_t *order = search->order + search->first[search->preferred];
+    const uint32_t count = search->order_count[search->preferred];
+    double *of_domain = orr_zalloc(search->domain_count, sizeof *of_domain);
+    for (uint32_t i = 0; i < count; i++) {
+        of_domain[order[i]] = floor(10.0 * (i + 1) / count) * PREFERRED_UNIT;
     }
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        score[n] =
+            is_valid(search, n) ? of_domain[domain_at(search, search->preferred, n)] : score[n];
+    }
+    orr_free(of_domain);
 }
 
 /* --- candidates --- */
@@ -407,20 +442,6 @@ void orr_subsets_release(struct orr_subsets *subsets)
     orr_free(subsets->nodes);
     orr_free(subsets->ends);
     *subsets = (struct orr_subsets){0};
-}
-
-static void add_candidate(const struct search *search, uint32_t domain, struct orr_subsets *out)
-{
-    const uint32_t level = search->domains[domain].level;
-    for (uint32_t i = 0; i < search->nodes.count; i++) {
-        const uint32_t node = search->nodes.nodes[i];
-        if (is_valid(search, node) && domain_at(search, level, node) == domain) {
-            out->nodes = ORR_ROOM_FOR_ONE(out->nodes, out->node_count, out->node_capacity);
-            out->nodes[out->node_count++] = node;
-        }
-    }
-    out->ends = ORR_ROOM_FOR_ONE(out->ends, out->count, out->end_capacity);
-    out->ends[out->count++] = out->node_count;
 }
 
 /* The domains of the required level that hold active pods of the pod sets which get tasks now; the
@@ -463,35 +484,59 @@ static bool is_pinned_out(const struct search *search, const bool *pins, uint32_
     return domain == ORR_NONE || !pins[domain];
 }
 
+/* The domains of a level that fit, in order: of each the nodes at hand, all of which are in one of
+ * those in reach. */
 static void add_level(const struct search *search, uint32_t level, const bool *pins,
-                      uint32_t *scratch, struct orr_subsets *out)
+                      struct orr_subsets *out)
 {
-    const uint32_t count = ordered_level(search, level, scratch);
-    for (uint32_t i = 0; i < count; i++) {
-        if (fits(search, &search->domains[scratch[i]]) &&
-            !is_pinned_out(search, pins, scratch[i])) {
-            add_candidate(search, scratch[i], out);
+    const uint32_t root = 0;
+    const uint32_t *order = level == ORR_NONE ? &root : search->order + search->first[level];
+    const uint32_t count = level == ORR_NONE ? 1 : search->order_count[level];
+    /* By domain: how many nodes, then where the next goes; ORR_NONE: it is no candidate. */
+    uint32_t *next = orr_zalloc(search->domain_count, sizeof *next);
+    for (uint32_t i = 0; i < search->nodes.count; i++) {
+        if (is_valid(search, search->nodes.nodes[i])) {
+            next[domain_at(search, level, search->nodes.nodes[i])]++;
         }
     }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *nodes = &next[order[i]];
+        if (fits(search, &search->domains[order[i]]) && !is_pinned_out(search, pins, order[i])) {
+            const uint32_t begin = out->node_count;
+            out->node_count += *nodes;
+            out->ends[out->count++] = out->node_count;
+            *nodes = begin;
+        } else {
+            *nodes = ORR_NONE;
+        }
+    }
+    for (uint32_t i = 0; i < search->nodes.count; i++) {
+        const uint32_t node = search->nodes.nodes[i];
+        if (is_valid(search, node) && next[domain_at(search, level, node)] != ORR_NONE) {
+            out->nodes[next[domain_at(search, level, node)]++] = node;
+        }
+    }
+    orr_free(next);
 }
 
 static void add_candidates(struct search *search, struct orr_subsets *out)
 {
-    uint32_t *scratch = orr_alloc(search->domain_count + (size_t)1, sizeof *scratch);
-    if (search->preferred != ORR_NONE) {
-        score_preferred(search, scratch);
-    }
-    bool *pins = search->required != ORR_NONE ? find_pins(search) : NULL;
     const uint32_t deepest = search->preferred != ORR_NONE ? search->preferred : search->required;
     const uint32_t widest = search->required != ORR_NONE ? search->required : 0;
+    order_domains(search, deepest);
+    if (search->preferred != ORR_NONE) {
+        score_preferred(search);
+    }
+    bool *pins = search->required != ORR_NONE ? find_pins(search) : NULL;
+    out->nodes = orr_alloc((deepest + (size_t)2) * search->nodes.count, sizeof *out->nodes);
+    out->ends = orr_alloc(search->domain_count, sizeof *out->ends);
     for (uint32_t l = deepest + 1; l-- > widest;) {
-        add_level(search, l, pins, scratch, out);
+        add_level(search, l, pins, out);
     }
     if (search->required == ORR_NONE) {
-        add_level(search, ORR_NONE, pins, scratch, out);
+        add_level(search, ORR_NONE, pins, out);
     }
     orr_free(pins);
-    orr_free(scratch);
 }
 
 void orr_place__subsets(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes,
@@ -516,6 +561,8 @@ void orr_place__subsets(struct orr_attempt *attempt, uint32_t set, struct orr_no
             add_candidates(&search, out);
         }
     }
+    orr_free(search.order_count);
+    orr_free(search.order);
     orr_free(search.domains);
     orr_free(search.first);
 }
