@@ -148,14 +148,19 @@ static uint32_t list_job_nodes(const struct orr_session *session, uint32_t job_i
     return count;
 }
 
-static bool victim_job_on(const struct orr_victim_search *search, uint32_t job, uint32_t node)
+/* Marks the jobs that have victims on the node with the number of the scenario. */
+static uint32_t mark_jobs_on(struct orr_victim_search *search, uint32_t node)
 {
-    for (uint32_t i = 0; i < search->potential.count; i++) {
-        if (search->potential.items[i].job == job && search->potential.items[i].node == node) {
-            return true;
-        }
+    const struct orr_capacities *c = &search->capacities;
+    const uint32_t number = ++search->scenarios;
+    if (search->on_node == NULL) {
+        search->on_node = orr_zalloc(search->session->job_count, sizeof *search->on_node);
     }
-    return false;
+    uint32_t at = c->since[node] == 0 ? ORR_NONE : c->last_on[node];
+    for (; at != ORR_NONE; at = search->potential.items[at].before) {
+        search->on_node[search->potential.items[at].job] = number;
+    }
+    return number;
 }
 
 /* All accumulated tasks of the jobs that have one on the node; a job's tasks belong together. */
@@ -165,11 +170,11 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
     if (is_ruled_out(search, at, at + 1)) {
         return false;
     }
+    const uint32_t number = mark_jobs_on(search, node);
     search->chosen.count = 0;
     for (uint32_t i = 0; i < search->potential.count; i++) {
         struct orr_victim victim = search->potential.items[i];
-        if (victim.node == node || (search->session->jobs[victim.job].task_count > 1 &&
-                                    victim_job_on(search, victim.job, node))) {
+        if (search->on_node[victim.job] == number) {
             victim.group = victim.job;
             orr_victims_push(&search->chosen, &victim);
         }

@@ -189,6 +189,7 @@ static void release_search(struct orr_victim_search *search)
     orr_victim__close_capacities(search);
     orr_free(search->chosen.items);
     orr_free(search->picked);
+    orr_free(search->on_node);
     orr_task_list_release(&search->tasks);
     orr_free(search->candidates);
     orr_free(search->base_feasible);

@@ -16,22 +16,30 @@
 
 #include <orrery/core/victim.h>
 
+static bool some_node_holds(const struct orr_session *session, uint32_t slot, int64_t amount)
+{
+    bool holds = false;
+    for (uint32_t n = 0; n < session->node_count && !holds; n++) {
+        holds = session->nodes[n].allocatable.v[slot] >= amount;
+    }
+    return holds;
+}
+
 /* KAI's max-node-pool-resources: a pod that no node could ever hold; no victim changes that. */
 static bool never_fits(const struct orr_session *session, uint32_t job)
 {
     struct orr_task_list tasks = {0};
+    struct orr_vec most = {0};
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
-    bool never = false;
     for (uint32_t i = 0; i < tasks.count && session->rules.predicates; i++) {
         const struct orr_ask *ask = orr_task_ask(session, &session->tasks[tasks.tasks[i]]);
-        for (uint32_t s = 0; s < session->slot_count && !never; s++) {
-            int64_t most = 0;
-            for (uint32_t n = 0; n < session->node_count; n++) {
-                const int64_t room = session->nodes[n].allocatable.v[s];
-                most = room > most ? room : most;
-            }
-            never = ask->request.v[s] > most;
+        for (uint32_t s = 0; s < session->slot_count; s++) {
+            most.v[s] = ask->request.v[s] > most.v[s] ? ask->request.v[s] : most.v[s];
         }
+    }
+    bool never = false;
+    for (uint32_t s = 0; s < session->slot_count && !never; s++) {
+        never = most.v[s] > 0 && !some_node_holds(session, s, most.v[s]);
     }
     orr_task_list_release(&tasks);
     return never;
