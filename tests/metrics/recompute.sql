@@ -607,11 +607,17 @@ FROM (SELECT n.id, n.gpus, r.window_end_ms - r.window_start_ms AS span, r.window
       FROM node AS n CROSS JOIN run AS r WHERE n.gpus > 0)
 WHERE there > 0 OR span = 0;
 INSERT INTO made
-SELECT 'node_load_max_over_mean', 'all', '', max(load) / nullif(avg(load), 0), count(*) FROM load
-UNION ALL
-SELECT 'node_load_cv', 'all', '',
-       sqrt(avg((load - (SELECT avg(load) FROM load)) * (load - (SELECT avg(load) FROM load)))) / nullif(avg(load), 0),
-       count(*) FROM load;
+SELECT 'node_load_max_over_mean', 'all', '', max(load) / nullif(avg(load), 0), count(*) FROM load;
+INSERT INTO made
+WITH RECURSIVE square(value) AS (
+  SELECT avg((load / mean - 1) * (load / mean - 1)) FROM load CROSS JOIN (SELECT avg(load) AS mean FROM load)
+),
+root(nr, value) AS ( -- by Newton's steps: not every build of sqlite3 has sqrt()
+  SELECT 0, value + 1 FROM square
+  UNION ALL
+  SELECT r.nr + 1, (r.value + s.value / r.value) / 2 FROM root AS r CROSS JOIN square AS s WHERE r.nr < 60
+)
+SELECT 'node_load_cv', 'all', '', (SELECT value FROM root WHERE nr = 60), count(*) FROM load;
 
 -- ---- free room, device by device ----
 -- The kinds of pod that make 95 % of the trace's.

@@ -7,7 +7,7 @@ command -v nm >/dev/null 2>&1 || exit 77
 allowed=' abort calloc free malloc realloc
  bcmp memchr memcmp memcpy memmove memset strchr strcmp strcspn strlen strncmp strrchr strspn
  snprintf vsnprintf strtod write
- __assert_fail __divti3 __modti3 __udivti3 __umodti3 __popcountdi2
+ __assert_fail __divmodti4 __divti3 __modti3 __udivti3 __umodti3 __popcountdi2
  ceil exp exp2 floor fmod log log2 nearbyint pow rint round sqrt trunc ldexp __errno_location '
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

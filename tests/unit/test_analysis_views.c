@@ -211,6 +211,44 @@ static void readme__names_everything(void **state)
     assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
 }
 
+/* Readers such as pandas and R give a column one type. Each table and view of an invented file. */
+static void columns__are_of_one_type(void **state)
+{
+    const struct fixture fixture = {.queues = 3, .nodes = 4, .jobs = 500, .days = 2};
+    sqlite3 *db = NULL;
+    sqlite3_stmt *names = NULL;
+    int columns = 0;
+    (void)state;
+    fixture_write("analysis_types.db", &fixture);
+    assert_int_equal(sqlite3_open("analysis_types.db", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT s.name, c.name FROM sqlite_master AS s JOIN"
+                                        " pragma_table_info(s.name) AS c WHERE s.type IN"
+                                        " ('table', 'view')",
+                                        -1, &names, NULL),
+                     SQLITE_OK);
+    while (sqlite3_step(names) == SQLITE_ROW) {
+        const char *table = (const char *)sqlite3_column_text(names, 0);
+        const char *column = (const char *)sqlite3_column_text(names, 1);
+        sqlite3_stmt *row = NULL;
+        char sql[300];
+        (void)snprintf(sql, sizeof sql,
+                       "SELECT count(DISTINCT typeof(\"%s\")) FROM %s WHERE \"%s\" IS NOT NULL",
+                       column, table, column);
+        assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+        if (sqlite3_column_int(row, 0) > 1) {
+            fail_msg("column %s of %s mixes types", column, table);
+        }
+        assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
+        columns++;
+    }
+    assert_int_equal(sqlite3_finalize(names), SQLITE_OK);
+    assert_true(columns > 200);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    (void)remove("analysis_types.db");
+}
+
 /* Every ```sql block of the README has an answer in an invented file. */
 static void readme__queries_run(void **state)
 {
@@ -260,6 +298,7 @@ int main(void)
         cmocka_unit_test(queues__have_quantiles_by_nearest_rank),
         cmocka_unit_test(views__say_what_they_are),
         cmocka_unit_test(tables__say_what_they_are),
+        cmocka_unit_test(columns__are_of_one_type),
         cmocka_unit_test(readme__names_everything),
         cmocka_unit_test(readme__queries_run),
     };
