@@ -157,7 +157,7 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_real(&json, "makespan_s", s->makespan_s);
     json_waits(&json, &s->waits);
     orr_json_real(&json, "bsld_mean", s->bsld_mean);
-    orr_json_real(&json, "jct_mean_s", s->jct_mean_s);
+    orr_json_real(&json, "jct_mean_s", s->finish.jct.mean_s);
     orr_json_real(&json, "fairness_jain", s->fairness_jain);
     orr_json_real(&json, "fairness_satisfaction", s->fairness_satisfaction);
     orr_json_real(&json, "quota_debt_gpu_h", s->debt.total);
@@ -392,7 +392,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                       (unsigned long long)s->waits.gave_up, (unsigned long long)s->waits.jobs);
     }
     (void)fprintf(out, "slowdown    mean %s (bounded, 10 s); JCT mean %s\n", ratio(s->bsld_mean, a),
-                  orr_format_rough(b, s->jct_mean_s));
+                  orr_format_rough(b, s->finish.jct.mean_s));
     (void)fprintf(out,
                   "occupancy   %s of GPU time in the window was allocated; longest queue %u jobs\n",
                   ratio(s->gpu_occupancy, a), r->run->queue_len_max);

@@ -124,8 +124,8 @@ void orr_summary__stalls(const struct orr_world *world, const struct orr_run *ru
     for (uint32_t a = 0; a < run->attempt_count; a++) {
         left[run->attempts[a].job]++;
     }
-    for (uint32_t j = 0; j < world->job_count;
-         j++) { /* one more than was cut short: it runs, or ran */
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        /* one more than was cut short: it runs, or ran */
         const struct orr_job_state *state = &run->ledger->jobs[j];
         next[j] = state->attempts > left[j] ? state->start_ms : run->end_ms;
     }
@@ -158,20 +158,54 @@ static void sum_throughput(const struct orr_world *world, const struct orr_run *
     summary->finish.throughput_gpus = span > 0.0 ? done / span : (double)NAN;
 }
 
+struct stall { /* of a queue and kind */
+    int64_t ms;
+    uint64_t attempts;
+};
+
 static void add_stall(const struct orr_world *world, uint32_t job, orr_ms from_ms, orr_ms to_ms,
                       void *context)
 {
-    double *stall_ms = context;
-    (void)world;
-    (void)job;
-    *stall_ms += (double)(to_ms - from_ms);
+    const struct orr_job_spec *spec = &world->specs[job];
+    struct stall *of = context; /* queue * kinds + kind */
+    of[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind].ms += to_ms - from_ms;
+    of[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind].attempts++;
+}
+
+static struct orr_stalls stalls_of(const struct stall *stall)
+{
+    return (struct orr_stalls){.h = (double)stall->ms / MS_PER_H, .attempts = stall->attempts};
+}
+
+static void sum_stalls(const struct orr_world *world, const struct orr_run *run,
+                       struct orr_summary *summary)
+{
+    const size_t groups = (size_t)world->queues.count * ORR_KIND_COUNT;
+    struct stall *of = orr_zalloc(groups, sizeof *of);
+    struct stall kinds[ORR_KIND_COUNT] = {0}, all = {0};
+    orr_summary__stalls(world, run, add_stall, of);
+    for (size_t g = 0; g < groups; g++) {
+        kinds[g % ORR_KIND_COUNT].ms += of[g].ms;
+        kinds[g % ORR_KIND_COUNT].attempts += of[g].attempts;
+        all.ms += of[g].ms;
+        all.attempts += of[g].attempts;
+    }
+    for (uint32_t i = 0; i < summary->queue_count; i++) {
+        struct orr_queue_summary *q = &summary->queues[i];
+        q->stalls = stalls_of(&of[(size_t)q->queue * ORR_KIND_COUNT + q->kind]);
+    }
+    for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
+        summary->kind_stalls[k] = stalls_of(&kinds[k]);
+    }
+    summary->finish.stalls = stalls_of(&all);
+    orr_free(of);
 }
 
 static void sum_churn(const struct orr_world *world, const struct orr_run *run,
                       struct orr_summary *summary)
 {
     const struct orr_ledger *ledger = run->ledger;
-    double held = 0.0, stall_ms = 0.0;
+    double held = 0.0;
     uint64_t whole = 0;
     for (uint32_t p = 0; p < ledger->placement_count; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
@@ -193,9 +227,6 @@ static void sum_churn(const struct orr_world *world, const struct orr_run *run,
     orr_free(last);
     summary->finish.evictions_per_1000_gpu_h =
         held > 0.0 ? (double)whole * 1000.0 / (held / MGPU_MS_PER_GPU_H) : (double)NAN;
-    summary->finish.cut_short = run->attempt_count;
-    orr_summary__stalls(world, run, add_stall, &stall_ms);
-    summary->finish.stall_h = stall_ms / MS_PER_H;
 }
 
 void orr_summary__finish(const struct orr_world *world, const struct orr_run *run,
@@ -204,4 +235,5 @@ void orr_summary__finish(const struct orr_world *world, const struct orr_run *ru
     sum_finish(world, run, summary);
     sum_throughput(world, run, summary);
     sum_churn(world, run, summary);
+    sum_stalls(world, run, summary);
 }

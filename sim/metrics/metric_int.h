@@ -28,8 +28,13 @@ static inline void orr_metric__emit(const struct orr_emitter *to, const char *na
     to->emit(&metric, to->context);
 }
 
-/* Of a queue or a kind; the mean is of those that ended. */
+/* p99: NULL: not that one. */
+void orr_metric__quantiles(const struct orr_emitter *to, const char *p50, const char *p95,
+                           const char *p99, const struct orr_waits *times, const char *definition);
+/* Of all, a queue or a kind; the mean is of those that ended. */
 void orr_metric__jct(const struct orr_emitter *to, const struct orr_waits *jct);
+/* Of all, a queue or a kind. */
+void orr_metric__stalls(const struct orr_emitter *to, const struct orr_stalls *stalls);
 bool orr_metric__has_deadlines(const struct orr_deadlines *d);
 /* Only where some job has a deadline. */
 void orr_metric__deadlines(const struct orr_emitter *to, const struct orr_deadlines *d);

@@ -5,29 +5,39 @@
 
 #include <math.h>
 
+void orr_metric__quantiles(const struct orr_emitter *to, const char *p50, const char *p95,
+                           const char *p99, const struct orr_waits *times, const char *definition)
+{
+    orr_metric__emit(to, p50, times->p50_s, "s", times->jobs, definition);
+    orr_metric__emit(to, p95, times->p95_s, "s", times->jobs, definition);
+    if (p99 != NULL) {
+        orr_metric__emit(to, p99, times->p99_s, "s", times->jobs, definition);
+    }
+}
+
 void orr_metric__jct(const struct orr_emitter *to, const struct orr_waits *jct)
 {
-    static const char quantile[] =
-        "end minus submit of jobs of the window, nearest rank (Kaplan-Meier when some never ended)";
     orr_metric__emit(to, "jct_mean_s", jct->mean_s, "s", jct->started, "mean of end minus submit");
-    orr_metric__emit(to, "jct_p50_s", jct->p50_s, "s", jct->jobs, quantile);
-    orr_metric__emit(to, "jct_p95_s", jct->p95_s, "s", jct->jobs, quantile);
-    orr_metric__emit(to, "jct_p99_s", jct->p99_s, "s", jct->jobs, quantile);
+    orr_metric__quantiles(to, "jct_p50_s", "jct_p95_s", "jct_p99_s", jct,
+                          "end minus submit of jobs of the window, nearest rank (Kaplan-Meier when "
+                          "some never ended)");
+}
+
+void orr_metric__stalls(const struct orr_emitter *to, const struct orr_stalls *stalls)
+{
+    orr_metric__emit(
+        to, "stall_h", stalls->h, "h", stalls->attempts,
+        "jobs x time from the end of an attempt that was cut short to the next start, of the run");
 }
 
 static void emit_finish(const struct orr_emitter *to, const struct orr_summary *s)
 {
-    static const char quantile[] =
-        "end minus submit of jobs of the window, nearest rank (Kaplan-Meier when some never ended)";
     const struct orr_finish *f = &s->finish;
-    orr_metric__emit(to, "jct_p50_s", f->jct.p50_s, "s", f->jct.jobs, quantile);
-    orr_metric__emit(to, "jct_p95_s", f->jct.p95_s, "s", f->jct.jobs, quantile);
-    orr_metric__emit(to, "jct_p99_s", f->jct.p99_s, "s", f->jct.jobs, quantile);
+    orr_metric__jct(to, &f->jct);
     orr_metric__emit(
         to, "throughput_gpus", f->throughput_gpus, "GPU", f->ended_in_window,
         "run time at rate 1 x GPUs of jobs that ended in the window / its length: work in GPUs of "
-        "the "
-        "reference speed");
+        "the reference speed");
     orr_metric__emit(to, "bsld60_mean", f->bsld60_mean, "1", s->ended,
                      "mean of max(1, (end - submit) / max(run time, 60 s))");
     orr_metric__emit(to, "wait_gpu_weighted_s", f->wait_gpu_weighted_s, "s", s->waits.started,
@@ -39,8 +49,7 @@ static void emit_finish(const struct orr_emitter *to, const struct orr_summary *
                      "evictions of whole jobs by GPU time held, whole run");
     orr_metric__emit(to, "ping_pong_evictions", (double)f->ping_pong, "evictions", s->evictions,
                      "of a whole job within 1 h of its last one");
-    orr_metric__emit(to, "stall_h", f->stall_h, "h", f->cut_short,
-                     "jobs x time from the end of an attempt that was cut short to the next start");
+    orr_metric__stalls(to, &f->stalls);
     orr_metric__emit(to, "node_load_max_over_mean", s->spread.max_over_mean, "1", s->spread.nodes,
                      "share of GPU time held of the busiest node / mean over nodes, in the window");
     orr_metric__emit(to, "node_load_cv", s->spread.cv, "1", s->spread.nodes,
@@ -116,9 +125,8 @@ static void emit_speeds(const struct orr_emitter *to, const struct orr_speeds *s
     }
     orr_metric__emit(
         to, "topology_penalty_gpu_h", speeds->penalty_gpu_h, "GPU-h", speeds->jobs,
-        "GPU time held in the window x (1 - rate where the job was, with nobody beside / best "
-        "rate of "
-        "so many GPUs of that model)");
+        "GPU time held in the window x (1 - rate where the job was, with nobody beside / best rate "
+        "of so many GPUs of that model)");
     if (speeds->alike > 0) {
         orr_metric__emit(
             to, "rate_spread", speeds->consistency, "1", speeds->alike,
@@ -136,8 +144,7 @@ static void emit_promises(const struct orr_emitter *to, const struct orr_promise
         orr_metric__emit(
             to, "broken_promises", (double)promises->broken, "jobs", promises->overtakes,
             "jobs that overtook the first in line and moved the first instant at which it would "
-            "fit, "
-            "by estimates (rule promise of the audit), of those that overtook");
+            "fit, by estimates (rule promise of the audit), of those that overtook");
         orr_metric__emit(to, "promise_delay_max_s", promises->delay_max_s, "s", promises->broken,
                          "the most that one of them moved it");
     }
@@ -168,23 +175,18 @@ static void emit_room(const struct orr_emitter *to, const struct orr_summary *s)
 /* Only where jobs are elastic: `wait` tells when their gang started. */
 static void emit_full(const struct orr_emitter *to, const struct orr_waits *full)
 {
-    static const char quantile[] =
-        "submit to the first time an elastic job has all its pods, nearest "
-        "rank (Kaplan-Meier when some did not yet)";
     if (full->jobs > 0) {
         orr_metric__emit(to, "wait_full_mean_s", full->mean_s, "s", full->started,
                          "mean from submit to the first time an elastic job has all its pods");
-        orr_metric__emit(to, "wait_full_p50_s", full->p50_s, "s", full->jobs, quantile);
-        orr_metric__emit(to, "wait_full_p95_s", full->p95_s, "s", full->jobs, quantile);
+        orr_metric__quantiles(to, "wait_full_p50_s", "wait_full_p95_s", NULL, full,
+                              "submit to the first time an elastic job has all its pods, nearest "
+                              "rank (Kaplan-Meier when some did not yet)");
     }
 }
 
 /* Only of traces that name users, or groups of jobs. */
 static void emit_owners(const struct orr_emitter *to, const struct orr_owners *o)
 {
-    static const char quantile[] =
-        "first submit to the end of the last job of a group, nearest rank "
-        "(Kaplan-Meier when some did not end)";
     const struct orr_waits *b = &o->batches;
     if (o->user_names > 0) {
         orr_metric__emit(
@@ -197,8 +199,9 @@ static void emit_owners(const struct orr_emitter *to, const struct orr_owners *o
             to, "batch_mean_s", b->mean_s, "s", b->started,
             "mean from the first submit to the end of the last job of a group, of groups that "
             "ended; first submit in the window");
-        orr_metric__emit(to, "batch_p50_s", b->p50_s, "s", b->jobs, quantile);
-        orr_metric__emit(to, "batch_p95_s", b->p95_s, "s", b->jobs, quantile);
+        orr_metric__quantiles(to, "batch_p50_s", "batch_p95_s", NULL, b,
+                              "first submit to the end of the last job of a group, nearest rank "
+                              "(Kaplan-Meier when some did not end)");
         orr_metric__emit(to, "batch_max_s", b->max_s, "s", b->started,
                          "of groups that ended, the longest");
         orr_metric__emit(to, "batches_open", (double)(b->jobs - b->started + b->never), "groups",
@@ -227,10 +230,9 @@ void orr_metric__deadlines(const struct orr_emitter *to, const struct orr_deadli
                      "had not ended when the run did, with time left");
     orr_metric__emit(to, "lateness_mean_s", late->mean_s, "s", late->started,
                      "mean of end minus deadline (below 0: early) of those that ended");
-    orr_metric__emit(to, "lateness_p50_s", late->p50_s, "s", late->jobs,
-                     "end minus deadline, nearest rank (Kaplan-Meier when some had not ended)");
-    orr_metric__emit(to, "lateness_p95_s", late->p95_s, "s", late->jobs,
-                     "end minus deadline, nearest rank (Kaplan-Meier when some had not ended)");
+    orr_metric__quantiles(
+        to, "lateness_p50_s", "lateness_p95_s", NULL, late,
+        "end minus deadline, nearest rank (Kaplan-Meier when some had not ended)");
     orr_metric__emit(to, "lateness_max_s", late->max_s, "s", late->started,
                      "of those that ended, the latest");
     orr_metric__emit(to, "tardiness_mean_s", d->tardiness_mean_s, "s", late->started,

@@ -6,14 +6,12 @@
 
 static void emit_waits(const struct orr_emitter *to, const struct orr_waits *waits)
 {
-    static const char quantile[] =
-        "first start minus submit, nearest rank (Kaplan-Meier when some never started)";
     uint64_t n = waits->jobs;
     orr_metric__emit(to, "wait_mean_s", waits->mean_s, "s", waits->started,
                      "mean of first start minus submit over jobs that started");
-    orr_metric__emit(to, "wait_p50_s", waits->p50_s, "s", n, quantile);
-    orr_metric__emit(to, "wait_p95_s", waits->p95_s, "s", n, quantile);
-    orr_metric__emit(to, "wait_p99_s", waits->p99_s, "s", n, quantile);
+    orr_metric__quantiles(
+        to, "wait_p50_s", "wait_p95_s", "wait_p99_s", waits,
+        "first start minus submit, nearest rank (Kaplan-Meier when some never started)");
     orr_metric__emit(to, "wait_max_s", waits->max_s, "s", waits->started,
                      "longest wait of a job that started");
     orr_metric__emit(to, "unstarted", (double)(waits->jobs - waits->started), "jobs", n,
@@ -83,7 +81,6 @@ static void emit_all(const struct orr_emitter *to, const struct orr_summary *s)
     emit_waits(to, &s->waits);
     orr_metric__emit(to, "bsld_mean", s->bsld_mean, "1", s->ended,
                      "mean of max(1, (end - submit) / max(run time, 10 s))");
-    orr_metric__emit(to, "jct_mean_s", s->jct_mean_s, "s", s->ended, "mean of end minus submit");
     if (s->resized) {
         orr_metric__emit(
             to, "capacity_gpu_h", s->capacity_gpu_h, "GPU-h", 1,
@@ -96,8 +93,8 @@ static void emit_all(const struct orr_emitter *to, const struct orr_summary *s)
     orr_metric__emit(
         to, "gpu_goodput", s->gpu_goodput, "1", 1,
         "useful GPU time at the best rate / available GPU time, in the window: training less what "
-        "a "
-        "slower rate took away, sessions times busy, services' requests times their service time");
+        "a slower rate took away, sessions times busy, services' requests times their service "
+        "time");
     if (s->room.sharing) {
         orr_metric__emit(
             to, "gpu_touched", s->gpu_touched, "1", 1,
@@ -107,15 +104,13 @@ static void emit_all(const struct orr_emitter *to, const struct orr_summary *s)
         orr_metric__emit(
             to, "cpu_occupancy", s->cpu_occupancy, "1", 1,
             "allocated CPU time / CPU time of nodes that were up, of nodes with a limit to it, in "
-            "the "
-            "window");
+            "the window");
     }
     if (!isnan(s->mem_occupancy)) {
         orr_metric__emit(
             to, "mem_occupancy", s->mem_occupancy, "1", 1,
             "allocated memory x time / memory x time of nodes that were up, of nodes with a limit "
-            "to "
-            "it, in the window");
+            "to it, in the window");
     }
     orr_metric__emit(
         to, "fairness_jain", s->fairness_jain, "1", s->wanting_queues,
@@ -174,8 +169,7 @@ static void emit_levels(struct orr_emitter *to, const struct orr_world *world,
                                  : (double)NAN,
             "1", s->extents.gangs,
             "share of gangs (jobs of the window that held two GPUs or more) whose last attempt "
-            "began "
-            "inside this, and inside nothing narrower");
+            "began inside this, and inside nothing narrower");
     }
     for (uint32_t l = 0; l < r->level_count; l++) {
         bool single = l + 1 == r->level_count;
@@ -217,6 +211,7 @@ static void emit_queue(const struct orr_emitter *to, const struct orr_summary *s
                      "attempts of whole jobs ended early, by whatever cause (table eviction)");
     orr_metric__emit(to, "lost_gpu_h", q->lost_gpu_h, "GPU-h", q->evictions,
                      "held for work that was lost, or in a grace");
+    orr_metric__stalls(to, &q->stalls);
 }
 
 static void emit_shard(const struct orr_emitter *to, const struct orr_summary *all, uint32_t shard)
@@ -400,6 +395,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
         if (summary->kinds[k].jobs + summary->kinds[k].never > 0) {
             (void)snprintf(label, sizeof label, "kind=%s", orr_kind_name((enum orr_kind)k));
             emit_waits(&to, &summary->kinds[k]);
+            orr_metric__stalls(&to, &summary->kind_stalls[k]);
             if (k != ORR_KIND_INFERENCE) {
                 orr_metric__jct(&to, &summary->kind_jcts[k]);
                 emit_kind_slowdown(&to, summary, k);

@@ -97,7 +97,7 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
 static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
                      struct orr_summary *summary)
 {
-    double bsld = 0.0, jct = 0.0;
+    double bsld = 0.0;
     uint64_t ended = 0;
     orr_ms makespan = world->first_submit_ms;
     for (uint32_t j = 0; j < world->job_count; j++) {
@@ -119,7 +119,6 @@ static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
         double service =
             (double)(spec->work_ms > BSLD_TAU_MS ? spec->work_ms : (orr_ms)BSLD_TAU_MS);
         bsld += response / service > 1.0 ? response / service : 1.0;
-        jct += response / 1000.0;
         ended++;
     }
     for (uint32_t t = 0; t < world->terms.count; t++) {
@@ -130,7 +129,6 @@ static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
     summary->makespan_s = (double)makespan / 1000.0;
     summary->bsld_mean = ended > 0 ? bsld / (double)ended : (double)NAN;
     summary->ended = ended;
-    summary->jct_mean_s = ended > 0 ? jct / (double)ended : (double)NAN;
 }
 
 struct window { /* of one queue: the integrals inside the window */

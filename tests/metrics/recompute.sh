@@ -68,6 +68,7 @@ case_kai() {
     holds 100 run.yaml
     has "count(*) > 10 FROM eviction WHERE cause = 'reclaim'"
     has "count(*) > 10 FROM job WHERE state = 1 AND start_ms IS NULL"
+    has "count(*) > 1 FROM metric WHERE name = 'stall_h' AND scope = 'queue' AND value > 0 AND n > 0"
 }
 
 case_stories() {

@@ -564,9 +564,18 @@ FROM (SELECT total(whole) AS n FROM eviction) AS e;
 INSERT INTO made
 SELECT 'ping_pong_evictions', 'all', '', total(since <= 3600000), count(*)
 FROM (SELECT at_ms - lag(at_ms) OVER (PARTITION BY job ORDER BY at_ms, rowid) AS since FROM eviction WHERE whole);
+CREATE TEMP TABLE stall AS
+SELECT j.queue, j.kind, p.to_ms - p.from_ms AS ms
+FROM pending AS p JOIN job AS j ON j.id = p.job WHERE (p.job, p.from_ms) IN (SELECT job, end_ms FROM attempt);
 INSERT INTO made
-SELECT 'stall_h', 'all', '', total(p.to_ms - p.from_ms) / 3.6e6, count(*)
-FROM pending AS p WHERE (p.job, p.from_ms) IN (SELECT job, end_ms FROM attempt);
+SELECT 'stall_h', 'all', '', total(ms) / 3.6e6, count(*) FROM stall
+UNION ALL
+SELECT 'stall_h', 'kind', 'kind=' || k.name, (SELECT total(ms) FROM stall AS s WHERE s.kind = k.id) / 3.6e6, (SELECT count(*) FROM stall AS s WHERE s.kind = k.id)
+FROM kind AS k WHERE k.id IN (SELECT kind FROM waiter)
+UNION ALL
+SELECT 'stall_h', 'queue', 'queue=' || q.name || ',kind=' || k.name, (SELECT total(ms) FROM stall AS s WHERE s.queue = q.id AND s.kind = k.id) / 3.6e6,
+       (SELECT count(*) FROM stall AS s WHERE s.queue = q.id AND s.kind = k.id)
+FROM (SELECT DISTINCT queue, kind FROM waiter) AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind;
 
 -- ---- pools: time of nodes that were there, and its price ----
 CREATE TEMP TABLE stay AS

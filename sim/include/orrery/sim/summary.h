@@ -25,6 +25,12 @@ struct orr_debt { /* GPU-h that queues asked for within their quota and did not 
     double blocked;    /* what is left: others were in the way */
 };
 
+struct orr_stalls { /* from the end of an attempt that was cut short to the next start, of the run
+                     */
+    double h;       /* jobs x hours */
+    uint64_t attempts; /* that were cut short */
+};
+
 struct orr_queue_summary { /* one queue and one kind of work */
     uint32_t queue;
     uint8_t kind; /* enum orr_kind */
@@ -35,6 +41,7 @@ struct orr_queue_summary { /* one queue and one kind of work */
     struct orr_debt debt; /* whole queue */
     uint64_t evictions;
     double lost_gpu_h;
+    struct orr_stalls stalls;
 };
 
 struct orr_shard_summary { /* one shard of the cluster */
@@ -85,11 +92,10 @@ struct orr_finish {             /* of jobs of the window, services left out; NAN
     double bsld_per_gpu_mean;   /* of those, 10 s, by GPUs */
     double wait_gpu_weighted_s; /* of those that started, each by the GPUs it asks for */
     double evictions_per_1000_gpu_h; /* of the whole run, as are those that follow */
-    double stall_h;                  /* jobs x hours from an eviction's end to the next start */
     double throughput_gpus;          /* work x GPUs of jobs that ended in the window / its length */
     uint64_t ended_in_window;
     uint64_t ping_pong; /* evictions within 1 h of the same job's last one */
-    uint64_t cut_short; /* attempts */
+    struct orr_stalls stalls;
 };
 
 /* Finish-time fairness: the time a job took over the time it would take with a fair part, by its
@@ -189,7 +195,6 @@ struct orr_summary {
     struct orr_waits waits; /* training, interactive and unknown kinds */
     uint64_t ended;         /* of the window, finished: what these rest on */
     double bsld_mean;       /* bounded slowdown, 10 s */
-    double jct_mean_s;
     uint32_t leaf_queues, wanting_queues; /* wanting: entitled to something in the window */
     double fairness_jain, fairness_satisfaction, share_deviation;
     struct orr_own_shares own_shares;
@@ -240,7 +245,8 @@ struct orr_summary {
     uint32_t cost_count;
     struct orr_waits sizes[ORR_SIZE_CLASSES];
     struct orr_waits kinds[ORR_KIND_COUNT];
-    struct orr_waits kind_jcts[ORR_KIND_COUNT];                    /* of services nothing */
+    struct orr_waits kind_jcts[ORR_KIND_COUNT]; /* of services nothing */
+    struct orr_stalls kind_stalls[ORR_KIND_COUNT];
     double kind_bsld[ORR_KIND_COUNT], kind_bsld60[ORR_KIND_COUNT]; /* NAN: none ended */
     struct orr_attainment *parts;                                  /* of the workload */
     uint32_t part_count;
