@@ -448,6 +448,58 @@ static void note_costs(struct engine *engine)
     }
 }
 
+/* What of the execution model the run needs. */
+static struct orr_exec *open_exec(const struct orr_world *world,
+                                  const struct orr_engine_options *options,
+                                  const struct orr_latency *latency, orr_ms round_ms,
+                                  struct orr_ledger *ledger)
+{
+    const struct orr_exec_setting setting = {.terms = &world->terms,
+                                             .profiles = &world->profiles,
+                                             .fabric = &world->fabric,
+                                             .contention = world->contention,
+                                             .round_ms = round_ms,
+                                             .failures = options->faults.mtbf_ms > 0 ||
+                                                         world->outage_count > 0 ||
+                                                         world->resize_count > 0,
+                                             .latency = !orr_latency_is_ideal(latency),
+                                             .services = orr_world_has_services(world),
+                                             .time_sliced = world->time_sliced};
+    return orr_exec_open(ledger, &setting);
+}
+
+static enum orr_status follow_policy(struct engine *engine, const void *params, struct orr_err *err)
+{
+    enum orr_status status =
+        engine->policy->open(orr_policy_host(), params, &engine->view, &engine->state, err);
+    if (status == ORR_OK) {
+        orr_engine__nodes_open(engine);
+        orr_engine__shares_open(engine);
+        status = loop(engine, err);
+        end_last_round(engine);
+        orr_engine__shares_close(engine);
+        orr_engine__nodes_close(engine);
+        note_costs(engine);
+        engine->policy->close(engine->state);
+    }
+    return status;
+}
+
+/* Closes the books of a run that came to its end, and checks them. */
+static enum orr_status conclude(struct engine *engine, struct orr_err *err)
+{
+    struct orr_run *run = engine->run;
+    orr_fold_finish(&run->fold, run->end_ms);
+    if (run->exec != NULL) {
+        orr_exec_end(run->exec, run->end_ms);
+    }
+    orr_account_make(engine->world, run);
+    run->digest = run->ledger->digest.h;
+    run->owed_count = engine->next_owed;
+    const enum orr_status status = orr_ledger_audit(run->ledger, err);
+    return status == ORR_OK ? orr_account_check(run, err) : status;
+}
+
 enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,
                                struct orr_err *err)
@@ -471,18 +523,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         runner = (struct orr_engine_shard){orr_engine_shards_policy(shards), &shards};
     }
     orr_ms round_ms = world->round_ms > 0 ? world->round_ms : orr_policy_round_ms(runner.policy);
-    const struct orr_exec_setting setting = {.terms = &world->terms,
-                                             .profiles = &world->profiles,
-                                             .fabric = &world->fabric,
-                                             .contention = world->contention,
-                                             .round_ms = round_ms,
-                                             .failures = options->faults.mtbf_ms > 0 ||
-                                                         world->outage_count > 0 ||
-                                                         world->resize_count > 0,
-                                             .latency = !orr_latency_is_ideal(latency),
-                                             .services = orr_world_has_services(world),
-                                             .time_sliced = world->time_sliced};
-    run->exec = orr_exec_open(run->ledger, &setting);
+    run->exec = open_exec(world, options, latency, round_ms, run->ledger);
     run->heeds = orr_alloc(shard_count, sizeof *run->heeds);
     for (uint32_t s = 0; s < shard_count; s++) {
         run->heeds[s] = orr_policy_heeds(options->shards[s].policy, options->shards[s].params);
@@ -516,38 +557,17 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_heap_init(&engine.heap);
     open_holds(&engine);
     engine.steps = orr_zalloc(world->part_count + (size_t)1, sizeof *engine.steps);
-    engine.follows = world->terms.crew_count > 0 || setting.services;
+    engine.follows = world->terms.crew_count > 0 || orr_world_has_services(world);
     engine.owed_ms = owed_ms(&engine);
     expect_arrival(&engine, 0);
     engine.done_ms = round_ms > 0 ? orr_alloc(world->job_count, sizeof *engine.done_ms) : NULL;
     for (uint32_t j = 0; j < world->job_count && round_ms > 0; j++) {
         engine.done_ms[j] = ORR_MS_NONE;
     }
-    enum orr_status status =
-        runner.policy->open(orr_policy_host(), runner.params, &engine.view, &engine.state, err);
+    enum orr_status status = follow_policy(&engine, runner.params, err);
     if (status == ORR_OK) {
-        orr_engine__nodes_open(&engine);
-        orr_engine__shares_open(&engine);
-        status = loop(&engine, err);
-        end_last_round(&engine);
-        orr_engine__shares_close(&engine);
-        orr_engine__nodes_close(&engine);
-        note_costs(&engine);
-        runner.policy->close(engine.state);
-    }
-    if (status == ORR_OK) {
-        orr_fold_finish(&run->fold, run->end_ms);
-        if (run->exec != NULL) {
-            orr_exec_end(run->exec, run->end_ms);
-        }
-        orr_account_make(world, run);
-        run->digest = run->ledger->digest.h;
-        run->owed_count = engine.next_owed;
         run->stale_grace_ms = stale_grace_ms(&engine, shard_count);
-        status = orr_ledger_audit(run->ledger, err);
-    }
-    if (status == ORR_OK) {
-        status = orr_account_check(run, err);
+        status = conclude(&engine, err);
     }
     run->latency = engine.scheduler.latency;
     run->scheduler = engine.scheduler.time;

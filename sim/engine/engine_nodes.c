@@ -310,17 +310,25 @@ static void plan_step(struct engine *engine, uint32_t index, uint32_t flag, enum
     }
 }
 
+/* An event of an outage or a resize; as it begins, who runs there loses the nodes or is to leave.
+ */
+static void begin_listed(struct engine *engine, uint32_t index, bool begins,
+                         enum orr_outage_kind kind, struct range nodes)
+{
+    engine->listed_events--;
+    orr_engine__count_event(engine, CLASS_CAPACITY, index);
+    if (begins && kind == ORR_OUTAGE_FAIL) {
+        for_jobs_on(engine, nodes, lose_nodes);
+    } else if (begins && kind == ORR_OUTAGE_MAINTAIN) {
+        for_jobs_on(engine, nodes, leave_nodes);
+    }
+}
+
 void orr_engine__run_listed(struct engine *engine, uint32_t index, uint32_t step)
 {
     const struct orr_world_outage *it = &engine->world->outages[index];
     const struct range nodes = {it->first_node, it->node_count};
-    engine->listed_events--;
-    orr_engine__count_event(engine, CLASS_CAPACITY, index);
-    if (step == STEP_BEGIN && it->kind == ORR_OUTAGE_FAIL) {
-        for_jobs_on(engine, nodes, lose_nodes);
-    } else if (step == STEP_BEGIN && it->kind == ORR_OUTAGE_MAINTAIN) {
-        for_jobs_on(engine, nodes, leave_nodes);
-    }
+    begin_listed(engine, index, step == STEP_BEGIN, it->kind, nodes);
     bool closes = step == STEP_CLOSE || (step == STEP_BEGIN && it->closed_ms == it->begin_ms);
     for (uint32_t n = nodes.first; n < nodes.first + nodes.count; n++) {
         if (closes) {
@@ -336,13 +344,7 @@ void orr_engine__run_resize(struct engine *engine, uint32_t index, uint32_t step
 {
     const struct orr_world_resize *it = &engine->world->resizes[index];
     const struct range nodes = {it->first_node, it->node_count};
-    engine->listed_events--;
-    orr_engine__count_event(engine, CLASS_CAPACITY, index);
-    if (step == STEP_BEGIN && it->kind == ORR_OUTAGE_FAIL) {
-        for_jobs_on(engine, nodes, lose_nodes);
-    } else if (step == STEP_BEGIN && it->kind == ORR_OUTAGE_MAINTAIN) {
-        for_jobs_on(engine, nodes, leave_nodes);
-    }
+    begin_listed(engine, index, step == STEP_BEGIN, it->kind, nodes);
     for (uint32_t n = nodes.first; n < nodes.first + nodes.count; n++) {
         if (step == STEP_CLOSE) {
             close_node(engine, n);
