@@ -96,4 +96,33 @@ void orr_explain__waits(struct orr_results *in, const char *where, int64_t value
                         struct explain_waits *waits);
 void orr_explain__json_waits(const struct explain_waits *waits, struct orr_json *json);
 
+/* --- pods of a job that come and go: v_replicas --- */
+
+#define EXPLAIN_SHORTAGES 5 /* told of one by one, the longest */
+
+struct explain_replicas_part { /* of its life; least and most pods */
+    orr_ms from_ms, to_ms, short_ms;
+    int64_t wanted_least, wanted_most, had_least, had_most;
+    bool any;
+};
+struct explain_shortage { /* a time in which it had fewer pods than it wanted */
+    orr_ms from_ms, to_ms;
+    int64_t wanted, had; /* when most were missing */
+};
+struct explain_replicas {
+    bool given; /* false: its pods do not come and go */
+    orr_ms from_ms, to_ms, short_ms;
+    double wanted_mean, had_mean; /* over that time */
+    uint32_t times_short, shortage_count, part_count;
+    struct explain_shortage shortages[EXPLAIN_SHORTAGES]; /* longest first */
+    struct explain_replicas_part *parts;
+    double requests, attained, late, dropped; /* of a service, from the window on; NAN: none */
+};
+
+/* Free the parts. */
+void orr_explain__replicas(struct orr_results *in, const struct explain_job *job,
+                           struct explain_replicas *replicas);
+void orr_explain__say_replicas(const struct explain_replicas *replicas, FILE *out);
+void orr_explain__json_replicas(const struct explain_replicas *replicas, struct orr_json *json);
+
 #endif

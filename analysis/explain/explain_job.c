@@ -62,6 +62,7 @@ struct story {
     uint32_t event_count, event_capacity, attempt_count, attempt_capacity, pace_count,
         pace_capacity;
     struct explain_waits waits;
+    struct explain_replicas replicas;
     struct gpu_hours hours;
 };
 
@@ -230,6 +231,7 @@ static void release(struct story *story)
     orr_free(story->attempts);
     orr_free(story->paces);
     orr_free(story->waits.rows);
+    orr_free(story->replicas.parts);
 }
 
 /* --- as text --- */
@@ -367,6 +369,7 @@ static void say(const struct story *story, FILE *out)
             (void)fprintf(out, "  It never could have, were the cluster empty: %s\n", story->never);
         }
     }
+    orr_explain__say_replicas(&story->replicas, out);
     (void)fputc('\n', out);
     say_sums(story, out);
     (void)fputc('\n', out);
@@ -472,6 +475,7 @@ static void as_json(const struct story *story, FILE *out)
                      job->start_ms != ORR_MS_NONE ? job->start_ms - job->submit_ms : ORR_MS_NONE);
     orr_json_text(&json, "never_startable", story->never);
     json_events(story, &json);
+    orr_explain__json_replicas(&story->replicas, &json);
     json_sums(story, &json);
     orr_json_close(&json, '}');
 }
@@ -487,6 +491,7 @@ enum orr_status orr_explain_job(const char *db_path, const char *name, bool json
         read_never(&in, &story);
         read_attempts(&in, &story);
         read_sums(&in, &story);
+        orr_explain__replicas(&in, &story.job, &story.replicas);
     }
     if (in.status == ORR_OK && json) {
         as_json(&story, out);

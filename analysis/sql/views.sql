@@ -192,6 +192,26 @@ SELECT i.at_ms AS at_ms, q.name AS queue,
        sum(i.mgpu) OVER (PARTITION BY i.queue ORDER BY i.at_ms) AS pending_mgpu
 FROM instant AS i LEFT JOIN queue AS q ON q.id = i.queue;
 
+CREATE VIEW v_replicas AS
+-- What a job whose pods come and go (table wanted: services, workers that follow a backlog) asked for, and
+-- what it had: pods wanted and had from from_ms to to_ms, exact, until it ended or the run did. job is an
+-- id. Pods in a grace count as had. wanted > had: it was short of pods.
+WITH step(job, at_ms, wanted, had) AS (
+  SELECT job, at_ms, pods - lag(pods, 1, 0) OVER (PARTITION BY job ORDER BY rowid), 0 FROM wanted
+  UNION ALL
+  SELECT job, start_ms, 0, pods FROM v_placements WHERE job IN (SELECT job FROM wanted)
+  UNION ALL
+  SELECT job, end_ms, 0, -pods FROM v_placements WHERE job IN (SELECT job FROM wanted) AND end_ms IS NOT NULL
+),
+instant(job, at_ms, wanted, had) AS (SELECT job, at_ms, sum(wanted), sum(had) FROM step GROUP BY job, at_ms),
+level(job, from_ms, to_ms, wanted, had) AS (
+  SELECT job, at_ms, lead(at_ms, 1, 9e18) OVER w, sum(wanted) OVER w, sum(had) OVER w
+  FROM instant WINDOW w AS (PARTITION BY job ORDER BY at_ms)
+)
+SELECT l.job, l.from_ms, min(l.to_ms, coalesce(j.end_ms, r.end_ms)) AS to_ms, l.wanted, l.had
+FROM level AS l JOIN job AS j ON j.id = l.job CROSS JOIN run AS r
+WHERE l.from_ms < min(l.to_ms, coalesce(j.end_ms, r.end_ms));
+
 CREATE VIEW v_node_use AS
 -- One row a node. gpu_h: GPU-hours held over the whole run; window_use: share of its GPUs that was
 -- held within the window of run, while it was part of the cluster (NULL: no GPUs, or not at all).

@@ -46,6 +46,28 @@ says 0 'n0001 AAAAAAAA' "$orrery" show gang.db --at 10h
 job=$(awk -F, 'NR > 1 && $13 > 0 { print $1; exit }' jobs.csv)
 says 0 'is evicted (reclaim)' "$orrery" explain reclaim.db "$job"
 says 0 'lost to evictions' "$orrery" explain reclaim.db "$job"
+# A service whose load needs a third replica for the fourth minute, on two GPUs: what it wanted and what it had.
+printf 'time_s,rate\n0,1\n60,2\n120,3\n180,2\n240,1\n300,1\n' >rate.csv
+cat >service.yaml <<'YAML'
+horizon: 6m
+cluster: {pools: {p: {nodes: 2, gpus: 1}}}
+queues: {q: {gpu: [2, 1, unlimited]}}
+workload:
+- name: s
+  kind: inference
+  queue: q
+  service: {gpus_per_pod: 1, replicas: 1..3, rate: rate.csv, service_time: 1s, target_utilisation: 1, scale_interval: 1m,
+            scale_down_window: 0s}
+YAML
+"$orrery" run service.yaml --policy fifo --quiet --no-progress -o service.db
+says 0 'it wanted 1.67 on average and had 1.50' "$orrery" explain service.db s
+says 0 'short of pods 1 time, 60 s in all, 16.67 % of the time' "$orrery" explain service.db s
+says 0 'from 00:03:00  *for 60 s  *at worst it wanted 3, had 2' "$orrery" explain service.db s
+says 0 '  00:03:00  *3  *2  *60 s$' "$orrery" explain service.db s
+says 0 '"wanted_mean": 1.6' "$orrery" explain service.db s --json
+"$orrery" explain reclaim.db "$job" >out
+! grep -q 'Its pods come and go' out || fail "the pods of a batch job come and go"
+
 # What the scenario does not have cannot be changed; the rest is still tried.
 awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 20; i++) print "j" i "," i ",100,8,x" }' >line.csv
 "$orrery" run --trace line.csv --cluster 1x8 --policy kai --quiet --no-progress -o line.db

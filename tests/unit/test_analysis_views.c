@@ -115,6 +115,15 @@ static void queue_depth__counts_what_waits(void **state)
            "1000|b_'x\"|1|16000\n3000|b_'x\"|2|24000\n10000|b_'x\"|1|8000\n");
 }
 
+/* It wants a second pod ten seconds before it ends, and has none between its attempts. */
+static void replicas__tell_what_was_wanted_and_had(void **state)
+{
+    fixture_exec(*state, "INSERT INTO wanted VALUES(5,40000,1,4000),(5,70000,2,8000)");
+    expect(state, "SELECT * FROM v_replicas ORDER BY from_ms",
+           "5|40000|50000|1|1\n5|50000|60000|1|0\n5|60000|70000|1|1\n5|70000|80000|2|1\n");
+    fixture_exec(*state, "DELETE FROM wanted");
+}
+
 static void node_use__is_cut_to_the_window(void **state)
 {
     expect(state, "SELECT node, gpus, placements, round(gpu_h, 6), window_use FROM v_node_use",
@@ -292,6 +301,7 @@ int main(void)
         cmocka_unit_test(typical__are_the_most_frequent),
         cmocka_unit_test(allocation__is_exact),
         cmocka_unit_test(queue_depth__counts_what_waits),
+        cmocka_unit_test(replicas__tell_what_was_wanted_and_had),
         cmocka_unit_test(node_use__is_cut_to_the_window),
         cmocka_unit_test(wait_cdf__counts_jobs_that_never_started),
         cmocka_unit_test(reason_intervals__end_at_the_start_or_the_end_of_the_run),
