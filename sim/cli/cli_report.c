@@ -124,6 +124,28 @@ static void json_costs(struct orr_json *json, const struct orr_summary *s)
     orr_json_close(json, '}');
 }
 
+/* Of the run, outside the window. */
+static void json_outside(struct orr_json *json, const struct orr_summary *s)
+{
+    orr_json_open(json, "outside_window", '[');
+    for (int p = 0; p < ORR_PHASE_COUNT; p++) {
+        const struct orr_phase_summary *phase = &s->phases[p];
+        if (phase->stretch.to_ms > phase->stretch.from_ms) {
+            orr_json_open(json, NULL, '{');
+            orr_json_text(json, "phase", orr_phase_name((enum orr_phase)p));
+            orr_json_real(json, "from_s", (double)phase->stretch.from_ms / 1000.0);
+            orr_json_real(json, "to_s", (double)phase->stretch.to_ms / 1000.0);
+            orr_json_real(json, "gpu_h", phase->gpu_h);
+            orr_json_real(json, "gpu_available", phase->gpu_available);
+            orr_json_real(json, "gpu_occupancy", phase->gpu_occupancy);
+            orr_json_real(json, "gpu_goodput", phase->gpu_goodput);
+            orr_json_int(json, "finished", (int64_t)phase->finished);
+            orr_json_close(json, '}');
+        }
+    }
+    orr_json_close(json, ']');
+}
+
 static void json_sentence(const char *text, void *context)
 {
     orr_json_text(context, NULL, text);
@@ -175,6 +197,7 @@ void orr_report_json(const struct orr_report *r, FILE *out)
         orr_json_real(&json, "run_energy_kwh", s->run_energy_kwh);
         orr_json_real(&json, "energy_kwh_per_useful_gpu_h", s->energy_kwh_per_useful_gpu_h);
     }
+    json_outside(&json, s);
     orr_json_int(&json, "evictions", (int64_t)s->evictions);
     if (s->impatient) {
         orr_json_int(&json, "gave_up", (int64_t)s->waits.gave_up);
@@ -363,6 +386,25 @@ static void text_nevers(const struct orr_report *r, FILE *out)
     (void)fprintf(out, " (in no quantile of waits)\n");
 }
 
+/* What no number of the window holds. */
+static void text_phases(const struct orr_summary *s, FILE *out)
+{
+    for (int p = 0; p < ORR_PHASE_COUNT; p++) {
+        const struct orr_phase_summary *phase = &s->phases[p];
+        const orr_ms length = phase->stretch.to_ms - phase->stretch.from_ms;
+        char took[24], held[24];
+        if (length > 0) {
+            (void)fprintf(out,
+                          "%-11s %s %s the window: %s of GPU time was allocated, %llu jobs "
+                          "ended\n",
+                          orr_phase_name((enum orr_phase)p),
+                          orr_format_rough(took, (double)length / 1000.0),
+                          p == ORR_PHASE_WARMUP ? "before" : "after",
+                          ratio(phase->gpu_occupancy, held), (unsigned long long)phase->finished);
+        }
+    }
+}
+
 void orr_report_text(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
@@ -396,6 +438,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     (void)fprintf(out,
                   "occupancy   %s of GPU time in the window was allocated; longest queue %u jobs\n",
                   ratio(s->gpu_occupancy, a), r->run->queue_len_max);
+    text_phases(s, out);
     (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %.0f GPU-h\n",
                   ratio(s->fairness_jain, a), ratio(s->share_deviation, b), s->debt.total);
     text_attained(r, out);

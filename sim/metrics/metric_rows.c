@@ -241,6 +241,30 @@ static void emit_shard(const struct orr_emitter *to, const struct orr_summary *a
                      "held by attempts that were evicted");
 }
 
+const char *orr_phase_name(enum orr_phase phase)
+{
+    static const char *const names[ORR_PHASE_COUNT] = {"warm-up", "drain"};
+    return names[phase];
+}
+
+/* Only where the run has one. */
+static void emit_phase(const struct orr_emitter *to, const struct orr_summary *s,
+                       const struct orr_phase_summary *phase)
+{
+    const orr_ms length = phase->stretch.to_ms - phase->stretch.from_ms;
+    orr_metric__emit(to, "phase_h", (double)length / 3.6e6, "h", 1,
+                     "from the first submit to the window, or from the window to the last event");
+    orr_metric__emit(to, "phase_gpu_h", phase->gpu_h, "GPU-h", 1, "held in it");
+    orr_metric__emit(to, "phase_gpu_available", phase->gpu_available, "1", 1,
+                     "GPU time of nodes that were not down / GPU time, in it");
+    orr_metric__emit(to, "phase_gpu_occupancy", phase->gpu_occupancy, "1", 1,
+                     "allocated GPU time / available GPU time, in it");
+    orr_metric__emit(to, "phase_gpu_goodput", phase->gpu_goodput, "1", 1,
+                     "useful GPU time at the best rate / available GPU time, in it");
+    orr_metric__emit(to, "phase_finished", (double)phase->finished, "jobs", s->finished,
+                     "jobs that ended in it, of those that ended");
+}
+
 static void emit_part(const struct orr_emitter *to, const struct orr_attainment *a, bool service)
 {
     const struct orr_service_load *load = &a->load;
@@ -381,6 +405,14 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
     for (uint32_t s = 0; s < summary->shard_count && summary->shard_count > 1; s++) {
         (void)snprintf(label, sizeof label, "shard=%s", orr_idmap_name(&world->cluster.shards, s));
         emit_shard(&to, summary, s);
+    }
+    to.scope = "phase";
+    for (int p = 0; p < ORR_PHASE_COUNT; p++) {
+        const struct orr_phase_summary *phase = &summary->phases[p];
+        if (phase->stretch.to_ms > phase->stretch.from_ms) {
+            (void)snprintf(label, sizeof label, "phase=%s", orr_phase_name((enum orr_phase)p));
+            emit_phase(&to, summary, phase);
+        }
     }
     to.scope = "cause";
     for (uint32_t c = 0; c < ORR_CAUSE_COUNT; c++) {

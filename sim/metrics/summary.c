@@ -35,11 +35,6 @@ struct tallies {
     struct orr_tally *shards;
 };
 
-static uint32_t shard_of(const struct orr_world *world, uint32_t job)
-{
-    return world->queues.queues[world->specs[job].queue].shard;
-}
-
 /* The groups one job belongs to. */
 static uint32_t groups_of(const struct orr_world *world, struct tallies *t, uint32_t job,
                           struct orr_tally *groups[5])
@@ -49,7 +44,7 @@ static uint32_t groups_of(const struct orr_world *world, struct tallies *t, uint
     groups[1] = &t->kinds[spec->kind];
     groups[2] = &t->sizes[size_class(world->shapes.shapes[spec->shape].gpus_mgpu)];
     groups[3] = &t->all;
-    groups[4] = &t->shards[shard_of(world, job)];
+    groups[4] = &t->shards[orr_summary__shard_of(world, job)];
     return spec->kind == ORR_KIND_INFERENCE ? 2 : 5; /* services are never averaged with jobs */
 }
 
@@ -102,14 +97,14 @@ static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
     orr_ms makespan = world->first_submit_ms;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
-        summary->shards[shard_of(world, j)].jobs++;
-        summary->shards[shard_of(world, j)].evictions += state->evictions;
+        summary->shards[orr_summary__shard_of(world, j)].jobs++;
+        summary->shards[orr_summary__shard_of(world, j)].evictions += state->evictions;
         summary->evictions += state->evictions;
         if (state->phase != ORR_JOB_FINISHED) {
             continue;
         }
         summary->finished++;
-        summary->shards[shard_of(world, j)].finished++;
+        summary->shards[orr_summary__shard_of(world, j)].finished++;
         makespan = state->end_ms > makespan ? state->end_ms : makespan;
         const struct orr_job_spec *spec = &world->specs[j];
         if (spec->submit_ms < summary->window_start_ms || spec->kind == ORR_KIND_INFERENCE) {
@@ -182,7 +177,7 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
         double lost = (double)lost_of(time) / MGPU_MS_PER_GPU_H;
         lost_gpu_h[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind] += lost;
         summary->lost_gpu_h += lost;
-        summary->shards[shard_of(world, j)].lost_gpu_h += lost;
+        summary->shards[orr_summary__shard_of(world, j)].lost_gpu_h += lost;
         summary->checkpoint_gpu_h += (double)time->checkpoint / MGPU_MS_PER_GPU_H;
         summary->restart_gpu_h += (double)time->restart / MGPU_MS_PER_GPU_H;
         summary->gang_wait_gpu_h += (double)time->waiting / MGPU_MS_PER_GPU_H;
@@ -196,47 +191,6 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
         summary->partial_evictions += !e->whole;
         summary->wasted_evictions += e->beneficiary != ORR_NONE && !e->used;
     }
-}
-
-/* GPU time of the window that went into nothing, mGPU x ms; ORR_NONE: in all shards. What a job
- * held in vain is spread evenly over all the time it held anything. */
-static double vain_in_window(const struct orr_world *world, const struct orr_run *run,
-                             const struct orr_summary *summary, uint32_t shard)
-{
-    double vain = 0.0;
-    const struct orr_ledger *ledger = run->ledger;
-    for (uint32_t p = 0; p < ledger->placement_count && (run->exec != NULL || run->times != NULL);
-         p++) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_job_time *time = orr_account_of(run, placement->job);
-        int64_t held = orr_job_time_sum(time);
-        bool here = shard == ORR_NONE || shard_of(world, placement->job) == shard;
-        int64_t good = orr_job_time_good(time);
-        if (held > good && here) {
-            vain += (double)orr_placement_held(run, placement, summary->window_start_ms,
-                                               summary->window_end_ms) *
-                    ((double)(held - good) / (double)held);
-        }
-    }
-    return vain;
-}
-
-/* GPU time of the window in which nodes were down, or not part of the cluster, mGPU x ms. */
-static double out_in_window(const struct orr_world *world, const struct orr_run *run,
-                            const struct orr_summary *summary, uint32_t shard, bool away)
-{
-    double out = 0.0;
-    for (uint32_t o = 0; o < run->outage_count; o++) {
-        const struct orr_outage *outage = &run->outages[o];
-        const struct orr_node_type *type = orr_cluster_type(&world->cluster, outage->node);
-        orr_ms from = outage->from_ms, to = outage->to_ms;
-        from = from > summary->window_start_ms ? from : summary->window_start_ms;
-        to = to < summary->window_end_ms ? to : summary->window_end_ms;
-        if (from < to && outage->away == away && (shard == ORR_NONE || type->shard == shard)) {
-            out += (double)(to - from) * type->gpus * ORR_MGPU;
-        }
-    }
-    return out;
 }
 
 struct fairness { /* of the queues of one shard, or of all */
@@ -277,8 +231,9 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
     double span = (double)(summary->window_end_ms - summary->window_start_ms);
     double most =
         (double)(shard == ORR_NONE ? fold->capacity_mgpu : fold->shard_capacity_mgpu[shard]);
-    double capacity = span * most - out_in_window(world, run, summary, shard, true);
-    double available = capacity - out_in_window(world, run, summary, shard, false);
+    const struct orr_stretch window = {summary->window_start_ms, summary->window_end_ms};
+    double capacity = span * most - orr_summary__out(world, run, window, shard, true);
+    double available = capacity - orr_summary__out(world, run, window, shard, false);
     double deviation =
         shard == ORR_NONE ? fold->deviation_end - fold->deviation_start
                           : fold->shards[shard].deviation_end - fold->shards[shard].deviation_start;
@@ -288,7 +243,7 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
     f.capacity_gpu_h = capacity / MGPU_MS_PER_GPU_H;
     f.available = capacity > 0.0 ? available / capacity : (double)NAN;
     f.occupancy = available > 0.0 ? held / available : (double)NAN;
-    f.goodput = available > 0.0 ? (held - vain_in_window(world, run, summary, shard)) / available
+    f.goodput = available > 0.0 ? (held - orr_summary__vain(world, run, window, shard)) / available
                                 : (double)NAN;
     return f;
 }
@@ -392,6 +347,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     sum_jobs(world, run, summary);
     sum_lost(world, run, summary, lost, evictions);
     sum_fairness(world, run, summary);
+    orr_summary__phases(world, run, summary);
     list_queues(world, run, summary, &t, lost, evictions);
     orr_summary__attain(world, run, summary);
     orr_summary__deadlines(world, run, summary);

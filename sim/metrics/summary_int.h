@@ -55,6 +55,11 @@ static inline void orr_tally__take(struct orr_tally *tally, int64_t key)
 }
 struct orr_waits orr_tally__of_keys(int64_t *keys, uint32_t count);
 
+static inline uint32_t orr_summary__shard_of(const struct orr_world *world, uint32_t job)
+{
+    return world->queues.queues[world->specs[job].queue].shard;
+}
+
 /* Does a job count among those that were submitted in the window? */
 static inline bool orr_summary__in_window(const struct orr_world *world, const struct orr_run *run,
                                           const struct orr_summary *summary, uint32_t job)
@@ -76,6 +81,17 @@ static inline orr_ms orr_summary__seen_until(const struct orr_run *run, uint32_t
     const struct orr_job_state *state = &run->ledger->jobs[job];
     return state->phase == ORR_JOB_WITHDRAWN ? state->end_ms : run->end_ms;
 }
+
+/* GPU time of a stretch that went into nothing, mGPU x ms; of a shard, or ORR_NONE: of all. What a
+ * job held in vain is spread evenly over all the time it held anything. */
+double orr_summary__vain(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_stretch stretch, uint32_t shard);
+/* The same of nodes while they were not part of the cluster (`away`), or were down. */
+double orr_summary__out(const struct orr_world *world, const struct orr_run *run,
+                        struct orr_stretch stretch, uint32_t shard, bool away);
+/* Fills in `phases`: what came before the window and after it. */
+void orr_summary__phases(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_summary *summary);
 
 /* Fills in what each part of the workload set itself. */
 void orr_summary__attain(const struct orr_world *world, const struct orr_run *run,

@@ -232,7 +232,8 @@ CREATE TABLE startable(              -- GPUs of the largest gang of whole nodes 
   mean_gpus REAL NOT NULL, least_gpus INTEGER NOT NULL
 );
 CREATE TABLE metric(
-  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL, -- scope: all, pool, queue, shard, rule, kind, size, level
+  -- scope: all, pool, queue, shard, rule, kind, size, level, cause, phase (outside the window), action, workload
+  name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL,
   value REAL, unit TEXT NOT NULL, n INTEGER NOT NULL,           -- n: jobs or parts the value rests on
   definition TEXT NOT NULL
 );

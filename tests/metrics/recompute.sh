@@ -568,6 +568,7 @@ YAML
     has "warmup = 'detected' AND window_start_ms BETWEEN 500000 AND 3000000 FROM run"
     has "scenario_resolved LIKE '%warmup: detect%' FROM run"
     has "n < 2000 FROM metric WHERE name = 'wait_p50_s' AND scope = 'all'"
+    has "sum(value) < 2000 AND count(*) = 2 FROM metric WHERE name = 'phase_finished'"
     holds 60 run.yaml --set cluster.pools.p.nodes=8
     has "warmup = 'not found' AND window_start_ms = 0 FROM run"
 }
@@ -584,6 +585,10 @@ policy: {name: fifo, params: {backfill: true}}
 events: [{at: 30m, fail: n0002, for: 15m}]
 YAML
     holds 50 run.yaml
+    has "count(*) = 0 FROM metric WHERE scope = 'phase' AND label <> 'phase=drain'"
+    has "value = 1 FROM metric WHERE name = 'phase_h'"
+    has "value = 0.125 FROM metric WHERE name = 'phase_gpu_occupancy'"
+    has "value = 1 AND n = 4 FROM metric WHERE name = 'phase_finished'"
     has "abs(value - (1.75 + 2 + 2 + 0.3)) < 1e-12 AND n = 2 AND unit = 'kWh' FROM metric WHERE name = 'energy_kwh' AND scope = 'all'"
     has "abs(value - (3.75 + 2 + 2 + 0.3 + 1)) < 1e-12 FROM metric WHERE name = 'run_energy_kwh' AND label = 'pool=p'"
     has "abs(value * 4.3 - 6.05) < 1e-12 FROM metric WHERE name = 'energy_kwh_per_useful_gpu_h'" # 2 + 2 + 0.3 GPU-hours

@@ -293,6 +293,25 @@ SELECT l.shard, sum(h.inside_ms * h.mgpu) AS held,
        sum(CASE WHEN s.total > s.good THEN h.inside_ms * h.mgpu * ((s.total - s.good) * 1.0 / s.total) ELSE 0 END) AS vain
 FROM held AS h JOIN job AS j ON j.id = h.job JOIN leaf AS l ON l.queue = j.queue LEFT JOIN spent AS s ON s.job = h.job
 GROUP BY l.shard;
+-- What came before the window, and after it.
+CREATE TEMP TABLE phase AS
+SELECT * FROM (SELECT 'phase=warm-up' AS label, (SELECT min(submit_ms) FROM job) AS from_ms, min(window_start_ms, end_ms) AS to_ms, -9e18 AS after_ms, window_start_ms AS upto_ms FROM run
+               UNION ALL SELECT 'phase=drain', window_end_ms, end_ms, window_end_ms, 9e18 FROM run) WHERE to_ms > from_ms;
+CREATE TEMP TABLE phased AS
+SELECT p.*, (SELECT total(max(0, min(h.to_ms, p.to_ms) - max(h.start_ms, p.from_ms)) * h.mgpu) FROM held AS h) AS held,
+       (SELECT total(max(0, min(h.to_ms, p.to_ms) - max(h.start_ms, p.from_ms)) * h.mgpu * ((s.total - s.good) * 1.0 / s.total))
+        FROM held AS h JOIN spent AS s ON s.job = h.job WHERE s.total > s.good) AS vain,
+       r.capacity_mgpu * 1.0 * (p.to_ms - p.from_ms)
+         - (SELECT total(n.gpus * 1000 * max(0, min(coalesce(a.to_ms, p.to_ms), p.to_ms) - max(a.from_ms, p.from_ms))) FROM away AS a JOIN node AS n ON n.id = a.node) AS built,
+       (SELECT total(n.gpus * 1000 * max(0, min(coalesce(o.to_ms, p.to_ms), p.to_ms) - max(o.from_ms, p.from_ms))) FROM outage AS o JOIN node AS n ON n.id = o.node) AS down
+FROM phase AS p CROSS JOIN run AS r;
+INSERT INTO made
+SELECT 'phase_h', 'phase', label, (to_ms - from_ms) / 3.6e6, 1 FROM phased
+UNION ALL SELECT 'phase_gpu_h', 'phase', label, held / 3.6e9, 1 FROM phased
+UNION ALL SELECT 'phase_gpu_available', 'phase', label, (built - down) / nullif(built, 0), 1 FROM phased
+UNION ALL SELECT 'phase_gpu_occupancy', 'phase', label, held / nullif(built - down, 0), 1 FROM phased
+UNION ALL SELECT 'phase_gpu_goodput', 'phase', label, (held - vain) / nullif(built - down, 0), 1 FROM phased
+UNION ALL SELECT 'phase_finished', 'phase', label, (SELECT total(end_ms > after_ms AND end_ms <= upto_ms) FROM job WHERE state = 3), (SELECT total(state = 3) FROM job) FROM phased;
 -- What a queue could hold on the empty cluster: pods of whole GPUs fill what their sizes add up to of a node;
 -- no more than its limits, and less while nodes are not there.
 CREATE TEMP TABLE pod_size AS

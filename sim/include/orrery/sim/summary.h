@@ -2,9 +2,10 @@
 /* summary.h - the numbers of one run, each with unit, scope, n and definition.
  *
  * Window: end of warm-up to the last submit; what comes after (the drain) counts for waits of jobs
- * submitted inside it, not for occupancy and fairness. Quantiles are nearest rank, or Kaplan-Meier
- * when jobs of the window never started (they are then censored at the end of the run, or when
- * they left). Jobs that can never start (never.h) are counted, and are in no quantile.
+ * submitted inside it, not for occupancy and fairness: those of both stand apart (`phases`).
+ * Quantiles are nearest rank, or Kaplan-Meier when jobs of the window never started (they are then
+ * censored at the end of the run, or when they left). Jobs that can never start (never.h) are
+ * counted, and are in no quantile.
  */
 #ifndef ORR_SIM_SUMMARY_H
 #define ORR_SIM_SUMMARY_H
@@ -67,6 +68,19 @@ struct orr_own_shares {                      /* all 0: no policy has fair shares
     bool *known;                             /* per queue: it has one */
     double *mean_gpus;                       /* per queue that has, over the window */
     double *bucket_mgpu_ms;                  /* of bucket b and queue q at [b * queues + q] */
+};
+
+struct orr_stretch { /* of time */
+    orr_ms from_ms, to_ms;
+};
+
+enum orr_phase { ORR_PHASE_WARMUP, ORR_PHASE_DRAIN, ORR_PHASE_COUNT };
+
+struct orr_phase_summary { /* of the run, outside the window; of no length: it has none */
+    struct orr_stretch stretch;
+    double gpu_h;                                     /* held in it */
+    double gpu_available, gpu_occupancy, gpu_goodput; /* as those of the window */
+    uint64_t finished;                                /* jobs that ended in it, services too */
 };
 
 #define ORR_SIZE_CLASSES 12 /* <= 1 GPU, 2, 3-4, 5-8, ... , > 1024 */
@@ -190,6 +204,7 @@ struct orr_summary {
     bool impatient;  /* some job would have left had it not started in time */
     bool has_nevers; /* some job of the run can never start */
     orr_ms window_start_ms, window_end_ms;
+    struct orr_phase_summary phases[ORR_PHASE_COUNT];
     uint64_t jobs, finished, unfinished;
     double makespan_s;      /* end of the last job that finished; on the trace's clock */
     struct orr_waits waits; /* training, interactive and unknown kinds */
@@ -268,6 +283,8 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
                          orr_metric_fn *emit, void *context);
 /* Of a level of `room`: "cluster", those of the topology, "node". */
 const char *orr_room_level_name(const struct orr_world *world, uint32_t level);
+/* "warm-up", "drain". */
+const char *orr_phase_name(enum orr_phase phase);
 /* "1", "2", "3-4", ..., of a size class. */
 const char *orr_size_class_name(uint32_t size_class);
 
