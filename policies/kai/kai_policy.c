@@ -450,6 +450,20 @@ static bool anybody_waits(const struct kai *kai)
     return kai->waiting_count > 0 || kai->session.backlog->active_count > 0;
 }
 
+/* The earliest end, from now on, of a time that protects jobs of the queue which started. */
+static orr_ms protected_until(const struct orr_session *session, uint32_t queue, orr_ms span,
+                              orr_ms now)
+{
+    const struct orr_squeue *of = &session->queues[queue];
+    orr_ms until = ORR_MS_NEVER;
+    for (uint32_t i = 0; i < of->active_count && span > 0; i++) {
+        const struct orr_sjob *job = &session->jobs[of->active[i]];
+        const orr_ms end = job->last_start == ORR_MS_NONE ? ORR_MS_NEVER : job->last_start + span;
+        until = end > now && end < until ? end : until;
+    }
+    return until;
+}
+
 /* A protection that ends may let reclaim or preempt through: the earliest such end. */
 static orr_ms protection_end(const struct kai *kai, const struct orr_view *view)
 {
@@ -458,21 +472,18 @@ static orr_ms protection_end(const struct kai *kai, const struct orr_view *view)
     if (!kai->build.protects || !anybody_waits(kai)) {
         return wake;
     }
-    for (uint32_t j = 0; j < session->job_count; j++) {
-        const struct orr_sjob *job = &session->jobs[j];
-        if (job->invalid || job->last_start == ORR_MS_NONE) {
-            continue;
-        }
+    for (uint32_t q = 0; q < session->queue_count; q++) {
         orr_ms spans[2 + 2 * 16] = {session->rules.preempt_min_runtime,
                                     session->rules.reclaim_min_runtime};
         uint32_t count = 2;
-        for (uint32_t q = job->queue; q != ORR_NONE && count < 34; q = session->shares[q].parent) {
-            spans[count++] = session->queues[q].preempt_min_runtime;
-            spans[count++] = session->queues[q].reclaim_min_runtime;
+        for (uint32_t above = q; above != ORR_NONE && count < 34;
+             above = session->shares[above].parent) {
+            spans[count++] = session->queues[above].preempt_min_runtime;
+            spans[count++] = session->queues[above].reclaim_min_runtime;
         }
         for (uint32_t i = 0; i < count; i++) {
-            orr_ms end = spans[i] > 0 ? job->last_start + spans[i] : ORR_MS_NEVER;
-            wake = end > view->now && end < wake ? end : wake;
+            const orr_ms end = protected_until(session, q, spans[i], view->now);
+            wake = end < wake ? end : wake;
         }
     }
     return wake;
