@@ -21,14 +21,17 @@ static void churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
         (void)orr_plot__layer(evictions, orr_results_text(&plot->in, row, 0));
         (void)orr_plot__layer(lost, orr_results_text(&plot->in, row, 0));
     }
-    /* A job's loss by a cause is told once for all its evictions: each counts an equal part. */
+    /* A job's loss by a cause is told once for all its evictions: each counts an equal part. What
+     * was evicted in the last moments is gone only after the run: its loss counts at the end. */
     row = orr_results_prepare(
-        &plot->in, "SELECT e.cause, e.at_ms, e.gone_ms, CASE e.cause WHEN 'preempt' THEN t.preempt"
+        &plot->in, "SELECT e.cause, min(e.at_ms, r.end_ms - 1), min(e.gone_ms, r.end_ms - 1), CASE "
+                   "e.cause WHEN 'preempt' THEN t.preempt"
                    " WHEN 'reclaim' THEN t.reclaim WHEN 'consolidate' THEN t.consolidate"
                    " WHEN 'stale gang' THEN t.stale_gang WHEN 'node failure' THEN t.node_failure"
                    " WHEN 'max runtime' THEN t.max_runtime ELSE 0 END"
                    " / 3600000000.0 / count(*) OVER (PARTITION BY e.job, e.cause)"
-                   " FROM eviction AS e LEFT JOIN job_time AS t ON t.job = e.job");
+                   " FROM eviction AS e CROSS JOIN run AS r LEFT JOIN job_time AS t ON t.job ="
+                   " e.job");
     while (orr_results_step(&plot->in, row)) {
         uint32_t layer = orr_plot__layer(evictions, orr_results_text(&plot->in, row, 0));
         orr_plot__layers_count(evictions, layer, sqlite3_column_int64(row, 1), 1);

@@ -10,9 +10,10 @@
 static const char head[] =
     "<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
     "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<style>\n"
-    ":root{--ink:#1c1f23;--soft:#59616b;--line:#d9dde2;--page:#fff;--card:#f6f7f9;--mark:#0b62a8}\n"
+    ":root{--ink:#1c1f23;--soft:#59616b;--line:#d9dde2;--page:#fff;--card:#f6f7f9;--shade:#0004;--"
+    "mark:#0b62a8}\n"
     "@media (prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#a4acb5;--line:#3a4048;"
-    "--page:#15181c;--card:#1f242a;--mark:#7db8ee}}\n"
+    "--page:#15181c;--card:#1f242a;--shade:#fff5;--mark:#7db8ee}}\n"
     "body{margin:0 auto;max-width:66rem;padding:1rem 1.2rem 4rem;background:var(--page);"
     "color:var(--ink);font:16px/1.5 system-ui,sans-serif}body.many{max-width:96rem}\n"
     "h1{font-size:1.5rem;margin:.5rem 0}h2{font-size:1.15rem;margin:2.2rem 0 .5rem;border-top:1px "
@@ -23,7 +24,12 @@ static const char head[] =
     "dl.short dt{font-weight:600}dl.short dd{margin:0}dl.short dd>p:first-child{margin-top:0}\n"
     "@media (max-width:44rem){dl.short{grid-template-columns:1fr;gap:.1rem}dl.short dd{margin-"
     "bottom:.7rem}body{padding:1rem .8rem 4rem}}\n"
-    ".wide{overflow-x:auto}table{border-collapse:collapse;margin:.5rem 0;font-size:.9rem}\n"
+    ".wide,figure{overflow-x:auto}.wide{background:linear-gradient(90deg,var(--page) 40%,"
+    "transparent) 0 0/2rem 100% no-repeat local,linear-gradient(270deg,var(--page) 40%,transparent)"
+    " 100% 0/2rem 100% no-repeat local,linear-gradient(90deg,var(--shade),transparent) 0 0/.9rem"
+    " 100% no-repeat,linear-gradient(270deg,var(--shade),transparent) 100% 0/.9rem 100% "
+    "no-repeat}\n"
+    "table{border-collapse:collapse;margin:.5rem 0;font-size:.9rem}\n"
     "th,td{padding:.25rem .7rem .25rem 0;text-align:left;border-bottom:1px solid var(--line);"
     "vertical-align:top;white-space:nowrap}td.t{white-space:normal;min-width:13rem}"
     "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
@@ -31,14 +37,20 @@ static const char head[] =
     ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(10rem,1fr));gap:.6rem}\n"
     ".card{background:var(--card);border-radius:.4rem;padding:.5rem .8rem}.card b{display:block;"
     "font-size:1.25rem}.card small{display:block;color:var(--soft);line-height:1.3}\n"
-    "figure{margin:1rem 0;background:#fff;border-radius:.4rem;padding:.4rem;overflow-x:auto}"
-    "figure svg{width:100%;max-width:62rem;min-width:34rem;height:auto;display:block;margin:auto}"
+    "figure{margin:1rem 0;background:#fff;border-radius:.4rem;padding:.4rem}"
+    "figure svg{width:100%;max-width:62rem;min-width:42rem;height:auto;display:block;margin:auto}"
     "figcaption{color:#444;font-size:.85rem;padding:.2rem .4rem}\n"
     ".pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(34rem,100%),1fr));gap:"
     "0 1rem}.pair figure{margin:.3rem 0;min-width:0}\n"
-    "details{margin:.6rem 0}summary{cursor:pointer}summary:focus-visible,a:focus-visible{outline:"
-    "2px solid var(--mark)}pre{overflow-x:auto;background:var(--card);padding:.7rem;"
+    "details{margin:.6rem 0}summary{cursor:pointer}:focus-visible{outline:2px solid var(--mark);"
+    "outline-offset:2px}pre{overflow-x:auto;background:var(--card);padding:.7rem;"
     "font-size:.8rem}\n"
+    "@media (max-width:44rem){table.says thead{position:absolute;left:-999rem}table.says "
+    "tr{display:"
+    "block;padding:.3rem 0;border-bottom:1px solid var(--line)}table.says td{display:inline-block;"
+    "border:0;padding:0 .8rem 0 0;text-align:left}table.says td.t{display:block;min-width:0}"
+    "table.says td:empty{display:none}table.says td::before{content:attr(data-h) \" \";"
+    "color:var(--soft)}}\n"
     "@media print{nav{display:none}}\n</style>\n";
 
 void orr_report__begin(FILE *out, const char *title, bool wide)
@@ -88,30 +100,53 @@ static bool is_seconds(const char *name)
 
 #define LONG_TEXT 28 /* bytes; longer ones are broken into lines */
 
-static void write_cell(sqlite3_stmt *row, int column, FILE *out)
+/* Whether a row has sentences: on a phone such a table shows a row as lines, not as columns. */
+static bool has_sentences(sqlite3_stmt *row)
 {
+    for (int c = 0; c < sqlite3_column_count(row); c++) {
+        if (sqlite3_column_type(row, c) == SQLITE_TEXT &&
+            sqlite3_column_bytes(row, c) > LONG_TEXT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_label(const char *name, bool says, FILE *out)
+{
+    if (says) {
+        (void)fprintf(out, " data-h=\"%.*s\"", (int)(strlen(name) - (is_seconds(name) ? 2 : 0)),
+                      name);
+    }
+    (void)fputc('>', out);
+}
+
+static void write_cell(sqlite3_stmt *row, int column, bool says, FILE *out)
+{
+    const char *name = sqlite3_column_name(row, column);
     const int type = sqlite3_column_type(row, column);
     const bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
     char text[40];
     if (!number) {
-        (void)fputs(sqlite3_column_bytes(row, column) > LONG_TEXT ? "<td class=\"t\">" : "<td>",
-                    out);
+        (void)fputs(sqlite3_column_bytes(row, column) > LONG_TEXT ? "<td class=\"t\"" : "<td", out);
+        write_label(name, says, out);
         if (type != SQLITE_NULL) {
             orr_xml_text(out, (const char *)sqlite3_column_text(row, column));
         }
     } else {
         const double value = sqlite3_column_double(row, column);
-        (void)fprintf(out, "<td class=\"n\">%s",
-                      is_seconds(sqlite3_column_name(row, column))
-                          ? orr_format_rough(text, value)
-                          : orr_report__number(value, text));
+        (void)fputs("<td class=\"n\"", out);
+        write_label(name, says, out);
+        (void)fputs(is_seconds(name) ? orr_format_rough(text, value)
+                                     : orr_report__number(value, text),
+                    out);
     }
     (void)fputs("</td>", out);
 }
 
-static void write_heads(sqlite3_stmt *row, FILE *out)
+static void write_heads(sqlite3_stmt *row, bool says, FILE *out)
 {
-    (void)fputs("<div class=\"wide\"><table>\n<thead><tr>", out);
+    (void)fprintf(out, "<div class=\"wide\"><table%s>\n<thead><tr>", says ? " class=\"says\"" : "");
     for (int c = 0; c < sqlite3_column_count(row); c++) {
         const char *name = sqlite3_column_name(row, c);
         const int type = sqlite3_column_type(row, c);
@@ -128,16 +163,18 @@ void orr_report__table(struct orr_results *in, const char *sql, uint32_t most, c
 {
     sqlite3_stmt *row = orr_results_prepare(in, sql);
     uint32_t count = 0;
+    bool says = false;
     while (orr_results_step(in, row)) {
         if (count == 0) {
-            write_heads(row, out);
+            says = has_sentences(row);
+            write_heads(row, says, out);
         }
         if (count++ >= most) {
             continue;
         }
         (void)fputs("<tr>", out);
         for (int c = 0; c < sqlite3_column_count(row); c++) {
-            write_cell(row, c, out);
+            write_cell(row, c, says, out);
         }
         (void)fputs("</tr>\n", out);
     }

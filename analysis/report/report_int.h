@@ -28,7 +28,7 @@ const char *orr_report__number(double value, char out[40]);
 /* A metric of all jobs; NAN: the run has none of that name. */
 double orr_report__metric(struct orr_results *in, const char *name);
 
-/* Who waited longest: job, queue, GPUs, submitted s, waited s, started, mostly because, as it was
+/* Who waited longest: job, queue, GPUs, submitted on, waited s, started, mostly because, as it was
  * then; longest first. At most three alike, else one burst would fill the table. */
 extern const char orr_report__longest_sql[];
 /* What jobs waited for: reason, in words, jobs, in all s, GPU-hours waited; most GPU-hours first.
@@ -41,12 +41,17 @@ enum orr_report_question {
     ORR_REPORT_SATURATED,
     ORR_REPORT_EVICTIONS,
     ORR_REPORT_LENDING,
+    ORR_REPORT_OBJECTIVES,
     ORR_REPORT_TRUST
 };
-#define ORR_REPORT_QUESTIONS 5
+#define ORR_REPORT_QUESTIONS 6
 extern const char *const orr_report__questions[ORR_REPORT_QUESTIONS];
 /* Where on the page more is told; the name of a section. */
 extern const char *const orr_report__sections[ORR_REPORT_QUESTIONS];
+/* Whether a run has anything to ask this of; a run of jobs without objectives has not. */
+bool orr_report__has_answer(struct orr_results *in, enum orr_report_question question);
+/* Services and workloads with an objective: what of it was met, pods wanted and had. */
+extern const char orr_report__objectives_sql[];
 void orr_report__answer(struct orr_results *in, enum orr_report_question question, FILE *out);
 
 /* report_lending.c: GPU-hours that queues held beyond their quotas while others of their shard left

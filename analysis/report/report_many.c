@@ -178,15 +178,28 @@ static void cells(const struct orr_compare_metric *metric, const double *values,
     (void)fputs("</tr>\n", out);
 }
 
+static bool any_value(const double *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!isnan(values[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void metrics_table(const struct side *side, FILE *out)
 {
     const struct orr_comparison *c = &side->all;
     heads(c, "<th scope=\"col\">metric</th>", out);
     for (uint32_t m = 0; m < c->metric_count; m++) {
+        values_of(side, &c->metrics[m], side->values);
+        if (!any_value(side->values, c->arm_count)) {
+            continue;
+        }
         (void)fputs("<tr><td>", out);
         orr_xml_text(out, words_of(c->metrics[m].name));
         (void)fputs("</td>", out);
-        values_of(side, &c->metrics[m], side->values);
         cells(&c->metrics[m], side->values, c->arm_count, out);
     }
     (void)fputs("</tbody></table></div>\n", out);
@@ -357,10 +370,14 @@ static void worse_off(const struct side *side, uint32_t arm, FILE *out)
         }
         (void)fputs(said > 1 ? "; " : "", out);
         label_text(metric->label, out);
-        (void)fprintf(out, " (95 %% wait at most %s, was %s)",
-                      isnan(side->values[arm]) ? "a time not reached"
-                                               : amount(metric, side->values[arm], false, to),
-                      amount(metric, side->values[0], false, from));
+        if (isnan(side->values[arm])) {
+            (void)fprintf(out, " (more than 5 %% never started; 95 %% waited at most %s before)",
+                          amount(metric, side->values[0], false, from));
+        } else {
+            (void)fprintf(out, " (95 %% wait at most %s, was %s)",
+                          amount(metric, side->values[arm], false, to),
+                          amount(metric, side->values[0], false, from));
+        }
     }
     if (said == 0) {
         (void)fputs("no queue waits longer (95 % of its jobs)", out);
@@ -374,6 +391,19 @@ static void label_of(const struct orr_comparison *c, uint32_t arm, FILE *out)
     (void)fputs("<p><b>", out);
     orr_xml_text(out, c->arms[arm].label);
     (void)fputs(":</b> ", out);
+}
+
+static bool anybody_answers(const struct side *side, enum orr_report_question question)
+{
+    bool any = false;
+    for (uint32_t a = 0; a < side->options->count && !any; a++) {
+        struct orr_results in;
+        struct orr_err ignored = {0};
+        orr_results_open(&in, side->options->paths[a], &ignored);
+        any = in.status == ORR_OK && orr_report__has_answer(&in, question);
+        orr_results_close(&in);
+    }
+    return any;
 }
 
 static enum orr_status in_short(const struct side *side, FILE *out, struct orr_err *err)
@@ -404,6 +434,9 @@ static enum orr_status in_short(const struct side *side, FILE *out, struct orr_e
     }
     (void)fputs("</dd>\n", out);
     for (int q = 0; q < ORR_REPORT_QUESTIONS; q++) {
+        if (!anybody_answers(side, (enum orr_report_question)q)) {
+            continue;
+        }
         (void)fprintf(out, "<dt>%s</dt>\n<dd>", orr_report__questions[q]);
         for (uint32_t a = 0; a < all->arm_count && status == ORR_OK; a++) {
             struct orr_results in;

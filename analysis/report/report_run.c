@@ -64,8 +64,8 @@ static void headline(struct orr_results *in, FILE *out)
     time_card(in, out, "jct_mean_s", "mean completion", "submit to end, of those that ended");
     percent_card(in, out, "gpu_occupancy", "GPU time held", "of nodes that are up");
     percent_card(in, out, "gpu_goodput", "GPU time useful", "held and not lost, slow or idle");
-    number_card(in, out, "evictions", "evictions", "attempts that were cut short");
-    number_card(in, out, "lost_gpu_h", "GPU-hours lost", "work that had to be done again");
+    number_card(in, out, "evictions", "evictions", "jobs cut short, whole run");
+    number_card(in, out, "lost_gpu_h", "GPU-hours lost", "work done in vain, whole run");
     number_card(in, out, "quota_debt_gpu_h", "GPU-hours owed", "asked for within quota, not held");
     number_card(in, out, "fairness_jain", "Jain's index", "1: all got alike of their fair share");
     per_useful_card(in, out, "cost_per_useful_gpu_h", "cost of a useful GPU-hour",
@@ -78,6 +78,7 @@ static void headline(struct orr_results *in, FILE *out)
 /* --- sections --- */
 
 /* A row a queue and kind; what only queues have stands in the row of its first kind. */
+/* A queue of services that came before the window has a row all the same. */
 static const char queues_sql[] =
     "WITH m AS (SELECT substr(label, 7, instr(label, ',kind=') - 7) AS queue,"
     " substr(label, instr(label, ',kind=') + 6) AS kind, name, value, min(rowid) OVER (PARTITION"
@@ -92,20 +93,42 @@ static const char queues_sql[] =
     " queue),"
     " q AS (SELECT q.id AS id, q.name AS name, q.gpu_quota AS quota, v.gpu_h AS gpu_h FROM queue AS"
     " q JOIN v_queues AS v ON v.queue = q.name WHERE q.leaf)"
-    " SELECT k.queue AS queue, k.kind AS kind, k.jobs AS jobs, k.unstarted AS \"never started\","
-    " k.nevers AS \"never could\", k.p50 AS \"median wait s\", k.p95 AS \"95 % wait s\", k.longest "
-    "AS \"longest that started"
-    " s\", CASE WHEN q.quota >= 0 THEN q.quota END AS quota, s.held AS \"held (mean)\", s.fair AS"
-    " \"fair share (mean)\" FROM k LEFT JOIN q ON q.name = k.queue LEFT JOIN s ON s.queue = q.id"
-    " WHERE k.jobs > 0 ORDER BY q.gpu_h DESC, k.queue, k.place";
+    " SELECT q.name AS queue, coalesce(k.kind, (SELECT group_concat(DISTINCT c.name) FROM job AS j"
+    " JOIN kind AS c ON c.id = j.kind WHERE j.queue = q.id)) AS kind, coalesce(k.jobs, 0) AS jobs,"
+    " k.unstarted AS \"never started\",%s k.p50 AS \"median wait s\", k.p95 AS \"95 %% wait s\","
+    " k.longest AS \"longest that started s\", CASE WHEN is_first AND q.quota >= 0 THEN q.quota END"
+    " AS \"quota (GPUs)\", CASE WHEN is_first THEN s.held END AS \"GPUs held (mean)\", CASE WHEN"
+    " is_first THEN s.fair END AS \"fair share (GPUs, mean)\" FROM q LEFT JOIN (SELECT *,"
+    " row_number() OVER (PARTITION BY queue ORDER BY place) = 1 AS is_first FROM k WHERE jobs > 0"
+    " UNION ALL SELECT name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1 FROM q WHERE gpu_h "
+    "> 0"
+    " AND name NOT IN (SELECT queue FROM k WHERE jobs > 0)) AS k ON k.queue = q.name"
+    " LEFT JOIN s ON s.queue = q.id WHERE k.queue IS NOT NULL ORDER BY q.gpu_h DESC, q.name,"
+    " k.place";
+
+static void queues(struct orr_results *in, FILE *out)
+{
+    const bool nevers = orr_results_int(in, "SELECT count(*) FROM never", 0) > 0;
+    char sql[4000];
+    (void)snprintf(sql, sizeof sql, queues_sql,
+                   nevers ? " k.nevers AS \"never could have started\"," : "");
+    (void)fputs("<p class=\"soft\">Waits are of jobs submitted in the window; a wait that is empty "
+                "was not reached, or nobody came in the window. Quota, GPUs held and fair share "
+                "are of the whole queue and stand "
+                "in its first row.</p>\n",
+                out);
+    orr_report__table(in, sql, 40, "No queue has jobs.", out);
+}
 
 static const char causes_sql[] =
-    "WITH c AS (SELECT cause, count(*) AS times, count(DISTINCT job) AS jobs FROM attempt GROUP BY"
+    "WITH c AS (SELECT cause, sum(whole) AS times, count(DISTINCT job) AS jobs FROM eviction GROUP "
+    "BY"
     " cause), e AS (SELECT cause, sum(used = 0) AS unused FROM eviction GROUP BY cause),"
     " l AS (SELECT replace(label, 'cause=', '') AS cause, value FROM metric WHERE name ="
     " 'lost_gpu_h' AND scope = 'cause')"
     " SELECT c.cause AS cause, c.times AS \"attempts cut short\", c.jobs AS \"jobs\","
-    " l.value AS \"GPU-hours lost\", l.value / c.times AS \"each\", e.unused AS \"for nothing\""
+    " l.value AS \"GPU-hours lost\", l.value / nullif(c.times, 0) AS \"each\", e.unused AS \"for "
+    "nothing\""
     " FROM c LEFT JOIN e ON e.cause = c.cause LEFT JOIN l ON l.cause = c.cause ORDER BY l.value"
     " DESC";
 
@@ -193,9 +216,10 @@ static void figures(struct orr_results *in, const struct orr_report_options *rep
         if (has_something(in, list[i].name)) {
             names[options.count++] = list[i].name;
         } else {
-            (void)fprintf(out, "%s%s",
-                          left++ == 0 ? "<p class=\"soft\">Nothing to draw of: " : ", ",
-                          list[i].summary);
+            (void)fprintf(
+                out, "%s%s",
+                left++ == 0 ? "<p class=\"soft\">Not drawn, since there is nothing of it: " : ", ",
+                list[i].summary);
         }
     }
     (void)fputs(left > 0 ? ".</p>\n" : "", out);
@@ -264,6 +288,9 @@ static void in_short(struct orr_results *in, const char *prefix, FILE *out)
 {
     (void)fputs("<dl class=\"short\">\n", out);
     for (int q = 0; q < ORR_REPORT_QUESTIONS; q++) {
+        if (!orr_report__has_answer(in, (enum orr_report_question)q)) {
+            continue;
+        }
         (void)fprintf(out, "<dt><a href=\"#%s%s\">%s</a></dt>\n<dd>", prefix,
                       orr_report__sections[q], orr_report__questions[q]);
         orr_report__answer(in, (enum orr_report_question)q, out);
@@ -297,7 +324,7 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
     (void)fputs("<h3>What jobs waited for</h3>\n", out);
     orr_report__table(in, orr_report__reasons_sql, ROWS_MOST, "Nobody waited.", out);
     section(out, prefix, "load", "Queues: waits, quota, GPUs held and fair share");
-    orr_report__table(in, queues_sql, 40, "No queue has jobs.", out);
+    queues(in, out);
     section(out, prefix, "evictions", "What was evicted, and what it cost");
     evictions(in, out);
     section(out, prefix, "lending", "Who borrowed from whom");
@@ -306,6 +333,15 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
         "bucket to bucket of the series within the window, shared out in proportion.</p>\n",
         out);
     orr_report__lending_table(in, out);
+    if (orr_report__has_answer(in, ORR_REPORT_OBJECTIVES)) {
+        section(out, prefix, "objectives", "Objectives of services and sessions");
+        (void)fputs(
+            "<p class=\"soft\">Requests count from the window on, jobs if submitted in it; "
+            "pods over the whole run. <code>orrery explain</code> of a service says when it "
+            "was short of them.</p>\n",
+            out);
+        orr_report__table(in, orr_report__objectives_sql, ROWS_MOST, "", out);
+    }
     section(out, prefix, "figures", "Figures");
     figures(in, options, prefix, but, out);
     section(out, prefix, "trust", "Can it be trusted?");

@@ -10,9 +10,9 @@
 
 const char *const orr_report__questions[ORR_REPORT_QUESTIONS] = {
     "Who waited longest, and why?", "Is the cluster saturated?", "What did evictions cost?",
-    "Who borrowed from whom?", "Can it be trusted?"};
-const char *const orr_report__sections[ORR_REPORT_QUESTIONS] = {"waits", "load", "evictions",
-                                                                "lending", "trust"};
+    "Who borrowed from whom?",      "Were objectives met?",      "Can it be trusted?"};
+const char *const orr_report__sections[ORR_REPORT_QUESTIONS] = {
+    "waits", "load", "evictions", "lending", "objectives", "trust"};
 
 const char orr_report__longest_sql[] =
     "WITH one AS (SELECT w.job, w.queue, w.mgpu, w.from_ms, w.start_ms,"
@@ -29,7 +29,9 @@ const char orr_report__longest_sql[] =
     " l ON l.job = c.job JOIN reason AS n ON n.id = c.reason"
     " WHERE l.start_ms IS NULL OR c.at_ms < l.start_ms GROUP BY c.job, n.words)"
     " SELECT j.name AS job, q.name AS queue, j.mgpu / 1000.0 AS GPUs,"
-    " l.from_ms / 1000.0 AS \"submitted at s\", l.waited / 1000.0 AS \"waited s\","
+    " printf('day %d %02d:%02d', l.from_ms / 86400000, l.from_ms / 3600000 % 24, l.from_ms / 60000 "
+    "%"
+    " 60) AS \"submitted on\", l.waited / 1000.0 AS \"waited s\","
     " CASE WHEN l.start_ms IS NULL THEN 'never' ELSE 'yes' END AS started,"
     " max(y.words) AS \"mostly because\","
     " ltrim(CASE WHEN p.free_mgpu IS NULL THEN '' ELSE printf(', %g GPUs free', p.free_mgpu /"
@@ -345,7 +347,7 @@ static void answer_evictions(struct orr_results *in, FILE *out)
     const double lost = orr_report__metric(in, "lost_gpu_h");
     const double restart = orr_report__metric(in, "restart_gpu_h");
     const double wasted = orr_report__metric(in, "wasted_evictions");
-    const int64_t cut = orr_results_int(in, "SELECT count(*) FROM attempt", 0);
+    const int64_t cut = orr_results_int(in, "SELECT count(*) FROM eviction WHERE whole", 0);
     const double held =
         (double)orr_results_int(in, "SELECT cast(sum(gpu_h) * 1000 AS INTEGER) FROM v_node_use", 0);
     char number[40];
@@ -361,7 +363,7 @@ static void answer_evictions(struct orr_results *in, FILE *out)
     if (restart >= 0.5) {
         (void)fprintf(out, ", and %s GPU-hours of restarts", orr_report__number(restart, number));
     }
-    (void)fputs(". ", out);
+    (void)fputs(", over the whole run. ", out);
     if (wasted > 0) {
         (void)fprintf(out,
                       "%s evictions were for nothing: who they were for used none of the room. ",
@@ -425,6 +427,60 @@ static void answer_lending(struct orr_results *in, FILE *out)
     orr_report__lending_close(&lending);
 }
 
+/* --- objectives --- */
+
+const char orr_report__objectives_sql[] =
+    "WITH w AS (SELECT substr(label, 10) AS name, max(CASE name WHEN 'attainment' THEN value END)"
+    " AS attained, max(CASE name WHEN 'attainment' THEN n END) AS n, max(CASE name WHEN"
+    " 'requests_late' THEN value END) AS late, max(CASE name WHEN 'requests_dropped' THEN value "
+    "END)"
+    " AS dropped, max(CASE name WHEN 'gave_up' THEN value END) AS left, min(rowid) AS place FROM"
+    " metric WHERE scope = 'workload' GROUP BY label),"
+    " p AS (SELECT j.name AS name, sum(v.wanted * 1.0 * (v.to_ms - v.from_ms)) / sum(v.to_ms -"
+    " v.from_ms) AS wanted, sum(v.had * 1.0 * (v.to_ms - v.from_ms)) / sum(v.to_ms - v.from_ms) AS"
+    " had, sum(CASE WHEN v.wanted > v.had THEN v.to_ms - v.from_ms ELSE 0 END) / 1000.0 AS short"
+    " FROM v_replicas AS v JOIN job AS j ON j.id = v.job GROUP BY v.job)"
+    " SELECT w.name AS workload, CASE WHEN w.late IS NULL THEN 'jobs' ELSE 'requests' END AS \"of"
+    " its\", w.n AS number, printf('%.3f %%', 100 * w.attained) AS \"met the objective\", w.late AS"
+    " late, w.dropped AS dropped, w.left AS \"gave up\", p.wanted AS \"pods wanted (mean)\","
+    " p.had AS \"pods had (mean)\", p.short AS \"short of pods s\" FROM w LEFT JOIN p ON p.name ="
+    " w.name WHERE w.attained IS NOT NULL ORDER BY w.place";
+
+bool orr_report__has_answer(struct orr_results *in, enum orr_report_question question)
+{
+    return question != ORR_REPORT_OBJECTIVES ||
+           orr_results_int(in, "SELECT count(*) FROM metric WHERE name = 'attainment'", 0) > 0;
+}
+
+static void answer_objectives(struct orr_results *in, FILE *out)
+{
+    bool any = false;
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report__objectives_sql);
+    while (orr_results_step(in, row)) {
+        char number[40], span[24];
+        any = true;
+        (void)fputs("<b>", out);
+        text_column(row, 0, out);
+        (void)fputs("</b>: ", out);
+        text_column(row, 3, out);
+        (void)fprintf(out, " of %s ", orr_report__number(sqlite3_column_double(row, 2), number));
+        text_column(row, 1, out);
+        (void)fputs(sqlite3_column_type(row, 4) == SQLITE_NULL ? " started in time"
+                                                               : " were served in time",
+                    out);
+        if (sqlite3_column_double(row, 6) > 0) {
+            (void)fprintf(out, ", %s gave up",
+                          orr_report__number(sqlite3_column_double(row, 6), number));
+        }
+        if (sqlite3_column_double(row, 9) > 0) {
+            (void)fprintf(out, "; it was short of pods for %s",
+                          orr_format_rough(span, sqlite3_column_double(row, 9)));
+        }
+        (void)fputs(". ", out);
+    }
+    (void)fputs(any ? "" : "No workload states one. ", out);
+}
+
 void orr_report__answer(struct orr_results *in, enum orr_report_question question, FILE *out)
 {
     switch (question) {
@@ -432,6 +488,7 @@ void orr_report__answer(struct orr_results *in, enum orr_report_question questio
     case ORR_REPORT_SATURATED: answer_load(in, out); break;
     case ORR_REPORT_EVICTIONS: answer_evictions(in, out); break;
     case ORR_REPORT_LENDING: answer_lending(in, out); break;
+    case ORR_REPORT_OBJECTIVES: answer_objectives(in, out); break;
     case ORR_REPORT_TRUST: orr_report__trust_answer(in, out); break;
     }
 }

@@ -22,7 +22,7 @@ grep -q '8 attempts of jobs were cut short; that cost <b>105 GPU-hours</b> of wo
     fail "the cost of evictions is not said"
 grep -q '<b>research</b> (166 GPU-hours, mostly from product) borrowed most' kai.html || fail "who borrowed is not said"
 grep -q 'found all 11 rules it could examine kept' kai.html || fail "no reason to trust it"
-grep -q '<td>sweep-11</td><td>research</td>' kai.html || fail "who waited is not told"
+grep -q 'data-h="job">sweep-11</td><td data-h="queue">research</td>' kai.html || fail "who waited is not told"
 grep -q '<tr><td>reclaim</td><td>research</td>' kai.html || fail "what was evicted is not told"
 grep -q '<tr><td>research</td><td>product</td>' kai.html || fail "who borrowed is not told"
 if command -v gnuplot >/dev/null; then
@@ -52,6 +52,29 @@ sed 's/>,0,/>,10,/' evil.csv >dear.csv
 for card in 'cost of a useful' 'kWh for a useful'; do
     grep -q "$card GPU-hour<" dear.html || fail "no card: $card"
 done
+# A service: what it asked for against what it had, and its queue although it came before the window.
+printf 'time_s,rate\n0,1\n60,2\n120,3\n180,2\n240,1\n300,1\n' >rate.csv
+cat >service.yaml <<'YAML'
+horizon: 6m
+warmup: 1m
+cluster: {pools: {p: {nodes: 2, gpus: 1}}}
+queues: {q: {gpu: [2, 1, unlimited]}}
+workload:
+- name: web
+  kind: inference
+  queue: q
+  service: {gpus_per_pod: 1, replicas: 1..3, rate: rate.csv, service_time: 1s, target_utilisation: 1, scale_interval: 1m,
+            scale_down_window: 0s}
+  objective: {served_within: 10s, share: 0.9}
+YAML
+"$orrery" run service.yaml --policy fifo --quiet --no-progress -o service.db
+"$orrery" report service.db -o service.html
+grep -q '<b>web</b>: .* % of [0-9]* requests were served in time; it was short of pods for 60 s' service.html ||
+    fail "a service's objective is not told"
+grep -q '<h2 id="objectives">' service.html || fail "no section of objectives"
+grep -q '<td class="n">1.67</td><td class="n">1.50</td><td class="n">60 s</td>' service.html || fail "pods wanted and had are not told"
+grep -q '<td>q</td><td>inference</td><td class="n">0</td>' service.html || fail "the queue of a service is missing"
+! grep -q 'id="objectives"' kai.html || fail "a run without objectives has a section of them"
 # Several: side by side, with what was changed.
 "$orrery" report kai.db fifo.db -o two.html
 grep -q '<h2 id="side">' two.html || fail "not side by side"
