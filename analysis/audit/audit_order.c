@@ -5,9 +5,10 @@
  * of submission. The head is the first that still waits after that. Its shadow is the first instant
  * at which it would fit if everything that runs kept to its estimate; what runs past its estimate
  * is supposed to end now. (Reference EASY: Feitelson and Weil 1998, one reservation, recomputed
- * each pass.) GPUs are counted over the whole cluster, as if interchangeable; HEAD asks whether the
- * head fits on nodes only where each of them has one GPU, since else the shape of its pods decides.
- */
+ * each pass.) GPUs are counted over the whole cluster, as if interchangeable. HEAD asks whether the
+ * head fits on nodes only where that is a matter of counting: each has one GPU, held whole, and the
+ * head asks for nothing else. Neither that nor PROMISE is judged where nodes come and go, or jobs
+ * ask for GPU memory: what is free, and when, is then not told by jobs alone. */
 #include "audit_int.h"
 
 #include <orrery/base/sort.h>
@@ -31,6 +32,7 @@ struct order {
     uint32_t *slot;    /* of a job in running */
     uint32_t running_count;
     struct run_item *items; /* scratch */
+    bool heads, promises;   /* HEAD, PROMISE are judged */
 };
 
 static orr_ms estimated_end(const struct order *order, uint32_t job, orr_ms now)
@@ -91,15 +93,14 @@ static void finish(struct order *order, uint32_t job)
 static void overtake(struct order *order, const uint32_t *jobs, uint32_t count, orr_ms now)
 {
     const struct orr_schedule *schedule = order->schedule;
-    const bool promises = orr_audit__on(order->run, ORR_AUDIT_PROMISE);
-    orr_ms promised = promises && count > 0 ? shadow(order, now) : ORR_MS_NEVER;
+    orr_ms promised = order->promises && count > 0 ? shadow(order, now) : ORR_MS_NEVER;
     for (uint32_t i = 0; i < count; i++) {
         begin(order, jobs[i]);
         if (orr_audit__on(order->run, ORR_AUDIT_ORDER)) {
             orr_audit__found(order->run, ORR_AUDIT_ORDER, now, "job %s starts before job %s",
                              schedule->jobs[jobs[i]].name, schedule->jobs[order->head].name);
         }
-        if (!promises) {
+        if (!order->promises) {
             continue;
         }
         order->run->verdict->examined[ORR_AUDIT_PROMISE]++;
@@ -146,6 +147,9 @@ static void judge_head(struct order *order, orr_ms now)
         return;
     }
     const struct orr_audit_job *head = &order->schedule->jobs[order->head];
+    if (head->choosy) {
+        return;
+    }
     order->run->verdict->examined[ORR_AUDIT_HEAD]++;
     if (order->idle_mgpu >= head->mgpu) {
         orr_audit__found(order->run, ORR_AUDIT_HEAD, now,
@@ -175,7 +179,7 @@ static orr_ms next_instant(const struct order *order)
     return next;
 }
 
-static void walk(struct order *order, bool heads)
+static void walk(struct order *order)
 {
     const struct orr_audit_job *jobs = order->schedule->jobs;
     for (orr_ms now; (now = next_instant(order)) != ORR_MS_NEVER;) {
@@ -188,7 +192,7 @@ static void walk(struct order *order, bool heads)
             order->next_arrival++;
         }
         start_instant(order, now);
-        if (heads) {
+        if (order->heads) {
             judge_head(order, now);
         }
     }
@@ -242,12 +246,19 @@ void orr_audit__order(struct orr_audit_run *run)
     if ((run->rules & wanted) == 0 || !can_walk(schedule)) {
         return;
     }
-    struct order order = {.run = run, .schedule = schedule};
-    bool single = true; /* GPUs are interchangeable */
+    const bool stays = schedule->outage_count == 0;
+    struct order order = {.run = run,
+                          .schedule = schedule,
+                          .heads = stays && orr_audit__on(run, ORR_AUDIT_HEAD),
+                          .promises = stays && orr_audit__on(run, ORR_AUDIT_PROMISE)};
     for (uint32_t n = 0; n < schedule->node_count; n++) {
         const int64_t gpus = schedule->nodes[n].gpus - schedule->nodes[n].foreign_gpus;
         order.idle_mgpu += gpus * ORR_MGPU;
-        single = single && gpus <= 1;
+        order.heads = order.heads && gpus <= 1;
+    }
+    for (uint32_t j = 0; j < schedule->job_count; j++) {
+        order.heads = order.heads && !schedule->jobs[j].in_parts;
+        order.promises = order.promises && schedule->jobs[j].mib == 0;
     }
     const size_t jobs = schedule->job_count + (size_t)1;
     order.by_start = sorted(schedule, false, &order.started_count);
@@ -256,7 +267,7 @@ void orr_audit__order(struct orr_audit_run *run)
     order.running = orr_alloc(jobs, sizeof *order.running);
     order.slot = orr_alloc(jobs, sizeof *order.slot);
     order.items = orr_alloc(jobs, sizeof *order.items);
-    walk(&order, single && orr_audit__on(run, ORR_AUDIT_HEAD));
+    walk(&order);
     orr_free(order.items);
     orr_free(order.slot);
     orr_free(order.running);

@@ -348,11 +348,15 @@ static void load_jobs(struct load *load)
         " j.pods, j.queue, j.evictions, j.state, j.min_pods, p.job IS NOT NULL,"
         " t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure +"
         " t.max_runtime + t.maintenance + t.checkpoint + t.restart + t.waiting,"
-        " h.job IS NOT NULL AND h.eligible_ms IS NULL, a.mib, a.devices, a.kinds > 1"
+        " h.job IS NOT NULL AND h.eligible_ms IS NULL, a.mib, a.devices, a.kinds > 1, a.in_parts,"
+        " a.choosy OR j.id IN (SELECT job FROM reason_change WHERE level IS NOT NULL)"
         " FROM job AS j JOIN v_waits AS w ON w.job = j.id LEFT JOIN non_preemptible AS p ON"
         " p.job = j.id LEFT JOIN job_time AS t ON t.job = j.id LEFT JOIN hold AS h ON h.job = j.id"
         " LEFT JOIN (SELECT shape, max(coalesce(gpu_mib, 0)) AS mib, max(gpus) AS devices, count(*)"
-        " AS kinds FROM ask GROUP BY shape) AS a ON a.shape = j.shape"
+        " AS kinds, max(gpus > 0 AND coalesce(gpu_mgpu, 0) < 1000) AS in_parts, max(bound OR"
+        " gpu_model IS NOT NULL OR (cpu_milli > 0 AND EXISTS (SELECT 1 FROM node WHERE cpu_milli IS"
+        " NOT NULL)) OR (mem_bytes > 0 AND EXISTS (SELECT 1 FROM node WHERE mem_bytes IS NOT"
+        " NULL))) AS choosy FROM ask GROUP BY shape) AS a ON a.shape = j.shape"
         " WHERE j.state > 0 ORDER BY w.from_ms, j.id");
     while (orr_results_step(&load->in, row) && schedule->job_count < room) {
         const bool left = sqlite3_column_int64(row, 10) == 4;
@@ -376,7 +380,9 @@ static void load_jobs(struct load *load)
                                    .held_back = sqlite3_column_int(row, 14) != 0,
                                    .mib = sqlite3_column_int64(row, 15),
                                    .devices = (uint32_t)sqlite3_column_int64(row, 16),
-                                   .mixed = sqlite3_column_int(row, 17) != 0};
+                                   .mixed = sqlite3_column_int(row, 17) != 0,
+                                   .in_parts = sqlite3_column_int(row, 18) != 0,
+                                   .choosy = sqlite3_column_int(row, 19) != 0};
     }
     sort_jobs(load);
 }

@@ -159,6 +159,13 @@ static void judge_loss(const struct orr_audit_takings *t, const struct loss *los
     }
 }
 
+/* Does it run when the evictions of a cycle are decided, with less than it wants? */
+static bool may_grow(const struct orr_audit_standing *job, orr_ms now)
+{
+    const int64_t started = job->started_ms == now ? job->started_mgpu : 0;
+    return (job->held_pods > 0 || started > 0) && job->wants_mgpu > started;
+}
+
 /* A job that loses all in a cycle has one eviction, of the first who took from it. Of an elastic
  * one another may have taken the rest: a job that was promised room, or one of its own queue that
  * grows. */
@@ -177,7 +184,7 @@ static bool may_be_shared(const struct orr_audit_walk *walk,
         }
     }
     for (uint32_t j = 0; j < schedule->job_count; j++) {
-        if (j != eviction->job && walk->jobs[j].held_pods > 0 && walk->jobs[j].wants_mgpu > 0 &&
+        if (j != eviction->job && may_grow(&walk->jobs[j], eviction->at_ms) &&
             schedule->jobs[j].queue == job->queue) {
             return true;
         }

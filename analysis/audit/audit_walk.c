@@ -343,6 +343,10 @@ static void count_started(struct orr_audit_walk *walk, size_t from, size_t to)
     for (size_t i = from; i < to; i++) {
         if (walk->deeds[i].deed == START) {
             const struct orr_audit_span *span = &schedule->spans[walk->deeds[i].index];
+            struct orr_audit_standing *job = &walk->jobs[span->job];
+            job->started_mgpu = job->started_ms == span->start_ms ? job->started_mgpu : 0;
+            job->started_mgpu += span->mgpu;
+            job->started_ms = span->start_ms;
             orr_audit__add_up(walk, span->job, walk->started, span->mgpu);
             walk->started_mgpu += span->mgpu;
         }

@@ -19,6 +19,8 @@ struct orr_audit_standing { /* of a job */
     uint32_t asked_pods;
     int64_t wants_mgpu, wants_mib; /* as they are in its queues' sums */
     int64_t most_mgpu; /* of wants_mgpu: the most that its GPU memory may turn out to be */
+    orr_ms started_ms; /* when a cycle last started pods of it, and how much */
+    int64_t started_mgpu;
 };
 
 struct orr_audit_walk {

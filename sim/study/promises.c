@@ -60,9 +60,26 @@ static void list_nodes(const struct orr_world *world, struct orr_schedule *sched
     }
 }
 
+static bool asks_for_memory(const struct orr_shapes *shapes)
+{
+    for (uint32_t s = 0; s < shapes->count; s++) {
+        for (uint32_t g = 0; g < shapes->shapes[s].group_count; g++) {
+            if (shapes->shapes[s].groups[g].request.gpu_ask == ORR_GPU_MEMORY) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void orr_promises_judge(const struct orr_world *world, const struct orr_run *run,
                         struct orr_promises *promises)
 {
+    *promises = (struct orr_promises){0};
+    if (run->outage_count + run->cordon_count > 0 || (run->heeds[0] & ORR_HEEDS_PRIORITY) != 0 ||
+        asks_for_memory(&world->shapes)) {
+        return;
+    }
     struct orr_audit_shard shard = {.name = "", .policy = "easy"};
     struct orr_schedule schedule = {.shards = &shard, .shard_count = 1, .end_ms = run->end_ms};
     struct orr_verdict verdict;

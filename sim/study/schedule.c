@@ -27,6 +27,16 @@ static void take_cluster(const struct orr_world *world, struct orr_schedule *sch
     schedule->shard_count = 1;
 }
 
+static bool is_in_parts(const struct orr_shape *shape)
+{
+    bool parts = false;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        parts = parts || (request->devices > 0 && request->gpu_ask != ORR_GPU_WHOLE);
+    }
+    return parts;
+}
+
 static void take_job(const struct orr_world *world, struct orr_schedule *schedule, uint32_t job)
 {
     const struct orr_job_spec *spec = &world->specs[job];
@@ -40,7 +50,8 @@ static void take_job(const struct orr_world *world, struct orr_schedule *schedul
                                                  .mgpu = shape->gpus_mgpu,
                                                  .pods = shape->tasks,
                                                  .min_pods = shape->min_tasks,
-                                                 .queue = ORR_NONE};
+                                                 .queue = ORR_NONE,
+                                                 .in_parts = is_in_parts(shape)};
 }
 
 /* A job that starts holds what it asks, somewhere. */

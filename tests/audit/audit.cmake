@@ -5,7 +5,12 @@ add_test(NAME audit.planted COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/audit.s
   $<TARGET_FILE:plant> ${CMAKE_CURRENT_BINARY_DIR}/audit ${PROJECT_SOURCE_DIR})
 set_tests_properties(audit.planted PROPERTIES LABELS quick TIMEOUT 600)
 
-foreach(from 1 61 121)
+foreach(policy fifo easy static las kube)
+  add_test(NAME audit.random_${policy}
+    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/random.sh $<TARGET_FILE:orrery> 1 10 ${policy})
+  set_tests_properties(audit.random_${policy} PROPERTIES LABELS quick TIMEOUT 300)
+endforeach()
+foreach(from 1 19 61 121)
   add_test(NAME audit.random_${from}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/random.sh $<TARGET_FILE:orrery> ${from} 6)
   set_tests_properties(audit.random_${from} PROPERTIES LABELS quick TIMEOUT 300)

@@ -122,6 +122,24 @@ events:
 YAML
 run nodes "$dir/nodes.yaml"
 run late "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai --set policy.latency=kai-500
+# Who waits first although GPUs are idle: for a model, for CPU, for more of one GPU than is left, for a node
+# that is away. To fit is more than to count then.
+printf 'job,submit_s,run_s,gpu_fraction,gpus_per_pod,cpu_milli,gpu_model,queue\n' >"$dir/choosy.csv"
+cp "$dir/choosy.csv" "$dir/parts.csv"
+printf '%s\n' a,0,1000,,1,,A100,q b,200,100,,1,,A100,q c,300,100,,1,3000,,q d,310,100,,1,3000,,q e,3000,100,,1,,,q >>"$dir/choosy.csv"
+printf '%s\n' a,0,100,0.6,,,,q b,1,100,0.6,,,,q c,2,100,0.6,,,,q >>"$dir/parts.csv"
+cat >"$dir/choosy.yaml" <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 1, cpu: 4, gpu_model: A100}, r: {nodes: 1, gpus: 1, cpu: 2, gpu_model: H100}}}
+queues: {q: {gpu: [2, 1, unlimited]}}
+workload: [{name: t, trace: choosy.csv}]
+policy: {name: fifo}
+YAML
+{ cat "$dir/choosy.yaml"; echo 'events: [{at: 100s, set: {cluster.pools.r.nodes: 0}}]'; } >"$dir/away.yaml"
+for line in fifo easy; do
+    run choosy-$line "$dir/choosy.yaml" --policy $line
+    run parts-$line "$dir/choosy.yaml" --policy $line --set workload.t.trace=parts.csv
+    run away-$line "$dir/away.yaml" --policy $line
+done
 
 planted=0 missed=0
 # fault RUN RULE SQL
@@ -219,6 +237,7 @@ fault calm head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 6
 fault fifo order "UPDATE job SET end_ms = end_ms - start_ms + submit_ms, start_ms = submit_ms WHERE id = $waited"
 fault fifo head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 60000 WHERE id = $waited"
 fault easy head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 60000 WHERE id = $waited"
+fault choosy-fifo head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 60000 WHERE name = 'e'"
 fault easy promise "UPDATE job SET estimate_ms = estimate_ms * 50"
 
 # The same jobs by a scheduler that keeps no promise: what a stored run and a list of starts say.

@@ -1,21 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# random.sh ORRERY FROM COUNT: random clusters, queue trees and jobs under kai with everything that makes
-# evictions hard to judge (graces, elastic jobs, fractions, failures, quotas that change, moved victims).
+# random.sh ORRERY FROM COUNT [POLICY]: random clusters, queue trees and jobs under kai with everything that
+# makes evictions hard to judge (graces, elastic jobs, fractions, failures, quotas that change, moved victims),
+# or under another policy, half of them on nodes of one GPU, where a line can be judged.
 # What the scheduler does is right: the audit must find nothing in any of them.
 set -eu
-orrery=$1 from=$2 count=$3
+orrery=$1 from=$2 count=$3 policy=${4-kai}
 . "$(dirname "$0")/../scratch.sh"
 
 # One world: world.yaml and trace.csv.
 make_world() {
-    awk -v seed="$1" '
+    awk -v seed="$1" -v policy="$policy" '
 function below(n) { seed = (seed * 1103515245 + 12345) % 2147483648; return int(seed / 65536) % n }
 function one_in(n) { return below(n) == 0 }
 BEGIN {
     for (i = 0; i < 5; i++) below(2)
-    nodes = 2 + below(6); size = 2 ^ (1 + below(3)); total = nodes * size
-    fractions = one_in(3); memory = one_in(4); elastic = one_in(2); cpu = one_in(5)
+    nodes = 2 + below(6); size = 2 ^ (1 + below(3))
+    if (policy != "kai" && one_in(2)) { nodes *= size; size = 1 }
+    total = nodes * size
+    fractions = one_in(3); memory = one_in(4) && policy != "static"; elastic = one_in(2); cpu = one_in(5)
     roots = 1 + below(3); deep = below(3); leaves = 0
     print "horizon: 4h"; print "cluster:"
     printf "  pools: {p: {nodes: %d, gpus: %d, rack_size: 2, gpu_memory: 80Gi%s%s}}\n", nodes, size,
@@ -23,7 +26,7 @@ BEGIN {
     if (one_in(4)) printf "  failures: {each: node, mtbf: %dm, repair: {median: 4m, sigma: 0.5}}\n", 20 + below(60)
     print "queues:"
     for (r = 0; r < roots; r++) {
-        printf "  r%d: {gpu: [%s, %d, %s]%s%s}\n", r, one_in(8) ? "unlimited" : below(total + 1), below(4),
+        printf "  r%d: {gpu: [%s, %d, %s]%s%s}\n", r, one_in(8) && policy != "static" ? "unlimited" : below(total + 1), below(4),
             one_in(4) ? 1 + below(total) : "unlimited", one_in(4) ? ", priority: " 90 + below(30) : "",
             cpu && one_in(2) ? ", cpu: [" below(total * 4) ", 1, unlimited]" : ""
         children = deep == 0 ? 0 : below(4)
@@ -39,7 +42,7 @@ BEGIN {
             }
         }
     }
-    print "workload: [{name: t, trace: trace.csv}]"
+    print "workload:"; print "- {name: t, trace: trace.csv}"
     params = ""
     if (one_in(5)) params = params ", strict_v017: false"
     if (one_in(5)) params = params ", allow_consolidating_reclaim: false"
@@ -53,7 +56,8 @@ BEGIN {
     }
     if (one_in(6)) params = params ", saturation_multiplier: 1.5"
     if (one_in(6)) params = params ", max_consolidation_preemptees: -1"
-    printf "policy: {name: kai, params: {consolidation: %s%s}%s}\n", one_in(5) ? "false" : "true", params,
+    if (policy != "kai") printf "policy: {name: %s}\n", policy
+    else printf "policy: {name: kai, params: {consolidation: %s%s}%s}\n", one_in(5) ? "false" : "true", params,
         one_in(8) ? ", latency: kai-500" : ""
     printf "execution: {grace: %ds, checkpoint: 60s, checkpoint_cost: 2s, restart: 5s, on_evict: %s}\n", one_in(3) ? 0 : below(40),
         substr("losekeep", 1 + 4 * below(2), 4)
@@ -71,7 +75,7 @@ BEGIN {
     print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction,gpu_memory_mib,cpu_milli,queue,kind,preemptible,topology_required,priority" >"trace.csv"
     for (i = 0; i < jobs; i++) {
         t += below(gap); pods = 1 + below(one_in(4) ? 6 : 3); what = fractions && one_in(2) ? 1 : memory && one_in(3) ? 2 : 0
-        gpus = 1 + below(one_in(3) ? size : 2)
+        gpus = 1 + (size == 1 ? 0 : below(one_in(3) ? size : 2))
         printf "j%d,%d,%d,%d,%d,%s,%s,%s,%s,%s,%s,%s,%s,%s\n", i, t, 5 + below(600), pods, elastic ? 1 + below(pods) : pods,
             what ? "" : gpus, what == 1 ? "0." (1 + below(9)) : "", what == 2 ? 8192 * (1 + below(9)) : "",
             cpu ? 500 * (1 + below(8)) : "", leaf[below(leaves)], one_in(5) ? "inference" : one_in(5) ? "interactive" : "training",
@@ -84,12 +88,12 @@ bad=0 world=$from
 while [ "$world" -lt $((from + count)) ]; do
     make_world "$world"
     rm -f run.db
-    if ! "$orrery" run world.yaml -o run.db -q --no-progress --allow-loss >said 2>&1; then
+    if ! "$orrery" run world.yaml -o run.db -q --no-progress --allow-loss >said 2>&1 && ! grep -q 'no job is left' said; then
         echo "world $world does not run:"
         cat said
         exit 1
     fi
-    if ! "$orrery" audit run.db >said 2>&1; then
+    if [ -e run.db ] && ! "$orrery" audit run.db >said 2>&1; then
         echo "world $world:"
         awk '$1 ~ /:$/ || / at / || /^rules of/' said
         bad=$((bad + 1))

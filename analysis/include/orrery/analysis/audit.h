@@ -29,6 +29,9 @@ struct orr_audit_job {
     int64_t mib; /* GPU memory that each device of a pod is asked for; 0: it asks for no memory */
     uint32_t devices; /* of a pod that asks for memory */
     bool mixed;       /* its pods do not ask the same; mib is then of one of them */
+    bool in_parts;    /* a pod of it asks for less than whole devices */
+    bool choosy;      /* it asks for more than devices: CPU or memory that a node may lack, a model,
+                         a place */
     bool scales;      /* its pods come and go: what it asks is in `wants` */
     bool has_books;   /* else the next says nothing */
     int64_t mgpu_ms;  /* GPU time that its causes add up to, mGPU x ms */

@@ -18,7 +18,8 @@ enum orr_status orr_schedule_import(const struct orr_world *world, const char *p
                                     struct orr_err *err) ORR_MUST_USE;
 
 /* Of a run under EASY: jobs that overtook the first in line and thereby moved the first instant at
- * which it would fit, by estimates; as the audit finds them. Not judged: runs with evictions. */
+ * which it would fit, by estimates; as the audit finds them. Not judged: runs with evictions, with
+ * nodes that come and go, in an order of priorities, with jobs that scale or ask for GPU memory. */
 void orr_promises_judge(const struct orr_world *world, const struct orr_run *run,
                         struct orr_promises *promises);
 
