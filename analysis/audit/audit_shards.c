@@ -9,106 +9,172 @@ static bool is_in(const struct orr_schedule *schedule, uint32_t job, uint32_t sh
     return (queue == ORR_NONE ? 0 : schedule->queues[queue].shard) == shard;
 }
 
+/* Where the rows of each table went: index in the part, or ORR_NONE. */
+struct part {
+    const struct orr_schedule *from;
+    struct orr_schedule *to;
+    uint32_t *job_at, *node_at, *eviction_at;
+};
+
+static uint32_t moved(const uint32_t *at, uint32_t index)
+{
+    return index == ORR_NONE ? ORR_NONE : at[index];
+}
+
+static void take_jobs(struct part *part, uint32_t shard)
+{
+    const struct orr_schedule *from = part->from;
+    struct orr_schedule *to = part->to;
+    to->jobs = orr_arena_alloc(&to->arena, from->job_count + (size_t)1, sizeof *to->jobs);
+    for (uint32_t j = 0; j < from->job_count; j++) {
+        part->job_at[j] = is_in(from, j, shard) ? to->job_count : ORR_NONE;
+        if (part->job_at[j] != ORR_NONE) {
+            to->jobs[to->job_count++] = from->jobs[j];
+        }
+    }
+}
+
+static void take_nodes(struct part *part, uint32_t shard)
+{
+    const struct orr_schedule *from = part->from;
+    struct orr_schedule *to = part->to;
+    to->nodes = orr_arena_alloc(&to->arena, from->node_count + (size_t)1, sizeof *to->nodes);
+    for (uint32_t n = 0; n < from->node_count; n++) {
+        part->node_at[n] = from->nodes[n].shard == shard ? to->node_count : ORR_NONE;
+        if (part->node_at[n] != ORR_NONE) {
+            to->nodes[to->node_count++] = from->nodes[n];
+        }
+    }
+}
+
+static void take_evictions(struct part *part)
+{
+    const struct orr_schedule *from = part->from;
+    struct orr_schedule *to = part->to;
+    to->evictions =
+        orr_arena_alloc(&to->arena, from->eviction_count + (size_t)1, sizeof *to->evictions);
+    for (uint32_t e = 0; e < from->eviction_count; e++) {
+        struct orr_audit_eviction eviction = from->evictions[e];
+        eviction.job = part->job_at[eviction.job];
+        eviction.for_job = moved(part->job_at, eviction.for_job);
+        part->eviction_at[e] = eviction.job == ORR_NONE ? ORR_NONE : to->eviction_count;
+        if (eviction.job != ORR_NONE) {
+            to->evictions[to->eviction_count++] = eviction;
+        }
+    }
+}
+
+static void take_spans(struct part *part)
+{
+    const struct orr_schedule *from = part->from;
+    struct orr_schedule *to = part->to;
+    to->spans = orr_arena_alloc(&to->arena, from->span_count + (size_t)1, sizeof *to->spans);
+    for (uint32_t s = 0; s < from->span_count; s++) {
+        struct orr_audit_span span = from->spans[s];
+        span.job = part->job_at[span.job];
+        span.node = moved(part->node_at, span.node);
+        span.eviction = moved(part->eviction_at, span.eviction);
+        if (span.job != ORR_NONE) {
+            to->spans[to->span_count++] = span;
+        }
+    }
+}
+
+static void take_cuts(struct part *part)
+{
+    const struct orr_schedule *from = part->from;
+    struct orr_schedule *to = part->to;
+    to->cuts = orr_arena_alloc(&to->arena, from->cut_count + (size_t)1, sizeof *to->cuts);
+    for (uint32_t c = 0; c < from->cut_count; c++) {
+        struct orr_audit_cut cut = from->cuts[c];
+        cut.job = part->job_at[cut.job];
+        if (cut.job != ORR_NONE) {
+            to->cuts[to->cut_count++] = cut;
+        }
+    }
+}
+
+static void take_promises(struct part *part)
+{
+    const struct orr_schedule *from = part->from;
+    struct orr_schedule *to = part->to;
+    to->promises =
+        orr_arena_alloc(&to->arena, from->promise_count + (size_t)1, sizeof *to->promises);
+    for (uint32_t p = 0; p < from->promise_count; p++) {
+        struct orr_audit_promise promise = from->promises[p];
+        promise.job = part->job_at[promise.job];
+        if (promise.job != ORR_NONE) {
+            to->promises[to->promise_count++] = promise;
+        }
+    }
+}
+
+static void take_absences(struct part *part)
+{
+    const struct orr_schedule *from = part->from;
+    struct orr_schedule *to = part->to;
+    to->absences =
+        orr_arena_alloc(&to->arena, from->absence_count + (size_t)1, sizeof *to->absences);
+    for (uint32_t a = 0; a < from->absence_count; a++) {
+        struct orr_audit_absence absence = from->absences[a];
+        absence.job = part->job_at[absence.job];
+        if (absence.job != ORR_NONE) {
+            to->absences[to->absence_count++] = absence;
+        }
+    }
+}
+
+static void take_wants(struct part *part)
+{
+    const struct orr_schedule *from = part->from;
+    struct orr_schedule *to = part->to;
+    to->wants = orr_arena_alloc(&to->arena, from->want_count + (size_t)1, sizeof *to->wants);
+    for (uint32_t w = 0; w < from->want_count; w++) {
+        struct orr_audit_want want = from->wants[w];
+        want.job = part->job_at[want.job];
+        if (want.job != ORR_NONE) {
+            to->wants[to->want_count++] = want;
+        }
+    }
+}
+
+static void take_outages(struct part *part)
+{
+    const struct orr_schedule *from = part->from;
+    struct orr_schedule *to = part->to;
+    to->outages = orr_arena_alloc(&to->arena, from->outage_count + (size_t)1, sizeof *to->outages);
+    for (uint32_t o = 0; o < from->outage_count; o++) {
+        struct orr_audit_outage outage = from->outages[o];
+        outage.node = part->node_at[outage.node];
+        if (outage.node != ORR_NONE) {
+            to->outages[to->outage_count++] = outage;
+        }
+    }
+}
+
 void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct orr_schedule *part)
 {
-    *part = (struct orr_schedule){.shards = &schedule->shards[shard],
-                                  .shard_count = 1,
-                                  .end_ms = schedule->end_ms,
-                                  .in_rounds = schedule->in_rounds,
-                                  .totals = schedule->totals,
-                                  .total_count = schedule->total_count,
-                                  .dim = schedule->dim,
-                                  .aged = schedule->aged,
-                                  .queues = schedule->queues,
-                                  .queue_count = schedule->queue_count,
-                                  .owed = schedule->owed,
-                                  .owed_count = schedule->owed_count,
-                                  .shares = schedule->shares,
-                                  .share_count = schedule->share_count};
-    struct orr_arena *arena = &part->arena;
-    orr_arena_init(arena);
-    uint32_t *job_at = orr_alloc(schedule->job_count + (size_t)1, sizeof *job_at);
-    uint32_t *eviction_at = orr_alloc(schedule->eviction_count + (size_t)1, sizeof *eviction_at);
-    uint32_t *node_at = orr_alloc(schedule->node_count + (size_t)1, sizeof *node_at);
-    part->jobs = orr_arena_alloc(arena, schedule->job_count + (size_t)1, sizeof *part->jobs);
-    part->nodes = orr_arena_alloc(arena, schedule->node_count + (size_t)1, sizeof *part->nodes);
-    part->spans = orr_arena_alloc(arena, schedule->span_count + (size_t)1, sizeof *part->spans);
-    part->cuts = orr_arena_alloc(arena, schedule->cut_count + (size_t)1, sizeof *part->cuts);
-    part->evictions =
-        orr_arena_alloc(arena, schedule->eviction_count + (size_t)1, sizeof *part->evictions);
-    part->promises =
-        orr_arena_alloc(arena, schedule->promise_count + (size_t)1, sizeof *part->promises);
-    part->absences =
-        orr_arena_alloc(arena, schedule->absence_count + (size_t)1, sizeof *part->absences);
-    part->wants = orr_arena_alloc(arena, schedule->want_count + (size_t)1, sizeof *part->wants);
-    part->outages =
-        orr_arena_alloc(arena, schedule->outage_count + (size_t)1, sizeof *part->outages);
-    for (uint32_t j = 0; j < schedule->job_count; j++) {
-        job_at[j] = is_in(schedule, j, shard) ? part->job_count : ORR_NONE;
-        if (job_at[j] != ORR_NONE) {
-            part->jobs[part->job_count++] = schedule->jobs[j];
-        }
-    }
-    for (uint32_t n = 0; n < schedule->node_count; n++) {
-        node_at[n] = schedule->nodes[n].shard == shard ? part->node_count : ORR_NONE;
-        if (node_at[n] != ORR_NONE) {
-            part->nodes[part->node_count++] = schedule->nodes[n];
-        }
-    }
-    for (uint32_t e = 0; e < schedule->eviction_count; e++) {
-        struct orr_audit_eviction eviction = schedule->evictions[e];
-        eviction.job = job_at[eviction.job];
-        eviction.for_job = eviction.for_job == ORR_NONE ? ORR_NONE : job_at[eviction.for_job];
-        eviction_at[e] = eviction.job == ORR_NONE ? ORR_NONE : part->eviction_count;
-        if (eviction.job != ORR_NONE) {
-            part->evictions[part->eviction_count++] = eviction;
-        }
-    }
-    for (uint32_t s = 0; s < schedule->span_count; s++) {
-        struct orr_audit_span span = schedule->spans[s];
-        span.job = job_at[span.job];
-        span.node = span.node == ORR_NONE ? ORR_NONE : node_at[span.node];
-        span.eviction = span.eviction == ORR_NONE ? ORR_NONE : eviction_at[span.eviction];
-        if (span.job != ORR_NONE) {
-            part->spans[part->span_count++] = span;
-        }
-    }
-    for (uint32_t c = 0; c < schedule->cut_count; c++) {
-        struct orr_audit_cut cut = schedule->cuts[c];
-        cut.job = job_at[cut.job];
-        if (cut.job != ORR_NONE) {
-            part->cuts[part->cut_count++] = cut;
-        }
-    }
-    for (uint32_t p = 0; p < schedule->promise_count; p++) {
-        struct orr_audit_promise promise = schedule->promises[p];
-        promise.job = job_at[promise.job];
-        if (promise.job != ORR_NONE) {
-            part->promises[part->promise_count++] = promise;
-        }
-    }
-    for (uint32_t a = 0; a < schedule->absence_count; a++) {
-        struct orr_audit_absence absence = schedule->absences[a];
-        absence.job = job_at[absence.job];
-        if (absence.job != ORR_NONE) {
-            part->absences[part->absence_count++] = absence;
-        }
-    }
-    for (uint32_t w = 0; w < schedule->want_count; w++) {
-        struct orr_audit_want want = schedule->wants[w];
-        want.job = job_at[want.job];
-        if (want.job != ORR_NONE) {
-            part->wants[part->want_count++] = want;
-        }
-    }
-    for (uint32_t o = 0; o < schedule->outage_count; o++) {
-        struct orr_audit_outage outage = schedule->outages[o];
-        outage.node = node_at[outage.node];
-        if (outage.node != ORR_NONE) {
-            part->outages[part->outage_count++] = outage;
-        }
-    }
-    orr_free(eviction_at);
-    orr_free(job_at);
-    orr_free(node_at);
+    struct part rows = {.from = schedule, .to = part};
+    *part = *schedule; /* what holds of all shards, such as queues and their past */
+    part->shards = &schedule->shards[shard];
+    part->shard_count = 1;
+    part->job_count = part->node_count = part->span_count = part->cut_count = 0;
+    part->eviction_count = part->promise_count = part->absence_count = 0;
+    part->want_count = part->outage_count = part->stray_count = 0;
+    orr_arena_init(&part->arena);
+    rows.job_at = orr_alloc(schedule->job_count + (size_t)1, sizeof *rows.job_at);
+    rows.node_at = orr_alloc(schedule->node_count + (size_t)1, sizeof *rows.node_at);
+    rows.eviction_at = orr_alloc(schedule->eviction_count + (size_t)1, sizeof *rows.eviction_at);
+    take_jobs(&rows, shard);
+    take_nodes(&rows, shard);
+    take_evictions(&rows);
+    take_spans(&rows);
+    take_cuts(&rows);
+    take_promises(&rows);
+    take_absences(&rows);
+    take_wants(&rows);
+    take_outages(&rows);
+    orr_free(rows.eviction_at);
+    orr_free(rows.node_at);
+    orr_free(rows.job_at);
 }
