@@ -286,6 +286,21 @@ static double typical_wait_gpus(struct orr_results *in)
     return gpus;
 }
 
+/* What no mean of the window holds. */
+static void say_drain(struct orr_results *in, FILE *out)
+{
+    sqlite3_stmt *row = orr_results_prepare(
+        in, "SELECT d.value * 3600, o.value * 100 FROM metric AS d JOIN metric AS o USING (scope,"
+            " label) WHERE label = 'phase=drain' AND d.name = 'phase_h' AND o.name ="
+            " 'phase_gpu_occupancy' AND o.value IS NOT NULL");
+    while (orr_results_step(in, row)) {
+        char text[24];
+        (void)fprintf(out, "In the drain, the %s after the window, %.0f %% were held. ",
+                      orr_format_rough(text, sqlite3_column_double(row, 0)),
+                      sqlite3_column_double(row, 1));
+    }
+}
+
 static void answer_load(struct orr_results *in, FILE *out)
 {
     const struct load load = read_load(in);
@@ -309,6 +324,7 @@ static void answer_load(struct orr_results *in, FILE *out)
     if (load.gpus - load.up > 0.005 * load.gpus) {
         (void)fprintf(out, "On average %s were down. ", gpus_text(load.gpus - load.up, text));
     }
+    say_drain(in, out);
 }
 
 /* --- evictions --- */

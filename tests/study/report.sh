@@ -18,6 +18,8 @@ done
 grep -q 'Job <b>sweep-11</b> of queue <b>research</b> (4 GPUs) waited <b>15.8 h</b>, mostly because' kai.html ||
     fail "who waited is not said"
 grep -q '<b>Yes.</b> Of 32 GPUs 100 % were held on average' kai.html || fail "saturation is not said"
+held=$(sqlite3 kai.db "SELECT printf('%.0f', 100 * value) FROM metric WHERE name = 'phase_gpu_occupancy' AND label = 'phase=drain'")
+grep -q "In the drain, the [0-9.]* [a-z]* after the window, $held % were held" kai.html || fail "the drain is not said"
 grep -q '8 attempts of jobs were cut short; that cost <b>105 GPU-hours</b> of work, 11.6 % of what was held (reclaim 105)' kai.html ||
     fail "the cost of evictions is not said"
 grep -q '<b>research</b> (166 GPU-hours, mostly from product) borrowed most' kai.html || fail "who borrowed is not said"
