@@ -2,7 +2,8 @@
 /* store.h - one results file a run: SQLite, written under a temporary name, synced, renamed.
  *
  * A results file either is whole or is not there: every failure, a full disk included, removes the
- * temporary file and reports its cause. Schema: sim/store/schema.sql, PRAGMA user_version 6.
+ * temporary file and reports its cause. Schema: sim/store/schema.sql; PRAGMA user_version is
+ * ORR_STORE_VERSION.
  */
 #ifndef ORR_SIM_STORE_H
 #define ORR_SIM_STORE_H
@@ -11,7 +12,7 @@
 
 #include <orrery/sim/summary.h>
 
-#define ORR_STORE_VERSION 7
+#define ORR_STORE_VERSION 8
 
 struct orr_store_meta { /* of table run_meta: not part of the result */
     const char *key, *value;
