@@ -153,7 +153,7 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
     if (plot->term != ORR_PLOT_DUMB) {
         orr_plot__gp(plot, "set title ");
         orr_plot__slot_name(plot, table->slots, slot, NULL);
-        orr_plot__gp(plot, " offset 0,-0.7\n");
+        orr_plot__gp(plot, " offset 0,-0.9\n");
     }
     orr_plot__gp(plot, "plot ");
     const char *colour = orr_plot__colour(slot, table->slots.shown);
@@ -211,14 +211,14 @@ static void share_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     static const int tics[] = {8, 5, 4, 3};
     for (uint32_t s = 0; s < count; s++) {
         uint32_t row = s / columns, column = s % columns;
-        double height = 0.785 / rows, width = 0.915 / columns;
-        double top = 0.90 - row * height, left = 0.08 + column * width;
+        double height = 0.785 / rows, width = 0.905 / columns;
+        double top = 0.90 - row * height, left = 0.09 + column * width;
         orr_plot__gp(plot,
                      "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
                      "set tmargin at screen %.4f\nset bmargin at screen %.4f\n"
-                     "set ylabel '%s'\n",
+                     "set ylabel '%s' offset 1,0\n",
                      left, left + width - (columns > 1 ? 0.055 : 0.02), top - 0.045,
-                     top - height + (columns == 1 ? 0.062 : 0.045), column == 0 ? "GPUs" : "");
+                     top - height + (columns == 1 ? 0.062 : 0.055), column == 0 ? "GPUs" : "");
         share_panel(plot, table, s, tics[columns - 1]);
     }
 }
