@@ -7,8 +7,9 @@
 #include <orrery/base/mem.h>
 
 #define BUCKETS_WANTED 240
-#define BUCKETS_MAX    2000 /* a drain much longer than the submits must not grow without bound */
-#define BUCKET_MIN_MS  1000
+#define BUCKETS_MAX                                                                                \
+    2000 /* even; a drain much longer than the submits must not grow without bound */
+#define BUCKET_MIN_MS 1000
 
 void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
                    const int64_t *shard_capacity_mgpu, uint32_t shard_count, orr_ms origin_ms,
@@ -304,9 +305,6 @@ static void halve_buckets(struct orr_fold *fold)
 static void close_bucket(struct orr_fold *fold, orr_ms at)
 {
     uint32_t count = fold->tree->count;
-    if (fold->bucket_count == BUCKETS_MAX) {
-        halve_buckets(fold);
-    }
     if (fold->bucket_count == fold->bucket_capacity) {
         fold->bucket_capacity = (uint32_t)orr_grow(fold->bucket_capacity, BUCKETS_WANTED + 8);
         fold->buckets = orr_realloc(fold->buckets, (size_t)fold->bucket_capacity * count,
@@ -324,6 +322,19 @@ static void close_bucket(struct orr_fold *fold, orr_ms at)
     }
     note_deviation(fold, fold->bucket_count);
     fold->bucket_count++;
+}
+
+/* When there are too many, they are joined in pairs; the one that ends now goes on as the first
+ * half of a longer one. */
+static void end_bucket(struct orr_fold *fold, orr_ms at)
+{
+    orr_ms length = fold->bucket_ms;
+    if (fold->bucket_count == BUCKETS_MAX) {
+        halve_buckets(fold);
+    } else {
+        close_bucket(fold, at);
+    }
+    fold->next_bucket_ms = at + length;
 }
 
 static orr_ms next_boundary(const struct orr_fold *fold, orr_ms now)
@@ -346,8 +357,7 @@ void orr_fold_boundary(struct orr_fold *fold, orr_ms now)
             note_end(fold, at);
         }
         if (at == fold->next_bucket_ms) {
-            close_bucket(fold, at);
-            fold->next_bucket_ms = at + fold->bucket_ms;
+            end_bucket(fold, at);
         }
         fold->next_boundary_ms = next_boundary(fold, at);
     }

@@ -608,6 +608,17 @@ YAML
     has "abs(m.value - 0.9 * (r.window_end_ms - r.window_start_ms) / 3.6e6) < 1e-9 FROM metric AS m, run AS r WHERE m.name = 'energy_kwh' AND m.label = 'pool=cpus'"
 }
 
+# A drain a thousand times as long as the submits: buckets of the series are joined, five times, and cover the run all the same.
+case_drain() {
+    awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 60; i++) print "j" i "," i * 10 "," 700 * (1 + i % 7) + i "," 1 + i % 4 "," substr("ab", 1 + i % 2, 1) }' >drain.csv
+    for policy in fifo kai; do
+        holds 100 --trace drain.csv --cluster 1x4 --policy $policy
+        has "series_ms = 32 * 3000 FROM run"
+        has "count(DISTINCT at_ms) = (SELECT (end_ms + series_ms - 1) / series_ms FROM run) FROM series"
+        has "max(s) <= 4000 FROM (SELECT sum(allocated_mgpu) AS s FROM series GROUP BY at_ms)"
+    done
+}
+
 # Every name is told in the table of analysis/README.md.
 case_documented() {
     holds 50 "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
@@ -626,7 +637,8 @@ case_notices() {
         sqlite3 -bail -readonly off.db <"$source/tests/metrics/recompute.sql" >said
         grep -q '^all .*share_deviation' said && grep -q 'compared, 1 differ$' said || fail "$change: $(cat said)"
     done
-    for change in "series SET policy_share_mgpu = policy_share_mgpu + 0.01" "room SET unusable_mgpu = unusable_mgpu + 0.001" "startable SET least_gpus = least_gpus + 1"; do
+    for change in "series SET policy_share_mgpu = policy_share_mgpu + 0.01" "series SET allocated_mgpu = allocated_mgpu + 0.01" \
+        "series SET pending_jobs = pending_jobs + 0.01" "series SET share_mgpu = share_mgpu + 0.01" "room SET unusable_mgpu = unusable_mgpu + 0.001" "startable SET least_gpus = least_gpus + 1"; do
         cp run.db off.db
         sqlite3 off.db "UPDATE $change WHERE rowid = 5"
         sqlite3 -bail -readonly off.db <"$source/tests/metrics/recompute.sql" >said

@@ -191,7 +191,7 @@ SELECT job, queue, mgpu, from_ms, to_ms FROM whole WHERE job NOT IN (SELECT job 
 UNION ALL
 SELECT w.job, l.queue, w.mgpu, w.at_ms, lead(w.at_ms, 1, l.to_ms) OVER (PARTITION BY w.job ORDER BY w.at_ms)
 FROM wanted AS w JOIN whole AS l ON l.job = w.job;
-CREATE TEMP TABLE change AS
+CREATE TEMP TABLE step AS
 WITH c(at_ms, queue, alloc, pend, jobs) AS (
   SELECT h.start_ms, j.queue, h.mgpu, -h.mgpu, 0 FROM held AS h JOIN job AS j ON j.id = h.job
   UNION ALL SELECT h.to_ms, j.queue, -h.mgpu, h.mgpu, 0 FROM held AS h JOIN job AS j ON j.id = h.job
@@ -200,8 +200,10 @@ WITH c(at_ms, queue, alloc, pend, jobs) AS (
   UNION ALL SELECT p.from_ms, j.queue, 0, 0, 1 FROM pending AS p JOIN job AS j ON j.id = p.job
   UNION ALL SELECT p.to_ms, j.queue, 0, 0, -1 FROM pending AS p JOIN job AS j ON j.id = p.job
 )
+SELECT at_ms, queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(jobs) AS jobs FROM c GROUP BY 1, 2;
+CREATE TEMP TABLE change AS
 SELECT max(c.at_ms, r.window_start_ms) AS at_ms, c.queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(jobs) AS jobs
-FROM c CROSS JOIN run AS r WHERE c.at_ms < r.window_end_ms GROUP BY 1, 2;
+FROM step AS c CROSS JOIN run AS r WHERE c.at_ms < r.window_end_ms GROUP BY 1, 2;
 CREATE UNIQUE INDEX temp.change_at ON change(at_ms, queue);
 CREATE TEMP TABLE instant AS
 WITH t(at_ms) AS (SELECT DISTINCT at_ms FROM change UNION SELECT window_start_ms FROM run
@@ -468,6 +470,26 @@ FROM s JOIN own AS o ON o.queue = s.queue AND o.at < s.upto AND o.upto > s.at_ms
   AND o.at >= coalesce((SELECT max(b.at) FROM own AS b WHERE b.queue = s.queue AND b.at <= s.at_ms), -9e18)
 GROUP BY s.nr
 UNION ALL SELECT s.nr, s.at_ms, s.queue, s.stored, NULL FROM s WHERE s.queue NOT IN (SELECT queue FROM policy_share);
+
+-- The buckets of the series: what was held and waited for, of the whole run; the oracle's share, of those within the window.
+CREATE TEMP TABLE course AS
+SELECT queue, at_ms AS at, lead(at_ms, 1, 9e18) OVER w AS upto, sum(alloc) OVER w AS alloc, sum(pend) OVER w AS pend, sum(jobs) OVER w AS jobs
+FROM step WINDOW w AS (PARTITION BY queue ORDER BY at_ms);
+CREATE INDEX temp.course_at ON course(queue, at);
+CREATE INDEX temp.moment_queue ON moment(queue, at_ms);
+CREATE TEMP TABLE bucket AS
+SELECT s.rowid AS nr, s.queue, s.at_ms, min(s.at_ms + r.series_ms, r.end_ms) AS upto, s.allocated_mgpu, s.pending_mgpu, s.pending_jobs, s.share_mgpu
+FROM series AS s CROSS JOIN run AS r;
+CREATE TEMP TABLE course_bucket AS
+SELECT nr, total(alloc * ms) / (upto - at_ms) AS alloc, total(pend * ms) / (upto - at_ms) AS pend, total(jobs * ms) / (upto - at_ms) AS jobs
+FROM (SELECT b.*, c.alloc, c.pend, c.jobs, min(c.upto, b.upto) - max(c.at, b.at_ms) AS ms
+      FROM bucket AS b JOIN course AS c ON c.queue = b.queue AND c.at < b.upto AND c.upto > b.at_ms
+        AND c.at >= coalesce((SELECT max(p.at) FROM course AS p WHERE p.queue = b.queue AND p.at <= b.at_ms), -9e18)) GROUP BY nr;
+CREATE TEMP TABLE share_bucket AS
+SELECT b.nr, total(m.share * (min(m.at_ms + m.dt, b.upto) - max(m.at_ms, b.at_ms))) / (b.upto - b.at_ms) AS share
+FROM bucket AS b CROSS JOIN run AS r JOIN moment AS m ON m.queue = b.queue AND m.at_ms < b.upto
+  AND m.at_ms >= coalesce((SELECT max(p.at_ms) FROM moment AS p WHERE p.queue = b.queue AND p.at_ms <= b.at_ms), -9e18)
+WHERE b.at_ms >= r.window_start_ms AND b.upto <= r.window_end_ms GROUP BY b.nr;
 
 -- ---- times to the end ----
 -- Lengths of time of which some were still going on; their quantiles come last.
@@ -1106,6 +1128,13 @@ WHERE abs(x.made - x.stored) > 1e-9 * abs(x.stored) + 1e-6
 UNION ALL
 SELECT 'series at ' || at_ms || ' of queue ' || queue, 'policy_share_mgpu', made, stored FROM own_bucket
 WHERE (made IS NULL) <> (stored IS NULL) OR abs(made - stored) > 1e-9 * abs(stored) + 1e-6
+UNION ALL
+SELECT 'series at ' || at_ms || ' of queue ' || queue, name, made, stored FROM (
+  SELECT b.at_ms, b.queue, 'allocated_mgpu' AS name, coalesce(c.alloc, 0) AS made, b.allocated_mgpu AS stored FROM bucket AS b LEFT JOIN course_bucket AS c USING (nr)
+  UNION ALL SELECT b.at_ms, b.queue, 'pending_mgpu', coalesce(c.pend, 0), b.pending_mgpu FROM bucket AS b LEFT JOIN course_bucket AS c USING (nr)
+  UNION ALL SELECT b.at_ms, b.queue, 'pending_jobs', coalesce(c.jobs, 0), b.pending_jobs FROM bucket AS b LEFT JOIN course_bucket AS c USING (nr)
+  UNION ALL SELECT b.at_ms, b.queue, 'share_mgpu', s.share, b.share_mgpu FROM bucket AS b JOIN share_bucket AS s USING (nr))
+WHERE abs(made - stored) > 1e-9 * abs(stored) + 1e-6
 UNION ALL
 SELECT 'startable at ' || m.at_ms, m.level, s.gpus / s.ms, m.mean_gpus
 FROM startable AS m LEFT JOIN span_level AS s ON s.at = m.at_ms AND s.nr > 0 AND s.level = m.level
