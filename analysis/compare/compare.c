@@ -72,6 +72,8 @@ enum orr_better orr_compare_better(const char *metric)
                   {"fairness_satisfaction", ORR_BETTER_MORE},
                   {"throughput_gpus", ORR_BETTER_MORE},
                   {"policy_share_deviation", ORR_BETTER_LESS},
+                  {"policy_cpu_share_deviation", ORR_BETTER_LESS},
+                  {"policy_mem_share_deviation", ORR_BETTER_LESS},
                   {"topology_penalty_gpu_h", ORR_BETTER_LESS},
                   {"rate_spread", ORR_BETTER_LESS},
                   {"rate_spread_max", ORR_BETTER_LESS},

@@ -35,6 +35,17 @@ struct family {
     " FROM queue AS q CROSS JOIN (SELECT DISTINCT at_ms FROM series) AS b"                         \
     " WHERE q." column " >= 0 ORDER BY q.id, b.at_ms"
 
+/* The second, seen from 1970, that a time is in: its first ms. */
+#define SECOND(at)                                                                                 \
+    at " + coalesce(r.clock_origin_ms, 0) - ((" at                                                 \
+       " + coalesce(r.clock_origin_ms, 0)) % 1000 + 1000) % 1000"
+
+/* From a cycle in which a share is another; of several in a second the last. */
+#define OWN_SHARE(resource, units)                                                                 \
+    "SELECT max(f.at_ms) AS at, f.amount / " units ", q.name AS queue_name FROM fair_share_of AS"  \
+    " f JOIN queue AS q ON q.id = f.queue CROSS JOIN run AS r WHERE f.resource = '" resource       \
+    "' AND f.amount IS NOT NULL GROUP BY q.id, " SECOND("f.at_ms") " ORDER BY q.id, at"
+
 static const struct family families[] = {
     {"kai_queue_info", "gauge", "Queues; always 1.",
      "SELECT b.at_ms, 1, q.name AS queue_name, coalesce(p.name, '') AS parent_queue"
@@ -51,6 +62,12 @@ static const struct family families[] = {
      "SELECT s.at_ms, s.policy_share_mgpu / 1000.0, q.name AS queue_name FROM series AS s"
      " JOIN queue AS q ON q.id = s.queue WHERE s.policy_share_mgpu IS NOT NULL"
      " ORDER BY q.id, s.at_ms"},
+    {"kai_queue_fair_share_cpu_cores", "gauge",
+     "CPUs that the policy itself held to be fair from the time on; where queues divide them.",
+     OWN_SHARE("cpu", "1000.0")},
+    {"kai_queue_fair_share_memory_gb", "gauge",
+     "Memory in 10^9 bytes that the policy itself held to be fair, as of CPUs.",
+     OWN_SHARE("memory", "1e9")},
     {"orrery_queue_entitled_gpus", "gauge",
      "Weighted max-min share of what is asked for, by a judge apart from the policy.",
      OF_QUEUES("sum(s.share_mgpu) / 1000.0")},
@@ -68,11 +85,8 @@ static const struct family families[] = {
      "q.name AS queue,"
      " h.name AS shard FROM eviction AS e JOIN job AS j ON j.id = e.job"
      " JOIN queue AS q ON q.id = j.queue LEFT JOIN shard_queue AS s ON s.queue = q.id"
-     " LEFT JOIN shard AS h ON h.id = s.shard CROSS JOIN run AS r GROUP BY e.job, e.cause,"
-     " e.at_ms + coalesce(r.clock_origin_ms, 0) - ((e.at_ms + coalesce(r.clock_origin_ms, 0)) % "
-     "1000"
-     " + 1000) % 1000) AS e"
-     " ORDER BY e.job, e.cause, e.at_ms"},
+     " LEFT JOIN shard AS h ON h.id = s.shard CROSS JOIN run AS r"
+     " GROUP BY e.job, e.cause, " SECOND("e.at_ms") ") AS e ORDER BY e.job, e.cause, e.at_ms"},
     {"kai_scenarios_simulation_by_action", NULL, "Sets of victims that were simulated until then.",
      "SELECT r.end_ms, m.value, replace(m.label, 'action=', '') AS action FROM metric AS m CROSS"
      " JOIN run AS r WHERE m.name = 'scenarios_simulated' AND m.scope = 'action'"},

@@ -54,6 +54,13 @@ uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params)
     return HAS(policy, heeds) ? policy->heeds(params) : 0;
 }
 
+bool orr_policy_shares(const struct orr_policy *policy, void *state, const struct orr_view *view,
+                       enum orr_share_kind kind, double *amounts)
+{
+    return HAS(policy, shares_of) ? policy->shares_of(state, view, kind, amounts)
+                                  : policy->shares(state, view, amounts);
+}
+
 bool orr_policy_cost(const struct orr_policy *policy, void *state, uint32_t nth,
                      struct orr_policy_cost *cost)
 {

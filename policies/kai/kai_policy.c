@@ -37,8 +37,9 @@ struct kai {
     struct shape_slots *free_slots; /* per shape */
     uint32_t shape_count;
     struct orr_kai_usage past;
-    bool changed;      /* something happened since the last cycle, or it did something */
-    uint64_t told;     /* `divisions` of the session when its shares were told last */
+    bool changed; /* something happened since the last cycle, or it did something */
+    /* `divisions` of the session when its shares of a resource were told last */
+    uint64_t told[ORR_SHARE_KINDS];
     orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
@@ -533,17 +534,19 @@ static void kai_queue(void *state, const struct orr_view *view, uint32_t queue)
     kai->changed = true;
 }
 
-static bool kai_shares(void *state, const struct orr_view *view, double *mgpu)
+static bool kai_shares_of(void *state, const struct orr_view *view, enum orr_share_kind kind,
+                          double *amounts)
 {
     struct kai *kai = state;
-    if (kai->told == kai->session.divisions) {
+    const double unit = kind == ORR_SHARE_GPU ? ORR_MGPU : 1.0;
+    if (kai->told[kind] == kai->session.divisions) {
         return false;
     }
-    kai->told = kai->session.divisions;
+    kai->told[kind] = kai->session.divisions;
     for (uint32_t q = 0; q < view->queues->count; q++) {
         const uint32_t in_session = kai->build.queue_of[q];
         if (in_session != ORR_NONE && view->queues->queues[q].child_count == 0) {
-            mgpu[q] = kai->session.shares[in_session].resource[ORR_SHARE_GPU].fair_share * ORR_MGPU;
+            amounts[q] = kai->session.shares[in_session].resource[kind].fair_share * unit;
         }
     }
     return true;
@@ -644,7 +647,7 @@ const struct orr_policy orr_policy_kai = {
     .queue = kai_queue,
     .heeds = kai_heeds,
     .stale_grace_ms = kai_stale_grace_ms,
-    .shares = kai_shares,
     .bars = orr_kai__bars,
     .cost = kai_cost,
+    .shares_of = kai_shares_of,
 };

@@ -190,7 +190,7 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     if (!engine->scheduler.ideal) {
         orr_scheduler_end(&engine->scheduler, engine->view.now);
     }
-    if (engine->shares_mgpu != NULL) {
+    if (engine->has_shares) {
         orr_engine__shares_note(engine);
     }
     engine->wake_ms = engine->policy->wake == NULL

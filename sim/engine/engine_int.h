@@ -74,8 +74,9 @@ struct engine {
     struct orr_engine_drain *drain; /* NULL: nothing is moved to empty a node */
     orr_ms instant_ms;              /* the last one, for counting distinct times */
     uint64_t untimed_cycles;        /* a cycle is timed if its number has none of these bits */
-    double *
-        shares_mgpu; /* per queue: the policy's fair shares as recorded, then as told; NULL: none */
+    bool has_shares;                /* some of those that follow */
+    /* of a resource, per queue: the policy's fair shares as recorded, then as told; NULL: none */
+    double *shares[ORR_SHARE_KINDS];
 };
 
 static inline uint32_t orr_engine__class_and(enum event_class class, uint32_t incarnation)

@@ -154,15 +154,17 @@ static void shards_queue(void *state, const struct orr_view *view, uint32_t queu
     orr_policy_tell_queue(one->policy, one->state, &one->view, queue);
 }
 
-static bool shards_shares(void *state, const struct orr_view *view, double *mgpu)
+static bool shards_shares_of(void *state, const struct orr_view *view, enum orr_share_kind kind,
+                             double *amounts)
 {
     struct orr_engine_shards *shards = state;
     bool changed = false;
     for (uint32_t s = 0; s < shards->count; s++) {
         struct instance *one = &shards->instances[s];
         one->view.now = view->now;
-        if (orr_policy_has_shares(one->policy)) {
-            changed = one->policy->shares(one->state, &one->view, mgpu) || changed;
+        if (orr_policy_has_shares(one->policy, kind)) {
+            changed =
+                orr_policy_shares(one->policy, one->state, &one->view, kind, amounts) || changed;
         }
     }
     return changed;
@@ -216,7 +218,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                                                  .wake_ms = ORR_MS_NEVER};
         round_ms = round_ms == 0 ? orr_policy_round_ms(given[s].policy) : round_ms;
         able = able && orr_policy_able(given[s].policy, ORR_ABLE_STALE_GANGS);
-        has_shares = has_shares || orr_policy_has_shares(given[s].policy);
+        has_shares = has_shares || orr_policy_has_shares(given[s].policy, ORR_SHARE_GPU);
         shards->laws[s] = orr_policy_laws(given[s].policy, given[s].params);
     }
     shards->policy =
@@ -236,7 +238,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                             .abilities = ORR_ABLE_PARTS | (able ? ORR_ABLE_STALE_GANGS : 0),
                             .audit = shards_audit,
                             .cost = shards_cost,
-                            .shares = has_shares ? shards_shares : NULL,
+                            .shares_of = has_shares ? shards_shares_of : NULL,
                             .round_ms = round_ms};
     return shards;
 }

@@ -45,13 +45,25 @@ static void emit_debt(const struct orr_emitter *to, const struct orr_debt *debt,
 }
 
 /* Only where the policy has fair shares of its own. */
-static void emit_own_deviation(const struct orr_emitter *to, const struct orr_own_deviation *own)
+static void emit_own_deviations(const struct orr_emitter *to,
+                                const struct orr_own_deviation own[ORR_SHARE_KINDS])
 {
-    if (own->queues > 0) {
-        orr_metric__emit(
-            to, "policy_share_deviation", own->deviation, "1", own->queues,
-            "integral of sum over queues of |allocated - the fair share the policy itself goes by, "
-            "as of its last cycle| / (2 x capacity x window)");
+    static const struct {
+        enum orr_share_kind kind;
+        const char *name, *definition;
+    } rows[] = {
+        {ORR_SHARE_GPU, "policy_share_deviation",
+         "integral of sum over queues of |allocated - the fair share the policy itself goes by, "
+         "as of its last cycle| / (2 x capacity x window)"},
+        {ORR_SHARE_CPU, "policy_cpu_share_deviation",
+         "as policy_share_deviation, of CPU: against the policy's own fair shares of it"},
+        {ORR_SHARE_MEMORY, "policy_mem_share_deviation",
+         "as policy_share_deviation, of memory: against the policy's own fair shares of it"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct orr_own_deviation *of = &own[rows[i].kind];
+        if (of->queues > 0) {
+            orr_metric__emit(to, rows[i].name, of->deviation, "1", of->queues, rows[i].definition);
+        }
     }
 }
 
@@ -121,7 +133,7 @@ static void emit_all(const struct orr_emitter *to, const struct orr_summary *s)
         to, "share_deviation", s->share_deviation, "1", 1,
         "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)");
     emit_other_deviations(to, s);
-    emit_own_deviation(to, &s->own_shares.all);
+    emit_own_deviations(to, s->own_shares.all);
     emit_debt(to, &s->debt, s->leaf_queues);
     orr_metric__emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
                      "attempts of whole jobs ended early, by whatever cause (table eviction)");
@@ -232,7 +244,7 @@ static void emit_shard(const struct orr_emitter *to, const struct orr_summary *a
         to, "share_deviation", s->share_deviation, "1", 1,
         "integral over the shard's queues of |allocated - entitled| / (2 x its capacity x window)");
     if (all->own_shares.of_shard != NULL) {
-        emit_own_deviation(to, &all->own_shares.of_shard[shard]);
+        emit_own_deviations(to, all->own_shares.of_shard[shard]);
     }
     emit_debt(to, &s->debt, s->leaf_queues);
     orr_metric__emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,

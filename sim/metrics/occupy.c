@@ -23,7 +23,7 @@ static double deviation(const struct amount *amount, double apart)
 }
 
 static void add_nodes(const struct orr_world *world, const struct orr_run *run,
-                      const struct orr_summary *summary, struct amount *cpu, struct amount *memory)
+                      struct orr_summary *summary, struct amount *cpu, struct amount *memory)
 {
     orr_ms from = summary->window_start_ms, to = summary->window_end_ms;
     orr_ms *up_ms = orr_summary__there(world, run, from, to);
@@ -34,12 +34,17 @@ static void add_nodes(const struct orr_world *world, const struct orr_run *run,
         up_ms[outage->node] -= !outage->away && begin < end ? end - begin : 0;
     }
     for (uint32_t n = 0; n < world->cluster.node_count; n++) {
-        const int64_t *has = orr_cluster_type(&world->cluster, n)->allocatable.v;
+        const struct orr_node_type *type = orr_cluster_type(&world->cluster, n);
+        const int64_t *has = type->allocatable.v;
+        double *of_shard = summary->shards[type->shard].available;
         double ms = (double)up_ms[n];
-        cpu->available +=
-            has[ORR_RES_CPU] < ORR_AMOUNT_UNLIMITED ? (double)has[ORR_RES_CPU] * ms : 0.0;
-        memory->available +=
+        double cpus = has[ORR_RES_CPU] < ORR_AMOUNT_UNLIMITED ? (double)has[ORR_RES_CPU] * ms : 0.0;
+        double bytes =
             has[ORR_RES_MEMORY] < ORR_AMOUNT_UNLIMITED ? (double)has[ORR_RES_MEMORY] * ms : 0.0;
+        cpu->available += cpus;
+        memory->available += bytes;
+        of_shard[ORR_SHARE_CPU] += cpus;
+        of_shard[ORR_SHARE_MEMORY] += bytes;
     }
     orr_free(up_ms);
 }
@@ -70,9 +75,8 @@ void orr_summary__occupied(const struct orr_world *world, const struct orr_run *
     add_nodes(world, run, summary, &cpu, &memory);
     summary->cpu_occupancy = part(&cpu);
     summary->mem_occupancy = part(&memory);
-    summary->cpu_share_deviation = deviation(
-        &cpu, cpu.asked ? orr_summary__apart(world, run, summary, ORR_SHARE_CPU) : (double)NAN);
+    summary->cpu_share_deviation =
+        deviation(&cpu, orr_summary__apart(world, run, summary, ORR_SHARE_CPU));
     summary->mem_share_deviation =
-        deviation(&memory, memory.asked ? orr_summary__apart(world, run, summary, ORR_SHARE_MEMORY)
-                                        : (double)NAN);
+        deviation(&memory, orr_summary__apart(world, run, summary, ORR_SHARE_MEMORY));
 }

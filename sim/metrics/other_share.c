@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* other_share.c - what queues held of CPU and memory against what the oracle entitles them to, as
- * fold.c does of GPUs while a run goes on. Made after it, from its record, and only where some
- * queue has a quota or limit of the resource and all nodes have a limit: else there is nothing to
- * share. */
+ * fold.c does of GPUs while a run goes on. Made after it, from its record, and only where queues
+ * divide the resource. */
 #include <math.h>
 #include <string.h>
 
@@ -31,27 +30,6 @@ struct other {
     uint32_t count, room;
     double apart; /* sum over queues of the distances x ms */
 };
-
-static bool bounds(const struct orr_entitlement *owed)
-{
-    return owed->quota >= 0.0 || owed->limit >= 0.0;
-}
-
-static bool is_shared(const struct orr_world *world, enum orr_share_kind kind,
-                      enum orr_resource resource)
-{
-    bool any = false;
-    for (uint32_t q = 0; q < world->queues.count; q++) {
-        any = any || bounds(&world->queues.queues[q].resources[kind]);
-    }
-    for (uint32_t i = 0; i < world->owed_count; i++) {
-        any = any || bounds(&world->owed[i].resources[kind]);
-    }
-    for (uint32_t n = 0; n < world->cluster.node_count && any; n++) {
-        any = orr_cluster_type(&world->cluster, n)->allocatable.v[resource] < ORR_AMOUNT_UNLIMITED;
-    }
-    return any;
-}
 
 static void shift(struct other *other, orr_ms at, uint32_t queue, int64_t asked, int64_t held)
 {
@@ -201,7 +179,7 @@ double orr_summary__apart(const struct orr_world *world, const struct orr_run *r
                           .run = run,
                           .kind = kind,
                           .resource = kind == ORR_SHARE_CPU ? ORR_RES_CPU : ORR_RES_MEMORY};
-    if (!is_shared(world, kind, other.resource)) {
+    if (!orr_world_divides(world, kind)) {
         return (double)NAN;
     }
     other.queues = world->queues;

@@ -273,7 +273,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
         shard->wanting_queues = f.wanting;
         shard->gpu_occupancy = f.occupancy;
         shard->gpu_goodput = f.goodput;
-        shard->available_mgpu_ms = f.available * f.capacity_gpu_h * MGPU_MS_PER_GPU_H;
+        shard->available[ORR_SHARE_GPU] = f.available * f.capacity_gpu_h * MGPU_MS_PER_GPU_H;
     }
 }
 
@@ -319,7 +319,7 @@ static double touched_part(const struct orr_summary *summary)
 {
     double span = (double)(summary->window_end_ms - summary->window_start_ms), available = 0.0;
     for (uint32_t s = 0; s < summary->shard_count; s++) {
-        available += summary->shards[s].available_mgpu_ms;
+        available += summary->shards[s].available[ORR_SHARE_GPU];
     }
     return available > 0.0 ? summary->room.touched_gpus_mean * ORR_MGPU * span / available
                            : (double)NAN;

@@ -117,8 +117,8 @@ void orr_summary__speeds(const struct orr_world *world, const struct orr_run *ru
 void orr_summary__occupied(const struct orr_world *world, const struct orr_run *run,
                            struct orr_summary *summary);
 
-/* Integral over the window of the sum over queues of |held - entitled| of CPU or memory; NAN: no
- * queue has a quota or limit of it, or a node none. */
+/* Integral over the window of the sum over queues of |held - entitled| of CPU or memory; NAN:
+ * queues do not divide it. */
 double orr_summary__apart(const struct orr_world *world, const struct orr_run *run,
                           const struct orr_summary *summary, enum orr_share_kind kind);
 

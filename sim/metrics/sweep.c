@@ -125,9 +125,13 @@ static void hold(struct sweep *sweep, uint32_t index, bool start, orr_ms at)
                                     .mgpu = (int64_t)placement->tasks *
                                             orr_request_task_mgpu(request, type),
                                     .cpu_milli = (int64_t)placement->tasks * request->cpu_milli};
+    const int64_t amounts[ORR_SHARE_KINDS] = {[ORR_SHARE_CPU] = piece.cpu_milli,
+                                              [ORR_SHARE_MEMORY] =
+                                                  (int64_t)placement->tasks * request->mem_bytes,
+                                              [ORR_SHARE_GPU] = piece.mgpu};
     orr_space__hold(sweep->space, &piece, start);
     orr_starve__change(sweep->starve, spec->queue, start ? piece.mgpu : -piece.mgpu, at);
-    orr_own_share__change(sweep->own, spec->queue, start ? piece.mgpu : -piece.mgpu, at);
+    orr_own_share__change(sweep->own, spec->queue, amounts, start, at);
     if (sweep->growth != NULL) {
         struct growth *growth = &sweep->growth[placement->job];
         growth->placed =

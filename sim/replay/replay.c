@@ -386,6 +386,38 @@ void orr_world_release(struct orr_world *world)
     *world = (struct orr_world){0};
 }
 
+static bool has_bounds(const struct orr_world *world, enum orr_share_kind kind)
+{
+    bool any = false;
+    for (uint32_t q = 0; q < world->queues.count; q++) {
+        const struct orr_entitlement *owed = &world->queues.queues[q].resources[kind];
+        any = any || owed->quota >= 0.0 || owed->limit >= 0.0;
+    }
+    for (uint32_t i = 0; i < world->owed_count; i++) {
+        const struct orr_entitlement *owed = &world->owed[i].resources[kind];
+        any = any || owed->quota >= 0.0 || owed->limit >= 0.0;
+    }
+    return any;
+}
+
+bool orr_world_divides(const struct orr_world *world, enum orr_share_kind kind)
+{
+    if (kind == ORR_SHARE_GPU) {
+        return true;
+    }
+    const enum orr_resource resource = kind == ORR_SHARE_CPU ? ORR_RES_CPU : ORR_RES_MEMORY;
+    bool asked = false, limited = has_bounds(world, kind);
+    for (uint32_t s = 0; s < world->shapes.count && limited && !asked; s++) {
+        const struct orr_shape *shape = &world->shapes.shapes[s];
+        asked = (kind == ORR_SHARE_CPU ? shape->cpu_milli : shape->mem_bytes) > 0;
+    }
+    for (uint32_t n = 0; n < world->cluster.node_count && limited; n++) {
+        limited =
+            orr_cluster_type(&world->cluster, n)->allocatable.v[resource] < ORR_AMOUNT_UNLIMITED;
+    }
+    return limited && asked;
+}
+
 bool orr_world_has_services(const struct orr_world *world)
 {
     bool any = false;

@@ -211,6 +211,11 @@ CREATE TABLE fair_share(              -- what the policy itself takes for a leaf
   queue INTEGER NOT NULL, at_ms INTEGER NOT NULL,
   mgpu REAL                         -- NULL: it has none any more. No rows: the policy knows no fair shares
 );
+CREATE TABLE fair_share_of(           -- the same of CPU (milli-CPU) and memory (bytes), of a resource that jobs ask for,
+  -- some queue has a quota or limit of (queue_bound) and no node has without limit
+  queue INTEGER NOT NULL, at_ms INTEGER NOT NULL,
+  resource TEXT NOT NULL, amount REAL -- cpu or memory; NULL: it has none any more
+);
 CREATE TABLE series(
   -- Means over buckets of run.series_ms, exact integrals divided by the bucket's length.
   at_ms INTEGER NOT NULL,           -- start of the bucket

@@ -324,6 +324,46 @@ events: [{at: 600s, set: {queues.a.cpu.quota: 8}}, {at: 900s, set: {cluster.pool
 YAML
     holds 60 run.yaml
     has "count(*) = 2 AND min(value) > 0 FROM metric WHERE name IN ('cpu_share_deviation', 'mem_share_deviation')"
+    has "count(*) = 2 AND min(value) > 0 FROM metric WHERE name IN ('policy_cpu_share_deviation', 'policy_mem_share_deviation')"
+}
+
+# Held by hand: kai gives quotas in full, however many: a holds its 8 CPUs, and from 100 on b, of whose 4 CPUs its quota has 2,
+# waits. So for 100 s of 200 what is held is 2 CPUs off kai's shares, of 8: 200 / (2 x 1600). The oracle scales quotas of 8 and 2
+# to 6.4 and 1.6, and finds 3.2 off. In another shard queue c waits for 1 of 2 CPUs throughout under kai: 1 off as well; under
+# static, which has no shares of CPU, that shard counts nowhere.
+case_own_others() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,cpu_milli,mem_mib,queue
+a,0,200,1,1,8000,16384,a
+c,0,300,1,2,1000,1024,c
+c2,0,300,1,2,1000,1024,c
+b,100,100,1,1,4000,16384,b
+last,200,10,1,1,1000,1024,b
+CSV
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 8, cpu: 8, memory: 64GiB}}}
+queues: {a: {gpu: [4, 1, unlimited], cpu: [8, 1, unlimited]}, b: {gpu: [4, 1, unlimited], cpu: [2, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: kai
+YAML
+    grep -v '^c' trace.csv >one.csv
+    sed 's/trace.csv/one.csv/' run.yaml >one.yaml
+    holds 50 one.yaml
+    has "value = 0.0625 AND n = 2 FROM metric WHERE name = 'policy_cpu_share_deviation'"
+    has "abs(value - 0.1) < 1e-12 FROM metric WHERE name = 'cpu_share_deviation'"
+    has "count(*) = 0 FROM metric WHERE name = 'policy_mem_share_deviation'"
+    has "group_concat(at_ms || ' ' || amount, ',') = '0 8000.0,200000 0.0' FROM fair_share_of WHERE queue = (SELECT id FROM queue WHERE name = 'a')"
+    # in two shards
+    sed -i 's/64GiB}}/64GiB, shard: x}, q: {nodes: 1, gpus: 2, cpu: 2, memory: 4GiB, shard: y}}/; s/{a: {/{c: {shard: y, gpu: [2, 1, unlimited]}, a: {shard: x, /; s/ b: {/ b: {shard: x, /' run.yaml
+    holds 60 run.yaml
+    has "count(*) = 3 FROM metric WHERE name = 'policy_cpu_share_deviation'"
+    has "value = 0.0625 FROM metric WHERE name = 'policy_cpu_share_deviation' AND label = 'shard=x'"
+    has "value = 0.25 FROM metric WHERE name = 'policy_cpu_share_deviation' AND label = 'shard=y'"
+    has "value = 0.1 AND n = 3 FROM metric WHERE name = 'policy_cpu_share_deviation' AND scope = 'all'" # 400 / (2 x 2000)
+    sed -i 's/^policy: kai/policy: {name: kai, shards: {y: {name: static}}}/' run.yaml
+    holds 60 run.yaml
+    has "count(*) = 2 AND min(value) = 0.0625 AND max(value) = 0.0625 FROM metric WHERE name = 'policy_cpu_share_deviation'"
+    has "count(DISTINCT queue) = 2 FROM fair_share_of"
 }
 
 # Held by hand, on one GPU: a, b and c come at 0 and start at 0, 10 and 20: of the first two others that stand later wait

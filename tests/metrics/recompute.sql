@@ -1075,6 +1075,26 @@ INSERT INTO made
 SELECT iif(kind = 'cpu', 'cpu_share_deviation', 'mem_share_deviation'), 'all', '', total(abs(share - alloc) * dt) /
          nullif(2 * (SELECT total(iif(m.kind = 'cpu', u.cpu, u.mem) * 1.0 * u.ms) FROM up_ms AS u), 0), 1
 FROM other_moment AS m WHERE leaf GROUP BY kind;
+-- Against the shares that the policy went by: as of GPUs.
+CREATE TEMP TABLE own_other AS
+WITH s AS (SELECT * FROM fair_share_of WHERE rowid IN (SELECT max(rowid) FROM fair_share_of GROUP BY resource, queue, at_ms)),
+c(resource, queue, at, alloc) AS (
+  SELECT k.resource, j.queue, iif(x.nr = 0, h.start_ms, h.to_ms), (1 - 2 * x.nr) * h.pods * iif(k.resource = 'cpu', a.cpu_milli, a.mem_bytes)
+  FROM (SELECT DISTINCT resource FROM s) AS k CROSS JOIN (SELECT 0 AS nr UNION SELECT 1) AS x CROSS JOIN held AS h
+  JOIN job AS j ON j.id = h.job JOIN ask AS a ON a.shape = j.shape AND a.nr = h.ask
+  UNION ALL SELECT resource, queue, at_ms, 0 FROM s
+),
+i AS (SELECT resource, queue, at, sum(alloc) AS alloc FROM c WHERE (resource, queue) IN (SELECT resource, queue FROM s) GROUP BY 1, 2, 3),
+o AS (SELECT resource, queue, at, lead(at, 1, (SELECT end_ms FROM run)) OVER w AS upto, sum(alloc) OVER w AS alloc,
+             (SELECT t.amount FROM s AS t WHERE t.resource = i.resource AND t.queue = i.queue AND t.at_ms <= i.at ORDER BY t.at_ms DESC LIMIT 1) AS share
+      FROM i WINDOW w AS (PARTITION BY resource, queue ORDER BY at))
+SELECT o.resource, l.shard, total(abs(o.share - o.alloc) * max(0, min(o.upto, r.window_end_ms) - max(o.at, r.window_start_ms))) AS apart
+FROM o CROSS JOIN run AS r JOIN leaf AS l ON l.queue = o.queue GROUP BY o.resource, o.queue;
+INSERT INTO made
+SELECT iif(o.resource = 'cpu', 'policy_cpu_share_deviation', 'policy_mem_share_deviation'), w.scope, w.label, sum(o.apart) / (2 * nullif(
+         (SELECT total(iif(o.resource = 'cpu', u.cpu, u.mem) * 1.0 * u.ms) FROM up_ms AS u JOIN node AS n ON n.id = u.node JOIN shard_pool AS p ON p.pool = n.pool
+          WHERE p.shard IN (SELECT x.shard FROM own_other AS x WHERE x.resource = o.resource) AND (w.shard IS NULL OR p.shard = w.shard)), 0)), count(*)
+FROM whole AS w JOIN own_other AS o ON w.shard IS NULL OR o.shard = w.shard GROUP BY o.resource, w.scope, w.label;
 
 -- ---- starts that hung on equal times ----
 -- What each policy's order looks at: kai and static serve queues apart, kai goes by whole seconds of submits.

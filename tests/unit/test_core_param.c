@@ -190,6 +190,43 @@ static void configure__reads_no_slot_beyond_the_table(void **state)
     assert_string_equal(err.text, "policy.params: policy p: unknown parameter \"preset\"");
 }
 
+static bool of_gpus(void *state, const struct orr_view *view, double *mgpu)
+{
+    (void)state;
+    (void)view;
+    mgpu[0] = 4000.0;
+    return true;
+}
+
+static bool of_any(void *state, const struct orr_view *view, enum orr_share_kind kind,
+                   double *amounts)
+{
+    (void)state;
+    (void)view;
+    amounts[0] = (double)kind;
+    return kind != ORR_SHARE_MEMORY;
+}
+
+static void shares__of_an_older_table_are_those_of_gpus(void **state)
+{
+    (void)state;
+    struct orr_policy table = policy;
+    double told[1] = {-1.0};
+    assert_false(orr_policy_has_shares(&table, ORR_SHARE_GPU));
+    table.shares = of_gpus;
+    table.shares_of = of_any;
+    table.size = offsetof(struct orr_policy, shares_of);
+    assert_false(orr_policy_has_shares(&table, ORR_SHARE_CPU));
+    assert_true(orr_policy_has_shares(&table, ORR_SHARE_GPU));
+    assert_true(orr_policy_shares(&table, NULL, NULL, ORR_SHARE_GPU, told));
+    assert_true(told[0] == 4000.0);
+    table.size = sizeof table;
+    assert_true(orr_policy_has_shares(&table, ORR_SHARE_CPU));
+    assert_true(orr_policy_shares(&table, NULL, NULL, ORR_SHARE_GPU, told));
+    assert_true(told[0] == (double)ORR_SHARE_GPU);
+    assert_false(orr_policy_shares(&table, NULL, NULL, ORR_SHARE_MEMORY, told));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +235,7 @@ int main(void)
         cmocka_unit_test(set__says_what_was_expected),
         cmocka_unit_test(text__reads_back),
         cmocka_unit_test(configure__lets_settings_win_over_presets),
+        cmocka_unit_test(shares__of_an_older_table_are_those_of_gpus),
         cmocka_unit_test(configure__says_where_it_went_wrong),
         cmocka_unit_test(configure__reads_no_slot_beyond_the_table),
     };

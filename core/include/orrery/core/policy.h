@@ -95,6 +95,11 @@ typedef void orr_policy_queue_fn(void *state, const struct orr_view *view, uint3
  * below 0 for none (so at first); it sets those of leaf queues of its shard. False: none is
  * another than before. */
 typedef bool orr_policy_shares_fn(void *state, const struct orr_view *view, double *mgpu);
+/* The same of one resource, in milli-CPU, bytes or milli-GPU. Of GPUs it is asked for after each
+ * cycle; of CPU and memory only where queues have quotas or limits of it and nodes are not without
+ * end. Unlimited is no share: below 0. */
+typedef bool orr_policy_shares_of_fn(void *state, const struct orr_view *view,
+                                     enum orr_share_kind kind, double *amounts);
 /* Compares what the policy remembers with the view, between cycles; ORR_BUG names a difference. */
 typedef enum orr_status orr_policy_audit_fn(void *state, const struct orr_view *view,
                                             struct orr_err *err);
@@ -170,11 +175,12 @@ struct orr_policy {
     orr_ms round_ms; /* not 0: it acts in rounds of this length, as under `execution.round` */
     orr_policy_queue_fn *queue;   /* may be NULL */
     orr_policy_heeds_fn *heeds;   /* may be NULL: none of it */
-    orr_policy_shares_fn *shares; /* may be NULL: it has none */
+    orr_policy_shares_fn *shares; /* may be NULL: it has none, or shares_of tells them */
     orr_policy_bars_fn *bars;     /* may be NULL: it lets queues hold what they ask */
     orr_policy_stale_grace_fn
-        *stale_grace_ms;      /* may be NULL: who can end stale gangs takes any time */
-    orr_policy_cost_fn *cost; /* may be NULL: it counts nothing */
+        *stale_grace_ms;                /* may be NULL: who can end stale gangs takes any time */
+    orr_policy_cost_fn *cost;           /* may be NULL: it counts nothing */
+    orr_policy_shares_of_fn *shares_of; /* may be NULL: it has none but those of `shares` */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -199,9 +205,12 @@ static inline void orr_policy_tell_queue(const struct orr_policy *policy, void *
     }
 }
 
-static inline bool orr_policy_has_shares(const struct orr_policy *policy)
+/* Does it go by fair shares of a resource? */
+static inline bool orr_policy_has_shares(const struct orr_policy *policy, enum orr_share_kind kind)
 {
-    return policy->size > offsetof(struct orr_policy, shares) && policy->shares != NULL;
+    return (policy->size > offsetof(struct orr_policy, shares_of) && policy->shares_of != NULL) ||
+           (kind == ORR_SHARE_GPU && policy->size > offsetof(struct orr_policy, shares) &&
+            policy->shares != NULL);
 }
 
 static inline bool orr_policy_able(const struct orr_policy *policy, uint32_t ability)
@@ -245,6 +254,9 @@ uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params);
 /* What it looks at with these parameters: ORR_HEEDS_*. */
 uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params);
+/* As `shares_of` of a policy that has shares of the resource. */
+bool orr_policy_shares(const struct orr_policy *policy, void *state, const struct orr_view *view,
+                       enum orr_share_kind kind, double *amounts);
 /* False for a policy that counts nothing. */
 bool orr_policy_cost(const struct orr_policy *policy, void *state, uint32_t nth,
                      struct orr_policy_cost *cost);

@@ -51,7 +51,8 @@ struct orr_reason_change {
 struct orr_share_change { /* of what the policy takes for a leaf queue's fair share, from then on */
     orr_ms at_ms;
     uint32_t queue;
-    double mgpu; /* below 0: it has none any more */
+    uint8_t kind;  /* enum orr_share_kind */
+    double amount; /* milli-CPU, bytes or milli-GPU; below 0: it has none any more */
 };
 
 struct orr_outage { /* of a node: it was down, or not part of the cluster */
@@ -146,7 +147,8 @@ struct orr_run {
     bool autoscaled; /* some pool follows the jobs */
     struct orr_reason_change *reasons;
     uint32_t reason_count, reason_capacity;
-    struct orr_share_change *shares; /* in order; of policies that have fair shares */
+    struct orr_share_change *shares; /* in order; of policies that have fair shares. Of CPU and
+                                        memory: where queues divide it, see orr_world_divides */
     uint32_t share_count, share_capacity;
     struct orr_policy_cost costs[ORR_COSTS_MAX]; /* by action, of all shards */
     uint32_t cost_count;

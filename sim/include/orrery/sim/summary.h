@@ -53,21 +53,24 @@ struct orr_shard_summary { /* one shard of the cluster */
     struct orr_debt debt;
     double lost_gpu_h;
     double gpu_occupancy, gpu_goodput;
-    double available_mgpu_ms;             /* of nodes that were up, in the window */
+    /* by resource, milli-CPU, bytes, milli-GPU x ms: of nodes that were up, in the window; of CPU
+     * and memory of those that have a limit */
+    double available[ORR_SHARE_KINDS];
     uint32_t leaf_queues, wanting_queues; /* as those of the whole */
 };
 
 struct orr_own_deviation { /* of what queues held from the shares their policy goes by */
-    double apart;          /* integral over the window of the distances, mGPU x ms */
+    double apart;          /* integral over the window of the distances, amount x ms */
     double deviation;      /* that / (2 x available); NAN: nothing was available */
     uint32_t queues;       /* that have such a share */
 };
 
-struct orr_own_shares {                      /* all 0: no policy has fair shares */
-    struct orr_own_deviation all, *of_shard; /* all: of the shards whose policies have some */
-    bool *known;                             /* per queue: it has one */
-    double *mean_gpus;                       /* per queue that has, over the window */
-    double *bucket_mgpu_ms;                  /* of bucket b and queue q at [b * queues + q] */
+struct orr_own_shares { /* all 0: no policy has fair shares */
+    /* by resource; all: of the shards whose policies have some of it */
+    struct orr_own_deviation all[ORR_SHARE_KINDS], (*of_shard)[ORR_SHARE_KINDS];
+    bool *known;            /* per queue: it has one of GPUs */
+    double *mean_gpus;      /* per queue that has, over the window */
+    double *bucket_mgpu_ms; /* of bucket b and queue q at [b * queues + q] */
 };
 
 struct orr_stretch { /* of time */

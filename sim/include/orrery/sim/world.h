@@ -164,6 +164,9 @@ bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shap
 /* What a queue is owed of a resource at a time. */
 const struct orr_entitlement *orr_world_owed_at(const struct orr_world *world, uint32_t queue,
                                                 enum orr_share_kind resource, orr_ms at);
+/* Is there something to share of a resource? Of GPUs always; of CPU and memory if a queue has a
+ * quota or limit of it at some time, all nodes have a limit and some job asks. */
+bool orr_world_divides(const struct orr_world *world, enum orr_share_kind kind);
 /* Is some part of the workload a service? */
 bool orr_world_has_services(const struct orr_world *world);
 /* What a job asks, pods x ms: all for as long as it works at rate 1, or what a service wants. */
