@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,10 +97,21 @@ static int ended(int code)
     return code;
 }
 
+/* Arrays of a run come and go by the megabyte: pages given back would be touched anew by the next.
+ */
+static void keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_abort};
     char help[] = "--help";
+    keep_freed_memory();
     orr_bug_remember(argc, argv);
     (void)sigaction(SIGABRT, &action, NULL);
     action.sa_handler = SIG_IGN; /* a full file is an error of write(), not a death */

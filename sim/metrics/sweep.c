@@ -4,6 +4,7 @@
 #include <orrery/base/sort.h>
 #include <orrery/core/ledger.h>
 
+#include "coincidences.h"
 #include "own_share.h"
 #include "space.h"
 #include "starve.h"
@@ -26,6 +27,7 @@ struct sweep {
     struct orr_space *space;
     struct orr_starve *starve;
     struct orr_own_share *own;
+    struct orr_coincidences *coincidences;
     struct order starts, ends, begins, returns; /* of placements; of outages */
     uint32_t *of_end;                           /* placement of each end */
     uint32_t next_owed;                         /* change of what queues are owed */
@@ -115,8 +117,14 @@ static void hold(struct sweep *sweep, uint32_t index, bool start, orr_ms at)
     const struct orr_placement *placement = &sweep->run->ledger->placements[index];
     const struct orr_job_spec *spec = &sweep->world->specs[placement->job];
     const struct orr_shape *shape = &sweep->world->shapes.shapes[spec->shape];
+    if (start) {
+        orr_coincidences__came(sweep->coincidences, placement);
+    }
     if (placement->hold == ORR_HOLD_ENDED && placement->until_ms <= placement->since_ms) {
         return;
+    }
+    if (!start) {
+        orr_coincidences__left(sweep->coincidences, placement);
     }
     const struct orr_request *request = &shape->groups[placement->group].request;
     const struct orr_node_type *type = orr_cluster_type(&sweep->world->cluster, placement->node);
@@ -211,7 +219,8 @@ void orr_summary__sweep(const struct orr_world *world, const struct orr_run *run
                           .run = run,
                           .space = orr_space__open(world, run),
                           .starve = orr_starve__open(world, run, summary),
-                          .own = orr_own_share__open(world, run)};
+                          .own = orr_own_share__open(world, run),
+                          .coincidences = orr_coincidences__open(world, run, summary)};
     sweep_open(&sweep);
     for (orr_ms at = next_time(&sweep); at <= run->end_ms; at = next_time(&sweep)) {
         orr_space__until(sweep.space, at);
@@ -221,6 +230,7 @@ void orr_summary__sweep(const struct orr_world *world, const struct orr_run *run
     orr_space__close(sweep.space, &summary->room);
     orr_starve__close(sweep.starve, &summary->starvation);
     orr_own_share__close(sweep.own, summary);
+    summary->ties.coincident = orr_coincidences__close(sweep.coincidences);
     summary->full = growth_waits(&sweep, summary);
     sweep_close(&sweep);
 }

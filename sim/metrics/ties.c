@@ -18,7 +18,7 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 
-#include "summary_int.h"
+#include "coincidences.h"
 
 struct rank { /* of a job in what its policy goes by; equal ranks: only the trace's order is left */
     uint32_t job, line;
@@ -42,18 +42,28 @@ static bool is_alike(const struct rank *a, const struct rank *b)
            a->time == b->time;
 }
 
-static struct rank rank_of(const struct orr_world *world, const struct orr_run *run,
-                           const uint32_t *heeds, uint32_t job)
+static uint32_t heed_of(const struct orr_world *world, const struct orr_run *run, uint32_t job)
+{
+    return run->heeds[orr_summary__shard_of(world, job)];
+}
+
+static int64_t time_of(const struct orr_world *world, const struct orr_run *run, uint32_t job)
+{
+    return heed_of(world, run, job) & ORR_HEEDS_SECONDS ? world->specs[job].submit_ms / 1000
+                                                        : orr_run_eligible_ms(world, run, job);
+}
+
+static struct rank rank_of(const struct orr_world *world, const struct orr_run *run, uint32_t job,
+                           int64_t time)
 {
     const struct orr_job_spec *spec = &world->specs[job];
-    const uint32_t shard = world->queues.queues[spec->queue].shard, heed = heeds[shard];
+    const uint32_t shard = orr_summary__shard_of(world, job), heed = heed_of(world, run, job);
     return (struct rank){.job = job,
                          .line = heed & ORR_HEEDS_QUEUES ? world->cluster.shards.count + spec->queue
                                                          : shard,
                          .priority = heed & ORR_HEEDS_PRIORITY ? spec->priority : 0,
                          .work_ms = heed & ORR_HEEDS_WORK ? spec->work_ms : 0,
-                         .time = heed & ORR_HEEDS_SECONDS ? spec->submit_ms / 1000
-                                                          : orr_run_eligible_ms(world, run, job)};
+                         .time = time};
 }
 
 /* Of jobs that ask so much, the last to start. */
@@ -105,20 +115,46 @@ static bool take(struct ties *ties, uint32_t job)
     return hung;
 }
 
-static uint64_t count_tied(const struct orr_world *world, const struct orr_run *run,
-                           const struct orr_summary *summary, const uint32_t *heeds)
+/* Of those that may be tied, the jobs that share their time with another. Caller frees. */
+static struct rank *list_ranks(const struct orr_world *world, const struct orr_run *run,
+                               uint32_t *ranked)
 {
-    struct ties ties = {.world = world, .run = run};
-    struct rank *ranks = orr_alloc(world->job_count + (size_t)1, sizeof *ranks);
+    int64_t *times = orr_alloc(world->job_count + (size_t)1, sizeof *times);
+    uint32_t *jobs = orr_alloc(world->job_count + (size_t)1, sizeof *jobs);
     uint32_t count = 0;
-    uint64_t tied = 0;
+    *ranked = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const uint8_t phase = run->ledger->jobs[j].phase;
         if (phase != ORR_JOB_FUTURE && phase != ORR_JOB_WITHDRAWN &&
             !orr_summary__is_never(run, j)) {
-            ranks[count++] = rank_of(world, run, heeds, j);
+            jobs[count] = j;
+            times[count++] = time_of(world, run, j);
         }
     }
+    uint32_t *order = orr_sort_index_by_i64(times, count);
+    struct rank *ranks = NULL;
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t time = times[order[i]];
+        if ((i > 0 && times[order[i - 1]] == time) ||
+            (i + 1 < count && times[order[i + 1]] == time)) {
+            ranks = ORR_ROOM_FOR_ONE(ranks, *ranked, capacity);
+            ranks[(*ranked)++] = rank_of(world, run, jobs[order[i]], time);
+        }
+    }
+    orr_free(order);
+    orr_free(jobs);
+    orr_free(times);
+    return ranks;
+}
+
+static uint64_t count_tied(const struct orr_world *world, const struct orr_run *run,
+                           const struct orr_summary *summary)
+{
+    struct ties ties = {.world = world, .run = run};
+    uint32_t count;
+    uint64_t tied = 0;
+    struct rank *ranks = list_ranks(world, run, &count);
     orr_sort(ranks, count, sizeof *ranks, by_rank, NULL);
     for (uint32_t i = count; i-- > 0;) { /* the trace's last first */
         const uint32_t job = ranks[i].job;
@@ -132,76 +168,76 @@ static uint64_t count_tied(const struct orr_world *world, const struct orr_run *
     return tied;
 }
 
-struct ends { /* placements that ended, by time */
-    int64_t *at;
-    uint32_t *placement, *order, count;
+/* --- the order of events --- */
+
+struct leaving { /* of a node's pods: the last */
+    orr_ms at;
+    uint32_t job;
+    bool others; /* pods of another job left at the same time */
 };
 
-static struct ends list_ends(const struct orr_ledger *ledger)
+struct orr_coincidences {
+    const struct orr_world *world;
+    const struct orr_run *run;
+    const struct orr_summary *summary;
+    struct leaving *left; /* by node */
+    bool *hung;           /* by job */
+    uint64_t count;
+};
+
+struct orr_coincidences *orr_coincidences__open(const struct orr_world *world,
+                                                const struct orr_run *run,
+                                                const struct orr_summary *summary)
 {
-    struct ends ends = {.at = orr_alloc(ledger->placement_count + (size_t)1, sizeof *ends.at),
-                        .placement =
-                            orr_alloc(ledger->placement_count + (size_t)1, sizeof *ends.placement)};
-    for (uint32_t p = 0; p < ledger->placement_count; p++) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        if (placement->hold == ORR_HOLD_ENDED && placement->until_ms > placement->since_ms) {
-            ends.placement[ends.count] = p;
-            ends.at[ends.count++] = placement->until_ms;
-        }
+    struct orr_coincidences *c = orr_zalloc(1, sizeof *c);
+    const uint32_t nodes = world->cluster.node_count;
+    *c = (struct orr_coincidences){.world = world,
+                                   .run = run,
+                                   .summary = summary,
+                                   .left = orr_alloc(nodes + (size_t)1, sizeof *c->left),
+                                   .hung =
+                                       orr_zalloc(world->job_count + (size_t)1, sizeof *c->hung)};
+    for (uint32_t n = 0; n < nodes; n++) {
+        c->left[n] = (struct leaving){.at = ORR_MS_NONE};
     }
-    ends.order = orr_sort_index_by_i64(ends.at, ends.count);
-    return ends;
+    return c;
 }
 
-/* Did another job's pods leave the node at that instant? */
-static bool left_then(const struct orr_ledger *ledger, const struct ends *ends, orr_ms at,
-                      const struct orr_placement *by)
+void orr_coincidences__left(struct orr_coincidences *c, const struct orr_placement *placement)
 {
-    uint32_t low = 0, high = ends->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (ends->at[ends->order[middle]] < at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    struct leaving *left = &c->left[placement->node];
+    if (left->at == placement->until_ms) {
+        left->others = left->others || left->job != placement->job;
+    } else {
+        *left = (struct leaving){.at = placement->until_ms, .job = placement->job};
     }
-    bool left = false;
-    for (; low < ends->count && ends->at[ends->order[low]] == at && !left; low++) {
-        const struct orr_placement *gone = &ledger->placements[ends->placement[ends->order[low]]];
-        left = gone->node == by->node && gone->job != by->job;
-    }
-    return left;
 }
 
-static uint64_t count_coincident(const struct orr_world *world, const struct orr_run *run,
-                                 const struct orr_summary *summary)
+void orr_coincidences__came(struct orr_coincidences *c, const struct orr_placement *placement)
 {
-    const struct orr_ledger *ledger = run->ledger;
-    struct ends ends = list_ends(ledger);
-    bool *hung = orr_zalloc(world->job_count + (size_t)1, sizeof *hung);
-    uint64_t count = 0;
-    for (uint32_t p = 0; p < ledger->placement_count; p++) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        const uint32_t job = placement->job;
-        const orr_ms start = ledger->jobs[job].first_start_ms;
-        if (placement->since_ms == start && !hung[job] &&
-            start == orr_run_eligible_ms(world, run, job) && is_start(world, run, summary, job) &&
-            left_then(ledger, &ends, start, placement)) {
-            hung[job] = true;
-            count++;
-        }
+    const struct leaving *left = &c->left[placement->node];
+    const uint32_t job = placement->job;
+    const orr_ms start = c->run->ledger->jobs[job].first_start_ms;
+    if (left->at == placement->since_ms && (left->others || left->job != job) &&
+        placement->since_ms == start && !c->hung[job] &&
+        start == orr_run_eligible_ms(c->world, c->run, job) &&
+        is_start(c->world, c->run, c->summary, job)) {
+        c->hung[job] = true;
+        c->count++;
     }
-    orr_free(hung);
-    orr_free(ends.at);
-    orr_free(ends.placement);
-    orr_free(ends.order);
+}
+
+uint64_t orr_coincidences__close(struct orr_coincidences *c)
+{
+    const uint64_t count = c->count;
+    orr_free(c->left);
+    orr_free(c->hung);
+    orr_free(c);
     return count;
 }
 
 void orr_summary__ties(const struct orr_world *world, const struct orr_run *run,
                        struct orr_summary *summary)
 {
-    summary->ties.tied = count_tied(world, run, summary, run->heeds);
-    summary->ties.coincident = count_coincident(world, run, summary);
+    summary->ties.tied = count_tied(world, run, summary);
 }

@@ -76,7 +76,7 @@ static enum orr_status open_database(struct orr_store *store, struct orr_err *er
     return orr_store__exec(
         store->db,
         "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-        "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-16384;",
+        "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-2048;",
         err);
 }
 
