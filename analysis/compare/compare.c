@@ -186,6 +186,13 @@ static uint32_t metric_at(struct orr_compare_load *load, struct orr_results *in,
     return at;
 }
 
+/* What a run has of a metric that is not among its own: rows of jobs that never could have started
+ * are only where there are some. */
+static double when_absent(const char *metric)
+{
+    return strcmp(metric, "never_startable") == 0 ? 0 : (double)NAN;
+}
+
 static void read_metrics(struct orr_compare_load *load, struct orr_results *in,
                          struct orr_compare_run *run, uint32_t *capacity)
 {
@@ -395,7 +402,8 @@ static void fill_values(struct orr_compare_load *load, const uint32_t *known)
     for (uint32_t r = 0; r < load->run_count; r++) {
         double *full = orr_alloc(all + (size_t)1, sizeof *full);
         for (uint32_t m = 0; m < all; m++) {
-            full[m] = m < known[r] ? load->runs[r].values[m] : (double)NAN;
+            const double value = m < known[r] ? load->runs[r].values[m] : (double)NAN;
+            full[m] = isnan(value) ? when_absent(load->comparison->metrics[m].name) : value;
         }
         orr_free(load->runs[r].values);
         load->runs[r].values = full;
@@ -531,7 +539,7 @@ enum orr_status orr_metric_values(const char *const *paths, uint32_t count, cons
         for (int k = 0; row != NULL && k < 3; k++) {
             (void)sqlite3_bind_text(row, k + 1, keys[k], -1, SQLITE_STATIC);
         }
-        values[i] = (double)NAN;
+        values[i] = when_absent(metric);
         while (orr_results_step(&in, row)) {
             if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
                 values[i] = sqlite3_column_double(row, 0);

@@ -8,6 +8,18 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 
+/* Of those that are numbers; NAN: none is. */
+static double mean_of(const double *values, uint32_t count)
+{
+    double sum = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += isfinite(values[i]) ? values[i] : 0;
+        n += isfinite(values[i]) ? 1 : 0;
+    }
+    return n > 0 ? sum / n : (double)NAN;
+}
+
 struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t count,
                                double level)
 {
@@ -31,7 +43,9 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
         base_sum += base[i];
         other_sum += other[i];
     }
-    if (paired.n == 0) {
+    if (paired.n == 0) { /* which of them has no value is worth knowing */
+        paired.base_mean = mean_of(base, count);
+        paired.other_mean = mean_of(other, count);
         return paired;
     }
     paired.base_mean = base_sum / paired.n;

@@ -5,6 +5,7 @@
 
 #include <orrery/analysis/compare.h>
 #include <orrery/analysis/csv.h>
+#include <orrery/analysis/markdown.h>
 #include <orrery/base/text.h>
 
 /* A number with as many digits as are worth reading; "-" for none. */
@@ -116,7 +117,7 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
     char name[400], change[64], low[64], high[64], share[40] = "";
     name_of(m, name, sizeof name);
     if (p->n == 0 || isnan(p->difference)) {
-        const bool neither = p->n == 0 || (isnan(p->base_mean) && isnan(p->other_mean));
+        const bool neither = isnan(p->base_mean) == isnan(p->other_mean);
         (void)snprintf(text, bytes, "%s: has no value (or is not reached) under %s%s%s.", name,
                        isnan(p->base_mean) || neither ? base : other, neither ? " or " : "",
                        neither ? other : "");
@@ -167,13 +168,40 @@ static const char *mark(const struct orr_compare_metric *m, const struct orr_pai
     return (m->better == ORR_BETTER_LESS) == (p->difference < 0) ? "better" : "worse";
 }
 
-static void text_row(const struct orr_comparison *c, uint32_t m, uint32_t a, FILE *out)
+/* Characters, not bytes, of UTF-8: what a column is padded by. */
+static int width_of(const char *text)
+{
+    int width = 0;
+    for (; *text != '\0'; text++) {
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+static void pad(FILE *out, const char *text, int width)
+{
+    (void)fprintf(out, "%s%*s", text, width > width_of(text) ? width - width_of(text) : 0, "");
+}
+
+static int widest_name(const struct orr_comparison *c)
+{
+    int widest = 34;
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        char name[400];
+        name_of(&c->metrics[m], name, sizeof name);
+        widest = width_of(name) > widest ? width_of(name) : widest;
+    }
+    return widest;
+}
+
+static void text_row(const struct orr_comparison *c, uint32_t m, uint32_t a, int width, FILE *out)
 {
     const struct orr_paired *p = orr_comparison_cell(c, m, a);
     char name[400], base[32], other[32], change[32], share[32], range[80], p_text[32];
     name_of(&c->metrics[m], name, sizeof name);
-    (void)fprintf(out, "%-34.34s %-14.14s %10s %10s %10s %8s  %-24s %3u %9s  %s\n", name,
-                  c->arms[a].label, number(p->base_mean, base), number(p->other_mean, other),
+    pad(out, name, width);
+    (void)fprintf(out, " %-14.14s %10s %10s %10s %8s  %-24s %3u %9s  %s\n", c->arms[a].label,
+                  number(p->base_mean, base), number(p->other_mean, other),
                   signed_number(p->difference, change), signed_number(percent(p), share),
                   interval(p, range), p->n, chance(p->p, p_text), mark(&c->metrics[m], p));
 }
@@ -211,12 +239,13 @@ static void note_unstarted(const struct orr_comparison *c, const char *end, FILE
 
 static void print_text(const struct orr_comparison *c, FILE *out)
 {
-    (void)fprintf(out, "%-34s %-14s %10s %10s %10s %8s  %-24s %3s %9s\n", "metric", "arm",
+    const int width = widest_name(c);
+    (void)fprintf(out, "%-*s %-14s %10s %10s %10s %8s  %-24s %3s %9s\n", width, "metric", "arm",
                   c->arms[0].label, "arm", "change", "%", "interval of the change", "n",
                   "p (Holm)");
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
-            text_row(c, m, a, out);
+            text_row(c, m, a, width, out);
         }
     }
     (void)fputc('\n', out);
@@ -234,20 +263,24 @@ static void print_text(const struct orr_comparison *c, FILE *out)
 
 static void print_markdown(const struct orr_comparison *c, FILE *out)
 {
+    (void)fputs("| metric | unit | ", out);
+    orr_markdown_text(out, c->arms[0].label);
     (void)fprintf(out,
-                  "| metric | unit | %s | arm | value | change | %% | %g %% interval | n | p "
-                  "(Holm) |\n|---|---|--:|---|--:|--:|--:|---|--:|--:|\n",
-                  c->arms[0].label, 100 * c->level);
+                  " | arm | value | change | %% | %g %% interval | n | p (Holm) |\n"
+                  "|---|---|--:|---|--:|--:|--:|---|--:|--:|\n",
+                  100 * c->level);
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
             const struct orr_paired *p = orr_comparison_cell(c, m, a);
             char name[400], base[32], other[32], change[32], share[32], range[80], p_text[32];
             name_of(&c->metrics[m], name, sizeof name);
-            (void)fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s | %u | %s |\n", name,
-                          c->metrics[m].unit, number(p->base_mean, base), c->arms[a].label,
-                          number(p->other_mean, other), signed_number(p->difference, change),
-                          signed_number(percent(p), share), interval(p, range), p->n,
-                          chance(p->p, p_text));
+            (void)fputs("| ", out);
+            orr_markdown_text(out, name);
+            (void)fprintf(out, " | %s | %s | ", c->metrics[m].unit, number(p->base_mean, base));
+            orr_markdown_text(out, c->arms[a].label);
+            (void)fprintf(out, " | %s | %s | %s | %s | %u | %s |\n", number(p->other_mean, other),
+                          signed_number(p->difference, change), signed_number(percent(p), share),
+                          interval(p, range), p->n, chance(p->p, p_text));
         }
     }
     (void)fputs("\n", out);
@@ -290,7 +323,21 @@ static void print_csv(const struct orr_comparison *c, FILE *out)
 
 static void latex_text(FILE *out, const char *text)
 {
+    static const struct {
+        char character;
+        const char *command;
+    } commands[] = {{'\\', "\\textbackslash{}"}, {'^', "\\textasciicircum{}"},
+                    {'~', "\\textasciitilde{}"}, {'<', "\\textless{}"},
+                    {'>', "\\textgreater{}"},    {'|', "\\textbar{}"}};
     for (; *text != '\0'; text++) {
+        const char *command = NULL;
+        for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+            command = commands[i].character == *text ? commands[i].command : command;
+        }
+        if (command != NULL) {
+            (void)fputs(command, out);
+            continue;
+        }
         if (strchr("_%&#${}", *text) != NULL) {
             (void)fputc('\\', out);
         }

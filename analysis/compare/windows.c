@@ -147,13 +147,25 @@ static void draw_blocks(uint32_t *times, uint32_t blocks, uint32_t r)
     }
 }
 
+/* Where many draws do not reach a quantile, or draw none of the jobs, there is no interval; there
+ * is none without a value. */
+static void interval_of(double *replicates, double level, struct orr_paired *paired)
+{
+    uint32_t known = 0;
+    for (uint32_t r = 0; r < REPLICATES; r++) {
+        known += isnan(replicates[r]) ? 0 : 1;
+    }
+    if (known >= (1 - (1 - level) / 2) * REPLICATES && !isnan(paired->difference)) {
+        orr_paired_percentiles(replicates, REPLICATES, level, paired);
+    }
+}
+
 static void bootstrap(const struct samples *base, const struct samples *other,
                       const struct cut *cut, uint32_t percent, double level,
                       struct orr_paired *paired)
 {
     uint32_t *times = orr_alloc(cut->blocks, sizeof *times);
     double *replicates = orr_alloc(REPLICATES, sizeof *replicates);
-    uint32_t known = 0;
     for (uint32_t b = 0; b < cut->blocks; b++) {
         times[b] = 1;
     }
@@ -164,13 +176,8 @@ static void bootstrap(const struct samples *base, const struct samples *other,
     for (uint32_t r = 0; r < REPLICATES; r++) {
         draw_blocks(times, cut->blocks, r);
         replicates[r] = evaluate(other, times, percent) - evaluate(base, times, percent);
-        known += isnan(replicates[r]) ? 0 : 1;
     }
-    /* where many draws do not reach a quantile there is no interval; there is none without a value
-     */
-    if (known >= (1 - (1 - level) / 2) * REPLICATES && !isnan(paired->difference)) {
-        orr_paired_percentiles(replicates, REPLICATES, level, paired);
-    }
+    interval_of(replicates, level, paired);
     orr_free(replicates);
     orr_free(times);
 }
@@ -250,9 +257,7 @@ static enum orr_status compare_ratios(struct orr_compare_load *load, const struc
         draw_blocks(times, cut->blocks, r);
         replicates[r] = draw_ratios(&ratios, cut, times) - 1;
     }
-    if (!isnan(paired->difference)) {
-        orr_paired_percentiles(replicates, REPLICATES, comparison->level, paired);
-    }
+    interval_of(replicates, comparison->level, paired);
     orr_free(replicates);
     orr_free(times);
     orr_free(ratios.items);

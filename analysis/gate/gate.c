@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/markdown.h>
 #include <orrery/analysis/xml.h>
 #include <orrery/base/text.h>
 
@@ -130,11 +131,10 @@ void orr_gate_print_markdown(const struct orr_gate_result *results, uint32_t cou
                   orr_gate_word(orr_gate_all(results, count)));
     for (uint32_t i = 0; i < count; i++) {
         (void)fputs("| ", out);
-        for (const char *c = results[i].rule->name; *c != '\0'; c++) {
-            (void)fprintf(out, "%s%c", *c == '|' ? "\\" : "", *c);
-        }
-        (void)fprintf(out, " | **%s** | %s |\n", orr_gate_word(results[i].verdict),
-                      results[i].text);
+        orr_markdown_text(out, results[i].rule->name);
+        (void)fprintf(out, " | **%s** | ", orr_gate_word(results[i].verdict));
+        orr_markdown_text(out, results[i].text);
+        (void)fputs(" |\n", out);
     }
 }
 

@@ -386,6 +386,8 @@ const char *orr_format_rough(char *out, double seconds)
     const double size = seconds < 0 ? -seconds : seconds;
     if (!(size < 1e300)) { /* neither NAN nor infinite */
         (void)snprintf(out, 24, "-");
+    } else if (size < 9.95 && size > 0.0005) { /* a whole second would be too rough */
+        (void)snprintf(out, 24, "%.2g s", seconds);
     } else if (size < 99.5) {
         (void)snprintf(out, 24, "%.0f s", seconds);
     } else if (size < 5400.0) {

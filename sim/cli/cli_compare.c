@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <orrery/analysis/compare.h>
+#include <orrery/analysis/gate.h>
 #include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/study.h>
@@ -58,11 +59,25 @@ static error_t add_path(struct argp_state *state, struct compare_options *o, cha
     return 0;
 }
 
+static error_t parse_scope(struct argp_state *state, const char *arg, const char **scope)
+{
+    static const char *const scopes[] = {"all", "queue", "kind", "size", NULL};
+    size_t i = 0;
+    while (scopes[i] != NULL && strcmp(scopes[i], arg) != 0) {
+        i++;
+    }
+    if (scopes[i] == NULL) {
+        argp_error(state, "--by: \"%s\" is not all, queue, kind or size", arg);
+    }
+    *scope = scopes[i];
+    return 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct compare_options *o = state->input;
     switch (key) {
-    case KEY_BY: o->compare.scope = arg; return 0;
+    case KEY_BY: return parse_scope(state, arg, &o->compare.scope);
     case KEY_METRIC: orr_cli_append(state, o->metrics, &o->compare.metric_count, arg); return 0;
     case KEY_WINDOWS:
         if (!orr_parse_duration(arg, strlen(arg), &o->compare.window_ms) ||
@@ -228,6 +243,25 @@ static void print_json(const struct orr_comparison *c)
     orr_json_close(&json, '}');
 }
 
+/* Pairs by seed mean little where the jobs were others; the difference may be wanted all the same.
+ */
+static void note_other_inputs(const struct compare_options *o)
+{
+    for (uint32_t i = 1; i < o->compare.path_count; i++) {
+        struct orr_err ignored = {0};
+        bool same = true;
+        if (orr_gate_same_inputs(o->compare.paths[i], o->compare.paths[0], &same, &ignored) ==
+                ORR_OK &&
+            !same) {
+            (void)fprintf(stderr,
+                          "orrery: %s and %s replay different traces: what differs between them is "
+                          "not the setting alone\n",
+                          o->compare.paths[i], o->compare.paths[0]);
+            return;
+        }
+    }
+}
+
 static void answer(const struct compare_options *o, const struct orr_comparison *c)
 {
     if (o->common.json) {
@@ -235,8 +269,11 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
     } else {
         orr_comparison_print(c, o->format, stdout);
     }
+    (void)fflush(stdout); /* where both go to one place, what follows comes after the answer */
+    if (!o->common.quiet) {
+        note_other_inputs(o);
+    }
     if (c->one_trace && !o->common.quiet) {
-        (void)fflush(stdout); /* where both go to one place, this comes after the answer */
         (void)fprintf(
             stderr, "orrery: one trace with one seed has no interval: it is not known how much is "
                     "chance. Run it again with its input shaken (--replicas 20 --shake "

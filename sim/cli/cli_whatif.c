@@ -193,8 +193,22 @@ static enum orr_status compare(const struct whatif *w, const char *scope,
 
 /* --- the answer --- */
 
+/* A quantile that one of the two reached: fewer started under the other than it takes. */
+static bool is_lost(const struct orr_compare_metric *metric, const struct orr_paired *p)
+{
+    return p->n == 0 && strcmp(metric->name, "wait_p95_s") == 0 && !isnan(p->base_mean);
+}
+
+static bool is_found(const struct orr_compare_metric *metric, const struct orr_paired *p)
+{
+    return p->n == 0 && strcmp(metric->name, "wait_p95_s") == 0 && !isnan(p->other_mean);
+}
+
 static bool is_worse(const struct orr_compare_metric *metric, const struct orr_paired *p)
 {
+    if (p->n == 0) {
+        return is_lost(metric, p);
+    }
     const double worsening = metric->better == ORR_BETTER_MORE ? -p->difference : p->difference;
     const bool clear = isnan(p->low) || p->low > 0 || p->high < 0;
     return metric->better != ORR_BETTER_NEITHER && clear && worsening > 0;
@@ -219,31 +233,39 @@ static void print_rows(const struct orr_comparison *c, uint32_t arm, FILE *out)
     for (uint32_t m = 0; m < c->metric_count; m++) {
         const struct orr_compare_metric *metric = &c->metrics[m];
         const struct orr_paired *p = orr_comparison_cell(c, m, arm);
-        char before[32], after[32], change[32], low[32], high[32], range[72] = "no interval";
+        char before[32], after[32], change[32], low[32], high[32], range[120] = "no interval";
         /* the row of waits stands for its queue; others are worth one when they change */
         const bool is_row = strcmp(metric->name, "wait_p95_s") == 0 || fabs(p->difference) > 0;
-        if (p->n == 0 || !is_row) {
+        const bool half = is_lost(metric, p) || is_found(metric, p);
+        if (!half && (p->n == 0 || !is_row)) {
             continue;
         }
         if (!isnan(p->low)) {
             (void)snprintf(range, sizeof range, "%s to %s", figure(metric->unit, p->low, true, low),
                            figure(metric->unit, p->high, true, high));
         }
-        (void)fprintf(out, "  %-40.40s %-16s %10s %10s %10s  %-22s %s\n",
-                      metric->label[0] != '\0' ? metric->label : "all", metric->name,
-                      figure(metric->unit, p->base_mean, false, before),
-                      figure(metric->unit, p->other_mean, false, after),
-                      figure(metric->unit, p->difference, true, change), range,
-                      is_worse(metric, p) ? "worse" : "");
+        if (p->n > 0 && p->n < c->pairs) { /* elsewhere one of the two has no value */
+            const size_t used = strlen(range);
+            (void)snprintf(range + used, sizeof range - used, " (%u of %u seeds)", p->n, c->pairs);
+        }
+        (void)fprintf(
+            out, "  %-40.40s %-16s %10s %10s %10s  %-22s %s\n",
+            metric->label[0] != '\0' ? metric->label : "all", metric->name,
+            is_found(metric, p) ? "not reached" : figure(metric->unit, p->base_mean, false, before),
+            is_lost(metric, p) ? "not reached" : figure(metric->unit, p->other_mean, false, after),
+            figure(metric->unit, p->difference, true, change), range,
+            is_worse(metric, p) ? "worse" : "");
     }
 }
 
 /* What makes a queue worse off when it grows, in words; NULL: the metric does not. */
 static const char *harm_of(const char *metric)
 {
-    return strcmp(metric, "wait_p95_s") == 0   ? "p95 wait"
-           : strcmp(metric, "jct_mean_s") == 0 ? "mean JCT"
-                                               : NULL;
+    return strcmp(metric, "wait_p95_s") == 0        ? "p95 wait"
+           : strcmp(metric, "jct_mean_s") == 0      ? "mean JCT"
+           : strcmp(metric, "unstarted") == 0       ? "jobs that never started"
+           : strcmp(metric, "never_startable") == 0 ? "jobs that never could start"
+                                                    : NULL;
 }
 
 /* Who gets worse, and the one sentence. */
@@ -255,15 +277,23 @@ static void print_losers(const struct orr_comparison *all, const struct orr_comp
     for (uint32_t m = 0; m < queues->metric_count; m++) {
         const struct orr_paired *p = orr_comparison_cell(queues, m, arm);
         const char *what = harm_of(queues->metrics[m].name);
-        if (what != NULL && p->n > 0 && is_worse(&queues->metrics[m], p)) {
+        if (what != NULL && is_worse(&queues->metrics[m], p)) {
             char change[32];
             (void)fprintf(out, "%s %s (%s %s)", losers++ > 0 ? "," : "", queues->metrics[m].label,
-                          what, figure(queues->metrics[m].unit, p->difference, true, change));
+                          what,
+                          p->n == 0 ? "not reached"
+                                    : figure(queues->metrics[m].unit, p->difference, true, change));
         }
     }
     char sentence[1000];
     orr_comparison_sentence(all, 0, arm, sentence, sizeof sentence);
     (void)fprintf(out, "%s\n  %s\n", losers == 0 ? " nobody" : "", sentence);
+    const uint64_t before = all->arms[0].unstarted + all->arms[0].nevers;
+    const uint64_t after = all->arms[arm].unstarted + all->arms[arm].nevers;
+    if (after > before) { /* else a change that keeps jobs out would look like a better one */
+        (void)fprintf(out, "  Means are of jobs that started: %llu more than before did not.\n",
+                      (unsigned long long)(after - before));
+    }
 }
 
 static void print_said(const char *text, void *context)
@@ -358,7 +388,7 @@ static void json_rows(struct orr_json *json, const struct orr_comparison *c, uin
 {
     for (uint32_t m = 0; m < c->metric_count; m++) {
         const struct orr_paired *p = orr_comparison_cell(c, m, arm);
-        if (p->n == 0) {
+        if (p->n == 0 && isnan(p->base_mean) && isnan(p->other_mean)) {
             continue;
         }
         orr_json_open(json, NULL, '{');
@@ -433,9 +463,10 @@ static enum orr_status answer(struct whatif *w, int *code, struct orr_err *err)
 {
     static const char *const of_all[] = {"wait_mean_s",   "wait_p95_s",  "jct_mean_s",
                                          "gpu_occupancy", "gpu_goodput", "quota_debt_gpu_h",
-                                         "evictions"};
-    static const char *const of_queues[] = {"wait_mean_s", "wait_p95_s", "jct_mean_s",
-                                            "quota_debt_gpu_h", "evictions"};
+                                         "evictions",     "unstarted",   "never_startable"};
+    static const char *const of_queues[] = {"wait_mean_s",      "wait_p95_s", "jct_mean_s",
+                                            "quota_debt_gpu_h", "evictions",  "unstarted",
+                                            "never_startable"};
     struct orr_comparison all, queues;
     enum orr_status status = compare(w, "all", of_all, sizeof of_all / sizeof of_all[0], &all, err);
     if (status != ORR_OK) {

@@ -158,4 +158,31 @@ code=0
 "$orrery" compare warm-*.db --no-progress >out 2>err || code=$?
 { [ "$code" = 65 ] && grep -q 'decides otherwise' err; } || fail "exit $code: a run that does not come out the same"
 
+# Names of queues in tables: whole, and nothing in them that ends a cell or a formula. Other traces are told.
+printf 'job,submit_s,run_s,gpus,queue\na,0,100,4,a|b\nb,0,200,4,~x^y<z>\nc,10,50,8,a-queue-with-a-long-name-that-is-not-cut-off\n' >odd.csv
+for policy in fifo easy; do
+    "$orrery" run --trace odd.csv --cluster 1x8 --policy $policy --quiet --no-progress -o "odd-$policy.db"
+done
+odd() {
+    "$orrery" compare odd-fifo.db odd-easy.db --by queue --metric wait_p95_s "$@" 2>err
+}
+odd | grep -q '^wait_p95_s{queue=a-queue-with-a-long-name-that-is-not-cut-off,kind=unknown} easy ' || fail "a name is cut off"
+odd --format markdown | grep -qF '| wait_p95_s{queue=a\|b,kind=unknown} | s |' || fail "a bar ends a cell"
+odd --format latex | grep -qF 'queue=\textasciitilde{}x\textasciicircum{}y\textless{}z\textgreater{},kind' || fail "TeX would read a name"
+"$orrery" compare fifo.db odd-easy.db --metric wait_p95_s >out 2>err
+grep -q 'replay different traces' err || fail "other traces are not told"
+"$orrery" compare fifo.db easy.db --metric wait_p95_s >out 2>err
+! grep -q 'replay different traces' err || fail "the same trace is said to be another"
+code=0
+"$orrery" compare fifo.db easy.db --by user >out 2>err || code=$?
+{ [ "$code" = 64 ] && grep -q 'is not all, queue, kind or size' err; } || fail "exit $code: --by user"
+
+# Blocks of which one alone has jobs give no interval, not one of no width.
+printf 'job,submit_s,run_s,gpus,queue\na,0,100,4,x\nb,1,200,8,x\nc,2,50,4,x\nz,600,50,4,x\n' >thin.csv
+for policy in fifo easy; do
+    "$orrery" run --trace thin.csv --cluster 1x8 --policy $policy --quiet --no-progress -o "thin-$policy.db"
+done
+"$orrery" compare thin-fifo.db thin-easy.db --metric jct_ratio_geomean --windows 60s >out
+grep -q 'jct_ratio_geomean: .*no interval' out || fail "$(cat out)"
+
 printf 'compared\n'

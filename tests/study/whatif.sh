@@ -70,4 +70,17 @@ printf 'cluster: {pools: {a: {nodes: 1, gpus: 8}}}\nworkload: [{name: t, trace: 
 expect 78 'state all of them, such as "queues: {blue: {}}"' queues.yaml --set queues.blue.gpu.quota=4
 echo 'queues: {blue: {}}' >>queues.yaml
 expect 0 'worse off: nobody' queues.yaml --set queues.blue.gpu.quota=4
+# A change under which jobs never start makes nobody's mean worse; who they are is said all the same.
+printf 'job,submit_s,run_s,gpus,queue,kind\na,0,100,4,x,training\nb,0,200,8,y,training\nc,20,5,1,y,interactive\n' >lost.csv
+cat >lost.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+queues: {x: {gpu: [8, 1, unlimited]}, y: {gpu: [8, 1, unlimited]}}
+workload: [{name: t, trace: lost.csv}]
+policy: kai
+END
+expect 0 'worse off: .*queue=y,kind=interactive (p95 wait not reached).*queue=y,kind=interactive (jobs that never could start +1)' lost.yaml --set queues.y.gpu.quota=0
+expect 0 'queue=y,kind=interactive .*wait_p95_s .* 0 s not reached .*worse' lost.yaml --set queues.y.gpu.quota=0
+expect 0 'Means are of jobs that started: 1 more than before did not' lost.yaml --set queues.y.gpu.quota=0
+expect 0 'worse off: .*queue=y,kind=training (jobs that never started +1)' lost.yaml --set horizon=30s --set cluster.pools.p.nodes=1
+expect 0 '"after": null' lost.yaml --set queues.y.gpu.quota=0 --json
 printf 'what if\n'

@@ -205,6 +205,21 @@ static void format__is_short_and_reads_back(void **state)
     }
 }
 
+static void format__rough_seconds_keep_two_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double seconds;
+    } rows[] = {{"0 s", 0.0},       {"0 s", 0.0001},   {"0.76 s", 0.755},  {"-4.6 s", -4.586},
+                {"5 s", 5.0},       {"9.9 s", 9.94},   {"10 s", 9.96},     {"42 s", 42.4},
+                {"1.7 min", 100.0}, {"1.5 h", 5400.0}, {"2.0 d", 172800.0}};
+    char out[24];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_string_equal(orr_format_rough(out, rows[i].seconds), rows[i].text);
+    }
+}
+
 static void nearest__finds_a_typing_error_only(void **state)
 {
     (void)state;
@@ -237,6 +252,7 @@ int main(void)
         cmocka_unit_test(cpu__is_milli_or_cores),
         cmocka_unit_test(timestamp__is_checked_against_the_calendar),
         cmocka_unit_test(format__is_short_and_reads_back),
+        cmocka_unit_test(format__rough_seconds_keep_two_digits),
         cmocka_unit_test(nearest__finds_a_typing_error_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

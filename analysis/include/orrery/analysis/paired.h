@@ -7,7 +7,7 @@
 
 struct orr_paired {   /* other minus base, over n pairs */
     uint32_t n;       /* pairs of which both values are numbers */
-    double base_mean; /* over those pairs */
+    double base_mean; /* over those pairs; without any, over what each side has */
     double other_mean;
     double difference; /* mean of the differences */
     double low, high;  /* 95 % interval of it; NAN with fewer than two pairs */
