@@ -29,6 +29,22 @@ int64_t orr_request__shared_mgpu(const struct orr_request *request,
     return (request->portion * 100 + memory - 1) / memory * 10;
 }
 
+int64_t orr_request_least_mgpu(const struct orr_cluster *cluster, const struct orr_request *request)
+{
+    if (request->gpu_ask != ORR_GPU_MEMORY) {
+        return orr_request_mgpu(request);
+    }
+    int64_t least = ORR_MGPU + 1; /* of a device */
+    for (uint32_t t = 0; t < cluster->type_count; t++) {
+        const struct orr_node_type *type = &cluster->types[t];
+        const bool fits = type->shard == request->shard && type->gpus >= request->devices &&
+                          (request->gpu_model == ORR_NONE || request->gpu_model == type->gpu_model);
+        const int64_t portion = fits ? orr_request__shared_mgpu(request, type) : least;
+        least = portion < least ? portion : least;
+    }
+    return (int64_t)request->devices * least;
+}
+
 /* Takes the room of so many tasks out of what is idle, or with less than none puts it back. Devices
  * that are shared are counted one by one. */
 static void charge_room(struct orr_room *idle, const struct orr_request *request, int32_t tasks)

@@ -21,6 +21,7 @@ struct gang { /* or a part of it */
     uint32_t set;                /* the part; ORR_NONE: the whole, whatever sets there are */
     uint32_t tasks;              /* of its one group, where it scales; 0: all tasks of all groups */
     const struct domain *domain; /* NULL: the whole cluster */
+    int64_t most_mgpu;           /* that its queue may hold of GPUs; INT64_MAX: anything */
 };
 
 static bool has_group(const struct gang *gang, uint32_t group)
@@ -33,27 +34,52 @@ static uint32_t count_of(const struct gang *gang, uint32_t group)
     return gang->tasks > 0 ? gang->tasks : gang->shape->groups[group].count;
 }
 
-/* As orr_ledger_most_idle, among the nodes of a domain. */
-static uint32_t most_idle_of(const struct orr_ledger *ledger, const struct domain *domain,
-                             const struct orr_request *request)
+/* Among the nodes of a domain (NULL: of the cluster) on which a task holds no more than so much. */
+static uint32_t node_within(const struct orr_ledger *ledger, const struct domain *domain,
+                            const struct orr_request *request, int64_t most_mgpu, bool most_idle)
 {
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    const uint32_t count = domain == NULL ? cluster->node_count : domain->count;
     uint32_t best = ORR_NONE;
-    for (uint32_t i = 0; i < domain->count; i++) {
-        uint32_t node = domain->nodes[i];
-        if ((best == ORR_NONE || ledger->idle[node].gpus > ledger->idle[best].gpus) &&
-            orr_ledger_room_for(ledger, node, request) > 0) {
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t node = domain == NULL ? i : domain->nodes[i];
+        const int32_t idle = ledger->idle[node].gpus;
+        const bool better = best == ORR_NONE || (most_idle ? idle > ledger->idle[best].gpus
+                                                           : idle < ledger->idle[best].gpus);
+        if (better && orr_ledger_room_for(ledger, node, request) > 0 &&
+            orr_request_task_mgpu(request, orr_cluster_type(cluster, node)) <= most_mgpu) {
             best = node;
         }
     }
     return best;
 }
 
-static uint32_t next_node(const struct gang *gang, const struct orr_request *request)
+uint32_t orr_place_node_within(const struct orr_ledger *ledger, const struct orr_request *request,
+                               int64_t most_mgpu, bool most_idle)
 {
-    if (gang->domain != NULL) {
-        return most_idle_of(gang->ledger, gang->domain, request);
-    }
+    return node_within(ledger, NULL, request, most_mgpu, most_idle);
+}
+
+/* What the next of so many tasks of a group may hold, if the others hold the least they can. */
+static int64_t next_most_mgpu(const struct gang *gang, const struct orr_request *request,
+                              uint32_t left)
+{
+    const struct orr_ledger_world *world = &gang->ledger->world;
+    const struct orr_queue_use *use = &gang->ledger->use[world->specs[gang->job].queue];
+    return gang->most_mgpu - use->allocated[ORR_SHARE_GPU] -
+           (left - 1) * orr_request_least_mgpu(world->cluster, request);
+}
+
+/* For the next of so many tasks of a group. */
+static uint32_t next_node(const struct gang *gang, const struct orr_request *request, uint32_t left)
+{
+    const bool bounded = gang->most_mgpu < INT64_MAX && request->gpu_ask == ORR_GPU_MEMORY;
     const uint32_t tasks = gang->tasks > 0 ? gang->tasks : gang->shape->tasks;
+    if (bounded || gang->domain != NULL) {
+        return node_within(gang->ledger, gang->domain, request,
+                           bounded ? next_most_mgpu(gang, request, left) : INT64_MAX,
+                           gang->domain != NULL || tasks > 1);
+    }
     return tasks == 1 ? orr_ledger_best_fit(gang->ledger, request, 1)
                       : orr_ledger_most_idle(gang->ledger, request);
 }
@@ -64,7 +90,7 @@ static bool place_group(const struct gang *gang, uint32_t group)
     const struct orr_request *request = &gang->shape->groups[group].request;
     uint32_t left = count_of(gang, group);
     while (left > 0) {
-        uint32_t node = next_node(gang, request);
+        uint32_t node = next_node(gang, request, left);
         if (node == ORR_NONE) {
             return false;
         }
@@ -298,7 +324,8 @@ static struct gang gang_of(struct orr_txn *txn, const struct orr_ledger *ledger,
                          .shape = shape,
                          .job = job,
                          .set = has_bound_parts(shape) ? 0 : ORR_NONE,
-                         .tasks = ledger->world.specs[job].scales ? shape->min_tasks : 0};
+                         .tasks = ledger->world.specs[job].scales ? shape->min_tasks : 0,
+                         .most_mgpu = INT64_MAX};
 }
 
 enum orr_reason orr_place_next(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)
@@ -319,6 +346,28 @@ enum orr_reason orr_place_next(struct orr_txn *txn, const struct orr_ledger *led
     }
     return place_together(&gang, shape->span) ? ORR_REASON_NONE
                                               : orr_place_why_not(ledger, shape, gang.tasks);
+}
+
+enum orr_reason orr_place_next_within(struct orr_txn *txn, const struct orr_ledger *ledger,
+                                      uint32_t job, int64_t most_mgpu)
+{
+    const struct orr_job_spec *spec = &ledger->world.specs[job];
+    const int64_t *held = &ledger->use[spec->queue].allocated[ORR_SHARE_GPU];
+    const int64_t most = *held + most_mgpu;
+    const uint32_t checkpoint = orr_txn_checkpoint(txn);
+    const enum orr_reason reason = orr_place_next(txn, ledger, job);
+    if (reason != ORR_REASON_NONE || *held <= most) {
+        return reason;
+    }
+    orr_txn_rollback(txn, checkpoint);
+    struct gang gang = gang_of(txn, ledger, job);
+    gang.tasks = spec->scales ? orr_job_next_tasks(gang.shape, &ledger->jobs[job]) : 0;
+    gang.most_mgpu = most;
+    if (place_together(&gang, gang.shape->span) && *held <= most) {
+        return ORR_REASON_NONE;
+    }
+    orr_txn_rollback(txn, checkpoint);
+    return ORR_REASON_OVER_LIMIT;
 }
 
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,

@@ -197,13 +197,18 @@ static double cap_of(const struct kube_params *params, const struct orr_view *vi
                                                   : ORR_UNLIMITED;
 }
 
-/* A namespace's ResourceQuota refuses a pod that would pass it. */
-static bool within_cap(const struct kube *kube, const struct orr_view *view, uint32_t queue,
-                       int64_t mgpu)
+/* A pod counts until it is gone: also while it terminates. */
+static int64_t held_mgpu(const struct orr_view *view, uint32_t queue)
 {
-    double cap = cap_of(&kube->params, view, queue);
-    int64_t held = view->ledger->use[queue].allocated[ORR_SHARE_GPU] + mgpu;
-    return cap < 0.0 || (double)held / ORR_MGPU <= cap;
+    const struct orr_queue_use *use = &view->ledger->use[queue];
+    return use->allocated[ORR_SHARE_GPU] + use->leaving_mgpu;
+}
+
+/* What a namespace's ResourceQuota leaves to further pods; milli-GPU round to the nearest. */
+static int64_t left_mgpu(const struct kube *kube, const struct orr_view *view, uint32_t queue)
+{
+    const double cap = cap_of(&kube->params, view, queue);
+    return cap < 0.0 ? INT64_MAX : (int64_t)(cap * ORR_MGPU + 0.5) - held_mgpu(view, queue);
 }
 
 static enum orr_reason place_pod(const struct kube *kube, const struct orr_view *view,
@@ -211,12 +216,21 @@ static enum orr_reason place_pod(const struct kube *kube, const struct orr_view 
 {
     const struct orr_request *request =
         &view->shapes->shapes[lane->shape].groups[lane->group].request;
-    if (!within_cap(kube, view, view->specs[job].queue, orr_request_mgpu(request))) {
+    const int64_t left = left_mgpu(kube, view, view->specs[job].queue);
+    const bool spread = kube->params.score == SCORE_LEAST;
+    if (orr_request_least_mgpu(view->cluster, request) > left) {
         return ORR_REASON_OVER_LIMIT;
     }
-    uint32_t node = kube->params.score == SCORE_LEAST
-                        ? orr_ledger_most_idle(view->ledger, request)
-                        : orr_ledger_best_fit(view->ledger, request, 1);
+    uint32_t node = spread ? orr_ledger_most_idle(view->ledger, request)
+                           : orr_ledger_best_fit(view->ledger, request, 1);
+    /* an ask of memory holds more of smaller devices */
+    if (node != ORR_NONE && request->gpu_ask == ORR_GPU_MEMORY &&
+        orr_request_task_mgpu(request, orr_cluster_type(view->cluster, node)) > left) {
+        node = orr_place_node_within(view->ledger, request, left, spread);
+        if (node == ORR_NONE) {
+            return ORR_REASON_OVER_LIMIT;
+        }
+    }
     if (node != ORR_NONE && orr_txn_place(txn, job, lane->group, 1, node)) {
         return ORR_REASON_NONE;
     }
@@ -244,7 +258,7 @@ static void explain(const struct kube *kube, const struct orr_view *view, struct
     if (verdict == ORR_REASON_OVER_LIMIT) {
         proof.queue = view->specs[job].queue;
         proof.allowed_mgpu = (int64_t)(cap_of(&kube->params, view, proof.queue) * ORR_MGPU);
-        proof.held_mgpu = view->ledger->use[proof.queue].allocated[ORR_SHARE_GPU];
+        proof.held_mgpu = held_mgpu(view, proof.queue);
     }
     orr_txn_explain_by(txn, job, reason, &proof);
 }
@@ -349,7 +363,11 @@ static uint32_t kube_heeds(const void *params)
 static struct orr_bar kube_bars(const void *params, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
-    const int64_t asked = orr_shape_least(&view->shapes->shapes[spec->shape], ORR_SHARE_GPU);
+    const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
+    const int64_t asked =
+        shape->group_count > 1
+            ? orr_shape_least(shape, ORR_SHARE_GPU)
+            : shape->min_tasks * orr_request_least_mgpu(view->cluster, &shape->groups[0].request);
     const double cap = cap_of(params, view, spec->queue);
     return cap >= 0.0 && (double)asked / ORR_MGPU > cap
                ? (struct orr_bar){.reason = ORR_REASON_OVER_LIMIT,

@@ -39,11 +39,29 @@ static struct orr_lane *lane_of(const struct orr_lanes *lanes, const struct orr_
     return &lanes->lanes[line * lanes->per_line + (lanes->backfill ? spec->shape : 0)];
 }
 
+int64_t orr_lanes_least_mgpu(const struct orr_view *view, uint32_t job, uint32_t tasks)
+{
+    const struct orr_shape *shape = orr_scaling__shape(view, job);
+    int64_t sum = 0;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const int64_t count = view->specs[job].scales ? tasks : shape->groups[g].count;
+        sum += count * orr_request_least_mgpu(view->cluster, &shape->groups[g].request);
+    }
+    return sum;
+}
+
+/* What it asks at once. */
+static int64_t step_mgpu(const struct orr_view *view, uint32_t job)
+{
+    return orr_lanes_least_mgpu(
+        view, job, orr_job_next_tasks(orr_scaling__shape(view, job), &view->jobs[job]));
+}
+
 /* Larger than all its line may ever hold: it would block the line for ever. */
 static bool never_fits(const struct orr_lanes *lanes, const struct orr_view *view, uint32_t job)
 {
     return lanes->caps_mgpu != NULL &&
-           orr_scaling_step_mgpu(view, job) > lanes->caps_mgpu[view->specs[job].queue];
+           step_mgpu(view, job) > lanes->caps_mgpu[view->specs[job].queue];
 }
 
 void orr_lanes_node(struct orr_lanes *lanes)
@@ -176,12 +194,13 @@ static int64_t held_mgpu(const struct orr_view *view, uint32_t queue)
 static enum orr_reason try_start(const struct orr_lanes *lanes, const struct orr_view *view,
                                  struct orr_txn *txn, uint32_t job)
 {
-    uint32_t queue = view->specs[job].queue;
-    if (lanes->caps_mgpu != NULL &&
-        held_mgpu(view, queue) + orr_scaling_step_mgpu(view, job) > lanes->caps_mgpu[queue]) {
-        return ORR_REASON_OVER_LIMIT;
+    if (lanes->caps_mgpu == NULL) {
+        return orr_place_next(txn, view->ledger, job);
     }
-    return orr_place_next(txn, view->ledger, job);
+    const uint32_t queue = view->specs[job].queue;
+    const int64_t left = lanes->caps_mgpu[queue] - held_mgpu(view, queue);
+    return step_mgpu(view, job) > left ? ORR_REASON_OVER_LIMIT
+                                       : orr_place_next_within(txn, view->ledger, job, left);
 }
 
 /* Why it stays, and the numbers of this line: its cap, or who is served before. */

@@ -47,6 +47,9 @@ void orr_lanes_init(struct orr_lanes *lanes, const struct orr_view *view, bool b
 void orr_lanes_release(struct orr_lanes *lanes);
 /* A node came back, or went down: what found no room is tried again. */
 void orr_lanes_node(struct orr_lanes *lanes);
+/* What so many tasks of a job that scales, or all of another, hold at least: memory asks on the
+ * largest devices. */
+int64_t orr_lanes_least_mgpu(const struct orr_view *view, uint32_t job, uint32_t tasks);
 /* The caps are others than before: everything that waits is sorted anew. */
 void orr_lanes_recap(struct orr_lanes *lanes, const struct orr_view *view);
 void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,

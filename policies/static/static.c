@@ -140,7 +140,7 @@ static struct orr_bar static_bars(const void *params, const struct orr_view *vie
 {
     const struct orr_job_spec *spec = &view->specs[job];
     const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
-    const int64_t asked = spec->scales ? orr_shape_least(shape, ORR_SHARE_GPU) : shape->gpus_mgpu;
+    const int64_t asked = orr_lanes_least_mgpu(view, job, shape->min_tasks);
     int64_t *caps = orr_zalloc(view->queues->count, sizeof *caps);
     (void)params;
     fill_caps(view, caps);

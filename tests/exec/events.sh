@@ -65,6 +65,24 @@ queues: {a: {gpu: [4, 1, unlimited]}, b: {gpu: [4, 1, unlimited]'
     sqlite3 run.db "UPDATE queue SET gpu_quota = 3"
     ! "$orrery" audit run.db >audit.txt
     grep -q 'queue a holds 4 GPUs, its part is 3' audit.txt || { cat audit.txt; exit 1; }
+    # under kube a namespace's pods count until they are gone: beside a1's second there is room for a2 at 100, none for a3;
+    # at 130 a1 has one pod again, and at the end of a2 the other
+    policy='kube, params: {namespace_quota: quota}'
+    printf 'a3,20,50,1,2,a\n' >>trace.csv
+    expect "$(run '- {at: 100s, fail: n0001, for: 1000s}')" "a1@0-1150/1 a2@100-150/0 a3@1150-1200/0"
+    # memory counts as what it is of the device: of a's 0.8 GPUs m1 has half a small one, and m2 but a quarter of a large
+    # one is left; m3 waits for m1, and m4 would take 1.5 at least
+    pools='s: {nodes: 1, gpus: 2, gpu_memory: 40Gi}, l: {nodes: 1, gpus: 2, gpu_memory: 80Gi}}}
+queues: {a: {gpu: [0.8, 1, unlimited]}, b: {gpu: [3, 1, unlimited]'
+    printf 'job,submit_s,run_s,pods,gpu_memory_mib,queue\nm1,0,100,1,20450,a\nm2,10,200,1,20450,a\nm3,20,10,1,20450,a\n' >trace.csv
+    for policy in 'kube, params: {namespace_quota: quota}' static; do
+        expect "$(run '- {at: 1000s, fail: s-0001, for: 1s}')" "m1@0-100/0 m2@10-210/0 m3@100-110/0"
+        expect "$(sqlite3 run.db "SELECT group_concat(mgpu) FROM v_placements WHERE job < 2")" 500,250
+        "$orrery" audit run.db >audit.txt || { cat audit.txt; exit 1; }
+    done
+    printf 'm4,30,10,6,20450,a\n' >>trace.csv
+    run '- {at: 1000s, fail: s-0001, for: 1s}' >out
+    expect "$(sqlite3 run.db "SELECT j.name, n.resource, n.asked, n.allowed FROM never AS n JOIN job AS j ON j.id = n.job")" "m4|gpu|1500|800"
     ;;
 fail)
     # a is on the first node, which fails at 100 for 50 s: it loses all and starts again at 150 on no other

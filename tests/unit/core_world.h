@@ -66,6 +66,12 @@ static inline struct orr_request core_fraction(uint32_t devices, int64_t portion
         .gpu_ask = ORR_GPU_FRACTION, .devices = devices, .portion = portion, .gpu_model = ORR_NONE};
 }
 
+static inline struct orr_request core_memory(uint32_t devices, int64_t mib)
+{
+    return (struct orr_request){
+        .gpu_ask = ORR_GPU_MEMORY, .devices = devices, .portion = mib, .gpu_model = ORR_NONE};
+}
+
 /* A job of one group of equal tasks in a queue; returns its index. */
 static inline uint32_t core_world_job(struct core_world *world, uint32_t queue, uint32_t tasks,
                                       struct orr_request request)

@@ -36,15 +36,37 @@ static inline void fixture_init(struct fixture *f, uint32_t nodes, uint32_t gpus
     (void)orr_queues_add(&f->world.queues, "team", ORR_NONE, &queue);
 }
 
-/* A gang of `tasks` tasks with `gpus` devices each; submit times never go back. */
-static inline uint32_t fixture_job(struct fixture *f, orr_ms submit, uint32_t tasks, uint32_t gpus,
-                                   orr_ms work)
+/* A gang of `tasks` tasks with a request each; submit times never go back. */
+static inline uint32_t fixture_job_of(struct fixture *f, orr_ms submit, uint32_t tasks,
+                                      struct orr_request request, orr_ms work)
 {
-    uint32_t job = core_world_job(&f->world, 0, tasks, core_whole(gpus));
+    uint32_t job = core_world_job(&f->world, 0, tasks, request);
     f->world.specs[job].submit_ms = submit;
     f->world.specs[job].work_ms = work;
     f->world.specs[job].estimate_ms = work;
     return job;
+}
+
+/* The same with `gpus` whole devices each. */
+static inline uint32_t fixture_job(struct fixture *f, orr_ms submit, uint32_t tasks, uint32_t gpus,
+                                   orr_ms work)
+{
+    return fixture_job_of(f, submit, tasks, core_whole(gpus), work);
+}
+
+/* A node of two small devices, 40 GB each, and then one of two large ones, of 80 GB; nobody asks
+ * for whole ones. Of a small device 20000 MiB are a half, of a large one a quarter. */
+static inline void fixture_two_memories(struct fixture *f)
+{
+    struct orr_queue queue = orr_queue_default();
+    struct orr_node_type small = core_type(2, 2), large = core_type(2, 2);
+    small.gpu_memory_mib = 40000;
+    large.gpu_memory_mib = 80000;
+    *f = (struct fixture){0};
+    core_world_init(&f->world);
+    core_world_nodes(&f->world, 1, small);
+    core_world_nodes(&f->world, 1, large);
+    (void)orr_queues_add(&f->world.queues, "team", ORR_NONE, &queue);
 }
 
 /* `settings`: pairs of name and value, ended by NULL. */

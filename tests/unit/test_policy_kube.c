@@ -65,11 +65,57 @@ static void two_partial_gangs__block_each_other_for_ever(void **state)
     fixture_close(&f);
 }
 
+static void cap__counts_memory_by_the_device_it_is_of(void **state)
+{
+    (void)state;
+    static const char *const most[] = {"score", "most-allocated", NULL};
+    const char *const *const params[] = {NULL, most};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct fixture f;
+        fixture_two_memories(&f);
+        f.world.queues.queues[0].resources[ORR_SHARE_GPU].limit = 0.8;
+        (void)fixture_job_of(&f, 0, 1, core_memory(1, 20000), 10); /* half of a small device */
+        (void)fixture_job_of(&f, 1, 1, core_memory(1, 20000), 20); /* again: too much; a quarter */
+        (void)fixture_job_of(&f, 2, 1, core_memory(1, 20000), 5);  /* nor that is left */
+        fixture_open(&f, orr_policy_find("kube"), params[i]);
+        fixture_run(&f, 2);
+        assert_int_equal(f.ledger->use[0].allocated[ORR_SHARE_GPU], 750);
+        assert_int_equal(node_of(&f, 1), 1);
+        assert_int_equal(fixture_reason(&f, 2), ORR_REASON_OVER_LIMIT);
+        fixture_run(&f, 100);
+        assert_int_equal(fixture_start(&f, 2), 10);
+        fixture_close(&f);
+    }
+}
+
+static void bars__count_memory_by_the_largest_devices(void **state)
+{
+    (void)state;
+    const struct orr_policy *kube = orr_policy_find("kube"), *parts = orr_policy_find("static");
+    struct fixture f;
+    fixture_two_memories(&f);
+    struct orr_entitlement *gpu = &f.world.queues.queues[0].resources[ORR_SHARE_GPU];
+    gpu->limit = gpu->quota = 0.5;
+    uint32_t two = fixture_job_of(&f, 0, 2, core_memory(1, 20000), 10);
+    uint32_t three = fixture_job_of(&f, 0, 3, core_memory(1, 20000), 10);
+    fixture_open(&f, kube, NULL);
+    assert_int_equal(orr_policy_bars(kube, f.params, &f.view, two).reason, ORR_REASON_NONE);
+    assert_int_equal(orr_policy_bars(kube, f.params, &f.view, three).reason, ORR_REASON_OVER_LIMIT);
+    assert_int_equal(orr_policy_bars(parts, NULL, &f.view, two).reason, ORR_REASON_NONE);
+    struct orr_bar bar = orr_policy_bars(parts, NULL, &f.view, three);
+    assert_int_equal(bar.reason, ORR_REASON_NEVER);
+    assert_int_equal(bar.asked, 750);
+    assert_int_equal(bar.allowed, 500);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pods__spread_by_default_and_pack_on_request),
         cmocka_unit_test(partial_gang__holds_what_it_has),
+        cmocka_unit_test(cap__counts_memory_by_the_device_it_is_of),
+        cmocka_unit_test(bars__count_memory_by_the_largest_devices),
         cmocka_unit_test(two_partial_gangs__block_each_other_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,54 @@ static void strict_line__blocks_its_own_queue_only(void **state)
     fixture_close(&f);
 }
 
+static void part__counts_memory_by_the_device_it_is_of(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_two_memories(&f);
+    f.world.queues.queues[0].resources[ORR_SHARE_GPU].quota = 0.8;
+    (void)fixture_job_of(&f, 0, 1, core_memory(1, 20000), 10); /* half of a small device */
+    (void)fixture_job_of(&f, 1, 1, core_memory(1, 20000),
+                         20); /* that again is too much: a quarter */
+    (void)fixture_job_of(&f, 2, 1, core_memory(1, 20000), 5); /* nor that */
+    (void)fixture_job_of(&f, 3, 2, core_memory(1, 20000), 5); /* a half and a quarter, if alone */
+    (void)fixture_job_of(&f, 4, 4, core_memory(1, 20000), 5); /* ever */
+    fixture_open(&f, orr_policy_find("static"), NULL);
+    fixture_run(&f, 4);
+    assert_int_equal(f.ledger->use[0].allocated[ORR_SHARE_GPU], 750);
+    assert_int_equal(f.ledger->placements[f.view.jobs[1].placement].node, 1);
+    assert_int_equal(fixture_reason(&f, 2), ORR_REASON_OVER_LIMIT);
+    assert_int_equal(fixture_reason(&f, 3), ORR_REASON_OVER_LIMIT);
+    assert_int_equal(fixture_reason(&f, 4), ORR_REASON_NEVER);
+    fixture_run(&f, 10); /* the third beside the second; 0.3 are too little for the fourth */
+    assert_int_equal(fixture_start(&f, 2), 10);
+    assert_int_equal(f.ledger->use[0].allocated[ORR_SHARE_GPU], 500);
+    fixture_run(&f, 100); /* the node with the most idle devices would take a whole one of it */
+    assert_int_equal(fixture_start(&f, 3), 15);
+    fixture_close(&f);
+}
+
+static void part__leaves_the_rest_of_a_gang_what_it_needs(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_two_memories(&f);
+    f.world.queues.queues[0].resources[ORR_SHARE_GPU].quota = 1.3;
+    uint32_t never = fixture_job_of(&f, 0, 3, core_memory(1, 40000), 10); /* at least 1.5 */
+    uint32_t gang = fixture_job_of(&f, 0, 4, core_memory(1, 20000), 10);  /* 1, or up to 2 */
+    uint32_t later = fixture_job_of(&f, 0, 1, core_memory(1, 20000), 10);
+    fixture_open(&f, orr_policy_find("static"), NULL);
+    fixture_run(&f,
+                0); /* the first would take a half, then a quarter is left to each of the rest */
+    assert_int_equal(fixture_reason(&f, never), ORR_REASON_NEVER);
+    assert_int_equal(f.view.jobs[gang].phase, ORR_JOB_RUNNING);
+    assert_int_equal(f.ledger->use[0].allocated[ORR_SHARE_GPU], 1250);
+    assert_int_equal(f.view.jobs[later].phase, ORR_JOB_PENDING);
+    fixture_run(&f, 100);
+    assert_int_equal(fixture_start(&f, later), 10);
+    fixture_close(&f);
+}
+
 static void unlimited_quota__is_refused(void **state)
 {
     (void)state;
@@ -112,6 +160,8 @@ int main(void)
         cmocka_unit_test(parts__are_equal_without_quotas),
         cmocka_unit_test(parts__of_milli_gpus_are_not_cut),
         cmocka_unit_test(strict_line__blocks_its_own_queue_only),
+        cmocka_unit_test(part__counts_memory_by_the_device_it_is_of),
+        cmocka_unit_test(part__leaves_the_rest_of_a_gang_what_it_needs),
         cmocka_unit_test(unlimited_quota__is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,6 +180,11 @@ static inline int64_t orr_request_task_mgpu(const struct orr_request *request,
     return (int64_t)request->devices * orr_request_portion_mgpu(request, type);
 }
 
+/* The least that one task can hold, whatever node it may be on takes it: a memory ask holds less of
+ * a larger device. */
+int64_t orr_request_least_mgpu(const struct orr_cluster *cluster,
+                               const struct orr_request *request);
+
 /* ---- writing: transactions ---- */
 
 /* Laws a commit checks beside capacity, which is always checked. A policy declares them. */

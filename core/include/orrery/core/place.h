@@ -22,6 +22,18 @@ enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_led
  * which scales lacks next, and of all tasks of any other. */
 enum orr_reason orr_place_next(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job);
 
+/* The same for a job of whose queue no more than so much milli-GPU may be held beside what it holds
+ * now. What a memory ask takes depends on the node: if the place that it would get passes this,
+ * each of its tasks goes where enough is left for the others on the largest devices. OVER_LIMIT,
+ * and nothing placed: there is no such place. Costs a look at every node only then. */
+enum orr_reason orr_place_next_within(struct orr_txn *txn, const struct orr_ledger *ledger,
+                                      uint32_t job, int64_t most_mgpu);
+
+/* Of the nodes with room for a task on which it holds no more than so much milli-GPU the one with
+ * the most, else the fewest idle devices, lowest index; or ORR_NONE. Looks at every node. */
+uint32_t orr_place_node_within(const struct orr_ledger *ledger, const struct orr_request *request,
+                               int64_t most_mgpu, bool most_idle);
+
 /* Could it ever start, if the ledger stands for a cluster where nothing runs? A job that scales
  * starts with its gang. Of a gang with parts
  * that are to be held together each part is tried by itself, since another strategy may find room
