@@ -427,10 +427,11 @@ static void load_spans(struct load *load)
 static void load_cuts(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM attempt");
+    const uint32_t room = count_rows(load, "SELECT count(*) FROM attempt WHERE end_ms IS NOT NULL");
     schedule->cuts = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->cuts);
     sqlite3_stmt *row =
-        orr_results_prepare(&load->in, "SELECT job, nr, end_ms FROM attempt ORDER BY job, nr");
+        orr_results_prepare(&load->in, "SELECT job, nr, end_ms FROM attempt"
+                                       " WHERE end_ms IS NOT NULL ORDER BY job, nr");
     while (orr_results_step(&load->in, row) && schedule->cut_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job == ORR_NONE) {

@@ -260,7 +260,7 @@ static void say_eviction(const struct eviction *e, FILE *out)
     if (e->for_job != NULL) {
         (void)fprintf(out, " for job %s of %s%s", e->for_job,
                       e->for_queue != NULL ? e->for_queue : "?",
-                      e->used < 0    ? ""
+                      e->used < 0    ? ", for which the run ended too soon"
                       : e->used != 0 ? ", which took its place"
                                      : ", which did not take its place: for nothing");
     }

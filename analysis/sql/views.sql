@@ -2,7 +2,7 @@
 -- The comment after AS is part of the view: `.schema v_jobs` shows it.
 
 CREATE VIEW v_attempts AS
--- One row a time a job ran: nr 1 first. end_ms NULL: it still ran when the run ended.
+-- One row a time a job ran: nr 1 first. end_ms NULL: it still ran when the run ended, or was in its grace.
 -- cause: why the attempt was cut short; NULL: it was not.
 SELECT job, nr, start_ms, end_ms, cause FROM attempt
 UNION ALL
@@ -162,7 +162,7 @@ SELECT job, end_ms, next_ms
 FROM (SELECT a.job AS job, a.end_ms AS end_ms, a.cause AS cause,
              lead(a.start_ms) OVER (PARTITION BY a.job ORDER BY a.nr) AS next_ms
       FROM v_attempts AS a JOIN (SELECT DISTINCT job FROM attempt) AS c ON c.job = a.job)
-WHERE cause IS NOT NULL;
+WHERE cause IS NOT NULL AND end_ms IS NOT NULL;
 
 CREATE VIEW v_queue_depth AS
 -- Exact demand of jobs that wait: from at_ms to the next row of the same queue. What running jobs lack

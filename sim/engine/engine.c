@@ -567,6 +567,11 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     enum orr_status status = follow_policy(&engine, runner.params, err);
     if (status == ORR_OK) {
         run->stale_grace_ms = stale_grace_ms(&engine, shard_count);
+        run->cycled_ms = orr_alloc(shard_count, sizeof *run->cycled_ms);
+        for (uint32_t s = 0; s < shard_count; s++) {
+            run->cycled_ms[s] =
+                shards == NULL ? engine.last_cycle_ms : orr_engine_shards_cycled_ms(shards, s);
+        }
         status = conclude(&engine, err);
     }
     run->latency = engine.scheduler.latency;
@@ -603,6 +608,7 @@ void orr_run_release(struct orr_run *run)
         orr_free(run->queues);
     }
     orr_free(run->attempts);
+    orr_free(run->cycled_ms);
     orr_free(run->evictions);
     orr_free(run->outages);
     orr_free(run->cordons);

@@ -274,6 +274,11 @@ const struct orr_policy *orr_engine_shards_policy(const struct orr_engine_shards
     return &shards->policy;
 }
 
+orr_ms orr_engine_shards_cycled_ms(const struct orr_engine_shards *shards, uint32_t shard)
+{
+    return shards->instances[shard].last_cycle_ms;
+}
+
 const uint32_t *orr_engine_shards_laws(const struct orr_engine_shards *shards)
 {
     return shards->laws;

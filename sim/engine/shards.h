@@ -15,6 +15,8 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
 void orr_engine_shards_release(struct orr_engine_shards *shards);
 /* To be opened with the same pointer as its parameters. */
 const struct orr_policy *orr_engine_shards_policy(const struct orr_engine_shards *shards);
+/* The time of a shard's last cycle, or ORR_MS_NONE. */
+orr_ms orr_engine_shards_cycled_ms(const struct orr_engine_shards *shards, uint32_t shard);
 /* What each is held to; borrowed. */
 const uint32_t *orr_engine_shards_laws(const struct orr_engine_shards *shards);
 

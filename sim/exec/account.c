@@ -86,10 +86,25 @@ static bool left_node(const struct orr_ledger *ledger, const struct orr_by_job *
     return false;
 }
 
-/* Does any pod that the beneficiary got next run where the eviction made room? */
-static bool was_used(const struct orr_ledger *ledger, const struct orr_by_job *placements,
-                     const struct orr_eviction *eviction)
+/* Is the run over before a cycle could give a job that wants it the room? What is free at once is
+ * seen by the next cycle, what is free at the end of a grace by that of the same time. */
+static bool was_cut(const struct orr_world *world, const struct orr_run *run,
+                    const struct orr_eviction *eviction)
 {
+    const struct orr_job_state *state = &run->ledger->jobs[eviction->beneficiary];
+    const struct orr_job_spec *spec = &world->specs[eviction->beneficiary];
+    const orr_ms cycled = run->cycled_ms[world->queues.queues[spec->queue].shard];
+    const bool seen = cycled > eviction->gone_ms ||
+                      (cycled == eviction->gone_ms && eviction->gone_ms > eviction->at_ms);
+    return run->status != ORR_RUN_FINISHED && !seen && state->phase != ORR_JOB_FINISHED &&
+           state->phase != ORR_JOB_WITHDRAWN;
+}
+
+/* Does any pod that the beneficiary got next run where the eviction made room? */
+static void judge_use(const struct orr_world *world, const struct orr_run *run,
+                      const struct orr_by_job *placements, struct orr_eviction *eviction)
+{
+    const struct orr_ledger *ledger = run->ledger;
     orr_ms next = ORR_MS_NEVER;
     bool used = false;
     const uint32_t whose = eviction->beneficiary;
@@ -102,7 +117,8 @@ static bool was_used(const struct orr_ledger *ledger, const struct orr_by_job *p
                left_node(ledger, placements, eviction, placement->node);
         next = placement->since_ms;
     }
-    return used;
+    eviction->used = used;
+    eviction->undecided = next == ORR_MS_NEVER && was_cut(world, run, eviction);
 }
 
 void orr_account__set_idle(struct orr_run *run, uint32_t job, int64_t idle)
@@ -116,7 +132,6 @@ void orr_account__set_idle(struct orr_run *run, uint32_t job, int64_t idle)
 
 void orr_account_make(const struct orr_world *world, struct orr_run *run)
 {
-    const struct orr_ledger *ledger = run->ledger;
     bool may_idle = orr_account_may_idle(world);
     if (run->exec == NULL && (run->eviction_count > 0 || run->held_part || may_idle)) {
         make_times(run);
@@ -129,9 +144,9 @@ void orr_account_make(const struct orr_world *world, struct orr_run *run)
     }
     struct orr_by_job placements = orr_by_job_placements(run);
     for (uint32_t e = 0; e < run->eviction_count; e++) {
-        struct orr_eviction *eviction = &run->evictions[e];
-        eviction->used =
-            eviction->beneficiary != ORR_NONE && was_used(ledger, &placements, eviction);
+        if (run->evictions[e].beneficiary != ORR_NONE) {
+            judge_use(world, run, &placements, &run->evictions[e]);
+        }
     }
     orr_by_job_release(&placements);
 }

@@ -140,7 +140,8 @@ static void emit_all(const struct orr_emitter *to, const struct orr_summary *s)
     orr_metric__emit(to, "partial_evictions", (double)s->partial_evictions, "evictions", s->jobs,
                      "evictions of some pods of a job that went on");
     orr_metric__emit(to, "wasted_evictions", (double)s->wasted_evictions, "evictions", s->evictions,
-                     "made for a job whose next pods took none of the room");
+                     "made for a job whose next pods took none of the room; not of those for which "
+                     "the run was cut before a cycle that found the room free");
     orr_metric__emit(to, "lost_gpu_h", s->lost_gpu_h, "GPU-h", s->evictions,
                      "held for work that was lost, or in a grace; by cause: scope cause");
     orr_metric__emit(to, "checkpoint_gpu_h", s->checkpoint_gpu_h, "GPU-h", s->jobs,

@@ -189,7 +189,7 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
         const struct orr_job_spec *spec = &world->specs[e->job];
         evictions[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind] += e->whole;
         summary->partial_evictions += !e->whole;
-        summary->wasted_evictions += e->beneficiary != ORR_NONE && !e->used;
+        summary->wasted_evictions += e->beneficiary != ORR_NONE && !e->used && !e->undecided;
     }
 }
 

@@ -139,8 +139,9 @@ CREATE TABLE recorded(               -- what the trace says happened, where it s
 CREATE TABLE kind(                   -- of jobs
   id INTEGER PRIMARY KEY, name TEXT NOT NULL
 );
-CREATE TABLE attempt(                -- ended attempts before the last one
-  job INTEGER NOT NULL, nr INTEGER NOT NULL, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL,
+CREATE TABLE attempt(                -- attempts that were cut short
+  job INTEGER NOT NULL, nr INTEGER NOT NULL, start_ms INTEGER NOT NULL,
+  end_ms INTEGER,                    -- of its grace; NULL: that was not over when the run ended
   cause TEXT NOT NULL                -- why it ended: preempt, reclaim, consolidate, stale gang, node failure
 );
 CREATE TABLE placement(              -- pods on a node from one time to another, of all other jobs
@@ -153,7 +154,9 @@ CREATE TABLE eviction(               -- of a whole job, or of some pods of one t
   job INTEGER NOT NULL, at_ms INTEGER NOT NULL, gone_ms INTEGER NOT NULL, -- gone: the end of the grace
   cause TEXT NOT NULL, pods INTEGER NOT NULL, whole INTEGER NOT NULL,
   for_job INTEGER,                  -- for whose sake; NULL: not told
-  used INTEGER,                     -- whether that job's next pods took some of the room
+  -- whether that job's next pods took some of the room. NULL: not told for whose sake, or it got no pods since
+  -- and the run was cut before a cycle that found the room free
+  used INTEGER,
   moved INTEGER NOT NULL            -- of the pods, those that the same decision gave another place
 );
 CREATE TABLE outage(                 -- of nodes

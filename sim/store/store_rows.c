@@ -311,20 +311,37 @@ static enum orr_status write_placements(sqlite3 *db, const struct orr_store_inpu
     return writer_close(&w);
 }
 
+static void put_attempt(struct writer *w, const struct orr_attempt *attempt, uint16_t nr)
+{
+    put_int(w, attempt->job);
+    put_int(w, nr);
+    put_int(w, attempt->start_ms);
+    put_int_or_null(w, attempt->end_ms != ORR_MS_NEVER, attempt->end_ms);
+    put_text(w, orr_cause_words((enum orr_cause)attempt->cause));
+    put_row(w);
+}
+
+/* The last ones of jobs whose grace outlasts the run come last. */
 static enum orr_status write_attempts(sqlite3 *db, const struct orr_store_input *in,
                                       struct orr_err *err)
 {
+    const struct orr_ledger *ledger = in->run->ledger;
     struct writer a = writer_open(db, "INSERT INTO attempt VALUES(?,?,?,?,?)", err);
     uint16_t *number =
         in->run->attempt_count > 0 ? orr_zalloc(in->world->job_count, sizeof *number) : NULL;
     for (uint32_t i = 0; i < in->run->attempt_count; i++) {
         const struct orr_attempt *attempt = &in->run->attempts[i];
-        put_int(&a, attempt->job);
-        put_int(&a, ++number[attempt->job]);
-        put_int(&a, attempt->start_ms);
-        put_int(&a, attempt->end_ms);
-        put_text(&a, orr_cause_words((enum orr_cause)attempt->cause));
-        put_row(&a);
+        put_attempt(&a, attempt, ++number[attempt->job]);
+    }
+    for (uint32_t j = 0; j < in->world->job_count && in->run->eviction_count > 0; j++) {
+        const struct orr_job_state *state = &ledger->jobs[j];
+        if (state->phase == ORR_JOB_RELEASING) {
+            const struct orr_attempt open = {.job = j,
+                                             .start_ms = state->start_ms,
+                                             .end_ms = ORR_MS_NEVER,
+                                             .cause = ledger->placements[state->placement].cause};
+            put_attempt(&a, &open, state->attempts);
+        }
     }
     orr_free(number);
     return writer_close(&a);
@@ -361,7 +378,7 @@ static enum orr_status write_evictions(sqlite3 *db, const struct orr_store_input
         put_int(&w, e->tasks);
         put_int(&w, e->whole);
         put_int_or_null(&w, e->beneficiary != ORR_NONE, e->beneficiary);
-        put_int_or_null(&w, e->beneficiary != ORR_NONE, e->used);
+        put_int_or_null(&w, e->beneficiary != ORR_NONE && !e->undecided, e->used);
         put_int(&w, e->moved);
         put_row(&w);
     }

@@ -659,6 +659,37 @@ case_drain() {
     done
 }
 
+# Cut while graces last, and before those that others were evicted for came to run: in graces, between two cycles, of
+# elastic jobs, in two shards.
+case_cut() {
+    awk 'BEGIN {
+        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue"
+        seed = 5
+        for (i = 0; i < 150; i++) {
+            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536); t += x % 20
+            pods = 1 + x % 3
+            printf "j%d,%d,%d,%d,%d,%d,%s\n", i, t, 50 + x % 900, pods, 1 + int(x / 5) % pods, 1 + x % 2, substr("abcd", 1 + int(x / 7) % 4, 1)
+        }
+    }' >trace.csv
+    for grace in 0s 30s; do
+        for horizon in 700.5 800 911 1013.25 1100; do
+            cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 4, gpus: 4, shard: x}, q: {nodes: 2, gpus: 4, shard: y}}}
+queues: {a: {shard: x, gpu: [12, 1, unlimited]}, b: {shard: x, gpu: [0, 1, unlimited]}, c: {shard: y, gpu: [6, 1, unlimited]}, d: {shard: y, gpu: [0, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: kai
+execution: {grace: $grace}
+horizon: ${horizon}s
+YAML
+            holds 60 run.yaml
+            "$orrery" audit run.db >said || fail "$(cat said)"
+            sqlite3 run.db "SELECT 'open' FROM attempt WHERE end_ms IS NULL; SELECT 'undecided' FROM eviction WHERE for_job IS NOT NULL AND used IS NULL;
+                SELECT 'used' FROM eviction WHERE used; SELECT 'wasted' FROM eviction WHERE NOT used" >>seen
+        done
+    done
+    [ "$(sort -u seen | tr '\n' ' ')" = 'open undecided used wasted ' ] || fail "not all is seen: $(sort seen | uniq -c)"
+}
+
 # Every name is told in the table of analysis/README.md.
 case_documented() {
     holds 50 "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
@@ -684,6 +715,10 @@ case_notices() {
         sqlite3 -bail -readonly off.db <"$source/tests/metrics/recompute.sql" >said
         grep -q "^${change%% *} at " said && grep -q 'compared, 1 differ$' said || fail "$change: $(cat said)"
     done
+    cp run.db off.db
+    sqlite3 off.db "UPDATE eviction SET used = 1 - used WHERE rowid = (SELECT max(rowid) FROM eviction WHERE used IS NOT NULL)"
+    sqlite3 -bail -readonly off.db <"$source/tests/metrics/recompute.sql" >said
+    grep -q '^eviction .*| used ' said || fail "who used the room: $(cat said)"
     sqlite3 run.db "DELETE FROM eviction WHERE rowid = 1"
     sqlite3 -bail -readonly run.db <"$source/tests/metrics/recompute.sql" >said
     grep -q '| evictions |' said || fail "an eviction less: $(cat said)"

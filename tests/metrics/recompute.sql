@@ -135,6 +135,15 @@ SELECT j.id AS job, j.queue, j.kind, coalesce(s.lost, 0) AS lost,
        (SELECT count(*) FROM eviction AS e WHERE e.job = j.id AND e.whole) AS evictions
 FROM job AS j LEFT JOIN spent AS s ON s.job = j.id
 WHERE s.job IS NOT NULL OR j.id IN (SELECT job FROM eviction);
+CREATE TEMP TABLE room_used AS -- by the next pods of whom it was made for
+WITH n AS (
+  SELECT e.rowid AS nr, e.job, e.for_job, e.gone_ms, e.used, (SELECT min(h.start_ms) FROM held AS h WHERE h.job = e.for_job AND h.start_ms >= e.at_ms) AS next_ms
+  FROM eviction AS e WHERE e.for_job IS NOT NULL
+)
+SELECT n.nr, n.used, n.gone_ms, n.next_ms, r.status, r.end_ms, b.state,
+       EXISTS (SELECT 1 FROM held AS h JOIN held AS v ON v.node = h.node
+               WHERE h.job = n.for_job AND h.start_ms = n.next_ms AND v.job = n.job AND v.to_ms = n.gone_ms) AS made
+FROM n JOIN job AS b ON b.id = n.for_job CROSS JOIN run AS r;
 INSERT INTO made
 SELECT 'evictions', 'all', '', total(whole), (SELECT count(*) FROM job) FROM eviction
 UNION ALL SELECT 'partial_evictions', 'all', '', total(NOT whole), (SELECT count(*) FROM job) FROM eviction
@@ -179,7 +188,7 @@ UNION ALL
 SELECT a.job, a.end_ms,
        coalesce((SELECT min(b.start_ms) FROM attempt AS b WHERE b.job = a.job AND b.nr = a.nr + 1),
                 CASE WHEN j.attempts > a.nr THEN j.last_start_ms END, r.end_ms)
-FROM attempt AS a JOIN job AS j ON j.id = a.job CROSS JOIN run AS r;
+FROM attempt AS a JOIN job AS j ON j.id = a.job CROSS JOIN run AS r WHERE a.end_ms IS NOT NULL;
 CREATE TEMP TABLE life AS -- while it is there a job asks for all its pods, or those it wants: what it does not hold of them waits
 WITH whole AS (
   SELECT j.id AS job, j.queue, j.mgpu, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
@@ -1155,6 +1164,11 @@ SELECT 'series at ' || at_ms || ' of queue ' || queue, name, made, stored FROM (
   UNION ALL SELECT b.at_ms, b.queue, 'pending_jobs', coalesce(c.jobs, 0), b.pending_jobs FROM bucket AS b LEFT JOIN course_bucket AS c USING (nr)
   UNION ALL SELECT b.at_ms, b.queue, 'share_mgpu', s.share, b.share_mgpu FROM bucket AS b JOIN share_bucket AS s USING (nr))
 WHERE abs(made - stored) > 1e-9 * abs(stored) + 1e-6
+UNION ALL
+SELECT 'eviction ' || nr, 'used', made, used FROM room_used -- of graces that outlast the run the places that left are not known
+WHERE gone_ms <= end_ms AND made <> used
+   OR used IS NULL AND (next_ms IS NOT NULL OR status = 'finished' OR state >= 3)
+   OR used IS NOT NULL AND next_ms IS NULL AND status <> 'finished' AND state < 3 AND gone_ms > end_ms
 UNION ALL
 SELECT 'startable at ' || m.at_ms, m.level, s.gpus / s.ms, m.mean_gpus
 FROM startable AS m LEFT JOIN span_level AS s ON s.at = m.at_ms AND s.nr > 0 AND s.level = m.level

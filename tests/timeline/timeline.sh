@@ -370,6 +370,31 @@ CSV
     expectations='"evictions == 1", "wasted_evictions == 1"'
     got=$(run 2x2 'a: {gpu: [4, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
     expect "a2@0/0 b1@0/1 a1@25/0"
+    # cut before a1's next pods came: it had time enough only if the room was free for a cycle
+    execution='horizon: 39s
+execution: {grace: 30s}'
+    sed -i '/^a2/d' trace.csv
+    expectations='"evictions == 1", "wasted_evictions == 0"'
+    got=$(run 1x2 'a: {gpu: [2, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
+    expect "b1@0/1 a1@/0"
+    [ "$(sqlite3 run.db "SELECT used IS NULL, (SELECT count(*) FROM v_pending WHERE job = 0) FROM eviction")" = "1|1" ]
+    # the attempt is there, in its grace, and the audit is content
+    [ "$("$orrery" export run.db attempt | tail -1)" = "0,1,0,,reclaim" ]
+    [ "$("$orrery" export run.db v_attempts | tail -n +2)" = "0,1,0,,reclaim" ]
+    "$orrery" audit run.db >out || { cat out; exit 1; }
+    "$orrery" explain run.db b1 >out
+    grep -q 'starts on n0001 (2)' out || { cat out; exit 1; }
+    grep -q 'for job a1 of a, for which the run ended too soon' out || { cat out; exit 1; }
+    execution='horizon: 40s
+execution: {grace: 30s}'
+    got=$(run 1x2 'a: {gpu: [2, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
+    expect "b1@0/1 a1@40/0"
+    [ "$(sqlite3 run.db "SELECT e.used, a.end_ms FROM eviction AS e, attempt AS a")" = "1|40000" ]
+    # without a grace the next cycle is the one that finds it
+    execution='horizon: 10.5s'
+    got=$(run 1x2 'a: {gpu: [2, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}' '')
+    expect "b1@0/1 a1@/0"
+    [ "$(sqlite3 run.db "SELECT e.used IS NULL, a.end_ms FROM eviction AS e, attempt AS a")" = "1|10000" ]
     ;;
 scheduler_time)
     # The cycle of 0 takes 0.5 + 1 + 1 s: x1 works from 1.5 + 2 on, x2 from 2.5 + 2. x3 is due at 1 and

@@ -16,9 +16,9 @@ int64_t orr_placement_held(const struct orr_run *run, const struct orr_placement
                            orr_ms from_ms, orr_ms to_ms);
 
 /* Makes the account of a run that had no orr_exec, says what sessions and services held without
- * using it, and judges each eviction by what its beneficiary
- * did next: it was of use if that job's next pods include one on a node that the eviction made room
- * on. */
+ * using it, and judges each eviction by what its beneficiary did next: it was of use if that job's
+ * next pods include one on a node that the eviction made room on. Undecided it is if that job wants
+ * pods, got none since, and the run was cut before a cycle that found the room free. */
 void orr_account_make(const struct orr_world *world, struct orr_run *run);
 
 /* May any job hold devices that it does not use: a session by its `busy`, a service? */

@@ -32,6 +32,7 @@ struct orr_eviction { /* of a whole job, or of some of its tasks */
     uint8_t cause;  /* enum orr_cause */
     bool whole;
     bool used;      /* the beneficiary's next pods took some of the room; see account.h */
+    bool undecided; /* it got none since, and the run was cut before a cycle that found the room */
     orr_ms gone_ms; /* the end of the grace */
 };
 
@@ -152,6 +153,7 @@ struct orr_run {
     uint32_t share_count, share_capacity;
     struct orr_policy_cost costs[ORR_COSTS_MAX]; /* by action, of all shards */
     uint32_t cost_count;
+    orr_ms *cycled_ms;        /* per shard: its last cycle; ORR_MS_NONE: it had none */
     uint32_t *heeds;          /* per shard: what its policy's order looks at (ORR_HEEDS_*) */
     struct orr_never *nevers; /* by job; of those that did not start, see never.h */
     uint32_t never_count, never_capacity;
