@@ -10,7 +10,8 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <sha2.h>
+
+#include "sha256.h"
 
 enum orr_status orr_file_sha256(const char *path, char text[ORR_SHA256_TEXT], struct orr_err *err)
 {
@@ -18,16 +19,16 @@ enum orr_status orr_file_sha256(const char *path, char text[ORR_SHA256_TEXT], st
     if (in == NULL) {
         return orr_fail(err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
     }
-    SHA2_CTX sha;
+    struct sha256_ctx sha;
     unsigned char block[16384];
     size_t bytes;
-    SHA256Init(&sha);
+    sha256_init(&sha);
     while ((bytes = fread(block, 1, sizeof block, in)) > 0) {
-        SHA256Update(&sha, block, bytes);
+        sha256_update(&sha, bytes, block);
     }
     bool failed = ferror(in) != 0;
     (void)fclose(in);
-    (void)SHA256End(&sha, text);
+    orr_sha256_text(&sha, text);
     return failed ? orr_fail(err, ORR_IO, "%s: cannot be read", path) : ORR_OK;
 }
 
@@ -107,10 +108,10 @@ static enum orr_status put_text(struct pack *pack, const char *name, const char 
 {
     size_t bytes = strlen(text);
     char sum[ORR_SHA256_TEXT];
-    SHA2_CTX sha;
-    SHA256Init(&sha);
-    SHA256Update(&sha, (const uint8_t *)text, bytes);
-    (void)SHA256End(&sha, sum);
+    struct sha256_ctx sha;
+    sha256_init(&sha);
+    sha256_update(&sha, bytes, (const uint8_t *)text);
+    orr_sha256_text(&sha, sum);
     add_sum(pack, sum, name);
     enum orr_status status = put_header(pack, name, (int64_t)bytes);
     return status == ORR_OK && archive_write_data(pack->archive, text, bytes) != (la_ssize_t)bytes
@@ -134,10 +135,10 @@ static enum orr_status put_file(struct pack *pack, const char *name, const char 
     enum orr_status status = put_header(pack, name, size);
     unsigned char block[16384];
     size_t bytes;
-    SHA2_CTX sha;
-    SHA256Init(&sha);
+    struct sha256_ctx sha;
+    sha256_init(&sha);
     while (status == ORR_OK && (bytes = fread(block, 1, sizeof block, in)) > 0) {
-        SHA256Update(&sha, block, bytes);
+        sha256_update(&sha, bytes, block);
         done += (int64_t)bytes;
         if (archive_write_data(pack->archive, block, bytes) != (la_ssize_t)bytes) {
             status = done > size ? ORR_OK : pack_failed(pack);
@@ -146,7 +147,7 @@ static enum orr_status put_file(struct pack *pack, const char *name, const char 
     }
     (void)fclose(in);
     char sum[ORR_SHA256_TEXT];
-    (void)SHA256End(&sha, sum);
+    orr_sha256_text(&sha, sum);
     add_sum(pack, sum, name);
     return status == ORR_OK && done != size
                ? orr_fail(pack->err, ORR_IO, "%s: changed while it was read", path)

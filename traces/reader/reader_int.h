@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* reader_int.h - what the readers share: the bytes of a file, CSV rows, fields, formats.
  *
- *   source  compressed file -> blocks of text (libarchive), digest of the file on the way (libmd)
+ *   source  compressed file -> blocks of text (libarchive), digest of the file on the way (nettle)
  *   csv     blocks -> rows of fields with their physical line (libcsv)
  *   field   one field -> a number, or a rejected row
  */

@@ -15,7 +15,8 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <sha2.h>
+
+#include "sha256.h"
 
 #define READ_BYTES ((size_t)128 * 1024)
 #define HEAD_BYTES ((size_t)4096)
@@ -31,7 +32,7 @@ struct orr_source {
     unsigned char *buffer;
     int read_errno; /* the file, not its contents, failed */
     int64_t file_bytes;
-    SHA2_CTX sha;
+    struct sha256_ctx sha;
     char reason[300];
 };
 
@@ -46,7 +47,7 @@ static ssize_t read_hashed(struct orr_source *source)
         source->read_errno = errno;
         return -1;
     }
-    SHA256Update(&source->sha, source->buffer, (size_t)got);
+    sha256_update(&source->sha, (size_t)got, source->buffer);
     source->file_bytes += got;
     return got;
 }
@@ -115,7 +116,7 @@ enum orr_status orr_source_open(const char *path, struct orr_source **out, struc
     struct orr_source *source = orr_zalloc(1, sizeof *source);
     source->fd = fd;
     source->buffer = orr_alloc(READ_BYTES, 1);
-    SHA256Init(&source->sha);
+    sha256_init(&source->sha);
     source->archive = open_archive();
     struct archive_entry *entry;
     const char *reason = "";
@@ -141,8 +142,8 @@ struct orr_source *orr_source_open_memory(const void *bytes, size_t count)
     source->fd = -1;
     source->memory = (struct orr_text){bytes, count};
     source->file_bytes = (int64_t)count;
-    SHA256Init(&source->sha);
-    SHA256Update(&source->sha, bytes, count);
+    sha256_init(&source->sha);
+    sha256_update(&source->sha, count, bytes);
     return source;
 }
 
@@ -262,7 +263,7 @@ enum orr_status orr_source_finish(struct orr_source *source, int64_t *file_bytes
         return ORR_IO;
     }
     *file_bytes = source->file_bytes;
-    (void)SHA256End(&source->sha, sha256);
+    orr_sha256_text(&source->sha, sha256);
     return ORR_OK;
 }
 
