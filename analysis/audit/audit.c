@@ -41,7 +41,7 @@ static const struct {
     {"kai", BASE | BIT(GANG) | BIT(LIMIT) | BIT(QUOTA) | BIT(SHARE) | BIT(VICTIM) | BIT(RECLAIM)},
     {"static", BASE | BIT(GANG) | BIT(PART)},
     {"las", BASE | BIT(GANG)},
-    {"kube", BASE},
+    {"kube", BASE | BIT(NAMESPACE)},
 };
 const char *const orr_audit_disciplines[] = {"base",   "fcfs", "fifo", "easy", "kai",
                                              "static", "las",  "kube", NULL};

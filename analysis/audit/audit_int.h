@@ -22,7 +22,7 @@ void orr_audit__found(struct orr_audit_run *run, enum orr_audit_rule rule, orr_m
 void orr_audit__attempts(struct orr_audit_run *run);
 /* SHARD, DOWN: each span against its node. */
 void orr_audit__nodes(struct orr_audit_run *run);
-/* CAPACITY, DEVICES, LIMIT, QUOTA, PART: who holds what, instant by instant. */
+/* CAPACITY, DEVICES, LIMIT, QUOTA, PART, NAMESPACE: who holds what, instant by instant. */
 void orr_audit__space(struct orr_audit_run *run);
 /* SHARE, RECLAIM: what queues held, asked and were due when a cycle began. */
 void orr_audit__course(struct orr_audit_run *run);

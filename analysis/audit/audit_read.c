@@ -164,24 +164,27 @@ static void load_shards(struct load *load)
     schedule->shards =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->shards);
     sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT id, name, policy, params LIKE '%\nbackfill=true\n%', params LIKE"
-                   " '%\norder=shortest\n%' OR params LIKE '%\norder=priority\n%', params LIKE"
-                   " '%\nfull_hierarchy_fairness=false\n%', policy = 'kai' AND params NOT LIKE"
-                   " '%\nusage_db=off\n%', params LIKE '%\nallow_consolidating_reclaim=false\n%',"
-                   " CAST(substr(params, instr(params, 'k_value=') + 8) AS REAL), policy_params "
-                   "FROM (SELECT *, '\n' ||"
-                   " policy_params || '\n' AS params FROM shard) ORDER BY id");
+        &load->in,
+        "SELECT id, name, policy, params LIKE '%\nbackfill=true\n%', params LIKE"
+        " '%\norder=shortest\n%' OR params LIKE '%\norder=priority\n%', params LIKE"
+        " '%\nfull_hierarchy_fairness=false\n%', policy = 'kai' AND params NOT LIKE"
+        " '%\nusage_db=off\n%', params LIKE '%\nallow_consolidating_reclaim=false\n%',"
+        " CAST(substr(params, instr(params, 'k_value=') + 8) AS REAL), policy_params,"
+        " CASE WHEN policy <> 'kube' OR params LIKE '%\nnamespace_quota=none\n%' THEN 0"
+        " ELSE 1 + (params LIKE '%\nnamespace_quota=quota\n%') END FROM (SELECT *, '\n' ||"
+        " policy_params || '\n' AS params FROM shard) ORDER BY id");
     while (orr_results_step(&load->in, row) && schedule->shard_count < room) {
         add(&load->shards, sqlite3_column_int64(row, 0));
-        schedule->shards[schedule->shard_count++] =
-            (struct orr_audit_shard){.name = keep_text(load, row, 1),
-                                     .policy = keep_text(load, row, 2),
-                                     .overtakes = sqlite3_column_int(row, 3) != 0,
-                                     .other_order = sqlite3_column_int(row, 4) != 0,
-                                     .flat = sqlite3_column_int(row, 5) != 0,
-                                     .by_usage = sqlite3_column_int(row, 6) != 0,
-                                     .counts_moved = sqlite3_column_int(row, 7) != 0,
-                                     .k = sqlite3_column_double(row, 8)};
+        schedule->shards[schedule->shard_count++] = (struct orr_audit_shard){
+            .name = keep_text(load, row, 1),
+            .policy = keep_text(load, row, 2),
+            .overtakes = sqlite3_column_int(row, 3) != 0,
+            .other_order = sqlite3_column_int(row, 4) != 0,
+            .flat = sqlite3_column_int(row, 5) != 0,
+            .by_usage = sqlite3_column_int(row, 6) != 0,
+            .counts_moved = sqlite3_column_int(row, 7) != 0,
+            .k = sqlite3_column_double(row, 8),
+            .namespace_cap = (enum orr_audit_cap)sqlite3_column_int(row, 10)};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
         shard->k = shard->k > 0 ? shard->k : 0;
         shard->obscure =

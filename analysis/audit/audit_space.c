@@ -12,7 +12,8 @@
 
 #define DEVICES_MAX 64
 #define BIT(rule)   (1u << ORR_AUDIT_##rule)
-#define SPACE_RULES (BIT(CAPACITY) | BIT(DEVICES) | BIT(LIMIT) | BIT(QUOTA) | BIT(PART))
+#define SPACE_RULES                                                                                \
+    (BIT(CAPACITY) | BIT(DEVICES) | BIT(LIMIT) | BIT(QUOTA) | BIT(PART) | BIT(NAMESPACE))
 
 struct space {
     struct orr_audit_run *run;
@@ -225,12 +226,35 @@ static void judge_part(struct space *space, uint32_t q, orr_ms now)
     }
 }
 
+/* What is in a grace counts until it is gone. */
+static void judge_namespace(struct space *space, uint32_t q, orr_ms now)
+{
+    const enum orr_audit_cap cap = space->schedule->shards[0].namespace_cap;
+    const struct orr_audit_queue *queue = &space->queues[q];
+    const double held = (double)(space->queue_mgpu[q] + space->grace_mgpu[q]) / ORR_MGPU;
+    const double most = cap == ORR_AUDIT_CAP_LIMIT   ? queue->gpu_limit
+                        : cap == ORR_AUDIT_CAP_QUOTA ? queue->gpu_quota
+                                                     : -1;
+    if (most < 0) {
+        return;
+    }
+    space->run->verdict->examined[ORR_AUDIT_NAMESPACE]++;
+    if (held > most + 0.0005) { /* milli-GPU round to the nearest */
+        orr_audit__found(space->run, ORR_AUDIT_NAMESPACE, now,
+                         "queue %s holds %g GPUs, its namespace may hold %g", queue->name, held,
+                         most);
+    }
+}
+
 static void judge_queues(struct space *space, const struct orr_audit_span *span, orr_ms now)
 {
     const struct orr_schedule *schedule = space->schedule;
     const bool starts = span->start_ms == now;
-    for (uint32_t q = schedule->jobs[span->job].queue; q != ORR_NONE;
-         q = schedule->queues[q].parent) {
+    const uint32_t leaf = schedule->jobs[span->job].queue;
+    if (starts && leaf != ORR_NONE && orr_audit__on(space->run, ORR_AUDIT_NAMESPACE)) {
+        judge_namespace(space, leaf, now);
+    }
+    for (uint32_t q = leaf; q != ORR_NONE; q = schedule->queues[q].parent) {
         if (orr_audit__on(space->run, ORR_AUDIT_LIMIT)) {
             judge_queue(space, q, starts, now);
         }

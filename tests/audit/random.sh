@@ -18,11 +18,13 @@ BEGIN {
     nodes = 2 + below(6); size = 2 ^ (1 + below(3))
     if (policy != "kai" && one_in(2)) { nodes *= size; size = 1 }
     total = nodes * size
-    fractions = one_in(3); memory = one_in(4) && policy != "static"; elastic = one_in(2); cpu = one_in(5)
+    fractions = one_in(3); memory = one_in(4); elastic = one_in(2); cpu = one_in(5)
     roots = 1 + below(3); deep = below(3); leaves = 0
     print "horizon: 4h"; print "cluster:"
-    printf "  pools: {p: {nodes: %d, gpus: %d, rack_size: 2, gpu_memory: 80Gi%s%s}}\n", nodes, size,
+    printf "  pools: {p: {nodes: %d, gpus: %d, rack_size: 2, gpu_memory: 80Gi%s%s}", nodes, size,
         cpu ? ", cpu: " size * 4 : "", one_in(8) ? ", foreign: {gpus: 1}" : ""
+    small = memory && (policy == "static" || policy == "kube") # devices of which the same ask holds more
+    printf "%s}\n", small ? ", s: {nodes: " 1 + below(3) ", gpus: " size ", gpu_memory: 40Gi}" : ""
     if (one_in(4)) printf "  failures: {each: node, mtbf: %dm, repair: {median: 4m, sigma: 0.5}}\n", 20 + below(60)
     print "queues:"
     for (r = 0; r < roots; r++) {
@@ -56,7 +58,8 @@ BEGIN {
     }
     if (one_in(6)) params = params ", saturation_multiplier: 1.5"
     if (one_in(6)) params = params ", max_consolidation_preemptees: -1"
-    if (policy != "kai") printf "policy: {name: %s}\n", policy
+    if (policy == "kube") printf "policy: {name: kube, params: {namespace_quota: %s}}\n", one_in(2) ? "quota" : "limit"
+    else if (policy != "kai") printf "policy: {name: %s}\n", policy
     else printf "policy: {name: kai, params: {consolidation: %s%s}%s}\n", one_in(5) ? "false" : "true", params,
         one_in(8) ? ", latency: kai-500" : ""
     printf "execution: {grace: %ds, checkpoint: 60s, checkpoint_cost: 2s, restart: 5s, on_evict: %s}\n", one_in(3) ? 0 : below(40),
@@ -68,7 +71,7 @@ BEGIN {
             if (one_in(3)) printf "- {at: %ds, set: {cluster.pools.p.nodes: %d}%s}\n", below(jobs * gap), 1 + below(8),
                 (one_in(2) ? ", taken: " (one_in(2) ? "drain" : "fail") : "") (one_in(2) ? ", notice: " 10 + below(200) "s" : "")
             else if (one_in(5)) printf "- {at: %ds, %s, for: %ds}\n", 300 + below(jobs * gap),
-                one_in(2) ? "drain: n0001" : "notice: " below(200) "s, maintain: n0001", 30 + below(200)
+                (one_in(2) ? "drain: " : "notice: " below(200) "s, maintain: ") (small ? "p-0001" : "n0001"), 30 + below(200)
             else printf "- {at: %ds, set: {queues.%s.gpu.%s: %d}}\n", below(jobs * gap), leaf[below(leaves)],
                 one_in(3) ? "limit" : "quota", 1 + below(total)
     }

@@ -124,6 +124,13 @@ struct orr_audit_window {
     bool whole_units; /* samples are rounded up to devices */
 };
 
+/* What pods of a queue may hold together as those of a namespace. */
+enum orr_audit_cap {
+    ORR_AUDIT_CAP_NONE, /* anything, or it is not known */
+    ORR_AUDIT_CAP_LIMIT,
+    ORR_AUDIT_CAP_QUOTA
+};
+
 /* A part of the cluster that is scheduled apart. */
 struct orr_audit_shard {
     const char *name, *policy; /* policy NULL: not known */
@@ -135,6 +142,7 @@ struct orr_audit_shard {
     struct orr_audit_window window;
     double k;          /* how strongly, which also decides how shares are rounded */
     bool counts_moved; /* reclaim counts what it places elsewhere as taken */
+    enum orr_audit_cap namespace_cap;
 };
 
 struct orr_audit_queue {
@@ -221,6 +229,7 @@ void orr_schedule_release(struct orr_schedule *schedule);
     X(QUOTA, "quota", "what may not be preempted starts within the quotas above it")               \
     X(SHARE, "share", "fair shares that are stored are what demand and weights make due")          \
     X(PART, "part", "no queue holds more than its fixed part")                                     \
+    X(NAMESPACE, "namespace", "no pod starts that takes its namespace above what it may hold")     \
     X(VICTIM, "victim",                                                                            \
       "reclaim takes from other queues, preemption from its own; both spare "                      \
       "what may not be preempted")                                                                 \
