@@ -94,7 +94,7 @@ struct conform_queue {         /* or department */
     struct conform_amounts gpu, cpu, memory;
     double reclaim_min_runtime_s, preempt_min_runtime_s;
     bool implicit;
-    const char *v1; /* JSON */
+    const char *v1; /* JSON; of the form without resources: every quota, limit and weight is 0 */
 };
 
 struct conform_level {
@@ -261,7 +261,7 @@ struct conform_case {
     uint32_t feature_count, non_plain_feature_count;
     bool plain;
     const struct conform_extra *extras; /* keys of features beyond the plain model */
-    const char *misread;                /* why a case beyond the plain model makes no sense here */
+    const char *misread;                /* why a case makes no sense here: it is skipped */
 };
 
 /* Reads one entry of a case file. */

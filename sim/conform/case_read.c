@@ -51,15 +51,18 @@ static const struct conform_field queue_fields[] = {
     {"parent", CONFORM_STRING, true, AT(conform_queue, parent)},
     {"priority", CONFORM_INT, AT(conform_queue, priority)},
     {"created_offset_min", CONFORM_NUMBER, true, AT(conform_queue, created_offset_min)},
-    {"gpu", CONFORM_OBJECT, true, AT(conform_queue, gpu), .shape = &amounts_shape},
-    {"cpu", CONFORM_OBJECT, true, AT(conform_queue, cpu), .shape = &amounts_shape},
-    {"memory", CONFORM_OBJECT, true, AT(conform_queue, memory), .shape = &amounts_shape},
+    {"gpu", CONFORM_OBJECT, AT(conform_queue, gpu), .shape = &amounts_shape},
+    {"cpu", CONFORM_OBJECT, AT(conform_queue, cpu), .shape = &amounts_shape},
+    {"memory", CONFORM_OBJECT, AT(conform_queue, memory), .shape = &amounts_shape},
     {"reclaim_min_runtime_s", CONFORM_NUMBER, AT(conform_queue, reclaim_min_runtime_s)},
     {"preempt_min_runtime_s", CONFORM_NUMBER, AT(conform_queue, preempt_min_runtime_s)},
     {"implicit", CONFORM_BOOL, AT(conform_queue, implicit)},
     {"v1", CONFORM_JSON, AT(conform_queue, v1)},
 };
 static const struct conform_queue queue_default = {.priority = 100,
+                                                   .gpu = {0, -1, 0},
+                                                   .cpu = {-1, -1, 1},
+                                                   .memory = {-1, -1, 1},
                                                    .reclaim_min_runtime_s = CONFORM_UNSET,
                                                    .preempt_min_runtime_s = CONFORM_UNSET};
 static const struct conform_shape queue_shape = {
@@ -332,6 +335,9 @@ enum orr_status orr_conform__read_case(struct conform_reader *reader, struct fy_
         .rounds_after_match = 5};
     reader->keep_extras = fy_node_is_mapping(node) && !is_plain(node);
     reader->extras = NULL;
+    /* What a case states in words of its own cannot be judged; the cases beside it can. */
+    reader->note_unknown = true;
+    reader->unknown = NULL;
     enum orr_status status = orr_conform__object(reader, node, &case_shape, out);
     if (status != ORR_OK && reader->keep_extras && out->id != NULL) {
         out->misread =
@@ -339,8 +345,12 @@ enum orr_status orr_conform__read_case(struct conform_reader *reader, struct fy_
         *reader->err = (struct orr_err){0};
         status = ORR_OK;
     }
+    if (out->misread == NULL) {
+        out->misread = reader->unknown;
+    }
     out->extras = reader->extras;
     reader->keep_extras = false;
+    reader->note_unknown = false;
     if (out->rounds_after_match == 0) {
         out->rounds_after_match = 5;
     }

@@ -337,12 +337,14 @@ static uint32_t find_queue(const struct orr_session *session, const char *name)
 static void add_queue(const struct conform_queue *from, uint32_t parent,
                       struct orr_session *session)
 {
-    const struct orr_share_queue share = {.parent = parent,
-                                          .priority = (int32_t)from->priority,
-                                          .created = (int64_t)(from->created_offset_min * 60),
-                                          .resource = {share_of(&from->cpu, 1),
-                                                       share_of(&from->memory, QUEUE_MEGABYTE),
-                                                       share_of(&from->gpu, 1)}};
+    struct orr_share_queue share = {.parent = parent,
+                                    .priority = (int32_t)from->priority,
+                                    .created = (int64_t)(from->created_offset_min * 60)};
+    if (from->v1 == NULL || strcmp(from->v1, "false") == 0) {
+        share.resource[ORR_SHARE_CPU] = share_of(&from->cpu, 1);
+        share.resource[ORR_SHARE_MEMORY] = share_of(&from->memory, QUEUE_MEGABYTE);
+        share.resource[ORR_SHARE_GPU] = share_of(&from->gpu, 1);
+    }
     (void)orr_session_add_queue(
         session, from->name, &share,
         conform_is_set(from->preempt_min_runtime_s) ? to_ms(from->preempt_min_runtime_s)

@@ -404,9 +404,19 @@ static enum orr_status read_unknown(struct conform_reader *reader, struct fy_nod
         known[count] = shape->fields[count].key;
     }
     const char *near = orr_nearest(key, known, count);
-    return orr_conform__fail(reader, fy_node_pair_key(pair), "%s has no key \"%s\"%s%s%s",
-                             shape->what, key, near != NULL ? "; did you mean \"" : "",
-                             near != NULL ? near : "", near != NULL ? "\"?" : "");
+    enum orr_status status = orr_conform__fail(
+        reader, fy_node_pair_key(pair), "%s has no key \"%s\"%s%s%s", shape->what, key,
+        near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+        near != NULL ? "\"?" : "");
+    if (!reader->note_unknown) {
+        return status;
+    }
+    if (reader->unknown == NULL) {
+        reader->unknown =
+            orr_arena_strndup(reader->arena, reader->err->text, strlen(reader->err->text));
+    }
+    *reader->err = (struct orr_err){0};
+    return ORR_OK;
 }
 
 enum orr_status orr_conform__object(struct conform_reader *reader, struct fy_node *node,
