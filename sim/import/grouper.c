@@ -14,6 +14,7 @@
 #define TOPOLOGY_ANNOTATION  "kai.scheduler/topology"
 #define REQUIRED_ANNOTATION  "kai.scheduler/topology-required-placement"
 #define PREFERRED_ANNOTATION "kai.scheduler/topology-preferred-placement"
+#define PRIORITY_LABEL       "priorityClassName"
 
 int64_t grouper_annotation(const struct import_value *object, const char *name, int64_t fallback)
 {
@@ -49,7 +50,7 @@ static const struct import_value *controller_of(struct kube *kube,
 static const struct import_value *find_owner(struct kube *kube, const char *uid)
 {
     const uint32_t index = orr_idmap_find(&kube->owners, uid, strlen(uid));
-    return index != ORR_NONE ? kube->lists[KUBE_OWNER].items[index] : NULL;
+    return index != ORR_NONE ? kube->owner_values[index] : NULL;
 }
 
 /* Without the ReplicaSet itself, its name tells: a Deployment puts its pods' hash at the end. */
@@ -71,9 +72,11 @@ static void follow_owners(struct grouper *g)
             break;
         }
         struct grouper_owner *owner = &g->chain[g->length++];
-        *owner = (struct grouper_owner){.kind = import_text(g->kube->load, ref, "kind", ""),
-                                        .name = import_text(g->kube->load, ref, "name", ""),
-                                        .uid = import_text(g->kube->load, ref, "uid", "")};
+        *owner =
+            (struct grouper_owner){.kind = import_text(g->kube->load, ref, "kind", ""),
+                                   .version = import_text(g->kube->load, ref, "apiVersion", ""),
+                                   .name = import_text(g->kube->load, ref, "name", ""),
+                                   .uid = import_text(g->kube->load, ref, "uid", "")};
         owner->object = find_owner(g->kube, owner->uid);
         if (made_by_deployment(g, owner)) {
             owner->kind = "Deployment";
@@ -82,11 +85,30 @@ static void follow_owners(struct grouper *g)
     }
 }
 
+/* A look at the top owner is passed on to the next below it. */
+static bool is_skipped(const char *kind, const char *version)
+{
+    static const struct {
+        const char *kind, *group;
+    } wrappers[] = {{"CronJob", "batch/"},
+                    {"Workflow", "argoproj.io/"},
+                    {"TrainJob", NULL},
+                    {"DynamoGraphDeployment", NULL}};
+    for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++) {
+        if (strcmp(wrappers[i].kind, kind) == 0 && grouper_is_of(version, wrappers[i].group)) {
+            return true;
+        }
+    }
+    const size_t bytes = strlen(kind); /* Run:ai's TrainingWorkload, InteractiveWorkload, ... */
+    return bytes > 8 && strcmp(kind + bytes - 8, "Workload") == 0 &&
+           grouper_is_of(version, "run.ai/");
+}
+
 /* From the top down past the kinds that only wrap others. */
 static void choose_top(struct grouper *g)
 {
     uint32_t left = g->length;
-    while (left > 0 && grouper_is_skipped(g->chain[left - 1].kind)) {
+    while (left > 0 && is_skipped(g->chain[left - 1].kind, g->chain[left - 1].version)) {
         left--;
         g->skipped++;
     }
@@ -129,14 +151,21 @@ static const char *queue_of(const struct grouper *g)
 
 /* The owner's label, else the pod's, else the pod's own class. A label that names no class hides
  * those behind it. */
-static bool stated_priority(const struct grouper *g, const struct import_value *owner,
-                            int64_t *priority)
+static bool stated_priority(const struct grouper *g, const char *of_owner, int64_t *priority)
 {
-    static const char *const label = "priorityClassName";
-    const char *name = import_label(kube_labels(owner), label);
-    name = name != NULL ? name : import_label(g->pod_labels, label);
-    name = name != NULL ? name : import_label(import_get(g->pod, "spec"), label);
+    const char *name = of_owner != NULL ? of_owner : import_label(g->pod_labels, PRIORITY_LABEL);
+    name = name != NULL ? name : import_label(import_get(g->pod, "spec"), PRIORITY_LABEL);
     return name != NULL && kube_class_priority(g->kube, name, priority);
+}
+
+/* The label of one that has those of the owners looked through above it, besides its own. */
+static const char *priority_label(const struct grouper *g, const struct import_value *object)
+{
+    const char *name = import_label(kube_labels(object), PRIORITY_LABEL);
+    for (uint32_t i = g->length - g->skipped; name == NULL && i < g->length; i++) {
+        name = import_label(kube_labels(g->chain[i].object), PRIORITY_LABEL);
+    }
+    return name;
 }
 
 static void set_priority(struct grouper *g, const struct grouper_rule *rule, struct import_job *job)
@@ -149,11 +178,11 @@ static void set_priority(struct grouper *g, const struct grouper_rule *rule, str
     /* The default rule looks at the whole chain, the others at the top only. */
     const uint32_t until = rule->kind[0] == '\0' ? g->length : g->top + 1;
     for (uint32_t i = g->top; i < until && i < g->length; i++) {
-        if (stated_priority(g, g->chain[i].object, &job->priority)) {
+        if (stated_priority(g, priority_label(g, g->chain[i].object), &job->priority)) {
             return;
         }
     }
-    if (g->top >= g->length && stated_priority(g, NULL, &job->priority)) {
+    if (g->top >= g->length && stated_priority(g, priority_label(g, g->pod), &job->priority)) {
         return;
     }
     if (!kube_class_priority(g->kube, rule->priority_class, &job->priority)) {
@@ -239,9 +268,10 @@ uint32_t kube_group_pod(struct kube *kube, const struct import_value *pod, const
     if (spark) {
         g.top = g.length;
     }
-    const struct grouper_rule *rule = grouper_find(spark              ? "Spark"
-                                                   : g.top < g.length ? g.chain[g.top].kind
-                                                                      : "Pod");
+    const struct grouper_rule *rule =
+        spark              ? grouper_find("Spark", "")
+        : g.top < g.length ? grouper_find(g.chain[g.top].kind, g.chain[g.top].version)
+                           : grouper_find("Pod", "");
     const char *name = job_name(&g, rule);
     uint32_t job = orr_idmap_find(&model->job_names, name, strlen(name));
     if (job == ORR_NONE) {
@@ -259,8 +289,20 @@ uint32_t kube_group_pod(struct kube *kube, const struct import_value *pod, const
     return job;
 }
 
-bool kube_is_grouped_kind(const char *kind)
+bool kube_is_grouped_kind(const char *kind, const char *version)
 {
-    return grouper_is_skipped(kind) || grouper_find(kind)->kind[0] != '\0' ||
-           strcmp(kind, "ReplicaSet") == 0 || strcmp(kind, "StatefulSet") == 0;
+    /* Kinds in KAI's table that the default rule is for, and those below others that have one. */
+    static const char *const plain[] = {"ReplicaSet",       "StatefulSet",
+                                        "SeldonDeployment", "VirtualMachineInstance",
+                                        "DevWorkspace",     "PipelineRun",
+                                        "TaskRun",          "ScheduledWorkflow",
+                                        "RunaiJob",         "Revision",
+                                        "Configuration",    "PodClique",
+                                        "PodGang",          "PodCliqueScalingGroup"};
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        if (strcmp(plain[i], kind) == 0) {
+            return true;
+        }
+    }
+    return is_skipped(kind, version) || grouper_find(kind, version)->kind[0] != '\0';
 }

@@ -3,13 +3,15 @@
 #ifndef ORR_SIM_IMPORT_GROUPER_H
 #define ORR_SIM_IMPORT_GROUPER_H
 
+#include <string.h>
+
 #include "kube.h"
 
 #define GROUPER_CHAIN_MAX 16
 
 struct grouper_owner {
-    const char *kind, *name, *uid;
-    const struct import_value *object; /* NULL: only named, not given */
+    const char *kind, *version, *name, *uid; /* version: of the API, "" if not said */
+    const struct import_value *object;       /* NULL: only named, not given */
 };
 
 struct grouper { /* one pod on its way to a job */
@@ -30,6 +32,7 @@ static inline const struct import_value *grouper_top(const struct grouper *g)
 
 struct grouper_rule {
     const char *kind;
+    const char *group; /* that the kind is of if other groups have one of its name; NULL: any */
     const char *priority_class; /* when nobody states one */
     /* Minimum and sets of a new job, whose root is there. NULL: one pod set of minimum 1. False:
      * it is no job, g->why says why. */
@@ -41,10 +44,14 @@ struct grouper_rule {
     const char *(*part)(struct grouper *g);
 };
 
-/* By kind; NULL: the default rule holds. */
-const struct grouper_rule *grouper_find(const char *kind);
-/* A look at the top owner is passed on to the next below it. */
-bool grouper_is_skipped(const char *kind);
+/* Where nothing is said of the group, the kind alone tells. */
+static inline bool grouper_is_of(const char *version, const char *group)
+{
+    return group == NULL || version[0] == '\0' || strncmp(version, group, strlen(group)) == 0;
+}
+
+/* By kind and the API's version; the default rule for kinds without one. */
+const struct grouper_rule *grouper_find(const char *kind, const char *version);
 
 /* Whole number in an annotation; `fallback` if it is not there, -1 if it is no number from 0 on. */
 int64_t grouper_annotation(const struct import_value *object, const char *name, int64_t fallback);

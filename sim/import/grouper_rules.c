@@ -82,6 +82,9 @@ static const char *part_pod(struct grouper *g)
 
 static bool fill_job(struct grouper *g, struct import_job *job)
 {
+    if (g->skipped > 0 && strcmp(g->chain[g->top + 1].kind, "CronJob") == 0) {
+        return true; /* its rule knows no annotation */
+    }
     const int64_t min = grouper_annotation(grouper_top(g), BATCH_MIN, 1);
     if (min < 1) {
         return refuse(g, "annotation " BATCH_MIN " is not a number from 1 on");
@@ -415,8 +418,12 @@ static const char *subset_jobset(struct grouper *g)
 
 static bool fill_knative(struct grouper *g, struct import_job *job)
 {
-    const int64_t of_pod = grouper_annotation(g->pod, KNATIVE_MIN, 1);
-    const int64_t min = grouper_annotation(grouper_top(g), KNATIVE_MIN, of_pod);
+    /* Where the revision is written: it passes it on to its pods, the service does not have it. */
+    int64_t min = grouper_annotation(grouper_top(g), KNATIVE_MIN, 1);
+    for (uint32_t i = g->top; i-- > 0;) {
+        min = grouper_annotation(g->chain[i].object, KNATIVE_MIN, min);
+    }
+    min = grouper_annotation(g->pod, KNATIVE_MIN, min);
     (void)add_pods(g, job, "default", 0, min > 0 ? min : 1);
     return true;
 }
@@ -511,6 +518,10 @@ static bool fill_grove(struct grouper *g, struct import_job *job)
     if (groups == NULL) {
         return refuse(g, "its PodGang is not given");
     }
+    const struct orr_constraint whole = grove_constraint(g, import_get(gang, "spec"), gang);
+    if (whole.topology != NULL) {
+        job->sets[0].constraint = whole;
+    }
     IMPORT_EACH(group, groups)
     {
         const char *name = import_text(g->kube->load, group, "name", "");
@@ -540,51 +551,38 @@ static const char *part_grove(struct grouper *g)
 /* --- the table --- */
 
 static const struct grouper_rule rules[] = {
-    {"Pod", "train", NULL, NULL, NULL},
-    {"Job", "train", fill_job, NULL, NULL},
-    {"Deployment", "inference", NULL, NULL, part_pod},
-    {"Notebook", "build", NULL, NULL, NULL},
-    {"Service", "inference", fill_knative, NULL, part_knative},
-    {"TFJob", "train", fill_tf, NULL, NULL},
-    {"XGBoostJob", "train", fill_xgboost, NULL, NULL},
-    {"JAXJob", "train", fill_jax, NULL, NULL},
-    {"MPIJob", "train", fill_mpi, NULL, NULL},
-    {"PyTorchJob", "train", fill_pytorch, subset_pytorch, NULL},
-    {"RayCluster", "train", fill_ray, subset_ray, NULL},
-    {"RayJob", "train", fill_ray, subset_ray, NULL},
-    {"RayService", "train", fill_ray, subset_ray, NULL},
-    {"LeaderWorkerSet", "train", fill_lws, subset_lws, part_lws},
-    {"JobSet", "train", fill_jobset, subset_jobset, NULL},
-    {"PodGangSet", "train", fill_grove, subset_grove, part_grove},
-    {"PodCliqueSet", "train", fill_grove, subset_grove, part_grove},
-    {"Spark", "train", NULL, NULL, part_spark},
-    {"AmlJob", "train", fill_aml, NULL, NULL},
-    {"SPOTRequest", "inference", NULL, NULL, NULL},
+    {"Pod", NULL, "train", NULL, NULL, NULL},
+    {"Job", "batch/", "train", fill_job, NULL, NULL},
+    {"Deployment", "apps/", "inference", NULL, NULL, part_pod},
+    {"Notebook", "kubeflow.org/", "build", NULL, NULL, NULL},
+    {"Service", "serving.knative.dev/", "inference", fill_knative, NULL, part_knative},
+    {"TFJob", NULL, "train", fill_tf, NULL, NULL},
+    {"XGBoostJob", NULL, "train", fill_xgboost, NULL, NULL},
+    {"JAXJob", NULL, "train", fill_jax, NULL, NULL},
+    {"MPIJob", NULL, "train", fill_mpi, NULL, NULL},
+    {"PyTorchJob", NULL, "train", fill_pytorch, subset_pytorch, NULL},
+    {"RayCluster", NULL, "train", fill_ray, subset_ray, NULL},
+    {"RayJob", NULL, "train", fill_ray, subset_ray, NULL},
+    {"RayService", NULL, "train", fill_ray, subset_ray, NULL},
+    {"LeaderWorkerSet", NULL, "train", fill_lws, subset_lws, part_lws},
+    {"JobSet", NULL, "train", fill_jobset, subset_jobset, NULL},
+    {"PodGangSet", NULL, "train", fill_grove, subset_grove, part_grove},
+    {"PodCliqueSet", NULL, "train", fill_grove, subset_grove, part_grove},
+    {"Spark", NULL, "train", NULL, NULL, part_spark},
+    {"AmlJob", NULL, "train", fill_aml, NULL, NULL},
+    {"SPOTRequest", NULL, "inference", NULL, NULL, NULL},
 };
 
 /* StatefulSet, ReplicaSet, Seldon, KubeVirt, DevWorkspace, Tekton, RunaiJob and all unknown kinds:
  * one group an owner, minimum 1. */
-static const struct grouper_rule default_rule = {"", "train", NULL, NULL, NULL};
+static const struct grouper_rule default_rule = {"", NULL, "train", NULL, NULL, NULL};
 
-const struct grouper_rule *grouper_find(const char *kind)
+const struct grouper_rule *grouper_find(const char *kind, const char *version)
 {
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (strcmp(rules[i].kind, kind) == 0) {
+        if (strcmp(rules[i].kind, kind) == 0 && grouper_is_of(version, rules[i].group)) {
             return &rules[i];
         }
     }
     return &default_rule;
-}
-
-bool grouper_is_skipped(const char *kind)
-{
-    static const char *const wrappers[] = {"CronJob", "Workflow", "TrainJob",
-                                           "DynamoGraphDeployment"};
-    for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++) {
-        if (strcmp(wrappers[i], kind) == 0) {
-            return true;
-        }
-    }
-    const size_t bytes = strlen(kind); /* Run:ai's TrainingWorkload, InteractiveWorkload, ... */
-    return bytes > 8 && strcmp(kind + bytes - 8, "Workload") == 0;
 }

@@ -34,6 +34,19 @@ static void push(struct kube_list *list, const struct import_value *object)
     list->items[list->count++] = object;
 }
 
+/* False if it is there already. */
+static bool put_owner(struct kube *kube, const char *uid, const struct import_value *object)
+{
+    bool added;
+    const uint32_t id = orr_idmap_put(&kube->owners, uid, strlen(uid), &added);
+    if (added) {
+        kube->owner_values =
+            ORR_ROOM_FOR_ONE(kube->owner_values, kube->owners.count - 1, kube->owner_capacity);
+        kube->owner_values[id] = object;
+    }
+    return added;
+}
+
 static enum kube_kind find_kind(const char *kind)
 {
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
@@ -94,14 +107,20 @@ static void add_object(struct kube *kube, const struct import_value *object)
                             kube_name(kube, object));
     }
     bool added;
-    struct orr_idmap *known = kind == KUBE_OWNER ? &kube->owners : &kube->seen;
-    uid = kind == KUBE_OWNER ? uid : import_format(kube->load, "%s/%s", word, uid);
-    (void)orr_idmap_put(known, uid, strlen(uid), &added);
+    if (kind == KUBE_OWNER) {
+        added = put_owner(kube, uid, object);
+    } else {
+        const char *known = import_format(kube->load, "%s/%s", word, uid);
+        (void)orr_idmap_put(&kube->seen, known, strlen(known), &added);
+    }
     if (!added) {
         import_note(kube->model, "a %s that is given twice is taken once", word);
         return;
     }
-    if (kind == KUBE_OWNER && !kube_is_grouped_kind(word)) {
+    if (kind == KUBE_POD) {
+        (void)put_owner(kube, uid, object); /* the leader of a LeaderWorkerSet owns its workers */
+    }
+    if (kind == KUBE_OWNER && !kube_is_grouped_kind(word, version != NULL ? version : "")) {
         import_note(kube->model, "kind %s has no rule of its own here", word);
     }
     push(&kube->lists[kind], object);
@@ -117,6 +136,10 @@ static void add_snapshot(struct kube *kube, const struct import_value *document)
         {
             if (object->kind == IMPORT_MAP) {
                 push(&kube->lists[k], object);
+                const char *uid = import_text(kube->load, object, "metadata/uid", "");
+                if (k == KUBE_POD && uid[0] != '\0') {
+                    (void)put_owner(kube, uid, object);
+                }
             } else if (object->kind != IMPORT_NULL) {
                 import_fail(kube->load, object, "an object belongs here");
             }
@@ -240,6 +263,7 @@ static void release(struct kube *kube)
     }
     orr_free(kube->class_values);
     orr_free(kube->binding_values);
+    orr_free(kube->owner_values);
     orr_free(kube->claim_counted);
     orr_idmap_release(&kube->classes);
     orr_idmap_release(&kube->bindings);

@@ -56,7 +56,9 @@ struct kube {
     const struct import_value **binding_values; /* parallel */
     uint32_t binding_capacity;
     struct orr_idmap seen;   /* uids of objects of the lists above */
-    struct orr_idmap owners; /* uids; the object is in lists[KUBE_OWNER] */
+    struct orr_idmap owners; /* uids of whatever may own a pod: other kinds, and pods */
+    const struct import_value **owner_values; /* parallel */
+    uint32_t owner_capacity;
     struct orr_idmap claims; /* "namespace/name"; the object is in lists[KUBE_RESOURCE_CLAIM] */
     bool *claim_counted;     /* parallel: some pod had it already */
     const char *shard_key, *shard_value;
@@ -101,7 +103,7 @@ void kube_set_preemptible(struct kube *kube, struct import_job *job, const char 
 /* The index of the job that a pod without a PodGroup belongs to, made if need be; ORR_NONE if it is
  * not grouped, which is noted. *subset gets its pod set. */
 uint32_t kube_group_pod(struct kube *kube, const struct import_value *pod, const char **subset);
-/* True if some rule of the pod grouper is about this kind. */
-bool kube_is_grouped_kind(const char *kind);
+/* True if some rule of the pod grouper is about this kind of an API version ("": not known). */
+bool kube_is_grouped_kind(const char *kind, const char *version);
 
 #endif

@@ -90,8 +90,8 @@ static void cron_job__a_group_for_each_job(void **state)
     (void)state;
     check(LIST
           "- {kind: CronJob, metadata: {name: c, uid: cu}}\n"
-          "- {kind: Job, metadata: {name: o, uid: u, ownerReferences: [{kind: CronJob, name: c, "
-          "uid: cu}]}}\n"
+          "- {kind: Job, metadata: {name: o, uid: u, annotations: {kai.scheduler/batch-min-member: "
+          "'4'}, ownerReferences: [{kind: CronJob, name: c, uid: cu}]}}\n"
           "- {kind: Job, metadata: {name: o2, uid: u2, ownerReferences: [{kind: CronJob, name: c, "
           "uid: cu}]}}\n" POD("p", "", OWNED("Job"))
               POD("q", "", ", ownerReferences: [{kind: Job, name: o2, uid: u2}]"),
@@ -157,6 +157,12 @@ static void knative__a_group_for_each_revision(void **state)
                   POD("q", "serving.knative.dev/revision: r2", OWNED("Service")),
           "pg-o-u-r1 125! default-queue root(-1) default(2) p=default\n"
           "pg-o-u-r2 125! default-queue root(-1) default(2) q=default\n");
+    check(LIST OWNER("Service", "}}") "- {kind: Revision, metadata: {name: r, uid: r, annotations: "
+                                      "{autoscaling.knative.dev/min-scale: '3'}, ownerReferences: "
+                                      "[{kind: Service, name: o, uid: u}]}}\n" POD(
+                                          "p", "serving.knative.dev/revision: r",
+                                          ", ownerReferences: [{kind: Revision, name: r, uid: r}]"),
+          "pg-o-u-r 125! default-queue root(-1) default(3) p=default\n");
 }
 
 static void tf_job__all_replicas_or_what_its_policy_says(void **state)
@@ -297,6 +303,45 @@ static void leader_worker_set__a_group_for_each_index(void **state)
           "workers/workers-1(2) l=leader w=workers-1\n");
 }
 
+/* The workers' StatefulSet is the leader pod's. */
+static void leader_worker_set__workers_of_the_leader(void **state)
+{
+    (void)state;
+#define LWS_LABELS(worker)                                                                         \
+    "labels: {leaderworkerset.sigs.k8s.io/name: o, leaderworkerset.sigs.k8s.io/group-index: '0', " \
+    "leaderworkerset.sigs.k8s.io/worker-index: '" worker "'}"
+    check(
+        LIST OWNER(
+            "LeaderWorkerSet",
+            "}, spec: {leaderWorkerTemplate: {size: 2}}}") "- {kind: StatefulSet, metadata: {name: "
+                                                           "o, uid: s, ownerReferences: [{kind: "
+                                                           "LeaderWorkerSet, name: o, uid: u}]}}\n"
+                                                           "- {kind: Pod, metadata: {name: o-0, "
+                                                           "uid: l, " LWS_LABELS(
+                                                               "0") ", ownerReferences: [{kind: "
+                                                                    "StatefulSet, name: o, uid: "
+                                                                    "s}]}, spec: "
+                                                                    "{schedulerName: "
+                                                                    "kai-scheduler}}\n"
+                                                                    "- {kind: StatefulSet, "
+                                                                    "metadata: {name: o-0, uid: t, "
+                                                                    "ownerReferences: "
+                                                                    "[{kind: Pod, name: o-0, uid: "
+                                                                    "l}]}}\n"
+                                                                    "- {kind: Pod, metadata: "
+                                                                    "{name: o-0-1, uid: "
+                                                                    "w, " LWS_LABELS(
+                                                                        "1") ", ownerReferences: "
+                                                                             "[{kind: StatefulSet, "
+                                                                             "name: o-0, uid: "
+                                                                             "t}]}, "
+                                                                             "spec: "
+                                                                             "{schedulerName: "
+                                                                             "kai-scheduler}}\n",
+        "pg-o-u-group-0 50 default-queue root(-1) leader(1) workers(1) o-0=leader "
+        "o-0-1=workers\n");
+}
+
 #define READY "}, spec: {startupPolicy: LeaderReady, leaderWorkerTemplate: {size: 4}}}"
 static void leader_worker_set__leader_first(void **state)
 {
@@ -347,6 +392,20 @@ static void grove__groups_of_its_gang(void **state)
             kinds[i], kinds[i]);
         check(text, "pg-o-u-g 100! default-queue root(-1) t(2) t/a(2) t/b(1) p=b\n");
     }
+    struct import_world world;
+    assert_true(import_world_read(
+        &world,
+        LIST OWNER("PodCliqueSet", "}}") "- {kind: PodGang, metadata: {name: g, uid: gu, "
+                                         "annotations: {kai.scheduler/topology: dc}}, spec: "
+                                         "{topologyConstraint: {packConstraint: {required: rack}}, "
+                                         "podgroups: [{name: a, minReplicas: 1}]}}\n" POD(
+                                             "p", "grove.io/podgang: g, grove.io/podclique: a",
+                                             OWNED("PodCliqueSet")),
+        NULL));
+    assert_string_equal(world.model.jobs[0].sets[0].constraint.topology, "dc");
+    assert_string_equal(world.model.jobs[0].sets[0].constraint.required, "rack");
+    assert_null(world.model.jobs[0].sets[1].constraint.topology);
+    import_world_release(&world);
 }
 
 static void spark__by_its_selector(void **state)
@@ -387,12 +446,58 @@ static void wrappers__are_looked_through(void **state)
                             "- {kind: Job, metadata: {name: o, uid: u, ownerReferences: [{kind: "
                             "%s, name: t, uid: tu}]}}\n" POD("p", "", OWNED("Job")),
                        kinds[i], kinds[i]);
-        check(text, "pg-o-u 50 q7 root(-1) default(1) p=default\n");
+        check(text, "pg-o-u 100! q7 root(-1) default(1) p=default\n");
     }
+    /* What the inner owner says itself goes first; without one the pod is the inner owner. */
+    check(LIST
+          "- {kind: TrainJob, metadata: {name: t, uid: tu, labels: {kai.scheduler/queue: q7, "
+          "priorityClassName: build}}}\n"
+          "- {kind: Job, metadata: {name: o, uid: u, labels: {priorityClassName: inference}, "
+          "ownerReferences: [{kind: TrainJob, name: t, uid: tu}]}}\n" POD("p", "", OWNED("Job")),
+          "pg-o-u 125! q7 root(-1) default(1) p=default\n");
+    check(LIST OWNER("Workflow", ", labels: {priorityClassName: build}}}")
+              POD("p", "", OWNED("Workflow"))
+                  POD("q", "priorityClassName: train", OWNED("Workflow")),
+          "pg-p-p-uid 100! default-queue root(-1) default(1) p=default\n"
+          "pg-q-q-uid 50 default-queue root(-1) default(1) q=default\n");
     check(LIST OWNER("Workflow", ", labels: {kai.scheduler/queue: q7}}}")
               POD("p", "", OWNED("Workflow")) POD("q", "", OWNED("Workflow")),
           "pg-p-p-uid 50 q7 root(-1) default(1) p=default\n"
           "pg-q-q-uid 50 q7 root(-1) default(1) q=default\n");
+}
+
+static void kinds__of_other_groups_are_unknown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *ours, *other;
+    } rows[] = {{"Deployment", "apps/v1", "example.com/v1"},
+                {"Notebook", "kubeflow.org/v1", "example.com/v1"},
+                {"Service", "serving.knative.dev/v1", "v1"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (int other = 0; other < 2; other++) {
+            char text[600];
+            (void)snprintf(text, sizeof text,
+                           LIST POD("p", "",
+                                    ", ownerReferences: [{apiVersion: %s, kind: %s, name: o, "
+                                    "uid: u}]"),
+                           other != 0 ? rows[i].other : rows[i].ours, rows[i].kind);
+            struct import_world world;
+            assert_true(import_world_read(&world, text, NULL));
+            assert_int_equal(world.model.jobs[0].priority == 50, other != 0);
+            import_world_release(&world);
+        }
+    }
+    check(LIST "- {apiVersion: batch.example.com/v1, kind: Job, metadata: {name: o, uid: u, "
+               "annotations: {kai.scheduler/batch-min-member: '3'}}}\n" POD(
+                   "p", "",
+                   ", ownerReferences: [{apiVersion: batch.example.com/v1, kind: Job, name: o, "
+                   "uid: u}]"),
+          "pg-o-u 50 default-queue root(-1) default(1) p=default\n");
+    check(LIST POD("p", "",
+                   ", ownerReferences: [{apiVersion: example.com/v1, kind: OddWorkload, name: o, "
+                   "uid: u}]"),
+          "pg-o-u 50 default-queue root(-1) default(1) p=default\n");
 }
 
 static void skipped__if_the_pod_says_so(void **state)
@@ -451,6 +556,7 @@ int main(void)
         cmocka_unit_test(ray__head_and_worker_groups),
         cmocka_unit_test(ray__its_own_priority_label),
         cmocka_unit_test(leader_worker_set__a_group_for_each_index),
+        cmocka_unit_test(leader_worker_set__workers_of_the_leader),
         cmocka_unit_test(leader_worker_set__leader_first),
         cmocka_unit_test(job_set__two_levels),
         cmocka_unit_test(grove__groups_of_its_gang),
@@ -458,6 +564,7 @@ int main(void)
         cmocka_unit_test(aml_job__nodes_from_its_environment),
         cmocka_unit_test(spot_request__inference),
         cmocka_unit_test(wrappers__are_looked_through),
+        cmocka_unit_test(kinds__of_other_groups_are_unknown),
         cmocka_unit_test(skipped__if_the_pod_says_so),
         cmocka_unit_test(labels__queue_priority_preemptibility),
         cmocka_unit_test(owners__in_a_circle_end),
