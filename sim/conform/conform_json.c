@@ -404,10 +404,10 @@ static enum orr_status read_unknown(struct conform_reader *reader, struct fy_nod
         known[count] = shape->fields[count].key;
     }
     const char *near = orr_nearest(key, known, count);
-    enum orr_status status = orr_conform__fail(
-        reader, fy_node_pair_key(pair), "%s has no key \"%s\"%s%s%s", shape->what, key,
-        near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
-        near != NULL ? "\"?" : "");
+    enum orr_status status =
+        orr_conform__fail(reader, fy_node_pair_key(pair), "%s has no key \"%s\"%s%s%s", shape->what,
+                          key, near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+                          near != NULL ? "\"?" : "");
     if (!reader->note_unknown) {
         return status;
     }

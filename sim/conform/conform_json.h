@@ -2,8 +2,8 @@
 /* conform_json.h - JSON into structs by tables, with the place of everything that is wrong.
  *
  * A shape lists the keys an object may have and where each value goes. Keys that no shape knows are
- * errors, unless the reader is told to keep them (an entry that needs features beyond the plain model
- * may carry keys that only those features have) or to note the first and read on.
+ * errors, unless the reader is told to keep them (an entry that needs features beyond the plain
+ * model may carry keys that only those features have) or to note the first and read on.
  */
 #ifndef ORR_SIM_CONFORM_JSON_H
 #define ORR_SIM_CONFORM_JSON_H
