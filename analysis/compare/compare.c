@@ -85,6 +85,9 @@ enum orr_better orr_compare_better(const char *metric)
                   {"energy_kwh", ORR_BETTER_LESS},
                   {"run_energy_kwh", ORR_BETTER_LESS},
                   {"energy_kwh_per_useful_gpu_h", ORR_BETTER_LESS},
+                  {"requests_late", ORR_BETTER_LESS},
+                  {"requests_dropped", ORR_BETTER_LESS},
+                  {"gave_up", ORR_BETTER_LESS},
                   {"attainment", ORR_BETTER_MORE}};
     for (const struct orr_compare_metric *m = headlines; m->name != NULL; m++) {
         if (strcmp(m->name, metric) == 0) {
@@ -97,6 +100,29 @@ enum orr_better orr_compare_better(const char *metric)
         }
     }
     return ORR_BETTER_NEITHER;
+}
+
+bool orr_compare_is_whole(const char *metric)
+{
+    return strncmp(metric, "quota_debt", strlen("quota_debt")) == 0 ||
+           strcmp(metric, "share_mean") == 0 || strcmp(metric, "policy_share_mean") == 0;
+}
+
+bool orr_comparison_repeats(const struct orr_comparison *c, uint32_t metric)
+{
+    const struct orr_compare_metric *of = &c->metrics[metric];
+    const char *kind = strstr(of->label, ",kind=");
+    if (kind == NULL || !orr_compare_is_whole(of->name)) {
+        return false;
+    }
+    const size_t bytes = (size_t)(kind - of->label) + strlen(",kind=");
+    for (uint32_t m = 0; m < metric; m++) {
+        if (strcmp(c->metrics[m].name, of->name) == 0 &&
+            strncmp(c->metrics[m].label, of->label, bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- reading --- */
@@ -491,14 +517,14 @@ enum orr_status orr_compare(const struct orr_compare_options *options,
     if (status == ORR_OK) {
         add_ratio(&load, &capacity);
     }
-    if (status == ORR_OK && comparison->metric_count == 0) {
+    if (status == ORR_OK && comparison->metric_count == 0 && !options->may_be_empty) {
         status = orr_fail(err, ORR_DATA, "%s: has none of the metrics asked for in scope %s",
                           load.runs[0].path, options->scope != NULL ? options->scope : "all");
     }
     if (status == ORR_OK) {
         label_arms(&load);
         fill_values(&load, known);
-        status = pair_all(&load);
+        status = comparison->metric_count > 0 ? pair_all(&load) : ORR_OK;
     }
     for (uint32_t r = 0; r < options->path_count; r++) {
         orr_free(load.runs[r].values);

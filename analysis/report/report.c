@@ -14,18 +14,18 @@ static void title_of(struct orr_results *in, FILE *out)
             " 1000.0, (SELECT count(*) FROM node), (SELECT count(*) FROM queue WHERE leaf) FROM"
             " run");
     while (orr_results_step(in, row)) {
-        char window[24], gpus[40], nodes[40];
+        char window[24], gpus[40], nodes[40], queues[40];
         (void)fputs("<h1>", out);
         orr_xml_text(out, orr_results_text(in, row, 0));
         (void)fputs(" under ", out);
         orr_xml_text(out, orr_results_text(in, row, 1));
         (void)fprintf(out,
-                      "</h1>\n<p class=\"soft\">%s GPUs on %s nodes, %d queues. Numbers are of "
+                      "</h1>\n<p class=\"soft\">%s on %s, %s. Numbers are of "
                       "jobs submitted in the window of %s from the end of the warm-up to the last "
                       "submit, unless they say otherwise.</p>\n",
-                      orr_report__number(sqlite3_column_double(row, 3), gpus),
-                      orr_report__number(sqlite3_column_double(row, 4), nodes),
-                      sqlite3_column_int(row, 5),
+                      orr_report__count(sqlite3_column_double(row, 3), "GPU", "GPUs", gpus),
+                      orr_report__count(sqlite3_column_double(row, 4), "node", "nodes", nodes),
+                      orr_report__count(sqlite3_column_double(row, 5), "queue", "queues", queues),
                       orr_format_rough(window, sqlite3_column_double(row, 2)));
     }
 }
@@ -44,8 +44,16 @@ static void one_run(const struct orr_report_options *options, uint32_t index,
     if (options->count == 1) {
         (void)fputs("<nav aria-label=\"sections\"><a href=\"#waits\">waits</a><a "
                     "href=\"#load\">queues</a><a href=\"#evictions\">evictions</a><a "
-                    "href=\"#lending\">lending</a><a href=\"#figures\">figures</a><a "
-                    "href=\"#trust\">trust</a><a href=\"#provenance\">provenance</a></nav>\n",
+                    "href=\"#lending\">lending</a>",
+                    out);
+        if (orr_report__has_answer(in, ORR_REPORT_OBJECTIVES)) {
+            (void)fputs("<a href=\"#objectives\">objectives</a>", out);
+        }
+        if (orr_report__has_answer(in, ORR_REPORT_EXPECTED)) {
+            (void)fputs("<a href=\"#expected\">expected</a>", out);
+        }
+        (void)fputs("<a href=\"#figures\">figures</a><a href=\"#trust\">trust</a><a "
+                    "href=\"#provenance\">provenance</a></nav>\n",
                     out);
     }
     orr_report__run(in, options, prefix, options->count > 1 ? orr_report__beside : NULL, out);

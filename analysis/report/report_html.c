@@ -65,6 +65,14 @@ void orr_report__end(FILE *out)
     (void)fputs("</main>\n</body>\n</html>\n", out);
 }
 
+const char *orr_report__count(double value, const char *one, const char *many, char out[40])
+{
+    char number[40];
+    (void)snprintf(out, 40, "%.23s %.15s", orr_report__number(value, number),
+                   fabs(value - 1) < 1e-9 ? one : many);
+    return out;
+}
+
 const char *orr_report__number(double value, char out[40])
 {
     char digits[32];

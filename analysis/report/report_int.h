@@ -22,6 +22,8 @@ void orr_report__table(struct orr_results *in, const char *sql, uint32_t most, c
 bool orr_report__svg(const char *path, FILE *out);
 /* A number with as many digits as are worth reading, thousands apart; "-" for none. Returns out. */
 const char *orr_report__number(double value, char out[40]);
+/* "1 job", "256 jobs": a number with what it counts. Returns out. */
+const char *orr_report__count(double value, const char *one, const char *many, char out[40]);
 
 /* --- what a section knows of its run --- */
 
@@ -42,14 +44,17 @@ enum orr_report_question {
     ORR_REPORT_EVICTIONS,
     ORR_REPORT_LENDING,
     ORR_REPORT_OBJECTIVES,
+    ORR_REPORT_EXPECTED,
     ORR_REPORT_TRUST
 };
-#define ORR_REPORT_QUESTIONS 6
+#define ORR_REPORT_QUESTIONS 7
 extern const char *const orr_report__questions[ORR_REPORT_QUESTIONS];
 /* Where on the page more is told; the name of a section. */
 extern const char *const orr_report__sections[ORR_REPORT_QUESTIONS];
 /* Whether a run has anything to ask this of; a run of jobs without objectives has not. */
 bool orr_report__has_answer(struct orr_results *in, enum orr_report_question question);
+/* What the scenario expects of the run, and whether it held. */
+extern const char orr_report__expected_sql[];
 /* Services and workloads with an objective: what of it was met, pods wanted and had. */
 extern const char orr_report__objectives_sql[];
 void orr_report__answer(struct orr_results *in, enum orr_report_question question, FILE *out);
@@ -83,6 +88,10 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
 /* One figure of the page, drawn into the folder before. */
 void orr_report__figure(const char *db_path, const char *name, const char *caption,
                         const char *scratch, const char *prefix, FILE *out);
+/* report_changes.c: what file `index` has other than the first, as a list and in one line: the
+ * caller's words for it, or, when there are none, lines of the resolved scenarios. */
+void orr_report__changes(const struct orr_report_options *options, uint32_t index, FILE *out);
+void orr_report__changes_short(const struct orr_report_options *options, uint32_t index, FILE *out);
 /* report_many.c: what differs between several. */
 enum orr_status orr_report__many(const struct orr_report_options *options, FILE *out,
                                  struct orr_err *err);

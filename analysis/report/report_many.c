@@ -10,53 +10,20 @@
 #include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
 
-#define SAID_MOST   6 /* changes named in a sentence */
+#define SAID_MOST   6 /* queues named in a sentence */
 #define QUEUES_MOST 40
 
 const char *const orr_report__beside[] = {"allocation", "depth",     "wait-cdf", "debt",
                                           "churn",      "waterfall", NULL};
 
-struct side { /* what is put beside each other */
+/* What is put beside each other: numbers of all jobs, how many ended or never started, and
+ * objectives of workloads, where there are any; then queues. */
+enum part { ALL, COUNTS, OBJECTIVES, PARTS };
+struct side {
     const struct orr_report_options *options;
-    struct orr_comparison all, queues;
-    double *values; /* scratch, by file */
+    struct orr_comparison parts[PARTS], queues;
+    double *values, *nevers; /* scratch, by file */
 };
-
-static char *resolved(struct orr_results *in)
-{
-    sqlite3_stmt *row = orr_results_prepare(in, "SELECT scenario_resolved FROM run");
-    char *text = NULL;
-    while (orr_results_step(in, row)) {
-        text = orr_results_text(in, row, 0);
-    }
-    return text != NULL ? text : orr_arena_strndup(&in->arena, "", 0);
-}
-
-static bool has_line(const char *text, const char *line, size_t bytes)
-{
-    for (const char *at = text; *at != '\0';) {
-        const size_t n = strcspn(at, "\n");
-        if (n == bytes && memcmp(at, line, bytes) == 0) {
-            return true;
-        }
-        at += n + (at[n] == '\n');
-    }
-    return false;
-}
-
-/* Lines of `text` that the other has not. */
-static void lines_apart(const char *text, const char *other, char sign, FILE *out)
-{
-    for (const char *at = text; *at != '\0';) {
-        const size_t n = strcspn(at, "\n");
-        if (!has_line(other, at, n) && n < 300) {
-            char line[320];
-            (void)snprintf(line, sizeof line, "%c %.*s\n", sign, (int)n, at);
-            orr_xml_text(out, line);
-        }
-        at += n + (at[n] == '\n');
-    }
-}
 
 /* --- numbers --- */
 
@@ -81,6 +48,11 @@ static const char *words_of(const char *metric)
                                            {ORR_JCT_RATIO, "jobs took so many times as long"},
                                            {"unstarted", "jobs never started"},
                                            {"never_startable", "jobs that never could start"},
+                                           {"unfinished", "jobs that had not ended"},
+                                           {"attainment", "objective met"},
+                                           {"requests_late", "requests late"},
+                                           {"requests_dropped", "requests dropped"},
+                                           {"gave_up", "jobs that gave up"},
                                            {"gpu_h", "GPU-hours held"}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(words[i][0], metric) == 0) {
@@ -93,7 +65,7 @@ static const char *words_of(const char *metric)
 static bool is_share(const char *metric)
 {
     return strcmp(metric, "gpu_occupancy") == 0 || strcmp(metric, "gpu_goodput") == 0 ||
-           strcmp(metric, "share_deviation") == 0;
+           strcmp(metric, "share_deviation") == 0 || strcmp(metric, "attainment") == 0;
 }
 
 /* A value, or with_sign a difference, as people say it; shares in percent. */
@@ -188,32 +160,45 @@ static bool any_value(const double *values, uint32_t count)
     return false;
 }
 
+/* In words, with the workload it is of. */
+static void name_metric(const struct orr_compare_metric *metric, FILE *out)
+{
+    static const char workload[] = "workload=";
+    if (strncmp(metric->label, workload, strlen(workload)) == 0) {
+        orr_xml_text(out, metric->label + strlen(workload));
+        (void)fputs(": ", out);
+    }
+    orr_xml_text(out, words_of(metric->name));
+}
+
 static void metrics_table(const struct side *side, FILE *out)
 {
-    const struct orr_comparison *c = &side->all;
-    heads(c, "<th scope=\"col\">metric</th>", out);
-    for (uint32_t m = 0; m < c->metric_count; m++) {
-        values_of(side, &c->metrics[m], side->values);
-        if (!any_value(side->values, c->arm_count)) {
-            continue;
+    heads(&side->parts[ALL], "<th scope=\"col\">metric</th>", out);
+    for (int p = 0; p < PARTS; p++) {
+        const struct orr_comparison *c = &side->parts[p];
+        for (uint32_t m = 0; m < c->metric_count; m++) {
+            values_of(side, &c->metrics[m], side->values);
+            if (!any_value(side->values, c->arm_count)) {
+                continue;
+            }
+            (void)fputs("<tr><td>", out);
+            name_metric(&c->metrics[m], out);
+            (void)fputs("</td>", out);
+            cells(&c->metrics[m], side->values, c->arm_count, out);
         }
-        (void)fputs("<tr><td>", out);
-        orr_xml_text(out, words_of(c->metrics[m].name));
-        (void)fputs("</td>", out);
-        cells(&c->metrics[m], side->values, c->arm_count, out);
     }
     (void)fputs("</tbody></table></div>\n", out);
 }
 
-/* A label of scope queue, "queue=a,kind=b", in words. */
-static void label_text(const char *label, FILE *out)
+/* A label of scope queue, "queue=a,kind=b", in words, the kind if wanted. */
+static void label_text(const char *label, bool with_kind, FILE *out)
 {
     const char *kind = strstr(label, ",kind=");
     char queue[300];
     label += strncmp(label, "queue=", 6) == 0 ? 6 : 0;
     (void)snprintf(queue, sizeof queue, "%.*s", kind != NULL ? (int)(kind - label) : 290, label);
     orr_xml_text(out, queue);
-    if (kind != NULL) {
+    if (kind != NULL && with_kind) {
         (void)fputs(", ", out);
         orr_xml_text(out, kind + 6);
     }
@@ -236,7 +221,8 @@ static void queues_table(const struct side *side, FILE *out)
     uint32_t shown = 0, left = 0;
     for (uint32_t m = 0; m < c->metric_count; m++) {
         values_of(side, &c->metrics[m], side->values);
-        if (!any_change(&c->metrics[m], side->values, c->arm_count)) {
+        if (orr_comparison_repeats(c, m) ||
+            !any_change(&c->metrics[m], side->values, c->arm_count)) {
             continue;
         }
         if (shown == QUEUES_MOST) {
@@ -246,8 +232,9 @@ static void queues_table(const struct side *side, FILE *out)
         if (shown++ == 0) {
             heads(c, "<th scope=\"col\">queue, kind</th><th scope=\"col\">metric</th>", out);
         }
+        const bool whole = orr_compare_is_whole(c->metrics[m].name);
         (void)fputs("<tr><td>", out);
-        label_text(c->metrics[m].label, out);
+        label_text(c->metrics[m].label, !whole, out);
         (void)fprintf(out, "</td><td>%s</td>", words_of(c->metrics[m].name));
         cells(&c->metrics[m], side->values, c->arm_count, out);
     }
@@ -259,65 +246,6 @@ static void queues_table(const struct side *side, FILE *out)
     }
 }
 
-/* --- what was changed --- */
-
-/* The caller's words for it, or, when there are none, lines of the resolved scenarios. */
-static void changes_of(const struct orr_report_options *options, uint32_t index, FILE *out)
-{
-    const char *words = options->changes != NULL ? options->changes[index] : NULL;
-    struct orr_results base, in;
-    struct orr_err ignored = {0};
-    orr_results_open(&base, options->paths[0], &ignored);
-    orr_results_open(&in, options->paths[index], &ignored);
-    const char *before = resolved(&base), *after = resolved(&in);
-    if (words == NULL) {
-        (void)fputs("<pre>", out);
-        lines_apart(before, after, '-', out);
-        lines_apart(after, before, '+', out);
-        (void)fputs("</pre>\n", out);
-    } else if (words[0] == '\0') {
-        (void)fputs("<p>Nothing: both ran the same scenario.</p>\n", out);
-    } else {
-        (void)fputs("<ul>\n", out);
-        for (const char *at = words; *at != '\0';) {
-            const size_t n = strcspn(at, "\n");
-            char line[600];
-            (void)snprintf(line, sizeof line, "%.*s", n < 590 ? (int)n : 590, at);
-            (void)fputs("<li>", out);
-            orr_xml_text(out, line);
-            (void)fputs("</li>\n", out);
-            at += n + (at[n] == '\n');
-        }
-        (void)fputs("</ul>\n", out);
-    }
-    orr_results_close(&in);
-    orr_results_close(&base);
-}
-
-/* The first few of them in one line. */
-static void changes_short(const struct orr_report_options *options, uint32_t index, FILE *out)
-{
-    const char *words = options->changes != NULL ? options->changes[index] : NULL;
-    uint32_t count = 0;
-    if (words == NULL || words[0] == '\0') {
-        (void)fputs(words == NULL ? "see below" : "nothing", out);
-        return;
-    }
-    for (const char *at = words; *at != '\0';) {
-        const size_t n = strcspn(at, "\n");
-        if (count++ < SAID_MOST) {
-            char line[300];
-            (void)snprintf(line, sizeof line, "%.*s", n < 290 ? (int)n : 290, at);
-            (void)fputs(count > 1 ? "; " : "", out);
-            orr_xml_text(out, line);
-        }
-        at += n + (at[n] == '\n');
-    }
-    if (count > SAID_MOST) {
-        (void)fprintf(out, "; and %u more", count - SAID_MOST);
-    }
-}
-
 /* --- in short --- */
 
 /* Those a reader asks for; the table has all. */
@@ -325,7 +253,8 @@ static bool is_said(const char *metric)
 {
     static const char *const said[] = {"wait_mean_s",      "wait_p95_s",  "jct_mean_s",
                                        "gpu_occupancy",    "gpu_goodput", "fairness_jain",
-                                       "quota_debt_gpu_h", "lost_gpu_h"};
+                                       "quota_debt_gpu_h", "lost_gpu_h",  "unstarted",
+                                       "never_startable",  "attainment"};
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         if (strcmp(said[i], metric) == 0) {
             return true;
@@ -337,19 +266,22 @@ static bool is_said(const char *metric)
 static void came_of_it(const struct side *side, uint32_t arm, const char *wanted, FILE *out)
 {
     uint32_t said = 0;
-    for (uint32_t m = 0; m < side->all.metric_count; m++) {
-        const struct orr_compare_metric *metric = &side->all.metrics[m];
-        char from[64], to[64];
-        if (!is_said(metric->name)) {
-            continue;
+    for (int p = 0; p < PARTS; p++) {
+        for (uint32_t m = 0; m < side->parts[p].metric_count; m++) {
+            const struct orr_compare_metric *metric = &side->parts[p].metrics[m];
+            char from[64], to[64];
+            if (!is_said(metric->name)) {
+                continue;
+            }
+            values_of(side, metric, side->values);
+            if (strcmp(mark(metric, side->values[0], side->values[arm]), wanted) != 0) {
+                continue;
+            }
+            (void)fputs(said++ == 0 ? "" : ", ", out);
+            name_metric(metric, out);
+            (void)fprintf(out, " %s to %s", amount(metric, side->values[0], false, from),
+                          amount(metric, side->values[arm], false, to));
         }
-        values_of(side, metric, side->values);
-        if (strcmp(mark(metric, side->values[0], side->values[arm]), wanted) != 0) {
-            continue;
-        }
-        (void)fprintf(out, "%s%s %s to %s", said++ == 0 ? "" : ", ", words_of(metric->name),
-                      amount(metric, side->values[0], false, from),
-                      amount(metric, side->values[arm], false, to));
     }
     (void)fputs(said == 0 ? "nothing" : "", out);
 }
@@ -363,14 +295,22 @@ static void worse_off(const struct side *side, uint32_t arm, FILE *out)
         if (strcmp(metric->name, "wait_p95_s") != 0) {
             continue;
         }
+        const struct orr_compare_metric never = {
+            .name = "never_startable", .scope = metric->scope, .label = metric->label};
         values_of(side, metric, side->values);
-        if (strcmp(mark(metric, side->values[0], side->values[arm]), "worse") != 0 ||
+        values_of(side, &never, side->nevers);
+        const double barred = side->nevers[arm] - side->nevers[0];
+        if ((strcmp(mark(metric, side->values[0], side->values[arm]), "worse") != 0 &&
+             !(barred > 0)) ||
             said++ >= SAID_MOST) {
             continue;
         }
         (void)fputs(said > 1 ? "; " : "", out);
-        label_text(metric->label, out);
-        if (isnan(side->values[arm])) {
+        label_text(metric->label, true, out);
+        if (barred > 0) {
+            (void)fprintf(out, " (%s more of its jobs never could start)",
+                          orr_report__number(barred, from));
+        } else if (isnan(side->values[arm])) {
             (void)fprintf(out, " (more than 5 %% never started; 95 %% waited at most %s before)",
                           amount(metric, side->values[0], false, from));
         } else {
@@ -408,13 +348,13 @@ static bool anybody_answers(const struct side *side, enum orr_report_question qu
 
 static enum orr_status in_short(const struct side *side, FILE *out, struct orr_err *err)
 {
-    const struct orr_comparison *all = &side->all;
+    const struct orr_comparison *all = &side->parts[ALL];
     enum orr_status status = ORR_OK;
     (void)fputs("<dl class=\"short\">\n<dt><a href=\"#changed\">What was changed?</a></dt><dd>",
                 out);
     for (uint32_t a = 1; a < all->arm_count; a++) {
         label_of(all, a, out);
-        changes_short(side->options, a, out);
+        orr_report__changes_short(side->options, a, out);
         (void)fputs(".</p>\n", out);
     }
     (void)fputs("</dd>\n<dt><a href=\"#side\">What came of it?</a></dt><dd>", out);
@@ -516,9 +456,9 @@ static enum orr_status sections(const struct side *side, FILE *out, struct orr_e
     (void)fputs("<h2 id=\"changed\">What was changed, against the first</h2>\n", out);
     for (uint32_t i = 1; i < side->options->count; i++) {
         (void)fputs("<h3>", out);
-        orr_xml_text(out, side->all.arms[i].label);
+        orr_xml_text(out, side->parts[ALL].arms[i].label);
         (void)fputs("</h3>\n", out);
-        changes_of(side->options, i, out);
+        orr_report__changes(side->options, i, out);
     }
     (void)fputs("<h2 id=\"figures\">Figures beside each other</h2>\n", out);
     figures(side->options, out);
@@ -526,14 +466,42 @@ static enum orr_status sections(const struct side *side, FILE *out, struct orr_e
     return status;
 }
 
-enum orr_status orr_report__many(const struct orr_report_options *options, FILE *out,
-                                 struct orr_err *err)
+static enum orr_status compare_parts(struct side *side, struct orr_compare_options *compare,
+                                     struct orr_err *err)
 {
+    static const char *const counts[] = {"unfinished", "unstarted", "never_startable"};
+    static const char *const objectives[] = {"attainment", "requests_late", "requests_dropped",
+                                             "gave_up"};
     static const char *const of_queues[] = {"wait_p95_s", "unstarted",        "never_startable",
                                             "gpu_h",      "quota_debt_gpu_h", "evictions",
                                             "lost_gpu_h"};
+    enum orr_status status = orr_compare(compare, &side->parts[ALL], err);
+    if (status == ORR_OK) {
+        compare->metrics = counts;
+        compare->metric_count = sizeof counts / sizeof counts[0];
+        status = orr_compare(compare, &side->parts[COUNTS], err);
+    }
+    if (status == ORR_OK) {
+        compare->scope = "queue";
+        compare->metrics = of_queues;
+        compare->metric_count = sizeof of_queues / sizeof of_queues[0];
+        status = orr_compare(compare, &side->queues, err);
+    }
+    if (status == ORR_OK) {
+        compare->scope = "workload";
+        compare->metrics = objectives;
+        compare->metric_count = sizeof objectives / sizeof objectives[0];
+        status = orr_compare(compare, &side->parts[OBJECTIVES], err);
+    }
+    return status;
+}
+
+enum orr_status orr_report__many(const struct orr_report_options *options, FILE *out,
+                                 struct orr_err *err)
+{
     struct side side = {.options = options,
-                        .values = orr_alloc(options->count, sizeof *side.values)};
+                        .values = orr_alloc(options->count, sizeof *side.values),
+                        .nevers = orr_alloc(options->count, sizeof *side.nevers)};
     uint32_t *arms = orr_alloc(options->count, sizeof *arms);
     const char **labels = orr_alloc(options->count, sizeof *labels);
     for (uint32_t i = 0; i < options->count; i++) {
@@ -545,19 +513,17 @@ enum orr_status orr_report__many(const struct orr_report_options *options, FILE 
                                           .path_count = options->count,
                                           .labels = labels,
                                           .arms = arms,
-                                          .any_seed = true};
-    enum orr_status status = orr_compare(&compare, &side.all, err);
+                                          .any_seed = true,
+                                          .may_be_empty = true};
+    enum orr_status status = compare_parts(&side, &compare, err);
     if (status == ORR_OK) {
-        compare.scope = "queue";
-        compare.metrics = of_queues;
-        compare.metric_count = sizeof of_queues / sizeof of_queues[0];
-        status = orr_compare(&compare, &side.queues, err);
-        if (status == ORR_OK) {
-            status = sections(&side, out, err);
-            orr_comparison_release(&side.queues);
-        }
-        orr_comparison_release(&side.all);
+        status = sections(&side, out, err);
     }
+    for (int p = 0; p < PARTS; p++) {
+        orr_comparison_release(&side.parts[p]);
+    }
+    orr_comparison_release(&side.queues);
+    orr_free(side.nevers);
     orr_free(side.values);
     orr_free(arms);
     orr_free(labels);

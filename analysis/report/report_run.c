@@ -342,6 +342,10 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
             out);
         orr_report__table(in, orr_report__objectives_sql, ROWS_MOST, "", out);
     }
+    if (orr_report__has_answer(in, ORR_REPORT_EXPECTED)) {
+        section(out, prefix, "expected", "What the scenario expects of the run");
+        orr_report__table(in, orr_report__expected_sql, ROWS_MOST, "", out);
+    }
     section(out, prefix, "figures", "Figures");
     figures(in, options, prefix, but, out);
     section(out, prefix, "trust", "Can it be trusted?");

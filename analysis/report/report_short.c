@@ -2,17 +2,22 @@
 /* report_short.c - the questions a reader comes with, answered in a sentence or two each. */
 #include "report_int.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include <orrery/base/text.h>
 
 #define SHORT_WAIT_S 10 /* a few cycles of a scheduler: not worth a sentence */
 
-const char *const orr_report__questions[ORR_REPORT_QUESTIONS] = {
-    "Who waited longest, and why?", "Is the cluster saturated?", "What did evictions cost?",
-    "Who borrowed from whom?",      "Were objectives met?",      "Can it be trusted?"};
+const char *const orr_report__questions[ORR_REPORT_QUESTIONS] = {"Who waited longest, and why?",
+                                                                 "Is the cluster saturated?",
+                                                                 "What did evictions cost?",
+                                                                 "Who borrowed from whom?",
+                                                                 "Were objectives met?",
+                                                                 "Did it come out as expected?",
+                                                                 "Can it be trusted?"};
 const char *const orr_report__sections[ORR_REPORT_QUESTIONS] = {
-    "waits", "load", "evictions", "lending", "objectives", "trust"};
+    "waits", "load", "evictions", "lending", "objectives", "expected", "trust"};
 
 const char orr_report__longest_sql[] =
     "WITH one AS (SELECT w.job, w.queue, w.mgpu, w.from_ms, w.start_ms,"
@@ -77,13 +82,9 @@ double orr_report__metric(struct orr_results *in, const char *name)
     return value;
 }
 
-/* "1 GPU", "256 GPUs". */
-static const char *gpus_text(double gpus, char out[64])
+static const char *gpus_text(double gpus, char out[40])
 {
-    char number[40];
-    (void)snprintf(out, 64, "%s GPU%s", orr_report__number(gpus, number),
-                   fabs(gpus - 1) < 1e-9 ? "" : "s");
-    return out;
+    return orr_report__count(gpus, "GPU", "GPUs", out);
 }
 
 static void text_column(sqlite3_stmt *row, int column, FILE *out)
@@ -200,7 +201,14 @@ static void answer_waits(struct orr_results *in, FILE *out)
 {
     char half[24], most[24], never[40];
     const double unstarted = orr_report__metric(in, "unstarted");
+    const bool any =
+        orr_results_int(in, "SELECT n FROM metric WHERE name = 'unstarted' AND scope = 'all'", 0);
     longest(in, out);
+    if (!any) {
+        (void)fputs("No jobs but services were submitted in the window. ", out);
+        answer_nevers(in, out);
+        return;
+    }
     (void)fprintf(out, "Half of all jobs started within %s, 95 %% within %s",
                   orr_format_rough(half, orr_report__metric(in, "wait_p50_s")),
                   orr_format_rough(most, orr_report__metric(in, "wait_p95_s")));
@@ -315,14 +323,14 @@ static void answer_load(struct orr_results *in, FILE *out)
     if (load.waits > 0.005) {
         (void)fprintf(out, "Something waited %.0f %% of the time, on average for %s; ",
                       100 * load.waits, gpus_text(load.pending / load.waits, text));
-        (void)fprintf(out, "meanwhile %s were free. ", gpus_text(load.idle_waits, text));
+        (void)fprintf(out, "meanwhile free: %s. ", gpus_text(load.idle_waits, text));
     }
     if (load.waits > 0.005 && size > 1) {
         (void)fprintf(out, "Half of what was waited for was by jobs of %s or more. ",
                       gpus_text(size, text));
     }
     if (load.gpus - load.up > 0.005 * load.gpus) {
-        (void)fprintf(out, "On average %s were down. ", gpus_text(load.gpus - load.up, text));
+        (void)fprintf(out, "Down on average: %s. ", gpus_text(load.gpus - load.up, text));
     }
     say_drain(in, out);
 }
@@ -353,8 +361,8 @@ static void most_taken_from(struct orr_results *in, FILE *out)
         char times[40];
         (void)fputs("Most often from <b>", out);
         text_column(row, 0, out);
-        (void)fprintf(out, "</b> (%s times). ",
-                      orr_report__number(sqlite3_column_double(row, 1), times));
+        (void)fprintf(out, "</b> (%s). ",
+                      orr_report__count(sqlite3_column_double(row, 1), "time", "times", times));
     }
 }
 
@@ -371,8 +379,8 @@ static void answer_evictions(struct orr_results *in, FILE *out)
         (void)fputs("Nothing was evicted, and no node failed under a job. ", out);
         return;
     }
-    (void)fprintf(out, "%s attempts of jobs were cut short; that cost <b>",
-                  orr_report__number((double)cut, number));
+    (void)fprintf(out, "%s cut short; that cost <b>",
+                  orr_report__count((double)cut, "attempt was", "attempts were", number));
     (void)fprintf(out, "%s GPU-hours</b>", orr_report__number(lost, number));
     (void)fprintf(out, " of work, %.1f %% of what was held", held > 0 ? 1e5 * lost / held : 0);
     lost_by_cause(in, out);
@@ -381,9 +389,8 @@ static void answer_evictions(struct orr_results *in, FILE *out)
     }
     (void)fputs(", over the whole run. ", out);
     if (wasted > 0) {
-        (void)fprintf(out,
-                      "%s evictions were for nothing: who they were for used none of the room. ",
-                      orr_report__number(wasted, number));
+        (void)fprintf(out, "%s for nothing: who it was done for used none of the room. ",
+                      orr_report__count(wasted, "eviction was", "evictions were", number));
     }
     most_taken_from(in, out);
 }
@@ -464,8 +471,39 @@ const char orr_report__objectives_sql[] =
 
 bool orr_report__has_answer(struct orr_results *in, enum orr_report_question question)
 {
-    return question != ORR_REPORT_OBJECTIVES ||
-           orr_results_int(in, "SELECT count(*) FROM metric WHERE name = 'attainment'", 0) > 0;
+    return question == ORR_REPORT_OBJECTIVES
+               ? orr_results_int(in, "SELECT count(*) FROM metric WHERE name = 'attainment'", 0) > 0
+           : question == ORR_REPORT_EXPECTED
+               ? orr_results_int(in, "SELECT count(*) FROM expectation", 0) > 0
+               : true;
+}
+
+const char orr_report__expected_sql[] =
+    "SELECT text AS expected, CASE holds WHEN 1 THEN 'yes' WHEN 0 THEN 'no' ELSE 'the run has no"
+    " such number' END AS held, value AS \"it was\" FROM expectation ORDER BY nr";
+
+static void answer_expected(struct orr_results *in, FILE *out)
+{
+    char number[40];
+    const int64_t count = orr_results_int(in, "SELECT count(*) FROM expectation", 0);
+    const int64_t held = orr_results_int(in, "SELECT count(*) FROM expectation WHERE holds", 0);
+    (void)fprintf(out, "<b>%s</b> Of what the scenario expects, %" PRId64 " of %s. ",
+                  held == count ? "Yes." : "No.", held,
+                  orr_report__count((double)count, "statement held", "statements held", number));
+    sqlite3_stmt *row = orr_results_prepare(
+        in, "SELECT text, value, holds FROM expectation WHERE holds IS NOT 1 ORDER BY nr LIMIT 3");
+    while (orr_results_step(in, row)) {
+        (void)fputs("<code>", out);
+        text_column(row, 0, out);
+        if (sqlite3_column_type(row, 2) == SQLITE_NULL) {
+            (void)fputs("</code>: the run has no such number. ", out);
+        } else {
+            (void)fprintf(out, "</code> did not: it was %s. ",
+                          sqlite3_column_type(row, 1) == SQLITE_NULL
+                              ? "not reached"
+                              : orr_report__number(sqlite3_column_double(row, 1), number));
+        }
+    }
 }
 
 static void answer_objectives(struct orr_results *in, FILE *out)
@@ -505,6 +543,7 @@ void orr_report__answer(struct orr_results *in, enum orr_report_question questio
     case ORR_REPORT_EVICTIONS: answer_evictions(in, out); break;
     case ORR_REPORT_LENDING: answer_lending(in, out); break;
     case ORR_REPORT_OBJECTIVES: answer_objectives(in, out); break;
+    case ORR_REPORT_EXPECTED: answer_expected(in, out); break;
     case ORR_REPORT_TRUST: orr_report__trust_answer(in, out); break;
     }
 }

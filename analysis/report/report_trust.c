@@ -11,6 +11,7 @@
 struct trust {
     bool whole;              /* ran to its last job */
     int64_t open, unstarted; /* jobs that had not ended; not started */
+    int64_t nevers;          /* of them that never could have: in no number of waits */
     int64_t rejected, read;  /* rows of traces */
     bool recorded;           /* the trace says when jobs started */
     bool audited;
@@ -58,6 +59,9 @@ static struct trust look(struct orr_results *in)
         .open = orr_results_int(in, "SELECT count(*) FROM job WHERE state IN (1, 2)", 0),
         .unstarted =
             orr_results_int(in, "SELECT count(*) FROM job WHERE state = 1 AND start_ms IS NULL", 0),
+        .nevers = orr_results_int(
+            in, "SELECT count(*) FROM never AS n JOIN job AS j ON j.id = n.job WHERE j.state = 1",
+            0),
         .rejected = orr_results_int(in, "SELECT sum(rows_rejected) FROM input", 0),
         .read = orr_results_int(in, "SELECT sum(rows_read) FROM input", 0),
         .recorded = orr_results_int(in, "SELECT count(*) FROM recorded", 0) > 0};
@@ -108,17 +112,30 @@ static void say_calibration(const struct trust *trust, FILE *out)
 
 static void say_end(const struct trust *trust, FILE *out)
 {
-    char open[40], unstarted[40];
+    char open[40], number[40];
     if (trust->whole && trust->open == 0) {
         (void)fputs("The run went on until its last job had ended.", out);
         return;
     }
-    (void)fprintf(out,
-                  "%s: %s jobs had not ended, %s of them not started. They count in quantiles of "
-                  "waits as waiting at least that long (Kaplan-Meier), in means not at all.",
+    (void)fprintf(out, "%s: %s not ended",
                   trust->whole ? "Some jobs could not end" : "The run was cut before its last job",
-                  orr_report__number((double)trust->open, open),
-                  orr_report__number((double)trust->unstarted, unstarted));
+                  orr_report__count((double)trust->open, "job had", "jobs had", open));
+    if (trust->unstarted > 0) {
+        (void)fprintf(out, ", %s of them not started",
+                      orr_report__number((double)trust->unstarted, number));
+    }
+    if (trust->nevers > 0) {
+        (void)fprintf(out, ", of which %s never could have and %s in no number of waits",
+                      orr_report__number((double)trust->nevers, number),
+                      trust->nevers == 1 ? "is" : "are");
+    }
+    if (trust->unstarted > trust->nevers) {
+        (void)fprintf(out,
+                      ". %s in quantiles of waits as waiting at least that long (Kaplan-Meier), in "
+                      "means not at all",
+                      trust->nevers > 0 ? "The others count" : "These count");
+    }
+    (void)fputs(".", out);
 }
 
 static void say_rows(const struct trust *trust, FILE *out)

@@ -105,6 +105,8 @@ uint32_t orr_cli_parse_plain(int argc, char **argv, const char *args, const char
 enum orr_status orr_cli_output(const char *path, struct orr_err *err) ORR_MUST_USE;
 /* Makes the folder unless it is there. ORR_CANT_CREATE. */
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;
+/* The array `expectations`: what the scenario of a results file expects of it, and what held. */
+void orr_cli_expectations(struct orr_json *json, const char *results);
 
 /* ---- scenarios out of results files ---- */
 /* Loads a scenario file, or of a results file the scenario that it ran; either changed as the

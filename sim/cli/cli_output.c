@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_output.c - where answers that are files go, and scenarios out of them. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include <orrery/analysis/results.h>
 #include <orrery/sim/study.h>
 
 #include "cli.h"
@@ -24,6 +26,30 @@ enum orr_status orr_cli_folder(const char *path, struct orr_err *err)
         return ORR_OK;
     }
     return orr_fail(err, ORR_CANT_CREATE, "%s: cannot make this folder: %s", path, strerror(errno));
+}
+
+void orr_cli_expectations(struct orr_json *json, const char *results)
+{
+    struct orr_results in;
+    struct orr_err ignored = {0};
+    orr_results_open(&in, results, &ignored);
+    orr_json_open(json, "expectations", '[');
+    sqlite3_stmt *row =
+        orr_results_prepare(&in, "SELECT text, value, holds FROM expectation ORDER BY nr");
+    while (orr_results_step(&in, row)) {
+        const bool known = sqlite3_column_type(row, 1) != SQLITE_NULL;
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "expected", orr_results_text(&in, row, 0));
+        orr_json_real(json, "value", known ? sqlite3_column_double(row, 1) : (double)NAN);
+        if (sqlite3_column_type(row, 2) != SQLITE_NULL) {
+            orr_json_bool(json, "holds", sqlite3_column_int(row, 2) != 0);
+        } else { /* the run has no such metric */
+            orr_json_text(json, "holds", NULL);
+        }
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+    orr_results_close(&in);
 }
 
 static bool is_results(const char *path)

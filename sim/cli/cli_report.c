@@ -224,6 +224,9 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_int(&json, "distinct_times", (int64_t)r->run->distinct_times);
     orr_json_int(&json, "queue_len_max", r->run->queue_len_max);
     orr_json_text(&json, "digest", digest);
+    if (r->output != NULL) {
+        orr_cli_expectations(&json, r->output);
+    }
     orr_json_text(&json, "results", r->output);
     json_phases(&json, r);
     orr_json_close(&json, '}');

@@ -187,11 +187,16 @@ static enum orr_status compare(const struct whatif *w, const char *scope,
                                                 .arms = w->arms,
                                                 .metrics = metrics,
                                                 .metric_count = metric_count,
-                                                .scope = scope};
+                                                .scope = scope,
+                                                .may_be_empty = true};
     return orr_compare(&options, comparison, err);
 }
 
 /* --- the answer --- */
+
+struct answers { /* queues and workloads may have no numbers */
+    struct orr_comparison all, queues, workloads;
+};
 
 /* A quantile that one of the two reached: fewer started under the other than it takes. */
 static bool is_lost(const struct orr_compare_metric *metric, const struct orr_paired *p)
@@ -228,18 +233,40 @@ static const char *figure(const char *unit, double value, bool with_sign, char o
     return out;
 }
 
+/* Of whom a row is: "all", "queue=a,kind=b", "queue=a" where it is of all its kinds. */
+static void row_label(const struct orr_compare_metric *metric, char *out, size_t bytes)
+{
+    const char *kind = strstr(metric->label, ",kind=");
+    const bool whole = kind != NULL && orr_compare_is_whole(metric->name);
+    (void)snprintf(out, bytes, "%.*s", whole ? (int)(kind - metric->label) : 300,
+                   metric->label[0] != '\0' ? metric->label : "all");
+}
+
+/* The row of waits stands for its queue, that of what was met for its workload; others are worth
+ * one when they change. */
+static bool is_row(const struct orr_comparison *c, uint32_t m, uint32_t arm)
+{
+    const struct orr_compare_metric *metric = &c->metrics[m];
+    const struct orr_paired *p = orr_comparison_cell(c, m, arm);
+    if (p->n == 0) {
+        return is_lost(metric, p) || is_found(metric, p);
+    }
+    return !orr_comparison_repeats(c, m) &&
+           (strcmp(metric->name, "wait_p95_s") == 0 || strcmp(metric->name, "attainment") == 0 ||
+            fabs(p->difference) > 0);
+}
+
 static void print_rows(const struct orr_comparison *c, uint32_t arm, FILE *out)
 {
     for (uint32_t m = 0; m < c->metric_count; m++) {
         const struct orr_compare_metric *metric = &c->metrics[m];
         const struct orr_paired *p = orr_comparison_cell(c, m, arm);
         char before[32], after[32], change[32], low[32], high[32], range[120] = "no interval";
-        /* the row of waits stands for its queue; others are worth one when they change */
-        const bool is_row = strcmp(metric->name, "wait_p95_s") == 0 || fabs(p->difference) > 0;
-        const bool half = is_lost(metric, p) || is_found(metric, p);
-        if (!half && (p->n == 0 || !is_row)) {
+        char label[320];
+        if (!is_row(c, m, arm)) {
             continue;
         }
+        row_label(metric, label, sizeof label);
         if (!isnan(p->low)) {
             (void)snprintf(range, sizeof range, "%s to %s", figure(metric->unit, p->low, true, low),
                            figure(metric->unit, p->high, true, high));
@@ -249,8 +276,7 @@ static void print_rows(const struct orr_comparison *c, uint32_t arm, FILE *out)
             (void)snprintf(range + used, sizeof range - used, " (%u of %u seeds)", p->n, c->pairs);
         }
         (void)fprintf(
-            out, "  %-40.40s %-16s %10s %10s %10s  %-22s %s\n",
-            metric->label[0] != '\0' ? metric->label : "all", metric->name,
+            out, "  %-40s %-16s %10s %10s %10s  %-22s %s\n", label, metric->name,
             is_found(metric, p) ? "not reached" : figure(metric->unit, p->base_mean, false, before),
             is_lost(metric, p) ? "not reached" : figure(metric->unit, p->other_mean, false, after),
             figure(metric->unit, p->difference, true, change), range,
@@ -261,32 +287,50 @@ static void print_rows(const struct orr_comparison *c, uint32_t arm, FILE *out)
 /* What makes a queue worse off when it grows, in words; NULL: the metric does not. */
 static const char *harm_of(const char *metric)
 {
-    return strcmp(metric, "wait_p95_s") == 0        ? "p95 wait"
-           : strcmp(metric, "jct_mean_s") == 0      ? "mean JCT"
-           : strcmp(metric, "unstarted") == 0       ? "jobs that never started"
-           : strcmp(metric, "never_startable") == 0 ? "jobs that never could start"
-                                                    : NULL;
+    return strcmp(metric, "wait_p95_s") == 0         ? "p95 wait"
+           : strcmp(metric, "jct_mean_s") == 0       ? "mean JCT"
+           : strcmp(metric, "attainment") == 0       ? "objective met"
+           : strcmp(metric, "requests_dropped") == 0 ? "requests dropped"
+           : strcmp(metric, "unstarted") == 0        ? "jobs that never started"
+           : strcmp(metric, "never_startable") == 0  ? "jobs that never could start"
+                                                     : NULL;
+}
+
+static uint32_t list_losers(const struct orr_comparison *c, uint32_t arm, uint32_t said, FILE *out)
+{
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        const struct orr_paired *p = orr_comparison_cell(c, m, arm);
+        const char *what = harm_of(c->metrics[m].name), *unit = c->metrics[m].unit;
+        if (what != NULL && is_worse(&c->metrics[m], p)) {
+            char change[32];
+            (void)fprintf(out, "%s %s (%s %s)", said++ > 0 ? "," : "", c->metrics[m].label, what,
+                          p->n == 0 ? "not reached" : figure(unit, p->difference, true, change));
+        }
+    }
+    return said;
+}
+
+/* Of the mean wait; of services alone, of the first objective. */
+static void sentence_of(const struct answers *answers, uint32_t arm, char *text, size_t bytes)
+{
+    const bool waits =
+        answers->all.metric_count > 0 && orr_comparison_cell(&answers->all, 0, arm)->n > 0;
+    if (waits || answers->workloads.metric_count == 0) {
+        orr_comparison_sentence(&answers->all, 0, arm, text, bytes);
+    } else {
+        orr_comparison_sentence(&answers->workloads, 0, arm, text, bytes);
+    }
 }
 
 /* Who gets worse, and the one sentence. */
-static void print_losers(const struct orr_comparison *all, const struct orr_comparison *queues,
-                         uint32_t arm, FILE *out)
+static void print_losers(const struct answers *answers, uint32_t arm, FILE *out)
 {
-    uint32_t losers = 0;
-    (void)fprintf(out, "  worse off:");
-    for (uint32_t m = 0; m < queues->metric_count; m++) {
-        const struct orr_paired *p = orr_comparison_cell(queues, m, arm);
-        const char *what = harm_of(queues->metrics[m].name);
-        if (what != NULL && is_worse(&queues->metrics[m], p)) {
-            char change[32];
-            (void)fprintf(out, "%s %s (%s %s)", losers++ > 0 ? "," : "", queues->metrics[m].label,
-                          what,
-                          p->n == 0 ? "not reached"
-                                    : figure(queues->metrics[m].unit, p->difference, true, change));
-        }
-    }
+    const struct orr_comparison *all = &answers->all;
     char sentence[1000];
-    orr_comparison_sentence(all, 0, arm, sentence, sizeof sentence);
+    (void)fprintf(out, "  worse off:");
+    const uint32_t losers =
+        list_losers(&answers->workloads, arm, list_losers(&answers->queues, arm, 0, out), out);
+    sentence_of(answers, arm, sentence, sizeof sentence);
     (void)fprintf(out, "%s\n  %s\n", losers == 0 ? " nobody" : "", sentence);
     const uint64_t before = all->arms[0].unstarted + all->arms[0].nevers;
     const uint64_t after = all->arms[arm].unstarted + all->arms[arm].nevers;
@@ -364,8 +408,7 @@ static void say_notes(const struct whatif *w, uint32_t arm, orr_say_fn *say, voi
     orr_results_close(&base);
 }
 
-static void print_text(const struct whatif *w, const struct orr_comparison *all,
-                       const struct orr_comparison *queues, FILE *out)
+static void print_text(const struct whatif *w, const struct answers *answers, FILE *out)
 {
     (void)fprintf(out, "%s: base against %u %s, %u %s each on shared draws\n", w->base.name,
                   w->arm_count - 1, w->arm_count == 2 ? "change" : "changes", w->seed_count,
@@ -376,9 +419,10 @@ static void print_text(const struct whatif *w, const struct orr_comparison *all,
         say_notes(w, arm, print_said, out);
         (void)fprintf(out, "  %-40s %-16s %10s %10s %10s  %s\n", "of", "metric", "before", "after",
                       "change", "95 % interval");
-        print_rows(all, arm, out);
-        print_rows(queues, arm, out);
-        print_losers(all, queues, arm, out);
+        print_rows(&answers->all, arm, out);
+        print_rows(&answers->queues, arm, out);
+        print_rows(&answers->workloads, arm, out);
+        print_losers(answers, arm, out);
     }
     char calibration[600];
     (void)fprintf(out, "\n%s\n", orr_calibration_recall(&w->base, calibration, sizeof calibration));
@@ -406,8 +450,7 @@ static void json_rows(struct orr_json *json, const struct orr_comparison *c, uin
     }
 }
 
-static void print_json(const struct whatif *w, const struct orr_comparison *all,
-                       const struct orr_comparison *queues)
+static void print_json(const struct whatif *w, const struct answers *answers)
 {
     struct orr_json json = {.out = stdout};
     char calibration[600];
@@ -419,7 +462,7 @@ static void print_json(const struct whatif *w, const struct orr_comparison *all,
     orr_json_open(&json, "changes", '[');
     for (uint32_t arm = 1; arm < w->arm_count; arm++) {
         char sentence[1000];
-        orr_comparison_sentence(all, 0, arm, sentence, sizeof sentence);
+        sentence_of(answers, arm, sentence, sizeof sentence);
         orr_json_open(&json, NULL, '{');
         orr_json_text(&json, "name", w->names[arm]);
         orr_json_open(&json, "changed", '[');
@@ -430,8 +473,17 @@ static void print_json(const struct whatif *w, const struct orr_comparison *all,
         orr_json_close(&json, ']');
         orr_json_text(&json, "sentence", sentence);
         orr_json_open(&json, "rows", '[');
-        json_rows(&json, all, arm);
-        json_rows(&json, queues, arm);
+        json_rows(&json, &answers->all, arm);
+        json_rows(&json, &answers->queues, arm);
+        json_rows(&json, &answers->workloads, arm);
+        orr_json_close(&json, ']');
+        orr_json_open(&json, "runs", '[');
+        for (uint32_t s = 0; s < w->seed_count; s++) {
+            orr_json_open(&json, NULL, '{');
+            orr_json_int(&json, "seed", (int64_t)(w->base.seed_first + s));
+            orr_cli_expectations(&json, w->paths[(size_t)arm * w->seed_count + s]);
+            orr_json_close(&json, '}');
+        }
         orr_json_close(&json, ']');
         orr_json_close(&json, '}');
     }
@@ -459,30 +511,41 @@ static int check_changes(const struct whatif *w)
     return code;
 }
 
+#define COMPARE(w, scope, metrics, to, err)                                                        \
+    compare(w, scope, metrics, sizeof(metrics) / sizeof(metrics)[0], to, err)
+
 static enum orr_status answer(struct whatif *w, int *code, struct orr_err *err)
 {
-    static const char *const of_all[] = {"wait_mean_s",   "wait_p95_s",  "jct_mean_s",
-                                         "gpu_occupancy", "gpu_goodput", "quota_debt_gpu_h",
-                                         "evictions",     "unstarted",   "never_startable"};
+    static const char *const of_all[] = {"wait_mean_s",     "wait_p95_s",
+                                         "jct_mean_s",      "gpu_occupancy",
+                                         "gpu_goodput",     "evictions",
+                                         "unstarted",       "never_startable",
+                                         "run_cost",        "cost_per_useful_gpu_h",
+                                         "quota_debt_gpu_h"};
     static const char *const of_queues[] = {"wait_mean_s",      "wait_p95_s", "jct_mean_s",
                                             "quota_debt_gpu_h", "evictions",  "unstarted",
                                             "never_startable"};
-    struct orr_comparison all, queues;
-    enum orr_status status = compare(w, "all", of_all, sizeof of_all / sizeof of_all[0], &all, err);
-    if (status != ORR_OK) {
-        return status;
+    static const char *const of_workloads[] = {"attainment", "requests_late", "requests_dropped",
+                                               "gave_up"};
+    struct answers answers = {0};
+    enum orr_status status = COMPARE(w, "all", of_all, &answers.all, err);
+    if (status == ORR_OK) {
+        status = COMPARE(w, "queue", of_queues, &answers.queues, err);
     }
-    status = compare(w, "queue", of_queues, sizeof of_queues / sizeof of_queues[0], &queues, err);
+    if (status == ORR_OK) {
+        status = COMPARE(w, "workload", of_workloads, &answers.workloads, err);
+    }
     if (status == ORR_OK) {
         if (w->options->common.json) {
-            print_json(w, &all, &queues);
+            print_json(w, &answers);
         } else {
-            print_text(w, &all, &queues, stdout);
+            print_text(w, &answers, stdout);
         }
         *code = check_changes(w);
-        orr_comparison_release(&queues);
     }
-    orr_comparison_release(&all);
+    orr_comparison_release(&answers.workloads);
+    orr_comparison_release(&answers.queues);
+    orr_comparison_release(&answers.all);
     return status;
 }
 

@@ -245,3 +245,8 @@ CREATE TABLE metric(
   value REAL, unit TEXT NOT NULL, n INTEGER NOT NULL,           -- n: jobs or parts the value rests on
   definition TEXT NOT NULL
 );
+CREATE TABLE expectation(           -- what the scenario expects of the run (`expect:`)
+  nr INTEGER PRIMARY KEY, text TEXT NOT NULL,   -- as written
+  value REAL,                       -- what the metric came to; NULL: no number (a quantile that was not reached)
+  holds INTEGER                     -- 1 or 0; NULL: the run has no such metric
+);

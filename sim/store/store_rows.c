@@ -532,6 +532,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_times,
                                                   write_outages,
                                                   write_metrics,
+                                                  orr_store__write_expectations,
                                                   orr_store__write_stated,
                                                   orr_store__write_course};
     return write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);

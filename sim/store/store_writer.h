@@ -100,6 +100,8 @@ static inline enum orr_status write_tables(sqlite3 *db, const struct orr_store_i
 
 enum orr_status orr_store__write_stated(sqlite3 *db, const struct orr_store_input *input,
                                         struct orr_err *err);
+enum orr_status orr_store__write_expectations(sqlite3 *db, const struct orr_store_input *input,
+                                              struct orr_err *err);
 enum orr_status orr_store__write_course(sqlite3 *db, const struct orr_store_input *input,
                                         struct orr_err *err);
 

@@ -1,71 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* expect.c - `expect:` of a scenario, held against a results file. */
+/* expect.c - whether what a scenario expects held in a run, by its results file. */
 #include <orrery/sim/study.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
-
-/* Is every name=value of `wanted` among those of `label`? */
-static bool label_has(const char *label, const char *wanted)
-{
-    while (*wanted != '\0') {
-        size_t bytes = strcspn(wanted, ",");
-        const char *at = label;
-        bool have = false;
-        while (*at != '\0' && !have) {
-            size_t n = strcspn(at, ",");
-            have = n == bytes && memcmp(at, wanted, n) == 0;
-            at += n + (at[n] == ',');
-        }
-        if (!have) {
-            return false;
-        }
-        wanted += bytes + (wanted[bytes] == ',');
-    }
-    return true;
-}
-
-static bool holds(const struct orr_scenario_expect *e, double value)
-{
-    const char *op = e->op;
-    bool equal = value <= e->value && value >= e->value;
-    if (strcmp(op, "==") == 0) {
-        return equal;
-    }
-    if (strcmp(op, "!=") == 0) {
-        return !equal;
-    }
-    bool less = value < e->value;
-    bool more = value > e->value;
-    return op[0] == '<' ? less || (op[1] == '=' && equal) : more || (op[1] == '=' && equal);
-}
-
-/* The first metric of that name whose label has all that is asked; without labels, of all jobs. */
-static bool find(struct orr_results *in, const struct orr_scenario_expect *e, double *value)
-{
-    const bool everything = e->labels[0] == '\0';
-    bool found = false;
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT scope, label, value FROM metric WHERE name = ?1 ORDER BY rowid");
-    if (row != NULL) {
-        (void)sqlite3_bind_text(row, 1, e->metric, -1, SQLITE_STATIC);
-    }
-    while (orr_results_step(in, row)) {
-        const char *scope = (const char *)sqlite3_column_text(row, 0);
-        const char *label = (const char *)sqlite3_column_text(row, 1);
-        if (!found && everything == (strcmp(scope, "all") == 0) && label_has(label, e->labels)) {
-            found = true;
-            /* no number is neither more nor less than anything */
-            *value = sqlite3_column_type(row, 2) == SQLITE_NULL ? (double)NAN
-                                                                : sqlite3_column_double(row, 2);
-        }
-    }
-    return found;
-}
 
 /* What there is instead: for a metric that is known with other labels those it has, else the
  * nearest name. */
@@ -104,6 +45,40 @@ static void say_missing(struct orr_results *in, const struct orr_scenario_expect
     orr_arena_release(&arena);
 }
 
+/* The verdict that the run stored of it; a change of the scenario may expect other things. */
+static int judge(struct orr_results *in, const struct orr_scenario_expect *e, orr_say_fn *say,
+                 void *context)
+{
+    char text[700];
+    int code = 0;
+    bool missing = false;
+    sqlite3_stmt *row = orr_results_prepare(
+        in, "SELECT value, holds FROM expectation WHERE text = ?1 ORDER BY nr LIMIT 1");
+    if (row != NULL) {
+        (void)sqlite3_bind_text(row, 1, e->text, -1, SQLITE_STATIC);
+    }
+    while (orr_results_step(in, row)) {
+        missing = sqlite3_column_type(row, 1) == SQLITE_NULL;
+        if (missing || sqlite3_column_int(row, 1) != 0) {
+            continue;
+        }
+        char value[40] = "not reached";
+        if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
+            (void)snprintf(value, sizeof value, "%g", sqlite3_column_double(row, 0));
+        }
+        (void)snprintf(text, sizeof text, "%s: expect: %s is false: it is %s", e->origin, e->text,
+                       value);
+        code = 1;
+        say(text, context);
+    }
+    if (missing) {
+        say_missing(in, e, text, sizeof text);
+        code = orr_status_exit_code(ORR_SCENARIO);
+        say(text, context);
+    }
+    return code;
+}
+
 int orr_expect_check(const struct orr_scenario *scenario, const char *results, orr_say_fn *say,
                      void *context)
 {
@@ -115,19 +90,8 @@ int orr_expect_check(const struct orr_scenario *scenario, const char *results, o
     }
     orr_results_open(&in, results, &err);
     for (uint32_t i = 0; i < scenario->expect_count && in.status == ORR_OK; i++) {
-        const struct orr_scenario_expect *e = &scenario->expects[i];
-        char text[700];
-        double value = 0;
-        if (!find(&in, e, &value)) {
-            say_missing(&in, e, text, sizeof text);
-            code = orr_status_exit_code(ORR_SCENARIO);
-            say(text, context);
-        } else if (!holds(e, value)) {
-            (void)snprintf(text, sizeof text, "%s: expect: %s is false: it is %g", e->origin,
-                           e->text, value);
-            code = code == 0 ? 1 : code;
-            say(text, context);
-        }
+        const int one = judge(&in, &scenario->expects[i], say, context);
+        code = one > code ? one : code;
     }
     if (in.status != ORR_OK) {
         say(err.text, context);

@@ -34,6 +34,7 @@ cases=$source/tests/conformance/kai/fairshare.json
 
 # Scenarios.
 says 0 '.jobs > 0 and (.queues | length) > 0 and .digest != null' run "$reclaim" -o r.db --no-progress
+says 0 '(.expectations | length) > 0 and (.expectations | all(.holds and .value != null and .expected != ""))' run "$reclaim" -o expected.db --no-progress
 says 0 '.results == "again.db"' run "$reclaim" -o again.db --no-progress
 "$orrery" run "$reclaim" --policy fifo -o fifo.db -q --no-progress 2>err || [ $? = 1 ] || fail "run"
 says 0 '.ok and .problems == [] and .offered_gpu_h > 0 and .offered_share > 0 and (.parts | length) == 1' check "$reclaim"

@@ -20,7 +20,7 @@ grep -q 'Job <b>sweep-11</b> of queue <b>research</b> (4 GPUs) waited <b>15.8 h<
 grep -q '<b>Yes.</b> Of 32 GPUs 100 % were held on average' kai.html || fail "saturation is not said"
 held=$(sqlite3 kai.db "SELECT printf('%.0f', 100 * value) FROM metric WHERE name = 'phase_gpu_occupancy' AND label = 'phase=drain'")
 grep -q "In the drain, the [0-9.]* [a-z]* after the window, $held % were held" kai.html || fail "the drain is not said"
-grep -q '8 attempts of jobs were cut short; that cost <b>105 GPU-hours</b> of work, 11.6 % of what was held (reclaim 105)' kai.html ||
+grep -q '8 attempts were cut short; that cost <b>105 GPU-hours</b> of work, 11.6 % of what was held (reclaim 105)' kai.html ||
     fail "the cost of evictions is not said"
 grep -q '<b>research</b> (166 GPU-hours, mostly from product) borrowed most' kai.html || fail "who borrowed is not said"
 grep -q 'found all 11 rules it could examine kept' kai.html || fail "no reason to trust it"
@@ -76,7 +76,36 @@ grep -q '<b>web</b>: .* % of [0-9]* requests were served in time; it was short o
 grep -q '<h2 id="objectives">' service.html || fail "no section of objectives"
 grep -q '<td class="n">1.67</td><td class="n">1.50</td><td class="n">60 s</td>' service.html || fail "pods wanted and had are not told"
 grep -q '<td>q</td><td>inference</td><td class="n">0</td>' service.html || fail "the queue of a service is missing"
+grep -q '<nav.*<a href="#objectives">' service.html || fail "the section of objectives cannot be gone to"
+grep -q 'No jobs but services were submitted in the window' service.html || fail "services are said to have waited"
 ! grep -q 'id="objectives"' kai.html || fail "a run without objectives has a section of them"
+sed -i 's/nodes: 2/nodes: 3/; s/gpu: .2,/gpu: [3,/' service.yaml
+"$orrery" run service.yaml --policy fifo --quiet --no-progress -o more.db
+"$orrery" report service.db more.db -o services.html
+grep -q '<tr><td>web: objective met</td><td class="n">[0-9.]* %</td>' services.html || fail "objectives are not side by side"
+# Jobs that never could start: in no quantile, and the page does not say they are; beside another run, who they are.
+printf 'job,submit_s,run_s,gpus,queue,kind\na,0,100,4,x,training\nb,0,200,8,y,training\nc,20,5,1,y,interactive\n' >barred.csv
+cat >barred.yaml <<'YAML'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+queues: {x: {gpu: [8, 1, unlimited]}, y: {gpu: [8, 1, unlimited]}}
+workload: [{name: t, trace: barred.csv}]
+policy: kai
+expect:
+- wait_p95_s <= 1
+- wait_p95_s{queue=y,kind=interactive} <= 10
+YAML
+"$orrery" run barred.yaml --quiet --no-progress -o free.db
+code=0
+"$orrery" run barred.yaml --set queues.y.gpu.quota=0 --quiet --no-progress -o barred.db 2>err || code=$?
+{ [ "$code" = 1 ] && grep -q 'wait_p95_s{queue=y,kind=interactive} <= 10 is false: it is not reached' err; } || fail "exit $code: $(cat err)"
+"$orrery" report barred.db -o barred.html
+grep -q '1 of them not started, of which 1 never could have and is in no number of waits\.' barred.html || fail "a job that never could start is said to count"
+grep -q '<b>No.</b> Of what the scenario expects, 1 of 2 statements held. <code>wait_p95_s{queue=y,kind=interactive} &lt;= 10</code> did not: it was not reached' barred.html ||
+    fail "what was expected is not told"
+grep -q '<a href="#expected">' barred.html && grep -q '<h2 id="expected">' barred.html || fail "no section of what is expected"
+"$orrery" report free.db barred.db -o both.html
+grep -q '<b>barred.db:</b> y, interactive (1 more of its jobs never could start)' both.html || fail "who is worse off is not told"
+grep -q '<tr><td>jobs that never could start</td><td class="n">0</td><td class="n">1</td><td class="n">+1</td><td>worse</td>' both.html || fail "how many never could start is not told"
 # Several: side by side, with what was changed.
 "$orrery" report kai.db fifo.db -o two.html
 grep -q '<h2 id="side">' two.html || fail "not side by side"

@@ -83,4 +83,24 @@ expect 0 'queue=y,kind=interactive .*wait_p95_s .* 0 s not reached .*worse' lost
 expect 0 'Means are of jobs that started: 1 more than before did not' lost.yaml --set queues.y.gpu.quota=0
 expect 0 'worse off: .*queue=y,kind=training (jobs that never started +1)' lost.yaml --set horizon=30s --set cluster.pools.p.nodes=1
 expect 0 '"after": null' lost.yaml --set queues.y.gpu.quota=0 --json
+# Services: what of their objective was met, though no job waits; a queue's debt once, not a kind each; money where nodes have a price.
+printf 'time_s,rate\n0,1\n60,2\n120,3\n180,2\n240,1\n300,1\n' >rate.csv
+cat >service.yaml <<'END'
+horizon: 6m
+warmup: 1m
+cluster: {pools: {p: {nodes: 2, gpus: 1, price: 3}}}
+queues: {q: {gpu: [2, 1, unlimited]}}
+workload:
+- name: web
+  kind: inference
+  queue: q
+  service: {gpus_per_pod: 1, replicas: 1..3, rate: rate.csv, service_time: 1s, target_utilisation: 1, scale_interval: 1m, scale_down_window: 0s}
+  objective: {served_within: 2s, share: 0.9}
+END
+expect 0 'workload=web .*attainment' service.yaml --set cluster.pools.p.nodes=3
+expect 0 'attainment{workload=web}: +.* from base to set' service.yaml --set cluster.pools.p.nodes=3
+expect 0 ' run_cost .* 0.6 *0.9 ' service.yaml --set cluster.pools.p.nodes=3
+expect 0 'worse off: .*workload=web (requests dropped +' service.yaml --set cluster.pools.p.nodes=1
+expect 0 'queue=y  *quota_debt_gpu_h' lost.yaml --set cluster.pools.p.nodes=1
+[ "$(grep -c 'queue=y.*quota_debt_gpu_h' out)" = 1 ] || fail "$(cat out)"
 printf 'what if\n'

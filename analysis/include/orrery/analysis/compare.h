@@ -26,6 +26,7 @@ struct orr_compare_options {
     orr_ms window_ms;  /* one seed: length of a block of submits; 0: no blocks */
     double level;      /* of intervals; 0: 0.95 */
     bool any_seed;     /* one run an arm: set side by side whatever their seeds are */
+    bool may_be_empty; /* no file may have a metric of the scope: then there are none to compare */
 };
 
 /* Of a pair of runs, not of one: geometric mean over jobs that ended in both of (end - submit) over
@@ -69,6 +70,10 @@ void orr_comparison_release(struct orr_comparison *comparison);
 const struct orr_paired *orr_comparison_cell(const struct orr_comparison *comparison,
                                              uint32_t metric, uint32_t arm);
 enum orr_better orr_compare_better(const char *metric);
+/* Of scope queue, rows are by queue and kind; whether a metric is of the whole queue all the same,
+ * and whether an earlier row of the comparison, of another kind, says what this one does. */
+bool orr_compare_is_whole(const char *metric);
+bool orr_comparison_repeats(const struct orr_comparison *comparison, uint32_t metric);
 
 /* What a resolved scenario says without its seeds: runs of which that is equal are of one setting.
  */
