@@ -17,11 +17,6 @@ static double part(const struct amount *amount)
                                                     : (double)NAN;
 }
 
-static double deviation(const struct amount *amount, double apart)
-{
-    return amount->available > 0.0 ? apart / (2.0 * amount->available) : (double)NAN;
-}
-
 static void add_nodes(const struct orr_world *world, const struct orr_run *run,
                       struct orr_summary *summary, struct amount *cpu, struct amount *memory)
 {
@@ -47,6 +42,24 @@ static void add_nodes(const struct orr_world *world, const struct orr_run *run,
         of_shard[ORR_SHARE_MEMORY] += bytes;
     }
     orr_free(up_ms);
+}
+
+/* Once it is known what was available. */
+static void deviate(const struct orr_world *world, const struct orr_run *run,
+                    struct orr_summary *summary, enum orr_share_kind kind)
+{
+    double *apart = orr_zalloc(summary->shard_count, sizeof *apart), sum = 0.0, available = 0.0;
+    const bool divided = orr_summary__apart(world, run, summary, kind, apart);
+    for (uint32_t s = 0; s < summary->shard_count; s++) {
+        const double there = summary->shards[s].available[kind];
+        summary->shards[s].other_deviation[kind] =
+            divided && there > 0.0 ? apart[s] / (2.0 * there) : (double)NAN;
+        sum += apart[s];
+        available += there;
+    }
+    summary->other_deviation[kind] =
+        divided && available > 0.0 ? sum / (2.0 * available) : (double)NAN;
+    orr_free(apart);
 }
 
 void orr_summary__occupied(const struct orr_world *world, const struct orr_run *run,
@@ -75,8 +88,6 @@ void orr_summary__occupied(const struct orr_world *world, const struct orr_run *
     add_nodes(world, run, summary, &cpu, &memory);
     summary->cpu_occupancy = part(&cpu);
     summary->mem_occupancy = part(&memory);
-    summary->cpu_share_deviation =
-        deviation(&cpu, orr_summary__apart(world, run, summary, ORR_SHARE_CPU));
-    summary->mem_share_deviation =
-        deviation(&memory, orr_summary__apart(world, run, summary, ORR_SHARE_MEMORY));
+    deviate(world, run, summary, ORR_SHARE_CPU);
+    deviate(world, run, summary, ORR_SHARE_MEMORY);
 }

@@ -28,7 +28,7 @@ struct other {
     int64_t *capacity;     /* per shard: of nodes that are part of the cluster */
     struct shift *shifts;
     uint32_t count, room;
-    double apart; /* sum over queues of the distances x ms */
+    double *apart; /* per shard: sum over queues of the distances x ms */
 };
 
 static void shift(struct other *other, orr_ms at, uint32_t queue, int64_t asked, int64_t held)
@@ -137,7 +137,8 @@ static void add_span(struct other *other, double ms)
     orr_oracle_divide(&other->oracle, other->capacity);
     for (uint32_t q = 0; q < queues->count; q++) {
         if (queues->queues[q].child_count == 0 && (other->asked[q] != 0 || other->held[q] != 0)) {
-            other->apart += fabs(other->oracle.queues[q].share - (double)other->held[q]) * ms;
+            other->apart[queues->queues[q].shard] +=
+                fabs(other->oracle.queues[q].share - (double)other->held[q]) * ms;
         }
     }
 }
@@ -172,15 +173,17 @@ static void walk(struct other *other, orr_ms from_ms, orr_ms to_ms)
     orr_free(at);
 }
 
-double orr_summary__apart(const struct orr_world *world, const struct orr_run *run,
-                          const struct orr_summary *summary, enum orr_share_kind kind)
+bool orr_summary__apart(const struct orr_world *world, const struct orr_run *run,
+                        const struct orr_summary *summary, enum orr_share_kind kind,
+                        double *of_shard)
 {
     struct other other = {.world = world,
                           .run = run,
                           .kind = kind,
+                          .apart = of_shard,
                           .resource = kind == ORR_SHARE_CPU ? ORR_RES_CPU : ORR_RES_MEMORY};
     if (!orr_world_divides(world, kind)) {
-        return (double)NAN;
+        return false;
     }
     other.queues = world->queues;
     other.queues.queues = orr_alloc(world->queues.count + (size_t)1, sizeof *other.queues.queues);
@@ -199,5 +202,5 @@ double orr_summary__apart(const struct orr_world *world, const struct orr_run *r
     orr_free(other.held);
     orr_free(other.capacity);
     orr_free(other.shifts);
-    return other.apart;
+    return true;
 }

@@ -117,10 +117,11 @@ void orr_summary__speeds(const struct orr_world *world, const struct orr_run *ru
 void orr_summary__occupied(const struct orr_world *world, const struct orr_run *run,
                            struct orr_summary *summary);
 
-/* Integral over the window of the sum over queues of |held - entitled| of CPU or memory; NAN:
- * queues do not divide it. */
-double orr_summary__apart(const struct orr_world *world, const struct orr_run *run,
-                          const struct orr_summary *summary, enum orr_share_kind kind);
+/* Integral over the window of the sum over queues of |held - entitled| of CPU or memory, added to
+ * what `of_shard` has of each shard; false: queues do not divide it. */
+bool orr_summary__apart(const struct orr_world *world, const struct orr_run *run,
+                        const struct orr_summary *summary, enum orr_share_kind kind,
+                        double *of_shard);
 
 /* Fills in `ftf`: finish-time fairness. */
 void orr_summary__ftf(const struct orr_world *world, const struct orr_run *run,

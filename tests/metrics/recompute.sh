@@ -357,6 +357,8 @@ YAML
     sed -i 's/64GiB}}/64GiB, shard: x}, q: {nodes: 1, gpus: 2, cpu: 2, memory: 4GiB, shard: y}}/; s/{a: {/{c: {shard: y, gpu: [2, 1, unlimited]}, a: {shard: x, /; s/ b: {/ b: {shard: x, /' run.yaml
     holds 60 run.yaml
     has "count(*) = 3 FROM metric WHERE name = 'policy_cpu_share_deviation'"
+    has "abs(value - 0.1) < 1e-12 FROM metric WHERE name = 'cpu_share_deviation' AND label = 'shard=x'"
+    has "value = 0.25 FROM metric WHERE name = 'cpu_share_deviation' AND label = 'shard=y'"
     has "value = 0.0625 FROM metric WHERE name = 'policy_cpu_share_deviation' AND label = 'shard=x'"
     has "value = 0.25 FROM metric WHERE name = 'policy_cpu_share_deviation' AND label = 'shard=y'"
     has "value = 0.1 AND n = 3 FROM metric WHERE name = 'policy_cpu_share_deviation' AND scope = 'all'" # 400 / (2 x 2000)

@@ -1081,9 +1081,10 @@ INSERT INTO level SELECT DISTINCT depth FROM depth ORDER BY depth;
 CREATE TEMP TABLE other_calm AS SELECT kind, at_ms FROM other_moment GROUP BY kind, at_ms HAVING total(abs(pend)) = 0;
 UPDATE other_moment SET share = alloc WHERE leaf AND EXISTS (SELECT 1 FROM other_calm AS c WHERE c.kind = other_moment.kind AND c.at_ms = other_moment.at_ms);
 INSERT INTO made
-SELECT iif(kind = 'cpu', 'cpu_share_deviation', 'mem_share_deviation'), 'all', '', total(abs(share - alloc) * dt) /
-         nullif(2 * (SELECT total(iif(m.kind = 'cpu', u.cpu, u.mem) * 1.0 * u.ms) FROM up_ms AS u), 0), 1
-FROM other_moment AS m WHERE leaf GROUP BY kind;
+SELECT iif(kind = 'cpu', 'cpu_share_deviation', 'mem_share_deviation'), w.scope, w.label, total(abs(share - alloc) * dt) /
+         nullif(2 * (SELECT total(iif(m.kind = 'cpu', u.cpu, u.mem) * 1.0 * u.ms) FROM up_ms AS u JOIN node AS n ON n.id = u.node
+                     JOIN shard_pool AS p ON p.pool = n.pool WHERE w.shard IS NULL OR p.shard = w.shard), 0), 1
+FROM whole AS w JOIN other_moment AS m ON m.leaf AND (w.shard IS NULL OR m.shard = w.shard) GROUP BY kind, w.scope, w.label;
 -- Against the shares that the policy went by: as of GPUs.
 CREATE TEMP TABLE own_other AS
 WITH s AS (SELECT * FROM fair_share_of WHERE rowid IN (SELECT max(rowid) FROM fair_share_of GROUP BY resource, queue, at_ms)),

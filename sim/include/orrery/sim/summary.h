@@ -56,7 +56,8 @@ struct orr_shard_summary { /* one shard of the cluster */
     /* by resource, milli-CPU, bytes, milli-GPU x ms: of nodes that were up, in the window; of CPU
      * and memory of those that have a limit */
     double available[ORR_SHARE_KINDS];
-    uint32_t leaf_queues, wanting_queues; /* as those of the whole */
+    double other_deviation[ORR_SHARE_GPU]; /* as that of the whole */
+    uint32_t leaf_queues, wanting_queues;  /* as those of the whole */
 };
 
 struct orr_own_deviation { /* of what queues held from the shares their policy goes by */
@@ -228,7 +229,7 @@ struct orr_summary {
     double gpu_occupancy, gpu_goodput;   /* of available GPU time inside the window */
     double gpu_touched;                  /* of it: of devices that held something */
     double cpu_occupancy, mem_occupancy; /* of nodes with a limit; NAN: none has, or nobody asks */
-    double cpu_share_deviation, mem_share_deviation; /* NAN: no queue bounds it, too */
+    double other_deviation[ORR_SHARE_GPU]; /* share_deviation of CPU, memory; NAN: not divided */
     struct orr_extents extents;
     struct orr_speeds speeds;
     uint64_t evictions;                           /* of whole jobs */
