@@ -75,6 +75,33 @@ static void json_waiting(struct orr_json *json, const struct orr_snapshot *s)
     orr_json_close(json, ']');
 }
 
+static void json_groups(struct orr_json *json, const struct orr_snapshot *s)
+{
+    orr_json_open(json, "grouped", '[');
+    for (uint32_t i = 0; i < s->group_count; i++) {
+        const struct orr_snapshot_group *g = &s->groups[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "job", g->job);
+        orr_json_text(json, "rule", g->rule);
+        orr_json_text(json, "queue", g->queue);
+        orr_json_int(json, "priority", g->priority);
+        orr_json_bool(json, "preemptible", g->preemptible);
+        orr_json_int(json, "pods", g->pods);
+        orr_json_int(json, "min_subgroups", g->min_subgroups);
+        orr_json_open(json, "subgroups", '[');
+        for (uint32_t k = 0; k < g->set_count; k++) {
+            orr_json_open(json, NULL, '{');
+            orr_json_text(json, "name", g->sets[k].name);
+            orr_json_text(json, "parent", g->sets[k].parent);
+            orr_json_int(json, "min", g->sets[k].min);
+            orr_json_close(json, '}');
+        }
+        orr_json_close(json, ']');
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
 static void json_queues(struct orr_json *json, const struct orr_snapshot *s)
 {
     orr_json_open(json, "queues", '[');
@@ -130,6 +157,7 @@ static void print_json(const struct orr_snapshot *s)
     orr_json_int(&json, "pods", s->pods);
     json_decisions(&json, s);
     json_waiting(&json, s);
+    json_groups(&json, s);
     json_queues(&json, s);
     json_remarks(&json, s);
     orr_json_close(&json, '}');
@@ -212,7 +240,40 @@ static void print_waiting(const struct orr_snapshot *s)
     }
 }
 
-static void print_text(const struct orr_snapshot *s, bool quiet)
+/* "master 1, worker 3"; what is below another as "name/below". */
+static void print_groups(const struct orr_snapshot *s)
+{
+    int job = 7, rule = 4, queue = 5;
+    for (uint32_t i = 0; i < s->group_count; i++) {
+        job = larger(job, s->groups[i].job);
+        rule = larger(rule, s->groups[i].rule);
+        queue = larger(queue, s->groups[i].queue);
+    }
+    for (uint32_t i = 0; i < s->group_count; i++) {
+        const struct orr_snapshot_group *g = &s->groups[i];
+        if (i == 0) {
+            (void)printf("\n%-*s%-*s%-*s%-10s%-6s%s\n", job + 2, "grouped", rule + 2, "as",
+                         queue + 2, "queue", "priority", "pods", "least");
+        }
+        print_cell(g->job, job);
+        print_cell(g->rule, rule);
+        print_cell(g->queue, queue);
+        (void)printf("%-10lld%-6u", (long long)g->priority, g->pods);
+        for (uint32_t k = 0; k < g->set_count; k++) {
+            const struct orr_snapshot_set *set = &g->sets[k];
+            (void)printf("%s", k > 0 ? ", " : "");
+            if (set->parent != NULL) {
+                print_plain(set->parent);
+                (void)putchar('/');
+            }
+            print_plain(set->name);
+            (void)printf(" %lld", (long long)set->min);
+        }
+        (void)putchar('\n');
+    }
+}
+
+static void print_text(const struct orr_snapshot *s, bool quiet, bool verbose)
 {
     char now[32];
     (void)orr_format_timestamp(now, s->now);
@@ -226,6 +287,9 @@ static void print_text(const struct orr_snapshot *s, bool quiet)
     print_waiting(s);
     if (quiet) {
         return;
+    }
+    if (verbose) {
+        print_groups(s);
     }
     for (uint32_t i = 0; i < s->feature_count; i++) {
         (void)printf("%s%s: %s in %u jobs: %s\n", i == 0 ? "\n" : "", s->features[i].name,
@@ -259,7 +323,8 @@ int orr_cli_schedule(int argc, char **argv)
         "Run one scheduling cycle on a cluster's present state and say what it decides, and why "
         "the other jobs wait.\vSNAPSHOT is KAI's snapshot.zip, one or several files that `kubectl "
         "get -o json` (or yaml) wrote, or a Snapshot in YAML; sim/import/README.md describes them. "
-        "With --quiet only decisions and waiting jobs are told. "
+        "With --quiet only decisions and waiting jobs are told, with --verbose also what pods "
+        "without a PodGroup were grouped into. "
         "`orrery policies kai` says which features are supported and what shows it.",
         orr_cli_everywhere,
         NULL,
@@ -274,7 +339,7 @@ int orr_cli_schedule(int argc, char **argv)
     if (status == ORR_OK && o.common.json) {
         print_json(&schedule);
     } else if (status == ORR_OK) {
-        print_text(&schedule, o.common.quiet);
+        print_text(&schedule, o.common.quiet, o.common.verbose);
     }
     orr_snapshot_release(&schedule);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "answer.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include <orrery/core/attempt.h>
 #include <orrery/policies/kai.h>
 
 /* --- features --- */
@@ -53,17 +50,6 @@ static const char *keep(struct orr_snapshot *out, const char *text)
     return text == NULL ? NULL : orr_arena_strndup(&out->arena, text, strlen(text));
 }
 
-ORR_PRINTF(2, 3)
-static const char *say(struct orr_snapshot *out, const char *format, ...)
-{
-    char text[1000];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return keep(out, text);
-}
-
 static const char *queue_name(const struct orr_session *session, uint32_t queue)
 {
     return queue == ORR_NONE ? NULL : session->queues[queue].name;
@@ -92,139 +78,7 @@ static void list_decisions(const struct import_model *model, const struct orr_se
     }
 }
 
-/* --- why the others wait --- */
-
-static const struct orr_fit_detail *detail_of(const struct orr_session *session, uint32_t index)
-{
-    const struct orr_fit_detail *own = &session->details[index];
-    const uint32_t twins = session->jobs[index].twins;
-    if (own->asked > 0 || twins == ORR_NONE) {
-        return own;
-    }
-    for (uint32_t j = 0; j < session->job_count; j++) { /* one was asked for all of its kind */
-        if (session->jobs[j].twins == twins && session->details[j].asked > 0) {
-            return &session->details[j];
-        }
-    }
-    return own;
-}
-
-static const char *why_bound(const struct orr_session *session, const struct orr_fit_detail *d,
-                             struct orr_snapshot *out)
-{
-    static const char *const kinds[ORR_SHARE_KINDS] = {
-        [ORR_SHARE_CPU] = "milli-CPU", [ORR_SHARE_MEMORY] = "bytes", [ORR_SHARE_GPU] = "GPUs"};
-    if (d->queue == ORR_NONE) {
-        return "a bound of its queue";
-    }
-    const bool limit = d->reason == ORR_FIT_OVER_LIMIT;
-    return say(out, "asks %.10g %s; queue %s has %s %.10g and holds %.10g%s", d->requested,
-               kinds[d->kind], session->queues[d->queue].name, limit ? "limit" : "quota", d->bound,
-               d->held, limit ? "" : " that cannot be preempted");
-}
-
-static const char *why_nodes(const struct orr_session *session, const struct orr_fit_detail *d,
-                             struct orr_snapshot *out)
-{
-    char text[800];
-    int used = snprintf(text, sizeof text, "%u of %u pods find a node; for the next, of %u nodes",
-                        d->placed, d->asked, d->nodes);
-    for (int m = 1; m < ORR_MISFITS; m++) {
-        if (d->misfits[m] > 0 && used > 0 && (size_t)used < sizeof text) {
-            used += snprintf(text + used, sizeof text - (size_t)used, ", %u %s", d->misfits[m],
-                             orr_misfit_words((enum orr_misfit)m));
-        }
-    }
-    (void)session;
-    return keep(out, text);
-}
-
-static const char *name_topology(const struct orr_session *session, const struct orr_sjob *job,
-                                 struct orr_snapshot *out)
-{
-    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        const struct orr_constraint *c = &session->sets[s].constraint;
-        if (c->topology != NULL) {
-            return say(out, "no domain of topology %s%s%s%s%s can hold it", c->topology,
-                       c->required != NULL ? ", required level " : "",
-                       c->required != NULL ? c->required : "",
-                       c->preferred != NULL ? ", preferred level " : "",
-                       c->preferred != NULL ? c->preferred : "");
-        }
-    }
-    return "no domain of its topology can hold it";
-}
-
-static uint32_t count_in(const struct orr_session *session, const struct orr_sjob *job,
-                         uint32_t states)
-{
-    uint32_t count = 0;
-    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        count += orr_status_in(session->tasks[t].live.status, states);
-    }
-    return count;
-}
-
-static void explain(const struct import_model *model, const struct orr_session *session,
-                    const struct import_job *job, struct orr_snapshot_waiting *row,
-                    struct orr_snapshot *out)
-{
-    const struct orr_sjob *sjob = &session->jobs[job->id];
-    const struct orr_fit_detail *detail = detail_of(session, job->id);
-    if (sjob->queue == ORR_NONE) {
-        row->code = orr_fit_reason_code(ORR_FIT_QUEUE_DOES_NOT_EXIST);
-        const uint32_t queue = orr_idmap_find(&model->queue_names, job->queue, strlen(job->queue));
-        row->why =
-            say(out, "%s queue %s%s",
-                queue == ORR_NONE ? "there is no" : "without a way up to a root:", job->queue,
-                queue != ORR_NONE && model->queues[queue].left_out
-                    ? ", which project-level fairness leaves out"
-                    : "");
-        return;
-    }
-    if (!session->queues[sjob->queue].usable) {
-        row->code = "QueueIsNotALeaf";
-        row->why = say(out, "queue %s has queues below it; jobs go into leaves", job->queue);
-        return;
-    }
-    if (!orr_jobview_ready(session, orr_jobview_whole(job->id))) {
-        row->code = "NotReady";
-        row->why = say(out, "of its %u pods, %u are there and not gated: fewer than its minimum",
-                       job->pod_count,
-                       count_in(session, sjob, ORR_STATES_ALIVE & ~ORR_STATUS_BIT(ORR_TASK_GATED)));
-        return;
-    }
-    if (count_in(session, sjob, ORR_STATUS_BIT(ORR_TASK_PIPELINED)) > 0) {
-        row->code = "Pipelined";
-        row->why = "its place is being freed";
-        return;
-    }
-    /* What allocate found stays KAI's message, even if a later action gave the job a delay. */
-    enum orr_fit_reason reason = (enum orr_fit_reason)sjob->reason;
-    row->code = orr_fit_reason_code(reason);
-    switch (reason) {
-    case ORR_FIT_OVER_LIMIT:
-    case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: row->why = why_bound(session, detail, out); break;
-    case ORR_FIT_POD_SCHEDULING_ERRORS: row->why = why_nodes(session, detail, out); break;
-    case ORR_FIT_TOPOLOGY: row->why = name_topology(session, sjob, out); break;
-    case ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED:
-        row->why =
-            say(out, "it may evict others %lld s after it was created or evicted last; %s",
-                (long long)(sjob->preemption_delay / 1000),
-                detail->reason == ORR_FIT_POD_SCHEDULING_ERRORS ? why_nodes(session, detail, out)
-                                                                : "nothing is free");
-        break;
-    case ORR_FIT_QUEUE_DEPTH:
-        row->why = "more jobs of its queue come before it than queueDepthPerAction looks at";
-        break;
-    case ORR_FIT_NONE:
-    case ORR_FIT_QUEUE_DOES_NOT_EXIST:
-    case ORR_FIT_REASONS:
-        row->code = "Waiting";
-        row->why = "nothing was tried for it in this cycle";
-        break;
-    }
-}
+/* --- why the others wait: answer_why.c --- */
 
 static void list_waiting(const struct import_model *model, const struct orr_session *session,
                          struct orr_snapshot *out)
@@ -237,9 +91,9 @@ static void list_waiting(const struct import_model *model, const struct orr_sess
         }
         const struct orr_sjob *sjob = &session->jobs[job->id];
         const uint32_t waits =
-            count_in(session, sjob,
-                     ORR_STATUS_BIT(ORR_TASK_PENDING) | ORR_STATUS_BIT(ORR_TASK_PIPELINED) |
-                         ORR_STATUS_BIT(ORR_TASK_GATED));
+            import_count_in(session, sjob,
+                            ORR_STATUS_BIT(ORR_TASK_PENDING) | ORR_STATUS_BIT(ORR_TASK_PIPELINED) |
+                                ORR_STATUS_BIT(ORR_TASK_GATED));
         if (waits + job->invalid_pods == 0) {
             continue;
         }
@@ -252,10 +106,46 @@ static void list_waiting(const struct import_model *model, const struct orr_sess
             row->why = "it was tried once and waits for a change, as its schedulingBackoff says";
         } else if (waits == 0) {
             row->code = "InvalidSubgroup";
-            row->why = say(out, "%u pods name a subgroup that it does not have", job->invalid_pods);
+            row->why =
+                import_say(out, "%u pods name a subgroup that it does not have", job->invalid_pods);
         } else {
-            explain(model, session, job, row, out);
+            import_explain(model, session, job, row, out);
         }
+    }
+}
+
+/* --- what the pod grouper made --- */
+
+static void list_sets(const struct import_job *job, struct orr_snapshot_group *group,
+                      struct orr_snapshot *out)
+{
+    group->sets = orr_arena_alloc(&out->arena, job->set_count, sizeof *group->sets);
+    for (uint32_t s = 1; s < job->set_count; s++) {
+        const struct import_set *set = &job->sets[s];
+        group->sets[group->set_count++] = (struct orr_snapshot_set){
+            .name = keep(out, set->name),
+            .parent = set->parent > 0 ? keep(out, job->sets[set->parent].name) : NULL,
+            .min = set->min};
+    }
+}
+
+static void list_groups(const struct import_model *model, struct orr_snapshot *out)
+{
+    out->groups = orr_arena_alloc(&out->arena, model->job_count + (size_t)1, sizeof *out->groups);
+    for (uint32_t j = 0; j < model->job_count; j++) {
+        const struct import_job *job = &model->jobs[j];
+        if (!job->grouped || job->set_count == 0) {
+            continue;
+        }
+        struct orr_snapshot_group *group = &out->groups[out->group_count++];
+        *group = (struct orr_snapshot_group){.job = keep(out, job->name),
+                                             .queue = keep(out, job->queue),
+                                             .rule = keep(out, job->origin),
+                                             .priority = job->priority,
+                                             .preemptible = job->preemptible,
+                                             .pods = job->pod_count,
+                                             .min_subgroups = job->sets[0].min};
+        list_sets(job, group, out);
     }
 }
 
@@ -301,6 +191,7 @@ void import_answer(struct import_model *model, const struct orr_session *session
     list_decisions(model, session, pod_of_task, out);
     orr_free(pod_of_task);
     list_waiting(model, session, out);
+    list_groups(model, out);
     list_features(model, out);
     for (uint32_t q = 0; q < session->queue_count; q++) {
         out->queues[q].allocated =

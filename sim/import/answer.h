@@ -12,4 +12,14 @@ void import_answer_start(struct import_model *model, const struct orr_session *s
 void import_answer(struct import_model *model, const struct orr_session *session,
                    struct orr_snapshot *out);
 
+/* Why a job waits for more than pods to be valid: fills the row's code and sentence. */
+void import_explain(const struct import_model *model, const struct orr_session *session,
+                    const struct import_job *job, struct orr_snapshot_waiting *row,
+                    struct orr_snapshot *out);
+/* Tasks of a job in any of `states`. */
+uint32_t import_count_in(const struct orr_session *session, const struct orr_sjob *job,
+                         uint32_t states);
+/* A text in the answer's arena. */
+const char *import_say(struct orr_snapshot *out, const char *format, ...) ORR_PRINTF(2, 3);
+
 #endif

@@ -206,6 +206,7 @@ static void fill_common(struct grouper *g, const struct grouper_rule *rule, stru
     job->origin = rule->kind[0] != '\0' ? rule->kind
                   : g->length == 0      ? "Pod"
                                         : g->chain[g->top < g->length ? g->top : 0].kind;
+    job->grouped = true;
     job->queue = queue_of(g);
     job->created_s = kube_created_s(g->kube, g->pod);
     set_priority(g, rule, job);

@@ -105,6 +105,7 @@ struct import_pod {
 struct import_job {
     const char *name, *queue;
     const char *origin; /* "PodGroup", or the kind whose rule made it */
+    bool grouped;       /* by the pod grouper's rules */
     int64_t priority;
     bool preemptible;
     int64_t created_s;

@@ -43,6 +43,23 @@ struct orr_snapshot_queue {
     double quota, limit, fair_share, allocated; /* GPUs; -1: unlimited; allocated after the cycle */
 };
 
+struct orr_snapshot_set {
+    const char *name;
+    const char *parent; /* NULL: the job itself */
+    int64_t min;        /* pods of a set of pods, members of a set of sets */
+};
+
+struct orr_snapshot_group { /* a job that the pod grouper's rules made */
+    const char *job, *queue;
+    const char *rule; /* the kind of owner whose rule it was */
+    int64_t priority;
+    bool preemptible;
+    uint32_t pods;
+    int64_t min_subgroups;         /* how many of its own sets it needs; -1: all */
+    struct orr_snapshot_set *sets; /* without the root */
+    uint32_t set_count;
+};
+
 struct orr_snapshot_feature {
     const char *name, *status; /* supported, counted, refused */
     const char *means;
@@ -64,6 +81,8 @@ struct orr_snapshot {
     struct orr_snapshot_waiting *waiting;
     uint32_t waiting_count;
     struct orr_snapshot_queue *queues;
+    struct orr_snapshot_group *groups;
+    uint32_t group_count;
     struct orr_snapshot_feature *features;
     uint32_t feature_count;
     struct orr_snapshot_note *notes;

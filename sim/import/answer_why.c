@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Why a job waits: KAI's reason and the numbers that prove it. */
+#include "answer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/core/attempt.h>
+#include <orrery/core/jobview.h>
+
+const char *import_say(struct orr_snapshot *out, const char *format, ...)
+{
+    char text[1000];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return orr_arena_strndup(&out->arena, text, strlen(text));
+}
+
+static const struct orr_fit_detail *detail_of(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_fit_detail *own = &session->details[index];
+    const uint32_t twins = session->jobs[index].twins;
+    if (own->asked > 0 || twins == ORR_NONE) {
+        return own;
+    }
+    for (uint32_t j = 0; j < session->job_count; j++) { /* one was asked for all of its kind */
+        if (session->jobs[j].twins == twins && session->details[j].asked > 0) {
+            return &session->details[j];
+        }
+    }
+    return own;
+}
+
+static const char *why_bound(const struct orr_session *session, const struct orr_fit_detail *d,
+                             struct orr_snapshot *out)
+{
+    static const char *const kinds[ORR_SHARE_KINDS] = {
+        [ORR_SHARE_CPU] = "milli-CPU", [ORR_SHARE_MEMORY] = "bytes", [ORR_SHARE_GPU] = "GPUs"};
+    if (d->queue == ORR_NONE) {
+        return "a bound of its queue";
+    }
+    const bool limit = d->reason == ORR_FIT_OVER_LIMIT;
+    return import_say(out, "asks %.10g %s; queue %s has %s %.10g and holds %.10g%s", d->requested,
+                      kinds[d->kind], session->queues[d->queue].name, limit ? "limit" : "quota",
+                      d->bound, d->held, limit ? "" : " that cannot be preempted");
+}
+
+/* --- what is left after the cycle, in GPUs --- */
+
+struct room {
+    double all, most;  /* in all; in the one place that has most */
+    const char *where; /* a node there; NULL: nothing is left */
+};
+
+static void add_place(struct room *room, double free, const char *where)
+{
+    room->all += free;
+    if (free > room->most) {
+        room->most = free;
+        room->where = where;
+    }
+}
+
+static struct room room_on_nodes(const struct orr_session *session)
+{
+    struct room room = {0};
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const struct orr_snode *node = &session->nodes[n];
+        if (node->ready) {
+            add_place(&room, (double)node->idle.v[ORR_SLOT_GPU] / ORR_MGPU, node->name);
+        }
+    }
+    return room;
+}
+
+static struct room room_on_devices(const struct orr_session *session)
+{
+    struct room room = {0};
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const struct orr_snode *node = &session->nodes[n];
+        if (node->ready && node->idle.v[ORR_SLOT_GPU] >= ORR_MGPU) {
+            add_place(&room, 1, node->name);
+        }
+        for (uint32_t i = 0; node->ready && i < node->shared_count; i++) {
+            const int64_t free = node->gpu_memory_mib - node->shared[i].allocated;
+            add_place(&room, (double)free / (double)node->gpu_memory_mib, node->name);
+        }
+    }
+    return room;
+}
+
+static struct room room_in_domains(const struct orr_session *session,
+                                   const struct orr_topology_level *level)
+{
+    struct room room = {0};
+    for (uint32_t d = 0; d < level->domain_count; d++) {
+        double free = 0;
+        const char *where = NULL;
+        for (uint32_t n = 0; n < session->node_count; n++) {
+            if (level->domain_of_node[n] == d && session->nodes[n].ready) {
+                free += (double)session->nodes[n].idle.v[ORR_SLOT_GPU] / ORR_MGPU;
+                where = session->nodes[n].name;
+            }
+        }
+        add_place(&room, free, where);
+    }
+    return room;
+}
+
+static const char *say_room(const struct orr_session *session, uint32_t task,
+                            struct orr_snapshot *out)
+{
+    const struct orr_ask *ask = task != ORR_NONE ? &session->asks[session->tasks[task].ask] : NULL;
+    if (ask != NULL && ask->kind == ORR_ASK_WHOLE) {
+        const struct room room = room_on_nodes(session);
+        return import_say(out, "; it asks %.10g GPUs, %.10g are left, at most %.10g on one node",
+                          (double)ask->request.v[ORR_SLOT_GPU] / ORR_MGPU, room.all, room.most);
+    }
+    if (ask != NULL && ask->kind == ORR_ASK_FRACTION) {
+        return import_say(out, "; it asks %.10g of %u GPUs, at most %.10g of one is left",
+                          ask->portion, ask->devices, room_on_devices(session).most);
+    }
+    return "";
+}
+
+static const char *why_nodes(const struct orr_session *session, const struct orr_fit_detail *d,
+                             struct orr_snapshot *out)
+{
+    char text[800];
+    int used = snprintf(text, sizeof text, "%u of %u pods find a node; for the next, of %u nodes",
+                        d->placed, d->asked, d->nodes);
+    for (int m = 1; m < ORR_MISFITS; m++) {
+        if (d->misfits[m] > 0 && used > 0 && (size_t)used < sizeof text) {
+            used += snprintf(text + used, sizeof text - (size_t)used, ", %u %s", d->misfits[m],
+                             orr_misfit_words((enum orr_misfit)m));
+        }
+    }
+    return import_say(out, "%s%s", text, say_room(session, d->task, out));
+}
+
+/* --- topology --- */
+
+static const struct orr_topology *find_topology(const struct orr_session *session, const char *name)
+{
+    for (uint32_t t = 0; t < session->topology_count; t++) {
+        if (strcmp(session->topologies[t].name, name) == 0) {
+            return &session->topologies[t];
+        }
+    }
+    return NULL;
+}
+
+static const struct orr_topology_level *find_level(const struct orr_topology *topology,
+                                                   const char *name)
+{
+    for (uint32_t l = 0; l < topology->level_count; l++) {
+        const struct orr_topology_level *level = &topology->levels[l];
+        if (strcmp(level->label, name) == 0 ||
+            (level->alias != NULL && strcmp(level->alias, name) == 0)) {
+            return level;
+        }
+    }
+    return NULL;
+}
+
+/* GPUs of the pods at or below a set that the job would start next. */
+static double asked_below(const struct orr_session *session, uint32_t job, uint32_t set)
+{
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), false, &tasks);
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < tasks.count; i++) {
+        const struct orr_stask *task = &session->tasks[tasks.tasks[i]];
+        sum += orr_set_is_below(session, task->set, set)
+                   ? session->asks[task->ask].request.v[ORR_SLOT_GPU]
+                   : 0;
+    }
+    orr_task_list_release(&tasks);
+    return (double)sum / ORR_MGPU;
+}
+
+static const char *why_topology(const struct orr_session *session, uint32_t job,
+                                struct orr_snapshot *out)
+{
+    const struct orr_sjob *sjob = &session->jobs[job];
+    for (uint32_t s = sjob->first_set; s < sjob->first_set + sjob->set_count; s++) {
+        const struct orr_constraint *c = &session->sets[s].constraint;
+        if (c->topology == NULL) {
+            continue;
+        }
+        const struct orr_topology *topology = find_topology(session, c->topology);
+        const char *named = c->required != NULL ? c->required : c->preferred;
+        if (topology == NULL || named == NULL) {
+            return import_say(out,
+                              topology == NULL ? "there is no topology %s"
+                                               : "no level of topology %s is named",
+                              c->topology);
+        }
+        const struct orr_topology_level *level = find_level(topology, named);
+        if (level == NULL) {
+            return import_say(out, "topology %s has no level %s", c->topology, named);
+        }
+        const struct room room = room_in_domains(session, level);
+        if (c->required == NULL) {
+            return import_say(
+                out,
+                "topology %s cannot hold it, neither in one domain of level %s nor in "
+                "all; it asks %.10g GPUs, %.10g are left",
+                c->topology, named, asked_below(session, job, s), room.all);
+        }
+        return import_say(
+            out,
+            "no domain of topology %s, required level %s, can hold it; it asks %.10g GPUs, "
+            "%.10g are left, at most %.10g in one%s%s",
+            c->topology, named, asked_below(session, job, s), room.all, room.most,
+            room.where != NULL ? ", that of node " : "", room.where != NULL ? room.where : "");
+    }
+    return "no domain of its topology can hold it";
+}
+
+/* --- readiness --- */
+
+uint32_t import_count_in(const struct orr_session *session, const struct orr_sjob *job,
+                         uint32_t states)
+{
+    uint32_t count = 0;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        count += orr_status_in(session->tasks[t].live.status, states);
+    }
+    return count;
+}
+
+#define STATES_HERE (ORR_STATES_ALIVE & ~ORR_STATUS_BIT(ORR_TASK_GATED))
+
+/* The first pod set that has too few, and how many there are in all. */
+static const char *why_not_ready(const struct orr_session *session, const struct import_job *job,
+                                 struct orr_snapshot *out)
+{
+    const struct orr_sjob *sjob = &session->jobs[job->id];
+    for (uint32_t s = sjob->first_set; s < sjob->first_set + sjob->set_count; s++) {
+        const struct orr_sset *set = &session->sets[s];
+        const uint32_t here =
+            orr_jobview_count(session, orr_jobview_whole(job->id), s, STATES_HERE);
+        if (set->is_pods && set->min > 0 && here < (uint32_t)set->min) {
+            return import_say(out,
+                              "of its %u pods, %u are there and not gated: %s%s%s%u of the %d it "
+                              "needs",
+                              job->pod_count, import_count_in(session, sjob, STATES_HERE),
+                              sjob->set_count > 2 ? "subgroup " : "",
+                              sjob->set_count > 2 ? set->name : "",
+                              sjob->set_count > 2 ? " has " : "", here, set->min);
+        }
+    }
+    return "fewer of its subgroups have their pods than its minimum";
+}
+
+void import_explain(const struct import_model *model, const struct orr_session *session,
+                    const struct import_job *job, struct orr_snapshot_waiting *row,
+                    struct orr_snapshot *out)
+{
+    const struct orr_sjob *sjob = &session->jobs[job->id];
+    const struct orr_fit_detail *detail = detail_of(session, job->id);
+    if (sjob->queue == ORR_NONE) {
+        row->code = orr_fit_reason_code(ORR_FIT_QUEUE_DOES_NOT_EXIST);
+        const uint32_t queue = orr_idmap_find(&model->queue_names, job->queue, strlen(job->queue));
+        row->why = import_say(
+            out, "%s queue %s%s",
+            queue == ORR_NONE ? "there is no" : "without a way up to a root:", job->queue,
+            queue != ORR_NONE && model->queues[queue].left_out
+                ? ", which project-level fairness leaves out"
+                : "");
+        return;
+    }
+    if (!session->queues[sjob->queue].usable) {
+        row->code = "QueueIsNotALeaf";
+        row->why = import_say(out, "queue %s has queues below it; jobs go into leaves", job->queue);
+        return;
+    }
+    if (!orr_jobview_ready(session, orr_jobview_whole(job->id))) {
+        row->code = "NotReady";
+        row->why = why_not_ready(session, job, out);
+        return;
+    }
+    if (import_count_in(session, sjob, ORR_STATUS_BIT(ORR_TASK_PIPELINED)) > 0) {
+        row->code = "Pipelined";
+        row->why = "its place is being freed";
+        return;
+    }
+    /* What allocate found stays KAI's message, even if a later action gave the job a delay. */
+    enum orr_fit_reason reason = (enum orr_fit_reason)sjob->reason;
+    row->code = orr_fit_reason_code(reason);
+    switch (reason) {
+    case ORR_FIT_OVER_LIMIT:
+    case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: row->why = why_bound(session, detail, out); break;
+    case ORR_FIT_POD_SCHEDULING_ERRORS: row->why = why_nodes(session, detail, out); break;
+    case ORR_FIT_TOPOLOGY: row->why = why_topology(session, job->id, out); break;
+    case ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED:
+        row->why = import_say(
+            out, "it may evict others %lld s after it was created or evicted last; %s",
+            (long long)(sjob->preemption_delay / 1000),
+            detail->reason == ORR_FIT_POD_SCHEDULING_ERRORS ? why_nodes(session, detail, out)
+                                                            : "nothing is free");
+        break;
+    case ORR_FIT_QUEUE_DEPTH:
+        row->why = "more jobs of its queue come before it than queueDepthPerAction looks at";
+        break;
+    case ORR_FIT_NONE:
+    case ORR_FIT_QUEUE_DOES_NOT_EXIST:
+    case ORR_FIT_REASONS:
+        row->code = "Waiting";
+        row->why = "nothing was tried for it in this cycle";
+        break;
+    }
+}

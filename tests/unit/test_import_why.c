@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Why a job waits, in numbers, and what an answer tells of the jobs that the pod grouper made. Our
+ * own form of a snapshot, except where pods have owners. */
+#include "import_world.h"
+
+#define SNAPSHOT            "apiVersion: orrery/v1alpha1\nkind: Snapshot\n"
+#define QUEUES              "queues: {q: {gpu: [0, 1, unlimited]}}\n"
+#define RACKS               "topologies: {dc: [rack]}\n"
+#define NODE(n, gpus, rack) #n ": {gpus: " #gpus ", labels: {rack: " #rack "}}, "
+#define FOUR_NODES          "nodes: {" NODE(a, 2, r1) NODE(b, 1, r1) NODE(c, 1, r2) NODE(d, 1, r2) "}\n"
+
+static void check_why(const char *text, const char *job, const char *code, const char *why)
+{
+    struct orr_snapshot snapshot;
+    answer_good(text, &snapshot);
+    const struct orr_snapshot_waiting *row = waits(&snapshot, job);
+    assert_string_equal(row->code, code);
+    assert_string_equal(row->why, why);
+    orr_snapshot_release(&snapshot);
+}
+
+static void nodes__the_largest_hole_is_told(void **state)
+{
+    (void)state;
+    check_why(
+        SNAPSHOT QUEUES FOUR_NODES "jobs: {j: {queue: q, pods: 1, gpus: 3}}\n", "j",
+        "PodSchedulingErrors",
+        "0 of 1 pods find a node; for the next, of 4 nodes, 4 not enough GPUs; it asks 3 GPUs, "
+        "5 are left, at most 2 on one node");
+    /* A node that is not ready has nothing to give. */
+    check_why(SNAPSHOT QUEUES "nodes: {a: {gpus: 8, ready: false}, b: {gpus: 1}}\n"
+                              "jobs: {j: {queue: q, pods: 2, gpus: 1}}\n",
+              "j", "PodSchedulingErrors",
+              "1 of 2 pods find a node; for the next, of 2 nodes, 1 not ready or cordoned, 1 "
+              "not enough GPUs; it asks 1 GPUs, 1 are left, at most 1 on one node");
+}
+
+static void devices__the_largest_part_is_told(void **state)
+{
+    (void)state;
+    check_why(
+        SNAPSHOT QUEUES
+        "nodes: {a: {gpus: 1}}\n"
+        "jobs: {r: {queue: q, pods: 1, gpu_fraction: 0.6, nodes: [a], started: 1m, age: 1h}, "
+        "j: {queue: q, pods: 1, gpu_fraction: 0.5}}\n",
+        "j", "PodSchedulingErrors",
+        "0 of 1 pods find a node; for the next, of 1 nodes, 1 not enough GPUs; it asks 0.5 of 1 "
+        "GPUs, at most 0.4 of one is left");
+}
+
+static void domains__the_largest_is_told(void **state)
+{
+    (void)state;
+#define GANG(pods, level)                                                                          \
+    SNAPSHOT QUEUES RACKS FOUR_NODES "jobs: {j: {queue: q, pods: " #pods                           \
+                                     ", gpus: 1, topology: {name: dc, " level "}}}\n"
+    check_why(GANG(4, "required: rack"), "j", "TopologyConstraint",
+              "no domain of topology dc, required level rack, can hold it; it asks 4 GPUs, 5 are "
+              "left, at most 3 in one, that of node b");
+    check_why(
+        GANG(6, "preferred: rack"), "j", "TopologyConstraint",
+        "topology dc cannot hold it, neither in one domain of level rack nor in all; it asks 6 "
+        "GPUs, 5 are left");
+    check_why(GANG(1, "required: row"), "j", "TopologyConstraint", "topology dc has no level row");
+    check_why(SNAPSHOT QUEUES RACKS FOUR_NODES
+              "jobs: {j: {queue: q, pods: 1, topology: {name: dd, required: rack}}}\n",
+              "j", "TopologyConstraint", "there is no topology dd");
+}
+
+static void gangs__what_is_missing_is_told(void **state)
+{
+    (void)state;
+    check_why(SNAPSHOT QUEUES FOUR_NODES "jobs: {j: {queue: q, pods: 2, min_pods: 3}}\n", "j",
+              "NotReady", "of its 2 pods, 2 are there and not gated: 2 of the 3 it needs");
+    check_why(SNAPSHOT QUEUES FOUR_NODES
+              "jobs: {j: {queue: q, subgroups: {head: {min: 1}, workers: {min: 2}}, pods: "
+              "[{subgroup: head}, {subgroup: workers}]}}\n",
+              "j", "NotReady",
+              "of its 2 pods, 2 are there and not gated: subgroup workers has 1 of the 2 it needs");
+    check_why(SNAPSHOT QUEUES FOUR_NODES
+              "jobs: {j: {queue: q, min_subgroups: 1, subgroups: {a: {min: 2}, b: {min: 2}}, pods: "
+              "[{subgroup: a}, {subgroup: b}]}}\n",
+              "j", "NotReady",
+              "of its 2 pods, 2 are there and not gated: subgroup a has 1 of the 2 it needs");
+}
+
+static void groups__are_told_with_their_sets(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+    answer_good("kind: List\nitems:\n"
+                "- {kind: PodGroup, metadata: {name: own}, spec: {queue: q}}\n"
+                "- {kind: Pod, metadata: {name: alone, annotations: {pod-group-name: own}}, spec: "
+                "{schedulerName: kai-scheduler}}\n"
+                "- {kind: JobSet, metadata: {name: o, uid: u, labels: {kai.scheduler/queue: q, "
+                "priorityClassName: build}}, spec: {replicatedJobs: [{name: w, replicas: 1, "
+                "template: {spec: {parallelism: 2}}}]}}\n"
+                "- {kind: Pod, metadata: {name: p, labels: {jobset.sigs.k8s.io/replicatedjob-name: "
+                "w, jobset.sigs.k8s.io/job-index: '0'}, ownerReferences: [{kind: JobSet, name: o, "
+                "uid: u}]}, spec: {schedulerName: kai-scheduler}}\n",
+                &snapshot);
+    assert_int_equal(snapshot.group_count, 1);
+    const struct orr_snapshot_group *group = &snapshot.groups[0];
+    assert_string_equal(group->job, "pg-o-u");
+    assert_string_equal(group->rule, "JobSet");
+    assert_string_equal(group->queue, "q");
+    assert_int_equal(group->priority, 100);
+    assert_false(group->preemptible);
+    assert_int_equal(group->pods, 1);
+    assert_int_equal(group->min_subgroups, 1);
+    assert_int_equal(group->set_count, 2);
+    assert_string_equal(group->sets[0].name, "w");
+    assert_null(group->sets[0].parent);
+    assert_int_equal(group->sets[0].min, 1);
+    assert_string_equal(group->sets[1].name, "w-replica-0");
+    assert_string_equal(group->sets[1].parent, "w");
+    assert_int_equal(group->sets[1].min, 2);
+    orr_snapshot_release(&snapshot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes__the_largest_hole_is_told),
+        cmocka_unit_test(devices__the_largest_part_is_told),
+        cmocka_unit_test(domains__the_largest_is_told),
+        cmocka_unit_test(gangs__what_is_missing_is_told),
+        cmocka_unit_test(groups__are_told_with_their_sets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
