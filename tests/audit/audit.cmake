@@ -5,6 +5,10 @@ add_test(NAME audit.planted COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/audit.s
   $<TARGET_FILE:plant> ${CMAKE_CURRENT_BINARY_DIR}/audit ${PROJECT_SOURCE_DIR})
 set_tests_properties(audit.planted PROPERTIES LABELS quick TIMEOUT 600)
 
+add_test(NAME audit.shares_of_others
+  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/others.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR})
+set_tests_properties(audit.shares_of_others PROPERTIES LABELS quick TIMEOUT 300)
+
 foreach(policy fifo easy static las kube)
   add_test(NAME audit.random_${policy}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/random.sh $<TARGET_FILE:orrery> 1 10 ${policy})

@@ -5,7 +5,7 @@
 # or under another policy, half of them on nodes of one GPU, where a line can be judged.
 # What the scheduler does is right: the audit must find nothing in any of them.
 set -eu
-orrery=$1 from=$2 count=$3 policy=${4-kai}
+orrery=$1 from=$2 count=$3 policy=${4-kai} here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/../scratch.sh"
 
 # One world: world.yaml and trace.csv.
@@ -87,6 +87,14 @@ BEGIN {
 }' >world.yaml
 }
 
+# Are the fair shares of CPU that are stored due? With CPU where GPUs were.
+cpu_shares_hold() {
+    [ "$(sqlite3 run.db "SELECT count(*) FROM fair_share_of")" -gt 0 ] || return 0
+    sed "s/RESOURCE/cpu/g; s/AMOUNT/cpu_milli/g" "$here/as_other.sql" | sqlite3 -bail run.db
+    "$orrery" audit run.db >said 2>&1 || : # other rules are about devices
+    ! grep '^share at' said
+}
+
 bad=0 world=$from
 while [ "$world" -lt $((from + count)) ]; do
     make_world "$world"
@@ -99,6 +107,9 @@ while [ "$world" -lt $((from + count)) ]; do
     if [ -e run.db ] && ! "$orrery" audit run.db >said 2>&1; then
         echo "world $world:"
         awk '$1 ~ /:$/ || / at / || /^rules of/' said
+        bad=$((bad + 1))
+    elif [ -e run.db ] && ! cpu_shares_hold; then
+        echo "world $world: shares of CPU"
         bad=$((bad + 1))
     fi
     world=$((world + 1))
