@@ -137,7 +137,7 @@ static void sum_nodes(struct orr_session *session)
     *min = *max = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
         const struct orr_snode *node = &session->nodes[n];
-        if (node->has_gpu_memory_label && node->gpu_memory_mib > 100) {
+        if (node->gpu_memory_mib > 100) {
             *min = *min == 0 || node->gpu_memory_mib < *min ? node->gpu_memory_mib : *min;
             *max = node->gpu_memory_mib > *max ? node->gpu_memory_mib : *max;
         }

@@ -2,6 +2,7 @@
 /* The shape of a case: cluster, queues, configuration, expectations. Jobs are in case_job.c. */
 #include "case.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT(a)  (sizeof(a) / sizeof(a)[0])
@@ -326,6 +327,42 @@ static bool is_plain(struct fy_node *node)
     return text == NULL || bytes != 5 || memcmp(text, "false", 5) != 0;
 }
 
+static const char *job_twice(const struct conform_case *in)
+{
+    for (uint32_t j = 1; j < in->job_count; j++) {
+        for (uint32_t k = 0; k < j; k++) {
+            if (strcmp(in->jobs[j].name, in->jobs[k].name) == 0) {
+                return in->jobs[j].name;
+            }
+        }
+    }
+    return NULL;
+}
+
+static const char *queue_twice(const struct conform_case *in)
+{
+    for (uint32_t q = 1; q < in->queue_count; q++) {
+        for (uint32_t k = 0; k < q; k++) {
+            if (strcmp(in->queues[q].name, in->queues[k].name) == 0) {
+                return in->queues[q].name;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* KAI keeps jobs and queues by name: two of one name are no case that it could decide. */
+static void refuse_twins(struct conform_reader *reader, struct conform_case *out)
+{
+    const char *job = job_twice(out), *queue = queue_twice(out);
+    char text[300];
+    if (out->misread == NULL && (job != NULL || queue != NULL)) {
+        (void)snprintf(text, sizeof text, "there are two %s named \"%.200s\"",
+                       job != NULL ? "jobs" : "queues", job != NULL ? job : queue);
+        out->misread = orr_arena_strndup(reader->arena, text, strlen(text));
+    }
+}
+
 enum orr_status orr_conform__read_case(struct conform_reader *reader, struct fy_node *node,
                                        struct conform_case *out)
 {
@@ -347,6 +384,9 @@ enum orr_status orr_conform__read_case(struct conform_reader *reader, struct fy_
     }
     if (out->misread == NULL) {
         out->misread = reader->unknown;
+    }
+    if (status == ORR_OK) {
+        refuse_twins(reader, out);
     }
     out->extras = reader->extras;
     reader->keep_extras = false;

@@ -309,6 +309,30 @@ static void conform__a_case_with_an_unknown_key_is_skipped_by_itself(void **stat
                                 "0 passed, 0 failed, 1 skipped\n");
 }
 
+#define TWIN(name, minutes)                                                                        \
+    "{\"name\":\"" name "\",\"queue\":\"q\",\"priority\":50,\"preemptible\":true,"                 \
+    "\"created_minutes_ago\":" minutes ",\"build_index\":0,\"request_per_task\":{\"kind\":"        \
+    "\"whole\",\"gpus\":1},\"tasks\":[{\"id\":\"" name minutes                                     \
+    "\",\"state\":\"Pending\",\"node\":null}],\"root\":{\"name\":\"\",\"groups\":[],\"pod_sets\":" \
+    "[{"                                                                                           \
+    "\"name\":\"default\",\"min_available\":1}]}}"
+#define TWINS(a, b)                                                                                \
+    "[{\"id\":\"c\",\"mode\":\"single_session\",\"actions\":[],\"config\":{\"plugins\":"           \
+    "\"default\"},\"nodes\":{},\"queues\":[],\"jobs\":[" TWIN(a, "1") "," TWIN(                    \
+        b, "2") "],"                                                                               \
+                "\"expected\":{},\"plain\":true}]"
+
+static void conform__a_case_with_two_jobs_of_one_name_is_skipped_by_itself(void **state)
+{
+    (void)state;
+    struct result r;
+    run_text(&r, TWINS("a", "a"));
+    assert_string_equal(r.text, "skip c: there are two jobs named \"a\"\n"
+                                "0 passed, 0 failed, 1 skipped\n");
+    run_text(&r, TWINS("a", "b"));
+    assert_string_equal(r.text, "pass c\n1 passed, 0 failed, 0 skipped\n");
+}
+
 #define ZONES_OF(plain, topology)                                                                  \
     "[{\"id\":\"c\",\"mode\":\"single_session\",\"actions\":[],\"config\":{\"plugins\":"           \
     "\"default\"},"                                                                                \
@@ -373,6 +397,7 @@ int main(void)
         cmocka_unit_test(conform__folders_are_walked_by_name),
         cmocka_unit_test(conform__reads_every_part_of_a_case),
         cmocka_unit_test(conform__a_case_with_an_unknown_key_is_skipped_by_itself),
+        cmocka_unit_test(conform__a_case_with_two_jobs_of_one_name_is_skipped_by_itself),
         cmocka_unit_test(conform__what_makes_no_sense_beyond_plain_cases_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
