@@ -158,7 +158,9 @@ void import_answer_start(struct import_model *model, const struct orr_session *s
     out->now = session->now;
     out->nodes = session->node_count;
     out->gpus = session->total[ORR_SHARE_GPU];
-    out->pods = model->pod_count;
+    for (uint32_t p = 0; p < model->pod_count; p++) {
+        out->pods += model->pods[p].job != ORR_NONE;
+    }
     for (uint32_t n = 0; n < session->node_count; n++) {
         out->ready_nodes += session->nodes[n].ready;
     }

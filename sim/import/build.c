@@ -342,7 +342,8 @@ static void add_job(struct builder *b, struct import_job *job)
         const struct import_pod *pod = &model->pods[p];
         const uint32_t set = find_set(job, pod->subset);
         if (set == ORR_NONE) { /* KAI: a pod of a missing subgroup is no part of the job */
-            job->invalid_pods++;
+            job->invalid_pods += pod->status == ORR_TASK_PENDING || pod->status == ORR_TASK_GATED;
+            model->pods[p].job = ORR_NONE;
             continue;
         }
         pods[count] = p;
@@ -381,6 +382,45 @@ static void add_job(struct builder *b, struct import_job *job)
     made->last_eviction = job->last_eviction;
     made->stale_since = job->stale_since;
     orr_free(sets);
+    orr_free(tasks);
+    orr_free(pods);
+    orr_free(ids);
+}
+
+/* Pods that no job has hold room on their nodes all the same: tasks of one that has no queue, needs
+ * nothing and may not be preempted, so that nothing is decided about it. */
+static void add_loose_pods(struct builder *b)
+{
+    const struct orr_set_spec sets[] = {{.name = "", .parent = ORR_NONE, .min = -1},
+                                        {.name = "default", .is_pods = true}};
+    struct import_model *model = b->model;
+    struct orr_task_spec *tasks = orr_zalloc(model->pod_count + (size_t)1, sizeof *tasks);
+    uint32_t *pods = orr_alloc(model->pod_count + (size_t)1, sizeof *pods);
+    uint32_t *ids = orr_alloc(model->pod_count + (size_t)1, sizeof *ids);
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < model->pod_count; p++) {
+        const struct import_pod *pod = &model->pods[p];
+        if (pod->job == ORR_NONE && orr_status_in(pod->status, ORR_STATES_ACTIVE_USED)) {
+            pods[count] = p;
+            tasks[count++] =
+                (struct orr_task_spec){.name = pod->uid, .set = 1, .ask = add_ask(b, pod)};
+        }
+    }
+    if (count > 0) {
+        const struct orr_job_spec_tree spec = {.name = "",
+                                               .queue = ORR_NONE,
+                                               .staleness_grace = ORR_MS_NONE,
+                                               .twins = ORR_NONE,
+                                               .sets = sets,
+                                               .set_count = 2,
+                                               .tasks = tasks,
+                                               .task_count = count};
+        (void)orr_session_add_job(b->session, &spec, ids);
+    }
+    for (uint32_t t = 0; t < count; t++) {
+        model->pods[pods[t]].task = ids[t];
+        place_pod(b, &model->pods[pods[t]]);
+    }
     orr_free(tasks);
     orr_free(pods);
     orr_free(ids);
@@ -431,6 +471,7 @@ void import_build(struct import_model *model, struct orr_session *session)
             add_job(&b, &model->jobs[j]);
         }
     }
+    add_loose_pods(&b);
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
         orr_idmap_release(maps[i]);
     }

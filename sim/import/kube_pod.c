@@ -457,22 +457,28 @@ static void read_pod(struct kube *kube, const struct import_value *object)
     }
     const char *subset = "";
     const uint32_t job = job_of(kube, object, &subset);
-    if (job == ORR_NONE || !import_ok(kube->load)) {
+    if (!import_ok(kube->load)) {
         return;
     }
-    struct import_pod *pod = import_add_pod(kube->model, job);
     const struct import_value *binding = binding_of(kube, object);
+    const char *node = import_text(kube->load, object, "spec/nodeName", NULL);
+    const enum orr_task_status status =
+        status_of(kube, object, node, binding != NULL,
+                  kube->model->now != ORR_MS_NONE ? kube->model->now : kube->model->newest);
+    if (status == ORR_TASK_BINDING) {
+        node = import_text(kube->load, binding, "spec/selectedNode", NULL);
+    }
+    if (job == ORR_NONE &&
+        (!has_node(kube, node) || !orr_status_in(status, ORR_STATES_ACTIVE_USED))) {
+        return; /* else it holds room, whosever it is */
+    }
+    struct import_pod *pod = import_add_pod(kube->model, job);
     pod->name = kube_name(kube, object);
     pod->uid = import_text(kube->load, object, "metadata/uid", pod->name);
     pod->subset = subset;
     pod->request = read_request(kube, object);
-    pod->node = import_text(kube->load, object, "spec/nodeName", NULL);
-    pod->status = (uint8_t)status_of(kube, object, pod->node, binding != NULL,
-                                     kube->model->now != ORR_MS_NONE ? kube->model->now
-                                                                     : kube->model->newest);
-    if (pod->status == ORR_TASK_BINDING) {
-        pod->node = import_text(kube->load, binding, "spec/selectedNode", NULL);
-    }
+    pod->node = node;
+    pod->status = (uint8_t)status;
     pod->nominated = import_text(kube->load, object, "status/nominatedNodeName", NULL);
     read_groups(kube, object, binding, pod);
     read_order(kube, object, pod);
@@ -481,6 +487,9 @@ static void read_pod(struct kube *kube, const struct import_value *object)
     pod->tolerations = import_list(kube->load, object, "spec/tolerations");
     pod->constraint_key = constraint_key(object);
     pod->features = read_features(kube, object);
+    if (job == ORR_NONE) {
+        return;
+    }
     struct import_job *of = &kube->model->jobs[job];
     of->features |= pod->features;
     if (of->back_off && pod->status == ORR_TASK_PENDING) {

@@ -84,7 +84,7 @@ enum { IMPORT_NO_HEAD = 1, IMPORT_NO_MASTER = 2 };
 
 struct import_pod {
     const char *name, *uid;
-    uint32_t job;       /* ORR_NONE: of no job */
+    uint32_t job;       /* ORR_NONE: of no job; if it runs it holds room */
     const char *subset; /* pod set it belongs to; "" is "default" */
     struct import_request request;
     uint8_t status;   /* enum orr_task_status */
@@ -114,7 +114,7 @@ struct import_job {
     struct import_set *sets;
     uint32_t set_count, set_capacity;
     uint32_t first_pod, last_pod, pod_count; /* ORR_NONE */
-    uint32_t invalid_pods;                   /* of subgroups it does not have */
+    uint32_t invalid_pods;                   /* that wait in subgroups it does not have */
     uint32_t features;
     bool back_off; /* left out until something changes, as KAI leaves it out */
     const struct import_value *at;

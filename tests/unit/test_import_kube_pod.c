@@ -330,9 +330,68 @@ static void features__of_volumes_spread_and_zones_are_counted(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+/* --- pods of no job --- */
+
+#define RUNS(name, labels, spec)                                                                   \
+    "- {kind: Pod, metadata: {name: " name ", uid: " name labels "}, spec: {nodeName: n, " spec    \
+    "}, status: {phase: Running}}\n"
+static void pods__of_no_job_hold_their_room(void **state)
+{
+    (void)state;
+    static const char *const holders[] = {
+        /* of an owner that is not given, that asks not to be grouped, of a group that is not given,
+         * of a subgroup that its group does not have */
+        RUNS("r", ", ownerReferences: [{kind: PyTorchJob, name: o, uid: u}]", GPUS("5")),
+        RUNS("r", ", annotations: {kai.scheduler/skip-podgrouper: 'true'}", GPUS("5")),
+        RUNS("r", ", annotations: {pod-group-name: gone}", GPUS("5")),
+        RUNS("r", ", annotations: {pod-group-name: h}, labels: {kai.scheduler/subgroup-name: b}",
+             GPUS("5"))};
+    for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++) {
+        char text[3000];
+        (void)snprintf(text, sizeof text,
+                       LIST NODE("n", "8") QUEUE("q", FREE) GROUP("g", "q", "")
+                           GROUP("h", "q", ", subGroups: [{name: a, minMember: 0}]") "%s" POD(
+                               "p", "g", "4") POD("s", "g", "3"),
+                       holders[i]);
+        struct orr_snapshot snapshot;
+        answer_good(text, &snapshot);
+        /* What queues divide is not less for it. */
+        assert_true(snapshot.gpus == 8.0);
+        assert_int_equal(snapshot.pods, 2);
+        ASSERT_DECIDED(&snapshot, "");
+        assert_string_equal(waits(&snapshot, "g")->code, "PodSchedulingErrors");
+        assert_int_equal(snapshot.waiting_count, 1);
+        orr_snapshot_release(&snapshot);
+    }
+}
+
+static void pods__of_no_job_hold_their_part_of_a_device(void **state)
+{
+    (void)state;
+#define PART(name, part, more)                                                                     \
+    "- {kind: Pod, metadata: {name: " name ", uid: " name ", labels: {runai-gpu-group: d}, "       \
+    "annotations: {gpu-fraction: '" part "'" more "}}, spec: {schedulerName: kai-scheduler, "
+    struct orr_snapshot snapshot;
+    answer_good(
+        LIST NODE("n", "1") QUEUE("q", FREE) GROUP("g", "q", "") GROUP("h", "q", "")
+            PART("r", "0.6",
+                 ", pod-group-name: gone") "nodeName: n}, status: {phase: "
+                                           "Running}}\n" PART(
+                                               "p", "0.5",
+                                               ", pod-group-name: g") "}}\n" PART("s", "0.4",
+                                                                                  ", "
+                                                                                  "pod-group-name: "
+                                                                                  "h") "}}\n",
+        &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind s n; ");
+    orr_snapshot_release(&snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pods__of_no_job_hold_their_room),
+        cmocka_unit_test(pods__of_no_job_hold_their_part_of_a_device),
         cmocka_unit_test(request__sums_containers_and_sidecars_over_the_init_peak),
         cmocka_unit_test(request__quantities_round_up),
         cmocka_unit_test(request__annotations_replace_gpus),
