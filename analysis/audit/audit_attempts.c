@@ -122,9 +122,12 @@ static int64_t most_held(const struct orr_audit_span *spans, uint32_t from, uint
     }
     for (uint32_t s = from; s < to && early < to - from; s++) {
         int64_t held = 0;
+        /* a job without length ends as its last pods start, with those it had */
+        const orr_ms after =
+            spans[s].end_ms == spans[s].start_ms ? spans[s].start_ms - 1 : spans[s].start_ms;
         for (uint32_t o = from; o < to; o++) {
             const bool there = spans[o].start_ms < spans[s].start_ms
-                                   ? spans[o].end_ms > spans[s].start_ms
+                                   ? spans[o].end_ms > after
                                    : spans[o].start_ms == spans[s].start_ms;
             held += there ? spans[o].mgpu : 0;
         }

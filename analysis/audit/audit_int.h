@@ -54,6 +54,10 @@ struct orr_audit_demand {
 };
 void orr_audit__divide(const struct orr_audit_demand *demand, double *fair);
 
+/* The window of past use that parameters state, lines NAME=VALUE; times of day are told from the
+ * clock's origin (ms since 1970). false: a cron line names its boundaries, which is not read. */
+bool orr_audit__read_window(const char *params, orr_ms clock_origin_ms,
+                            struct orr_audit_window *window);
 /* The past use of the queues of a schedule's one shard. */
 struct orr_audit_past;
 struct orr_audit_past *orr_audit__past_open(const struct orr_schedule *schedule);

@@ -6,9 +6,10 @@
  * at which it would fit if everything that runs kept to its estimate; what runs past its estimate
  * is supposed to end now. (Reference EASY: Feitelson and Weil 1998, one reservation, recomputed
  * each pass.) GPUs are counted over the whole cluster, as if interchangeable. HEAD asks whether the
- * head fits on nodes only where that is a matter of counting: each has one GPU, held whole, and the
- * head asks for nothing else. Neither that nor PROMISE is judged where nodes come and go, or jobs
- * ask for GPU memory: what is free, and when, is then not told by jobs alone. */
+ * head fits on nodes only where that is a matter of counting: each has one GPU, or there is one
+ * node, GPUs are held whole, and the head asks for nothing else. Neither that nor PROMISE is judged
+ * where nodes come and go, or jobs ask for GPU memory: what is free, and when, is then not told by
+ * jobs alone. */
 #include "audit_int.h"
 
 #include <orrery/base/sort.h>
@@ -89,18 +90,32 @@ static void finish(struct order *order, uint32_t job)
     order->idle_mgpu += order->schedule->jobs[job].mgpu;
 }
 
+/* What ends as it starts held its GPUs for a while within the instant, as long as its estimate for
+ * all that the scheduler knew; the record does not say who started meanwhile. */
+static bool is_clear(const struct order *order, uint32_t first)
+{
+    for (uint32_t i = first; i < order->next_start; i++) {
+        const struct orr_audit_job *job = &order->schedule->jobs[order->by_start[i]];
+        if (job->end_ms == job->start_ms) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Those that start now behind the head, one by one: does any move the head's shadow? */
-static void overtake(struct order *order, const uint32_t *jobs, uint32_t count, orr_ms now)
+static void overtake(struct order *order, const uint32_t *jobs, uint32_t count, orr_ms now,
+                     bool judged)
 {
     const struct orr_schedule *schedule = order->schedule;
-    orr_ms promised = order->promises && count > 0 ? shadow(order, now) : ORR_MS_NEVER;
+    orr_ms promised = judged && count > 0 ? shadow(order, now) : ORR_MS_NEVER;
     for (uint32_t i = 0; i < count; i++) {
         begin(order, jobs[i]);
         if (orr_audit__on(order->run, ORR_AUDIT_ORDER)) {
             orr_audit__found(order->run, ORR_AUDIT_ORDER, now, "job %s starts before job %s",
                              schedule->jobs[jobs[i]].name, schedule->jobs[order->head].name);
         }
-        if (!order->promises) {
+        if (!judged) {
             continue;
         }
         order->run->verdict->examined[ORR_AUDIT_PROMISE]++;
@@ -138,7 +153,8 @@ static void start_instant(struct order *order, orr_ms now)
         begin(order, order->by_start[in_order++]);
     }
     order->run->verdict->examined[ORR_AUDIT_ORDER] += order->next_start - first;
-    overtake(order, order->by_start + in_order, order->next_start - in_order, now);
+    overtake(order, order->by_start + in_order, order->next_start - in_order, now,
+             order->promises && is_clear(order, first));
 }
 
 static void judge_head(struct order *order, orr_ms now)
@@ -254,7 +270,8 @@ void orr_audit__order(struct orr_audit_run *run)
     for (uint32_t n = 0; n < schedule->node_count; n++) {
         const int64_t gpus = schedule->nodes[n].gpus - schedule->nodes[n].foreign_gpus;
         order.idle_mgpu += gpus * ORR_MGPU;
-        order.heads = order.heads && gpus <= 1;
+        /* whatever is free on the only node is in one place */
+        order.heads = order.heads && (gpus <= 1 || schedule->node_count == 1);
     }
     for (uint32_t j = 0; j < schedule->job_count; j++) {
         order.heads = order.heads && !schedule->jobs[j].in_parts;

@@ -9,8 +9,6 @@
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 
-#define SESSION_MS 1000 /* kai: a cycle a second */
-
 struct ids { /* sorted ids of a table; the position is the index */
     int64_t *ids;
     uint32_t count, capacity;
@@ -108,59 +106,11 @@ static void load_run(struct load *load)
                         0) != 0;
 }
 
-/* The value of a line NAME=VALUE; no bytes: there is none. */
-static const char *param_of(const char *params, const char *name, size_t *bytes)
-{
-    const size_t length = strlen(name);
-    while (*params != '\0') {
-        if (strncmp(params, name, length) == 0 && params[length] == '=') {
-            *bytes = strcspn(params + length + 1, "\n");
-            return params + length + 1;
-        }
-        params += strcspn(params, "\n");
-        params += *params == '\n';
-    }
-    *bytes = 0;
-    return params;
-}
-
-static bool read_time(const char *params, const char *name, orr_ms *ms)
-{
-    size_t bytes;
-    const char *text = param_of(params, name, &bytes);
-    return orr_parse_duration(text, bytes, ms);
-}
-
-/* false: the boundaries of the window are named by a cron line, which is not read here. */
-static bool read_window(struct load *load, const char *params, struct orr_audit_shard *shard)
-{
-    struct orr_audit_window *window = &shard->window;
-    size_t bytes;
-    const char *text = param_of(params, "usage_db", &bytes);
-    window->whole_units = strncmp(text, "fake", strlen("fake")) == 0;
-    text = param_of(params, "window_type", &bytes);
-    window->tumbles = strncmp(text, "tumbling", strlen("tumbling")) == 0;
-    bool known = strncmp(text, "cron", strlen("cron")) != 0 &&
-                 read_time(params, "window_size", &window->window_ms) &&
-                 read_time(params, "half_life_period", &window->half_life_ms);
-    if (window->whole_units) { /* by every session */
-        window->resolution_ms = window->fetch_ms = SESSION_MS;
-    } else {
-        known = known && read_time(params, "query_resolution", &window->resolution_ms) &&
-                read_time(params, "fetch_interval", &window->fetch_ms);
-    }
-    text = param_of(params, "tumbling_window_start_time", &bytes);
-    if (known && bytes > 0 && !orr_parse_duration(text, bytes, &window->boundary_ms)) {
-        known = orr_parse_timestamp(text, bytes, &window->boundary_ms);
-        window->boundary_ms -= orr_results_int(&load->in, "SELECT clock_origin_ms FROM run", 0);
-    }
-    return known;
-}
-
 static void load_shards(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
     const uint32_t room = count_rows(load, "SELECT count(*) FROM shard");
+    const orr_ms origin_ms = orr_results_int(&load->in, "SELECT clock_origin_ms FROM run", 0);
     schedule->shards =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->shards);
     sqlite3_stmt *row = orr_results_prepare(
@@ -188,7 +138,8 @@ static void load_shards(struct load *load)
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
         shard->k = shard->k > 0 ? shard->k : 0;
         shard->obscure =
-            shard->by_usage && !read_window(load, orr_results_text(&load->in, row, 9), shard);
+            shard->by_usage &&
+            !orr_audit__read_window(orr_results_text(&load->in, row, 9), origin_ms, &shard->window);
     }
     if (schedule->shard_count == 0) {
         schedule->shards[schedule->shard_count++] = (struct orr_audit_shard){.name = ""};

@@ -22,7 +22,8 @@ enum deed { /* in the order of an instant; from START on it is the cycle's */
             START,
             LEFT_BY_CYCLE,
             ENDS_BY_CYCLE, /* evicted without a grace */
-            LEAVING_BY_CYCLE
+            LEAVING_BY_CYCLE,
+            JOB_ENDS_AT_ONCE /* as it starts: it asked for all when the cycle began */
 };
 
 struct orr_audit_deed {
@@ -121,7 +122,8 @@ static void do_job(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
                              : event->index;
     struct orr_audit_standing *now = &walk->jobs[job];
     walk->blind -= is_blind(walk, job);
-    now->here = event->deed == JOB_COMES || (now->here && event->deed != JOB_ENDS);
+    const bool ends = event->deed == JOB_ENDS || event->deed == JOB_ENDS_AT_ONCE;
+    now->here = event->deed == JOB_COMES || (now->here && !ends);
     now->absent = (uint16_t)(now->absent + (event->deed == JOB_ABSENT) - (event->deed == JOB_BACK));
     now->going = now->going || leaves;
     follow(walk, job);
@@ -162,7 +164,8 @@ static void happen(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
     case JOB_ABSENT:
     case JOB_BACK:
     case JOB_LEAVING:
-    case LEAVING_BY_CYCLE: do_job(walk, event); break;
+    case LEAVING_BY_CYCLE:
+    case JOB_ENDS_AT_ONCE: do_job(walk, event); break;
     }
 }
 
@@ -253,6 +256,21 @@ static void note_spans(struct orr_audit_walk *walk)
     }
 }
 
+/* Which jobs end in the instant in which all that they end with started. */
+static void find_ends_at_once(struct orr_audit_walk *walk)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    for (int held = 0; held < 2; held++) { /* what was held for some time has the last word */
+        for (uint32_t s = 0; s < schedule->span_count; s++) {
+            const struct orr_audit_span *span = &schedule->spans[s];
+            if (span->end_ms == schedule->jobs[span->job].end_ms &&
+                (span->end_ms > span->start_ms) == (held == 1)) {
+                walk->jobs[span->job].ends_at_once = held == 0;
+            }
+        }
+    }
+}
+
 static void note_jobs(struct orr_audit_walk *walk)
 {
     const struct orr_schedule *schedule = walk->schedule;
@@ -260,7 +278,8 @@ static void note_jobs(struct orr_audit_walk *walk)
         const struct orr_audit_job *job = &schedule->jobs[j];
         if (!job->held_back) {
             note(walk, job->submit_ms, JOB_COMES, j);
-            note(walk, job->end_ms != ORR_MS_NONE ? job->end_ms : job->left_ms, JOB_ENDS, j);
+            note(walk, job->end_ms != ORR_MS_NONE ? job->end_ms : job->left_ms,
+                 walk->jobs[j].ends_at_once ? JOB_ENDS_AT_ONCE : JOB_ENDS, j);
         }
     }
     for (uint32_t w = 0; w < schedule->want_count; w++) {
@@ -287,6 +306,7 @@ static void note_all(struct orr_audit_walk *walk)
                       (size_t)schedule->outage_count * 2 + (size_t)schedule->want_count + 1,
                   sizeof *walk->deeds);
     note_spans(walk);
+    find_ends_at_once(walk);
     note_jobs(walk);
     for (uint32_t o = 0; o < schedule->outage_count; o++) {
         note(walk, schedule->outages[o].from_ms, NODE_OUT, o);

@@ -48,7 +48,7 @@ static void churn_panels(struct orr_plot *plot, struct orr_plot_layers *eviction
     orr_plot__layers_sum(lost);
     orr_plot__panel_above(plot);
     orr_plot__time_axis(plot, evictions->from, evictions->to, 8, false);
-    orr_plot__last_submit(plot, evictions->from, evictions->to);
+    orr_plot__window_marks(plot, evictions->from, evictions->to);
     orr_plot__gp(plot, "set ylabel 'evictions per hour'\nset yrange [0:%.9g]\n",
                  orr_plot__layers_top(evictions) * 1.06 + 1e-6);
     orr_plot__layers_plot(plot, evictions, false);
@@ -132,7 +132,7 @@ void orr_plot__reasons(struct orr_plot *plot)
     double capacity = plot->run.capacity_gpus;
     bool near = capacity < top * 4;
     orr_plot__time_axis(plot, from, to, 8, true);
-    orr_plot__last_submit(plot, from, to);
+    orr_plot__window_marks(plot, from, to);
     orr_plot__gp(plot, "set ylabel 'GPUs that waiting jobs ask for'\nset yrange [0:%.9g]\n",
                  (near && capacity > top ? capacity : top) * 1.06 + 1e-6);
     if (!dumb) {

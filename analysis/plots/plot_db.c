@@ -27,6 +27,7 @@ static void load_run(struct orr_plot *plot)
         first = sqlite3_column_int64(row, 9);
         run->jobs = sqlite3_column_int64(row, 10);
     }
+    run->first = first;
     run->series_ms = run->series_ms > 0 ? run->series_ms : 1;
     run->zero = first >= 0 && first < run->end / 20 ? 0 : first;
     run->end = run->end > run->zero ? run->end : run->zero + 1;

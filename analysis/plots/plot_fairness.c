@@ -100,7 +100,7 @@ static void fairness_panels(struct orr_plot *plot, const struct orr_plot_table *
     uint32_t jain = jain_rows(plot, table);
     orr_plot__panel_above(plot);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
-    orr_plot__last_submit(plot, table->from, table->to);
+    orr_plot__window_marks(plot, table->from, table->to);
     orr_plot__gp(plot, "set ylabel 'Jain index%s'\nset yrange [0:1.04]\nplot ",
                  dumb ? "" : " (1: all alike)");
     orr_plot__data(plot, jain);
@@ -176,7 +176,7 @@ static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table)
     bool dumb = plot->term == ORR_PLOT_DUMB;
     orr_plot__panel_above(plot);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
-    orr_plot__last_submit(plot, table->from, table->to);
+    orr_plot__window_marks(plot, table->from, table->to);
     debt_panel(plot, table, dumb ? "GPUs owed" : "GPUs owed at the time");
     debt_sum(table);
     orr_plot__panel_below(plot);

@@ -259,7 +259,7 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
     double top = orr_plot__layers_top(&all->layers);
     orr_plot__panel_above(plot);
     orr_plot__time_axis(plot, all->heat.from, all->heat.to, 8, false);
-    orr_plot__last_submit(plot, all->heat.from, all->heat.to);
+    orr_plot__window_marks(plot, all->heat.from, all->heat.to);
     orr_plot__gp(plot,
                  "set key at screen 0.80,graph 1 left top invert title 'free GPUs' left\n"
                  "set ylabel 'GPUs'\nset yrange [0:%.9g]\n",
@@ -271,7 +271,7 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
     orr_plot__data(plot, stack);
     orr_plot__gp(plot, "using 1:3:4 with filledcurves fc rgb '#d4d4d0' title 'usable'");
     orr_plot__panel_below(plot);
-    orr_plot__gp(plot, "unset arrow 90\n");
+    orr_plot__gp(plot, "unset arrow 90\nunset arrow 91\n");
     orr_plot__time_axis(plot, all->heat.from, all->heat.to, 8, true);
     orr_plot__heat_axis(plot, all->lanes, &all->heat, 11);
     uint32_t block = orr_plot__heat_rows(plot, &all->heat);

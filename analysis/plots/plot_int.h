@@ -32,7 +32,8 @@ struct orr_plot_source {
     char *name, *policy, *status;
     orr_ms origin; /* ms since 1970 of time 0, or ORR_MS_NONE */
     orr_ms window_start, window_end, end;
-    orr_ms zero; /* where the time axis starts: 0, or the first submit if that is far from 0 */
+    orr_ms first; /* submit */
+    orr_ms zero;  /* where the time axis starts: 0, or the first submit if that is far from 0 */
     double capacity_gpus;
     orr_ms series_ms;
     int64_t jobs;
@@ -86,6 +87,9 @@ void orr_plot__data(struct orr_plot *plot, uint32_t block);
 /* A gnuplot string of at most max_chars characters; `tic` doubles % as tic labels need it. */
 void orr_plot__quote(struct orr_plot *plot, const char *text, uint32_t max_chars, bool tic);
 void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size);
+/* What a figure of waits adds to a title that names all jobs: it is of those of the window. "" if
+ * these are all. */
+const char *orr_plot__of_window(const struct orr_plot *plot);
 /* "set title" of two lines: what it is, and which run. `extra` may be NULL. */
 void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra);
 const char *orr_plot__colour(uint32_t rank, uint32_t shown);
@@ -95,8 +99,9 @@ void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_m
 void orr_plot__nothing(struct orr_plot *plot, const char *why);
 /* Range, tics and label of a time axis on x. `tics` is how many labels fit. */
 void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label);
-/* A dashed line where the last job was submitted, if that is well inside. */
-void orr_plot__last_submit(struct orr_plot *plot, orr_ms from, orr_ms to);
+/* Dotted lines where the window starts (the warm-up ends) and ends (the last submit), each if it is
+ * well inside. */
+void orr_plot__window_marks(struct orr_plot *plot, orr_ms from, orr_ms to);
 /* Log axis of times from `lowest` to `highest` seconds; what is shorter stands at lowest / 3. */
 void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double highest);
 /* A time since the start in words, such as d3 14:05. */

@@ -15,7 +15,7 @@ void orr_plot__panel_above(struct orr_plot *plot)
 
 void orr_plot__panel_below(struct orr_plot *plot)
 {
-    orr_plot__gp(plot, "\nunset title\nunset label 90\n");
+    orr_plot__gp(plot, "\nunset title\nunset label 90\nunset label 91\n");
     if (plot->term == ORR_PLOT_DUMB) {
         orr_plot__gp(plot, "set key bottom outside center horizontal\nset size 1,0.52\n"
                            "set origin 0,0\n");
@@ -29,7 +29,7 @@ void orr_plot__panel_legend(struct orr_plot *plot, const char *title)
 {
     orr_plot__gp(plot,
                  "\nunset tics\nunset border\nunset grid\nunset xlabel\nunset ylabel\n"
-                 "unset arrow 90\nset tmargin at screen 0.87\nset yrange [0:1]\n"
+                 "unset arrow 90\nunset arrow 91\nset tmargin at screen 0.87\nset yrange [0:1]\n"
                  "set key at screen 0.81,graph 1 left top title '%s' left\n"
                  "plot -1 notitle",
                  title);

@@ -19,7 +19,7 @@ void orr_plot__allocation(struct orr_plot *plot)
     double top = orr_plot__stack_top(&table, ORR_PLOT_ALLOCATED);
     double capacity = orr_plot__capacity_top(&table);
     orr_plot__time_axis(plot, table.from, table.to, 8, true);
-    orr_plot__last_submit(plot, table.from, table.to);
+    orr_plot__window_marks(plot, table.from, table.to);
     orr_plot__gp(plot, "set ylabel 'GPUs'\nset yrange [0:%.9g]\n",
                  (top > capacity ? top : capacity) * 1.06 + 1e-6);
     if (dumb) {
@@ -49,7 +49,7 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     orr_plot__gp(plot, "set ylabel 'jobs that wait'\nset yrange [0:%.9g]\n",
                  orr_plot__stack_top(table, ORR_PLOT_JOBS) * 1.06 + 1e-6);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
-    orr_plot__last_submit(plot, table->from, table->to);
+    orr_plot__window_marks(plot, table->from, table->to);
     orr_plot__stack_plot(plot, table, jobs, false);
     double top = orr_plot__stack_top(table, ORR_PLOT_PENDING);
     double capacity = orr_plot__capacity_top(table);

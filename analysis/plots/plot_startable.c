@@ -69,7 +69,7 @@ static void levels_plot(struct orr_plot *plot, struct levels *levels)
                               levels->names[l]);
     }
     orr_plot__time_axis(plot, levels->from, levels->to, 8, true);
-    orr_plot__last_submit(plot, levels->from, levels->to);
+    orr_plot__window_marks(plot, levels->from, levels->to);
     orr_plot__gp(plot, "set ylabel 'GPUs'\nset yrange [0:%.9g]\n",
                  levels->top > 0 ? levels->top * 1.06 : 1.0);
     if (!dumb) {

@@ -155,11 +155,17 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
 {
     char tail[200], length[40];
     const struct orr_plot_source *run = &plot->run;
-    double days = (double)(run->end - run->zero) / 86400000.0;
-    (void)snprintf(length, sizeof length, days >= 2 ? "%.1f days" : "%.2f h",
-                   days >= 2 ? days : days * 24);
+    const double minutes = (double)(run->end - run->zero) / 60000.0;
+    (void)snprintf(length, sizeof length,
+                   minutes >= 2880  ? "%.1f days"
+                   : minutes >= 120 ? "%.1f h"
+                                    : "%.3g min",
+                   minutes >= 2880  ? minutes / 1440
+                   : minutes >= 120 ? minutes / 60
+                                    : minutes);
     bool whole = strcmp(run->status, "finished") == 0;
-    (void)snprintf(tail, sizeof tail, ", %lld jobs in %s%s%s%s", (long long)run->jobs, length,
+    (void)snprintf(tail, sizeof tail, ", %lld %s in %s%s%s%s", (long long)run->jobs,
+                   run->jobs == 1 ? "job" : "jobs", length,
                    whole                                 ? ""
                    : strcmp(run->status, "horizon") == 0 ? ", cut at the horizon"
                                                          : ", interrupted",
@@ -174,6 +180,11 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
     orr_plot__quote(plot, tail, 200, false);
     orr_plot__gp(plot, "\nset title heading%s\n",
                  plot->term == ORR_PLOT_DUMB ? "" : " textcolor rgb '#202020'");
+}
+
+const char *orr_plot__of_window(const struct orr_plot *plot)
+{
+    return plot->run.window_start > plot->run.first ? "those after the warm-up" : "";
 }
 
 void orr_plot__nothing(struct orr_plot *plot, const char *why)
@@ -290,19 +301,34 @@ void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics
     }
 }
 
-void orr_plot__last_submit(struct orr_plot *plot, orr_ms from, orr_ms to)
+/* A dotted line with its name above the plot; `side` is where the name stands, left, center or
+ * right of it in gnuplot's words, which say which end is at the line. */
+static void time_mark(struct orr_plot *plot, int tag, const char *name, orr_ms at, const char *side)
 {
-    orr_ms at = plot->run.window_end;
-    orr_ms margin = (to - from) / 40;
-    if (at <= from + margin || at >= to - margin || plot->term == ORR_PLOT_DUMB) {
+    const double x = orr_plot__x(plot, at);
+    orr_plot__gp(plot,
+                 "set arrow %d from %.3f,graph 0 to %.3f,graph 1 nohead front dt 3 lc rgb "
+                 "'#606060'\nset label %d '%s' at %.3f,graph 1.025 %s textcolor rgb '#606060' "
+                 "font ',9'\n",
+                 tag, x, x, tag, name, x, side);
+}
+
+void orr_plot__window_marks(struct orr_plot *plot, orr_ms from, orr_ms to)
+{
+    const orr_ms start = plot->run.window_start, end = plot->run.window_end;
+    const orr_ms margin = (to - from) / 40;
+    const bool starts = start > plot->run.first && start > from + margin && start < to - margin;
+    const bool ends = end > from + margin && end < to - margin;
+    const bool near = starts && ends && end - start < (to - from) / 4; /* the names would meet */
+    if (plot->term == ORR_PLOT_DUMB) {
         return;
     }
-    double x = orr_plot__x(plot, at);
-    orr_plot__gp(plot,
-                 "set arrow 90 from %.3f,graph 0 to %.3f,graph 1 nohead dt 3 lc rgb '#606060'\n"
-                 "set label 90 'last submit' at %.3f,graph 1.025 center textcolor rgb '#606060' "
-                 "font ',9'\n",
-                 x, x, x);
+    if (starts) {
+        time_mark(plot, 91, "end of warm-up", start, near ? "right" : "center");
+    }
+    if (ends) {
+        time_mark(plot, 90, "last submit", end, near ? "left" : "center");
+    }
 }
 
 void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double highest)

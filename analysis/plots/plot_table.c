@@ -28,17 +28,17 @@ double orr_plot__total(const struct orr_plot_table *table, enum orr_plot_value v
     return sum;
 }
 
-/* Sums become means: a joined bucket is divided by how many of the table it holds. */
-static void table_divide(struct orr_plot_table *table, orr_ms series_ms, orr_ms end)
+/* Integrals become means; the last bucket ends with the run. */
+static void table_divide(struct orr_plot_table *table, orr_ms run_end)
 {
+    const orr_ms end = table->to < run_end ? table->to : run_end;
     for (uint32_t b = 0; b < table->buckets; b++) {
         orr_ms start = table->from + (orr_ms)b * table->bucket_ms;
         orr_ms stop = start + table->bucket_ms < end ? start + table->bucket_ms : end;
-        orr_ms parts = (stop - start + series_ms - 1) / series_ms;
+        const double length = stop > start ? (double)(stop - start) : 1;
         for (int v = 0; v < ORR_PLOT_VALUES; v++) {
             for (uint32_t s = 0; s < table->slots.count; s++) {
-                *orr_plot__cell(table, (enum orr_plot_value)v, s, b) /=
-                    (double)(parts > 0 ? parts : 1);
+                *orr_plot__cell(table, (enum orr_plot_value)v, s, b) /= length;
             }
         }
     }
@@ -64,20 +64,23 @@ static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
 {
     sqlite3_stmt *row = orr_results_prepare(
         &plot->in,
-        "SELECT (s.at_ms - ?1) / ?2, s.queue, sum(s.allocated_mgpu) / 1000.0,"
-        " sum(s.pending_mgpu) / 1000.0, sum(s.pending_jobs), sum(s.share_mgpu) / 1000.0,"
-        " sum(s.policy_share_mgpu) / 1000.0,"
-        " sum(max(0, s.allocated_mgpu - s.share_mgpu)) / 1000.0,"
-        " sum(max(0, s.share_mgpu - s.allocated_mgpu)) / 1000.0,"
-        " sum(max(0, min(s.pending_mgpu, o.gpu_quota * 1000 - s.allocated_mgpu))) / 1000.0,"
-        " sum(max(0, o.gpu_quota))"
-        " FROM series AS s JOIN v_owed AS o ON o.queue = s.queue AND o.from_ms <= s.at_ms"
+        "SELECT (s.at_ms - ?1) / ?2, s.queue, sum(s.allocated_mgpu * s.ms) / 1000.0,"
+        " sum(s.pending_mgpu * s.ms) / 1000.0, sum(s.pending_jobs * s.ms),"
+        " sum(s.share_mgpu * s.ms) / 1000.0, sum(s.policy_share_mgpu * s.ms) / 1000.0,"
+        " sum(max(0, s.allocated_mgpu - s.share_mgpu) * s.ms) / 1000.0,"
+        " sum(max(0, s.share_mgpu - s.allocated_mgpu) * s.ms) / 1000.0,"
+        " sum(max(0, min(s.pending_mgpu, o.gpu_quota * 1000 - s.allocated_mgpu)) * s.ms) / 1000.0,"
+        " sum(max(0, o.gpu_quota) * s.ms)"
+        " FROM (SELECT *, max(1, min(at_ms + ?4, ?5) - at_ms) AS ms FROM series) AS s JOIN v_owed "
+        "AS o ON o.queue = s.queue AND o.from_ms <= s.at_ms"
         " AND coalesce(o.to_ms, 9e18) > s.at_ms WHERE s.at_ms >= ?1 AND s.at_ms < ?3 GROUP BY 1, "
         "2");
     if (row != NULL) {
         (void)sqlite3_bind_int64(row, 1, table->from);
         (void)sqlite3_bind_int64(row, 2, table->bucket_ms);
         (void)sqlite3_bind_int64(row, 3, table->to);
+        (void)sqlite3_bind_int64(row, 4, plot->run.series_ms);
+        (void)sqlite3_bind_int64(row, 5, table->to < plot->run.end ? table->to : plot->run.end);
     }
     while (orr_results_step(&plot->in, row)) {
         int64_t bucket = sqlite3_column_int64(row, 0);
@@ -184,7 +187,7 @@ bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, u
     table->capacity = orr_zalloc(table->buckets, sizeof *table->capacity);
     table_fill(plot, table);
     capacity_fill(plot, table);
-    table_divide(table, step, table->to);
+    table_divide(table, plot->run.end);
     return true;
 }
 

@@ -265,8 +265,11 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     const struct curve *sum = &all.curves[all.count];
     const bool left = sum->progress.jobs > sum->started, never = sum->never > 0;
     (void)snprintf(text, sizeof text, "%s, by %s", of->title, all.kinds ? "kind" : "queue");
-    (void)snprintf(note, sizeof note, "%s%s%s%s", left ? "- " : "", left ? of->never : "",
-                   left && never ? ", " : "", never ? "! never could start" : "");
+    const char *part = orr_plot__of_window(plot);
+    (void)snprintf(note, sizeof note, "%s%s%s%s%s%s", part,
+                   part[0] != '\0' && (left || never) ? "; " : "", left ? "- " : "",
+                   left ? of->never : "", left && never ? ", " : "",
+                   never ? "! never could start" : "");
     orr_plot__title(plot, text, note[0] != '\0' ? note : NULL);
     if (sum->progress.jobs + sum->never == 0) {
         orr_plot__nothing(plot, "no job was submitted within the window");
@@ -477,10 +480,14 @@ void orr_plot__size(struct orr_plot *plot)
         never += classes[i].never;
     }
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
-    orr_plot__title(plot, "Wait by number of GPUs asked for",
-                    never > 0  ? "red: + not started (at the top edge: not reached), ! never could"
-                    : left > 0 ? "red: not started (at the top edge: not reached)"
-                               : NULL);
+    const char *part = orr_plot__of_window(plot);
+    char note[160];
+    (void)snprintf(note, sizeof note, "%s%s%s", part,
+                   part[0] != '\0' && (left > 0 || never > 0) ? "; " : "",
+                   never > 0  ? "red: + not started (at the top edge: not reached), ! never could"
+                   : left > 0 ? "red: not started (at the top edge: not reached)"
+                              : "");
+    orr_plot__title(plot, "Wait by number of GPUs asked for", note[0] != '\0' ? note : NULL);
     uint32_t columns = class_rows(plot, classes, lowest, highest);
     if (columns == 0) {
         orr_plot__gp(plot, "set xtics auto\n");

@@ -92,6 +92,16 @@ static enum orr_status check_name(const struct audit_options *o, struct orr_err 
                     near != NULL ? "\" meant?" : "");
 }
 
+/* Jobs of the trace that a list of starts says nothing of: no rule but `head` minds them. */
+static uint32_t count_unstarted(const struct orr_schedule *schedule)
+{
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < schedule->job_count; j++) {
+        count += schedule->jobs[j].start_ms == ORR_MS_NONE;
+    }
+    return count;
+}
+
 static void print_text(const struct orr_verdict *verdict, FILE *out)
 {
     (void)fprintf(out, "%-10s %12s %10s  %s\n", "rule", "examined", "broken", "says");
@@ -123,12 +133,13 @@ static void print_text(const struct orr_verdict *verdict, FILE *out)
                   verdict->discipline, found);
 }
 
-static void print_json(const struct orr_verdict *verdict)
+static void print_json(const struct orr_verdict *verdict, uint32_t unstarted)
 {
     struct orr_json json = {.out = stdout};
     orr_json_open(&json, NULL, '{');
     orr_json_text(&json, "discipline", verdict->discipline);
     orr_json_int(&json, "broken", (int64_t)orr_verdict_found(verdict));
+    orr_json_int(&json, "unstarted", unstarted);
     orr_json_real(&json, "worst_delay_s", (double)verdict->worst_delay_ms / 1000.0);
     orr_json_open(&json, "rules", '[');
     for (unsigned r = 0; r < ORR_AUDIT_RULE_COUNT; r++) {
@@ -192,10 +203,15 @@ int orr_cli_audit(int argc, char **argv)
         return orr_cli_fail(&err);
     }
     orr_audit(&schedule, o.discipline, &verdict);
+    const uint32_t unstarted = count_unstarted(&schedule);
     if (o.common.json) {
-        print_json(&verdict);
+        print_json(&verdict, unstarted);
     } else {
         print_text(&verdict, stdout);
+        if (o.schedule != NULL && unstarted > 0) {
+            (void)printf("%u of the trace's %u jobs have no start in %s\n", unstarted,
+                         schedule.job_count, o.schedule);
+        }
     }
     const int code = orr_verdict_found(&verdict) > 0;
     orr_verdict_release(&verdict);

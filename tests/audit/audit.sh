@@ -254,4 +254,18 @@ for result in "$dir/unguarded.db" "--trace $log --split 1 --cluster 240x1 --rule
         missed=$((missed + 1))
     }
 done
+# A single node of many GPUs: where a job fits is to count, and a list that leaves jobs out says so.
+printf 'job,submit_s,run_s,gpus,queue\na,0,100,4,x\nb,0,200,4,x\nc,10,50,8,y\nz,20,0,2,y\n' >"$dir/one.csv"
+one() { # CODE WORDS ROWS
+    code=0
+    printf "job,start_s\n$3" >"$dir/starts.csv"
+    "$orrery" audit --trace "$dir/one.csv" --cluster 1x8 --rules fcfs --schedule "$dir/starts.csv" >"$dir/out" || code=$?
+    { [ "$code" = "$1" ] && grep -q "$2" "$dir/out"; } || {
+        cat "$dir/out"
+        missed=$((missed + 1))
+    }
+}
+one 0 '^head  *[1-9][0-9]*  *0 ' 'a,0\nb,0\nc,200\nz,250\n'
+one 1 'head at 200 s: job c waits first in line for 8 GPUs while 8 are idle' 'a,0\nb,0\nc,300\nz,350\n'
+one 1 "1 of the trace's 4 jobs have no start in" 'a,0\nb,0\nz,200\n'
 [ "$missed" -eq 0 ] && printf '%s planted faults were found\n' "$planted"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # random.sh ORRERY FROM COUNT [POLICY]: random clusters, queue trees and jobs under kai with everything that
 # makes evictions hard to judge (graces, elastic jobs, fractions, failures, quotas that change, moved victims),
-# or under another policy, half of them on nodes of one GPU, where a line can be judged.
+# or under another policy, most of them on nodes of one GPU or on a single node, where a line can be judged. Some jobs end
+# as they start.
 # What the scheduler does is right: the audit must find nothing in any of them.
 set -eu
 orrery=$1 from=$2 count=$3 policy=${4-kai} here=$(cd "$(dirname "$0")" && pwd)
@@ -16,7 +17,7 @@ function one_in(n) { return below(n) == 0 }
 BEGIN {
     for (i = 0; i < 5; i++) below(2)
     nodes = 2 + below(6); size = 2 ^ (1 + below(3))
-    if (policy != "kai" && one_in(2)) { nodes *= size; size = 1 }
+    if (policy != "kai" && one_in(2)) { nodes *= size; size = 1 } else if (policy != "kai" && one_in(3)) nodes = 1
     total = nodes * size
     fractions = one_in(3); memory = one_in(4); elastic = one_in(2); cpu = one_in(5)
     roots = 1 + below(3); deep = below(3); leaves = 0
@@ -79,7 +80,7 @@ BEGIN {
     for (i = 0; i < jobs; i++) {
         t += below(gap); pods = 1 + below(one_in(4) ? 6 : 3); what = fractions && one_in(2) ? 1 : memory && one_in(3) ? 2 : 0
         gpus = 1 + (size == 1 ? 0 : below(one_in(3) ? size : 2))
-        printf "j%d,%d,%d,%d,%d,%s,%s,%s,%s,%s,%s,%s,%s,%s\n", i, t, 5 + below(600), pods, elastic ? 1 + below(pods) : pods,
+        printf "j%d,%s,%d,%d,%d,%s,%s,%s,%s,%s,%s,%s,%s,%s\n", i, t + (one_in(4) ? 0.25 * below(4) : 0), one_in(8) ? 0 : 5 + below(600), pods, elastic ? 1 + below(pods) : pods,
             what ? "" : gpus, what == 1 ? "0." (1 + below(9)) : "", what == 2 ? 8192 * (1 + below(9)) : "",
             cpu ? 500 * (1 + below(8)) : "", leaf[below(leaves)], one_in(5) ? "inference" : one_in(5) ? "interactive" : "training",
             one_in(3) ? "true" : "", one_in(6) ? "rack" : "", one_in(5) ? 40 + below(40) : "" >"trace.csv"

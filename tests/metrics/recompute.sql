@@ -947,7 +947,7 @@ UNION ALL SELECT 'starved', 'all', '', total(ms > 0), count(*) FROM starving;
 -- ---- elastic jobs: when they had all their pods ----
 CREATE TEMP TABLE grown AS
 WITH c AS (
-  SELECT h.job, h.start_ms AS at, h.pods FROM held AS h CROSS JOIN run AS r WHERE h.to_ms > h.start_ms OR h.start_ms = r.end_ms
+  SELECT h.job, h.start_ms AS at, h.pods FROM held AS h CROSS JOIN run AS r WHERE h.to_ms > h.start_ms OR (h.start_ms = r.end_ms AND NOT h.over)
   UNION ALL SELECT h.job, h.to_ms, -h.pods FROM held AS h JOIN job AS j ON j.id = h.job
   WHERE h.to_ms > h.start_ms AND h.to_ms < (SELECT end_ms FROM run)
 ),

@@ -113,6 +113,18 @@ grep -q '<b>fifo.db:</b> policy: name from kai to fifo' two.html || fail "what w
 grep -q '<b>fifo.db:</b> worse: mean wait 3.0 h to' two.html || fail "what came of it is not told"
 grep -q 'product, training (95 % wait at most .*, was 1 s)' two.html || fail "who is worse off is not told"
 grep -o ' id="[^"]*"' two.html | grep -v '"gn\|"gp' | sort | uniq -d | grep . && fail "two places have one name"
+# Figures of a run whose drain is long: warm-up and last submit are marked, waits are said to be of the window, and
+# buckets that were joined hold no more than there is, the last, which is shorter, too.
+awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 60; i++) print "j" i "," i * 10 "," 300 * (1 + i % 7) + i "," 1 + i % 4 "," substr("ab", 1 + i % 2, 1) }' >drain.csv
+printf 'cluster: {pools: {p: {nodes: 1, gpus: 4}}}\nwarmup: 200s\nhorizon: 2000s\npolicy: easy\nworkload: [{name: t, trace: drain.csv}]\n' >drain.yaml
+"$orrery" run drain.yaml --quiet --no-progress -o drain.db
+PATH=/nonexistent "$orrery" plot drain.db allocation wait-cdf 2>err || [ $? = 69 ] || fail "$(cat err)"
+grep -q "'end of warm-up' at 200.000" drain-allocation.gp || fail "the warm-up is not marked"
+grep -q "'last submit' at 590.000" drain-allocation.gp || fail "the last submit is not marked"
+grep -q '60 jobs in 33.3 min, cut at the horizon; those after the warm-up' drain-wait-cdf.gp || fail "$(grep heading drain-wait-cdf.gp)"
+"$orrery" run drain.yaml --set horizon=null --quiet --no-progress -o drained.db
+PATH=/nonexistent "$orrery" plot drained.db allocation 2>err || [ $? = 69 ] || fail "$(cat err)"
+awk 'NF > 2 && $1 !~ /#/ { if ($NF > most) most = $NF } END { exit !(most > 3.9 && most < 4.0001) }' drained-allocation.dat || fail "a bucket holds more than there is"
 code=0
 "$orrery" report missing.db -o none.html 2>/dev/null || code=$?
 { [ "$code" = 66 ] && [ ! -e none.html ]; } || fail "a missing file leaves a page"
