@@ -16,5 +16,6 @@ UPDATE wanted SET mgpu = pods * 1000 * (SELECT a.AMOUNT FROM ask AS a JOIN job A
 UPDATE ask SET gpus = AMOUNT, gpu_mgpu = 1000, gpu_mib = NULL;
 UPDATE node SET gpus = iif('RESOURCE' = 'cpu', cpu_milli, mem_bytes);
 DELETE FROM foreign_pods;
+DELETE FROM job_time; -- byte x ms would overflow
 DELETE FROM fair_share;
 INSERT INTO fair_share SELECT queue, at_ms, amount * 1000 FROM fair_share_of WHERE resource = 'RESOURCE' ORDER BY rowid;
