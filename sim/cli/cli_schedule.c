@@ -70,6 +70,9 @@ static void json_waiting(struct orr_json *json, const struct orr_snapshot *s)
         orr_json_int(json, "pods", w->pods);
         orr_json_text(json, "reason", w->code);
         orr_json_text(json, "why", w->why);
+        for (int k = 0; k < ORR_SNAPSHOT_SEARCHES; k++) {
+            orr_json_text(json, w->searches[k].action, w->searches[k].code);
+        }
         orr_json_close(json, '}');
     }
     orr_json_close(json, ']');
@@ -216,7 +219,25 @@ static void print_decisions(const struct orr_snapshot *s)
     }
 }
 
-static void print_waiting(const struct orr_snapshot *s)
+/* What each action that searches for victims found, below the job's line. */
+static void print_searches(const struct orr_snapshot_waiting *waiting, bool verbose)
+{
+    bool any = false;
+    for (int k = 0; k < ORR_SNAPSHOT_SEARCHES; k++) {
+        const struct orr_snapshot_search *search = &waiting->searches[k];
+        if (search->code != NULL) {
+            (void)printf("%s%s: %s", any && !verbose ? ", " : "  ", search->action,
+                         verbose ? search->words : search->code);
+            (void)fputs(verbose ? "\n" : "", stdout);
+            any = true;
+        }
+    }
+    if (any && !verbose) {
+        (void)putchar('\n');
+    }
+}
+
+static void print_waiting(const struct orr_snapshot *s, bool quiet, bool verbose)
 {
     int job = 7, queue = 5, code = 6;
     for (uint32_t i = 0; i < s->waiting_count; i++) {
@@ -237,6 +258,9 @@ static void print_waiting(const struct orr_snapshot *s)
         print_cell(w->code, code);
         print_plain(w->why);
         (void)putchar('\n');
+        if (!quiet) {
+            print_searches(w, verbose);
+        }
     }
 }
 
@@ -284,7 +308,7 @@ static void print_text(const struct orr_snapshot *s, bool quiet, bool verbose)
                      s->pods, s->policy);
     }
     print_decisions(s);
-    print_waiting(s);
+    print_waiting(s, quiet, verbose);
     if (quiet) {
         return;
     }
@@ -324,7 +348,7 @@ int orr_cli_schedule(int argc, char **argv)
         "the other jobs wait.\vSNAPSHOT is KAI's snapshot.zip, one or several files that `kubectl "
         "get -o json` (or yaml) wrote, or a Snapshot in YAML; sim/import/README.md describes them. "
         "With --quiet only decisions and waiting jobs are told, with --verbose also what pods "
-        "without a PodGroup were grouped into. "
+        "without a PodGroup were grouped into, and how searches for victims ended in words. "
         "`orrery policies kai` says which features are supported and what shows it.",
         orr_cli_everywhere,
         NULL,

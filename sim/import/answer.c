@@ -101,6 +101,7 @@ static void list_waiting(const struct import_model *model, const struct orr_sess
         *row = (struct orr_snapshot_waiting){.job = keep(out, job->name),
                                              .queue = keep(out, job->queue),
                                              .pods = waits + job->invalid_pods};
+        import_list_searches(sjob, row);
         if (job->back_off) {
             row->code = "BackOff";
             row->why = "it was tried once and waits for a change, as its schedulingBackoff says";

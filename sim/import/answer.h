@@ -16,6 +16,8 @@ void import_answer(struct import_model *model, const struct orr_session *session
 void import_explain(const struct import_model *model, const struct orr_session *session,
                     const struct import_job *job, struct orr_snapshot_waiting *row,
                     struct orr_snapshot *out);
+/* How each search for victims ended for a job. */
+void import_list_searches(const struct orr_sjob *job, struct orr_snapshot_waiting *row);
 /* Tasks of a job in any of `states`. */
 uint32_t import_count_in(const struct orr_session *session, const struct orr_sjob *job,
                          uint32_t states);

@@ -8,6 +8,7 @@
 
 #include <orrery/core/attempt.h>
 #include <orrery/core/jobview.h>
+#include <orrery/core/reason.h>
 
 const char *import_say(struct orr_snapshot *out, const char *format, ...)
 {
@@ -231,6 +232,20 @@ uint32_t import_count_in(const struct orr_session *session, const struct orr_sjo
         count += orr_status_in(session->tasks[t].live.status, states);
     }
     return count;
+}
+
+void import_list_searches(const struct orr_sjob *job, struct orr_snapshot_waiting *row)
+{
+    static const enum orr_action searches[ORR_SNAPSHOT_SEARCHES] = {
+        ORR_ACTION_CONSOLIDATION, ORR_ACTION_RECLAIM, ORR_ACTION_PREEMPT};
+    for (int i = 0; i < ORR_SNAPSHOT_SEARCHES; i++) {
+        const enum orr_outcome outcome = (enum orr_outcome)job->outcomes[searches[i]];
+        const bool tried = outcome != ORR_OUTCOME_NOT_TRIED;
+        row->searches[i] =
+            (struct orr_snapshot_search){.action = orr_action_name(searches[i]),
+                                         .code = tried ? orr_outcome_code(outcome) : NULL,
+                                         .words = tried ? orr_outcome_words(outcome) : NULL};
+    }
 }
 
 #define STATES_HERE (ORR_STATES_ALIVE & ~ORR_STATUS_BIT(ORR_TASK_GATED))

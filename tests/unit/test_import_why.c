@@ -84,6 +84,35 @@ static void gangs__what_is_missing_is_told(void **state)
               "of its 2 pods, 2 are there and not gated: subgroup a has 1 of the 2 it needs");
 }
 
+/* Of consolidation, reclaim, preempt: what one came to. */
+static const char *search_of(const struct orr_snapshot *snapshot, const char *job, int action)
+{
+    const char *code = waits(snapshot, job)->searches[action].code;
+    return code != NULL ? code : "";
+}
+
+static void searches__are_told_by_action(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+    answer_good(SNAPSHOT "queues: {q: {gpu: [1, 0]}, r: {gpu: [1, 0]}}\n"
+                         "nodes: {a: {gpus: 2}}\n"
+                         "jobs: {x: {queue: q, gpus: 1, nodes: [a], started: 1m, age: 1h}, y: "
+                         "{queue: r, gpus: 1, nodes: [a], started: 1m, age: 1h}, j: {queue: q, "
+                         "gpus: 1}, k: {queue: r, gpus: 1, priority: inference}}\n",
+                &snapshot);
+    assert_string_equal(snapshot.waiting[0].searches[1].action, "reclaim");
+    /* No GPU is free to be gathered, the queue has its share, and nobody is below train. */
+    assert_string_equal(search_of(&snapshot, "j", 0), "gate-failed");
+    assert_string_equal(search_of(&snapshot, "j", 1), "gate-failed");
+    assert_string_equal(search_of(&snapshot, "j", 2), "no-candidates");
+    /* What may not be preempted moves nobody. */
+    assert_string_equal(search_of(&snapshot, "k", 0), "");
+    assert_string_equal(waits(&snapshot, "k")->code, "Pipelined");
+    assert_string_equal(search_of(&snapshot, "k", 2), "solved");
+    orr_snapshot_release(&snapshot);
+}
+
 static void groups__are_told_with_their_sets(void **state)
 {
     (void)state;
@@ -125,6 +154,7 @@ int main(void)
         cmocka_unit_test(devices__the_largest_part_is_told),
         cmocka_unit_test(domains__the_largest_is_told),
         cmocka_unit_test(gangs__what_is_missing_is_told),
+        cmocka_unit_test(searches__are_told_by_action),
         cmocka_unit_test(groups__are_told_with_their_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,11 +30,19 @@ struct orr_snapshot_decision {
     const char *for_job; /* for whose sake; NULL */
 };
 
+struct orr_snapshot_search {  /* for victims: how it ended for a job that still waits */
+    const char *action;       /* consolidation, reclaim, preempt */
+    const char *code, *words; /* NULL: the action did not look at it */
+};
+
+#define ORR_SNAPSHOT_SEARCHES 3
+
 struct orr_snapshot_waiting {
     const char *job, *queue;
     uint32_t pods;    /* that wait */
     const char *code; /* KAI's reason, or "Pipelined" and other codes of our own */
     const char *why;  /* one sentence with the numbers */
+    struct orr_snapshot_search searches[ORR_SNAPSHOT_SEARCHES];
 };
 
 struct orr_snapshot_queue {
