@@ -243,49 +243,64 @@ static const char *ratio(double value, char out[24])
     return number(value, 3, out);
 }
 
+struct queue_order {
+    const struct orr_queue_summary *rows;
+    double *gpu_h; /* by queue, of all its kinds */
+};
+
+/* Queues that held most come first, their kinds together. */
 static int by_gpu_hours(const void *a, const void *b, void *context)
 {
-    const struct orr_queue_summary *qs = ((const struct orr_summary *)context)->queues;
-    const struct orr_queue_summary *x = &qs[*(const uint32_t *)a], *y = &qs[*(const uint32_t *)b];
-    if (x->gpu_h > y->gpu_h || x->gpu_h < y->gpu_h) {
-        return x->gpu_h > y->gpu_h ? -1 : 1;
+    const struct queue_order *order = context;
+    const struct orr_queue_summary *x = &order->rows[*(const uint32_t *)a];
+    const struct orr_queue_summary *y = &order->rows[*(const uint32_t *)b];
+    const double of_x = order->gpu_h[x->queue], of_y = order->gpu_h[y->queue];
+    if (of_x > of_y || of_x < of_y) {
+        return of_x > of_y ? -1 : 1;
     }
     return (x->queue > y->queue) - (x->queue < y->queue);
+}
+
+/* GPU-hours with as many digits as are worth reading. */
+static const char *gpu_hours(double value, char out[24])
+{
+    const int digits = value >= 99.5 || value < 0.005 ? 0 : value >= 9.95 ? 1 : 2;
+    return number(value, digits, out);
 }
 
 static void text_queues(const struct orr_report *r, FILE *out)
 {
     uint32_t count = r->summary->queue_count;
     uint32_t *order = orr_alloc(count, sizeof *order);
-    union { /* orr_sort hands the context back as it came */
-        const struct orr_summary *in;
-        void *out;
-    } context = {.in = r->summary};
+    struct queue_order by = {.rows = r->summary->queues,
+                             .gpu_h = orr_zalloc(r->world->queues.count, sizeof *by.gpu_h)};
     for (uint32_t i = 0; i < count; i++) {
         order[i] = i;
+        by.gpu_h[by.rows[i].queue] += by.rows[i].gpu_h;
     }
-    orr_sort(order, count, sizeof *order, by_gpu_hours, context.out);
+    orr_sort(order, count, sizeof *order, by_gpu_hours, &by);
     (void)fprintf(out, "\n%-20s %-11s %8s %11s %10s | %9s %9s %9s %9s\n", "queue", "kind", "jobs",
                   "GPU-hours", "share GPUs", "wait p50", "p95", "p99", "max");
     for (uint32_t i = 0; i < count && i < 20; i++) {
         const struct orr_queue_summary *q = &r->summary->queues[order[i]];
-        /* What it held is of all the queue, and stands once, beside the first of its kinds. */
+        /* the share is of all the queue, and stands once, beside the first of its kinds */
         const bool again = i > 0 && r->summary->queues[order[i - 1]].queue == q->queue;
-        char a[24], b[24], c[24], d[24], hours[24] = "", share[24] = "";
+        char a[24], b[24], c[24], d[24], hours[24], share[24] = "";
         if (!again) {
-            (void)number(q->gpu_h, 0, hours);
             (void)number(q->share_mean, 1, share);
         }
         (void)fprintf(out, "%-20.20s %-11s %8llu %11s %10s | %9s %9s %9s %9s\n",
                       orr_idmap_name(&r->world->queues.names, q->queue),
                       orr_kind_name((enum orr_kind)q->kind),
-                      (unsigned long long)(q->waits.jobs + q->waits.never), hours, share,
-                      orr_format_rough(a, q->waits.p50_s), orr_format_rough(b, q->waits.p95_s),
-                      orr_format_rough(c, q->waits.p99_s), orr_format_rough(d, q->waits.max_s));
+                      (unsigned long long)(q->waits.jobs + q->waits.never),
+                      gpu_hours(q->gpu_h, hours), share, orr_format_rough(a, q->waits.p50_s),
+                      orr_format_rough(b, q->waits.p95_s), orr_format_rough(c, q->waits.p99_s),
+                      orr_format_rough(d, q->waits.max_s));
     }
     if (count > 20) {
         (void)fprintf(out, "... and %u more (--json has all)\n", count - 20);
     }
+    orr_free(by.gpu_h);
     orr_free(order);
 }
 
@@ -442,13 +457,14 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   "occupancy   %s of GPU time in the window was allocated; longest queue %u jobs\n",
                   ratio(s->gpu_occupancy, a), r->run->queue_len_max);
     text_phases(s, out);
-    (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %.0f GPU-h\n",
-                  ratio(s->fairness_jain, a), ratio(s->share_deviation, b), s->debt.total);
+    (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %s GPU-h\n",
+                  ratio(s->fairness_jain, a), ratio(s->share_deviation, b),
+                  gpu_hours(s->debt.total, c));
     text_attained(r, out);
     text_pools(s, out);
     if (s->evictions > 0) {
-        (void)fprintf(out, "evictions   %llu, %.0f GPU-h lost\n", (unsigned long long)s->evictions,
-                      s->lost_gpu_h);
+        (void)fprintf(out, "evictions   %llu, %s GPU-h lost\n", (unsigned long long)s->evictions,
+                      gpu_hours(s->lost_gpu_h, a));
     }
     if (s->latent) {
         char name[64];

@@ -209,7 +209,8 @@ static void emit_queue(const struct orr_emitter *to, const struct orr_summary *s
     const uint64_t jobs = q->waits.jobs + q->waits.never;
     orr_metric__emit(to, "jobs", (double)jobs, "jobs", jobs, "submitted in the window");
     emit_waits(to, &q->waits);
-    orr_metric__emit(to, "gpu_h", q->gpu_h, "GPU-h", 1, "held in the window by the whole queue");
+    orr_metric__emit(to, "gpu_h", q->gpu_h, "GPU-h", 1,
+                     "held in the window by the queue's jobs of this kind");
     orr_metric__emit(to, "share_mean", q->share_mean, "GPU", 1,
                      "mean entitled share of the whole queue in the window, by the oracle");
     if (own->known != NULL && own->known[q->queue]) {

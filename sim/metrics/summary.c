@@ -193,6 +193,18 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
     }
 }
 
+/* What jobs of each queue and kind held in the window, those that came before it too, mGPU x ms. */
+static void sum_held(const struct orr_world *world, const struct orr_run *run,
+                     const struct orr_summary *summary, int64_t *held)
+{
+    for (uint32_t p = 0; p < run->ledger->placement_count; p++) {
+        const struct orr_placement *placement = &run->ledger->placements[p];
+        const struct orr_job_spec *spec = &world->specs[placement->job];
+        held[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind] +=
+            orr_placement_held(run, placement, summary->window_start_ms, summary->window_end_ms);
+    }
+}
+
 struct fairness { /* of the queues of one shard, or of all */
     struct orr_debt debt;
     double jain, satisfaction, deviation, capacity_gpu_h, available, occupancy, goodput;
@@ -283,6 +295,8 @@ static void list_queues(const struct orr_world *world, const struct orr_run *run
 {
     size_t groups = (size_t)world->queues.count * ORR_KIND_COUNT;
     double span = (double)(summary->window_end_ms - summary->window_start_ms);
+    int64_t *held = orr_zalloc(groups, sizeof *held);
+    sum_held(world, run, summary, held);
     summary->queues = orr_zalloc(groups, sizeof *summary->queues);
     for (size_t g = 0; g < groups; g++) {
         uint32_t queue = (uint32_t)(g / ORR_KIND_COUNT);
@@ -294,12 +308,13 @@ static void list_queues(const struct orr_world *world, const struct orr_run *run
             .queue = queue,
             .kind = (uint8_t)(g % ORR_KIND_COUNT),
             .waits = orr_tally__result(&t->queues[g]),
-            .gpu_h = w.allocated / MGPU_MS_PER_GPU_H,
+            .gpu_h = (double)held[g] / MGPU_MS_PER_GPU_H,
             .share_mean = span > 0.0 ? w.share / span / ORR_MGPU : (double)NAN,
             .debt = w.debt,
             .evictions = evictions[g],
             .lost_gpu_h = lost_gpu_h[g]};
     }
+    orr_free(held);
 }
 
 static void sum_scheduler(const struct orr_world *world, const struct orr_run *run,

@@ -98,6 +98,8 @@ execution: {grace: 7s, checkpoint: 60s, checkpoint_cost: 2s, restart: 5s}
 YAML
     holds 60 run.yaml
     has "count(*) > 0 FROM eviction WHERE whole"
+    has "count(*) = 6 AND abs(sum(value) - (SELECT o.value * c.capacity_mgpu * (c.window_end_ms - c.window_start_ms) / 3.6e9 FROM metric AS o, run AS c
+         WHERE o.name = 'gpu_occupancy' AND o.scope = 'all')) < 1e-9 FROM metric WHERE name = 'gpu_h' AND scope = 'queue'"
     sed -i 's/gpus: 4}}/&, failures: {mtbf: 2h, repair: {median: 10m}}/' run.yaml
     holds 60 run.yaml
     has "count(*) > 0 FROM outage"

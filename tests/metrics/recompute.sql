@@ -405,9 +405,10 @@ UNION ALL SELECT 'gpu_occupancy', scope, label, (SELECT total(v.held) FROM vain 
 UNION ALL SELECT 'gpu_goodput', scope, label, (SELECT total(v.held - v.vain) FROM vain AS v WHERE ratio.shard IS NULL OR v.shard = ratio.shard)
                  / nullif(available, 0), 1 FROM ratio;
 INSERT INTO made
-SELECT 'gpu_h', 'queue', g.label, f.alloc / 3.6e9, 1 FROM
-  (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue
-   FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g JOIN fair AS f ON f.queue = g.queue
+SELECT 'gpu_h', 'queue', g.label, (SELECT total(h.inside_ms * h.mgpu) FROM held AS h JOIN job AS j ON j.id = h.job
+                                  WHERE j.queue = g.queue AND j.kind = g.kind) / 3.6e9, 1 FROM
+  (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue, w.kind
+   FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g
 UNION ALL
 SELECT 'share_mean', 'queue', g.label, f.share / nullif((SELECT window_end_ms - window_start_ms FROM run), 0) / 1000, 1 FROM
   (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue

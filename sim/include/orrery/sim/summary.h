@@ -37,7 +37,7 @@ struct orr_queue_summary { /* one queue and one kind of work */
     uint8_t kind; /* enum orr_kind */
     struct orr_waits waits;
     struct orr_waits jct; /* from submit to end; of services nothing */
-    double gpu_h;         /* held inside the window, whole queue */
+    double gpu_h;         /* held inside the window by jobs of the kind */
     double share_mean;    /* entitled share, mean GPUs inside the window, whole queue */
     struct orr_debt debt; /* whole queue */
     uint64_t evictions;
