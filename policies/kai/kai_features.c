@@ -75,7 +75,8 @@ static const struct orr_kai_feature features[] = {
     {"gpu-fraction-num-devices", "supported", "case actions/allocate/allocateGpuMemory#008", NULL},
     {"topology", "supported", "case actions/allocate/allocateTopology#009", NULL},
     {"mig", "supported",
-     "test test_kai_rules mig__counts_its_g_against_the_quota; test test_import_kube_pod "
+     "test test_kai_rules mig__counts_its_g_against_the_quota; case "
+     "own/MIG-instances-are-reclaimed-by-what-they-cost; test test_import_kube_pod "
      "request__mig_profiles_count_gpus_of_quota",
      "as counted resources"},
     {"node-selector", "supported",
@@ -91,7 +92,9 @@ static const struct orr_kai_feature features[] = {
      "case actions/allocate/allocate_stuck_in_releasing#002; test test_import_kube_pod "
      "status__from_phase_node_and_deletion",
      NULL},
-    {"foreign-pods", "supported", "test test_import_kube_node foreign_pods__take_room_and_total",
+    {"foreign-pods", "supported",
+     "test test_import_kube_node foreign_pods__take_room_and_total; test test_import_kube_pod "
+     "pods__of_no_job_hold_their_room",
      NULL},
     {"restrict-node-scheduling", "supported",
      "test test_import_kube snapshot__restricts_nodes_to_workers", "of snapshots"},

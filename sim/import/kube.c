@@ -180,14 +180,21 @@ const char *kube_namespace(struct kube *kube, const struct import_value *object)
     return import_text(kube->load, object, "metadata/namespace", "default");
 }
 
+/* What is no object has no keys to look at. */
+static const struct import_value *get_map(const struct import_value *object, const char *path)
+{
+    const struct import_value *value = import_get(object, path);
+    return value != NULL && value->kind == IMPORT_MAP ? value : NULL;
+}
+
 const struct import_value *kube_labels(const struct import_value *object)
 {
-    return import_get(object, "metadata/labels");
+    return get_map(object, "metadata/labels");
 }
 
 const struct import_value *kube_annotations(const struct import_value *object)
 {
-    return import_get(object, "metadata/annotations");
+    return get_map(object, "metadata/annotations");
 }
 
 orr_ms kube_time(struct kube *kube, const struct import_value *map, const char *path)

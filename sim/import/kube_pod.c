@@ -469,7 +469,7 @@ static void read_pod(struct kube *kube, const struct import_value *object)
         node = import_text(kube->load, binding, "spec/selectedNode", NULL);
     }
     if (job == ORR_NONE &&
-        (!has_node(kube, node) || !orr_status_in(status, ORR_STATES_ACTIVE_USED))) {
+        (!has_node(kube, node) || !orr_status_in((uint8_t)status, ORR_STATES_ACTIVE_USED))) {
         return; /* else it holds room, whosever it is */
     }
     struct import_pod *pod = import_add_pod(kube->model, job);

@@ -330,6 +330,18 @@ static void features__of_volumes_spread_and_zones_are_counted(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+static void labels__that_are_a_list_are_none(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+    answer_good(LIST NODE("n", "1") QUEUE("q", FREE) GROUP("g", "q", "")
+                    POD_META("p", "g", ", labels: [1, {a: b}]") "spec: {" GPUS("1") "}}\n" POD_META(
+                        "r", "g", ", ownerReferences: {}") "spec: {" GPUS("1") "}}\n",
+                &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind p n; ");
+    orr_snapshot_release(&snapshot);
+}
+
 /* --- pods of no job --- */
 
 #define RUNS(name, labels, spec)                                                                   \
@@ -390,6 +402,7 @@ static void pods__of_no_job_hold_their_part_of_a_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labels__that_are_a_list_are_none),
         cmocka_unit_test(pods__of_no_job_hold_their_room),
         cmocka_unit_test(pods__of_no_job_hold_their_part_of_a_device),
         cmocka_unit_test(request__sums_containers_and_sidecars_over_the_init_peak),
