@@ -294,10 +294,16 @@ enum orr_status orr_explain_floor(const char *db_path, orr_ms at_ms, bool json, 
     if (in.status == ORR_OK && json) {
         as_json(&floor, out);
     } else if (in.status == ORR_OK) {
-        const bool over = at_ms > floor.end_ms;
+        const orr_ms first =
+            orr_results_int(&in, "SELECT min(submit_ms) FROM job WHERE state > 0", at_ms);
+        const bool over = at_ms > floor.end_ms, before = at_ms < first;
         (void)fprintf(out, "At %s%s%s:\n", orr_explain__clock(at_ms, clock),
-                      over ? ", after the run, which ended at " : "",
-                      over ? orr_explain__clock(floor.end_ms, end) : "");
+                      over     ? ", after the run, which ended at "
+                      : before ? ", before the first job, which came at "
+                               : "",
+                      over     ? orr_explain__clock(floor.end_ms, end)
+                      : before ? orr_explain__clock(first, end)
+                               : "");
         say_holders(&floor, out);
         draw_nodes(&floor, out);
     }

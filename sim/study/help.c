@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <orrery/analysis/results.h>
+#include <orrery/base/text.h>
 
 #define LEVERS 64
 
@@ -187,11 +188,22 @@ enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_
         help.goal_ms =
             options->by_ms != ORR_MS_NONE ? options->by_ms : submit + (start - submit) / 2;
         if (help.goal_ms < submit) {
-            in.status = orr_fail(err, ORR_DATA, "%s: job %s only comes after that time",
-                                 options->results, options->job);
+            char comes[32], goal[32];
+            (void)orr_format_span(comes, submit);
+            (void)orr_format_span(goal, help.goal_ms);
+            in.status = orr_fail(err, ORR_DATA, "%s: job %s only comes after %s: at %s",
+                                 options->results, options->job, goal, comes);
         } else if (start <= help.goal_ms) {
-            in.status = orr_fail(err, ORR_DATA, "%s: job %s does not wait until after that time",
-                                 options->results, options->job);
+            char began[32], goal[32];
+            (void)orr_format_span(began, start);
+            (void)orr_format_span(goal, help.goal_ms);
+            in.status = options->by_ms == ORR_MS_NONE
+                            ? orr_fail(err, ORR_DATA,
+                                       "%s: job %s did not wait: it started as it came, at %s",
+                                       options->results, options->job, began)
+                            : orr_fail(err, ORR_DATA,
+                                       "%s: job %s does not wait until after %s: it started at %s",
+                                       options->results, options->job, goal, began);
         }
         list_levers(&help, &in, queue);
     }

@@ -33,13 +33,14 @@ says 65 'does not wait at' "$orrery" explain gang.db pretrain-1 --at 20h
 says 65 'is "pretrain-1" meant' "$orrery" explain gang.db pretrain-11
 says 0 'more nodes of 8 GPUs in pool h100 *+3: it starts at 02:27:01' "$orrery" explain gang.db pretrain-1 --what-would-help
 says 0 '+3: it starts at 02:27:01' "$orrery" explain gang.db pretrain-1 --what-would-help -j 1 --by 2h27m1s
-says 65 'does not wait until after' "$orrery" explain gang.db pretrain-1 --what-would-help --by 20h
+says 65 'does not wait until after 20:00:00: it started at 19:21:03' "$orrery" explain gang.db pretrain-1 --what-would-help --by 20h
 says 65 'no job is called' "$orrery" explain gang.db nobody --what-would-help
-says 65 'only comes after' "$orrery" explain gang.db pretrain-1 --what-would-help --by 1s
+says 65 'only comes after 00:00:01: at ' "$orrery" explain gang.db pretrain-1 --what-would-help --by 1s
 says 0 'Queue dev: quota 32 GPUs' "$orrery" explain gang.db --queue dev
 says 65 'is "dev" meant' "$orrery" explain gang.db --queue dov
 says 0 'A dev: 32 GPUs, 16 jobs' "$orrery" show gang.db --at 10h
 says 0 'n0001 AAAAAAAA' "$orrery" show gang.db --at 10h
+says 0 'At -00:00:10, before the first job, which came at 00:00:00:' "$orrery" show gang.db --at=-10s
 
 # An evicted job tells of its eviction and what it cost.
 "$orrery" export reclaim.db jobs >jobs.csv
@@ -73,6 +74,7 @@ awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 20; i++) pr
 "$orrery" run --trace line.csv --cluster 1x8 --policy kai --quiet --no-progress -o line.db
 says 0 'quota for queue x *cannot be tried: the scenario states no queues' "$orrery" explain line.db j2 --what-would-help
 says 0 'more nodes of 8 GPUs in pool c1 *+1: it starts at 00:00:0' "$orrery" explain line.db j2 --what-would-help
+says 65 'did not wait: it started as it came, at 00:00:01' "$orrery" explain line.db j1 --what-would-help
 says 1 'none of them helps' "$orrery" explain line.db j20 --what-would-help --by 500s
 
 # One more job of 1 s holds up all that come after it by just 1 s, in a line of which each job takes all GPUs.
