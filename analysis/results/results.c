@@ -93,7 +93,8 @@ void orr_results_open(struct orr_results *results, const char *path, struct orr_
         results->status = orr_fail(err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
         return;
     }
-    if (sqlite3_open_v2(path, &results->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2(path, &results->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK) {
         results->status = orr_fail(err, ORR_DATA, "%s: not a results file (%s)", path,
                                    sqlite3_errmsg(results->db));
         return;
