@@ -3,6 +3,9 @@
  * stay sorted by them; what a job holds on another shard's node stands nowhere (SHARD says so). */
 #include "audit_int.h"
 
+#include <stddef.h>
+#include <string.h>
+
 static bool is_in(const struct orr_schedule *schedule, uint32_t job, uint32_t shard)
 {
     const uint32_t queue = schedule->jobs[job].queue;
@@ -80,76 +83,23 @@ static void take_spans(struct part *part)
     }
 }
 
-static void take_cuts(struct part *part)
+/* Rows of so many bytes that are of a job or a node, whose index is at `offset`: those of which it
+ * is in the part, where it is `at`. */
+static void *take_rows(struct part *part, const void *rows, uint32_t *count, size_t size,
+                       size_t offset, const uint32_t *at)
 {
-    const struct orr_schedule *from = part->from;
-    struct orr_schedule *to = part->to;
-    to->cuts = orr_arena_alloc(&to->arena, from->cut_count + (size_t)1, sizeof *to->cuts);
-    for (uint32_t c = 0; c < from->cut_count; c++) {
-        struct orr_audit_cut cut = from->cuts[c];
-        cut.job = part->job_at[cut.job];
-        if (cut.job != ORR_NONE) {
-            to->cuts[to->cut_count++] = cut;
-        }
+    char *taken = orr_arena_alloc(&part->to->arena, *count + (size_t)1, size);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        char *row = taken + kept * size;
+        uint32_t of;
+        memcpy(row, (const char *)rows + i * size, size);
+        memcpy(&of, row + offset, sizeof of);
+        memcpy(row + offset, &at[of], sizeof of);
+        kept += at[of] != ORR_NONE;
     }
-}
-
-static void take_promises(struct part *part)
-{
-    const struct orr_schedule *from = part->from;
-    struct orr_schedule *to = part->to;
-    to->promises =
-        orr_arena_alloc(&to->arena, from->promise_count + (size_t)1, sizeof *to->promises);
-    for (uint32_t p = 0; p < from->promise_count; p++) {
-        struct orr_audit_promise promise = from->promises[p];
-        promise.job = part->job_at[promise.job];
-        if (promise.job != ORR_NONE) {
-            to->promises[to->promise_count++] = promise;
-        }
-    }
-}
-
-static void take_absences(struct part *part)
-{
-    const struct orr_schedule *from = part->from;
-    struct orr_schedule *to = part->to;
-    to->absences =
-        orr_arena_alloc(&to->arena, from->absence_count + (size_t)1, sizeof *to->absences);
-    for (uint32_t a = 0; a < from->absence_count; a++) {
-        struct orr_audit_absence absence = from->absences[a];
-        absence.job = part->job_at[absence.job];
-        if (absence.job != ORR_NONE) {
-            to->absences[to->absence_count++] = absence;
-        }
-    }
-}
-
-static void take_wants(struct part *part)
-{
-    const struct orr_schedule *from = part->from;
-    struct orr_schedule *to = part->to;
-    to->wants = orr_arena_alloc(&to->arena, from->want_count + (size_t)1, sizeof *to->wants);
-    for (uint32_t w = 0; w < from->want_count; w++) {
-        struct orr_audit_want want = from->wants[w];
-        want.job = part->job_at[want.job];
-        if (want.job != ORR_NONE) {
-            to->wants[to->want_count++] = want;
-        }
-    }
-}
-
-static void take_outages(struct part *part)
-{
-    const struct orr_schedule *from = part->from;
-    struct orr_schedule *to = part->to;
-    to->outages = orr_arena_alloc(&to->arena, from->outage_count + (size_t)1, sizeof *to->outages);
-    for (uint32_t o = 0; o < from->outage_count; o++) {
-        struct orr_audit_outage outage = from->outages[o];
-        outage.node = part->node_at[outage.node];
-        if (outage.node != ORR_NONE) {
-            to->outages[to->outage_count++] = outage;
-        }
-    }
+    *count = kept;
+    return taken;
 }
 
 void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct orr_schedule *part)
@@ -158,9 +108,8 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
     *part = *schedule; /* what holds of all shards, such as queues and their past */
     part->shards = &schedule->shards[shard];
     part->shard_count = 1;
-    part->job_count = part->node_count = part->span_count = part->cut_count = 0;
-    part->eviction_count = part->promise_count = part->absence_count = 0;
-    part->want_count = part->outage_count = part->stray_count = 0;
+    part->job_count = part->node_count = part->span_count = part->eviction_count = 0;
+    part->stray_count = 0;
     orr_arena_init(&part->arena);
     rows.job_at = orr_alloc(schedule->job_count + (size_t)1, sizeof *rows.job_at);
     rows.node_at = orr_alloc(schedule->node_count + (size_t)1, sizeof *rows.node_at);
@@ -169,11 +118,18 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
     take_nodes(&rows, shard);
     take_evictions(&rows);
     take_spans(&rows);
-    take_cuts(&rows);
-    take_promises(&rows);
-    take_absences(&rows);
-    take_wants(&rows);
-    take_outages(&rows);
+    part->cuts = take_rows(&rows, schedule->cuts, &part->cut_count, sizeof *part->cuts,
+                           offsetof(struct orr_audit_cut, job), rows.job_at);
+    part->promises =
+        take_rows(&rows, schedule->promises, &part->promise_count, sizeof *part->promises,
+                  offsetof(struct orr_audit_promise, job), rows.job_at);
+    part->absences =
+        take_rows(&rows, schedule->absences, &part->absence_count, sizeof *part->absences,
+                  offsetof(struct orr_audit_absence, job), rows.job_at);
+    part->wants = take_rows(&rows, schedule->wants, &part->want_count, sizeof *part->wants,
+                            offsetof(struct orr_audit_want, job), rows.job_at);
+    part->outages = take_rows(&rows, schedule->outages, &part->outage_count, sizeof *part->outages,
+                              offsetof(struct orr_audit_outage, node), rows.node_at);
     orr_free(rows.eviction_at);
     orr_free(rows.node_at);
     orr_free(rows.job_at);

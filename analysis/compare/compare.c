@@ -71,6 +71,8 @@ enum orr_better orr_compare_better(const char *metric)
                   {"stall_h", ORR_BETTER_LESS},
                   {"fairness_satisfaction", ORR_BETTER_MORE},
                   {"throughput_gpus", ORR_BETTER_MORE},
+                  {"cpu_share_deviation", ORR_BETTER_LESS},
+                  {"mem_share_deviation", ORR_BETTER_LESS},
                   {"policy_share_deviation", ORR_BETTER_LESS},
                   {"policy_cpu_share_deviation", ORR_BETTER_LESS},
                   {"policy_mem_share_deviation", ORR_BETTER_LESS},

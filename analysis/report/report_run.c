@@ -77,8 +77,8 @@ static void headline(struct orr_results *in, FILE *out)
 
 /* --- sections --- */
 
-/* A row a queue and kind; what only queues have stands in the row of its first kind. */
-/* A queue of services that came before the window has a row all the same. */
+/* A row a queue and kind; what only queues have stands in the row of its first kind. A queue of
+ * services that came before the window has a row all the same. */
 static const char queues_sql[] =
     "WITH m AS (SELECT substr(label, 7, instr(label, ',kind=') - 7) AS queue,"
     " substr(label, instr(label, ',kind=') + 6) AS kind, name, value, min(rowid) OVER (PARTITION"
@@ -105,9 +105,8 @@ static const char queues_sql[] =
     " AS \"quota (GPUs)\", CASE WHEN is_first THEN s.held END AS \"GPUs held (mean)\", CASE WHEN"
     " is_first THEN s.fair END AS \"fair share (GPUs, mean)\" FROM q LEFT JOIN (SELECT *,"
     " row_number() OVER (PARTITION BY queue ORDER BY place) = 1 AS is_first FROM k WHERE jobs > 0"
-    " UNION ALL SELECT name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1 FROM q WHERE gpu_h "
-    "> 0"
-    " AND name NOT IN (SELECT queue FROM k WHERE jobs > 0)) AS k ON k.queue = q.name"
+    " UNION ALL SELECT name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1 FROM q WHERE"
+    " gpu_h > 0 AND name NOT IN (SELECT queue FROM k WHERE jobs > 0)) AS k ON k.queue = q.name"
     " LEFT JOIN s ON s.queue = q.id WHERE k.queue IS NOT NULL ORDER BY q.gpu_h DESC, q.name,"
     " k.place";
 

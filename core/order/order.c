@@ -28,8 +28,7 @@ int orr_order_compare_jobs(const struct orr_session *session, const struct orr_o
     if (job_a->created_s != job_b->created_s) {
         return job_a->created_s < job_b->created_s ? -1 : 1;
     }
-    const int order = strcmp(job_a->name, job_b->name);
-    return order != 0 ? order : (a->view.job > b->view.job) - (a->view.job < b->view.job);
+    return strcmp(job_a->name, job_b->name);
 }
 
 static bool job_less(const struct orr_order *order, const struct orr_order_entry *a,

@@ -48,14 +48,8 @@ struct search {
 
 static uint32_t find_level(const struct orr_topology *topology, const char *name)
 {
-    for (uint32_t l = 0; l < topology->level_count; l++) {
-        const struct orr_topology_level *level = &topology->levels[l];
-        if (strcmp(level->label, name) == 0 ||
-            (level->alias != NULL && strcmp(level->alias, name) == 0)) {
-            return l;
-        }
-    }
-    return ORR_NONE;
+    const struct orr_topology_level *level = orr_topology_find_level(topology, name);
+    return level == NULL ? ORR_NONE : (uint32_t)(level - topology->levels);
 }
 
 /* False: a level that is named does not exist, none is named, or they are the wrong way round. */
@@ -79,16 +73,6 @@ static bool find_levels(struct search *search, const struct orr_constraint *cons
     }
     return search->required == ORR_NONE || search->preferred == ORR_NONE ||
            search->preferred >= search->required;
-}
-
-static const struct orr_topology *find_topology(const struct orr_session *session, const char *name)
-{
-    for (uint32_t i = 0; i < session->topology_count; i++) {
-        if (strcmp(session->topologies[i].name, name) == 0) {
-            return &session->topologies[i];
-        }
-    }
-    return NULL;
 }
 
 /* --- the tree --- */
@@ -544,7 +528,8 @@ void orr_place__subsets(struct orr_attempt *attempt, uint32_t set, struct orr_no
 {
     const struct orr_constraint *constraint = &attempt->session->sets[set].constraint;
     struct search search = {.attempt = attempt,
-                            .topology = find_topology(attempt->session, constraint->topology),
+                            .topology =
+                                orr_session_find_topology(attempt->session, constraint->topology),
                             .set = set,
                             .nodes = nodes};
     attempt->why = ORR_FIT_TOPOLOGY;

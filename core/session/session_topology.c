@@ -127,3 +127,27 @@ uint32_t orr_session_add_topology(struct orr_session *session, const char *name,
     }
     return session->topology_count++;
 }
+
+const struct orr_topology *orr_session_find_topology(const struct orr_session *session,
+                                                     const char *name)
+{
+    for (uint32_t t = 0; t < session->topology_count; t++) {
+        if (strcmp(session->topologies[t].name, name) == 0) {
+            return &session->topologies[t];
+        }
+    }
+    return NULL;
+}
+
+const struct orr_topology_level *orr_topology_find_level(const struct orr_topology *topology,
+                                                         const char *name)
+{
+    for (uint32_t l = 0; l < topology->level_count; l++) {
+        const struct orr_topology_level *level = &topology->levels[l];
+        if (strcmp(level->label, name) == 0 ||
+            (level->alias != NULL && strcmp(level->alias, name) == 0)) {
+            return level;
+        }
+    }
+    return NULL;
+}

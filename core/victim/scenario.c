@@ -166,18 +166,9 @@ static const struct orr_topology_level *required_level(const struct orr_session 
     if (set->is_pods || set->constraint.topology == NULL || set->constraint.required == NULL) {
         return NULL;
     }
-    for (uint32_t i = 0; i < session->topology_count; i++) {
-        const struct orr_topology *topology = &session->topologies[i];
-        for (uint32_t l = 0; l < topology->level_count; l++) {
-            const struct orr_topology_level *level = &topology->levels[l];
-            if (strcmp(topology->name, set->constraint.topology) == 0 &&
-                (strcmp(level->label, set->constraint.required) == 0 ||
-                 (level->alias != NULL && strcmp(level->alias, set->constraint.required) == 0))) {
-                return level;
-            }
-        }
-    }
-    return NULL;
+    const struct orr_topology *topology =
+        orr_session_find_topology(session, set->constraint.topology);
+    return topology == NULL ? NULL : orr_topology_find_level(topology, set->constraint.required);
 }
 
 static bool level_could_do(const struct orr_victim_search *search,

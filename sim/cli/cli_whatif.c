@@ -177,18 +177,21 @@ static enum orr_status run_points(struct whatif *w, struct orr_err *err)
     return status;
 }
 
+/* `metrics` end with NULL. */
 static enum orr_status compare(const struct whatif *w, const char *scope,
-                               const char *const *metrics, uint32_t metric_count,
-                               struct orr_comparison *comparison, struct orr_err *err)
+                               const char *const *metrics, struct orr_comparison *comparison,
+                               struct orr_err *err)
 {
-    const struct orr_compare_options options = {.paths = w->paths,
-                                                .path_count = w->arm_count * w->seed_count,
-                                                .labels = w->labels,
-                                                .arms = w->arms,
-                                                .metrics = metrics,
-                                                .metric_count = metric_count,
-                                                .scope = scope,
-                                                .may_be_empty = true};
+    struct orr_compare_options options = {.paths = w->paths,
+                                          .path_count = w->arm_count * w->seed_count,
+                                          .labels = w->labels,
+                                          .arms = w->arms,
+                                          .metrics = metrics,
+                                          .scope = scope,
+                                          .may_be_empty = true};
+    while (metrics[options.metric_count] != NULL) {
+        options.metric_count++;
+    }
     return orr_compare(&options, comparison, err);
 }
 
@@ -511,29 +514,26 @@ static int check_changes(const struct whatif *w)
     return code;
 }
 
-#define COMPARE(w, scope, metrics, to, err)                                                        \
-    compare(w, scope, metrics, sizeof(metrics) / sizeof(metrics)[0], to, err)
-
 static enum orr_status answer(struct whatif *w, int *code, struct orr_err *err)
 {
-    static const char *const of_all[] = {"wait_mean_s",     "wait_p95_s",
-                                         "jct_mean_s",      "gpu_occupancy",
-                                         "gpu_goodput",     "evictions",
-                                         "unstarted",       "never_startable",
-                                         "run_cost",        "cost_per_useful_gpu_h",
-                                         "quota_debt_gpu_h"};
+    static const char *const of_all[] = {"wait_mean_s",      "wait_p95_s",
+                                         "jct_mean_s",       "gpu_occupancy",
+                                         "gpu_goodput",      "evictions",
+                                         "unstarted",        "never_startable",
+                                         "run_cost",         "cost_per_useful_gpu_h",
+                                         "quota_debt_gpu_h", NULL};
     static const char *const of_queues[] = {"wait_mean_s",      "wait_p95_s", "jct_mean_s",
                                             "quota_debt_gpu_h", "evictions",  "unstarted",
-                                            "never_startable"};
+                                            "never_startable",  NULL};
     static const char *const of_workloads[] = {"attainment", "requests_late", "requests_dropped",
-                                               "gave_up"};
+                                               "gave_up", NULL};
     struct answers answers = {0};
-    enum orr_status status = COMPARE(w, "all", of_all, &answers.all, err);
+    enum orr_status status = compare(w, "all", of_all, &answers.all, err);
     if (status == ORR_OK) {
-        status = COMPARE(w, "queue", of_queues, &answers.queues, err);
+        status = compare(w, "queue", of_queues, &answers.queues, err);
     }
     if (status == ORR_OK) {
-        status = COMPARE(w, "workload", of_workloads, &answers.workloads, err);
+        status = compare(w, "workload", of_workloads, &answers.workloads, err);
     }
     if (status == ORR_OK) {
         if (w->options->common.json) {

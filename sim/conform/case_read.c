@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/idmap.h>
+
 #define COUNT(a)  (sizeof(a) / sizeof(a)[0])
 #define AT(s, m)  .at = offsetof(struct s, m)
 #define CNT(s, m) .count_at = offsetof(struct s, m)
@@ -327,40 +329,36 @@ static bool is_plain(struct fy_node *node)
     return text == NULL || bytes != 5 || memcmp(text, "false", 5) != 0;
 }
 
-static const char *job_twice(const struct conform_case *in)
+/* False: it was there before. */
+static bool is_new(struct orr_idmap *names, const char *name)
 {
-    for (uint32_t j = 1; j < in->job_count; j++) {
-        for (uint32_t k = 0; k < j; k++) {
-            if (strcmp(in->jobs[j].name, in->jobs[k].name) == 0) {
-                return in->jobs[j].name;
-            }
-        }
-    }
-    return NULL;
-}
-
-static const char *queue_twice(const struct conform_case *in)
-{
-    for (uint32_t q = 1; q < in->queue_count; q++) {
-        for (uint32_t k = 0; k < q; k++) {
-            if (strcmp(in->queues[q].name, in->queues[k].name) == 0) {
-                return in->queues[q].name;
-            }
-        }
-    }
-    return NULL;
+    bool added;
+    (void)orr_idmap_put(names, name, strlen(name), &added);
+    return added;
 }
 
 /* KAI keeps jobs and queues by name: two of one name are no case that it could decide. */
 static void refuse_twins(struct conform_reader *reader, struct conform_case *out)
 {
-    const char *job = job_twice(out), *queue = queue_twice(out);
-    char text[300];
-    if (out->misread == NULL && (job != NULL || queue != NULL)) {
-        (void)snprintf(text, sizeof text, "there are two %s named \"%.200s\"",
-                       job != NULL ? "jobs" : "queues", job != NULL ? job : queue);
+    struct orr_idmap jobs, queues;
+    const char *what = NULL, *name = NULL;
+    orr_idmap_init(&jobs);
+    orr_idmap_init(&queues);
+    for (uint32_t j = 0; j < out->job_count && what == NULL; j++) {
+        name = out->jobs[j].name;
+        what = is_new(&jobs, name) ? NULL : "jobs";
+    }
+    for (uint32_t q = 0; q < out->queue_count && what == NULL; q++) {
+        name = out->queues[q].name;
+        what = is_new(&queues, name) ? NULL : "queues";
+    }
+    if (out->misread == NULL && what != NULL) {
+        char text[300];
+        (void)snprintf(text, sizeof text, "there are two %s named \"%.200s\"", what, name);
         out->misread = orr_arena_strndup(reader->arena, text, strlen(text));
     }
+    orr_idmap_release(&jobs);
+    orr_idmap_release(&queues);
 }
 
 enum orr_status orr_conform__read_case(struct conform_reader *reader, struct fy_node *node,

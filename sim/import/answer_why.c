@@ -144,29 +144,6 @@ static const char *why_nodes(const struct orr_session *session, const struct orr
 
 /* --- topology --- */
 
-static const struct orr_topology *find_topology(const struct orr_session *session, const char *name)
-{
-    for (uint32_t t = 0; t < session->topology_count; t++) {
-        if (strcmp(session->topologies[t].name, name) == 0) {
-            return &session->topologies[t];
-        }
-    }
-    return NULL;
-}
-
-static const struct orr_topology_level *find_level(const struct orr_topology *topology,
-                                                   const char *name)
-{
-    for (uint32_t l = 0; l < topology->level_count; l++) {
-        const struct orr_topology_level *level = &topology->levels[l];
-        if (strcmp(level->label, name) == 0 ||
-            (level->alias != NULL && strcmp(level->alias, name) == 0)) {
-            return level;
-        }
-    }
-    return NULL;
-}
-
 /* GPUs of the pods at or below a set that the job would start next. */
 static double asked_below(const struct orr_session *session, uint32_t job, uint32_t set)
 {
@@ -192,7 +169,7 @@ static const char *why_topology(const struct orr_session *session, uint32_t job,
         if (c->topology == NULL) {
             continue;
         }
-        const struct orr_topology *topology = find_topology(session, c->topology);
+        const struct orr_topology *topology = orr_session_find_topology(session, c->topology);
         const char *named = c->required != NULL ? c->required : c->preferred;
         if (topology == NULL || named == NULL) {
             return import_say(out,
@@ -200,7 +177,7 @@ static const char *why_topology(const struct orr_session *session, uint32_t job,
                                                : "no level of topology %s is named",
                               c->topology);
         }
-        const struct orr_topology_level *level = find_level(topology, named);
+        const struct orr_topology_level *level = orr_topology_find_level(topology, named);
         if (level == NULL) {
             return import_say(out, "topology %s has no level %s", c->topology, named);
         }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* coincidences.h - starts that hung on ends counting before arrivals of the same instant (ties.c).
+/* coincidences.h - starts that hung on ends counting before arrivals of the same instant: the job
+ * started in the very instant it came, on a node where another job's pods went in that instant. Had
+ * it come first, they would have been in its way.
  *
  * Told of placements in order of time, those that end at a time before those that begin then. */
 #ifndef ORR_SIM_COINCIDENCES_H

@@ -6,10 +6,11 @@
 
 #include <orrery/base/mem.h>
 
+/* A drain much longer than the submits must not grow without bound: there are at most so many
+ * buckets, an even number, since they are then joined in pairs. */
 #define BUCKETS_WANTED 240
-#define BUCKETS_MAX                                                                                \
-    2000 /* even; a drain much longer than the submits must not grow without bound */
-#define BUCKET_MIN_MS 1000
+#define BUCKETS_MAX    2000
+#define BUCKET_MIN_MS  1000
 
 void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
                    const int64_t *shard_capacity_mgpu, uint32_t shard_count, orr_ms origin_ms,

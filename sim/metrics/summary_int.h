@@ -74,6 +74,15 @@ static inline bool orr_summary__is_never(const struct orr_run *run, uint32_t job
     return run->never_count > 0 && orr_never_of(run, job) != NULL;
 }
 
+/* Did a job of the window start, other than a service? */
+static inline bool orr_summary__is_start(const struct orr_world *world, const struct orr_run *run,
+                                         const struct orr_summary *summary, uint32_t job)
+{
+    return orr_summary__in_window(world, run, summary, job) &&
+           world->specs[job].kind != ORR_KIND_INFERENCE &&
+           run->ledger->jobs[job].first_start_ms != ORR_MS_NONE;
+}
+
 /* Until when a job is known not to have ended, or not to have started, if it did not: its leaving,
  * or the end of the run. */
 static inline orr_ms orr_summary__seen_until(const struct orr_run *run, uint32_t job)
@@ -154,7 +163,7 @@ void orr_summary__pools(const struct orr_world *world, const struct orr_run *run
 void orr_summary__energy(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary);
 
-/* Fills in `ties`. */
+/* Fills in `ties.tied`. */
 void orr_summary__ties(const struct orr_world *world, const struct orr_run *run,
                        struct orr_summary *summary);
 

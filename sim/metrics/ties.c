@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ties.c - starts that hung on equal times: on which of two jobs that came together stands first in
- * the trace, and on ends counting before arrivals of the same instant.
+ * the trace. (On ends counting before arrivals of the same instant: coincidences.c.)
  *
  * A first start hung on a tie if another job waited on then, or had not started at all, that
  *   - came at the same time: was considered from the same ms on; where the policy goes by whole
@@ -10,15 +10,11 @@
  *     (where that counts) and run time (where the shortest goes first);
  *   - stands later in the trace; and
  *   - asks for no more GPUs.
- * Were the two rows the other way round, the other would have been asked first.
- *
- * A first start hung on the order of events if the job started in the very instant it came, on a
- * node where another job's pods went in that instant: had it come first, they would have been in
- * its way. */
+ * Were the two rows the other way round, the other would have been asked first. */
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 
-#include "coincidences.h"
+#include "summary_int.h"
 
 struct rank { /* of a job in what its policy goes by; equal ranks: only the trace's order is left */
     uint32_t job, line;
@@ -83,14 +79,6 @@ static orr_ms start_of(const struct orr_run *run, uint32_t job)
 {
     const orr_ms start = run->ledger->jobs[job].first_start_ms;
     return start == ORR_MS_NONE ? ORR_MS_NEVER : start; /* it waits still */
-}
-
-static bool is_start(const struct orr_world *world, const struct orr_run *run,
-                     const struct orr_summary *summary, uint32_t job)
-{
-    return orr_summary__in_window(world, run, summary, job) &&
-           world->specs[job].kind != ORR_KIND_INFERENCE &&
-           run->ledger->jobs[job].first_start_ms != ORR_MS_NONE;
 }
 
 /* Does somebody who asks no more start later, of those that stand later? Then takes note of the job
@@ -161,79 +149,11 @@ static uint64_t count_tied(const struct orr_world *world, const struct orr_run *
         if (i + 1 == count || !is_alike(&ranks[i], &ranks[i + 1])) {
             ties.count = 0;
         }
-        tied += take(&ties, job) && is_start(world, run, summary, job);
+        tied += take(&ties, job) && orr_summary__is_start(world, run, summary, job);
     }
     orr_free(ties.latest);
     orr_free(ranks);
     return tied;
-}
-
-/* --- the order of events --- */
-
-struct leaving { /* of a node's pods: the last */
-    orr_ms at;
-    uint32_t job;
-    bool others; /* pods of another job left at the same time */
-};
-
-struct orr_coincidences {
-    const struct orr_world *world;
-    const struct orr_run *run;
-    const struct orr_summary *summary;
-    struct leaving *left; /* by node */
-    bool *hung;           /* by job */
-    uint64_t count;
-};
-
-struct orr_coincidences *orr_coincidences__open(const struct orr_world *world,
-                                                const struct orr_run *run,
-                                                const struct orr_summary *summary)
-{
-    struct orr_coincidences *c = orr_zalloc(1, sizeof *c);
-    const uint32_t nodes = world->cluster.node_count;
-    *c = (struct orr_coincidences){.world = world,
-                                   .run = run,
-                                   .summary = summary,
-                                   .left = orr_alloc(nodes + (size_t)1, sizeof *c->left),
-                                   .hung =
-                                       orr_zalloc(world->job_count + (size_t)1, sizeof *c->hung)};
-    for (uint32_t n = 0; n < nodes; n++) {
-        c->left[n] = (struct leaving){.at = ORR_MS_NONE};
-    }
-    return c;
-}
-
-void orr_coincidences__left(struct orr_coincidences *c, const struct orr_placement *placement)
-{
-    struct leaving *left = &c->left[placement->node];
-    if (left->at == placement->until_ms) {
-        left->others = left->others || left->job != placement->job;
-    } else {
-        *left = (struct leaving){.at = placement->until_ms, .job = placement->job};
-    }
-}
-
-void orr_coincidences__came(struct orr_coincidences *c, const struct orr_placement *placement)
-{
-    const struct leaving *left = &c->left[placement->node];
-    const uint32_t job = placement->job;
-    const orr_ms start = c->run->ledger->jobs[job].first_start_ms;
-    if (left->at == placement->since_ms && (left->others || left->job != job) &&
-        placement->since_ms == start && !c->hung[job] &&
-        start == orr_run_eligible_ms(c->world, c->run, job) &&
-        is_start(c->world, c->run, c->summary, job)) {
-        c->hung[job] = true;
-        c->count++;
-    }
-}
-
-uint64_t orr_coincidences__close(struct orr_coincidences *c)
-{
-    const uint64_t count = c->count;
-    orr_free(c->left);
-    orr_free(c->hung);
-    orr_free(c);
-    return count;
 }
 
 void orr_summary__ties(const struct orr_world *world, const struct orr_run *run,

@@ -55,34 +55,22 @@ static enum orr_status write_reasons(sqlite3 *db, const struct orr_store_input *
 static enum orr_status write_fair_shares(sqlite3 *db, const struct orr_store_input *in,
                                          struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO fair_share VALUES(?,?,?)", err);
-    for (uint32_t i = 0; i < in->run->share_count && w.status == ORR_OK; i++) {
+    struct writer gpus = writer_open(db, "INSERT INTO fair_share VALUES(?,?,?)", err);
+    struct writer others = writer_open(db, "INSERT INTO fair_share_of VALUES(?,?,?,?)", err);
+    for (uint32_t i = 0;
+         i < in->run->share_count && gpus.status == ORR_OK && others.status == ORR_OK; i++) {
         const struct orr_share_change *change = &in->run->shares[i];
-        if (change->kind == ORR_SHARE_GPU) {
-            put_int(&w, change->queue);
-            put_int(&w, change->at_ms);
-            put_real(&w, change->amount < 0.0 ? (double)NAN : change->amount);
-            put_row(&w);
-        }
-    }
-    return writer_close(&w);
-}
-
-static enum orr_status write_other_shares(sqlite3 *db, const struct orr_store_input *in,
-                                          struct orr_err *err)
-{
-    struct writer w = writer_open(db, "INSERT INTO fair_share_of VALUES(?,?,?,?)", err);
-    for (uint32_t i = 0; i < in->run->share_count && w.status == ORR_OK; i++) {
-        const struct orr_share_change *change = &in->run->shares[i];
+        struct writer *w = change->kind == ORR_SHARE_GPU ? &gpus : &others;
+        put_int(w, change->queue);
+        put_int(w, change->at_ms);
         if (change->kind != ORR_SHARE_GPU) {
-            put_int(&w, change->queue);
-            put_int(&w, change->at_ms);
-            put_text(&w, change->kind == ORR_SHARE_CPU ? "cpu" : "memory");
-            put_real(&w, change->amount < 0.0 ? (double)NAN : change->amount);
-            put_row(&w);
+            put_text(w, change->kind == ORR_SHARE_CPU ? "cpu" : "memory");
         }
+        put_real(w, change->amount < 0.0 ? (double)NAN : change->amount);
+        put_row(w);
     }
-    return writer_close(&w);
+    const enum orr_status status = writer_close(&gpus), other_status = writer_close(&others);
+    return status != ORR_OK ? status : other_status;
 }
 
 /* Of a queue over a bucket, mGPU x ms; NAN: it has none. */
@@ -150,8 +138,7 @@ static enum orr_status write_room(sqlite3 *db, const struct orr_store_input *in,
 enum orr_status orr_store__write_course(sqlite3 *db, const struct orr_store_input *input,
                                         struct orr_err *err)
 {
-    static orr_store__write_fn *const tables[] = {write_rates,       write_reasons,
-                                                  write_fair_shares, write_other_shares,
-                                                  write_series,      write_room};
+    static orr_store__write_fn *const tables[] = {write_rates, write_reasons, write_fair_shares,
+                                                  write_series, write_room};
     return write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
 }

@@ -53,15 +53,14 @@ struct orr_lane_item {
     const char *name;
     uint32_t job;
 };
-/* The older first, then by name; KAI's names are unique, ours need not be. */
+/* The older first, then by name. */
 static inline int orr_lane_item_compare(const struct orr_lane_item *a,
                                         const struct orr_lane_item *b)
 {
     if (a->created_s != b->created_s) {
         return a->created_s < b->created_s ? -1 : 1;
     }
-    const int order = strcmp(a->name, b->name);
-    return order != 0 ? order : (a->job > b->job) - (a->job < b->job);
+    return strcmp(a->name, b->name);
 }
 
 struct orr_lane {

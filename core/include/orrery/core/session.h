@@ -477,6 +477,11 @@ uint32_t orr_session_add_ask(struct orr_session *session, const struct orr_ask *
 uint32_t orr_session_add_topology(struct orr_session *session, const char *name,
                                   const char *const *level_labels, const char *const *aliases,
                                   uint32_t level_count, const char *const *values);
+/* By name; NULL: there is none. A level by its label or its alias. */
+const struct orr_topology *orr_session_find_topology(const struct orr_session *session,
+                                                     const char *name);
+const struct orr_topology_level *orr_topology_find_level(const struct orr_topology *topology,
+                                                         const char *name);
 
 struct orr_set_spec {
     const char *name;
@@ -496,7 +501,7 @@ struct orr_task_spec {
     int64_t created_s;
 };
 struct orr_job_spec_tree {
-    const char *name;
+    const char *name; /* KAI's UID: the last tie of every order, so no two in a queue have one */
     uint32_t queue;
     int32_t priority;
     bool preemptible;
