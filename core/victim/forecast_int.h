@@ -56,6 +56,7 @@ struct orr_forecast {
     bool over_quota;   /* the preemptor can get nothing */
     struct orr_rehearsal *rehearsal;
     struct orr_sketch *sketch;
+    struct orr_plain *plain;
 };
 
 struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search, uint32_t seat);
@@ -89,7 +90,9 @@ void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *se
 bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_sizes *sizes);
 /* Finds out which tracks go first. False: too many distinct demands. */
 bool orr_forecast__compare_tracks(struct orr_victim_search *search);
-/* sketch.c: made with the line, started with each probe. */
+/* plain.c, sketch.c: made with the line, started with each probe. */
+void orr_forecast__make_plain(struct orr_victim_search *search);
+void orr_forecast__start_plain(const struct orr_victim_search *search);
 struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search);
 void orr_forecast__start_sketch(struct orr_victim_search *search);
 /* Negative: track `a` is served before `b` however they stand, positive: after it; 0: their ranks

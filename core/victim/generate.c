@@ -99,20 +99,25 @@ static bool try_scenario(struct orr_victim_search *search, const struct orr_vict
     return false;
 }
 
+/* Scenarios may be left out of which something is known before their victims are listed. */
+static bool may_skip(const struct orr_victim_search *search)
+{
+    return !search->counts && orr_victim__is_plain(search);
+}
+
 /* Whether the scenario of the victims on the bearing nodes [from, to) has failed or would, as far
  * as can be said without listing them. */
 static bool is_ruled_out(struct orr_victim_search *search, uint32_t from, uint32_t to)
 {
-    uint64_t victims;
     uint64_t print;
-    if (search->counts || !orr_victim__take_in_hand(search, from, to, &victims)) {
+    if (!may_skip(search)) {
         return false;
     }
-    uint64_t *slot = find_failed(search, victims, &print);
+    uint64_t *slot = find_failed(search, orr_victim__prints_on(search, from, to), &print);
     if (*slot == print) {
         return true;
     }
-    if (orr_victim__leaves_place(search)) {
+    if (!orr_victim__take_in_hand(search, from, to) || orr_victim__leaves_place(search)) {
         return false;
     }
     note_failed(search, slot, print);
@@ -167,6 +172,10 @@ static uint32_t mark_jobs_on(struct orr_victim_search *search, uint32_t node)
 static bool try_node(struct orr_victim_search *search, uint32_t node)
 {
     const uint32_t at = search->capacities.at[node];
+    if (may_skip(search) && orr_victim__nothing_left_on(search, node)) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        return false;
+    }
     if (is_ruled_out(search, at, at + 1)) {
         return false;
     }
@@ -275,6 +284,10 @@ static bool try_multi_node(struct orr_victim_search *search)
 
 bool orr_victim__try_state(struct orr_victim_search *search)
 {
+    if (search->potential.count > 0 && may_skip(search) && orr_victim__nothing_left(search)) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        return false;
+    }
     return search->generator == ORR_NODE_LOCAL_GREEDY ? try_node_local(search)
                                                       : try_multi_node(search);
 }

@@ -137,6 +137,7 @@ void orr_victim__prepare_forecast(struct orr_victim_search *search)
         }
         make_rehearsal(search);
         f->sketch = orr_forecast__make_sketch(search);
+        orr_forecast__make_plain(search);
     }
     struct orr_rehearsal *r = f->rehearsal;
     f->seats[0].tasks = search->k;
@@ -147,6 +148,7 @@ void orr_victim__prepare_forecast(struct orr_victim_search *search)
     }
     f->over_quota = orr_job_over_quota(session, search->job, &search->demand);
     orr_forecast__start_sketch(search);
+    orr_forecast__start_plain(search);
     r->feasible_count = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (search->feasible[n] && f->base[n] > 0) {

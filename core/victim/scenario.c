@@ -59,6 +59,9 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
     struct orr_task_list tasks = {0};
     struct orr_jobview view;
     bool stepped = false;
+    if (orr_victim__is_plain(search)) {
+        return orr_victim__take_next(search);
+    }
     while (!stepped && orr_order_pop(order, &view)) {
         const bool elastic = orr_jobview_to_evict(search->session, view, &tasks);
         const bool known = any_recorded(search, &tasks);

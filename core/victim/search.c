@@ -262,7 +262,9 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
     search->potential.count = 0;
     search->steps = 0;
     orr_order_init(&order, search->session, true, false);
-    orr_order_build(&order, search->candidates, search->candidate_count);
+    if (!orr_victim__is_plain(search)) {
+        orr_order_build(&order, search->candidates, search->candidate_count);
+    }
     bool solved = false;
     do {
         const bool plausible = orr_victim__plausible(search);

@@ -103,6 +103,7 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
         return false;
     }
     search->simulated = true;
+    session->scenarios_of[search->action]++;
     bool *nodes = orr_alloc(session->node_count, sizeof *nodes);
     bool *is_victim = orr_zalloc(session->job_count, sizeof *is_victim);
     uint32_t *list = orr_alloc(session->node_count, sizeof *list);

@@ -66,9 +66,8 @@ struct orr_sketch {
     /* victims in hand: those on the bearing nodes [from, to) of a state */
     uint32_t steps, from, to;
     struct rooms rooms;
-    bool unplain;     /* some of them are not for us */
-    uint64_t victims; /* sum of the hashes of their tasks */
-    bool all_first;   /* all are served before the preemptor */
+    bool unplain;   /* some of them are not for us */
+    bool all_first; /* all are served before the preemptor */
     struct orr_sizes sizes;
     uint64_t *taken;  /* by seat, for gangs: the scenario that took it in last */
     uint32_t *beyond; /* tasks of gangs that run on other nodes, */
@@ -202,7 +201,6 @@ static void let_go(struct orr_victim_search *search, uint32_t from)
     sketch->beyond_count = 0;
     sketch->unplain = false;
     sketch->all_first = true;
-    sketch->victims = 0;
     sketch->sizes = (struct orr_sizes){0};
     memset(&sketch->rooms, 0, sizeof sketch->rooms);
 }
@@ -222,9 +220,6 @@ static void take_victim(const struct orr_victim_search *search, uint32_t job)
             sketch->beyond[sketch->beyond_count++] = seat->first_task + t;
         }
     }
-    for (uint32_t t = 0; t < seat->tasks; t++) {
-        sketch->victims += orr_victim__print(seat->first_task + t);
-    }
     sketch->unplain = sketch->unplain || seat->pipelined || seat->unlike;
     sketch->all_first = sketch->all_first && f->tracks[seat->track].goes_first;
     orr_forecast__count_size(&sketch->sizes, seat);
@@ -240,20 +235,18 @@ static void take_node(const struct orr_victim_search *search, uint32_t node)
     }
 }
 
-bool orr_victim__take_in_hand(struct orr_victim_search *search, uint32_t from, uint32_t to,
-                              uint64_t *victims)
+bool orr_victim__take_in_hand(struct orr_victim_search *search, uint32_t from, uint32_t to)
 {
-    if (search->forecast == NULL || !search->forecast->sketch->usable) {
+    struct orr_sketch *sketch = search->forecast->sketch;
+    if (!sketch->usable) {
         return false;
     }
-    struct orr_sketch *sketch = search->forecast->sketch;
     if (sketch->steps != search->steps || sketch->from != from || sketch->to > to) {
         let_go(search, from);
     }
     for (; sketch->to < to; sketch->to++) {
         take_node(search, search->capacities.bearing[sketch->to]);
     }
-    *victims = sketch->victims;
     return !sketch->unplain;
 }
 

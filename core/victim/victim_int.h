@@ -127,16 +127,26 @@ void orr_victim__prepare_forecast(struct orr_victim_search *search);
 bool orr_victim__hopeless(struct orr_victim_search *search);
 /* False: this scenario would not be solved. */
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
-/* sketch.c: the scenario of the potential victims on the bearing nodes [from, to), with the sum of
- * the hashes of their tasks. False: it is not for a sketch. */
-bool orr_victim__take_in_hand(struct orr_victim_search *search, uint32_t from, uint32_t to,
-                              uint64_t *victims);
+/* plain.c: in a plain world, while no victims are recorded, the order of potential victims and what
+ * is known of them without listing them. */
+bool orr_victim__is_plain(const struct orr_victim_search *search);
+/* The next one joins the potential victims. False: there are none left. */
+bool orr_victim__take_next(struct orr_victim_search *search);
+/* Sum of the prints of potential victims on the bearing nodes [from, to), gangs whole. */
+uint64_t orr_victim__prints_on(const struct orr_victim_search *search, uint32_t from, uint32_t to);
+/* No scenario of the state works; or none with the victims of the node alone. */
+bool orr_victim__nothing_left(const struct orr_victim_search *search);
+bool orr_victim__nothing_left_on(const struct orr_victim_search *search, uint32_t node);
+/* sketch.c: the scenario of the potential victims on the bearing nodes [from, to). False: it is not
+ * for a sketch. */
+bool orr_victim__take_in_hand(struct orr_victim_search *search, uint32_t from, uint32_t to);
 /* False: this scenario would not be solved. Quicker than to list its victims and to ask whether
  * they may work. */
 bool orr_victim__leaves_place(struct orr_victim_search *search);
 
 /* scenario.c: growing the set of victims, and which sets are worth a simulation. */
 struct orr_order;
+/* order: of possible victims; not used in a plain world. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__plausible(const struct orr_victim_search *search);
 

@@ -298,6 +298,5 @@ void orr_kai__search(struct orr_session *session, enum orr_action action)
     if (action != ORR_ACTION_CONSOLIDATION || session->rules.max_consolidation_preemptees != 0) {
         session->scenarios_tried = 0;
         search(session, action);
-        session->scenarios_of[action] += (uint64_t)session->scenarios_tried;
     }
 }

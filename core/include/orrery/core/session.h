@@ -415,7 +415,7 @@ struct orr_session {
     int64_t min_gpu_memory_mib, max_gpu_memory_mib; /* 0: no node tells */
     /* the open statement */
     int64_t scenarios_tried;            /* by the action that runs */
-    uint64_t scenarios_of[ORR_ACTIONS]; /* by actions that are over, of all cycles */
+    uint64_t scenarios_of[ORR_ACTIONS]; /* simulated by the action, in all cycles */
     struct orr_undo *undo;
     uint32_t undo_count, undo_capacity;
     unsigned char *saved; /* node books to go back to */

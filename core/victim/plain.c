@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Potential victims of a plain world (forecast.c) as long as none are recorded: in which order they
+ * come, and what is known at once of those on some of the nodes.
+ *
+ * A step is a party, whole, and the order of parties is the same whatever is probed: it is worked
+ * out once a search, as far as it is asked for. Tracks are siblings, so that the next victim is the
+ * last in line of the track that would be worst off, which KAI's heaps would give as well.
+ */
+#include "forecast_int.h"
+
+#include <string.h>
+
+struct source {              /* victims of a track */
+    uint32_t left;           /* the last of so many is next */
+    struct orr_demand given; /* what those before it hold */
+    struct orr_queue_rank rank;
+};
+
+struct orr_plain {
+    struct source *sources; /* by track */
+    uint32_t *open;         /* tracks with victims left, the one that is next first */
+    uint32_t open_count;
+    uint32_t *victims; /* seats in the order in which they come, as far as known */
+    uint32_t victim_count;
+    /* of the state */
+    bool all_first; /* all are served before the preemptor */
+    struct orr_sizes sizes;
+    uint32_t *gangs; /* seats with several tasks, */
+    uint32_t gang_count;
+    uint32_t *gangs_on; /* by node: of how many a task runs there */
+    uint64_t *print;    /* by node: sum of the prints of the other victims there, */
+    uint64_t *prints;   /* by position among the bearing nodes: of all up to it, and of it */
+};
+
+bool orr_victim__is_plain(const struct orr_victim_search *search)
+{
+    return search->forecast != NULL && search->recorded.count == 0;
+}
+
+/* --- the order of victims --- */
+
+static uint32_t seat_of(const struct orr_forecast *f, uint32_t track)
+{
+    return f->line[f->tracks[track].first + f->plain->sources[track].left - 1];
+}
+
+/* What KAI's victim queues count of it: a party that only waits for its place holds nothing. */
+static void give(const struct orr_seat *seat, struct orr_demand *given)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && !seat->pipelined; kind++) {
+        given->v[kind] += seat->demand.v[kind];
+    }
+}
+
+static void rank(const struct orr_victim_search *search, uint32_t track)
+{
+    const struct orr_forecast *f = search->forecast;
+    struct source *source = &f->plain->sources[track];
+    struct orr_demand victims = source->given;
+    give(&f->seats[seat_of(f, track)], &victims);
+    const struct orr_contender contender = {.queue = f->tracks[track].queue, .victims = &victims};
+    source->rank = orr_queue_rank_of(search->session, &contender);
+}
+
+/* The first of the open tracks goes where it belongs among the others, which are in order. */
+static void sink(const struct orr_victim_search *search)
+{
+    struct orr_plain *plain = search->forecast->plain;
+    const uint32_t track = plain->open[0];
+    uint32_t at = 0;
+    while (at + 1 < plain->open_count &&
+           orr_queue_compare_ranks(search->session, &plain->sources[track].rank,
+                                   &plain->sources[plain->open[at + 1]].rank) < 0) {
+        plain->open[at] = plain->open[at + 1];
+        at++;
+    }
+    plain->open[at] = track;
+}
+
+/* The preemptor is in line, but is no victim. */
+static bool has_victim(const struct orr_forecast *f, uint32_t track)
+{
+    struct source *source = &f->plain->sources[track];
+    source->left -= source->left > 0 && seat_of(f, track) == 0;
+    return source->left > 0;
+}
+
+static void open_sources(const struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    struct orr_plain *plain = f->plain;
+    for (uint32_t s = 0; s < f->seat_count; s++) {
+        plain->sources[f->seats[s].track].left++;
+    }
+    for (uint32_t t = 0; t < f->track_count; t++) {
+        if (has_victim(f, t)) {
+            rank(search, t);
+            memmove(plain->open + 1, plain->open, plain->open_count++ * sizeof *plain->open);
+            plain->open[0] = t;
+            sink(search);
+        }
+    }
+}
+
+void orr_forecast__make_plain(struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    const uint32_t nodes = search->session->node_count;
+    struct orr_plain *plain = orr_arena_alloc(&f->arena, 1, sizeof *plain);
+    f->plain = plain;
+    plain->sources = orr_arena_alloc(&f->arena, f->track_count, sizeof *plain->sources);
+    plain->open = orr_arena_alloc(&f->arena, f->track_count, sizeof *plain->open);
+    plain->victims = orr_arena_alloc(&f->arena, f->seat_count, sizeof *plain->victims);
+    plain->gangs = orr_arena_alloc(&f->arena, f->seat_count, sizeof *plain->gangs);
+    plain->gangs_on = orr_arena_alloc(&f->arena, nodes, sizeof *plain->gangs_on);
+    plain->print = orr_arena_alloc(&f->arena, nodes, sizeof *plain->print);
+    plain->prints = orr_arena_alloc(&f->arena, nodes, sizeof *plain->prints);
+    open_sources(search);
+}
+
+/* The seat that becomes a victim in the next step, or ORR_NONE. */
+static uint32_t next_seat(const struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    struct orr_plain *plain = f->plain;
+    if (search->steps < plain->victim_count) {
+        return plain->victims[search->steps];
+    }
+    if (plain->open_count == 0) {
+        return ORR_NONE;
+    }
+    const uint32_t track = plain->open[0];
+    const uint32_t seat = seat_of(f, track);
+    plain->victims[plain->victim_count++] = seat;
+    give(&f->seats[seat], &plain->sources[track].given);
+    plain->sources[track].left--;
+    if (has_victim(f, track)) {
+        rank(search, track);
+        sink(search);
+    } else {
+        memmove(plain->open, plain->open + 1, --plain->open_count * sizeof *plain->open);
+    }
+    return seat;
+}
+
+/* --- those accumulated --- */
+
+void orr_forecast__start_plain(const struct orr_victim_search *search)
+{
+    struct orr_plain *plain = search->forecast->plain;
+    const uint32_t nodes = search->session->node_count;
+    plain->all_first = true;
+    plain->sizes = (struct orr_sizes){0};
+    plain->gang_count = 0;
+    memset(plain->gangs_on, 0, nodes * sizeof *plain->gangs_on);
+    memset(plain->print, 0, nodes * sizeof *plain->print);
+}
+
+/* Sums up prints anew for the nodes at positions [from, to], and adds to those after them. */
+static void sum_up(const struct orr_victim_search *search, uint32_t from, uint32_t to,
+                   uint64_t more)
+{
+    const struct orr_capacities *c = &search->capacities;
+    const struct orr_plain *plain = search->forecast->plain;
+    uint64_t sum = from == 0 ? 0 : plain->prints[from - 1];
+    for (uint32_t i = from; i <= to; i++) {
+        sum += plain->print[c->bearing[i]];
+        plain->prints[i] = sum;
+    }
+    for (uint32_t i = to + 1; i < c->bearing_count; i++) {
+        plain->prints[i] += more;
+    }
+}
+
+static void add_victim(struct orr_victim_search *search, const struct orr_seat *seat, uint32_t task)
+{
+    const struct orr_capacities *c = &search->capacities;
+    struct orr_plain *plain = search->forecast->plain;
+    const uint32_t node = search->session->tasks[task].live.node;
+    const uint32_t before = c->since[node] == 0 ? c->bearing_count : c->at[node];
+    const uint64_t print = seat->tasks > 1 ? 0 : orr_victim__print(task);
+    struct orr_victim victim = {
+        .task = task, .group = search->steps, .node = node, .job = seat->job};
+    victim.before = orr_victim__add_capacity(search, &victim);
+    orr_victims_push(&search->potential, &victim);
+    plain->gangs_on[node] += seat->tasks > 1;
+    plain->print[node] += print;
+    const uint32_t at = c->at[node];
+    sum_up(search, before < at ? before : at, before < at ? at : before, print);
+}
+
+bool orr_victim__take_next(struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    struct orr_plain *plain = f->plain;
+    const uint32_t index = next_seat(search);
+    if (index == ORR_NONE) {
+        return false;
+    }
+    const struct orr_seat *seat = &f->seats[index];
+    if (seat->tasks == 1) {
+        add_victim(search, seat, seat->first_task);
+    } else {
+        struct orr_task_list tasks = {0};
+        (void)orr_jobview_to_evict(search->session, orr_jobview_whole(seat->job), &tasks);
+        for (uint32_t i = 0; i < tasks.count; i++) {
+            add_victim(search, seat, tasks.tasks[i]);
+        }
+        orr_task_list_release(&tasks);
+        plain->gangs[plain->gang_count++] = index;
+    }
+    plain->all_first = plain->all_first && f->tracks[seat->track].goes_first;
+    orr_forecast__count_size(&plain->sizes, seat);
+    search->steps++;
+    return true;
+}
+
+static bool is_on(const struct orr_victim_search *search, const struct orr_seat *gang,
+                  uint32_t from, uint32_t to)
+{
+    for (uint32_t t = 0; t < gang->tasks; t++) {
+        const uint32_t node = search->session->tasks[gang->first_task + t].live.node;
+        const uint32_t at = search->capacities.at[node];
+        if (at >= from && at < to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t orr_victim__prints_on(const struct orr_victim_search *search, uint32_t from, uint32_t to)
+{
+    const struct orr_forecast *f = search->forecast;
+    const struct orr_plain *plain = f->plain;
+    uint64_t sum = 0;
+    if (from < to) {
+        sum = plain->prints[to - 1] - (from == 0 ? 0 : plain->prints[from - 1]);
+    }
+    for (uint32_t g = 0; g < plain->gang_count; g++) {
+        const struct orr_seat *gang = &f->seats[plain->gangs[g]];
+        if (is_on(search, gang, from, to)) {
+            for (uint32_t t = 0; t < gang->tasks; t++) {
+                sum += orr_victim__print(gang->first_task + t);
+            }
+        }
+    }
+    return sum;
+}
+
+static bool all_come_before(const struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    return f->plain->all_first && f->room_in_all < (int64_t)search->k * f->seats[0].gpus;
+}
+
+bool orr_victim__nothing_left(const struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    return all_come_before(search) && orr_forecast__leave_nothing(f, &f->plain->sizes);
+}
+
+bool orr_victim__nothing_left_on(const struct orr_victim_search *search, uint32_t node)
+{
+    return all_come_before(search) && search->forecast->plain->gangs_on[node] == 0;
+}
