@@ -99,13 +99,10 @@ static bool is_before(const struct orr_capacities *c, uint32_t a, uint32_t b)
     return c->with[a] != c->with[b] ? c->with[a] < c->with[b] : c->since[a] < c->since[b];
 }
 
-static void swap(struct orr_capacities *c, uint32_t at)
+static void put(struct orr_capacities *c, uint32_t node, uint32_t at)
 {
-    const uint32_t left = c->bearing[at];
-    c->bearing[at] = c->bearing[at + 1];
-    c->bearing[at + 1] = left;
-    c->at[left] = at + 1;
-    c->at[c->bearing[at]] = at;
+    c->bearing[at] = node;
+    c->at[node] = at;
 }
 
 uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim)
@@ -124,11 +121,13 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
         c->since[node] = c->bearing_count;
     }
     give_back(c, node, orr_victim__freed(search->session, victim->task));
-    while (c->at[node] > 0 && is_before(c, node, c->bearing[c->at[node] - 1])) {
-        swap(c, c->at[node] - 1);
+    uint32_t at = c->at[node];
+    for (; at > 0 && is_before(c, node, c->bearing[at - 1]); at--) {
+        put(c, c->bearing[at - 1], at);
     }
-    while (c->at[node] + 1 < c->bearing_count && is_before(c, c->bearing[c->at[node] + 1], node)) {
-        swap(c, c->at[node]);
+    for (; at + 1 < c->bearing_count && is_before(c, c->bearing[at + 1], node); at++) {
+        put(c, c->bearing[at + 1], at);
     }
+    put(c, node, at);
     return before;
 }

@@ -50,10 +50,12 @@ struct orr_forecast {
     int elastic_state;               /* of the preemptor */
     uint32_t *absent;                /* jobs of the backlog that do not wait */
     uint32_t absent_count;
-    uint32_t *line;    /* seats by track, in each the best first */
-    uint32_t *place;   /* of a seat in line */
-    uint64_t *between; /* by place in line: demands of jobs waiting just before it */
-    bool over_quota;   /* the preemptor can get nothing */
+    uint32_t *line;      /* seats by track, in each the best first */
+    uint32_t *place;     /* of a seat in line */
+    uint64_t *between;   /* by place in line: demands of jobs waiting just before it */
+    bool over_quota;     /* the preemptor can get nothing */
+    uint32_t *turns;     /* seats as they were served in the last rehearsal that served all */
+    uint32_t turn_count; /* 0: it did not */
     struct orr_rehearsal *rehearsal;
     struct orr_sketch *sketch;
     struct orr_plain *plain;

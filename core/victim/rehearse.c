@@ -97,6 +97,7 @@ static void make_rehearsal(struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     struct orr_forecast *f = search->forecast;
     struct orr_rehearsal *r = orr_arena_alloc(&f->arena, 1, sizeof *r);
+    f->turns = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->turns);
     r->seat_words = f->seat_count / 64 + 1;
     r->node_words = session->node_count / 64 + 1;
     r->is_chosen = orr_arena_alloc(&f->arena, r->seat_words, sizeof *r->is_chosen);
@@ -518,6 +519,7 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
     const bool weighed = is_weighed(search);
     bool placed = false;
     bool lost = false;
+    uint32_t turn = 0;
     for (uint32_t l = 0; l < f->track_count; l++) {
         if (f->tracks[l].at < f->tracks[l].end) {
             next_block(search, &f->tracks[l]);
@@ -536,6 +538,7 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
         if (is_preemptor && !all_must && !weighed) {
             return ORR_OUTCOME_SOLVED;
         }
+        f->turns[turn++] = (uint32_t)(seat - f->seats);
         placed = placed || is_preemptor;
         lost = lost || !fits;
         if (all_must && lost) {
@@ -551,6 +554,7 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
             next_block(search, track);
         }
     }
+    f->turn_count = turn;
     return weighed && !may_lose(search) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
 }
 
@@ -590,6 +594,7 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
     if (f == NULL || potential->count + search->recorded.count == 0) {
         return true;
     }
+    f->turn_count = 0;
     if (leaves_nothing(search, potential)) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         return false;

@@ -62,6 +62,10 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
     if (orr_victim__is_plain(search)) {
         return orr_victim__take_next(search);
     }
+    if (order->session == NULL) {
+        orr_order_init(order, search->session, true, false);
+        orr_order_build(order, search->candidates, search->candidate_count);
+    }
     while (!stepped && orr_order_pop(order, &view)) {
         const bool elastic = orr_jobview_to_evict(search->session, view, &tasks);
         const bool known = any_recorded(search, &tasks);

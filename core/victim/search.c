@@ -254,17 +254,13 @@ static void make_view(struct orr_victim_search *search, uint32_t k)
 
 static bool probe(struct orr_victim_search *search, uint32_t k)
 {
-    struct orr_order order;
+    struct orr_order order = {0};
     orr_arena_reset(&search->arena);
     make_view(search, k);
     orr_victim__prepare_forecast(search);
     orr_victim__start_capacities(search);
     search->potential.count = 0;
     search->steps = 0;
-    orr_order_init(&order, search->session, true, false);
-    if (!orr_victim__is_plain(search)) {
-        orr_order_build(&order, search->candidates, search->candidate_count);
-    }
     bool solved = false;
     do {
         const bool plausible = orr_victim__plausible(search);

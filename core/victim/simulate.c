@@ -2,9 +2,9 @@
 /* One scenario: evict in thought, then let everybody concerned be allocated in fair order.
  *
  * The order is made of all pending jobs, because a queue is ranked by its best job whoever that is;
- * only the victims and the preemptor are actually placed.
+ * only the victims and the preemptor are actually placed. A rehearsal has found it out already.
  */
-#include "victim_int.h"
+#include "forecast_int.h"
 
 #include <string.h>
 
@@ -57,6 +57,21 @@ static uint32_t build_order(struct orr_victim_search *search, const struct orr_v
     orr_free(entries);
     orr_free(listed);
     return count;
+}
+
+static bool replay_rehearsed(struct orr_victim_search *search, struct orr_node_list nodes)
+{
+    const struct orr_forecast *f = search->forecast;
+    for (uint32_t i = 0; i < f->turn_count; i++) {
+        enum orr_fit_reason why;
+        const bool is_preemptor = f->turns[i] == 0;
+        const struct orr_jobview view =
+            is_preemptor ? search->view : orr_jobview_whole(f->seats[f->turns[i]].job);
+        if (!orr_attempt_job(search->session, view, nodes, true, &why) && is_preemptor) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool replay(struct orr_victim_search *search, const struct orr_victims *potential,
@@ -116,12 +131,16 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
             list[count++] = n;
         }
     }
-    orr_victim__list_pending(search);
+    const bool rehearsed = search->forecast != NULL && search->forecast->turn_count > 0;
+    if (!rehearsed) {
+        orr_victim__list_pending(search);
+    }
     const uint32_t checkpoint = orr_session_checkpoint(session);
     evict_all(search, potential);
     evict_all(search, &search->recorded);
+    const struct orr_node_list open = {.nodes = list, .count = count};
     const bool placed =
-        replay(search, potential, is_victim, (struct orr_node_list){.nodes = list, .count = count});
+        rehearsed ? replay_rehearsed(search, open) : replay(search, potential, is_victim, open);
     const bool solved = placed && orr_victim__validate(search, potential);
     /* When all are to be moved, it is no rule that refuses what leaves one of them without a place.
      */

@@ -146,7 +146,7 @@ bool orr_victim__leaves_place(struct orr_victim_search *search);
 
 /* scenario.c: growing the set of victims, and which sets are worth a simulation. */
 struct orr_order;
-/* order: of possible victims; not used in a plain world. */
+/* order: of possible victims; all 0 before the first step of a probe. Not used in a plain world. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__plausible(const struct orr_victim_search *search);
 
