@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A rehearsal (rehearse.c) on less: how many nodes have how much room. It serves when nothing is
  * idle anywhere, so that nodes with equal room are as good as each other, and says for sure when
- * the preemptor finds no place. Everything else is left to the rehearsal.
+ * the preemptor finds no place. Everything else is left to the rehearsal. What is taken back while
+ * it waits for GPUs being released leaves fewer idle than none, so that these are like the others.
  *
  * Victims of one queue that are next to each other in line, ask the same and have nobody waiting
  * between them are a run. Of a run only the number of chosen ones matters, and many of them can be
@@ -83,7 +84,7 @@ static bool same_run(const struct orr_forecast *f, uint32_t place)
     const struct orr_seat *a = &f->seats[f->line[place - 1]];
     const struct orr_seat *b = &f->seats[f->line[place]];
     return f->between[place] == 0 && a->track == b->track && a != f->seats && b != f->seats &&
-           a->tasks == 1 && b->tasks == 1 && a->gpus == b->gpus && !a->pipelined && !b->pipelined &&
+           a->tasks == 1 && b->tasks == 1 && a->gpus == b->gpus &&
            memcmp(&a->demand, &b->demand, sizeof a->demand) == 0;
 }
 
@@ -220,7 +221,7 @@ static void take_victim(const struct orr_victim_search *search, uint32_t job)
             sketch->beyond[sketch->beyond_count++] = seat->first_task + t;
         }
     }
-    sketch->unplain = sketch->unplain || seat->pipelined || seat->unlike;
+    sketch->unplain = sketch->unplain || seat->unlike;
     sketch->all_first = sketch->all_first && f->tracks[seat->track].goes_first;
     orr_forecast__count_size(&sketch->sizes, seat);
     sketch->runs[sketch->run_of[index]].count++;
