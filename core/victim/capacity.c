@@ -77,7 +77,7 @@ void orr_victim__start_capacities(struct orr_victim_search *search)
     for (uint32_t i = 0; i < c->bearing_count; i++) {
         c->since[c->bearing[i]] = 0;
     }
-    c->bearing_count = 0;
+    c->bearing_count = c->able = 0;
     memcpy(c->with, c->free, session->node_count * sizeof *c->with);
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         const struct orr_victim *victim = &search->recorded.items[i];
@@ -113,6 +113,7 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
         return ORR_NONE;
     }
     const uint32_t before = c->since[node] == 0 ? ORR_NONE : c->last_on[node];
+    c->able -= c->since[node] != 0 && c->with[node] >= c->smallest;
     c->last_on[node] = search->potential.count;
     if (c->since[node] == 0) {
         c->elsewhere -= search->feasible[node] ? c->with[node] : 0;
@@ -121,6 +122,7 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
         c->since[node] = c->bearing_count;
     }
     give_back(c, node, orr_victim__freed(search->session, victim->task));
+    c->able += c->with[node] >= c->smallest;
     uint32_t at = c->at[node];
     for (; at > 0 && is_before(c, node, c->bearing[at - 1]); at--) {
         put(c, c->bearing[at - 1], at);

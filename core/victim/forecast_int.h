@@ -14,10 +14,17 @@
 struct orr_seat { /* a party: a possible victim, or the preemptor, which has seat 0 */
     uint32_t job, track;
     uint32_t gpus; /* of each task; of the first if they are unlike */
+    uint32_t run;  /* sketch.c */
     bool unlike;
     bool pipelined; /* it was placed in this cycle, on what is being released */
     uint32_t first_task, tasks;
     struct orr_demand demand;
+};
+
+struct orr_sizes { /* of victims */
+    uint32_t set;  /* a bit for each number of GPUs a task */
+    bool gangs;    /* some have several tasks */
+    bool unlike;   /* of some of those not all ask the same: nothing can be said of sizes */
 };
 
 struct orr_track { /* a queue with parties */
@@ -32,6 +39,55 @@ struct orr_track { /* a queue with parties */
     uint64_t waiting; /* demands of the jobs that wait in the block */
     bool ranked;
     struct orr_queue_rank worst; /* of the block; if ranked */
+};
+
+struct orr_source {          /* victims of a track, plain.c */
+    uint32_t left;           /* the last of so many is next */
+    struct orr_demand given; /* what those before it hold */
+    struct orr_queue_rank rank;
+};
+
+struct orr_holes {                               /* nodes with room */
+    uint32_t nodes[ORR_FORECAST_GPUS + 1], some; /* by GPUs; a bit where there are any */
+};
+
+struct orr_hand {     /* hand.c: victims on some of the bearing nodes, gangs apart */
+    uint64_t changes; /* of the state when it was brought up to date */
+    uint32_t *counts; /* by run, the preemptor included */
+    uint32_t of_size[ORR_FORECAST_GPUS + 1];
+    uint32_t late; /* those that may be served after the preemptor */
+    struct orr_holes rooms;
+};
+#define ORR_HANDS 32 /* the last for any nodes, the others for growing numbers of them */
+
+struct orr_plain {              /* plain.c */
+    struct orr_source *sources; /* by track */
+    uint32_t *open;             /* tracks with victims left, the one that is next first */
+    uint32_t open_count;
+    uint32_t *victims; /* seats in the order in which they come, as far as known */
+    uint32_t victim_count;
+    /* of the state */
+    bool all_first; /* all are served before the preemptor */
+    struct orr_sizes sizes;
+    uint32_t *gangs; /* seats with several tasks, */
+    uint32_t gang_count;
+    uint32_t *gangs_on; /* by node: of how many a task runs there */
+    uint64_t *print;    /* by node: sum of the prints of the other victims there, */
+    uint64_t *prints;   /* by position among the bearing nodes: of all up to it, and of it */
+    uint64_t changes;   /* victims so far, of all probes */
+    struct orr_hand hands[ORR_HANDS];
+    uint32_t hand_count; /* that were used */
+    uint32_t first;      /* nodes of the first hand */
+    uint32_t *extra;     /* by node: GPUs that gangs leave there; scratch */
+};
+
+/* What a scenario takes: the hand's victims and the gangs that have a task on its nodes. */
+struct orr_taken {
+    uint32_t from, to; /* of the bearing nodes */
+    uint32_t *counts;  /* by run, the preemptor included */
+    struct orr_holes rooms;
+    struct orr_sizes sizes;
+    bool all_first; /* all are served before the preemptor */
 };
 
 struct orr_forecast {
@@ -78,11 +134,6 @@ bool orr_forecast__demands(struct orr_victim_search *search, uint32_t seat, uint
                            uint64_t *set);
 /* A counter for each lane of the party's queue, all 0. */
 uint32_t *orr_forecast__passed(struct orr_victim_search *search, uint32_t seat);
-struct orr_sizes { /* of victims */
-    uint32_t set;  /* a bit for each number of GPUs a task */
-    bool gangs;    /* some have several tasks */
-    bool unlike;   /* of some of those not all ask the same: nothing can be said of sizes */
-};
 /* GPUs that a task of the party asks, counted from its first. */
 uint32_t orr_forecast__gpus(const struct orr_session *session, const struct orr_seat *seat,
                             uint32_t task);
@@ -95,6 +146,32 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search);
 /* plain.c, sketch.c: made with the line, started with each probe. */
 void orr_forecast__make_plain(struct orr_victim_search *search);
 void orr_forecast__start_plain(const struct orr_victim_search *search);
+bool orr_forecast__gang_is_on(const struct orr_victim_search *search, uint32_t gang, uint32_t from,
+                              uint32_t to);
+/* hand.c: made after the sketch. */
+void orr_forecast__make_hands(struct orr_victim_search *search);
+/* The last potential victim came to a node that had so much room and was the nth, or ORR_NONE, of
+ * those with room for a task of the preemptor; what is in hand follows. */
+void orr_forecast__follow(struct orr_victim_search *search, uint32_t room, uint32_t nth);
+/* The potential victims on the bearing nodes [from, to), those of the nth scenario of a state or
+ * ORR_NONE. To be put back before the next ones are taken. */
+void orr_forecast__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,
+                        struct orr_taken *taken);
+void orr_forecast__put_back(const struct orr_victim_search *search, struct orr_taken *taken);
+static inline void orr_holes_add(struct orr_holes *rooms, uint32_t gpus, uint32_t nodes)
+{
+    if (gpus > 0) {
+        rooms->nodes[gpus] += nodes;
+        rooms->some |= 1u << gpus;
+    }
+}
+static inline void orr_holes_take(struct orr_holes *rooms, uint32_t gpus, uint32_t nodes)
+{
+    if (gpus > 0) {
+        rooms->nodes[gpus] -= nodes;
+        rooms->some &= ~((uint32_t)(rooms->nodes[gpus] == 0) << gpus);
+    }
+}
 struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search);
 void orr_forecast__start_sketch(struct orr_victim_search *search);
 /* Negative: track `a` is served before `b` however they stand, positive: after it; 0: their ranks

@@ -107,7 +107,7 @@ static bool may_skip(const struct orr_victim_search *search)
 
 /* Whether the scenario of the victims on the bearing nodes [from, to) has failed or would, as far
  * as can be said without listing them. */
-static bool is_ruled_out(struct orr_victim_search *search, uint32_t from, uint32_t to)
+static bool is_ruled_out(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
     uint64_t print;
     if (!may_skip(search)) {
@@ -117,7 +117,7 @@ static bool is_ruled_out(struct orr_victim_search *search, uint32_t from, uint32
     if (*slot == print) {
         return true;
     }
-    if (!orr_victim__take_in_hand(search, from, to) || orr_victim__leaves_place(search)) {
+    if (orr_victim__leaves_place(search, from, to, nth)) {
         return false;
     }
     note_failed(search, slot, print);
@@ -176,7 +176,7 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         return false;
     }
-    if (is_ruled_out(search, at, at + 1)) {
+    if (is_ruled_out(search, at, at + 1, ORR_NONE)) {
         return false;
     }
     const uint32_t number = mark_jobs_on(search, node);
@@ -213,10 +213,10 @@ static bool try_node_local(struct orr_victim_search *search)
 
 /* The nodes with victims at positions [from, to). A step is in with all its tasks if one of them is
  * on such a node. */
-static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t to)
+static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
     const struct orr_victims *potential = &search->potential;
-    if (is_ruled_out(search, from, to)) {
+    if (is_ruled_out(search, from, to, nth)) {
         return false;
     }
     const uint32_t number = ++search->scenarios;
@@ -255,27 +255,19 @@ static uint32_t first_prefix(const struct orr_capacities *c, uint32_t from)
 
 static bool try_multi_node(struct orr_victim_search *search)
 {
-    const struct orr_capacities *c = &search->capacities;
+    struct orr_capacities *c = &search->capacities;
     if (search->potential.count == 0) {
         return try_scenario(search, &search->potential);
     }
-    uint32_t from = 0; /* the first node that could take the smallest task */
-    for (uint32_t high = c->bearing_count; from < high;) {
-        const uint32_t middle = from + (high - from) / 2;
-        if (c->with[c->bearing[middle]] < c->smallest) {
-            from = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    const uint32_t count = c->bearing_count - from;
-    const uint32_t first = first_prefix(c, from);
-    for (uint32_t step = 1, at = first; first != ORR_NONE; at += step, step *= 2) {
-        const uint32_t prefix = at < count ? at : count;
-        if (try_nodes(search, from, from + prefix)) {
+    const uint32_t from = c->bearing_count - c->able;
+    c->first = first_prefix(c, from);
+    uint32_t at = c->first;
+    for (uint32_t nth = 0; c->first != ORR_NONE; at += 1u << nth, nth++) {
+        const uint32_t prefix = at < c->able ? at : c->able;
+        if (try_nodes(search, from, from + prefix, nth)) {
             return true;
         }
-        if (prefix == count) {
+        if (prefix == c->able) {
             break;
         }
     }

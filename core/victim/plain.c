@@ -10,28 +10,6 @@
 
 #include <string.h>
 
-struct source {              /* victims of a track */
-    uint32_t left;           /* the last of so many is next */
-    struct orr_demand given; /* what those before it hold */
-    struct orr_queue_rank rank;
-};
-
-struct orr_plain {
-    struct source *sources; /* by track */
-    uint32_t *open;         /* tracks with victims left, the one that is next first */
-    uint32_t open_count;
-    uint32_t *victims; /* seats in the order in which they come, as far as known */
-    uint32_t victim_count;
-    /* of the state */
-    bool all_first; /* all are served before the preemptor */
-    struct orr_sizes sizes;
-    uint32_t *gangs; /* seats with several tasks, */
-    uint32_t gang_count;
-    uint32_t *gangs_on; /* by node: of how many a task runs there */
-    uint64_t *print;    /* by node: sum of the prints of the other victims there, */
-    uint64_t *prints;   /* by position among the bearing nodes: of all up to it, and of it */
-};
-
 bool orr_victim__is_plain(const struct orr_victim_search *search)
 {
     return search->forecast != NULL && search->recorded.count == 0;
@@ -55,7 +33,7 @@ static void give(const struct orr_seat *seat, struct orr_demand *given)
 static void rank(const struct orr_victim_search *search, uint32_t track)
 {
     const struct orr_forecast *f = search->forecast;
-    struct source *source = &f->plain->sources[track];
+    struct orr_source *source = &f->plain->sources[track];
     struct orr_demand victims = source->given;
     give(&f->seats[seat_of(f, track)], &victims);
     const struct orr_contender contender = {.queue = f->tracks[track].queue, .victims = &victims};
@@ -80,7 +58,7 @@ static void sink(const struct orr_victim_search *search)
 /* The preemptor is in line, but is no victim. */
 static bool has_victim(const struct orr_forecast *f, uint32_t track)
 {
-    struct source *source = &f->plain->sources[track];
+    struct orr_source *source = &f->plain->sources[track];
     source->left -= source->left > 0 && seat_of(f, track) == 0;
     return source->left > 0;
 }
@@ -115,6 +93,7 @@ void orr_forecast__make_plain(struct orr_victim_search *search)
     plain->gangs_on = orr_arena_alloc(&f->arena, nodes, sizeof *plain->gangs_on);
     plain->print = orr_arena_alloc(&f->arena, nodes, sizeof *plain->print);
     plain->prints = orr_arena_alloc(&f->arena, nodes, sizeof *plain->prints);
+    orr_forecast__make_hands(search);
     open_sources(search);
 }
 
@@ -152,6 +131,7 @@ void orr_forecast__start_plain(const struct orr_victim_search *search)
     plain->all_first = true;
     plain->sizes = (struct orr_sizes){0};
     plain->gang_count = 0;
+    plain->changes++; /* nothing is in hand */
     memset(plain->gangs_on, 0, nodes * sizeof *plain->gangs_on);
     memset(plain->print, 0, nodes * sizeof *plain->print);
 }
@@ -179,6 +159,8 @@ static void add_victim(struct orr_victim_search *search, const struct orr_seat *
     const uint32_t node = search->session->tasks[task].live.node;
     const uint32_t before = c->since[node] == 0 ? c->bearing_count : c->at[node];
     const uint64_t print = seat->tasks > 1 ? 0 : orr_victim__print(task);
+    const uint32_t nth = orr_capacities_nth(c, node);
+    const uint32_t room = c->since[node] == 0 ? 0 : (uint32_t)(c->with[node] / ORR_MGPU);
     struct orr_victim victim = {
         .task = task, .group = search->steps, .node = node, .job = seat->job};
     victim.before = orr_victim__add_capacity(search, &victim);
@@ -187,6 +169,7 @@ static void add_victim(struct orr_victim_search *search, const struct orr_seat *
     plain->print[node] += print;
     const uint32_t at = c->at[node];
     sum_up(search, before < at ? before : at, before < at ? at : before, print);
+    orr_forecast__follow(search, room, nth);
 }
 
 bool orr_victim__take_next(struct orr_victim_search *search)
@@ -215,9 +198,10 @@ bool orr_victim__take_next(struct orr_victim_search *search)
     return true;
 }
 
-static bool is_on(const struct orr_victim_search *search, const struct orr_seat *gang,
-                  uint32_t from, uint32_t to)
+bool orr_forecast__gang_is_on(const struct orr_victim_search *search, uint32_t index, uint32_t from,
+                              uint32_t to)
 {
+    const struct orr_seat *gang = &search->forecast->seats[index];
     for (uint32_t t = 0; t < gang->tasks; t++) {
         const uint32_t node = search->session->tasks[gang->first_task + t].live.node;
         const uint32_t at = search->capacities.at[node];
@@ -238,7 +222,7 @@ uint64_t orr_victim__prints_on(const struct orr_victim_search *search, uint32_t 
     }
     for (uint32_t g = 0; g < plain->gang_count; g++) {
         const struct orr_seat *gang = &f->seats[plain->gangs[g]];
-        if (is_on(search, gang, from, to)) {
+        if (orr_forecast__gang_is_on(search, plain->gangs[g], from, to)) {
             for (uint32_t t = 0; t < gang->tasks; t++) {
                 sum += orr_victim__print(gang->first_task + t);
             }

@@ -18,7 +18,6 @@ struct run {
     uint32_t kind;    /* the same for those of the track that ask the same; from 1 */
     uint32_t gpus;    /* of each party */
     uint64_t waiting; /* demands of jobs that wait just before its first */
-    uint32_t count;   /* chosen */
 };
 
 /* How a track stands whose next party is of such a kind, with such jobs waiting before it. What is
@@ -48,15 +47,10 @@ struct standings { /* of a track, for all scenarios of a search */
     uint32_t before;     /* tracks that are served before it if all else is equal */
 };
 
-struct rooms {                                   /* nodes with room */
-    uint32_t nodes[ORR_FORECAST_GPUS + 1], some; /* by GPUs; a bit where there are any */
-};
-
 struct orr_sketch {
     bool usable;
     struct run *runs; /* by track, in line */
     uint32_t run_count;
-    uint32_t *run_of;            /* by seat */
     uint32_t *first_run;         /* by track, and where the last one's end */
     struct lane *lanes;          /* by track */
     struct standings *standings; /* by track; made with the first scenario that is served */
@@ -64,17 +58,7 @@ struct orr_sketch {
     uint32_t active_count;
     uint32_t
         weighty; /* parties left that ask more than a GPU, or may be served after the preemptor */
-    /* victims in hand: those on the bearing nodes [from, to) of a state */
-    uint32_t steps, from, to;
-    struct rooms rooms;
-    bool unplain;   /* some of them are not for us */
-    bool all_first; /* all are served before the preemptor */
-    struct orr_sizes sizes;
-    uint64_t *taken;  /* by seat, for gangs: the scenario that took it in last */
-    uint32_t *beyond; /* tasks of gangs that run on other nodes, */
-    uint32_t beyond_count;
-    int32_t *extra; /* by node: and what they leave there; scratch */
-    uint64_t scenario;
+    const uint32_t *counts; /* by run: chosen */
 };
 
 /* --- runs --- */
@@ -92,14 +76,10 @@ struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = orr_arena_alloc(&f->arena, 1, sizeof *sketch);
-    uint32_t tasks = 0;
     sketch->runs = orr_arena_alloc(&f->arena, f->seat_count, sizeof *sketch->runs);
-    sketch->run_of = orr_arena_alloc(&f->arena, f->seat_count, sizeof *sketch->run_of);
     sketch->first_run = orr_arena_alloc(&f->arena, f->track_count + (size_t)1, sizeof(uint32_t));
     sketch->lanes = orr_arena_alloc(&f->arena, f->track_count, sizeof *sketch->lanes);
     sketch->active = orr_arena_alloc(&f->arena, f->track_count, sizeof *sketch->active);
-    sketch->taken = orr_arena_alloc(&f->arena, f->seat_count, sizeof *sketch->taken);
-    sketch->extra = orr_arena_alloc(&f->arena, search->session->node_count, sizeof(int32_t));
     for (uint32_t p = 0; p < f->seat_count; p++) {
         const uint32_t seat = f->line[p];
         const uint32_t track = f->seats[seat].track;
@@ -112,11 +92,9 @@ struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search)
                              .gpus = f->seats[seat].gpus * f->seats[seat].tasks,
                              .waiting = f->between[p]};
         }
-        sketch->run_of[seat] = sketch->run_count - 1;
-        tasks += f->seats[seat].tasks;
+        f->seats[seat].run = sketch->run_count - 1;
     }
     sketch->first_run[f->track_count] = sketch->run_count;
-    sketch->beyond = orr_arena_alloc(&f->arena, tasks + (size_t)1, sizeof *sketch->beyond);
     return sketch;
 }
 
@@ -124,7 +102,6 @@ void orr_forecast__start_sketch(struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
-    sketch->steps = ORR_NONE;
     sketch->usable = f->room_in_all == 0 && f->most_idle == 0 && search->recorded.count == 0;
     for (uint32_t t = 0; t < f->track_count; t++) {
         sketch->usable = sketch->usable && !f->tracks[t].limited;
@@ -133,25 +110,9 @@ void orr_forecast__start_sketch(struct orr_victim_search *search)
 
 /* --- rooms --- */
 
-static void add_rooms(struct rooms *rooms, uint32_t gpus, uint32_t nodes)
-{
-    if (gpus > 0) {
-        rooms->nodes[gpus] += nodes;
-        rooms->some |= 1u << gpus;
-    }
-}
-
-static void take_room(struct rooms *rooms, uint32_t gpus, uint32_t nodes)
-{
-    rooms->nodes[gpus] -= nodes;
-    if (rooms->nodes[gpus] == 0) {
-        rooms->some &= ~(1u << gpus);
-    }
-}
-
 /* Each task goes where the least room is that will do: nodes with as much are filled one after the
  * other. Returns how many found some. */
-static uint32_t place(struct rooms *rooms, uint32_t tasks, uint32_t gpus)
+static uint32_t place(struct orr_holes *rooms, uint32_t tasks, uint32_t gpus)
 {
     uint32_t left = tasks;
     while (left > 0 && rooms->some >> gpus != 0) {
@@ -161,16 +122,16 @@ static uint32_t place(struct rooms *rooms, uint32_t tasks, uint32_t gpus)
         const uint32_t nodes = left < 2 * each                    ? 1
                                : left / each < rooms->nodes[room] ? left / each
                                                                   : rooms->nodes[room];
-        take_room(rooms, room, nodes);
-        add_rooms(rooms, room - here * gpus, nodes);
+        orr_holes_take(rooms, room, nodes);
+        orr_holes_add(rooms, room - here * gpus, nodes);
         left -= nodes * here;
     }
     return tasks - left;
 }
 
-static bool place_gang(struct rooms *rooms, const struct orr_seat *seat)
+static bool place_gang(struct orr_holes *rooms, const struct orr_seat *seat)
 {
-    const struct rooms before = *rooms;
+    const struct orr_holes before = *rooms;
     if (place(rooms, seat->tasks, seat->gpus) == seat->tasks) {
         return true;
     }
@@ -178,7 +139,7 @@ static bool place_gang(struct rooms *rooms, const struct orr_seat *seat)
     return false;
 }
 
-static uint32_t places_for(const struct rooms *rooms, uint32_t gpus)
+static uint32_t places_for(const struct orr_holes *rooms, uint32_t gpus)
 {
     uint32_t places = 0;
     for (uint32_t bits = rooms->some >> gpus; bits != 0; bits &= bits - 1) {
@@ -186,93 +147,6 @@ static uint32_t places_for(const struct rooms *rooms, uint32_t gpus)
         places += rooms->nodes[room] * (room / gpus);
     }
     return places;
-}
-
-/* --- victims in hand --- */
-
-static void let_go(struct orr_victim_search *search, uint32_t from)
-{
-    struct orr_sketch *sketch = search->forecast->sketch;
-    for (uint32_t r = 0; r < sketch->run_count; r++) {
-        sketch->runs[r].count = 0;
-    }
-    sketch->scenario++;
-    sketch->steps = search->steps;
-    sketch->from = sketch->to = from;
-    sketch->beyond_count = 0;
-    sketch->unplain = false;
-    sketch->all_first = true;
-    sketch->sizes = (struct orr_sizes){0};
-    memset(&sketch->rooms, 0, sizeof sketch->rooms);
-}
-
-static void take_victim(const struct orr_victim_search *search, uint32_t job)
-{
-    const struct orr_forecast *f = search->forecast;
-    struct orr_sketch *sketch = f->sketch;
-    const uint32_t index = search->session->jobs[job].mark;
-    const struct orr_seat *seat = &f->seats[index];
-    if (seat->tasks > 1) {
-        if (sketch->taken[index] == sketch->scenario) {
-            return;
-        }
-        sketch->taken[index] = sketch->scenario;
-        for (uint32_t t = 0; t < seat->tasks; t++) {
-            sketch->beyond[sketch->beyond_count++] = seat->first_task + t;
-        }
-    }
-    sketch->unplain = sketch->unplain || seat->unlike;
-    sketch->all_first = sketch->all_first && f->tracks[seat->track].goes_first;
-    orr_forecast__count_size(&sketch->sizes, seat);
-    sketch->runs[sketch->run_of[index]].count++;
-}
-
-static void take_node(const struct orr_victim_search *search, uint32_t node)
-{
-    const struct orr_capacities *c = &search->capacities;
-    add_rooms(&search->forecast->sketch->rooms, (uint32_t)(c->with[node] / ORR_MGPU), 1);
-    for (uint32_t i = c->last_on[node]; i != ORR_NONE; i = search->potential.items[i].before) {
-        take_victim(search, search->potential.items[i].job);
-    }
-}
-
-bool orr_victim__take_in_hand(struct orr_victim_search *search, uint32_t from, uint32_t to)
-{
-    struct orr_sketch *sketch = search->forecast->sketch;
-    if (!sketch->usable) {
-        return false;
-    }
-    if (sketch->steps != search->steps || sketch->from != from || sketch->to > to) {
-        let_go(search, from);
-    }
-    for (; sketch->to < to; sketch->to++) {
-        take_node(search, search->capacities.bearing[sketch->to]);
-    }
-    return !sketch->unplain;
-}
-
-/* With what chosen gangs leave on nodes that are not in hand. */
-static struct rooms all_rooms(const struct orr_victim_search *search)
-{
-    const struct orr_sketch *sketch = search->forecast->sketch;
-    const struct orr_session *session = search->session;
-    struct rooms rooms = sketch->rooms;
-    uint32_t *tasks = sketch->beyond;
-    for (uint32_t i = 0; i < sketch->beyond_count; i++) {
-        const uint32_t node = session->tasks[tasks[i]].live.node;
-        const uint32_t at = search->capacities.at[node];
-        const bool in_hand = at >= sketch->from && at < sketch->to;
-        sketch->extra[node] += in_hand ? 0
-                                       : (int32_t)(orr_task_ask(session, &session->tasks[tasks[i]])
-                                                       ->request.v[ORR_SLOT_GPU] /
-                                                   ORR_MGPU);
-    }
-    for (uint32_t i = 0; i < sketch->beyond_count; i++) {
-        const uint32_t node = session->tasks[tasks[i]].live.node;
-        add_rooms(&rooms, (uint32_t)sketch->extra[node], 1);
-        sketch->extra[node] = 0;
-    }
-    return rooms;
 }
 
 /* --- standings --- */
@@ -428,7 +302,7 @@ static bool next_run(const struct orr_forecast *f, uint32_t track)
     lane->waiting = 0;
     for (; lane->run < sketch->first_run[track + 1]; lane->run++) {
         lane->waiting |= sketch->runs[lane->run].waiting;
-        lane->left = sketch->runs[lane->run].count;
+        lane->left = sketch->counts[lane->run];
         if (lane->left > 0) {
             return true;
         }
@@ -469,14 +343,15 @@ static void open_lane(const struct orr_victim_search *search, uint32_t track)
     for (uint32_t r = sketch->first_run[track]; r < sketch->first_run[track + 1]; r++) {
         const struct run *run = &sketch->runs[r];
         const struct orr_seat *seat = &f->seats[run->seat];
-        if (run->count == 0 || seat == f->seats) {
+        const uint32_t count = sketch->counts[r];
+        if (count == 0 || seat == f->seats) {
             continue;
         }
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            lane->held[kind] -= run->count * seat->demand.v[kind];
+            lane->held[kind] -= count * seat->demand.v[kind];
         }
-        lane->lacking += run->count * run->gpus;
-        sketch->weighty += is_small(f, seat) ? 0 : run->count;
+        lane->lacking += count * run->gpus;
+        sketch->weighty += is_small(f, seat) ? 0 : count;
     }
     lane->run = sketch->first_run[track];
 }
@@ -545,7 +420,7 @@ static uint32_t count_turn(const struct orr_victim_search *search)
 }
 
 /* True: the preemptor's turn comes, and there is room for it. */
-static bool serve(const struct orr_victim_search *search, struct rooms *rooms)
+static bool serve(const struct orr_victim_search *search, struct orr_holes *rooms)
 {
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
@@ -592,19 +467,32 @@ static bool serve(const struct orr_victim_search *search, struct rooms *rooms)
     return false;
 }
 
-bool orr_victim__leaves_place(struct orr_victim_search *search)
+/* Of victims that a sketch will do for. */
+static bool may_leave_place(struct orr_victim_search *search, const struct orr_taken *taken)
 {
     const struct orr_forecast *f = search->forecast;
-    const struct orr_sketch *sketch = f->sketch;
-    const bool one_node = sketch->to == sketch->from + 1 && sketch->beyond_count == 0;
-    bool place = !f->over_quota && !(sketch->all_first &&
-                                     (one_node || orr_forecast__leave_nothing(f, &sketch->sizes)));
-    if (place) {
-        struct rooms rooms = all_rooms(search);
-        const struct orr_seat *own = f->seats;
-        f->sketch->runs[f->sketch->run_of[0]].count = 1;
-        place = places_for(&rooms, own->gpus) >= own->tasks && serve(search, &rooms);
+    const struct orr_seat *own = f->seats;
+    const bool one_node = taken->to == taken->from + 1 && !taken->sizes.gangs;
+    if (f->over_quota ||
+        (taken->all_first && (one_node || orr_forecast__leave_nothing(f, &taken->sizes))) ||
+        places_for(&taken->rooms, own->gpus) < own->tasks) {
+        return false;
     }
+    struct orr_holes rooms = taken->rooms;
+    f->sketch->counts = taken->counts;
+    return serve(search, &rooms);
+}
+
+bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
+                              uint32_t nth)
+{
+    struct orr_taken taken;
+    if (!search->forecast->sketch->usable) {
+        return true;
+    }
+    orr_forecast__take(search, from, to, nth, &taken);
+    const bool place = taken.sizes.unlike || may_leave_place(search, &taken);
+    orr_forecast__put_back(search, &taken);
     if (!place) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
     }

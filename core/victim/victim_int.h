@@ -33,12 +33,22 @@ struct orr_capacities { /* capacity.c: milli-GPU */
     uint32_t *since;   /* by node: how many bore victims when it first did; 0: it does not */
     uint32_t *at;      /* by node: position in `bearing` */
     uint32_t *last_on; /* by node: the last potential victim there, if it bears any */
+    uint32_t able;     /* bearing nodes that could take the smallest task: the last ones */
+    uint32_t first;    /* of these, how many the first scenario of several nodes takes */
     int64_t elsewhere; /* of feasible nodes without potential victims */
     /* of the probe's tasks */
     int64_t needed, smallest;
     int64_t each;    /* -1: they ask different amounts */
     int64_t fitting; /* tasks that ask `each` and fit, node by node */
 };
+
+/* The position of a node among those able to take the smallest task, or ORR_NONE. */
+static inline uint32_t orr_capacities_nth(const struct orr_capacities *c, uint32_t node)
+{
+    return c->since[node] == 0 || c->with[node] < c->smallest
+               ? ORR_NONE
+               : c->at[node] - (c->bearing_count - c->able);
+}
 
 struct orr_forecast;
 
@@ -137,12 +147,12 @@ uint64_t orr_victim__prints_on(const struct orr_victim_search *search, uint32_t 
 /* No scenario of the state works; or none with the victims of the node alone. */
 bool orr_victim__nothing_left(const struct orr_victim_search *search);
 bool orr_victim__nothing_left_on(const struct orr_victim_search *search, uint32_t node);
-/* sketch.c: the scenario of the potential victims on the bearing nodes [from, to). False: it is not
- * for a sketch. */
-bool orr_victim__take_in_hand(struct orr_victim_search *search, uint32_t from, uint32_t to);
-/* False: this scenario would not be solved. Quicker than to list its victims and to ask whether
- * they may work. */
-bool orr_victim__leaves_place(struct orr_victim_search *search);
+/* sketch.c: the scenario of the potential victims on the bearing nodes [from, to). False: it would
+ * not be solved. Quicker than to list its victims and to ask whether they may work. `nth`: of the
+ * scenarios of a state, counted from 0, if they grow as those of multi-node gangs do; else
+ * ORR_NONE. */
+bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
+                              uint32_t nth);
 
 /* scenario.c: growing the set of victims, and which sets are worth a simulation. */
 struct orr_order;

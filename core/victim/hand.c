@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The victims that a scenario of a plain world takes, without listing them: those on the first so
+ * many of the bearing nodes that are able to take a task. How many that is grows as KAI's scenarios
+ * of several nodes do, and from state to state little changes: a victim joins those of its node,
+ * which has more room then and moves on in the line of nodes.
+ *
+ * Gangs are taken whole by whoever takes one of their nodes, so they are added when it is asked.
+ */
+#include "forecast_int.h"
+
+#include <string.h>
+
+#define LAST (ORR_HANDS - 1)
+
+void orr_forecast__make_hands(struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    struct orr_plain *plain = f->plain;
+    plain->extra = orr_arena_alloc(&f->arena, search->session->node_count, sizeof *plain->extra);
+}
+
+/* How many nodes it has. */
+static uint32_t size_of(const struct orr_plain *plain, uint32_t nth)
+{
+    return plain->first + (1u << nth) - 1;
+}
+
+static uint32_t room_of(const struct orr_victim_search *search, uint32_t node)
+{
+    return (uint32_t)(search->capacities.with[node] / ORR_MGPU);
+}
+
+static void count(const struct orr_forecast *f, struct orr_hand *hand, const struct orr_seat *seat,
+                  uint32_t by)
+{
+    hand->counts[seat->run] += by;
+    hand->of_size[seat->gpus] += by;
+    hand->late += f->tracks[seat->track].goes_first ? 0 : by;
+}
+
+static const struct orr_seat *seat_of(const struct orr_victim_search *search, uint32_t potential)
+{
+    const uint32_t job = search->potential.items[potential].job;
+    return &search->forecast->seats[search->session->jobs[job].mark];
+}
+
+/* Victims of a node, from the last one back; by: 1 to take them, -1 to leave them. */
+static void count_from(const struct orr_victim_search *search, struct orr_hand *hand, uint32_t last,
+                       uint32_t by)
+{
+    for (uint32_t i = last; i != ORR_NONE; i = search->potential.items[i].before) {
+        const struct orr_seat *seat = seat_of(search, i);
+        if (seat->tasks == 1) {
+            count(search->forecast, hand, seat, by);
+        }
+    }
+}
+
+static void take_node(const struct orr_victim_search *search, struct orr_hand *hand, uint32_t node)
+{
+    orr_holes_add(&hand->rooms, room_of(search, node), 1);
+    count_from(search, hand, search->capacities.last_on[node], 1);
+}
+
+/* --- from state to state --- */
+
+/* The last victim came to a node in hand. */
+static void join(const struct orr_victim_search *search, struct orr_hand *hand, uint32_t node,
+                 uint32_t room)
+{
+    const struct orr_seat *seat = seat_of(search, search->potential.count - 1);
+    orr_holes_take(&hand->rooms, room, 1);
+    orr_holes_add(&hand->rooms, room_of(search, node), 1);
+    if (seat->tasks == 1) {
+        count(search->forecast, hand, seat, 1);
+    }
+}
+
+/* The node had so much room before the last victim came to it, and has gone to a place behind. */
+static void let_go(const struct orr_victim_search *search, struct orr_hand *hand, uint32_t room)
+{
+    const uint32_t last = search->potential.count - 1;
+    orr_holes_take(&hand->rooms, room, 1);
+    count_from(search, hand, search->potential.items[last].before, UINT32_MAX);
+}
+
+void orr_forecast__follow(struct orr_victim_search *search, uint32_t room, uint32_t nth)
+{
+    const struct orr_capacities *c = &search->capacities;
+    struct orr_plain *plain = search->forecast->plain;
+    const uint32_t node = search->potential.items[search->potential.count - 1].node;
+    const uint32_t now = orr_capacities_nth(c, node);
+    const uint32_t *able = c->bearing + (c->bearing_count - c->able);
+    for (uint32_t h = 0; h < plain->hand_count; h++) {
+        struct orr_hand *hand = &plain->hands[h];
+        const uint32_t size = size_of(plain, h);
+        if (hand->changes != plain->changes) {
+            continue;
+        }
+        if (nth < size && now < size) {
+            join(search, hand, node, room);
+        } else if (nth < size) {
+            let_go(search, hand, room);
+            take_node(search, hand, able[size - 1]);
+        } else if (now < size) {
+            take_node(search, hand, node);
+            if (size < c->able) {
+                orr_holes_take(&hand->rooms, room_of(search, able[size]), 1);
+                count_from(search, hand, c->last_on[able[size]], UINT32_MAX);
+            }
+        }
+        hand->changes++;
+    }
+    plain->changes++;
+}
+
+/* --- a scenario --- */
+
+static void list(struct orr_victim_search *search, struct orr_hand *hand, uint32_t from,
+                 uint32_t to)
+{
+    struct orr_forecast *f = search->forecast;
+    uint32_t *counts = hand->counts;
+    if (counts == NULL) {
+        counts = orr_arena_alloc(&f->arena, f->seat_count, sizeof *counts);
+    }
+    memset(counts, 0, f->seat_count * sizeof *counts);
+    *hand = (struct orr_hand){.changes = f->plain->changes, .counts = counts};
+    counts[f->seats[0].run] = 1;
+    for (uint32_t i = from; i < to; i++) {
+        take_node(search, hand, search->capacities.bearing[i]);
+    }
+}
+
+static struct orr_hand *hand_of(struct orr_victim_search *search, uint32_t from, uint32_t to,
+                                uint32_t nth)
+{
+    struct orr_plain *plain = search->forecast->plain;
+    struct orr_hand *hand = &plain->hands[nth < LAST ? nth : LAST];
+    if (plain->first != search->capacities.first) {
+        plain->first = search->capacities.first;
+        plain->changes++; /* nothing is in hand */
+    }
+    if (nth >= LAST || hand->changes != plain->changes) {
+        list(search, hand, from, to);
+    }
+    plain->hand_count = nth < LAST && nth >= plain->hand_count ? nth + 1 : plain->hand_count;
+    return hand;
+}
+
+/* Calls for each gang that the nodes take. */
+typedef void with_gang_fn(const struct orr_victim_search *search, const struct orr_seat *gang,
+                          struct orr_taken *taken);
+
+static void with_gangs(const struct orr_victim_search *search, struct orr_taken *taken,
+                       with_gang_fn *with)
+{
+    const struct orr_plain *plain = search->forecast->plain;
+    for (uint32_t g = 0; g < plain->gang_count; g++) {
+        if (orr_forecast__gang_is_on(search, plain->gangs[g], taken->from, taken->to)) {
+            with(search, &search->forecast->seats[plain->gangs[g]], taken);
+        }
+    }
+}
+
+static void take_gang(const struct orr_victim_search *search, const struct orr_seat *gang,
+                      struct orr_taken *taken)
+{
+    const struct orr_forecast *f = search->forecast;
+    taken->counts[gang->run]++;
+    taken->all_first = taken->all_first && f->tracks[gang->track].goes_first;
+    orr_forecast__count_size(&taken->sizes, gang);
+    for (uint32_t t = 0; t < gang->tasks; t++) {
+        const uint32_t node = search->session->tasks[gang->first_task + t].live.node;
+        const uint32_t at = search->capacities.at[node];
+        f->plain->extra[node] +=
+            at >= taken->from && at < taken->to ? 0 : orr_forecast__gpus(search->session, gang, t);
+    }
+}
+
+/* What they leave on nodes that are not in hand. */
+static void add_rooms(const struct orr_victim_search *search, const struct orr_seat *gang,
+                      struct orr_taken *taken)
+{
+    uint32_t *extra = search->forecast->plain->extra;
+    for (uint32_t t = 0; t < gang->tasks; t++) {
+        const uint32_t node = search->session->tasks[gang->first_task + t].live.node;
+        orr_holes_add(&taken->rooms, extra[node], 1);
+        extra[node] = 0;
+    }
+}
+
+static void put_gang(const struct orr_victim_search *search, const struct orr_seat *gang,
+                     struct orr_taken *taken)
+{
+    (void)search;
+    taken->counts[gang->run]--;
+}
+
+void orr_forecast__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,
+                        struct orr_taken *taken)
+{
+    const struct orr_hand *hand = hand_of(search, from, to, nth);
+    *taken = (struct orr_taken){.from = from,
+                                .to = to,
+                                .counts = hand->counts,
+                                .rooms = hand->rooms,
+                                .all_first = hand->late == 0};
+    for (uint32_t gpus = 1; gpus <= ORR_FORECAST_GPUS; gpus++) {
+        taken->sizes.set |= (uint32_t)(hand->of_size[gpus] > 0) << gpus;
+    }
+    with_gangs(search, taken, take_gang);
+    with_gangs(search, taken, add_rooms);
+}
+
+void orr_forecast__put_back(const struct orr_victim_search *search, struct orr_taken *taken)
+{
+    with_gangs(search, taken, put_gang);
+}
