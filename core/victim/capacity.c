@@ -123,6 +123,9 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
     }
     give_back(c, node, orr_victim__freed(search->session, victim->task));
     c->able += c->with[node] >= c->smallest;
+    if (search->generator == ORR_NODE_LOCAL_GREEDY) {
+        return before; /* which takes one node at a time, in whatever order they are */
+    }
     uint32_t at = c->at[node];
     for (; at > 0 && is_before(c, node, c->bearing[at - 1]); at--) {
         put(c, c->bearing[at - 1], at);

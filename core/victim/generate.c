@@ -199,6 +199,10 @@ static bool try_node_local(struct orr_victim_search *search)
     }
     const uint32_t last = search->potential.items[search->potential.count - 1].task;
     const uint32_t job = session->tasks[last].job;
+    if (session->jobs[job].task_count == 1) {
+        const uint32_t node = session->tasks[last].live.node;
+        return node != ORR_NONE && try_node(search, node);
+    }
     uint32_t *nodes = orr_alloc(session->jobs[job].task_count, sizeof *nodes);
     const uint32_t count = list_job_nodes(session, job, nodes);
     bool solved = false;

@@ -167,9 +167,11 @@ static void add_victim(struct orr_victim_search *search, const struct orr_seat *
     orr_victims_push(&search->potential, &victim);
     plain->gangs_on[node] += seat->tasks > 1;
     plain->print[node] += print;
-    const uint32_t at = c->at[node];
-    sum_up(search, before < at ? before : at, before < at ? at : before, print);
-    orr_forecast__follow(search, room, nth);
+    if (search->generator == ORR_MULTI_NODE_GANG) {
+        const uint32_t at = c->at[node];
+        sum_up(search, before < at ? before : at, before < at ? at : before, print);
+        orr_forecast__follow(search, room, nth);
+    }
 }
 
 bool orr_victim__take_next(struct orr_victim_search *search)
@@ -217,7 +219,9 @@ uint64_t orr_victim__prints_on(const struct orr_victim_search *search, uint32_t 
     const struct orr_forecast *f = search->forecast;
     const struct orr_plain *plain = f->plain;
     uint64_t sum = 0;
-    if (from < to) {
+    if (to == from + 1) {
+        sum = plain->print[search->capacities.bearing[from]];
+    } else if (from < to) {
         sum = plain->prints[to - 1] - (from == 0 ? 0 : plain->prints[from - 1]);
     }
     for (uint32_t g = 0; g < plain->gang_count; g++) {
