@@ -343,6 +343,7 @@ static void put_in(struct orr_backlog *backlog, uint32_t index, const struct orr
     lane->items = ORR_ROOM_FOR_ONE(lane->items, lane->end, lane->capacity);
     const uint32_t at = lower_bound(lane, item);
     lane->version = at < lane->end ? ++backlog->versions : lane->version;
+    backlog->leaves[lane->queue].version++;
     if (lane->first > 0 && at - lane->first < lane->end - at) {
         memmove(lane->items + lane->first - 1, lane->items + lane->first,
                 (at - lane->first) * sizeof *lane->items);
@@ -361,6 +362,7 @@ static void pull_out(struct orr_backlog *backlog, uint32_t index, const struct o
     const uint32_t at = lower_bound(lane, item);
     ORR_ASSERT(at < lane->end && lane->items[at].job == item->job);
     lane->version = ++backlog->versions;
+    backlog->leaves[lane->queue].version++;
     if (at - lane->first < lane->end - at) {
         memmove(lane->items + lane->first + 1, lane->items + lane->first,
                 (at - lane->first) * sizeof *lane->items);

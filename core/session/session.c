@@ -93,6 +93,7 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->touched);
     orr_free(session->dirty);
     orr_free(session->changed_jobs);
+    orr_free(session->unprinted);
     orr_free(session->decisions);
     orr_free(session->preferred);
     orr_numa__release(session);

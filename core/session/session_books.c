@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/base/digest.h>
+
 /* --- shared devices: cost --- */
 
 int64_t orr_session_ceil_portion(int64_t need_mib, int64_t device_mib)
@@ -317,11 +319,54 @@ static void count_active(struct orr_session *session, uint32_t job_index, bool w
     }
 }
 
+/* What a task adds to the print of its queue. One that is placed in this cycle is like one that
+ * runs; one that waits for what is being released is not. */
+static uint64_t print_of(const struct orr_session *session, const struct orr_stask *task)
+{
+    const struct orr_sjob *job = &session->jobs[task->job];
+    if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
+        return 0;
+    }
+    const uint64_t nth = (uint64_t)(task - session->tasks) - job->first_task;
+    const uint64_t place =
+        (uint64_t)task->live.node << 1 | (task->live.status == ORR_TASK_PIPELINED);
+    return orr_scatter(orr_scatter(job->serial << 20 ^ nth) + place);
+}
+
+/* The task is about to change. */
+static void take_from_print(struct orr_session *session, uint32_t index)
+{
+    struct orr_stask *task = &session->tasks[index];
+    const uint32_t queue = session->jobs[task->job].queue;
+    if (task->unprinted || queue == ORR_NONE) {
+        return;
+    }
+    task->unprinted = true;
+    session->queues[queue].print -= print_of(session, task);
+    session->unprinted =
+        ORR_ROOM_FOR_ONE(session->unprinted, session->unprinted_count, session->unprinted_capacity);
+    session->unprinted[session->unprinted_count++] = index;
+}
+
+void orr_session_update_prints(struct orr_session *session)
+{
+    for (uint32_t i = 0; i < session->unprinted_count; i++) {
+        struct orr_stask *task = &session->tasks[session->unprinted[i]];
+        const uint32_t queue = session->jobs[task->job].queue;
+        task->unprinted = false;
+        if (queue != ORR_NONE) {
+            session->queues[queue].print += print_of(session, task);
+        }
+    }
+    session->unprinted_count = 0;
+}
+
 void orr_session__set_live_status(struct orr_session *session, struct orr_stask *task,
                                   uint8_t status)
 {
     struct orr_sset *set = &session->sets[task->set];
     struct orr_sjob *job = &session->jobs[task->job];
+    take_from_print(session, (uint32_t)(task - session->tasks));
     set->counts[task->live.status]--;
     set->counts[status]++;
     job->pending -= task->live.status == ORR_TASK_PENDING;

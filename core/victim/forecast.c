@@ -19,67 +19,16 @@
 
 /* --- is the world plain? --- */
 
-static bool plain_ask(const struct orr_session *session, const struct orr_ask *ask)
-{
-    if (ask->kind != ORR_ASK_WHOLE || ask->legacy_mig || ask->request.v[ORR_SLOT_GPU] <= 0 ||
-        ask->request.v[ORR_SLOT_GPU] % ORR_MGPU != 0 ||
-        (session->rules.predicates && (ask->affinity != ORR_NONE || ask->tolerance != ORR_NONE))) {
-        return false;
-    }
-    for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
-        if (ask->request.v[s] != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool same_request(const struct orr_session *session, uint32_t a, uint32_t b)
 {
     return a == b || memcmp(&session->asks[a].request, &session->asks[b].request,
                             sizeof session->asks[a].request) == 0;
 }
 
-/* The only pod set of a job without constraints, or ORR_NONE. */
-static uint32_t only_pod_set(const struct orr_session *session, const struct orr_sjob *job)
-{
-    uint32_t found = ORR_NONE;
-    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        const struct orr_sset *set = &session->sets[s];
-        if ((set->constraint.topology != NULL && session->rules.topology) ||
-            (set->is_pods ? found != ORR_NONE : set->min != 1)) {
-            return ORR_NONE;
-        }
-        found = set->is_pods ? s : found;
-    }
-    return found;
-}
-
-/* All of the job runs, or waits for what is being released, and as one piece. */
-static bool plain_victim(const struct orr_session *session, uint32_t index)
-{
-    const struct orr_sjob *job = &session->jobs[index];
-    const uint32_t set = only_pod_set(session, job);
-    if (set == ORR_NONE || session->sets[set].min != (int32_t)job->task_count) {
-        return false;
-    }
-    uint32_t pipelined = 0;
-    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        const struct orr_stask *task = &session->tasks[t];
-        if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
-            task->live.node == ORR_NONE || task->nominated != ORR_NONE ||
-            !plain_ask(session, orr_task_ask(session, task))) {
-            return false;
-        }
-        pipelined += task->live.status == ORR_TASK_PIPELINED;
-    }
-    return pipelined == 0 || pipelined == job->task_count;
-}
-
 static bool plain_preemptor(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    if (only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
+    if (orr_forecast__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
         return false;
     }
     const uint32_t ask = session->tasks[search->tasks.tasks[0]].ask;
@@ -90,63 +39,7 @@ static bool plain_preemptor(const struct orr_victim_search *search)
             return false;
         }
     }
-    return plain_ask(session, &session->asks[ask]);
-}
-
-/* Most of a slot that any request asks with each GPU, rounded up. */
-static void find_densities(const struct orr_session *session, int64_t densest[ORR_SLOTS_MAX])
-{
-    memset(densest, 0, ORR_SLOTS_MAX * sizeof *densest);
-    densest[ORR_SLOT_PODS] = 1; /* a node that takes no pods takes none that counts as no pod */
-    for (uint32_t a = 0; a < session->ask_count; a++) {
-        const struct orr_ask *ask = &session->asks[a];
-        const int64_t gpus = ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
-        for (uint32_t s = 0; s < session->slot_count && plain_ask(session, ask); s++) {
-            const int64_t each = (ask->request.v[s] + gpus - 1) / gpus;
-            densest[s] = each > densest[s] ? each : densest[s];
-        }
-    }
-}
-
-/* Node by node: whatever GPUs are free for a task, there is enough of all else. */
-static bool gpus_decide(const struct orr_session *session, const struct orr_snode *node,
-                        const int64_t densest[ORR_SLOTS_MAX])
-{
-    const int64_t gpus = node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU;
-    for (uint32_t s = 0; s < session->slot_count; s++) {
-        const int64_t releasing = node->releasing.v[s] < 0 ? node->releasing.v[s] : 0;
-        if (s != ORR_SLOT_GPU && node->idle.v[s] + releasing < densest[s] * gpus) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool plain_nodes(struct orr_forecast *f, const struct orr_session *session)
-{
-    int64_t densest[ORR_SLOTS_MAX];
-    find_densities(session, densest);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        const struct orr_snode *node = &session->nodes[n];
-        const int64_t idle = node->idle.v[ORR_SLOT_GPU];
-        const int64_t room = idle + node->releasing.v[ORR_SLOT_GPU];
-        if (node->allocatable.v[ORR_SLOT_GPU] == 0) {
-            continue; /* it takes no GPU task */
-        }
-        if (!node->ready || node->is_mig || node->shared_count > 0 || room < 0 ||
-            idle % ORR_MGPU != 0 || room % ORR_MGPU != 0 ||
-            node->allocatable.v[ORR_SLOT_GPU] > ORR_FORECAST_GPUS * ORR_MGPU ||
-            room > node->allocatable.v[ORR_SLOT_GPU] || !gpus_decide(session, node, densest)) {
-            return false;
-        }
-        f->idle[n] = (int32_t)(idle / ORR_MGPU);
-        f->base[n] = (int32_t)(room / ORR_MGPU);
-        f->room_in_all += f->base[n];
-        f->most_idle = f->idle[n] > f->most_idle ? f->idle[n] : f->most_idle;
-        const int32_t gpus = (int32_t)(node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU);
-        f->largest_node = gpus > f->largest_node ? gpus : f->largest_node;
-    }
-    return true;
+    return orr_forecast__plain_ask(session, &session->asks[ask]);
 }
 
 /* --- lanes and seats --- */
@@ -185,46 +78,16 @@ static uint32_t track_of(struct orr_forecast *f, struct orr_victim_search *searc
     return f->track_count++;
 }
 
-static bool add_seat(struct orr_forecast *f, struct orr_victim_search *search, uint32_t job,
-                     uint32_t first_task, uint32_t tasks)
+/* False: it is no party of a plain world. */
+static bool take_seat(struct orr_forecast *f, struct orr_victim_search *search,
+                      const struct orr_seat *seat)
 {
-    const struct orr_session *session = search->session;
-    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[first_task]);
-    const uint32_t track = track_of(f, search, session->jobs[job].queue);
-    if (track == ORR_NONE) {
-        return false;
-    }
-    struct orr_seat *seat = &f->seats[f->seat_count];
-    search->session->jobs[job].mark = f->seat_count++;
-    *seat = (struct orr_seat){.job = job,
-                              .track = track,
-                              .gpus = (uint32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU),
-                              .first_task = first_task,
-                              .tasks = tasks,
-                              .pipelined =
-                                  session->tasks[first_task].live.status == ORR_TASK_PIPELINED};
-    for (uint32_t i = 0; i < tasks; i++) {
-        const struct orr_ask *one = orr_task_ask(session, &session->tasks[first_task + i]);
-        orr_session_add_demand(session, one, 0, &seat->demand);
-        seat->unlike = seat->unlike || one->request.v[ORR_SLOT_GPU] != ask->request.v[ORR_SLOT_GPU];
-    }
-    return true;
-}
-
-static bool add_seats(struct orr_forecast *f, struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    if (!add_seat(f, search, search->job, search->tasks.tasks[0], 1)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < search->candidate_count; i++) {
-        const uint32_t job = search->candidates[i].job;
-        if (!plain_victim(session, job) || !add_seat(f, search, job, session->jobs[job].first_task,
-                                                     session->jobs[job].task_count)) {
-            return false;
-        }
-    }
-    return true;
+    const uint32_t track =
+        seat->odd ? ORR_NONE : track_of(f, search, search->session->jobs[seat->job].queue);
+    f->seats[f->seat_count] = *seat;
+    f->seats[f->seat_count].track = track;
+    search->session->jobs[seat->job].mark = f->seat_count++;
+    return track != ORR_NONE;
 }
 
 /* Among siblings that differ in one resource alone there is always a first; KAI's comparison of
@@ -277,21 +140,29 @@ static bool list_absent(const struct orr_victim_search *search)
 
 void orr_victim__open_forecast(struct orr_victim_search *search)
 {
-    const struct orr_session *session = search->session;
+    struct orr_session *session = search->session;
     if (!plain_rules(&session->rules) || session->abandoned || session->backlog == NULL ||
         !plain_preemptor(search) || session->backlog->unready_count > 0) {
         return;
     }
-    struct orr_forecast *f = orr_zalloc(1, sizeof *f);
+    struct orr_prospects *all = orr_prospects_now(session);
+    if (all->odd_nodes > 0) {
+        return;
+    }
+    struct orr_arena arena = all->arena;
+    struct orr_forecast *f = orr_arena_alloc(&arena, 1, sizeof *f);
     search->forecast = f;
-    orr_arena_init(&f->arena);
-    f->seats = orr_arena_alloc(&f->arena, search->candidate_count + (size_t)1, sizeof *f->seats);
+    f->arena = arena;
+    f->idle = all->idle;
+    f->base = all->base;
+    f->room_in_all = all->room_in_all;
+    f->most_idle = all->most_idle;
+    f->largest_node = all->largest_node;
     f->tracks = orr_arena_alloc(&f->arena, session->queue_count + (size_t)1, sizeof *f->tracks);
-    f->base = orr_arena_alloc(&f->arena, session->node_count, sizeof *f->base);
-    f->idle = orr_arena_alloc(&f->arena, session->node_count, sizeof *f->idle);
     f->elastic_state = orr_jobview_elastic_state(session, search->view);
-    if (!list_absent(search) || !plain_nodes(f, session) || !add_seats(f, search) ||
-        !plain_queues(f, session)) {
+    f->seats = orr_arena_alloc(&f->arena, 1, sizeof *f->seats);
+    const struct orr_seat own = orr_forecast__seat(session, search->job, search->tasks.tasks[0], 1);
+    if (!list_absent(search) || !take_seat(f, search, &own) || !plain_queues(f, session)) {
         orr_victim__close_forecast(search);
     }
 }
@@ -299,46 +170,114 @@ void orr_victim__open_forecast(struct orr_victim_search *search)
 void orr_victim__close_forecast(struct orr_victim_search *search)
 {
     if (search->forecast != NULL) {
-        orr_arena_release(&search->forecast->arena);
-        orr_free(search->forecast);
+        struct orr_arena arena = search->forecast->arena;
+        orr_arena_reset(&arena); /* the forecast goes with it */
+        search->session->prospects->arena = arena;
         search->forecast = NULL;
+    }
+}
+
+/* --- candidates --- */
+
+static void make_room(struct orr_victim_search *search, uint32_t count)
+{
+    struct orr_forecast *f = search->forecast;
+    struct orr_seat *seats = orr_arena_alloc(&f->arena, count + (size_t)1, sizeof *seats);
+    seats[0] = f->seats[0];
+    f->seats = seats;
+    search->candidates = orr_alloc(count + (size_t)1, sizeof *search->candidates);
+}
+
+/* False: no party of a plain world. */
+static bool add_candidate(struct orr_victim_search *search, const struct orr_seat *seat)
+{
+    search->candidates[search->candidate_count++] = orr_jobview_whole(seat->job);
+    return take_seat(search->forecast, search, seat);
+}
+
+/* Of the queues, those that pass KAI's filters. */
+static bool seat_queues(struct orr_victim_search *search)
+{
+    struct orr_forecast *f = search->forecast;
+    struct orr_session *session = search->session;
+    const bool all = search->action == ORR_ACTION_RECLAIM && !orr_prospects_timed(session);
+    uint32_t count = 0;
+    bool plain = true;
+    for (uint32_t i = 0; i < search->queue_count; i++) {
+        count += orr_prospects_in(session, search->queues[i])->count;
+    }
+    make_room(search, count);
+    for (uint32_t i = 0; i < search->queue_count; i++) {
+        const struct orr_prospect *in = orr_prospects_in(session, search->queues[i]);
+        const uint32_t from = f->seat_count;
+        for (uint32_t s = 0; s < in->count; s++) {
+            if (all || orr_victim__is_candidate(search, in->seats[s].job)) {
+                plain = add_candidate(search, &in->seats[s]) && plain;
+            }
+        }
+        const uint32_t taken = f->seat_count - from;
+        if (plain && taken > 0) {
+            struct orr_seat_bound *bound = &f->tracks[f->seats[from].track].bound;
+            *bound = taken == in->count ? in->bound
+                                        : orr_forecast__bound(session, &f->seats[from], taken);
+            bound->last += from;
+        }
+    }
+    return plain;
+}
+
+/* Consolidation's. */
+static bool seat_oldest(struct orr_victim_search *search)
+{
+    uint32_t count;
+    bool plain = true;
+    const struct orr_seat *seats = orr_prospects_oldest(search, &count);
+    make_room(search, count);
+    for (uint32_t i = 0; i < count; i++) {
+        plain = add_candidate(search, &seats[i]) && plain;
+    }
+    return plain;
+}
+
+void orr_victim__seat_candidates(struct orr_victim_search *search)
+{
+    const bool plain =
+        search->action == ORR_ACTION_CONSOLIDATION ? seat_oldest(search) : seat_queues(search);
+    if (!plain) {
+        orr_victim__close_forecast(search);
+        search->world = 0;
     }
 }
 
 /* --- the jobs that wait between seats --- */
 
-/* Of a party as it would be in the order: evicted, so below its minimum. */
+struct orr_order_entry orr_forecast__victim(const struct orr_seat *seat)
+{
+    return (struct orr_order_entry){
+        .view = orr_jobview_whole(seat->job), .elastic_state = -1, .demand = seat->demand};
+}
+
 struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search, uint32_t seat)
 {
-    const struct orr_seat *s = &search->forecast->seats[seat];
-    struct orr_order_entry entry = {
-        .view = orr_jobview_whole(s->job), .elastic_state = -1, .demand = s->demand};
+    const struct orr_forecast *f = search->forecast;
+    struct orr_order_entry entry = orr_forecast__victim(&f->seats[seat]);
     if (seat == 0) {
         entry.view = search->view;
-        entry.elastic_state = search->forecast->elastic_state;
+        entry.elastic_state = f->elastic_state;
     }
     return entry;
 }
 
-bool orr_forecast__is_before(const struct orr_victim_search *search, uint32_t a, uint32_t b)
-{
-    const struct orr_order_entry one = orr_forecast__entry(search, a);
-    const struct orr_order_entry other = orr_forecast__entry(search, b);
-    return orr_order_compare_jobs(search->session, &one, &other) < 0;
-}
-
 /* Negative: all that wait in the lane are served before the party, positive: none, 0: by age. */
-static int lane_against(const struct orr_victim_search *search, const struct orr_lane *lane,
-                        uint32_t seat)
+static int lane_against(const struct orr_session *session, const struct orr_lane *lane,
+                        const struct orr_order_entry *party)
 {
-    const struct orr_session *session = search->session;
-    const struct orr_sjob *job = &session->jobs[search->forecast->seats[seat].job];
+    const struct orr_sjob *job = &session->jobs[party->view.job];
     const int waiting = session->backlog->classes[lane->class].elastic_state;
-    const int own = seat == 0 ? search->forecast->elastic_state : -1;
     if (session->rules.priority && lane->priority != job->priority) {
         return lane->priority > job->priority ? -1 : 1;
     }
-    return session->rules.elastic ? waiting - own : 0;
+    return session->rules.elastic ? waiting - party->elastic_state : 0;
 }
 
 static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *job)
@@ -347,13 +286,13 @@ static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *jo
                                              : strcmp(item->name, job->name) < 0;
 }
 
-uint32_t orr_forecast__count_before(const struct orr_victim_search *search, uint32_t index,
-                                    uint32_t seat, uint32_t from)
+uint32_t orr_forecast__count_before(const struct orr_session *session, uint32_t index,
+                                    const struct orr_order_entry *party, uint32_t from)
 {
-    const struct orr_lane *lane = &search->session->backlog->lanes[index];
-    const struct orr_sjob *job = &search->session->jobs[search->forecast->seats[seat].job];
+    const struct orr_lane *lane = &session->backlog->lanes[index];
+    const struct orr_sjob *job = &session->jobs[party->view.job];
     const uint32_t all = lane->end - lane->first;
-    const int against = lane_against(search, lane, seat);
+    const int against = lane_against(session, lane, party);
     const struct orr_lane_item *items = lane->items + lane->first;
     if (against != 0 || from == all) {
         return against < 0 ? all : from;
@@ -373,8 +312,10 @@ uint32_t orr_forecast__count_before(const struct orr_victim_search *search, uint
     return low;
 }
 
-uint32_t orr_forecast__count_absent(const struct orr_victim_search *search, uint32_t index,
-                                    uint32_t from, uint32_t to)
+/* Jobs of the lane at [from, to) that do not wait: the preemptor and those that got their place
+ * since the backlog was brought up to date. */
+static uint32_t count_absent(const struct orr_victim_search *search, uint32_t index, uint32_t from,
+                             uint32_t to)
 {
     const struct orr_session *session = search->session;
     const struct orr_forecast *f = search->forecast;
@@ -433,13 +374,14 @@ bool orr_forecast__demands(struct orr_victim_search *search, uint32_t seat, uint
 {
     const struct orr_backlog *backlog = search->session->backlog;
     const struct orr_backlog_leaf *leaf = leaf_of(search, seat);
+    const struct orr_order_entry party = orr_forecast__entry(search, seat);
     for (uint32_t i = 0; i < leaf->count; i++) {
         const uint32_t index = leaf->lanes[i];
         const struct orr_lane *lane = &backlog->lanes[index];
         const uint32_t from = passed[i];
-        const uint32_t to = orr_forecast__count_before(search, index, seat, from);
+        const uint32_t to = orr_forecast__count_before(search->session, index, &party, from);
         passed[i] = to;
-        if (to - from > orr_forecast__count_absent(search, index, from, to) &&
+        if (to - from > count_absent(search, index, from, to) &&
             !add_demand(search->forecast, &backlog->classes[lane->class].demand, set)) {
             return false;
         }

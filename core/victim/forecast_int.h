@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* forecast_int.h - what the two files of the forecast share. */
+/* forecast_int.h - what the files share that find out what need not be simulated. */
 #ifndef ORR_VICTIM_FORECAST_INT_H
 #define ORR_VICTIM_FORECAST_INT_H
 
@@ -17,6 +17,7 @@ struct orr_seat { /* a party: a possible victim, or the preemptor, which has sea
     uint32_t run;  /* sketch.c */
     bool unlike;
     bool pipelined; /* it was placed in this cycle, on what is being released */
+    bool odd;       /* it is no party of a plain world: nothing else is known of it */
     uint32_t first_task, tasks;
     struct orr_demand demand;
 };
@@ -27,9 +28,16 @@ struct orr_sizes { /* of victims */
     bool unlike;   /* of some of those not all ask the same: nothing can be said of sizes */
 };
 
+struct orr_seat_bound { /* over parties of one queue */
+    bool any;
+    uint32_t last; /* the one that is served last */
+    struct orr_demand least;
+};
+
 struct orr_track { /* a queue with parties */
     uint32_t queue;
     bool limited;
+    struct orr_seat_bound bound; /* reclaim: over its victims */
     bool goes_first; /* whoever of it are victims, they are served before the preemptor */
     uint32_t first;  /* of its seats in line */
     /* of one rehearsal */
@@ -100,7 +108,8 @@ struct orr_forecast {
         compared_for; /* so many of the preemptor's tasks: what is known of tracks going first */
     struct orr_demand demands[ORR_FORECAST_DEMANDS];
     uint32_t demand_count;
-    int32_t *idle, *base; /* by node: GPUs idle; idle or being released, before anything is tried */
+    /* by node: GPUs idle; idle or being released, before anything is tried; borrowed */
+    const int32_t *idle, *base;
     int64_t room_in_all;
     int32_t most_idle, largest_node; /* GPUs */
     int elastic_state;               /* of the preemptor */
@@ -117,16 +126,77 @@ struct orr_forecast {
     struct orr_plain *plain;
 };
 
+/* --- prospects.c --- */
+
+struct orr_standing { /* of a queue: shares, and what it holds */
+    int64_t priority, held[ORR_SHARE_KINDS], nonpreemptible[ORR_SHARE_KINDS];
+    double deserved[ORR_SHARE_KINDS], fair_share[ORR_SHARE_KINDS], limit[ORR_SHARE_KINDS];
+    double allocated[ORR_SHARE_KINDS];
+};
+
+struct orr_prospect { /* a queue */
+    struct orr_standing standing;
+    uint64_t version;       /* of how it stands, */
+    uint64_t stood_at;      /* at this of the session's charges; 0: never asked */
+    bool listed;            /* its preemptible active jobs, */
+    uint64_t print;         /* when its print was this one */
+    struct orr_seat *seats; /* track: not known yet */
+    uint32_t count, capacity;
+    struct orr_seat_bound bound;
+    uint64_t waiting;    /* print of who waits before the last of them; */
+    uint64_t waiting_at; /* of the version of its lanes; 0: not known */
+};
+
+struct orr_prospects {
+    struct orr_prospect *queues;
+    uint32_t queue_count, node_count;
+    uint64_t versions; /* given so far */
+    bool min_runtime;  /* some queue has one of its own */
+    /* nodes */
+    uint64_t nodes_seen; /* session's clock when they were looked at */
+    uint32_t ask_count;  /* asks in `densest` */
+    int64_t densest[ORR_SLOTS_MAX];
+    int32_t *idle, *base; /* by node, GPUs: idle; idle or being released. 0 of those not plain */
+    uint64_t *print;      /* by node: of its GPUs; nodes_print is the sum */
+    uint64_t nodes_print;
+    uint32_t odd_nodes; /* GPUs do not tell what room they have */
+    int64_t room_in_all;
+    int32_t most_idle, largest_node;
+    /* consolidation */
+    struct orr_seat *oldest; /* its candidates */
+    uint32_t oldest_count;
+    uint64_t oldest_of;     /* when this was the sum of the prints of all queues, */
+    uint32_t oldest_but;    /* without this job, or ORR_NONE */
+    struct orr_arena arena; /* lent to the forecast of one search after another */
+};
+
+/* The session's, nodes and prints brought up to date; made when first asked for. */
+struct orr_prospects *orr_prospects_now(struct orr_session *session);
+/* A number that is the same as long as the queue stands as it did. */
+uint64_t orr_prospects_standing(const struct orr_session *session, uint32_t queue);
+/* The queue's preemptible active jobs. */
+struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queue);
+/* Whom time alone may make a victim. */
+bool orr_prospects_timed(const struct orr_session *session);
+/* Consolidation's candidates, while the search has none. */
+const struct orr_seat *orr_prospects_oldest(struct orr_victim_search *search, uint32_t *count);
+
+bool orr_forecast__plain_ask(const struct orr_session *session, const struct orr_ask *ask);
+uint32_t orr_forecast__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
+struct orr_seat orr_forecast__seat(const struct orr_session *session, uint32_t job,
+                                   uint32_t first_task, uint32_t tasks);
+/* `last` counts from 0. */
+struct orr_seat_bound orr_forecast__bound(const struct orr_session *session,
+                                          const struct orr_seat *seats, uint32_t count);
+
+/* --- forecast.c and others --- */
+
+/* Of a victim as it would be in the order: evicted, so below its minimum; and of any party. */
+struct orr_order_entry orr_forecast__victim(const struct orr_seat *seat);
 struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search, uint32_t seat);
-/* Of two parties of one track. */
-bool orr_forecast__is_before(const struct orr_victim_search *search, uint32_t a, uint32_t b);
 /* How many of the lane, counted from its first, are served before the party; at least `from`. */
-uint32_t orr_forecast__count_before(const struct orr_victim_search *search, uint32_t lane,
-                                    uint32_t seat, uint32_t from);
-/* Jobs of the lane at [from, to) that do not wait: the preemptor and those that got their place
- * since the backlog was brought up to date. */
-uint32_t orr_forecast__count_absent(const struct orr_victim_search *search, uint32_t lane,
-                                    uint32_t from, uint32_t to);
+uint32_t orr_forecast__count_before(const struct orr_session *session, uint32_t lane,
+                                    const struct orr_order_entry *party, uint32_t from);
 /* The set of demands of the jobs that wait in the party's queue, are served before it, and are not
  * among the first passed[i] of lane i of the queue; `passed` is brought up to the party. False: too
  * many distinct ones. */

@@ -12,7 +12,7 @@ static uint64_t fingerprint(const struct orr_victim_search *search,
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < search->recorded.count; i++) {
-        sum += orr_victim__mix(0x100000000u + search->recorded.items[i].task);
+        sum += orr_scatter(0x100000000u + search->recorded.items[i].task);
     }
     for (uint32_t i = 0; i < potential->count; i++) {
         sum += orr_victim__print(potential->items[i].task);
@@ -71,7 +71,7 @@ static void grow_failed(struct orr_victim_search *search)
  * there, or the slot is free. */
 static uint64_t *find_failed(struct orr_victim_search *search, uint64_t victims, uint64_t *print)
 {
-    *print = victims + orr_victim__mix(0x200000000u + search->k);
+    *print = victims + orr_scatter(0x200000000u + search->k);
     *print = *print == 0 ? 1 : *print;
     if (2 * (search->failed_count + 1) > search->failed_slots) {
         grow_failed(search);

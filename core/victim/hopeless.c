@@ -10,30 +10,26 @@
 
 /* --- an argument against all scenarios at once --- */
 
-struct lane_bound { /* over the victims of a lane */
-    bool any;
-    uint32_t last; /* seat that is served last */
-    struct orr_demand least;
-};
-
-static struct lane_bound bound_lane(const struct orr_forecast *f,
-                                    const struct orr_victim_search *search, uint32_t lane)
+static bool is_before(const struct orr_session *session, const struct orr_seat *a,
+                      const struct orr_seat *b)
 {
-    struct lane_bound bound = {0};
-    for (uint32_t s = 1; s < f->seat_count; s++) {
-        const struct orr_seat *seat = &f->seats[s];
-        if (seat->track != lane) {
-            continue;
-        }
-        if (!bound.any) {
-            bound = (struct lane_bound){.any = true, .last = s, .least = seat->demand};
-            continue;
-        }
+    const struct orr_order_entry one = orr_forecast__victim(a);
+    const struct orr_order_entry other = orr_forecast__victim(b);
+    return orr_order_compare_jobs(session, &one, &other) < 0;
+}
+
+struct orr_seat_bound orr_forecast__bound(const struct orr_session *session,
+                                          const struct orr_seat *seats, uint32_t count)
+{
+    struct orr_seat_bound bound = {.any = count > 0};
+    for (uint32_t s = 0; s < count; s++) {
+        const struct orr_seat *seat = &seats[s];
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const int64_t amount = seat->demand.v[kind];
-            bound.least.v[kind] = amount < bound.least.v[kind] ? amount : bound.least.v[kind];
+            const bool less = s == 0 || amount < bound.least.v[kind];
+            bound.least.v[kind] = less ? amount : bound.least.v[kind];
         }
-        bound.last = orr_forecast__is_before(search, bound.last, s) ? s : bound.last;
+        bound.last = s > 0 && is_before(session, &seats[bound.last], seat) ? s : bound.last;
     }
     return bound;
 }
@@ -46,7 +42,7 @@ static bool all_go_first(struct orr_forecast *f, struct orr_victim_search *searc
 {
     const struct orr_session *session = search->session;
     const struct orr_track *at = &f->tracks[lane];
-    const struct lane_bound bound = bound_lane(f, search, lane);
+    const struct orr_seat_bound bound = at->bound;
     if (!bound.any) {
         return true;
     }

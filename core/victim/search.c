@@ -125,15 +125,23 @@ static void keep_oldest(struct orr_victim_search *search, uint32_t count)
     search->candidate_count = count;
 }
 
-static void find_candidates(struct orr_victim_search *search)
+static void list_queues(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    search->queues = orr_alloc(session->queue_count, sizeof *search->queues);
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        if (session->queues[q].active_count > 0 && orr_victim__is_candidate_queue(search, q)) {
+            search->queues[search->queue_count++] = q;
+        }
+    }
+}
+
+void orr_victim__find_candidates(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     uint32_t capacity = 0;
-    for (uint32_t q = 0; q < session->queue_count; q++) {
-        const struct orr_squeue *queue = &session->queues[q];
-        if (queue->active_count == 0 || !orr_victim__is_candidate_queue(search, q)) {
-            continue;
-        }
+    for (uint32_t q = 0; q < search->queue_count; q++) {
+        const struct orr_squeue *queue = &session->queues[search->queues[q]];
         for (uint32_t i = 0; i < queue->active_count; i++) {
             if (orr_victim__is_candidate(search, queue->active[i])) {
                 search->candidates =
@@ -191,6 +199,7 @@ static void release_search(struct orr_victim_search *search)
     orr_free(search->picked);
     orr_free(search->on_node);
     orr_task_list_release(&search->tasks);
+    orr_free(search->queues);
     orr_free(search->candidates);
     orr_free(search->base_feasible);
     orr_free(search->held);
@@ -448,16 +457,31 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
 static void prepare_search(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    const struct orr_sjob *job = &session->jobs[search->job];
     search->is_recorded = orr_zalloc(session->task_count, sizeof *search->is_recorded);
     search->feasible = orr_alloc(session->node_count, sizeof *search->feasible);
-    search->absent = orr_alloc(job->task_count, sizeof *search->absent);
-    search->mins = orr_alloc(job->set_count, sizeof *search->mins);
     find_feasible(search);
     keep_sums(search);
     orr_victim__open_capacities(search);
+}
+
+/* What can be said without making the search. False: nothing; its candidates are listed. */
+static bool is_in_vain(struct orr_victim_search *search)
+{
+    const struct orr_sjob *job = &search->session->jobs[search->job];
+    search->absent = orr_alloc(job->task_count, sizeof *search->absent);
+    search->mins = orr_alloc(job->set_count, sizeof *search->mins);
     make_view(search, 1);
-    orr_victim__open_forecast(search);
+    if (!search->counts && search->queue_count > 0) {
+        orr_victim__open_forecast(search);
+    }
+    if (search->forecast == NULL) {
+        orr_victim__find_candidates(search);
+    } else if (orr_victim__failed_before(search)) {
+        return true;
+    } else {
+        orr_victim__seat_candidates(search);
+    }
+    return (search->candidate_count == 0 && !search->counts) || orr_victim__hopeless(search);
 }
 
 enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,
@@ -468,21 +492,20 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     orr_arena_init(&search.arena);
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
     search.demand = orr_session_demand(session, &search.tasks, session->min_gpu_memory_mib);
-    find_candidates(&search);
+    list_queues(&search);
     /* Where budgets count scenarios, those that cannot work count too. */
-    const bool all = session->rules.literal || has_budget(&session->rules);
-    search.counts = all;
-    if (search.tasks.count > 0 && (search.candidate_count > 0 || all)) {
+    search.counts = session->rules.literal || has_budget(&session->rules);
+    if (search.tasks.count == 0) {
+        orr_victim__find_candidates(&search);
+    } else if (!is_in_vain(&search)) {
         prepare_search(&search);
-        if (all || !(orr_victim__failed_before(&search) || orr_victim__hopeless(&search))) {
-            result = run_generators(&search);
-        }
+        result = run_generators(&search);
     }
     if (result == ORR_SEARCH_SOLVED) {
         search.reached = ORR_OUTCOME_SOLVED;
     } else if (result == ORR_SEARCH_SPENT) {
         search.reached = ORR_OUTCOME_SPENT;
-    } else if (search.candidate_count == 0) {
+    } else if (search.candidate_count == 0 && !search.recalled) {
         search.reached = ORR_OUTCOME_NO_CANDIDATES;
     }
     session->jobs[job].outcomes[action] = search.reached;

@@ -103,8 +103,8 @@ bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t i
         job->priority >= session->jobs[search->job].priority) {
         return false;
     }
-    return orr_jobview_elastic(session, orr_jobview_whole(index)) ||
-           !orr_victim__is_protected(session, search->action, search->job, index);
+    return !orr_victim__is_protected(session, search->action, search->job, index) ||
+           orr_jobview_elastic(session, orr_jobview_whole(index));
 }
 
 /* --- reclaim: units --- */

@@ -7,6 +7,7 @@
 #ifndef ORR_VICTIM_INT_H
 #define ORR_VICTIM_INT_H
 
+#include <orrery/base/digest.h>
 #include <orrery/core/joborder.h>
 #include <orrery/core/victim.h>
 
@@ -57,6 +58,8 @@ struct orr_victim_search {
     enum orr_action action;
     uint32_t job;
     struct orr_task_list tasks; /* what it must get */
+    uint32_t *queues;           /* in which candidates may be */
+    uint32_t queue_count;
     struct orr_jobview *candidates;
     uint32_t candidate_count;
     bool *base_feasible;              /* by node */
@@ -85,6 +88,7 @@ struct orr_victim_search {
     struct orr_victims next;        /* recorded for the next probe, should this one succeed */
     uint8_t reached;                /* enum orr_outcome: how far the best scenario got */
     bool simulated;                 /* a scenario was */
+    bool recalled;                  /* it failed before: no candidates were listed */
     uint64_t world;                 /* hash of all that a forecast looks at; 0: not known */
     struct orr_task_list survivors; /* victims that stayed evicted or were moved */
 
@@ -109,28 +113,26 @@ static inline void orr_victim__reached(struct orr_victim_search *search, enum or
  * and the preemptor changes during a search, so that all others wait as they do now. */
 void orr_victim__list_pending(struct orr_victim_search *search);
 
-/* Scatters the bits of a word, for hashes. */
-static inline uint64_t orr_victim__mix(uint64_t word)
-{
-    word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return word ^ (word >> 31);
-}
-
 /* Of a potential victim; never 0, so that no set is like one without it. */
 static inline uint64_t orr_victim__print(uint32_t task)
 {
-    return orr_victim__mix(UINT64_C(0x300000000) + task);
+    return orr_scatter(UINT64_C(0x300000000) + task);
 }
 
-/* recall.c: once the forecast is open. The search failed before, when all it looks at was the same;
+/* search.c: lists the candidates. */
+void orr_victim__find_candidates(struct orr_victim_search *search);
+
+/* forecast.c, rehearse.c: what need not be simulated. The preemptor's view is that of one task when
+ * the forecast is opened, and there are no candidates yet; it is prepared for each probe. */
+void orr_victim__open_forecast(struct orr_victim_search *search);
+/* Lists the candidates of a search whose forecast is open; it is closed if they are not plain. */
+void orr_victim__seat_candidates(struct orr_victim_search *search);
+
+/* recall.c: with the forecast open. The search failed before, when all it looks at was the same;
  * and what to remember of one that fails now. */
 bool orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(const struct orr_victim_search *search);
 
-/* forecast.c, rehearse.c: what need not be simulated. The preemptor's view is that of one task when
- * the forecast is opened; it is prepared for each probe. */
-void orr_victim__open_forecast(struct orr_victim_search *search);
 void orr_victim__close_forecast(struct orr_victim_search *search);
 void orr_victim__prepare_forecast(struct orr_victim_search *search);
 /* No scenario of the search can work. */

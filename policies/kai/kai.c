@@ -10,6 +10,7 @@
 #include <orrery/policies/kai.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/core/victim.h>
 
 #include "kai_int.h"
 
@@ -180,6 +181,7 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
     keep_anchors(session);
     if (borrowed) {
         tell_outcomes(session);
+        orr_victim_forget(session);
         orr_backlog_close(session);
     }
 }

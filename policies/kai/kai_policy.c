@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include <orrery/core/backlog.h>
+#include <orrery/core/victim.h>
 #include <orrery/core/place.h>
 
 #include "../registry/policies_int.h"
@@ -55,6 +56,7 @@ static void kai_close(void *state)
         orr_free(kai->free_slots[s].slots);
     }
     orr_kai__usage_close(&kai->past);
+    orr_victim_forget(&kai->session);
     orr_backlog_close(&kai->session);
     orr_session_release(&kai->session);
     orr_kai__tasks_close(&kai->tasks);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <orrery/core/backlog.h>
+#include <orrery/core/victim.h>
 #include <orrery/policies/kai.h>
 
 #include "random_world.h"
@@ -64,6 +65,7 @@ static uint32_t compare_world(uint64_t seed, uint32_t features, FILE *out, bool 
         random_world_pass(&world, &session, 3);
     }
     if (keeps) {
+        orr_victim_forget(&session);
         orr_backlog_close(&session);
     }
     orr_session_release(&session);

@@ -5,6 +5,7 @@
 
 #include <orrery/base/rng.h>
 #include <orrery/core/backlog.h>
+#include <orrery/core/victim.h>
 
 #define MAX_QUEUES 40
 #define MAX_JOBS   400
@@ -148,6 +149,7 @@ static void let_time_pass(struct world *world)
 static void release_world(struct world *world)
 {
     if (world->session.backlog != NULL) {
+        orr_victim_forget(&world->session);
         orr_backlog_close(&world->session);
     }
     orr_session_release(&world->session);

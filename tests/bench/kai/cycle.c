@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include <orrery/core/backlog.h>
+#include <orrery/core/victim.h>
 #include <orrery/policies/kai.h>
 
 #define NODES       4000
@@ -215,6 +216,7 @@ int main(void)
         met = met && decisions == (job != ORR_NONE);
     }
     met = report("a job without GPUs starts or ends", spent, CYCLES, 5) && met;
+    orr_victim_forget(&bench.session);
     orr_backlog_close(&bench.session);
     orr_session_release(&bench.session);
     return met ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -86,6 +86,7 @@ struct orr_backlog_leaf { /* of a queue */
         uint32_t jobs;
     } * holders;
     uint32_t holder_count, holder_capacity;
+    uint64_t version; /* steps with every change of its lanes */
 };
 
 struct orr_holding { /* a job as its queue's holders count it */

@@ -149,6 +149,7 @@ struct orr_stask {
     uint8_t unevicted;  /* while evicted in thought: the status to go back to */
     bool is_virtual;    /* changed by a statement and not executed */
     bool touched;       /* live may differ from held */
+    bool unprinted;     /* its queue's print lacks it */
     uint32_t groups_at; /* in group_ids: room for the live, then the held devices */
     uint32_t next_on_node, prev_on_node; /* tasks held by one node */
 };
@@ -218,6 +219,7 @@ struct orr_squeue {
     int64_t allocated[ORR_SHARE_KINDS], nonpreemptible[ORR_SHARE_KINDS]; /* live */
     uint32_t *active; /* its jobs with live tasks that hold or are to hold something, unordered */
     uint32_t active_count, active_capacity;
+    uint64_t print; /* of their tasks and where these are; see orr_session_update_prints */
 };
 
 /* --- jobs --- */
@@ -371,6 +373,7 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
 struct orr_session_rules orr_session_rules_default(void);
 
 struct orr_undo;
+struct orr_prospects;
 struct orr_numa;
 struct orr_numa_node;
 struct orr_zone_take;
@@ -431,9 +434,12 @@ struct orr_session {
     uint32_t
         *changed_jobs; /* added, ended or with tasks of another status; cleared by the reader */
     uint32_t changed_count, changed_capacity;
-    struct orr_backlog *backlog;    /* backlog.h; NULL: none is kept */
-    bool abandoned;                 /* this cycle left suppositions behind */
-    struct orr_decision *decisions; /* of this cycle */
+    uint32_t *unprinted; /* tasks that prints of queues lack */
+    uint32_t unprinted_count, unprinted_capacity;
+    struct orr_backlog *backlog;     /* backlog.h; NULL: none is kept */
+    struct orr_prospects *prospects; /* what searches for victims keep, see victim.h; or NULL */
+    bool abandoned;                  /* this cycle left suppositions behind */
+    struct orr_decision *decisions;  /* of this cycle */
     uint32_t decision_count, decision_capacity;
     struct orr_fit_detail *details; /* by job, filled by allocate; NULL (as built): not wanted */
     /* scores of the topology plugin for the attempt that is running: by set, node */
@@ -578,6 +584,9 @@ static inline const uint32_t *orr_task_groups(const struct orr_session *session,
 /* Accepted GPUs of quota if the task were on the node. */
 int64_t orr_session_quota_on(const struct orr_session *session, const struct orr_ask *ask,
                              uint32_t node);
+/* Brings the prints of queues up to date: sums over their active tasks, the same again when the
+ * same tasks are active in the same places. */
+void orr_session_update_prints(struct orr_session *session);
 /* Device memory a shared request takes on a node, MiB. */
 int64_t orr_session_shared_need(const struct orr_ask *ask, const struct orr_snode *node);
 /* ceil to 1 % of a device, in milli-GPU; the quotient is IEEE double as KAI's. */

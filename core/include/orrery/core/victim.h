@@ -21,6 +21,9 @@ enum orr_search_result {
 enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,
                                          uint32_t job);
 
+/* Frees what searches keep in the session from one to the next; it has a backlog. */
+void orr_victim_forget(struct orr_session *session);
+
 /* KAI reclaim's gate: with the request the queue stays within its fair share, and with that of a
  * non-preemptible job within its quota. */
 bool orr_reclaim_allowed(const struct orr_session *session, uint32_t job);

@@ -21,6 +21,14 @@ static inline void orr_digest_fold(struct orr_digest *digest, uint64_t word)
     digest->h = h ^ (h >> 29);
 }
 
+/* Scatters the bits of a word, for hashes that are sums over sets. */
+static inline uint64_t orr_scatter(uint64_t word)
+{
+    word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return word ^ (word >> 31);
+}
+
 /* Hash of bytes, for names; stable for ever. */
 uint64_t orr_hash_bytes(const void *bytes, size_t count);
 

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What searches look at and most of them find as the one before did: the nodes, how queues stand,
+ * who in them may lose something. It is kept from search to search and brought up to date by what
+ * changed, and its prints and versions say whether anything did (recall.c).
+ */
+#include "forecast_int.h"
+
+#include <string.h>
+
+void orr_victim_forget(struct orr_session *session)
+{
+    struct orr_prospects *all = session->prospects;
+    if (all == NULL) {
+        return;
+    }
+    for (uint32_t q = 0; q < all->queue_count; q++) {
+        orr_free(all->queues[q].seats);
+    }
+    orr_free(all->queues);
+    orr_free(all->idle);
+    orr_free(all->base);
+    orr_free(all->print);
+    orr_free(all->oldest);
+    orr_arena_release(&all->arena);
+    orr_free(all);
+    session->prospects = NULL;
+}
+
+static bool any_min_runtime(const struct orr_session *session)
+{
+    bool any = false;
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        any = any || session->queues[q].preempt_min_runtime > 0 ||
+              session->queues[q].reclaim_min_runtime > 0;
+    }
+    return any;
+}
+
+bool orr_prospects_timed(const struct orr_session *session)
+{
+    const struct orr_session_rules *rules = &session->rules;
+    return rules->min_runtime && (session->prospects->min_runtime ||
+                                  rules->preempt_min_runtime > 0 || rules->reclaim_min_runtime > 0);
+}
+
+static struct orr_prospects *open_prospects(struct orr_session *session)
+{
+    struct orr_prospects *all = orr_zalloc(1, sizeof *all);
+    all->node_count = session->node_count;
+    all->queue_count = session->queue_count;
+    all->queues = orr_zalloc(session->queue_count, sizeof *all->queues);
+    all->idle = orr_zalloc(session->node_count, sizeof *all->idle);
+    all->base = orr_zalloc(session->node_count, sizeof *all->base);
+    all->print = orr_zalloc(session->node_count, sizeof *all->print);
+    all->min_runtime = any_min_runtime(session);
+    orr_arena_init(&all->arena);
+    return all;
+}
+
+/* --- nodes --- */
+
+bool orr_forecast__plain_ask(const struct orr_session *session, const struct orr_ask *ask)
+{
+    if (ask->kind != ORR_ASK_WHOLE || ask->legacy_mig || ask->request.v[ORR_SLOT_GPU] <= 0 ||
+        ask->request.v[ORR_SLOT_GPU] % ORR_MGPU != 0 ||
+        (session->rules.predicates && (ask->affinity != ORR_NONE || ask->tolerance != ORR_NONE))) {
+        return false;
+    }
+    for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
+        if (ask->request.v[s] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Most of a slot that any request asks with each GPU, rounded up. True if it has grown. */
+static bool find_densities(struct orr_prospects *all, const struct orr_session *session)
+{
+    bool grown = all->ask_count == 0;
+    all->densest[ORR_SLOT_PODS] =
+        1; /* a node that takes no pods takes none that counts as no pod */
+    for (; all->ask_count < session->ask_count; all->ask_count++) {
+        const struct orr_ask *ask = &session->asks[all->ask_count];
+        const int64_t gpus = ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
+        for (uint32_t s = 0; s < session->slot_count && orr_forecast__plain_ask(session, ask);
+             s++) {
+            const int64_t each = (ask->request.v[s] + gpus - 1) / gpus;
+            grown = grown || each > all->densest[s];
+            all->densest[s] = each > all->densest[s] ? each : all->densest[s];
+        }
+    }
+    return grown;
+}
+
+/* Whatever GPUs of the node are free for a task, there is enough of all else. */
+static bool gpus_decide(const struct orr_session *session, const struct orr_snode *node,
+                        const int64_t densest[ORR_SLOTS_MAX])
+{
+    const int64_t gpus = node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU;
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        const int64_t releasing = node->releasing.v[s] < 0 ? node->releasing.v[s] : 0;
+        if (s != ORR_SLOT_GPU && node->idle.v[s] + releasing < densest[s] * gpus) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool plain_node(const struct orr_prospects *all, const struct orr_session *session,
+                       const struct orr_snode *node)
+{
+    const int64_t idle = node->idle.v[ORR_SLOT_GPU];
+    const int64_t room = idle + node->releasing.v[ORR_SLOT_GPU];
+    return node->ready && !node->is_mig && node->shared_count == 0 && room >= 0 &&
+           idle % ORR_MGPU == 0 && room % ORR_MGPU == 0 &&
+           node->allocatable.v[ORR_SLOT_GPU] <= ORR_FORECAST_GPUS * ORR_MGPU &&
+           room <= node->allocatable.v[ORR_SLOT_GPU] && gpus_decide(session, node, all->densest);
+}
+
+#define PRINT_OF_ODD 1 /* the node is not plain */
+
+static void look_at_node(struct orr_prospects *all, const struct orr_session *session, uint32_t n)
+{
+    const struct orr_snode *node = &session->nodes[n];
+    all->nodes_print -= all->print[n];
+    all->odd_nodes -= all->print[n] == PRINT_OF_ODD;
+    all->room_in_all -= all->base[n];
+    all->idle[n] = all->base[n] = 0;
+    all->print[n] = 0;
+    if (node->allocatable.v[ORR_SLOT_GPU] == 0) {
+        return; /* it takes no GPU task */
+    }
+    all->print[n] = PRINT_OF_ODD;
+    if (plain_node(all, session, node)) {
+        const int64_t idle = node->idle.v[ORR_SLOT_GPU];
+        const uint64_t gpus = (uint64_t)(node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU);
+        /* What is idle is below zero where others wait for more than is being released. */
+        all->idle[n] = (int32_t)(idle / ORR_MGPU);
+        all->base[n] = (int32_t)((idle + node->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU);
+        all->print[n] = orr_scatter(orr_scatter(gpus << 32 | n) ^
+                                    ((uint64_t)all->base[n] << 32 | (uint32_t)all->idle[n])) |
+                        2; /* never that of an odd one */
+    }
+    all->odd_nodes += all->print[n] == PRINT_OF_ODD;
+    all->nodes_print += all->print[n];
+    all->room_in_all += all->base[n];
+}
+
+static void look_at_nodes(struct orr_prospects *all, const struct orr_session *session)
+{
+    all->nodes_seen = find_densities(all, session) ? 0 : all->nodes_seen;
+    if (all->nodes_seen == session->clock) {
+        return;
+    }
+    for (uint32_t n = session->newest_node;
+         n != ORR_NONE && session->nodes[n].changed_at > all->nodes_seen;
+         n = session->nodes[n].older) {
+        look_at_node(all, session, n);
+    }
+    all->nodes_seen = session->clock;
+    all->most_idle = all->largest_node = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const int32_t gpus = (int32_t)(session->nodes[n].allocatable.v[ORR_SLOT_GPU] / ORR_MGPU);
+        all->most_idle = all->idle[n] > all->most_idle ? all->idle[n] : all->most_idle;
+        all->largest_node = gpus > all->largest_node ? gpus : all->largest_node;
+    }
+}
+
+struct orr_prospects *orr_prospects_now(struct orr_session *session)
+{
+    struct orr_prospects *old = session->prospects;
+    if (old != NULL &&
+        (old->queue_count != session->queue_count || old->node_count != session->node_count)) {
+        orr_victim_forget(session);
+    }
+    if (session->prospects == NULL) {
+        session->prospects = open_prospects(session);
+    }
+    orr_session_update_prints(session);
+    look_at_nodes(session->prospects, session);
+    return session->prospects;
+}
+
+/* --- how a queue stands --- */
+
+uint64_t orr_prospects_standing(const struct orr_session *session, uint32_t queue)
+{
+    struct orr_prospects *all = session->prospects;
+    struct orr_prospect *at = &all->queues[queue];
+    const struct orr_share_queue *share = &session->shares[queue];
+    if (at->stood_at == session->charges) {
+        return at->version;
+    }
+    struct orr_standing now;
+    now.priority = share->priority;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        now.held[kind] = session->queues[queue].allocated[kind];
+        now.nonpreemptible[kind] = session->queues[queue].nonpreemptible[kind];
+        now.deserved[kind] = share->resource[kind].deserved;
+        now.fair_share[kind] = share->resource[kind].fair_share;
+        now.limit[kind] = share->resource[kind].limit;
+        now.allocated[kind] = share->resource[kind].allocated;
+    }
+    if (at->stood_at == 0 || memcmp(&now, &at->standing, sizeof now) != 0) {
+        at->standing = now;
+        at->version = ++all->versions;
+    }
+    at->stood_at = session->charges;
+    return at->version;
+}
+
+/* --- who may lose something --- */
+
+/* The only pod set of a job without constraints, or ORR_NONE. */
+uint32_t orr_forecast__only_pod_set(const struct orr_session *session, const struct orr_sjob *job)
+{
+    uint32_t found = ORR_NONE;
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        const struct orr_sset *set = &session->sets[s];
+        if ((set->constraint.topology != NULL && session->rules.topology) ||
+            (set->is_pods ? found != ORR_NONE : set->min != 1)) {
+            return ORR_NONE;
+        }
+        found = set->is_pods ? s : found;
+    }
+    return found;
+}
+
+/* All of the job runs, or waits for what is being released, and as one piece. */
+static bool is_plain(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    const uint32_t set = orr_forecast__only_pod_set(session, job);
+    if (set == ORR_NONE || session->sets[set].min != (int32_t)job->task_count) {
+        return false;
+    }
+    uint32_t pipelined = 0;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        const struct orr_stask *task = &session->tasks[t];
+        if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
+            task->live.node == ORR_NONE || task->nominated != ORR_NONE ||
+            !orr_forecast__plain_ask(session, orr_task_ask(session, task))) {
+            return false;
+        }
+        pipelined += task->live.status == ORR_TASK_PIPELINED;
+    }
+    return pipelined == 0 || pipelined == job->task_count;
+}
+
+struct orr_seat orr_forecast__seat(const struct orr_session *session, uint32_t job,
+                                   uint32_t first_task, uint32_t tasks)
+{
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[first_task]);
+    struct orr_seat seat = {.job = job,
+                            .track = ORR_NONE,
+                            .gpus = (uint32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU),
+                            .first_task = first_task,
+                            .tasks = tasks,
+                            .pipelined =
+                                session->tasks[first_task].live.status == ORR_TASK_PIPELINED};
+    for (uint32_t i = 0; i < tasks; i++) {
+        const struct orr_ask *one = orr_task_ask(session, &session->tasks[first_task + i]);
+        orr_session_add_demand(session, one, 0, &seat.demand);
+        seat.unlike = seat.unlike || one->request.v[ORR_SLOT_GPU] != ask->request.v[ORR_SLOT_GPU];
+    }
+    return seat;
+}
+
+static struct orr_seat victim_seat(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    struct orr_seat seat = {.job = index, .odd = true};
+    if (is_plain(session, index)) {
+        seat = orr_forecast__seat(session, index, job->first_task, job->task_count);
+    }
+    return seat;
+}
+
+struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queue)
+{
+    const struct orr_squeue *of = &session->queues[queue];
+    struct orr_prospect *at = &session->prospects->queues[queue];
+    if (at->listed && at->print == of->print) {
+        return at;
+    }
+    at->listed = true;
+    at->print = of->print;
+    at->count = 0;
+    at->waiting_at = 0;
+    for (uint32_t i = 0; i < of->active_count; i++) {
+        const struct orr_sjob *job = &session->jobs[of->active[i]];
+        if (job->preemptible && !job->invalid) {
+            at->seats = ORR_ROOM_FOR_ONE(at->seats, at->count, at->capacity);
+            at->seats[at->count++] = victim_seat(session, of->active[i]);
+        }
+    }
+    at->bound = orr_forecast__bound(session, at->seats, at->count);
+    return at;
+}
+
+static uint64_t print_of_all(const struct orr_session *session)
+{
+    uint64_t print = 0;
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        print += session->queues[q].print;
+    }
+    return print;
+}
+
+const struct orr_seat *orr_prospects_oldest(struct orr_victim_search *search, uint32_t *count)
+{
+    struct orr_session *session = search->session;
+    struct orr_prospects *all = session->prospects;
+    const uint64_t print = print_of_all(session);
+    /* Who has no active tasks would be no candidate anyway. */
+    const uint32_t but = session->jobs[search->job].active > 0 ? search->job : ORR_NONE;
+    if (all->oldest == NULL || all->oldest_of != print || all->oldest_but != but) {
+        orr_victim__find_candidates(search);
+        orr_free(all->oldest);
+        all->oldest = orr_alloc(search->candidate_count + (size_t)1, sizeof *all->oldest);
+        all->oldest_of = print;
+        all->oldest_but = but;
+        all->oldest_count = search->candidate_count;
+        for (uint32_t i = 0; i < all->oldest_count; i++) {
+            all->oldest[i] = victim_seat(session, search->candidates[i].job);
+        }
+        orr_free(search->candidates);
+        search->candidates = NULL;
+        search->candidate_count = 0;
+    }
+    *count = all->oldest_count;
+    return all->oldest;
+}
