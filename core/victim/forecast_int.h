@@ -6,10 +6,11 @@
 #include <orrery/core/backlog.h>
 #include <orrery/core/queueorder.h>
 
+#include "tally.h"
 #include "victim_int.h"
 
-#define ORR_FORECAST_GPUS    16 /* of a node */
-#define ORR_FORECAST_DEMANDS 64 /* distinct ones of waiting jobs */
+#define ORR_FORECAST_GPUS    ORR_TALLY_GPUS /* of a node */
+#define ORR_FORECAST_DEMANDS 64             /* distinct ones of waiting jobs */
 
 struct orr_seat { /* a party: a possible victim, or the preemptor, which has seat 0 */
     uint32_t job, track;
@@ -55,16 +56,11 @@ struct orr_source {          /* victims of a track, plain.c */
     struct orr_queue_rank rank;
 };
 
-struct orr_holes {                               /* nodes with room */
-    uint32_t nodes[ORR_FORECAST_GPUS + 1], some; /* by GPUs; a bit where there are any */
-};
-
 struct orr_hand {     /* hand.c: victims on some of the bearing nodes, gangs apart */
     uint64_t changes; /* of the state when it was brought up to date */
     uint32_t *counts; /* by run, the preemptor included */
-    uint32_t of_size[ORR_FORECAST_GPUS + 1];
-    uint32_t late; /* those that may be served after the preemptor */
-    struct orr_holes rooms;
+    uint32_t late;    /* those that may be served after the preemptor */
+    struct orr_tally rooms, tasks;
 };
 #define ORR_HANDS 32 /* the last for any nodes, the others for growing numbers of them */
 
@@ -93,7 +89,7 @@ struct orr_plain {              /* plain.c */
 struct orr_taken {
     uint32_t from, to; /* of the bearing nodes */
     uint32_t *counts;  /* by run, the preemptor included */
-    struct orr_holes rooms;
+    struct orr_tally rooms, tasks;
     struct orr_sizes sizes;
     bool all_first; /* all are served before the preemptor */
 };
@@ -228,20 +224,6 @@ void orr_forecast__follow(struct orr_victim_search *search, uint32_t room, uint3
 void orr_forecast__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,
                         struct orr_taken *taken);
 void orr_forecast__put_back(const struct orr_victim_search *search, struct orr_taken *taken);
-static inline void orr_holes_add(struct orr_holes *rooms, uint32_t gpus, uint32_t nodes)
-{
-    if (gpus > 0) {
-        rooms->nodes[gpus] += nodes;
-        rooms->some |= 1u << gpus;
-    }
-}
-static inline void orr_holes_take(struct orr_holes *rooms, uint32_t gpus, uint32_t nodes)
-{
-    if (gpus > 0) {
-        rooms->nodes[gpus] -= nodes;
-        rooms->some &= ~((uint32_t)(rooms->nodes[gpus] == 0) << gpus);
-    }
-}
 struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search);
 void orr_forecast__start_sketch(struct orr_victim_search *search);
 /* Negative: track `a` is served before `b` however they stand, positive: after it; 0: their ranks

@@ -34,7 +34,7 @@ static void count(const struct orr_forecast *f, struct orr_hand *hand, const str
                   uint32_t by)
 {
     hand->counts[seat->run] += by;
-    hand->of_size[seat->gpus] += by;
+    orr_tally_add(&hand->tasks, seat->gpus, by);
     hand->late += f->tracks[seat->track].goes_first ? 0 : by;
 }
 
@@ -58,7 +58,7 @@ static void count_from(const struct orr_victim_search *search, struct orr_hand *
 
 static void take_node(const struct orr_victim_search *search, struct orr_hand *hand, uint32_t node)
 {
-    orr_holes_add(&hand->rooms, room_of(search, node), 1);
+    orr_tally_add(&hand->rooms, room_of(search, node), 1);
     count_from(search, hand, search->capacities.last_on[node], 1);
 }
 
@@ -69,8 +69,8 @@ static void join(const struct orr_victim_search *search, struct orr_hand *hand, 
                  uint32_t room)
 {
     const struct orr_seat *seat = seat_of(search, search->potential.count - 1);
-    orr_holes_take(&hand->rooms, room, 1);
-    orr_holes_add(&hand->rooms, room_of(search, node), 1);
+    orr_tally_take(&hand->rooms, room, 1);
+    orr_tally_add(&hand->rooms, room_of(search, node), 1);
     if (seat->tasks == 1) {
         count(search->forecast, hand, seat, 1);
     }
@@ -80,7 +80,7 @@ static void join(const struct orr_victim_search *search, struct orr_hand *hand, 
 static void let_go(const struct orr_victim_search *search, struct orr_hand *hand, uint32_t room)
 {
     const uint32_t last = search->potential.count - 1;
-    orr_holes_take(&hand->rooms, room, 1);
+    orr_tally_take(&hand->rooms, room, 1);
     count_from(search, hand, search->potential.items[last].before, UINT32_MAX);
 }
 
@@ -105,7 +105,7 @@ void orr_forecast__follow(struct orr_victim_search *search, uint32_t room, uint3
         } else if (now < size) {
             take_node(search, hand, node);
             if (size < c->able) {
-                orr_holes_take(&hand->rooms, room_of(search, able[size]), 1);
+                orr_tally_take(&hand->rooms, room_of(search, able[size]), 1);
                 count_from(search, hand, c->last_on[able[size]], UINT32_MAX);
             }
         }
@@ -170,6 +170,7 @@ static void take_gang(const struct orr_victim_search *search, const struct orr_s
     taken->counts[gang->run]++;
     taken->all_first = taken->all_first && f->tracks[gang->track].goes_first;
     orr_forecast__count_size(&taken->sizes, gang);
+    orr_tally_add(&taken->tasks, gang->gpus, gang->tasks);
     for (uint32_t t = 0; t < gang->tasks; t++) {
         const uint32_t node = search->session->tasks[gang->first_task + t].live.node;
         const uint32_t at = search->capacities.at[node];
@@ -185,7 +186,7 @@ static void add_rooms(const struct orr_victim_search *search, const struct orr_s
     uint32_t *extra = search->forecast->plain->extra;
     for (uint32_t t = 0; t < gang->tasks; t++) {
         const uint32_t node = search->session->tasks[gang->first_task + t].live.node;
-        orr_holes_add(&taken->rooms, extra[node], 1);
+        orr_tally_add(&taken->rooms, extra[node], 1);
         extra[node] = 0;
     }
 }
@@ -205,10 +206,9 @@ void orr_forecast__take(struct orr_victim_search *search, uint32_t from, uint32_
                                 .to = to,
                                 .counts = hand->counts,
                                 .rooms = hand->rooms,
+                                .tasks = hand->tasks,
+                                .sizes = {.set = hand->tasks.some},
                                 .all_first = hand->late == 0};
-    for (uint32_t gpus = 1; gpus <= ORR_FORECAST_GPUS; gpus++) {
-        taken->sizes.set |= (uint32_t)(hand->of_size[gpus] > 0) << gpus;
-    }
     with_gangs(search, taken, take_gang);
     with_gangs(search, taken, add_rooms);
 }

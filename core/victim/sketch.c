@@ -56,8 +56,7 @@ struct orr_sketch {
     struct standings *standings; /* by track; made with the first scenario that is served */
     uint32_t *active;            /* tracks with parties left, the one that is next first */
     uint32_t active_count;
-    uint32_t
-        weighty; /* parties left that ask more than a GPU, or may be served after the preemptor */
+    uint32_t late;          /* parties left that may be served after the preemptor */
     const uint32_t *counts; /* by run: chosen */
 };
 
@@ -106,47 +105,6 @@ void orr_forecast__start_sketch(struct orr_victim_search *search)
     for (uint32_t t = 0; t < f->track_count; t++) {
         sketch->usable = sketch->usable && !f->tracks[t].limited;
     }
-}
-
-/* --- rooms --- */
-
-/* Each task goes where the least room is that will do: nodes with as much are filled one after the
- * other. Returns how many found some. */
-static uint32_t place(struct orr_holes *rooms, uint32_t tasks, uint32_t gpus)
-{
-    uint32_t left = tasks;
-    while (left > 0 && rooms->some >> gpus != 0) {
-        const uint32_t room = gpus + (uint32_t)__builtin_ctz(rooms->some >> gpus);
-        const uint32_t each = room / gpus;
-        const uint32_t here = left < each ? left : each;
-        const uint32_t nodes = left < 2 * each                    ? 1
-                               : left / each < rooms->nodes[room] ? left / each
-                                                                  : rooms->nodes[room];
-        orr_holes_take(rooms, room, nodes);
-        orr_holes_add(rooms, room - here * gpus, nodes);
-        left -= nodes * here;
-    }
-    return tasks - left;
-}
-
-static bool place_gang(struct orr_holes *rooms, const struct orr_seat *seat)
-{
-    const struct orr_holes before = *rooms;
-    if (place(rooms, seat->tasks, seat->gpus) == seat->tasks) {
-        return true;
-    }
-    *rooms = before;
-    return false;
-}
-
-static uint32_t places_for(const struct orr_holes *rooms, uint32_t gpus)
-{
-    uint32_t places = 0;
-    for (uint32_t bits = rooms->some >> gpus; bits != 0; bits &= bits - 1) {
-        const uint32_t room = gpus + (uint32_t)__builtin_ctz(bits);
-        places += rooms->nodes[room] * (room / gpus);
-    }
-    return places;
 }
 
 /* --- standings --- */
@@ -325,12 +283,6 @@ static void sink(const struct orr_forecast *f)
     sketch->active[at] = track;
 }
 
-/* As long as everybody found a place, it does too. */
-static bool is_small(const struct orr_forecast *f, const struct orr_seat *seat)
-{
-    return seat->gpus == 1 && seat->tasks == 1 && f->tracks[seat->track].goes_first;
-}
-
 static void open_lane(const struct orr_victim_search *search, uint32_t track)
 {
     const struct orr_forecast *f = search->forecast;
@@ -351,7 +303,7 @@ static void open_lane(const struct orr_victim_search *search, uint32_t track)
             lane->held[kind] -= count * seat->demand.v[kind];
         }
         lane->lacking += count * run->gpus;
-        sketch->weighty += is_small(f, seat) ? 0 : count;
+        sketch->late += f->tracks[track].goes_first ? 0 : count;
     }
     lane->run = sketch->first_run[track];
 }
@@ -360,7 +312,7 @@ static void open_lanes(const struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
-    sketch->active_count = sketch->weighty = 0;
+    sketch->active_count = sketch->late = 0;
     for (uint32_t t = f->track_count; t-- > 0;) {
         open_lane(search, t);
         if (next_run(f, t)) {
@@ -419,52 +371,56 @@ static uint32_t count_turn(const struct orr_victim_search *search)
     return low;
 }
 
-/* True: the preemptor's turn comes, and there is room for it. */
-static bool serve(const struct orr_victim_search *search, struct orr_holes *rooms)
+/* The first lane's run goes on, or its next one is where it belongs. */
+static void go_on(const struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    struct orr_sketch *sketch = f->sketch;
+    const uint32_t track = sketch->active[0];
+    struct lane *lane = &sketch->lanes[track];
+    lane->run += lane->left == 0;
+    if (lane->left == 0 && !next_run(f, track)) {
+        memmove(sketch->active, sketch->active + 1,
+                --sketch->active_count * sizeof *sketch->active);
+    } else {
+        lane->now = *standing_after(search, track, 0);
+        sink(f);
+    }
+}
+
+/* Serves victims until it is known that nobody can lose his place before the preemptor's turn, who
+ * finds none then. True: there is room at its turn, or somebody did. */
+static bool serve(const struct orr_victim_search *search, struct orr_tally rooms,
+                  struct orr_tally tasks)
 {
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
     const struct orr_seat *own = f->seats;
-    bool lost = false;
     if (sketch->standings == NULL) {
         make_standings(search);
     }
     open_lanes(search);
-    while (lost || sketch->weighty > 0) {
+    for (;;) {
         const uint32_t track = sketch->active[0];
-        struct lane *lane = &sketch->lanes[track];
         const struct orr_seat *seat = next_seat(f, track);
         if (seat == own) {
-            return place(rooms, own->tasks, own->gpus) == own->tasks;
+            return orr_tally__places(&rooms, own->gpus) >= own->tasks;
         }
+        const bool late = !f->tracks[track].goes_first;
         const uint32_t turn = count_turn(search);
-        const uint32_t placed =
-            seat->tasks > 1 ? (uint32_t)place_gang(rooms, seat) : place(rooms, turn, seat->gpus);
-        const bool small = is_small(f, seat);
-        serve_some(f, lane, placed);
-        sketch->weighty -= small ? 0 : placed;
-        if (placed < turn) {
-            /* Nor is there room for the rest of the run, whose turn is as long as nothing changes;
-             * nor for a preemptor that asks no less. */
-            if (seat->gpus <= own->gpus && seat->tasks <= own->tasks) {
-                return false;
-            }
-            lost = true;
-            sketch->weighty -= small ? 0 : lane->left;
-            lane->left = 0;
+        const uint32_t count = turn * seat->tasks;
+        if (orr_tally__place(&rooms, count, seat->gpus) < count) {
+            /* Nor does a preemptor that asks no less find a place. */
+            return seat->gpus > own->gpus || seat->tasks > own->tasks;
         }
-        if (lane->left == 0) {
-            lane->run++;
+        orr_tally_take(&tasks, seat->gpus, count);
+        sketch->late -= late ? turn : 0;
+        if (sketch->late == 0 && (late || seat->gpus > 1) && orr_tally__hold_all(&rooms, &tasks)) {
+            return false;
         }
-        if (lane->left == 0 && !next_run(f, track)) {
-            memmove(sketch->active, sketch->active + 1,
-                    --sketch->active_count * sizeof *sketch->active);
-        } else {
-            lane->now = *standing_after(search, track, 0);
-            sink(f);
-        }
+        serve_some(f, &sketch->lanes[track], turn);
+        go_on(search);
     }
-    return false;
 }
 
 /* Of victims that a sketch will do for. */
@@ -474,13 +430,13 @@ static bool may_leave_place(struct orr_victim_search *search, const struct orr_t
     const struct orr_seat *own = f->seats;
     const bool one_node = taken->to == taken->from + 1 && !taken->sizes.gangs;
     if (f->over_quota ||
-        (taken->all_first && (one_node || orr_forecast__leave_nothing(f, &taken->sizes))) ||
-        places_for(&taken->rooms, own->gpus) < own->tasks) {
+        (taken->all_first && (one_node || orr_forecast__leave_nothing(f, &taken->sizes) ||
+                              orr_tally__hold_all(&taken->rooms, &taken->tasks))) ||
+        orr_tally__places(&taken->rooms, own->gpus) < own->tasks) {
         return false;
     }
-    struct orr_holes rooms = taken->rooms;
     f->sketch->counts = taken->counts;
-    return serve(search, &rooms);
+    return serve(search, taken->rooms, taken->tasks);
 }
 
 bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
