@@ -123,12 +123,15 @@ static bool all_leave_nothing(const struct orr_forecast *f)
     return orr_forecast__leave_nothing(f, &sizes);
 }
 
-/* With all victims together some node would pass KAI's filter of single nodes. */
+/* With all victims together some node would pass KAI's filter of single nodes for one task. */
 static bool accumulate_enough(const struct orr_forecast *f, const struct orr_session *session)
 {
     int32_t *room = orr_alloc(session->node_count, sizeof *room);
     bool enough = false;
-    memcpy(room, f->base, session->node_count * sizeof *room);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        room[n] = f->base[n];
+        enough = enough || room[n] >= (int32_t)f->seats[0].gpus;
+    }
     for (uint32_t s = 1; s < f->seat_count && !enough; s++) {
         for (uint32_t t = 0; t < f->seats[s].tasks; t++) {
             const uint32_t node = session->tasks[f->seats[s].first_task + t].live.node;
@@ -243,14 +246,19 @@ static bool nobody_can_lose(struct orr_victim_search *search)
 bool orr_victim__hopeless(struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
-    const bool hopeless =
-        f != NULL &&
-        (search->action == ORR_ACTION_CONSOLIDATION ? nobody_can_be_moved(f, search->session)
-         : search->action == ORR_ACTION_RECLAIM     ? nobody_can_lose(search)
-                                                    : false);
+    if (f == NULL) {
+        return false;
+    }
+    if (!accumulate_enough(f, search->session)) {
+        orr_victim__reached(search, ORR_OUTCOME_FILTERED);
+        return true;
+    }
+    const bool hopeless = search->action == ORR_ACTION_CONSOLIDATION
+                              ? nobody_can_be_moved(f, search->session)
+                          : search->action == ORR_ACTION_RECLAIM ? nobody_can_lose(search)
+                                                                 : false;
     if (hopeless) {
-        orr_victim__reached(search, accumulate_enough(f, search->session) ? ORR_OUTCOME_NOT_PLACED
-                                                                          : ORR_OUTCOME_FILTERED);
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
     }
     return hopeless;
 }
