@@ -374,6 +374,7 @@ void orr_session__set_live_status(struct orr_session *session, struct orr_stask 
     count_active(session, task->job, orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED),
                  orr_status_in(status, ORR_STATES_ACTIVE_ALLOCATED));
     task->live.status = status;
+    job->stirred = ++session->stirs;
     orr_session__job_changed(session, task->job);
 }
 

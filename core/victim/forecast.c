@@ -218,8 +218,7 @@ static bool seat_queues(struct orr_victim_search *search)
         const uint32_t taken = f->seat_count - from;
         if (plain && taken > 0) {
             struct orr_seat_bound *bound = &f->tracks[f->seats[from].track].bound;
-            *bound = taken == in->count ? in->bound
-                                        : orr_forecast__bound(session, &f->seats[from], taken);
+            *bound = taken == in->count ? in->bound : orr_forecast__bound(&f->seats[from], taken);
             bound->last += from;
         }
     }
@@ -255,6 +254,14 @@ struct orr_order_entry orr_forecast__victim(const struct orr_seat *seat)
 {
     return (struct orr_order_entry){
         .view = orr_jobview_whole(seat->job), .elastic_state = -1, .demand = seat->demand};
+}
+
+bool orr_forecast__is_before(const struct orr_session *session, const struct orr_seat *a,
+                             const struct orr_seat *b)
+{
+    const struct orr_order_entry one = orr_forecast__victim(a);
+    const struct orr_order_entry other = orr_forecast__victim(b);
+    return orr_order_compare_jobs(session, &one, &other) < 0;
 }
 
 struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search, uint32_t seat)

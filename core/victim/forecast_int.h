@@ -134,9 +134,9 @@ struct orr_prospect { /* a queue */
     struct orr_standing standing;
     uint64_t version;       /* of how it stands, */
     uint64_t stood_at;      /* at this of the session's charges; 0: never asked */
-    bool listed;            /* its preemptible active jobs, */
-    uint64_t print;         /* when its print was this one */
-    struct orr_seat *seats; /* track: not known yet */
+    uint64_t print;         /* when it was this one, */
+    uint64_t stirs;         /* and the session's stirs that: */
+    struct orr_seat *seats; /* its preemptible active jobs, best first; track: not known yet */
     uint32_t count, capacity;
     struct orr_seat_bound bound;
     uint64_t waiting;    /* print of who waits before the last of them; */
@@ -181,9 +181,11 @@ bool orr_forecast__plain_ask(const struct orr_session *session, const struct orr
 uint32_t orr_forecast__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
 struct orr_seat orr_forecast__seat(const struct orr_session *session, uint32_t job,
                                    uint32_t first_task, uint32_t tasks);
-/* `last` counts from 0. */
-struct orr_seat_bound orr_forecast__bound(const struct orr_session *session,
-                                          const struct orr_seat *seats, uint32_t count);
+/* Of two victims of a queue. */
+bool orr_forecast__is_before(const struct orr_session *session, const struct orr_seat *a,
+                             const struct orr_seat *b);
+/* Of seats in order. */
+struct orr_seat_bound orr_forecast__bound(const struct orr_seat *seats, uint32_t count);
 
 /* --- forecast.c and others --- */
 

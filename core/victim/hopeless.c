@@ -10,26 +10,15 @@
 
 /* --- an argument against all scenarios at once --- */
 
-static bool is_before(const struct orr_session *session, const struct orr_seat *a,
-                      const struct orr_seat *b)
+struct orr_seat_bound orr_forecast__bound(const struct orr_seat *seats, uint32_t count)
 {
-    const struct orr_order_entry one = orr_forecast__victim(a);
-    const struct orr_order_entry other = orr_forecast__victim(b);
-    return orr_order_compare_jobs(session, &one, &other) < 0;
-}
-
-struct orr_seat_bound orr_forecast__bound(const struct orr_session *session,
-                                          const struct orr_seat *seats, uint32_t count)
-{
-    struct orr_seat_bound bound = {.any = count > 0};
+    struct orr_seat_bound bound = {.any = count > 0, .last = count - 1};
     for (uint32_t s = 0; s < count; s++) {
-        const struct orr_seat *seat = &seats[s];
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            const int64_t amount = seat->demand.v[kind];
+            const int64_t amount = seats[s].demand.v[kind];
             const bool less = s == 0 || amount < bound.least.v[kind];
             bound.least.v[kind] = less ? amount : bound.least.v[kind];
         }
-        bound.last = s > 0 && is_before(session, &seats[bound.last], seat) ? s : bound.last;
     }
     return bound;
 }

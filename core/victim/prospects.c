@@ -277,25 +277,53 @@ static struct orr_seat victim_seat(const struct orr_session *session, uint32_t i
     return seat;
 }
 
+/* Leaves those whose jobs are as they were. */
+static void drop_changed(const struct orr_session *session, struct orr_prospect *at)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < at->count; i++) {
+        if (session->jobs[at->seats[i].job].stirred <= at->stirs) {
+            at->seats[kept++] = at->seats[i];
+        }
+    }
+    at->count = kept;
+}
+
+static void put_in(const struct orr_session *session, struct orr_prospect *at, uint32_t job)
+{
+    const struct orr_seat seat = victim_seat(session, job);
+    uint32_t low = 0;
+    at->seats = ORR_ROOM_FOR_ONE(at->seats, at->count, at->capacity);
+    for (uint32_t high = at->count; low < high;) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (orr_forecast__is_before(session, &at->seats[middle], &seat)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    memmove(&at->seats[low + 1], &at->seats[low], (at->count++ - low) * sizeof *at->seats);
+    at->seats[low] = seat;
+}
+
 struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queue)
 {
     const struct orr_squeue *of = &session->queues[queue];
     struct orr_prospect *at = &session->prospects->queues[queue];
-    if (at->listed && at->print == of->print) {
-        return at;
+    if (at->print == of->print) {
+        return at; /* also at first, if it has none */
     }
-    at->listed = true;
-    at->print = of->print;
-    at->count = 0;
-    at->waiting_at = 0;
+    drop_changed(session, at);
     for (uint32_t i = 0; i < of->active_count; i++) {
         const struct orr_sjob *job = &session->jobs[of->active[i]];
-        if (job->preemptible && !job->invalid) {
-            at->seats = ORR_ROOM_FOR_ONE(at->seats, at->count, at->capacity);
-            at->seats[at->count++] = victim_seat(session, of->active[i]);
+        if (job->preemptible && !job->invalid && job->stirred > at->stirs) {
+            put_in(session, at, of->active[i]);
         }
     }
-    at->bound = orr_forecast__bound(session, at->seats, at->count);
+    at->print = of->print;
+    at->stirs = session->stirs;
+    at->bound = orr_forecast__bound(at->seats, at->count);
+    at->waiting_at = 0;
     return at;
 }
 

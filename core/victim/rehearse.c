@@ -62,20 +62,30 @@ static int by_track(const void *a, const void *b, void *context)
     return orr_order_compare_jobs(lining->session, &lining->entries[l], &lining->entries[r]);
 }
 
+static void sort_line(const struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    struct orr_order_entry *entries = orr_alloc(f->seat_count, sizeof *entries);
+    const struct lining lining = {search->session, f->seats, entries};
+    for (uint32_t s = 0; s < f->seat_count; s++) {
+        entries[s] = orr_forecast__entry(search, s);
+    }
+    orr_sort(f->line, f->seat_count, sizeof *f->line, by_track, (void *)(uintptr_t)&lining);
+    orr_free(entries);
+}
+
 static bool line_up(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
-    struct orr_order_entry *entries = orr_alloc(f->seat_count, sizeof *entries);
-    const struct lining lining = {search->session, f->seats, entries};
     f->line = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->line);
     f->place = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->place);
     f->between = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->between);
     for (uint32_t s = 0; s < f->seat_count; s++) {
         f->line[s] = s;
-        entries[s] = orr_forecast__entry(search, s);
     }
-    orr_sort(f->line, f->seat_count, sizeof *f->line, by_track, (void *)(uintptr_t)&lining);
-    orr_free(entries);
+    if (search->action != ORR_ACTION_RECLAIM) { /* whose victims come queue by queue, in order */
+        sort_line(search);
+    }
     uint32_t *passed = NULL;
     for (uint32_t p = 0; p < f->seat_count; p++) {
         const uint32_t seat = f->line[p];

@@ -271,10 +271,11 @@ struct orr_sjob {
     uint8_t reason;                /* enum orr_fit_reason of the last allocate attempt */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of each action's last look at it */
     struct orr_failed_search failed[ORR_ACTIONS];
-    bool invalid;   /* removed: its tasks are gone */
-    bool changed;   /* listed in the session's changed_jobs */
-    uint32_t mark;  /* scratch of a search for victims */
-    uint32_t twins; /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
+    bool invalid;     /* removed: its tasks are gone */
+    bool changed;     /* listed in the session's changed_jobs */
+    uint64_t stirred; /* of the session's stirs: when a live task last got another status */
+    uint32_t mark;    /* scratch of a search for victims */
+    uint32_t twins;   /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
 };
 
 /* Why an attempt to allocate failed: KAI's fit errors. */
@@ -430,6 +431,7 @@ struct orr_session {
     /* what changed, for those who keep something derived from it */
     uint64_t clock;       /* steps with every change of a node */
     uint64_t charges;     /* steps with every change of what queues hold */
+    uint64_t stirs;       /* steps with every change of a live task's status */
     uint32_t newest_node; /* the last one that changed; the others by `older` */
     uint32_t
         *changed_jobs; /* added, ended or with tasks of another status; cleared by the reader */
