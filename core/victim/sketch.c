@@ -17,6 +17,7 @@ struct run {
     uint32_t seat;    /* one of them */
     uint32_t kind;    /* the same for those of the track that ask the same; from 1 */
     uint32_t gpus;    /* of each party */
+    bool heavy;       /* its turn matters; see serve */
     uint64_t waiting; /* demands of jobs that wait just before its first */
 };
 
@@ -29,19 +30,25 @@ struct standing {
     double share_after, share_now;
 };
 
-struct lane {           /* a track of one scenario */
-    uint32_t run, left; /* the run that is next, and how many of it */
-    uint32_t lacking;   /* GPUs of what the queue held before */
-    uint32_t turn;      /* how many were served last time */
+/* A party of a track as its turn comes. */
+struct turn {
+    uint32_t run, lacking; /* GPUs of what the queue held before */
     uint64_t waiting;
+};
+
+struct lane { /* a track of one scenario */
+    struct turn next;
+    uint32_t left;  /* of its run; 0: no more parties */
+    uint32_t guess; /* how many were served last time before another's turn */
     int64_t held[ORR_SHARE_KINDS];
-    struct standing now;
+    uint32_t heavy;        /* run of the next heavy party, or ORR_NONE */
+    struct standing worst; /* on the way to it */
 };
 
 struct standings { /* of a track, for all scenarios of a search */
-    /* By GPUs lacking, each the last one asked for; NULL if these do not tell what the queue holds.
-     */
-    struct standing *items;
+    /* Of light and heavy parties by GPUs lacking, each the last one asked for; NULL if these do not
+     * tell what the queue holds. */
+    struct standing *items[2];
     struct standing one; /* then */
     uint32_t priority;   /* tracks of more */
     uint32_t before;     /* tracks that are served before it if all else is equal */
@@ -54,7 +61,7 @@ struct orr_sketch {
     uint32_t *first_run;         /* by track, and where the last one's end */
     struct lane *lanes;          /* by track */
     struct standings *standings; /* by track; made with the first scenario that is served */
-    uint32_t *active;            /* tracks with parties left, the one that is next first */
+    uint32_t *active;            /* tracks with parties */
     uint32_t active_count;
     uint32_t late;          /* parties left that may be served after the preemptor */
     const uint32_t *counts; /* by run: chosen */
@@ -168,6 +175,11 @@ static void rank_alike(const struct orr_victim_search *search, uint32_t track)
     }
 }
 
+static bool is_heavy(const struct orr_forecast *f, const struct orr_seat *seat)
+{
+    return !(seat->gpus == 1 && seat->tasks == 1) && (int32_t)seat->gpus < f->largest_node;
+}
+
 static void make_standings(const struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
@@ -175,112 +187,123 @@ static void make_standings(const struct orr_victim_search *search)
     sketch->standings = orr_arena_alloc(&f->arena, f->track_count, sizeof *sketch->standings);
     for (uint32_t t = 0; t < f->track_count; t++) {
         const uint32_t gpus = tell_kinds(f, t);
+        const bool even = t != f->seats[0].track && is_even(f, t);
         rank_alike(search, t);
-        if (t != f->seats[0].track && is_even(f, t)) {
-            sketch->standings[t].items =
+        for (int i = 0; i < 2 && even; i++) {
+            sketch->standings[t].items[i] =
                 orr_arena_alloc(&f->arena, gpus + (size_t)1, sizeof(struct standing));
+        }
+        for (uint32_t r = sketch->first_run[t]; r < sketch->first_run[t + 1]; r++) {
+            sketch->runs[r].heavy = !even || is_heavy(f, &f->seats[sketch->runs[r].seat]);
         }
     }
 }
 
-static const struct orr_seat *next_seat(const struct orr_forecast *f, uint32_t track)
-{
-    return &f->seats[f->sketch->runs[f->sketch->lanes[track].run].seat];
-}
-
 static struct standing work_out(const struct orr_victim_search *search, uint32_t track,
-                                uint32_t served, uint64_t waiting)
+                                const struct turn *turn)
 {
     const struct orr_forecast *f = search->forecast;
     const struct lane *lane = &f->sketch->lanes[track];
-    const struct orr_demand *demand = &next_seat(f, track)->demand;
+    const struct run *run = &f->sketch->runs[turn->run];
+    const struct orr_demand *demand = &f->seats[run->seat].demand;
+    const int64_t served = lane->next.lacking - turn->lacking;
     struct orr_queue_rank rank;
     int64_t held[ORR_SHARE_KINDS];
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        held[kind] = lane->held[kind] + served * demand->v[kind];
+        held[kind] =
+            lane->held[kind] + (served == 0 ? 0 : demand->v[kind] * served / (int64_t)run->gpus);
     }
-    orr_forecast__block(search, f->tracks[track].queue, held, demand, waiting, &rank);
-    return (struct standing){.waiting = waiting,
-                             .kind = f->sketch->runs[lane->run].kind,
+    orr_forecast__block(search, f->tracks[track].queue, held, demand, turn->waiting, &rank);
+    return (struct standing){.waiting = turn->waiting,
+                             .kind = run->kind,
                              .first = (uint32_t)rank.over << 31 | (uint32_t)rank.fed << 30 |
                                       f->sketch->standings[track].priority << 1 | rank.violates,
                              .share_after = rank.share_after,
                              .share_now = rank.share_now};
 }
 
-/* Of the track once so many of the run that is next were served; good until the next one is asked
- * for. */
-static const struct standing *standing_after(const struct orr_victim_search *search, uint32_t track,
-                                             uint32_t served)
+/* Good until the next one is asked for. Of a track that is not even, for the lane's next party. */
+static const struct standing *standing_at(const struct orr_victim_search *search, uint32_t track,
+                                          const struct turn *turn)
 {
-    const struct orr_forecast *f = search->forecast;
-    const struct orr_sketch *sketch = f->sketch;
-    const struct lane *lane = &sketch->lanes[track];
-    const struct run *run = &sketch->runs[lane->run];
-    const uint64_t waiting = served == 0 ? lane->waiting : 0;
-    struct standings *standings = &sketch->standings[track];
+    const struct run *run = &search->forecast->sketch->runs[turn->run];
+    struct standings *standings = &search->forecast->sketch->standings[track];
     struct standing *item = &standings->one;
-    if (standings->items != NULL) {
-        item = &standings->items[lane->lacking - served * run->gpus];
-        if (item->kind == run->kind && item->waiting == waiting) {
+    if (standings->items[run->heavy] != NULL) {
+        item = &standings->items[run->heavy][turn->lacking];
+        if (item->kind == run->kind && item->waiting == turn->waiting) {
             return item;
         }
     }
-    *item = work_out(search, track, served, waiting);
+    *item = work_out(search, track, turn);
     return item;
 }
 
-static bool is_before(const struct orr_forecast *f, uint32_t a, const struct standing *one,
-                      uint32_t b)
+static int compare(const struct standing *one, const struct standing *other)
 {
-    const struct standing *other = &f->sketch->lanes[b].now;
-    const int fixed = orr_forecast__compare_fixed(f, a, b);
-    if (fixed != 0) {
-        return fixed < 0;
-    }
     if (one->first != other->first) {
-        return one->first < other->first;
+        return one->first < other->first ? -1 : 1;
     }
     if (one->share_after < other->share_after || one->share_after > other->share_after) {
-        return one->share_after < other->share_after;
+        return one->share_after < other->share_after ? -1 : 1;
     }
-    if (one->share_now < other->share_now || one->share_now > other->share_now) {
-        return one->share_now < other->share_now;
-    }
-    return f->sketch->standings[a].before < f->sketch->standings[b].before;
+    return (one->share_now > other->share_now) - (one->share_now < other->share_now);
 }
 
-/* --- serving --- */
-
-/* The lane's next run; false: none is left. */
-static bool next_run(const struct orr_forecast *f, uint32_t track)
+static bool is_before(const struct orr_forecast *f, uint32_t a, const struct standing *one,
+                      uint32_t b, const struct standing *other)
 {
-    struct orr_sketch *sketch = f->sketch;
-    struct lane *lane = &sketch->lanes[track];
-    lane->waiting = 0;
-    for (; lane->run < sketch->first_run[track + 1]; lane->run++) {
-        lane->waiting |= sketch->runs[lane->run].waiting;
-        lane->left = sketch->counts[lane->run];
-        if (lane->left > 0) {
-            return true;
+    const int fixed = orr_forecast__compare_fixed(f, a, b);
+    const int order = fixed != 0 ? fixed : compare(one, other);
+    return order != 0 ? order < 0 : f->sketch->standings[a].before < f->sketch->standings[b].before;
+}
+
+/* --- lanes --- */
+
+/* Moves on to the next run of the track with parties, from `run` on. Returns how many. */
+static uint32_t find_run(const struct orr_sketch *sketch, uint32_t track, struct turn *turn)
+{
+    const uint32_t end = sketch->first_run[track + 1];
+    for (; turn->run < end; turn->run++) {
+        turn->waiting |= sketch->runs[turn->run].waiting;
+        if (sketch->counts[turn->run] > 0) {
+            return sketch->counts[turn->run];
         }
     }
-    return false;
+    return 0;
 }
 
-/* The first of the active tracks goes where it belongs among the others, which are in order. */
-static void sink(const struct orr_forecast *f)
+/* The lane's next heavy party, and the worst standing on the way to it: as long as another track's
+ * stands better, that one's turn comes first, whatever else is before either. */
+static void look_ahead(const struct orr_victim_search *search, uint32_t track)
 {
-    struct orr_sketch *sketch = f->sketch;
-    const uint32_t track = sketch->active[0];
-    uint32_t at = 0;
-    while (
-        at + 1 < sketch->active_count &&
-        is_before(f, sketch->active[at + 1], &sketch->lanes[sketch->active[at + 1]].now, track)) {
-        sketch->active[at] = sketch->active[at + 1];
-        at++;
+    const struct orr_sketch *sketch = search->forecast->sketch;
+    struct lane *lane = &sketch->lanes[track];
+    struct turn turn = lane->next;
+    uint32_t left = lane->left;
+    bool any = false;
+    lane->heavy = ORR_NONE;
+    while (left > 0) {
+        const struct run *run = &sketch->runs[turn.run];
+        const struct standing *first = standing_at(search, track, &turn);
+        if (!any || compare(first, &lane->worst) > 0) {
+            lane->worst = *first;
+        }
+        any = true;
+        if (run->heavy) {
+            lane->heavy = turn.run;
+            return;
+        }
+        turn.waiting = 0;
+        if (left > 1) {
+            turn.lacking -= (left - 1) * run->gpus;
+            const struct standing *last = standing_at(search, track, &turn);
+            lane->worst = compare(last, &lane->worst) > 0 ? *last : lane->worst;
+        }
+        turn.lacking -= run->gpus;
+        turn.run++;
+        left = find_run(sketch, track, &turn);
     }
-    sketch->active[at] = track;
 }
 
 static void open_lane(const struct orr_victim_search *search, uint32_t track)
@@ -290,8 +313,8 @@ static void open_lane(const struct orr_victim_search *search, uint32_t track)
     struct lane *lane = &sketch->lanes[track];
     memcpy(lane->held, search->session->queues[f->tracks[track].queue].allocated,
            sizeof lane->held);
-    lane->lacking = 0;
-    lane->turn = 1;
+    lane->next = (struct turn){.run = sketch->first_run[track]};
+    lane->guess = 1;
     for (uint32_t r = sketch->first_run[track]; r < sketch->first_run[track + 1]; r++) {
         const struct run *run = &sketch->runs[r];
         const struct orr_seat *seat = &f->seats[run->seat];
@@ -302,10 +325,10 @@ static void open_lane(const struct orr_victim_search *search, uint32_t track)
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             lane->held[kind] -= count * seat->demand.v[kind];
         }
-        lane->lacking += count * run->gpus;
+        lane->next.lacking += count * run->gpus;
         sketch->late += f->tracks[track].goes_first ? 0 : count;
     }
-    lane->run = sketch->first_run[track];
+    lane->left = find_run(sketch, track, &lane->next);
 }
 
 static void open_lanes(const struct orr_victim_search *search)
@@ -313,53 +336,53 @@ static void open_lanes(const struct orr_victim_search *search)
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
     sketch->active_count = sketch->late = 0;
-    for (uint32_t t = f->track_count; t-- > 0;) {
+    for (uint32_t t = 0; t < f->track_count; t++) {
         open_lane(search, t);
-        if (next_run(f, t)) {
-            sketch->lanes[t].now = *standing_after(search, t, 0);
-            memmove(sketch->active + 1, sketch->active,
-                    sketch->active_count++ * sizeof *sketch->active);
-            sketch->active[0] = t;
-            sink(f);
+        if (sketch->lanes[t].left > 0) {
+            look_ahead(search, t);
+            sketch->active[sketch->active_count++] = t;
         }
     }
 }
 
-/* So many of the run that is next were placed. */
-static void serve_some(const struct orr_forecast *f, struct lane *lane, uint32_t count)
+/* So many of the run that is next find a place. */
+static void serve_some(const struct orr_forecast *f, uint32_t track, uint32_t count)
 {
-    const struct run *run = &f->sketch->runs[lane->run];
+    struct orr_sketch *sketch = f->sketch;
+    struct lane *lane = &sketch->lanes[track];
+    const struct run *run = &sketch->runs[lane->next.run];
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         lane->held[kind] += count * f->seats[run->seat].demand.v[kind];
     }
-    lane->lacking -= count * run->gpus;
-    lane->waiting = 0;
+    lane->next.lacking -= count * run->gpus;
+    lane->next.waiting = 0;
     lane->left -= count;
+    sketch->late -= f->tracks[track].goes_first ? 0 : count;
+    if (lane->left == 0) {
+        lane->next.run++;
+        lane->left = find_run(sketch, track, &lane->next);
+    }
 }
 
-/* Would the first lane still be first once `served` of its run were? */
-static bool still_first(const struct orr_victim_search *search, uint32_t served)
+/* --- serving --- */
+
+/* Of the run that is next, how many are served before the turn of another track, the first of them
+ * being one: those after it stand the worse the more are served. The first guess is what it was
+ * last time. */
+static uint32_t count_before(const struct orr_victim_search *search, uint32_t track, uint32_t other,
+                             const struct standing *standing)
 {
     const struct orr_forecast *f = search->forecast;
-    const uint32_t *active = f->sketch->active;
-    return is_before(f, active[0], standing_after(search, active[0], served), active[1]);
-}
-
-/* How many of the first lane's run are served before the second lane's turn. What stands after them
- * grows with their number; the first guess is what it was last time. */
-static uint32_t count_turn(const struct orr_victim_search *search)
-{
-    const struct orr_sketch *sketch = search->forecast->sketch;
-    struct lane *lane = &sketch->lanes[sketch->active[0]];
-    if (sketch->active_count == 1) {
-        return lane->left;
-    }
-    uint32_t low = 1; /* so many are */
+    struct lane *lane = &f->sketch->lanes[track];
+    const uint32_t gpus = f->sketch->runs[lane->next.run].gpus;
+    struct turn turn = {.run = lane->next.run};
+    uint32_t low = 1;
     uint32_t high = lane->left;
-    uint32_t probe = lane->turn;
+    uint32_t probe = lane->guess;
     for (uint32_t step = 1; low < high; step *= 2) {
         probe = probe < low ? low : probe >= high ? high - 1 : probe;
-        if (still_first(search, probe)) {
+        turn.lacking = lane->next.lacking - probe * gpus;
+        if (is_before(f, track, standing_at(search, track, &turn), other, standing)) {
             low = probe + 1;
             probe += step;
         } else {
@@ -367,24 +390,70 @@ static uint32_t count_turn(const struct orr_victim_search *search)
             probe = step == 1 ? high - 1 : low + (high - low) / 2;
         }
     }
-    lane->turn = low;
+    lane->guess = low;
     return low;
 }
 
-/* The first lane's run goes on, or its next one is where it belongs. */
-static void go_on(const struct orr_victim_search *search)
+/* Serves what is light in the track before the turn of the heavy party of another one, or of its
+ * own; adds up the tasks. */
+static void serve_light(const struct orr_victim_search *search, uint32_t track, uint32_t heavy,
+                        struct orr_tally *served)
 {
     const struct orr_forecast *f = search->forecast;
-    struct orr_sketch *sketch = f->sketch;
-    const uint32_t track = sketch->active[0];
-    struct lane *lane = &sketch->lanes[track];
-    lane->run += lane->left == 0;
-    if (lane->left == 0 && !next_run(f, track)) {
-        memmove(sketch->active, sketch->active + 1,
-                --sketch->active_count * sizeof *sketch->active);
-    } else {
-        lane->now = *standing_after(search, track, 0);
-        sink(f);
+    const struct orr_sketch *sketch = f->sketch;
+    const struct lane *lane = &sketch->lanes[track];
+    const struct standing *worst = &sketch->lanes[heavy].worst;
+    while (lane->left > 0 && !sketch->runs[lane->next.run].heavy) {
+        const struct orr_seat *seat = &f->seats[sketch->runs[lane->next.run].seat];
+        uint32_t count = lane->left;
+        if (track != heavy) {
+            if (!is_before(f, track, standing_at(search, track, &lane->next), heavy, worst)) {
+                return;
+            }
+            count = count_before(search, track, heavy, worst);
+        }
+        orr_tally_add(served, seat->gpus, count * seat->tasks);
+        const bool all = count == lane->left;
+        serve_some(f, track, count);
+        if (!all) {
+            return;
+        }
+    }
+}
+
+/* The track with the heavy party whose turn comes next; there is one until the preemptor's. */
+static uint32_t next_heavy(const struct orr_forecast *f)
+{
+    const struct orr_sketch *sketch = f->sketch;
+    uint32_t best = ORR_NONE;
+    for (uint32_t i = 0; i < sketch->active_count; i++) {
+        const uint32_t t = sketch->active[i];
+        if (sketch->lanes[t].heavy != ORR_NONE &&
+            (best == ORR_NONE ||
+             is_before(f, t, &sketch->lanes[t].worst, best, &sketch->lanes[best].worst))) {
+            best = t;
+        }
+    }
+    return best;
+}
+
+/* Places tasks, those of fewest GPUs first. Returns the GPUs of one that finds no place, or 0. */
+static uint32_t place_all(struct orr_tally *rooms, const struct orr_tally *tasks)
+{
+    for (uint32_t bits = tasks->some; bits != 0; bits &= bits - 1) {
+        const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
+        if (orr_tally__place(rooms, tasks->count[gpus], gpus) < tasks->count[gpus]) {
+            return gpus;
+        }
+    }
+    return 0;
+}
+
+static void take_all(struct orr_tally *from, const struct orr_tally *tasks)
+{
+    for (uint32_t bits = tasks->some; bits != 0; bits &= bits - 1) {
+        const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
+        orr_tally_take(from, gpus, tasks->count[gpus]);
     }
 }
 
@@ -401,25 +470,29 @@ static bool serve(const struct orr_victim_search *search, struct orr_tally rooms
     }
     open_lanes(search);
     for (;;) {
-        const uint32_t track = sketch->active[0];
-        const struct orr_seat *seat = next_seat(f, track);
+        struct orr_tally served = {0};
+        const uint32_t heavy = next_heavy(f);
+        for (uint32_t i = 0; i < sketch->active_count; i++) {
+            serve_light(search, sketch->active[i], heavy, &served);
+        }
+        if (place_all(&rooms, &served) > 0) {
+            return true;
+        }
+        take_all(&tasks, &served);
+        const struct orr_seat *seat = &f->seats[sketch->runs[sketch->lanes[heavy].heavy].seat];
         if (seat == own) {
             return orr_tally__places(&rooms, own->gpus) >= own->tasks;
         }
-        const bool late = !f->tracks[track].goes_first;
-        const uint32_t turn = count_turn(search);
-        const uint32_t count = turn * seat->tasks;
-        if (orr_tally__place(&rooms, count, seat->gpus) < count) {
+        if (orr_tally__place(&rooms, seat->tasks, seat->gpus) < seat->tasks) {
             /* Nor does a preemptor that asks no less find a place. */
             return seat->gpus > own->gpus || seat->tasks > own->tasks;
         }
-        orr_tally_take(&tasks, seat->gpus, count);
-        sketch->late -= late ? turn : 0;
-        if (sketch->late == 0 && (late || seat->gpus > 1) && orr_tally__hold_all(&rooms, &tasks)) {
+        orr_tally_take(&tasks, seat->gpus, seat->tasks);
+        serve_some(f, heavy, 1);
+        look_ahead(search, heavy);
+        if (sketch->late == 0 && orr_tally__hold_all(&rooms, &tasks)) {
             return false;
         }
-        serve_some(f, &sketch->lanes[track], turn);
-        go_on(search);
     }
 }
 
