@@ -59,6 +59,8 @@ struct orr_source {          /* victims of a track, plain.c */
 struct orr_hand {     /* hand.c: victims on some of the bearing nodes, gangs apart */
     uint64_t changes; /* of the state when it was brought up to date */
     uint32_t *counts; /* by run, the preemptor included */
+    uint64_t *some;   /* a bit for each run of which there are any */
+    uint32_t *gpus;   /* by track */
     uint32_t late;    /* those that may be served after the preemptor */
     struct orr_tally rooms, tasks;
 };
@@ -87,11 +89,10 @@ struct orr_plain {              /* plain.c */
 
 /* What a scenario takes: the hand's victims and the gangs that have a task on its nodes. */
 struct orr_taken {
-    uint32_t from, to; /* of the bearing nodes */
-    uint32_t *counts;  /* by run, the preemptor included */
-    struct orr_tally rooms, tasks;
+    uint32_t from, to;     /* of the bearing nodes */
+    struct orr_hand *hand; /* with the gangs, but for their rooms: */
+    struct orr_tally rooms;
     struct orr_sizes sizes;
-    bool all_first; /* all are served before the preemptor */
 };
 
 struct orr_forecast {

@@ -33,8 +33,12 @@ static uint32_t room_of(const struct orr_victim_search *search, uint32_t node)
 static void count(const struct orr_forecast *f, struct orr_hand *hand, const struct orr_seat *seat,
                   uint32_t by)
 {
-    hand->counts[seat->run] += by;
-    orr_tally_add(&hand->tasks, seat->gpus, by);
+    const uint32_t run = seat->run;
+    hand->counts[run] += by;
+    hand->some[run / 64] &= ~(UINT64_C(1) << run % 64);
+    hand->some[run / 64] |= (uint64_t)(hand->counts[run] > 0) << run % 64;
+    hand->gpus[seat->track] += by * seat->gpus * seat->tasks;
+    orr_tally_add(&hand->tasks, seat->gpus, by * seat->tasks);
     hand->late += f->tracks[seat->track].goes_first ? 0 : by;
 }
 
@@ -120,13 +124,22 @@ static void list(struct orr_victim_search *search, struct orr_hand *hand, uint32
                  uint32_t to)
 {
     struct orr_forecast *f = search->forecast;
-    uint32_t *counts = hand->counts;
-    if (counts == NULL) {
-        counts = orr_arena_alloc(&f->arena, f->seat_count, sizeof *counts);
+    const uint32_t runs = f->seat_count; /* at most */
+    const uint32_t own = f->seats[0].run;
+    if (hand->counts == NULL) {
+        hand->counts = orr_arena_alloc(&f->arena, runs, sizeof *hand->counts);
+        hand->some = orr_arena_alloc(&f->arena, runs / 64 + (size_t)1, sizeof *hand->some);
+        hand->gpus = orr_arena_alloc(&f->arena, f->track_count, sizeof *hand->gpus);
     }
-    memset(counts, 0, f->seat_count * sizeof *counts);
-    *hand = (struct orr_hand){.changes = f->plain->changes, .counts = counts};
-    counts[f->seats[0].run] = 1;
+    memset(hand->counts, 0, runs * sizeof *hand->counts);
+    memset(hand->some, 0, (runs / 64 + (size_t)1) * sizeof *hand->some);
+    memset(hand->gpus, 0, f->track_count * sizeof *hand->gpus);
+    *hand = (struct orr_hand){.changes = f->plain->changes,
+                              .counts = hand->counts,
+                              .some = hand->some,
+                              .gpus = hand->gpus};
+    hand->counts[own] = 1;
+    hand->some[own / 64] = UINT64_C(1) << own % 64;
     for (uint32_t i = from; i < to; i++) {
         take_node(search, hand, search->capacities.bearing[i]);
     }
@@ -167,10 +180,8 @@ static void take_gang(const struct orr_victim_search *search, const struct orr_s
                       struct orr_taken *taken)
 {
     const struct orr_forecast *f = search->forecast;
-    taken->counts[gang->run]++;
-    taken->all_first = taken->all_first && f->tracks[gang->track].goes_first;
+    count(f, taken->hand, gang, 1);
     orr_forecast__count_size(&taken->sizes, gang);
-    orr_tally_add(&taken->tasks, gang->gpus, gang->tasks);
     for (uint32_t t = 0; t < gang->tasks; t++) {
         const uint32_t node = search->session->tasks[gang->first_task + t].live.node;
         const uint32_t at = search->capacities.at[node];
@@ -194,21 +205,18 @@ static void add_rooms(const struct orr_victim_search *search, const struct orr_s
 static void put_gang(const struct orr_victim_search *search, const struct orr_seat *gang,
                      struct orr_taken *taken)
 {
-    (void)search;
-    taken->counts[gang->run]--;
+    count(search->forecast, taken->hand, gang, UINT32_MAX);
 }
 
 void orr_forecast__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,
                         struct orr_taken *taken)
 {
-    const struct orr_hand *hand = hand_of(search, from, to, nth);
+    struct orr_hand *hand = hand_of(search, from, to, nth);
     *taken = (struct orr_taken){.from = from,
                                 .to = to,
-                                .counts = hand->counts,
+                                .hand = hand,
                                 .rooms = hand->rooms,
-                                .tasks = hand->tasks,
-                                .sizes = {.set = hand->tasks.some},
-                                .all_first = hand->late == 0};
+                                .sizes = {.set = hand->tasks.some}};
     with_gangs(search, taken, take_gang);
     with_gangs(search, taken, add_rooms);
 }

@@ -18,6 +18,7 @@ struct run {
     uint32_t kind;    /* the same for those of the track that ask the same; from 1 */
     uint32_t gpus;    /* of each party */
     bool heavy;       /* its turn matters; see serve */
+    uint32_t waits;   /* the last one up to it before whose first any job waits; or NONE */
     uint64_t waiting; /* demands of jobs that wait just before its first */
 };
 
@@ -63,8 +64,8 @@ struct orr_sketch {
     struct standings *standings; /* by track; made with the first scenario that is served */
     uint32_t *active;            /* tracks with parties */
     uint32_t active_count;
-    uint32_t late;          /* parties left that may be served after the preemptor */
-    const uint32_t *counts; /* by run: chosen */
+    uint32_t late;               /* parties left that may be served after the preemptor */
+    const struct orr_hand *hand; /* of the scenario */
 };
 
 /* --- runs --- */
@@ -93,10 +94,14 @@ struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search)
             sketch->first_run[track] = sketch->run_count;
         }
         if (p == 0 || !same_run(f, p)) {
-            sketch->runs[sketch->run_count++] =
+            const bool first = sketch->first_run[track] == sketch->run_count;
+            const uint32_t before = first ? ORR_NONE : sketch->runs[sketch->run_count - 1].waits;
+            sketch->runs[sketch->run_count] =
                 (struct run){.seat = seat,
                              .gpus = f->seats[seat].gpus * f->seats[seat].tasks,
+                             .waits = f->between[p] != 0 ? sketch->run_count : before,
                              .waiting = f->between[p]};
+            sketch->run_count++;
         }
         f->seats[seat].run = sketch->run_count - 1;
     }
@@ -264,13 +269,21 @@ static bool is_before(const struct orr_forecast *f, uint32_t a, const struct sta
 static uint32_t find_run(const struct orr_sketch *sketch, uint32_t track, struct turn *turn)
 {
     const uint32_t end = sketch->first_run[track + 1];
-    for (; turn->run < end; turn->run++) {
-        turn->waiting |= sketch->runs[turn->run].waiting;
-        if (sketch->counts[turn->run] > 0) {
-            return sketch->counts[turn->run];
-        }
+    const uint32_t from = turn->run;
+    uint32_t word = from / 64;
+    uint64_t bits = sketch->hand->some[word] & UINT64_MAX << from % 64;
+    while (bits == 0 && 64 * (word + 1) < end) {
+        bits = sketch->hand->some[++word];
     }
-    return 0;
+    turn->run = bits == 0 ? end : 64 * word + (uint32_t)__builtin_ctzll(bits);
+    if (turn->run >= end) {
+        return 0;
+    }
+    const uint32_t waits = sketch->runs[turn->run].waits;
+    for (uint32_t r = from; waits != ORR_NONE && r <= waits; r++) {
+        turn->waiting |= sketch->runs[r].waiting;
+    }
+    return sketch->hand->counts[turn->run];
 }
 
 /* The lane's next heavy party, and the worst standing on the way to it: as long as another track's
@@ -311,23 +324,25 @@ static void open_lane(const struct orr_victim_search *search, uint32_t track)
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
     struct lane *lane = &sketch->lanes[track];
-    memcpy(lane->held, search->session->queues[f->tracks[track].queue].allocated,
-           sizeof lane->held);
-    lane->next = (struct turn){.run = sketch->first_run[track]};
+    const int64_t *held = search->session->queues[f->tracks[track].queue].allocated;
+    const struct run *run = &sketch->runs[sketch->first_run[track]];
+    const uint32_t gpus = sketch->hand->gpus[track];
     lane->guess = 1;
-    for (uint32_t r = sketch->first_run[track]; r < sketch->first_run[track + 1]; r++) {
-        const struct run *run = &sketch->runs[r];
-        const struct orr_seat *seat = &f->seats[run->seat];
-        const uint32_t count = sketch->counts[r];
-        if (count == 0 || seat == f->seats) {
-            continue;
-        }
+    if (sketch->standings[track].items[0] != NULL) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            lane->held[kind] -= count * seat->demand.v[kind];
+            lane->held[kind] =
+                held[kind] - f->seats[run->seat].demand.v[kind] * gpus / (int64_t)run->gpus;
         }
-        lane->next.lacking += count * run->gpus;
-        sketch->late += f->tracks[track].goes_first ? 0 : count;
+    } else {
+        memcpy(lane->held, held, sizeof lane->held);
+        for (uint32_t r = sketch->first_run[track]; r < sketch->first_run[track + 1]; r++) {
+            const struct orr_seat *seat = &f->seats[sketch->runs[r].seat];
+            for (unsigned kind = 0; kind < ORR_SHARE_KINDS && seat != f->seats; kind++) {
+                lane->held[kind] -= sketch->hand->counts[r] * seat->demand.v[kind];
+            }
+        }
     }
+    lane->next = (struct turn){.run = sketch->first_run[track], .lacking = gpus};
     lane->left = find_run(sketch, track, &lane->next);
 }
 
@@ -335,7 +350,8 @@ static void open_lanes(const struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
-    sketch->active_count = sketch->late = 0;
+    sketch->active_count = 0;
+    sketch->late = sketch->hand->late;
     for (uint32_t t = 0; t < f->track_count; t++) {
         open_lane(search, t);
         if (sketch->lanes[t].left > 0) {
@@ -503,13 +519,13 @@ static bool may_leave_place(struct orr_victim_search *search, const struct orr_t
     const struct orr_seat *own = f->seats;
     const bool one_node = taken->to == taken->from + 1 && !taken->sizes.gangs;
     if (f->over_quota ||
-        (taken->all_first && (one_node || orr_forecast__leave_nothing(f, &taken->sizes) ||
-                              orr_tally__hold_all(&taken->rooms, &taken->tasks))) ||
+        (taken->hand->late == 0 && (one_node || orr_forecast__leave_nothing(f, &taken->sizes) ||
+                                    orr_tally__hold_all(&taken->rooms, &taken->hand->tasks))) ||
         orr_tally__places(&taken->rooms, own->gpus) < own->tasks) {
         return false;
     }
-    f->sketch->counts = taken->counts;
-    return serve(search, taken->rooms, taken->tasks);
+    f->sketch->hand = taken->hand;
+    return serve(search, taken->rooms, taken->hand->tasks);
 }
 
 bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
