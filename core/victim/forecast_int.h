@@ -162,8 +162,8 @@ struct orr_prospects {
     /* consolidation */
     struct orr_seat *oldest; /* its candidates */
     uint32_t oldest_count;
-    uint64_t oldest_of;     /* when this was the sum of the prints of all queues, */
-    uint32_t oldest_but;    /* without this job, or ORR_NONE */
+    uint32_t oldest_but; /* without this job, or ORR_NONE */
+    bool oldest_known;
     struct orr_arena arena; /* lent to the forecast of one search after another */
 };
 

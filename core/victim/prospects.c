@@ -167,21 +167,6 @@ static void look_at_nodes(struct orr_prospects *all, const struct orr_session *s
     }
 }
 
-struct orr_prospects *orr_prospects_now(struct orr_session *session)
-{
-    struct orr_prospects *old = session->prospects;
-    if (old != NULL &&
-        (old->queue_count != session->queue_count || old->node_count != session->node_count)) {
-        orr_victim_forget(session);
-    }
-    if (session->prospects == NULL) {
-        session->prospects = open_prospects(session);
-    }
-    orr_session_update_prints(session);
-    look_at_nodes(session->prospects, session);
-    return session->prospects;
-}
-
 /* --- how a queue stands --- */
 
 uint64_t orr_prospects_standing(const struct orr_session *session, uint32_t queue)
@@ -327,27 +312,17 @@ struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queu
     return at;
 }
 
-static uint64_t print_of_all(const struct orr_session *session)
-{
-    uint64_t print = 0;
-    for (uint32_t q = 0; q < session->queue_count; q++) {
-        print += session->queues[q].print;
-    }
-    return print;
-}
-
 const struct orr_seat *orr_prospects_oldest(struct orr_victim_search *search, uint32_t *count)
 {
     struct orr_session *session = search->session;
     struct orr_prospects *all = session->prospects;
-    const uint64_t print = print_of_all(session);
     /* Who has no active tasks would be no candidate anyway. */
     const uint32_t but = session->jobs[search->job].active > 0 ? search->job : ORR_NONE;
-    if (all->oldest == NULL || all->oldest_of != print || all->oldest_but != but) {
+    if (!all->oldest_known || all->oldest_but != but) {
         orr_victim__find_candidates(search);
         orr_free(all->oldest);
         all->oldest = orr_alloc(search->candidate_count + (size_t)1, sizeof *all->oldest);
-        all->oldest_of = print;
+        all->oldest_known = true;
         all->oldest_but = but;
         all->oldest_count = search->candidate_count;
         for (uint32_t i = 0; i < all->oldest_count; i++) {
@@ -359,4 +334,42 @@ const struct orr_seat *orr_prospects_oldest(struct orr_victim_search *search, ui
     }
     *count = all->oldest_count;
     return all->oldest;
+}
+
+/* Does the change of a job leave the oldest as they are? */
+static bool are_still_oldest(const struct orr_prospects *all, const struct orr_session *session,
+                             uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    const bool active = job->active > 0 && job->preemptible && !job->invalid;
+    if (active && (int64_t)all->oldest_count <= session->rules.max_consolidation_preemptees) {
+        return false; /* there is room for one more */
+    }
+    for (uint32_t i = 0; i < all->oldest_count; i++) {
+        const uint32_t other = all->oldest[i].job;
+        if (other == index || (active && orr_victim__compare_age(session, index, other) <= 0)) {
+            return false;
+        }
+    }
+    return !active || session->rules.max_consolidation_preemptees >= 0;
+}
+
+struct orr_prospects *orr_prospects_now(struct orr_session *session)
+{
+    struct orr_prospects *all = session->prospects;
+    if (all != NULL &&
+        (all->queue_count != session->queue_count || all->node_count != session->node_count)) {
+        orr_victim_forget(session);
+    }
+    if (session->prospects == NULL) {
+        session->prospects = open_prospects(session);
+    }
+    all = session->prospects;
+    for (uint32_t i = 0; i < session->unprinted_count && all->oldest_known; i++) {
+        all->oldest_known =
+            are_still_oldest(all, session, session->tasks[session->unprinted[i]].job);
+    }
+    orr_session_update_prints(session);
+    look_at_nodes(all, session);
+    return all;
 }

@@ -96,15 +96,20 @@ static void find_feasible(struct orr_victim_search *search)
     }
 }
 
-static int by_age(const void *a, const void *b, void *context)
+int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b)
 {
-    const struct orr_session *session = context;
-    const struct orr_sjob *l = &session->jobs[((const struct orr_jobview *)a)->job];
-    const struct orr_sjob *r = &session->jobs[((const struct orr_jobview *)b)->job];
+    const struct orr_sjob *l = &session->jobs[a];
+    const struct orr_sjob *r = &session->jobs[b];
     if (l->created_s != r->created_s) {
         return l->created_s < r->created_s ? -1 : 1;
     }
     return strcmp(l->name, r->name);
+}
+
+static int by_age(const void *a, const void *b, void *context)
+{
+    return orr_victim__compare_age(context, ((const struct orr_jobview *)a)->job,
+                                   ((const struct orr_jobview *)b)->job);
 }
 
 static void keep_oldest(struct orr_victim_search *search, uint32_t count)

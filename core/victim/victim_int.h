@@ -121,6 +121,8 @@ static inline uint64_t orr_victim__print(uint32_t task)
 
 /* search.c: lists the candidates. */
 void orr_victim__find_candidates(struct orr_victim_search *search);
+/* Negative: the first of the jobs is older. */
+int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b);
 
 /* forecast.c, rehearse.c: what need not be simulated. The preemptor's view is that of one task when
  * the forecast is opened, and there are no candidates yet; it is prepared for each probe. */
