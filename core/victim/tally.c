@@ -8,6 +8,20 @@
  */
 #include "tally.h"
 
+static uint32_t smallest(uint32_t sizes)
+{
+    return (uint32_t)__builtin_ctz(sizes);
+}
+
+uint32_t orr_tally__gpus(const struct orr_tally *tally)
+{
+    uint32_t gpus = 0;
+    for (uint32_t bits = tally->some; bits != 0; bits &= bits - 1) {
+        gpus += smallest(bits) * tally->count[smallest(bits)];
+    }
+    return gpus;
+}
+
 uint32_t orr_tally__places(const struct orr_tally *rooms, uint32_t gpus)
 {
     uint32_t places = 0;
@@ -23,12 +37,11 @@ uint32_t orr_tally__place(struct orr_tally *rooms, uint32_t tasks, uint32_t gpus
 {
     uint32_t left = tasks;
     while (left > 0 && rooms->some >> gpus != 0) {
-        const uint32_t room = gpus + (uint32_t)__builtin_ctz(rooms->some >> gpus);
-        const uint32_t each = room / gpus;
+        const uint32_t room = gpus + smallest(rooms->some >> gpus);
+        const uint32_t each = gpus == 1 ? room : room / gpus;
         const uint32_t here = left < each ? left : each;
-        const uint32_t nodes = left < 2 * each                    ? 1
-                               : left / each < rooms->count[room] ? left / each
-                                                                  : rooms->count[room];
+        const uint32_t all = rooms->count[room];
+        const uint32_t nodes = left >= all * each ? all : left < 2 * each ? 1 : left / each;
         orr_tally_take(rooms, room, nodes);
         orr_tally_add(rooms, room - here * gpus, nodes);
         left -= nodes * here;
@@ -37,11 +50,6 @@ uint32_t orr_tally__place(struct orr_tally *rooms, uint32_t tasks, uint32_t gpus
 }
 
 /* --- whatever the order --- */
-
-static uint32_t smallest(uint32_t sizes)
-{
-    return (uint32_t)__builtin_ctz(sizes);
-}
 
 static uint32_t largest(uint32_t sizes)
 {
@@ -73,47 +81,37 @@ static bool hold_all_ascending(struct orr_tally rooms, const struct orr_tally *t
     return true;
 }
 
-/* Tasks of 1, 2, 4 and 8 GPUs in rooms of at most 8.
+/* Tasks of 1, 2, 4 and perhaps 8 GPUs in rooms of at most 8, which all find a place in ascending
+ * order; others go earlier. Let n4 to n7 be the numbers of rooms of 4 to 7, s those of 8 that tasks
+ * of 8 do not need; a, b and c tasks of 1, 2 and 4 are left.
  *
- * Say all find a place in ascending order. One of 1 GPU may go first. If one of 2 goes before those
- * of 1, these break into no more places for 2 than they would have, as with two sizes. If one of 4
- * does, to the least room r >= 4, they break into one more only if r is 6: the 2 that remain are
- * filled before rooms of 3, and the last of 1 GPU is alone in a room of 3. Nothing else breaks into
- * places for 2. So they suffice as long as no task of 4 finds a room of 6, none of 4 and 5, and one
- * of 3.
+ * Places for 2: tasks of 1 break into no more of them if others go first, as with two sizes, but if
+ * one of 4 goes to a room of 6, and the 2 left over are filled before rooms of 3, of which then one
+ * is left with 2 instead of none. It matters if no place is to spare: b + 2c are the places of that
+ * room, of those of 6 and 7 and of s, so at least 1 + 3 + 3 n7 + 4s.
  *
- * Nor is a place for 4 broken into that is needed. Let w, x, y, z be the numbers of rooms of 4, 5,
- * 6 and 7, the places for 4 just as many as needed, a and b tasks of 1 and 2 left. Those left of 4
- * and 8 take 4 for each place, so, as all is filled to the brim, what rooms of 1 to 3 hold and
- * x + 2y + 3z is what those of 1 and 2 ask. A place for 4 is broken into while there is nothing
- * smaller where the task fits, so in a room of 4 (or, by one of 2, of 5) or of 8 if there are none
- * of 4 to 7 that it fits in, which leaves no task to do it. Without rooms of 6, places for 2
- * suffice: b and what the a tasks break into are at most z; the a = x + 3z - 2b tasks (beyond rooms
- * of 1) break into at least two places for each five GPUs, which is more.
+ * Places for 4: let there be as many as needed, c = n4 + n5 + n6 + n7 + 2s. One is broken into
+ * where nothing smaller will do: a room of 4 (by a task of 2, of 5), or of 8 if there are none of 4
+ * to 7. As places for 2 suffice, b and those that the a tasks break into are at most n6 + n7. So
+ * there is a room of 6 or 7 besides that of 4 or 5, and c is at least 2 + 2s.
  *
- * So there is danger only if a room of 6 meets one of 3, 4 or 5. It does not if there is none, nor
- * ever will be: a room becomes one of 6 only when there are no others of 2 to 5, and none of these
- * appears before it is used itself. As long as there is one of 6 nothing of 1, 2 or 4 goes to rooms
- * of 8, and those of 8 to spare, s, remain. In both dangers what is left of 2 and 4 must then fill
- * more than rooms of 6 and the spare ones of 8, so it is at least 8 + 8 s GPUs. */
+ * While there is a room of 6, n7 remains what it is, and while there is one of 6 or 7, s. These do
+ * not appear: a room becomes one of them only if there are no others of 2 to 5, and none of those
+ * is made before it is used. And if what is left fills all, those of 7 alone do no harm: a + 2b are
+ * n5 + 3 n7 and rooms of 1, but a tasks break into too many: two places of every 5 GPUs. */
 static bool keep_apart(const struct orr_tally *rooms, const struct orr_tally *tasks)
 {
-    const uint32_t *count = tasks->count;
-    const uint32_t others = rooms->some & (1u << 2 | 1u << 3 | 1u << 4 | 1u << 5);
-    if (rooms->count[6] == 0 || (rooms->count[6] == 1 && others == 0)) {
-        return true;
+    const uint32_t *room = rooms->count;
+    const uint32_t *task = tasks->count;
+    const uint32_t between = rooms->some & (1u << 2 | 1u << 3 | 1u << 4 | 1u << 5);
+    const bool no_six = room[6] == 0 || (room[6] == 1 && between == 0);
+    if (room[8] < task[8]) {
+        return false;
     }
-    return rooms->count[8] >= count[8] &&
-           count[2] + 2 * count[4] < 4 + 4 * (rooms->count[8] - count[8]);
-}
-
-static uint32_t gpus_in_all(const struct orr_tally *rooms)
-{
-    uint32_t gpus = 0;
-    for (uint32_t bits = rooms->some; bits != 0; bits &= bits - 1) {
-        gpus += smallest(bits) * rooms->count[smallest(bits)];
-    }
-    return gpus;
+    const uint32_t spare = room[8] - task[8];
+    return (no_six || task[2] + 2 * task[4] < 4 + 3 * room[7] + 4 * spare) &&
+           (task[4] < 2 + 2 * spare ||
+            (no_six && (room[7] == 0 || orr_tally__gpus(rooms) == orr_tally__gpus(tasks))));
 }
 
 static bool ascending_is_worst(const struct orr_tally *rooms, const struct orr_tally *tasks)
@@ -137,7 +135,7 @@ static bool ascending_is_worst(const struct orr_tally *rooms, const struct orr_t
         return true;
     }
     return sizes == (1u << 1 | 1u << 2 | 1u << 4) && largest(rooms->some) <= 8 &&
-           gpus_in_all(rooms) == gpus_in_all(tasks) && keep_apart(rooms, tasks);
+           keep_apart(rooms, tasks);
 }
 
 bool orr_tally__hold_all(const struct orr_tally *rooms, const struct orr_tally *tasks)

@@ -28,6 +28,7 @@ static inline void orr_tally_take(struct orr_tally *rooms, uint32_t gpus, uint32
     orr_tally_add(rooms, gpus, 0u - count);
 }
 
+uint32_t orr_tally__gpus(const struct orr_tally *tally); /* in all */
 /* Places that tasks of so many GPUs find. */
 uint32_t orr_tally__places(const struct orr_tally *rooms, uint32_t gpus);
 /* Places tasks one after the other, each where the least room is that will do. Returns how many

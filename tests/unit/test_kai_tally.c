@@ -145,6 +145,8 @@ static const struct family families[] = {
     {.sizes = {1, 2, 4, 8}, .largest = 8, .often = 8, .exact = true},
     {.sizes = {1, 2, 4}, .largest = 8, .often = 6, .exact = true},
     {.sizes = {1, 2, 4, 8}, .largest = 8, .room_over = true},
+    {.sizes = {1, 2, 4, 8}, .largest = 8, .often = 6, .room_over = true},
+    {.sizes = {1, 2, 4, 8}, .largest = 8, .often = 7, .room_over = true},
     {.sizes = {1, 2}, .largest = 8, .exact = true},
     {.sizes = {1, 3, 6}, .largest = 6, .room_over = true, .exact = true},
     {.sizes = {1, 5}, .largest = 16, .room_over = true, .exact = true},
