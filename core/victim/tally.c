@@ -56,11 +56,18 @@ static uint32_t largest(uint32_t sizes)
     return 31 - (uint32_t)__builtin_clz(sizes);
 }
 
+static uint32_t without_smallest(uint32_t sizes)
+{
+    return sizes & (sizes - 1);
+}
+
 /* Each divides the next. */
 static bool is_chain(uint32_t sizes)
 {
+    const uint32_t powers = 1u << 1 | 1u << 2 | 1u << 4 | 1u << 8 | 1u << 16;
     uint32_t last = 1;
-    for (uint32_t bits = sizes; bits != 0; bits &= bits - 1) {
+    for (uint32_t bits = sizes; (sizes & ~powers) != 0 && bits != 0;
+         bits = without_smallest(bits)) {
         if (smallest(bits) % last != 0) {
             return false;
         }
@@ -69,10 +76,57 @@ static bool is_chain(uint32_t sizes)
     return true;
 }
 
+static uint32_t divide(uint32_t gpus, uint32_t by)
+{
+    return (by & (by - 1)) == 0 ? gpus >> smallest(by) : gpus / by;
+}
+
+/* Places for so many GPUs that are left after the smallest tasks, or 0. */
+static uint32_t left_for(const struct orr_tally *rooms, const struct orr_tally *tasks,
+                         uint32_t gpus)
+{
+    const uint32_t small = smallest(tasks->some);
+    uint32_t left = tasks->count[small];
+    uint32_t places = 0;
+    for (uint32_t bits = rooms->some >> small << small; bits != 0; bits = without_smallest(bits)) {
+        const uint32_t room = smallest(bits);
+        const uint32_t each = divide(room, small);
+        uint32_t nodes = rooms->count[room];
+        if (left >= nodes * each) {
+            left -= nodes * each;
+            continue;
+        }
+        if (left > 0) {
+            nodes -= left / each + 1;
+            places += divide(room - left % each * small, gpus);
+            left = 0;
+        }
+        places += nodes * divide(room, gpus);
+    }
+    return places;
+}
+
+/* Two sizes find places in ascending order, as far as the larger or what is made of it needs them.
+ */
+static bool hold_two(const struct orr_tally *rooms, const struct orr_tally *tasks)
+{
+    const uint32_t small = smallest(tasks->some);
+    const uint32_t larger = without_smallest(tasks->some);
+    if (larger == 0) {
+        return orr_tally__places(rooms, small) >= tasks->count[small];
+    }
+    const uint32_t second = smallest(larger);
+    uint32_t needed = 0;
+    for (uint32_t bits = larger; bits != 0; bits = without_smallest(bits)) {
+        needed += tasks->count[smallest(bits)] * divide(smallest(bits), second);
+    }
+    return left_for(rooms, tasks, second) >= needed;
+}
+
 /* Each task in its turn, the small ones first. */
 static bool hold_all_ascending(struct orr_tally rooms, const struct orr_tally *tasks)
 {
-    for (uint32_t bits = tasks->some; bits != 0; bits &= bits - 1) {
+    for (uint32_t bits = tasks->some; bits != 0; bits = without_smallest(bits)) {
         const uint32_t gpus = smallest(bits);
         if (orr_tally__place(&rooms, tasks->count[gpus], gpus) < tasks->count[gpus]) {
             return false;
@@ -114,7 +168,7 @@ static bool keep_apart(const struct orr_tally *rooms, const struct orr_tally *ta
             (no_six && (room[7] == 0 || orr_tally__gpus(rooms) == orr_tally__gpus(tasks))));
 }
 
-static bool ascending_is_worst(const struct orr_tally *rooms, const struct orr_tally *tasks)
+bool orr_tally__hold_all(const struct orr_tally *rooms, const struct orr_tally *tasks)
 {
     uint32_t sizes = tasks->some;
     if (sizes == 0 || rooms->some == 0 || !is_chain(sizes)) {
@@ -130,15 +184,10 @@ static bool ascending_is_worst(const struct orr_tally *rooms, const struct orr_t
      * of at least r), up to where the small ones are in rooms of at least r: then they are u
      * further there than otherwise, and break into at most one more place, but did not break into
      * r's. */
-    const uint32_t but_one = sizes & (sizes - 1);
-    if ((but_one & (but_one - 1)) == 0) {
-        return true;
+    const bool two = without_smallest(without_smallest(sizes)) == 0;
+    if (!two && (sizes != (1u << 1 | 1u << 2 | 1u << 4) || largest(rooms->some) > 8)) {
+        return false;
     }
-    return sizes == (1u << 1 | 1u << 2 | 1u << 4) && largest(rooms->some) <= 8 &&
-           keep_apart(rooms, tasks);
-}
-
-bool orr_tally__hold_all(const struct orr_tally *rooms, const struct orr_tally *tasks)
-{
-    return ascending_is_worst(rooms, tasks) && hold_all_ascending(*rooms, tasks);
+    return hold_two(rooms, tasks) &&
+           (two || (keep_apart(rooms, tasks) && hold_all_ascending(*rooms, tasks)));
 }
