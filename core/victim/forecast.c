@@ -19,27 +19,24 @@
 
 /* --- is the world plain? --- */
 
-static bool same_request(const struct orr_session *session, uint32_t a, uint32_t b)
-{
-    return a == b || memcmp(&session->asks[a].request, &session->asks[b].request,
-                            sizeof session->asks[a].request) == 0;
-}
-
 static bool plain_preemptor(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     if (orr_forecast__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
         return false;
     }
-    const uint32_t ask = session->tasks[search->tasks.tasks[0]].ask;
+    uint32_t plain = ORR_NONE; /* an ask */
     for (uint32_t i = 0; i < search->tasks.count; i++) {
-        const struct orr_stask *task = &session->tasks[search->tasks.tasks[i]];
+        const uint32_t t = search->tasks.tasks[i];
+        const struct orr_stask *task = &session->tasks[t];
         if (task->live.status != ORR_TASK_PENDING || task->nominated != ORR_NONE ||
-            !same_request(session, task->ask, ask)) {
+            t != search->tasks.tasks[0] + i ||
+            (task->ask != plain && !orr_forecast__plain_ask(session, &session->asks[task->ask]))) {
             return false;
         }
+        plain = task->ask;
     }
-    return orr_forecast__plain_ask(session, &session->asks[ask]);
+    return true;
 }
 
 /* --- lanes and seats --- */

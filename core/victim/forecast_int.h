@@ -206,6 +206,11 @@ uint32_t *orr_forecast__passed(struct orr_victim_search *search, uint32_t seat);
 /* GPUs that a task of the party asks, counted from its first. */
 uint32_t orr_forecast__gpus(const struct orr_session *session, const struct orr_seat *seat,
                             uint32_t task);
+/* GPUs that the preemptor asks in this probe. */
+static inline int64_t orr_forecast__needed(const struct orr_forecast *f)
+{
+    return f->seats[0].demand.v[ORR_SHARE_GPU] / ORR_MGPU;
+}
 void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *seat);
 /* All victims are served before the preemptor, and the nodes have less room than it needs: then it
  * gets none. */

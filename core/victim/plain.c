@@ -238,7 +238,7 @@ uint64_t orr_victim__prints_on(const struct orr_victim_search *search, uint32_t 
 static bool all_come_before(const struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
-    return f->plain->all_first && f->room_in_all < (int64_t)search->k * f->seats[0].gpus;
+    return f->plain->all_first && f->room_in_all < orr_forecast__needed(f);
 }
 
 bool orr_victim__nothing_left(const struct orr_victim_search *search)

@@ -152,6 +152,8 @@ void orr_victim__prepare_forecast(struct orr_victim_search *search)
     }
     struct orr_rehearsal *r = f->rehearsal;
     f->seats[0].tasks = search->k;
+    f->seats[0].unlike =
+        orr_forecast__seat(session, search->job, f->seats[0].first_task, search->k).unlike;
     f->seats[0].demand = search->demand;
     if (!orr_forecast__compare_tracks(search)) {
         orr_victim__close_forecast(search);
@@ -579,7 +581,7 @@ static bool leaves_nothing(const struct orr_victim_search *search,
     struct orr_sizes sizes = {0};
     uint32_t node = ORR_NONE;
     bool one_node = true;
-    if (f->room_in_all >= (int64_t)search->k * f->seats[0].gpus) {
+    if (f->room_in_all >= orr_forecast__needed(f)) {
         return false;
     }
     for (int l = 0; l < 2; l++) {

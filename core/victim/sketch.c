@@ -113,7 +113,8 @@ void orr_forecast__start_sketch(struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
-    sketch->usable = f->room_in_all == 0 && f->most_idle == 0 && search->recorded.count == 0;
+    sketch->usable = f->room_in_all == 0 && f->most_idle == 0 && search->recorded.count == 0 &&
+                     !f->seats[0].unlike;
     for (uint32_t t = 0; t < f->track_count; t++) {
         sketch->usable = sketch->usable && !f->tracks[t].limited;
     }

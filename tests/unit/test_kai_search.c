@@ -118,6 +118,7 @@ static void add_job(struct world *world)
     gpus = gpus > world->kinds.gpus ? world->kinds.gpus : gpus;
     const bool unlike = world->kinds.unlike && !part && gpus > 1;
     const int64_t rest = 1 + (int64_t)orr_rng_below(rng, (uint64_t)gpus);
+    const uint32_t odd = unlike ? (uint32_t)orr_rng_below(rng, count) : count;
     const int32_t min =
         world->kinds.elastic ? 1 + (int32_t)orr_rng_below(rng, count) : (int32_t)count;
     struct twin *twins[2] = {&world->fast, &world->literal};
@@ -130,7 +131,7 @@ static void add_job(struct world *world)
             part ? world_ask_part(session, percent) : world_ask_whole(session, gpus);
         uint32_t asks[8];
         for (uint32_t t = 0; t < count; t++) { /* a gang of whole nodes and what is left */
-            asks[t] = unlike && t + 1 == count ? world_ask_whole(session, rest) : ask;
+            asks[t] = t == odd ? world_ask_whole(session, rest) : ask;
         }
         (void)world_job_add(session, &(struct world_job){.name = name,
                                                          .queue = twins[i]->leaves[leaf],
