@@ -11,6 +11,7 @@
 void orr_backlog_open(struct orr_session *session)
 {
     session->backlog = orr_zalloc(1, sizeof *session->backlog);
+    session->backlog->versions = session->versions;
     for (uint32_t j = 0; j < session->job_count; j++) { /* also those another backlog took in */
         if (!session->jobs[j].changed) {
             session->jobs[j].changed = true;
@@ -24,6 +25,8 @@ void orr_backlog_open(struct orr_session *session)
 void orr_backlog_close(struct orr_session *session)
 {
     struct orr_backlog *backlog = session->backlog;
+    session->versions =
+        backlog->versions > session->versions ? backlog->versions : session->versions;
     for (uint32_t c = 0; c < backlog->class_count; c++) {
         orr_free(backlog->classes[c].parts);
         orr_free(backlog->classes[c].lanes);
@@ -343,7 +346,7 @@ static void put_in(struct orr_backlog *backlog, uint32_t index, const struct orr
     lane->items = ORR_ROOM_FOR_ONE(lane->items, lane->end, lane->capacity);
     const uint32_t at = lower_bound(lane, item);
     lane->version = at < lane->end ? ++backlog->versions : lane->version;
-    backlog->leaves[lane->queue].version++;
+    backlog->leaves[lane->queue].version = ++backlog->versions;
     if (lane->first > 0 && at - lane->first < lane->end - at) {
         memmove(lane->items + lane->first - 1, lane->items + lane->first,
                 (at - lane->first) * sizeof *lane->items);
@@ -362,7 +365,7 @@ static void pull_out(struct orr_backlog *backlog, uint32_t index, const struct o
     const uint32_t at = lower_bound(lane, item);
     ORR_ASSERT(at < lane->end && lane->items[at].job == item->job);
     lane->version = ++backlog->versions;
-    backlog->leaves[lane->queue].version++;
+    backlog->leaves[lane->queue].version = ++backlog->versions;
     if (at - lane->first < lane->end - at) {
         memmove(lane->items + lane->first + 1, lane->items + lane->first,
                 (at - lane->first) * sizeof *lane->items);

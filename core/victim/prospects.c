@@ -13,6 +13,7 @@ void orr_victim_forget(struct orr_session *session)
     if (all == NULL) {
         return;
     }
+    session->versions = all->versions > session->versions ? all->versions : session->versions;
     for (uint32_t q = 0; q < all->queue_count; q++) {
         orr_free(all->queues[q].seats);
     }
@@ -52,6 +53,7 @@ static struct orr_prospects *open_prospects(struct orr_session *session)
     all->idle = orr_zalloc(session->node_count, sizeof *all->idle);
     all->base = orr_zalloc(session->node_count, sizeof *all->base);
     all->print = orr_zalloc(session->node_count, sizeof *all->print);
+    all->versions = session->versions;
     all->min_runtime = any_min_runtime(session);
     orr_arena_init(&all->arena);
     return all;

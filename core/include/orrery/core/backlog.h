@@ -107,7 +107,7 @@ struct orr_backlog {
     uint32_t active_count, active_capacity;
     struct orr_lane *lanes;
     uint32_t lane_count, lane_capacity;
-    uint64_t versions;               /* of lanes, given so far */
+    uint64_t versions;               /* of lanes and leaves, given so far */
     struct orr_backlog_leaf *leaves; /* by queue */
     uint32_t *by_age;                /* queues by age and name */
     bool *limited;                   /* by queue: it or one above it has a limit */

@@ -438,7 +438,9 @@ struct orr_session {
     uint32_t changed_count, changed_capacity;
     uint32_t *unprinted; /* tasks that prints of queues lack */
     uint32_t unprinted_count, unprinted_capacity;
-    struct orr_backlog *backlog;     /* backlog.h; NULL: none is kept */
+    struct orr_backlog *backlog; /* backlog.h; NULL: none is kept */
+    uint64_t versions; /* the last one given by a backlog or by prospects that are closed: none is
+                          given twice, since failures are remembered by them */
     struct orr_prospects *prospects; /* what searches for victims keep, see victim.h; or NULL */
     bool abandoned;                  /* this cycle left suppositions behind */
     struct orr_decision *decisions;  /* of this cycle */
