@@ -37,10 +37,8 @@ struct orr_rehearsal {
     uint32_t with_room_count[ORR_FORECAST_GPUS + 1];
     struct move *moves;
     uint32_t move_count;
-    uint32_t *claim,
-        *claimant;    /* of a seat: its turn when units are taken; and back. NULL: not yet */
-    uint64_t *lost;   /* seats that found no place, by turn, a bit each */
-    uint32_t *losers; /* their jobs */
+    uint32_t *losers; /* jobs that found no place, if that is weighed */
+    uint32_t loser_count;
 };
 
 /* --- seats in line --- */
@@ -112,6 +110,7 @@ static void make_rehearsal(struct orr_victim_search *search)
     r->node_words = session->node_count / 64 + 1;
     r->is_chosen = orr_arena_alloc(&f->arena, r->seat_words, sizeof *r->is_chosen);
     r->chosen = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->chosen);
+    r->losers = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->losers);
     r->node_of_rank = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->node_of_rank);
     r->feasible = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->feasible);
     r->seen = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->seen);
@@ -455,63 +454,17 @@ static bool over_limit(const struct orr_session *session, const struct orr_track
 
 /* --- what reclaim's validator would say --- */
 
-static int by_claim(const void *a, const void *b, void *context)
+static int by_owner(const void *a, const void *b, void *context)
 {
     const struct orr_victim_search *search = context;
-    const struct orr_seat *seats = search->forecast->seats;
-    return orr_victim__compare_owners(search->session, seats[*(const uint32_t *)a].job,
-                                      seats[*(const uint32_t *)b].job);
+    return orr_victim__compare_owners(search->session, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-static void order_claims(const struct orr_victim_search *search)
-{
-    struct orr_forecast *f = search->forecast;
-    struct orr_rehearsal *r = f->rehearsal;
-    r->claim = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->claim);
-    r->claimant = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->claimant);
-    r->lost = orr_arena_alloc(&f->arena, r->seat_words, sizeof *r->lost);
-    r->losers = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->losers);
-    for (uint32_t s = 0; s < f->seat_count; s++) {
-        r->claimant[s] = s;
-    }
-    orr_sort(r->claimant, f->seat_count, sizeof *r->claimant, by_claim, (void *)(uintptr_t)search);
-    for (uint32_t c = 0; c < f->seat_count; c++) {
-        r->claim[r->claimant[c]] = c;
-    }
-}
-
-static void note_loss(const struct orr_victim_search *search, const struct orr_seat *seat)
-{
-    const struct orr_forecast *f = search->forecast;
-    if (f->rehearsal->claim == NULL) {
-        order_claims(search);
-    }
-    const uint32_t claim = f->rehearsal->claim[seat - f->seats];
-    f->rehearsal->lost[claim / 64] |= bit_of(claim);
-}
-
-static void forget_losses(const struct orr_forecast *f)
-{
-    struct orr_rehearsal *r = f->rehearsal;
-    if (r->lost != NULL) {
-        memset(r->lost, 0, r->seat_words * sizeof *r->lost);
-    }
-}
-
-/* Forgets the losses noted, and says whether they would be allowed. */
 static bool may_lose(const struct orr_victim_search *search)
 {
-    const struct orr_forecast *f = search->forecast;
-    struct orr_rehearsal *r = f->rehearsal;
-    uint32_t count = 0;
-    for (uint32_t w = 0; r->lost != NULL && w < r->seat_words; w++) {
-        for (uint64_t bits = r->lost[w]; bits != 0; bits &= bits - 1) {
-            const uint32_t claim = 64 * w + (uint32_t)__builtin_ctzll(bits);
-            r->losers[count++] = f->seats[r->claimant[claim]].job;
-        }
-        r->lost[w] = 0;
-    }
-    return orr_victim__may_lose(search, r->losers, count);
+    struct orr_rehearsal *r = search->forecast->rehearsal;
+    orr_sort(r->losers, r->loser_count, sizeof *r->losers, by_owner, (void *)(uintptr_t)search);
+    return orr_victim__may_lose(search, r->losers, r->loser_count);
 }
 
 /* Does a validator weigh what victims lose? Without consolidating reclaim all of them count as
@@ -531,6 +484,7 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
     const bool weighed = is_weighed(search);
     bool placed = false;
     bool lost = false;
+    f->rehearsal->loser_count = 0;
     uint32_t turn = 0;
     for (uint32_t l = 0; l < f->track_count; l++) {
         if (f->tracks[l].at < f->tracks[l].end) {
@@ -544,7 +498,6 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
         const bool fits = !over_limit(session, track, &seat->demand) &&
                           !(is_preemptor && f->over_quota) && place_all(f, session, seat);
         if (!fits && is_preemptor) {
-            forget_losses(f);
             return ORR_OUTCOME_NOT_PLACED;
         }
         if (is_preemptor && !all_must && !weighed) {
@@ -557,7 +510,7 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
             return ORR_OUTCOME_NOT_PLACED;
         }
         if (weighed && !is_preemptor && (!fits || !session->rules.allow_consolidating_reclaim)) {
-            note_loss(search, seat);
+            f->rehearsal->losers[f->rehearsal->loser_count++] = seat->job;
         }
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS && fits; kind++) {
             track->held[kind] += seat->demand.v[kind];
