@@ -164,6 +164,7 @@ struct orr_prospects {
     uint32_t oldest_count;
     uint32_t oldest_but; /* without this job, or ORR_NONE */
     bool oldest_known;
+    uint64_t *sketches;     /* prints of some that were made; the last bit says what came out */
     struct orr_arena arena; /* lent to the forecast of one search after another */
 };
 
@@ -173,6 +174,8 @@ struct orr_prospects *orr_prospects_now(struct orr_session *session);
 uint64_t orr_prospects_standing(const struct orr_session *session, uint32_t queue);
 /* The queue's preemptible active jobs. */
 struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queue);
+/* Where a sketch of this print is kept, if any is; another one may be there. */
+uint64_t *orr_prospects_sketch(const struct orr_session *session, uint64_t print);
 /* Whom time alone may make a victim. */
 bool orr_prospects_timed(const struct orr_session *session);
 /* Consolidation's candidates, while the search has none. */

@@ -22,6 +22,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->base);
     orr_free(all->print);
     orr_free(all->oldest);
+    orr_free(all->sketches);
     orr_arena_release(&all->arena);
     orr_free(all);
     session->prospects = NULL;
@@ -374,4 +375,15 @@ struct orr_prospects *orr_prospects_now(struct orr_session *session)
     orr_session_update_prints(session);
     look_at_nodes(all, session);
     return all;
+}
+
+#define SKETCHES (1u << 16)
+
+uint64_t *orr_prospects_sketch(const struct orr_session *session, uint64_t print)
+{
+    struct orr_prospects *all = session->prospects;
+    if (all->sketches == NULL) {
+        all->sketches = orr_zalloc(SKETCHES, sizeof *all->sketches);
+    }
+    return &all->sketches[(print >> 8) % SKETCHES];
 }

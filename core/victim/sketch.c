@@ -20,6 +20,7 @@ struct run {
     bool heavy;       /* its turn matters; see serve */
     uint32_t waits;   /* the last one up to it before whose first any job waits; or NONE */
     uint64_t waiting; /* demands of jobs that wait just before its first */
+    uint64_t print;   /* of its queue, how that stands, and what a party asks */
 };
 
 /* How a track stands whose next party is of such a kind, with such jobs waiting before it. What is
@@ -66,6 +67,9 @@ struct orr_sketch {
     uint32_t active_count;
     uint32_t late;               /* parties left that may be served after the preemptor */
     const struct orr_hand *hand; /* of the scenario */
+    uint32_t printed_for;        /* so many of the preemptor's tasks: prints, */
+    uint64_t print;              /* of what no scenario changes */
+    uint64_t demand_prints[ORR_FORECAST_DEMANDS];
 };
 
 /* --- runs --- */
@@ -513,6 +517,96 @@ static bool serve(const struct orr_victim_search *search, struct orr_tally rooms
     }
 }
 
+/* --- sketches known from earlier searches --- */
+
+static uint64_t print_demand(const struct orr_demand *demand)
+{
+    uint64_t word;
+    memcpy(&word, &demand->gpus_by_memory, sizeof word);
+    uint64_t print = orr_scatter(word);
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        print = orr_scatter(print ^ (uint64_t)demand->v[kind]);
+    }
+    return print;
+}
+
+static void print_runs(const struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    struct orr_sketch *sketch = f->sketch;
+    sketch->printed_for = search->k;
+    sketch->print = 1;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        uint64_t word;
+        memcpy(&word, &search->session->total[kind], sizeof word);
+        sketch->print = orr_scatter(sketch->print ^ word);
+    }
+    for (uint32_t d = 0; d < f->demand_count; d++) {
+        sketch->demand_prints[d] = print_demand(&f->demands[d]);
+    }
+    for (uint32_t r = 0; r < sketch->run_count; r++) {
+        const struct orr_seat *seat = &f->seats[sketch->runs[r].seat];
+        const struct orr_track *track = &f->tracks[seat->track];
+        const uint64_t words[] = {orr_prospects_standing(search->session, track->queue),
+                                  (uint64_t)track->queue << 2 | (uint64_t)track->goes_first << 1 |
+                                      (seat == f->seats),
+                                  (uint64_t)seat->gpus << 32 | seat->tasks};
+        sketch->runs[r].print = print_demand(&seat->demand);
+        for (size_t w = 0; w < sizeof words / sizeof words[0]; w++) {
+            sketch->runs[r].print = orr_scatter(sketch->runs[r].print ^ words[w]);
+        }
+    }
+}
+
+static uint64_t print_waiting(const struct orr_sketch *sketch, uint64_t waiting)
+{
+    uint64_t print = 0;
+    for (; waiting != 0; waiting &= waiting - 1) {
+        print += sketch->demand_prints[__builtin_ctzll(waiting)];
+    }
+    return print;
+}
+
+/* Of all that serving looks at: it ends the same for equal prints, though these be other jobs on
+ * other nodes. */
+static uint64_t print_scenario(const struct orr_forecast *f, const struct orr_tally *rooms)
+{
+    const struct orr_sketch *sketch = f->sketch;
+    uint64_t print = sketch->print;
+    uint64_t nth = 0;
+    for (uint32_t bits = rooms->some; bits != 0; bits &= bits - 1) {
+        const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
+        print += orr_scatter((uint64_t)gpus << 32 | rooms->count[gpus]);
+    }
+    for (uint32_t t = 0; t < f->track_count; t++) {
+        struct turn turn = {.run = sketch->first_run[t]};
+        for (uint32_t count; (count = find_run(sketch, t, &turn)) > 0; turn.run++) {
+            const uint64_t place = orr_scatter(++nth << 32 | count);
+            print += orr_scatter(sketch->runs[turn.run].print + place +
+                                 print_waiting(sketch, turn.waiting));
+            turn.waiting = 0;
+        }
+    }
+    return print;
+}
+
+/* What serving says, or said when it was asked the same in this search or another one. */
+static bool serve_or_recall(const struct orr_victim_search *search, const struct orr_taken *taken)
+{
+    struct orr_sketch *sketch = search->forecast->sketch;
+    sketch->hand = taken->hand;
+    if (sketch->printed_for != search->k) {
+        print_runs(search);
+    }
+    const uint64_t print =
+        print_scenario(search->forecast, &taken->rooms) | 2; /* never that of none */
+    uint64_t *known = orr_prospects_sketch(search->session, print);
+    if ((*known | 1) != (print | 1)) {
+        *known = (print & ~UINT64_C(1)) | serve(search, taken->rooms, taken->hand->tasks);
+    }
+    return (*known & 1) != 0;
+}
+
 /* Of victims that a sketch will do for. */
 static bool may_leave_place(struct orr_victim_search *search, const struct orr_taken *taken)
 {
@@ -525,8 +619,7 @@ static bool may_leave_place(struct orr_victim_search *search, const struct orr_t
         orr_tally__places(&taken->rooms, own->gpus) < own->tasks) {
         return false;
     }
-    f->sketch->hand = taken->hand;
-    return serve(search, taken->rooms, taken->hand->tasks);
+    return serve_or_recall(search, taken);
 }
 
 bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
