@@ -45,14 +45,20 @@ static bool never_fits(const struct orr_session *session, uint32_t job)
     return never;
 }
 
-/* False when the action is over. */
+static bool is_possible(const struct orr_session *session, enum orr_action action, uint32_t job)
+{
+    return !(action == ORR_ACTION_CONSOLIDATION && !orr_consolidation_possible(session, job)) &&
+           !(action == ORR_ACTION_PREEMPT && !orr_preempt_allowed(session, job));
+}
+
+/* False when the action is over. `passes`: the action's gate is known to let the job through. */
 static bool search_for(struct orr_session *session, enum orr_action action, uint32_t job,
-                       struct orr_order *order, struct orr_kai_failures *failures)
+                       bool passes, struct orr_order *order, struct orr_kai_failures *failures)
 {
     const uint32_t queue = action == ORR_ACTION_CONSOLIDATION ? ORR_NONE : session->jobs[job].queue;
     uint8_t *outcome = &session->jobs[job].outcomes[action];
     *outcome = ORR_OUTCOME_GATE;
-    if (action == ORR_ACTION_RECLAIM && !orr_reclaim_allowed(session, job)) {
+    if (action == ORR_ACTION_RECLAIM && !passes && !orr_reclaim_allowed(session, job)) {
         return true;
     }
     if (!orr_kai__worth_trying(session, failures, queue, job)) {
@@ -63,11 +69,9 @@ static bool search_for(struct orr_session *session, enum orr_action action, uint
         *outcome = ORR_OUTCOME_TOO_LARGE;
         return true;
     }
-    const bool possible =
-        !(action == ORR_ACTION_CONSOLIDATION && !orr_consolidation_possible(session, job)) &&
-        !(action == ORR_ACTION_PREEMPT && !orr_preempt_allowed(session, job));
-    const enum orr_search_result result =
-        possible ? orr_victim_search(session, action, job) : ORR_SEARCH_FAILED;
+    const enum orr_search_result result = passes || is_possible(session, action, job)
+                                              ? orr_victim_search(session, action, job)
+                                              : ORR_SEARCH_FAILED;
     if (result == ORR_SEARCH_SOLVED) {
         orr_session_commit(session, action, job);
     } else {
@@ -87,7 +91,7 @@ static void search_for_each(struct orr_session *session, enum orr_action action)
     struct orr_kai_failures failures = {0};
     orr_kai__build_order(session, action, &order);
     while (orr_order_pop(&order, &view) &&
-           search_for(session, action, view.job, &order, &failures)) {
+           search_for(session, action, view.job, false, &order, &failures)) {
     }
     orr_order_release(&order);
     orr_free(failures.items);
@@ -232,7 +236,8 @@ static void search_lanes(struct walk *walk)
     while (on && orr_order_pop(walk->order, &view)) {
         const uint32_t index = walk->backlog->lane_of_job[view.job];
         struct orr_lane *lane = &walk->backlog->lanes[index];
-        on = search_for(session, walk->action, view.job, walk->order, &failures);
+        on = search_for(session, walk->action, view.job, walk->passes[index], walk->order,
+                        &failures);
         walk->backlog->looked_at[view.job][walk->action] = walk->backlog->round;
         const bool solved = session->jobs[view.job].outcomes[walk->action] == ORR_OUTCOME_SOLVED;
         if ((solved || session->abandoned) && ask_gates(walk)) {
