@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* sketch_int.h - what the files of a sketch share: runs of parties, how tracks stand, lanes. */
+#ifndef ORR_VICTIM_SKETCH_INT_H
+#define ORR_VICTIM_SKETCH_INT_H
+
+#include "forecast_int.h"
+
+struct run {
+    uint32_t seat;    /* one of them */
+    uint32_t kind;    /* the same for those of the track that ask the same; from 1 */
+    uint32_t gpus;    /* of each party */
+    bool heavy;       /* its turn matters; see serve */
+    uint32_t waits;   /* the last one up to it before whose first any job waits; or NONE */
+    uint64_t waiting; /* demands of jobs that wait just before its first */
+    uint64_t print;   /* of its queue, how that stands, and what a party asks */
+};
+
+/* How a track stands whose next party is of such a kind, with such jobs waiting before it. What is
+ * compared first is in one number: over, fed, priority, violates. */
+struct standing {
+    uint64_t waiting;
+    uint32_t kind; /* 0: not worked out yet */
+    uint32_t first;
+    double share_after, share_now;
+};
+
+/* A party of a track as its turn comes. */
+struct turn {
+    uint32_t run, lacking; /* GPUs of what the queue held before */
+    uint64_t waiting;
+};
+
+struct lane { /* a track of one scenario */
+    struct turn next;
+    uint32_t left;  /* of its run; 0: no more parties */
+    uint32_t guess; /* how many were served last time before another's turn */
+    int64_t held[ORR_SHARE_KINDS];
+    uint32_t heavy;        /* run of the next heavy party, or ORR_NONE */
+    struct standing worst; /* on the way to it */
+};
+
+struct standings { /* of a track, for all scenarios of a search */
+    /* Of light and heavy parties by GPUs lacking, each the last one asked for; NULL if these do not
+     * tell what the queue holds. */
+    struct standing *items[2];
+    struct standing one; /* then */
+    uint32_t priority;   /* tracks of more */
+    uint32_t before;     /* tracks that are served before it if all else is equal */
+};
+
+struct orr_sketch {
+    bool usable;
+    struct run *runs; /* by track, in line */
+    uint32_t run_count;
+    uint32_t *first_run;         /* by track, and where the last one's end */
+    struct lane *lanes;          /* by track */
+    struct standings *standings; /* by track; made with the first scenario that is served */
+    uint32_t *active;            /* tracks with parties */
+    uint32_t active_count;
+    uint32_t late;               /* parties left that may be served after the preemptor */
+    const struct orr_hand *hand; /* of the scenario */
+    uint32_t printed_for;        /* so many of the preemptor's tasks: prints, */
+    uint64_t print;              /* of what no scenario changes */
+    uint64_t demand_prints[ORR_FORECAST_DEMANDS];
+};
+
+/* Moves on to the next run of the track with parties, from `run` on. Returns how many. */
+uint32_t orr_sketch__find_run(const struct orr_sketch *sketch, uint32_t track, struct turn *turn);
+
+/* standing.c: once a search. */
+void orr_sketch__make_standings(const struct orr_victim_search *search);
+/* Good until the next one is asked for. Of a track that is not even, for the lane's next party. */
+const struct standing *orr_sketch__standing_at(const struct orr_victim_search *search,
+                                               uint32_t track, const struct turn *turn);
+/* Negative: the first is served before the other, if these are of one track. */
+static inline int orr_sketch__compare(const struct standing *one, const struct standing *other)
+{
+    if (one->first != other->first) {
+        return one->first < other->first ? -1 : 1;
+    }
+    if (one->share_after < other->share_after || one->share_after > other->share_after) {
+        return one->share_after < other->share_after ? -1 : 1;
+    }
+    return (one->share_now > other->share_now) - (one->share_now < other->share_now);
+}
+
+/* Of two tracks that stand so. */
+static inline bool orr_sketch__is_before(const struct orr_forecast *f, uint32_t a,
+                                         const struct standing *one, uint32_t b,
+                                         const struct standing *other)
+{
+    const int fixed = orr_forecast__compare_fixed(f, a, b);
+    const int order = fixed != 0 ? fixed : orr_sketch__compare(one, other);
+    return order != 0 ? order < 0 : f->sketch->standings[a].before < f->sketch->standings[b].before;
+}
+
+/* serve.c: serves victims until it is known that nobody can lose his place before the preemptor's
+ * turn, who finds none then. True: there is room at its turn, or somebody did. */
+bool orr_sketch__serve(const struct orr_victim_search *search, struct orr_tally rooms,
+                       struct orr_tally tasks);
+
+#endif
