@@ -179,24 +179,19 @@ static uint32_t next_heavy(const struct orr_forecast *f)
     return best;
 }
 
-/* Places tasks, those of fewest GPUs first. Returns the GPUs of one that finds no place, or 0. */
-static uint32_t place_all(struct orr_tally *rooms, const struct orr_tally *tasks)
+/* Places tasks, those of fewest GPUs first, and takes them from those left. False: one of them
+ * finds no place. */
+static bool place_all(struct orr_tally *rooms, const struct orr_tally *tasks,
+                      struct orr_tally *left)
 {
     for (uint32_t bits = tasks->some; bits != 0; bits &= bits - 1) {
         const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
         if (orr_tally__place(rooms, tasks->count[gpus], gpus) < tasks->count[gpus]) {
-            return gpus;
+            return false;
         }
+        orr_tally_take(left, gpus, tasks->count[gpus]);
     }
-    return 0;
-}
-
-static void take_all(struct orr_tally *from, const struct orr_tally *tasks)
-{
-    for (uint32_t bits = tasks->some; bits != 0; bits &= bits - 1) {
-        const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
-        orr_tally_take(from, gpus, tasks->count[gpus]);
-    }
+    return true;
 }
 
 bool orr_sketch__serve(const struct orr_victim_search *search, struct orr_tally rooms,
@@ -215,10 +210,9 @@ bool orr_sketch__serve(const struct orr_victim_search *search, struct orr_tally 
         for (uint32_t i = 0; i < sketch->active_count; i++) {
             serve_light(search, sketch->active[i], heavy, &served);
         }
-        if (place_all(&rooms, &served) > 0) {
+        if (!place_all(&rooms, &served, &tasks)) {
             return true;
         }
-        take_all(&tasks, &served);
         const struct orr_seat *seat = &f->seats[sketch->runs[sketch->lanes[heavy].heavy].seat];
         if (seat == own) {
             return orr_tally__places(&rooms, own->gpus) >= own->tasks;
