@@ -3,6 +3,8 @@
 #ifndef ORR_VICTIM_FORECAST_INT_H
 #define ORR_VICTIM_FORECAST_INT_H
 
+#include <string.h>
+
 #include <orrery/core/backlog.h>
 #include <orrery/core/queueorder.h>
 
@@ -11,6 +13,18 @@
 
 #define ORR_FORECAST_GPUS    ORR_TALLY_GPUS /* of a node */
 #define ORR_FORECAST_DEMANDS 64             /* distinct ones of waiting jobs */
+
+/* Takes a word or a number into a print: a hash that depends on their order. */
+static inline void orr_print_word(uint64_t *print, uint64_t word)
+{
+    *print = orr_scatter(*print ^ word) + UINT64_C(0x9e3779b97f4a7c15);
+}
+static inline void orr_print_number(uint64_t *print, double number)
+{
+    uint64_t word;
+    memcpy(&word, &number, sizeof word);
+    orr_print_word(print, word);
+}
 
 struct orr_seat { /* a party: a possible victim, or the preemptor, which has seat 0 */
     uint32_t job, track;
@@ -225,10 +239,8 @@ void orr_forecast__make_plain(struct orr_victim_search *search);
 void orr_forecast__start_plain(const struct orr_victim_search *search);
 bool orr_forecast__gang_is_on(const struct orr_victim_search *search, uint32_t gang, uint32_t from,
                               uint32_t to);
-/* hand.c: made after the sketch. */
-void orr_forecast__make_hands(struct orr_victim_search *search);
-/* The last potential victim came to a node that had so much room and was the nth, or ORR_NONE, of
- * those with room for a task of the preemptor; what is in hand follows. */
+/* hand.c. The last potential victim came to a node that had so much room and was the nth, or
+ * ORR_NONE, of those with room for a task of the preemptor; what is in hand follows. */
 void orr_forecast__follow(struct orr_victim_search *search, uint32_t room, uint32_t nth);
 /* The potential victims on the bearing nodes [from, to), those of the nth scenario of a state or
  * ORR_NONE. To be put back before the next ones are taken. */

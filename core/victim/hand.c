@@ -12,13 +12,6 @@
 
 #define LAST (ORR_HANDS - 1)
 
-void orr_forecast__make_hands(struct orr_victim_search *search)
-{
-    struct orr_forecast *f = search->forecast;
-    struct orr_plain *plain = f->plain;
-    plain->extra = orr_arena_alloc(&f->arena, search->session->node_count, sizeof *plain->extra);
-}
-
 /* How many nodes it has. */
 static uint32_t size_of(const struct orr_plain *plain, uint32_t nth)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Arguments against all scenarios of a search at once.
  *
+ *   any            without all possible victims no node would have room for a task
  *   reclaim        whoever is a victim is served before the preemptor, and leaves it nothing
  *   consolidation  whoever is moved, there are not enough places for all
  */
@@ -8,7 +9,7 @@
 
 #include <string.h>
 
-/* --- an argument against all scenarios at once --- */
+/* --- who goes first --- */
 
 struct orr_seat_bound orr_forecast__bound(const struct orr_seat *seats, uint32_t count)
 {

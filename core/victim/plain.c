@@ -93,7 +93,7 @@ void orr_forecast__make_plain(struct orr_victim_search *search)
     plain->gangs_on = orr_arena_alloc(&f->arena, nodes, sizeof *plain->gangs_on);
     plain->print = orr_arena_alloc(&f->arena, nodes, sizeof *plain->print);
     plain->prints = orr_arena_alloc(&f->arena, nodes, sizeof *plain->prints);
-    orr_forecast__make_hands(search);
+    plain->extra = orr_arena_alloc(&f->arena, nodes, sizeof *plain->extra);
     open_sources(search);
 }
 

@@ -10,28 +10,14 @@
  */
 #include "forecast_int.h"
 
-#include <string.h>
-
-static void take_in(uint64_t *sum, uint64_t word)
-{
-    *sum = orr_scatter(*sum ^ word) + UINT64_C(0x9e3779b97f4a7c15);
-}
-
-static void take_number(uint64_t *sum, double number)
-{
-    uint64_t word;
-    memcpy(&word, &number, sizeof word);
-    take_in(sum, word);
-}
-
 static void take_preemptor(uint64_t *sum, const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
-    take_in(sum, job->serial);
+    orr_print_word(sum, job->serial);
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_place *place = &session->tasks[t].live;
-        take_in(sum, (uint64_t)place->status << 32 | place->node);
+        orr_print_word(sum, (uint64_t)place->status << 32 | place->node);
     }
 }
 
@@ -39,8 +25,8 @@ static void take_preemptor(uint64_t *sum, const struct orr_victim_search *search
 static void take_queue_above(uint64_t *sum, const struct orr_session *session, uint32_t queue)
 {
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        take_in(sum, (uint64_t)session->queues[queue].nonpreemptible[kind]);
-        take_number(sum, session->shares[queue].resource[kind].deserved);
+        orr_print_word(sum, (uint64_t)session->queues[queue].nonpreemptible[kind]);
+        orr_print_number(sum, session->shares[queue].resource[kind].deserved);
     }
 }
 
@@ -56,15 +42,15 @@ static void take_waiting(uint64_t *sum, const struct orr_victim_search *search, 
         const uint32_t index = leaf->lanes[i];
         const uint32_t count = orr_forecast__count_before(session, index, party, 0);
         if (count > 0) {
-            take_in(sum, backlog->lanes[index].version);
-            take_in(sum, count);
+            orr_print_word(sum, backlog->lanes[index].version);
+            orr_print_word(sum, count);
         }
     }
     for (uint32_t i = 0; i < f->absent_count; i++) {
         const uint32_t lane = backlog->lane_of_job[f->absent[i]];
         if (lane != ORR_NONE && backlog->lanes[lane].queue == queue &&
             f->absent[i] != search->job) {
-            take_in(sum, session->jobs[f->absent[i]].serial);
+            orr_print_word(sum, session->jobs[f->absent[i]].serial);
         }
     }
 }
@@ -84,9 +70,9 @@ static void take_queue(uint64_t *sum, const struct orr_victim_search *search, ui
             take_waiting(&in->waiting, search, queue, &last);
         }
     }
-    take_in(sum, in->print + queue);
-    take_in(sum, in->waiting);
-    take_in(sum, orr_prospects_standing(session, queue));
+    orr_print_word(sum, in->print + queue);
+    orr_print_word(sum, in->waiting);
+    orr_print_word(sum, orr_prospects_standing(session, queue));
 }
 
 /* Those that are not protected now. */
@@ -95,7 +81,7 @@ static void take_candidates(uint64_t *sum, const struct orr_victim_search *searc
     const struct orr_prospect *in = orr_prospects_in(search->session, queue);
     for (uint32_t s = 0; s < in->count; s++) {
         if (orr_victim__is_candidate(search, in->seats[s].job)) {
-            take_in(sum, search->session->jobs[in->seats[s].job].serial);
+            orr_print_word(sum, search->session->jobs[in->seats[s].job].serial);
         }
     }
 }
@@ -108,11 +94,11 @@ static uint64_t world_of(const struct orr_victim_search *search)
     const bool timed = orr_prospects_timed(session);
     uint64_t sum = (uint64_t)search->action;
     take_preemptor(&sum, search);
-    take_in(&sum, session->prospects->nodes_print);
+    orr_print_word(&sum, session->prospects->nodes_print);
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        take_number(&sum, session->total[kind]);
+        orr_print_number(&sum, session->total[kind]);
     }
-    take_in(&sum, orr_prospects_standing(session, own));
+    orr_print_word(&sum, orr_prospects_standing(session, own));
     const struct orr_order_entry preemptor = orr_forecast__entry(search, 0);
     take_waiting(&sum, search, own, &preemptor);
     for (uint32_t i = 0; i < search->queue_count; i++) {

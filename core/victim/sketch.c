@@ -5,9 +5,7 @@
  * it waits for GPUs being released leaves fewer idle than none, so that these are like the others.
  *
  * Victims of one queue that are next to each other in line, ask the same and have nobody waiting
- * between them are a run. Of a run only the number of chosen ones matters, and many of them can be
- * served at a time: those that are before the next best queue. Served together, they fill the
- * fullest node with room, then the next.
+ * between them are a run. Of a run only the number of chosen ones matters.
  */
 #include "sketch_int.h"
 
@@ -89,11 +87,10 @@ uint32_t orr_sketch__find_run(const struct orr_sketch *sketch, uint32_t track, s
 
 static uint64_t print_demand(const struct orr_demand *demand)
 {
-    uint64_t word;
-    memcpy(&word, &demand->gpus_by_memory, sizeof word);
-    uint64_t print = orr_scatter(word);
+    uint64_t print = 0;
+    orr_print_number(&print, demand->gpus_by_memory);
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        print = orr_scatter(print ^ (uint64_t)demand->v[kind]);
+        orr_print_word(&print, (uint64_t)demand->v[kind]);
     }
     return print;
 }
@@ -103,11 +100,9 @@ static void print_runs(const struct orr_victim_search *search)
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
     sketch->printed_for = search->k;
-    sketch->print = 1;
+    sketch->print = 0;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        uint64_t word;
-        memcpy(&word, &search->session->total[kind], sizeof word);
-        sketch->print = orr_scatter(sketch->print ^ word);
+        orr_print_number(&sketch->print, search->session->total[kind]);
     }
     for (uint32_t d = 0; d < f->demand_count; d++) {
         sketch->demand_prints[d] = print_demand(&f->demands[d]);
@@ -115,14 +110,12 @@ static void print_runs(const struct orr_victim_search *search)
     for (uint32_t r = 0; r < sketch->run_count; r++) {
         const struct orr_seat *seat = &f->seats[sketch->runs[r].seat];
         const struct orr_track *track = &f->tracks[seat->track];
-        const uint64_t words[] = {orr_prospects_standing(search->session, track->queue),
-                                  (uint64_t)track->queue << 2 | (uint64_t)track->goes_first << 1 |
-                                      (seat == f->seats),
-                                  (uint64_t)seat->gpus << 32 | seat->tasks};
-        sketch->runs[r].print = print_demand(&seat->demand);
-        for (size_t w = 0; w < sizeof words / sizeof words[0]; w++) {
-            sketch->runs[r].print = orr_scatter(sketch->runs[r].print ^ words[w]);
-        }
+        uint64_t *print = &sketch->runs[r].print;
+        *print = print_demand(&seat->demand);
+        orr_print_word(print, orr_prospects_standing(search->session, track->queue));
+        orr_print_word(print, (uint64_t)track->queue << 2 | (uint64_t)track->goes_first << 1 |
+                                  (seat == f->seats));
+        orr_print_word(print, (uint64_t)seat->gpus << 32 | seat->tasks);
     }
 }
 

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include <orrery/core/backlog.h>
-#include <orrery/core/victim.h>
 #include <orrery/core/place.h>
+#include <orrery/core/victim.h>
 
 #include "../registry/policies_int.h"
 #include "kai_build.h"
