@@ -261,11 +261,12 @@ bool orr_forecast__is_before(const struct orr_session *session, const struct orr
     return orr_order_compare_jobs(session, &one, &other) < 0;
 }
 
-struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search, uint32_t seat)
+struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search,
+                                           const struct orr_seat *seat)
 {
     const struct orr_forecast *f = search->forecast;
-    struct orr_order_entry entry = orr_forecast__victim(&f->seats[seat]);
-    if (seat == 0) {
+    struct orr_order_entry entry = orr_forecast__victim(seat);
+    if (seat == f->seats) {
         entry.view = search->view;
         entry.elastic_state = f->elastic_state;
     }
@@ -361,33 +362,48 @@ static bool add_demand(struct orr_forecast *f, const struct orr_demand *demand, 
     return true;
 }
 
-static const struct orr_backlog_leaf *leaf_of(const struct orr_victim_search *search, uint32_t seat)
+/* The first of the parties in line from `at` on that comes after the lane's job `item`. */
+static uint32_t first_after(const struct orr_victim_search *search, const struct orr_lane *lane,
+                            uint32_t item, const struct orr_parties *parties, uint32_t at)
 {
-    const struct orr_forecast *f = search->forecast;
-    return &search->session->backlog->leaves[f->tracks[f->seats[seat].track].queue];
+    uint32_t low = at;
+    for (uint32_t high = parties->count; low < high;) {
+        const uint32_t middle = low + (high - low) / 2;
+        const struct orr_order_entry party =
+            orr_forecast__entry(search, &parties->seats[parties->line[middle]]);
+        const int against = lane_against(search->session, lane, &party);
+        const struct orr_sjob *job = &search->session->jobs[party.view.job];
+        if (against != 0 ? against < 0 : is_older(&lane->items[lane->first + item], job)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
 }
 
-uint32_t *orr_forecast__passed(struct orr_victim_search *search, uint32_t seat)
-{
-    return orr_arena_alloc(&search->forecast->arena, leaf_of(search, seat)->count + (size_t)1,
-                           sizeof(uint32_t));
-}
-
-bool orr_forecast__demands(struct orr_victim_search *search, uint32_t seat, uint32_t *passed,
-                           uint64_t *set)
+bool orr_forecast__demands(struct orr_victim_search *search, const struct orr_parties *parties,
+                           uint64_t *sets)
 {
     const struct orr_backlog *backlog = search->session->backlog;
-    const struct orr_backlog_leaf *leaf = leaf_of(search, seat);
-    const struct orr_order_entry party = orr_forecast__entry(search, seat);
+    const struct orr_backlog_leaf *leaf =
+        &backlog->leaves[search->session->jobs[parties->seats[parties->line[0]].job].queue];
     for (uint32_t i = 0; i < leaf->count; i++) {
-        const uint32_t index = leaf->lanes[i];
-        const struct orr_lane *lane = &backlog->lanes[index];
-        const uint32_t from = passed[i];
-        const uint32_t to = orr_forecast__count_before(search->session, index, &party, from);
-        passed[i] = to;
-        if (to - from > count_absent(search, index, from, to) &&
-            !add_demand(search->forecast, &backlog->classes[lane->class].demand, set)) {
-            return false;
+        const struct orr_lane *lane = &backlog->lanes[leaf->lanes[i]];
+        uint32_t from = 0;
+        uint32_t at = 0;
+        while (from < lane->end - lane->first &&
+               (at = first_after(search, lane, from, parties, at)) < parties->count) {
+            const struct orr_order_entry party =
+                orr_forecast__entry(search, &parties->seats[parties->line[at]]);
+            const uint32_t to =
+                orr_forecast__count_before(search->session, leaf->lanes[i], &party, from);
+            if (to - from > count_absent(search, leaf->lanes[i], from, to) &&
+                !add_demand(search->forecast, &backlog->classes[lane->class].demand, &sets[at])) {
+                return false;
+            }
+            from = to;
+            at++;
         }
     }
     return true;

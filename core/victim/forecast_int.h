@@ -209,17 +209,20 @@ struct orr_seat_bound orr_forecast__bound(const struct orr_seat *seats, uint32_t
 
 /* Of a victim as it would be in the order: evicted, so below its minimum; and of any party. */
 struct orr_order_entry orr_forecast__victim(const struct orr_seat *seat);
-struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search, uint32_t seat);
+struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search,
+                                           const struct orr_seat *seat);
 /* How many of the lane, counted from its first, are served before the party; at least `from`. */
 uint32_t orr_forecast__count_before(const struct orr_session *session, uint32_t lane,
                                     const struct orr_order_entry *party, uint32_t from);
-/* The set of demands of the jobs that wait in the party's queue, are served before it, and are not
- * among the first passed[i] of lane i of the queue; `passed` is brought up to the party. False: too
- * many distinct ones. */
-bool orr_forecast__demands(struct orr_victim_search *search, uint32_t seat, uint32_t *passed,
-                           uint64_t *set);
-/* A counter for each lane of the party's queue, all 0. */
-uint32_t *orr_forecast__passed(struct orr_victim_search *search, uint32_t seat);
+struct orr_parties { /* of one queue, the best first */
+    const struct orr_seat *seats;
+    const uint32_t *line; /* which of the seats, */
+    uint32_t count;       /* so many, at least one */
+};
+/* Of each party the demands of the jobs that wait in its queue and are served before it, but after
+ * the party before it, are added to its set. False: too many distinct ones. */
+bool orr_forecast__demands(struct orr_victim_search *search, const struct orr_parties *parties,
+                           uint64_t *sets);
 /* GPUs that a task of the party asks, counted from its first. */
 uint32_t orr_forecast__gpus(const struct orr_session *session, const struct orr_seat *seat,
                             uint32_t task);

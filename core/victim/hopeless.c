@@ -50,8 +50,8 @@ static bool all_go_first(struct orr_forecast *f, struct orr_victim_search *searc
         }
     }
     orr_forecast__block(search, at->queue, held, &nothing, 0, &worst);
-    if (!orr_forecast__demands(search, bound.last, orr_forecast__passed(search, bound.last),
-                               &demands)) {
+    const struct orr_parties last = {f->seats, &bound.last, 1};
+    if (!orr_forecast__demands(search, &last, &demands)) {
         return false;
     }
     if (demands != 0) {
@@ -144,7 +144,9 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search)
     if (f->compared_for == search->k) {
         return true;
     }
-    if (!orr_forecast__demands(search, 0, orr_forecast__passed(search, 0), &demands)) {
+    const uint32_t first = 0;
+    const struct orr_parties alone = {f->seats, &first, 1};
+    if (!orr_forecast__demands(search, &alone, &demands)) {
         return false;
     }
     orr_forecast__block(search, queue, session->queues[queue].allocated, &f->seats[0].demand,

@@ -99,7 +99,7 @@ static uint64_t world_of(const struct orr_victim_search *search)
         orr_print_number(&sum, session->total[kind]);
     }
     orr_print_word(&sum, orr_prospects_standing(session, own));
-    const struct orr_order_entry preemptor = orr_forecast__entry(search, 0);
+    const struct orr_order_entry preemptor = orr_forecast__entry(search, search->forecast->seats);
     take_waiting(&sum, search, own, &preemptor);
     for (uint32_t i = 0; i < search->queue_count; i++) {
         take_queue(&sum, search, search->queues[i]);

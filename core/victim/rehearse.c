@@ -66,7 +66,7 @@ static void sort_line(const struct orr_victim_search *search)
     struct orr_order_entry *entries = orr_alloc(f->seat_count, sizeof *entries);
     const struct lining lining = {search->session, f->seats, entries};
     for (uint32_t s = 0; s < f->seat_count; s++) {
-        entries[s] = orr_forecast__entry(search, s);
+        entries[s] = orr_forecast__entry(search, &f->seats[s]);
     }
     orr_sort(f->line, f->seat_count, sizeof *f->line, by_track, (void *)(uintptr_t)&lining);
     orr_free(entries);
@@ -84,17 +84,16 @@ static bool line_up(struct orr_victim_search *search)
     if (search->action != ORR_ACTION_RECLAIM) { /* whose victims come queue by queue, in order */
         sort_line(search);
     }
-    uint32_t *passed = NULL;
-    for (uint32_t p = 0; p < f->seat_count; p++) {
-        const uint32_t seat = f->line[p];
-        const uint32_t track = f->seats[seat].track;
-        f->place[seat] = p;
-        if (p == 0 || f->seats[f->line[p - 1]].track != track) {
-            f->tracks[track].first = p;
-            passed = orr_forecast__passed(search, seat);
-        }
-        if (!orr_forecast__demands(search, seat, passed, &f->between[p])) {
-            return false;
+    for (uint32_t first = 0, p = 0; p < f->seat_count; p++) {
+        const uint32_t track = f->seats[f->line[p]].track;
+        f->place[f->line[p]] = p;
+        if (p + 1 == f->seat_count || f->seats[f->line[p + 1]].track != track) {
+            const struct orr_parties parties = {f->seats, &f->line[first], p + 1 - first};
+            f->tracks[track].first = first;
+            if (!orr_forecast__demands(search, &parties, &f->between[first])) {
+                return false;
+            }
+            first = p + 1;
         }
     }
     return true;
