@@ -75,18 +75,6 @@ static uint32_t track_of(struct orr_forecast *f, struct orr_victim_search *searc
     return f->track_count++;
 }
 
-/* False: it is no party of a plain world. */
-static bool take_seat(struct orr_forecast *f, struct orr_victim_search *search,
-                      const struct orr_seat *seat)
-{
-    const uint32_t track =
-        seat->odd ? ORR_NONE : track_of(f, search, search->session->jobs[seat->job].queue);
-    f->seats[f->seat_count] = *seat;
-    f->seats[f->seat_count].track = track;
-    search->session->jobs[seat->job].mark = f->seat_count++;
-    return track != ORR_NONE;
-}
-
 /* Among siblings that differ in one resource alone there is always a first; KAI's comparison of
  * allocatable shares is no order of more. */
 static bool plain_queues(const struct orr_forecast *f, const struct orr_session *session)
@@ -135,6 +123,58 @@ static bool list_absent(const struct orr_victim_search *search)
     return true;
 }
 
+/* --- who may lose something --- */
+
+/* Those of the row that pass KAI's filters. */
+static const struct orr_row *filter(struct orr_victim_search *search, const struct orr_row *all)
+{
+    struct orr_arena *arena = &search->forecast->arena;
+    struct orr_row *some = orr_arena_alloc(arena, 1, sizeof *some);
+    some->seats = orr_arena_alloc(arena, all->count, sizeof *some->seats);
+    for (uint32_t s = 0; s < all->count; s++) {
+        if (orr_victim__is_candidate(search, all->seats[s].job)) {
+            some->seats[some->count++] = all->seats[s];
+        }
+    }
+    orr_forecast__sum_up(some);
+    return some;
+}
+
+/* False: they are no parties of a plain world. */
+static bool add_row(struct orr_victim_search *search, const struct orr_row *row)
+{
+    struct orr_forecast *f = search->forecast;
+    const struct orr_session *session = search->session;
+    if (row->count == 0) {
+        return true;
+    }
+    f->rows[f->row_count++] = row;
+    search->candidate_count += row->count;
+    const uint32_t mixed = search->action == ORR_ACTION_CONSOLIDATION ? row->count : 1;
+    for (uint32_t s = 0; s < mixed; s++) {
+        if (track_of(f, search, session->jobs[row->seats[s].job].queue) == ORR_NONE) {
+            return false;
+        }
+    }
+    return !row->odd;
+}
+
+static bool list_rows(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    if (search->action == ORR_ACTION_CONSOLIDATION) {
+        return add_row(search, orr_prospects_oldest(search));
+    }
+    const bool all = search->action == ORR_ACTION_RECLAIM && !orr_prospects_timed(session);
+    for (uint32_t i = 0; i < search->queue_count; i++) {
+        const struct orr_row *row = &orr_prospects_in(session, search->queues[i])->row;
+        if (!add_row(search, all ? row : filter(search, row))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void orr_victim__open_forecast(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
@@ -156,10 +196,13 @@ void orr_victim__open_forecast(struct orr_victim_search *search)
     f->most_idle = all->most_idle;
     f->largest_node = all->largest_node;
     f->tracks = orr_arena_alloc(&f->arena, session->queue_count + (size_t)1, sizeof *f->tracks);
+    f->rows = orr_arena_alloc(&f->arena, session->queue_count + (size_t)1, sizeof *f->rows);
     f->elastic_state = orr_jobview_elastic_state(session, search->view);
     f->seats = orr_arena_alloc(&f->arena, 1, sizeof *f->seats);
-    const struct orr_seat own = orr_forecast__seat(session, search->job, search->tasks.tasks[0], 1);
-    if (!list_absent(search) || !take_seat(f, search, &own) || !plain_queues(f, session)) {
+    f->seats[0] = orr_forecast__seat(session, search->job, search->tasks.tasks[0], 1);
+    f->seats[0].track = track_of(f, search, session->jobs[search->job].queue);
+    if (f->seats[0].track == ORR_NONE || !list_absent(search) || !plain_queues(f, session) ||
+        !list_rows(search)) {
         orr_victim__close_forecast(search);
     }
 }
@@ -174,74 +217,24 @@ void orr_victim__close_forecast(struct orr_victim_search *search)
     }
 }
 
-/* --- candidates --- */
-
-static void make_room(struct orr_victim_search *search, uint32_t count)
+void orr_forecast__seat_victims(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
-    struct orr_seat *seats = orr_arena_alloc(&f->arena, count + (size_t)1, sizeof *seats);
+    const struct orr_session *session = search->session;
+    struct orr_seat *seats =
+        orr_arena_alloc(&f->arena, search->candidate_count + (size_t)1, sizeof *seats);
     seats[0] = f->seats[0];
     f->seats = seats;
-    search->candidates = orr_alloc(count + (size_t)1, sizeof *search->candidates);
-}
-
-/* False: no party of a plain world. */
-static bool add_candidate(struct orr_victim_search *search, const struct orr_seat *seat)
-{
-    search->candidates[search->candidate_count++] = orr_jobview_whole(seat->job);
-    return take_seat(search->forecast, search, seat);
-}
-
-/* Of the queues, those that pass KAI's filters. */
-static bool seat_queues(struct orr_victim_search *search)
-{
-    struct orr_forecast *f = search->forecast;
-    struct orr_session *session = search->session;
-    const bool all = search->action == ORR_ACTION_RECLAIM && !orr_prospects_timed(session);
-    uint32_t count = 0;
-    bool plain = true;
-    for (uint32_t i = 0; i < search->queue_count; i++) {
-        count += orr_prospects_in(session, search->queues[i])->count;
-    }
-    make_room(search, count);
-    for (uint32_t i = 0; i < search->queue_count; i++) {
-        const struct orr_prospect *in = orr_prospects_in(session, search->queues[i]);
-        const uint32_t from = f->seat_count;
-        for (uint32_t s = 0; s < in->count; s++) {
-            if (all || orr_victim__is_candidate(search, in->seats[s].job)) {
-                plain = add_candidate(search, &in->seats[s]) && plain;
-            }
+    f->seat_count = 1;
+    session->jobs[search->job].mark = 0;
+    for (uint32_t r = 0; r < f->row_count; r++) {
+        const struct orr_row *row = f->rows[r];
+        memcpy(&seats[f->seat_count], row->seats, row->count * sizeof *seats);
+        for (uint32_t s = 0; s < row->count; s++) {
+            struct orr_sjob *job = &session->jobs[row->seats[s].job];
+            seats[f->seat_count].track = track_of(f, search, job->queue);
+            job->mark = f->seat_count++;
         }
-        const uint32_t taken = f->seat_count - from;
-        if (plain && taken > 0) {
-            struct orr_seat_bound *bound = &f->tracks[f->seats[from].track].bound;
-            *bound = taken == in->count ? in->bound : orr_forecast__bound(&f->seats[from], taken);
-            bound->last += from;
-        }
-    }
-    return plain;
-}
-
-/* Consolidation's. */
-static bool seat_oldest(struct orr_victim_search *search)
-{
-    uint32_t count;
-    bool plain = true;
-    const struct orr_seat *seats = orr_prospects_oldest(search, &count);
-    make_room(search, count);
-    for (uint32_t i = 0; i < count; i++) {
-        plain = add_candidate(search, &seats[i]) && plain;
-    }
-    return plain;
-}
-
-void orr_victim__seat_candidates(struct orr_victim_search *search)
-{
-    const bool plain =
-        search->action == ORR_ACTION_CONSOLIDATION ? seat_oldest(search) : seat_queues(search);
-    if (!plain) {
-        orr_victim__close_forecast(search);
-        search->world = 0;
     }
 }
 

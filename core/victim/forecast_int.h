@@ -43,16 +43,17 @@ struct orr_sizes { /* of victims */
     bool unlike;   /* of some of those not all ask the same: nothing can be said of sizes */
 };
 
-struct orr_seat_bound { /* over parties of one queue */
-    bool any;
-    uint32_t last; /* the one that is served last */
-    struct orr_demand least;
+struct orr_row { /* possible victims as they are kept: of one queue, the best first */
+    struct orr_seat *seats;
+    uint32_t count;
+    bool odd; /* some are */
+    struct orr_sizes sizes;
+    struct orr_demand least; /* of each resource */
 };
 
 struct orr_track { /* a queue with parties */
     uint32_t queue;
     bool limited;
-    struct orr_seat_bound bound; /* reclaim: over its victims */
     bool goes_first; /* whoever of it are victims, they are served before the preemptor */
     uint32_t first;  /* of its seats in line */
     /* of one rehearsal */
@@ -111,7 +112,9 @@ struct orr_taken {
 
 struct orr_forecast {
     struct orr_arena arena;
-    struct orr_seat *seats;
+    const struct orr_row **rows; /* whoever may be a victim; of several queues in consolidation */
+    uint32_t row_count;
+    struct orr_seat *seats; /* until the first probe the preemptor's alone */
     uint32_t seat_count;
     struct orr_track *tracks;
     uint32_t track_count;
@@ -147,13 +150,12 @@ struct orr_standing { /* of a queue: shares, and what it holds */
 
 struct orr_prospect { /* a queue */
     struct orr_standing standing;
-    uint64_t version;       /* of how it stands, */
-    uint64_t stood_at;      /* at this of the session's charges; 0: never asked */
-    uint64_t print;         /* when it was this one, */
-    uint64_t stirs;         /* and the session's stirs that: */
-    struct orr_seat *seats; /* its preemptible active jobs, best first; track: not known yet */
-    uint32_t count, capacity;
-    struct orr_seat_bound bound;
+    uint64_t version;   /* of how it stands, */
+    uint64_t stood_at;  /* at this of the session's charges; 0: never asked */
+    uint64_t print;     /* when it was this one, */
+    uint64_t stirs;     /* and the session's stirs that: */
+    struct orr_row row; /* its preemptible active jobs; track: not known yet */
+    uint32_t capacity;
     uint64_t waiting;    /* print of who waits before the last of them; */
     uint64_t waiting_at; /* of the version of its lanes; 0: not known */
 };
@@ -174,9 +176,8 @@ struct orr_prospects {
     int64_t room_in_all;
     int32_t most_idle, largest_node;
     /* consolidation */
-    struct orr_seat *oldest; /* its candidates */
-    uint32_t oldest_count;
-    uint32_t oldest_but; /* without this job, or ORR_NONE */
+    struct orr_row oldest; /* its candidates */
+    uint32_t oldest_but;   /* without this job, or ORR_NONE */
     bool oldest_known;
     uint64_t *sketches;     /* prints of some that were made; the last bit says what came out */
     struct orr_arena arena; /* lent to the forecast of one search after another */
@@ -193,7 +194,7 @@ uint64_t *orr_prospects_sketch(const struct orr_session *session, uint64_t print
 /* Whom time alone may make a victim. */
 bool orr_prospects_timed(const struct orr_session *session);
 /* Consolidation's candidates, while the search has none. */
-const struct orr_seat *orr_prospects_oldest(struct orr_victim_search *search, uint32_t *count);
+const struct orr_row *orr_prospects_oldest(struct orr_victim_search *search);
 
 bool orr_forecast__plain_ask(const struct orr_session *session, const struct orr_ask *ask);
 uint32_t orr_forecast__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
@@ -202,11 +203,13 @@ struct orr_seat orr_forecast__seat(const struct orr_session *session, uint32_t j
 /* Of two victims of a queue. */
 bool orr_forecast__is_before(const struct orr_session *session, const struct orr_seat *a,
                              const struct orr_seat *b);
-/* Of seats in order. */
-struct orr_seat_bound orr_forecast__bound(const struct orr_seat *seats, uint32_t count);
+/* What there is to know of the row's seats. */
+void orr_forecast__sum_up(struct orr_row *row);
 
 /* --- forecast.c and others --- */
 
+/* Gives possible victims their seats, row by row. */
+void orr_forecast__seat_victims(struct orr_victim_search *search);
 /* Of a victim as it would be in the order: evicted, so below its minimum; and of any party. */
 struct orr_order_entry orr_forecast__victim(const struct orr_seat *seat);
 struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search,

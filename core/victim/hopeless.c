@@ -11,61 +11,60 @@
 
 /* --- who goes first --- */
 
-struct orr_seat_bound orr_forecast__bound(const struct orr_seat *seats, uint32_t count)
-{
-    struct orr_seat_bound bound = {.any = count > 0, .last = count - 1};
-    for (uint32_t s = 0; s < count; s++) {
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            const int64_t amount = seats[s].demand.v[kind];
-            const bool less = s == 0 || amount < bound.least.v[kind];
-            bound.least.v[kind] = less ? amount : bound.least.v[kind];
-        }
-    }
-    return bound;
-}
-
-/* Whichever of the lane's jobs are victims: all are served before the preemptor. Each victim that
- * is next in line stands, with what it asks, no worse than the queue stands now; a waiting job
- * before it finds at least one victim not yet placed again. */
-static bool all_go_first(struct orr_forecast *f, struct orr_victim_search *search, uint32_t lane,
-                         const struct orr_queue_rank *preemptor)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_track *at = &f->tracks[lane];
-    const struct orr_seat_bound bound = at->bound;
-    if (!bound.any) {
-        return true;
-    }
-    static const struct orr_demand nothing;
-    const int64_t *held = session->queues[at->queue].allocated;
-    struct orr_queue_rank worst;
-    struct orr_queue_rank waiting;
-    int64_t less[ORR_SHARE_KINDS];
-    uint64_t demands = 0;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        less[kind] = held[kind] - bound.least.v[kind];
-        const double limit = session->shares[at->queue].resource[kind].limit;
-        if (limit != ORR_UNLIMITED && orr_share_units(kind, held[kind]) > limit) {
-            return false; /* a victim might not come back */
-        }
-    }
-    orr_forecast__block(search, at->queue, held, &nothing, 0, &worst);
-    const struct orr_parties last = {f->seats, &bound.last, 1};
-    if (!orr_forecast__demands(search, &last, &demands)) {
-        return false;
-    }
-    if (demands != 0) {
-        orr_forecast__block(search, at->queue, less, &nothing, demands, &waiting);
-        orr_forecast__take_worse(session, &worst, &waiting);
-    }
-    return orr_queue_compare_amounts(session, &worst, preemptor) < 0;
-}
-
 void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *seat)
 {
     sizes->set |= 1u << seat->gpus;
     sizes->gangs = sizes->gangs || seat->tasks > 1;
     sizes->unlike = sizes->unlike || seat->unlike;
+}
+
+void orr_forecast__sum_up(struct orr_row *row)
+{
+    row->odd = false;
+    row->sizes = (struct orr_sizes){0};
+    for (uint32_t s = 0; s < row->count; s++) {
+        const struct orr_seat *seat = &row->seats[s];
+        row->odd = row->odd || seat->odd;
+        orr_forecast__count_size(&row->sizes, seat);
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            const int64_t amount = seat->demand.v[kind];
+            const bool less = s == 0 || amount < row->least.v[kind];
+            row->least.v[kind] = less ? amount : row->least.v[kind];
+        }
+    }
+}
+
+/* Whichever of the row's jobs are victims: all are served before the preemptor. Each victim that
+ * is next in line stands, with what it asks, no worse than the queue stands now; a waiting job
+ * before it finds at least one victim not yet placed again. */
+static bool all_go_first(struct orr_victim_search *search, const struct orr_row *row,
+                         uint32_t queue, const struct orr_queue_rank *preemptor)
+{
+    const struct orr_session *session = search->session;
+    static const struct orr_demand nothing;
+    const int64_t *held = session->queues[queue].allocated;
+    const uint32_t last = row->count - 1;
+    const struct orr_parties parties = {row->seats, &last, 1};
+    struct orr_queue_rank worst;
+    struct orr_queue_rank waiting;
+    int64_t less[ORR_SHARE_KINDS];
+    uint64_t demands = 0;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        less[kind] = held[kind] - row->least.v[kind];
+        const double limit = session->shares[queue].resource[kind].limit;
+        if (limit != ORR_UNLIMITED && orr_share_units(kind, held[kind]) > limit) {
+            return false; /* a victim might not come back */
+        }
+    }
+    orr_forecast__block(search, queue, held, &nothing, 0, &worst);
+    if (!orr_forecast__demands(search, &parties, &demands)) {
+        return false;
+    }
+    if (demands != 0) {
+        orr_forecast__block(search, queue, less, &nothing, demands, &waiting);
+        orr_forecast__take_worse(session, &worst, &waiting);
+    }
+    return orr_queue_compare_amounts(session, &worst, preemptor) < 0;
 }
 
 uint32_t orr_forecast__gpus(const struct orr_session *session, const struct orr_seat *seat,
@@ -104,41 +103,36 @@ bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_
             f->most_idle < (int32_t)small);
 }
 
-static bool all_leave_nothing(const struct orr_forecast *f)
-{
-    struct orr_sizes sizes = {0};
-    for (uint32_t s = 1; s < f->seat_count; s++) {
-        orr_forecast__count_size(&sizes, &f->seats[s]);
-    }
-    return orr_forecast__leave_nothing(f, &sizes);
-}
-
 /* With all victims together some node would pass KAI's filter of single nodes for one task. */
-static bool accumulate_enough(const struct orr_forecast *f, const struct orr_session *session)
+static bool accumulate_enough(struct orr_forecast *f, const struct orr_session *session)
 {
-    int32_t *room = orr_alloc(session->node_count, sizeof *room);
-    bool enough = false;
+    const int32_t enough = (int32_t)f->seats[0].gpus;
     for (uint32_t n = 0; n < session->node_count; n++) {
-        room[n] = f->base[n];
-        enough = enough || room[n] >= (int32_t)f->seats[0].gpus;
-    }
-    for (uint32_t s = 1; s < f->seat_count && !enough; s++) {
-        for (uint32_t t = 0; t < f->seats[s].tasks; t++) {
-            const uint32_t node = session->tasks[f->seats[s].first_task + t].live.node;
-            room[node] += (int32_t)orr_forecast__gpus(session, &f->seats[s], t);
-            enough = enough || room[node] >= (int32_t)f->seats[0].gpus;
+        if (f->base[n] >= enough) {
+            return true;
         }
     }
-    orr_free(room);
-    return enough;
+    int32_t *room = orr_arena_alloc(&f->arena, session->node_count, sizeof *room);
+    for (uint32_t r = 0; r < f->row_count; r++) {
+        for (uint32_t s = 0; s < f->rows[r]->count; s++) {
+            const struct orr_seat *seat = &f->rows[r]->seats[s];
+            for (uint32_t t = 0; t < seat->tasks; t++) {
+                const uint32_t node = session->tasks[seat->first_task + t].live.node;
+                room[node] += (int32_t)orr_forecast__gpus(session, seat, t);
+                if (f->base[node] + room[node] >= enough) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
 }
 
 bool orr_forecast__compare_tracks(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
     const struct orr_session *session = search->session;
-    const uint32_t own = f->seats[0].track;
-    const uint32_t queue = f->tracks[own].queue;
+    const uint32_t queue = session->jobs[search->job].queue;
     struct orr_queue_rank preemptor;
     uint64_t demands = 0;
     if (f->compared_for == search->k) {
@@ -146,15 +140,15 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search)
     }
     const uint32_t first = 0;
     const struct orr_parties alone = {f->seats, &first, 1};
+    const bool may = search->action == ORR_ACTION_RECLAIM && session->rules.proportion;
     if (!orr_forecast__demands(search, &alone, &demands)) {
         return false;
     }
     orr_forecast__block(search, queue, session->queues[queue].allocated, &f->seats[0].demand,
                         demands, &preemptor);
-    for (uint32_t t = 0; t < f->track_count; t++) {
-        f->tracks[t].goes_first = t != own && search->action == ORR_ACTION_RECLAIM &&
-                                  session->rules.proportion &&
-                                  all_go_first(f, search, t, &preemptor);
+    for (uint32_t r = 0; r < f->row_count && may; r++) { /* of the track after the preemptor's */
+        struct orr_track *track = &f->tracks[r + 1];
+        track->goes_first = all_go_first(search, f->rows[r], track->queue, &preemptor);
     }
     f->compared_for = search->k;
     return true;
@@ -174,10 +168,13 @@ static bool lacks_places(const struct orr_forecast *f, const struct orr_session 
 {
     int64_t places = 0;
     memcpy(room, f->base, session->node_count * sizeof *room);
-    for (uint32_t s = 1; s < f->seat_count; s++) {
-        for (uint32_t t = 0; t < f->seats[s].tasks; t++) {
-            const uint32_t node = session->tasks[f->seats[s].first_task + t].live.node;
-            room[node] += (int32_t)orr_forecast__gpus(session, &f->seats[s], t) % z;
+    for (uint32_t r = 0; r < f->row_count; r++) {
+        for (uint32_t s = 0; s < f->rows[r]->count; s++) {
+            const struct orr_seat *seat = &f->rows[r]->seats[s];
+            for (uint32_t t = 0; t < seat->tasks; t++) {
+                const uint32_t node = session->tasks[seat->first_task + t].live.node;
+                room[node] += (int32_t)orr_forecast__gpus(session, seat, t) % z;
+            }
         }
     }
     for (uint32_t n = 0; n < session->node_count; n++) {
@@ -186,61 +183,43 @@ static bool lacks_places(const struct orr_forecast *f, const struct orr_session 
     return places < (int32_t)f->seats[0].gpus / z;
 }
 
-static bool nobody_can_be_moved(const struct orr_forecast *f, const struct orr_session *session)
+static bool nobody_can_be_moved(struct orr_forecast *f, const struct orr_session *session)
 {
-    int32_t *room = orr_alloc(session->node_count, sizeof *room);
+    int32_t *room = orr_arena_alloc(&f->arena, session->node_count, sizeof *room);
     bool hopeless = false;
     for (int32_t z = (int32_t)f->seats[0].gpus; z > 1 && !hopeless; z--) {
         hopeless = lacks_places(f, session, room, z);
     }
-    orr_free(room);
     return hopeless;
 }
 
 /* --- reclaim --- */
 
-static bool all_tracks_go_first(struct orr_victim_search *search)
-{
-    const struct orr_forecast *f = search->forecast;
-    if (f->room_in_all >= (int64_t)f->seats[0].gpus || !orr_forecast__compare_tracks(search)) {
-        return false;
-    }
-    for (uint32_t t = 0; t < f->track_count; t++) {
-        if (t != f->seats[0].track && !f->tracks[t].goes_first) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* All victims of a node that are served before the preemptor come back to it, if none of them runs
  * elsewhere too. */
-static bool any_gang(const struct orr_forecast *f)
-{
-    for (uint32_t s = 1; s < f->seat_count; s++) {
-        if (f->seats[s].tasks > 1) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool nobody_can_lose(struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
-    if (!all_tracks_go_first(search)) {
+    struct orr_sizes sizes = {0};
+    if (f->room_in_all >= (int64_t)f->seats[0].gpus || !orr_forecast__compare_tracks(search)) {
         return false;
     }
-    search->fails_on_one_node = !any_gang(f);
-    return all_leave_nothing(f);
+    for (uint32_t r = 0; r < f->row_count; r++) {
+        const struct orr_sizes *own = &f->rows[r]->sizes;
+        sizes.set |= own->set;
+        sizes.gangs = sizes.gangs || own->gangs;
+        sizes.unlike = sizes.unlike || own->unlike;
+        if (!f->tracks[r + 1].goes_first) {
+            return false;
+        }
+    }
+    search->fails_on_one_node = !sizes.gangs;
+    return orr_forecast__leave_nothing(f, &sizes);
 }
 
 bool orr_victim__hopeless(struct orr_victim_search *search)
 {
-    const struct orr_forecast *f = search->forecast;
-    if (f == NULL) {
-        return false;
-    }
+    struct orr_forecast *f = search->forecast;
     if (!accumulate_enough(f, search->session)) {
         orr_victim__reached(search, ORR_OUTCOME_FILTERED);
         return true;

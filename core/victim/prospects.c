@@ -15,13 +15,13 @@ void orr_victim_forget(struct orr_session *session)
     }
     session->versions = all->versions > session->versions ? all->versions : session->versions;
     for (uint32_t q = 0; q < all->queue_count; q++) {
-        orr_free(all->queues[q].seats);
+        orr_free(all->queues[q].row.seats);
     }
     orr_free(all->queues);
     orr_free(all->idle);
     orr_free(all->base);
     orr_free(all->print);
-    orr_free(all->oldest);
+    orr_free(all->oldest.seats);
     orr_free(all->sketches);
     orr_arena_release(&all->arena);
     orr_free(all);
@@ -226,9 +226,11 @@ static bool is_plain(const struct orr_session *session, uint32_t index)
     uint32_t pipelined = 0;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
+        const struct orr_ask *ask = orr_task_ask(session, task);
         if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
             task->live.node == ORR_NONE || task->nominated != ORR_NONE ||
-            !orr_forecast__plain_ask(session, orr_task_ask(session, task))) {
+            ask->request.v[ORR_SLOT_GPU] > ORR_FORECAST_GPUS * ORR_MGPU ||
+            !orr_forecast__plain_ask(session, ask)) {
             return false;
         }
         pipelined += task->live.status == ORR_TASK_PIPELINED;
@@ -268,30 +270,32 @@ static struct orr_seat victim_seat(const struct orr_session *session, uint32_t i
 /* Leaves those whose jobs are as they were. */
 static void drop_changed(const struct orr_session *session, struct orr_prospect *at)
 {
+    struct orr_row *row = &at->row;
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < at->count; i++) {
-        if (session->jobs[at->seats[i].job].stirred <= at->stirs) {
-            at->seats[kept++] = at->seats[i];
+    for (uint32_t i = 0; i < row->count; i++) {
+        if (session->jobs[row->seats[i].job].stirred <= at->stirs) {
+            row->seats[kept++] = row->seats[i];
         }
     }
-    at->count = kept;
+    row->count = kept;
 }
 
 static void put_in(const struct orr_session *session, struct orr_prospect *at, uint32_t job)
 {
     const struct orr_seat seat = victim_seat(session, job);
+    struct orr_row *row = &at->row;
     uint32_t low = 0;
-    at->seats = ORR_ROOM_FOR_ONE(at->seats, at->count, at->capacity);
-    for (uint32_t high = at->count; low < high;) {
+    row->seats = ORR_ROOM_FOR_ONE(row->seats, row->count, at->capacity);
+    for (uint32_t high = row->count; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
-        if (orr_forecast__is_before(session, &at->seats[middle], &seat)) {
+        if (orr_forecast__is_before(session, &row->seats[middle], &seat)) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    memmove(&at->seats[low + 1], &at->seats[low], (at->count++ - low) * sizeof *at->seats);
-    at->seats[low] = seat;
+    memmove(&row->seats[low + 1], &row->seats[low], (row->count++ - low) * sizeof *row->seats);
+    row->seats[low] = seat;
 }
 
 struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queue)
@@ -310,33 +314,34 @@ struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queu
     }
     at->print = of->print;
     at->stirs = session->stirs;
-    at->bound = orr_forecast__bound(at->seats, at->count);
+    orr_forecast__sum_up(&at->row);
     at->waiting_at = 0;
     return at;
 }
 
-const struct orr_seat *orr_prospects_oldest(struct orr_victim_search *search, uint32_t *count)
+const struct orr_row *orr_prospects_oldest(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_prospects *all = session->prospects;
+    struct orr_row *row = &all->oldest;
     /* Who has no active tasks would be no candidate anyway. */
     const uint32_t but = session->jobs[search->job].active > 0 ? search->job : ORR_NONE;
     if (!all->oldest_known || all->oldest_but != but) {
         orr_victim__find_candidates(search);
-        orr_free(all->oldest);
-        all->oldest = orr_alloc(search->candidate_count + (size_t)1, sizeof *all->oldest);
+        orr_free(row->seats);
+        row->seats = orr_alloc(search->candidate_count + (size_t)1, sizeof *row->seats);
+        row->count = search->candidate_count;
         all->oldest_known = true;
         all->oldest_but = but;
-        all->oldest_count = search->candidate_count;
-        for (uint32_t i = 0; i < all->oldest_count; i++) {
-            all->oldest[i] = victim_seat(session, search->candidates[i].job);
+        for (uint32_t i = 0; i < row->count; i++) {
+            row->seats[i] = victim_seat(session, search->candidates[i].job);
         }
+        orr_forecast__sum_up(row);
         orr_free(search->candidates);
         search->candidates = NULL;
         search->candidate_count = 0;
     }
-    *count = all->oldest_count;
-    return all->oldest;
+    return row;
 }
 
 /* Does the change of a job leave the oldest as they are? */
@@ -345,11 +350,11 @@ static bool are_still_oldest(const struct orr_prospects *all, const struct orr_s
 {
     const struct orr_sjob *job = &session->jobs[index];
     const bool active = job->active > 0 && job->preemptible && !job->invalid;
-    if (active && (int64_t)all->oldest_count <= session->rules.max_consolidation_preemptees) {
+    if (active && (int64_t)all->oldest.count <= session->rules.max_consolidation_preemptees) {
         return false; /* there is room for one more */
     }
-    for (uint32_t i = 0; i < all->oldest_count; i++) {
-        const uint32_t other = all->oldest[i].job;
+    for (uint32_t i = 0; i < all->oldest.count; i++) {
+        const uint32_t other = all->oldest.seats[i].job;
         if (other == index || (active && orr_victim__compare_age(session, index, other) <= 0)) {
             return false;
         }

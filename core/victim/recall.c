@@ -65,8 +65,9 @@ static void take_queue(uint64_t *sum, const struct orr_victim_search *search, ui
     if (in->waiting_at != version) {
         in->waiting = 0;
         in->waiting_at = version;
-        if (in->count > 0) {
-            const struct orr_order_entry last = orr_forecast__victim(&in->seats[in->bound.last]);
+        if (in->row.count > 0) {
+            const struct orr_order_entry last =
+                orr_forecast__victim(&in->row.seats[in->row.count - 1]);
             take_waiting(&in->waiting, search, queue, &last);
         }
     }
@@ -78,10 +79,10 @@ static void take_queue(uint64_t *sum, const struct orr_victim_search *search, ui
 /* Those that are not protected now. */
 static void take_candidates(uint64_t *sum, const struct orr_victim_search *search, uint32_t queue)
 {
-    const struct orr_prospect *in = orr_prospects_in(search->session, queue);
-    for (uint32_t s = 0; s < in->count; s++) {
-        if (orr_victim__is_candidate(search, in->seats[s].job)) {
-            orr_print_word(sum, search->session->jobs[in->seats[s].job].serial);
+    const struct orr_row *row = &orr_prospects_in(search->session, queue)->row;
+    for (uint32_t s = 0; s < row->count; s++) {
+        if (orr_victim__is_candidate(search, row->seats[s].job)) {
+            orr_print_word(sum, search->session->jobs[row->seats[s].job].serial);
         }
     }
 }
@@ -119,11 +120,11 @@ bool orr_victim__failed_before(struct orr_victim_search *search)
     const struct orr_failed_search *failed =
         &search->session->jobs[search->job].failed[search->action];
     search->world = world_of(search);
-    search->recalled = failed->world == search->world;
-    if (search->recalled) {
-        orr_victim__reached(search, (enum orr_outcome)failed->outcome);
+    if (failed->world != search->world) {
+        return false;
     }
-    return search->recalled;
+    orr_victim__reached(search, (enum orr_outcome)failed->outcome);
+    return true;
 }
 
 void orr_victim__note_failure(const struct orr_victim_search *search)

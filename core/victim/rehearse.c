@@ -75,6 +75,7 @@ static void sort_line(const struct orr_victim_search *search)
 static bool line_up(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
+    orr_forecast__seat_victims(search);
     f->line = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->line);
     f->place = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->place);
     f->between = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->between);

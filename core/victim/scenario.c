@@ -63,6 +63,9 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
         return orr_victim__take_next(search);
     }
     if (order->session == NULL) {
+        if (search->candidates == NULL) {
+            orr_victim__find_candidates(search);
+        }
         orr_order_init(order, search->session, true, false);
         orr_order_build(order, search->candidates, search->candidate_count);
     }

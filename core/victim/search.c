@@ -145,6 +145,7 @@ void orr_victim__find_candidates(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     uint32_t capacity = 0;
+    search->candidate_count = 0;
     for (uint32_t q = 0; q < search->queue_count; q++) {
         const struct orr_squeue *queue = &session->queues[search->queues[q]];
         for (uint32_t i = 0; i < queue->active_count; i++) {
@@ -469,24 +470,29 @@ static void prepare_search(struct orr_victim_search *search)
     orr_victim__open_capacities(search);
 }
 
-/* What can be said without making the search. False: nothing; its candidates are listed. */
+/* What can be said without making the search. False: nothing. */
 static bool is_in_vain(struct orr_victim_search *search)
 {
     const struct orr_sjob *job = &search->session->jobs[search->job];
+    if (search->queue_count == 0 && !search->counts) {
+        return true;
+    }
     search->absent = orr_alloc(job->task_count, sizeof *search->absent);
     search->mins = orr_alloc(job->set_count, sizeof *search->mins);
     make_view(search, 1);
-    if (!search->counts && search->queue_count > 0) {
+    if (!search->counts) {
         orr_victim__open_forecast(search);
     }
     if (search->forecast == NULL) {
         orr_victim__find_candidates(search);
-    } else if (orr_victim__failed_before(search)) {
-        return true;
-    } else {
-        orr_victim__seat_candidates(search);
+        return search->candidate_count == 0 && !search->counts;
     }
-    return (search->candidate_count == 0 && !search->counts) || orr_victim__hopeless(search);
+    if (search->candidate_count == 0) {
+        return true;
+    }
+    return search->action == ORR_ACTION_CONSOLIDATION
+               ? orr_victim__hopeless(search) || orr_victim__failed_before(search)
+               : orr_victim__failed_before(search) || orr_victim__hopeless(search);
 }
 
 enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,
@@ -510,7 +516,7 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
         search.reached = ORR_OUTCOME_SOLVED;
     } else if (result == ORR_SEARCH_SPENT) {
         search.reached = ORR_OUTCOME_SPENT;
-    } else if (search.candidate_count == 0 && !search.recalled) {
+    } else if (search.candidate_count == 0) {
         search.reached = ORR_OUTCOME_NO_CANDIDATES;
     }
     session->jobs[job].outcomes[action] = search.reached;

@@ -60,7 +60,7 @@ struct orr_victim_search {
     struct orr_task_list tasks; /* what it must get */
     uint32_t *queues;           /* in which candidates may be */
     uint32_t queue_count;
-    struct orr_jobview *candidates;
+    struct orr_jobview *candidates; /* NULL: counted only */
     uint32_t candidate_count;
     bool *base_feasible;              /* by node */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
@@ -88,7 +88,6 @@ struct orr_victim_search {
     struct orr_victims next;        /* recorded for the next probe, should this one succeed */
     uint8_t reached;                /* enum orr_outcome: how far the best scenario got */
     bool simulated;                 /* a scenario was */
-    bool recalled;                  /* it failed before: no candidates were listed */
     uint64_t world;                 /* hash of all that a forecast looks at; 0: not known */
     struct orr_task_list survivors; /* victims that stayed evicted or were moved */
 
@@ -119,16 +118,15 @@ static inline uint64_t orr_victim__print(uint32_t task)
     return orr_scatter(UINT64_C(0x300000000) + task);
 }
 
-/* search.c: lists the candidates. */
+/* search.c: lists the candidates, before anything is evicted. */
 void orr_victim__find_candidates(struct orr_victim_search *search);
 /* Negative: the first of the jobs is older. */
 int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b);
 
 /* forecast.c, rehearse.c: what need not be simulated. The preemptor's view is that of one task when
- * the forecast is opened, and there are no candidates yet; it is prepared for each probe. */
+ * the forecast is opened, which counts the candidates of a plain world; it is prepared for each
+ * probe. */
 void orr_victim__open_forecast(struct orr_victim_search *search);
-/* Lists the candidates of a search whose forecast is open; it is closed if they are not plain. */
-void orr_victim__seat_candidates(struct orr_victim_search *search);
 
 /* recall.c: with the forecast open. The search failed before, when all it looks at was the same;
  * and what to remember of one that fails now. */
@@ -137,7 +135,7 @@ void orr_victim__note_failure(const struct orr_victim_search *search);
 
 void orr_victim__close_forecast(struct orr_victim_search *search);
 void orr_victim__prepare_forecast(struct orr_victim_search *search);
-/* No scenario of the search can work. */
+/* With the forecast open: no scenario of the search can work. */
 bool orr_victim__hopeless(struct orr_victim_search *search);
 /* False: this scenario would not be solved. */
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
