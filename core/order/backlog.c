@@ -47,6 +47,7 @@ void orr_backlog_close(struct orr_session *session)
     orr_free(backlog->free_classes);
     orr_free(backlog->free_lanes);
     orr_free(backlog->active);
+    orr_free(backlog->filled);
     orr_free(backlog->lanes);
     orr_free(backlog->leaves);
     orr_free(backlog->by_age);
@@ -76,6 +77,10 @@ static void activate_lane(struct orr_backlog *backlog, uint32_t index)
     struct orr_lane *lane = &backlog->lanes[index];
     struct orr_backlog_leaf *leaf = &backlog->leaves[lane->queue];
     struct orr_class *class = &backlog->classes[lane->class];
+    backlog->filled =
+        ORR_ROOM_FOR_ONE(backlog->filled, backlog->filled_count, backlog->filled_capacity);
+    lane->at = backlog->filled_count;
+    backlog->filled[backlog->filled_count++] = index;
     leaf->lanes = ORR_ROOM_FOR_ONE(leaf->lanes, leaf->count, leaf->capacity);
     lane->at_queue = leaf->count;
     leaf->lanes[leaf->count++] = index;
@@ -98,6 +103,10 @@ static void retire_lane(struct orr_backlog *backlog, uint32_t index)
     struct orr_lane *lane = &backlog->lanes[index];
     struct orr_backlog_leaf *leaf = &backlog->leaves[lane->queue];
     struct orr_class *class = &backlog->classes[lane->class];
+    take_out(backlog->filled, &backlog->filled_count, lane->at);
+    if (lane->at < backlog->filled_count) {
+        backlog->lanes[backlog->filled[lane->at]].at = lane->at;
+    }
     take_out(leaf->lanes, &leaf->count, lane->at_queue);
     if (lane->at_queue < leaf->count) {
         backlog->lanes[leaf->lanes[lane->at_queue]].at_queue = lane->at_queue;
@@ -106,7 +115,7 @@ static void retire_lane(struct orr_backlog *backlog, uint32_t index)
     if (lane->at_class < class->lane_count) {
         backlog->lanes[class->lanes[lane->at_class]].at_class = lane->at_class;
     }
-    lane->at_queue = lane->at_class = ORR_NONE;
+    lane->at = lane->at_queue = lane->at_class = ORR_NONE;
     lane->first = lane->end = 0;
     if (class->lane_count > 0) {
         return;
@@ -323,6 +332,7 @@ static uint32_t lane_for(struct orr_backlog *backlog, const struct orr_sjob *job
                                               .items = kept.items,
                                               .capacity = kept.capacity,
                                               .version = ++backlog->versions,
+                                              .at = ORR_NONE,
                                               .at_queue = ORR_NONE,
                                               .at_class = ORR_NONE,
                                               .next_of_class = backlog->classes[class].first_lane};

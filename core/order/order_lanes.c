@@ -79,7 +79,7 @@ void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, 
     for (uint32_t i = 0; i < lanes->count; i++) {
         const uint32_t index = lanes->lanes[i];
         const struct orr_lane *lane = &backlog->lanes[index];
-        if (order->left_out != NULL && order->left_out[index]) {
+        if (order->preemptible_only && !lane->preemptible) {
             continue;
         }
         if (skip && !order->open[index] &&
@@ -114,7 +114,7 @@ void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, 
     }
 }
 
-struct orr_order *orr_order_over(struct orr_session *session, bool simulate, const bool *left_out)
+struct orr_order *orr_order_over(struct orr_session *session, bool simulate, bool preemptible_only)
 {
     struct orr_backlog *backlog = session->backlog;
     struct orr_order *order = &backlog->order;
@@ -128,7 +128,7 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, con
     order->node_count = 0;
     order->pushed = order->open_count = order->seen_count = 0;
     order->last_leaf = ORR_NONE;
-    order->left_out = left_out;
+    order->preemptible_only = preemptible_only;
     (void)orr_order__new_node(order, ORR_NONE, ORR_NONE);
     if (order->lane_capacity < backlog->lane_count) {
         order->lane_capacity = backlog->lane_capacity;
@@ -138,7 +138,8 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, con
         order->open_lanes =
             orr_realloc(order->open_lanes, order->lane_capacity, sizeof *order->open_lanes);
     }
-    for (uint32_t l = 0; l < backlog->lane_count; l++) {
+    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+        const uint32_t l = backlog->filled[i];
         order->cursor[l] = backlog->lanes[l].first;
         order->open[l] = order->listed[l] = false;
     }

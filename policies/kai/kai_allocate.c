@@ -171,7 +171,7 @@ static void walk(struct orr_session *session, uint32_t *lanes, uint32_t count)
     struct orr_jobview view;
     uint32_t *nodes = list_nodes(session);
     const struct orr_node_list all = {.nodes = nodes, .count = session->node_count};
-    struct orr_order *order = orr_order_over(session, false, NULL);
+    struct orr_order *order = orr_order_over(session, false, false);
     for (uint32_t i = 0; i < count; i++) {
         orr_order_open_lane(order, lanes[i]);
     }
@@ -229,8 +229,8 @@ void orr_kai__allocate(struct orr_session *session)
 {
     if (session->rules.literal || session->abandoned || session->details != NULL ||
         session->rules.queue_depth[ORR_ACTION_ALLOCATE] >= 0) {
-        for (uint32_t l = 0; l < session->backlog->lane_count; l++) {
-            session->backlog->lanes[l].reason = ORR_FIT_REASONS;
+        for (uint32_t i = 0; i < session->backlog->filled_count; i++) {
+            session->backlog->lanes[session->backlog->filled[i]].reason = ORR_FIT_REASONS;
         }
         allocate_each(session);
         return;

@@ -29,6 +29,8 @@ struct shape_slots { /* slots of ended jobs of one shape */
 
 struct kai {
     struct orr_kai_params params;
+    enum orr_action actions[ORR_ACTIONS]; /* as `params` lists them */
+    uint32_t action_count;
     struct orr_session session;
     struct orr_kai_tasks tasks;
     uint32_t *slot_of_job;
@@ -76,6 +78,7 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     (void)host;
     struct kai *kai = orr_zalloc(1, sizeof *kai);
     kai->params = *(const struct orr_kai_params *)params;
+    kai->action_count = orr_kai_actions(params, kai->actions);
     orr_session_init(&kai->session);
     orr_backlog_open(&kai->session);
     kai->session.rules = orr_kai__rules(&kai->params);
@@ -418,18 +421,14 @@ static void explain_waiting(struct kai *kai, const struct orr_view *view, struct
         }
     }
     kai->waiting_count = kept;
-    for (uint32_t l = 0; l < backlog->lane_count; l++) {
-        if (backlog->lanes[l].at_queue != ORR_NONE) {
-            explain_lane(kai, view, txn, &backlog->lanes[l]);
-        }
+    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+        explain_lane(kai, view, txn, &backlog->lanes[backlog->filled[i]]);
     }
 }
 
 static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct kai *kai = state;
-    enum orr_action actions[ORR_ACTIONS];
-    const uint32_t count = orr_kai_actions(&kai->params, actions);
     orr_session_open(&kai->session, view->now);
     if (kai->past.on && !orr_kai__usage_moved_shares(&kai->past, &kai->session) && !kai->changed &&
         view->now < kai->due_ms) {
@@ -437,7 +436,7 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
         return; /* usage was read again and made no difference */
     }
     kai->cycle++;
-    orr_kai_run(&kai->session, actions, count);
+    orr_kai_run(&kai->session, kai->actions, kai->action_count);
     kai->tasks.job_of = kai->job_of_slot;
     orr_kai__tasks_hand_over(&kai->tasks, view, txn, kai->build.first_ask);
     note_decided(kai, view, txn);

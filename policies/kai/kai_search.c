@@ -105,17 +105,29 @@ struct walk {
     enum orr_action action;
     struct orr_order *order;
     struct orr_free_sum free; /* consolidation */
-    bool *left_out;           /* by lane: its jobs are not looked at in this action */
-    bool *passes;             /* by lane: the gate lets it through */
-    bool *done;               /* by lane: one of its jobs failed, and so would the others */
-    bool *looked_at;          /* by class */
 };
 
+/* Its jobs are not looked at in this action. */
+static bool is_left_out(const struct walk *walk, const struct orr_lane *lane)
+{
+    return walk->action == ORR_ACTION_CONSOLIDATION && !lane->preemptible;
+}
+
+static bool passes(const struct walk *walk, const struct orr_lane *lane)
+{
+    return lane->outcomes[walk->action] == ORR_OUTCOME_NOT_TRIED && !is_left_out(walk, lane);
+}
+
+/* One of its jobs failed, and so would the others. */
+static bool is_done(const struct walk *walk, const struct orr_lane *lane)
+{
+    return lane->outcomes[walk->action] == ORR_OUTCOME_LIKE_FAILED;
+}
+
 /* NOT_TRIED if the gate lets the lane through; what is said of its jobs otherwise. */
-static enum orr_outcome ask_gate(const struct walk *walk, uint32_t index)
+static enum orr_outcome ask_gate(const struct walk *walk, const struct orr_lane *lane)
 {
     const struct orr_session *session = walk->session;
-    const struct orr_lane *lane = &walk->backlog->lanes[index];
     const struct orr_class *class = &walk->backlog->classes[lane->class];
     const uint32_t job = lane->items[lane->first].job;
     if (walk->action == ORR_ACTION_RECLAIM) {
@@ -143,14 +155,13 @@ static enum orr_outcome ask_gate(const struct walk *walk, uint32_t index)
                : ORR_OUTCOME_GATE;
 }
 
-/* Might the failure of a job of class `a`, remembered, change what becomes of one of class `b`? Not
- * if their signatures differ; nor if `a` asks more: then `b` is tried all the same, and takes its
- * place when it fails too. */
-static bool matters_to(const struct walk *walk, uint32_t a, uint32_t b)
+/* Might the failure of a job of class `one`, remembered, change what becomes of one of `other`? Not
+ * if their signatures differ; nor if `one` asks more: then `other` is tried all the same, and takes
+ * its place when it fails too. */
+static bool matters_to(const struct walk *walk, const struct orr_class *one,
+                       const struct orr_class *other)
 {
     const struct orr_backlog *backlog = walk->backlog;
-    const struct orr_class *one = &backlog->classes[a];
-    const struct orr_class *other = &backlog->classes[b];
     if (one->single || other->single) {
         return true; /* anything but a row of equal pods: let KAI's comparison decide */
     }
@@ -168,27 +179,28 @@ static bool matters_to(const struct walk *walk, uint32_t a, uint32_t b)
 static void follow_failures(const struct walk *walk)
 {
     const struct orr_backlog *backlog = walk->backlog;
-    for (uint32_t l = 0; l < backlog->lane_count; l++) {
-        if (walk->passes[l]) {
-            walk->looked_at[backlog->lanes[l].class] = true;
+    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+        const struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
+        if (passes(walk, lane)) {
+            backlog->classes[lane->class].looked_at = true;
         }
     }
     bool grown = walk->action != ORR_ACTION_RECLAIM;
     while (grown) {
         grown = false;
         for (uint32_t i = 0; i < backlog->active_count; i++) {
-            const uint32_t a = backlog->active[i];
-            for (uint32_t k = 0; k < backlog->active_count && !walk->looked_at[a]; k++) {
-                if (walk->looked_at[backlog->active[k]] &&
-                    matters_to(walk, a, backlog->active[k])) {
-                    walk->looked_at[a] = grown = true;
+            struct orr_class *class = &backlog->classes[backlog->active[i]];
+            for (uint32_t k = 0; k < backlog->active_count && !class->looked_at; k++) {
+                const struct orr_class *other = &backlog->classes[backlog->active[k]];
+                if (other->looked_at && matters_to(walk, class, other)) {
+                    class->looked_at = grown = true;
                 }
             }
         }
     }
 }
 
-/* Asks all gates. True if some lane is let through. */
+/* Asks the gates of all lanes that no failure speaks for. True if some lane is let through. */
 static bool ask_gates(struct walk *walk)
 {
     struct orr_backlog *backlog = walk->backlog;
@@ -196,16 +208,13 @@ static bool ask_gates(struct walk *walk)
     if (walk->action == ORR_ACTION_CONSOLIDATION) {
         walk->free = orr_rooms_free(&backlog->rooms, walk->session);
     }
-    for (uint32_t l = 0; l < backlog->lane_count; l++) {
-        struct orr_lane *lane = &backlog->lanes[l];
-        walk->left_out[l] = walk->action == ORR_ACTION_CONSOLIDATION && !lane->preemptible;
-        walk->passes[l] = false;
-        if (lane->at_queue == ORR_NONE || walk->left_out[l] || walk->done[l]) {
+    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+        struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
+        if (is_left_out(walk, lane) || is_done(walk, lane)) {
             continue;
         }
-        lane->outcomes[walk->action] = (uint8_t)ask_gate(walk, l);
-        walk->passes[l] = lane->outcomes[walk->action] == ORR_OUTCOME_NOT_TRIED;
-        any = any || walk->passes[l];
+        lane->outcomes[walk->action] = (uint8_t)ask_gate(walk, lane);
+        any = any || passes(walk, lane);
     }
     return any;
 }
@@ -215,11 +224,11 @@ static void open_lanes(const struct walk *walk)
     const struct orr_backlog *backlog = walk->backlog;
     const bool reclaim = walk->action == ORR_ACTION_RECLAIM; /* its gate remembers nothing */
     follow_failures(walk);
-    for (uint32_t l = 0; l < backlog->lane_count; l++) {
-        const struct orr_lane *lane = &backlog->lanes[l];
-        if (lane->at_queue != ORR_NONE && !walk->left_out[l] && !walk->done[l] &&
-            (reclaim ? walk->passes[l] : walk->looked_at[lane->class])) {
-            orr_order_open_lane(walk->order, l);
+    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+        const struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
+        if (!is_left_out(walk, lane) && !is_done(walk, lane) &&
+            (reclaim ? passes(walk, lane) : backlog->classes[lane->class].looked_at)) {
+            orr_order_open_lane(walk->order, backlog->filled[i]);
         }
     }
 }
@@ -230,14 +239,17 @@ static void search_lanes(struct walk *walk)
     struct orr_kai_failures failures = {0};
     struct orr_jobview view;
     bool on = true;
-    walk->order = orr_order_over(session, true, walk->left_out);
+    for (uint32_t c = 0; c < walk->backlog->active_count; c++) {
+        walk->backlog->classes[walk->backlog->active[c]].looked_at = false;
+    }
+    walk->order = orr_order_over(session, true, walk->action == ORR_ACTION_CONSOLIDATION);
     open_lanes(walk);
     orr_order_start(walk->order);
     while (on && orr_order_pop(walk->order, &view)) {
         const uint32_t index = walk->backlog->lane_of_job[view.job];
         struct orr_lane *lane = &walk->backlog->lanes[index];
-        on = search_for(session, walk->action, view.job, walk->passes[index], walk->order,
-                        &failures);
+        on =
+            search_for(session, walk->action, view.job, passes(walk, lane), walk->order, &failures);
         walk->backlog->looked_at[view.job][walk->action] = walk->backlog->round;
         const bool solved = session->jobs[view.job].outcomes[walk->action] == ORR_OUTCOME_SOLVED;
         if ((solved || session->abandoned) && ask_gates(walk)) {
@@ -250,7 +262,6 @@ static void search_lanes(struct walk *walk)
         const bool shut = walk->action == ORR_ACTION_RECLAIM &&
                           session->jobs[view.job].outcomes[walk->action] == ORR_OUTCOME_GATE;
         lane->outcomes[walk->action] = shut ? ORR_OUTCOME_GATE : ORR_OUTCOME_LIKE_FAILED;
-        walk->done[index] = !shut;
         orr_order_close_lane(walk->order, index);
     }
     orr_free(failures.items);
@@ -273,29 +284,21 @@ static void search(struct orr_session *session, enum orr_action action)
     struct orr_backlog *backlog = orr_backlog_sync(session);
     backlog->round++;
     if (!lanes_will_do(session, action)) {
-        for (uint32_t l = 0; l < backlog->lane_count; l++) {
-            backlog->lanes[l].outcomes[action] = ORR_OUTCOME_OWN;
+        for (uint32_t i = 0; i < backlog->filled_count; i++) {
+            backlog->lanes[backlog->filled[i]].outcomes[action] = ORR_OUTCOME_OWN;
         }
         search_for_each(session, action);
         return;
     }
-    const size_t lanes = backlog->lane_count;
-    bool *flags = orr_zalloc(3 * lanes + backlog->class_count + 1, sizeof *flags);
-    struct walk walk = {.session = session,
-                        .backlog = backlog,
-                        .action = action,
-                        .left_out = flags,
-                        .passes = flags + lanes,
-                        .done = flags + 2 * lanes,
-                        .looked_at = flags + 3 * lanes};
-    for (uint32_t l = 0; l < lanes; l++) {
-        backlog->lanes[l].outcomes[action] = ORR_OUTCOME_NOT_TRIED;
-        backlog->lanes[l].round[action] = backlog->round;
+    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+        struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
+        lane->outcomes[action] = ORR_OUTCOME_NOT_TRIED;
+        lane->round[action] = backlog->round;
     }
+    struct walk walk = {.session = session, .backlog = backlog, .action = action};
     if (ask_gates(&walk)) {
         search_lanes(&walk);
     }
-    orr_free(flags);
 }
 
 void orr_kai__search(struct orr_session *session, enum orr_action action)

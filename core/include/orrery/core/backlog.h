@@ -37,6 +37,7 @@ struct orr_class {
     struct orr_class_key key;
     bool single;                  /* of one job */
     bool failed;                  /* an attempt of this action found no nodes for one of them */
+    bool looked_at;               /* for the searches of one action */
     int elastic_state;            /* orr_jobview_elastic_state */
     struct orr_demand demand;     /* of the next attempt; memory by the smallest device */
     struct orr_demand demand_max; /* memory by the largest device */
@@ -69,10 +70,10 @@ struct orr_lane {
     bool preemptible;
     struct orr_lane_item *items; /* [first, end), by age and name */
     uint32_t first, end, capacity;
-    uint32_t at_queue, at_class; /* positions in their lists, or ORR_NONE */
-    uint32_t next_of_class;      /* or ORR_NONE */
-    uint64_t version;            /* its own; a new one with each change but a job more at the end */
-    uint8_t told; /* for the reader: what its jobs were told last; 0 when it fills again */
+    uint32_t at, at_queue, at_class; /* positions in their lists, or ORR_NONE */
+    uint32_t next_of_class;          /* or ORR_NONE */
+    uint64_t version; /* its own; a new one with each change but a job more at the end */
+    uint8_t told;     /* for the reader: what its jobs were told last; 0 when it fills again */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of its jobs, or ORR_OUTCOME_OWN */
     uint64_t round[ORR_ACTIONS];   /* when that was said; jobs looked at then have their own */
     uint8_t reason; /* enum orr_fit_reason of its jobs; ORR_FIT_REASONS: each has its own */
@@ -107,6 +108,8 @@ struct orr_backlog {
     uint32_t active_count, active_capacity;
     struct orr_lane *lanes;
     uint32_t lane_count, lane_capacity;
+    uint32_t *filled; /* lanes that hold jobs */
+    uint32_t filled_count, filled_capacity;
     uint64_t versions;               /* of lanes and leaves, given so far */
     struct orr_backlog_leaf *leaves; /* by queue */
     uint32_t *by_age;                /* queues by age and name */

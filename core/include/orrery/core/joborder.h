@@ -28,10 +28,10 @@ struct orr_order {
     struct orr_demand *popped; /* by queue: what the victims taken from it hold */
     uint32_t pushed;           /* jobs that are in no lane and not popped yet */
     /* over a backlog: */
-    const bool *left_out; /* by lane: not part of the order; NULL: all are */
-    uint32_t *cursor;     /* by lane: at or before its next job */
-    bool *open;           /* by lane: pop returns its jobs */
-    bool *listed;         /* by lane: in open_lanes, which holds all open ones and some more */
+    bool preemptible_only; /* other lanes are not part of it */
+    uint32_t *cursor;      /* by lane: at or before its next job */
+    bool *open;            /* by lane: pop returns its jobs */
+    bool *listed;          /* by lane: in open_lanes, which holds all open ones and some more */
     uint32_t *open_lanes;
     uint32_t open_count, lane_capacity;
     uint32_t last_leaf;        /* that gave the last job */
@@ -53,11 +53,11 @@ uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobvi
                            uint32_t count, struct orr_order_entry *entries);
 
 /* The order of all that waits in the session's backlog, in memory that the backlog keeps: one at a
- * time. Lanes in `left_out` (may be NULL; must stay) are not part of it. Of the others only jobs of
+ * time. With `preemptible_only` other lanes are not part of it. Of those that are only jobs of
  * lanes that were opened are ever returned by pop; the rest is popped on the way, as it would be if
  * an attempt with each of them failed. Open lanes, then start. A lane may be closed at any time,
  * and opened again for those of its jobs whose turn has not come. */
-struct orr_order *orr_order_over(struct orr_session *session, bool simulate, const bool *left_out);
+struct orr_order *orr_order_over(struct orr_session *session, bool simulate, bool preemptible_only);
 void orr_order_open_lane(struct orr_order *order, uint32_t lane);
 void orr_order_start(struct orr_order *order);
 void orr_order_close_lane(struct orr_order *order, uint32_t lane);
