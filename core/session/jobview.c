@@ -222,7 +222,9 @@ static void collect(const struct orr_session *session, struct orr_jobview view, 
         take_tasks(session, view, set, simulate, progress < min ? min - progress : 1, out);
         return;
     }
-    uint32_t *members = orr_alloc(session->jobs[view.job].set_count, sizeof *members);
+    const uint32_t most = session->jobs[view.job].set_count;
+    uint32_t few[8]; /* no memory is asked for in most cases */
+    uint32_t *members = most <= 8 ? few : orr_alloc(most, sizeof *members);
     const uint32_t count = orr_jobview_members(session, view, set, members);
     if (progress < min) {
         /* Gang phase: the first members up to the minimum, of these the ones still short. */
@@ -237,7 +239,9 @@ static void collect(const struct orr_session *session, struct orr_jobview view, 
             collect(session, view, members[i], simulate, out);
         }
     }
-    orr_free(members);
+    if (members != few) {
+        orr_free(members);
+    }
 }
 
 void orr_jobview_to_allocate(const struct orr_session *session, struct orr_jobview view,

@@ -181,6 +181,10 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
         .newer = ORR_NONE,
         .older = session->newest_node,
     };
+    for (uint32_t s = 0; s < ORR_SLOTS_MAX; s++) {
+        int64_t *largest = &session->largest.v[s];
+        *largest = spec->allocatable.v[s] > *largest ? spec->allocatable.v[s] : *largest;
+    }
     if (session->newest_node != ORR_NONE) {
         session->nodes[session->newest_node].newer = index;
     }
@@ -486,9 +490,6 @@ static void count_request(struct orr_session *session, const struct orr_stask *t
         if (!allocated && ask->kind == ORR_ASK_MEMORY) {
             queue->request_mib += sign * ask->memory_mib * (int64_t)ask->devices;
         }
-        if (!session->tree_stale) {
-            orr_share_touch(&session->tree, q, ORR_SHARE_ALL);
-        }
     }
 }
 
@@ -615,6 +616,15 @@ void orr_session_revive_job(struct orr_session *session, uint32_t index,
 
 /* --- a cycle --- */
 
+static double request_of(const struct orr_session *session, const struct orr_squeue *queue,
+                         unsigned kind)
+{
+    const double request = orr_share_units(kind, queue->request[kind]);
+    return kind == ORR_SHARE_GPU && session->min_gpu_memory_mib > 0
+               ? request + (double)queue->request_mib / (double)session->min_gpu_memory_mib
+               : request;
+}
+
 static void divide(struct orr_session *session)
 {
     if (session->tree_stale) {
@@ -636,11 +646,11 @@ static void divide(struct orr_session *session)
             queue->nonpreemptible[kind] = queue->held_nonpreemptible[kind];
             resource->allocated = orr_share_units(kind, queue->allocated[kind]);
             resource->allocated_nonpreemptible = orr_share_units(kind, queue->nonpreemptible[kind]);
-            resource->request = orr_share_units(kind, queue->request[kind]);
-        }
-        if (session->min_gpu_memory_mib > 0) {
-            share->resource[ORR_SHARE_GPU].request +=
-                (double)queue->request_mib / (double)session->min_gpu_memory_mib;
+            const double request = request_of(session, queue, kind);
+            if (resource->request != request) {
+                resource->request = request;
+                orr_share_touch(&session->tree, q, 1u << kind);
+            }
         }
     }
     session->divisions +=

@@ -8,8 +8,8 @@
 /* Jobs that failed in one action, the smallest of each signature and queue: a job that asks no less
  * than one of these need not be tried. */
 struct orr_kai_failed {
-    uint32_t queue; /* ORR_NONE: for all queues */
-    uint64_t signature;
+    uint32_t queue;     /* ORR_NONE: for all queues */
+    uint64_t signature; /* 0: not worked out yet */
     uint32_t job;
 };
 struct orr_kai_failures {
@@ -19,8 +19,8 @@ struct orr_kai_failures {
 /* Hash of everything but resources that limits where the job's waiting pods may go. */
 uint64_t orr_kai__signature(const struct orr_session *session, uint32_t job);
 /* Is there hope for the job, given those that failed? */
-bool orr_kai__worth_trying(const struct orr_session *session,
-                           const struct orr_kai_failures *failures, uint32_t queue, uint32_t job);
+bool orr_kai__worth_trying(const struct orr_session *session, struct orr_kai_failures *failures,
+                           uint32_t queue, uint32_t job);
 void orr_kai__remember_failure(const struct orr_session *session, struct orr_kai_failures *failures,
                                uint32_t queue, uint32_t job);
 

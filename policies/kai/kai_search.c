@@ -16,60 +16,77 @@
 
 #include <orrery/core/victim.h>
 
-static bool some_node_holds(const struct orr_session *session, uint32_t slot, int64_t amount)
+static bool is_too_large(const struct orr_session *session, const struct orr_ask *ask)
 {
-    bool holds = false;
-    for (uint32_t n = 0; n < session->node_count && !holds; n++) {
-        holds = session->nodes[n].allocatable.v[slot] >= amount;
+    bool too_large = false;
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        too_large = too_large || ask->request.v[s] > session->largest.v[s];
     }
-    return holds;
+    return too_large;
 }
 
 /* KAI's max-node-pool-resources: a pod that no node could ever hold; no victim changes that. */
 static bool never_fits(const struct orr_session *session, uint32_t job)
 {
     struct orr_task_list tasks = {0};
-    struct orr_vec most = {0};
-    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
-    for (uint32_t i = 0; i < tasks.count && session->rules.predicates; i++) {
-        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[tasks.tasks[i]]);
-        for (uint32_t s = 0; s < session->slot_count; s++) {
-            most.v[s] = ask->request.v[s] > most.v[s] ? ask->request.v[s] : most.v[s];
-        }
-    }
     bool never = false;
-    for (uint32_t s = 0; s < session->slot_count && !never; s++) {
-        never = most.v[s] > 0 && !some_node_holds(session, s, most.v[s]);
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
+    for (uint32_t i = 0; i < tasks.count; i++) {
+        never =
+            never || is_too_large(session, orr_task_ask(session, &session->tasks[tasks.tasks[i]]));
     }
     orr_task_list_release(&tasks);
     return never;
 }
 
-static bool is_possible(const struct orr_session *session, enum orr_action action, uint32_t job)
+static bool lane_never_fits(const struct orr_session *session, const struct orr_lane *lane)
 {
-    return !(action == ORR_ACTION_CONSOLIDATION && !orr_consolidation_possible(session, job)) &&
-           !(action == ORR_ACTION_PREEMPT && !orr_preempt_allowed(session, job));
+    const struct orr_backlog *backlog = session->backlog;
+    const struct orr_class *class = &backlog->classes[lane->class];
+    bool never = false;
+    for (uint32_t p = 0; p < class->part_count; p++) {
+        const uint32_t ask = backlog->rooms.items[class->parts[p].room].ask;
+        never = never || is_too_large(session, &session->asks[ask]);
+    }
+    return never;
 }
 
-/* False when the action is over. `passes`: the action's gate is known to let the job through. */
+/* Does the action's gate let the job through? `lane`: its own, whose gate was asked, or NULL. */
+static bool is_allowed(const struct orr_session *session, enum orr_action action, uint32_t job,
+                       const struct orr_lane *lane)
+{
+    if (lane != NULL) {
+        return lane->outcomes[action] != ORR_OUTCOME_GATE;
+    }
+    switch (action) {
+    case ORR_ACTION_CONSOLIDATION: return orr_consolidation_possible(session, job);
+    case ORR_ACTION_RECLAIM: return orr_reclaim_allowed(session, job);
+    default: return orr_preempt_allowed(session, job);
+    }
+}
+
+/* False when the action is over. `lane`: the one that speaks for the job, or NULL. */
 static bool search_for(struct orr_session *session, enum orr_action action, uint32_t job,
-                       bool passes, struct orr_order *order, struct orr_kai_failures *failures)
+                       const struct orr_lane *lane, struct orr_order *order,
+                       struct orr_kai_failures *failures)
 {
     const uint32_t queue = action == ORR_ACTION_CONSOLIDATION ? ORR_NONE : session->jobs[job].queue;
+    const bool reclaim = action == ORR_ACTION_RECLAIM; /* its gate comes first */
     uint8_t *outcome = &session->jobs[job].outcomes[action];
     *outcome = ORR_OUTCOME_GATE;
-    if (action == ORR_ACTION_RECLAIM && !passes && !orr_reclaim_allowed(session, job)) {
+    if (reclaim && !is_allowed(session, action, job, lane)) {
         return true;
     }
     if (!orr_kai__worth_trying(session, failures, queue, job)) {
         *outcome = ORR_OUTCOME_LIKE_FAILED;
         return true;
     }
-    if (never_fits(session, job)) {
+    if (session->rules.predicates &&
+        (lane == NULL ? never_fits(session, job) : lane_never_fits(session, lane))) {
         *outcome = ORR_OUTCOME_TOO_LARGE;
         return true;
     }
-    const enum orr_search_result result = passes || is_possible(session, action, job)
+    const enum orr_search_result result = reclaim || is_allowed(session, action, job, lane)
                                               ? orr_victim_search(session, action, job)
                                               : ORR_SEARCH_FAILED;
     if (result == ORR_SEARCH_SOLVED) {
@@ -91,7 +108,7 @@ static void search_for_each(struct orr_session *session, enum orr_action action)
     struct orr_kai_failures failures = {0};
     orr_kai__build_order(session, action, &order);
     while (orr_order_pop(&order, &view) &&
-           search_for(session, action, view.job, false, &order, &failures)) {
+           search_for(session, action, view.job, NULL, &order, &failures)) {
     }
     orr_order_release(&order);
     orr_free(failures.items);
@@ -248,8 +265,7 @@ static void search_lanes(struct walk *walk)
     while (on && orr_order_pop(walk->order, &view)) {
         const uint32_t index = walk->backlog->lane_of_job[view.job];
         struct orr_lane *lane = &walk->backlog->lanes[index];
-        on =
-            search_for(session, walk->action, view.job, passes(walk, lane), walk->order, &failures);
+        on = search_for(session, walk->action, view.job, lane, walk->order, &failures);
         walk->backlog->looked_at[view.job][walk->action] = walk->backlog->round;
         const bool solved = session->jobs[view.job].outcomes[walk->action] == ORR_OUTCOME_SOLVED;
         if ((solved || session->abandoned) && ask_gates(walk)) {

@@ -104,24 +104,36 @@ static struct comparison compare(const struct orr_session *session, uint32_t job
     return result;
 }
 
-static struct orr_kai_failed *find(const struct orr_kai_failures *failures, uint32_t queue,
-                                   uint64_t signature)
+static uint64_t signature_of(const struct orr_session *session, struct orr_kai_failed *failed)
 {
+    if (failed->signature == 0) {
+        failed->signature = orr_kai__signature(session, failed->job);
+    }
+    return failed->signature;
+}
+
+/* What is remembered for the queue and the job's signature, or NULL. Signatures are worked out when
+ * two jobs are compared: most often there is one. */
+static struct orr_kai_failed *find(const struct orr_session *session,
+                                   struct orr_kai_failures *failures, uint32_t queue, uint32_t job)
+{
+    struct orr_kai_failed self = {.job = job};
     for (uint32_t i = 0; i < failures->count; i++) {
-        if (failures->items[i].queue == queue && failures->items[i].signature == signature) {
+        if (failures->items[i].queue == queue &&
+            signature_of(session, &failures->items[i]) == signature_of(session, &self)) {
             return &failures->items[i];
         }
     }
     return NULL;
 }
 
-bool orr_kai__worth_trying(const struct orr_session *session,
-                           const struct orr_kai_failures *failures, uint32_t queue, uint32_t job)
+bool orr_kai__worth_trying(const struct orr_session *session, struct orr_kai_failures *failures,
+                           uint32_t queue, uint32_t job)
 {
     if (!session->rules.use_signatures) {
         return true;
     }
-    const struct orr_kai_failed *failed = find(failures, queue, orr_kai__signature(session, job));
+    const struct orr_kai_failed *failed = find(session, failures, queue, job);
     if (failed == NULL) {
         return true;
     }
@@ -132,12 +144,10 @@ bool orr_kai__worth_trying(const struct orr_session *session,
 void orr_kai__remember_failure(const struct orr_session *session, struct orr_kai_failures *failures,
                                uint32_t queue, uint32_t job)
 {
-    const uint64_t signature = orr_kai__signature(session, job);
-    struct orr_kai_failed *failed = find(failures, queue, signature);
+    struct orr_kai_failed *failed = find(session, failures, queue, job);
     if (failed == NULL) {
         failures->items = ORR_ROOM_FOR_ONE(failures->items, failures->count, failures->capacity);
-        failures->items[failures->count++] =
-            (struct orr_kai_failed){.queue = queue, .signature = signature, .job = job};
+        failures->items[failures->count++] = (struct orr_kai_failed){.queue = queue, .job = job};
     } else if (compare(session, job, failed->job).dominates) {
         failed->job = job;
     }

@@ -416,6 +416,7 @@ struct orr_session {
     uint32_t zones_max;             /* of a node */
     int64_t slot_g[ORR_SLOTS_MAX];  /* GPUs of quota of one unit: the g of a MIG profile */
     double total[ORR_SHARE_KINDS];  /* of ready nodes */
+    struct orr_vec largest;         /* of each slot the most that a node offers */
     int64_t min_gpu_memory_mib, max_gpu_memory_mib; /* 0: no node tells */
     /* the open statement */
     int64_t scenarios_tried;            /* by the action that runs */
