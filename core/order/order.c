@@ -177,8 +177,11 @@ uint32_t orr_order__new_node(struct orr_order *order, uint32_t queue, uint32_t p
 void orr_order_init(struct orr_order *order, const struct orr_session *session, bool victims,
                     bool simulate)
 {
-    *order = (struct orr_order){
-        .session = session, .victims = victims, .simulate = simulate, .depth = -1};
+    *order = (struct orr_order){.session = session,
+                                .victims = victims,
+                                .simulate = simulate,
+                                .depth = -1,
+                                .alone = ORR_NONE};
     order->node_of_queue = orr_alloc(session->queue_count + (size_t)1, sizeof(uint32_t));
     order->popped = orr_zalloc(session->queue_count + (size_t)1, sizeof *order->popped);
     for (uint32_t q = 0; q < session->queue_count; q++) {
@@ -200,6 +203,7 @@ void orr_order_release(struct orr_order *order)
     orr_free(order->open);
     orr_free(order->listed);
     orr_free(order->open_lanes);
+    orr_free(order->held);
     *order = (struct orr_order){0};
 }
 
@@ -278,6 +282,7 @@ static void push_entry(struct orr_order *order, const struct orr_order_entry *en
 void orr_order_push(struct orr_order *order, struct orr_jobview view)
 {
     const struct orr_order_entry entry = make_entry(order, view);
+    orr_order__make_heaps(order);
     push_entry(order, &entry);
 }
 
@@ -431,7 +436,7 @@ static void note_seen(struct orr_order *order, uint32_t leaf, bool compared)
 
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
 {
-    bool found = false;
+    bool found = orr_order__pop_alone(order, view);
     while (!found && order->nodes[ORR_ORDER_ROOT].child_count > 0 && orr_order__any_open(order)) {
         uint32_t at = ORR_ORDER_ROOT;
         bool compared = true;

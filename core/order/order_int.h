@@ -39,6 +39,10 @@ void orr_order__flag_up(struct orr_order *order, uint32_t node);
 /* order_lanes.c: the leaf's next job after the last one its lanes gave; with `skip` the next that
  * has to be looked at. */
 void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, bool skip);
+/* With one open lane and no heaps: its first job, once. */
+bool orr_order__pop_alone(struct orr_order *order, struct orr_jobview *view);
+/* Makes heaps that were not needed so far. */
+void orr_order__make_heaps(struct orr_order *order);
 /* Is a job left that the caller has to see? */
 bool orr_order__any_open(struct orr_order *order);
 

@@ -13,6 +13,9 @@
  *     moves and it is popped next. It may be taken at once, and so may the job after it.
  *
  * What a leaf was compared with is kept in `seen` as long as it stays on top.
+ *
+ * If one lane only is open, its first job is popped first whatever the heaps look like, and mostly
+ * nothing is asked after it. They are made when something is, with what queues held at the start.
  */
 #include "order_int.h"
 
@@ -120,6 +123,7 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, boo
     struct orr_order *order = &backlog->order;
     if (order->session == NULL) {
         orr_order_init(order, session, false, simulate);
+        order->held = orr_alloc(session->queue_count, sizeof *order->held);
     }
     for (uint32_t n = 1; n < order->node_count; n++) {
         order->node_of_queue[order->nodes[n].queue] = ORR_NONE;
@@ -127,7 +131,7 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, boo
     order->simulate = simulate;
     order->node_count = 0;
     order->pushed = order->open_count = order->seen_count = 0;
-    order->last_leaf = ORR_NONE;
+    order->last_leaf = order->alone = ORR_NONE;
     order->preemptible_only = preemptible_only;
     (void)orr_order__new_node(order, ORR_NONE, ORR_NONE);
     if (order->lane_capacity < backlog->lane_count) {
@@ -148,6 +152,10 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, boo
 
 void orr_order_open_lane(struct orr_order *order, uint32_t lane)
 {
+    if (order->open[lane]) {
+        return;
+    }
+    orr_order__make_heaps(order);
     order->open[lane] = true;
     if (!order->listed[lane]) {
         order->listed[lane] = true;
@@ -161,7 +169,7 @@ void orr_order_close_lane(struct orr_order *order, uint32_t lane)
 }
 
 /* Queues by age; a leaf's first job decides where it is inserted. */
-void orr_order_start(struct orr_order *order)
+static void build_heaps(struct orr_order *order)
 {
     const struct orr_backlog *backlog = order->session->backlog;
     for (uint32_t i = 0; i < backlog->queue_count; i++) {
@@ -179,6 +187,71 @@ void orr_order_start(struct orr_order *order)
         orr_order__attach(order, leaf);
         orr_order__flag_up(order, leaf);
     }
+}
+
+void orr_order_start(struct orr_order *order)
+{
+    const struct orr_session *session = order->session;
+    if (order->open_count != 1) {
+        build_heaps(order);
+        return;
+    }
+    order->alone = order->open_lanes[0];
+    order->alone_popped = false;
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        memcpy(order->held[q], session->queues[q].allocated, sizeof order->held[q]);
+    }
+}
+
+static void swap_held(struct orr_order *order)
+{
+    const struct orr_session *session = order->session;
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            const int64_t held = order->held[q][kind];
+            order->held[q][kind] = session->queues[q].allocated[kind];
+            session->queues[q].allocated[kind] = held;
+        }
+    }
+}
+
+/* As they are after the first job was popped before anything changed. */
+void orr_order__make_heaps(struct orr_order *order)
+{
+    const uint32_t lane = order->alone;
+    if (lane == ORR_NONE) {
+        return;
+    }
+    const bool open = order->open[lane];
+    struct orr_jobview first;
+    order->alone = ORR_NONE;
+    order->open[lane] = true;
+    swap_held(order);
+    build_heaps(order);
+    if (order->alone_popped) {
+        (void)orr_order_pop(order, &first);
+    }
+    swap_held(order);
+    order->open[lane] = open;
+    for (uint32_t n = 0; n < order->node_count; n++) {
+        order->nodes[n].ranked = false;
+    }
+}
+
+bool orr_order__pop_alone(struct orr_order *order, struct orr_jobview *view)
+{
+    const uint32_t lane = order->alone;
+    if (lane == ORR_NONE || !order->open[lane]) {
+        return false;
+    }
+    if (order->alone_popped) {
+        orr_order__make_heaps(order);
+        return false;
+    }
+    const struct orr_lane *of = &order->session->backlog->lanes[lane];
+    *view = orr_jobview_whole(of->items[of->first].job);
+    order->alone_popped = true;
+    return true;
 }
 
 bool orr_order__any_open(struct orr_order *order)

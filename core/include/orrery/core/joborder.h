@@ -29,9 +29,12 @@ struct orr_order {
     uint32_t pushed;           /* jobs that are in no lane and not popped yet */
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
-    uint32_t *cursor;      /* by lane: at or before its next job */
-    bool *open;            /* by lane: pop returns its jobs */
-    bool *listed;          /* by lane: in open_lanes, which holds all open ones and some more */
+    uint32_t alone;        /* the only lane that is open, while there are no heaps; or ORR_NONE */
+    bool alone_popped;     /* its first job was */
+    int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, with `alone`: allocated at the start */
+    uint32_t *cursor;                 /* by lane: at or before its next job */
+    bool *open;                       /* by lane: pop returns its jobs */
+    bool *listed; /* by lane: in open_lanes, which holds all open ones and some more */
     uint32_t *open_lanes;
     uint32_t open_count, lane_capacity;
     uint32_t last_leaf;        /* that gave the last job */
