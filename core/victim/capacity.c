@@ -21,26 +21,15 @@ void orr_victim__open_capacities(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_capacities *c = &search->capacities;
-    c->free = orr_alloc(session->node_count, sizeof *c->free);
-    c->with = orr_alloc(session->node_count, sizeof *c->with);
-    c->bearing = orr_alloc(session->node_count, sizeof *c->bearing);
-    c->since = orr_zalloc(session->node_count, sizeof *c->since);
-    c->at = orr_alloc(session->node_count, sizeof *c->at);
-    c->last_on = orr_alloc(session->node_count, sizeof *c->last_on);
+    c->free = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->free);
+    c->with = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->with);
+    c->bearing = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->bearing);
+    c->since = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->since);
+    c->at = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->at);
+    c->last_on = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->last_on);
     for (uint32_t n = 0; n < session->node_count; n++) {
         c->free[n] = orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
     }
-}
-
-void orr_victim__close_capacities(struct orr_victim_search *search)
-{
-    struct orr_capacities *c = &search->capacities;
-    orr_free(c->free);
-    orr_free(c->with);
-    orr_free(c->bearing);
-    orr_free(c->since);
-    orr_free(c->at);
-    orr_free(c->last_on);
 }
 
 static int64_t fitting_in(const struct orr_capacities *c, int64_t capacity)

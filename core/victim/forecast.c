@@ -104,7 +104,7 @@ static bool list_absent(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_forecast *f = search->forecast;
-    f->absent = orr_arena_alloc(&f->arena, session->changed_count + (size_t)1, sizeof *f->absent);
+    f->absent = orr_arena_alloc(f->arena, session->changed_count + (size_t)1, sizeof *f->absent);
     f->absent[f->absent_count++] = search->job;
     for (uint32_t i = 0; i < session->changed_count; i++) {
         const uint32_t j = session->changed_jobs[i];
@@ -128,9 +128,8 @@ static bool list_absent(const struct orr_victim_search *search)
 /* Those of the row that pass KAI's filters. */
 static const struct orr_row *filter(struct orr_victim_search *search, const struct orr_row *all)
 {
-    struct orr_arena *arena = &search->forecast->arena;
-    struct orr_row *some = orr_arena_alloc(arena, 1, sizeof *some);
-    some->seats = orr_arena_alloc(arena, all->count, sizeof *some->seats);
+    struct orr_row *some = orr_arena_alloc(&search->memory, 1, sizeof *some);
+    some->seats = orr_arena_alloc(&search->memory, all->count, sizeof *some->seats);
     for (uint32_t s = 0; s < all->count; s++) {
         if (orr_victim__is_candidate(search, all->seats[s].job)) {
             some->seats[some->count++] = all->seats[s];
@@ -186,33 +185,22 @@ void orr_victim__open_forecast(struct orr_victim_search *search)
     if (all->odd_nodes > 0) {
         return;
     }
-    struct orr_arena arena = all->arena;
-    struct orr_forecast *f = orr_arena_alloc(&arena, 1, sizeof *f);
+    struct orr_forecast *f = orr_arena_alloc(&search->memory, 1, sizeof *f);
     search->forecast = f;
-    f->arena = arena;
+    f->arena = &search->memory;
     f->idle = all->idle;
     f->base = all->base;
     f->room_in_all = all->room_in_all;
     f->most_idle = all->most_idle;
     f->largest_node = all->largest_node;
-    f->tracks = orr_arena_alloc(&f->arena, session->queue_count + (size_t)1, sizeof *f->tracks);
-    f->rows = orr_arena_alloc(&f->arena, session->queue_count + (size_t)1, sizeof *f->rows);
+    f->tracks = orr_arena_alloc(f->arena, session->queue_count + (size_t)1, sizeof *f->tracks);
+    f->rows = orr_arena_alloc(f->arena, session->queue_count + (size_t)1, sizeof *f->rows);
     f->elastic_state = orr_jobview_elastic_state(session, search->view);
-    f->seats = orr_arena_alloc(&f->arena, 1, sizeof *f->seats);
+    f->seats = orr_arena_alloc(f->arena, 1, sizeof *f->seats);
     f->seats[0] = orr_forecast__seat(session, search->job, search->tasks.tasks[0], 1);
     f->seats[0].track = track_of(f, search, session->jobs[search->job].queue);
     if (f->seats[0].track == ORR_NONE || !list_absent(search) || !plain_queues(f, session) ||
         !list_rows(search)) {
-        orr_victim__close_forecast(search);
-    }
-}
-
-void orr_victim__close_forecast(struct orr_victim_search *search)
-{
-    if (search->forecast != NULL) {
-        struct orr_arena arena = search->forecast->arena;
-        orr_arena_reset(&arena); /* the forecast goes with it */
-        search->session->prospects->arena = arena;
         search->forecast = NULL;
     }
 }
@@ -222,7 +210,7 @@ void orr_forecast__seat_victims(struct orr_victim_search *search)
     struct orr_forecast *f = search->forecast;
     const struct orr_session *session = search->session;
     struct orr_seat *seats =
-        orr_arena_alloc(&f->arena, search->candidate_count + (size_t)1, sizeof *seats);
+        orr_arena_alloc(f->arena, search->candidate_count + (size_t)1, sizeof *seats);
     seats[0] = f->seats[0];
     f->seats = seats;
     f->seat_count = 1;

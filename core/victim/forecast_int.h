@@ -111,7 +111,7 @@ struct orr_taken {
 };
 
 struct orr_forecast {
-    struct orr_arena arena;
+    struct orr_arena *arena;     /* the search's */
     const struct orr_row **rows; /* whoever may be a victim; of several queues in consolidation */
     uint32_t row_count;
     struct orr_seat *seats; /* until the first probe the preemptor's alone */
@@ -180,7 +180,7 @@ struct orr_prospects {
     uint32_t oldest_but;   /* without this job, or ORR_NONE */
     bool oldest_known;
     uint64_t *sketches;     /* prints of some that were made; the last bit says what came out */
-    struct orr_arena arena; /* lent to the forecast of one search after another */
+    struct orr_arena arena; /* lent to one search after another */
 };
 
 /* The session's, nodes and prints brought up to date; made when first asked for. */

@@ -112,7 +112,7 @@ static bool accumulate_enough(struct orr_forecast *f, const struct orr_session *
             return true;
         }
     }
-    int32_t *room = orr_arena_alloc(&f->arena, session->node_count, sizeof *room);
+    int32_t *room = orr_arena_alloc(f->arena, session->node_count, sizeof *room);
     for (uint32_t r = 0; r < f->row_count; r++) {
         for (uint32_t s = 0; s < f->rows[r]->count; s++) {
             const struct orr_seat *seat = &f->rows[r]->seats[s];
@@ -185,7 +185,7 @@ static bool lacks_places(const struct orr_forecast *f, const struct orr_session 
 
 static bool nobody_can_be_moved(struct orr_forecast *f, const struct orr_session *session)
 {
-    int32_t *room = orr_arena_alloc(&f->arena, session->node_count, sizeof *room);
+    int32_t *room = orr_arena_alloc(f->arena, session->node_count, sizeof *room);
     bool hopeless = false;
     for (int32_t z = (int32_t)f->seats[0].gpus; z > 1 && !hopeless; z--) {
         hopeless = lacks_places(f, session, room, z);

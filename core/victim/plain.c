@@ -84,16 +84,16 @@ void orr_forecast__make_plain(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
     const uint32_t nodes = search->session->node_count;
-    struct orr_plain *plain = orr_arena_alloc(&f->arena, 1, sizeof *plain);
+    struct orr_plain *plain = orr_arena_alloc(f->arena, 1, sizeof *plain);
     f->plain = plain;
-    plain->sources = orr_arena_alloc(&f->arena, f->track_count, sizeof *plain->sources);
-    plain->open = orr_arena_alloc(&f->arena, f->track_count, sizeof *plain->open);
-    plain->victims = orr_arena_alloc(&f->arena, f->seat_count, sizeof *plain->victims);
-    plain->gangs = orr_arena_alloc(&f->arena, f->seat_count, sizeof *plain->gangs);
-    plain->gangs_on = orr_arena_alloc(&f->arena, nodes, sizeof *plain->gangs_on);
-    plain->print = orr_arena_alloc(&f->arena, nodes, sizeof *plain->print);
-    plain->prints = orr_arena_alloc(&f->arena, nodes, sizeof *plain->prints);
-    plain->extra = orr_arena_alloc(&f->arena, nodes, sizeof *plain->extra);
+    plain->sources = orr_arena_alloc(f->arena, f->track_count, sizeof *plain->sources);
+    plain->open = orr_arena_alloc(f->arena, f->track_count, sizeof *plain->open);
+    plain->victims = orr_arena_alloc(f->arena, f->seat_count, sizeof *plain->victims);
+    plain->gangs = orr_arena_alloc(f->arena, f->seat_count, sizeof *plain->gangs);
+    plain->gangs_on = orr_arena_alloc(f->arena, nodes, sizeof *plain->gangs_on);
+    plain->print = orr_arena_alloc(f->arena, nodes, sizeof *plain->print);
+    plain->prints = orr_arena_alloc(f->arena, nodes, sizeof *plain->prints);
+    plain->extra = orr_arena_alloc(f->arena, nodes, sizeof *plain->extra);
     open_sources(search);
 }
 

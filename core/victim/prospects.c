@@ -382,6 +382,26 @@ struct orr_prospects *orr_prospects_now(struct orr_session *session)
     return all;
 }
 
+struct orr_arena orr_victim__borrow(struct orr_session *session)
+{
+    struct orr_arena memory = {0};
+    if (session->prospects != NULL) {
+        memory = session->prospects->arena;
+        orr_arena_init(&session->prospects->arena);
+    }
+    return memory;
+}
+
+void orr_victim__give_back(struct orr_session *session, struct orr_arena *memory)
+{
+    if (session->prospects == NULL) {
+        orr_arena_release(memory);
+        return;
+    }
+    orr_arena_reset(memory);
+    session->prospects->arena = *memory;
+}
+
 #define SKETCHES (1u << 16)
 
 uint64_t *orr_prospects_sketch(const struct orr_session *session, uint64_t print)

@@ -76,9 +76,9 @@ static bool line_up(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
     orr_forecast__seat_victims(search);
-    f->line = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->line);
-    f->place = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->place);
-    f->between = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->between);
+    f->line = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->line);
+    f->place = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->place);
+    f->between = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->between);
     for (uint32_t s = 0; s < f->seat_count; s++) {
         f->line[s] = s;
     }
@@ -104,29 +104,29 @@ static void make_rehearsal(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_forecast *f = search->forecast;
-    struct orr_rehearsal *r = orr_arena_alloc(&f->arena, 1, sizeof *r);
-    f->turns = orr_arena_alloc(&f->arena, f->seat_count, sizeof *f->turns);
+    struct orr_rehearsal *r = orr_arena_alloc(f->arena, 1, sizeof *r);
+    f->turns = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->turns);
     r->seat_words = f->seat_count / 64 + 1;
     r->node_words = session->node_count / 64 + 1;
-    r->is_chosen = orr_arena_alloc(&f->arena, r->seat_words, sizeof *r->is_chosen);
-    r->chosen = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->chosen);
-    r->losers = orr_arena_alloc(&f->arena, f->seat_count, sizeof *r->losers);
-    r->node_of_rank = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->node_of_rank);
-    r->feasible = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->feasible);
-    r->seen = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->seen);
-    r->room = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->room);
-    r->idle = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->idle);
-    r->begun = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->begun);
-    r->scope = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->scope);
-    r->open = orr_arena_alloc(&f->arena, session->node_count, sizeof *r->open);
+    r->is_chosen = orr_arena_alloc(f->arena, r->seat_words, sizeof *r->is_chosen);
+    r->chosen = orr_arena_alloc(f->arena, f->seat_count, sizeof *r->chosen);
+    r->losers = orr_arena_alloc(f->arena, f->seat_count, sizeof *r->losers);
+    r->node_of_rank = orr_arena_alloc(f->arena, session->node_count, sizeof *r->node_of_rank);
+    r->feasible = orr_arena_alloc(f->arena, session->node_count, sizeof *r->feasible);
+    r->seen = orr_arena_alloc(f->arena, session->node_count, sizeof *r->seen);
+    r->room = orr_arena_alloc(f->arena, session->node_count, sizeof *r->room);
+    r->idle = orr_arena_alloc(f->arena, session->node_count, sizeof *r->idle);
+    r->begun = orr_arena_alloc(f->arena, session->node_count, sizeof *r->begun);
+    r->scope = orr_arena_alloc(f->arena, session->node_count, sizeof *r->scope);
+    r->open = orr_arena_alloc(f->arena, session->node_count, sizeof *r->open);
     for (uint32_t g = 0; g <= ORR_FORECAST_GPUS; g++) {
-        r->with_room[g] = orr_arena_alloc(&f->arena, r->node_words, sizeof *r->with_room[g]);
+        r->with_room[g] = orr_arena_alloc(f->arena, r->node_words, sizeof *r->with_room[g]);
     }
     uint32_t most = search->tasks.count;
     for (uint32_t s = 0; s < f->seat_count; s++) {
         most = f->seats[s].tasks > most ? f->seats[s].tasks : most;
     }
-    r->moves = orr_arena_alloc(&f->arena, most, sizeof *r->moves);
+    r->moves = orr_arena_alloc(f->arena, most, sizeof *r->moves);
     for (uint32_t n = 0; n < session->node_count; n++) {
         r->node_of_rank[session->nodes[n].rank] = n;
     }
@@ -142,7 +142,7 @@ void orr_victim__prepare_forecast(struct orr_victim_search *search)
     }
     if (f->line == NULL) {
         if (!line_up(search)) {
-            orr_victim__close_forecast(search);
+            search->forecast = NULL;
             return;
         }
         make_rehearsal(search);
@@ -155,7 +155,7 @@ void orr_victim__prepare_forecast(struct orr_victim_search *search)
         orr_forecast__seat(session, search->job, f->seats[0].first_task, search->k).unlike;
     f->seats[0].demand = search->demand;
     if (!orr_forecast__compare_tracks(search)) {
-        orr_victim__close_forecast(search);
+        search->forecast = NULL;
         return;
     }
     f->over_quota = orr_job_over_quota(session, search->job, &search->demand);

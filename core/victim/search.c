@@ -89,7 +89,8 @@ static void find_feasible(struct orr_victim_search *search)
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         all_need = all_need && orr_task_ask(session, &session->tasks[t])->kind != ORR_ASK_NO_GPU;
     }
-    search->base_feasible = orr_alloc(session->node_count, sizeof *search->base_feasible);
+    search->base_feasible =
+        orr_arena_alloc(&search->memory, session->node_count, sizeof *search->base_feasible);
     for (uint32_t n = 0; n < session->node_count; n++) {
         search->base_feasible[n] = !all_need || orr_session_idle_gpus(session, n) > 0 ||
                                    orr_session_releasing_gpus(session, n) > 0;
@@ -133,7 +134,7 @@ static void keep_oldest(struct orr_victim_search *search, uint32_t count)
 static void list_queues(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    search->queues = orr_alloc(session->queue_count, sizeof *search->queues);
+    search->queues = orr_arena_alloc(&search->memory, session->queue_count, sizeof *search->queues);
     for (uint32_t q = 0; q < session->queue_count; q++) {
         if (session->queues[q].active_count > 0 && orr_victim__is_candidate_queue(search, q)) {
             search->queues[search->queue_count++] = q;
@@ -188,8 +189,9 @@ void orr_victim__list_pending(struct orr_victim_search *search)
 static void keep_sums(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    search->held = orr_alloc(session->queue_count, sizeof *search->held);
-    search->nonpreemptible = orr_alloc(session->queue_count, sizeof *search->nonpreemptible);
+    search->held = orr_arena_alloc(&search->memory, session->queue_count, sizeof *search->held);
+    search->nonpreemptible =
+        orr_arena_alloc(&search->memory, session->queue_count, sizeof *search->nonpreemptible);
     for (uint32_t q = 0; q < session->queue_count; q++) {
         memcpy(search->held[q], session->queues[q].allocated, sizeof search->held[q]);
         memcpy(search->nonpreemptible[q], session->queues[q].nonpreemptible,
@@ -199,28 +201,19 @@ static void keep_sums(struct orr_victim_search *search)
 
 static void release_search(struct orr_victim_search *search)
 {
-    orr_victim__close_forecast(search);
-    orr_victim__close_capacities(search);
     orr_free(search->chosen.items);
     orr_free(search->picked);
     orr_free(search->on_node);
     orr_task_list_release(&search->tasks);
-    orr_free(search->queues);
     orr_free(search->candidates);
-    orr_free(search->base_feasible);
-    orr_free(search->held);
-    orr_free(search->nonpreemptible);
     orr_free(search->pending);
     orr_free(search->failed);
     orr_free(search->recorded.items);
     orr_free(search->next.items);
     orr_task_list_release(&search->survivors);
-    orr_free(search->is_recorded);
-    orr_free(search->feasible);
-    orr_free(search->absent);
-    orr_free(search->mins);
     orr_free(search->potential.items);
     orr_arena_release(&search->arena);
+    orr_victim__give_back(search->session, &search->memory);
 }
 
 /* --- a probe --- */
@@ -346,15 +339,24 @@ static int by_uid(const void *a, const void *b, void *context)
     return order != 0 ? order : strcmp(session->jobs[l->job].name, session->jobs[r->job].name);
 }
 
+static void forget_recorded(struct orr_victim_search *search)
+{
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        search->is_recorded[search->recorded.items[i].task] = false;
+    }
+    search->recorded.count = 0;
+    memcpy(search->feasible, search->base_feasible,
+           search->session->node_count * sizeof *search->feasible);
+}
+
 /* After the statement was taken back: the victims become recorded, their nodes feasible. */
 static void adopt(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
+    forget_recorded(search);
     const struct orr_victims old = search->recorded;
     search->recorded = search->next;
     search->next = old;
-    memset(search->is_recorded, 0, session->task_count * sizeof *search->is_recorded);
-    memcpy(search->feasible, search->base_feasible, session->node_count * sizeof *search->feasible);
     for (uint32_t i = 0; i < search->survivors.count; i++) {
         search->feasible[session->tasks[search->survivors.tasks[i]].live.node] = true;
     }
@@ -410,15 +412,6 @@ static uint32_t largest_prefix(struct orr_victim_search *search, uint32_t checkp
     return good;
 }
 
-static void reset_records(struct orr_victim_search *search)
-{
-    search->recorded.count = 0;
-    search->recorded_groups = 0;
-    memset(search->is_recorded, 0, search->session->task_count * sizeof *search->is_recorded);
-    memcpy(search->feasible, search->base_feasible,
-           search->session->node_count * sizeof *search->feasible);
-}
-
 static bool has_budget(const struct orr_session_rules *rules)
 {
     const struct orr_scenario_budget *budget = &rules->scenario_budget;
@@ -439,7 +432,8 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
         if (g == ORR_NODE_LOCAL_GREEDY && search->fails_on_one_node) {
             continue; /* the other generator's states say how far it would have got */
         }
-        reset_records(search);
+        forget_recorded(search);
+        search->recorded_groups = 0;
         if (largest_prefix(search, checkpoint) == 0 || !probe(search, search->tasks.count)) {
             continue;
         }
@@ -463,8 +457,10 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
 static void prepare_search(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    search->is_recorded = orr_zalloc(session->task_count, sizeof *search->is_recorded);
-    search->feasible = orr_alloc(session->node_count, sizeof *search->feasible);
+    search->is_recorded =
+        orr_arena_alloc(&search->memory, session->task_count, sizeof *search->is_recorded);
+    search->feasible =
+        orr_arena_alloc(&search->memory, session->node_count, sizeof *search->feasible);
     find_feasible(search);
     keep_sums(search);
     orr_victim__open_capacities(search);
@@ -477,8 +473,8 @@ static bool is_in_vain(struct orr_victim_search *search)
     if (search->queue_count == 0 && !search->counts) {
         return true;
     }
-    search->absent = orr_alloc(job->task_count, sizeof *search->absent);
-    search->mins = orr_alloc(job->set_count, sizeof *search->mins);
+    search->absent = orr_arena_alloc(&search->memory, job->task_count, sizeof *search->absent);
+    search->mins = orr_arena_alloc(&search->memory, job->set_count, sizeof *search->mins);
     make_view(search, 1);
     if (!search->counts) {
         orr_victim__open_forecast(search);
@@ -498,7 +494,8 @@ static bool is_in_vain(struct orr_victim_search *search)
 enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,
                                          uint32_t job)
 {
-    struct orr_victim_search search = {.session = session, .action = action, .job = job};
+    struct orr_victim_search search = {
+        .session = session, .action = action, .job = job, .memory = orr_victim__borrow(session)};
     enum orr_search_result result = ORR_SEARCH_FAILED;
     orr_arena_init(&search.arena);
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);

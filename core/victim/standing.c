@@ -74,14 +74,14 @@ void orr_sketch__make_standings(const struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
-    sketch->standings = orr_arena_alloc(&f->arena, f->track_count, sizeof *sketch->standings);
+    sketch->standings = orr_arena_alloc(f->arena, f->track_count, sizeof *sketch->standings);
     for (uint32_t t = 0; t < f->track_count; t++) {
         const uint32_t gpus = tell_kinds(f, t);
         const bool even = t != f->seats[0].track && is_even(f, t);
         rank_alike(search, t);
         for (int i = 0; i < 2 && even; i++) {
             sketch->standings[t].items[i] =
-                orr_arena_alloc(&f->arena, gpus + (size_t)1, sizeof(struct standing));
+                orr_arena_alloc(f->arena, gpus + (size_t)1, sizeof(struct standing));
         }
         for (uint32_t r = sketch->first_run[t]; r < sketch->first_run[t + 1]; r++) {
             sketch->runs[r].heavy = !even || is_heavy(f, &f->seats[sketch->runs[r].seat]);

@@ -57,6 +57,7 @@ struct orr_victim_search {
     struct orr_session *session;
     enum orr_action action;
     uint32_t job;
+    struct orr_arena memory;
     struct orr_task_list tasks; /* what it must get */
     uint32_t *queues;           /* in which candidates may be */
     uint32_t queue_count;
@@ -128,12 +129,15 @@ int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint3
  * probe. */
 void orr_victim__open_forecast(struct orr_victim_search *search);
 
+/* prospects.c: memory for a search, kept from the one before if there are prospects. */
+struct orr_arena orr_victim__borrow(struct orr_session *session);
+void orr_victim__give_back(struct orr_session *session, struct orr_arena *memory);
+
 /* recall.c: with the forecast open. The search failed before, when all it looks at was the same;
  * and what to remember of one that fails now. */
 bool orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(const struct orr_victim_search *search);
 
-void orr_victim__close_forecast(struct orr_victim_search *search);
 void orr_victim__prepare_forecast(struct orr_victim_search *search);
 /* With the forecast open: no scenario of the search can work. */
 bool orr_victim__hopeless(struct orr_victim_search *search);
@@ -164,7 +168,6 @@ bool orr_victim__plausible(const struct orr_victim_search *search);
 
 /* capacity.c: opened with the search, started with each probe. */
 void orr_victim__open_capacities(struct orr_victim_search *search);
-void orr_victim__close_capacities(struct orr_victim_search *search);
 void orr_victim__start_capacities(struct orr_victim_search *search);
 /* Of the next potential victim; returns the one before it on its node, or ORR_NONE. */
 uint32_t orr_victim__add_capacity(struct orr_victim_search *search,
