@@ -193,8 +193,8 @@ void orr_victim__open_forecast(struct orr_victim_search *search)
     f->room_in_all = all->room_in_all;
     f->most_idle = all->most_idle;
     f->largest_node = all->largest_node;
-    f->tracks = orr_arena_alloc(f->arena, session->queue_count + (size_t)1, sizeof *f->tracks);
-    f->rows = orr_arena_alloc(f->arena, session->queue_count + (size_t)1, sizeof *f->rows);
+    f->tracks = orr_arena_alloc(f->arena, search->queue_count + (size_t)1, sizeof *f->tracks);
+    f->rows = orr_arena_alloc(f->arena, search->queue_count, sizeof *f->rows);
     f->elastic_state = orr_jobview_elastic_state(session, search->view);
     f->seats = orr_arena_alloc(f->arena, 1, sizeof *f->seats);
     f->seats[0] = orr_forecast__seat(session, search->job, search->tasks.tasks[0], 1);

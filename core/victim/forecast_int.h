@@ -174,6 +174,8 @@ struct orr_prospects {
     uint64_t nodes_print;
     uint32_t odd_nodes; /* GPUs do not tell what room they have */
     int64_t room_in_all;
+    uint32_t *size;                    /* by node, GPUs; 0 of those not plain */
+    struct orr_tally by_idle, by_size; /* nodes */
     int32_t most_idle, largest_node;
     /* consolidation */
     struct orr_row oldest; /* its candidates */

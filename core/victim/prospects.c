@@ -20,6 +20,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->queues);
     orr_free(all->idle);
     orr_free(all->base);
+    orr_free(all->size);
     orr_free(all->print);
     orr_free(all->oldest.seats);
     orr_free(all->sketches);
@@ -53,6 +54,7 @@ static struct orr_prospects *open_prospects(struct orr_session *session)
     all->queues = orr_zalloc(session->queue_count, sizeof *all->queues);
     all->idle = orr_zalloc(session->node_count, sizeof *all->idle);
     all->base = orr_zalloc(session->node_count, sizeof *all->base);
+    all->size = orr_zalloc(session->node_count, sizeof *all->size);
     all->print = orr_zalloc(session->node_count, sizeof *all->print);
     all->versions = session->versions;
     all->min_runtime = any_min_runtime(session);
@@ -129,7 +131,10 @@ static void look_at_node(struct orr_prospects *all, const struct orr_session *se
     all->nodes_print -= all->print[n];
     all->odd_nodes -= all->print[n] == PRINT_OF_ODD;
     all->room_in_all -= all->base[n];
+    orr_tally_take(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
+    orr_tally_take(&all->by_size, all->size[n], 1);
     all->idle[n] = all->base[n] = 0;
+    all->size[n] = 0;
     all->print[n] = 0;
     if (node->allocatable.v[ORR_SLOT_GPU] == 0) {
         return; /* it takes no GPU task */
@@ -137,17 +142,24 @@ static void look_at_node(struct orr_prospects *all, const struct orr_session *se
     all->print[n] = PRINT_OF_ODD;
     if (plain_node(all, session, node)) {
         const int64_t idle = node->idle.v[ORR_SLOT_GPU];
-        const uint64_t gpus = (uint64_t)(node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU);
+        all->size[n] = (uint32_t)(node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU);
         /* What is idle is below zero where others wait for more than is being released. */
         all->idle[n] = (int32_t)(idle / ORR_MGPU);
         all->base[n] = (int32_t)((idle + node->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU);
-        all->print[n] = orr_scatter(orr_scatter(gpus << 32 | n) ^
+        all->print[n] = orr_scatter(orr_scatter((uint64_t)all->size[n] << 32 | n) ^
                                     ((uint64_t)all->base[n] << 32 | (uint32_t)all->idle[n])) |
                         2; /* never that of an odd one */
     }
     all->odd_nodes += all->print[n] == PRINT_OF_ODD;
     all->nodes_print += all->print[n];
     all->room_in_all += all->base[n];
+    orr_tally_add(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
+    orr_tally_add(&all->by_size, all->size[n], 1);
+}
+
+static int32_t most_of(const struct orr_tally *nodes)
+{
+    return nodes->some == 0 ? 0 : 31 - __builtin_clz(nodes->some);
 }
 
 static void look_at_nodes(struct orr_prospects *all, const struct orr_session *session)
@@ -162,12 +174,8 @@ static void look_at_nodes(struct orr_prospects *all, const struct orr_session *s
         look_at_node(all, session, n);
     }
     all->nodes_seen = session->clock;
-    all->most_idle = all->largest_node = 0;
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        const int32_t gpus = (int32_t)(session->nodes[n].allocatable.v[ORR_SLOT_GPU] / ORR_MGPU);
-        all->most_idle = all->idle[n] > all->most_idle ? all->idle[n] : all->most_idle;
-        all->largest_node = gpus > all->largest_node ? gpus : all->largest_node;
-    }
+    all->most_idle = most_of(&all->by_idle);
+    all->largest_node = most_of(&all->by_size);
 }
 
 /* --- how a queue stands --- */

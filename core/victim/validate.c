@@ -27,9 +27,12 @@ static uint32_t depth_of(const struct orr_session *session, uint32_t queue)
 static struct pair level_queues(const struct orr_session *session, uint32_t reclaimer,
                                 uint32_t victim)
 {
+    struct pair pair = {reclaimer, victim};
+    if (session->shares[reclaimer].parent == session->shares[victim].parent) {
+        return pair;
+    }
     uint32_t depth_r = depth_of(session, reclaimer);
     uint32_t depth_v = depth_of(session, victim);
-    struct pair pair = {reclaimer, victim};
     for (; depth_r > depth_v; depth_r--) {
         pair.reclaimer = session->shares[pair.reclaimer].parent;
     }
@@ -70,9 +73,12 @@ static bool share_allows(const struct orr_victim_search *search, uint32_t victim
         over_share =
             over_share || exceeds(share[kind].allocated, orr_share_allocatable(&share[kind]));
     }
-    return orr_queue_fits_deserved(session, pair.reclaimer, &search->demand)
-               ? over_quota || !below_quota
-               : over_share;
+    const bool if_short = over_quota || !below_quota;
+    if (if_short == over_share) {
+        return if_short;
+    }
+    return orr_queue_fits_deserved(session, pair.reclaimer, &search->demand) ? if_short
+                                                                             : over_share;
 }
 
 bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue)
