@@ -17,10 +17,18 @@ int64_t orr_victim__freed(const struct orr_session *session, uint32_t task)
     return place->node == ORR_NONE ? 0 : place->quota_mgpu;
 }
 
+/* If every pod needs GPUs, only nodes with some idle or being released; victims bring theirs. */
 void orr_victim__open_capacities(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
     struct orr_capacities *c = &search->capacities;
+    bool all_need = true;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        all_need = all_need && orr_task_ask(session, &session->tasks[t])->kind != ORR_ASK_NO_GPU;
+    }
+    search->base_feasible =
+        orr_arena_alloc(&search->memory, session->node_count, sizeof *search->base_feasible);
     c->free = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->free);
     c->with = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->with);
     c->bearing = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->bearing);
@@ -28,7 +36,10 @@ void orr_victim__open_capacities(struct orr_victim_search *search)
     c->at = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->at);
     c->last_on = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->last_on);
     for (uint32_t n = 0; n < session->node_count; n++) {
-        c->free[n] = orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
+        const int64_t idle = orr_session_idle_gpus(session, n);
+        const int64_t releasing = orr_session_releasing_gpus(session, n);
+        c->free[n] = idle + releasing;
+        search->base_feasible[n] = !all_need || idle > 0 || releasing > 0;
     }
 }
 

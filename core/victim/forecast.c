@@ -218,9 +218,13 @@ void orr_forecast__seat_victims(struct orr_victim_search *search)
     for (uint32_t r = 0; r < f->row_count; r++) {
         const struct orr_row *row = f->rows[r];
         memcpy(&seats[f->seat_count], row->seats, row->count * sizeof *seats);
+        uint32_t track = f->seats[0].track;
         for (uint32_t s = 0; s < row->count; s++) {
             struct orr_sjob *job = &session->jobs[row->seats[s].job];
-            seats[f->seat_count].track = track_of(f, search, job->queue);
+            if (f->tracks[track].queue != job->queue) {
+                track = track_of(f, search, job->queue);
+            }
+            seats[f->seat_count].track = track;
             job->mark = f->seat_count++;
         }
     }

@@ -14,8 +14,8 @@
 void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *seat)
 {
     sizes->set |= 1u << seat->gpus;
-    sizes->gangs = sizes->gangs || seat->tasks > 1;
-    sizes->unlike = sizes->unlike || seat->unlike;
+    sizes->gangs |= seat->tasks > 1;
+    sizes->unlike |= seat->unlike;
 }
 
 void orr_forecast__sum_up(struct orr_row *row)
@@ -24,7 +24,7 @@ void orr_forecast__sum_up(struct orr_row *row)
     row->sizes = (struct orr_sizes){0};
     for (uint32_t s = 0; s < row->count; s++) {
         const struct orr_seat *seat = &row->seats[s];
-        row->odd = row->odd || seat->odd;
+        row->odd |= seat->odd;
         orr_forecast__count_size(&row->sizes, seat);
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const int64_t amount = seat->demand.v[kind];
@@ -86,18 +86,12 @@ uint32_t orr_forecast__gpus(const struct orr_session *session, const struct orr_
  * full, so that what is left over then is enough for the large ones. */
 bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_sizes *sizes)
 {
-    uint32_t small = 1;
-    uint32_t large = ORR_FORECAST_GPUS;
-    while (small < ORR_FORECAST_GPUS && (sizes->set >> small & 1u) == 0) {
-        small++;
+    if (sizes->unlike || sizes->set == 0) {
+        return !sizes->unlike;
     }
-    while (large > small && (sizes->set >> large & 1u) == 0) {
-        large--;
-    }
+    const uint32_t small = (uint32_t)__builtin_ctz(sizes->set);
+    const uint32_t large = 31 - (uint32_t)__builtin_clz(sizes->set);
     const bool two = sizes->set == (1u << small | 1u << large);
-    if (sizes->unlike) {
-        return false;
-    }
     return small == large || (!sizes->gangs && large <= f->seats[0].gpus) ||
            (two && large % small == 0 && (int32_t)large >= f->largest_node &&
             f->most_idle < (int32_t)small);

@@ -282,7 +282,10 @@ static void drop_changed(const struct orr_session *session, struct orr_prospect 
     uint32_t kept = 0;
     for (uint32_t i = 0; i < row->count; i++) {
         if (session->jobs[row->seats[i].job].stirred <= at->stirs) {
-            row->seats[kept++] = row->seats[i];
+            if (kept != i) {
+                row->seats[kept] = row->seats[i];
+            }
+            kept++;
         }
     }
     row->count = kept;

@@ -255,7 +255,23 @@ static bool affinity_could_do(const struct orr_victim_search *search)
     return true;
 }
 
+bool orr_victim__is_constrained(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
+    bool constrained = false;
+    for (uint32_t i = 0; i < search->tasks.count && !constrained; i++) {
+        const struct orr_stask *task = &session->tasks[search->tasks.tasks[i]];
+        constrained = orr_task_ask(session, task)->affinity != ORR_NONE;
+    }
+    for (uint32_t s = 0; s < job->set_count && !constrained; s++) {
+        constrained = required_level(session, &session->sets[job->first_set + s]) != NULL;
+    }
+    return constrained;
+}
+
 bool orr_victim__plausible(const struct orr_victim_search *search)
 {
-    return affinity_could_do(search) && domains_could_do(search) && nodes_could_do(search);
+    return nodes_could_do(search) &&
+           (!search->constrained || (affinity_could_do(search) && domains_could_do(search)));
 }

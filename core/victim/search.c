@@ -80,23 +80,6 @@ bool orr_consolidation_possible(const struct orr_session *session, uint32_t job)
 
 /* --- preparing --- */
 
-/* If every pod needs GPUs, only nodes with some idle or being released; victims bring theirs. */
-static void find_feasible(struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_sjob *job = &session->jobs[search->job];
-    bool all_need = true;
-    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        all_need = all_need && orr_task_ask(session, &session->tasks[t])->kind != ORR_ASK_NO_GPU;
-    }
-    search->base_feasible =
-        orr_arena_alloc(&search->memory, session->node_count, sizeof *search->base_feasible);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        search->base_feasible[n] = !all_need || orr_session_idle_gpus(session, n) > 0 ||
-                                   orr_session_releasing_gpus(session, n) > 0;
-    }
-}
-
 int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b)
 {
     const struct orr_sjob *l = &session->jobs[a];
@@ -461,7 +444,7 @@ static void prepare_search(struct orr_victim_search *search)
         orr_arena_alloc(&search->memory, session->task_count, sizeof *search->is_recorded);
     search->feasible =
         orr_arena_alloc(&search->memory, session->node_count, sizeof *search->feasible);
-    find_feasible(search);
+    search->constrained = orr_victim__is_constrained(search);
     keep_sums(search);
     orr_victim__open_capacities(search);
 }

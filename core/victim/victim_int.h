@@ -89,6 +89,7 @@ struct orr_victim_search {
     struct orr_victims next;        /* recorded for the next probe, should this one succeed */
     uint8_t reached;                /* enum orr_outcome: how far the best scenario got */
     bool simulated;                 /* a scenario was */
+    bool constrained;               /* its tasks may not run everywhere */
     uint64_t world;                 /* hash of all that a forecast looks at; 0: not known */
     struct orr_task_list survivors; /* victims that stayed evicted or were moved */
 
@@ -165,8 +166,11 @@ struct orr_order;
 /* order: of possible victims; all 0 before the first step of a probe. Not used in a plain world. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__plausible(const struct orr_victim_search *search);
+/* More than room decides whether a set is plausible. */
+bool orr_victim__is_constrained(const struct orr_victim_search *search);
 
-/* capacity.c: opened with the search, started with each probe. */
+/* capacity.c: opened with the search, with what its nodes have free and which are feasible before
+ * anything is tried; started with each probe. */
 void orr_victim__open_capacities(struct orr_victim_search *search);
 void orr_victim__start_capacities(struct orr_victim_search *search);
 /* Of the next potential victim; returns the one before it on its node, or ORR_NONE. */
