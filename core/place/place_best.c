@@ -27,16 +27,14 @@ static void rank_all(struct orr_ranking *ranking, uint32_t index)
 {
     const struct orr_session *session = ranking->session;
     const struct orr_stask *task = &session->tasks[index];
-    const struct orr_ask *ask = orr_task_ask(session, task);
-    ranking->spread = orr_place__spread(session, ask, ranking->nodes);
+    const uint32_t count = orr_place__survey(session, orr_task_ask(session, task), ranking->nodes,
+                                             ranking->fitting, &ranking->spread);
     ranking->count = 0;
-    for (uint32_t i = 0; i < ranking->nodes.count; i++) {
-        const uint32_t node = ranking->nodes.nodes[i];
-        if (orr_place__fits(session, task, node)) {
-            ranking->fitting[ranking->count++] = (struct orr_ranked_node){
-                .node = node,
-                .free = orr_place__free(&session->nodes[node], ask),
-                .score = orr_place__score(session, task, node, &ranking->spread)};
+    for (uint32_t i = 0; i < count; i++) {
+        struct orr_ranked_node it = ranking->fitting[i];
+        if (orr_place__fits(session, task, it.node)) {
+            it.score = orr_place__score(session, task, it.node, &ranking->spread);
+            ranking->fitting[ranking->count++] = it;
         }
     }
 }

@@ -55,8 +55,6 @@ struct orr_spread { /* of that, over the candidates of one attempt; all 0 if it 
     int64_t min, max;
     uint32_t at_min, at_max; /* candidates that have so much */
 };
-struct orr_spread orr_place__spread(const struct orr_session *session, const struct orr_ask *ask,
-                                    struct orr_node_list nodes);
 /* One candidate no longer has `before` free. False: min or max is another one now, or may be. */
 bool orr_place__spread_holds(const struct orr_session *session, const struct orr_ask *ask,
                              const struct orr_snode *node, int64_t before,
@@ -69,6 +67,11 @@ struct orr_ranked_node {
     int64_t free; /* when it was looked at */
     double score;
 };
+/* Those of the nodes that have enough of it for the ask, without scores; `spread`: of all of them.
+ * Returns their number. */
+uint32_t orr_place__survey(const struct orr_session *session, const struct orr_ask *ask,
+                           struct orr_node_list nodes, struct orr_ranked_node *enough,
+                           struct orr_spread *spread);
 struct orr_ranking { /* of the nodes of a list, for tasks placed one after the other */
     const struct orr_session *session;
     struct orr_node_list nodes;

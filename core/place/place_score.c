@@ -42,18 +42,26 @@ static void widen(struct orr_spread *spread, int64_t free)
     spread->at_max += free == spread->max;
 }
 
-struct orr_spread orr_place__spread(const struct orr_session *session, const struct orr_ask *ask,
-                                    struct orr_node_list nodes)
+uint32_t orr_place__survey(const struct orr_session *session, const struct orr_ask *ask,
+                           struct orr_node_list nodes, struct orr_ranked_node *enough,
+                           struct orr_spread *spread)
 {
-    struct orr_spread spread = {0};
     const uint32_t slot = placed_slot(ask);
-    for (uint32_t i = 0; i < nodes.count && strategy(session, ask) == ORR_PLACEMENT_BINPACK; i++) {
+    const int64_t least = orr_ask_is_shared(ask) ? INT64_MIN : ask->request.v[slot];
+    const bool packs = strategy(session, ask) == ORR_PLACEMENT_BINPACK;
+    uint32_t count = 0;
+    *spread = (struct orr_spread){0};
+    for (uint32_t i = 0; i < nodes.count; i++) {
         const struct orr_snode *node = &session->nodes[nodes.nodes[i]];
-        if (node->allocatable.v[slot] > 0) {
-            widen(&spread, orr_place__free(node, ask));
+        const int64_t free = orr_place__free(node, ask);
+        if (packs && node->allocatable.v[slot] > 0) {
+            widen(spread, free);
+        }
+        if (free >= least) {
+            enough[count++] = (struct orr_ranked_node){.node = nodes.nodes[i], .free = free};
         }
     }
-    return spread;
+    return count;
 }
 
 bool orr_place__spread_holds(const struct orr_session *session, const struct orr_ask *ask,
