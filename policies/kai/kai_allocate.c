@@ -121,38 +121,49 @@ static bool may_start(struct orr_session *session, uint32_t lane)
            orr_backlog_law(session, lane) == ORR_FIT_NONE;
 }
 
-/* Lanes worth looking at; returns their number. */
-static uint32_t list_lanes(struct orr_session *session, uint32_t *lanes)
+struct lane_list {
+    uint32_t *lanes;
+    uint32_t count, capacity;
+};
+
+/* Lists the lanes worth looking at, and says why the others wait. Where a lane is open, each of its
+ * jobs has a reason of its own. */
+static void list_lanes(struct orr_session *session, struct lane_list *open)
 {
     struct orr_backlog *backlog = session->backlog;
-    uint32_t count = 0;
+    open->count = 0;
     for (uint32_t c = 0; c < backlog->active_count; c++) {
-        const struct orr_class *class = &backlog->classes[backlog->active[c]];
-        if (!orr_backlog_has_room(backlog, session, backlog->active[c])) {
-            continue;
-        }
+        struct orr_class *class = &backlog->classes[backlog->active[c]];
+        const bool room =
+            !class->failed && orr_backlog_has_room(backlog, session, backlog->active[c]);
+        class->failed = false;
         for (uint32_t l = 0; l < class->lane_count; l++) {
-            if (orr_backlog_law(session, class->lanes[l]) == ORR_FIT_NONE) {
-                lanes[count++] = class->lanes[l];
+            const enum orr_fit_reason law = orr_backlog_law(session, class->lanes[l]);
+            backlog->lanes[class->lanes[l]].reason =
+                (uint8_t)(law != ORR_FIT_NONE ? law
+                          : room              ? ORR_FIT_REASONS
+                                              : ORR_FIT_POD_SCHEDULING_ERRORS);
+            if (room && law == ORR_FIT_NONE) {
+                open->lanes = ORR_ROOM_FOR_ONE(open->lanes, open->count, open->capacity);
+                open->lanes[open->count++] = class->lanes[l];
             }
         }
     }
-    return count;
 }
 
 /* After a success there is less room, and less that queues may still take. */
-static uint32_t close_lanes(struct orr_session *session, struct orr_order *order, uint32_t *lanes,
-                            uint32_t count)
+static void close_lanes(struct orr_session *session, struct orr_order *order,
+                        struct lane_list *open)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (may_start(session, lanes[i])) {
-            lanes[kept++] = lanes[i];
+    for (uint32_t i = 0; i < open->count; i++) {
+        if (may_start(session, open->lanes[i])) {
+            open->lanes[kept++] = open->lanes[i];
         } else {
-            orr_order_close_lane(order, lanes[i]);
+            orr_order_close_lane(order, open->lanes[i]);
         }
     }
-    return kept;
+    open->count = kept;
 }
 
 /* What failed for one of a class fails for the others, if only the nodes were to blame. */
@@ -165,49 +176,59 @@ static void close_class(struct orr_session *session, struct orr_order *order, ui
     }
 }
 
-static void walk(struct orr_session *session, uint32_t *lanes, uint32_t count)
+/* Several lanes, or jobs of which tasks may be left: as all would be popped. */
+static void walk(struct orr_session *session, struct lane_list *open, struct orr_node_list nodes)
 {
     struct orr_backlog *backlog = session->backlog;
     struct orr_jobview view;
-    uint32_t *nodes = list_nodes(session);
-    const struct orr_node_list all = {.nodes = nodes, .count = session->node_count};
     struct orr_order *order = orr_order_over(session, false, false);
-    for (uint32_t i = 0; i < count; i++) {
-        orr_order_open_lane(order, lanes[i]);
+    for (uint32_t i = 0; i < open->count; i++) {
+        orr_order_open_lane(order, open->lanes[i]);
     }
     orr_order_start(order);
     while (orr_order_pop(order, &view)) {
         const struct orr_sjob *job = &session->jobs[view.job];
         const uint32_t class = backlog->lanes[backlog->lane_of_job[view.job]].class;
-        if (allocate_job(session, view.job, all)) {
+        if (allocate_job(session, view.job, nodes)) {
             if (job->pending > 0) {
                 orr_order_push(order, view);
             }
-            count = close_lanes(session, order, lanes, count);
+            close_lanes(session, order, open);
         } else if (!backlog->classes[class].single && blames_nodes(session, job)) {
             close_class(session, order, class);
         }
     }
-    orr_free(nodes);
 }
 
-/* A lane's jobs wait for what closed it; where it was open, each of them was tried. */
-static void explain_lanes(struct orr_session *session)
+/* One lane: whatever is popped before and between its jobs changes nothing. */
+static void walk_lane(struct orr_session *session, uint32_t index, struct orr_node_list nodes)
 {
     struct orr_backlog *backlog = session->backlog;
-    for (uint32_t c = 0; c < backlog->active_count; c++) {
-        const uint32_t index = backlog->active[c];
-        struct orr_class *class = &backlog->classes[index];
-        const bool room = !class->failed && orr_backlog_has_room(backlog, session, index);
-        class->failed = false;
-        for (uint32_t l = 0; l < class->lane_count; l++) {
-            const enum orr_fit_reason law = orr_backlog_law(session, class->lanes[l]);
-            backlog->lanes[class->lanes[l]].reason =
-                (uint8_t)(law != ORR_FIT_NONE ? law
-                          : room              ? ORR_FIT_REASONS
-                                              : ORR_FIT_POD_SCHEDULING_ERRORS);
+    const struct orr_lane *lane = &backlog->lanes[index];
+    bool open = true;
+    for (uint32_t i = lane->first; i < lane->end && open; i++) {
+        const uint32_t job = lane->items[i].job;
+        if (allocate_job(session, job, nodes)) {
+            open = may_start(session, index);
+        } else if (blames_nodes(session, &session->jobs[job])) {
+            backlog->classes[lane->class].failed = true;
+            open = false;
         }
     }
+}
+
+static void walk_lanes(struct orr_session *session, struct lane_list *open)
+{
+    const struct orr_backlog *backlog = session->backlog;
+    const struct orr_class *class = &backlog->classes[backlog->lanes[open->lanes[0]].class];
+    uint32_t *nodes = list_nodes(session);
+    const struct orr_node_list all = {.nodes = nodes, .count = session->node_count};
+    if (open->count == 1 && !class->single && class->key.due == class->key.pending) {
+        walk_lane(session, open->lanes[0], all);
+    } else {
+        walk(session, open, all);
+    }
+    orr_free(nodes);
 }
 
 /* Writes the lanes' reasons into their jobs. */
@@ -236,14 +257,14 @@ void orr_kai__allocate(struct orr_session *session)
         return;
     }
     struct orr_backlog *backlog = orr_backlog_sync(session);
-    uint32_t *lanes = orr_alloc(backlog->lane_count + (size_t)1, sizeof *lanes);
-    const uint32_t count = list_lanes(session, lanes);
-    if (count > 0) {
-        walk(session, lanes, count);
+    struct lane_list open = {0};
+    list_lanes(session, &open);
+    if (open.count > 0) {
+        walk_lanes(session, &open);
+        list_lanes(session, &open);
     }
-    explain_lanes(session);
     if (backlog->borrowed || backlog->delayed_count > 0) {
         tell_jobs(session); /* others have reasons of their own, or nobody can ask later */
     }
-    orr_free(lanes);
+    orr_free(open.lanes);
 }
