@@ -23,8 +23,8 @@ uint32_t orr_jobview_count(const struct orr_session *session, struct orr_jobview
 {
     uint32_t count = 0;
     if (view.absent == NULL) {
-        for (uint32_t s = 0; s < ORR_TASK_STATUSES; s++) {
-            count += (states >> s & 1u) != 0 ? session->sets[set].counts[s] : 0;
+        for (uint32_t bits = states; bits != 0; bits &= bits - 1) {
+            count += session->sets[set].counts[__builtin_ctz(bits)];
         }
         return count;
     }
