@@ -481,6 +481,7 @@ static void count_request(struct orr_session *session, const struct orr_stask *t
         allocated ? task->held.quota_mgpu : ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu};
     for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
         struct orr_squeue *queue = &session->queues[q];
+        queue->unread = true;
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             queue->request[kind] += sign * amount[kind];
             queue->held_allocated[kind] += allocated ? sign * amount[kind] : 0;
@@ -625,9 +626,29 @@ static double request_of(const struct orr_session *session, const struct orr_squ
                : request;
 }
 
+/* The live sums become those of what is held; shares are divided again where requests changed. */
+static void read_queue(struct orr_session *session, uint32_t q)
+{
+    struct orr_squeue *queue = &session->queues[q];
+    queue->unread = false;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        struct orr_share_resource *resource = &session->shares[q].resource[kind];
+        const double request = request_of(session, queue, kind);
+        queue->allocated[kind] = queue->held_allocated[kind];
+        queue->nonpreemptible[kind] = queue->held_nonpreemptible[kind];
+        resource->allocated = orr_share_units(kind, queue->allocated[kind]);
+        resource->allocated_nonpreemptible = orr_share_units(kind, queue->nonpreemptible[kind]);
+        if (resource->request != request) {
+            resource->request = request;
+            orr_share_touch(&session->tree, q, 1u << kind);
+        }
+    }
+}
+
 static void divide(struct orr_session *session)
 {
-    if (session->tree_stale) {
+    const bool all = session->tree_stale;
+    if (all) {
         rank_nodes(session);
         rank_queues(session);
         sum_nodes(session);
@@ -638,19 +659,8 @@ static void divide(struct orr_session *session)
         (void)orr_usage_refresh(session->usage, session->now, &session->tree, session->shares);
     }
     for (uint32_t q = 0; q < session->queue_count; q++) {
-        struct orr_squeue *queue = &session->queues[q];
-        struct orr_share_queue *share = &session->shares[q];
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            struct orr_share_resource *resource = &share->resource[kind];
-            queue->allocated[kind] = queue->held_allocated[kind];
-            queue->nonpreemptible[kind] = queue->held_nonpreemptible[kind];
-            resource->allocated = orr_share_units(kind, queue->allocated[kind]);
-            resource->allocated_nonpreemptible = orr_share_units(kind, queue->nonpreemptible[kind]);
-            const double request = request_of(session, queue, kind);
-            if (resource->request != request) {
-                resource->request = request;
-                orr_share_touch(&session->tree, q, 1u << kind);
-            }
+        if (all || session->queues[q].unread) {
+            read_queue(session, q);
         }
     }
     session->divisions +=

@@ -271,8 +271,9 @@ void orr_session__charge(struct orr_session *session, const struct orr_stask *ta
                                              ask->request.v[ORR_SLOT_MEMORY], quota_mgpu};
     session->charges++;
     for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
+        struct orr_squeue *queue = &session->queues[q];
+        queue->unread = true;
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            struct orr_squeue *queue = &session->queues[q];
             struct orr_share_resource *share = &session->shares[q].resource[kind];
             queue->allocated[kind] += sign * amount[kind];
             share->allocated = orr_share_units(kind, queue->allocated[kind]);

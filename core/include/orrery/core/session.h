@@ -216,6 +216,7 @@ struct orr_squeue {
     int64_t held_allocated[ORR_SHARE_KINDS], held_nonpreemptible[ORR_SHARE_KINDS];
     int64_t request[ORR_SHARE_KINDS];
     int64_t request_mib; /* of GPU memory, pending */
+    bool unread;         /* one of these sums changed since the cycle began */
     int64_t allocated[ORR_SHARE_KINDS], nonpreemptible[ORR_SHARE_KINDS]; /* live */
     uint32_t *active; /* its jobs with live tasks that hold or are to hold something, unordered */
     uint32_t active_count, active_capacity;
