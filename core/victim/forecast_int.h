@@ -93,12 +93,12 @@ struct orr_plain {              /* plain.c */
     uint32_t *gangs; /* seats with several tasks, */
     uint32_t gang_count;
     uint32_t *gangs_on; /* by node: of how many a task runs there */
-    uint64_t *print;    /* by node: sum of the prints of the other victims there, */
-    uint64_t *prints;   /* by position among the bearing nodes: of all up to it, and of it */
     uint64_t changes;   /* victims so far, of all probes */
     struct orr_hand hands[ORR_HANDS];
     uint32_t hand_count; /* that were used */
     uint32_t first;      /* nodes of the first hand */
+    uint32_t same;       /* so many able nodes are as they were in the last state that was tried, */
+    uint32_t tried;      /* which began with so many of them */
     uint32_t *extra;     /* by node: GPUs that gangs leave there; scratch */
 };
 

@@ -6,18 +6,18 @@
 
 /* --- scenarios that failed --- */
 
-/* Of the pending tasks and the two sets of victims, whatever their order. */
+/* Of the pending tasks and the two sets of victims, whatever their order. Never 0. */
 static uint64_t fingerprint(const struct orr_victim_search *search,
                             const struct orr_victims *potential)
 {
-    uint64_t sum = 0;
+    uint64_t sum = orr_scatter(0x200000000u + search->k);
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         sum += orr_scatter(0x100000000u + search->recorded.items[i].task);
     }
     for (uint32_t i = 0; i < potential->count; i++) {
-        sum += orr_victim__print(potential->items[i].task);
+        sum += orr_scatter(0x300000000u + potential->items[i].task);
     }
-    return sum;
+    return sum == 0 ? 1 : sum;
 }
 
 static bool is_spent(int64_t tried, int64_t budget)
@@ -67,35 +67,21 @@ static void grow_failed(struct orr_victim_search *search)
     orr_free(old);
 }
 
-/* Where the sum of the victims' hashes is kept when they fail, for so many tasks of the job: it is
- * there, or the slot is free. */
-static uint64_t *find_failed(struct orr_victim_search *search, uint64_t victims, uint64_t *print)
+static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    *print = victims + orr_scatter(0x200000000u + search->k);
-    *print = *print == 0 ? 1 : *print;
+    const uint64_t print = fingerprint(search, potential);
     if (2 * (search->failed_count + 1) > search->failed_slots) {
         grow_failed(search);
     }
-    return &search->failed[failed_slot(search, *print)];
-}
-
-static void note_failed(struct orr_victim_search *search, uint64_t *slot, uint64_t print)
-{
-    *slot = print;
-    search->failed_count++;
-}
-
-static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
-{
-    uint64_t print;
-    uint64_t *slot = find_failed(search, fingerprint(search, potential), &print);
+    uint64_t *slot = &search->failed[failed_slot(search, print)];
     if (*slot == print || !afford(search)) {
         return false;
     }
     if (orr_victim__may_work(search, potential) && orr_victim__simulate(search, potential)) {
         return true;
     }
-    note_failed(search, slot, print);
+    *slot = print;
+    search->failed_count++;
     return false;
 }
 
@@ -105,23 +91,11 @@ static bool may_skip(const struct orr_victim_search *search)
     return !search->counts && orr_victim__is_plain(search);
 }
 
-/* Whether the scenario of the victims on the bearing nodes [from, to) has failed or would, as far
- * as can be said without listing them. */
+/* The scenario of the victims on the bearing nodes [from, to) would fail, as far as can be said
+ * without listing them. */
 static bool is_ruled_out(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
-    uint64_t print;
-    if (!may_skip(search)) {
-        return false;
-    }
-    uint64_t *slot = find_failed(search, orr_victim__prints_on(search, from, to), &print);
-    if (*slot == print) {
-        return true;
-    }
-    if (orr_victim__leaves_place(search, from, to, nth)) {
-        return false;
-    }
-    note_failed(search, slot, print);
-    return true;
+    return may_skip(search) && !orr_victim__leaves_place(search, from, to, nth);
 }
 
 /* --- node-local greedy --- */
@@ -265,10 +239,11 @@ static bool try_multi_node(struct orr_victim_search *search)
     }
     const uint32_t from = c->bearing_count - c->able;
     c->first = first_prefix(c, from);
+    const uint32_t same = may_skip(search) ? orr_victim__same_nodes(search) : 0;
     uint32_t at = c->first;
     for (uint32_t nth = 0; c->first != ORR_NONE; at += 1u << nth, nth++) {
         const uint32_t prefix = at < c->able ? at : c->able;
-        if (try_nodes(search, from, from + prefix, nth)) {
+        if (prefix > same && try_nodes(search, from, from + prefix, nth)) {
             return true;
         }
         if (prefix == c->able) {

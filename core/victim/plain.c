@@ -91,8 +91,6 @@ void orr_forecast__make_plain(struct orr_victim_search *search)
     plain->victims = orr_arena_alloc(f->arena, f->seat_count, sizeof *plain->victims);
     plain->gangs = orr_arena_alloc(f->arena, f->seat_count, sizeof *plain->gangs);
     plain->gangs_on = orr_arena_alloc(f->arena, nodes, sizeof *plain->gangs_on);
-    plain->print = orr_arena_alloc(f->arena, nodes, sizeof *plain->print);
-    plain->prints = orr_arena_alloc(f->arena, nodes, sizeof *plain->prints);
     plain->extra = orr_arena_alloc(f->arena, nodes, sizeof *plain->extra);
     open_sources(search);
 }
@@ -132,24 +130,8 @@ void orr_forecast__start_plain(const struct orr_victim_search *search)
     plain->sizes = (struct orr_sizes){0};
     plain->gang_count = 0;
     plain->changes++; /* nothing is in hand */
+    plain->same = 0;
     memset(plain->gangs_on, 0, nodes * sizeof *plain->gangs_on);
-    memset(plain->print, 0, nodes * sizeof *plain->print);
-}
-
-/* Sums up prints anew for the nodes at positions [from, to], and adds to those after them. */
-static void sum_up(const struct orr_victim_search *search, uint32_t from, uint32_t to,
-                   uint64_t more)
-{
-    const struct orr_capacities *c = &search->capacities;
-    const struct orr_plain *plain = search->forecast->plain;
-    uint64_t sum = from == 0 ? 0 : plain->prints[from - 1];
-    for (uint32_t i = from; i <= to; i++) {
-        sum += plain->print[c->bearing[i]];
-        plain->prints[i] = sum;
-    }
-    for (uint32_t i = to + 1; i < c->bearing_count; i++) {
-        plain->prints[i] += more;
-    }
 }
 
 static void add_victim(struct orr_victim_search *search, const struct orr_seat *seat, uint32_t task)
@@ -157,8 +139,6 @@ static void add_victim(struct orr_victim_search *search, const struct orr_seat *
     const struct orr_capacities *c = &search->capacities;
     struct orr_plain *plain = search->forecast->plain;
     const uint32_t node = search->session->tasks[task].live.node;
-    const uint32_t before = c->since[node] == 0 ? c->bearing_count : c->at[node];
-    const uint64_t print = seat->tasks > 1 ? 0 : orr_victim__print(task);
     const uint32_t nth = orr_capacities_nth(c, node);
     const uint32_t room = c->since[node] == 0 ? 0 : (uint32_t)(c->with[node] / ORR_MGPU);
     struct orr_victim victim = {
@@ -166,11 +146,11 @@ static void add_victim(struct orr_victim_search *search, const struct orr_seat *
     victim.before = orr_victim__add_capacity(search, &victim);
     orr_victims_push(&search->potential, &victim);
     plain->gangs_on[node] += seat->tasks > 1;
-    plain->print[node] += print;
     if (search->generator == ORR_MULTI_NODE_GANG) {
-        const uint32_t at = c->at[node];
-        sum_up(search, before < at ? before : at, before < at ? at : before, print);
         orr_forecast__follow(search, room, nth);
+        const uint32_t now = orr_capacities_nth(c, node);
+        const uint32_t changed = nth < now ? nth : now;
+        plain->same = changed < plain->same ? changed : plain->same;
     }
 }
 
@@ -200,6 +180,15 @@ bool orr_victim__take_next(struct orr_victim_search *search)
     return true;
 }
 
+uint32_t orr_victim__same_nodes(const struct orr_victim_search *search)
+{
+    struct orr_plain *plain = search->forecast->plain;
+    const uint32_t same = plain->tried == search->capacities.first ? plain->same : 0;
+    plain->tried = search->capacities.first;
+    plain->same = UINT32_MAX;
+    return same;
+}
+
 bool orr_forecast__gang_is_on(const struct orr_victim_search *search, uint32_t index, uint32_t from,
                               uint32_t to)
 {
@@ -212,27 +201,6 @@ bool orr_forecast__gang_is_on(const struct orr_victim_search *search, uint32_t i
         }
     }
     return false;
-}
-
-uint64_t orr_victim__prints_on(const struct orr_victim_search *search, uint32_t from, uint32_t to)
-{
-    const struct orr_forecast *f = search->forecast;
-    const struct orr_plain *plain = f->plain;
-    uint64_t sum = 0;
-    if (to == from + 1) {
-        sum = plain->print[search->capacities.bearing[from]];
-    } else if (from < to) {
-        sum = plain->prints[to - 1] - (from == 0 ? 0 : plain->prints[from - 1]);
-    }
-    for (uint32_t g = 0; g < plain->gang_count; g++) {
-        const struct orr_seat *gang = &f->seats[plain->gangs[g]];
-        if (orr_forecast__gang_is_on(search, plain->gangs[g], from, to)) {
-            for (uint32_t t = 0; t < gang->tasks; t++) {
-                sum += orr_victim__print(gang->first_task + t);
-            }
-        }
-    }
-    return sum;
 }
 
 static bool all_come_before(const struct orr_victim_search *search)

@@ -114,12 +114,6 @@ static inline void orr_victim__reached(struct orr_victim_search *search, enum or
  * and the preemptor changes during a search, so that all others wait as they do now. */
 void orr_victim__list_pending(struct orr_victim_search *search);
 
-/* Of a potential victim; never 0, so that no set is like one without it. */
-static inline uint64_t orr_victim__print(uint32_t task)
-{
-    return orr_scatter(UINT64_C(0x300000000) + task);
-}
-
 /* search.c: lists the candidates, before anything is evicted. */
 void orr_victim__find_candidates(struct orr_victim_search *search);
 /* Negative: the first of the jobs is older. */
@@ -149,8 +143,9 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
 bool orr_victim__is_plain(const struct orr_victim_search *search);
 /* The next one joins the potential victims. False: there are none left. */
 bool orr_victim__take_next(struct orr_victim_search *search);
-/* Sum of the prints of potential victims on the bearing nodes [from, to), gangs whole. */
-uint64_t orr_victim__prints_on(const struct orr_victim_search *search, uint32_t from, uint32_t to);
+/* The first so many of the nodes able to take a task bear what they did when sets of nodes that
+ * grow by the same numbers were tried last. */
+uint32_t orr_victim__same_nodes(const struct orr_victim_search *search);
 /* No scenario of the state works; or none with the victims of the node alone. */
 bool orr_victim__nothing_left(const struct orr_victim_search *search);
 bool orr_victim__nothing_left_on(const struct orr_victim_search *search, uint32_t node);
