@@ -49,15 +49,8 @@ static void open_lane(const struct orr_victim_search *search, uint32_t track)
     struct orr_sketch *sketch = f->sketch;
     struct lane *lane = &sketch->lanes[track];
     const int64_t *held = search->session->queues[f->tracks[track].queue].allocated;
-    const struct run *run = &sketch->runs[sketch->first_run[track]];
-    const uint32_t gpus = sketch->hand->gpus[track];
     lane->guess = 1;
-    if (sketch->standings[track].items[0] != NULL) {
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            lane->held[kind] =
-                held[kind] - f->seats[run->seat].demand.v[kind] * gpus / (int64_t)run->gpus;
-        }
-    } else {
+    if (!orr_sketch__is_even(sketch, track)) {
         memcpy(lane->held, held, sizeof lane->held);
         for (uint32_t r = sketch->first_run[track]; r < sketch->first_run[track + 1]; r++) {
             const struct orr_seat *seat = &f->seats[sketch->runs[r].seat];
@@ -66,7 +59,8 @@ static void open_lane(const struct orr_victim_search *search, uint32_t track)
             }
         }
     }
-    lane->next = (struct turn){.run = sketch->first_run[track], .lacking = gpus};
+    lane->next =
+        (struct turn){.run = sketch->first_run[track], .lacking = sketch->hand->gpus[track]};
     lane->left = orr_sketch__find_run(sketch, track, &lane->next);
 }
 
@@ -91,7 +85,7 @@ static void serve_some(const struct orr_forecast *f, uint32_t track, uint32_t co
     struct orr_sketch *sketch = f->sketch;
     struct lane *lane = &sketch->lanes[track];
     const struct run *run = &sketch->runs[lane->next.run];
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && !orr_sketch__is_even(sketch, track); kind++) {
         lane->held[kind] += count * f->seats[run->seat].demand.v[kind];
     }
     lane->next.lacking -= count * run->gpus;

@@ -100,6 +100,7 @@ static void print_runs(const struct orr_victim_search *search)
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
     sketch->printed_for = search->k;
+    sketch->standings = NULL;
     sketch->print = 0;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         orr_print_number(&sketch->print, search->session->total[kind]);

@@ -32,11 +32,11 @@ struct turn {
 
 struct lane { /* a track of one scenario */
     struct turn next;
-    uint32_t left;  /* of its run; 0: no more parties */
-    uint32_t guess; /* how many were served last time before another's turn */
-    int64_t held[ORR_SHARE_KINDS];
-    uint32_t heavy;        /* run of the next heavy party, or ORR_NONE */
-    struct standing worst; /* on the way to it */
+    uint32_t left;                 /* of its run; 0: no more parties */
+    uint32_t guess;                /* how many were served last time before another's turn */
+    int64_t held[ORR_SHARE_KINDS]; /* of a track that is not even */
+    uint32_t heavy;                /* run of the next heavy party, or ORR_NONE */
+    struct standing worst;         /* on the way to it */
 };
 
 struct standings { /* of a track, for all scenarios of a search */
@@ -59,15 +59,21 @@ struct orr_sketch {
     uint32_t active_count;
     uint32_t late;               /* parties left that may be served after the preemptor */
     const struct orr_hand *hand; /* of the scenario */
-    uint32_t printed_for;        /* so many of the preemptor's tasks: prints, */
+    uint32_t printed_for;        /* so many of the preemptor's tasks: standings, prints, */
     uint64_t print;              /* of what no scenario changes */
     uint64_t demand_prints[ORR_FORECAST_DEMANDS];
 };
 
+/* What the queue lacks says what it holds, whoever of it was chosen. */
+static inline bool orr_sketch__is_even(const struct orr_sketch *sketch, uint32_t track)
+{
+    return sketch->standings[track].items[0] != NULL;
+}
+
 /* Moves on to the next run of the track with parties, from `run` on. Returns how many. */
 uint32_t orr_sketch__find_run(const struct orr_sketch *sketch, uint32_t track, struct turn *turn);
 
-/* standing.c: once a search. */
+/* standing.c: when the preemptor's tasks are others. */
 void orr_sketch__make_standings(const struct orr_victim_search *search);
 /* Good until the next one is asked for. Of a track that is not even, for the lane's next party. */
 const struct standing *orr_sketch__standing_at(const struct orr_victim_search *search,

@@ -12,10 +12,13 @@ static uint32_t gpus_of(const struct orr_demand *demand)
 }
 
 /* Parties of the track hold as much of everything for each GPU, so that it is the same whoever of
- * them is chosen. */
+ * them is chosen. The preemptor holds nothing: alone it takes nothing from its queue. */
 static bool is_even(const struct orr_forecast *f, uint32_t track)
 {
     const struct orr_sketch *sketch = f->sketch;
+    if (track == f->seats[0].track) {
+        return sketch->first_run[track + 1] - sketch->first_run[track] == 1;
+    }
     const struct orr_demand *one = NULL;
     for (uint32_t r = sketch->first_run[track]; r < sketch->first_run[track + 1]; r++) {
         const struct orr_demand *other = &f->seats[sketch->runs[r].seat].demand;
@@ -77,14 +80,15 @@ void orr_sketch__make_standings(const struct orr_victim_search *search)
     sketch->standings = orr_arena_alloc(f->arena, f->track_count, sizeof *sketch->standings);
     for (uint32_t t = 0; t < f->track_count; t++) {
         const uint32_t gpus = tell_kinds(f, t);
-        const bool even = t != f->seats[0].track && is_even(f, t);
+        const bool even = is_even(f, t);
         rank_alike(search, t);
         for (int i = 0; i < 2 && even; i++) {
             sketch->standings[t].items[i] =
                 orr_arena_alloc(f->arena, gpus + (size_t)1, sizeof(struct standing));
         }
         for (uint32_t r = sketch->first_run[t]; r < sketch->first_run[t + 1]; r++) {
-            sketch->runs[r].heavy = !even || is_heavy(f, &f->seats[sketch->runs[r].seat]);
+            sketch->runs[r].heavy =
+                !even || sketch->runs[r].seat == 0 || is_heavy(f, &f->seats[sketch->runs[r].seat]);
         }
     }
 }
@@ -96,12 +100,14 @@ static struct standing work_out(const struct orr_victim_search *search, uint32_t
     const struct lane *lane = &f->sketch->lanes[track];
     const struct run *run = &f->sketch->runs[turn->run];
     const struct orr_demand *demand = &f->seats[run->seat].demand;
-    const int64_t served = lane->next.lacking - turn->lacking;
+    const bool even = orr_sketch__is_even(f->sketch, track);
+    const int64_t *from = even ? search->session->queues[f->tracks[track].queue].allocated
+                               : lane->held; /* when so many GPUs were served less: */
+    const int64_t served = (even ? 0 : (int64_t)lane->next.lacking) - (int64_t)turn->lacking;
     struct orr_queue_rank rank;
     int64_t held[ORR_SHARE_KINDS];
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        held[kind] =
-            lane->held[kind] + (served == 0 ? 0 : demand->v[kind] * served / (int64_t)run->gpus);
+        held[kind] = from[kind] + (served == 0 ? 0 : demand->v[kind] * served / (int64_t)run->gpus);
     }
     orr_forecast__block(search, f->tracks[track].queue, held, demand, turn->waiting, &rank);
     return (struct standing){.waiting = turn->waiting,
