@@ -243,7 +243,8 @@ static bool try_multi_node(struct orr_victim_search *search)
     uint32_t at = c->first;
     for (uint32_t nth = 0; c->first != ORR_NONE; at += 1u << nth, nth++) {
         const uint32_t prefix = at < c->able ? at : c->able;
-        if (prefix > same && try_nodes(search, from, from + prefix, nth)) {
+        const bool known = same > 0 && prefix <= same;
+        if (!known && try_nodes(search, from, from + prefix, nth)) {
             return true;
         }
         if (prefix == c->able) {

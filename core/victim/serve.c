@@ -2,13 +2,39 @@
 /* Serving a sketch: the tracks are merged in the order of their standings. Of most parties the turn
  * does not matter: tasks of one GPU find a place whenever they are served, as long as all others
  * did, and tasks that fill a node are alone in wanting an untouched one. These light parties are
- * only counted between the turns of heavy ones.
+ * only counted between the turns of heavy ones, and not at all after the last of these: whoever has
+ * his place by then, tasks of one GPU that come later take nobody's.
  */
 #include "sketch_int.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- lanes --- */
+
+static void take_worse(struct standing *worst, const struct standing *other)
+{
+    if (orr_sketch__compare(other, worst) > 0) {
+        *worst = *other;
+    }
+}
+
+/* Goes to the end of a run of so many, which stand the worse the more are served. */
+static void pass_run(const struct orr_victim_search *search, uint32_t track, uint32_t left,
+                     struct turn *turn, struct standing *worst)
+{
+    const uint32_t gpus = search->forecast->sketch->runs[turn->run].gpus;
+    take_worse(worst, orr_sketch__standing_at(search, track, turn));
+    turn->waiting = 0;
+    turn->lacking -= (left - 1) * gpus;
+    if (left > 1) {
+        take_worse(worst, orr_sketch__standing_at(search, track, turn));
+    }
+    turn->lacking -= gpus;
+    turn->run++;
+}
+
+static const struct standing best_of_all = {.share_after = -INFINITY, .share_now = -INFINITY};
 
 /* The lane's next heavy party, and the worst standing on the way to it: as long as another track's
  * stands better, that one's turn comes first, whatever else is before either. */
@@ -18,28 +44,15 @@ static void look_ahead(const struct orr_victim_search *search, uint32_t track)
     struct lane *lane = &sketch->lanes[track];
     struct turn turn = lane->next;
     uint32_t left = lane->left;
-    bool any = false;
-    lane->heavy = ORR_NONE;
-    while (left > 0) {
-        const struct run *run = &sketch->runs[turn.run];
-        const struct standing *first = orr_sketch__standing_at(search, track, &turn);
-        if (!any || orr_sketch__compare(first, &lane->worst) > 0) {
-            lane->worst = *first;
-        }
-        any = true;
-        if (run->heavy) {
-            lane->heavy = turn.run;
-            return;
-        }
-        turn.waiting = 0;
-        if (left > 1) {
-            turn.lacking -= (left - 1) * run->gpus;
-            const struct standing *last = orr_sketch__standing_at(search, track, &turn);
-            lane->worst = orr_sketch__compare(last, &lane->worst) > 0 ? *last : lane->worst;
-        }
-        turn.lacking -= run->gpus;
-        turn.run++;
+    lane->worst = best_of_all;
+    while (left > 0 && !sketch->runs[turn.run].heavy) {
+        pass_run(search, track, left, &turn, &lane->worst);
         left = orr_sketch__find_run(sketch, track, &turn);
+    }
+    lane->heavy = ORR_NONE;
+    if (left > 0) {
+        lane->heavy = turn.run;
+        take_worse(&lane->worst, orr_sketch__standing_at(search, track, &turn));
     }
 }
 
@@ -100,24 +113,28 @@ static void serve_some(const struct orr_forecast *f, uint32_t track, uint32_t co
 
 /* --- serving --- */
 
-/* Of the run that is next, how many are served before the turn of another track, the first of them
- * being one: those after it stand the worse the more are served. The first guess is what it was
- * last time. */
-static uint32_t count_before(const struct orr_victim_search *search, uint32_t track, uint32_t other,
+static bool comes_before(const struct orr_victim_search *search, uint32_t track,
+                         const struct turn *turn, uint32_t other, const struct standing *standing)
+{
+    return orr_sketch__is_before(search->forecast, track,
+                                 orr_sketch__standing_at(search, track, turn), other, standing);
+}
+
+/* Of so many of the run that is next, how many are served before the turn of another track, the
+ * first of them being one: those after it stand the worse the more are served. */
+static uint32_t count_before(const struct orr_victim_search *search, uint32_t track,
+                             const struct turn *next, uint32_t left, uint32_t guess, uint32_t other,
                              const struct standing *standing)
 {
-    const struct orr_forecast *f = search->forecast;
-    struct lane *lane = &f->sketch->lanes[track];
-    const uint32_t gpus = f->sketch->runs[lane->next.run].gpus;
-    struct turn turn = {.run = lane->next.run};
+    const uint32_t gpus = search->forecast->sketch->runs[next->run].gpus;
+    struct turn turn = {.run = next->run};
     uint32_t low = 1;
-    uint32_t high = lane->left;
-    uint32_t probe = lane->guess;
+    uint32_t high = left;
+    uint32_t probe = guess;
     for (uint32_t step = 1; low < high; step *= 2) {
         probe = probe < low ? low : probe >= high ? high - 1 : probe;
-        turn.lacking = lane->next.lacking - probe * gpus;
-        if (orr_sketch__is_before(f, track, orr_sketch__standing_at(search, track, &turn), other,
-                                  standing)) {
+        turn.lacking = next->lacking - probe * gpus;
+        if (comes_before(search, track, &turn, other, standing)) {
             low = probe + 1;
             probe += step;
         } else {
@@ -125,7 +142,6 @@ static uint32_t count_before(const struct orr_victim_search *search, uint32_t tr
             probe = step == 1 ? high - 1 : low + (high - low) / 2;
         }
     }
-    lane->guess = low;
     return low;
 }
 
@@ -136,17 +152,17 @@ static void serve_light(const struct orr_victim_search *search, uint32_t track, 
 {
     const struct orr_forecast *f = search->forecast;
     const struct orr_sketch *sketch = f->sketch;
-    const struct lane *lane = &sketch->lanes[track];
+    struct lane *lane = &sketch->lanes[track];
     const struct standing *worst = &sketch->lanes[heavy].worst;
     while (lane->left > 0 && !sketch->runs[lane->next.run].heavy) {
         const struct orr_seat *seat = &f->seats[sketch->runs[lane->next.run].seat];
         uint32_t count = lane->left;
         if (track != heavy) {
-            if (!orr_sketch__is_before(
-                    f, track, orr_sketch__standing_at(search, track, &lane->next), heavy, worst)) {
+            if (!comes_before(search, track, &lane->next, heavy, worst)) {
                 return;
             }
-            count = count_before(search, track, heavy, worst);
+            count = count_before(search, track, &lane->next, lane->left, lane->guess, heavy, worst);
+            lane->guess = count;
         }
         orr_tally_add(served, seat->gpus, count * seat->tasks);
         const bool all = count == lane->left;
@@ -188,6 +204,83 @@ static bool place_all(struct orr_tally *rooms, const struct orr_tally *tasks,
     return true;
 }
 
+/* --- the last heavy victim --- */
+
+/* The worst standing on the way to the last heavy victim of a track. False: there is none. */
+static bool stand_last(const struct orr_victim_search *search, uint32_t track,
+                       struct standing *standing)
+{
+    const struct orr_sketch *sketch = search->forecast->sketch;
+    struct turn turn = {.run = sketch->first_run[track], .lacking = sketch->hand->gpus[track]};
+    struct standing worst = best_of_all;
+    bool any = false;
+    for (uint32_t left; (left = orr_sketch__find_run(sketch, track, &turn)) > 0;) {
+        const struct run *run = &sketch->runs[turn.run];
+        pass_run(search, track, left, &turn, &worst);
+        if (run->heavy && run->seat != 0) {
+            *standing = worst;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Tasks of one GPU in the track that are surely served after a turn of another one: once one is,
+ * all that follow. */
+static uint32_t count_after(const struct orr_victim_search *search, uint32_t track, uint32_t other,
+                            const struct standing *standing)
+{
+    const struct orr_sketch *sketch = search->forecast->sketch;
+    struct turn turn = {.run = sketch->first_run[track], .lacking = sketch->hand->gpus[track]};
+    uint32_t *guess = &sketch->standings[track].after;
+    uint32_t after = 0;
+    bool all = false;
+    for (uint32_t left; (left = orr_sketch__find_run(sketch, track, &turn)) > 0; turn.run++) {
+        const uint32_t gpus = sketch->runs[turn.run].gpus;
+        uint32_t before = 0;
+        if (!all && comes_before(search, track, &turn, other, standing)) {
+            before = count_before(search, track, &turn, left, left > *guess ? left - *guess : 1,
+                                  other, standing);
+            *guess = left - before;
+        }
+        all = all || before < left;
+        after += gpus == 1 ? left - before : 0;
+        turn.waiting = 0;
+        turn.lacking -= left * gpus;
+    }
+    return after;
+}
+
+/* Tasks of one GPU that are surely served after the last heavy victim. When their turns come it is
+ * enough that all others found a place. */
+static uint32_t count_after_last(const struct orr_victim_search *search)
+{
+    const struct orr_forecast *f = search->forecast;
+    const struct orr_sketch *sketch = f->sketch;
+    struct standing worst;
+    uint32_t last = ORR_NONE;
+    uint32_t after = 0;
+    for (uint32_t i = 0; i < sketch->active_count; i++) {
+        const uint32_t t = sketch->active[i];
+        struct standing standing;
+        if (!orr_sketch__is_even(sketch, t)) {
+            return 0;
+        }
+        if (stand_last(search, t, &standing) &&
+            (last == ORR_NONE || orr_sketch__is_before(f, last, &worst, t, &standing))) {
+            last = t;
+            worst = standing;
+        }
+    }
+    for (uint32_t i = 0; i < sketch->active_count && last != ORR_NONE; i++) {
+        const uint32_t t = sketch->active[i];
+        if (t != last && t != f->seats[0].track) {
+            after += count_after(search, t, last, &worst);
+        }
+    }
+    return after;
+}
+
 bool orr_sketch__serve(const struct orr_victim_search *search, struct orr_tally rooms,
                        struct orr_tally tasks)
 {
@@ -198,6 +291,12 @@ bool orr_sketch__serve(const struct orr_victim_search *search, struct orr_tally 
         orr_sketch__make_standings(search);
     }
     open_lanes(search);
+    if (sketch->late == 0) {
+        orr_tally_take(&tasks, 1, count_after_last(search));
+        if (orr_tally__hold_all(&rooms, &tasks)) {
+            return false;
+        }
+    }
     for (;;) {
         struct orr_tally served = {0};
         const uint32_t heavy = next_heavy(f);

@@ -45,6 +45,7 @@ struct standings { /* of a track, for all scenarios of a search */
     struct standing *items[2];
     struct standing one; /* then */
     uint32_t priority;   /* tracks of more */
+    uint32_t after;      /* how many of a run came after the last heavy party last time */
     uint32_t before;     /* tracks that are served before it if all else is equal */
 };
 
