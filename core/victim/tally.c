@@ -176,8 +176,12 @@ bool orr_tally__hold_all(const struct orr_tally *rooms, const struct orr_tally *
     }
     /* Tasks as large as the largest room take an untouched one, all alike. Others go there when
      * nothing smaller will do: then all their places are in such rooms, and not all are needed. */
-    if (largest(rooms->some) == largest(sizes)) {
-        sizes &= ~(1u << largest(sizes));
+    const uint32_t most = largest(sizes);
+    if (largest(rooms->some) == most) {
+        if (rooms->count[most] < tasks->count[most]) {
+            return false;
+        }
+        sizes &= ~(1u << most);
     }
     /* Of two sizes, measured in the smaller, let one of u go first, to the least room r >= u. What
      * remains there, r - u, is filled before all rooms it would not have been filled before (those
