@@ -34,7 +34,7 @@ static void pass_run(const struct orr_victim_search *search, uint32_t track, uin
     turn->run++;
 }
 
-static const struct standing best_of_all = {.share_after = -INFINITY, .share_now = -INFINITY};
+static const struct standing best_of_all = {.share_after = -HUGE_VAL, .share_now = -HUGE_VAL};
 
 /* The lane's next heavy party, and the worst standing on the way to it: as long as another track's
  * stands better, that one's turn comes first, whatever else is before either. */
