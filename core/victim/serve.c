@@ -252,7 +252,8 @@ static uint32_t count_after(const struct orr_victim_search *search, uint32_t tra
 }
 
 /* Tasks of one GPU that are surely served after the last heavy victim. When their turns come it is
- * enough that all others found a place. */
+ * enough that all others found a place: there is room for all, and one of them begins a node that
+ * is free only if nothing else is left, so that such nodes are more than the larger tasks need. */
 static uint32_t count_after_last(const struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;

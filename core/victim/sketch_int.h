@@ -39,7 +39,7 @@ struct lane { /* a track of one scenario */
     struct standing worst;         /* on the way to it */
 };
 
-struct standings { /* of a track, for all scenarios of a search */
+struct standings { /* of a track, for all scenarios of a probe */
     /* Of light and heavy parties by GPUs lacking, each the last one asked for; NULL if these do not
      * tell what the queue holds. */
     struct standing *items[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How a track of a sketch stands when the turn of a party comes: by what its queue lacks then of
- * what it held, whoever of it was chosen. Worked out once a search where that is all it hangs on.
+ * what it held, whoever of it was chosen. Worked out once a probe where that is all it hangs on.
  */
 #include "sketch_int.h"
 
