@@ -6,8 +6,6 @@
 
 #include <orrery/core/joborder.h>
 
-static const struct orr_demand no_demand;
-
 static const int64_t *held_by(const struct orr_session *session, const struct orr_contender *c)
 {
     return c->allocated != NULL ? c->allocated : session->queues[c->queue].allocated;
@@ -71,6 +69,20 @@ static int by_number(double a, double b)
     return (a > b) - (a < b);
 }
 
+double orr_queue_share_without(const struct orr_session *session, uint32_t queue,
+                               const struct orr_demand *victims)
+{
+    double most = 0;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && session->rules.proportion; kind++) {
+        const double allocatable = orr_share_allocatable(&session->shares[queue].resource[kind]);
+        const double after =
+            orr_share_units(kind, session->queues[queue].allocated[kind] - victims->v[kind]);
+        const double part = part_of(session, after, allocatable, kind);
+        most = part > most ? part : most;
+    }
+    return most;
+}
+
 struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
                                         const struct orr_contender *c)
 {
@@ -79,15 +91,14 @@ struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
         return rank;
     }
     const int64_t *held = held_by(session, c);
-    const struct orr_demand *job = c->job != NULL ? c->job : &no_demand;
     rank.over = true;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const struct orr_share_resource *share = &session->shares[c->queue].resource[kind];
-        const int64_t given_up = c->victims != NULL ? c->victims->v[kind] : 0;
         const double allocatable = orr_share_allocatable(share);
         const double now = orr_share_units(kind, held[kind]);
-        const double with = orr_demand_on(held[kind], job, kind);
-        const double after = orr_demand_on(held[kind] - given_up, job, kind);
+        const double with = c->job == NULL ? now : orr_demand_on(held[kind], c->job, kind);
+        const double after =
+            c->victims == NULL ? with : orr_share_units(kind, held[kind] - c->victims->v[kind]);
         const double part_now = part_of(session, now, allocatable, kind);
         const double part_after = part_of(session, after, allocatable, kind);
         rank.over = rank.over && share->fair_share < now;

@@ -67,7 +67,7 @@ struct orr_track { /* a queue with parties */
 
 struct orr_source {          /* victims of a track, plain.c */
     uint32_t left;           /* the last of so many is next */
-    struct orr_demand given; /* what those before it hold */
+    struct orr_demand given; /* what it and those before it hold */
     struct orr_queue_rank rank;
 };
 

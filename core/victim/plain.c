@@ -30,14 +30,14 @@ static void give(const struct orr_seat *seat, struct orr_demand *given)
     }
 }
 
-static void rank(const struct orr_victim_search *search, uint32_t track)
+/* The next victim is given up with those before it. */
+static void give_next(const struct orr_victim_search *search, uint32_t track)
 {
     const struct orr_forecast *f = search->forecast;
     struct orr_source *source = &f->plain->sources[track];
-    struct orr_demand victims = source->given;
-    give(&f->seats[seat_of(f, track)], &victims);
-    const struct orr_contender contender = {.queue = f->tracks[track].queue, .victims = &victims};
-    source->rank = orr_queue_rank_of(search->session, &contender);
+    give(&f->seats[seat_of(f, track)], &source->given);
+    source->rank.share_after =
+        orr_queue_share_without(search->session, f->tracks[track].queue, &source->given);
 }
 
 /* The first of the open tracks goes where it belongs among the others, which are in order. */
@@ -72,7 +72,9 @@ static void open_sources(const struct orr_victim_search *search)
     }
     for (uint32_t t = 0; t < f->track_count; t++) {
         if (has_victim(f, t)) {
-            rank(search, t);
+            const struct orr_contender contender = {.queue = f->tracks[t].queue};
+            plain->sources[t].rank = orr_queue_rank_of(search->session, &contender);
+            give_next(search, t);
             memmove(plain->open + 1, plain->open, plain->open_count++ * sizeof *plain->open);
             plain->open[0] = t;
             sink(search);
@@ -109,10 +111,9 @@ static uint32_t next_seat(const struct orr_victim_search *search)
     const uint32_t track = plain->open[0];
     const uint32_t seat = seat_of(f, track);
     plain->victims[plain->victim_count++] = seat;
-    give(&f->seats[seat], &plain->sources[track].given);
     plain->sources[track].left--;
     if (has_victim(f, track)) {
-        rank(search, track);
+        give_next(search, track);
         sink(search);
     } else {
         memmove(plain->open, plain->open + 1, --plain->open_count * sizeof *plain->open);
