@@ -132,6 +132,7 @@ struct orr_forecast {
     uint32_t *line;      /* seats by track, in each the best first */
     uint32_t *place;     /* of a seat in line */
     uint64_t *between;   /* by place in line: demands of jobs waiting just before it */
+    uint32_t *waits;     /* by place in line: nobody waits before any from this one up to it */
     bool over_quota;     /* the preemptor can get nothing */
     uint32_t *turns;     /* seats as they were served in the last rehearsal that served all */
     uint32_t turn_count; /* 0: it did not */

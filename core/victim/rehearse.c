@@ -16,6 +16,14 @@ struct move {
     int32_t room, idle; /* before */
 };
 
+struct stage { /* a node */
+    uint32_t rank;
+    uint32_t seen;  /* stamp of the rehearsal it is in scope of, */
+    uint32_t begun; /* and in which it is open */
+    int32_t room;
+    int32_t idle; /* below zero where a pipelined victim was taken back */
+};
+
 struct orr_rehearsal {
     uint64_t *is_chosen; /* by place in line, a bit each */
     uint32_t *chosen;    /* places in line, ascending */
@@ -25,10 +33,7 @@ struct orr_rehearsal {
     uint32_t *feasible; /* nodes that are open to the preemptor in any scenario, with room */
     uint32_t feasible_count;
     uint32_t stamp;
-    uint32_t *seen;  /* by node: stamp of the rehearsal it is in scope of */
-    int32_t *room;   /* by node in scope */
-    int32_t *idle;   /* by node in scope; below zero where a pipelined victim was taken back */
-    uint32_t *begun; /* by node: stamp of the rehearsal in which it is open */
+    struct stage *stages; /* by node */
     uint32_t *scope;
     uint32_t scope_count;
     uint32_t *open; /* nodes in scope with idle GPUs, or where some may become so */
@@ -37,6 +42,8 @@ struct orr_rehearsal {
     uint32_t with_room_count[ORR_FORECAST_GPUS + 1];
     struct move *moves;
     uint32_t move_count;
+    uint32_t *active; /* tracks with parties left */
+    uint32_t active_count;
     uint32_t *losers; /* jobs that found no place, if that is weighed */
     uint32_t loser_count;
 };
@@ -79,6 +86,7 @@ static bool line_up(struct orr_victim_search *search)
     f->line = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->line);
     f->place = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->place);
     f->between = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->between);
+    f->waits = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->waits);
     for (uint32_t s = 0; s < f->seat_count; s++) {
         f->line[s] = s;
     }
@@ -97,6 +105,10 @@ static bool line_up(struct orr_victim_search *search)
             first = p + 1;
         }
     }
+    for (uint32_t p = 0, waits = 0; p < f->seat_count; p++) {
+        waits = f->between[p] != 0 ? p + 1 : waits;
+        f->waits[p] = waits;
+    }
     return true;
 }
 
@@ -113,12 +125,10 @@ static void make_rehearsal(struct orr_victim_search *search)
     r->losers = orr_arena_alloc(f->arena, f->seat_count, sizeof *r->losers);
     r->node_of_rank = orr_arena_alloc(f->arena, session->node_count, sizeof *r->node_of_rank);
     r->feasible = orr_arena_alloc(f->arena, session->node_count, sizeof *r->feasible);
-    r->seen = orr_arena_alloc(f->arena, session->node_count, sizeof *r->seen);
-    r->room = orr_arena_alloc(f->arena, session->node_count, sizeof *r->room);
-    r->idle = orr_arena_alloc(f->arena, session->node_count, sizeof *r->idle);
-    r->begun = orr_arena_alloc(f->arena, session->node_count, sizeof *r->begun);
+    r->stages = orr_arena_alloc(f->arena, session->node_count, sizeof *r->stages);
     r->scope = orr_arena_alloc(f->arena, session->node_count, sizeof *r->scope);
     r->open = orr_arena_alloc(f->arena, session->node_count, sizeof *r->open);
+    r->active = orr_arena_alloc(f->arena, f->track_count, sizeof *r->active);
     for (uint32_t g = 0; g <= ORR_FORECAST_GPUS; g++) {
         r->with_room[g] = orr_arena_alloc(f->arena, r->node_words, sizeof *r->with_room[g]);
     }
@@ -129,6 +139,7 @@ static void make_rehearsal(struct orr_victim_search *search)
     r->moves = orr_arena_alloc(f->arena, most, sizeof *r->moves);
     for (uint32_t n = 0; n < session->node_count; n++) {
         r->node_of_rank[session->nodes[n].rank] = n;
+        r->stages[n].rank = session->nodes[n].rank;
     }
     f->rehearsal = r;
 }
@@ -176,42 +187,27 @@ static uint64_t bit_of(uint32_t index)
     return UINT64_C(1) << (index & 63u);
 }
 
-static void file_node(const struct orr_forecast *f, const struct orr_session *session,
-                      uint32_t node, bool in)
+static void file_node(struct orr_rehearsal *r, const struct stage *stage, bool in)
 {
-    struct orr_rehearsal *r = f->rehearsal;
-    const int32_t room = r->room[node];
-    if (r->begun[node] == r->stamp || room <= 0) {
+    const int32_t room = stage->room;
+    if (stage->begun == r->stamp || room <= 0) {
         return;
     }
-    const uint32_t rank = session->nodes[node].rank;
+    uint64_t *word = &r->with_room[room][stage->rank / 64];
     if (in) {
-        r->with_room[room][rank / 64] |= bit_of(rank);
+        *word |= bit_of(stage->rank);
         r->with_room_count[room]++;
     } else {
-        r->with_room[room][rank / 64] &= ~bit_of(rank);
+        *word &= ~bit_of(stage->rank);
         r->with_room_count[room]--;
     }
 }
 
-static void set_room(const struct orr_forecast *f, const struct orr_session *session, uint32_t node,
-                     int32_t room)
+static void set_room(struct orr_rehearsal *r, struct stage *stage, int32_t room)
 {
-    file_node(f, session, node, false);
-    f->rehearsal->room[node] = room;
-    file_node(f, session, node, true);
-}
-
-static void add_to_scope(const struct orr_forecast *f, uint32_t node, uint32_t gpus)
-{
-    struct orr_rehearsal *r = f->rehearsal;
-    if (r->seen[node] != r->stamp) {
-        r->seen[node] = r->stamp;
-        r->room[node] = f->base[node];
-        r->idle[node] = f->idle[node];
-        r->scope[r->scope_count++] = node;
-    }
-    r->room[node] += (int32_t)gpus;
+    file_node(r, stage, false);
+    stage->room = room;
+    file_node(r, stage, true);
 }
 
 static uint32_t first_with_room(const struct orr_rehearsal *r, uint32_t room)
@@ -223,75 +219,62 @@ static uint32_t first_with_room(const struct orr_rehearsal *r, uint32_t room)
     return r->node_of_rank[64 * word + (uint32_t)__builtin_ctzll(r->with_room[room][word])];
 }
 
-/* Of the nodes with idle GPUs: the fullest with room, among those where the task fits at once if
- * `at_once`; ORR_NONE if there is none. */
-static uint32_t fullest_open(const struct orr_forecast *f, const struct orr_session *session,
-                             int32_t gpus, bool at_once)
+/* The task does not fit at once, if that counts; the room; the rank: the least is taken first. */
+static uint64_t preference(const struct stage *stage, int32_t gpus, bool at_once)
 {
-    const struct orr_rehearsal *r = f->rehearsal;
-    uint32_t best = ORR_NONE;
-    for (uint32_t i = 0; i < r->open_count; i++) {
-        const uint32_t n = r->open[i];
-        if (r->room[n] >= gpus && (!at_once || r->idle[n] >= gpus) &&
-            (best == ORR_NONE || r->room[n] < r->room[best] ||
-             (r->room[n] == r->room[best] && session->nodes[n].rank < session->nodes[best].rank))) {
-            best = n;
-        }
-    }
-    return best;
+    return (uint64_t)(at_once && stage->idle < gpus) << 63 | (uint64_t)stage->room << 32 |
+           stage->rank;
 }
 
-static uint32_t find_node(const struct orr_forecast *f, const struct orr_session *session,
-                          int32_t gpus)
+static uint32_t find_node(const struct orr_rehearsal *r, int32_t gpus, bool at_once)
 {
-    const struct orr_rehearsal *r = f->rehearsal;
     uint32_t best = ORR_NONE;
-    if (session->rules.node_availability) {
-        best = fullest_open(f, session, gpus, true);
-        if (best != ORR_NONE) {
-            return best;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < r->open_count; i++) {
+        const struct stage *stage = &r->stages[r->open[i]];
+        const uint64_t one = preference(stage, gpus, at_once);
+        if (stage->room >= gpus && one < least) {
+            best = r->open[i];
+            least = one;
         }
     }
-    best = fullest_open(f, session, gpus, false);
-    for (int32_t room = gpus; room <= ORR_FORECAST_GPUS; room++) {
-        if (best != ORR_NONE && r->room[best] < room) {
-            break;
-        }
+    if (best != ORR_NONE && at_once && r->stages[best].idle >= gpus) {
+        return best;
+    }
+    const int32_t most = best != ORR_NONE ? r->stages[best].room : ORR_FORECAST_GPUS;
+    for (int32_t room = gpus; room <= most; room++) {
         if (r->with_room_count[room] > 0) {
             const uint32_t n = first_with_room(r, (uint32_t)room);
-            return best != ORR_NONE && r->room[best] == room &&
-                           session->nodes[best].rank < session->nodes[n].rank
-                       ? best
-                       : n;
+            return preference(&r->stages[n], gpus, at_once) < least ? n : best;
         }
     }
     return best;
 }
 
 /* All tasks of a party or none. */
-static bool place_all(const struct orr_forecast *f, const struct orr_session *session,
+static bool place_all(struct orr_rehearsal *r, const struct orr_session *session,
                       const struct orr_seat *seat)
 {
-    struct orr_rehearsal *r = f->rehearsal;
     r->move_count = 0;
     for (uint32_t i = 0; i < seat->tasks; i++) {
         const int32_t gpus = (int32_t)orr_forecast__gpus(session, seat, i);
-        const uint32_t node = find_node(f, session, gpus);
+        const uint32_t node = find_node(r, gpus, session->rules.node_availability);
         if (node == ORR_NONE) {
             while (r->move_count > 0) {
                 r->move_count--;
                 const struct move *move = &r->moves[r->move_count];
-                set_room(f, session, move->node, move->room);
-                r->idle[move->node] = move->idle;
+                set_room(r, &r->stages[move->node], move->room);
+                r->stages[move->node].idle = move->idle;
             }
             return false;
         }
+        struct stage *stage = &r->stages[node];
         r->moves[r->move_count++] =
-            (struct move){.node = node, .room = r->room[node], .idle = r->idle[node]};
-        set_room(f, session, node, r->room[node] - gpus);
+            (struct move){.node = node, .room = stage->room, .idle = stage->idle};
+        set_room(r, stage, stage->room - gpus);
         /* What comes back where it was pipelined is as if it had not been evicted. */
         if (seat->pipelined && session->tasks[seat->first_task + i].live.node == node) {
-            r->idle[node] += gpus;
+            stage->idle += gpus;
         }
     }
     return true;
@@ -304,7 +287,7 @@ static void choose(const struct orr_victim_search *search, const struct orr_vict
     const struct orr_session *session = search->session;
     const struct orr_forecast *f = search->forecast;
     for (uint32_t i = 0; i < victims->count; i++) {
-        const uint32_t seat = session->jobs[session->tasks[victims->items[i].task].job].mark;
+        const uint32_t seat = session->jobs[victims->items[i].job].mark;
         f->rehearsal->is_chosen[f->place[seat] / 64] |= bit_of(f->place[seat]);
     }
 }
@@ -321,20 +304,22 @@ static void list_chosen(const struct orr_forecast *f)
     }
 }
 
+/* Parties of a track are next to each other in line. */
 static void open_tracks(const struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
-    const struct orr_rehearsal *r = f->rehearsal;
-    for (uint32_t l = 0; l < f->track_count; l++) {
-        struct orr_track *track = &f->tracks[l];
-        track->at = track->end = 0;
-        track->passed = track->first;
-        memcpy(track->held, search->session->queues[track->queue].allocated, sizeof track->held);
-    }
+    struct orr_rehearsal *r = f->rehearsal;
+    r->active_count = 0;
     for (uint32_t i = 0; i < r->chosen_count; i++) {
         const struct orr_seat *seat = &f->seats[f->line[r->chosen[i]]];
         struct orr_track *track = &f->tracks[seat->track];
-        track->at = track->end == 0 ? i : track->at;
+        if (r->active_count == 0 || r->active[r->active_count - 1] != seat->track) {
+            r->active[r->active_count++] = seat->track;
+            track->at = i;
+            track->passed = track->first;
+            memcpy(track->held, search->session->queues[track->queue].allocated,
+                   sizeof track->held);
+        }
         track->end = i + 1;
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS && seat != f->seats; kind++) {
             track->held[kind] -= seat->demand.v[kind];
@@ -344,10 +329,26 @@ static void open_tracks(const struct orr_victim_search *search)
 
 static void open_node(struct orr_rehearsal *r, uint32_t node)
 {
-    if (r->begun[node] != r->stamp) {
-        r->begun[node] = r->stamp;
+    if (r->stages[node].begun != r->stamp) {
+        r->stages[node].begun = r->stamp;
         r->open[r->open_count++] = node;
     }
+}
+
+static struct stage *add_to_scope(const struct orr_forecast *f, uint32_t node)
+{
+    struct orr_rehearsal *r = f->rehearsal;
+    struct stage *stage = &r->stages[node];
+    if (stage->seen != r->stamp) {
+        stage->seen = r->stamp;
+        stage->room = f->base[node];
+        stage->idle = f->idle[node];
+        r->scope[r->scope_count++] = node;
+        if (stage->idle > 0) {
+            open_node(r, node);
+        }
+    }
+    return stage;
 }
 
 static void open_nodes(const struct orr_victim_search *search)
@@ -364,26 +365,23 @@ static void open_nodes(const struct orr_victim_search *search)
         }
     }
     for (uint32_t i = 0; i < r->feasible_count; i++) {
-        add_to_scope(f, r->feasible[i], 0);
+        (void)add_to_scope(f, r->feasible[i]);
     }
     for (uint32_t i = 0; i < r->chosen_count; i++) {
         const struct orr_seat *seat = &f->seats[f->line[r->chosen[i]]];
         for (uint32_t t = 0; t < seat->tasks && seat != f->seats; t++) {
             const uint32_t node = session->tasks[seat->first_task + t].live.node;
-            const uint32_t gpus = orr_forecast__gpus(session, seat, t);
-            add_to_scope(f, node, gpus);
+            const int32_t gpus = (int32_t)orr_forecast__gpus(session, seat, t);
+            struct stage *stage = add_to_scope(f, node);
+            stage->room += gpus;
             if (seat->pipelined) { /* evicting gives back what it had not got: idle GPUs pay */
-                r->idle[node] -= (int32_t)gpus;
+                stage->idle -= gpus;
                 open_node(r, node);
             }
         }
     }
     for (uint32_t i = 0; i < r->scope_count; i++) {
-        const uint32_t node = r->scope[i];
-        if (f->idle[node] > 0) {
-            open_node(r, node);
-        }
-        file_node(f, session, node, true);
+        file_node(r, &r->stages[r->scope[i]], true);
     }
 }
 
@@ -394,9 +392,10 @@ static void next_block(const struct orr_victim_search *search, struct orr_track 
     const struct orr_forecast *f = search->forecast;
     const uint32_t place = f->rehearsal->chosen[track->at];
     uint64_t waiting = 0;
-    for (; track->passed <= place; track->passed++) {
-        waiting |= f->between[track->passed];
+    for (uint32_t p = track->passed; p < f->waits[place]; p++) {
+        waiting |= f->between[p];
     }
+    track->passed = place + 1;
     track->ranked = false;
     track->waiting = waiting;
 }
@@ -425,18 +424,22 @@ static bool is_served_before(const struct orr_victim_search *search, uint32_t a,
                                    rank_of(search, &f->tracks[b])) < 0;
 }
 
-/* The track that is served next; ORR_NONE: none is left. */
+/* The track that is served next, by its place among those with parties left. */
 static uint32_t next_track(const struct orr_victim_search *search)
 {
-    struct orr_forecast *f = search->forecast;
-    uint32_t best = ORR_NONE;
-    for (uint32_t l = 0; l < f->track_count; l++) {
-        if (f->tracks[l].at < f->tracks[l].end &&
-            (best == ORR_NONE || is_served_before(search, l, best))) {
-            best = l;
-        }
+    const struct orr_rehearsal *r = search->forecast->rehearsal;
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < r->active_count; i++) {
+        best = is_served_before(search, r->active[i], r->active[best]) ? i : best;
     }
     return best;
+}
+
+static void close_track(struct orr_rehearsal *r, uint32_t at)
+{
+    for (r->active_count--; at < r->active_count; at++) {
+        r->active[at] = r->active[at + 1];
+    }
 }
 
 static bool over_limit(const struct orr_session *session, const struct orr_track *track,
@@ -484,19 +487,19 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
     const bool weighed = is_weighed(search);
     bool placed = false;
     bool lost = false;
-    f->rehearsal->loser_count = 0;
+    struct orr_rehearsal *r = f->rehearsal;
+    r->loser_count = 0;
     uint32_t turn = 0;
-    for (uint32_t l = 0; l < f->track_count; l++) {
-        if (f->tracks[l].at < f->tracks[l].end) {
-            next_block(search, &f->tracks[l]);
-        }
+    for (uint32_t i = 0; i < r->active_count; i++) {
+        next_block(search, &f->tracks[r->active[i]]);
     }
-    for (uint32_t l; (l = next_track(search)) != ORR_NONE;) {
-        struct orr_track *track = &f->tracks[l];
-        const struct orr_seat *seat = &f->seats[f->line[f->rehearsal->chosen[track->at]]];
+    while (r->active_count > 0) {
+        const uint32_t next = next_track(search);
+        struct orr_track *track = &f->tracks[r->active[next]];
+        const struct orr_seat *seat = &f->seats[f->line[r->chosen[track->at]]];
         const bool is_preemptor = seat == f->seats;
         const bool fits = !over_limit(session, track, &seat->demand) &&
-                          !(is_preemptor && f->over_quota) && place_all(f, session, seat);
+                          !(is_preemptor && f->over_quota) && place_all(r, session, seat);
         if (!fits && is_preemptor) {
             return ORR_OUTCOME_NOT_PLACED;
         }
@@ -510,13 +513,15 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
             return ORR_OUTCOME_NOT_PLACED;
         }
         if (weighed && !is_preemptor && (!fits || !session->rules.allow_consolidating_reclaim)) {
-            f->rehearsal->losers[f->rehearsal->loser_count++] = seat->job;
+            r->losers[r->loser_count++] = seat->job;
         }
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS && fits; kind++) {
             track->held[kind] += seat->demand.v[kind];
         }
         if (++track->at < track->end) {
             next_block(search, track);
+        } else {
+            close_track(r, next);
         }
     }
     f->turn_count = turn;
