@@ -94,9 +94,11 @@ static bool plain_queues(const struct orr_forecast *f, const struct orr_session 
     return differing <= 1;
 }
 
-static bool plain_rules(const struct orr_session_rules *rules)
+bool orr_forecast__plain_rules(const struct orr_session *session)
 {
-    return !rules->literal && !rules->numa && rules->gpu_placement == ORR_PLACEMENT_BINPACK;
+    const struct orr_session_rules *rules = &session->rules;
+    return !rules->literal && !rules->numa && rules->gpu_placement == ORR_PLACEMENT_BINPACK &&
+           !session->abandoned && session->backlog != NULL;
 }
 
 /* Lists who is in the backlog and does not wait. False: it lacks some that do. */
@@ -162,7 +164,7 @@ static bool list_rows(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     if (search->action == ORR_ACTION_CONSOLIDATION) {
-        return add_row(search, orr_prospects_oldest(search));
+        return add_row(search, orr_prospects_oldest(session, search->job));
     }
     const bool all = search->action == ORR_ACTION_RECLAIM && !orr_prospects_timed(session);
     for (uint32_t i = 0; i < search->queue_count; i++) {
@@ -177,8 +179,8 @@ static bool list_rows(struct orr_victim_search *search)
 void orr_victim__open_forecast(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    if (!plain_rules(&session->rules) || session->abandoned || session->backlog == NULL ||
-        !plain_preemptor(search) || session->backlog->unready_count > 0) {
+    if (!orr_forecast__plain_rules(session) || !plain_preemptor(search) ||
+        session->backlog->unready_count > 0) {
         return;
     }
     struct orr_prospects *all = orr_prospects_now(session);

@@ -175,13 +175,17 @@ struct orr_prospects {
     uint64_t nodes_print;
     uint32_t odd_nodes; /* GPUs do not tell what room they have */
     int64_t room_in_all;
-    uint32_t *size;                    /* by node, GPUs; 0 of those not plain */
-    struct orr_tally by_idle, by_size; /* nodes */
+    uint32_t *size;                             /* by node, GPUs; 0 of those not plain */
+    struct orr_tally by_idle, by_room, by_size; /* nodes */
+    int32_t *more;                              /* by node: scratch of hopeless.c, all 0 between */
     int32_t most_idle, largest_node;
     /* consolidation */
     struct orr_row oldest; /* its candidates */
     uint32_t oldest_but;   /* without this job, or ORR_NONE */
     bool oldest_known;
+    /* by the GPUs of a task: how a search for it would end (enum orr_outcome), where bits say so */
+    uint32_t foreseen;
+    uint8_t foresight[ORR_FORECAST_GPUS + 1];
     uint64_t *sketches;     /* prints of some that were made; the last bit says what came out */
     struct orr_arena arena; /* lent to one search after another */
 };
@@ -196,8 +200,8 @@ struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queu
 uint64_t *orr_prospects_sketch(const struct orr_session *session, uint64_t print);
 /* Whom time alone may make a victim. */
 bool orr_prospects_timed(const struct orr_session *session);
-/* Consolidation's candidates, while the search has none. */
-const struct orr_row *orr_prospects_oldest(struct orr_victim_search *search);
+/* Consolidation's candidates for the job. */
+const struct orr_row *orr_prospects_oldest(struct orr_session *session, uint32_t job);
 
 bool orr_forecast__plain_ask(const struct orr_session *session, const struct orr_ask *ask);
 uint32_t orr_forecast__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
@@ -210,6 +214,8 @@ bool orr_forecast__is_before(const struct orr_session *session, const struct orr
 void orr_forecast__sum_up(struct orr_row *row);
 
 /* --- forecast.c and others --- */
+
+bool orr_forecast__plain_rules(const struct orr_session *session);
 
 /* Gives possible victims their seats, row by row. */
 void orr_forecast__seat_victims(struct orr_victim_search *search);

@@ -97,29 +97,45 @@ bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_
             f->most_idle < (int32_t)small);
 }
 
-/* With all victims together some node would pass KAI's filter of single nodes for one task. */
-static bool accumulate_enough(struct orr_forecast *f, const struct orr_session *session)
+static void clear_more(struct orr_prospects *all, const struct orr_session *session,
+                       const struct orr_row *row)
 {
-    const int32_t enough = (int32_t)f->seats[0].gpus;
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (f->base[n] >= enough) {
-            return true;
+    for (uint32_t s = 0; s < row->count; s++) {
+        const struct orr_seat *seat = &row->seats[s];
+        for (uint32_t t = 0; t < seat->tasks; t++) {
+            all->more[session->tasks[seat->first_task + t].live.node] = 0;
         }
     }
-    int32_t *room = orr_arena_alloc(f->arena, session->node_count, sizeof *room);
-    for (uint32_t r = 0; r < f->row_count; r++) {
-        for (uint32_t s = 0; s < f->rows[r]->count; s++) {
-            const struct orr_seat *seat = &f->rows[r]->seats[s];
+}
+
+/* With all victims together some node would pass KAI's filter of single nodes for a task of so many
+ * GPUs. */
+static bool accumulate_enough(struct orr_prospects *all, const struct orr_session *session,
+                              const struct orr_row *const *rows, uint32_t row_count,
+                              uint32_t enough)
+{
+    uint32_t set = all->by_room.some;
+    for (uint32_t r = 0; r < row_count; r++) {
+        set |= rows[r]->sizes.set; /* a node has at least the room of what runs on it */
+    }
+    if (enough <= ORR_FORECAST_GPUS && set >> enough != 0) {
+        return true;
+    }
+    bool found = false;
+    for (uint32_t r = 0; r < row_count && !found; r++) {
+        for (uint32_t s = 0; s < rows[r]->count && !found; s++) {
+            const struct orr_seat *seat = &rows[r]->seats[s];
             for (uint32_t t = 0; t < seat->tasks; t++) {
                 const uint32_t node = session->tasks[seat->first_task + t].live.node;
-                room[node] += (int32_t)orr_forecast__gpus(session, seat, t);
-                if (f->base[node] + room[node] >= enough) {
-                    return true;
-                }
+                all->more[node] += (int32_t)orr_forecast__gpus(session, seat, t);
+                found = found || all->base[node] + all->more[node] >= (int32_t)enough;
             }
         }
     }
-    return false;
+    for (uint32_t r = 0; r < row_count; r++) {
+        clear_more(all, session, rows[r]);
+    }
+    return found;
 }
 
 bool orr_forecast__compare_tracks(struct orr_victim_search *search)
@@ -157,34 +173,58 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search)
  *
  * whatever z is, all divisions rounded down. What a victim adds at most to the difference is what
  * its tasks leave of a multiple of z, so that all of them together add most. */
-static bool lacks_places(const struct orr_forecast *f, const struct orr_session *session,
-                         int32_t *room, int32_t z)
+static bool lacks_places(struct orr_prospects *all, const struct orr_session *session,
+                         uint32_t gpus, int32_t z)
 {
-    int64_t places = 0;
-    memcpy(room, f->base, session->node_count * sizeof *room);
-    for (uint32_t r = 0; r < f->row_count; r++) {
-        for (uint32_t s = 0; s < f->rows[r]->count; s++) {
-            const struct orr_seat *seat = &f->rows[r]->seats[s];
-            for (uint32_t t = 0; t < seat->tasks; t++) {
-                const uint32_t node = session->tasks[seat->first_task + t].live.node;
-                room[node] += (int32_t)orr_forecast__gpus(session, seat, t) % z;
-            }
+    const struct orr_row *row = &all->oldest;
+    int64_t places = orr_tally__places(&all->by_room, (uint32_t)z);
+    for (uint32_t s = 0; s < row->count; s++) {
+        const struct orr_seat *seat = &row->seats[s];
+        for (uint32_t t = 0; t < seat->tasks; t++) {
+            const uint32_t node = session->tasks[seat->first_task + t].live.node;
+            const int32_t before = all->base[node] + all->more[node];
+            const int32_t rest = (int32_t)orr_forecast__gpus(session, seat, t) % z;
+            all->more[node] += rest;
+            places += (before + rest) / z - before / z;
         }
     }
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        places += room[n] / z;
-    }
-    return places < (int32_t)f->seats[0].gpus / z;
+    clear_more(all, session, row);
+    return places < (int32_t)gpus / z;
 }
 
-static bool nobody_can_be_moved(struct orr_forecast *f, const struct orr_session *session)
+static enum orr_outcome foresee(struct orr_prospects *all, const struct orr_session *session,
+                                uint32_t gpus)
 {
-    int32_t *room = orr_arena_alloc(f->arena, session->node_count, sizeof *room);
-    bool hopeless = false;
-    for (int32_t z = (int32_t)f->seats[0].gpus; z > 1 && !hopeless; z--) {
-        hopeless = lacks_places(f, session, room, z);
+    const struct orr_row *row = &all->oldest;
+    if (row->count == 0) {
+        return ORR_OUTCOME_NO_CANDIDATES;
     }
-    return hopeless;
+    if (!accumulate_enough(all, session, &row, 1, gpus)) {
+        return ORR_OUTCOME_FILTERED;
+    }
+    bool hopeless = false;
+    for (int32_t z = (int32_t)gpus; z > 1 && !hopeless; z--) {
+        hopeless = lacks_places(all, session, gpus, z);
+    }
+    return hopeless ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_NOT_TRIED;
+}
+
+enum orr_outcome orr_victim__foresee_moves(struct orr_session *session, uint32_t job,
+                                           const struct orr_ask *first)
+{
+    if (!orr_forecast__plain_rules(session) || !orr_forecast__plain_ask(session, first)) {
+        return ORR_OUTCOME_NOT_TRIED;
+    }
+    struct orr_prospects *all = orr_prospects_now(session);
+    const uint32_t gpus = (uint32_t)(first->request.v[ORR_SLOT_GPU] / ORR_MGPU);
+    if (all->odd_nodes > 0 || gpus > ORR_FORECAST_GPUS || orr_prospects_oldest(session, job)->odd) {
+        return ORR_OUTCOME_NOT_TRIED;
+    }
+    if ((all->foreseen & 1u << gpus) == 0) {
+        all->foreseen |= 1u << gpus;
+        all->foresight[gpus] = (uint8_t)foresee(all, session, gpus);
+    }
+    return (enum orr_outcome)all->foresight[gpus];
 }
 
 /* --- reclaim --- */
@@ -213,15 +253,13 @@ static bool nobody_can_lose(struct orr_victim_search *search)
 
 bool orr_victim__hopeless(struct orr_victim_search *search)
 {
-    struct orr_forecast *f = search->forecast;
-    if (!accumulate_enough(f, search->session)) {
+    struct orr_session *session = search->session;
+    const struct orr_forecast *f = search->forecast;
+    if (!accumulate_enough(session->prospects, session, f->rows, f->row_count, f->seats[0].gpus)) {
         orr_victim__reached(search, ORR_OUTCOME_FILTERED);
         return true;
     }
-    const bool hopeless = search->action == ORR_ACTION_CONSOLIDATION
-                              ? nobody_can_be_moved(f, search->session)
-                          : search->action == ORR_ACTION_RECLAIM ? nobody_can_lose(search)
-                                                                 : false;
+    const bool hopeless = search->action == ORR_ACTION_RECLAIM && nobody_can_lose(search);
     if (hopeless) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
     }

@@ -22,6 +22,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->base);
     orr_free(all->size);
     orr_free(all->print);
+    orr_free(all->more);
     orr_free(all->oldest.seats);
     orr_free(all->sketches);
     orr_arena_release(&all->arena);
@@ -56,6 +57,7 @@ static struct orr_prospects *open_prospects(struct orr_session *session)
     all->base = orr_zalloc(session->node_count, sizeof *all->base);
     all->size = orr_zalloc(session->node_count, sizeof *all->size);
     all->print = orr_zalloc(session->node_count, sizeof *all->print);
+    all->more = orr_zalloc(session->node_count, sizeof *all->more);
     all->versions = session->versions;
     all->min_runtime = any_min_runtime(session);
     orr_arena_init(&all->arena);
@@ -132,6 +134,7 @@ static void look_at_node(struct orr_prospects *all, const struct orr_session *se
     all->odd_nodes -= all->print[n] == PRINT_OF_ODD;
     all->room_in_all -= all->base[n];
     orr_tally_take(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
+    orr_tally_take(&all->by_room, (uint32_t)all->base[n], 1);
     orr_tally_take(&all->by_size, all->size[n], 1);
     all->idle[n] = all->base[n] = 0;
     all->size[n] = 0;
@@ -154,6 +157,7 @@ static void look_at_node(struct orr_prospects *all, const struct orr_session *se
     all->nodes_print += all->print[n];
     all->room_in_all += all->base[n];
     orr_tally_add(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
+    orr_tally_add(&all->by_room, (uint32_t)all->base[n], 1);
     orr_tally_add(&all->by_size, all->size[n], 1);
 }
 
@@ -174,6 +178,7 @@ static void look_at_nodes(struct orr_prospects *all, const struct orr_session *s
         look_at_node(all, session, n);
     }
     all->nodes_seen = session->clock;
+    all->foreseen = 0;
     all->most_idle = most_of(&all->by_idle);
     all->largest_node = most_of(&all->by_size);
 }
@@ -330,29 +335,38 @@ struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queu
     return at;
 }
 
-const struct orr_row *orr_prospects_oldest(struct orr_victim_search *search)
+static void find_oldest(struct orr_session *session, uint32_t job)
 {
-    struct orr_session *session = search->session;
     struct orr_prospects *all = session->prospects;
     struct orr_row *row = &all->oldest;
-    /* Who has no active tasks would be no candidate anyway. */
-    const uint32_t but = session->jobs[search->job].active > 0 ? search->job : ORR_NONE;
-    if (!all->oldest_known || all->oldest_but != but) {
-        orr_victim__find_candidates(search);
-        orr_free(row->seats);
-        row->seats = orr_alloc(search->candidate_count + (size_t)1, sizeof *row->seats);
-        row->count = search->candidate_count;
-        all->oldest_known = true;
-        all->oldest_but = but;
-        for (uint32_t i = 0; i < row->count; i++) {
-            row->seats[i] = victim_seat(session, search->candidates[i].job);
-        }
-        orr_forecast__sum_up(row);
-        orr_free(search->candidates);
-        search->candidates = NULL;
-        search->candidate_count = 0;
+    struct orr_victim_search search = {
+        .session = session, .action = ORR_ACTION_CONSOLIDATION, .job = job};
+    orr_arena_init(&search.memory);
+    orr_victim__list_queues(&search);
+    orr_victim__find_candidates(&search);
+    orr_free(row->seats);
+    row->seats = orr_alloc(search.candidate_count + (size_t)1, sizeof *row->seats);
+    row->count = search.candidate_count;
+    for (uint32_t i = 0; i < row->count; i++) {
+        row->seats[i] = victim_seat(session, search.candidates[i].job);
     }
-    return row;
+    orr_forecast__sum_up(row);
+    orr_free(search.candidates);
+    orr_arena_release(&search.memory);
+    all->oldest_known = true;
+    all->foreseen = 0;
+}
+
+const struct orr_row *orr_prospects_oldest(struct orr_session *session, uint32_t job)
+{
+    struct orr_prospects *all = session->prospects;
+    /* Who has no active tasks would be no candidate anyway. */
+    const uint32_t but = session->jobs[job].active > 0 ? job : ORR_NONE;
+    if (!all->oldest_known || all->oldest_but != but) {
+        find_oldest(session, job);
+        all->oldest_but = but;
+    }
+    return &all->oldest;
 }
 
 /* Does the change of a job leave the oldest as they are? */

@@ -114,12 +114,18 @@ static void keep_oldest(struct orr_victim_search *search, uint32_t count)
     search->candidate_count = count;
 }
 
-static void list_queues(struct orr_victim_search *search)
+static bool has_candidates(const struct orr_victim_search *search, uint32_t queue)
+{
+    return search->session->queues[queue].active_count > 0 &&
+           orr_victim__is_candidate_queue(search, queue);
+}
+
+void orr_victim__list_queues(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     search->queues = orr_arena_alloc(&search->memory, session->queue_count, sizeof *search->queues);
     for (uint32_t q = 0; q < session->queue_count; q++) {
-        if (session->queues[q].active_count > 0 && orr_victim__is_candidate_queue(search, q)) {
+        if (has_candidates(search, q)) {
             search->queues[search->queue_count++] = q;
         }
     }
@@ -452,9 +458,19 @@ static void prepare_search(struct orr_victim_search *search)
 /* What can be said without making the search. False: nothing. */
 static bool is_in_vain(struct orr_victim_search *search)
 {
-    const struct orr_sjob *job = &search->session->jobs[search->job];
+    struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
     if (search->queue_count == 0 && !search->counts) {
         return true;
+    }
+    if (search->action == ORR_ACTION_CONSOLIDATION && !search->counts) {
+        const struct orr_stask *first = &session->tasks[search->tasks.tasks[0]];
+        search->reached =
+            (uint8_t)orr_victim__foresee_moves(session, search->job, orr_task_ask(session, first));
+        search->foreseen = search->reached != ORR_OUTCOME_NOT_TRIED;
+        if (search->foreseen) {
+            return true;
+        }
     }
     search->absent = orr_arena_alloc(&search->memory, job->task_count, sizeof *search->absent);
     search->mins = orr_arena_alloc(&search->memory, job->set_count, sizeof *search->mins);
@@ -466,12 +482,27 @@ static bool is_in_vain(struct orr_victim_search *search)
         orr_victim__find_candidates(search);
         return search->candidate_count == 0 && !search->counts;
     }
-    if (search->candidate_count == 0) {
-        return true;
+    return search->candidate_count == 0 || orr_victim__failed_before(search) ||
+           orr_victim__hopeless(search);
+}
+
+enum orr_outcome orr_victim_foresee(struct orr_session *session, enum orr_action action,
+                                    uint32_t job, const struct orr_ask *first,
+                                    const struct orr_demand *demand)
+{
+    if (session->rules.literal || has_budget(&session->rules)) {
+        return ORR_OUTCOME_NOT_TRIED;
     }
-    return search->action == ORR_ACTION_CONSOLIDATION
-               ? orr_victim__hopeless(search) || orr_victim__failed_before(search)
-               : orr_victim__failed_before(search) || orr_victim__hopeless(search);
+    if (action == ORR_ACTION_CONSOLIDATION) {
+        return orr_victim__foresee_moves(session, job, first);
+    }
+    const struct orr_victim_search search = {
+        .session = session, .action = action, .job = job, .demand = *demand};
+    bool any = false;
+    for (uint32_t q = 0; q < session->queue_count && !any; q++) {
+        any = has_candidates(&search, q);
+    }
+    return any ? ORR_OUTCOME_NOT_TRIED : ORR_OUTCOME_NO_CANDIDATES;
 }
 
 enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,
@@ -483,9 +514,9 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     orr_arena_init(&search.arena);
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
     search.demand = orr_session_demand(session, &search.tasks, session->min_gpu_memory_mib);
-    list_queues(&search);
     /* Where budgets count scenarios, those that cannot work count too. */
     search.counts = session->rules.literal || has_budget(&session->rules);
+    orr_victim__list_queues(&search);
     if (search.tasks.count == 0) {
         orr_victim__find_candidates(&search);
     } else if (!is_in_vain(&search)) {
@@ -496,7 +527,7 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
         search.reached = ORR_OUTCOME_SOLVED;
     } else if (result == ORR_SEARCH_SPENT) {
         search.reached = ORR_OUTCOME_SPENT;
-    } else if (search.candidate_count == 0) {
+    } else if (search.candidate_count == 0 && !search.foreseen) {
         search.reached = ORR_OUTCOME_NO_CANDIDATES;
     }
     session->jobs[job].outcomes[action] = search.reached;

@@ -88,6 +88,7 @@ struct orr_victim_search {
 
     struct orr_victims next;        /* recorded for the next probe, should this one succeed */
     uint8_t reached;                /* enum orr_outcome: how far the best scenario got */
+    bool foreseen;                  /* `reached`, before any candidate was looked for */
     bool simulated;                 /* a scenario was */
     bool constrained;               /* its tasks may not run everywhere */
     uint64_t world;                 /* hash of all that a forecast looks at; 0: not known */
@@ -114,7 +115,9 @@ static inline void orr_victim__reached(struct orr_victim_search *search, enum or
  * and the preemptor changes during a search, so that all others wait as they do now. */
 void orr_victim__list_pending(struct orr_victim_search *search);
 
-/* search.c: lists the candidates, before anything is evicted. */
+/* search.c: lists the queues in which they may be, and the candidates, before anything is evicted.
+ */
+void orr_victim__list_queues(struct orr_victim_search *search);
 void orr_victim__find_candidates(struct orr_victim_search *search);
 /* Negative: the first of the jobs is older. */
 int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b);
@@ -134,8 +137,13 @@ bool orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(const struct orr_victim_search *search);
 
 void orr_victim__prepare_forecast(struct orr_victim_search *search);
-/* With the forecast open: no scenario of the search can work. */
+/* With the forecast open: no scenario of the search can work. Not asked in consolidation. */
 bool orr_victim__hopeless(struct orr_victim_search *search);
+/* How consolidation would end for a job that waits, from the nodes, the candidates and what its
+ * first task asks alone: how queues stand, who waits and where else tasks may not go can only make
+ * it worse. NOT_TRIED: not known. */
+enum orr_outcome orr_victim__foresee_moves(struct orr_session *session, uint32_t job,
+                                           const struct orr_ask *first);
 /* False: this scenario would not be solved. */
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
 /* plain.c: in a plain world, while no victims are recorded, the order of potential victims and what

@@ -2,9 +2,10 @@
 /* KAI's consolidation, reclaim and preempt: which waiting jobs a search for victims is made for.
  *
  * As written, every job is popped and passes its action's gate or not (search_for_each). Over the
- * backlog a lane's gate is asked once for all of its jobs. If none lets through, which is the
- * common case, the action is over; what single jobs leave behind (remembered failures) matters to
- * nobody then. Otherwise the heaps are walked and these lanes are looked at:
+ * backlog a lane's gate is asked once for all of its jobs. If none lets through, or it is known of
+ * all that are let through that their searches would be in vain, which is the common case, the
+ * action is over; what single jobs leave behind (remembered failures) matters to nobody then.
+ * Otherwise the heaps are walked and these lanes are looked at:
  *
  *   - those that the gate lets through;
  *   - those it does not, but whose failure KAI remembers and which may so decide about one that is
@@ -236,6 +237,49 @@ static bool ask_gates(struct walk *walk)
     return any;
 }
 
+/* What is known of the search for any of the lane's jobs, or NOT_TRIED. */
+static enum orr_outcome foresee(const struct walk *walk, const struct orr_lane *lane)
+{
+    struct orr_session *session = walk->session;
+    const struct orr_class *class = &walk->backlog->classes[lane->class];
+    if (class->single || walk->action == ORR_ACTION_PREEMPT) {
+        return ORR_OUTCOME_NOT_TRIED;
+    }
+    if (session->rules.predicates && lane_never_fits(session, lane)) {
+        return ORR_OUTCOME_TOO_LARGE;
+    }
+    const uint32_t ask = walk->backlog->rooms.items[class->key.room].ask;
+    return orr_victim_foresee(session, walk->action, lane->items[lane->first].job,
+                              &session->asks[ask], &class->demand);
+}
+
+/* No search of the action can be solved, as far as lanes tell. Then it is said as if the first job
+ * of each lane had been searched for. */
+static bool all_in_vain(const struct walk *walk)
+{
+    struct orr_backlog *backlog = walk->backlog;
+    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+        struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
+        if (passes(walk, lane)) {
+            const enum orr_outcome outcome = foresee(walk, lane);
+            lane->foreseen = (uint8_t)outcome;
+            if (outcome == ORR_OUTCOME_NOT_TRIED) {
+                return false;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+        struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
+        if (passes(walk, lane)) {
+            const uint32_t first = lane->items[lane->first].job;
+            walk->session->jobs[first].outcomes[walk->action] = lane->foreseen;
+            backlog->looked_at[first][walk->action] = backlog->round;
+            lane->outcomes[walk->action] = ORR_OUTCOME_LIKE_FAILED;
+        }
+    }
+    return true;
+}
+
 static void open_lanes(const struct walk *walk)
 {
     const struct orr_backlog *backlog = walk->backlog;
@@ -312,7 +356,7 @@ static void search(struct orr_session *session, enum orr_action action)
         lane->round[action] = backlog->round;
     }
     struct walk walk = {.session = session, .backlog = backlog, .action = action};
-    if (ask_gates(&walk)) {
+    if (ask_gates(&walk) && !all_in_vain(&walk)) {
         search_lanes(&walk);
     }
 }

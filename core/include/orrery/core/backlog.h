@@ -75,6 +75,7 @@ struct orr_lane {
     uint64_t version; /* its own; a new one with each change but a job more at the end */
     uint8_t told;     /* for the reader: what its jobs were told last; 0 when it fills again */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of its jobs, or ORR_OUTCOME_OWN */
+    uint8_t foreseen;              /* for the caller, within an action */
     uint64_t round[ORR_ACTIONS];   /* when that was said; jobs looked at then have their own */
     uint8_t reason; /* enum orr_fit_reason of its jobs; ORR_FIT_REASONS: each has its own */
 };
