@@ -87,6 +87,7 @@ struct orr_plain {              /* plain.c */
     uint32_t open_count;
     uint32_t *victims; /* seats in the order in which they come, as far as known */
     uint32_t victim_count;
+    uint32_t looked_at; /* in this probe */
     /* of the state */
     bool all_first; /* all are served before the preemptor */
     struct orr_sizes sizes;
@@ -129,12 +130,12 @@ struct orr_forecast {
     int elastic_state;               /* of the preemptor */
     uint32_t *absent;                /* jobs of the backlog that do not wait */
     uint32_t absent_count;
-    uint32_t *line;      /* seats by track, in each the best first */
-    uint32_t *place;     /* of a seat in line */
-    uint64_t *between;   /* by place in line: demands of jobs waiting just before it */
-    uint32_t *waits;     /* by place in line: nobody waits before any from this one up to it */
-    bool over_quota;     /* the preemptor can get nothing */
-    uint32_t *turns;     /* seats as they were served in the last rehearsal that served all */
+    uint32_t *line;    /* seats by track, in each the best first */
+    uint32_t *place;   /* of a seat in line */
+    uint64_t *between; /* by place in line: demands of jobs waiting just before it */
+    uint32_t *waits;   /* by place in line: one past the last one up to it that jobs wait before */
+    bool over_quota;   /* the preemptor can get nothing */
+    uint32_t *turns;   /* seats as they were served in the last rehearsal that served all */
     uint32_t turn_count; /* 0: it did not */
     struct orr_rehearsal *rehearsal;
     struct orr_sketch *sketch;

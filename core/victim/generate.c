@@ -85,17 +85,11 @@ static bool try_scenario(struct orr_victim_search *search, const struct orr_vict
     return false;
 }
 
-/* Scenarios may be left out of which something is known before their victims are listed. */
-static bool may_skip(const struct orr_victim_search *search)
-{
-    return !search->counts && orr_victim__is_plain(search);
-}
-
 /* The scenario of the victims on the bearing nodes [from, to) would fail, as far as can be said
  * without listing them. */
 static bool is_ruled_out(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
-    return may_skip(search) && !orr_victim__leaves_place(search, from, to, nth);
+    return orr_victim__is_plain(search) && !orr_victim__leaves_place(search, from, to, nth);
 }
 
 /* --- node-local greedy --- */
@@ -146,7 +140,7 @@ static uint32_t mark_jobs_on(struct orr_victim_search *search, uint32_t node)
 static bool try_node(struct orr_victim_search *search, uint32_t node)
 {
     const uint32_t at = search->capacities.at[node];
-    if (may_skip(search) && orr_victim__nothing_left_on(search, node)) {
+    if (orr_victim__is_plain(search) && orr_victim__nothing_left_on(search, node)) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         return false;
     }
@@ -239,7 +233,7 @@ static bool try_multi_node(struct orr_victim_search *search)
     }
     const uint32_t from = c->bearing_count - c->able;
     c->first = first_prefix(c, from);
-    const uint32_t same = may_skip(search) ? orr_victim__same_nodes(search) : 0;
+    const uint32_t same = search->forecast != NULL ? orr_victim__same_nodes(search) : 0;
     uint32_t at = c->first;
     for (uint32_t nth = 0; c->first != ORR_NONE; at += 1u << nth, nth++) {
         const uint32_t prefix = at < c->able ? at : c->able;
@@ -256,7 +250,8 @@ static bool try_multi_node(struct orr_victim_search *search)
 
 bool orr_victim__try_state(struct orr_victim_search *search)
 {
-    if (search->potential.count > 0 && may_skip(search) && orr_victim__nothing_left(search)) {
+    if (search->potential.count > 0 && orr_victim__is_plain(search) &&
+        orr_victim__nothing_left(search)) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         return false;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Potential victims of a plain world (forecast.c) as long as none are recorded: in which order they
- * come, and what is known at once of those on some of the nodes.
+/* Potential victims of a plain world (forecast.c): in which order they come, and what is known at
+ * once of those on some of the nodes as long as none are recorded.
  *
  * A step is a party, whole, and the order of parties is the same whatever is probed: it is worked
  * out once a search, as far as it is asked for. Tracks are siblings, so that the next victim is the
@@ -97,13 +97,14 @@ void orr_forecast__make_plain(struct orr_victim_search *search)
     open_sources(search);
 }
 
-/* The seat that becomes a victim in the next step, or ORR_NONE. */
+/* The seat after those looked at so far, or ORR_NONE. */
 static uint32_t next_seat(const struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
     struct orr_plain *plain = f->plain;
-    if (search->steps < plain->victim_count) {
-        return plain->victims[search->steps];
+    const uint32_t nth = plain->looked_at++;
+    if (nth < plain->victim_count) {
+        return plain->victims[nth];
     }
     if (plain->open_count == 0) {
         return ORR_NONE;
@@ -129,7 +130,7 @@ void orr_forecast__start_plain(const struct orr_victim_search *search)
     const uint32_t nodes = search->session->node_count;
     plain->all_first = true;
     plain->sizes = (struct orr_sizes){0};
-    plain->gang_count = 0;
+    plain->gang_count = plain->looked_at = 0;
     plain->changes++; /* nothing is in hand */
     plain->same = 0;
     memset(plain->gangs_on, 0, nodes * sizeof *plain->gangs_on);
@@ -159,10 +160,13 @@ bool orr_victim__take_next(struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
     struct orr_plain *plain = f->plain;
-    const uint32_t index = next_seat(search);
-    if (index == ORR_NONE) {
-        return false;
-    }
+    uint32_t index;
+    do { /* who is recorded brings nothing new */
+        index = next_seat(search);
+        if (index == ORR_NONE) {
+            return false;
+        }
+    } while (search->is_recorded[f->seats[index].first_task]);
     const struct orr_seat *seat = &f->seats[index];
     if (seat->tasks == 1) {
         add_victim(search, seat, seat->first_task);

@@ -59,7 +59,7 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
     struct orr_task_list tasks = {0};
     struct orr_jobview view;
     bool stepped = false;
-    if (orr_victim__is_plain(search)) {
+    if (search->forecast != NULL) {
         return orr_victim__take_next(search);
     }
     if (order->session == NULL) {

@@ -68,7 +68,7 @@ struct orr_victim_search {
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
     struct orr_order_entry *pending; /* all waiting jobs in the order of building; made once */
     uint32_t pending_count;
-    struct orr_forecast *forecast;     /* NULL: the world is not plain enough for it */
+    struct orr_forecast *forecast;     /* NULL: the world is not plain enough, or all are counted */
     int64_t tried, tried_by_generator; /* scenarios of this job */
     bool counts;                       /* scenarios are counted: none is left out */
     bool spent, generator_spent;       /* one more was wanted than the budget allows */
@@ -146,14 +146,14 @@ enum orr_outcome orr_victim__foresee_moves(struct orr_session *session, uint32_t
                                            const struct orr_ask *first);
 /* False: this scenario would not be solved. */
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
-/* plain.c: in a plain world, while no victims are recorded, the order of potential victims and what
- * is known of them without listing them. */
-bool orr_victim__is_plain(const struct orr_victim_search *search);
-/* The next one joins the potential victims. False: there are none left. */
+/* plain.c: in a plain world. The next one joins the potential victims; false: there are none left.
+ */
 bool orr_victim__take_next(struct orr_victim_search *search);
 /* The first so many of the nodes able to take a task bear what they did when sets of nodes that
  * grow by the same numbers were tried last. */
 uint32_t orr_victim__same_nodes(const struct orr_victim_search *search);
+/* While no victims are recorded, more is known of potential ones without listing them. */
+bool orr_victim__is_plain(const struct orr_victim_search *search);
 /* No scenario of the state works; or none with the victims of the node alone. */
 bool orr_victim__nothing_left(const struct orr_victim_search *search);
 bool orr_victim__nothing_left_on(const struct orr_victim_search *search, uint32_t node);
