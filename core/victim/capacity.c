@@ -45,7 +45,7 @@ void orr_victim__open_capacities(struct orr_victim_search *search)
 
 static int64_t fitting_in(const struct orr_capacities *c, int64_t capacity)
 {
-    return c->each > 0 && capacity > 0 ? capacity / c->each : 0;
+    return c->each > 0 && capacity >= c->each ? capacity / c->each : 0;
 }
 
 static void give_back(struct orr_capacities *c, uint32_t node, int64_t gpus)
@@ -105,7 +105,8 @@ static void put(struct orr_capacities *c, uint32_t node, uint32_t at)
     c->at[node] = at;
 }
 
-uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim)
+uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim,
+                                  int64_t gpus_mgpu)
 {
     struct orr_capacities *c = &search->capacities;
     const uint32_t node = victim->node;
@@ -121,7 +122,7 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
         c->bearing[c->bearing_count++] = node;
         c->since[node] = c->bearing_count;
     }
-    give_back(c, node, orr_victim__freed(search->session, victim->task));
+    give_back(c, node, gpus_mgpu);
     c->able += c->with[node] >= c->smallest;
     if (search->generator == ORR_NODE_LOCAL_GREEDY) {
         return before; /* which takes one node at a time, in whatever order they are */

@@ -34,8 +34,15 @@ struct orr_seat { /* a party: a possible victim, or the preemptor, which has sea
     bool pipelined; /* it was placed in this cycle, on what is being released */
     bool odd;       /* it is no party of a plain world: nothing else is known of it */
     uint32_t first_task, tasks;
+    uint32_t node; /* of its first task, or ORR_NONE */
     struct orr_demand demand;
 };
+/* Where a task of a victim runs, counted from its first. */
+static inline uint32_t orr_forecast__node(const struct orr_session *session,
+                                          const struct orr_seat *seat, uint32_t task)
+{
+    return task == 0 ? seat->node : session->tasks[seat->first_task + task].live.node;
+}
 
 struct orr_sizes { /* of victims */
     uint32_t set;  /* a bit for each number of GPUs a task */

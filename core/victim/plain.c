@@ -136,22 +136,23 @@ void orr_forecast__start_plain(const struct orr_victim_search *search)
     memset(plain->gangs_on, 0, nodes * sizeof *plain->gangs_on);
 }
 
-static void add_victim(struct orr_victim_search *search, const struct orr_seat *seat, uint32_t task)
+static void add_victim(struct orr_victim_search *search, const struct orr_seat *seat, uint32_t nth)
 {
     const struct orr_capacities *c = &search->capacities;
     struct orr_plain *plain = search->forecast->plain;
-    const uint32_t node = search->session->tasks[task].live.node;
-    const uint32_t nth = orr_capacities_nth(c, node);
+    const uint32_t node = orr_forecast__node(search->session, seat, nth);
+    const uint32_t before = orr_capacities_nth(c, node);
     const uint32_t room = c->since[node] == 0 ? 0 : (uint32_t)(c->with[node] / ORR_MGPU);
+    const int64_t gpus = orr_forecast__gpus(search->session, seat, nth);
     struct orr_victim victim = {
-        .task = task, .group = search->steps, .node = node, .job = seat->job};
-    victim.before = orr_victim__add_capacity(search, &victim);
+        .task = seat->first_task + nth, .group = search->steps, .node = node, .job = seat->job};
+    victim.before = orr_victim__add_capacity(search, &victim, gpus * ORR_MGPU);
     orr_victims_push(&search->potential, &victim);
     plain->gangs_on[node] += seat->tasks > 1;
     if (search->generator == ORR_MULTI_NODE_GANG) {
-        orr_forecast__follow(search, room, nth);
+        orr_forecast__follow(search, room, before);
         const uint32_t now = orr_capacities_nth(c, node);
-        const uint32_t changed = nth < now ? nth : now;
+        const uint32_t changed = before < now ? before : now;
         plain->same = changed < plain->same ? changed : plain->same;
     }
 }
@@ -169,12 +170,12 @@ bool orr_victim__take_next(struct orr_victim_search *search)
     } while (search->is_recorded[f->seats[index].first_task]);
     const struct orr_seat *seat = &f->seats[index];
     if (seat->tasks == 1) {
-        add_victim(search, seat, seat->first_task);
+        add_victim(search, seat, 0);
     } else {
         struct orr_task_list tasks = {0};
         (void)orr_jobview_to_evict(search->session, orr_jobview_whole(seat->job), &tasks);
         for (uint32_t i = 0; i < tasks.count; i++) {
-            add_victim(search, seat, tasks.tasks[i]);
+            add_victim(search, seat, tasks.tasks[i] - seat->first_task);
         }
         orr_task_list_release(&tasks);
         plain->gangs[plain->gang_count++] = index;
@@ -199,7 +200,7 @@ bool orr_forecast__gang_is_on(const struct orr_victim_search *search, uint32_t i
 {
     const struct orr_seat *gang = &search->forecast->seats[index];
     for (uint32_t t = 0; t < gang->tasks; t++) {
-        const uint32_t node = search->session->tasks[gang->first_task + t].live.node;
+        const uint32_t node = orr_forecast__node(search->session, gang, t);
         const uint32_t at = search->capacities.at[node];
         if (at >= from && at < to) {
             return true;

@@ -260,6 +260,7 @@ struct orr_seat orr_forecast__seat(const struct orr_session *session, uint32_t j
                             .gpus = (uint32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU),
                             .first_task = first_task,
                             .tasks = tasks,
+                            .node = session->tasks[first_task].live.node,
                             .pipelined =
                                 session->tasks[first_task].live.status == ORR_TASK_PIPELINED};
     for (uint32_t i = 0; i < tasks; i++) {

@@ -273,7 +273,7 @@ static bool place_all(struct orr_rehearsal *r, const struct orr_session *session
             (struct move){.node = node, .room = stage->room, .idle = stage->idle};
         set_room(r, stage, stage->room - gpus);
         /* What comes back where it was pipelined is as if it had not been evicted. */
-        if (seat->pipelined && session->tasks[seat->first_task + i].live.node == node) {
+        if (seat->pipelined && orr_forecast__node(session, seat, i) == node) {
             stage->idle += gpus;
         }
     }
@@ -370,7 +370,7 @@ static void open_nodes(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < r->chosen_count; i++) {
         const struct orr_seat *seat = &f->seats[f->line[r->chosen[i]]];
         for (uint32_t t = 0; t < seat->tasks && seat != f->seats; t++) {
-            const uint32_t node = session->tasks[seat->first_task + t].live.node;
+            const uint32_t node = orr_forecast__node(session, seat, t);
             const int32_t gpus = (int32_t)orr_forecast__gpus(session, seat, t);
             struct stage *stage = add_to_scope(f, node);
             stage->room += gpus;

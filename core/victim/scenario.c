@@ -79,7 +79,8 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
                                             .node =
                                                 search->session->tasks[tasks.tasks[i]].live.node,
                                             .job = view.job};
-                victim.before = orr_victim__add_capacity(search, &victim);
+                victim.before = orr_victim__add_capacity(
+                    search, &victim, orr_victim__freed(search->session, victim.task));
                 orr_victims_push(&search->potential, &victim);
             }
             search->steps++;

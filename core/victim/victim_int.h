@@ -176,9 +176,10 @@ bool orr_victim__is_constrained(const struct orr_victim_search *search);
  * anything is tried; started with each probe. */
 void orr_victim__open_capacities(struct orr_victim_search *search);
 void orr_victim__start_capacities(struct orr_victim_search *search);
-/* Of the next potential victim; returns the one before it on its node, or ORR_NONE. */
-uint32_t orr_victim__add_capacity(struct orr_victim_search *search,
-                                  const struct orr_victim *victim);
+/* Of the next potential victim and what it gives back; returns the one before it on its node, or
+ * ORR_NONE. */
+uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim,
+                                  int64_t gpus_mgpu);
 /* Accepted GPUs a victim gives back, and GPUs of quota a task asks, milli-GPU. */
 int64_t orr_victim__freed(const struct orr_session *session, uint32_t task);
 int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t task);
