@@ -232,8 +232,8 @@ static uint32_t find_node(const struct orr_rehearsal *r, int32_t gpus, bool at_o
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < r->open_count; i++) {
         const struct stage *stage = &r->stages[r->open[i]];
-        const uint64_t one = preference(stage, gpus, at_once);
-        if (stage->room >= gpus && one < least) {
+        const uint64_t one = stage->room < gpus ? UINT64_MAX : preference(stage, gpus, at_once);
+        if (one < least) {
             best = r->open[i];
             least = one;
         }
