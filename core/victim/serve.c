@@ -19,19 +19,16 @@ static void take_worse(struct standing *worst, const struct standing *other)
     }
 }
 
-/* Goes to the end of a run of so many, which stand the worse the more are served. */
+/* Of so many parties of a run, which stand the worse the more are served. */
 static void pass_run(const struct orr_victim_search *search, uint32_t track, uint32_t left,
-                     struct turn *turn, struct standing *worst)
+                     const struct turn *turn, struct standing *worst)
 {
-    const uint32_t gpus = search->forecast->sketch->runs[turn->run].gpus;
     take_worse(worst, orr_sketch__standing_at(search, track, turn));
-    turn->waiting = 0;
-    turn->lacking -= (left - 1) * gpus;
     if (left > 1) {
-        take_worse(worst, orr_sketch__standing_at(search, track, turn));
+        const uint32_t gpus = search->forecast->sketch->runs[turn->run].gpus;
+        const struct turn last = {.run = turn->run, .lacking = turn->lacking - (left - 1) * gpus};
+        take_worse(worst, orr_sketch__standing_at(search, track, &last));
     }
-    turn->lacking -= gpus;
-    turn->run++;
 }
 
 static const struct standing best_of_all = {.share_after = -HUGE_VAL, .share_now = -HUGE_VAL};
@@ -42,17 +39,30 @@ static void look_ahead(const struct orr_victim_search *search, uint32_t track)
 {
     const struct orr_sketch *sketch = search->forecast->sketch;
     struct lane *lane = &sketch->lanes[track];
-    struct turn turn = lane->next;
+    const struct stretch *at = lane->at;
+    const struct turn *turn = &lane->next;
     uint32_t left = lane->left;
     lane->worst = best_of_all;
-    while (left > 0 && !sketch->runs[turn.run].heavy) {
-        pass_run(search, track, left, &turn, &lane->worst);
-        left = orr_sketch__find_run(sketch, track, &turn);
+    while (left > 0 && !sketch->runs[turn->run].heavy) {
+        pass_run(search, track, left, turn, &lane->worst);
+        at++;
+        turn = &at->turn;
+        left = at < lane->end ? at->count : 0;
     }
     lane->heavy = ORR_NONE;
     if (left > 0) {
-        lane->heavy = turn.run;
-        take_worse(&lane->worst, orr_sketch__standing_at(search, track, &turn));
+        lane->heavy = turn->run;
+        take_worse(&lane->worst, orr_sketch__standing_at(search, track, turn));
+    }
+}
+
+static void go_to(struct lane *lane, const struct stretch *at)
+{
+    lane->at = at;
+    lane->left = 0;
+    if (at < lane->end) {
+        lane->next = at->turn;
+        lane->left = at->count;
     }
 }
 
@@ -61,35 +71,19 @@ static void open_lane(const struct orr_victim_search *search, uint32_t track)
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
     struct lane *lane = &sketch->lanes[track];
-    const int64_t *held = search->session->queues[f->tracks[track].queue].allocated;
     lane->guess = 1;
     if (!orr_sketch__is_even(sketch, track)) {
+        const int64_t *held = search->session->queues[f->tracks[track].queue].allocated;
         memcpy(lane->held, held, sizeof lane->held);
-        for (uint32_t r = sketch->first_run[track]; r < sketch->first_run[track + 1]; r++) {
-            const struct orr_seat *seat = &f->seats[sketch->runs[r].seat];
+        for (const struct stretch *at = lane->first; at < lane->end; at++) {
+            const struct orr_seat *seat = &f->seats[sketch->runs[at->turn.run].seat];
             for (unsigned kind = 0; kind < ORR_SHARE_KINDS && seat != f->seats; kind++) {
-                lane->held[kind] -= sketch->hand->counts[r] * seat->demand.v[kind];
+                lane->held[kind] -= at->count * seat->demand.v[kind];
             }
         }
     }
-    lane->next =
-        (struct turn){.run = sketch->first_run[track], .lacking = sketch->hand->gpus[track]};
-    lane->left = orr_sketch__find_run(sketch, track, &lane->next);
-}
-
-static void open_lanes(const struct orr_victim_search *search)
-{
-    const struct orr_forecast *f = search->forecast;
-    struct orr_sketch *sketch = f->sketch;
-    sketch->active_count = 0;
-    sketch->late = sketch->hand->late;
-    for (uint32_t t = 0; t < f->track_count; t++) {
-        open_lane(search, t);
-        if (sketch->lanes[t].left > 0) {
-            look_ahead(search, t);
-            sketch->active[sketch->active_count++] = t;
-        }
-    }
+    go_to(lane, lane->first);
+    look_ahead(search, track);
 }
 
 /* So many of the run that is next find a place. */
@@ -106,8 +100,7 @@ static void serve_some(const struct orr_forecast *f, uint32_t track, uint32_t co
     lane->left -= count;
     sketch->late -= f->tracks[track].goes_first ? 0 : count;
     if (lane->left == 0) {
-        lane->next.run++;
-        lane->left = orr_sketch__find_run(sketch, track, &lane->next);
+        go_to(lane, lane->at + 1);
     }
 }
 
@@ -211,12 +204,12 @@ static bool stand_last(const struct orr_victim_search *search, uint32_t track,
                        struct standing *standing)
 {
     const struct orr_sketch *sketch = search->forecast->sketch;
-    struct turn turn = {.run = sketch->first_run[track], .lacking = sketch->hand->gpus[track]};
+    const struct lane *lane = &sketch->lanes[track];
     struct standing worst = best_of_all;
     bool any = false;
-    for (uint32_t left; (left = orr_sketch__find_run(sketch, track, &turn)) > 0;) {
-        const struct run *run = &sketch->runs[turn.run];
-        pass_run(search, track, left, &turn, &worst);
+    for (const struct stretch *at = lane->first; at < lane->end; at++) {
+        const struct run *run = &sketch->runs[at->turn.run];
+        pass_run(search, track, at->count, &at->turn, &worst);
         if (run->heavy && run->seat != 0) {
             *standing = worst;
             any = true;
@@ -231,22 +224,20 @@ static uint32_t count_after(const struct orr_victim_search *search, uint32_t tra
                             const struct standing *standing)
 {
     const struct orr_sketch *sketch = search->forecast->sketch;
-    struct turn turn = {.run = sketch->first_run[track], .lacking = sketch->hand->gpus[track]};
+    const struct lane *lane = &sketch->lanes[track];
     uint32_t *guess = &sketch->standings[track].after;
     uint32_t after = 0;
     bool all = false;
-    for (uint32_t left; (left = orr_sketch__find_run(sketch, track, &turn)) > 0; turn.run++) {
-        const uint32_t gpus = sketch->runs[turn.run].gpus;
+    for (const struct stretch *at = lane->first; at < lane->end; at++) {
+        const uint32_t left = at->count;
         uint32_t before = 0;
-        if (!all && comes_before(search, track, &turn, other, standing)) {
-            before = count_before(search, track, &turn, left, left > *guess ? left - *guess : 1,
-                                  other, standing);
+        if (!all && comes_before(search, track, &at->turn, other, standing)) {
+            before = count_before(search, track, &at->turn, left,
+                                  left > *guess ? left - *guess : 1, other, standing);
             *guess = left - before;
         }
         all = all || before < left;
-        after += gpus == 1 ? left - before : 0;
-        turn.waiting = 0;
-        turn.lacking -= left * gpus;
+        after += sketch->runs[at->turn.run].gpus == 1 ? left - before : 0;
     }
     return after;
 }
@@ -291,12 +282,15 @@ bool orr_sketch__serve(const struct orr_victim_search *search, struct orr_tally 
     if (sketch->standings == NULL) {
         orr_sketch__make_standings(search);
     }
-    open_lanes(search);
+    sketch->late = sketch->hand->late;
     if (sketch->late == 0) {
         orr_tally_take(&tasks, 1, count_after_last(search));
         if (orr_tally__hold_all(&rooms, &tasks)) {
             return false;
         }
+    }
+    for (uint32_t i = 0; i < sketch->active_count; i++) {
+        open_lane(search, sketch->active[i]);
     }
     for (;;) {
         struct orr_tally served = {0};

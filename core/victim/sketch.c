@@ -28,6 +28,7 @@ struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search)
     struct orr_sketch *sketch = orr_arena_alloc(f->arena, 1, sizeof *sketch);
     sketch->runs = orr_arena_alloc(f->arena, f->seat_count, sizeof *sketch->runs);
     sketch->first_run = orr_arena_alloc(f->arena, f->track_count + (size_t)1, sizeof(uint32_t));
+    sketch->stretches = orr_arena_alloc(f->arena, f->seat_count, sizeof *sketch->stretches);
     sketch->lanes = orr_arena_alloc(f->arena, f->track_count, sizeof *sketch->lanes);
     sketch->active = orr_arena_alloc(f->arena, f->track_count, sizeof *sketch->active);
     for (uint32_t p = 0; p < f->seat_count; p++) {
@@ -41,6 +42,7 @@ struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search)
             const uint32_t before = first ? ORR_NONE : sketch->runs[sketch->run_count - 1].waits;
             sketch->runs[sketch->run_count] =
                 (struct run){.seat = seat,
+                             .track = track,
                              .gpus = f->seats[seat].gpus * f->seats[seat].tasks,
                              .waits = f->between[p] != 0 ? sketch->run_count : before,
                              .waiting = f->between[p]};
@@ -61,26 +63,6 @@ void orr_forecast__start_sketch(struct orr_victim_search *search)
     for (uint32_t t = 0; t < f->track_count; t++) {
         sketch->usable = sketch->usable && !f->tracks[t].limited;
     }
-}
-
-uint32_t orr_sketch__find_run(const struct orr_sketch *sketch, uint32_t track, struct turn *turn)
-{
-    const uint32_t end = sketch->first_run[track + 1];
-    const uint32_t from = turn->run;
-    uint32_t word = from / 64;
-    uint64_t bits = sketch->hand->some[word] & UINT64_MAX << from % 64;
-    while (bits == 0 && 64 * (word + 1) < end) {
-        bits = sketch->hand->some[++word];
-    }
-    turn->run = bits == 0 ? end : 64 * word + (uint32_t)__builtin_ctzll(bits);
-    if (turn->run >= end) {
-        return 0;
-    }
-    const uint32_t waits = sketch->runs[turn->run].waits;
-    for (uint32_t r = from; waits != ORR_NONE && r <= waits; r++) {
-        turn->waiting |= sketch->runs[r].waiting;
-    }
-    return sketch->hand->counts[turn->run];
 }
 
 /* --- sketches known from earlier searches --- */
@@ -129,24 +111,51 @@ static uint64_t print_waiting(const struct orr_sketch *sketch, uint64_t waiting)
     return print;
 }
 
-/* Of all that serving looks at: it ends the same for equal prints, though these be other jobs on
- * other nodes. */
-static uint64_t print_scenario(const struct orr_forecast *f, const struct orr_tally *rooms)
+/* Parties of the run that comes next in its track, of whose runs those before `from` are passed. */
+static struct stretch stretch_of(const struct orr_sketch *sketch, uint32_t run, uint32_t from)
 {
-    const struct orr_sketch *sketch = f->sketch;
+    struct stretch stretch = {.turn.run = run, .count = sketch->hand->counts[run]};
+    const uint32_t waits = sketch->runs[run].waits;
+    for (uint32_t r = from; waits != ORR_NONE && r <= waits; r++) {
+        stretch.turn.waiting |= sketch->runs[r].waiting;
+    }
+    return stretch;
+}
+
+/* Lists who is chosen, track by track. Returns a print of all that serving looks at: it ends the
+ * same for equal prints, though these be other jobs on other nodes. */
+static uint64_t list_scenario(const struct orr_forecast *f, const struct orr_tally *rooms)
+{
+    struct orr_sketch *sketch = f->sketch;
     uint64_t print = sketch->print;
-    uint64_t nth = 0;
     for (uint32_t bits = rooms->some; bits != 0; bits &= bits - 1) {
         const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
         print += orr_scatter((uint64_t)gpus << 32 | rooms->count[gpus]);
     }
-    for (uint32_t t = 0; t < f->track_count; t++) {
-        struct turn turn = {.run = sketch->first_run[t]};
-        for (uint32_t count; (count = orr_sketch__find_run(sketch, t, &turn)) > 0; turn.run++) {
-            const uint64_t place = orr_scatter(++nth << 32 | count);
-            print += orr_scatter(sketch->runs[turn.run].print + place +
-                                 print_waiting(sketch, turn.waiting));
-            turn.waiting = 0;
+    uint32_t nth = 0;
+    uint32_t from = 0;
+    uint32_t lacking = 0;
+    struct lane *lane = NULL;
+    sketch->active_count = 0;
+    for (uint32_t word = 0; 64 * word < sketch->run_count; word++) {
+        for (uint64_t bits = sketch->hand->some[word]; bits != 0; bits &= bits - 1) {
+            const uint32_t r = 64 * word + (uint32_t)__builtin_ctzll(bits);
+            const struct run *run = &sketch->runs[r];
+            if (lane != &sketch->lanes[run->track]) {
+                lane = &sketch->lanes[run->track];
+                lane->first = &sketch->stretches[nth];
+                sketch->active[sketch->active_count++] = run->track;
+                from = sketch->first_run[run->track];
+                lacking = sketch->hand->gpus[run->track];
+            }
+            struct stretch *stretch = &sketch->stretches[nth++];
+            *stretch = stretch_of(sketch, r, from);
+            stretch->turn.lacking = lacking;
+            lane->end = stretch + 1;
+            lacking -= stretch->count * run->gpus;
+            from = r + 1;
+            print += orr_scatter(run->print + orr_scatter((uint64_t)nth << 32 | stretch->count) +
+                                 print_waiting(sketch, stretch->turn.waiting));
         }
     }
     return print;
@@ -161,7 +170,7 @@ static bool serve_or_recall(const struct orr_victim_search *search, const struct
         print_runs(search);
     }
     const uint64_t print =
-        print_scenario(search->forecast, &taken->rooms) | 2; /* never that of none */
+        list_scenario(search->forecast, &taken->rooms) | 2; /* never that of none */
     uint64_t *known = orr_prospects_sketch(search->session, print);
     if ((*known | 1) != (print | 1)) {
         *known =

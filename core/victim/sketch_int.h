@@ -7,6 +7,7 @@
 
 struct run {
     uint32_t seat;    /* one of them */
+    uint32_t track;
     uint32_t kind;    /* the same for those of the track that ask the same; from 1 */
     uint32_t gpus;    /* of each party */
     bool heavy;       /* its turn matters; see serve */
@@ -30,9 +31,16 @@ struct turn {
     uint64_t waiting;
 };
 
+struct stretch { /* parties of a run that a scenario takes */
+    struct turn turn; /* of the first */
+    uint32_t count;
+};
+
 struct lane { /* a track of one scenario */
+    const struct stretch *first, *end;
+    const struct stretch *at; /* whose parties are next, */
     struct turn next;
-    uint32_t left;                 /* of its run; 0: no more parties */
+    uint32_t left;                 /* so many; 0: no more parties */
     uint32_t guess;                /* how many were served last time before another's turn */
     int64_t held[ORR_SHARE_KINDS]; /* of a track that is not even */
     uint32_t heavy;                /* run of the next heavy party, or ORR_NONE */
@@ -54,6 +62,7 @@ struct orr_sketch {
     struct run *runs; /* by track, in line */
     uint32_t run_count;
     uint32_t *first_run;         /* by track, and where the last one's end */
+    struct stretch *stretches;   /* of a scenario, by track, in line */
     struct lane *lanes;          /* by track */
     struct standings *standings; /* by track; made with the first scenario that is served */
     uint32_t *active;            /* tracks with parties */
@@ -71,14 +80,27 @@ static inline bool orr_sketch__is_even(const struct orr_sketch *sketch, uint32_t
     return sketch->standings[track].items[0] != NULL;
 }
 
-/* Moves on to the next run of the track with parties, from `run` on. Returns how many. */
-uint32_t orr_sketch__find_run(const struct orr_sketch *sketch, uint32_t track, struct turn *turn);
-
 /* standing.c: when the preemptor's tasks are others. */
 void orr_sketch__make_standings(const struct orr_victim_search *search);
-/* Good until the next one is asked for. Of a track that is not even, for the lane's next party. */
-const struct standing *orr_sketch__standing_at(const struct orr_victim_search *search,
-                                               uint32_t track, const struct turn *turn);
+/* Works out how a track stands and keeps it in `at`, or where there is none, until the next one is
+ * asked for: of a track that is not even, for the lane's next party. */
+const struct standing *orr_sketch__work_out(const struct orr_victim_search *search, uint32_t track,
+                                            const struct turn *turn, struct standing *at);
+static inline const struct standing *
+orr_sketch__standing_at(const struct orr_victim_search *search, uint32_t track,
+                        const struct turn *turn)
+{
+    const struct orr_sketch *sketch = search->forecast->sketch;
+    const struct run *run = &sketch->runs[turn->run];
+    struct standing *items = sketch->standings[track].items[run->heavy];
+    if (items == NULL) {
+        return orr_sketch__work_out(search, track, turn, &sketch->standings[track].one);
+    }
+    struct standing *item = &items[turn->lacking];
+    return item->kind == run->kind && item->waiting == turn->waiting
+               ? item
+               : orr_sketch__work_out(search, track, turn, item);
+}
 /* Negative: the first is served before the other, if these are of one track. */
 static inline int orr_sketch__compare(const struct standing *one, const struct standing *other)
 {

@@ -93,8 +93,8 @@ void orr_sketch__make_standings(const struct orr_victim_search *search)
     }
 }
 
-static struct standing work_out(const struct orr_victim_search *search, uint32_t track,
-                                const struct turn *turn)
+const struct standing *orr_sketch__work_out(const struct orr_victim_search *search, uint32_t track,
+                                            const struct turn *turn, struct standing *at)
 {
     const struct orr_forecast *f = search->forecast;
     const struct lane *lane = &f->sketch->lanes[track];
@@ -110,26 +110,11 @@ static struct standing work_out(const struct orr_victim_search *search, uint32_t
         held[kind] = from[kind] + (served == 0 ? 0 : demand->v[kind] * served / (int64_t)run->gpus);
     }
     orr_forecast__block(search, f->tracks[track].queue, held, demand, turn->waiting, &rank);
-    return (struct standing){.waiting = turn->waiting,
-                             .kind = run->kind,
-                             .first = (uint32_t)rank.over << 31 | (uint32_t)rank.fed << 30 |
-                                      f->sketch->standings[track].priority << 1 | rank.violates,
-                             .share_after = rank.share_after,
-                             .share_now = rank.share_now};
-}
-
-const struct standing *orr_sketch__standing_at(const struct orr_victim_search *search,
-                                               uint32_t track, const struct turn *turn)
-{
-    const struct run *run = &search->forecast->sketch->runs[turn->run];
-    struct standings *standings = &search->forecast->sketch->standings[track];
-    struct standing *item = &standings->one;
-    if (standings->items[run->heavy] != NULL) {
-        item = &standings->items[run->heavy][turn->lacking];
-        if (item->kind == run->kind && item->waiting == turn->waiting) {
-            return item;
-        }
-    }
-    *item = work_out(search, track, turn);
-    return item;
+    *at = (struct standing){.waiting = turn->waiting,
+                            .kind = run->kind,
+                            .first = (uint32_t)rank.over << 31 | (uint32_t)rank.fed << 30 |
+                                     f->sketch->standings[track].priority << 1 | rank.violates,
+                            .share_after = rank.share_after,
+                            .share_now = rank.share_now};
+    return at;
 }
