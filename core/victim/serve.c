@@ -86,6 +86,21 @@ static void open_lane(const struct orr_victim_search *search, uint32_t track)
     look_ahead(search, track);
 }
 
+/* The preemptor need not be looked at if it comes last. */
+static void open_lanes(const struct orr_victim_search *search)
+{
+    struct orr_sketch *sketch = search->forecast->sketch;
+    uint32_t opened = 0;
+    for (uint32_t i = 0; i < sketch->active_count; i++) {
+        const uint32_t track = sketch->active[i];
+        if (sketch->late > 0 || track != search->forecast->seats[0].track) {
+            open_lane(search, track);
+            sketch->active[opened++] = track;
+        }
+    }
+    sketch->active_count = opened;
+}
+
 /* So many of the run that is next find a place. */
 static void serve_some(const struct orr_forecast *f, uint32_t track, uint32_t count)
 {
@@ -138,10 +153,14 @@ static uint32_t count_before(const struct orr_victim_search *search, uint32_t tr
     return low;
 }
 
+struct light { /* tasks of light parties */
+    uint32_t singles, whole_nodes;
+};
+
 /* Serves what is light in the track before the turn of the heavy party of another one, or of its
  * own; adds up the tasks. */
 static void serve_light(const struct orr_victim_search *search, uint32_t track, uint32_t heavy,
-                        struct orr_tally *served)
+                        struct light *served)
 {
     const struct orr_forecast *f = search->forecast;
     const struct orr_sketch *sketch = f->sketch;
@@ -157,7 +176,7 @@ static void serve_light(const struct orr_victim_search *search, uint32_t track, 
             count = count_before(search, track, &lane->next, lane->left, lane->guess, heavy, worst);
             lane->guess = count;
         }
-        orr_tally_add(served, seat->gpus, count * seat->tasks);
+        *(seat->gpus == 1 ? &served->singles : &served->whole_nodes) += count * seat->tasks;
         const bool all = count == lane->left;
         serve_some(f, track, count);
         if (!all) {
@@ -166,7 +185,7 @@ static void serve_light(const struct orr_victim_search *search, uint32_t track, 
     }
 }
 
-/* The track with the heavy party whose turn comes next; there is one until the preemptor's. */
+/* The track with the heavy party whose turn comes next; ORR_NONE: there are none left. */
 static uint32_t next_heavy(const struct orr_forecast *f)
 {
     const struct orr_sketch *sketch = f->sketch;
@@ -182,19 +201,14 @@ static uint32_t next_heavy(const struct orr_forecast *f)
     return best;
 }
 
-/* Places tasks, those of fewest GPUs first, and takes them from those left. False: one of them
- * finds no place. */
-static bool place_all(struct orr_tally *rooms, const struct orr_tally *tasks,
-                      struct orr_tally *left)
+/* Places tasks and takes them from those left. False: one of them finds no place. */
+static bool place(struct orr_tally *rooms, struct orr_tally *left, uint32_t tasks, uint32_t gpus)
 {
-    for (uint32_t bits = tasks->some; bits != 0; bits &= bits - 1) {
-        const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
-        if (orr_tally__place(rooms, tasks->count[gpus], gpus) < tasks->count[gpus]) {
-            return false;
-        }
-        orr_tally_take(left, gpus, tasks->count[gpus]);
+    if (tasks == 0) {
+        return true;
     }
-    return true;
+    orr_tally_take(left, gpus, tasks);
+    return orr_tally__place(rooms, tasks, gpus) == tasks;
 }
 
 /* --- the last heavy victim --- */
@@ -289,31 +303,30 @@ bool orr_sketch__serve(const struct orr_victim_search *search, struct orr_tally 
             return false;
         }
     }
-    for (uint32_t i = 0; i < sketch->active_count; i++) {
-        open_lane(search, sketch->active[i]);
-    }
-    for (;;) {
-        struct orr_tally served = {0};
-        const uint32_t heavy = next_heavy(f);
+    open_lanes(search);
+    for (uint32_t heavy; (heavy = next_heavy(f)) != ORR_NONE;) {
+        struct light served = {0};
         for (uint32_t i = 0; i < sketch->active_count; i++) {
             serve_light(search, sketch->active[i], heavy, &served);
         }
-        if (!place_all(&rooms, &served, &tasks)) {
+        if (!place(&rooms, &tasks, served.singles, 1) ||
+            !place(&rooms, &tasks, served.whole_nodes, (uint32_t)f->largest_node)) {
             return true;
         }
         const struct orr_seat *seat = &f->seats[sketch->runs[sketch->lanes[heavy].heavy].seat];
         if (seat == own) {
             return orr_tally__places(&rooms, own->gpus) >= own->tasks;
         }
-        if (orr_tally__place(&rooms, seat->tasks, seat->gpus) < seat->tasks) {
+        if (!place(&rooms, &tasks, seat->tasks, seat->gpus)) {
             /* Nor does a preemptor that asks no less find a place. */
             return seat->gpus > own->gpus || seat->tasks > own->tasks;
         }
-        orr_tally_take(&tasks, seat->gpus, seat->tasks);
         serve_some(f, heavy, 1);
         look_ahead(search, heavy);
         if (sketch->late == 0 && orr_tally__hold_all(&rooms, &tasks)) {
             return false;
         }
     }
+    /* Only tasks that fill a node may find none, if others began it. */
+    return rooms.count[f->largest_node] < tasks.count[f->largest_node];
 }
