@@ -35,10 +35,11 @@ static void count(const struct orr_forecast *f, struct orr_hand *hand, const str
     hand->late += f->tracks[seat->track].goes_first ? 0 : by;
 }
 
+/* Nobody is recorded where there are hands, so that each step took the next in order. */
 static const struct orr_seat *seat_of(const struct orr_victim_search *search, uint32_t potential)
 {
-    const uint32_t job = search->potential.items[potential].job;
-    return &search->forecast->seats[search->session->jobs[job].mark];
+    const struct orr_forecast *f = search->forecast;
+    return &f->seats[f->plain->victims[search->potential.items[potential].group]];
 }
 
 /* Victims of a node, from the last one back; by: 1 to take them, -1 to leave them. */
