@@ -71,7 +71,6 @@ static void open_lane(const struct orr_victim_search *search, uint32_t track)
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
     struct lane *lane = &sketch->lanes[track];
-    lane->guess = 1;
     if (!orr_sketch__is_even(sketch, track)) {
         const int64_t *held = search->session->queues[f->tracks[track].queue].allocated;
         memcpy(lane->held, held, sizeof lane->held);
@@ -167,14 +166,17 @@ static void serve_light(const struct orr_victim_search *search, uint32_t track, 
     struct lane *lane = &sketch->lanes[track];
     const struct standing *worst = &sketch->lanes[heavy].worst;
     while (lane->left > 0 && !sketch->runs[lane->next.run].heavy) {
-        const struct orr_seat *seat = &f->seats[sketch->runs[lane->next.run].seat];
-        uint32_t count = lane->left;
-        if (track != heavy) {
-            if (!comes_before(search, track, &lane->next, heavy, worst)) {
-                return;
-            }
-            count = count_before(search, track, &lane->next, lane->left, lane->guess, heavy, worst);
-            lane->guess = count;
+        const struct run *run = &sketch->runs[lane->next.run];
+        const struct orr_seat *seat = &f->seats[run->seat];
+        struct turn turn = lane->next;
+        uint32_t count = track == heavy ? lane->left : 0;
+        while (count < lane->left && comes_before(search, track, &turn, heavy, worst)) {
+            turn.lacking -= run->gpus;
+            turn.waiting = 0;
+            count++;
+        }
+        if (count == 0) {
+            return;
         }
         *(seat->gpus == 1 ? &served->singles : &served->whole_nodes) += count * seat->tasks;
         const bool all = count == lane->left;
@@ -263,7 +265,7 @@ static uint32_t count_after_last(const struct orr_victim_search *search)
 {
     const struct orr_forecast *f = search->forecast;
     const struct orr_sketch *sketch = f->sketch;
-    struct standing worst;
+    struct standing worst = best_of_all;
     uint32_t last = ORR_NONE;
     uint32_t after = 0;
     for (uint32_t i = 0; i < sketch->active_count; i++) {

@@ -41,7 +41,6 @@ struct lane { /* a track of one scenario */
     const struct stretch *at; /* whose parties are next, */
     struct turn next;
     uint32_t left;                 /* so many; 0: no more parties */
-    uint32_t guess;                /* how many were served last time before another's turn */
     int64_t held[ORR_SHARE_KINDS]; /* of a track that is not even */
     uint32_t heavy;                /* run of the next heavy party, or ORR_NONE */
     struct standing worst;         /* on the way to it */
