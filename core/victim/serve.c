@@ -42,9 +42,9 @@ static void look_ahead(const struct orr_victim_search *search, uint32_t track)
     const struct stretch *at = lane->at;
     const struct turn *turn = &lane->next;
     uint32_t left = lane->left;
-    lane->worst = best_of_all;
+    struct standing worst = best_of_all;
     while (left > 0 && !sketch->runs[turn->run].heavy) {
-        pass_run(search, track, left, turn, &lane->worst);
+        pass_run(search, track, left, turn, &worst);
         at++;
         turn = &at->turn;
         left = at < lane->end ? at->count : 0;
@@ -52,7 +52,8 @@ static void look_ahead(const struct orr_victim_search *search, uint32_t track)
     lane->heavy = ORR_NONE;
     if (left > 0) {
         lane->heavy = turn->run;
-        take_worse(&lane->worst, orr_sketch__standing_at(search, track, turn));
+        lane->worst = *orr_sketch__standing_at(search, track, turn);
+        take_worse(&lane->worst, &worst);
     }
 }
 
