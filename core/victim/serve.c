@@ -216,36 +216,43 @@ static bool place(struct orr_tally *rooms, struct orr_tally *left, uint32_t task
 
 /* --- the last heavy victim --- */
 
+/* Where the parties after the last heavy one of a track begin. */
+static const struct stretch *after_heavy(const struct orr_sketch *sketch, uint32_t track)
+{
+    const struct lane *lane = &sketch->lanes[track];
+    const struct stretch *end = lane->end;
+    while (end > lane->first && !sketch->runs[end[-1].turn.run].heavy) {
+        end--;
+    }
+    return end;
+}
+
 /* The worst standing on the way to the last heavy victim of a track. False: there is none. */
 static bool stand_last(const struct orr_victim_search *search, uint32_t track,
-                       struct standing *standing)
+                       struct standing *worst)
 {
     const struct orr_sketch *sketch = search->forecast->sketch;
     const struct lane *lane = &sketch->lanes[track];
-    struct standing worst = best_of_all;
-    bool any = false;
-    for (const struct stretch *at = lane->first; at < lane->end; at++) {
-        const struct run *run = &sketch->runs[at->turn.run];
-        pass_run(search, track, at->count, &at->turn, &worst);
-        if (run->heavy && run->seat != 0) {
-            *standing = worst;
-            any = true;
-        }
+    const struct stretch *end = after_heavy(sketch, track);
+    *worst = best_of_all;
+    for (const struct stretch *at = lane->first; at < end; at++) {
+        pass_run(search, track, at->count, &at->turn, worst);
     }
-    return any;
+    return end > lane->first;
 }
 
-/* Tasks of one GPU in the track that are surely served after a turn of another one: once one is,
- * all that follow. */
+/* Tasks of one GPU in the track that are surely served after the last heavy victim, whose track
+ * stands so then: once one is, all that follow. */
 static uint32_t count_after(const struct orr_victim_search *search, uint32_t track, uint32_t other,
                             const struct standing *standing)
 {
     const struct orr_sketch *sketch = search->forecast->sketch;
     const struct lane *lane = &sketch->lanes[track];
     uint32_t *guess = &sketch->standings[track].after;
+    const struct stretch *at = track == other ? after_heavy(sketch, track) : lane->first;
     uint32_t after = 0;
-    bool all = false;
-    for (const struct stretch *at = lane->first; at < lane->end; at++) {
+    bool all = track == other;
+    for (; at < lane->end; at++) {
         const uint32_t left = at->count;
         uint32_t before = 0;
         if (!all && comes_before(search, track, &at->turn, other, standing)) {
@@ -275,7 +282,7 @@ static uint32_t count_after_last(const struct orr_victim_search *search)
         if (!orr_sketch__is_even(sketch, t)) {
             return 0;
         }
-        if (stand_last(search, t, &standing) &&
+        if (t != f->seats[0].track && stand_last(search, t, &standing) &&
             (last == ORR_NONE || orr_sketch__is_before(f, last, &worst, t, &standing))) {
             last = t;
             worst = standing;
@@ -283,7 +290,7 @@ static uint32_t count_after_last(const struct orr_victim_search *search)
     }
     for (uint32_t i = 0; i < sketch->active_count && last != ORR_NONE; i++) {
         const uint32_t t = sketch->active[i];
-        if (t != last && t != f->seats[0].track) {
+        if (t != f->seats[0].track) {
             after += count_after(search, t, last, &worst);
         }
     }
