@@ -256,8 +256,8 @@ static uint32_t count_after(const struct orr_victim_search *search, uint32_t tra
         const uint32_t left = at->count;
         uint32_t before = 0;
         if (!all && comes_before(search, track, &at->turn, other, standing)) {
-            before = count_before(search, track, &at->turn, left,
-                                  left > *guess ? left - *guess : 1, other, standing);
+            before = count_before(search, track, &at->turn, left, left > *guess ? left - *guess : 1,
+                                  other, standing);
             *guess = left - before;
         }
         all = all || before < left;

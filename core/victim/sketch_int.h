@@ -6,7 +6,7 @@
 #include "forecast_int.h"
 
 struct run {
-    uint32_t seat;    /* one of them */
+    uint32_t seat; /* one of them */
     uint32_t track;
     uint32_t kind;    /* the same for those of the track that ask the same; from 1 */
     uint32_t gpus;    /* of each party */
@@ -31,7 +31,7 @@ struct turn {
     uint64_t waiting;
 };
 
-struct stretch { /* parties of a run that a scenario takes */
+struct stretch {      /* parties of a run that a scenario takes */
     struct turn turn; /* of the first */
     uint32_t count;
 };
@@ -85,9 +85,9 @@ void orr_sketch__make_standings(const struct orr_victim_search *search);
  * asked for: of a track that is not even, for the lane's next party. */
 const struct standing *orr_sketch__work_out(const struct orr_victim_search *search, uint32_t track,
                                             const struct turn *turn, struct standing *at);
-static inline const struct standing *
-orr_sketch__standing_at(const struct orr_victim_search *search, uint32_t track,
-                        const struct turn *turn)
+static inline const struct standing *orr_sketch__standing_at(const struct orr_victim_search *search,
+                                                             uint32_t track,
+                                                             const struct turn *turn)
 {
     const struct orr_sketch *sketch = search->forecast->sketch;
     const struct run *run = &sketch->runs[turn->run];
