@@ -159,20 +159,26 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
     return try_scenario(search, &search->chosen);
 }
 
+/* The job of the last potential victim has no other tasks; in a plain world jobs join whole. */
+static bool is_single(const struct orr_victim_search *search, const struct orr_victim *last)
+{
+    return search->forecast != NULL
+               ? search->potential.count == 1 || last[-1].group != last->group
+               : search->session->jobs[last->job].task_count == 1;
+}
+
 static bool try_node_local(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     if (search->potential.count == 0) {
         return search->recorded.count > 0 && try_scenario(search, &search->potential);
     }
-    const uint32_t last = search->potential.items[search->potential.count - 1].task;
-    const uint32_t job = session->tasks[last].job;
-    if (session->jobs[job].task_count == 1) {
-        const uint32_t node = session->tasks[last].live.node;
-        return node != ORR_NONE && try_node(search, node);
+    const struct orr_victim *last = &search->potential.items[search->potential.count - 1];
+    if (is_single(search, last)) {
+        return last->node != ORR_NONE && try_node(search, last->node);
     }
-    uint32_t *nodes = orr_alloc(session->jobs[job].task_count, sizeof *nodes);
-    const uint32_t count = list_job_nodes(session, job, nodes);
+    uint32_t *nodes = orr_alloc(session->jobs[last->job].task_count, sizeof *nodes);
+    const uint32_t count = list_job_nodes(session, last->job, nodes);
     bool solved = false;
     for (uint32_t i = 0; !solved && i < count; i++) {
         solved = try_node(search, nodes[i]);

@@ -111,6 +111,10 @@ static uint64_t print_waiting(const struct orr_sketch *sketch, uint64_t waiting)
     return print;
 }
 
+/* Odd, and unlike each other. */
+#define PRINT_OF_PLACE UINT64_C(0x9e3779b97f4a7c15)
+#define PRINT_OF_ONE   UINT64_C(0xd1b54a32d192ed03)
+
 /* Parties of the run that comes next in its track, of whose runs those before `from` are passed. */
 static struct stretch stretch_of(const struct orr_sketch *sketch, uint32_t run, uint32_t from)
 {
@@ -154,7 +158,7 @@ static uint64_t list_scenario(const struct orr_forecast *f, const struct orr_tal
             lane->end = stretch + 1;
             lacking -= stretch->count * run->gpus;
             from = r + 1;
-            print += orr_scatter(run->print + orr_scatter((uint64_t)nth << 32 | stretch->count) +
+            print += orr_scatter(run->print + PRINT_OF_PLACE * nth + PRINT_OF_ONE * stretch->count +
                                  print_waiting(sketch, stretch->turn.waiting));
         }
     }
