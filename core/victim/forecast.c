@@ -262,14 +262,14 @@ struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *searc
 
 /* Negative: all that wait in the lane are served before the party, positive: none, 0: by age. */
 static int lane_against(const struct orr_session *session, const struct orr_lane *lane,
-                        const struct orr_order_entry *party)
+                        struct orr_party party)
 {
-    const struct orr_sjob *job = &session->jobs[party->view.job];
+    const struct orr_sjob *job = &session->jobs[party.job];
     const int waiting = session->backlog->classes[lane->class].elastic_state;
     if (session->rules.priority && lane->priority != job->priority) {
         return lane->priority > job->priority ? -1 : 1;
     }
-    return session->rules.elastic ? waiting - party->elastic_state : 0;
+    return session->rules.elastic ? waiting - party.elastic_state : 0;
 }
 
 static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *job)
@@ -279,10 +279,10 @@ static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *jo
 }
 
 uint32_t orr_forecast__count_before(const struct orr_session *session, uint32_t index,
-                                    const struct orr_order_entry *party, uint32_t from)
+                                    struct orr_party party, uint32_t from)
 {
     const struct orr_lane *lane = &session->backlog->lanes[index];
-    const struct orr_sjob *job = &session->jobs[party->view.job];
+    const struct orr_sjob *job = &session->jobs[party.job];
     const uint32_t all = lane->end - lane->first;
     const int against = lane_against(session, lane, party);
     const struct orr_lane_item *items = lane->items + lane->first;
@@ -356,10 +356,10 @@ static uint32_t first_after(const struct orr_victim_search *search, const struct
     uint32_t low = at;
     for (uint32_t high = parties->count; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
-        const struct orr_order_entry party =
-            orr_forecast__entry(search, &parties->seats[parties->line[middle]]);
-        const int against = lane_against(search->session, lane, &party);
-        const struct orr_sjob *job = &search->session->jobs[party.view.job];
+        const struct orr_party party =
+            orr_forecast__party(search->forecast, &parties->seats[parties->line[middle]]);
+        const int against = lane_against(search->session, lane, party);
+        const struct orr_sjob *job = &search->session->jobs[party.job];
         if (against != 0 ? against < 0 : is_older(&lane->items[lane->first + item], job)) {
             high = middle;
         } else {
@@ -381,10 +381,10 @@ bool orr_forecast__demands(struct orr_victim_search *search, const struct orr_pa
         uint32_t at = 0;
         while (from < lane->end - lane->first &&
                (at = first_after(search, lane, from, parties, at)) < parties->count) {
-            const struct orr_order_entry party =
-                orr_forecast__entry(search, &parties->seats[parties->line[at]]);
+            const struct orr_party party =
+                orr_forecast__party(search->forecast, &parties->seats[parties->line[at]]);
             const uint32_t to =
-                orr_forecast__count_before(search->session, leaf->lanes[i], &party, from);
+                orr_forecast__count_before(search->session, leaf->lanes[i], party, from);
             if (to - from > count_absent(search, leaf->lanes[i], from, to) &&
                 !add_demand(search->forecast, &backlog->classes[lane->class].demand, &sets[at])) {
                 return false;

@@ -100,6 +100,8 @@ struct orr_plain {              /* plain.c */
     struct orr_sizes sizes;
     uint32_t *gangs; /* seats with several tasks, */
     uint32_t gang_count;
+    uint32_t *taken; /* those of them that a scenario takes */
+    uint32_t taken_count;
     uint32_t *gangs_on; /* by node: of how many a task runs there */
     uint64_t changes;   /* victims so far, of all probes */
     struct orr_hand hands[ORR_HANDS];
@@ -231,9 +233,20 @@ void orr_forecast__seat_victims(struct orr_victim_search *search);
 struct orr_order_entry orr_forecast__victim(const struct orr_seat *seat);
 struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search,
                                            const struct orr_seat *seat);
+/* What of a party says who that waits is served before it. */
+struct orr_party {
+    uint32_t job;
+    int elastic_state;
+};
+static inline struct orr_party orr_forecast__party(const struct orr_forecast *f,
+                                                   const struct orr_seat *seat)
+{
+    return (struct orr_party){.job = seat->job,
+                              .elastic_state = seat == f->seats ? f->elastic_state : -1};
+}
 /* How many of the lane, counted from its first, are served before the party; at least `from`. */
 uint32_t orr_forecast__count_before(const struct orr_session *session, uint32_t lane,
-                                    const struct orr_order_entry *party, uint32_t from);
+                                    struct orr_party party, uint32_t from);
 struct orr_parties { /* of one queue, the best first */
     const struct orr_seat *seats;
     const uint32_t *line; /* which of the seats, */

@@ -155,21 +155,9 @@ static struct orr_hand *hand_of(struct orr_victim_search *search, uint32_t from,
     return hand;
 }
 
-/* Calls for each gang that the nodes take. */
-typedef void with_gang_fn(const struct orr_victim_search *search, const struct orr_seat *gang,
-                          struct orr_taken *taken);
+/* --- gangs --- */
 
-static void with_gangs(const struct orr_victim_search *search, struct orr_taken *taken,
-                       with_gang_fn *with)
-{
-    const struct orr_plain *plain = search->forecast->plain;
-    for (uint32_t g = 0; g < plain->gang_count; g++) {
-        if (orr_forecast__gang_is_on(search, plain->gangs[g], taken->from, taken->to)) {
-            with(search, &search->forecast->seats[plain->gangs[g]], taken);
-        }
-    }
-}
-
+/* A gang has a task on the nodes. What it leaves on others is room, too. */
 static void take_gang(const struct orr_victim_search *search, const struct orr_seat *gang,
                       struct orr_taken *taken)
 {
@@ -177,45 +165,51 @@ static void take_gang(const struct orr_victim_search *search, const struct orr_s
     count(f, taken->hand, gang, 1);
     orr_forecast__count_size(&taken->sizes, gang);
     for (uint32_t t = 0; t < gang->tasks; t++) {
-        const uint32_t node = search->session->tasks[gang->first_task + t].live.node;
+        const uint32_t node = orr_forecast__node(search->session, gang, t);
         const uint32_t at = search->capacities.at[node];
         f->plain->extra[node] +=
             at >= taken->from && at < taken->to ? 0 : orr_forecast__gpus(search->session, gang, t);
     }
 }
 
-/* What they leave on nodes that are not in hand. */
 static void add_rooms(const struct orr_victim_search *search, const struct orr_seat *gang,
                       struct orr_taken *taken)
 {
     uint32_t *extra = search->forecast->plain->extra;
     for (uint32_t t = 0; t < gang->tasks; t++) {
-        const uint32_t node = search->session->tasks[gang->first_task + t].live.node;
+        const uint32_t node = orr_forecast__node(search->session, gang, t);
         orr_tally_add(&taken->rooms, extra[node], 1);
         extra[node] = 0;
     }
 }
 
-static void put_gang(const struct orr_victim_search *search, const struct orr_seat *gang,
-                     struct orr_taken *taken)
-{
-    count(search->forecast, taken->hand, gang, UINT32_MAX);
-}
-
 void orr_forecast__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,
                         struct orr_taken *taken)
 {
+    const struct orr_forecast *f = search->forecast;
+    struct orr_plain *plain = f->plain;
     struct orr_hand *hand = hand_of(search, from, to, nth);
     *taken = (struct orr_taken){.from = from,
                                 .to = to,
                                 .hand = hand,
                                 .rooms = hand->rooms,
                                 .sizes = {.set = hand->tasks.some}};
-    with_gangs(search, taken, take_gang);
-    with_gangs(search, taken, add_rooms);
+    plain->taken_count = 0;
+    for (uint32_t g = 0; g < plain->gang_count; g++) {
+        if (orr_forecast__gang_is_on(search, plain->gangs[g], from, to)) {
+            plain->taken[plain->taken_count++] = plain->gangs[g];
+            take_gang(search, &f->seats[plain->gangs[g]], taken);
+        }
+    }
+    for (uint32_t g = 0; g < plain->taken_count; g++) {
+        add_rooms(search, &f->seats[plain->taken[g]], taken);
+    }
 }
 
 void orr_forecast__put_back(const struct orr_victim_search *search, struct orr_taken *taken)
 {
-    with_gangs(search, taken, put_gang);
+    const struct orr_forecast *f = search->forecast;
+    for (uint32_t g = 0; g < f->plain->taken_count; g++) {
+        count(f, taken->hand, &f->seats[f->plain->taken[g]], UINT32_MAX);
+    }
 }

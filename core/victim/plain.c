@@ -92,6 +92,7 @@ void orr_forecast__make_plain(struct orr_victim_search *search)
     plain->open = orr_arena_alloc(f->arena, f->track_count, sizeof *plain->open);
     plain->victims = orr_arena_alloc(f->arena, f->seat_count, sizeof *plain->victims);
     plain->gangs = orr_arena_alloc(f->arena, f->seat_count, sizeof *plain->gangs);
+    plain->taken = orr_arena_alloc(f->arena, f->seat_count, sizeof *plain->taken);
     plain->gangs_on = orr_arena_alloc(f->arena, nodes, sizeof *plain->gangs_on);
     plain->extra = orr_arena_alloc(f->arena, nodes, sizeof *plain->extra);
     open_sources(search);
@@ -167,7 +168,7 @@ bool orr_victim__take_next(struct orr_victim_search *search)
         if (index == ORR_NONE) {
             return false;
         }
-    } while (search->is_recorded[f->seats[index].first_task]);
+    } while (search->recorded.count > 0 && search->is_recorded[f->seats[index].first_task]);
     const struct orr_seat *seat = &f->seats[index];
     if (seat->tasks == 1) {
         add_victim(search, seat, 0);

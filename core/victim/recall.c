@@ -32,7 +32,7 @@ static void take_queue_above(uint64_t *sum, const struct orr_session *session, u
 
 /* Who waits in the queue and is served before the party; the preemptor itself waits like others. */
 static void take_waiting(uint64_t *sum, const struct orr_victim_search *search, uint32_t queue,
-                         const struct orr_order_entry *party)
+                         struct orr_party party)
 {
     const struct orr_session *session = search->session;
     const struct orr_backlog *backlog = session->backlog;
@@ -66,9 +66,8 @@ static void take_queue(uint64_t *sum, const struct orr_victim_search *search, ui
         in->waiting = 0;
         in->waiting_at = version;
         if (in->row.count > 0) {
-            const struct orr_order_entry last =
-                orr_forecast__victim(&in->row.seats[in->row.count - 1]);
-            take_waiting(&in->waiting, search, queue, &last);
+            const struct orr_seat *last = &in->row.seats[in->row.count - 1];
+            take_waiting(&in->waiting, search, queue, orr_forecast__party(search->forecast, last));
         }
     }
     orr_print_word(sum, in->print + queue);
@@ -100,8 +99,8 @@ static uint64_t world_of(const struct orr_victim_search *search)
         orr_print_number(&sum, session->total[kind]);
     }
     orr_print_word(&sum, orr_prospects_standing(session, own));
-    const struct orr_order_entry preemptor = orr_forecast__entry(search, search->forecast->seats);
-    take_waiting(&sum, search, own, &preemptor);
+    take_waiting(&sum, search, own,
+                 orr_forecast__party(search->forecast, search->forecast->seats));
     for (uint32_t i = 0; i < search->queue_count; i++) {
         take_queue(&sum, search, search->queues[i]);
         if (timed) {

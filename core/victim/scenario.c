@@ -44,7 +44,7 @@ static bool without(struct orr_victim_search *search, struct orr_jobview *view,
 
 static bool any_recorded(const struct orr_victim_search *search, const struct orr_task_list *tasks)
 {
-    for (uint32_t i = 0; i < tasks->count; i++) {
+    for (uint32_t i = 0; i < tasks->count && search->recorded.count > 0; i++) {
         if (search->is_recorded[tasks->tasks[i]]) {
             return true;
         }

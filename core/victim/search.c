@@ -353,6 +353,10 @@ static void adopt(struct orr_victim_search *search)
              by_group, NULL);
     uint32_t last = ORR_NONE;
     search->recorded_groups = 0;
+    if (search->is_recorded == NULL) {
+        search->is_recorded =
+            orr_arena_alloc(&search->memory, session->task_count, sizeof *search->is_recorded);
+    }
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         const uint32_t group = search->recorded.items[i].group;
         search->recorded_groups += i == 0 || group != last;
@@ -446,8 +450,6 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
 static void prepare_search(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    search->is_recorded =
-        orr_arena_alloc(&search->memory, session->task_count, sizeof *search->is_recorded);
     search->feasible =
         orr_arena_alloc(&search->memory, session->node_count, sizeof *search->feasible);
     search->constrained = orr_victim__is_constrained(search);

@@ -83,7 +83,7 @@ struct orr_victim_search {
     enum orr_generator generator;
     struct orr_victims recorded; /* carried from probe to probe; group numbers are dense */
     uint32_t recorded_groups;
-    bool *is_recorded; /* by task */
+    bool *is_recorded; /* by task; NULL until any was */
     bool *feasible;    /* by node: base and the nodes of survivors */
 
     struct orr_victims next;        /* recorded for the next probe, should this one succeed */
