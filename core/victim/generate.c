@@ -162,9 +162,8 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
 /* The job of the last potential victim has no other tasks; in a plain world jobs join whole. */
 static bool is_single(const struct orr_victim_search *search, const struct orr_victim *last)
 {
-    return search->forecast != NULL
-               ? search->potential.count == 1 || last[-1].group != last->group
-               : search->session->jobs[last->job].task_count == 1;
+    return search->forecast != NULL ? search->potential.count == 1 || last[-1].group != last->group
+                                    : search->session->jobs[last->job].task_count == 1;
 }
 
 static bool try_node_local(struct orr_victim_search *search)

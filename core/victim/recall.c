@@ -99,8 +99,7 @@ static uint64_t world_of(const struct orr_victim_search *search)
         orr_print_number(&sum, session->total[kind]);
     }
     orr_print_word(&sum, orr_prospects_standing(session, own));
-    take_waiting(&sum, search, own,
-                 orr_forecast__party(search->forecast, search->forecast->seats));
+    take_waiting(&sum, search, own, orr_forecast__party(search->forecast, search->forecast->seats));
     for (uint32_t i = 0; i < search->queue_count; i++) {
         take_queue(&sum, search, search->queues[i]);
         if (timed) {

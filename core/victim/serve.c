@@ -153,6 +153,15 @@ static uint32_t count_before(const struct orr_victim_search *search, uint32_t tr
     return low;
 }
 
+/* How many of the track may be served before it stands worse than another one. */
+static uint32_t guess(const struct orr_sketch *sketch, uint32_t track, const struct standing *now,
+                      const struct standing *other)
+{
+    const double gpus =
+        (other->share_after - now->share_after) * sketch->standings[track].allocatable_gpus;
+    return gpus < 0 ? 0 : gpus < UINT32_MAX ? (uint32_t)gpus : UINT32_MAX;
+}
+
 struct light { /* tasks of light parties */
     uint32_t singles, whole_nodes;
 };
@@ -167,17 +176,15 @@ static void serve_light(const struct orr_victim_search *search, uint32_t track, 
     struct lane *lane = &sketch->lanes[track];
     const struct standing *worst = &sketch->lanes[heavy].worst;
     while (lane->left > 0 && !sketch->runs[lane->next.run].heavy) {
-        const struct run *run = &sketch->runs[lane->next.run];
-        const struct orr_seat *seat = &f->seats[run->seat];
-        struct turn turn = lane->next;
-        uint32_t count = track == heavy ? lane->left : 0;
-        while (count < lane->left && comes_before(search, track, &turn, heavy, worst)) {
-            turn.lacking -= run->gpus;
-            turn.waiting = 0;
-            count++;
-        }
-        if (count == 0) {
-            return;
+        const struct orr_seat *seat = &f->seats[sketch->runs[lane->next.run].seat];
+        uint32_t count = lane->left;
+        if (track != heavy) {
+            const struct standing *next = orr_sketch__standing_at(search, track, &lane->next);
+            if (!orr_sketch__is_before(f, track, next, heavy, worst)) {
+                return;
+            }
+            count = count_before(search, track, &lane->next, lane->left,
+                                 guess(sketch, track, next, worst), heavy, worst);
         }
         *(seat->gpus == 1 ? &served->singles : &served->whole_nodes) += count * seat->tasks;
         const bool all = count == lane->left;

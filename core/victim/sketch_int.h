@@ -50,10 +50,11 @@ struct standings { /* of a track, for all scenarios of a probe */
     /* Of light and heavy parties by GPUs lacking, each the last one asked for; NULL if these do not
      * tell what the queue holds. */
     struct standing *items[2];
-    struct standing one; /* then */
-    uint32_t priority;   /* tracks of more */
-    uint32_t after;      /* how many of a run came after the last heavy party last time */
-    uint32_t before;     /* tracks that are served before it if all else is equal */
+    struct standing one;     /* then */
+    uint32_t priority;       /* tracks of more */
+    double allocatable_gpus; /* to the queue */
+    uint32_t after;          /* how many of a run came after the last heavy party last time */
+    uint32_t before;         /* tracks that are served before it if all else is equal */
 };
 
 struct orr_sketch {

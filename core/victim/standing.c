@@ -68,6 +68,12 @@ static void rank_alike(const struct orr_victim_search *search, uint32_t track)
     }
 }
 
+static double allocatable_gpus(const struct orr_session *session, uint32_t queue)
+{
+    const double gpus = orr_share_allocatable(&session->shares[queue].resource[ORR_SHARE_GPU]);
+    return gpus == ORR_UNLIMITED ? session->total[ORR_SHARE_GPU] : gpus;
+}
+
 static bool is_heavy(const struct orr_forecast *f, const struct orr_seat *seat)
 {
     return !(seat->gpus == 1 && seat->tasks == 1) && (int32_t)seat->gpus < f->largest_node;
@@ -82,6 +88,8 @@ void orr_sketch__make_standings(const struct orr_victim_search *search)
         const uint32_t gpus = tell_kinds(f, t);
         const bool even = is_even(f, t);
         rank_alike(search, t);
+        sketch->standings[t].allocatable_gpus =
+            allocatable_gpus(search->session, f->tracks[t].queue);
         for (int i = 0; i < 2 && even; i++) {
             sketch->standings[t].items[i] =
                 orr_arena_alloc(f->arena, gpus + (size_t)1, sizeof(struct standing));
