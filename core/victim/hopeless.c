@@ -103,7 +103,7 @@ static void clear_more(struct orr_prospects *all, const struct orr_session *sess
     for (uint32_t s = 0; s < row->count; s++) {
         const struct orr_seat *seat = &row->seats[s];
         for (uint32_t t = 0; t < seat->tasks; t++) {
-            all->more[session->tasks[seat->first_task + t].live.node] = 0;
+            all->more[orr_forecast__node(session, seat, t)] = 0;
         }
     }
 }
@@ -126,7 +126,7 @@ static bool accumulate_enough(struct orr_prospects *all, const struct orr_sessio
         for (uint32_t s = 0; s < rows[r]->count && !found; s++) {
             const struct orr_seat *seat = &rows[r]->seats[s];
             for (uint32_t t = 0; t < seat->tasks; t++) {
-                const uint32_t node = session->tasks[seat->first_task + t].live.node;
+                const uint32_t node = orr_forecast__node(session, seat, t);
                 all->more[node] += (int32_t)orr_forecast__gpus(session, seat, t);
                 found = found || all->base[node] + all->more[node] >= (int32_t)enough;
             }
@@ -181,7 +181,7 @@ static bool lacks_places(struct orr_prospects *all, const struct orr_session *se
     for (uint32_t s = 0; s < row->count; s++) {
         const struct orr_seat *seat = &row->seats[s];
         for (uint32_t t = 0; t < seat->tasks; t++) {
-            const uint32_t node = session->tasks[seat->first_task + t].live.node;
+            const uint32_t node = orr_forecast__node(session, seat, t);
             const int32_t before = all->base[node] + all->more[node];
             const int32_t rest = (int32_t)orr_forecast__gpus(session, seat, t) % z;
             all->more[node] += rest;

@@ -255,17 +255,16 @@ static uint32_t count_after(const struct orr_victim_search *search, uint32_t tra
 {
     const struct orr_sketch *sketch = search->forecast->sketch;
     const struct lane *lane = &sketch->lanes[track];
-    uint32_t *guess = &sketch->standings[track].after;
     const struct stretch *at = track == other ? after_heavy(sketch, track) : lane->first;
     uint32_t after = 0;
     bool all = track == other;
     for (; at < lane->end; at++) {
         const uint32_t left = at->count;
         uint32_t before = 0;
-        if (!all && comes_before(search, track, &at->turn, other, standing)) {
-            before = count_before(search, track, &at->turn, left, left > *guess ? left - *guess : 1,
-                                  other, standing);
-            *guess = left - before;
+        const struct standing *next = orr_sketch__standing_at(search, track, &at->turn);
+        if (!all && orr_sketch__is_before(search->forecast, track, next, other, standing)) {
+            before = count_before(search, track, &at->turn, left,
+                                  guess(sketch, track, next, standing), other, standing);
         }
         all = all || before < left;
         after += sketch->runs[at->turn.run].gpus == 1 ? left - before : 0;

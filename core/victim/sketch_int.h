@@ -53,7 +53,6 @@ struct standings { /* of a track, for all scenarios of a probe */
     struct standing one;     /* then */
     uint32_t priority;       /* tracks of more */
     double allocatable_gpus; /* to the queue */
-    uint32_t after;          /* how many of a run came after the last heavy party last time */
     uint32_t before;         /* tracks that are served before it if all else is equal */
 };
 
