@@ -17,10 +17,12 @@
 #include <sanitizer/asan_interface.h>
 #define POISON(p, n)   ASAN_POISON_MEMORY_REGION(p, n)
 #define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+#define SPOIL(p, n)    memset(p, 0xa5, n)
 #define REDZONE        ((size_t)16)
 #else
 #define POISON(p, n)   ((void)0)
 #define UNPOISON(p, n) ((void)0)
+#define SPOIL(p, n)    ((void)0)
 #define REDZONE        ((size_t)0)
 #endif
 
@@ -91,7 +93,7 @@ void orr_arena_init(struct orr_arena *arena)
     *arena = (struct orr_arena){0};
 }
 
-void *orr_arena_alloc(struct orr_arena *arena, size_t count, size_t size)
+void *orr_arena_take(struct orr_arena *arena, size_t count, size_t size)
 {
     ORR_ASSERT(size == 0 || count <= (SIZE_MAX / 4) / size);
     size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -110,8 +112,14 @@ void *orr_arena_alloc(struct orr_arena *arena, size_t count, size_t size)
     char *memory = block_start(arena->head) + arena->used;
     arena->used += bytes + REDZONE;
     UNPOISON(memory, bytes);
-    memset(memory, 0, bytes);
+    SPOIL(memory, bytes);
     return memory;
+}
+
+void *orr_arena_alloc(struct orr_arena *arena, size_t count, size_t size)
+{
+    void *memory = orr_arena_take(arena, count, size);
+    return memset(memory, 0, count * size);
 }
 
 char *orr_arena_strndup(struct orr_arena *arena, const char *text, size_t bytes)

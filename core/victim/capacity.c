@@ -28,13 +28,13 @@ void orr_victim__open_capacities(struct orr_victim_search *search)
         all_need = all_need && orr_task_ask(session, &session->tasks[t])->kind != ORR_ASK_NO_GPU;
     }
     search->base_feasible =
-        orr_arena_alloc(&search->memory, session->node_count, sizeof *search->base_feasible);
-    c->free = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->free);
-    c->with = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->with);
-    c->bearing = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->bearing);
+        orr_arena_take(&search->memory, session->node_count, sizeof *search->base_feasible);
+    c->free = orr_arena_take(&search->memory, session->node_count, sizeof *c->free);
+    c->with = orr_arena_take(&search->memory, session->node_count, sizeof *c->with);
+    c->bearing = orr_arena_take(&search->memory, session->node_count, sizeof *c->bearing);
     c->since = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->since);
-    c->at = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->at);
-    c->last_on = orr_arena_alloc(&search->memory, session->node_count, sizeof *c->last_on);
+    c->at = orr_arena_take(&search->memory, session->node_count, sizeof *c->at);
+    c->last_on = orr_arena_take(&search->memory, session->node_count, sizeof *c->last_on);
     for (uint32_t n = 0; n < session->node_count; n++) {
         const int64_t idle = orr_session_idle_gpus(session, n);
         const int64_t releasing = orr_session_releasing_gpus(session, n);

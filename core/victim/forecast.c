@@ -106,7 +106,7 @@ static bool list_absent(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_forecast *f = search->forecast;
-    f->absent = orr_arena_alloc(f->arena, session->changed_count + (size_t)1, sizeof *f->absent);
+    f->absent = orr_arena_take(f->arena, session->changed_count + (size_t)1, sizeof *f->absent);
     f->absent[f->absent_count++] = search->job;
     for (uint32_t i = 0; i < session->changed_count; i++) {
         const uint32_t j = session->changed_jobs[i];
@@ -131,7 +131,7 @@ static bool list_absent(const struct orr_victim_search *search)
 static const struct orr_row *filter(struct orr_victim_search *search, const struct orr_row *all)
 {
     struct orr_row *some = orr_arena_alloc(&search->memory, 1, sizeof *some);
-    some->seats = orr_arena_alloc(&search->memory, all->count, sizeof *some->seats);
+    some->seats = orr_arena_take(&search->memory, all->count, sizeof *some->seats);
     for (uint32_t s = 0; s < all->count; s++) {
         if (orr_victim__is_candidate(search, all->seats[s].job)) {
             some->seats[some->count++] = all->seats[s];
@@ -195,10 +195,11 @@ void orr_victim__open_forecast(struct orr_victim_search *search)
     f->room_in_all = all->room_in_all;
     f->most_idle = all->most_idle;
     f->largest_node = all->largest_node;
-    f->tracks = orr_arena_alloc(f->arena, search->queue_count + (size_t)1, sizeof *f->tracks);
-    f->rows = orr_arena_alloc(f->arena, search->queue_count, sizeof *f->rows);
+    f->tracks = orr_arena_take(f->arena, search->queue_count + (size_t)1, sizeof *f->tracks);
+    f->demands = orr_arena_take(f->arena, ORR_FORECAST_DEMANDS, sizeof *f->demands);
+    f->rows = orr_arena_take(f->arena, search->queue_count, sizeof *f->rows);
     f->elastic_state = orr_jobview_elastic_state(session, search->view);
-    f->seats = orr_arena_alloc(f->arena, 1, sizeof *f->seats);
+    f->seats = orr_arena_take(f->arena, 1, sizeof *f->seats);
     f->seats[0] = orr_forecast__seat(session, search->job, search->tasks.tasks[0], 1);
     f->seats[0].track = track_of(f, search, session->jobs[search->job].queue);
     if (f->seats[0].track == ORR_NONE || !list_absent(search) || !plain_queues(f, session) ||
@@ -212,7 +213,7 @@ void orr_forecast__seat_victims(struct orr_victim_search *search)
     struct orr_forecast *f = search->forecast;
     const struct orr_session *session = search->session;
     struct orr_seat *seats =
-        orr_arena_alloc(f->arena, search->candidate_count + (size_t)1, sizeof *seats);
+        orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *seats);
     seats[0] = f->seats[0];
     f->seats = seats;
     f->seat_count = 1;

@@ -130,7 +130,7 @@ struct orr_forecast {
     uint32_t track_count;
     uint32_t
         compared_for; /* so many of the preemptor's tasks: what is known of tracks going first */
-    struct orr_demand demands[ORR_FORECAST_DEMANDS];
+    struct orr_demand *demands; /* ORR_FORECAST_DEMANDS at most */
     uint32_t demand_count;
     /* by node: GPUs idle; idle or being released, before anything is tried; borrowed */
     const int32_t *idle, *base;

@@ -121,9 +121,9 @@ static void list(struct orr_victim_search *search, struct orr_hand *hand, uint32
     const uint32_t runs = f->seat_count; /* at most */
     const uint32_t own = f->seats[0].run;
     if (hand->counts == NULL) {
-        hand->counts = orr_arena_alloc(f->arena, runs, sizeof *hand->counts);
-        hand->some = orr_arena_alloc(f->arena, runs / 64 + (size_t)1, sizeof *hand->some);
-        hand->gpus = orr_arena_alloc(f->arena, f->track_count, sizeof *hand->gpus);
+        hand->counts = orr_arena_take(f->arena, runs, sizeof *hand->counts);
+        hand->some = orr_arena_take(f->arena, runs / 64 + (size_t)1, sizeof *hand->some);
+        hand->gpus = orr_arena_take(f->arena, f->track_count, sizeof *hand->gpus);
     }
     memset(hand->counts, 0, runs * sizeof *hand->counts);
     memset(hand->some, 0, (runs / 64 + (size_t)1) * sizeof *hand->some);

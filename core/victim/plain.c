@@ -89,11 +89,11 @@ void orr_forecast__make_plain(struct orr_victim_search *search)
     struct orr_plain *plain = orr_arena_alloc(f->arena, 1, sizeof *plain);
     f->plain = plain;
     plain->sources = orr_arena_alloc(f->arena, f->track_count, sizeof *plain->sources);
-    plain->open = orr_arena_alloc(f->arena, f->track_count, sizeof *plain->open);
-    plain->victims = orr_arena_alloc(f->arena, f->seat_count, sizeof *plain->victims);
-    plain->gangs = orr_arena_alloc(f->arena, f->seat_count, sizeof *plain->gangs);
-    plain->taken = orr_arena_alloc(f->arena, f->seat_count, sizeof *plain->taken);
-    plain->gangs_on = orr_arena_alloc(f->arena, nodes, sizeof *plain->gangs_on);
+    plain->open = orr_arena_take(f->arena, f->track_count, sizeof *plain->open);
+    plain->victims = orr_arena_take(f->arena, f->seat_count, sizeof *plain->victims);
+    plain->gangs = orr_arena_take(f->arena, f->seat_count, sizeof *plain->gangs);
+    plain->taken = orr_arena_take(f->arena, f->seat_count, sizeof *plain->taken);
+    plain->gangs_on = orr_arena_take(f->arena, nodes, sizeof *plain->gangs_on);
     plain->extra = orr_arena_alloc(f->arena, nodes, sizeof *plain->extra);
     open_sources(search);
 }

@@ -83,10 +83,10 @@ static bool line_up(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
     orr_forecast__seat_victims(search);
-    f->line = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->line);
-    f->place = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->place);
+    f->line = orr_arena_take(f->arena, f->seat_count, sizeof *f->line);
+    f->place = orr_arena_take(f->arena, f->seat_count, sizeof *f->place);
     f->between = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->between);
-    f->waits = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->waits);
+    f->waits = orr_arena_take(f->arena, f->seat_count, sizeof *f->waits);
     for (uint32_t s = 0; s < f->seat_count; s++) {
         f->line[s] = s;
     }
@@ -117,18 +117,18 @@ static void make_rehearsal(struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     struct orr_forecast *f = search->forecast;
     struct orr_rehearsal *r = orr_arena_alloc(f->arena, 1, sizeof *r);
-    f->turns = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->turns);
+    f->turns = orr_arena_take(f->arena, f->seat_count, sizeof *f->turns);
     r->seat_words = f->seat_count / 64 + 1;
     r->node_words = session->node_count / 64 + 1;
     r->is_chosen = orr_arena_alloc(f->arena, r->seat_words, sizeof *r->is_chosen);
-    r->chosen = orr_arena_alloc(f->arena, f->seat_count, sizeof *r->chosen);
-    r->losers = orr_arena_alloc(f->arena, f->seat_count, sizeof *r->losers);
-    r->node_of_rank = orr_arena_alloc(f->arena, session->node_count, sizeof *r->node_of_rank);
-    r->feasible = orr_arena_alloc(f->arena, session->node_count, sizeof *r->feasible);
+    r->chosen = orr_arena_take(f->arena, f->seat_count, sizeof *r->chosen);
+    r->losers = orr_arena_take(f->arena, f->seat_count, sizeof *r->losers);
+    r->node_of_rank = orr_arena_take(f->arena, session->node_count, sizeof *r->node_of_rank);
+    r->feasible = orr_arena_take(f->arena, session->node_count, sizeof *r->feasible);
     r->stages = orr_arena_alloc(f->arena, session->node_count, sizeof *r->stages);
-    r->scope = orr_arena_alloc(f->arena, session->node_count, sizeof *r->scope);
-    r->open = orr_arena_alloc(f->arena, session->node_count, sizeof *r->open);
-    r->active = orr_arena_alloc(f->arena, f->track_count, sizeof *r->active);
+    r->scope = orr_arena_take(f->arena, session->node_count, sizeof *r->scope);
+    r->open = orr_arena_take(f->arena, session->node_count, sizeof *r->open);
+    r->active = orr_arena_take(f->arena, f->track_count, sizeof *r->active);
     for (uint32_t g = 0; g <= ORR_FORECAST_GPUS; g++) {
         r->with_room[g] = orr_arena_alloc(f->arena, r->node_words, sizeof *r->with_room[g]);
     }
@@ -136,7 +136,7 @@ static void make_rehearsal(struct orr_victim_search *search)
     for (uint32_t s = 0; s < f->seat_count; s++) {
         most = f->seats[s].tasks > most ? f->seats[s].tasks : most;
     }
-    r->moves = orr_arena_alloc(f->arena, most, sizeof *r->moves);
+    r->moves = orr_arena_take(f->arena, most, sizeof *r->moves);
     for (uint32_t n = 0; n < session->node_count; n++) {
         r->node_of_rank[session->nodes[n].rank] = n;
         r->stages[n].rank = session->nodes[n].rank;

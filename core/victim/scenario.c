@@ -24,7 +24,7 @@ static bool without(struct orr_victim_search *search, struct orr_jobview *view,
                     const struct orr_task_list *taken)
 {
     const struct orr_sjob *job = &search->session->jobs[view->job];
-    bool *absent = orr_arena_alloc(&search->arena, job->task_count, sizeof *absent);
+    bool *absent = orr_arena_take(&search->arena, job->task_count, sizeof *absent);
     uint32_t left = 0;
     for (uint32_t i = 0; i < job->task_count; i++) {
         absent[i] = view->absent != NULL && view->absent[i];

@@ -123,7 +123,7 @@ static bool has_candidates(const struct orr_victim_search *search, uint32_t queu
 void orr_victim__list_queues(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    search->queues = orr_arena_alloc(&search->memory, session->queue_count, sizeof *search->queues);
+    search->queues = orr_arena_take(&search->memory, session->queue_count, sizeof *search->queues);
     for (uint32_t q = 0; q < session->queue_count; q++) {
         if (has_candidates(search, q)) {
             search->queues[search->queue_count++] = q;
@@ -178,9 +178,9 @@ void orr_victim__list_pending(struct orr_victim_search *search)
 static void keep_sums(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    search->held = orr_arena_alloc(&search->memory, session->queue_count, sizeof *search->held);
+    search->held = orr_arena_take(&search->memory, session->queue_count, sizeof *search->held);
     search->nonpreemptible =
-        orr_arena_alloc(&search->memory, session->queue_count, sizeof *search->nonpreemptible);
+        orr_arena_take(&search->memory, session->queue_count, sizeof *search->nonpreemptible);
     for (uint32_t q = 0; q < session->queue_count; q++) {
         memcpy(search->held[q], session->queues[q].allocated, sizeof search->held[q]);
         memcpy(search->nonpreemptible[q], session->queues[q].nonpreemptible,
@@ -451,7 +451,7 @@ static void prepare_search(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     search->feasible =
-        orr_arena_alloc(&search->memory, session->node_count, sizeof *search->feasible);
+        orr_arena_take(&search->memory, session->node_count, sizeof *search->feasible);
     search->constrained = orr_victim__is_constrained(search);
     keep_sums(search);
     orr_victim__open_capacities(search);
@@ -474,8 +474,8 @@ static bool is_in_vain(struct orr_victim_search *search)
             return true;
         }
     }
-    search->absent = orr_arena_alloc(&search->memory, job->task_count, sizeof *search->absent);
-    search->mins = orr_arena_alloc(&search->memory, job->set_count, sizeof *search->mins);
+    search->absent = orr_arena_take(&search->memory, job->task_count, sizeof *search->absent);
+    search->mins = orr_arena_take(&search->memory, job->set_count, sizeof *search->mins);
     make_view(search, 1);
     if (!search->counts) {
         orr_victim__open_forecast(search);

@@ -26,11 +26,11 @@ struct orr_sketch *orr_forecast__make_sketch(struct orr_victim_search *search)
 {
     struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = orr_arena_alloc(f->arena, 1, sizeof *sketch);
-    sketch->runs = orr_arena_alloc(f->arena, f->seat_count, sizeof *sketch->runs);
+    sketch->runs = orr_arena_take(f->arena, f->seat_count, sizeof *sketch->runs);
     sketch->first_run = orr_arena_alloc(f->arena, f->track_count + (size_t)1, sizeof(uint32_t));
-    sketch->stretches = orr_arena_alloc(f->arena, f->seat_count, sizeof *sketch->stretches);
+    sketch->stretches = orr_arena_take(f->arena, f->seat_count, sizeof *sketch->stretches);
     sketch->lanes = orr_arena_alloc(f->arena, f->track_count, sizeof *sketch->lanes);
-    sketch->active = orr_arena_alloc(f->arena, f->track_count, sizeof *sketch->active);
+    sketch->active = orr_arena_take(f->arena, f->track_count, sizeof *sketch->active);
     for (uint32_t p = 0; p < f->seat_count; p++) {
         const uint32_t seat = f->line[p];
         const uint32_t track = f->seats[seat].track;
