@@ -9,18 +9,14 @@
 
 #include <string.h>
 
-void orr_ranking_open(struct orr_ranking *ranking, const struct orr_session *session,
+void orr_ranking_open(struct orr_ranking *ranking, struct orr_session *session,
                       struct orr_node_list nodes)
 {
-    *ranking = (struct orr_ranking){.session = session,
-                                    .nodes = nodes,
-                                    .last = ORR_NONE,
-                                    .fitting = orr_alloc(nodes.count, sizeof *ranking->fitting)};
-}
-
-void orr_ranking_close(struct orr_ranking *ranking)
-{
-    orr_free(ranking->fitting);
+    if (session->ranked == NULL) {
+        session->ranked = orr_alloc(session->node_count, sizeof *session->ranked);
+    }
+    *ranking = (struct orr_ranking){
+        .session = session, .nodes = nodes, .last = ORR_NONE, .fitting = session->ranked};
 }
 
 static void rank_all(struct orr_ranking *ranking, uint32_t index)

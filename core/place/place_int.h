@@ -80,9 +80,9 @@ struct orr_ranking { /* of the nodes of a list, for tasks placed one after the o
     uint32_t last; /* the task before, which went to fitting[taken]; ORR_NONE: rank anew */
     struct orr_spread spread;
 };
-void orr_ranking_open(struct orr_ranking *ranking, const struct orr_session *session,
+/* One at a time: they share the session's memory. */
+void orr_ranking_open(struct orr_ranking *ranking, struct orr_session *session,
                       struct orr_node_list nodes);
-void orr_ranking_close(struct orr_ranking *ranking);
 /* The best node that fits, or ORR_NONE. Between two calls only the task before may be placed, and
  * on the node that was named. */
 uint32_t orr_ranking_best(struct orr_ranking *ranking, uint32_t task);

@@ -86,7 +86,6 @@ static bool place_tasks(struct orr_attempt *attempt, uint32_t set, struct orr_no
         const uint32_t index = attempt->tasks.tasks[i];
         placed = attempt->session->tasks[index].set != set || place_task(attempt, index, &ranking);
     }
-    orr_ranking_close(&ranking);
     return placed;
 }
 
@@ -110,13 +109,17 @@ static bool allocate_set(struct orr_attempt *attempt, uint32_t set, struct orr_n
 static bool allocate_members(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes)
 {
     const struct orr_session *session = attempt->session;
-    uint32_t *members = orr_alloc(session->jobs[attempt->view.job].set_count, sizeof *members);
+    const uint32_t most = session->jobs[attempt->view.job].set_count;
+    uint32_t few[8]; /* no memory is asked for in most cases */
+    uint32_t *members = most <= 8 ? few : orr_alloc(most, sizeof *members);
     const uint32_t count = orr_jobview_members(session, attempt->view, set, members);
     bool placed = true;
     for (uint32_t i = 0; placed && i < count; i++) {
         placed = allocate_set(attempt, members[i], nodes);
     }
-    orr_free(members);
+    if (members != few) {
+        orr_free(members);
+    }
     return placed;
 }
 
@@ -155,7 +158,10 @@ static bool allocate_set(struct orr_attempt *attempt, uint32_t set, struct orr_n
 bool orr_attempt_job(struct orr_session *session, struct orr_jobview view,
                      struct orr_node_list nodes, bool pipeline_only, enum orr_fit_reason *why)
 {
-    struct orr_attempt attempt = {.session = session, .view = view, .pipeline_only = pipeline_only};
+    struct orr_attempt attempt = {.session = session,
+                                  .view = view,
+                                  .tasks = session->attempt_tasks,
+                                  .pipeline_only = pipeline_only};
     orr_jobview_to_allocate(session, view, pipeline_only, &attempt.tasks);
     bool placed = false;
     if (attempt.tasks.count > 0) {
@@ -174,7 +180,7 @@ bool orr_attempt_job(struct orr_session *session, struct orr_jobview view,
             orr_place__explain(&attempt, &demand);
         }
     }
-    orr_task_list_release(&attempt.tasks);
+    session->attempt_tasks = attempt.tasks;
     *why = placed ? ORR_FIT_NONE : attempt.why;
     return placed;
 }

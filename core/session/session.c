@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/core/jobview.h>
 #include <orrery/core/usage.h>
 
 struct orr_session_rules orr_session_rules_default(void)
@@ -96,6 +97,8 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->unprinted);
     orr_free(session->decisions);
     orr_free(session->preferred);
+    orr_task_list_release(&session->attempt_tasks);
+    orr_free(session->ranked);
     orr_numa__release(session);
     orr_arena_release(&session->arena);
 }
@@ -165,6 +168,8 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
 {
     session->nodes = ORR_ROOM_FOR_ONE(session->nodes, session->node_count, session->node_capacity);
     uint32_t index = session->node_count++;
+    orr_free(session->ranked);
+    session->ranked = NULL;
     int64_t memory =
         spec->gpu_memory_mib >= ORR_MIB ? spec->gpu_memory_mib / ORR_MIB : spec->gpu_memory_mib;
     session->nodes[index] = (struct orr_snode){

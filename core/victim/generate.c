@@ -58,13 +58,12 @@ static void grow_failed(struct orr_victim_search *search)
     uint64_t *old = search->failed;
     const uint32_t count = search->failed_slots;
     search->failed_slots = count == 0 ? 256 : 4 * count;
-    search->failed = orr_zalloc(search->failed_slots, sizeof *search->failed);
+    search->failed = orr_arena_alloc(&search->memory, search->failed_slots, sizeof *search->failed);
     for (uint32_t i = 0; i < count; i++) {
         if (old[i] != 0) {
             search->failed[failed_slot(search, old[i])] = old[i];
         }
     }
-    orr_free(old);
 }
 
 static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)

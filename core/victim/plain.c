@@ -96,6 +96,13 @@ void orr_forecast__make_plain(struct orr_victim_search *search)
     plain->gangs_on = orr_arena_take(f->arena, nodes, sizeof *plain->gangs_on);
     plain->extra = orr_arena_alloc(f->arena, nodes, sizeof *plain->extra);
     open_sources(search);
+    uint32_t tasks = 0; /* all may become potential victims */
+    for (uint32_t s = 1; s < f->seat_count; s++) {
+        tasks += f->seats[s].tasks;
+    }
+    search->potential =
+        (struct orr_victims){.items = orr_alloc(tasks + (size_t)1, sizeof *search->potential.items),
+                             .capacity = tasks + 1};
 }
 
 /* The seat after those looked at so far, or ORR_NONE. */

@@ -196,7 +196,6 @@ static void release_search(struct orr_victim_search *search)
     orr_task_list_release(&search->tasks);
     orr_free(search->candidates);
     orr_free(search->pending);
-    orr_free(search->failed);
     orr_free(search->recorded.items);
     orr_free(search->next.items);
     orr_task_list_release(&search->survivors);

@@ -120,10 +120,14 @@ struct loss { /* a victim task, in the order in which victims are checked */
     bool core; /* part of the gang */
 };
 
-struct ledger { /* what was taken so far, by queue */
-    int64_t (*taken)[ORR_SHARE_KINDS];
-    bool *touched;
-    bool (*involved)[ORR_SHARE_KINDS]; /* resources of the units */
+struct losses { /* of a queue */
+    int64_t taken[ORR_SHARE_KINDS];
+    bool touched;
+    bool involved[ORR_SHARE_KINDS]; /* resources of the units */
+};
+
+struct ledger { /* what was taken so far */
+    struct losses *queues;
     bool asked[ORR_SHARE_KINDS]; /* resources of the request; MIG instances are no GPUs here */
 };
 
@@ -185,7 +189,7 @@ static void add_loss(const struct orr_session *session, const struct loss *loss,
 static double remaining_of(const struct orr_victim_search *search, const struct ledger *ledger,
                            uint32_t queue, unsigned kind)
 {
-    return orr_share_units(kind, search->held[queue][kind] - ledger->taken[queue][kind]);
+    return orr_share_units(kind, search->held[queue][kind] - ledger->queues[queue].taken[kind]);
 }
 
 /* KAI reclaim, maintain fair share: the victim's queue is over what it may hold; or guarantee
@@ -219,10 +223,11 @@ static bool take_unit(const struct orr_victim_search *search, struct ledger *led
         return false;
     }
     for (; queue != ORR_NONE; queue = search->session->shares[queue].parent) {
-        ledger->touched[queue] = true;
+        struct losses *losses = &ledger->queues[queue];
+        losses->touched = true;
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            ledger->taken[queue][kind] += unit[kind];
-            ledger->involved[queue][kind] = ledger->involved[queue][kind] || involved[kind];
+            losses->taken[kind] += unit[kind];
+            losses->involved[kind] = losses->involved[kind] || involved[kind];
         }
     }
     return true;
@@ -295,13 +300,13 @@ static bool outgrows(const struct orr_victim_search *search, const struct ledger
 {
     const struct orr_session *session = search->session;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        if (!ledger->involved[sibling][kind] && !ledger->asked[kind]) {
+        if (!ledger->queues[sibling].involved[kind] && !ledger->asked[kind]) {
             continue;
         }
         const double fair = session->shares[queue].resource[kind].fair_share;
         const double fair_sibling = session->shares[sibling].resource[kind].fair_share;
         const double own =
-            saturation(orr_demand_on(search->held[queue][kind] - ledger->taken[queue][kind],
+            saturation(orr_demand_on(search->held[queue][kind] - ledger->queues[queue].taken[kind],
                                      &search->demand, kind),
                        fair);
         const double other = saturation(remaining_of(search, ledger, sibling, kind), fair_sibling);
@@ -318,7 +323,7 @@ static bool stays_balanced(const struct orr_victim_search *search, const struct 
     const struct orr_sjob *job = &session->jobs[search->job];
     for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
         for (uint32_t s = 0; s < session->queue_count; s++) {
-            if (s != q && ledger->touched[s] &&
+            if (s != q && ledger->queues[s].touched &&
                 session->shares[s].parent == session->shares[q].parent &&
                 outgrows(search, ledger, q, s)) {
                 return false;
@@ -349,19 +354,10 @@ static void list_asked(const struct orr_victim_search *search, bool asked[ORR_SH
 
 static struct ledger open_ledger(const struct orr_victim_search *search)
 {
-    const uint32_t queues = search->session->queue_count;
-    struct ledger ledger = {.taken = orr_zalloc(queues, sizeof *ledger.taken),
-                            .touched = orr_zalloc(queues, sizeof *ledger.touched),
-                            .involved = orr_zalloc(queues, sizeof *ledger.involved)};
+    struct ledger ledger = {.queues =
+                                orr_zalloc(search->session->queue_count, sizeof *ledger.queues)};
     list_asked(search, ledger.asked);
     return ledger;
-}
-
-static void close_ledger(struct ledger *ledger)
-{
-    orr_free(ledger->taken);
-    orr_free(ledger->touched);
-    orr_free(ledger->involved);
 }
 
 int orr_victim__compare_owners(const struct orr_session *session, uint32_t a, uint32_t b)
@@ -377,7 +373,7 @@ static bool validate_reclaim(const struct orr_victim_search *search,
 {
     struct ledger ledger = open_ledger(search);
     const bool allowed = take_all(search, &ledger, potential) && stays_balanced(search, &ledger);
-    close_ledger(&ledger);
+    orr_free(ledger.queues);
     return allowed;
 }
 
@@ -398,7 +394,7 @@ bool orr_victim__may_lose(const struct orr_victim_search *search, const uint32_t
         allowed = take_unit(search, &ledger, job->queue, unit, involved);
     }
     allowed = allowed && stays_balanced(search, &ledger);
-    close_ledger(&ledger);
+    orr_free(ledger.queues);
     return allowed;
 }
 

@@ -15,10 +15,6 @@ struct orr_jobview {
     const int32_t *mins; /* by set of the job; NULL: as declared */
 };
 
-struct orr_task_list {
-    uint32_t *tasks;
-    uint32_t count, capacity;
-};
 void orr_task_list_push(struct orr_task_list *list, uint32_t task);
 void orr_task_list_release(struct orr_task_list *list);
 

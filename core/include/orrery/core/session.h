@@ -374,12 +374,18 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
 };
 struct orr_session_rules orr_session_rules_default(void);
 
+struct orr_task_list { /* see jobview.h */
+    uint32_t *tasks;
+    uint32_t count, capacity;
+};
+
 struct orr_undo;
 struct orr_prospects;
 struct orr_numa;
 struct orr_numa_node;
 struct orr_zone_take;
 struct orr_usage;
+struct orr_ranked_node;
 struct orr_session {
     struct orr_session_rules rules;
     struct orr_usage *usage; /* the past that k looks at, borrowed; NULL: none is kept */
@@ -451,6 +457,9 @@ struct orr_session {
     /* scores of the topology plugin for the attempt that is running: by set, node */
     double **preferred; /* by set of the job in hand; NULL: none */
     uint32_t preferred_capacity;
+    /* Memory lent to one attempt to place a job after another, core/place. */
+    struct orr_task_list attempt_tasks;
+    struct orr_ranked_node *ranked; /* as many as there are nodes; NULL until the first */
 };
 
 /* --- building --- */
