@@ -74,11 +74,13 @@ double orr_queue_share_without(const struct orr_session *session, uint32_t queue
 {
     double most = 0;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS && session->rules.proportion; kind++) {
-        const double allocatable = orr_share_allocatable(&session->shares[queue].resource[kind]);
-        const double after =
-            orr_share_units(kind, session->queues[queue].allocated[kind] - victims->v[kind]);
-        const double part = part_of(session, after, allocatable, kind);
-        most = part > most ? part : most;
+        const int64_t left = session->queues[queue].allocated[kind] - victims->v[kind];
+        if (left > 0) {
+            const double part =
+                part_of(session, orr_share_units(kind, left),
+                        orr_share_allocatable(&session->shares[queue].resource[kind]), kind);
+            most = part > most ? part : most;
+        }
     }
     return most;
 }
@@ -94,14 +96,17 @@ struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
     rank.over = true;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const struct orr_share_resource *share = &session->shares[c->queue].resource[kind];
-        const double allocatable = orr_share_allocatable(share);
         const double now = orr_share_units(kind, held[kind]);
         const double with = c->job == NULL ? now : orr_demand_on(held[kind], c->job, kind);
         const double after =
             c->victims == NULL ? with : orr_share_units(kind, held[kind] - c->victims->v[kind]);
+        rank.over = rank.over && share->fair_share < now;
+        if (!(now > 0 || with > 0 || after > 0)) {
+            continue; /* nobody has or asks any */
+        }
+        const double allocatable = orr_share_allocatable(share);
         const double part_now = part_of(session, now, allocatable, kind);
         const double part_after = part_of(session, after, allocatable, kind);
-        rank.over = rank.over && share->fair_share < now;
         rank.fed = rank.fed || (share->deserved != ORR_UNLIMITED && with > share->deserved);
         rank.violates = rank.violates || (allocatable == 0 && with > 0);
         rank.share_now = part_now > rank.share_now ? part_now : rank.share_now;
