@@ -75,7 +75,7 @@ static void find_bound(const struct orr_attempt *attempt, const struct orr_deman
             const struct orr_share_resource *share = &session->shares[q].resource[kind];
             const double bound = limits ? share->limit : share->deserved;
             const int64_t held = limits ? queue->allocated[kind] : queue->nonpreemptible[kind];
-            if (bound == ORR_UNLIMITED || !(orr_demand_on(0, demand, kind) > 0) ||
+            if (bound == ORR_UNLIMITED || !orr_demand_asks(demand, kind) ||
                 !(bound < orr_demand_on(held, demand, kind))) {
                 continue;
             }

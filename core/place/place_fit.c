@@ -14,7 +14,7 @@ bool orr_job_over_quota(const struct orr_session *session, uint32_t job_index,
     for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double quota = session->shares[q].resource[kind].deserved;
-            if (quota != ORR_UNLIMITED && orr_demand_on(0, demand, kind) > 0 &&
+            if (quota != ORR_UNLIMITED && orr_demand_asks(demand, kind) &&
                 quota < orr_demand_on(session->queues[q].nonpreemptible[kind], demand, kind)) {
                 return true;
             }
@@ -30,7 +30,7 @@ enum orr_fit_reason orr_job_over_capacity(const struct orr_session *session, uin
          q = session->shares[q].parent) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double limit = session->shares[q].resource[kind].limit;
-            if (limit != ORR_UNLIMITED && orr_demand_on(0, demand, kind) > 0 &&
+            if (limit != ORR_UNLIMITED && orr_demand_asks(demand, kind) &&
                 limit < orr_demand_on(session->queues[q].allocated[kind], demand, kind)) {
                 return ORR_FIT_OVER_LIMIT;
             }

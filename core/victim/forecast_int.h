@@ -115,8 +115,9 @@ struct orr_plain {              /* plain.c */
 /* What a scenario takes: the hand's victims and the gangs that have a task on its nodes. */
 struct orr_taken {
     uint32_t from, to;     /* of the bearing nodes */
-    struct orr_hand *hand; /* with the gangs, but for their rooms: */
-    struct orr_tally rooms;
+    struct orr_hand *hand; /* with the gangs, but for what they leave on other nodes: */
+    const struct orr_tally *rooms;
+    struct orr_tally with_gangs; /* rooms, if there are any */
     struct orr_sizes sizes;
 };
 

@@ -178,7 +178,7 @@ static void add_rooms(const struct orr_victim_search *search, const struct orr_s
     uint32_t *extra = search->forecast->plain->extra;
     for (uint32_t t = 0; t < gang->tasks; t++) {
         const uint32_t node = orr_forecast__node(search->session, gang, t);
-        orr_tally_add(&taken->rooms, extra[node], 1);
+        orr_tally_add(&taken->with_gangs, extra[node], 1);
         extra[node] = 0;
     }
 }
@@ -189,17 +189,21 @@ void orr_forecast__take(struct orr_victim_search *search, uint32_t from, uint32_
     const struct orr_forecast *f = search->forecast;
     struct orr_plain *plain = f->plain;
     struct orr_hand *hand = hand_of(search, from, to, nth);
-    *taken = (struct orr_taken){.from = from,
-                                .to = to,
-                                .hand = hand,
-                                .rooms = hand->rooms,
-                                .sizes = {.set = hand->tasks.some}};
+    taken->from = from;
+    taken->to = to;
+    taken->hand = hand;
+    taken->rooms = &hand->rooms;
+    taken->sizes = (struct orr_sizes){.set = hand->tasks.some};
     plain->taken_count = 0;
     for (uint32_t g = 0; g < plain->gang_count; g++) {
         if (orr_forecast__gang_is_on(search, plain->gangs[g], from, to)) {
             plain->taken[plain->taken_count++] = plain->gangs[g];
             take_gang(search, &f->seats[plain->gangs[g]], taken);
         }
+    }
+    if (plain->taken_count > 0) {
+        taken->with_gangs = hand->rooms;
+        taken->rooms = &taken->with_gangs;
     }
     for (uint32_t g = 0; g < plain->taken_count; g++) {
         add_rooms(search, &f->seats[plain->taken[g]], taken);

@@ -174,11 +174,11 @@ static bool serve_or_recall(const struct orr_victim_search *search, const struct
         print_runs(search);
     }
     const uint64_t print =
-        list_scenario(search->forecast, &taken->rooms) | 2; /* never that of none */
+        list_scenario(search->forecast, taken->rooms) | 2; /* never that of none */
     uint64_t *known = orr_prospects_sketch(search->session, print);
     if ((*known | 1) != (print | 1)) {
         *known =
-            (print & ~UINT64_C(1)) | orr_sketch__serve(search, taken->rooms, taken->hand->tasks);
+            (print & ~UINT64_C(1)) | orr_sketch__serve(search, taken->rooms, &taken->hand->tasks);
     }
     return (*known & 1) != 0;
 }
@@ -191,8 +191,8 @@ static bool may_leave_place(struct orr_victim_search *search, const struct orr_t
     const bool one_node = taken->to == taken->from + 1 && !taken->sizes.gangs;
     if (f->over_quota ||
         (taken->hand->late == 0 && (one_node || orr_forecast__leave_nothing(f, &taken->sizes) ||
-                                    orr_tally__hold_all(&taken->rooms, &taken->hand->tasks))) ||
-        orr_tally__places(&taken->rooms, own->gpus) < own->tasks) {
+                                    orr_tally__hold_all(taken->rooms, &taken->hand->tasks))) ||
+        orr_tally__places(taken->rooms, own->gpus) < own->tasks) {
         return false;
     }
     return serve_or_recall(search, taken);

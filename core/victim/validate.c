@@ -65,7 +65,7 @@ static bool share_allows(const struct orr_victim_search *search, uint32_t victim
     bool below_quota = false;
     bool over_share = false;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const bool requested = orr_demand_on(0, &search->demand, kind) > 0;
+        const bool requested = orr_demand_asks(&search->demand, kind);
         const double deserved = share[kind].deserved;
         over_quota = over_quota || (requested && exceeds(share[kind].allocated, deserved));
         below_quota = below_quota ||

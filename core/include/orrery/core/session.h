@@ -52,6 +52,11 @@ static inline double orr_demand_on(int64_t held, const struct orr_demand *demand
     return kind == ORR_SHARE_GPU ? sum + demand->gpus_by_memory : sum;
 }
 
+static inline bool orr_demand_asks(const struct orr_demand *demand, unsigned kind)
+{
+    return demand->v[kind] > 0 || (kind == ORR_SHARE_GPU && demand->gpus_by_memory > 0);
+}
+
 /* `a` asks no more than `b` of anything. */
 static inline bool orr_demand_at_most(const struct orr_demand *a, const struct orr_demand *b)
 {
