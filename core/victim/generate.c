@@ -121,16 +121,13 @@ static uint32_t list_job_nodes(const struct orr_session *session, uint32_t job_i
 }
 
 /* Marks the jobs that have victims on the node with the number of the scenario. */
-static uint32_t mark_jobs_on(struct orr_victim_search *search, uint32_t node)
+static uint64_t mark_jobs_on(struct orr_victim_search *search, uint32_t node)
 {
     const struct orr_capacities *c = &search->capacities;
-    const uint32_t number = ++search->scenarios;
-    if (search->on_node == NULL) {
-        search->on_node = orr_zalloc(search->session->job_count, sizeof *search->on_node);
-    }
+    const uint64_t number = ++search->session->node_scenarios;
     uint32_t at = c->since[node] == 0 ? ORR_NONE : c->last_on[node];
     for (; at != ORR_NONE; at = search->potential.items[at].before) {
-        search->on_node[search->potential.items[at].job] = number;
+        search->session->jobs[search->potential.items[at].job].on_node = number;
     }
     return number;
 }
@@ -146,11 +143,11 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
     if (is_ruled_out(search, at, at + 1, ORR_NONE)) {
         return false;
     }
-    const uint32_t number = mark_jobs_on(search, node);
+    const uint64_t number = mark_jobs_on(search, node);
     search->chosen.count = 0;
     for (uint32_t i = 0; i < search->potential.count; i++) {
         struct orr_victim victim = search->potential.items[i];
-        if (search->on_node[victim.job] == number) {
+        if (search->session->jobs[victim.job].on_node == number) {
             victim.group = victim.job;
             orr_victims_push(&search->chosen, &victim);
         }

@@ -192,7 +192,6 @@ static void release_search(struct orr_victim_search *search)
 {
     orr_free(search->chosen.items);
     orr_free(search->picked);
-    orr_free(search->on_node);
     orr_task_list_release(&search->tasks);
     orr_free(search->candidates);
     orr_free(search->pending);

@@ -77,7 +77,6 @@ struct orr_victim_search {
     struct orr_capacities capacities;
     struct orr_victims chosen; /* of the scenario in hand */
     uint32_t *picked;          /* by step: the scenario that took it in last */
-    uint32_t *on_node;         /* by job: the last scenario of a node that it has victims on */
     uint32_t picked_count, picked_capacity, scenarios;
 
     enum orr_generator generator;

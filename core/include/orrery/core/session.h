@@ -281,6 +281,7 @@ struct orr_sjob {
     bool changed;     /* listed in the session's changed_jobs */
     uint64_t stirred; /* of the session's stirs: when a live task last got another status */
     uint32_t mark;    /* scratch of a search for victims */
+    uint64_t on_node; /* the last of the session's node_scenarios that it has victims in */
     uint32_t twins;   /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
 };
 
@@ -431,7 +432,8 @@ struct orr_session {
     struct orr_vec largest;         /* of each slot the most that a node offers */
     int64_t min_gpu_memory_mib, max_gpu_memory_mib; /* 0: no node tells */
     /* the open statement */
-    int64_t scenarios_tried;            /* by the action that runs */
+    int64_t scenarios_tried; /* by the action that runs */
+    uint64_t node_scenarios; /* scenarios of a single node that searches have listed so far */
     uint64_t scenarios_of[ORR_ACTIONS]; /* simulated by the action, in all cycles */
     struct orr_undo *undo;
     uint32_t undo_count, undo_capacity;
