@@ -18,34 +18,31 @@ static void evict_all(struct orr_victim_search *search, const struct orr_victims
     }
 }
 
-static void mark(const struct orr_session *session, const struct orr_victims *victims, bool *nodes,
-                 bool *jobs)
+static void mark_nodes(const struct orr_session *session, const struct orr_victims *victims,
+                       bool *nodes)
 {
     for (uint32_t i = 0; i < victims->count; i++) {
-        const struct orr_stask *task = &session->tasks[victims->items[i].task];
-        nodes[task->live.node] = true;
-        jobs[task->job] = true;
+        nodes[session->tasks[victims->items[i].task].live.node] = true;
     }
 }
 
-/* Every job that waits or lost something, once; the preemptor as the probe has it. Returns how many
- * of them are to be placed. */
+/* Every job that waits or lost something, once; the preemptor as the probe has it. Marks who lost
+ * something, by job. Returns how many of them are to be placed. */
 static uint32_t build_order(struct orr_victim_search *search, const struct orr_victims *potential,
-                            const bool *is_victim, struct orr_order *order)
+                            bool *is_victim, struct orr_order *order)
 {
     const struct orr_session *session = search->session;
     const struct orr_victims *lists[2] = {potential, &search->recorded};
     const size_t most = (size_t)potential->count + search->recorded.count + 1;
     struct orr_jobview *views = orr_alloc(most, sizeof *views);
     struct orr_order_entry *entries = orr_alloc(most, sizeof *entries);
-    bool *listed = orr_zalloc(session->job_count, sizeof *listed);
     uint32_t count = 0;
     views[count++] = search->view;
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < lists[l]->count; i++) {
             const uint32_t job = session->tasks[lists[l]->items[i].task].job;
-            if (!listed[job]) {
-                listed[job] = true;
+            if (!is_victim[job]) {
+                is_victim[job] = true;
                 views[count++] = orr_jobview_whole(job);
             }
         }
@@ -55,7 +52,6 @@ static uint32_t build_order(struct orr_victim_search *search, const struct orr_v
     orr_order_build_of(order, search->pending, search->pending_count, is_victim, entries, count);
     orr_free(views);
     orr_free(entries);
-    orr_free(listed);
     return count;
 }
 
@@ -75,8 +71,9 @@ static bool replay_rehearsed(struct orr_victim_search *search, struct orr_node_l
 }
 
 static bool replay(struct orr_victim_search *search, const struct orr_victims *potential,
-                   const bool *is_victim, struct orr_node_list nodes)
+                   struct orr_node_list nodes)
 {
+    bool *is_victim = orr_zalloc(search->session->job_count, sizeof *is_victim);
     struct orr_order order;
     struct orr_jobview view;
     bool placed = false;
@@ -96,6 +93,7 @@ static bool replay(struct orr_victim_search *search, const struct orr_victims *p
         placed = placed || is_preemptor;
     }
     orr_order_release(&order);
+    orr_free(is_victim);
     return placed;
 }
 
@@ -120,11 +118,10 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
     search->simulated = true;
     session->scenarios_of[search->action]++;
     bool *nodes = orr_alloc(session->node_count, sizeof *nodes);
-    bool *is_victim = orr_zalloc(session->job_count, sizeof *is_victim);
     uint32_t *list = orr_alloc(session->node_count, sizeof *list);
     memcpy(nodes, search->feasible, session->node_count * sizeof *nodes);
-    mark(session, &search->recorded, nodes, is_victim);
-    mark(session, potential, nodes, is_victim);
+    mark_nodes(session, &search->recorded, nodes);
+    mark_nodes(session, potential, nodes);
     uint32_t count = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (nodes[n]) {
@@ -140,7 +137,7 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
     evict_all(search, &search->recorded);
     const struct orr_node_list open = {.nodes = list, .count = count};
     const bool placed =
-        rehearsed ? replay_rehearsed(search, open) : replay(search, potential, is_victim, open);
+        rehearsed ? replay_rehearsed(search, open) : replay(search, potential, open);
     const bool solved = placed && orr_victim__validate(search, potential);
     /* When all are to be moved, it is no rule that refuses what leaves one of them without a place.
      */
@@ -152,7 +149,6 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
         orr_session_rollback(session, checkpoint);
     }
     orr_free(nodes);
-    orr_free(is_victim);
     orr_free(list);
     return solved;
 }
