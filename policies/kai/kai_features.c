@@ -105,6 +105,10 @@ static const struct orr_kai_feature features[] = {
      NULL},
     {"karta", "counted", "test test_import_grouper karta__is_said_not_to_be_heeded",
      "off in KAI unless asked for; pods of its kinds are grouped as those of kinds unknown"},
+    {"kind-defaults", "counted",
+     "test test_import_grouper kind_defaults__of_config_maps_are_said_not_to_be_read",
+     "priorities by kind are those of the pod grouper's table; a ConfigMap with others is not "
+     "read"},
     {"bind-requests", "supported", "test test_import_kube_pod status__binding_by_an_open_request",
      NULL},
     {"nominated-node", "supported", "test test_import_kube_pod nominated__goes_before_packing",

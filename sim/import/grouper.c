@@ -185,6 +185,10 @@ static void set_priority(struct grouper *g, const struct grouper_rule *rule, str
     if (g->top >= g->length && stated_priority(g, priority_label(g, g->pod), &job->priority)) {
         return;
     }
+    if (g->kube->lists[KUBE_CONFIG_MAP].count > 0) {
+        import_note(g->kube->model, "ConfigMaps are not read: if one of them gives kinds their "
+                                    "priorities, say these by the label " PRIORITY_LABEL);
+    }
     if (!kube_class_priority(g->kube, rule->priority_class, &job->priority)) {
         job->priority = g->kube->default_priority;
     }

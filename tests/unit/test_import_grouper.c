@@ -66,6 +66,19 @@ static void karta__is_said_not_to_be_heeded(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+static void kind_defaults__of_config_maps_are_said_not_to_be_read(void **state)
+{
+    (void)state;
+#define MAPPED "- {kind: ConfigMap, metadata: {name: defaults}, data: {types: '[]'}}\n"
+    struct orr_snapshot snapshot;
+    answer_good(LIST MAPPED POD("p", "", ""), &snapshot);
+    assert_true(noted(&snapshot, "ConfigMaps are not read"));
+    orr_snapshot_release(&snapshot);
+    answer_good(LIST MAPPED POD("p", "priorityClassName: inference", ""), &snapshot);
+    assert_false(noted(&snapshot, "ConfigMaps are not read"));
+    orr_snapshot_release(&snapshot);
+}
+
 static void pod__alone_is_a_group(void **state)
 {
     (void)state;
@@ -539,6 +552,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(karta__is_said_not_to_be_heeded),
+        cmocka_unit_test(kind_defaults__of_config_maps_are_said_not_to_be_read),
         cmocka_unit_test(pod__alone_is_a_group),
         cmocka_unit_test(job__one_group_of_minimum_one),
         cmocka_unit_test(cron_job__a_group_for_each_job),
