@@ -303,14 +303,14 @@ static uint32_t count_after_last(const struct orr_victim_search *search)
     return after;
 }
 
-bool orr_sketch__serve(const struct orr_victim_search *search, const struct orr_tally *free,
-                       const struct orr_tally *asked)
+bool orr_sketch__serve(const struct orr_victim_search *search, const struct orr_tally *all_rooms,
+                       const struct orr_tally *all_tasks)
 {
     const struct orr_forecast *f = search->forecast;
     struct orr_sketch *sketch = f->sketch;
     const struct orr_seat *own = f->seats;
-    struct orr_tally rooms = *free;
-    struct orr_tally tasks = *asked;
+    struct orr_tally rooms = *all_rooms;
+    struct orr_tally tasks = *all_tasks;
     if (sketch->standings == NULL) {
         orr_sketch__make_standings(search);
     }

@@ -124,7 +124,7 @@ static inline bool orr_sketch__is_before(const struct orr_forecast *f, uint32_t 
 
 /* serve.c: serves victims until it is known that nobody can lose his place before the preemptor's
  * turn, who finds none then. True: there is room at its turn, or somebody did. */
-bool orr_sketch__serve(const struct orr_victim_search *search, const struct orr_tally *free,
-                       const struct orr_tally *asked);
+bool orr_sketch__serve(const struct orr_victim_search *search, const struct orr_tally *all_rooms,
+                       const struct orr_tally *all_tasks);
 
 #endif

@@ -52,6 +52,7 @@ static inline double orr_demand_on(int64_t held, const struct orr_demand *demand
     return kind == ORR_SHARE_GPU ? sum + demand->gpus_by_memory : sum;
 }
 
+/* Any of the resource, on whatever device. */
 static inline bool orr_demand_asks(const struct orr_demand *demand, unsigned kind)
 {
     return demand->v[kind] > 0 || (kind == ORR_SHARE_GPU && demand->gpus_by_memory > 0);
