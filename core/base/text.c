@@ -260,11 +260,48 @@ static bool fixed_number(const char *text, size_t digits, int64_t *out)
     return true;
 }
 
+/* Takes a zone off the end of a time: "Z", "+02:00", "+0200", "-07". Without one it is UTC. Bytes
+ * that are left end the seconds; *offset_ms is what the zone is ahead of UTC. False: the zone is
+ * none. */
+static bool take_zone(const char *text, size_t *bytes, orr_ms *offset_ms)
+{
+    const size_t clock_bytes = sizeof "YYYY-MM-DD HH:MM:SS" - 1;
+    size_t at = *bytes;
+    *offset_ms = 0;
+    if (at > clock_bytes && text[at - 1] == 'Z') {
+        *bytes = at - 1;
+        return true;
+    }
+    while (at > clock_bytes && text[at - 1] != '+' && text[at - 1] != '-') {
+        at--;
+    }
+    if (at <= clock_bytes) {
+        return true;
+    }
+    const char *zone = text + at;
+    const size_t zone_bytes = *bytes - at;
+    const size_t minutes_at = zone_bytes == 5 && zone[2] == ':' ? 3 : 2;
+    int64_t hours, minutes = 0;
+    if ((zone_bytes != 2 && zone_bytes != minutes_at + 2) || !fixed_number(zone, 2, &hours) ||
+        (zone_bytes != 2 && !fixed_number(zone + minutes_at, 2, &minutes)) || hours > 23 ||
+        minutes > 59) {
+        return false;
+    }
+    const orr_ms ahead_ms = (hours * 60 + minutes) * 60000;
+    *offset_ms = text[at - 1] == '-' ? -ahead_ms : ahead_ms;
+    *bytes = at - 1;
+    while (*bytes > clock_bytes && text[*bytes - 1] == ' ') {
+        *bytes -= 1; /* "2026-06-01 12:00:00 +0200", as Prometheus' and git's tools write it */
+    }
+    return true;
+}
+
 bool orr_parse_timestamp(const char *text, size_t bytes, orr_ms *out)
 {
     static const int days_in_month[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (bytes > 0 && text[bytes - 1] == 'Z') {
-        bytes--;
+    orr_ms offset_ms;
+    if (!take_zone(text, &bytes, &offset_ms)) {
+        return false;
     }
     int64_t year, month, day, hour, minute, second;
     if (bytes < 19 || !fixed_number(text, 4, &year) || text[4] != '-' ||
@@ -287,7 +324,7 @@ bool orr_parse_timestamp(const char *text, size_t bytes, orr_ms *out)
     }
     int64_t seconds =
         days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
-    *out = seconds * 1000 + fraction;
+    *out = seconds * 1000 + fraction - offset_ms;
     return true;
 }
 

@@ -167,21 +167,7 @@ struct import_vec import_resources(struct import_model *model, const struct impo
 
 bool import_time(const char *text, orr_ms *out)
 {
-    const size_t bytes = strlen(text);
-    /* 2026-01-01T00:00:00[.fraction][Z|+hh:mm] */
-    if (bytes > 25 - 6 && (text[bytes - 6] == '+' || text[bytes - 6] == '-') &&
-        text[bytes - 3] == ':') {
-        int64_t hours, minutes;
-        if (!orr_parse_i64(text + bytes - 5, 2, &hours) ||
-            !orr_parse_i64(text + bytes - 2, 2, &minutes) ||
-            !orr_parse_timestamp(text, bytes - 6, out)) {
-            return false;
-        }
-        const orr_ms offset = (hours * 60 + minutes) * 60000;
-        *out += text[bytes - 6] == '+' ? -offset : offset;
-        return true;
-    }
-    return orr_parse_timestamp(text, bytes, out);
+    return orr_parse_timestamp(text, strlen(text), out);
 }
 
 bool import_duration(const char *text, orr_ms *out)

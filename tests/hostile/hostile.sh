@@ -423,8 +423,8 @@ case_mistaken_files() {
     instead 65 'semi.csv:1: the columns are separated by semicolons' run --trace semi.csv --cluster 4x8
     tr , '\t' <t.csv >tabs.csv
     instead 65 'tabs.csv:1: the columns are separated by tabs' run --trace tabs.csv --cluster 4x8
-    printf 'job,submit_s,run_s,gpus\na,2026-01-01 00:00:00,1,1\n' >dates.csv
-    instead 65 'dates.csv:2: column submit_s: "2026-01-01 00:00:00" is a date or time of day, not a number of seconds' run --trace dates.csv --cluster 4x8
+    printf 'job,submit_s,run_s,gpus\na,01.06.2026 12:00,1,1\n' >dates.csv
+    instead 65 'dates.csv:2: column submit_s: "01.06.2026 12:00" is a time of day, not a number of seconds' run --trace dates.csv --cluster 4x8
     sed 's/gone/t/' s.yaml >e.yaml
     echo 'expect: [wait_p95 <= 3, "wait_p95_s{queue=x} <= 4"]' >>e.yaml
     instead 78 'e.yaml:4:10: expect: this run has no wait_p95 (did you mean "wait_p95_s"?)' run e.yaml

@@ -34,6 +34,10 @@ cases=$source/tests/conformance/kai/fairshare.json
 
 # Scenarios.
 says 0 '.jobs > 0 and (.queues | length) > 0 and .digest != null' run "$reclaim" -o r.db --no-progress
+says 0 '[.columns[] | select(.name == "gpus")][0] | .type != "" and (.also | index("num_gpus")) != null' columns
+"$orrery" columns --json | jq -r '.columns[].name' | while read -r column; do
+    grep -q "^| \`$column\` |" "$source/traces/README.md" || fail "traces/README.md has no column $column"
+done || exit 1
 says 0 '(.expectations | length) > 0 and (.expectations | all(.holds and .value != null and .expected != ""))' run "$reclaim" -o expected.db --no-progress
 says 0 '.results == "again.db"' run "$reclaim" -o again.db --no-progress
 "$orrery" run "$reclaim" --policy fifo -o fifo.db -q --no-progress 2>err || [ $? = 1 ] || fail "run"

@@ -133,9 +133,9 @@ static void headers__that_are_wrong_are_refused(void **state)
         {"job,submit_s,run_s,job,gpus\n", "t.csv:1: column \"job\" is there twice"},
         {"job,run_s,gpus\na,1,1\n", "t.csv:1: the header has no column \"submit_s\""},
         {"\n\nsubmit_s,run_s\n", "t.csv:3: the header has no column \"job\""},
-        {"job,submit,run_s\n",
-         "t.csv:1: column \"submit\" is not known to format native; did you mean \"submit_s\"? (a "
-         "name that starts with x_ is ignored)"},
+        {"job,submit_at,run_s\n", "t.csv:1: column \"submit_at\" is not known to format native; "
+                                  "did you mean \"submit_s\"? (a "
+                                  "name that starts with x_ is ignored)"},
         {"job,submit_s,run_s,qqqqqqqqqqqqqq\n",
          "t.csv:1: column \"qqqqqqqqqqqqqq\" is not known to format native (a name that starts "
          "with x_ is ignored)"},

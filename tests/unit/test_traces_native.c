@@ -59,6 +59,76 @@ static void times__may_be_negative_and_have_decimals(void **state)
     orr_workload_release(&workload);
 }
 
+#define SUBMIT_2026 1780315200000 /* 2026-06-01T12:00:00Z */
+
+static void times__may_be_dates_with_zones(void **state)
+{
+    (void)state;
+    struct orr_workload workload =
+        read_text("t.csv", "job,submit_s,run_s,gpus,deadline_s,recorded_start_s\n"
+                           "a,2026-06-01T12:00:00Z,1,1,,2026-06-01T07:00:01.5-0500\n"
+                           "c,2026-06-01T13:00:00+01,1,1,,\n"
+                           "b,2026-06-01 14:00:10+02:00,1,1,2026-06-02T12:00:00Z,\n");
+    assert_string_equal(workload.rejects.shown, "");
+    assert_string_equal(workload.notes, "");
+    assert_true(workload.clock_origin_ms == SUBMIT_2026);
+    assert_string_equal(job_name(&workload, 0), "a");
+    assert_true(workload.rows[0].submit_ms == 0 && workload.rows[1].submit_ms == 0);
+    assert_true(workload.extras[workload.rows[0].extra - 1].recorded_start_ms == 1500);
+    assert_true(workload.extras[workload.rows[0].extra - 1].deadline_ms == ORR_MS_NONE);
+    assert_true(workload.rows[2].submit_ms == 10000);
+    assert_true(workload.extras[workload.rows[2].extra - 1].deadline_ms == 86400000);
+    orr_workload_release(&workload);
+    workload = read_text("t.csv", HEAD "a,2026-06-01 12:00:00,1,1\n");
+    assert_string_equal(workload.notes, "t.csv: dates without a zone are read as UTC\n");
+    assert_true(workload.clock_origin_ms == SUBMIT_2026);
+    orr_workload_release(&workload);
+}
+
+static void times__are_all_dates_or_all_seconds(void **state)
+{
+    (void)state;
+    assert_rejects("t.csv", HEAD "a,2026-06-01T12:00:00Z,1,1\nb,60,1,1\n", 1,
+                   "t.csv:3: column submit_s: \"60\" is no date, and the times before it are\n");
+    assert_rejects("t.csv", HEAD "a,60,1,1\nb,2026-06-01T12:00:00Z,1,1\n", 1,
+                   "t.csv:3: column submit_s: \"2026-06-01T12:00:00Z\" is a date, and the times "
+                   "before it are seconds\n");
+    assert_rejects("t.csv", HEAD "a,2026-06-31T12:00:00Z,1,1\n", 0,
+                   "t.csv:2: column submit_s: \"2026-06-31T12:00:00Z\" is not a time like "
+                   "2026-06-01T12:00:00Z\n");
+    assert_rejects("t.csv", HEAD "a,1960-06-01T12:00:00Z,1,1\n", 0,
+                   "t.csv:2: column submit_s: \"1960-06-01T12:00:00Z\" is out of range\n");
+    assert_rejects("t.csv", HEAD "a,2026-06-01T12:00:00Z,00:10:00,1\n", 0,
+                   "t.csv:2: column run_s: \"00:10:00\" is a time of day, not a number of "
+                   "seconds\n");
+}
+
+static void headers__may_have_other_names(void **state)
+{
+    (void)state;
+    struct orr_workload workload =
+        read_text("jobs.txt", "JobID,Submit_Time,duration,num_gpus,VC,x_note\n7,5,60,4,lab,z\n");
+    assert_string_equal(
+        workload.notes,
+        "jobs.txt: columns are read under other names: JobID as job, Submit_Time as "
+        "submit_s, duration as run_s, num_gpus as gpus, VC as queue\n");
+    assert_int_equal(workload.count, 1);
+    assert_string_equal(job_name(&workload, 0), "7");
+    assert_true(workload.rows[0].submit_ms == 5000 && workload.rows[0].run_ms == 60000);
+    assert_int_equal(workload.rows[0].gpus, 4);
+    orr_workload_release(&workload);
+    assert_refused("t.csv", "job,submit_s,run_s,gpus,num_gpus\na,0,1,1,1\n",
+                   "t.csv:1: column \"num_gpus\" means gpus, which the header has already");
+    for (size_t c = 0; c < orr_trace_columns(); c++) {
+        const char *alias;
+        for (size_t n = 0; (alias = orr_trace_column_alias(c, n)) != NULL; n++) {
+            for (size_t other = 0; other < orr_trace_columns(); other++) {
+                assert_string_not_equal(alias, orr_trace_column(other).name);
+            }
+        }
+    }
+}
+
 static void counts__may_be_written_as_pandas_does(void **state)
 {
     (void)state;
@@ -273,6 +343,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers__that_are_wrong_reject_their_row),
         cmocka_unit_test(times__may_be_negative_and_have_decimals),
+        cmocka_unit_test(times__may_be_dates_with_zones),
+        cmocka_unit_test(times__are_all_dates_or_all_seconds),
+        cmocka_unit_test(headers__may_have_other_names),
         cmocka_unit_test(counts__may_be_written_as_pandas_does),
         cmocka_unit_test(rows__are_sorted_and_keep_their_line),
         cmocka_unit_test(shapes__are_stated_in_one_way),

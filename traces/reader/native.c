@@ -2,10 +2,17 @@
 /* The native format: a header that names columns in any order, one row a job. */
 #include <string.h>
 
+#include <orrery/base/text.h>
+
 #include "native_int.h"
+
+/* What the first instant of the file is; all others must be of its kind. */
+enum native_clock { CLOCK_UNKNOWN, CLOCK_SECONDS, CLOCK_DATES };
 
 struct native {
     struct orr_reader *reader;
+    enum native_clock clock;
+    bool no_zone;                                    /* a date had none */
     enum native_column present[NATIVE_COLUMN_COUNT]; /* known columns of this file */
     uint32_t present_count;
     struct native_memory memory;
@@ -53,6 +60,48 @@ static bool parse_word(struct native *native, uint32_t line, enum native_column 
     return false;
 }
 
+/* "2026-...": dates are much longer than numbers of seconds. */
+static bool has_date_shape(struct orr_text text)
+{
+    return text.bytes >= sizeof "YYYY-MM-DD" - 1 && text.at[4] == '-' && text.at[7] == '-';
+}
+
+static bool has_zone(struct orr_text date)
+{
+    size_t i = sizeof "YYYY-MM-DD" - 1;
+    while (i < date.bytes && date.at[i] != '+' && date.at[i] != '-' && date.at[i] != 'Z') {
+        i++;
+    }
+    return i < date.bytes;
+}
+
+static bool read_instant(struct native *native, uint32_t line, const struct orr_number *number,
+                         struct orr_text text, int64_t *out)
+{
+    const enum native_clock clock = has_date_shape(text) ? CLOCK_DATES : CLOCK_SECONDS;
+    const char *why = NULL;
+    if (native->clock != CLOCK_UNKNOWN && clock != native->clock) {
+        why = clock == CLOCK_DATES ? "is a date, and the times before it are seconds"
+                                   : "is no date, and the times before it are";
+    } else if (clock == CLOCK_SECONDS) {
+        if (!orr_field_number(native->reader, line, number, text, out)) {
+            return false;
+        }
+    } else if (!orr_parse_timestamp(text.at, text.bytes, out)) {
+        why = "is not a time like 2026-06-01T12:00:00Z";
+    } else if (*out < 0 || *out > ORR_DATE_MAX_MS) {
+        why = "is out of range";
+    }
+    if (why != NULL) {
+        orr_workload_reject(native->reader->workload, native->reader->file, line,
+                            "column %s: \"%s\" %s", number->column, orr_text_show(text).text, why);
+        return false;
+    }
+    native->clock = clock;
+    native->no_zone = native->no_zone || (clock == CLOCK_DATES && !has_zone(text));
+    return true;
+}
+
 /* Reads one cell that is not empty into the values. */
 static bool read_cell(struct native *native, uint32_t line, enum native_column column,
                       struct orr_text text)
@@ -68,6 +117,9 @@ static bool read_cell(struct native *native, uint32_t line, enum native_column c
     }
     struct orr_number number = numbers[type];
     number.column = native_column_names[column];
+    if (type == NATIVE_INSTANT) {
+        return read_instant(native, line, &number, text, &values->number[column]);
+    }
     return orr_field_number(native->reader, line, &number, text, &values->number[column]);
 }
 
@@ -123,8 +175,14 @@ static void read_header(void *context, uint64_t present)
 
 bool orr_native_is_header(struct orr_text line)
 {
-    return orr_csv_line_has(line, "job") || orr_csv_line_has(line, "submit_s") ||
-           orr_csv_line_has(line, "run_s");
+    bool has_job = false, has_submit = false;
+    for (const struct orr_csv_alias *alias = native_aliases; alias->name != NULL; alias++) {
+        const bool there = orr_csv_line_has(line, alias->name);
+        has_job = has_job || (there && alias->column == COL_job);
+        has_submit = has_submit || (there && alias->column == COL_submit_s);
+    }
+    return (has_job && has_submit) || orr_csv_line_has(line, "job") ||
+           orr_csv_line_has(line, "submit_s") || orr_csv_line_has(line, "run_s");
 }
 
 enum orr_status orr_native_read(struct orr_reader *reader)
@@ -133,10 +191,18 @@ enum orr_status orr_native_read(struct orr_reader *reader)
         .name = "native",
         .columns = native_column_names,
         .column_count = NATIVE_COLUMN_COUNT,
+        .aliases = native_aliases,
         .required = NATIVE_BIT(job) | NATIVE_BIT(submit_s),
         .row = read_row,
         .header = read_header,
     };
     struct native native = {.reader = reader};
-    return orr_csv_read(reader, &format, &native);
+    enum orr_status status = orr_csv_read(reader, &format, &native);
+    if (status == ORR_OK && native.clock == CLOCK_DATES) {
+        orr_reader_start_clock(reader->workload);
+    }
+    if (status == ORR_OK && native.no_zone) {
+        orr_workload_note(reader->workload, reader->file, "dates without a zone are read as UTC");
+    }
+    return status;
 }

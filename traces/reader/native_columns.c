@@ -5,16 +5,97 @@
 #include <string.h>
 
 const char *const native_column_names[NATIVE_COLUMN_COUNT] = {
-#define X(name, type) [COL_##name] = #name,
+#define X(name, type, says) [COL_##name] = #name,
     NATIVE_COLUMN_LIST(X)
 #undef X
 };
 
 const enum native_type native_column_types[NATIVE_COLUMN_COUNT] = {
-#define X(name, type) [COL_##name] = NATIVE_##type,
+#define X(name, type, says) [COL_##name] = NATIVE_##type,
     NATIVE_COLUMN_LIST(X)
 #undef X
 };
+
+/* Names that other tools' tables give to the same quantity in the same unit. */
+const struct orr_csv_alias native_aliases[] = {
+    {"job_id", COL_job},
+    {"jobid", COL_job},
+    {"job_name", COL_job},
+    {"id", COL_job},
+    {"submit_time", COL_submit_s},
+    {"submitted_at", COL_submit_s},
+    {"submission_time", COL_submit_s},
+    {"arrival_time", COL_submit_s},
+    {"submit", COL_submit_s},
+    {"duration", COL_run_s},
+    {"duration_s", COL_run_s},
+    {"run_time", COL_run_s},
+    {"runtime", COL_run_s},
+    {"runtime_s", COL_run_s},
+    {"num_gpus", COL_gpus},
+    {"num_gpu", COL_gpus},
+    {"gpu_num", COL_gpus},
+    {"gpu_count", COL_gpus},
+    {"n_gpus", COL_gpus},
+    {"ngpus", COL_gpus},
+    {"num_pods", COL_pods},
+    {"replicas", COL_pods},
+    {"vc", COL_queue},
+    {"virtual_cluster", COL_queue},
+    {"partition", COL_queue},
+    {"user_id", COL_user},
+    {"user_name", COL_user},
+    {"username", COL_user},
+    {"job_type", COL_kind},
+    {"start_time", COL_recorded_start_s},
+    {"started_at", COL_recorded_start_s},
+    {"end_time", COL_recorded_end_s},
+    {"ended_at", COL_recorded_end_s},
+    {"state", COL_recorded_state},
+    {"status", COL_recorded_state},
+    {NULL, 0},
+};
+
+/* --- for people ------------------------------------------------------------------------------- */
+
+static const char *const type_names[] = {
+    [NATIVE_TEXT] = "text",
+    [NATIVE_INSTANT] = "seconds or date",
+    [NATIVE_SPAN] = "seconds",
+    [NATIVE_COUNT] = "count from 1",
+    [NATIVE_COUNT0] = "count",
+    [NATIVE_AMOUNT] = "amount",
+    [NATIVE_SHARE] = "0.001 to 1",
+    [NATIVE_LEVEL] = "0 to 1",
+    [NATIVE_SWITCH] = "true or false",
+    [NATIVE_KIND] = "kind",
+};
+
+size_t orr_trace_columns(void)
+{
+    return NATIVE_COLUMN_COUNT;
+}
+
+struct orr_trace_column orr_trace_column(size_t index)
+{
+    static const char *const says[NATIVE_COLUMN_COUNT] = {
+#define X(name, type, text) [COL_##name] = text,
+        NATIVE_COLUMN_LIST(X)
+#undef X
+    };
+    return (struct orr_trace_column){native_column_names[index],
+                                     type_names[native_column_types[index]], says[index]};
+}
+
+const char *orr_trace_column_alias(size_t column, size_t n)
+{
+    for (const struct orr_csv_alias *alias = native_aliases; alias->name != NULL; alias++) {
+        if (alias->column == column && n-- == 0) {
+            return alias->name;
+        }
+    }
+    return NULL;
+}
 
 _Static_assert(NATIVE_COLUMN_COUNT <= ORR_CSV_COLUMNS_MAX, "columns are bits of one word");
 

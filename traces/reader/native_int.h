@@ -11,7 +11,7 @@
 
 enum native_type {
     NATIVE_TEXT,
-    NATIVE_INSTANT, /* seconds on the clock, may be negative; value in ms */
+    NATIVE_INSTANT, /* seconds on the clock, may be negative, or a date; value in ms */
     NATIVE_SPAN,    /* seconds of a duration; value in ms */
     NATIVE_COUNT,   /* at least 1, at most ORR_COUNT_MAX */
     NATIVE_COUNT0,  /* the same from 0 */
@@ -22,48 +22,52 @@ enum native_type {
     NATIVE_KIND     /* value enum orr_kind */
 };
 
-/* name, type: in the order in which they are written */
+/* name, type, what it says: in the order in which they are written */
 #define NATIVE_COLUMN_LIST(X)                                                                      \
-    X(job, TEXT)                                                                                   \
-    X(submit_s, INSTANT)                                                                           \
-    X(run_s, SPAN)                                                                                 \
-    X(template, TEXT)                                                                              \
-    X(gpus, COUNT)                                                                                 \
-    X(pods, COUNT)                                                                                 \
-    X(gpus_per_pod, COUNT0)                                                                        \
-    X(gpu_fraction, SHARE)                                                                         \
-    X(gpu_memory_mib, AMOUNT)                                                                      \
-    X(gpu_devices, COUNT)                                                                          \
-    X(mig_profile, TEXT)                                                                           \
-    X(cpu_milli, AMOUNT)                                                                           \
-    X(mem_mib, AMOUNT)                                                                             \
-    X(min_pods, COUNT)                                                                             \
-    X(queue, TEXT)                                                                                 \
-    X(user, TEXT)                                                                                  \
-    X(group, TEXT)                                                                                 \
-    X(kind, KIND)                                                                                  \
-    X(priority, TEXT)                                                                              \
-    X(preemptible, SWITCH)                                                                         \
-    X(gpu_model, TEXT)                                                                             \
-    X(node_selector, TEXT)                                                                         \
-    X(tolerations, TEXT)                                                                           \
-    X(topology_required, TEXT)                                                                     \
-    X(topology_preferred, TEXT)                                                                    \
-    X(time_limit_s, SPAN)                                                                          \
-    X(deadline_s, INSTANT)                                                                         \
-    X(after, TEXT)                                                                                 \
-    X(eligible_s, INSTANT)                                                                         \
-    X(give_up_s, SPAN)                                                                             \
-    X(profile, TEXT)                                                                               \
-    X(checkpoint_s, SPAN)                                                                          \
-    X(restart_s, SPAN)                                                                             \
-    X(busy, LEVEL)                                                                                 \
-    X(recorded_start_s, INSTANT)                                                                   \
-    X(recorded_end_s, INSTANT)                                                                     \
-    X(recorded_state, TEXT)
+    X(job, TEXT, "name of the job, unique in the file; required")                                  \
+    X(submit_s, INSTANT, "when it is submitted; required")                                         \
+    X(run_s, SPAN, "how long it runs; required unless a template says what runs")                  \
+    X(template, TEXT, "name of a template of the scenario; the other columns override it")         \
+    X(gpus, COUNT,                                                                                 \
+      "whole GPUs of all its pods, to be split into pods; excludes the columns of a pod")          \
+    X(pods, COUNT, "pods; default 1")                                                              \
+    X(gpus_per_pod, COUNT0, "whole GPUs of each pod")                                              \
+    X(gpu_fraction, SHARE, "part of each of gpu_devices GPUs, for each pod")                       \
+    X(gpu_memory_mib, AMOUNT, "memory of each of gpu_devices GPUs, for each pod")                  \
+    X(gpu_devices, COUNT,                                                                          \
+      "GPUs that a pod shares, beside gpu_fraction or gpu_memory_mib; default 1")                  \
+    X(mig_profile, TEXT, "MIG instance of each pod, such as 1g.5gb")                               \
+    X(cpu_milli, AMOUNT, "CPU of each pod; default 0")                                             \
+    X(mem_mib, AMOUNT, "memory of each pod; default 0")                                            \
+    X(min_pods, COUNT, "pods that must run together, fewer for an elastic job; default all")       \
+    X(queue, TEXT, "queue, by its unique name or its path")                                        \
+    X(user, TEXT, "who submitted it")                                                              \
+    X(group, TEXT, "batch or sweep whose last end matters")                                        \
+    X(kind, KIND, "training, interactive, inference or unknown")                                   \
+    X(priority, TEXT,                                                                              \
+      "whole number, or class: train 50, build-preemptible 75, build 100, inference 125")          \
+    X(preemptible, SWITCH, "true or false; default: whether the priority is below 100")            \
+    X(gpu_model, TEXT, "GPU model; alternatives are joined by |")                                  \
+    X(node_selector, TEXT, "KEY=VALUE, several joined by , or ;")                                  \
+    X(tolerations, TEXT, "KEY or KEY=VALUE, with :EFFECT or not, several joined by , or ;")        \
+    X(topology_required, TEXT,                                                                     \
+      "level (block, rack, node) in one domain of which all pods must be")                         \
+    X(topology_preferred, TEXT, "level in one domain of which all pods should be")                 \
+    X(time_limit_s, SPAN, "requested time: what schedulers know of run_s")                         \
+    X(deadline_s, INSTANT, "when it is to be done")                                                \
+    X(after, TEXT, "jobs whose end it waits for, joined by , or ;")                                \
+    X(eligible_s, INSTANT, "when it is considered at the earliest")                                \
+    X(give_up_s, SPAN, "leaves when it has waited so long for its first start")                    \
+    X(profile, TEXT, "performance profile of the scenario")                                        \
+    X(checkpoint_s, SPAN, "time between checkpoints")                                              \
+    X(restart_s, SPAN, "what a restart costs")                                                     \
+    X(busy, LEVEL, "part of the time in which its GPUs compute")                                   \
+    X(recorded_start_s, INSTANT, "when it really started")                                         \
+    X(recorded_end_s, INSTANT, "when it really ended")                                             \
+    X(recorded_state, TEXT, "how it really ended")
 
 enum native_column {
-#define X(name, type) COL_##name,
+#define X(name, type, says) COL_##name,
     NATIVE_COLUMN_LIST(X)
 #undef X
         NATIVE_COLUMN_COUNT
@@ -73,6 +77,8 @@ enum native_column {
 
 extern const char *const native_column_names[NATIVE_COLUMN_COUNT];
 extern const enum native_type native_column_types[NATIVE_COLUMN_COUNT];
+/* Other names of columns, in any case; the last one has no name. */
+extern const struct orr_csv_alias native_aliases[];
 
 struct native_values {
     uint64_t given; /* NATIVE_BITs; what is not given has no value below */

@@ -8,8 +8,7 @@
 
 #include <orrery/base/text.h>
 
-#define DAY_MS           ((orr_ms)86400000)
-#define TIMESTAMP_END_MS ((orr_ms)10000000000000) /* in 2286; from 1970 on */
+#define DAY_MS ((orr_ms)86400000)
 
 enum { TIMESTAMP, DURATION, NUM_GPUS, GPU_TIME, CLUSTER, COLUMN_COUNT };
 
@@ -62,7 +61,7 @@ static bool parse_timestamp(struct philly *philly, struct orr_text text, orr_ms 
 static bool read_timestamp(struct philly *philly, uint32_t line, struct orr_text text, orr_ms *out)
 {
     bool is_time = parse_timestamp(philly, text, out);
-    if (is_time && *out >= 0 && *out < TIMESTAMP_END_MS) {
+    if (is_time && *out >= 0 && *out <= ORR_DATE_MAX_MS) {
         return true;
     }
     orr_workload_reject(philly->reader->workload, philly->reader->file, line,
@@ -111,24 +110,6 @@ static void read_row(void *context, const struct orr_text *fields, uint32_t line
     row->kind = ORR_KIND_TRAINING;
 }
 
-/* Time 0 is the first submit. */
-static void start_clock(struct orr_workload *workload)
-{
-    if (workload->count == 0) {
-        return;
-    }
-    orr_ms first = workload->rows[0].submit_ms;
-    for (uint32_t i = 1; i < workload->count; i++) {
-        if (workload->rows[i].submit_ms < first) {
-            first = workload->rows[i].submit_ms;
-        }
-    }
-    for (uint32_t i = 0; i < workload->count; i++) {
-        workload->rows[i].submit_ms -= first;
-    }
-    workload->clock_origin_ms = first;
-}
-
 bool orr_philly_is_header(struct orr_text line)
 {
     return orr_csv_line_has(line, columns[TIMESTAMP]) && orr_csv_line_has(line, columns[NUM_GPUS]);
@@ -149,7 +130,7 @@ enum orr_status orr_philly_read(struct orr_reader *reader)
     philly.name[philly.name_at + 1] = '0';
     enum orr_status status = orr_csv_read(reader, &format, &philly);
     if (status == ORR_OK) {
-        start_clock(reader->workload);
+        orr_reader_start_clock(reader->workload);
     }
     return status;
 }

@@ -129,6 +129,39 @@ static enum orr_status find_format(const struct orr_reader *reader, struct orr_t
                     nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
 }
 
+/* --- clocks ---------------------------------------------------------------------------------- */
+
+static void move_instant(orr_ms *instant, orr_ms origin_ms)
+{
+    if (*instant != ORR_MS_NONE) {
+        *instant -= origin_ms;
+    }
+}
+
+void orr_reader_start_clock(struct orr_workload *workload)
+{
+    if (workload->count == 0) {
+        return;
+    }
+    orr_ms first = workload->rows[0].submit_ms;
+    for (uint32_t i = 1; i < workload->count; i++) {
+        if (workload->rows[i].submit_ms < first) {
+            first = workload->rows[i].submit_ms;
+        }
+    }
+    for (uint32_t i = 0; i < workload->count; i++) {
+        workload->rows[i].submit_ms -= first;
+    }
+    for (uint32_t i = 0; i < workload->extra_count; i++) {
+        struct orr_row_extra *extra = &workload->extras[i];
+        move_instant(&extra->deadline_ms, first);
+        move_instant(&extra->eligible_ms, first);
+        move_instant(&extra->recorded_start_ms, first);
+        move_instant(&extra->recorded_end_ms, first);
+    }
+    workload->clock_origin_ms = first;
+}
+
 /* --- one read -------------------------------------------------------------------------------- */
 
 static enum orr_status skip_mark(const struct orr_reader *reader, struct orr_text *head)

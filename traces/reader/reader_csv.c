@@ -4,7 +4,9 @@
  * quoted fields are looked for once a file has shown a quote. CR LF counts once. */
 #include "reader_int.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include <csv.h>
 
@@ -28,7 +30,8 @@ struct csv {
     char *row;                          /* texts of this row */
     size_t row_used;
     struct orr_text fields[ORR_CSV_COLUMNS_MAX];
-    uint64_t present; /* known columns in the header */
+    uint64_t present;   /* known columns in the header */
+    char renamed[1000]; /* columns under other names, for the note */
     bool header_done;
     bool after_cr;          /* the last line end was a CR */
     bool careful;           /* quotes or NULs were seen: look into the fields */
@@ -92,6 +95,41 @@ static uint32_t find_known(const struct orr_csv_format *format, struct orr_text 
     return ORR_NONE;
 }
 
+static bool is_name(struct orr_text text, const char *name)
+{
+    return strlen(name) == text.bytes && strncasecmp(name, text.at, text.bytes) == 0;
+}
+
+/* A column under another name. */
+static uint32_t find_alias(struct csv *csv, struct orr_text name)
+{
+    const struct orr_csv_format *format = csv->format;
+    uint32_t known = ORR_NONE;
+    for (uint32_t i = 0; format->aliases != NULL && i < format->column_count; i++) {
+        known = is_name(name, format->columns[i]) ? i : known;
+    }
+    for (const struct orr_csv_alias *alias = format->aliases;
+         known == ORR_NONE && alias != NULL && alias->name != NULL; alias++) {
+        known = is_name(name, alias->name) ? alias->column : known;
+    }
+    if (known != ORR_NONE) {
+        const size_t used = strlen(csv->renamed);
+        (void)snprintf(csv->renamed + used, sizeof csv->renamed - used, "%s%s as %s",
+                       used > 0 ? ", " : "", orr_text_show(name).text, format->columns[known]);
+    }
+    return known;
+}
+
+static void refuse_second(struct csv *csv, struct orr_text name, const char *known)
+{
+    char problem[100];
+    (void)snprintf(problem, sizeof problem,
+                   orr_text_is(name, known) ? "is there twice"
+                                            : "means %s, which the header has already",
+                   known);
+    csv_fail_columns(csv, problem, name);
+}
+
 static void refuse_unknown(struct csv *csv, struct orr_text name)
 {
     struct orr_shown shown = orr_text_show(name);
@@ -138,6 +176,7 @@ static void on_header_field(void *data, size_t bytes, void *context)
         return;
     }
     uint32_t known = find_known(csv->format, name);
+    known = known == ORR_NONE ? find_alias(csv, name) : known;
     if (known == ORR_NONE) {
         if (bytes < 2 || memcmp(name.at, "x_", 2) != 0) {
             refuse_unknown(csv, name);
@@ -145,7 +184,7 @@ static void on_header_field(void *data, size_t bytes, void *context)
         return;
     }
     if ((csv->present >> known & 1) != 0) {
-        csv_fail_columns(csv, "is there twice", name);
+        refuse_second(csv, name, csv->format->columns[known]);
         return;
     }
     csv->present |= (uint64_t)1 << known;
@@ -171,6 +210,12 @@ static void on_header_row(int end, void *context)
                     orr_fail(csv->reader->err, ORR_DATA, "%s:%u: the header has no column \"%s\"",
                              csv->reader->file, (unsigned)csv->row_line, csv->format->columns[i]);
             }
+        }
+        if (csv->status == ORR_OK && csv->renamed[0] != '\0') {
+            orr_workload_note(csv->reader->workload, csv->reader->file,
+                              "columns are read under "
+                              "other names: %s",
+                              csv->renamed);
         }
         if (csv->status == ORR_OK && csv->format->header != NULL) {
             csv->format->header(csv->context, csv->present);
@@ -386,7 +431,7 @@ bool orr_csv_line_has(struct orr_text line, const char *cell)
         while (text.bytes > 0 && strchr(" \t\"\r", text.at[text.bytes - 1]) != NULL) {
             text.bytes--;
         }
-        if (orr_text_is(text, cell)) {
+        if (is_name(text, cell)) {
             return true;
         }
         at = stop + 1;

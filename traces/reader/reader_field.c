@@ -89,9 +89,8 @@ static bool reject_number(struct orr_reader *reader, uint32_t line, const struct
     if (text.bytes == 0) {
         why = "is not given";
     } else if (!has_number_shape(text)) {
-        why = memchr(text.at, ':', text.bytes) != NULL
-                  ? "is a date or time of day, not a number of seconds"
-                  : "is not a number";
+        why = memchr(text.at, ':', text.bytes) != NULL ? "is a time of day, not a number of seconds"
+                                                       : "is not a number";
     } else if (text.at[0] == '-' && number->min >= 0) {
         why = "is negative";
     } else if (number->scale == 1 && memchr(text.at, '.', text.bytes) != NULL &&

@@ -58,6 +58,9 @@ struct orr_reader {
 /* orr_source_next with a located error. Ends the read when lines no longer fit 32 bits. */
 enum orr_status orr_reader_next(struct orr_reader *reader, struct orr_text *block) ORR_MUST_USE;
 
+/* For rows whose instants are ms since 1970: time 0 becomes the first submit. Before the sort. */
+void orr_reader_start_clock(struct orr_workload *workload);
+
 /* --- fields ---------------------------------------------------------------------------------- */
 
 /* A numeric column: the value is the decimal number times scale, rounded half up. */
@@ -71,6 +74,7 @@ struct orr_number {
 #define ORR_DURATION_MAX_MS ((orr_ms)100 * 366 * 86400 * 1000)
 #define ORR_INSTANT_MAX_MS  ((orr_ms)100000000000 * 1000)
 #define ORR_COUNT_MAX       1000000
+#define ORR_DATE_MAX_MS     ((orr_ms)10000000000000 - 1) /* of dates from 1970 on; in 2286 */
 
 /* Parses a field, or rejects the row at that line and says false. */
 bool orr_field_number(struct orr_reader *reader, uint32_t line, const struct orr_number *number,
@@ -92,10 +96,18 @@ uint32_t orr_name_index(struct orr_idmap *map, struct orr_last_name *last, struc
 
 #define ORR_CSV_COLUMNS_MAX 64 /* columns a format can know: they are bits of one word */
 
+struct orr_csv_alias {
+    const char *name;
+    uint32_t column;
+};
+
 struct orr_csv_format {
     const char *name;
     const char *const *columns; /* known columns */
     uint32_t column_count;
+    /* Other names for them, in any case, each use of which is noted; ends with a NULL name. May be
+     * NULL, and then the names of columns are taken as they are written only. */
+    const struct orr_csv_alias *aliases;
     uint64_t required; /* bit i: columns[i] must be in the header */
     uint64_t ignored;  /* bit i: known, but not handed on */
     /* One row: fields[i] belongs to columns[i] and is empty if the file has no such column. All
@@ -119,7 +131,7 @@ enum orr_status orr_schedule_read(struct orr_reader *reader) ORR_MUST_USE;
 bool orr_native_is_header(struct orr_text line);
 bool orr_philly_is_header(struct orr_text line);
 bool orr_swf_is_start(struct orr_text line);
-/* Whether a comma-separated line has the cell, quoted or not. */
+/* Whether a comma-separated line has the cell, quoted or not, in any case. */
 bool orr_csv_line_has(struct orr_text line, const char *cell);
 
 #endif

@@ -55,4 +55,14 @@ struct orr_trace_format {
 };
 const struct orr_trace_format *orr_trace_formats(size_t *count);
 
+/* Columns of the native format: their number, and each by its index, in the order in which they are
+ * written. */
+struct orr_trace_column {
+    const char *name, *type, *summary;
+};
+size_t orr_trace_columns(void);
+struct orr_trace_column orr_trace_column(size_t index);
+/* The n-th other name under which a header may have the column; NULL: there are fewer. */
+const char *orr_trace_column_alias(size_t column, size_t n);
+
 #endif

@@ -27,7 +27,8 @@ bool orr_parse_bandwidth(const char *text, size_t bytes, int64_t *out);
 bool orr_parse_power(const char *text, size_t bytes, int64_t *out);
 /* Kubernetes CPU: "500m", "2", "1.5", in milli-CPU. */
 bool orr_parse_cpu(const char *text, size_t bytes, int64_t *out);
-/* "YYYY-MM-DD HH:MM:SS" or "YYYY-MM-DDTHH:MM:SS", optional fraction and final Z; ms since 1970. */
+/* "YYYY-MM-DD HH:MM:SS" or "YYYY-MM-DDTHH:MM:SS", an optional fraction, and a zone ("Z", "+02:00",
+ * "-0700"; UTC where there is none); ms since 1970. */
 bool orr_parse_timestamp(const char *text, size_t bytes, orr_ms *out);
 
 /* Seconds with up to three decimals and no trailing zeros; needs 32 bytes. Returns the length. */
