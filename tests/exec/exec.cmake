@@ -40,3 +40,5 @@ foreach(name limit plans waiting)
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/ends.sh $<TARGET_FILE:orrery> ${name})
   set_tests_properties(exec.ends_${name} PROPERTIES LABELS quick)
 endforeach()
+# Seconds each: many changes of the cluster; the small ones of each kind stay quick.
+orr_full(exec.autoscale_many exec.changes_many exec.changes_gangs)

@@ -5,4 +5,5 @@ foreach(story mmc md1 templates trace service mixed)
       ${PROJECT_SOURCE_DIR}/scenarios)
   set_tests_properties(generate.${story} PROPERTIES LABELS quick)
 endforeach()
-set_tests_properties(generate.mixed PROPERTIES LABELS full)
+# Seconds each: mean waits against queueing theory, and a week of everything.
+orr_full(generate.mmc generate.md1 generate.mixed)

@@ -4,3 +4,5 @@ foreach(name bundle calibrate ci compare explain gate json openmetrics report wh
     ${CMAKE_CURRENT_BINARY_DIR}/study ${PROJECT_SOURCE_DIR})
   set_tests_properties(study.${name} PROPERTIES LABELS quick TIMEOUT 300 SKIP_RETURN_CODE 77)
 endforeach()
+# Seconds each: many runs. Numbers of each are checked in unit tests; bundle, explain and openmetrics stay quick.
+orr_full(study.calibrate study.ci study.compare study.gate study.json study.report study.whatif)

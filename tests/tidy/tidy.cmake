@@ -5,5 +5,6 @@ foreach(check includes headers format words sql)
 endforeach()
 add_test(NAME tidy.symbols
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tidy/symbols.sh $<TARGET_FILE:orrery-core>)
-set_tests_properties(tidy.includes tidy.headers tidy.format tidy.words tidy.sql tidy.symbols
+add_test(NAME tidy.labels COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tidy/labels.sh ${CMAKE_CURRENT_BINARY_DIR}/labels.txt)
+set_tests_properties(tidy.includes tidy.headers tidy.format tidy.words tidy.sql tidy.symbols tidy.labels
   PROPERTIES LABELS quick SKIP_RETURN_CODE 77)

@@ -20,8 +20,10 @@ orr_unit_test(test_analysis_views orr_analysis_fixture)
 target_compile_definitions(test_analysis_views
   PRIVATE ANALYSIS_README="${PROJECT_SOURCE_DIR}/analysis/README.md")
 orr_unit_test(test_analysis_plot orr_analysis orr_analysis_fixture)
-set_tests_properties(unit.test_analysis_plot PROPERTIES SKIP_RETURN_CODE 77 LABELS full)
+set_tests_properties(unit.test_analysis_plot PROPERTIES SKIP_RETURN_CODE 77)
+orr_full(unit.test_analysis_plot) # gnuplot draws every figure
 orr_unit_test(test_analysis_paired orr_analysis)
 target_link_libraries(test_analysis_paired PRIVATE m)
 orr_unit_test(test_analysis_gate orr_analysis)
 target_link_libraries(test_analysis_gate PRIVATE m)
+orr_long_test(test_analysis_gate 200)

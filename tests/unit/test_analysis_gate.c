@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -75,7 +76,7 @@ static void verdicts__add_up_to_the_worst(void **state)
     assert_int_equal(orr_gate_all(results, 3), ORR_GATE_REGRESSED);
 }
 
-enum { TRIALS = 200, TRIALS_WITHOUT = 1000, REPLICAS = 20, CUSTOMERS = 1000 };
+enum { REPLICAS = 20, CUSTOMERS = 1000 };
 
 static int by_value(const void *a, const void *b, void *context)
 {
@@ -124,33 +125,36 @@ static double slower(double lambda, double mu, double factor)
 
 static void a_regression_of_5_percent__is_caught(void **state)
 {
+    const uint32_t trials = *(const uint32_t *)*state;
     uint32_t counts[3] = {0};
-    (void)state;
-    count_verdicts(TRIALS, 1, slower(0.5, 1, 1.05), 0, counts);
+    count_verdicts(trials, 1, slower(0.5, 1, 1.05), 0, counts);
     print_message("5 %% worse: %u pass, %u regressed, %u inconclusive\n", counts[ORR_GATE_PASS],
                   counts[ORR_GATE_REGRESSED], counts[ORR_GATE_INCONCLUSIVE]);
-    assert_true(counts[ORR_GATE_REGRESSED] >= TRIALS * 95 / 100);
-    assert_true(counts[ORR_GATE_INCONCLUSIVE] <= TRIALS * 5 / 100);
+    assert_true(counts[ORR_GATE_REGRESSED] >= trials * 95 / 100);
+    assert_true(counts[ORR_GATE_INCONCLUSIVE] <= trials * 5 / 100);
 }
 
 /* By the rule (p < 0.01 on both sides together) one in 200 does, in the long run. */
 static void an_edit_without_effect__does_not_fail(void **state)
 {
+    const uint32_t trials = *(const uint32_t *)*state;
     uint32_t counts[3] = {0};
-    (void)state;
-    count_verdicts(TRIALS_WITHOUT, 1, 1, 1, counts);
+    count_verdicts(trials, 1, 1, 1, counts);
     print_message("no change: %u pass, %u regressed, %u inconclusive\n", counts[ORR_GATE_PASS],
                   counts[ORR_GATE_REGRESSED], counts[ORR_GATE_INCONCLUSIVE]);
-    assert_true(counts[ORR_GATE_REGRESSED] <= TRIALS_WITHOUT / 100);
+    assert_true(counts[ORR_GATE_REGRESSED] <= trials / 100);
 }
 
-int main(void)
+/* test_analysis_gate [TRIALS]; without an effect five times as many */
+int main(int argc, char **argv)
 {
+    uint32_t trials = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 20;
+    uint32_t trials_without = 5 * trials;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts__are_those_of_non_inferiority),
         cmocka_unit_test(verdicts__add_up_to_the_worst),
-        cmocka_unit_test(a_regression_of_5_percent__is_caught),
-        cmocka_unit_test(an_edit_without_effect__does_not_fail),
+        cmocka_unit_test_prestate(a_regression_of_5_percent__is_caught, &trials),
+        cmocka_unit_test_prestate(an_edit_without_effect__does_not_fail, &trials_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,10 @@
 #include <orrery/base/rng.h>
 #include <orrery/core/backlog.h>
 #include <orrery/core/victim.h>
+#include <stdlib.h>
 
 #define MAX_QUEUES 40
 #define MAX_JOBS   400
-#define WORLDS     60
 #define CYCLES     12
 
 struct world {
@@ -191,31 +191,33 @@ static void run_worlds(uint64_t first, uint64_t count, const enum orr_action *ac
 
 static void allocate__over_lanes_is_the_literal_heap(void **state)
 {
-    (void)state;
+    const uint32_t worlds = *(const uint32_t *)*state;
     const enum orr_action actions[] = {ORR_ACTION_ALLOCATE};
     uint32_t decided[ORR_ACTIONS] = {0};
-    run_worlds(0, 5 * WORLDS, actions, 1, decided);
-    assert_true(decided[ORR_ACTION_ALLOCATE] > 1000);
+    run_worlds(0, 5 * worlds, actions, 1, decided);
+    assert_true(decided[ORR_ACTION_ALLOCATE] > 15 * worlds);
 }
 
 static void cycle__with_a_backlog_decides_as_without(void **state)
 {
-    (void)state;
+    const uint32_t worlds = *(const uint32_t *)*state;
     const enum orr_action actions[] = {ORR_ACTION_ALLOCATE, ORR_ACTION_CONSOLIDATION,
                                        ORR_ACTION_RECLAIM, ORR_ACTION_PREEMPT,
                                        ORR_ACTION_STALE_GANG};
     uint32_t decided[ORR_ACTIONS] = {0};
-    run_worlds(5000, WORLDS, actions, 5, decided);
+    run_worlds(5000, worlds, actions, 5, decided);
     for (int a = 0; a < ORR_ACTIONS; a++) {
-        assert_true(decided[a] > 10);
+        assert_true(decided[a] > worlds / 6);
     }
 }
 
-int main(void)
+/* test_kai_backlog [WORLDS] */
+int main(int argc, char **argv)
 {
+    uint32_t worlds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 30;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocate__over_lanes_is_the_literal_heap),
-        cmocka_unit_test(cycle__with_a_backlog_decides_as_without),
+        cmocka_unit_test_prestate(allocate__over_lanes_is_the_literal_heap, &worlds),
+        cmocka_unit_test_prestate(cycle__with_a_backlog_decides_as_without, &worlds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
