@@ -12,6 +12,7 @@
 static const struct orr_verb verbs[] = {
     {"run", "replay a scenario, or a trace on a cluster", orr_cli_run},
     {"check", "say what cannot work before anything runs", orr_cli_check},
+    {"init", "write a commented scenario from a trace", orr_cli_init},
     {"show", "a scenario resolved, each value with its origin; the floor plan of results",
      orr_cli_show},
     {"diff", "say what differs between two scenarios", orr_cli_diff},

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_init.c - `orrery init`: a commented scenario from a trace, to be changed by hand.
+ *
+ * What it writes is measured: queues with their part of the GPU-hours, and without --cluster the
+ * size of one that the jobs would keep busy. The text is loaded once before it is given away. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/text.h>
+
+#include "cli.h"
+
+#define BUSY_SHARE    0.7 /* of the GPUs that the jobs want on average, where nothing was recorded */
+#define NODE_GPUS     8
+#define LABEL_COLUMNS 34 /* where the comment of a queue starts, if its name is not longer */
+
+enum { KEY_TRACE = 256, KEY_FORMAT, KEY_CLUSTER, KEY_POLICY, KEY_FORCE, KEY_LOSS };
+
+struct init_options {
+    struct orr_cli_common common;
+    struct orr_scenario_options scenario;
+    const char *clusters[ORR_CLI_LIST_MAX];
+    const char *output;
+    uint32_t allow_loss_ppm;
+    bool force;
+};
+
+struct queue_use {
+    const char *name;
+    uint32_t jobs, by_kind[ORR_KIND_COUNT];
+    double gpu_h;
+    int64_t largest_mgpu; /* of a job */
+};
+
+/* A cluster made up for a trace. */
+struct size {
+    char cluster[32]; /* as for --cluster */
+    char because[200];
+    bool by_gpu; /* nodes of one GPU: jobs are divided into pods of one */
+};
+
+/* --- how large a cluster ---------------------------------------------------------------------- */
+
+struct change { /* of the GPUs that were held */
+    orr_ms at_ms;
+    int64_t gpus;
+};
+
+/* Ends before starts at one time. */
+static int compare_changes(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+    if (x->at_ms != y->at_ms) {
+        return x->at_ms < y->at_ms ? -1 : 1;
+    }
+    return (x->gpus > y->gpus) - (x->gpus < y->gpus);
+}
+
+static int64_t row_gpus(const struct orr_row *row)
+{
+    const int64_t of_pods =
+        row->gpus_per_pod == ORR_NONE ? 0 : (int64_t)row->pods * row->gpus_per_pod;
+    return row->gpus > 0 ? row->gpus : of_pods;
+}
+
+/* The most whole GPUs that were held at once, by the recorded times; 0: not all rows have them. */
+static int64_t recorded_peak(const struct orr_workload *workload)
+{
+    struct change *changes = orr_zalloc((size_t)workload->count * 2 + 1, sizeof *changes);
+    size_t count = 0;
+    bool known = true;
+    for (uint32_t r = 0; r < workload->count && known; r++) {
+        const struct orr_row *row = &workload->rows[r];
+        const struct orr_row_extra *extra =
+            row->extra != 0 ? &workload->extras[row->extra - 1] : NULL;
+        known = extra != NULL && extra->recorded_start_ms != ORR_MS_NONE &&
+                (extra->recorded_end_ms != ORR_MS_NONE || row->run_ms != ORR_MS_NONE);
+        if (known) {
+            const orr_ms end_ms = extra->recorded_end_ms != ORR_MS_NONE
+                                      ? extra->recorded_end_ms
+                                      : extra->recorded_start_ms + row->run_ms;
+            changes[count++] = (struct change){extra->recorded_start_ms, row_gpus(row)};
+            changes[count++] = (struct change){end_ms, -row_gpus(row)};
+        }
+    }
+    qsort(changes, count, sizeof *changes, compare_changes);
+    int64_t held = 0, peak = 0;
+    for (size_t i = 0; i < count && known; i++) {
+        held += changes[i].gpus;
+        peak = held > peak ? held : peak;
+    }
+    orr_free(changes);
+    return peak;
+}
+
+static void choose_size(const struct orr_workload *workload, bool by_gpu, struct size *size)
+{
+    int64_t largest = 1, pod = 1;
+    double gpu_ms = 0.0;
+    for (uint32_t r = 0; r < workload->count; r++) {
+        const struct orr_row *row = &workload->rows[r];
+        const int64_t gpus = row_gpus(row);
+        const int64_t of_pod =
+            row->gpus_per_pod == ORR_NONE || row->gpus > 0 ? 1 : row->gpus_per_pod;
+        gpu_ms += row->run_ms == ORR_MS_NONE ? 0.0 : (double)gpus * (double)row->run_ms;
+        largest = gpus > largest ? gpus : largest;
+        pod = of_pod > pod ? of_pod : pod;
+    }
+    const orr_ms span_ms = workload->count > 0 ? workload->rows[workload->count - 1].submit_ms -
+                                                     workload->rows[0].submit_ms
+                                               : 0;
+    const int64_t peak = recorded_peak(workload);
+    const double mean = span_ms > 0 ? gpu_ms / (double)span_ms : 0.0;
+    double gpus = (double)largest;
+    if (peak > 0) {
+        (void)snprintf(size->because, sizeof size->because,
+                       "as many as were held at once at most, by the recorded times");
+        gpus = (double)peak;
+    } else if (mean / BUSY_SHARE > gpus) {
+        (void)snprintf(size->because, sizeof size->because,
+                       "made up: %.0f %% of it is what the jobs want on average (%.0f GPUs)",
+                       100.0 * BUSY_SHARE, mean);
+        gpus = mean / BUSY_SHARE;
+    } else {
+        (void)snprintf(size->because, sizeof size->because, "made up: as large as the largest job");
+    }
+    gpus = gpus < (double)largest ? (double)largest : gpus;
+    const int64_t node = by_gpu ? 1 : pod > NODE_GPUS ? pod : NODE_GPUS;
+    const double nodes = ceil(gpus / (double)node);
+    (void)snprintf(size->cluster, sizeof size->cluster, "%.0fx%lld", nodes < 1e6 ? nodes : 1e6,
+                   (long long)node);
+    size->by_gpu = by_gpu;
+}
+
+/* Logs of processors know neither nodes nor GPUs of a pod. */
+static bool is_by_processor(const struct init_options *o)
+{
+    const char *format = o->scenario.format;
+    return format != NULL ? strcmp(format, "swf") == 0 : strstr(o->scenario.trace, ".swf") != NULL;
+}
+
+static enum orr_status find_size(struct init_options *o, struct size *size, struct orr_err *err)
+{
+    struct orr_workload workload;
+    const struct orr_trace_options options = {.format = o->scenario.format,
+                                              .allow_loss_ppm = o->allow_loss_ppm};
+    enum orr_status status = orr_trace_read(o->scenario.trace, &options, &workload, err);
+    if (status == ORR_OK) {
+        choose_size(&workload, is_by_processor(o), size);
+        orr_workload_release(&workload);
+        o->clusters[0] = size->cluster;
+        o->scenario.cluster_count = 1;
+        o->scenario.split = size->by_gpu ? "1" : NULL;
+    }
+    return status;
+}
+
+/* --- what the queues do ----------------------------------------------------------------------- */
+
+static int compare_uses(const void *a, const void *b)
+{
+    const struct queue_use *x = a, *y = b;
+    if (x->gpu_h != y->gpu_h) {
+        return x->gpu_h > y->gpu_h ? -1 : 1;
+    }
+    return strcmp(x->name, y->name);
+}
+
+/* One entry a queue that has jobs, by GPU-hours; caller frees it. Their sum in *all_gpu_h. */
+static struct queue_use *measure(const struct orr_world *world, uint32_t *count, double *all_gpu_h)
+{
+    struct queue_use *uses = orr_zalloc(world->queues.count + (size_t)1, sizeof *uses);
+    *all_gpu_h = 0.0;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_spec *spec = &world->specs[j];
+        const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
+        struct queue_use *use = &uses[spec->queue];
+        const double gpu_h = (double)orr_world_asked_pod_ms(world, j) / shape->tasks *
+                             (double)shape->gpus_mgpu / (3.6e6 * ORR_MGPU);
+        use->jobs++;
+        use->by_kind[spec->kind]++;
+        use->gpu_h += gpu_h;
+        use->largest_mgpu =
+            shape->gpus_mgpu > use->largest_mgpu ? shape->gpus_mgpu : use->largest_mgpu;
+        *all_gpu_h += gpu_h;
+    }
+    *count = 0;
+    for (uint32_t q = 0; q < world->queues.count; q++) {
+        if (uses[q].jobs > 0) {
+            uses[q].name = orr_idmap_name(&world->queues.names, q);
+            uses[(*count)++] = uses[q];
+        }
+    }
+    qsort(uses, *count, sizeof *uses, compare_uses);
+    return uses;
+}
+
+/* --- the text --------------------------------------------------------------------------------- */
+
+/* A YAML scalar in double quotes; control characters as \xNN. */
+static void write_quoted(FILE *out, const char *text)
+{
+    (void)putc('"', out);
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+        if (*c < 0x20 || *c == 0x7f) {
+            (void)fprintf(out, "\\x%02x", *c);
+        } else {
+            (void)fprintf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+        }
+    }
+    (void)putc('"', out);
+}
+
+static void write_cluster(FILE *out, const struct orr_scenario *scenario, const struct size *size)
+{
+    (void)fprintf(out, "cluster:\n");
+    if (size->because[0] != '\0') {
+        (void)fprintf(out, "  # %s\n", size->because);
+    }
+    (void)fprintf(out, "  pools:\n");
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        (void)fprintf(out, "    ");
+        write_quoted(out, pool->name);
+        (void)fprintf(out, ": {nodes: %u, gpus: %u", pool->nodes, pool->gpus);
+        if (pool->gpu_model != NULL) {
+            (void)fprintf(out, ", gpu_model: ");
+            write_quoted(out, pool->gpu_model);
+        }
+        (void)fprintf(out, "}\n");
+    }
+}
+
+static void write_queue(FILE *out, const struct queue_use *use, double share, int64_t quota)
+{
+    static const enum orr_kind told[] = {ORR_KIND_INTERACTIVE, ORR_KIND_INFERENCE};
+    char *label;
+    size_t bytes;
+    FILE *text = open_memstream(&label, &bytes);
+    ORR_ASSERT(text != NULL);
+    write_quoted(text, use->name);
+    (void)fprintf(text, ": {gpu: [%lld, 1, unlimited]}", (long long)quota);
+    (void)fclose(text);
+    (void)fprintf(out, "  %-*s  # %.1f %% of GPU-hours, %u %s, the largest %g %s", LABEL_COLUMNS,
+                  label, 100.0 * share, use->jobs, use->jobs == 1 ? "job" : "jobs",
+                  (double)use->largest_mgpu / ORR_MGPU,
+                  use->largest_mgpu == ORR_MGPU ? "GPU" : "GPUs");
+    for (size_t k = 0; k < sizeof told / sizeof told[0]; k++) {
+        if (use->by_kind[told[k]] > 0) {
+            (void)fprintf(out, ", %u %s", use->by_kind[told[k]], orr_kind_name(told[k]));
+        }
+    }
+    (void)putc('\n', out);
+    free(label);
+}
+
+/* Quotas are whole GPUs and never more than there are. */
+static void write_queues(FILE *out, const struct orr_world *world)
+{
+    uint32_t count;
+    double all_gpu_h;
+    struct queue_use *uses = measure(world, &count, &all_gpu_h);
+    (void)fprintf(
+        out,
+        "# [quota, over-quota weight, limit] in GPUs. The quotas are measured, not agreed: each "
+        "queue's part of the\n# GPU-hours, of this cluster. Put what was promised in their "
+        "place; fifo and easy do not look at them.\nqueues:\n");
+    for (uint32_t q = 0; q < count; q++) {
+        const double share = all_gpu_h > 0.0 ? uses[q].gpu_h / all_gpu_h : 0.0;
+        write_queue(out, &uses[q], share,
+                    (int64_t)floor(share * (double)world->cluster.total_gpus));
+    }
+    orr_free(uses);
+}
+
+/* Both are found from the folder that the scenario is in. */
+static enum orr_status write_workload(FILE *out, const struct init_options *o,
+                                      const struct size *size, struct orr_err *err)
+{
+    const char *trace = o->scenario.trace;
+    char *whole = NULL;
+    if (o->output != NULL && strchr(o->output, '/') != NULL && trace[0] != '/') {
+        whole = realpath(trace, NULL);
+        if (whole == NULL) {
+            return orr_fail(err, ORR_NO_INPUT, "%s: %s", trace, strerror(errno));
+        }
+        trace = whole;
+    }
+    (void)fprintf(out, "workload:\n- {name: jobs, trace: ");
+    write_quoted(out, trace);
+    if (o->scenario.format != NULL) {
+        (void)fprintf(out, ", format: %s", o->scenario.format);
+    }
+    (void)fprintf(out, "%s}\n", size->by_gpu ? ", split: 1" : "");
+    free(whole);
+    return ORR_OK;
+}
+
+static void write_head(FILE *out, const struct init_options *o, const struct orr_world *world)
+{
+    uint32_t queues;
+    double gpu_h;
+    char origin[32], first[64];
+    orr_free(measure(world, &queues, &gpu_h));
+    const double span_h = (double)(world->last_submit_ms - world->first_submit_ms) / 3.6e6;
+    const double wanted = span_h > 0.0 ? gpu_h / span_h : (double)NAN;
+    const orr_ms origin_ms = world->parts[0].workload.clock_origin_ms;
+    first[0] = '\0';
+    if (origin_ms != ORR_MS_NONE) {
+        (void)orr_format_timestamp(origin, origin_ms);
+        (void)snprintf(first, sizeof first, " from %s on", origin);
+    }
+    (void)fprintf(out,
+                  "apiVersion: orrery/v1alpha1\nkind: Scenario\n# %s: %u %s of %u %s, submitted in "
+                  "%.1f days%s.\n# They ask %.0f GPU-hours",
+                  o->scenario.trace, world->job_count, world->job_count == 1 ? "job" : "jobs",
+                  queues, queues == 1 ? "queue" : "queues", span_h / 24.0, first, gpu_h);
+    if (isnan(wanted)) {
+        (void)fprintf(out, ".\n");
+    } else {
+        (void)fprintf(out, ": %.1f GPUs on average, %.1f %% of this cluster.\n", wanted,
+                      100.0 * wanted / (double)world->cluster.total_gpus);
+    }
+    const uint64_t left_out = world->parts[0].workload.rejects.count;
+    if (left_out > 0) {
+        (void)fprintf(out, "# %llu more %s left out as wrong, or as never able to start here.\n",
+                      (unsigned long long)left_out, left_out == 1 ? "row is" : "rows are");
+    }
+}
+
+static void write_rest(FILE *out, const struct orr_scenario *scenario)
+{
+    const struct orr_scenario_pool *pool = &scenario->pools[0];
+    const uint32_t more = (pool->nodes + 9) / 10;
+    (void)fprintf(out, "policy: {name: %s%s", scenario->policy,
+                  strcmp(scenario->policy, "fifo") == 0 ? ", params: {backfill: true}" : "");
+    (void)fprintf(out, "}  # `orrery policies` lists all and their parameters\nvariants:\n"
+                       "  more-nodes: {");
+    char path[300];
+    (void)snprintf(path, sizeof path, "cluster.pools.%s.nodes", pool->name);
+    write_quoted(out, path);
+    (void)fprintf(out, ": +=%u}  # `orrery whatif` holds variants against the scenario\n", more);
+}
+
+static enum orr_status write_scenario(FILE *out, const struct init_options *o,
+                                      const struct size *size, const struct orr_scenario *scenario,
+                                      const struct orr_world *world, struct orr_err *err)
+{
+    write_head(out, o, world);
+    write_cluster(out, scenario, size);
+    write_queues(out, world);
+    enum orr_status status = write_workload(out, o, size, err);
+    write_rest(out, scenario);
+    return status;
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+static void warn(const char *text, void *context)
+{
+    (void)context;
+    (void)fputs(text, stderr);
+}
+
+/* The text, or NULL; caller frees it. */
+static char *compose(const struct init_options *o, const struct size *size, struct orr_err *err)
+{
+    struct orr_scenario scenario = {0};
+    struct orr_world world = {0};
+    struct orr_engine_shard *shards = NULL;
+    char *text = NULL;
+    size_t bytes = 0;
+    enum orr_status status = orr_scenario_load(&o->scenario, &scenario, err);
+    if (status == ORR_OK) { /* is there such a policy? */
+        status = orr_point_policies(&scenario, &shards, err);
+    }
+    if (status == ORR_OK) {
+        /* what this cluster cannot take is reported, however much it is */
+        status = orr_world_build(&scenario, ORR_LOSS_ALL, warn, NULL, &world, err);
+    }
+    if (status == ORR_OK) {
+        FILE *out = open_memstream(&text, &bytes);
+        ORR_ASSERT(out != NULL);
+        status = write_scenario(out, o, size, &scenario, &world, err);
+        (void)fclose(out);
+    }
+    orr_world_release(&world);
+    orr_point_policies_release(shards, scenario.shard_count);
+    orr_scenario_release(&scenario);
+    if (status != ORR_OK) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* A scenario that does not load again is not given away. */
+static enum orr_status check_text(const struct init_options *o, const char *text,
+                                  struct orr_err *err)
+{
+    struct orr_scenario scenario = {0};
+    const struct orr_scenario_options options = {
+        .path = o->output != NULL ? o->output : "standard output",
+        .text = text,
+        .text_bytes = strlen(text),
+    };
+    enum orr_status status = orr_scenario_load(&options, &scenario, err);
+    orr_scenario_release(&scenario);
+    return status;
+}
+
+static enum orr_status give(const struct init_options *o, const char *text, struct orr_err *err)
+{
+    if (o->output == NULL) {
+        (void)fputs(text, stdout);
+        return ORR_OK;
+    }
+    struct stat trace, there;
+    if (stat(o->scenario.trace, &trace) == 0 && stat(o->output, &there) == 0 &&
+        trace.st_dev == there.st_dev && trace.st_ino == there.st_ino) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: is the trace", o->output);
+    }
+    FILE *out = fopen(o->output, o->force ? "w" : "wx");
+    if (out == NULL) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s%s", o->output, strerror(errno),
+                        errno == EEXIST ? " (--force overwrites it)" : "");
+    }
+    bool failed = fputs(text, out) == EOF;
+    failed = fclose(out) != 0 || failed;
+    if (failed) {
+        enum orr_status status = orr_fail(err, ORR_IO, "%s: %s", o->output, strerror(errno));
+        (void)unlink(o->output);
+        return status;
+    }
+    if (!o->common.quiet) {
+        (void)fprintf(stderr,
+                      "%s is written; `orrery check %s` says what cannot work, `orrery run "
+                      "%s` runs it\n",
+                      o->output, o->output, o->output);
+    }
+    return ORR_OK;
+}
+
+static void print_json(const struct init_options *o, const char *text)
+{
+    struct orr_json json = {.out = stdout};
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "file", o->output);
+    orr_json_text(&json, "scenario", text);
+    orr_json_close(&json, '}');
+}
+
+static error_t parse_init(int key, char *arg, struct argp_state *state)
+{
+    struct init_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case 'o': o->output = strcmp(arg, "-") == 0 ? NULL : arg; return 0;
+    case KEY_TRACE: o->scenario.trace = arg; return 0;
+    case KEY_FORMAT: o->scenario.format = arg; return 0;
+    case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
+    case KEY_POLICY: o->scenario.policy = arg; return 0;
+    case KEY_FORCE: o->force = true; return 0;
+    case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
+    case ARGP_KEY_END:
+        if (o->scenario.trace == NULL) {
+            argp_error(state, "--trace FILE is needed: the jobs (`orrery columns` lists what a "
+                              "file may say)");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int orr_cli_init(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"trace", KEY_TRACE, "FILE", 0, "jobs that are to be replayed", 0},
+        {"format", KEY_FORMAT, "NAME", 0, "format of the trace, when suffix and header do not tell",
+         0},
+        {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0,
+         "N nodes of G GPUs; may be given several times (default: a size from the trace)", 0},
+        {"policy", KEY_POLICY, "NAME", 0, "scheduling policy (default fifo, backfilling)", 0},
+        {"output", 'o', "FILE", 0, "the scenario (default: standard output)", 0},
+        {"force", KEY_FORCE, 0, 0, "overwrite an existing file", 0},
+        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 0},
+        {0}};
+    const struct argp parser = {
+        options,
+        parse_init,
+        "--trace FILE",
+        "Write a commented scenario from a trace: its queues with their measured shares, a "
+        "cluster, "
+        "the policy, a variant to start from. Jobs that can never start there are shown.",
+        orr_cli_everywhere,
+        NULL,
+        NULL};
+    struct init_options o = {0};
+    struct size size = {0};
+    struct orr_err err = {0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    o.scenario.clusters = o.clusters;
+    enum orr_status status = ORR_OK;
+    if (o.scenario.cluster_count == 0) {
+        status = find_size(&o, &size, &err);
+    } else if (is_by_processor(&o)) {
+        size.by_gpu = true;
+        o.scenario.split = "1";
+    }
+    char *text = status == ORR_OK ? compose(&o, &size, &err) : NULL;
+    if (text != NULL && check_text(&o, text, &err) == ORR_OK && give(&o, text, &err) == ORR_OK &&
+        o.common.json && o.output != NULL) {
+        print_json(&o, text);
+    }
+    free(text);
+    return err.status == ORR_OK ? 0 : orr_cli_fail(&err);
+}

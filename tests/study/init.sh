@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `orrery init`: what it writes loads, runs, and says of the trace what can be counted by hand.
+#
+#   init.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+orrery=$1 work=$2 source=$3
+. "$(dirname "$0")/../scratch.sh"
+
+holds() { # holds FILE TEXT...: the file has these lines' parts
+    file=$1
+    shift
+    for text in "$@"; do grep -qF -- "$text" "$file" || fail "$file lacks: $text"; done
+}
+
+# 4 + 2 + 2 GPU-hours in two queues; names that YAML would take for something else.
+cat >jobs.csv <<'CSV'
+job_id,submit_time,duration,num_gpus,vc,kind
+a,2026-06-01T12:00:00Z,7200,2,"no: ""x""",training
+b,2026-06-01T12:30:00Z,3600,2,"no: ""x""",training
+c,2026-06-01T14:00:00Z,3600,2,123,interactive
+d,2026-06-01T14:00:00Z,60,x,123,training
+CSV
+"$orrery" init --trace jobs.csv --cluster 2x4:H100 --cluster 1x8 --policy kai --allow-loss=50% -o s.yaml 2>err
+holds s.yaml '3 jobs of 2 queues, submitted in 0.1 days from 2026-06-01T12:00:00Z on' '8 GPU-hours: 4.0 GPUs on average, 25.0 % of this cluster' \
+    '1 more row is left out' 'nodes: 2, gpus: 4, gpu_model: "H100"' 'nodes: 1, gpus: 8' '75.0 % of GPU-hours, 2 jobs, the largest 2 GPUs' \
+    '25.0 % of GPU-hours, 1 job, the largest 2 GPUs, 1 interactive' 'gpu: [12, 1, unlimited]' 'gpu: [4, 1, unlimited]'
+holds err 'jobs.csv:5: column gpus: "x"' 'orrery run s.yaml'
+"$orrery" run s.yaml --allow-loss=50% -q --no-progress -o r.db 2>err || fail "what init writes does not run: $(cat err)"
+[ "$(sqlite3 r.db 'SELECT group_concat(name) FROM (SELECT name FROM queue ORDER BY name)')" = '123,no: "x"' ] || fail "names of queues"
+[ "$("$orrery" export r.db jobs | grep -c ,finished,)" = 3 ] || fail "not all jobs finished"
+"$orrery" whatif s.yaml --variant more-nodes --allow-loss=50% --no-progress >out 2>err || [ $? = 1 ] || fail "its variant does not run: $(cat err)"
+
+# A size is made up: by recorded times the peak, else the load, at least the largest job.
+printf 'job,submit_s,run_s,gpus,recorded_start_s\na,0,3600,16,0\nb,0,3600,8,1800\nc,10000,3600,8,10000\n' >recorded.csv
+"$orrery" init --trace recorded.csv >out 2>err
+holds out 'nodes: 3, gpus: 8' 'as many as were held at once'
+printf 'job,submit_s,run_s,gpus\na,0,36000,14,\n' | sed 's/,$//' >one.csv
+"$orrery" init --trace one.csv >out 2>err
+holds out 'nodes: 2, gpus: 8' 'as large as the largest job'
+printf 'job,submit_s,run_s,gpus\na,0,36000,7\nb,3600,36000,7\n' >load.csv
+"$orrery" init --trace load.csv >out 2>err
+holds out 'nodes: 25, gpus: 8' '70 % of it' '140.0 GPUs on average'
+
+# In another folder the trace is still found; nothing is overwritten unasked.
+mkdir there
+"$orrery" init --trace load.csv --cluster 4x8 -o there/s.yaml 2>err
+"$orrery" check there/s.yaml >out 2>err || [ $? = 1 ] || fail "there/s.yaml does not load: $(cat err)"
+code=0
+"$orrery" init --trace load.csv --cluster 4x8 -o there/s.yaml 2>err || code=$?
+[ "$code" = 73 ] || fail "overwrites: exit $code"
+cp load.csv kept.csv
+code=0
+"$orrery" init --trace load.csv --cluster 4x8 -o load.csv --force 2>err || code=$?
+[ "$code" != 0 ] && cmp -s load.csv kept.csv || fail "the trace is overwritten"
+for wrong in "" "--trace gone.csv" "--trace load.csv --cluster x" "--trace load.csv --policy nobody"; do
+    code=0
+    # shellcheck disable=SC2086
+    "$orrery" init $wrong >out 2>err || code=$?
+    [ "$code" -ge 64 ] && [ ! -s out ] && [ -s err ] || fail "init $wrong: exit $code"
+done
