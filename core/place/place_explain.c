@@ -48,6 +48,10 @@ enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct 
         !session->filters[ask->tolerance][index]) {
         return ORR_MISFIT_TAINT;
     }
+    const uint32_t workers = session->workers[ask->kind != ORR_ASK_NO_GPU];
+    if (session->rules.predicates && workers != ORR_NONE && !session->filters[workers][index]) {
+        return ORR_MISFIT_WORKER;
+    }
     if (!orr_node_admits(session, task, index)) {
         return ORR_MISFIT_GPU_TYPE;
     }

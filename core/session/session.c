@@ -68,6 +68,7 @@ void orr_session_init(struct orr_session *session)
     orr_share_tree_init(&session->tree);
     session->tree_stale = true;
     session->newest_node = ORR_NONE;
+    session->workers[false] = session->workers[true] = ORR_NONE;
 }
 
 void orr_session_release(struct orr_session *session)
@@ -151,6 +152,9 @@ static void sum_nodes(struct orr_session *session)
         const int64_t *all = node->allocatable.v, *withheld = node->withheld.v;
         sum[ORR_SHARE_CPU] += all[ORR_SLOT_CPU] - withheld[ORR_SLOT_CPU];
         sum[ORR_SHARE_MEMORY] += all[ORR_SLOT_MEMORY] - withheld[ORR_SLOT_MEMORY];
+        if (session->workers[true] != ORR_NONE && !session->filters[session->workers[true]][n]) {
+            continue;
+        }
         sum[ORR_SHARE_GPU] += all[ORR_SLOT_GPU] - withheld[ORR_SLOT_GPU];
         for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
             sum[ORR_SHARE_GPU] += (all[s] - withheld[s]) * session->slot_g[s] * ORR_MGPU;
@@ -234,6 +238,14 @@ uint32_t orr_session_add_filter(struct orr_session *session, const bool *allowed
     memcpy(copy, allowed, session->node_count * sizeof *copy);
     session->filters[session->filter_count] = copy;
     return session->filter_count++;
+}
+
+void orr_session_restrict_nodes(struct orr_session *session, const bool *cpu_workers,
+                                const bool *gpu_workers)
+{
+    session->workers[false] = orr_session_add_filter(session, cpu_workers);
+    session->workers[true] = orr_session_add_filter(session, gpu_workers);
+    session->tree_stale = true;
 }
 
 /* --- queues --- */

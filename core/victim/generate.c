@@ -152,7 +152,8 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
             orr_victims_push(&search->chosen, &victim);
         }
     }
-    return try_scenario(search, &search->chosen);
+    /* A pod of the job may be there that is no victim. */
+    return search->chosen.count > 0 && try_scenario(search, &search->chosen);
 }
 
 /* The job of the last potential victim has no other tasks; in a plain world jobs join whole. */

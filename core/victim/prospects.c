@@ -70,7 +70,8 @@ bool orr_forecast__plain_ask(const struct orr_session *session, const struct orr
 {
     if (ask->kind != ORR_ASK_WHOLE || ask->legacy_mig || ask->request.v[ORR_SLOT_GPU] <= 0 ||
         ask->request.v[ORR_SLOT_GPU] % ORR_MGPU != 0 ||
-        (session->rules.predicates && (ask->affinity != ORR_NONE || ask->tolerance != ORR_NONE))) {
+        (session->rules.predicates && (ask->affinity != ORR_NONE || ask->tolerance != ORR_NONE ||
+                                       session->workers[true] != ORR_NONE))) {
         return false;
     }
     for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {

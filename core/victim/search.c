@@ -221,8 +221,15 @@ static int32_t filled_members(const struct orr_victim_search *search, uint32_t s
     return filled;
 }
 
-/* A clone of the job with its active tasks and the first k of those it must get; minimums are
- * lowered to what is there. */
+/* KAI adjustSubGroupsMinAvailable: in a clone with few of a job's pods, a pod set cannot need more
+ * pods than it has there. One without any keeps its minimum, so it is not satisfied. */
+static int32_t clone_min(const struct orr_sset *set, int32_t filled)
+{
+    const bool lowered = set->is_pods ? filled > 0 : set->min_stated;
+    return lowered && filled < set->min ? filled : set->min;
+}
+
+/* A clone of the job with its active tasks and the first k of those it must get. */
 static void make_view(struct orr_victim_search *search, uint32_t k)
 {
     const struct orr_session *session = search->session;
@@ -239,9 +246,7 @@ static void make_view(struct orr_victim_search *search, uint32_t k)
         (struct orr_jobview){.job = search->job, .absent = search->absent, .mins = search->mins};
     for (uint32_t i = 0; i < job->set_count; i++) {
         const struct orr_sset *set = &session->sets[job->first_set + i];
-        const int32_t filled = filled_members(search, job->first_set + i);
-        search->mins[i] =
-            (set->is_pods || set->min_stated) && filled < set->min ? filled : set->min;
+        search->mins[i] = clone_min(set, filled_members(search, job->first_set + i));
     }
     struct orr_task_list probed = {.tasks = search->tasks.tasks, .count = k};
     search->demand = orr_session_demand(session, &probed, session->min_gpu_memory_mib);

@@ -63,7 +63,7 @@ static const struct orr_kai_feature features[] = {
     {"scenario-filters", "supported",
      "test test_kai_rules filter__turns_down_what_a_simulation_would_solve", NULL},
     {"scheduling-backoff", "supported",
-     "test test_import_kube_queue pod_group__back_off_leaves_it_out",
+     "test test_import_kube_queue pod_group__back_off_leaves_its_running_pods_out",
      "in snapshots; runs try every cycle"},
     {"bin-pack", "supported", "case actions/allocate/allocate#008", NULL},
     {"spread", "supported",
@@ -97,7 +97,7 @@ static const struct orr_kai_feature features[] = {
      "pods__of_no_job_hold_their_room",
      NULL},
     {"restrict-node-scheduling", "supported",
-     "test test_import_kube snapshot__restricts_nodes_to_workers", "of snapshots"},
+     "test test_import_kube snapshot__restricts_pods_to_their_workers", "of snapshots"},
     {"shards", "supported", "test test_import_kube shard__takes_objects_of_its_value", NULL},
     {"pod-grouper", "supported",
      "test test_import_grouper pytorch_job__master_and_workers; test test_import_grouper "

@@ -86,6 +86,17 @@ static void list_waiting(const struct import_model *model, const struct orr_sess
     out->waiting = orr_arena_alloc(&out->arena, model->job_count + (size_t)1, sizeof *out->waiting);
     for (uint32_t j = 0; j < model->job_count; j++) {
         const struct import_job *job = &model->jobs[j];
+        if (job->back_off && job->left_out_pods > 0) {
+            out->waiting[out->waiting_count++] = (struct orr_snapshot_waiting){
+                .job = keep(out, job->name),
+                .queue = keep(out, job->queue),
+                .pods = job->left_out_pods,
+                .code = "BackOff",
+                .why = "it was tried once and waits for a change, as its schedulingBackoff says; "
+                       "until then KAI leaves it out with its running pods, which hold their "
+                       "nodes and count in no queue"};
+            import_list_searches(&(struct orr_sjob){0}, &out->waiting[out->waiting_count - 1]);
+        }
         if (job->id == ORR_NONE) {
             continue;
         }
@@ -102,10 +113,7 @@ static void list_waiting(const struct import_model *model, const struct orr_sess
                                              .queue = keep(out, job->queue),
                                              .pods = waits + job->invalid_pods};
         import_list_searches(sjob, row);
-        if (job->back_off) {
-            row->code = "BackOff";
-            row->why = "it was tried once and waits for a change, as its schedulingBackoff says";
-        } else if (waits == 0) {
+        if (waits == 0) {
             row->code = "InvalidSubgroup";
             row->why =
                 import_say(out, "%u pods name a subgroup that it does not have", job->invalid_pods);

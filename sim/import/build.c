@@ -88,6 +88,20 @@ static uint32_t find_node(const struct builder *b, const char *name)
     return name == NULL ? ORR_NONE : orr_idmap_find(&b->model->node_names, name, strlen(name));
 }
 
+static void restrict_nodes(struct builder *b)
+{
+    const struct import_model *model = b->model;
+    bool *cpu = orr_zalloc(model->node_count + (size_t)1, sizeof *cpu);
+    bool *gpu = orr_zalloc(model->node_count + (size_t)1, sizeof *gpu);
+    for (uint32_t n = 0; n < model->node_count; n++) {
+        cpu[n] = model->nodes[n].cpu_worker;
+        gpu[n] = model->nodes[n].gpu_worker;
+    }
+    orr_session_restrict_nodes(b->session, cpu, gpu);
+    orr_free(cpu);
+    orr_free(gpu);
+}
+
 static void add_nodes(struct builder *b)
 {
     for (uint32_t n = 0; n < b->model->node_count; n++) {
@@ -101,6 +115,9 @@ static void add_nodes(struct builder *b)
         (void)orr_session_add_node(b->session, &spec);
         orr_session_set_node_ready(b->session, n, node->ready);
         b->some_taints = b->some_taints || !import_tolerates(NULL, node);
+    }
+    if (b->model->restrict_nodes) {
+        restrict_nodes(b);
     }
     for (uint32_t i = 0; i < b->model->foreign_count; i++) {
         const struct import_foreign *foreign = &b->model->foreign[i];
@@ -387,6 +404,16 @@ static void add_job(struct builder *b, struct import_job *job)
     orr_free(ids);
 }
 
+/* The job of pods that wait and of pods that run is in no queue's books. */
+static void leave_out(struct import_model *model, struct import_job *job)
+{
+    for (uint32_t p = job->first_pod; p != ORR_NONE; p = model->pods[p].next) {
+        job->left_out_pods +=
+            model->pods[p].status == ORR_TASK_PENDING || model->pods[p].status == ORR_TASK_GATED;
+        model->pods[p].job = ORR_NONE;
+    }
+}
+
 /* Pods that no job has hold room on their nodes all the same: tasks of one that has no queue, needs
  * nothing and may not be preempted, so that nothing is decided about it. */
 static void add_loose_pods(struct builder *b)
@@ -467,7 +494,9 @@ void import_build(struct import_model *model, struct orr_session *session)
     add_queues(&b);
     number_groups(&b);
     for (uint32_t j = 0; j < model->job_count; j++) {
-        if (model->jobs[j].set_count > 0) {
+        if (model->jobs[j].back_off) {
+            leave_out(model, &model->jobs[j]);
+        } else if (model->jobs[j].set_count > 0) {
             add_job(&b, &model->jobs[j]);
         }
     }

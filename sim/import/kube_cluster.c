@@ -151,18 +151,14 @@ static void read_node(struct kube *kube, const struct import_value *object)
                         import_quantity(resource->text, 1, &amount) && amount > 0);
     }
     node->is_mig = mig != NULL ? strcmp(mig, "true") == 0 : node->is_mig;
-    if (kube->restrict_nodes && !gpu_worker) { /* only pods without GPUs may come */
-        kube->model->foreign = ORR_ROOM_FOR_ONE(kube->model->foreign, kube->model->foreign_count,
-                                                kube->model->foreign_capacity);
-        struct import_foreign *held = &kube->model->foreign[kube->model->foreign_count++];
-        *held = (struct import_foreign){.node = node->name};
-        held->held.v[IMPORT_GPU] = node->allocatable.v[IMPORT_GPU];
-    }
+    node->cpu_worker = cpu_worker;
+    node->gpu_worker = gpu_worker;
     (void)kube_created_s(kube, object);
 }
 
 void kube_read_nodes(struct kube *kube)
 {
+    kube->model->restrict_nodes = kube->restrict_nodes;
     const struct kube_list *list = &kube->lists[KUBE_NODE];
     for (uint32_t i = 0; i < list->count && import_ok(kube->load); i++) {
         if (kube_in_shard(kube, list->items[i])) {

@@ -158,23 +158,36 @@ static orr_ms annotated_time(struct kube *kube, const struct import_value *group
     return at;
 }
 
-/* Left out of KAI's snapshots: tried once, and told that it cannot be scheduled here. */
-static bool backs_off(struct kube *kube, const struct import_value *group)
+/* KAI GetLastSchedulingCondition: the one with the largest transitionID, the first of equal ones;
+ * what is no number is less than any. NULL: there is none. */
+static const struct import_value *last_condition(const struct import_value *group)
 {
-    if (import_int(kube->load, group, "spec/schedulingBackoff", -1) != 1) {
-        return false;
-    }
+    const struct import_value *last = NULL;
+    int64_t last_id = 0;
     IMPORT_EACH(condition, import_get(group, "status/schedulingConditions"))
     {
-        const char *type = import_label(condition, "type");
-        const char *pool = import_label(condition, "nodePool");
-        pool = pool == NULL || strcmp(pool, "default") == 0 ? "" : pool;
-        if (type != NULL && strcmp(type, "UnschedulableOnNodePool") == 0 &&
-            strcmp(pool, kube->shard_value) == 0) {
-            return true;
+        const char *text = import_label(condition, "transitionID");
+        int64_t id = -1;
+        if (text == NULL || !orr_parse_i64(text, strlen(text), &id)) {
+            id = -1;
+        }
+        if (last == NULL || id > last_id) {
+            last = condition;
+            last_id = id;
         }
     }
-    return false;
+    return last;
+}
+
+/* Left out of KAI's snapshots: tried, and last found unschedulable in this node pool. */
+static bool backs_off(struct kube *kube, const struct import_value *group)
+{
+    const struct import_value *last = last_condition(group);
+    if (last == NULL || import_int(kube->load, group, "spec/schedulingBackoff", -1) == -1) {
+        return false;
+    }
+    const char *pool = import_label(last, "nodePool");
+    return strcmp(pool == NULL || strcmp(pool, "default") == 0 ? "" : pool, kube->shard_value) == 0;
 }
 
 static void read_pod_group(struct kube *kube, const struct import_value *object)

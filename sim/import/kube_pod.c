@@ -406,9 +406,12 @@ static void read_order(struct kube *kube, const struct import_value *object, str
 
 /* --- whose it is --- */
 
-static bool is_helper(const char *space)
+/* KAI tells its reservation and scaling pods by this label, in whatever namespace they are. */
+static bool is_helper(const struct import_value *object)
 {
-    return strcmp(space, "kai-resource-reservation") == 0 || strcmp(space, "kai-scale-adjust") == 0;
+    const char *app = import_label(kube_labels(object), "app");
+    return app != NULL &&
+           (strcmp(app, "kai-resource-reservation") == 0 || strcmp(app, "scaling-pod") == 0);
 }
 
 static void add_foreign(struct kube *kube, const struct import_value *object, bool helper)
@@ -450,7 +453,7 @@ static void read_pod(struct kube *kube, const struct import_value *object)
 {
     const char *scheduler =
         import_text(kube->load, object, "spec/schedulerName", "default-scheduler");
-    const bool helper = is_helper(kube_namespace(kube, object));
+    const bool helper = is_helper(object);
     if (helper || strcmp(scheduler, kube->scheduler_name) != 0) {
         add_foreign(kube, object, helper);
         return;
@@ -490,11 +493,7 @@ static void read_pod(struct kube *kube, const struct import_value *object)
     if (job == ORR_NONE) {
         return;
     }
-    struct import_job *of = &kube->model->jobs[job];
-    of->features |= pod->features;
-    if (of->back_off && pod->status == ORR_TASK_PENDING) {
-        pod->status = ORR_TASK_GATED;
-    }
+    kube->model->jobs[job].features |= pod->features;
 }
 
 void kube_read_pods(struct kube *kube)

@@ -28,7 +28,8 @@ struct import_node {
     int64_t gpu_count;
     int64_t gpu_memory_mib; /* 0: no label says */
     bool is_mig, ready;
-    uint8_t mig_strategy; /* enum orr_mig_strategy */
+    bool cpu_worker, gpu_worker; /* labels; looked at if nodes are restricted to such pods */
+    uint8_t mig_strategy;        /* enum orr_mig_strategy */
     const struct import_value *at;
 };
 
@@ -116,7 +117,8 @@ struct import_job {
     uint32_t first_pod, last_pod, pod_count; /* ORR_NONE */
     uint32_t invalid_pods;                   /* that wait in subgroups it does not have */
     uint32_t features;
-    bool back_off; /* left out until something changes, as KAI leaves it out */
+    bool back_off;          /* left out until something changes, as KAI leaves it out */
+    uint32_t left_out_pods; /* of it that wait */
     const struct import_value *at;
     uint32_t id; /* in the session */
 };
@@ -152,6 +154,7 @@ struct import_model {
     uint32_t topology_count, topology_capacity, job_count, job_capacity;
     uint32_t pod_count, pod_capacity, foreign_count, foreign_capacity;
     uint32_t param_count, param_capacity, note_count, note_capacity;
+    bool restrict_nodes; /* to pods that their worker labels name */
     struct orr_idmap node_names, queue_names, job_names, note_texts;
     struct orr_idmap resources;         /* extended ones, in the order of import_vec */
     orr_ms now;                         /* ORR_MS_NONE: not stated */

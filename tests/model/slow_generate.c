@@ -346,7 +346,11 @@ static bool try_node(struct accumulator *acc, struct seen *seen, uint32_t node)
             some.group[some.count++] = job;
         }
     }
-    const bool solved = !was_seen(seen, mask, all->count) && slow_try(acc->hunt, &some);
+    const bool solved =
+        some.count > 0 && !was_seen(seen, mask, all->count) && slow_try(acc->hunt, &some);
+    if (some.count == 0) {
+        orr_free(mask);
+    }
     orr_free(some.task);
     orr_free(some.group);
     return solved;

@@ -71,7 +71,9 @@ struct slow_view slow_part(const struct slow *slow, uint32_t j, const uint32_t *
                 most += set_of(slow, c)->parent == set && pods_below(slow, &view, c) > 0;
             }
         }
-        view.min[s] = view.min[s] < most ? view.min[s] : most;
+        if (most > 0 || !set_of(slow, set)->is_pods) { /* an empty pod set keeps its minimum */
+            view.min[s] = view.min[s] < most ? view.min[s] : most;
+        }
     }
     return view;
 }

@@ -178,6 +178,47 @@ static void snapshot__restricts_nodes_to_workers(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+/* A node with GPUs and one label; a pod that asks so many. */
+#define WORKER(name, role)                                                                         \
+    "{\"metadata\": {\"name\": \"" name "\", \"labels\": {\"node-role.kubernetes.io/" role         \
+    "-worker\": \"\"}}, \"status\": {\"allocatable\": {\"cpu\": \"8\", \"pods\": \"9\", "          \
+    "\"memory\": "                                                                                 \
+    "\"1Gi\", \"nvidia.com/gpu\": \"4\"}}}"
+#define WORK(name, asks)                                                                           \
+    "{\"metadata\": {\"name\": \"" name "\", \"annotations\": {\"pod-group-name\": \"" name        \
+    "\"}}, \"spec\": {\"schedulerName\": \"kai-scheduler\", \"containers\": [{\"resources\": "     \
+    "{\"requests\": {" asks "}}}]}}"
+#define WORKERS(nodes)                                                                             \
+    "\"nodes\": [" nodes                                                                           \
+    "], \"queues\": [{\"metadata\": {\"name\": \"q\"}, \"spec\": {\"resources\": "                 \
+    "{\"gpu\": {\"limit\": -1}, \"cpu\": {\"limit\": -1}, \"memory\": {\"limit\": -1}}}}], "       \
+    "\"podGroups\": [{\"metadata\": {\"name\": \"c\"}, \"spec\": {\"queue\": \"q\"}}, "            \
+    "{\"metadata\": "                                                                              \
+    "{\"name\": \"g\"}, \"spec\": {\"queue\": \"q\"}}], \"pods\": [" WORK(                         \
+        "c", "\"cpu\": \"1\"") ", " WORK("g", "\"nvidia.com/gpu\": \"1\"") "]"
+
+static void snapshot__restricts_pods_to_their_workers(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+    const char *restricted = "\"restrictSchedulingNodes\": true, \"fullHierarchyFairness\": true";
+    char text[4000];
+    (void)snprintf(text, sizeof text, SNAPSHOT("", "%s", WORKERS(WORKER("a", "gpu"))), restricted);
+    answer_good(text, &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind g a; ");
+    assert_true(strstr(waits(&snapshot, "c")->why, "without the worker label") != NULL);
+    orr_snapshot_release(&snapshot);
+    (void)snprintf(text, sizeof text, SNAPSHOT("", "%s", WORKERS(WORKER("a", "cpu"))), restricted);
+    answer_good(text, &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind c a; ");
+    assert_true(snapshot.gpus == 0.0); /* its GPUs are not in the total */
+    orr_snapshot_release(&snapshot);
+    answer_good(SNAPSHOT("", "\"fullHierarchyFairness\": true", WORKERS(WORKER("a", "cpu"))),
+                &snapshot);
+    ASSERT_DECIDED(&snapshot, "bind c a; bind g a; ");
+    orr_snapshot_release(&snapshot);
+}
+
 static void snapshot__names_what_another_version_has(void **state)
 {
     (void)state;
@@ -301,6 +342,7 @@ int main(void)
         cmocka_unit_test(snapshot__devices_may_be_named_by_numbers),
         cmocka_unit_test(snapshot__staleness_grace_may_be_for_ever),
         cmocka_unit_test(snapshot__restricts_nodes_to_workers),
+        cmocka_unit_test(snapshot__restricts_pods_to_their_workers),
         cmocka_unit_test(snapshot__names_what_another_version_has),
         cmocka_unit_test(errors__name_line_and_column),
         cmocka_unit_test(errors__of_parameters),

@@ -147,19 +147,26 @@ static void foreign_pods__take_room_and_total(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+/* KAI knows its own pods by their label, whatever namespace an installation gives them. */
+#define HELPER(name, app)                                                                          \
+    "- {kind: Pod, metadata: {name: " name ", namespace: kai-resource-reservation-2, labels: "     \
+    "{app: " app "}}, spec: {nodeName: n, containers: [{resources: {requests: {nvidia.com/gpu: "   \
+    "1}}}]}, status: {phase: Running}}\n"
+
 static void helper_pods__hold_a_pod_slot_alone(void **state)
 {
     (void)state;
     struct orr_snapshot snapshot;
-    answer_good(
-        LIST NODE("n", "8") QUEUE("q", FREE) GROUP("g", "q", "") POD(
-            "p", "g",
-            "8") "- {kind: Pod, metadata: {name: r, namespace: kai-resource-reservation}, spec: "
-                 "{nodeName: n, containers: [{resources: {requests: {nvidia.com/gpu: 1}}}]}, "
-                 "status: {phase: Running}}\n",
-        &snapshot);
+    answer_good(LIST NODE("n", "8") QUEUE("q", FREE) GROUP("g", "q", "") POD("p", "g", "8")
+                    HELPER("r", "kai-resource-reservation") HELPER("s", "scaling-pod"),
+                &snapshot);
     ASSERT_DECIDED(&snapshot, "bind p n; ");
     assert_true(snapshot.gpus == 8.0);
+    orr_snapshot_release(&snapshot);
+    answer_good(LIST NODE("n", "8") QUEUE("q", FREE) GROUP("g", "q", "") POD("p", "g", "8")
+                    HELPER("r", "their-own"),
+                &snapshot);
+    ASSERT_DECIDED(&snapshot, "");
     orr_snapshot_release(&snapshot);
 }
 

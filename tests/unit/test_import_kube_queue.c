@@ -245,6 +245,43 @@ static void pod_group__back_off_leaves_it_out(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+#define SHARE(quota) "{quota: " quota ", limit: -1, overQuotaWeight: 1}"
+#define BACKS_OFF(conditions, waiting)                                                             \
+    LIST NODE("n", "2") QUEUE("q", SHARE("0"))                                                     \
+        QUEUE("s", SHARE("1")) "- {kind: PodGroup, metadata: {name: g}, spec: {queue: q, "         \
+                               "schedulingBackoff: 1}, status: "                                   \
+                               "{schedulingConditions: [" conditions "]}}\n" GROUP("h", "s", "")   \
+                                   POD_META("a", "g", "") RUNS POD_META("b", "g", "")              \
+                                       RUNS waiting POD("r", "h", "1")
+#define RUNS         "spec: {nodeName: n, " GPUS("1") "}, status: {phase: Running}}\n"
+#define FAILED(more) "{type: UnschedulableOnNodePool, " more "}"
+
+/* Its running pods hold the node, are in no queue's books and are nobody's victims. */
+static void pod_group__back_off_leaves_its_running_pods_out(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+    answer_good(BACKS_OFF(FAILED("nodePool: default"), POD("p", "g", "1")), &snapshot);
+    ASSERT_DECIDED(&snapshot, "");
+    assert_string_equal(waits(&snapshot, "g")->code, "BackOff");
+    assert_int_equal(waits(&snapshot, "g")->pods, 1);
+    assert_true(snapshot.queues[0].fair_share == 0.0 && snapshot.queues[0].allocated == 0.0);
+    orr_snapshot_release(&snapshot);
+    /* The last condition counts, by its transition. */
+    answer_good(BACKS_OFF(FAILED("nodePool: default, transitionID: '1'") ", " FAILED(
+                              "nodePool: other, transitionID: '2'"),
+                          ""),
+                &snapshot);
+    ASSERT_DECIDED(&snapshot, "evict b n for h; pipeline r n for h; ");
+    orr_snapshot_release(&snapshot);
+    answer_good(BACKS_OFF(FAILED("nodePool: default, transitionID: '2'") ", " FAILED(
+                              "nodePool: other, transitionID: '1'"),
+                          ""),
+                &snapshot);
+    ASSERT_DECIDED(&snapshot, "");
+    orr_snapshot_release(&snapshot);
+}
+
 static void pod_group__preemption_delay_counts_from_its_creation(void **state)
 {
     (void)state;
@@ -282,6 +319,7 @@ int main(void)
         cmocka_unit_test(pod_group__wrong_trees_are_discarded_whole),
         cmocka_unit_test(pod_group__pods_of_missing_subgroups_are_invalid),
         cmocka_unit_test(pod_group__back_off_leaves_it_out),
+        cmocka_unit_test(pod_group__back_off_leaves_its_running_pods_out),
         cmocka_unit_test(pod_group__preemption_delay_counts_from_its_creation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

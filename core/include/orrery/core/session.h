@@ -306,6 +306,7 @@ const char *orr_fit_reason_code(enum orr_fit_reason reason);
     X(NOT_READY, "not ready or cordoned")                                                          \
     X(AFFINITY, "node selector or affinity does not match")                                        \
     X(TAINT, "taint not tolerated")                                                                \
+    X(WORKER, "without the worker label that such a pod needs")                                    \
     X(GPU_TYPE, "kind of GPU request not served")                                                  \
     X(GPU, "not enough GPUs")                                                                      \
     X(CPU, "not enough CPU")                                                                       \
@@ -422,6 +423,7 @@ struct orr_session {
     uint32_t numbered_groups; /* shared devices below this one have numbers for names */
     bool **filters;           /* by filter, node: may run there */
     uint32_t filter_count, filter_capacity;
+    uint32_t workers[2]; /* filters of nodes for tasks without, with GPUs; ORR_NONE: all nodes */
     struct orr_topology *topologies;
     uint32_t topology_count, topology_capacity;
     uint32_t slot_count;
@@ -501,6 +503,11 @@ void orr_session_set_queue(struct orr_session *session, uint32_t queue,
                            const struct orr_share_queue *share);
 /* A mask over all nodes, copied. */
 uint32_t orr_session_add_filter(struct orr_session *session, const bool *allowed);
+/* KAI restrict-node-scheduling, after all nodes were added: tasks that ask no GPUs may run only on
+ * `cpu_workers`, others only on `gpu_workers`, whose GPUs alone are in the total. Masks over all
+ * nodes, copied. */
+void orr_session_restrict_nodes(struct orr_session *session, const bool *cpu_workers,
+                                const bool *gpu_workers);
 uint32_t orr_session_add_ask(struct orr_session *session, const struct orr_ask *ask);
 /* labels[level * node_count + node]: the node's value or NULL. */
 uint32_t orr_session_add_topology(struct orr_session *session, const char *name,
