@@ -102,7 +102,9 @@ static void go_to(struct cursor *cursor, uint32_t job)
         cursor->spec = &input->world->specs[job];
         cursor->state = &ledger->jobs[job];
         cursor->shape = &input->world->shapes.shapes[cursor->spec->shape];
-        uint32_t placement = cursor->state->placement;
+        /* of a FUTURE job all fields are 0, which is no placement of its own */
+        const uint32_t placement =
+            cursor->state->phase == ORR_JOB_FUTURE ? ORR_NONE : cursor->state->placement;
         bool told = placement != ORR_NONE && orr_store__is_inline(ledger, placement);
         cursor->placement = told ? &ledger->placements[placement] : NULL;
     }
@@ -160,8 +162,7 @@ bool orr_store__is_inline(const struct orr_ledger *ledger, uint32_t placement)
      * tell what a request for memory takes of a device, which depends on the node */
     bool to_its_end = p->hold != ORR_HOLD_ENDED || p->until_ms == state->end_ms;
     bool by_memory = shape->groups[p->group].request.gpu_ask == ORR_GPU_MEMORY;
-    return state->placement == placement && state->phase != ORR_JOB_FUTURE &&
-           state->attempts == 1 && state->evictions == 0 && p->since_ms == state->start_ms &&
+    return state->placement == placement && state->attempts == 1 && state->evictions == 0 && p->since_ms == state->start_ms &&
            to_its_end && !by_memory && p->tasks == shape->tasks;
 }
 
