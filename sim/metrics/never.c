@@ -23,8 +23,8 @@ struct search {
     struct orr_shapes gangs;  /* of the world's shapes, as few tasks as start; borrowed in part */
     struct orr_task_group *groups; /* of single groups with fewer tasks */
     bool *gone;                    /* per node; NULL: nodes neither come nor go */
-    bool *held;                    /* per shape: the nodes there are could hold it; NULL: all */
-    bool nodes_changed;
+    bool *held;                    /* per shape: the nodes there are could hold it */
+    bool nodes_changed;            /* since `held` was worked out, or it never was */
     struct suspect *suspects;
     uint32_t count, capacity;
 };
@@ -164,6 +164,7 @@ static void open_nodes(struct search *search)
         return;
     }
     search->gone = orr_zalloc(world->cluster.node_count, sizeof *search->gone);
+    search->nodes_changed = true;
     for (uint32_t p = 0; p < world->pool_count; p++) {
         const struct orr_world_pool *pool = &world->pools[p];
         if (!pool->autoscaled) {
