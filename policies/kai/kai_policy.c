@@ -33,7 +33,7 @@ struct kai {
     uint32_t action_count;
     struct orr_session session;
     struct orr_kai_tasks tasks;
-    uint32_t *slot_of_job;
+    uint32_t *slot_of_job; /* ORR_NONE: not submitted, ended, or away until it is requeued */
     uint32_t *job_of_slot;
     uint32_t slot_capacity;
     struct orr_kai_build build;
@@ -83,7 +83,8 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     orr_backlog_open(&kai->session);
     kai->session.rules = orr_kai__rules(&kai->params);
     orr_kai__build(view, &kai->params, &kai->session, &kai->build);
-    kai->slot_of_job = orr_zalloc(view->job_count, sizeof *kai->slot_of_job);
+    kai->slot_of_job = orr_alloc(view->job_count, sizeof *kai->slot_of_job);
+    memset(kai->slot_of_job, 0xff, view->job_count * sizeof *kai->slot_of_job); /* ORR_NONE */
     kai->shape_count = view->shapes->count;
     kai->free_slots = orr_zalloc(kai->shape_count, sizeof *kai->free_slots);
     kai->why_not = orr_zalloc(kai->shape_count, sizeof *kai->why_not);
@@ -233,6 +234,7 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
         free_slots->slots =
             ORR_ROOM_FOR_ONE(free_slots->slots, free_slots->count, free_slots->capacity);
         free_slots->slots[free_slots->count++] = slot;
+        kai->slot_of_job[job] = ORR_NONE;
         return;
     }
     case ORR_JOB_CHANGED:
@@ -410,7 +412,8 @@ static void explain_waiting(struct kai *kai, const struct orr_view *view, struct
     for (uint32_t i = 0; i < kai->waiting_count; i++) {
         uint32_t job = kai->waiting[i];
         const struct orr_job_state *state = &view->jobs[job];
-        if (state->phase != ORR_JOB_PENDING || state->placed_tasks > 0) {
+        if (state->phase != ORR_JOB_PENDING || state->placed_tasks > 0 ||
+            kai->slot_of_job[job] == ORR_NONE) {
             continue;
         }
         explain(kai, view, txn, job);
@@ -560,7 +563,7 @@ static enum orr_status audit_pipelined(const struct kai *kai, const struct orr_v
     for (uint32_t j = 0; j < view->job_count; j++) {
         const bool mine = view->queues->queues[view->specs[j].queue].shard == view->shard;
         if (mine && view->jobs[j].phase == ORR_JOB_PENDING &&
-            view->jobs[j].reason == ORR_REASON_PIPELINED &&
+            view->jobs[j].reason == ORR_REASON_PIPELINED && kai->slot_of_job[j] != ORR_NONE &&
             kai->pipelined[kai->slot_of_job[j]] != kai->cycle) {
             return orr_fail(err, ORR_BUG, "kai: job %u at %lld ms is not pipelined any more", j,
                             (long long)view->now);

@@ -454,11 +454,13 @@ enum orr_status orr_kai__tasks_audit(const struct orr_kai_tasks *tasks, const st
             state->phase == ORR_JOB_WITHDRAWN) {
             continue;
         }
-        const struct orr_sjob *job = &tasks->session->jobs[slot_of_job[j]];
+        const struct orr_sjob *job =
+            slot_of_job[j] == ORR_NONE ? NULL : &tasks->session->jobs[slot_of_job[j]];
         uint32_t held = 0;
-        for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-            held += placement_of(tasks, t) != ORR_NONE;
-            status = status == ORR_OK ? audit_task(tasks, view, j, t, err) : status;
+        for (uint32_t t = 0; job != NULL && t < job->task_count; t++) {
+            const uint32_t task = job->first_task + t;
+            held += placement_of(tasks, task) != ORR_NONE;
+            status = status == ORR_OK ? audit_task(tasks, view, j, task, err) : status;
         }
         if (status == ORR_OK && held != state->placement_count) {
             status = orr_fail(err, ORR_BUG, "kai: job %u has %u placements, its session %u", j,

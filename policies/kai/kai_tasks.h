@@ -37,7 +37,8 @@ void orr_kai__tasks_want(struct orr_kai_tasks *tasks, const struct orr_view *vie
 void orr_kai__tasks_forget(struct orr_kai_tasks *tasks, uint32_t slot);
 
 /* Is every held task one placement that the job has, on the same node, of the same state and on the
- * devices that its shared GPUs are? */
+ * devices that its shared GPUs are? A job without a slot (ORR_NONE) has no placement: it is away
+ * until its requeue delay is over. */
 enum orr_status orr_kai__tasks_audit(const struct orr_kai_tasks *tasks, const struct orr_view *view,
                                      const uint32_t *slot_of_job, struct orr_err *err);
 

@@ -78,7 +78,8 @@ void orr_cli_append(struct argp_state *state, const char **list, uint32_t *count
 uint32_t orr_cli_count(struct argp_state *state, const char *option, const char *text,
                        uint32_t max);
 #define ORR_CLI_LOSS_HELP                                                                          \
-    "go on when more than 1 % of the rows are rejected, up to this share (such as 5%; any)"
+    "go on when more than 1 % of the rows are rejected, up to this share: 5%, 0.05 or any (any "   \
+    "where none is given)"
 /* The share of --allow-loss=SHARE, also as the next word; ORR_LOSS_ALL where none is given. */
 uint32_t orr_cli_loss(struct argp_state *state, const char *text);
 

@@ -118,8 +118,8 @@ static bool parse_share(const char *text, uint32_t *ppm)
 uint32_t orr_cli_loss(struct argp_state *state, const char *text)
 {
     uint32_t ppm = ORR_LOSS_ALL;
-    if (text != NULL && !parse_share(text, &ppm)) {
-        argp_error(state, "--allow-loss: \"%s\" is not a share such as 5%% or 0.05", text);
+    if (text != NULL && strcmp(text, "any") != 0 && !parse_share(text, &ppm)) {
+        argp_error(state, "--allow-loss: \"%s\" is not a share such as 5%% or 0.05, or any", text);
     }
     if (text == NULL && state->next < state->argc && parse_share(state->argv[state->next], &ppm)) {
         state->next++; /* a scenario is not called 5% */

@@ -282,7 +282,7 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
     }
     if (status == ORR_OK) {
         status = simulate(options, ORR_MS_NEVER, point, err);
-        orr_bug_keep(&point->scenario, ORR_VERSION, err);
+        orr_bug_keep(&point->scenario, options, ORR_VERSION, err);
         book(point, 2, &mark);
     }
     if (status == ORR_OK) {

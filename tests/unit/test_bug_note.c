@@ -66,7 +66,13 @@ static void broken_law__is_kept_with_what_shows_it_again(void **state)
     assert_int_equal(orr_engine_run(&world, &options, &run, &err), ORR_POLICY);
     assert_non_null(strstr(err.text, "seed 7, event 1: policy wrong at 5000 ms, job j: "));
     assert_int_equal(orr_status_exit_code(err.status), 70);
-    orr_bug_keep(&scenario, "0.1", &err);
+    struct orr_err with_options = err;
+    const struct orr_point_options plain = {0};
+    const struct orr_point_options checked = {.check_books = true, .allow_loss_ppm = 52500};
+    orr_bug_keep(&scenario, &checked, "0.1", &with_options);
+    assert_non_null(strstr(with_options.text, "`orrery run --check-books --allow-loss=5.2500% "
+                                              "first.bug.yaml` shows it again"));
+    orr_bug_keep(&scenario, &plain, "0.1", &err);
     assert_non_null(
         strstr(err.text, ". This is a bug: `orrery run first.bug.yaml` shows it again"));
     const struct orr_scenario_options kept = {.path = "first.bug.yaml"};
@@ -86,7 +92,8 @@ static void other_errors__are_the_users(void **state)
     load_good(POOLS WORKLOAD, &scenario);
     (void)remove("first.bug.yaml");
     (void)orr_fail(&err, ORR_DATA, "t.csv:2: no");
-    orr_bug_keep(&scenario, "0.1", &err);
+    const struct orr_point_options plain = {0};
+    orr_bug_keep(&scenario, &plain, "0.1", &err);
     assert_string_equal(err.text, "t.csv:2: no");
     assert_int_not_equal(access("first.bug.yaml", F_OK), 0);
     orr_scenario_release(&scenario);

@@ -45,8 +45,10 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario,
 void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count);
 
 /* When an invariant broke, or a policy a law of its own: keeps what shows it again as
- * NAME.bug.yaml in the scenario's folder and says so in the error. Else nothing. */
-void orr_bug_keep(const struct orr_scenario *scenario, const char *version, struct orr_err *err);
+ * NAME.bug.yaml in the scenario's folder and puts the command that runs it into the error. Else
+ * nothing. Of the options those that a run's verdict hangs on are looked at. */
+void orr_bug_keep(const struct orr_scenario *scenario, const struct orr_point_options *options,
+                  const char *version, struct orr_err *err);
 
 /* A sentence for each thing that jobs state (priority, topology) and the policy of their shard does
  * not look at. */
