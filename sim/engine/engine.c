@@ -416,11 +416,11 @@ static uint64_t untimed_cycles(const struct orr_engine_options *options,
 /* How long gangs may run below their minimum: a cycle finds them, another ends them a grace later,
  * and each may come late. Not told for several shards: a reprieve holds to the next cycle of its
  * own, and the engine knows of cycles of any. */
-static orr_ms stale_grace_ms(const struct engine *engine, uint32_t shard_count)
+static orr_ms stale_grace_ms(const struct engine *engine, uint32_t shard, uint32_t shard_count)
 {
     const struct orr_scheduler *scheduler = &engine->scheduler;
-    const struct orr_engine_shard *runner = &engine->options->shards[0];
-    if (!orr_policy_able(engine->policy, ORR_ABLE_STALE_GANGS)) {
+    const struct orr_engine_shard *runner = &engine->options->shards[shard];
+    if (!orr_policy_able(runner->policy, ORR_ABLE_STALE_GANGS)) {
         return 0;
     }
     const orr_ms grace = orr_policy_stale_grace_ms(runner->policy, runner->params);
@@ -566,9 +566,10 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     }
     enum orr_status status = follow_policy(&engine, runner.params, err);
     if (status == ORR_OK) {
-        run->stale_grace_ms = stale_grace_ms(&engine, shard_count);
+        run->stale_grace_ms = orr_alloc(shard_count, sizeof *run->stale_grace_ms);
         run->cycled_ms = orr_alloc(shard_count, sizeof *run->cycled_ms);
         for (uint32_t s = 0; s < shard_count; s++) {
+            run->stale_grace_ms[s] = stale_grace_ms(&engine, s, shard_count);
             run->cycled_ms[s] =
                 shards == NULL ? engine.last_cycle_ms : orr_engine_shards_cycled_ms(shards, s);
         }
@@ -609,6 +610,7 @@ void orr_run_release(struct orr_run *run)
     }
     orr_free(run->attempts);
     orr_free(run->cycled_ms);
+    orr_free(run->stale_grace_ms);
     orr_free(run->evictions);
     orr_free(run->outages);
     orr_free(run->cordons);

@@ -50,7 +50,7 @@ static void evict_rest(struct engine *engine, uint32_t job, enum orr_cause cause
     const struct orr_job_state *state = &engine->ledger->jobs[job];
     struct orr_refusal refusal;
     if (state->phase == ORR_JOB_RUNNING && !orr_ledger_is_complete(engine->ledger, job) &&
-        !orr_policy_able(engine->policy, ORR_ABLE_STALE_GANGS) &&
+        !orr_policy_able(orr_engine__policy_of(engine, job), ORR_ABLE_STALE_GANGS) &&
         !engine->world->specs[job].scales && orr_txn_evict(engine->txn, job, cause)) {
         bool lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);
         ORR_ASSERT(lawful);

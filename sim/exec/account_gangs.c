@@ -2,9 +2,9 @@
 /* account_gangs.c - after a run: did any gang go on below its minimum for longer than it may?
  *
  * As soon as too few of its pods are neither gone nor in a grace, the others must be on their way
- * out too. A policy that ends such gangs itself has some time for that (run->stale_grace_ms), which
- * begins anew when it gave the gang all it lacks, in thought (run->reprieves); to KAI a pod counts
- * until its grace is over. What a gang holds before it started is the policy's
+ * out too. A policy that ends such gangs itself has some time for that (run->stale_grace_ms of the
+ * job's shard), which begins anew when it gave the gang all it lacks, in thought (run->reprieves);
+ * to KAI a pod counts until its grace is over. What a gang holds before it started is the policy's
  * law. */
 #include "account_int.h"
 
@@ -27,6 +27,12 @@ struct gangs {
     uint32_t edge_count, edge_capacity;
     uint32_t *tasks; /* of one attempt, per group */
 };
+
+static orr_ms stale_grace_ms(const struct orr_run *run, uint32_t job)
+{
+    const struct orr_ledger_world *world = &run->ledger->world;
+    return run->stale_grace_ms[world->queues->queues[world->specs[job].queue].shard];
+}
 
 static const struct orr_shape *shape_of(const struct orr_ledger *ledger, uint32_t job)
 {
@@ -78,7 +84,7 @@ static orr_ms reprieved(const struct gangs *g, uint32_t job, orr_ms since, orr_m
     for (uint32_t r = g->reprieves.first[job]; r < g->reprieves.first[job + 1]; r++) {
         const struct orr_reprieve *reprieve = &g->run->reprieves[g->reprieves.rows[r]];
         if (reprieve->to_ms > since && reprieve->at_ms <= at &&
-            reprieve->at_ms - since <= g->run->stale_grace_ms) {
+            reprieve->at_ms - since <= stale_grace_ms(g->run, job)) {
             since = reprieve->to_ms < at ? reprieve->to_ms : at;
         }
     }
@@ -109,6 +115,7 @@ static enum orr_status check_attempt(struct gangs *g, uint32_t job, uint32_t fir
     const struct orr_run *run = g->run;
     const struct orr_shape *shape = shape_of(run->ledger, job);
     const orr_ms start = start_of(g, job, g->edges[first].attempt);
+    const orr_ms grace = stale_grace_ms(run, job);
     orr_ms since = ORR_MS_NONE; /* from then on it is below its minimum */
     int64_t sum = 0, kept = 0;
     for (uint32_t i = 0; i < shape->group_count; i++) {
@@ -117,13 +124,12 @@ static enum orr_status check_attempt(struct gangs *g, uint32_t job, uint32_t fir
     for (uint32_t e = first; e < last;) {
         const orr_ms at = g->edges[e].at_ms;
         since = since == ORR_MS_NONE ? since : reprieved(g, job, since, at);
-        if (since != ORR_MS_NONE && run->stale_grace_ms != ORR_MS_NEVER &&
-            at - since > run->stale_grace_ms) {
+        if (since != ORR_MS_NONE && grace != ORR_MS_NEVER && at - since > grace) {
             return orr_fail(err, ORR_BUG,
                             "a gang below its minimum goes on: job %u from %lld to %lld ms (digest "
                             "%016llx), at most %lld ms",
                             job, (long long)since, (long long)at, (unsigned long long)run->digest,
-                            (long long)run->stale_grace_ms);
+                            (long long)grace);
         }
         for (; e < last && g->edges[e].at_ms == at; e++) {
             g->tasks[g->edges[e].group] += (uint32_t)g->edges[e].tasks; /* modulo 2^32 */
@@ -149,7 +155,7 @@ static enum orr_status check_job(struct gangs *g, uint32_t job, struct orr_err *
         const orr_ms end = orr_account__end_of(g->run, placement);
         add_edge(g, placement, placement->since_ms, 1, 1);
         add_edge(g, placement, kept, 0, -1);
-        add_edge(g, placement, g->run->stale_grace_ms == 0 ? kept : end, -1, 0);
+        add_edge(g, placement, stale_grace_ms(g->run, job) == 0 ? kept : end, -1, 0);
     }
     orr_sort(g->edges, g->edge_count, sizeof *g->edges, by_attempt, NULL);
     for (uint32_t first = 0; first < g->edge_count && status == ORR_OK;) {
@@ -196,7 +202,7 @@ enum orr_status orr_account__check_gangs(const struct orr_run *run, struct orr_e
     for (uint32_t j = 0; j < jobs && status == ORR_OK; j++) {
         /* a service is a gang only to a policy that ends gangs itself: else what is left serves on
          */
-        const bool serves_on = ledger->world.specs[j].scales && run->stale_grace_ms == 0;
+        const bool serves_on = ledger->world.specs[j].scales && stale_grace_ms(run, j) == 0;
         if (is_gang(shape_of(ledger, j)) && ledger->jobs[j].attempts > 0 && !serves_on) {
             status = check_job(&g, j, err);
         }

@@ -153,26 +153,26 @@ static void a_gang_that_goes_on_below_its_minimum__is_found(void **state)
     assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_BUG);
     assert_non_null(strstr(p.err.text, "job 0 from 20 to 100 ms"));
     /* a policy that ends such gangs itself has its time once the pod is gone, and not more */
-    p.run.stale_grace_ms = 70;
+    p.run.stale_grace_ms[0] = 70;
     assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_OK);
-    p.run.stale_grace_ms = 69;
+    p.run.stale_grace_ms[0] = 69;
     assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_BUG);
     /* which begins anew when it had a place for the other, for a moment; but not when it is over */
     struct orr_reprieve again = {.at_ms = 31, .to_ms = 40, .job = 0};
     p.run.reprieves = &again;
     p.run.reprieve_count = 1;
-    p.run.stale_grace_ms = 60;
+    p.run.stale_grace_ms[0] = 60;
     assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_OK);
-    p.run.stale_grace_ms = 59;
+    p.run.stale_grace_ms[0] = 59;
     assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_BUG);
     again.at_ms = again.to_ms = 95;
     assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_BUG);
     p.run.reprieves = NULL;
     p.run.reprieve_count = 0;
-    p.run.stale_grace_ms = ORR_MS_NEVER;
+    p.run.stale_grace_ms[0] = ORR_MS_NEVER;
     assert_int_equal(orr_account__check_gangs(&p.run, &p.err), ORR_OK);
     /* the rest leaves with it, by a grace of its own */
-    p.run.stale_grace_ms = 0;
+    p.run.stale_grace_ms[0] = 0;
     placements = ledger->placements;
     lost.gone_ms = placements[ledger->placement_count - 1].until_ms = 20;
     placements[0].cause = ORR_CAUSE_NODE_FAILURE;

@@ -33,7 +33,7 @@ struct orr_service_change *orr_replica_changes(const struct orr_world *world,
 /* What a job held, by what became of it. All zero: nothing, or all of it was useful. */
 const struct orr_job_time *orr_account_of(const struct orr_run *run, uint32_t job);
 
-/* No gang goes on below its minimum for longer than run->stale_grace_ms, graces of its pods apart.
+/* No gang goes on below its minimum for longer than its stale grace, graces of its pods apart.
  * And GPU-time is conserved: of each device, allocated, idle and down time add up to that of the
  * run and nobody holds it twice; of each job, useful, lost and overhead add up to what it held.
  * ORR_BUG names the first thing that does not. */
