@@ -13,6 +13,19 @@ static bool may_be_of(const struct orr_audit_span *span, const struct orr_audit_
            (span->end_ms > eviction->at_ms || eviction->gone_ms == eviction->at_ms);
 }
 
+/* Of the spans from..to of its job: the attempt that the eviction cuts short or takes pods of. One
+ * that starts in the instant in which another ends is the next attempt, and goes on. */
+static uint32_t attempt_of(const struct orr_schedule *schedule,
+                           const struct orr_audit_eviction *eviction, uint32_t from, uint32_t to)
+{
+    uint32_t nr = UINT32_MAX;
+    for (uint32_t s = from; s < to; s++) {
+        const struct orr_audit_span *span = &schedule->spans[s];
+        nr = may_be_of(span, eviction) && span->nr < nr ? span->nr : nr;
+    }
+    return nr;
+}
+
 static void take(struct orr_schedule *schedule, uint32_t index, struct orr_audit_span *span)
 {
     struct orr_audit_eviction *eviction = &schedule->evictions[index];
@@ -26,6 +39,7 @@ static void take(struct orr_schedule *schedule, uint32_t index, struct orr_audit
 static void settle(struct orr_schedule *schedule, uint32_t index, uint32_t from, uint32_t to)
 {
     const struct orr_audit_eviction *eviction = &schedule->evictions[index];
+    const uint32_t nr = attempt_of(schedule, eviction, from, to);
     uint32_t left = eviction->pods;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t s = to; s-- > from && (left > 0 || eviction->whole);) {
@@ -34,7 +48,7 @@ static void settle(struct orr_schedule *schedule, uint32_t index, uint32_t from,
                 span->end_ms == eviction->gone_ms ||
                 (span->end_ms == ORR_MS_NEVER && eviction->gone_ms >= schedule->end_ms);
             const bool fits = pass == 0 ? ends_with_it : span->end_ms <= eviction->gone_ms;
-            if ((fits || eviction->whole) && may_be_of(span, eviction) &&
+            if ((fits || eviction->whole) && span->nr == nr && may_be_of(span, eviction) &&
                 (eviction->whole || span->pods <= left)) {
                 left -= span->pods < left ? span->pods : left;
                 take(schedule, index, span);

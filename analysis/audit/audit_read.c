@@ -303,7 +303,12 @@ static void load_jobs(struct load *load)
         " t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure +"
         " t.max_runtime + t.maintenance + t.checkpoint + t.restart + t.waiting,"
         " h.job IS NOT NULL AND h.eligible_ms IS NULL, a.mib, a.devices, a.kinds > 1, a.in_parts,"
-        " a.choosy OR j.id IN (SELECT job FROM reason_change WHERE level IS NOT NULL)"
+        " a.choosy OR j.id IN (SELECT job FROM reason_change WHERE level IS NOT NULL),"
+        " h.eligible_ms IS NOT NULL, h.eligible_ms IS NOT NULL AND coalesce(j.start_ms > "
+        "h.eligible_ms, 1) AND j.id NOT IN"
+        " (SELECT c.job FROM hold AS b JOIN reason_change AS c ON c.job = b.job AND c.at_ms ="
+        " b.eligible_ms JOIN reason AS n ON n.id = c.reason AND n.code NOT IN ('dependency',"
+        " 'not-eligible'))"
         " FROM job AS j JOIN v_waits AS w ON w.job = j.id LEFT JOIN non_preemptible AS p ON"
         " p.job = j.id LEFT JOIN job_time AS t ON t.job = j.id LEFT JOIN hold AS h ON h.job = j.id"
         " LEFT JOIN (SELECT shape, max(coalesce(gpu_mib, 0)) AS mib, max(gpus) AS devices, count(*)"
@@ -336,7 +341,9 @@ static void load_jobs(struct load *load)
                                    .devices = (uint32_t)sqlite3_column_int64(row, 16),
                                    .mixed = sqlite3_column_int(row, 17) != 0,
                                    .in_parts = sqlite3_column_int(row, 18) != 0,
-                                   .choosy = sqlite3_column_int(row, 19) != 0};
+                                   .choosy = sqlite3_column_int(row, 19) != 0,
+                                   .was_held = sqlite3_column_int(row, 20) != 0,
+                                   .unseen = sqlite3_column_int(row, 21) != 0};
     }
     sort_jobs(load);
 }

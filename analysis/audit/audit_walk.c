@@ -20,10 +20,11 @@ enum deed { /* in the order of an instant; from START on it is the cycle's */
             JOB_BACK,
             JOB_LEAVING, /* all of it is in a grace */
             START,
-            LEFT_BY_CYCLE,
-            ENDS_BY_CYCLE, /* evicted without a grace */
-            LEAVING_BY_CYCLE,
-            JOB_ENDS_AT_ONCE /* as it starts: it asked for all when the cycle began */
+            JOB_COMES_LATE,   /* it waited for one of the next; in rounds: perhaps */
+            JOB_ENDS_AT_ONCE, /* as it starts: it asked for all when the cycle began */
+            LEFT_BY_CYCLE,    /* in rounds another cycle may come before the last three */
+            ENDS_BY_CYCLE,    /* evicted without a grace */
+            LEAVING_BY_CYCLE
 };
 
 struct orr_audit_deed {
@@ -123,7 +124,8 @@ static void do_job(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
     struct orr_audit_standing *now = &walk->jobs[job];
     walk->blind -= is_blind(walk, job);
     const bool ends = event->deed == JOB_ENDS || event->deed == JOB_ENDS_AT_ONCE;
-    now->here = event->deed == JOB_COMES || (now->here && !ends);
+    const bool comes = event->deed == JOB_COMES || event->deed == JOB_COMES_LATE;
+    now->here = comes || (now->here && !ends);
     now->absent = (uint16_t)(now->absent + (event->deed == JOB_ABSENT) - (event->deed == JOB_BACK));
     now->going = now->going || leaves;
     follow(walk, job);
@@ -161,6 +163,7 @@ static void happen(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
     case JOB_WANTS: do_want(walk, event); break;
     case JOB_ENDS:
     case JOB_COMES:
+    case JOB_COMES_LATE:
     case JOB_ABSENT:
     case JOB_BACK:
     case JOB_LEAVING:
@@ -256,6 +259,13 @@ static void note_spans(struct orr_audit_walk *walk)
     }
 }
 
+static int by_ms(const void *a, const void *b, void *context)
+{
+    const orr_ms *x = a, *y = b;
+    (void)context;
+    return (*x > *y) - (*x < *y);
+}
+
 /* Which jobs end in the instant in which all that they end with started. */
 static void find_ends_at_once(struct orr_audit_walk *walk)
 {
@@ -271,17 +281,47 @@ static void find_ends_at_once(struct orr_audit_walk *walk)
     }
 }
 
+/* When jobs end as they start, in order; a multiset. Caller frees. */
+static orr_ms *times_of_ends_at_once(const struct orr_audit_walk *walk, uint32_t *count)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    orr_ms *times = orr_alloc(schedule->job_count + (size_t)1, sizeof *times);
+    *count = 0;
+    for (uint32_t j = 0; j < schedule->job_count; j++) {
+        if (walk->jobs[j].ends_at_once) {
+            times[(*count)++] = schedule->jobs[j].end_ms;
+        }
+    }
+    orr_sort(times, *count, sizeof *times, by_ms, NULL);
+    return times;
+}
+
+static bool has_time(const orr_ms *times, uint32_t count, orr_ms time)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        *(times[middle] < time ? &low : &high) = times[middle] < time ? middle + 1 : middle;
+    }
+    return low < count && times[low] == time;
+}
+
 static void note_jobs(struct orr_audit_walk *walk)
 {
     const struct orr_schedule *schedule = walk->schedule;
+    uint32_t end_count;
+    orr_ms *ends = times_of_ends_at_once(walk, &end_count);
     for (uint32_t j = 0; j < schedule->job_count; j++) {
         const struct orr_audit_job *job = &schedule->jobs[j];
         if (!job->held_back) {
-            note(walk, job->submit_ms, JOB_COMES, j);
+            const bool may = schedule->in_rounds ? job->was_held : job->unseen;
+            const bool late = may && has_time(ends, end_count, job->submit_ms);
+            note(walk, job->submit_ms, late ? JOB_COMES_LATE : JOB_COMES, j);
             note(walk, job->end_ms != ORR_MS_NONE ? job->end_ms : job->left_ms,
                  walk->jobs[j].ends_at_once ? JOB_ENDS_AT_ONCE : JOB_ENDS, j);
         }
     }
+    orr_free(ends);
     for (uint32_t w = 0; w < schedule->want_count; w++) {
         note(walk, schedule->wants[w].at_ms, JOB_WANTS, w);
     }
@@ -330,28 +370,73 @@ static void take_owed(struct orr_audit_walk *walk, orr_ms until)
     }
 }
 
-/* SHARE: what the policy took for fair in the cycles until then, since anything else happened. */
-static void judge_stored(struct orr_audit_walk *walk, orr_ms until)
+static bool is_examined(const struct orr_audit_walk *walk, const struct orr_audit_stored *stored)
 {
     const struct orr_schedule *schedule = walk->schedule;
+    return orr_audit__on(walk->run, ORR_AUDIT_SHARE) && orr_audit__can_divide(walk) &&
+           walk->queues[stored->queue].shard == schedule->nodes[0].shard &&
+           !walk->queues[stored->queue].outside;
+}
+
+/* Is the share that which is due with what is held and asked now? */
+static bool is_due(struct orr_audit_walk *walk, const struct orr_audit_stored *stored)
+{
+    divide(walk, ORR_NONE, stored->at_ms);
+    return fabs(stored->gpus - walk->fair[stored->queue]) <= slack(walk, stored->queue);
+}
+
+static void find_share(struct orr_audit_walk *walk, const struct orr_audit_stored *stored,
+                       double due)
+{
+    orr_audit__found(walk->run, ORR_AUDIT_SHARE, stored->at_ms,
+                     "the fair share of queue %s is stored as %g GPUs, and is %g",
+                     walk->queues[stored->queue].name, stored->gpus, due);
+}
+
+/* SHARE: what the policy took for fair in the cycles until then, since anything else happened. In
+ * rounds an instant may have a second cycle: what is not due now is kept for judge_second(). */
+static void judge_stored(struct orr_audit_walk *walk, orr_ms until, bool may_have_second)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    walk->open_count = 0;
     for (; walk->share < schedule->share_count && schedule->shares[walk->share].at_ms <= until;
          walk->share++) {
         const struct orr_audit_stored *stored = &schedule->shares[walk->share];
-        if (!orr_audit__on(walk->run, ORR_AUDIT_SHARE) || !orr_audit__can_divide(walk) ||
-            walk->queues[stored->queue].shard != schedule->nodes[0].shard ||
-            walk->queues[stored->queue].outside) {
+        if (!is_examined(walk, stored)) {
             continue;
         }
         take_owed(walk, stored->at_ms);
-        divide(walk, ORR_NONE, stored->at_ms);
-        const double due = walk->fair[stored->queue];
         walk->run->verdict->examined[ORR_AUDIT_SHARE]++;
-        if (fabs(stored->gpus - due) > slack(walk, stored->queue)) {
-            orr_audit__found(walk->run, ORR_AUDIT_SHARE, stored->at_ms,
-                             "the fair share of queue %s is stored as %g GPUs, and is %g",
-                             walk->queues[stored->queue].name, stored->gpus, due);
+        if (is_due(walk, stored)) {
+            continue;
+        }
+        if (may_have_second && stored->at_ms == until) {
+            walk->open = ORR_ROOM_FOR_ONE(walk->open, walk->open_count, walk->open_capacity);
+            walk->open[walk->open_count++] =
+                (struct orr_audit_open){walk->share, walk->fair[stored->queue]};
+        } else {
+            find_share(walk, stored, walk->fair[stored->queue]);
         }
     }
+}
+
+/* Those that were not due to the first cycle, after more of its instant happened; what is not due
+ * at the end of it is wrong. */
+static void judge_second(struct orr_audit_walk *walk, bool is_end)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < walk->open_count; i++) {
+        const struct orr_audit_stored *stored = &walk->schedule->shares[walk->open[i].share];
+        walk->divided = false;
+        if (is_due(walk, stored)) {
+            continue;
+        }
+        walk->open[left++] = walk->open[i];
+        if (is_end) {
+            find_share(walk, stored, walk->open[i].due);
+        }
+    }
+    walk->open_count = left;
 }
 
 /* What the cycle of this instant started, before its evictions are judged. */
@@ -378,7 +463,7 @@ static void go(struct orr_audit_walk *walk, struct orr_audit_takings *takings)
     const struct orr_schedule *schedule = walk->schedule;
     for (size_t i = 0; i < walk->count;) {
         const orr_ms now = walk->deeds[i].at_ms;
-        judge_stored(walk, now - 1);
+        judge_stored(walk, now - 1, false);
         size_t cycle = i, next;
         while (cycle < walk->count && walk->deeds[cycle].at_ms == now &&
                walk->deeds[cycle].deed < START) {
@@ -390,11 +475,15 @@ static void go(struct orr_audit_walk *walk, struct orr_audit_takings *takings)
         take_owed(walk, now);
         walk->divided = false;
         count_started(walk, cycle, next);
-        judge_stored(walk, now);
+        judge_stored(walk, now, schedule->in_rounds);
         orr_audit__judge_takings(takings, now);
         for (i = cycle; i < next; i++) {
+            if (i > cycle && walk->deeds[i].deed != walk->deeds[i - 1].deed) {
+                judge_second(walk, false);
+            }
             happen(walk, &walk->deeds[i]);
         }
+        judge_second(walk, true);
         for (uint32_t q = 0; q < schedule->queue_count && walk->past != NULL; q++) {
             orr_audit__past_note(walk->past, now, q, walk->held[q] - walk->shared[q]);
         }
@@ -452,6 +541,7 @@ void orr_audit__course(struct orr_audit_run *run)
     }
     orr_audit__past_close(walk.past);
     orr_free(walk.deeds);
+    orr_free(walk.open);
     orr_free(walk.jobs);
     orr_free(walk.down);
     orr_free(walk.request);

@@ -24,6 +24,11 @@ struct orr_audit_standing { /* of a job */
     int64_t started_mgpu;
 };
 
+struct orr_audit_open { /* a stored share that the first cycle of its instant does not explain */
+    uint32_t share;     /* of the schedule's */
+    double due;         /* to that cycle */
+};
+
 struct orr_audit_walk {
     struct orr_audit_run *run;
     const struct orr_schedule *schedule;
@@ -44,6 +49,8 @@ struct orr_audit_walk {
     struct orr_audit_queue *queues;
     uint32_t owed, share; /* next of the schedule's */
     double *request, *fair;
+    struct orr_audit_open *open;
+    uint32_t open_count, open_capacity;
     bool divided;      /* fair is of what is held and asked now, ... */
     orr_ms divided_ms; /* ... past use of then, ... */
     uint32_t for_last; /* ... and of this loser of ties */

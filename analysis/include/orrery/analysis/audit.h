@@ -26,6 +26,8 @@ struct orr_audit_job {
     bool finished;
     bool firm;      /* may not be evicted for others */
     bool held_back; /* for good: it was never considered */
+    bool was_held;  /* back, but not for good: submit_ms is when that was over */
+    bool unseen;    /* so, and no cycle of that instant looked at it */
     int64_t mib; /* GPU memory that each device of a pod is asked for; 0: it asks for no memory */
     uint32_t devices; /* of a pod that asks for memory */
     bool mixed;       /* its pods do not ask the same; mib is then of one of them */
