@@ -33,9 +33,17 @@ static struct orr_scenario__node *make_default(struct orr_scenario__load *load,
     return node;
 }
 
+/* Is the node a role with roles of its own? It has no pods, by default either. */
+static bool is_set(const struct orr_scenario__row *names, const struct orr_scenario__node *node)
+{
+    const struct orr_scenario__node *own =
+        names->type == ORR_TYPE_NAMES ? orr_scenario__find(node, names->key) : NULL;
+    return own != NULL && own->child_count > 0;
+}
+
 static enum orr_status complete_row(struct orr_scenario__load *load,
                                     const struct orr_scenario__row *row,
-                                    struct orr_scenario__node *group)
+                                    struct orr_scenario__node *group, bool bare)
 {
     struct orr_scenario__node *node = orr_scenario__find(group, row->key);
     if (row->required && (node == NULL || orr_scenario__is_null(node))) {
@@ -47,11 +55,15 @@ static enum orr_status complete_row(struct orr_scenario__load *load,
     if (node == NULL && row->optional) {
         return ORR_OK;
     }
+    const bool null = node != NULL && orr_scenario__is_null(node);
     if (node == NULL) {
         node = make_default(load, row);
         orr_scenario__add(load, group, row->key, nowhere, node);
-    } else if (orr_scenario__is_null(node)) {
+    } else if (null) {
         node->text = row->fallback;
+    }
+    if (bare && (node->implied || null)) {
+        node->text = NULL;
     }
     enum orr_status status = ORR_OK;
     if (row->type == ORR_TYPE_GROUP) {
@@ -68,10 +80,11 @@ enum orr_status orr_scenario__complete_group(struct orr_scenario__load *load,
                                              const struct orr_scenario__row *group,
                                              struct orr_scenario__node *node)
 {
+    const bool set = is_set(group, node);
     enum orr_status status = ORR_OK;
     for (uint32_t i = 0; i < group->row_count && status == ORR_OK; i++) {
         if (has_default(&group->rows[i])) {
-            status = complete_row(load, &group->rows[i], node);
+            status = complete_row(load, &group->rows[i], node, set && group->rows[i].of_pods);
         }
     }
     if (status == ORR_OK && load->nodes >= ORR_SCENARIO__NODES) {

@@ -405,14 +405,13 @@ enum orr_status orr_scenario__fill_parts(struct orr_scenario__load *load,
 static enum orr_status check_set(const struct orr_scenario__load *load,
                                  const struct orr_scenario__node *node)
 {
-    static const char *const keys[] = {"pods",       "min", "gpus_per_pod", "gpu_fraction",
-                                       "gpu_memory", "cpu", "memory",       "gpu_devices"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const struct orr_scenario__node *value = orr_scenario__find(node, keys[i]);
-        if (value != NULL && value->text != NULL && !value->implied) {
+    const struct orr_scenario__row *role = orr_scenario__role_row();
+    for (uint32_t i = 0; i < role->row_count; i++) {
+        const struct orr_scenario__node *value = orr_scenario__find(node, role->rows[i].key);
+        if (role->rows[i].of_pods && value->text != NULL) {
             return orr_scenario__fail(load, &value->at,
                                       "%s: role \"%.80s\" has roles of its own, and no other pods",
-                                      keys[i], node->key);
+                                      role->rows[i].key, node->key);
         }
     }
     return ORR_OK;

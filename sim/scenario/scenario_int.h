@@ -111,6 +111,7 @@ struct orr_scenario__row {
     bool optional; /* a group or list that is not there when nobody wrote it */
     bool file;     /* text that names a file, from the folder of the file that says it */
     bool no_field; /* checked and shown, but nobody asks */
+    bool of_pods;  /* what the pods of a role are: null in a role that has roles of its own */
 };
 
 struct orr_scenario__value {

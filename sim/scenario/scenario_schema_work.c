@@ -16,30 +16,40 @@
      .fallback = "1",                                                                              \
      .min = 1,                                                                                     \
      .max = COUNT_MAX,                                                                             \
+     .of_pods = true,                                                                              \
      .offset = offsetof(owner, path.pods)},                                                        \
         {.key = "min",                                                                             \
          .type = ORR_TYPE_COUNT,                                                                   \
          .max = COUNT_MAX,                                                                         \
+         .of_pods = true,                                                                          \
          .offset = offsetof(owner, path.min_pods)},                                                \
         {.key = "gpus_per_pod",                                                                    \
          .type = ORR_TYPE_COUNT,                                                                   \
          .max = 10000,                                                                             \
+         .of_pods = true,                                                                          \
          .offset = offsetof(owner, path.gpus)},                                                    \
         {.key = "gpu_fraction",                                                                    \
          .type = ORR_TYPE_FACTOR,                                                                  \
+         .of_pods = true,                                                                          \
          .offset = offsetof(owner, path.gpu_fraction)},                                            \
         {.key = "gpu_memory",                                                                      \
          .type = ORR_TYPE_DEVICE_MEMORY,                                                           \
+         .of_pods = true,                                                                          \
          .offset = offsetof(owner, path.gpu_memory_mib)},                                          \
         {.key = "gpu_devices",                                                                     \
          .type = ORR_TYPE_COUNT,                                                                   \
          .fallback = "1",                                                                          \
          .min = 1,                                                                                 \
          .max = 10000,                                                                             \
+         .of_pods = true,                                                                          \
          .offset = offsetof(owner, path.gpu_devices)},                                             \
-        {.key = "cpu", .type = ORR_TYPE_CPU, .offset = offsetof(owner, path.cpu_milli)},           \
+        {.key = "cpu",                                                                             \
+         .type = ORR_TYPE_CPU,                                                                     \
+         .of_pods = true,                                                                          \
+         .offset = offsetof(owner, path.cpu_milli)},                                               \
     {                                                                                              \
-        .key = "memory", .type = ORR_TYPE_MEMORY, .offset = offsetof(owner, path.mem_bytes)        \
+        .key = "memory", .type = ORR_TYPE_MEMORY, .of_pods = true,                                 \
+        .offset = offsetof(owner, path.mem_bytes)                                                  \
     }
 
 /* ---- spreads: of run times ---- */
