@@ -337,9 +337,13 @@ static bool is_new(struct orr_idmap *names, const char *name)
     return added;
 }
 
-/* KAI keeps jobs and queues by name: two of one name are no case that it could decide. */
+/* KAI keeps jobs and queues by name: two of one name are no case that it could decide. A case that
+ * was read in part may have jobs and queues without names. */
 static void refuse_twins(struct conform_reader *reader, struct conform_case *out)
 {
+    if (out->misread != NULL) {
+        return;
+    }
     struct orr_idmap jobs, queues;
     const char *what = NULL, *name = NULL;
     orr_idmap_init(&jobs);
@@ -352,7 +356,7 @@ static void refuse_twins(struct conform_reader *reader, struct conform_case *out
         name = out->queues[q].name;
         what = is_new(&queues, name) ? NULL : "queues";
     }
-    if (out->misread == NULL && what != NULL) {
+    if (what != NULL) {
         char text[300];
         (void)snprintf(text, sizeof text, "there are two %s named \"%.200s\"", what, name);
         out->misread = orr_arena_strndup(reader->arena, text, strlen(text));
