@@ -162,8 +162,8 @@ bool orr_store__is_inline(const struct orr_ledger *ledger, uint32_t placement)
      * tell what a request for memory takes of a device, which depends on the node */
     bool to_its_end = p->hold != ORR_HOLD_ENDED || p->until_ms == state->end_ms;
     bool by_memory = shape->groups[p->group].request.gpu_ask == ORR_GPU_MEMORY;
-    return state->placement == placement && state->attempts == 1 && state->evictions == 0 && p->since_ms == state->start_ms &&
-           to_its_end && !by_memory && p->tasks == shape->tasks;
+    return state->placement == placement && state->attempts == 1 && state->evictions == 0 &&
+           p->since_ms == state->start_ms && to_its_end && !by_memory && p->tasks == shape->tasks;
 }
 
 static int cursor_column(sqlite3_vtab_cursor *at, sqlite3_context *context, int column)

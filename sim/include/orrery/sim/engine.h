@@ -142,8 +142,8 @@ struct orr_run {
     struct orr_exec *exec;          /* NULL: the run needed none */
     struct orr_job_time *times;     /* without exec: per job; NULL: all that was held was useful */
     bool held_part;                 /* some job held part of its gang */
-    orr_ms *stale_grace_ms; /* per shard: its gangs may run so long below their minimum;
-                               ORR_MS_NEVER: any time */
+    orr_ms *stale_grace_ms;         /* per shard: its gangs may run so long below their minimum;
+                                       ORR_MS_NEVER: any time */
     struct orr_reprieve *reprieves; /* in order: that time begins anew when they are over */
     uint32_t reprieve_count, reprieve_capacity;
     bool autoscaled; /* some pool follows the jobs */
