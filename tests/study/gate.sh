@@ -8,7 +8,9 @@ set -eu
 orrery=$1 work=$2 source=$3
 . "$(dirname "$0")/../scratch.sh"
 
-log=$source/tests/peers/backfill/hpc2n-exact.swf.gz
+# The first jobs of a published log are enough for jobs to wait.
+log=log.swf
+zcat "$source/tests/peers/backfill/hpc2n-exact.swf.gz" | head -n 1000 >$log
 run() {
     out=$1
     shift
@@ -29,6 +31,8 @@ spec() {
     printf 'apiVersion: orrery/v1alpha1\nkind: Gate\nmode: %s\nreplicas: 4\nshake: {submit: 60s, run: 0.01}\n' "$1" >"$1.yaml"
     printf 'rules:\n  p95: {metric: wait_p95_s, margin: 2%%}\n  jct of all: {metric: jct_mean_s, margin: 1m}\n' >>"$1.yaml"
 }
+# few SPEC: the replicas that a verdict as clear as these takes.
+few() { sed -i 's/^replicas: .*/replicas: 5/' "$1" && grep -q '^replicas: 5$' "$1" || fail "no replicas in $1"; }
 for mode in exact fixed statistical; do
     spec "$mode"
 done
@@ -59,12 +63,14 @@ expect 2 'too few replicas' new-1.db new-2.db --baseline old-1.db --spec statist
 # A first spec passes on what it came from and is red on the other policy; where nobody waits, a wait of
 # more than a second is one; a name cannot break the table. A blessing makes the next run equal.
 "$orrery" gate easy.db --propose --no-progress >proposed.yaml
+few proposed.yaml
 expect 0 '^pass$' easy.db --baseline easy.db --spec proposed.yaml
 expect 1 '^regressed$' fifo.db --baseline easy.db --spec proposed.yaml
 "$orrery" gate other.db --propose --no-progress >small.yaml
 grep -Eq 'wait_p95_s: .* margin: (1s|[0-9.]+%)' small.yaml || fail "no margin for a small wait: $(cat small.yaml)"
 "$orrery" run --trace "$log" --cluster 2000x1 --split 1 --quiet -o idle.db
 "$orrery" gate idle.db --propose --no-progress >idle.yaml
+few idle.yaml
 grep -q 'wait_p95_s: {metric: wait_p95_s, margin: 1s}' idle.yaml || fail "no margin where nobody waits: $(cat idle.yaml)"
 expect 1 'wait_p95_s 0 s to ' easy.db --baseline idle.db --spec idle.yaml
 printf 'kind: Gate\nmode: fixed\nrules:\n  "a|b": {metric: wait_p95_s, margin: 1%%}\n' >bar.yaml
@@ -75,8 +81,8 @@ cp fifo.db baseline.db
 expect 0 'digests are equal' easy.db --baseline baseline.db --spec exact.yaml
 
 # What is wrong with a spec has a place.
-printf 'kind: Gate\nrules:\n  x: {metric: wait_p95_s, margin: much}\n' >bad.yaml
-expect 78 'bad.yaml:3:' fifo.db --baseline easy.db --spec bad.yaml
-printf 'kind: Gate\nrules:\n  x: {metric: jobs, margin: 1}\n' >bad.yaml
+printf 'kind: Gate\nreplicas: 2\nrules:\n  x: {metric: wait_p95_s, margin: much}\n' >bad.yaml
+expect 78 'bad.yaml:4:' fifo.db --baseline easy.db --spec bad.yaml
+printf 'kind: Gate\nreplicas: 2\nrules:\n  x: {metric: jobs, margin: 1}\n' >bad.yaml
 expect 78 'better: less' fifo.db --baseline easy.db --spec bad.yaml
 printf 'gates passed\n'

@@ -72,16 +72,13 @@ static uint32_t figures(void)
     return count;
 }
 
-static void draw_all(const char *db)
+static void draw_all(const char *db, const char *term)
 {
-    static const char *const terms[] = {"svg", "png", "dumb"};
     struct seen seen;
     struct orr_err err;
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(draw(db, terms[i], NULL, &seen, &err), ORR_OK);
-        assert_int_equal(seen.files, figures());
-        assert_int_equal(seen.warnings, 0);
-    }
+    assert_int_equal(draw(db, term, NULL, &seen, &err), ORR_OK);
+    assert_int_equal(seen.files, figures());
+    assert_int_equal(seen.warnings, 0);
 }
 
 static void figures__are_drawn_with_two_queues(void **state)
@@ -89,7 +86,9 @@ static void figures__are_drawn_with_two_queues(void **state)
     (void)state;
     struct fixture fixture = {.queues = 2, .nodes = 4, .jobs = 300, .days = 3, .origin_ms = -1};
     fixture_write("two.db", &fixture);
-    draw_all("two.db");
+    draw_all("two.db", "svg");
+    draw_all("two.db", "png");
+    draw_all("two.db", "dumb");
     assert_int_equal(access("two-wait-cdf.svg", R_OK), 0);
     assert_int_equal(access("two-gantt.png", R_OK), 0);
 }
@@ -99,7 +98,7 @@ static void figures__are_drawn_with_one_queue(void **state)
     (void)state;
     struct fixture fixture = {.queues = 1, .nodes = 1, .jobs = 20, .days = 1, .origin_ms = -1};
     fixture_write("one.db", &fixture);
-    draw_all("one.db");
+    draw_all("one.db", "svg");
     assert_true(holds("one-wait-cdf.svg", "interactive"));
 }
 
@@ -124,7 +123,7 @@ static void figures__are_drawn_of_a_late_part_of_a_trace(void **state)
             "UPDATE room SET at_ms = at_ms + 4000000000;"
             "UPDATE startable SET at_ms = at_ms + 4000000000;");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    draw_all("late.db");
+    draw_all("late.db", "svg");
     assert_true(holds("late-allocation.svg", "s on the run"));
 }
 
@@ -133,7 +132,8 @@ static void figures__are_drawn_with_many_queues(void **state)
     (void)state;
     struct fixture fixture = {.queues = 200, .nodes = 100, .jobs = 6000, .days = 9, .origin_ms = 1};
     fixture_write("many.db", &fixture);
-    draw_all("many.db");
+    draw_all("many.db", "svg");
+    draw_all("many.db", "dumb");
     assert_true(holds("many-allocation.svg", "others (190)"));
     assert_true(holds("many-share.svg", "2017-10-03"));
     assert_true(holds("many-fairness.svg", "others (190)"));
@@ -146,9 +146,11 @@ static void names__survive(void **state)
 {
     (void)state;
     struct fixture fixture = {
-        .queues = 15, .nodes = 10, .jobs = 1500, .days = 5, .origin_ms = 1, .strange_names = 1};
+        .queues = 15, .nodes = 10, .jobs = 500, .days = 5, .origin_ms = 1, .strange_names = 1};
     fixture_write("strange.db", &fixture);
-    draw_all("strange.db");
+    draw_all("strange.db", "svg");
+    draw_all("strange.db", "png");
+    draw_all("strange.db", "dumb");
     static const char *const names[] = {
         "vision_lab", "o'neil \"nlp\"", "back\\slash\\n", "gr\xc3\xb6\xc3\237e-\xe6\x9f\x90",
         "`echo hi`",  "@macro $HOME",   "%s%d 100%",      "&lt;b>&amp;amp;"};
@@ -165,7 +167,7 @@ static void names__of_files_are_no_commands(void **state)
     const char *path = "| touch 'hit' $(touch hit) `touch hit`.db";
     fixture_write(path, &fixture);
     (void)remove("hit");
-    draw_all(path);
+    draw_all(path, "svg");
     assert_int_not_equal(access("hit", F_OK), 0);
     assert_int_equal(access("| touch 'hit' $(touch hit) `touch hit`-share.svg", R_OK), 0);
 }
@@ -178,7 +180,8 @@ static void figures__say_when_there_is_nothing(void **state)
                  "INSERT INTO run VALUES(1,'none','finished','fifo','',1,'0','','','0',NULL,0,0,"
                  "0,0,1000,'stated')");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    draw_all("empty.db");
+    draw_all("empty.db", "svg");
+    draw_all("empty.db", "dumb");
 }
 
 static void window__may_lie_anywhere(void **state)
