@@ -78,6 +78,13 @@ static void json_waiting(struct orr_json *json, const struct orr_snapshot *s)
     orr_json_close(json, ']');
 }
 
+static void json_level(struct orr_json *json, const struct orr_snapshot_level *level)
+{
+    orr_json_text(json, "topology", level->topology);
+    orr_json_text(json, "required_level", level->required);
+    orr_json_text(json, "preferred_level", level->preferred);
+}
+
 static void json_groups(struct orr_json *json, const struct orr_snapshot *s)
 {
     orr_json_open(json, "grouped", '[');
@@ -89,14 +96,30 @@ static void json_groups(struct orr_json *json, const struct orr_snapshot *s)
         orr_json_text(json, "queue", g->queue);
         orr_json_int(json, "priority", g->priority);
         orr_json_bool(json, "preemptible", g->preemptible);
+        orr_json_int(json, "preemption_delay_ms", g->preemption_delay_ms);
+        if (g->staleness_grace_ms == ORR_MS_NONE) {
+            orr_json_text(json, "staleness_grace_ms", NULL);
+        } else {
+            orr_json_int(json, "staleness_grace_ms", g->staleness_grace_ms);
+        }
         orr_json_int(json, "pods", g->pods);
         orr_json_int(json, "min_subgroups", g->min_subgroups);
+        json_level(json, &g->level);
         orr_json_open(json, "subgroups", '[');
         for (uint32_t k = 0; k < g->set_count; k++) {
             orr_json_open(json, NULL, '{');
             orr_json_text(json, "name", g->sets[k].name);
             orr_json_text(json, "parent", g->sets[k].parent);
             orr_json_int(json, "min", g->sets[k].min);
+            json_level(json, &g->sets[k].level);
+            orr_json_close(json, '}');
+        }
+        orr_json_close(json, ']');
+        orr_json_open(json, "members", '[');
+        for (uint32_t k = 0; k < g->pods; k++) {
+            orr_json_open(json, NULL, '{');
+            orr_json_text(json, "pod", g->members[k].pod);
+            orr_json_text(json, "subgroup", g->members[k].subgroup);
             orr_json_close(json, '}');
         }
         orr_json_close(json, ']');

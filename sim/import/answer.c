@@ -125,6 +125,27 @@ static void list_waiting(const struct import_model *model, const struct orr_sess
 
 /* --- what the pod grouper made --- */
 
+static struct orr_snapshot_level level_of(struct orr_snapshot *out, const struct import_set *set)
+{
+    const struct orr_constraint *c = &set->constraint;
+    return (struct orr_snapshot_level){
+        .topology = c->topology != NULL ? keep(out, c->topology) : NULL,
+        .required = c->required != NULL ? keep(out, c->required) : NULL,
+        .preferred = c->preferred != NULL ? keep(out, c->preferred) : NULL};
+}
+
+static void list_members(const struct import_model *model, const struct import_job *job,
+                         struct orr_snapshot_group *group, struct orr_snapshot *out)
+{
+    uint32_t count = 0;
+    group->members =
+        orr_arena_alloc(&out->arena, job->pod_count + (size_t)1, sizeof *group->members);
+    for (uint32_t p = job->first_pod; p != ORR_NONE; p = model->pods[p].next) {
+        group->members[count++] = (struct orr_snapshot_member){
+            .pod = keep(out, model->pods[p].name), .subgroup = keep(out, model->pods[p].subset)};
+    }
+}
+
 static void list_sets(const struct import_job *job, struct orr_snapshot_group *group,
                       struct orr_snapshot *out)
 {
@@ -134,7 +155,8 @@ static void list_sets(const struct import_job *job, struct orr_snapshot_group *g
         group->sets[group->set_count++] = (struct orr_snapshot_set){
             .name = keep(out, set->name),
             .parent = set->parent > 0 ? keep(out, job->sets[set->parent].name) : NULL,
-            .min = set->min};
+            .min = set->min,
+            .level = level_of(out, set)};
     }
 }
 
@@ -152,8 +174,12 @@ static void list_groups(const struct import_model *model, struct orr_snapshot *o
                                              .rule = keep(out, job->origin),
                                              .priority = job->priority,
                                              .preemptible = job->preemptible,
+                                             .preemption_delay_ms = job->preemption_delay,
+                                             .staleness_grace_ms = job->staleness_grace,
                                              .pods = job->pod_count,
-                                             .min_subgroups = job->sets[0].min};
+                                             .min_subgroups = job->sets[0].min,
+                                             .level = level_of(out, &job->sets[0])};
+        list_members(model, job, group, out);
         list_sets(job, group, out);
     }
 }

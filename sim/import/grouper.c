@@ -11,20 +11,36 @@
 
 #include <orrery/base/text.h>
 
-#define TOPOLOGY_ANNOTATION  "kai.scheduler/topology"
-#define REQUIRED_ANNOTATION  "kai.scheduler/topology-required-placement"
-#define PREFERRED_ANNOTATION "kai.scheduler/topology-preferred-placement"
-#define PRIORITY_LABEL       "priorityClassName"
-
-int64_t grouper_annotation(const struct import_value *object, const char *name, int64_t fallback)
+bool grouper_refuse(struct grouper *g, const char *why)
 {
-    const char *text = import_label(kube_annotations(object), name);
+    g->why = why;
+    return false;
+}
+
+bool grouper_atoi(const char *text, int64_t *out)
+{
     int64_t number;
-    if (text == NULL) {
-        return fallback;
+    if (!orr_parse_i64(text, strlen(text), &number) || number > INT32_MAX || number < INT32_MIN) {
+        return false;
     }
-    return orr_parse_i64(text, strlen(text), &number) && number >= 0 && number <= 1000000 ? number
-                                                                                          : -1;
+    *out = number;
+    return true;
+}
+
+bool grouper_whole(struct grouper *g, const struct import_value *map, const char *path,
+                   int64_t *number, bool *found)
+{
+    const struct import_value *value = import_get(map, path);
+    if (found != NULL) {
+        *found = value != NULL;
+    }
+    if (value == NULL) {
+        return true;
+    }
+    if (value->kind != IMPORT_TEXT || value->quoted || !grouper_atoi(value->text, number)) {
+        return grouper_refuse(g, import_format(g->kube->load, "%s is not a whole number", path));
+    }
+    return true;
 }
 
 const char *grouper_numbered(struct grouper *g, const char *name, int64_t index)
@@ -32,20 +48,13 @@ const char *grouper_numbered(struct grouper *g, const char *name, int64_t index)
     return import_format(g->kube->load, "%.200s-%lld", name, (long long)index);
 }
 
-/* --- owners --- */
-
-static const struct import_value *controller_of(struct kube *kube,
-                                                const struct import_value *object)
+uint32_t grouper_add_pods(struct grouper *g, struct import_job *job, const char *name,
+                          uint32_t parent, int64_t min)
 {
-    const struct import_value *refs = import_list(kube->load, object, "metadata/ownerReferences");
-    IMPORT_EACH(ref, refs)
-    {
-        if (import_bool(kube->load, ref, "controller", false)) {
-            return ref;
-        }
-    }
-    return refs != NULL ? refs->first : NULL;
+    return import_add_set(g->kube->model, job, name, parent, true, min < 0 ? 0 : min);
 }
+
+/* --- owners --- */
 
 static const struct import_value *find_owner(struct kube *kube, const char *uid)
 {
@@ -63,14 +72,20 @@ static bool made_by_deployment(const struct grouper *g, const struct grouper_own
            strcmp(owner->name + name - tail, hash) == 0;
 }
 
-static void follow_owners(struct grouper *g)
+/* The first reference of the pod, then the only one of each owner, as KAI goes. */
+static bool follow_owners(struct grouper *g)
 {
     const struct import_value *at = g->pod;
     while (at != NULL && g->length < GROUPER_CHAIN_MAX) {
-        const struct import_value *ref = controller_of(g->kube, at);
-        if (ref == NULL) {
+        const struct import_value *refs =
+            import_list(g->kube->load, at, "metadata/ownerReferences");
+        if (refs == NULL || refs->first == NULL) {
             break;
         }
+        if (g->length > 0 && refs->count > 1) {
+            return grouper_refuse(g, "an owner of its pods has several owners itself");
+        }
+        const struct import_value *ref = refs->first;
         struct grouper_owner *owner = &g->chain[g->length++];
         *owner =
             (struct grouper_owner){.kind = import_text(g->kube->load, ref, "kind", ""),
@@ -80,164 +95,262 @@ static void follow_owners(struct grouper *g)
         owner->object = find_owner(g->kube, owner->uid);
         if (made_by_deployment(g, owner)) {
             owner->kind = "Deployment";
+            owner->version = "apps/v1";
         }
         at = owner->object;
     }
-}
-
-/* A look at the top owner is passed on to the next below it. */
-static bool is_skipped(const char *kind, const char *version)
-{
-    static const struct {
-        const char *kind, *group;
-    } wrappers[] = {{"CronJob", "batch/"},
-                    {"Workflow", "argoproj.io/"},
-                    {"TrainJob", NULL},
-                    {"DynamoGraphDeployment", NULL}};
-    for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++) {
-        if (strcmp(wrappers[i].kind, kind) == 0 && grouper_is_of(version, wrappers[i].group)) {
-            return true;
-        }
-    }
-    const size_t bytes = strlen(kind); /* Run:ai's TrainingWorkload, InteractiveWorkload, ... */
-    return bytes > 8 && strcmp(kind + bytes - 8, "Workload") == 0 &&
-           grouper_is_of(version, "run.ai/");
+    return true;
 }
 
 /* From the top down past the kinds that only wrap others. */
 static void choose_top(struct grouper *g)
 {
     uint32_t left = g->length;
-    while (left > 0 && is_skipped(g->chain[left - 1].kind, g->chain[left - 1].version)) {
+    while (left > 0 && grouper_find(g->chain[left - 1].kind, g->chain[left - 1].version)->skip) {
         left--;
         g->skipped++;
     }
     g->top = left > 0 ? left - 1 : g->length;
 }
 
+static const struct grouper_rule *choose_rule(const struct grouper *g)
+{
+    const bool pod = g->top >= g->length;
+    const struct grouper_rule *rule =
+        grouper_find(pod ? "Pod" : g->chain[g->top].kind, pod ? "v1" : g->chain[g->top].version);
+    const bool spark = strcmp(rule->kind, "Pod") == 0 &&
+                       import_label(g->pod_labels, "spark-app-name") != NULL &&
+                       import_label(g->pod_labels, "spark-app-selector") != NULL;
+    return spark ? &grouper_spark_rule : rule;
+}
+
 /* --- what all kinds have --- */
 
-/* A label or annotation of the owners, from the one whose rule holds up to those looked through,
- * then of the pod. */
-static const char *inherited(const struct grouper *g, const char *name, bool annotation)
+static const char *lookup(const struct import_value *object, const char *name, bool annotation)
 {
-    const uint32_t from = g->top < g->length ? g->top : g->length - g->skipped;
-    for (uint32_t i = from; i < g->length; i++) {
-        const struct import_value *object = g->chain[i].object;
-        const char *text =
-            import_label(annotation ? kube_annotations(object) : kube_labels(object), name);
-        if (text != NULL) {
-            return text;
-        }
+    return import_label(annotation ? kube_annotations(object) : kube_labels(object), name);
+}
+
+/* Owners that are skipped fill the gaps in the metadata of the one below them. */
+static const char *of_top(const struct grouper *g, const char *name, bool annotation)
+{
+    const char *text = lookup(grouper_top(g), name, annotation);
+    for (uint32_t i = g->length - g->skipped; text == NULL && i < g->length; i++) {
+        text = lookup(g->chain[i].object, name, annotation);
     }
-    return import_label(annotation ? kube_annotations(g->pod) : g->pod_labels, name);
+    return text;
+}
+
+const char *grouper_top_label(const struct grouper *g, const char *name)
+{
+    return of_top(g, name, false);
+}
+
+const char *grouper_top_annotation(const struct grouper *g, const char *name)
+{
+    return of_top(g, name, true);
+}
+
+const char *grouper_pod_label(const struct grouper *g, const char *name)
+{
+    const char *text = import_label(g->pod_labels, name);
+    return text != NULL ? text : "";
+}
+
+const char *grouper_pod_annotation(const struct grouper *g, const char *name)
+{
+    const char *text = import_label(kube_annotations(g->pod), name);
+    return text != NULL ? text : "";
+}
+
+const char *grouper_worker_annotation(const struct grouper *g, const struct import_value *template,
+                                      const char *name)
+{
+    const char *text = grouper_pod_annotation(g, name);
+    text = text[0] != '\0' ? text : import_label(kube_annotations(template), name);
+    return text != NULL ? text : "";
+}
+
+struct orr_constraint grouper_segment_constraint(const struct grouper *g,
+                                                 const struct import_value *template)
+{
+    const char *topology = grouper_worker_annotation(g, template, GROUPER_TOPOLOGY);
+    const char *of_owner = grouper_top_annotation(g, GROUPER_TOPOLOGY);
+    const char *required =
+        grouper_worker_annotation(g, template, "kai.scheduler/segment-topology-required-placement");
+    const char *preferred = grouper_worker_annotation(
+        g, template, "kai.scheduler/segment-topology-preferred-placement");
+    topology = topology[0] != '\0' || of_owner == NULL ? topology : of_owner;
+    if (topology[0] == '\0' || (required[0] == '\0' && preferred[0] == '\0')) {
+        return (struct orr_constraint){0};
+    }
+    return (struct orr_constraint){.topology = topology,
+                                   .required = required[0] != '\0' ? required : NULL,
+                                   .preferred = preferred[0] != '\0' ? preferred : NULL};
+}
+
+static const char *of_subject(const struct grouper *g, const char *name, bool annotation)
+{
+    return g->subject_is_top ? of_top(g, name, annotation)
+                             : lookup(g->subject.object, name, annotation);
+}
+
+static uint32_t owner_count(const struct grouper *g, const struct grouper_rule *rule)
+{
+    return rule->owners == GROUPER_OWNERS_CHAIN && g->top < g->length ? g->top + 1
+           : rule->owners == GROUPER_OWNERS_SUBJECT_AND_TOP           ? 2
+                                                                      : 1;
+}
+
+/* A label or annotation of one of the owners that the rule looks at, in their order. */
+static const char *of_owner(const struct grouper *g, const struct grouper_rule *rule, uint32_t i,
+                            const char *name, bool annotation)
+{
+    if (rule->owners == GROUPER_OWNERS_CHAIN && g->top < g->length) {
+        return lookup(g->chain[i].object, name, annotation);
+    }
+    return i == 0 ? of_subject(g, name, annotation) : of_top(g, name, annotation);
+}
+
+static const char *subject_label_or_pods(const struct grouper *g, const char *name)
+{
+    const char *text = of_subject(g, name, false);
+    return text != NULL ? text : import_label(g->pod_labels, name);
 }
 
 static const char *queue_of(const struct grouper *g)
 {
-    const char *queue = inherited(g, g->kube->queue_label, false);
+    const char *queue = subject_label_or_pods(g, g->kube->queue_label);
     if (queue != NULL) {
         return queue;
     }
-    const char *project = inherited(g, "project", false);
-    const char *pool = inherited(g, g->kube->shard_key, false);
-    if (project == NULL) {
+    const char *project = subject_label_or_pods(g, "project");
+    const char *pool = import_label(g->pod_labels, g->kube->shard_key);
+    if (project == NULL || project[0] == '\0') {
         return "default-queue";
     }
-    return pool != NULL && pool[0] != '\0'
-               ? import_format(g->kube->load, "%.250s-%.250s", project, pool)
-               : project;
+    return pool != NULL ? import_format(g->kube->load, "%.250s-%.250s", project, pool) : project;
 }
 
-/* The owner's label, else the pod's, else the pod's own class. A label that names no class hides
- * those behind it. */
-static bool stated_priority(const struct grouper *g, const char *of_owner, int64_t *priority)
+/* An owner's label hides the pod's label and class, also if it names no class. */
+static const char *class_by_labels(const struct grouper *g, const struct grouper_rule *rule)
 {
-    const char *name = of_owner != NULL ? of_owner : import_label(g->pod_labels, PRIORITY_LABEL);
-    name = name != NULL ? name : import_label(import_get(g->pod, "spec"), PRIORITY_LABEL);
-    return name != NULL && kube_class_priority(g->kube, name, priority);
-}
-
-/* The label of one that has those of the owners looked through above it, besides its own. */
-static const char *priority_label(const struct grouper *g, const struct import_value *object)
-{
-    const char *name = import_label(kube_labels(object), PRIORITY_LABEL);
-    for (uint32_t i = g->length - g->skipped; name == NULL && i < g->length; i++) {
-        name = import_label(kube_labels(g->chain[i].object), PRIORITY_LABEL);
-    }
-    return name;
-}
-
-static void set_priority(struct grouper *g, const struct grouper_rule *rule, struct import_job *job)
-{
-    const char *ray = inherited(g, "ray.io/priority-class-name", false);
-    if (ray != NULL && strncmp(rule->kind, "Ray", 3) == 0 &&
-        kube_class_priority(g->kube, ray, &job->priority)) {
-        return;
-    }
-    /* The default rule looks at the whole chain, the others at the top only. */
-    const uint32_t until = rule->kind[0] == '\0' ? g->length : g->top + 1;
-    for (uint32_t i = g->top; i < until && i < g->length; i++) {
-        if (stated_priority(g, priority_label(g, g->chain[i].object), &job->priority)) {
-            return;
+    for (uint32_t i = 0; i < owner_count(g, rule); i++) {
+        const char *name = of_owner(g, rule, i, GROUPER_PRIORITY, false);
+        name = name != NULL ? name : import_label(g->pod_labels, GROUPER_PRIORITY);
+        name = name != NULL ? name : import_label(import_get(g->pod, "spec"), GROUPER_PRIORITY);
+        int64_t ignored;
+        if (name != NULL && kube_class_priority(g->kube, name, &ignored)) {
+            return name;
         }
     }
-    if (g->top >= g->length && stated_priority(g, priority_label(g, g->pod), &job->priority)) {
-        return;
-    }
-    if (g->kube->lists[KUBE_CONFIG_MAP].count > 0) {
-        import_note(g->kube->model, "ConfigMaps are not read: if one of them gives kinds their "
-                                    "priorities, say these by the label " PRIORITY_LABEL);
-    }
-    if (!kube_class_priority(g->kube, rule->priority_class, &job->priority)) {
-        job->priority = g->kube->default_priority;
-    }
+    return NULL;
 }
 
-static orr_ms inherited_duration(struct grouper *g, const char *name, orr_ms fallback)
+static int64_t priority_of(struct grouper *g, const struct grouper_rule *rule)
 {
-    const char *text = inherited(g, name, true);
-    orr_ms span = fallback;
-    if (text != NULL && !import_duration(text, &span)) {
-        import_note(g->kube->model, "annotation %s: not a duration, not heeded", name);
-        return fallback;
+    const char *name = rule->priority != NULL ? rule->priority(g) : NULL;
+    name = name != NULL ? name : class_by_labels(g, rule);
+    if (name == NULL && g->kube->lists[KUBE_CONFIG_MAP].count > 0) {
+        import_note(g->kube->model, "ConfigMaps are not read: if one of them gives kinds their "
+                                    "priorities, say these by the label " GROUPER_PRIORITY);
     }
-    return span;
+    int64_t priority;
+    return kube_class_priority(g->kube, name != NULL ? name : rule->priority_class, &priority)
+               ? priority
+               : g->kube->default_priority;
+}
+
+/* The first that says either; NULL: priority decides. Other words are passed over. */
+static const char *preemptibility_of(const struct grouper *g, const struct grouper_rule *rule)
+{
+    if (rule->owners == GROUPER_OWNERS_NONE) {
+        return NULL;
+    }
+    const uint32_t owners = owner_count(g, rule);
+    for (uint32_t i = 0; i <= owners; i++) {
+        const char *text = i < owners ? of_owner(g, rule, i, GROUPER_PREEMPT, false)
+                                      : import_label(g->pod_labels, GROUPER_PREEMPT);
+        if (text != NULL && (text[0] == '\0' || strcmp(text, "preemptible") == 0 ||
+                             strcmp(text, "non-preemptible") == 0)) {
+            return text;
+        }
+    }
+    return NULL;
+}
+
+/* The first that is a duration; of these, none below `least` counts. */
+static orr_ms duration_of(struct grouper *g, const struct grouper_rule *rule, const char *name,
+                          orr_ms least, orr_ms fallback)
+{
+    const uint32_t owners = rule->owners == GROUPER_OWNERS_NONE ? 0 : owner_count(g, rule);
+    for (uint32_t i = 0; i <= owners && rule->owners != GROUPER_OWNERS_NONE; i++) {
+        const char *text = i < owners ? of_owner(g, rule, i, name, true)
+                                      : import_label(kube_annotations(g->pod), name);
+        orr_ms span;
+        if (text != NULL && import_duration(text, &span) && span >= least) {
+            return span;
+        }
+        if (text != NULL) {
+            import_note(g->kube->model, "annotation %s: not a duration, not heeded", name);
+        }
+    }
+    return fallback;
 }
 
 static void fill_common(struct grouper *g, const struct grouper_rule *rule, struct import_job *job)
 {
-    job->origin = rule->kind[0] != '\0' ? rule->kind
-                  : g->length == 0      ? "Pod"
-                                        : g->chain[g->top < g->length ? g->top : 0].kind;
-    job->grouped = true;
-    job->queue = queue_of(g);
-    job->created_s = kube_created_s(g->kube, g->pod);
-    set_priority(g, rule, job);
-    kube_set_preemptible(g->kube, job, inherited(g, "kai.scheduler/preemptibility", false), g->pod);
-    job->preemption_delay = inherited_duration(g, "kai.scheduler/preemption-delay", 0);
+    job->priority = priority_of(g, rule);
+    kube_set_preemptible(g->kube, job, preemptibility_of(g, rule), g->pod);
+    job->preemption_delay = duration_of(g, rule, "kai.scheduler/preemption-delay", 0, 0);
     job->staleness_grace =
-        inherited_duration(g, "kai.scheduler/staleness-grace-period", ORR_MS_NONE);
-    job->sets[0].constraint =
-        (struct orr_constraint){.topology = inherited(g, TOPOLOGY_ANNOTATION, true),
-                                .required = inherited(g, REQUIRED_ANNOTATION, true),
-                                .preferred = inherited(g, PREFERRED_ANNOTATION, true)};
+        duration_of(g, rule, "kai.scheduler/staleness-grace-period", INT64_MIN, ORR_MS_NONE);
+    if (rule->owners != GROUPER_OWNERS_NONE) {
+        job->sets[0].constraint =
+            (struct orr_constraint){.topology = of_subject(g, GROUPER_TOPOLOGY, true),
+                                    .required = of_subject(g, GROUPER_REQUIRED, true),
+                                    .preferred = of_subject(g, GROUPER_PREFERRED, true)};
+    }
 }
 
 /* --- the job --- */
 
-static const char *job_name(struct grouper *g, const struct grouper_rule *rule)
+static bool start(struct grouper *g, struct kube *kube, const struct import_value *pod,
+                  const struct grouper_rule **rule)
 {
-    const char *part = rule->part != NULL ? rule->part(g) : "";
-    if (g->top >= g->length) {
-        return part[0] != '\0'
-                   ? part
-                   : import_format(g->kube->load, "pg-%.250s-%.100s", kube_name(g->kube, g->pod),
-                                   import_text(g->kube->load, g->pod, "metadata/uid", ""));
+    *g = (struct grouper){.kube = kube, .pod = pod, .pod_labels = kube_labels(pod)};
+    if (!follow_owners(g)) {
+        return false;
     }
-    const struct grouper_owner *owner = &g->chain[g->top];
-    return import_format(g->kube->load, "pg-%.250s-%.100s%s%.250s", owner->name, owner->uid,
-                         part[0] != '\0' ? "-" : "", part);
+    choose_top(g);
+    *rule = choose_rule(g);
+    g->subject_is_top = (*rule)->subject == NULL;
+    g->subject =
+        g->top < g->length
+            ? g->chain[g->top]
+            : (struct grouper_owner){.kind = "Pod",
+                                     .name = kube_name(kube, pod),
+                                     .uid = import_text(kube->load, pod, "metadata/uid", ""),
+                                     .object = pod};
+    return (*rule)->subject == NULL || (*rule)->subject(g);
+}
+
+static const char *name_of(struct grouper *g, const struct grouper_rule *rule)
+{
+    return rule->name != NULL
+               ? rule->name(g)
+               : import_format(g->kube->load, "pg-%.250s-%.100s", g->subject.name, g->subject.uid);
+}
+
+static bool asks_to_be_skipped(const struct grouper *g)
+{
+    static const char *const word = "kai.scheduler/skip-podgrouper";
+    bool skip = strcmp(grouper_pod_annotation(g, word), "true") == 0;
+    for (uint32_t i = 0; i < g->length; i++) {
+        const char *text = lookup(g->chain[i].object, word, true);
+        skip = skip || (text != NULL && strcmp(text, "true") == 0);
+    }
+    return skip;
 }
 
 static uint32_t make_job(struct grouper *g, const struct grouper_rule *rule, const char *name)
@@ -247,67 +360,80 @@ static uint32_t make_job(struct grouper *g, const struct grouper_rule *rule, con
     if (job == NULL) {
         return ORR_NONE;
     }
-    fill_common(g, rule, job);
-    const bool made = rule->fill == NULL || rule->fill(g, job);
-    if (!made) {
-        import_note(model, "%s is not grouped: %s", name, g->why != NULL ? g->why : "unknown");
-        job->set_count = 0; /* remembered, so that its other pods are not grouped either */
-    } else if (job->set_count == 1) {
-        (void)import_add_set(model, job, "default", 0, true, 1);
-    }
+    job->origin = rule->kind[0] != '\0' ? rule->kind
+                  : g->length == 0      ? "Pod"
+                                        : g->chain[g->top < g->length ? g->top : 0].kind;
+    job->grouped = true;
+    job->queue = queue_of(g);
+    job->created_s = kube_created_s(g->kube, g->pod);
     return model->job_count - 1;
 }
 
-uint32_t kube_group_pod(struct kube *kube, const struct import_value *pod, const char **subset)
+uint32_t kube_group_pod(struct kube *kube, const struct import_value *pod)
 {
     struct import_model *model = kube->model;
-    struct grouper g = {.kube = kube, .pod = pod, .pod_labels = kube_labels(pod)};
-    if (import_label(kube_annotations(pod), "kai.scheduler/skip-podgrouper") != NULL) {
+    const struct grouper_rule *rule;
+    struct grouper g;
+    const bool grouped = start(&g, kube, pod, &rule);
+    if (asks_to_be_skipped(&g)) {
         import_note(model, "a pod that asks not to be grouped is left out");
         return ORR_NONE;
     }
-    follow_owners(&g);
-    choose_top(&g);
-    const bool spark = import_label(g.pod_labels, "spark-app-name") != NULL &&
-                       import_label(g.pod_labels, "spark-app-selector") != NULL;
-    if (spark) {
-        g.top = g.length;
+    if (!grouped || (rule->check != NULL && !rule->check(&g))) {
+        import_note(model, "pod %.250s is not grouped: %s", kube_name(kube, pod), g.why);
+        return ORR_NONE;
     }
-    const struct grouper_rule *rule =
-        spark              ? grouper_find("Spark", "")
-        : g.top < g.length ? grouper_find(g.chain[g.top].kind, g.chain[g.top].version)
-                           : grouper_find("Pod", "");
-    const char *name = job_name(&g, rule);
+    const char *name = name_of(&g, rule);
     uint32_t job = orr_idmap_find(&model->job_names, name, strlen(name));
     if (job == ORR_NONE) {
-        const char *pool = inherited(&g, kube->shard_key, false);
+        const char *pool = subject_label_or_pods(&g, kube->shard_key);
         if (strcmp(pool != NULL ? pool : "", kube->shard_value) != 0) {
             kube->other_shards++;
             return ORR_NONE;
         }
         job = make_job(&g, rule, name);
     }
-    if (job == ORR_NONE || model->jobs[job].set_count == 0) {
-        return ORR_NONE;
+    if (job != ORR_NONE) {
+        model->jobs[job].at = pod; /* the last pod writes the group */
     }
-    *subset = rule->subset != NULL ? rule->subset(&g) : "";
     return job;
+}
+
+void kube_finish_group(struct kube *kube, struct import_job *job)
+{
+    const struct grouper_rule *rule;
+    struct grouper g;
+    const bool started = start(&g, kube, job->at, &rule);
+    ORR_ASSERT(started); /* kube_group_pod went the same way */
+    fill_common(&g, rule, job);
+    if (rule->fill != NULL && !rule->fill(&g, job)) {
+        import_note(kube->model, "%s is not grouped: %s", job->name,
+                    g.why != NULL ? g.why : "unknown");
+        job->set_count = 0; /* there is no such group, and its pods are of none */
+    } else if (job->set_count == 1) {
+        (void)grouper_add_pods(&g, job, "default", 0, 1);
+    }
+}
+
+const char *kube_grouped_subset(struct kube *kube, const struct import_value *pod)
+{
+    const struct grouper_rule *rule;
+    struct grouper g;
+    const bool started = start(&g, kube, pod, &rule);
+    ORR_ASSERT(started); /* kube_group_pod went the same way */
+    const char *subset = rule->subset != NULL ? rule->subset(&g) : "";
+    return subset[0] != '\0' ? subset : grouper_pod_label(&g, "kai.scheduler/subgroup-name");
 }
 
 bool kube_is_grouped_kind(const char *kind, const char *version)
 {
-    /* Kinds in KAI's table that the default rule is for, and those below others that have one. */
-    static const char *const plain[] = {"ReplicaSet",       "StatefulSet",
-                                        "SeldonDeployment", "VirtualMachineInstance",
-                                        "DevWorkspace",     "PipelineRun",
-                                        "TaskRun",          "ScheduledWorkflow",
-                                        "RunaiJob",         "Revision",
-                                        "Configuration",    "PodClique",
-                                        "PodGang",          "PodCliqueScalingGroup"};
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
-        if (strcmp(plain[i], kind) == 0) {
+    /* Kinds that stand between pods and one with a rule. */
+    static const char *const between[] = {"Revision", "Configuration", "PodClique", "PodGang",
+                                          "PodCliqueScalingGroup"};
+    for (size_t i = 0; i < sizeof between / sizeof between[0]; i++) {
+        if (strcmp(between[i], kind) == 0) {
             return true;
         }
     }
-    return is_skipped(kind, version) || grouper_find(kind, version)->kind[0] != '\0';
+    return grouper_find(kind, version)->kind[0] != '\0';
 }

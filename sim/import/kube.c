@@ -47,6 +47,27 @@ static bool put_owner(struct kube *kube, const char *uid, const struct import_va
     return added;
 }
 
+static void put_object(struct kube *kube, const struct import_value *object)
+{
+    const char *key = import_format(kube->load, "%.100s/%.250s/%.250s", kube_kind_of(object),
+                                    kube_namespace(kube, object), kube_name(kube, object));
+    bool added;
+    const uint32_t id = orr_idmap_put(&kube->objects, key, strlen(key), &added);
+    if (added) {
+        kube->object_values = ORR_ROOM_FOR_ONE(kube->object_values, id, kube->object_capacity);
+        kube->object_values[id] = object;
+    }
+}
+
+const struct import_value *kube_object(struct kube *kube, const char *kind,
+                                       const struct import_value *near, const char *name)
+{
+    const char *key =
+        import_format(kube->load, "%.100s/%.250s/%.250s", kind, kube_namespace(kube, near), name);
+    const uint32_t id = orr_idmap_find(&kube->objects, key, strlen(key));
+    return id != ORR_NONE ? kube->object_values[id] : NULL;
+}
+
 static enum kube_kind find_kind(const char *kind)
 {
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
@@ -122,6 +143,9 @@ static void add_object(struct kube *kube, const struct import_value *object)
     }
     if (kind == KUBE_OWNER && !kube_is_grouped_kind(word, version != NULL ? version : "")) {
         import_note(kube->model, "kind %s has no rule of its own here", word);
+    }
+    if (kind == KUBE_OWNER) {
+        put_object(kube, object);
     }
     push(&kube->lists[kind], object);
 }
@@ -260,6 +284,9 @@ static void init(struct kube *kube, struct import_model *model)
     orr_idmap_init(&kube->bindings);
     orr_idmap_init(&kube->owners);
     orr_idmap_init(&kube->seen);
+    orr_idmap_init(&kube->objects);
+    orr_idmap_init(&kube->gang_pods);
+    orr_idmap_init(&kube->pod_groups);
     orr_idmap_init(&kube->claims);
 }
 
@@ -271,11 +298,17 @@ static void release(struct kube *kube)
     orr_free(kube->class_values);
     orr_free(kube->binding_values);
     orr_free(kube->owner_values);
+    orr_free(kube->object_values);
+    orr_free(kube->gang_groups);
+    orr_free(kube->pod_jobs);
     orr_free(kube->claim_counted);
     orr_idmap_release(&kube->classes);
     orr_idmap_release(&kube->bindings);
     orr_idmap_release(&kube->owners);
     orr_idmap_release(&kube->seen);
+    orr_idmap_release(&kube->objects);
+    orr_idmap_release(&kube->gang_pods);
+    orr_idmap_release(&kube->pod_groups);
     orr_idmap_release(&kube->claims);
 }
 

@@ -59,8 +59,16 @@ struct kube {
     struct orr_idmap owners; /* uids of whatever may own a pod: other kinds, and pods */
     const struct import_value **owner_values; /* parallel */
     uint32_t owner_capacity;
-    struct orr_idmap claims; /* "namespace/name"; the object is in lists[KUBE_RESOURCE_CLAIM] */
-    bool *claim_counted;     /* parallel: some pod had it already */
+    struct orr_idmap objects;                  /* "kind/namespace/name" of owners of other kinds */
+    const struct import_value **object_values; /* parallel */
+    uint32_t object_capacity;
+    struct orr_idmap gang_pods; /* "namespace/gang/namespace/pod" of references in PodGangs */
+    const char **gang_groups;   /* parallel: the group that refers to the pod */
+    uint32_t gang_capacity;
+    struct orr_idmap pod_groups; /* names of all PodGroups, of other shards too */
+    uint32_t *pod_jobs;          /* job of each pod of lists[KUBE_POD], or ORR_NONE */
+    struct orr_idmap claims;     /* "namespace/name"; the object is in lists[KUBE_RESOURCE_CLAIM] */
+    bool *claim_counted;         /* parallel: some pod had it already */
     const char *shard_key, *shard_value;
     const char *scheduler_name, *queue_label;
     orr_ms stuck_after;
@@ -100,9 +108,20 @@ struct orr_constraint kube_constraint(struct kube *kube, const struct import_val
 void kube_set_preemptible(struct kube *kube, struct import_job *job, const char *preemptibility,
                           const struct import_value *at);
 
+/* An object that may own pods or stand beside them, in the namespace of `near`; NULL: not given. */
+const struct import_value *kube_object(struct kube *kube, const char *kind,
+                                       const struct import_value *near, const char *name);
+/* The group of a PodGang whose references name the pod; "" if none does. */
+const char *kube_gang_group(struct kube *kube, const struct import_value *pod, const char *gang);
+
 /* The index of the job that a pod without a PodGroup belongs to, made if need be; ORR_NONE if it is
- * not grouped, which is noted. *subset gets its pod set. */
-uint32_t kube_group_pod(struct kube *kube, const struct import_value *pod, const char **subset);
+ * not grouped, which is noted. After all pods, kube_finish_group fills each such job. */
+uint32_t kube_group_pod(struct kube *kube, const struct import_value *pod);
+/* Priority, constraint, minimum and sets, as the job's last pod leads to them. Leaves it without
+ * any set, which is noted, if KAI refuses the group. */
+void kube_finish_group(struct kube *kube, struct import_job *job);
+/* The pod set of a pod that was grouped. */
+const char *kube_grouped_subset(struct kube *kube, const struct import_value *pod);
 /* True if some rule of the pod grouper is about this kind of an API version ("": not known). */
 bool kube_is_grouped_kind(const char *kind, const char *version);
 

@@ -226,6 +226,8 @@ void kube_read_pod_groups(struct kube *kube)
 {
     const struct kube_list *list = &kube->lists[KUBE_POD_GROUP];
     for (uint32_t i = 0; i < list->count && import_ok(kube->load); i++) {
+        const char *name = kube_name(kube, list->items[i]);
+        (void)orr_idmap_put(&kube->pod_groups, name, strlen(name), NULL);
         if (kube_in_shard(kube, list->items[i])) {
             read_pod_group(kube, list->items[i]);
         }

@@ -432,34 +432,119 @@ static void add_foreign(struct kube *kube, const struct import_value *object, bo
     }
 }
 
-static uint32_t job_of(struct kube *kube, const struct import_value *object, const char **subset)
+/* Which group of which PodGang refers to which pod; of several the first counts. */
+static void index_gangs(struct kube *kube)
 {
-    const char *group = import_label(kube_annotations(object), "pod-group-name");
-    const uint32_t known =
-        group == NULL ? ORR_NONE : orr_idmap_find(&kube->model->job_names, group, strlen(group));
-    if (known != ORR_NONE) {
-        const char *name = import_label(kube_labels(object), "kai.scheduler/subgroup-name");
-        *subset = name != NULL ? name : "";
+    const struct kube_list *owners = &kube->lists[KUBE_OWNER];
+    for (uint32_t i = 0; i < owners->count; i++) {
+        const struct import_value *gang = owners->items[i];
+        const bool is_gang = strcmp(kube_kind_of(gang), "PodGang") == 0;
+        IMPORT_EACH(group, is_gang ? import_list(kube->load, gang, "spec/podgroups") : NULL)
+        {
+            IMPORT_EACH(ref, import_list(kube->load, group, "podReferences"))
+            {
+                const char *key = import_format(kube->load, "%.250s/%.250s/%.250s/%.250s",
+                                                kube_namespace(kube, gang), kube_name(kube, gang),
+                                                import_text(kube->load, ref, "namespace", ""),
+                                                import_text(kube->load, ref, "name", ""));
+                bool added;
+                const uint32_t id = orr_idmap_put(&kube->gang_pods, key, strlen(key), &added);
+                if (added) {
+                    kube->gang_groups =
+                        ORR_ROOM_FOR_ONE(kube->gang_groups, id, kube->gang_capacity);
+                    kube->gang_groups[id] = import_text(kube->load, group, "name", "");
+                }
+            }
+        }
+    }
+}
+
+const char *kube_gang_group(struct kube *kube, const struct import_value *pod, const char *gang)
+{
+    const char *space = kube_namespace(kube, pod);
+    const char *key = import_format(kube->load, "%.250s/%.250s/%.250s/%.250s", space, gang, space,
+                                    kube_name(kube, pod));
+    const uint32_t id = orr_idmap_find(&kube->gang_pods, key, strlen(key));
+    return id != ORR_NONE ? kube->gang_groups[id] : "";
+}
+
+static const char *group_of(const struct import_value *object)
+{
+    return import_label(kube_annotations(object), "pod-group-name");
+}
+
+static bool is_ours(struct kube *kube, const struct import_value *object)
+{
+    return strcmp(import_text(kube->load, object, "spec/schedulerName", "default-scheduler"),
+                  kube->scheduler_name) == 0;
+}
+
+/* Of its PodGroup, else of the group that its owners make. */
+static uint32_t find_job(struct kube *kube, const struct import_value *object)
+{
+    const char *group = group_of(object);
+    if (group == NULL) {
+        return kube_group_pod(kube, object);
+    }
+    const uint32_t known = orr_idmap_find(&kube->model->job_names, group, strlen(group));
+    if (known != ORR_NONE && !kube->model->jobs[known].grouped) {
         return known;
     }
-    if (group != NULL && kube->lists[KUBE_POD_GROUP].count > 0) {
+    if (kube->snapshot != NULL ||
+        orr_idmap_find(&kube->pod_groups, group, strlen(group)) != ORR_NONE) {
         import_note(kube->model, "a pod of a PodGroup that is not in this shard is left out");
         return ORR_NONE;
     }
-    return kube_group_pod(kube, object, subset);
+    if (import_get(object, "metadata/ownerReferences") == NULL) {
+        import_note(kube->model,
+                    "a pod without an owner names a PodGroup that is not given, and is "
+                    "left out as KAI leaves it alone; give podgroups too if there is "
+                    "one");
+        return ORR_NONE;
+    }
+    return kube_group_pod(kube, object);
 }
 
-static void read_pod(struct kube *kube, const struct import_value *object)
+/* All groups are made before pods join them: each is as its last pod leads to it. */
+static void find_jobs(struct kube *kube)
 {
-    const char *scheduler =
-        import_text(kube->load, object, "spec/schedulerName", "default-scheduler");
+    const struct kube_list *pods = &kube->lists[KUBE_POD];
+    const uint32_t given = kube->model->job_count;
+    kube->pod_jobs = orr_alloc(pods->count + (size_t)1, sizeof *kube->pod_jobs);
+    for (uint32_t i = 0; i < pods->count && import_ok(kube->load); i++) {
+        const struct import_value *pod = pods->items[i];
+        kube->pod_jobs[i] = is_helper(pod) || !is_ours(kube, pod) ? ORR_NONE : find_job(kube, pod);
+    }
+    for (uint32_t j = given; j < kube->model->job_count && import_ok(kube->load); j++) {
+        kube_finish_group(kube, &kube->model->jobs[j]);
+    }
+}
+
+/* The job of pod number i, and its pod set there. */
+static uint32_t join_job(struct kube *kube, uint32_t i, const char **subset)
+{
+    const struct import_value *object = kube->lists[KUBE_POD].items[i];
+    const uint32_t job = kube->pod_jobs[i];
+    if (job == ORR_NONE || kube->model->jobs[job].set_count == 0) {
+        return ORR_NONE;
+    }
+    const char *name = import_label(kube_labels(object), "kai.scheduler/subgroup-name");
+    *subset = kube->model->jobs[job].grouped ? kube_grouped_subset(kube, object)
+              : name != NULL                 ? name
+                                             : "";
+    return job;
+}
+
+static void read_pod(struct kube *kube, uint32_t i)
+{
+    const struct import_value *object = kube->lists[KUBE_POD].items[i];
     const bool helper = is_helper(object);
-    if (helper || strcmp(scheduler, kube->scheduler_name) != 0) {
+    if (helper || !is_ours(kube, object)) {
         add_foreign(kube, object, helper);
         return;
     }
     const char *subset = "";
-    const uint32_t job = job_of(kube, object, &subset);
+    const uint32_t job = join_job(kube, i, &subset);
     if (!import_ok(kube->load)) {
         return;
     }
@@ -506,7 +591,9 @@ void kube_read_pods(struct kube *kube)
         (void)kube_created_s(kube, list->items[i]);
         kube_saw_start(kube, list->items[i]);
     }
+    index_gangs(kube);
+    find_jobs(kube);
     for (uint32_t i = 0; i < list->count && import_ok(kube->load); i++) {
-        read_pod(kube, list->items[i]);
+        read_pod(kube, i);
     }
 }

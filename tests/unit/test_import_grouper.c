@@ -116,8 +116,8 @@ static void deployment__a_group_for_each_pod(void **state)
 {
     (void)state;
     static const char *const expected =
-        "pg-d-du-p 125! default-queue root(-1) default(1) p=default\n"
-        "pg-d-du-q 125! default-queue root(-1) default(1) q=default\n";
+        "pg-p-p-uid 125! default-queue root(-1) default(1) p=default\n"
+        "pg-q-q-uid 125! default-queue root(-1) default(1) q=default\n";
     check(LIST
           "- {kind: Deployment, metadata: {name: d, uid: du}}\n"
           "- {kind: ReplicaSet, metadata: {name: o, uid: u, ownerReferences: [{kind: Deployment, "
@@ -133,7 +133,7 @@ static void deployment__is_told_from_the_name_of_a_missing_replica_set(void **st
                    ", ownerReferences: [{kind: ReplicaSet, name: web-5d9, uid: u}]")
               POD("q", "pod-template-hash: 5d9",
                   ", ownerReferences: [{kind: ReplicaSet, name: web, uid: u3}]"),
-          "pg-web-5d9-u-p 125! default-queue root(-1) default(1) p=default\n"
+          "pg-p-p-uid 125! default-queue root(-1) default(1) p=default\n"
           "pg-web-u3 50 default-queue root(-1) default(1) q=default\n");
 }
 
@@ -143,7 +143,7 @@ static void default_kinds__one_group_an_owner(void **state)
     static const char *const kinds[] = {
         "StatefulSet",  "ReplicaSet",  "SeldonDeployment", "VirtualMachineInstance",
         "DevWorkspace", "PipelineRun", "TaskRun",          "ScheduledWorkflow",
-        "RunaiJob",     "Unheard"};
+        "Unheard"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         char text[1000];
         (void)snprintf(text, sizeof text,
@@ -165,17 +165,31 @@ static void notebook__cannot_be_preempted(void **state)
 static void knative__a_group_for_each_revision(void **state)
 {
     (void)state;
-    check(LIST OWNER("Service", ", annotations: {autoscaling.knative.dev/min-scale: '2'}}}")
-              POD("p", "serving.knative.dev/revision: r1", OWNED("Service"))
-                  POD("q", "serving.knative.dev/revision: r2", OWNED("Service")),
-          "pg-o-u-r1 125! default-queue root(-1) default(2) p=default\n"
-          "pg-o-u-r2 125! default-queue root(-1) default(2) q=default\n");
-    check(LIST OWNER("Service", "}}") "- {kind: Revision, metadata: {name: r, uid: r, annotations: "
-                                      "{autoscaling.knative.dev/min-scale: '3'}, ownerReferences: "
-                                      "[{kind: Service, name: o, uid: u}]}}\n" POD(
-                                          "p", "serving.knative.dev/revision: r",
-                                          ", ownerReferences: [{kind: Revision, name: r, uid: r}]"),
-          "pg-o-u-r 125! default-queue root(-1) default(3) p=default\n");
+#define REVISION(name, more)                                                                       \
+    "- {kind: Revision, metadata: {name: " name ", uid: " name "-uid" more                         \
+    ", ownerReferences: [{kind: Service, name: o, uid: u}]}}\n"
+#define REVISED(pod, name)                                                                         \
+    POD(pod, "serving.knative.dev/revision: " name ", kai.scheduler/preemptibility: preemptible",  \
+        ", ownerReferences: [{kind: Revision, name: " name ", uid: " name "-uid}]")
+    /* Labels of the Service count for nothing, preemptibility is not read. */
+    check(LIST OWNER("Service", ", labels: {kai.scheduler/queue: q7}}}")
+              REVISION("r1", ", annotations: {autoscaling.knative.dev/min-scale: '3'}, labels: "
+                             "{kai.scheduler/queue: q1}")
+                  REVISION("r2", ", annotations: {autoscaling.knative.dev/min-scale: x}")
+                      REVISED("p", "r1") REVISED("q", "r2")
+                          POD("r", "serving.knative.dev/revision: none",
+                              ", ownerReferences: [{kind: Revision, name: r2, uid: r2-uid}]"),
+          "pg-r1-r1-uid 125! q1 root(-1) default(3) p=default\n"
+          "pg-r2-r2-uid 125! default-queue root(-1) default(1) q=default\n");
+}
+
+static void runai_job__after_the_name_of_its_pods(void **state)
+{
+    (void)state;
+    check(LIST OWNER("RunaiJob", "}}") POD("a-0", "", OWNED("RunaiJob"))
+              POD("a-1", "", OWNED("RunaiJob")) POD("b-x-0", "", OWNED("RunaiJob")),
+          "pg-a-u 50 default-queue root(-1) default(1) a-0=default a-1=default\n"
+          "pg-b-x-u 50 default-queue root(-1) default(1) b-x-0=default\n");
 }
 
 static void tf_job__all_replicas_or_what_its_policy_says(void **state)
@@ -254,47 +268,65 @@ static void pytorch_job__master_and_workers(void **state)
           "pg-o-u 50 default-queue root(-1) master(1) worker(3) m=master w=worker\n");
 }
 
+#define TORCH_SEGMENTS(size)                                                                       \
+    "pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 5, template: {metadata: "     \
+    "{annotations: {kai.scheduler/segment-size: '" size "'}}}}}"
 static void pytorch_job__workers_in_segments(void **state)
 {
     (void)state;
-    check(LIST OWNER("PyTorchJob",
-                     ", annotations: {kai.scheduler/segment-size: '2'}}, spec: {" TORCH "}}")
-              TORCH_PODS,
+    check(LIST OWNER("PyTorchJob", "}, spec: {" TORCH_SEGMENTS("2") "}}") TORCH_PODS,
           "pg-o-u 50 default-queue root(-1) master(1) worker(3) worker/worker-0(2) "
           "worker/worker-1(2) worker/worker-2(1) m=master w=worker-1\n");
-    check(LIST OWNER("PyTorchJob", ", annotations: {kai.scheduler/segment-size: '2'}}, spec: "
-                                   "{elasticPolicy: {minReplicas: 3}, " TORCH "}}") TORCH_PODS,
+    check(LIST OWNER("PyTorchJob", "}, spec: {elasticPolicy: {minReplicas: 3}, " TORCH_SEGMENTS(
+                                       "2") "}}") TORCH_PODS,
           "pg-o-u 50 default-queue root(-1) master(1) worker(3) worker/worker-0(2) "
           "worker/worker-1(0) worker/worker-2(0) m=master w=worker-1\n");
+    check(LIST OWNER("PyTorchJob", "}, spec: {" TORCH_SEGMENTS("x") "}}") TORCH_PODS, "");
+    /* The job's own annotation is not looked at; without workers there is no set of them. */
+    check(LIST OWNER("PyTorchJob", ", annotations: {kai.scheduler/segment-size: x}}, spec: {" TORCH
+                                   "}}") TORCH_PODS,
+          "pg-o-u 50 default-queue root(-1) master(1) worker(5) m=master w=worker\n");
+    check(LIST OWNER("PyTorchJob", "}, spec: {pytorchReplicaSpecs: {Master: {replicas: 1}}}}")
+              POD("m", "training.kubeflow.org/replica-type: master", OWNED("PyTorchJob")),
+          "pg-o-u 50 default-queue root(-1) master(1) m=master\n");
 }
 
 #define GROUPS                                                                                     \
     "workerGroupSpecs: [{groupName: a, replicas: 4, minReplicas: 2, numOfHosts: 2}, {groupName: "  \
     "b, replicas: 3}, {groupName: c, replicas: 3, suspend: true}, {groupName: d}]"
 #define RAY_PODS(kind)                                                                             \
-    POD("h", "ray.io/node-type: head", OWNED(kind))                                                \
-    POD("w", "ray.io/node-type: worker, ray.io/group: b", OWNED(kind))
+    POD("h", "ray.io/group: headgroup", OWNED(kind))                                               \
+    POD("w", "ray.io/group: b", OWNED(kind))                                                       \
+    POD("x", "ray.io/group: d", OWNED(kind))
+#define CLUSTER "- {kind: RayCluster, metadata: {name: c, uid: c}, spec: {" GROUPS "}}\n"
+/* v0.17 looks for `suspended` where KubeRay writes `suspend`: group c counts. */
 static void ray__head_and_worker_groups(void **state)
 {
     (void)state;
-    static const char *const expected =
-        "pg-o-u 50 default-queue root(-1) headgroup(1) a(4) b(3) h=headgroup w=b\n";
+    static const char *const expected = "pg-o-u 50 default-queue root(-1) headgroup(1) a(4) b(3) "
+                                        "c(3) h=headgroup w=b x=default\n";
     check(LIST OWNER("RayCluster", "}, spec: {" GROUPS "}}") RAY_PODS("RayCluster"), expected);
-    check(LIST OWNER("RayJob", "}, spec: {rayClusterSpec: {" GROUPS "}}}") RAY_PODS("RayJob"),
+    check(LIST OWNER("RayJob", "}, status: {rayClusterName: c}}") CLUSTER RAY_PODS("RayJob"),
           expected);
-    check(LIST OWNER("RayService", "}, spec: {rayClusterConfig: {" GROUPS "}}}")
-              RAY_PODS("RayService"),
+    check(LIST OWNER("RayService", "}, status: {pendingServiceStatus: {rayClusterName: c}}}")
+              CLUSTER RAY_PODS("RayService"),
           expected);
+    check(LIST OWNER("RayJob", "}}") CLUSTER RAY_PODS("RayJob"), "");
 }
 
 static void ray__its_own_priority_label(void **state)
 {
     (void)state;
-    check(LIST OWNER("RayCluster", ", labels: {ray.io/priority-class-name: build}}, spec: {" GROUPS
-                                   "}}") POD("h", "", OWNED("RayCluster")),
-          "pg-o-u 100! default-queue root(-1) headgroup(1) a(4) b(3) h=headgroup\n");
+#define HEAD POD("h", "ray.io/group: headgroup", OWNED("RayCluster"))
+    check(LIST OWNER("RayCluster", ", labels: {ray.io/priority-class-name: build}}, spec: {}}")
+              HEAD,
+          "pg-o-u 100! default-queue root(-1) headgroup(1) h=headgroup\n");
+    /* It counts though no such class exists. */
+    check(LIST OWNER("RayCluster", ", labels: {ray.io/priority-class-name: none-such, "
+                                   "priorityClassName: build}}, spec: {}}") HEAD,
+          "pg-o-u 50 default-queue root(-1) headgroup(1) h=headgroup\n");
     check(LIST OWNER("RayCluster", "}, spec: {workerGroupSpecs: [{groupName: a, replicas: 1, "
-                                   "minReplicas: 2}]}}") POD("h", "", OWNED("RayCluster")),
+                                   "minReplicas: 2, suspend: true}]}}") HEAD,
           "");
 }
 
@@ -312,8 +344,24 @@ static void leader_worker_set__a_group_for_each_index(void **state)
     check(LIST OWNER("LeaderWorkerSet", "}, spec: {leaderWorkerTemplate: {size: 5, subGroupPolicy: "
                                         "{subGroupSize: 2}}}}") LWS_POD("l", "0", "")
               LWS_POD("w", "3", ""),
-          "pg-o-u-group-7 50 default-queue root(-1) leader(1) workers(2) workers/workers-0(2) "
-          "workers/workers-1(2) l=leader w=workers-1\n");
+          "pg-o-u-group-7 50 default-queue root(-1) segment-0(2) segment-0/leader(1) "
+          "segment-0/workers(2) segment-1(2) l=leader w=segment-1\n");
+    check(LIST OWNER("LeaderWorkerSet",
+                     "}, spec: {leaderWorkerTemplate: {size: 5, subGroupPolicy: {subGroupSize: 2, "
+                     "subGroupPolicyType: LeaderExcluded}}}}") LWS_POD("l", "0", "")
+              LWS_POD("w", "3", ""),
+          "pg-o-u-group-7 50 default-queue root(-1) leader(1) segment-0(2) segment-1(2) l=leader "
+          "w=segment-1\n");
+    static const char *const refused[] = {"{subGroupSize: 1}", "{subGroupSize: 6}",
+                                          "{subGroupSize: 3, subGroupPolicyType: LeaderExcluded}"};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        char text[600];
+        (void)snprintf(text, sizeof text,
+                       LIST OWNER("LeaderWorkerSet", "}, spec: {leaderWorkerTemplate: {size: 5, "
+                                                     "subGroupPolicy: %s}}}") LWS_POD("l", "0", ""),
+                       refused[i]);
+        check(text, "");
+    }
 }
 
 /* The workers' StatefulSet is the leader pod's. */
@@ -360,7 +408,10 @@ static void leader_worker_set__leader_first(void **state)
 {
     (void)state;
     check(LIST OWNER("LeaderWorkerSet", READY) LWS_POD("l", "0", ""),
-          "pg-o-u-group-7 50 default-queue root(-1) leader(1) workers(0) l=leader\n");
+          "pg-o-u-group-7 50 default-queue root(-1) leader(1) l=leader\n");
+    /* A worker writes the group last: the leader waits in a group of its full size. */
+    check(LIST OWNER("LeaderWorkerSet", READY) LWS_POD("l", "0", "") LWS_POD("w", "1", ""),
+          "pg-o-u-group-7 50 default-queue root(-1) leader(1) workers(3) l=leader w=workers\n");
     check(LIST OWNER("LeaderWorkerSet", READY) LWS_POD("l", "0", ", nodeName: n1"),
           "pg-o-u-group-7 50 default-queue root(-1) leader(1) workers(3) l=leader\n");
 }
@@ -388,35 +439,45 @@ static void job_set__two_levels(void **state)
           "b/b-replica-0(1) p=a-replica-1\n");
 }
 
+#define GANG(more)                                                                                 \
+    "- {kind: PodGang, metadata: {name: g, uid: gu, labels: {kai.scheduler/queue: qg}, "           \
+    "annotations: {kai.scheduler/topology: dc}}, spec: {priorityClassName: build, podgroups: "     \
+    "[{name: a, minReplicas: 2, podReferences: [{namespace: default, name: x}]}, {name: b, "       \
+    "minReplicas: 1, podReferences: [{namespace: default, name: p}]}]" more "}}\n"
+#define GANG_POD(kind)                                                                             \
+    POD("p", "grove.io/podgang: g, kai.scheduler/queue: q2",                                       \
+        ", ownerReferences: [{kind: " kind ", name: o, uid: u}]")
 static void grove__groups_of_its_gang(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"PodGangSet", "PodCliqueSet"};
-    for (size_t i = 0; i < 2; i++) {
-        char text[2000];
-        (void)snprintf(
-            text, sizeof text,
-            LIST "- {kind: %s, metadata: {name: o, uid: u}}\n"
-                 "- {kind: PodGang, metadata: {name: g, uid: gu}, spec: {priorityClassName: build, "
-                 "podgroups: [{name: a, minReplicas: 2}, {name: b, minReplicas: 1}], "
-                 "topologyConstraintGroupConfigs: [{name: t, podGroupNames: [a, b]}]}}\n" POD(
-                     "p", "grove.io/podgang: g, grove.io/podclique: b",
-                     ", ownerReferences: [{kind: %s, name: o, uid: u}]"),
-            kinds[i], kinds[i]);
-        check(text, "pg-o-u-g 100! default-queue root(-1) t(2) t/a(2) t/b(1) p=b\n");
-    }
+#define GROUPED ", topologyConstraintGroupConfigs: [{name: t, podGroupNames: [a, b]}]"
+    static const char *const expected = "pg-g-gu 100! qg root(-1) t(2) t/a(2) t/b(1) p=b\n";
+    check(LIST OWNER("PodGangSet", "}}") GANG(GROUPED) GANG_POD("PodGangSet"), expected);
+    check(LIST OWNER("PodCliqueSet", ", labels: {kai.scheduler/queue: q7}}}") GANG(GROUPED)
+              GANG_POD("PodCliqueSet"),
+          expected);
+    check(LIST OWNER("PodCliqueSet", ", labels: {priorityClassName: inference, "
+                                     "kai.scheduler/preemptibility: preemptible}}}") GANG("")
+              GANG_POD("PodCliqueSet"),
+          "pg-g-gu 125 qg root(-1) a(2) b(1) p=b\n");
+    check(LIST OWNER("PodCliqueSet", "}}") GANG_POD("PodCliqueSet"), "");
+}
+
+static void grove__levels_of_the_gang_then_of_the_set(void **state)
+{
+    (void)state;
     struct import_world world;
     assert_true(import_world_read(
         &world,
-        LIST OWNER("PodCliqueSet", "}}") "- {kind: PodGang, metadata: {name: g, uid: gu, "
-                                         "annotations: {kai.scheduler/topology: dc}}, spec: "
-                                         "{topologyConstraint: {packConstraint: {required: rack}}, "
-                                         "podgroups: [{name: a, minReplicas: 1}]}}\n" POD(
-                                             "p", "grove.io/podgang: g, grove.io/podclique: a",
-                                             OWNED("PodCliqueSet")),
+        LIST OWNER("PodCliqueSet",
+                   ", annotations: {kai.scheduler/topology-preferred-placement: host, "
+                   "kai.scheduler/topology-required-placement: zone}}}")
+            GANG(", topologyConstraint: {packConstraint: {required: rack}}")
+                GANG_POD("PodCliqueSet"),
         NULL));
     assert_string_equal(world.model.jobs[0].sets[0].constraint.topology, "dc");
     assert_string_equal(world.model.jobs[0].sets[0].constraint.required, "rack");
+    assert_string_equal(world.model.jobs[0].sets[0].constraint.preferred, "host");
     assert_null(world.model.jobs[0].sets[1].constraint.topology);
     import_world_release(&world);
 }
@@ -430,14 +491,26 @@ static void spark__by_its_selector(void **state)
           "spark-1 50 default-queue root(-1) default(1) d=default e=default\n");
 }
 
-static void aml_job__nodes_from_its_environment(void **state)
+/* A driver that an operator made is of the operator's object, by the default rule. */
+static void spark__below_an_application_is_grouped_by_it(void **state)
 {
     (void)state;
-    check(
-        LIST OWNER("AmlJob", "}}") "- {kind: Pod, metadata: {name: p, uid: pu" OWNED(
-            "AmlJob") "}, spec: {schedulerName: kai-scheduler, containers: [{name: c, env: [{name: "
-                      "AZUREML_NODE_COUNT, value: '3'}]}]}}\n",
-        "pg-o-u 50 default-queue root(-1) default(3) p=default\n");
+    check(LIST OWNER("SparkApplication", ", labels: {kai.scheduler/queue: q7}}}")
+              POD("d", "spark-app-name: x, spark-app-selector: spark-1", OWNED("SparkApplication"))
+                  POD("e", "spark-app-name: x, spark-app-selector: spark-1",
+                      ", ownerReferences: [{kind: Pod, name: d, uid: d-uid}]"),
+          "pg-o-u 50 q7 root(-1) default(1) d=default e=default\n");
+}
+
+static void aml_job__nodes_from_its_spec(void **state)
+{
+    (void)state;
+    check(LIST OWNER("AmlJob", "}, spec: {job: {options: {envs: {AZUREML_NODE_COUNT: 3}}}}}")
+              POD("p", "", OWNED("AmlJob")),
+          "pg-o-u 50 default-queue root(-1) default(3) p=default\n");
+    check(LIST OWNER("AmlJob", "}, spec: {job: {options: {envs: {AZUREML_NODE_COUNT: '3'}}}}}")
+              POD("p", "", OWNED("AmlJob")),
+          "");
 }
 
 static void spot_request__inference(void **state)
@@ -485,8 +558,8 @@ static void kinds__of_other_groups_are_unknown(void **state)
     static const struct {
         const char *kind, *ours, *other;
     } rows[] = {{"Deployment", "apps/v1", "example.com/v1"},
-                {"Notebook", "kubeflow.org/v1", "example.com/v1"},
-                {"Service", "serving.knative.dev/v1", "v1"}};
+                {"Notebook", "kubeflow.org/v1beta1", "kubeflow.org/v1"},
+                {"SPOTRequest", "egx.nvidia.io/v1", "egx.nvidia.io/v2"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (int other = 0; other < 2; other++) {
             char text[600];
@@ -513,13 +586,81 @@ static void kinds__of_other_groups_are_unknown(void **state)
           "pg-o-u 50 default-queue root(-1) default(1) p=default\n");
 }
 
-static void skipped__if_the_pod_says_so(void **state)
+static void skipped__if_the_pod_or_an_owner_says_so(void **state)
 {
     (void)state;
-    check(LIST "- {kind: Pod, metadata: {name: p, uid: pu, annotations: "
-               "{kai.scheduler/skip-podgrouper: 'true'}}, spec: {schedulerName: "
-               "kai-scheduler}}\n",
+#define SKIP(word) ", annotations: {kai.scheduler/skip-podgrouper: '" word "'}"
+#define UNOWNED(word)                                                                              \
+    "- {kind: Pod, metadata: {name: p, uid: pu" SKIP(word) "}, spec: {schedulerName: "             \
+                                                           "kai-scheduler}}\n"
+    check(LIST UNOWNED("true"), "");
+    check(LIST UNOWNED("1"), "pg-p-pu 50 default-queue root(-1) default(1) p=default\n");
+    check(LIST OWNER("Job", SKIP("true") "}}") POD("p", "", OWNED("Job")), "");
+    check(LIST OWNER("Job", SKIP("false") "}}") POD("p", "", OWNED("Job")),
+          "pg-o-u 50 default-queue root(-1) default(1) p=default\n");
+}
+
+static void pod_group__that_is_not_given(void **state)
+{
+    (void)state;
+#define NAMED(owner)                                                                               \
+    "- {kind: Pod, metadata: {name: p, uid: pu, annotations: {pod-group-name: mine}" owner         \
+    "}, spec: {schedulerName: kai-scheduler}}\n"
+    check(LIST NAMED(""), "");
+    check(LIST OWNER("Job", "}}") NAMED(OWNED("Job")),
+          "pg-o-u 50 default-queue root(-1) default(1) p=default\n");
+    check(LIST OWNER("Job", "}}") "- {kind: PodGroup, metadata: {name: mine, labels: "
+                                  "{kai.scheduler/node-pool: other}}}\n" NAMED(OWNED("Job")),
           "");
+}
+
+static void default_rule__looks_from_the_pod_up(void **state)
+{
+    (void)state;
+    check(LIST "- {kind: Middle, metadata: {name: m, uid: mu, labels: {priorityClassName: build, "
+               "kai.scheduler/queue: q1}, ownerReferences: [{kind: Top, name: t, uid: tu}]}}\n"
+               "- {kind: Top, metadata: {name: t, uid: tu, labels: {priorityClassName: inference, "
+               "kai.scheduler/preemptibility: preemptible}}}\n" POD(
+                   "p", "", ", ownerReferences: [{kind: Middle, name: m, uid: mu}]"),
+          "pg-t-tu 100 default-queue root(-1) default(1) p=default\n");
+}
+
+static void cron_job__lends_nothing(void **state)
+{
+    (void)state;
+    check(LIST "- {kind: CronJob, metadata: {name: c, uid: cu, labels: {kai.scheduler/queue: q7, "
+               "priorityClassName: build}}}\n"
+               "- {kind: Job, metadata: {name: o, uid: u, ownerReferences: [{kind: CronJob, name: "
+               "c, uid: cu}]}}\n" POD("p", "", OWNED("Job")),
+          "pg-o-u 50 default-queue root(-1) default(1) p=default\n");
+}
+
+static void workflow__fills_the_gaps_of_its_pods(void **state)
+{
+    (void)state;
+    check(LIST OWNER("Workflow", ", labels: {kai.scheduler/queue: q7, priorityClassName: build}}}")
+              POD("p", "kai.scheduler/queue: q2", OWNED("Workflow")),
+          "pg-p-p-uid 100! q2 root(-1) default(1) p=default\n");
+}
+
+static void group__first_pod_gives_the_queue_last_the_rest(void **state)
+{
+    (void)state;
+    check(LIST OWNER("Job", "}}") POD("p", "kai.scheduler/queue: q1", OWNED("Job"))
+              POD("q", "kai.scheduler/queue: q2, priorityClassName: build", OWNED("Job")),
+          "pg-o-u 100! q1 root(-1) default(1) p=default q=default\n");
+}
+
+static void owners__that_several_own_are_refused(void **state)
+{
+    (void)state;
+    check(LIST "- {kind: A, metadata: {name: o, uid: u, ownerReferences: [{kind: B, name: b, uid: "
+               "ub}, {kind: C, name: c, uid: uc}]}}\n" POD("p", "", OWNED("A")),
+          "");
+    check(LIST POD("p", "",
+                   ", ownerReferences: [{kind: B, name: b, uid: ub}, {kind: C, name: c, uid: uc, "
+                   "controller: true}]"),
+          "pg-b-ub 50 default-queue root(-1) default(1) p=default\n");
 }
 
 static void labels__queue_priority_preemptibility(void **state)
@@ -561,6 +702,7 @@ int main(void)
         cmocka_unit_test(default_kinds__one_group_an_owner),
         cmocka_unit_test(notebook__cannot_be_preempted),
         cmocka_unit_test(knative__a_group_for_each_revision),
+        cmocka_unit_test(runai_job__after_the_name_of_its_pods),
         cmocka_unit_test(tf_job__all_replicas_or_what_its_policy_says),
         cmocka_unit_test(xgboost_job__needs_master_and_worker),
         cmocka_unit_test(jax_job__needs_a_worker),
@@ -574,12 +716,20 @@ int main(void)
         cmocka_unit_test(leader_worker_set__leader_first),
         cmocka_unit_test(job_set__two_levels),
         cmocka_unit_test(grove__groups_of_its_gang),
+        cmocka_unit_test(grove__levels_of_the_gang_then_of_the_set),
         cmocka_unit_test(spark__by_its_selector),
-        cmocka_unit_test(aml_job__nodes_from_its_environment),
+        cmocka_unit_test(spark__below_an_application_is_grouped_by_it),
+        cmocka_unit_test(aml_job__nodes_from_its_spec),
         cmocka_unit_test(spot_request__inference),
         cmocka_unit_test(wrappers__are_looked_through),
         cmocka_unit_test(kinds__of_other_groups_are_unknown),
-        cmocka_unit_test(skipped__if_the_pod_says_so),
+        cmocka_unit_test(skipped__if_the_pod_or_an_owner_says_so),
+        cmocka_unit_test(pod_group__that_is_not_given),
+        cmocka_unit_test(default_rule__looks_from_the_pod_up),
+        cmocka_unit_test(cron_job__lends_nothing),
+        cmocka_unit_test(workflow__fills_the_gaps_of_its_pods),
+        cmocka_unit_test(group__first_pod_gives_the_queue_last_the_rest),
+        cmocka_unit_test(owners__that_several_own_are_refused),
         cmocka_unit_test(labels__queue_priority_preemptibility),
         cmocka_unit_test(owners__in_a_circle_end),
     };

@@ -51,10 +51,19 @@ struct orr_snapshot_queue {
     double quota, limit, fair_share, allocated; /* GPUs; -1: unlimited; allocated after the cycle */
 };
 
+struct orr_snapshot_level { /* where pods must or should be together; all NULL: anywhere */
+    const char *topology, *required, *preferred;
+};
+
 struct orr_snapshot_set {
     const char *name;
     const char *parent; /* NULL: the job itself */
     int64_t min;        /* pods of a set of pods, members of a set of sets */
+    struct orr_snapshot_level level;
+};
+
+struct orr_snapshot_member {
+    const char *pod, *subgroup; /* subgroup "": it names none */
 };
 
 struct orr_snapshot_group { /* a job that the pod grouper's rules made */
@@ -62,9 +71,12 @@ struct orr_snapshot_group { /* a job that the pod grouper's rules made */
     const char *rule; /* the kind of owner whose rule it was */
     int64_t priority;
     bool preemptible;
+    orr_ms preemption_delay_ms, staleness_grace_ms; /* grace ORR_MS_NONE: the cluster's */
     uint32_t pods;
-    int64_t min_subgroups;         /* how many of its own sets it needs; -1: all */
-    struct orr_snapshot_set *sets; /* without the root */
+    int64_t min_subgroups; /* how many of its own sets it needs; -1: all */
+    struct orr_snapshot_level level;
+    struct orr_snapshot_member *members; /* `pods` of them */
+    struct orr_snapshot_set *sets;       /* without the root */
     uint32_t set_count;
 };
 
