@@ -179,13 +179,18 @@ static void put_row(struct text *text, sqlite3_stmt *row)
     puts_to(text, "\n");
 }
 
-/* `starts FILE`, `times FILE`, `sql FILE QUERY`: rows of a results file into run->out. */
+/* `starts FILE`, `times FILE`, `placed FILE`, `sql FILE QUERY`: rows of a results file into
+ * run->out. */
 static void ask(struct run *run, const char *verb, const char *file, const char *query)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *row = NULL;
-    const bool of_jobs = query == NULL;
-    if (of_jobs) {
+    const bool of_jobs = query == NULL && strcmp(verb, "placed") != 0;
+    if (query == NULL && !of_jobs) {
+        query = "SELECT job || '@' || CASE WHEN start_s = CAST(start_s AS INTEGER)"
+                " THEN CAST(start_s AS INTEGER) ELSE coalesce(start_s, '') END || '/' ||"
+                " coalesce(nodes, '') FROM v_jobs";
+    } else if (of_jobs) {
         query = "SELECT name, start_ms, end_ms, evictions FROM job ORDER BY id";
     }
     if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
@@ -284,7 +289,8 @@ static void execute(struct run *run, const char *line)
         return;
     }
     const int count = split(run, words_text.at, words);
-    if (count == 2 && (strcmp(words[0], "starts") == 0 || strcmp(words[0], "times") == 0)) {
+    if (count == 2 && (strcmp(words[0], "starts") == 0 || strcmp(words[0], "times") == 0 ||
+                       strcmp(words[0], "placed") == 0)) {
         ask(run, words[0], words[1], NULL);
     } else if (count > 0 && strcmp(words[0], "orrery") == 0) {
         orr_free(run->out.at);
@@ -293,7 +299,8 @@ static void execute(struct run *run, const char *line)
         run->out = read_whole(".out");
         run->err = read_whole(".err");
     } else {
-        malformed(run, "expected $ orrery ..., $ starts FILE, $ times FILE or $ sql FILE QUERY");
+        malformed(run, "expected $ orrery ..., $ starts FILE, $ times FILE, $ placed FILE or $ sql "
+                       "FILE QUERY");
     }
     orr_free(words_text.at);
 }
