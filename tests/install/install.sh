@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What `cmake --install` puts into an empty folder works from there: the first scenario, node types,
+# manual pages, completion, and the core for a program that finds it by pkg-config or CMake.
+#
+#   install.sh BUILD_DIR WORK_DIR SOURCE_DIR
+set -eu
+build=$1 work=$2 source=$3
+. "$(dirname "$0")/../scratch.sh"
+
+prefix=$PWD/prefix
+cmake --install "$build" --prefix "$prefix" >log 2>&1 || fail "cmake --install: $(tail -3 log)"
+PATH=$prefix/bin:$PATH
+share=$prefix/share/orrery
+
+orrery run "$share/scenarios/whatif/reclaim/reclaim.yaml" -q --no-progress -o r.db 2>err || fail "an installed scenario does not run: $(cat err)"
+orrery check "$share/scenarios/first/first.yaml" >out 2>err || fail "the first scenario: $(cat err)"
+printf 'job,submit_s,run_s,gpus\na,0,60,8\n' >jobs.csv
+cat >typed.yaml <<'YAML'
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {a: {nodes: 1, type: hgx-h100}}}
+workload: [{name: a, trace: jobs.csv}]
+YAML
+orrery run typed.yaml -q --no-progress -o t.db 2>err || fail "a node type is not found from elsewhere: $(cat err)"
+
+# A page for every verb, without anything that groff complains about.
+for verb in $(orrery --help | sed -nE 's/^  ([a-z]+)  +.*/\1/p'); do
+    page=$prefix/share/man/man1/orrery-$verb.1
+    [ -s "$page" ] || fail "no manual page for $verb"
+    orrery "$verb" --help | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -e '--[a-z-]+' | grep -vE '^--(help|usage|version)$' | while read -r option; do
+        grep -qF -e "$(echo "$option" | sed 's/-/\\-/g')" "$page" || fail "orrery-$verb.1 lacks $option"
+    done || exit 1
+    ! command -v groff >/dev/null || [ -z "$(groff -man -Tascii -ww "$page" 2>&1 >/dev/null)" ] || fail "orrery-$verb.1: groff complains"
+done
+
+# Completion, asked as the shells ask.
+completed() { # completed SHELL SCRIPT WANTED: the script prints the word
+    command -v "$1" >/dev/null || return 0
+    "$1" -c "$2" 2>err | grep -qx -e "$3" || fail "$1 does not complete $3: $(cat err)"
+}
+for row in 1:run:'orrery ru' 2:--seed:'orrery run --se' 3:kai:'orrery run --policy k' 2:fish:'orrery completion f'; do
+    words=${row##*:} rest=${row%:*}
+    completed bash "source $prefix/share/bash-completion/completions/orrery; COMP_WORDS=($words); COMP_CWORD=${rest%%:*}; _orrery; printf '%s\n' \"\${COMPREPLY[@]}\"" "${rest#*:}"
+    completed fish "set fish_complete_path $prefix/share/fish/vendor_completions.d; complete -C '$words' | string split -f1 \t" "${rest#*:}"
+done
+if command -v zsh >/dev/null; then
+    zsh -fc "autoload -Uz compinit; fpath=($prefix/share/zsh/site-functions \$fpath); compinit -u -d $PWD/zdump; [[ \$_comps[orrery] = _orrery ]]" 2>err || fail "zsh does not know _orrery: $(cat err)"
+    zsh -n "$prefix/share/zsh/site-functions/_orrery" || fail "zsh: syntax"
+fi
+orrery completion bash | cmp -s - "$prefix/share/bash-completion/completions/orrery" || fail "completion bash"
+
+# The core, linked by somebody else.
+cat >core.c <<'C'
+#include <stdio.h>
+#include <orrery/policies/registry.h>
+int main(void)
+{
+    size_t count;
+    (void)orr_policies(&count);
+    return orr_policy_find("kai") != NULL && count > 3 ? 0 : 1;
+}
+C
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name orrery-core.pc)")
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046
+cc ${CORE_FLAGS:-} core.c $(pkg-config --cflags --libs orrery-core) -o core 2>err && ./core || fail "pkg-config: $(cat err)"
+cat >CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.22)
+project(user LANGUAGES C)
+find_package(orrery-core 0.1 REQUIRED)
+add_executable(user core.c)
+target_link_libraries(user PRIVATE orrery::orrery-core)
+CMAKE
+cmake -S . -B user -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_FLAGS="${CORE_FLAGS:-}" >log 2>&1 && cmake --build user >>log 2>&1 && user/user || fail "find_package: $(tail -5 log)"
