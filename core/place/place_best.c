@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The best node of a list, for one task after the other.
  *
+ * Where the list is of all nodes and nothing but the ask counts, the index of the nodes names the
+ * best (place_index.c). Everything else is ranked:
+ *
  * The tasks of a gang are mostly equal, and one that shares no device changes only the node it goes
  * to. So what the nodes are worth to one task is kept for the next, and only the node that was
  * taken is looked at again; all of them only when the most or the least that is free on one, which
@@ -15,8 +18,11 @@ void orr_ranking_open(struct orr_ranking *ranking, struct orr_session *session,
     if (session->ranked == NULL) {
         session->ranked = orr_alloc(session->node_count, sizeof *session->ranked);
     }
-    *ranking = (struct orr_ranking){
-        .session = session, .nodes = nodes, .last = ORR_NONE, .fitting = session->ranked};
+    *ranking = (struct orr_ranking){.session = session,
+                                    .nodes = nodes,
+                                    .last = ORR_NONE,
+                                    .by_index = ORR_NONE,
+                                    .fitting = session->ranked};
 }
 
 static void rank_all(struct orr_ranking *ranking, uint32_t index)
@@ -86,17 +92,39 @@ static uint32_t take_best(struct orr_ranking *ranking)
     return best == NULL ? ORR_NONE : best->node;
 }
 
-uint32_t orr_ranking_best(struct orr_ranking *ranking, uint32_t task)
+/* The choice depends on the ask alone. */
+static bool asks_index(const struct orr_ranking *ranking, const struct orr_stask *task)
 {
-    if (!is_like_last(ranking, task) || !look_again(ranking, task)) {
-        rank_all(ranking, task);
+    return ranking->nodes.count == ranking->session->node_count && task->nominated == ORR_NONE &&
+           !ranking->session->rules.literal && !orr_place__prefers(ranking->session, task);
+}
+
+uint32_t orr_ranking_best(struct orr_ranking *ranking, uint32_t index)
+{
+    const struct orr_stask *task = &ranking->session->tasks[index];
+    ranking->by_index = ORR_NONE;
+    if (asks_index(ranking, task)) {
+        const uint32_t best = orr_node_index_best(ranking->session, task->ask);
+        if (best == ORR_NONE || !orr_place__over_capacity_on(ranking->session, task, best)) {
+            ranking->by_index = index;
+            ranking->last = ORR_NONE;
+            return best;
+        }
     }
-    ranking->last = task;
+    if (!is_like_last(ranking, index) || !look_again(ranking, index)) {
+        rank_all(ranking, index);
+    }
+    ranking->last = index;
     return take_best(ranking);
 }
 
 uint32_t orr_ranking_next(struct orr_ranking *ranking)
 {
+    if (ranking->by_index != ORR_NONE) {
+        rank_all(ranking, ranking->by_index);
+        (void)take_best(ranking); /* the one that the index named */
+        ranking->by_index = ORR_NONE;
+    }
     drop_taken(ranking);
     ranking->last = ORR_NONE;
     return take_best(ranking);

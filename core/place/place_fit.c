@@ -138,17 +138,39 @@ bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask
            (workers == ORR_NONE || session->filters[workers][node_index]);
 }
 
-bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task,
-                     uint32_t node_index)
+bool orr_place__fits_ask(const struct orr_session *session, const struct orr_ask *ask,
+                         uint32_t node_index)
 {
-    const struct orr_ask *ask = orr_task_ask(session, task);
     const struct orr_snode *node = &session->nodes[node_index];
     const bool room = orr_ask_is_shared(ask) ? orr_place__shared_fits(session, ask, node, false)
                                              : vector_fits(session, ask, node, false);
-    if (!room || !orr_place__zones_admit(session, ask, node_index)) {
-        return false;
+    return room && orr_place__zones_admit(session, ask, node_index) &&
+           (!session->rules.predicates || (orr_place__pods_fit(session, ask, node) &&
+                                           orr_node_admits_ask(session, ask, node_index)));
+}
+
+bool orr_place__over_capacity_on(const struct orr_session *session, const struct orr_stask *task,
+                                 uint32_t node)
+{
+    return session->rules.predicates && orr_ask_is_shared(orr_task_ask(session, task)) &&
+           over_capacity_on(session, task, &session->nodes[node]);
+}
+
+bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task, uint32_t node)
+{
+    return orr_place__fits_ask(session, orr_task_ask(session, task), node) &&
+           !orr_place__over_capacity_on(session, task, node);
+}
+
+bool orr_place__asks_same(const struct orr_session *session, uint32_t ask, uint32_t other)
+{
+    const struct orr_ask *a = &session->asks[ask], *b = &session->asks[other];
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        if (a->request.v[s] != b->request.v[s]) {
+            return false;
+        }
     }
-    return !session->rules.predicates ||
-           (orr_place__pods_fit(session, ask, node) && orr_node_admits(session, task, node_index) &&
-            !(orr_ask_is_shared(ask) && over_capacity_on(session, task, node)));
+    return a->kind == b->kind && a->legacy_mig == b->legacy_mig && a->devices == b->devices &&
+           a->portion >= b->portion && a->portion <= b->portion && a->memory_mib == b->memory_mib &&
+           a->affinity == b->affinity && a->tolerance == b->tolerance;
 }

@@ -38,7 +38,15 @@ bool orr_place__fits_idle(const struct orr_session *session, const struct orr_as
 /* A task that shares no device costs the same on every node: asked once for all of them. */
 bool orr_place__over_capacity_anywhere(const struct orr_session *session,
                                        const struct orr_stask *task);
-/* Resources on idle and releasing, and every predicate but the one above. */
+/* A task that shares devices costs more where devices are smaller. */
+bool orr_place__over_capacity_on(const struct orr_session *session, const struct orr_stask *task,
+                                 uint32_t node);
+/* Resources on idle and releasing, and every predicate but the two above. */
+bool orr_place__fits_ask(const struct orr_session *session, const struct orr_ask *ask,
+                         uint32_t node);
+/* The asks differ in nothing that decides how many of them fit where, zones left aside. */
+bool orr_place__asks_same(const struct orr_session *session, uint32_t ask, uint32_t other);
+/* The same and what the task's queue may hold, asked for this node. */
 bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task,
                      uint32_t node);
 
@@ -48,7 +56,10 @@ void orr_place__explain_nodes(struct orr_attempt *attempt, uint32_t task,
                               struct orr_node_list nodes);
 void orr_place__explain(struct orr_attempt *attempt, const struct orr_demand *demand);
 
-/* What is not allocated of a node, of the resource that the ask is placed by. */
+/* The resource that the ask is placed by, and how. */
+uint32_t orr_place__slot(const struct orr_ask *ask);
+uint8_t orr_place__strategy(const struct orr_session *session, const struct orr_ask *ask);
+/* What is not allocated of a node, of that resource. */
 int64_t orr_place__free(const struct orr_snode *node, const struct orr_ask *ask);
 
 struct orr_spread { /* of that, over the candidates of one attempt; all 0 if it does not matter */
@@ -59,8 +70,18 @@ struct orr_spread { /* of that, over the candidates of one attempt; all 0 if it 
 bool orr_place__spread_holds(const struct orr_session *session, const struct orr_ask *ask,
                              const struct orr_snode *node, int64_t before,
                              struct orr_spread *spread);
+/* Parts of a score: of the plugins whose scores are whole numbers and a matter of ask and node
+ * alone, 10 apart or more; of binpack or spread. */
+int32_t orr_place__points(const struct orr_session *session, const struct orr_ask *ask,
+                          uint32_t node);
+double orr_place__placement_score(const struct orr_session *session, const struct orr_ask *ask,
+                                  const struct orr_snode *node, const struct orr_spread *spread);
 double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
                         uint32_t node, const struct orr_spread *spread);
+
+/* The best of all nodes for tasks with this ask that are nominated nowhere and prefer no domain,
+ * as a ranking would find it; ORR_NONE: it fits nowhere. */
+uint32_t orr_node_index_best(struct orr_session *session, uint32_t ask);
 
 struct orr_ranked_node {
     uint32_t node;
@@ -73,11 +94,12 @@ uint32_t orr_place__survey(const struct orr_session *session, const struct orr_a
                            struct orr_node_list nodes, struct orr_ranked_node *enough,
                            struct orr_spread *spread);
 struct orr_ranking { /* of the nodes of a list, for tasks placed one after the other */
-    const struct orr_session *session;
+    struct orr_session *session;
     struct orr_node_list nodes;
     struct orr_ranked_node *fitting;
     uint32_t count, taken;
-    uint32_t last; /* the task before, which went to fitting[taken]; ORR_NONE: rank anew */
+    uint32_t last;     /* the task before, which went to fitting[taken]; ORR_NONE: rank anew */
+    uint32_t by_index; /* the task whose node the index named, or ORR_NONE */
     struct orr_spread spread;
 };
 /* One at a time: they share the session's memory. */
@@ -111,6 +133,7 @@ void orr_subsets_release(struct orr_subsets *subsets);
 void orr_place__subsets(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes,
                         struct orr_subsets *out);
 void orr_place__clear_preferred(struct orr_session *session, uint32_t job);
+bool orr_place__prefers(const struct orr_session *session, const struct orr_stask *task);
 double orr_place__preferred(const struct orr_session *session, const struct orr_stask *task,
                             uint32_t node);
 /* True if the set is the pod set of the task or above it. */

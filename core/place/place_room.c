@@ -17,23 +17,10 @@ void orr_rooms_release(struct orr_rooms *rooms)
     *rooms = (struct orr_rooms){0};
 }
 
-static bool same_request(const struct orr_session *session, const struct orr_ask *a,
-                         const struct orr_ask *b)
-{
-    for (uint32_t s = 0; s < session->slot_count; s++) {
-        if (a->request.v[s] != b->request.v[s]) {
-            return false;
-        }
-    }
-    return a->kind == b->kind && a->legacy_mig == b->legacy_mig && a->devices == b->devices &&
-           a->portion >= b->portion && a->portion <= b->portion && a->memory_mib == b->memory_mib &&
-           a->affinity == b->affinity && a->tolerance == b->tolerance;
-}
-
 static uint32_t add_room(struct orr_rooms *rooms, const struct orr_session *session, uint32_t ask)
 {
     for (uint32_t r = 0; r < rooms->count; r++) {
-        if (same_request(session, &session->asks[rooms->items[r].ask], &session->asks[ask])) {
+        if (orr_place__asks_same(session, rooms->items[r].ask, ask)) {
             return r;
         }
     }

@@ -5,17 +5,17 @@
 #include <math.h>
 
 #define SCORE_NOMINATED 10e6
-#define SCORE_SHARING   10e3
-#define SCORE_IDLE      1e3
-#define SCORE_CPU_NODE  10.0
+#define SCORE_SHARING   10000
+#define SCORE_IDLE      1000
+#define SCORE_CPU_NODE  10
 #define SCORE_PACKED    9.0
 
-static uint32_t placed_slot(const struct orr_ask *ask)
+uint32_t orr_place__slot(const struct orr_ask *ask)
 {
     return ask->kind == ORR_ASK_NO_GPU ? ORR_SLOT_CPU : ORR_SLOT_GPU;
 }
 
-static uint8_t strategy(const struct orr_session *session, const struct orr_ask *ask)
+uint8_t orr_place__strategy(const struct orr_session *session, const struct orr_ask *ask)
 {
     return ask->kind == ORR_ASK_NO_GPU ? session->rules.cpu_placement
                                        : session->rules.gpu_placement;
@@ -23,7 +23,7 @@ static uint8_t strategy(const struct orr_session *session, const struct orr_ask 
 
 int64_t orr_place__free(const struct orr_snode *node, const struct orr_ask *ask)
 {
-    const uint32_t slot = placed_slot(ask);
+    const uint32_t slot = orr_place__slot(ask);
     return node->idle.v[slot] + node->releasing.v[slot];
 }
 
@@ -46,9 +46,9 @@ uint32_t orr_place__survey(const struct orr_session *session, const struct orr_a
                            struct orr_node_list nodes, struct orr_ranked_node *enough,
                            struct orr_spread *spread)
 {
-    const uint32_t slot = placed_slot(ask);
+    const uint32_t slot = orr_place__slot(ask);
     const int64_t least = orr_ask_is_shared(ask) ? INT64_MIN : ask->request.v[slot];
-    const bool packs = strategy(session, ask) == ORR_PLACEMENT_BINPACK;
+    const bool packs = orr_place__strategy(session, ask) == ORR_PLACEMENT_BINPACK;
     uint32_t count = 0;
     *spread = (struct orr_spread){0};
     for (uint32_t i = 0; i < nodes.count; i++) {
@@ -69,8 +69,8 @@ bool orr_place__spread_holds(const struct orr_session *session, const struct orr
                              struct orr_spread *spread)
 {
     const int64_t after = orr_place__free(node, ask);
-    if (strategy(session, ask) != ORR_PLACEMENT_BINPACK || before == after ||
-        node->allocatable.v[placed_slot(ask)] <= 0) {
+    if (orr_place__strategy(session, ask) != ORR_PLACEMENT_BINPACK || before == after ||
+        node->allocatable.v[orr_place__slot(ask)] <= 0) {
         return true;
     }
     spread->at_min -= before == spread->min;
@@ -83,12 +83,12 @@ bool orr_place__spread_holds(const struct orr_session *session, const struct orr
     return true;
 }
 
-static double placement_score(const struct orr_session *session, const struct orr_ask *ask,
-                              const struct orr_snode *node, const struct orr_spread *spread)
+double orr_place__placement_score(const struct orr_session *session, const struct orr_ask *ask,
+                                  const struct orr_snode *node, const struct orr_spread *spread)
 {
-    const uint32_t slot = placed_slot(ask);
+    const uint32_t slot = orr_place__slot(ask);
     const double free = (double)orr_place__free(node, ask);
-    if (strategy(session, ask) == ORR_PLACEMENT_BINPACK) {
+    if (orr_place__strategy(session, ask) == ORR_PLACEMENT_BINPACK) {
         if (node->allocatable.v[slot] == 0 || spread->max == 0) {
             return 0;
         }
@@ -98,7 +98,7 @@ static double placement_score(const struct orr_session *session, const struct or
         return SCORE_PACKED *
                (1 - (free - (double)spread->min) / (double)(spread->max - spread->min));
     }
-    if (strategy(session, ask) == ORR_PLACEMENT_SPREAD) {
+    if (orr_place__strategy(session, ask) == ORR_PLACEMENT_SPREAD) {
         const int64_t all = slot == ORR_SLOT_GPU && node->gpu_count > 0 ? node->gpu_count * ORR_MGPU
                                                                         : node->allocatable.v[slot];
         return all > 0 ? free / (double)all : 0;
@@ -124,24 +124,32 @@ static bool can_share(const struct orr_ask *ask, const struct orr_snode *node)
     return false;
 }
 
-double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
-                        uint32_t node_index, const struct orr_spread *spread)
+int32_t orr_place__points(const struct orr_session *session, const struct orr_ask *ask,
+                          uint32_t node_index)
 {
     const struct orr_session_rules *rules = &session->rules;
     const struct orr_snode *node = &session->nodes[node_index];
-    const struct orr_ask *ask = orr_task_ask(session, task);
-    double score = task->nominated == node_index ? SCORE_NOMINATED : 0;
-    score += orr_place__preferred(session, task, node_index);
+    int32_t points = 0;
     if (rules->gpu_sharing_order && can_share(ask, node)) {
-        score += SCORE_SHARING;
+        points += SCORE_SHARING;
     }
     if (rules->node_availability && orr_place__fits_idle(session, ask, node)) {
-        score += SCORE_IDLE;
+        points += SCORE_IDLE;
     }
     if (rules->resource_type && ask->kind == ORR_ASK_NO_GPU &&
         node->allocatable.v[ORR_SLOT_GPU] == 0 && !node->is_mig) {
-        score += SCORE_CPU_NODE;
+        points += SCORE_CPU_NODE;
     }
+    return points;
+}
+
+double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
+                        uint32_t node_index, const struct orr_spread *spread)
+{
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    double score = task->nominated == node_index ? SCORE_NOMINATED : 0;
+    score += orr_place__preferred(session, task, node_index);
+    score += orr_place__points(session, ask, node_index);
     score += orr_place__zone_score(session, ask, node_index);
-    return score + placement_score(session, ask, node, spread);
+    return score + orr_place__placement_score(session, ask, &session->nodes[node_index], spread);
 }

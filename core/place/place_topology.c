@@ -372,16 +372,28 @@ void orr_place__clear_preferred(struct orr_session *session, uint32_t job)
     }
 }
 
-double orr_place__preferred(const struct orr_session *session, const struct orr_stask *task,
-                            uint32_t node)
+/* Of the innermost set of the task that has them, by node; NULL: none. */
+static const double *preferred_by(const struct orr_session *session, const struct orr_stask *task)
 {
     const uint32_t first = session->jobs[task->job].first_set;
     for (uint32_t s = task->set; s != ORR_NONE; s = session->sets[s].parent) {
         if (s - first < session->preferred_capacity && session->preferred[s - first] != NULL) {
-            return session->preferred[s - first][node];
+            return session->preferred[s - first];
         }
     }
-    return 0;
+    return NULL;
+}
+
+bool orr_place__prefers(const struct orr_session *session, const struct orr_stask *task)
+{
+    return preferred_by(session, task) != NULL;
+}
+
+double orr_place__preferred(const struct orr_session *session, const struct orr_stask *task,
+                            uint32_t node)
+{
+    const double *by = preferred_by(session, task);
+    return by == NULL ? 0 : by[node];
 }
 
 static double *preferred_of(struct orr_session *session, uint32_t job, uint32_t set)

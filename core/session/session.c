@@ -100,6 +100,13 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->preferred);
     orr_task_list_release(&session->attempt_tasks);
     orr_free(session->ranked);
+    orr_free(session->every_node);
+    for (uint32_t i = 0; i < session->node_index_count; i++) {
+        orr_free(session->node_indices[i]);
+    }
+    orr_free(session->node_indices);
+    orr_free(session->spreads[0]);
+    orr_free(session->spreads[1]);
     orr_numa__release(session);
     orr_arena_release(&session->arena);
 }
@@ -174,6 +181,8 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
     uint32_t index = session->node_count++;
     orr_free(session->ranked);
     session->ranked = NULL;
+    orr_free(session->every_node);
+    session->every_node = NULL;
     int64_t memory =
         spec->gpu_memory_mib >= ORR_MIB ? spec->gpu_memory_mib / ORR_MIB : spec->gpu_memory_mib;
     session->nodes[index] = (struct orr_snode){
@@ -718,6 +727,17 @@ void orr_session_close(struct orr_session *session)
 }
 
 /* --- reading --- */
+
+const uint32_t *orr_session_every_node(struct orr_session *session)
+{
+    if (session->every_node == NULL) {
+        session->every_node = orr_alloc(session->node_count + (size_t)1, sizeof(uint32_t));
+        for (uint32_t n = 0; n < session->node_count; n++) {
+            session->every_node[n] = n;
+        }
+    }
+    return session->every_node;
+}
 
 void orr_session_add_demand(const struct orr_session *session, const struct orr_ask *ask,
                             int64_t device_mib, struct orr_demand *demand)

@@ -48,13 +48,10 @@ static bool allocate_job(struct orr_session *session, uint32_t index, struct orr
     return true;
 }
 
-static uint32_t *list_nodes(const struct orr_session *session)
+static struct orr_node_list list_nodes(struct orr_session *session)
 {
-    uint32_t *nodes = orr_alloc(session->node_count + (size_t)1, sizeof *nodes);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        nodes[n] = n;
-    }
-    return nodes;
+    return (struct orr_node_list){.nodes = orr_session_every_node(session),
+                                  .count = session->node_count};
 }
 
 /* Within this action room only shrinks, so what found no nodes for one job finds none for a twin of
@@ -89,7 +86,7 @@ static void allocate_each(struct orr_session *session)
     struct orr_order order;
     struct orr_jobview view;
     bool *failed = orr_zalloc(session->twin_kinds, sizeof *failed);
-    uint32_t *nodes = list_nodes(session);
+    const struct orr_node_list nodes = list_nodes(session);
     orr_kai__build_order(session, ORR_ACTION_ALLOCATE, &order);
     while (orr_order_pop(&order, &view)) {
         struct orr_sjob *job = &session->jobs[view.job];
@@ -97,9 +94,7 @@ static void allocate_each(struct orr_session *session)
             job->reason = ORR_FIT_POD_SCHEDULING_ERRORS;
             continue;
         }
-        const bool placed =
-            allocate_job(session, view.job,
-                         (struct orr_node_list){.nodes = nodes, .count = session->node_count});
+        const bool placed = allocate_job(session, view.job, nodes);
         if (placed && job->pending > 0) {
             orr_order_push(&order, view);
         }
@@ -108,7 +103,6 @@ static void allocate_each(struct orr_session *session)
         }
     }
     orr_order_release(&order);
-    orr_free(nodes);
     orr_free(failed);
 }
 
@@ -221,14 +215,12 @@ static void walk_lanes(struct orr_session *session, struct lane_list *open)
 {
     const struct orr_backlog *backlog = session->backlog;
     const struct orr_class *class = &backlog->classes[backlog->lanes[open->lanes[0]].class];
-    uint32_t *nodes = list_nodes(session);
-    const struct orr_node_list all = {.nodes = nodes, .count = session->node_count};
+    const struct orr_node_list all = list_nodes(session);
     if (open->count == 1 && !class->single && class->key.due == class->key.pending) {
         walk_lane(session, open->lanes[0], all);
     } else {
         walk(session, open, all);
     }
-    orr_free(nodes);
 }
 
 /* Writes the lanes' reasons into their jobs. */

@@ -394,6 +394,8 @@ struct orr_numa_node;
 struct orr_zone_take;
 struct orr_usage;
 struct orr_ranked_node;
+struct orr_node_index;
+struct orr_spread_index;
 struct orr_session {
     struct orr_session_rules rules;
     struct orr_usage *usage; /* the past that k looks at, borrowed; NULL: none is kept */
@@ -470,6 +472,12 @@ struct orr_session {
     /* Memory lent to one attempt to place a job after another, core/place. */
     struct orr_task_list attempt_tasks;
     struct orr_ranked_node *ranked; /* as many as there are nodes; NULL until the first */
+    uint32_t *every_node;           /* all of them, in order; NULL until somebody asks */
+    /* What nodes are worth to asks, core/place/place_index.c: each is one piece of memory. */
+    struct orr_node_index **node_indices;
+    uint32_t node_index_count, node_index_capacity;
+    uint64_t node_questions;
+    struct orr_spread_index *spreads[2]; /* of CPU, of GPUs */
 };
 
 /* --- building --- */
@@ -601,6 +609,8 @@ void orr_session_pipeline_all(struct orr_session *session, uint32_t job, uint32_
 
 /* --- reading --- */
 
+/* All nodes in order, as long as none is added; the session's. */
+const uint32_t *orr_session_every_node(struct orr_session *session);
 static inline const struct orr_ask *orr_task_ask(const struct orr_session *session,
                                                  const struct orr_stask *task)
 {
