@@ -10,6 +10,7 @@
 #include <archive_entry.h>
 
 #include <orrery/base/mem.h>
+#include <orrery/traces/source.h>
 
 #define ROWS 20000
 
@@ -175,8 +176,93 @@ static void files__that_were_cut_off_are_refused(void **state)
     struct stat stat_of;
     assert_int_equal(stat(f->path, &stat_of), 0);
     assert_int_equal(truncate(f->path, stat_of.st_size - 4), 0);
-    assert_fails(f->path, ORR_DATA, ": cannot be decompressed: damaged or cut short");
+    assert_fails(f->path, ORR_DATA, ": cannot be decompressed: truncated gzip input");
     (void)unlink(f->path);
+}
+
+static char *bytes_of(const char *path, size_t *bytes)
+{
+    struct stat stat_of;
+    assert_int_equal(stat(path, &stat_of), 0);
+    *bytes = (size_t)stat_of.st_size;
+    char *all = orr_alloc(*bytes + 1, 1);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(all, 1, *bytes, file), *bytes);
+    assert_int_equal(fclose(file), 0);
+    return all;
+}
+
+/* Every third bit of a small file: the text is the same all the same, or it is refused. A zstd file
+ * has a checksum if its writer wishes, as zstd(1) does and libarchive does not. */
+static void files__with_a_flipped_bit_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const names[] = {"t.csv.gz", "t.csv.xz", "t.csv.bz2", "t.csv.zip"};
+    static const size_t rows = 400; /* bytes of the text that are used */
+    const size_t whole = f->bytes;
+    f->bytes = rows;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t bytes, refused = 0;
+        write_compressed(f, path_of(f, names[i]), 1);
+        char *file = bytes_of(f->path, &bytes);
+        for (size_t bit = 0; bit < bytes * 8; bit += 3) {
+            char *text = NULL;
+            size_t got;
+            struct orr_err err = {0};
+            file[bit / 8] = (char)(file[bit / 8] ^ (1 << bit % 8));
+            write_file(f->path, file, bytes);
+            file[bit / 8] = (char)(file[bit / 8] ^ (1 << bit % 8));
+            const enum orr_status status =
+                orr_source_read_all(f->path, (size_t)1 << 20, &text, &got, &err);
+            refused += status != ORR_OK;
+            /* without its magic bytes it is a plain file, which is no trace; a zip's header may
+             * say that there is no text, which is none either */
+            const bool plain = status == ORR_OK && (got == bytes || got == 0);
+            if (status == ORR_OK && !plain && (got != rows || memcmp(text, f->text, rows) != 0)) {
+                fail_msg("%s: bit %zu is not noticed", names[i], bit);
+            }
+            orr_free(text);
+        }
+        assert_true(refused > bytes);
+        orr_free(file);
+        (void)unlink(f->path);
+    }
+    f->bytes = whole;
+}
+
+/* Members one after the other are one text; behind the last there may be zeros, and nothing else.
+ */
+static void gzip__members_are_one_text(void **state)
+{
+    struct fixture *f = *state;
+    size_t bytes;
+    write_compressed(f, path_of(f, "t.csv.gz"), 1);
+    char *one = bytes_of(f->path, &bytes), *all = orr_zalloc(bytes * 2 + 600, 1);
+    static const struct {
+        size_t members, zeros;
+        const char *rest;
+    } tried[] = {{1, 500, ""}, {2, 0, ""}, {2, 3, ""}, {1, 0, "x"}, {1, 4, "\x1f"}, {1, 0, "\x1f"}};
+    for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
+        char *text = NULL;
+        size_t got, used = 0;
+        struct orr_err err = {0};
+        memset(all, 0, bytes * 2 + 600);
+        for (size_t m = 0; m < tried[i].members; m++, used += bytes) {
+            memcpy(all + used, one, bytes);
+        }
+        used += tried[i].zeros;
+        memcpy(all + used, tried[i].rest, strlen(tried[i].rest));
+        write_file(f->path, all, used + strlen(tried[i].rest));
+        const enum orr_status status =
+            orr_source_read_all(f->path, (size_t)1 << 24, &text, &got, &err);
+        assert_int_equal(status, tried[i].rest[0] == '\0' ? ORR_OK : ORR_DATA);
+        assert_true(status != ORR_OK || got == f->bytes * tried[i].members);
+        orr_free(text);
+    }
+    (void)unlink(f->path);
+    orr_free(one);
+    orr_free(all);
 }
 
 static void archives__with_two_files_are_refused(void **state)
@@ -259,6 +345,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(files__are_read_in_every_compression, setup, teardown),
         cmocka_unit_test_setup_teardown(digest__is_of_the_file_on_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(files__that_were_cut_off_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(files__with_a_flipped_bit_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(gzip__members_are_one_text, setup, teardown),
         cmocka_unit_test_setup_teardown(archives__with_two_files_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(files__that_are_not_there_are_missing_input, setup,
                                         teardown),

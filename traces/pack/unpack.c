@@ -8,11 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <archive.h>
 #include <archive_entry.h>
 
 #include <orrery/base/text.h>
 #include <orrery/traces/source.h>
+
+#include "input.h"
 
 #define FILES_MAX 10000
 #define BYTES_MAX ((int64_t)16 << 30)
@@ -194,24 +195,30 @@ enum orr_status orr_pack_read(const char *path, const char *folder, struct orr_a
                               struct orr_unpacked *files, struct orr_err *err)
 {
     *files = (struct orr_unpacked){0};
+    struct orr_input input;
+    enum orr_status status = orr_input_open(path, &input, err);
+    if (status != ORR_OK) {
+        return status;
+    }
     struct unpack unpack = {.path = path,
                             .folder = folder,
                             .arena = arena,
                             .files = files,
                             .err = err,
-                            .archive = archive_read_new()};
-    enum orr_status status = ORR_OK;
-    (void)archive_read_support_filter_all(unpack.archive);
+                            .archive = orr_input_archive()};
     (void)archive_read_support_format_tar(unpack.archive);
     (void)archive_read_support_format_zip(unpack.archive);
-    if (access(path, R_OK) != 0) {
-        status = orr_fail(err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
-    } else if (archive_read_open_filename(unpack.archive, path, 65536) != ARCHIVE_OK) {
+    if (orr_input_attach(&input, unpack.archive) != ARCHIVE_OK) {
         status = orr_fail(err, ORR_DATA, "%s: not an archive (%s)", path,
                           archive_error_string(unpack.archive));
     } else {
         status = take_all(&unpack);
     }
+    if (status == ORR_OK && !orr_input_drain(&input, unpack.archive)) {
+        status = orr_fail(err, ORR_DATA, "%s: not a whole archive (%s)", path,
+                          archive_error_string(unpack.archive));
+    }
     (void)archive_read_free(unpack.archive);
+    orr_input_close(&input);
     return status == ORR_OK ? check_sums(&unpack) : status;
 }

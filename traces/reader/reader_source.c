@@ -1,73 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The bytes of a trace file. Everything goes through libarchive, plain files too, so there is one
  * path to test; libarchive hands on blocks of plain files without copying them. The digest is taken
- * in the callback that gives libarchive its input: of the file as it lies on disk, in one pass. */
+ * where libarchive is given its input: of the file as it lies on disk, in one pass. */
 #include "reader_int.h"
 
 #include <orrery/traces/source.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <archive.h>
 #include <archive_entry.h>
 
-#include "sha256.h"
+#include "input.h"
 
-#define READ_BYTES ((size_t)128 * 1024)
-#define HEAD_BYTES ((size_t)4096)
+#define BLOCK_BYTES ((size_t)128 * 1024) /* of memory at a time */
+#define HEAD_BYTES  ((size_t)4096)
 
 struct orr_source {
     struct archive *archive; /* NULL: memory */
-    int fd;                  /* -1: memory */
+    struct orr_input input;  /* of a file */
     struct orr_text memory;  /* what is left of it */
-    struct orr_text peeked;  /* to be given out first */
+    int64_t memory_bytes;
+    struct orr_text peeked; /* to be given out first */
     bool has_peeked;
     bool ended; /* the entry has no more text */
     char *head; /* peeked blocks put together, when the first was short */
-    unsigned char *buffer;
-    int read_errno; /* the file, not its contents, failed */
-    int64_t file_bytes;
-    struct sha256_ctx sha;
     char reason[300];
 };
-
-/* Gives the next bytes of the file, hashed; 0 at the end, -1 on failure. */
-static ssize_t read_hashed(struct orr_source *source)
-{
-    ssize_t got;
-    do {
-        got = read(source->fd, source->buffer, READ_BYTES);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) {
-        source->read_errno = errno;
-        return -1;
-    }
-    sha256_update(&source->sha, (size_t)got, source->buffer);
-    source->file_bytes += got;
-    return got;
-}
-
-static la_ssize_t read_callback(struct archive *archive, void *context, const void **block)
-{
-    struct orr_source *source = context;
-    ssize_t got = read_hashed(source);
-    if (got < 0) {
-        archive_set_error(archive, source->read_errno, "%s", strerror(source->read_errno));
-        return ARCHIVE_FATAL;
-    }
-    *block = source->buffer;
-    return got;
-}
 
 static enum orr_status archive_fault(struct orr_source *source, const char **reason)
 {
     const char *what = archive_error_string(source->archive);
-    bool of_file = source->read_errno != 0;
+    bool of_file = source->input.read_errno != 0;
     (void)snprintf(
         source->reason, sizeof source->reason, "%s%s",
         of_file ? "" : "cannot be decompressed: ", what != NULL ? what : "damaged or cut short");
@@ -75,52 +39,27 @@ static enum orr_status archive_fault(struct orr_source *source, const char **rea
     return of_file ? ORR_IO : ORR_DATA;
 }
 
-/* Only decompressors that are code in libarchive: the others run programs, and which one would be
- * the file's choice. */
 static struct archive *open_archive(void)
 {
-    struct archive *archive = archive_read_new();
-    ORR_ASSERT(archive != NULL);
-    (void)archive_read_support_filter_gzip(archive);
-    (void)archive_read_support_filter_zstd(archive);
-    (void)archive_read_support_filter_xz(archive);
-    (void)archive_read_support_filter_bzip2(archive);
+    struct archive *archive = orr_input_archive();
     (void)archive_read_support_format_zip_streamable(archive);
     (void)archive_read_support_format_empty(archive);
     (void)archive_read_support_format_raw(archive);
     return archive;
 }
 
-static enum orr_status open_fd(const char *path, int *out, struct orr_err *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return orr_fail(err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
-    }
-    struct stat stat;
-    if (fstat(fd, &stat) != 0 || S_ISDIR(stat.st_mode)) {
-        (void)close(fd);
-        return orr_fail(err, ORR_NO_INPUT, "%s: is a directory, not a file", path);
-    }
-    *out = fd;
-    return ORR_OK;
-}
-
 enum orr_status orr_source_open(const char *path, struct orr_source **out, struct orr_err *err)
 {
-    int fd = -1;
-    enum orr_status status = open_fd(path, &fd, err);
+    struct orr_source *source = orr_zalloc(1, sizeof *source);
+    enum orr_status status = orr_input_open(path, &source->input, err);
     if (status != ORR_OK) {
+        orr_free(source);
         return status;
     }
-    struct orr_source *source = orr_zalloc(1, sizeof *source);
-    source->fd = fd;
-    source->buffer = orr_alloc(READ_BYTES, 1);
-    sha256_init(&source->sha);
     source->archive = open_archive();
     struct archive_entry *entry;
     const char *reason = "";
-    int code = archive_read_open(source->archive, source, NULL, read_callback, NULL);
+    int code = orr_input_attach(&source->input, source->archive);
     if (code == ARCHIVE_OK) {
         code = archive_read_next_header(source->archive, &entry);
     }
@@ -139,11 +78,10 @@ enum orr_status orr_source_open(const char *path, struct orr_source **out, struc
 struct orr_source *orr_source_open_memory(const void *bytes, size_t count)
 {
     struct orr_source *source = orr_zalloc(1, sizeof *source);
-    source->fd = -1;
     source->memory = (struct orr_text){bytes, count};
-    source->file_bytes = (int64_t)count;
-    sha256_init(&source->sha);
-    sha256_update(&source->sha, count, bytes);
+    source->memory_bytes = (int64_t)count;
+    sha256_init(&source->input.sha);
+    sha256_update(&source->input.sha, count, bytes);
     return source;
 }
 
@@ -154,12 +92,9 @@ void orr_source_close(struct orr_source *source)
     }
     if (source->archive != NULL) {
         (void)archive_read_free(source->archive);
-    }
-    if (source->fd >= 0) {
-        (void)close(source->fd);
+        orr_input_close(&source->input);
     }
     orr_free(source->head);
-    orr_free(source->buffer);
     orr_free(source);
 }
 
@@ -184,7 +119,7 @@ static enum orr_status next_block(struct orr_source *source, struct orr_text *bl
 {
     *block = (struct orr_text){"", 0};
     if (source->archive == NULL) {
-        size_t bytes = source->memory.bytes < READ_BYTES ? source->memory.bytes : READ_BYTES;
+        size_t bytes = source->memory.bytes < BLOCK_BYTES ? source->memory.bytes : BLOCK_BYTES;
         *block = (struct orr_text){source->memory.at, bytes};
         source->memory.at += bytes;
         source->memory.bytes -= bytes;
@@ -253,17 +188,12 @@ void orr_source_skip(struct orr_source *source, size_t bytes)
 enum orr_status orr_source_finish(struct orr_source *source, int64_t *file_bytes, char *sha256,
                                   const char **reason)
 {
-    ssize_t got = source->fd < 0 ? 0 : 1;
-    while (got > 0) { /* a zip's directory lies behind its files */
-        got = read_hashed(source);
+    /* a zip's directory lies behind its files */
+    if (source->archive != NULL && !orr_input_drain(&source->input, source->archive)) {
+        return archive_fault(source, reason);
     }
-    if (got < 0) {
-        (void)snprintf(source->reason, sizeof source->reason, "%s", strerror(source->read_errno));
-        *reason = source->reason;
-        return ORR_IO;
-    }
-    *file_bytes = source->file_bytes;
-    orr_sha256_text(&source->sha, sha256);
+    *file_bytes = source->archive == NULL ? source->memory_bytes : source->input.file_bytes;
+    orr_sha256_text(&source->input.sha, sha256);
     return ORR_OK;
 }
 
