@@ -10,7 +10,8 @@
 
 #include "replay_int.h"
 
-#define DAY_MS 86400000
+#define DAY_MS       86400000
+#define REACH_MAX_MS ((orr_ms)36500 * DAY_MS)
 
 /* Says once of each column that rows state and a run does not heed yet: nothing is dropped
  * silently. */
@@ -58,6 +59,23 @@ static bool heeds_busy(const struct orr_scenario *scenario)
     return heeds;
 }
 
+/* A century from the first submit to that of the last copy: with more, GPU time would not fit, and
+ * the file says something in other units than its reader thinks. */
+static enum orr_status check_reach(const struct orr_world_part *p, struct orr_err *err)
+{
+    const uint32_t copies = p->part->copies == 0 ? 1 : p->part->copies;
+    const double reach = (double)p->copy_span_ms * copies;
+    if (reach <= (double)REACH_MAX_MS) {
+        return ORR_OK;
+    }
+    const bool moved = copies > 1 || p->part->trace == NULL || p->part->scale_arrivals < 1.0;
+    return orr_fail(err, moved ? ORR_SCENARIO : ORR_DATA,
+                    "%s: the last job would be submitted %.3g days after the first, at most 36500 "
+                    "are possible: look at %s",
+                    p->part->label, reach / (double)DAY_MS,
+                    moved ? "scale.arrivals and copies" : "the unit of the times");
+}
+
 static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
                                   struct orr_world *world, struct orr_err *err)
 {
@@ -86,6 +104,10 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t 
             p->copy_lead_ms = DAY_MS / 2 + scenario->shake_submit_ms;
             p->copy_span_ms =
                 orr_replay__scaled_submit(p, last) - p->first_submit_ms + 2 * p->copy_lead_ms;
+            status = check_reach(p, err);
+            if (status != ORR_OK) {
+                return status;
+            }
         }
     }
     return ORR_OK;

@@ -276,14 +276,17 @@ static bool job_queue(struct orr_world *world, const struct orr_scenario *scenar
     return true;
 }
 
+/* Further than any part may reach (check_reach() in replay.c). */
+#define MOVED_MAX_MS 1e15
+
 orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submit)
 {
     double scale = part->part->trace == NULL ? 1.0 : part->part->scale_arrivals;
     if (!(scale > 0.0) || (scale > 0.999999999 && scale < 1.000000001)) {
         return submit;
     }
-    double after = (double)(submit - part->first_submit_ms) / scale;
-    return part->first_submit_ms + (orr_ms)(after + 0.5);
+    const double after = (double)(submit - part->first_submit_ms) / scale;
+    return part->first_submit_ms + (orr_ms)(after < MOVED_MAX_MS ? after + 0.5 : MOVED_MAX_MS);
 }
 
 /* As its row says, else its part, else its template. */

@@ -174,6 +174,11 @@ static bool check_range(const struct orr_scenario__row *row, const char *text,
         bool good = value->real >= 0.0 || value->real == ORR_UNLIMITED;
         return good || no(why, text, "is negative but not -1");
     }
+    if ((row->type == ORR_TYPE_DURATION || row->type == ORR_TYPE_WARMUP) &&
+        value->whole > ORR_SCENARIO__LONGEST_MS) {
+        (void)snprintf(why, ORR_SCENARIO__WHY, "more than 36500d");
+        return false;
+    }
     bool anything = limited || row->type == ORR_TYPE_TIMESTAMP || row->type == ORR_TYPE_NUMBER;
     if (!anything && (value->whole < 0 || value->real < 0.0)) {
         return no(why, text,
