@@ -6,3 +6,11 @@ foreach(case philly_fifo philly_backfill philly_crowded philly_shortest philly_m
   set_tests_properties(golden.${case} PROPERTIES LABELS quick TIMEOUT 300
     ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 endforeach()
+
+# The decisions of policy kai: the trials of searches that were refuted unseen must change none.
+foreach(case kai_philly kai_factory kai_mixed kai_plain kai_departments kai_deep kai_limits kai_cpu
+    kai_cpu_short kai_elastic kai_fractions kai_kinds kai_topology kai_everything)
+  add_test(NAME golden.${case} COMMAND sh ${golden} $<TARGET_FILE:orrery> ${case})
+  set_tests_properties(golden.${case} PROPERTIES LABELS full TIMEOUT 600
+    ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
+endforeach()

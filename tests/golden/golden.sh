@@ -21,6 +21,11 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 
+world() { # NAME ROWS: a cut of one of the worlds of tests/bench
+    sh "$root/tests/bench/worlds/worlds.sh" "$dir/worlds" -r "$2" -n 10 "$1"
+    printf '%s\n' "$dir/worlds/$1.yaml"
+}
+
 options() { # CASE: the options of its run, one a line
     philly=$root/traces/data/philly.csv.gz
     hpc2n=$root/tests/peers/backfill/hpc2n-clean.swf.gz
@@ -37,11 +42,18 @@ options() { # CASE: the options of its run, one a line
     hpc2n_easy_nodes) printf '%s\n' --trace "$hpc2n" --cluster 30x8 --policy easy ;;
     gangs_easy) printf '%s\n' --trace "$gangs" --cluster 20x8 --policy easy ;;
     first) printf '%s\n' "$root/scenarios/first/first.yaml" ;;
+    kai_philly) printf '%s\n' "$root/scenarios/paper/philly/philly.yaml" ;;
+    kai_factory) printf '%s\n' "$root/scenarios/factory-4000/factory-4000.yaml" --set horizon=6d ;;
+    kai_mixed) printf '%s\n' "$root/scenarios/mixed/mixed.yaml" ;;
+    kai_everything) world everything 700 ;;
+    kai_*) world "$(echo "${1#kai_}" | tr _ -)" 1500 ;;
     *) printf 'golden.sh: no case %s\n' "$1" >&2 && exit 2 ;;
     esac
 }
 cases='philly_fifo philly_backfill philly_crowded philly_shortest philly_mixed philly_copies
-hpc2n_fcfs hpc2n_easy hpc2n_easy_nodes gangs_easy first'
+hpc2n_fcfs hpc2n_easy hpc2n_easy_nodes gangs_easy first kai_philly kai_factory kai_mixed kai_plain
+kai_departments kai_deep kai_limits kai_cpu kai_cpu_short kai_elastic kai_fractions kai_kinds kai_topology
+kai_everything'
 
 numbers() { # CASE: `case key value` a line
     options "$1" >"$dir/options"
