@@ -67,6 +67,12 @@ bool orr_policy_cost(const struct orr_policy *policy, void *state, uint32_t nth,
     return HAS(policy, cost) && policy->cost(state, nth, cost);
 }
 
+bool orr_policy_pruned(const struct orr_policy *policy, void *state, uint32_t nth,
+                       struct orr_policy_pruned *pruned)
+{
+    return HAS(policy, pruned) && policy->pruned(state, nth, pruned);
+}
+
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job)
 {

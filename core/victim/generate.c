@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which parts of the accumulated victims are tried: node by node, or growing sets of nodes. */
-#include "victim_int.h"
+#include "prune_int.h"
 
 #include <orrery/base/sort.h>
 
@@ -66,6 +66,15 @@ static void grow_failed(struct orr_victim_search *search)
     }
 }
 
+static bool is_refuted(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    if (search->forecast == NULL || !orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
+        return false;
+    }
+    const bool works = orr_victim__may_work(search, potential);
+    return orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, !works);
+}
+
 static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     const uint64_t print = fingerprint(search, potential);
@@ -76,7 +85,8 @@ static bool try_scenario(struct orr_victim_search *search, const struct orr_vict
     if (*slot == print || !afford(search)) {
         return false;
     }
-    if (orr_victim__may_work(search, potential) && orr_victim__simulate(search, potential)) {
+    if (!is_refuted(search, potential) && orr_victim__simulate(search, potential)) {
+        orr_prune__check(search, false);
         return true;
     }
     *slot = print;
@@ -88,7 +98,22 @@ static bool try_scenario(struct orr_victim_search *search, const struct orr_vict
  * without listing them. */
 static bool is_ruled_out(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
-    return orr_victim__is_plain(search) && !orr_victim__leaves_place(search, from, to, nth);
+    if (!orr_victim__is_plain(search) || !orr_prune__is_on(search, ORR_PRUNER_AGGREGATE)) {
+        return false;
+    }
+    const bool leaves = orr_victim__leaves_place(search, from, to, nth);
+    return orr_prune__refutes(search, ORR_PRUNER_AGGREGATE, !leaves);
+}
+
+/* The victims of the state, or those on one node of it, leave no room whoever of them is taken. */
+static bool leaves_nothing(struct orr_victim_search *search, uint32_t node)
+{
+    if (!orr_victim__is_plain(search) || !orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST)) {
+        return false;
+    }
+    const bool nothing = node == ORR_NONE ? orr_victim__nothing_left(search)
+                                          : orr_victim__nothing_left_on(search, node);
+    return orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, nothing);
 }
 
 /* --- node-local greedy --- */
@@ -133,10 +158,10 @@ static uint64_t mark_jobs_on(struct orr_victim_search *search, uint32_t node)
 }
 
 /* All accumulated tasks of the jobs that have one on the node; a job's tasks belong together. */
-static bool try_node(struct orr_victim_search *search, uint32_t node)
+static bool try_node_alone(struct orr_victim_search *search, uint32_t node)
 {
     const uint32_t at = search->capacities.at[node];
-    if (orr_victim__is_plain(search) && orr_victim__nothing_left_on(search, node)) {
+    if (leaves_nothing(search, node)) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         return false;
     }
@@ -154,6 +179,14 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
     }
     /* A pod of the job may be there that is no victim. */
     return search->chosen.count > 0 && try_scenario(search, &search->chosen);
+}
+
+static bool try_node(struct orr_victim_search *search, uint32_t node)
+{
+    const uint32_t doubts = search->doubts;
+    const bool solved = try_node_alone(search, node);
+    search->doubts = doubts;
+    return solved;
 }
 
 /* The job of the last potential victim has no other tasks; in a plain world jobs join whole. */
@@ -189,6 +222,7 @@ static bool try_node_local(struct orr_victim_search *search)
  * on such a node. */
 static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
+    const uint32_t doubts = search->doubts;
     const struct orr_victims *potential = &search->potential;
     if (is_ruled_out(search, from, to, nth)) {
         return false;
@@ -212,7 +246,9 @@ static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t 
             orr_victims_push(&search->chosen, &potential->items[i]);
         }
     }
-    return try_scenario(search, &search->chosen);
+    const bool solved = try_scenario(search, &search->chosen);
+    search->doubts = doubts;
+    return solved;
 }
 
 /* The smallest number of nodes, least capacity first, that covers what nodes without victims do
@@ -235,7 +271,8 @@ static bool try_multi_node(struct orr_victim_search *search)
     }
     const uint32_t from = c->bearing_count - c->able;
     c->first = first_prefix(c, from);
-    const uint32_t same = search->forecast != NULL ? orr_victim__same_nodes(search) : 0;
+    const bool verify = search->session->rules.prune.verify;
+    const uint32_t same = search->forecast != NULL && !verify ? orr_victim__same_nodes(search) : 0;
     uint32_t at = c->first;
     for (uint32_t nth = 0; c->first != ORR_NONE; at += 1u << nth, nth++) {
         const uint32_t prefix = at < c->able ? at : c->able;
@@ -252,11 +289,13 @@ static bool try_multi_node(struct orr_victim_search *search)
 
 bool orr_victim__try_state(struct orr_victim_search *search)
 {
-    if (search->potential.count > 0 && orr_victim__is_plain(search) &&
-        orr_victim__nothing_left(search)) {
+    const uint32_t doubts = search->doubts;
+    if (search->potential.count > 0 && leaves_nothing(search, ORR_NONE)) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         return false;
     }
-    return search->generator == ORR_NODE_LOCAL_GREEDY ? try_node_local(search)
-                                                      : try_multi_node(search);
+    const bool solved = search->generator == ORR_NODE_LOCAL_GREEDY ? try_node_local(search)
+                                                                   : try_multi_node(search);
+    search->doubts = doubts;
+    return solved;
 }

@@ -6,7 +6,7 @@
  *     between), carrying the victims of each success into the next probe; then all tasks, for good
  *       probe               accumulate victims, filter, let the generator try
  */
-#include "victim_int.h"
+#include "prune_int.h"
 
 #include <string.h>
 
@@ -425,7 +425,8 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
         search->generator = (enum orr_generator)g;
         search->tried_by_generator = 0;
         search->generator_spent = false;
-        if (g == ORR_NODE_LOCAL_GREEDY && search->fails_on_one_node) {
+        if (g == ORR_NODE_LOCAL_GREEDY && search->fails_on_one_node &&
+            !session->rules.prune.verify) {
             continue; /* the other generator's states say how far it would have got */
         }
         forget_recorded(search);
@@ -468,12 +469,14 @@ static bool is_in_vain(struct orr_victim_search *search)
     if (search->queue_count == 0 && !search->counts) {
         return true;
     }
-    if (search->action == ORR_ACTION_CONSOLIDATION && !search->counts) {
+    if (search->action == ORR_ACTION_CONSOLIDATION && !search->counts &&
+        orr_prune__is_on(search, ORR_PRUNER_PLACES)) {
         const struct orr_stask *first = &session->tasks[search->tasks.tasks[0]];
-        search->reached =
-            (uint8_t)orr_victim__foresee_moves(session, search->job, orr_task_ask(session, first));
-        search->foreseen = search->reached != ORR_OUTCOME_NOT_TRIED;
-        if (search->foreseen) {
+        const enum orr_outcome outcome =
+            orr_victim__foresee_moves(session, search->job, orr_task_ask(session, first));
+        if (orr_prune__refutes(search, ORR_PRUNER_PLACES, outcome != ORR_OUTCOME_NOT_TRIED)) {
+            search->foreseen = true;
+            search->reached = (uint8_t)outcome;
             return true;
         }
     }
@@ -487,15 +490,24 @@ static bool is_in_vain(struct orr_victim_search *search)
         orr_victim__find_candidates(search);
         return search->candidate_count == 0 && !search->counts;
     }
-    return search->candidate_count == 0 || orr_victim__failed_before(search) ||
-           orr_victim__hopeless(search);
+    if (search->candidate_count == 0) {
+        return true;
+    }
+    if (orr_prune__is_on(search, ORR_PRUNER_FAILED_BEFORE) &&
+        orr_prune__refutes(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search))) {
+        return true;
+    }
+    return orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
+           orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, orr_victim__hopeless(search));
 }
 
 enum orr_outcome orr_victim_foresee(struct orr_session *session, enum orr_action action,
                                     uint32_t job, const struct orr_ask *first,
                                     const struct orr_demand *demand)
 {
-    if (session->rules.literal || has_budget(&session->rules)) {
+    const struct orr_prune_rules *prune = &session->rules.prune;
+    if (session->rules.literal || has_budget(&session->rules) || prune->verify ||
+        (prune->off >> ORR_PRUNER_PLACES & 1u) != 0) {
         return ORR_OUTCOME_NOT_TRIED;
     }
     if (action == ORR_ACTION_CONSOLIDATION) {
@@ -520,7 +532,8 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
     search.demand = orr_session_demand(session, &search.tasks, session->min_gpu_memory_mib);
     /* Where budgets count scenarios, those that cannot work count too. */
-    search.counts = session->rules.literal || has_budget(&session->rules);
+    search.counts = session->rules.literal || has_budget(&session->rules) ||
+                    session->rules.prune.off == (1u << ORR_PRUNERS) - 1;
     orr_victim__list_queues(&search);
     if (search.tasks.count == 0) {
         orr_victim__find_candidates(&search);
@@ -530,6 +543,7 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     }
     if (result == ORR_SEARCH_SOLVED) {
         search.reached = ORR_OUTCOME_SOLVED;
+        orr_prune__check(&search, true);
     } else if (result == ORR_SEARCH_SPENT) {
         search.reached = ORR_OUTCOME_SPENT;
     } else if (search.candidate_count == 0 && !search.foreseen) {

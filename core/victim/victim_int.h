@@ -9,6 +9,7 @@
 
 #include <orrery/base/digest.h>
 #include <orrery/core/joborder.h>
+#include <orrery/core/prune.h>
 #include <orrery/core/victim.h>
 
 enum orr_generator { ORR_NODE_LOCAL_GREEDY, ORR_MULTI_NODE_GANG, ORR_GENERATORS };
@@ -71,8 +72,9 @@ struct orr_victim_search {
     struct orr_forecast *forecast;     /* NULL: the world is not plain enough, or all are counted */
     int64_t tried, tried_by_generator; /* scenarios of this job */
     bool counts;                       /* scenarios are counted: none is left out */
-    bool spent, generator_spent;       /* one more was wanted than the budget allows */
-    uint64_t *failed; /* fingerprints of scenarios that failed, hashed; 0: a free slot */
+    uint32_t doubts;             /* a bit for each pruner that refuted what is tried all the same */
+    bool spent, generator_spent; /* one more was wanted than the budget allows */
+    uint64_t *failed;            /* fingerprints of scenarios that failed, hashed; 0: a free slot */
     uint32_t failed_count, failed_slots;
     struct orr_capacities capacities;
     struct orr_victims chosen; /* of the scenario in hand */

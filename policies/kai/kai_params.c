@@ -99,6 +99,10 @@ const struct orr_param orr_kai__rows[] = {
         "keep pods within NUMA zones, as pools' topology_manager_policy says"),
     ROW("strict_v017", ORR_PARAM_BOOL, strict_v017, "true", "", NULL, 0, 0,
         "reproduce the known defects of v0.17; false: their stated intent"),
+    ROW("prune", ORR_PARAM_TEXT, prune, "on", "", NULL, 0, 0,
+        "what saves searches work and changes no decision: on, off, -NAME to leave one out, or "
+        "verify: "
+        "try all the same what was refuted"),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 struct orr_session_rules orr_kai__rules(const struct orr_kai_params *p)
@@ -130,6 +134,8 @@ struct orr_session_rules orr_kai__rules(const struct orr_kai_params *p)
     rules.use_signatures = p->use_scheduling_signatures;
     rules.max_consolidation_preemptees = p->consolidation ? p->max_consolidation_preemptees : 0;
     rules.staleness_grace = p->staleness_grace_ms;
+    const char *bad;
+    (void)orr_prune_parse(p->prune, &rules.prune, &bad); /* orr_kai__check has refused others */
     return rules;
 }
 
@@ -238,6 +244,12 @@ enum orr_status orr_kai__check(const void *params, struct orr_err *err)
             "actions: \"%.*s\" is not one of allocate, consolidation, reclaim, preempt, "
             "stalegangeviction, or comes twice",
             (int)strcspn(bad, ", "), bad);
+    }
+    struct orr_prune_rules prune;
+    if (!orr_prune_parse(p->prune, &prune, &bad)) {
+        return orr_fail(err, ORR_SCENARIO,
+                        "prune: \"%.*s\" is not on, off, verify or -NAME of a pruner (%s, ...)",
+                        (int)strcspn(bad, ", "), bad, orr_pruner_name((enum orr_pruner)0));
     }
     return orr_kai__usage_params(params, 0, &ignored, err);
 }

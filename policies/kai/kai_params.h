@@ -11,6 +11,7 @@
 
 struct orr_kai_params {
     const char *actions; /* in order */
+    const char *prune;   /* see prune.h */
     struct {
         bool priority, elastic, nodeavailability, gpusharingorder, resourcetype, subgrouporder;
         bool minruntime, topology, numa;

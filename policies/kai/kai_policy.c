@@ -614,6 +614,18 @@ static bool kai_cost(void *state, uint32_t nth, struct orr_policy_cost *cost)
     return true;
 }
 
+static bool kai_pruned(void *state, uint32_t nth, struct orr_policy_pruned *pruned)
+{
+    const struct kai *kai = state;
+    if (nth >= ORR_PRUNERS) {
+        return false;
+    }
+    *pruned = (struct orr_policy_pruned){.name = orr_pruner_name((enum orr_pruner)nth),
+                                         .asked = kai->session.pruned[nth].asked,
+                                         .refuted = kai->session.pruned[nth].refuted};
+    return true;
+}
+
 static orr_ms kai_stale_grace_ms(const void *params)
 {
     const struct orr_kai_params *p = params;
@@ -654,4 +666,5 @@ const struct orr_policy orr_policy_kai = {
     .bars = orr_kai__bars,
     .cost = kai_cost,
     .shares_of = kai_shares_of,
+    .pruned = kai_pruned,
 };

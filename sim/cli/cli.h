@@ -62,6 +62,7 @@ struct orr_cli_common {
 };
 
 struct orr_cli_options {
+    char prune[128]; /* --prune as a parameter of the policy */
     struct orr_cli_common common;
     struct orr_scenario_options scenario;
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];

@@ -13,6 +13,7 @@ enum {
     KEY_FORMAT,
     KEY_CLUSTER,
     KEY_PARAM,
+    KEY_PRUNE,
     KEY_SET,
     KEY_SEED,
     KEY_VARIANT,
@@ -61,6 +62,12 @@ static const struct {
     {ORR_CLI_RESULTS,
      {"output", 'o', "FILE", 0, "results file (default: the scenario's name with .db)", 3}},
     {ORR_CLI_RESULTS, {"force", KEY_FORCE, 0, 0, "overwrite an existing results file", 3}},
+    {ORR_CLI_RUN,
+     {"prune", KEY_PRUNE, "HOW", 0,
+      "policy kai's searches: off, -NAME to do without one pruner, or verify: try what they "
+      "refute; "
+      "no decision changes",
+      3}},
     {ORR_CLI_RUN, {"keep-partial", KEY_KEEP, 0, 0, "store what there is when interrupted", 3}},
     {ORR_CLI_RUN,
      {"digest-every", KEY_DIGEST, "N", 0, "print the digest to stderr at every N events", 3}},
@@ -137,6 +144,10 @@ static error_t parse_input(int key, char *arg, struct argp_state *state, struct 
     case KEY_SPLIT: o->scenario.split = arg; return 0;
     case KEY_POLICY: o->scenario.policy = arg; return 0;
     case KEY_PARAM: orr_cli_append(state, o->params, &o->scenario.param_count, arg); return 0;
+    case KEY_PRUNE:
+        (void)snprintf(o->prune, sizeof o->prune, "prune=%s", arg);
+        orr_cli_append(state, o->params, &o->scenario.param_count, o->prune);
+        return 0;
     case KEY_SET: orr_cli_append(state, o->sets, &o->scenario.set_count, arg); return 0;
     case KEY_VARIANT: o->scenario.variant = arg; return 0;
     case KEY_SEED:

@@ -124,6 +124,23 @@ static void json_costs(struct orr_json *json, const struct orr_summary *s)
     orr_json_close(json, '}');
 }
 
+/* What saved searches for victims their work; it is no part of the result. */
+static void json_pruned(struct orr_json *json, const struct orr_run *run)
+{
+    if (run->pruned_count == 0) {
+        return;
+    }
+    orr_json_open(json, "pruners", '[');
+    for (uint32_t i = 0; i < run->pruned_count; i++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "name", run->pruned[i].name);
+        orr_json_int(json, "asked", (int64_t)run->pruned[i].asked);
+        orr_json_int(json, "refuted", (int64_t)run->pruned[i].refuted);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
 /* Of the run, outside the window. */
 static void json_outside(struct orr_json *json, const struct orr_summary *s)
 {
@@ -208,6 +225,7 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_int(&json, "tied_starts", (int64_t)s->ties.tied);
     orr_json_int(&json, "coincident_starts", (int64_t)s->ties.coincident);
     json_costs(&json, s);
+    json_pruned(&json, r->run);
     json_queues(&json, r);
     json_shards(&json, r);
     json_latency(&json, r);

@@ -448,6 +448,26 @@ static void note_costs(struct engine *engine)
     }
 }
 
+/* What its pruners were asked, those of several shards together. */
+static void note_pruned(struct engine *engine)
+{
+    struct orr_run *run = engine->run;
+    struct orr_policy_pruned one;
+    for (uint32_t nth = 0; orr_policy_pruned(engine->policy, engine->state, nth, &one); nth++) {
+        uint32_t i = 0;
+        while (i < run->pruned_count && strcmp(run->pruned[i].name, one.name) != 0) {
+            i++;
+        }
+        if (i == run->pruned_count && i < ORR_PRUNED_MAX) {
+            run->pruned[run->pruned_count++] = (struct orr_policy_pruned){.name = one.name};
+        }
+        if (i < run->pruned_count) {
+            run->pruned[i].asked += one.asked;
+            run->pruned[i].refuted += one.refuted;
+        }
+    }
+}
+
 /* What of the execution model the run needs. */
 static struct orr_exec *open_exec(const struct orr_world *world,
                                   const struct orr_engine_options *options,
@@ -480,6 +500,7 @@ static enum orr_status follow_policy(struct engine *engine, const void *params, 
         orr_engine__shares_close(engine);
         orr_engine__nodes_close(engine);
         note_costs(engine);
+        note_pruned(engine);
         engine->policy->close(engine->state);
     }
     return status;

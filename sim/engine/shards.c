@@ -187,6 +187,22 @@ static bool shards_cost(void *state, uint32_t nth, struct orr_policy_cost *cost)
     return false;
 }
 
+static bool shards_pruned(void *state, uint32_t nth, struct orr_policy_pruned *pruned)
+{
+    struct orr_engine_shards *shards = state;
+    for (uint32_t s = 0; s < shards->count; s++) {
+        const struct instance *one = &shards->instances[s];
+        uint32_t own = 0;
+        for (; orr_policy_pruned(one->policy, one->state, own, pruned); own++) {
+            if (own == nth) {
+                return true;
+            }
+        }
+        nth -= own;
+    }
+    return false;
+}
+
 static enum orr_status shards_audit(void *state, const struct orr_view *view, struct orr_err *err)
 {
     struct orr_engine_shards *shards = state;
@@ -238,6 +254,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                             .abilities = ORR_ABLE_PARTS | (able ? ORR_ABLE_STALE_GANGS : 0),
                             .audit = shards_audit,
                             .cost = shards_cost,
+                            .pruned = shards_pruned,
                             .shares_of = has_shares ? shards_shares_of : NULL,
                             .round_ms = round_ms};
     return shards;

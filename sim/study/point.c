@@ -213,18 +213,26 @@ static enum orr_status write_results(const struct orr_point_options *options,
     if (!orr_study__way(point->output, folder, way, sizeof way)) {
         way[0] = '\0';
     }
-    const struct orr_store_meta meta[] = {{"folder", place != NULL ? place : ""},
-                                          {"folder_from_here", way},
-                                          {"written_utc", stamp},
-                                          {"host", host.nodename},
-                                          {"system", host.sysname},
-                                          {"machine", host.machine},
-                                          {"compiler", compiler},
-                                          {"sqlite", orr_store_sqlite_version()},
-                                          {"cpu_s", cpu},
-                                          {"scheduler_us_per_cycle", mean},
-                                          {"scheduler_us_max", most},
-                                          {"scheduler_cycles_timed", timed}};
+    struct orr_store_meta meta[12 + ORR_PRUNED_MAX] = {{"folder", place != NULL ? place : ""},
+                                                       {"folder_from_here", way},
+                                                       {"written_utc", stamp},
+                                                       {"host", host.nodename},
+                                                       {"system", host.sysname},
+                                                       {"machine", host.machine},
+                                                       {"compiler", compiler},
+                                                       {"sqlite", orr_store_sqlite_version()},
+                                                       {"cpu_s", cpu},
+                                                       {"scheduler_us_per_cycle", mean},
+                                                       {"scheduler_us_max", most},
+                                                       {"scheduler_cycles_timed", timed}};
+    char pruned[ORR_PRUNED_MAX][2][64];
+    for (uint32_t i = 0; i < point->run.pruned_count; i++) {
+        const struct orr_policy_pruned *one = &point->run.pruned[i];
+        (void)snprintf(pruned[i][0], sizeof pruned[i][0], "pruner %s", one->name);
+        (void)snprintf(pruned[i][1], sizeof pruned[i][1], "asked %llu refuted %llu",
+                       (unsigned long long)one->asked, (unsigned long long)one->refuted);
+        meta[12 + i] = (struct orr_store_meta){pruned[i][0], pruned[i][1]};
+    }
     struct orr_store_input input = {.scenario = &point->scenario,
                                     .world = &point->world,
                                     .run = &point->run,
@@ -234,7 +242,7 @@ static enum orr_status write_results(const struct orr_point_options *options,
                                     .orrery_version = ORR_VERSION,
                                     .views_sql = orr_views_sql,
                                     .meta = meta,
-                                    .meta_count = sizeof meta / sizeof meta[0],
+                                    .meta_count = 12 + point->run.pruned_count,
                                     .interrupted =
                                         options->keep_partial ? NULL : options->interrupted};
     const enum orr_status status = orr_store_write(store, &input, err);

@@ -123,6 +123,13 @@ struct orr_policy_cost {
 /* Of the nth of its actions, from 0; false: there are no more. */
 typedef bool orr_policy_cost_fn(void *state, uint32_t nth, struct orr_policy_cost *cost);
 
+/* How often the nth of the policy's pruners (prune.h) was asked since it was opened. */
+struct orr_policy_pruned {
+    const char *name; /* that lives as long as the program */
+    uint64_t asked, refuted;
+};
+typedef bool orr_policy_pruned_fn(void *state, uint32_t nth, struct orr_policy_pruned *pruned);
+
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
 
@@ -181,6 +188,7 @@ struct orr_policy {
         *stale_grace_ms;                /* may be NULL: who can end stale gangs takes any time */
     orr_policy_cost_fn *cost;           /* may be NULL: it counts nothing */
     orr_policy_shares_of_fn *shares_of; /* may be NULL: it has none but those of `shares` */
+    orr_policy_pruned_fn *pruned;       /* may be NULL: it has no pruners */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -260,6 +268,9 @@ bool orr_policy_shares(const struct orr_policy *policy, void *state, const struc
 /* False for a policy that counts nothing. */
 bool orr_policy_cost(const struct orr_policy *policy, void *state, uint32_t nth,
                      struct orr_policy_cost *cost);
+/* False for a policy without pruners. */
+bool orr_policy_pruned(const struct orr_policy *policy, void *state, uint32_t nth,
+                       struct orr_policy_pruned *pruned);
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job);
 

@@ -17,6 +17,7 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
+#include <orrery/core/prune.h>
 #include <orrery/core/reason.h>
 #include <orrery/core/share.h>
 
@@ -378,6 +379,7 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
     orr_ms staleness_grace;
     struct orr_scenario_budget scenario_budget;
     int64_t queue_depth[ORR_ACTIONS]; /* jobs of a queue that an action looks at; -1: all */
+    struct orr_prune_rules prune;
     bool literal; /* visit every waiting job in every action, as the rules are written (tests) */
 };
 struct orr_session_rules orr_session_rules_default(void);
@@ -440,6 +442,7 @@ struct orr_session {
     int64_t scenarios_tried; /* by the action that runs */
     uint64_t node_scenarios; /* scenarios of a single node that searches have listed so far */
     uint64_t scenarios_of[ORR_ACTIONS]; /* simulated by the action, in all cycles */
+    struct orr_prune_count pruned[ORR_PRUNERS];
     struct orr_undo *undo;
     uint32_t undo_count, undo_capacity;
     unsigned char *saved; /* node books to go back to */

@@ -114,7 +114,7 @@ struct orr_never { /* a job that could not have started at any time, were the cl
     struct orr_bar bar; /* as it was when the job came; queue ORR_NONE: no rule of a queue's */
 };
 
-enum { ORR_COSTS_MAX = 16 };
+enum { ORR_COSTS_MAX = 16, ORR_PRUNED_MAX = 16 };
 
 struct orr_run {
     enum orr_run_status status;
@@ -152,7 +152,9 @@ struct orr_run {
     struct orr_share_change *shares; /* in order; of policies that have fair shares. Of CPU and
                                         memory: where queues divide it, see orr_world_divides */
     uint32_t share_count, share_capacity;
-    struct orr_policy_cost costs[ORR_COSTS_MAX]; /* by action, of all shards */
+    struct orr_policy_cost costs[ORR_COSTS_MAX];     /* by action, of all shards */
+    struct orr_policy_pruned pruned[ORR_PRUNED_MAX]; /* by pruner, of all shards */
+    uint32_t pruned_count;
     uint32_t cost_count;
     orr_ms *cycled_ms;        /* per shard: its last cycle; ORR_MS_NONE: it had none */
     uint32_t *heeds;          /* per shard: what its policy's order looks at (ORR_HEEDS_*) */

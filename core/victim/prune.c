@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which pruners are asked, what they said, and the proof by trying that they were right. */
+#include "prune_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/status.h>
+
+static const struct {
+    const char *name, *claim;
+} pruners[ORR_PRUNERS] = {
+#define X(name, word, claim) {word, claim},
+    ORR_PRUNER_LIST(X)
+#undef X
+};
+
+const char *orr_pruner_name(enum orr_pruner pruner)
+{
+    return pruners[pruner].name;
+}
+
+const char *orr_pruner_claim(enum orr_pruner pruner)
+{
+    return pruners[pruner].claim;
+}
+
+static bool is_word(const char *at, size_t bytes, const char *word)
+{
+    return strlen(word) == bytes && memcmp(at, word, bytes) == 0;
+}
+
+bool orr_prune_parse(const char *text, struct orr_prune_rules *rules, const char **bad)
+{
+    *rules = (struct orr_prune_rules){0};
+    for (text += strspn(text, ", "); *text != '\0'; text += strspn(text, ", ")) {
+        const size_t bytes = strcspn(text, ", ");
+        uint32_t p = 0;
+        while (p < ORR_PRUNERS &&
+               (text[0] != '-' || !is_word(text + 1, bytes - 1, pruners[p].name))) {
+            p++;
+        }
+        if (p < ORR_PRUNERS) {
+            rules->off |= 1u << p;
+        } else if (is_word(text, bytes, "off")) {
+            rules->off = (1u << ORR_PRUNERS) - 1;
+        } else if (is_word(text, bytes, "verify")) {
+            rules->verify = true;
+        } else if (!is_word(text, bytes, "on")) {
+            *bad = text;
+            return false;
+        }
+        text += bytes;
+    }
+    return true;
+}
+
+bool orr_prune__is_on(const struct orr_victim_search *search, enum orr_pruner pruner)
+{
+    return (search->session->rules.prune.off >> pruner & 1u) == 0;
+}
+
+bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner, bool refuted)
+{
+    struct orr_session *session = search->session;
+    session->pruned[pruner].asked++;
+    session->pruned[pruner].refuted += refuted;
+    if (refuted && session->rules.prune.verify) {
+        search->doubts |= 1u << pruner;
+        return false;
+    }
+    return refuted;
+}
+
+void orr_prune__check(const struct orr_victim_search *search, bool whole)
+{
+    /* A search that failed before may get as far as it did then. */
+    const uint32_t doubts =
+        whole ? search->doubts : search->doubts & ~(1u << ORR_PRUNER_FAILED_BEFORE);
+    for (uint32_t p = 0; p < ORR_PRUNERS; p++) {
+        if ((doubts >> p & 1u) != 0) {
+            char what[160];
+            (void)snprintf(what, sizeof what, "pruner %s refuted what succeeds (%s of job %s)",
+                           pruners[p].name, orr_action_name(search->action),
+                           search->session->jobs[search->job].name);
+            orr_panic(what, __FILE__, __LINE__);
+        }
+    }
+}

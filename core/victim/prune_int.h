@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* prune_int.h - how the search asks pruners. */
+#ifndef ORR_VICTIM_PRUNE_INT_H
+#define ORR_VICTIM_PRUNE_INT_H
+
+#include "victim_int.h"
+
+bool orr_prune__is_on(const struct orr_victim_search *search, enum orr_pruner pruner);
+/* Counts what the pruner said. True: what it was asked about is left out. While pruners are
+ * verified it is false, and the pruner is in doubt until `doubts` is what it was before. */
+bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner, bool refuted);
+/* A scenario succeeded, or the whole search: ends the program if a pruner had refuted it. */
+void orr_prune__check(const struct orr_victim_search *search, bool whole);
+
+#endif

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What prunes policy kai's searches changes no decision: cuts of worlds decided with all pruners,
+# with none, and with each refutation tried all the same.
+#
+#   prune.sh ORRERY CASE [SEED ROWS NODES]      a soak: other seeds, windows and sizes
+set -eu
+
+orrery=$1
+case=$2
+rows_given=${4:-}
+seed=${3:-1} rows=${4:-1000} nodes=${5:-6}
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+
+digest_of() { # WORLD PRUNE
+    "$orrery" run "$dir/$1.yaml" --prune="$2" --json --no-progress --force -o "$dir/run.db" >"$dir/run.json"
+    sed -n 's/^  "digest": "\(.*\)",$/\1/p' "$dir/run.json"
+}
+
+same() { # WORLD
+    sh "$here/../bench/worlds/worlds.sh" "$dir" -s "$seed" -r "$rows" -n "$nodes" "$1"
+    on=$(digest_of "$1" on)
+    for how in off verify; do
+        other=$(digest_of "$1" "$how")
+        [ -n "$on" ] && [ "$on" = "$other" ] || { echo "$1: $on, --prune=$how $other"; exit 1; }
+    done
+}
+
+refutes() { # after `same`: some pruner had something to say
+    grep -q '"refuted": [1-9]' "$dir/run.json" || { echo "nothing was refuted"; exit 1; }
+}
+
+case_plain() { same plain && refutes; }
+case_departments() { same departments && refutes; }
+case_deep() { same deep; }
+case_limits() { same limits && refutes; }
+case_cpu() { same cpu; }
+case_cpu_short() { same cpu-short; }
+case_elastic() { same elastic && refutes; }
+case_fractions() { same fractions; }
+case_kinds() { same kinds && refutes; }
+case_topology() { same topology && refutes; }
+case_everything() {
+    rows=${rows_given:-600}
+    same everything
+}
+
+case_words() { # what --prune takes
+    sh "$here/../bench/worlds/worlds.sh" "$dir" -r 40 -n 2 plain
+    [ "$(digest_of plain on)" = "$(digest_of plain -places,-dry-run)" ] || exit 1
+    if "$orrery" run "$dir/plain.yaml" --prune=nobody -o "$dir/no.db" 2>"$dir/err"; then exit 1; fi
+    grep -q 'prune: "nobody" is not on, off, verify or -NAME' "$dir/err" || { cat "$dir/err"; exit 1; }
+}
+
+"case_$case"
