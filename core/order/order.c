@@ -306,21 +306,26 @@ static bool usable(const struct orr_session *session, uint32_t job)
     return !session->jobs[job].invalid && queue != ORR_NONE && session->queues[queue].usable;
 }
 
+static int by_queue(const struct orr_session *session, uint32_t a, uint32_t b)
+{
+    const struct orr_share_queue *share_a = &session->shares[a];
+    const struct orr_share_queue *share_b = &session->shares[b];
+    if (share_a->created != share_b->created) {
+        return share_a->created < share_b->created ? -1 : 1;
+    }
+    return (share_a->name_rank > share_b->name_rank) - (share_a->name_rank < share_b->name_rank);
+}
+
 /* The canonical order of building: queues by age and name, in each the best job first. */
 static int by_building(const void *a, const void *b, void *context)
 {
     const struct orr_order *order = context;
     const struct orr_order_entry *l = a;
     const struct orr_order_entry *r = b;
-    const uint32_t queue_l = order->session->jobs[l->view.job].queue;
-    const uint32_t queue_r = order->session->jobs[r->view.job].queue;
-    const struct orr_share_queue *share_l = &order->session->shares[queue_l];
-    const struct orr_share_queue *share_r = &order->session->shares[queue_r];
-    if (share_l->created != share_r->created) {
-        return share_l->created < share_r->created ? -1 : 1;
-    }
-    if (share_l->name_rank != share_r->name_rank) {
-        return share_l->name_rank < share_r->name_rank ? -1 : 1;
+    const int sign = by_queue(order->session, order->session->jobs[l->view.job].queue,
+                              order->session->jobs[r->view.job].queue);
+    if (sign != 0) {
+        return sign;
     }
     return job_less(order, l, r) ? -1 : job_less(order, r, l);
 }
@@ -338,17 +343,96 @@ uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobvi
     return kept;
 }
 
-void orr_order_build_of(struct orr_order *order, const struct orr_order_entry *a, uint32_t a_count,
-                        const bool *skip, const struct orr_order_entry *b, uint32_t b_count)
+/* --- over a list --- */
+
+static bool is_empty(const struct orr_order_node *node)
 {
-    for (uint32_t i = 0, k = 0; i < a_count || k < b_count;) {
-        if (i < a_count && skip != NULL && skip[a[i].view.job]) {
-            i++;
-        } else if (k == b_count || (i < a_count && by_building(&a[i], &b[k], order) < 0)) {
-            push_entry(order, &a[i++]);
+    return node->child_count == 0 && node->job_count == 0 && node->head.lane == ORR_NONE;
+}
+
+static uint32_t queue_of(const struct orr_order *order, const struct orr_order_entry *entry)
+{
+    return order->session->jobs[entry->view.job].queue;
+}
+
+/* The first of the entries from `at` on that is of a later queue. */
+static uint32_t end_of_queue(const struct orr_order *order, const struct orr_order_entry *entries,
+                             uint32_t at, uint32_t count)
+{
+    uint32_t low = at + 1;
+    for (uint32_t high = count; low < high;) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (by_queue(order->session, queue_of(order, &entries[middle]),
+                     queue_of(order, &entries[at])) == 0) {
+            low = middle + 1;
         } else {
-            push_entry(order, &b[k++]);
+            high = middle;
         }
+    }
+    return low;
+}
+
+/* Makes the next of the leaf's listed jobs its head: with `pass_over` the next that has to be
+ * looked at. Those in between would be popped one after the other (order_lanes.c), unless a pushed
+ * job comes before them. */
+static void next_listed(const struct orr_order *order, struct orr_order_node *leaf, bool pass_over)
+{
+    leaf->head.lane = ORR_NONE;
+    for (; leaf->listed < leaf->listed_end; leaf->listed++) {
+        const struct orr_order_entry *entry = &order->list[leaf->listed];
+        if (order->unlisted[entry->view.job]) {
+            continue;
+        }
+        if (!pass_over || (leaf->job_count > 0 && job_less(order, &leaf->jobs[0], entry)) ||
+            !orr_order__is_passed_over(order, &entry->demand)) {
+            leaf->head.lane = 0;
+            leaf->head.entry = *entry;
+            leaf->listed++;
+            return;
+        }
+    }
+}
+
+/* A leaf with the listed jobs [from, to) and those that were added, best first. */
+static void add_leaf(struct orr_order *order, uint32_t queue, uint32_t from, uint32_t to,
+                     const struct orr_order_entry *added, uint32_t added_count)
+{
+    const uint32_t leaf = orr_order__new_node(order, queue, ORR_NONE);
+    struct orr_order_node *node = &order->nodes[leaf];
+    for (uint32_t i = 0; i < added_count; i++) {
+        node->jobs = ORR_ROOM_FOR_ONE(node->jobs, node->job_count, node->job_capacity);
+        node->jobs[node->job_count++] = added[i];
+    }
+    order->pushed += added_count;
+    node->listed = from;
+    node->listed_end = to;
+    next_listed(order, node, false);
+    if (is_empty(node)) {
+        order->node_count--;
+        return;
+    }
+    order->node_of_queue[queue] = leaf;
+    orr_order__attach(order, leaf);
+    orr_order__flag_up(order, leaf);
+}
+
+void orr_order_build_over(struct orr_order *order, const struct orr_order_entry *list,
+                          uint32_t list_count, const bool *unlisted,
+                          const struct orr_order_entry *added, uint32_t added_count)
+{
+    order->list = list;
+    order->unlisted = unlisted;
+    for (uint32_t i = 0, k = 0; i < list_count || k < added_count;) {
+        int sign = i == list_count ? 1 : k == added_count ? -1 : 0;
+        if (sign == 0) {
+            sign = by_queue(order->session, queue_of(order, &list[i]), queue_of(order, &added[k]));
+        }
+        const uint32_t queue = queue_of(order, sign <= 0 ? &list[i] : &added[k]);
+        const uint32_t to = sign <= 0 ? end_of_queue(order, list, i, list_count) : i;
+        const uint32_t last = sign >= 0 ? end_of_queue(order, added, k, added_count) : k;
+        add_leaf(order, queue, i, to, &added[k], last - k);
+        i = to;
+        k = last;
     }
 }
 
@@ -356,7 +440,9 @@ void orr_order_build(struct orr_order *order, const struct orr_jobview *views, u
 {
     struct orr_order_entry *entries = orr_alloc(count + (size_t)1, sizeof *entries);
     const uint32_t kept = orr_order_prepare(order, views, count, entries);
-    orr_order_build_of(order, entries, kept, NULL, NULL, 0);
+    for (uint32_t i = 0; i < kept; i++) {
+        push_entry(order, &entries[i]);
+    }
     orr_free(entries);
 }
 
@@ -381,11 +467,6 @@ static uint32_t settle_top(struct orr_order *order, uint32_t node, bool *compare
     return at->children[0];
 }
 
-static bool is_empty(const struct orr_order_node *node)
-{
-    return node->child_count == 0 && node->job_count == 0 && node->head.lane == ORR_NONE;
-}
-
 /* Removes an empty leaf, and what is empty above it; flags the rest of the way up. */
 static void prune(struct orr_order *order, uint32_t node)
 {
@@ -406,6 +487,10 @@ static bool take_best(struct orr_order *order, struct orr_order_node *leaf,
 {
     if (from_lane(order, leaf)) {
         *view = leaf->head.entry.view;
+        if (order->list != NULL) {
+            next_listed(order, leaf, true);
+            return false;
+        }
         const bool wanted = order->open[leaf->head.lane];
         /* A pushed job may come before the rest of the lanes, and change shares. */
         orr_order__find_head(order, leaf, !wanted && leaf->job_count == 0);

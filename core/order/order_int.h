@@ -26,7 +26,8 @@ struct orr_order_node {
     uint32_t child_count, child_capacity;
     struct orr_order_entry *jobs; /* heap */
     uint32_t job_count, job_capacity;
-    struct orr_lane_head head; /* of a leaf's lanes */
+    struct orr_lane_head head;   /* of a leaf's lanes, or of its listed jobs (lane 0) */
+    uint32_t listed, listed_end; /* of the order's list: those after the head */
 };
 
 /* order.c */
@@ -39,6 +40,9 @@ void orr_order__flag_up(struct orr_order *order, uint32_t node);
 /* order_lanes.c: the leaf's next job after the last one its lanes gave; with `skip` the next that
  * has to be looked at. */
 void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, bool skip);
+/* Would a job with this demand, of which nothing is wanted, be popped right after those that were
+ * seen? */
+bool orr_order__is_passed_over(const struct orr_order *order, const struct orr_demand *demand);
 /* With one open lane and no heaps: its first job, once. */
 bool orr_order__pop_alone(struct orr_order *order, struct orr_jobview *view);
 /* Makes heaps that were not needed so far. */

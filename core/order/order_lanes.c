@@ -61,8 +61,7 @@ static uint32_t advance(struct orr_order *order, uint32_t index, const struct or
     return low;
 }
 
-/* Would a job with this demand, of a closed lane, be popped right after those that were seen? */
-static bool is_passed_over(const struct orr_order *order, const struct orr_demand *demand)
+bool orr_order__is_passed_over(const struct orr_order *order, const struct orr_demand *demand)
 {
     for (uint32_t i = 0; i < order->seen_count; i++) {
         if (orr_demand_at_most(demand, &order->seen[i])) {
@@ -86,7 +85,7 @@ void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, 
             continue;
         }
         if (skip && !order->open[index] &&
-            is_passed_over(order, &backlog->classes[lane->class].demand)) {
+            orr_order__is_passed_over(order, &backlog->classes[lane->class].demand)) {
             continue;
         }
         const uint32_t at = advance(order, index, &last);

@@ -49,7 +49,7 @@ static uint32_t build_order(struct orr_victim_search *search, const struct orr_v
     }
     orr_order_init(order, session, false, true);
     count = orr_order_prepare(order, views, count, entries);
-    orr_order_build_of(order, search->pending, search->pending_count, is_victim, entries, count);
+    orr_order_build_over(order, search->pending, search->pending_count, is_victim, entries, count);
     orr_free(views);
     orr_free(entries);
     return count;

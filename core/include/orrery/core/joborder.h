@@ -26,7 +26,10 @@ struct orr_order {
     uint32_t node_count, node_capacity, node_made;
     uint32_t *node_of_queue;
     struct orr_demand *popped; /* by queue: what the victims taken from it hold */
-    uint32_t pushed;           /* jobs that are in no lane and not popped yet */
+    uint32_t pushed;           /* jobs that are in no lane or list and not popped yet */
+    /* over a list: */
+    const struct orr_order_entry *list; /* NULL: none */
+    const bool *unlisted;               /* by job */
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
     uint32_t alone;        /* the only lane that is open, while there are no heaps; or ORR_NONE */
@@ -47,10 +50,13 @@ void orr_order_init(struct orr_order *order, const struct orr_session *session, 
 void orr_order_release(struct orr_order *order);
 /* Adds all of these, in the canonical order of building. Jobs of unusable queues are left out. */
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count);
-/* The same from two lists of entries that orr_order_prepare made; `skip` (by job, may be NULL)
- * leaves jobs of the first list out. For orders that are built often of much the same jobs. */
-void orr_order_build_of(struct orr_order *order, const struct orr_order_entry *a, uint32_t a_count,
-                        const bool *skip, const struct orr_order_entry *b, uint32_t b_count);
+/* The order of a list of jobs that are popped unseen, as if an attempt with each of them failed,
+ * and of jobs that were added, which pop returns. Both are entries that orr_order_prepare made, and
+ * stay with the caller as long as the order is used; of the list those that are `unlisted` (by job)
+ * are left out. Costs queues and added jobs, not the list. */
+void orr_order_build_over(struct orr_order *order, const struct orr_order_entry *list,
+                          uint32_t list_count, const bool *unlisted,
+                          const struct orr_order_entry *added, uint32_t added_count);
 /* Entries in the canonical order of building; returns their number, at most count. */
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
                            uint32_t count, struct orr_order_entry *entries);
