@@ -181,6 +181,7 @@ struct orr_prospects {
     uint64_t nodes_seen; /* session's clock when they were looked at */
     uint32_t ask_count;  /* asks in `densest` */
     int64_t densest[ORR_SLOTS_MAX];
+    bool asked_apart[ORR_SLOTS_MAX]; /* by some request of no whole GPUs */
     int32_t *idle, *base; /* by node, GPUs: idle; idle or being released. 0 of those not plain */
     uint64_t *print;      /* by node: of its GPUs; nodes_print is the sum */
     uint64_t nodes_print;
@@ -190,6 +191,10 @@ struct orr_prospects {
     struct orr_tally by_idle, by_room, by_size; /* nodes */
     int32_t *more;                              /* by node: scratch of hopeless.c, all 0 between */
     int32_t most_idle, largest_node;
+    /* of all nodes, whatever they are: places.c */
+    int32_t *whole;            /* by node: whole GPUs idle or being released */
+    struct orr_tally by_whole; /* nodes */
+    uint32_t uncounted_nodes;  /* with MIG instances or too many GPUs to be counted so */
     /* consolidation */
     struct orr_row oldest; /* its candidates */
     uint32_t oldest_but;   /* without this job, or ORR_NONE */

@@ -68,6 +68,13 @@ static void grow_failed(struct orr_victim_search *search)
 
 static bool is_refuted(struct orr_victim_search *search, const struct orr_victims *potential)
 {
+    if (!search->counts && search->action == ORR_ACTION_CONSOLIDATION &&
+        orr_prune__is_on(search, ORR_PRUNER_REGAIN) &&
+        orr_prune__refutes(search, ORR_PRUNER_REGAIN,
+                           orr_victim__cannot_regain(search, potential))) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        return true;
+    }
     if (search->forecast == NULL || !orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
         return false;
     }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Arguments against all scenarios of a search at once.
  *
- *   any            without all possible victims no node would have room for a task
- *   reclaim        whoever is a victim is served before the preemptor, and leaves it nothing
- *   consolidation  whoever is moved, there are not enough places for all
+ *   any      without all possible victims no node would have room for a task
+ *   reclaim  whoever is a victim is served before the preemptor, and leaves it nothing
  */
 #include "forecast_int.h"
 
@@ -162,69 +161,6 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search)
     }
     f->compared_for = search->k;
     return true;
-}
-
-/* --- consolidation --- */
-
-/* A node with room for r has at most r / z places for z GPUs, and a task that asks for a takes at
- * least a / z of them, wherever it goes. So if all that are moved and the preemptor find a place,
- *
- *     sum over nodes of (free + moved away) / z  >=  sum over those moved of a / z  +  own / z
- *
- * whatever z is, all divisions rounded down. What a victim adds at most to the difference is what
- * its tasks leave of a multiple of z, so that all of them together add most. */
-static bool lacks_places(struct orr_prospects *all, const struct orr_session *session,
-                         uint32_t gpus, int32_t z)
-{
-    const struct orr_row *row = &all->oldest;
-    int64_t places = orr_tally__places(&all->by_room, (uint32_t)z);
-    for (uint32_t s = 0; s < row->count; s++) {
-        const struct orr_seat *seat = &row->seats[s];
-        for (uint32_t t = 0; t < seat->tasks; t++) {
-            const uint32_t node = orr_forecast__node(session, seat, t);
-            const int32_t before = all->base[node] + all->more[node];
-            const int32_t rest = (int32_t)orr_forecast__gpus(session, seat, t) % z;
-            all->more[node] += rest;
-            places += (before + rest) / z - before / z;
-        }
-    }
-    clear_more(all, session, row);
-    return places < (int32_t)gpus / z;
-}
-
-static enum orr_outcome foresee(struct orr_prospects *all, const struct orr_session *session,
-                                uint32_t gpus)
-{
-    const struct orr_row *row = &all->oldest;
-    if (row->count == 0) {
-        return ORR_OUTCOME_NO_CANDIDATES;
-    }
-    if (!accumulate_enough(all, session, &row, 1, gpus)) {
-        return ORR_OUTCOME_FILTERED;
-    }
-    bool hopeless = false;
-    for (int32_t z = (int32_t)gpus; z > 1 && !hopeless; z--) {
-        hopeless = lacks_places(all, session, gpus, z);
-    }
-    return hopeless ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_NOT_TRIED;
-}
-
-enum orr_outcome orr_victim__foresee_moves(struct orr_session *session, uint32_t job,
-                                           const struct orr_ask *first)
-{
-    if (!orr_forecast__plain_rules(session) || !orr_forecast__plain_ask(session, first)) {
-        return ORR_OUTCOME_NOT_TRIED;
-    }
-    struct orr_prospects *all = orr_prospects_now(session);
-    const uint32_t gpus = (uint32_t)(first->request.v[ORR_SLOT_GPU] / ORR_MGPU);
-    if (all->odd_nodes > 0 || gpus > ORR_FORECAST_GPUS || orr_prospects_oldest(session, job)->odd) {
-        return ORR_OUTCOME_NOT_TRIED;
-    }
-    if ((all->foreseen & 1u << gpus) == 0) {
-        all->foreseen |= 1u << gpus;
-        all->foresight[gpus] = (uint8_t)foresee(all, session, gpus);
-    }
-    return (enum orr_outcome)all->foresight[gpus];
 }
 
 /* --- reclaim --- */

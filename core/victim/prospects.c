@@ -23,6 +23,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->size);
     orr_free(all->print);
     orr_free(all->more);
+    orr_free(all->whole);
     orr_free(all->oldest.seats);
     orr_free(all->sketches);
     orr_arena_release(&all->arena);
@@ -47,6 +48,13 @@ bool orr_prospects_timed(const struct orr_session *session)
                                   rules->preempt_min_runtime > 0 || rules->reclaim_min_runtime > 0);
 }
 
+/* Of any node, plain or not. */
+static bool is_uncounted(const struct orr_snode *node)
+{
+    return node->is_mig || node->gpu_count > ORR_FORECAST_GPUS ||
+           node->allocatable.v[ORR_SLOT_GPU] > ORR_FORECAST_GPUS * ORR_MGPU;
+}
+
 static struct orr_prospects *open_prospects(struct orr_session *session)
 {
     struct orr_prospects *all = orr_zalloc(1, sizeof *all);
@@ -58,6 +66,10 @@ static struct orr_prospects *open_prospects(struct orr_session *session)
     all->size = orr_zalloc(session->node_count, sizeof *all->size);
     all->print = orr_zalloc(session->node_count, sizeof *all->print);
     all->more = orr_zalloc(session->node_count, sizeof *all->more);
+    all->whole = orr_zalloc(session->node_count, sizeof *all->whole);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        all->uncounted_nodes += is_uncounted(&session->nodes[n]);
+    }
     all->versions = session->versions;
     all->min_runtime = any_min_runtime(session);
     orr_arena_init(&all->arena);
@@ -82,7 +94,14 @@ bool orr_forecast__plain_ask(const struct orr_session *session, const struct orr
     return true;
 }
 
-/* Most of a slot that any request asks with each GPU, rounded up. True if it has grown. */
+static bool asks_whole_gpus(const struct orr_ask *ask)
+{
+    return ask->kind == ORR_ASK_WHOLE && ask->request.v[ORR_SLOT_GPU] > 0 &&
+           ask->request.v[ORR_SLOT_GPU] % ORR_MGPU == 0;
+}
+
+/* Most of a slot that any request asks with each whole GPU, rounded up, and which slots others ask.
+ * True if there is more of either than before. */
 static bool find_densities(struct orr_prospects *all, const struct orr_session *session)
 {
     bool grown = all->ask_count == 0;
@@ -91,8 +110,12 @@ static bool find_densities(struct orr_prospects *all, const struct orr_session *
     for (; all->ask_count < session->ask_count; all->ask_count++) {
         const struct orr_ask *ask = &session->asks[all->ask_count];
         const int64_t gpus = ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
-        for (uint32_t s = 0; s < session->slot_count && orr_forecast__plain_ask(session, ask);
-             s++) {
+        for (uint32_t s = 0; s < session->slot_count; s++) {
+            if (!asks_whole_gpus(ask)) {
+                grown = grown || (ask->request.v[s] > 0 && !all->asked_apart[s]);
+                all->asked_apart[s] = all->asked_apart[s] || ask->request.v[s] > 0;
+                continue;
+            }
             const int64_t each = (ask->request.v[s] + gpus - 1) / gpus;
             grown = grown || each > all->densest[s];
             all->densest[s] = each > all->densest[s] ? each : all->densest[s];
@@ -101,14 +124,18 @@ static bool find_densities(struct orr_prospects *all, const struct orr_session *
     return grown;
 }
 
-/* Whatever GPUs of the node are free for a task, there is enough of all else. */
-static bool gpus_decide(const struct orr_session *session, const struct orr_snode *node,
-                        const int64_t densest[ORR_SLOTS_MAX])
+/* Whatever GPUs of the node are free for a task, there is enough of all else: because that much is
+ * idle, or because nobody can hold more of it than goes with the GPUs he holds. */
+static bool gpus_decide(const struct orr_prospects *all, const struct orr_session *session,
+                        const struct orr_snode *node)
 {
     const int64_t gpus = node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU;
     for (uint32_t s = 0; s < session->slot_count; s++) {
         const int64_t releasing = node->releasing.v[s] < 0 ? node->releasing.v[s] : 0;
-        if (s != ORR_SLOT_GPU && node->idle.v[s] + releasing < densest[s] * gpus) {
+        const int64_t enough = all->densest[s] * gpus;
+        const bool in_step =
+            !all->asked_apart[s] && node->allocatable.v[s] - node->foreign.v[s] >= enough;
+        if (s != ORR_SLOT_GPU && !in_step && node->idle.v[s] + releasing < enough) {
             return false;
         }
     }
@@ -123,13 +150,24 @@ static bool plain_node(const struct orr_prospects *all, const struct orr_session
     return node->ready && !node->is_mig && node->shared_count == 0 && room >= 0 &&
            idle % ORR_MGPU == 0 && room % ORR_MGPU == 0 &&
            node->allocatable.v[ORR_SLOT_GPU] <= ORR_FORECAST_GPUS * ORR_MGPU &&
-           room <= node->allocatable.v[ORR_SLOT_GPU] && gpus_decide(session, node, all->densest);
+           room <= node->allocatable.v[ORR_SLOT_GPU] && gpus_decide(all, session, node);
 }
 
 #define PRINT_OF_ODD 1 /* the node is not plain */
 
+static void count_whole(struct orr_prospects *all, const struct orr_session *session, uint32_t n)
+{
+    const struct orr_snode *node = &session->nodes[n];
+    const int64_t room = node->idle.v[ORR_SLOT_GPU] + node->releasing.v[ORR_SLOT_GPU];
+    orr_tally_take(&all->by_whole, (uint32_t)all->whole[n], 1);
+    all->whole[n] = room <= 0 || is_uncounted(node) ? 0 : (int32_t)(room / ORR_MGPU);
+    all->whole[n] = all->whole[n] < ORR_FORECAST_GPUS ? all->whole[n] : ORR_FORECAST_GPUS;
+    orr_tally_add(&all->by_whole, (uint32_t)all->whole[n], 1);
+}
+
 static void look_at_node(struct orr_prospects *all, const struct orr_session *session, uint32_t n)
 {
+    count_whole(all, session, n);
     const struct orr_snode *node = &session->nodes[n];
     all->nodes_print -= all->print[n];
     all->odd_nodes -= all->print[n] == PRINT_OF_ODD;

@@ -12,4 +12,8 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
 /* A scenario succeeded, or the whole search: ends the program if a pruner had refuted it. */
 void orr_prune__check(const struct orr_victim_search *search, bool whole);
 
+/* regain.c: asked of a scenario of consolidation. */
+bool orr_victim__cannot_regain(struct orr_victim_search *search,
+                               const struct orr_victims *potential);
+
 #endif

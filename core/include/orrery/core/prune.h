@@ -15,6 +15,7 @@
     X(FAILED_BEFORE, "failed-before",                                                              \
       "the search failed before, and all that it would read is as it was")                         \
     X(PLACES, "places", "whoever is moved, there are fewer places than tasks that need one")       \
+    X(REGAIN, "regain", "a job that is moved could not get back all that it would lose")           \
     X(SERVED_FIRST, "served-first",                                                                \
       "whoever is a victim is served before the preemptor and leaves it no room")                  \
     X(AGGREGATE, "aggregate", "counts of nodes by room leave the preemptor none")                  \
