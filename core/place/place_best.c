@@ -10,8 +10,6 @@
  * the scores of all refer to, is another one than before. */
 #include "place_int.h"
 
-#include <string.h>
-
 void orr_ranking_open(struct orr_ranking *ranking, struct orr_session *session,
                       struct orr_node_list nodes)
 {
@@ -25,13 +23,40 @@ void orr_ranking_open(struct orr_ranking *ranking, struct orr_session *session,
                                     .fitting = session->ranked};
 }
 
-static void rank_all(struct orr_ranking *ranking, uint32_t index)
+static bool goes_before(const struct orr_ranked_node *a, const struct orr_ranked_node *b)
+{
+    return a->score > b->score || (a->score >= b->score && a->rank < b->rank);
+}
+
+/* Puts the node where it belongs in the heap below a place. */
+static void sift(struct orr_ranking *ranking, uint32_t at, struct orr_ranked_node node)
+{
+    struct orr_ranked_node *heap = ranking->fitting;
+    for (uint32_t child = 2 * at + 1; child < ranking->count; child = 2 * at + 1) {
+        if (child + 1 < ranking->count && goes_before(&heap[child + 1], &heap[child])) {
+            child++;
+        }
+        if (!goes_before(&heap[child], &node)) {
+            break;
+        }
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = node;
+}
+
+static void make_heap(struct orr_ranking *ranking)
+{
+    for (uint32_t at = ranking->count / 2; at-- > 0;) {
+        sift(ranking, at, ranking->fitting[at]);
+    }
+}
+
+static void rank_by_looking(struct orr_ranking *ranking, const struct orr_stask *task)
 {
     const struct orr_session *session = ranking->session;
-    const struct orr_stask *task = &session->tasks[index];
     const uint32_t count = orr_place__survey(session, orr_task_ask(session, task), ranking->nodes,
                                              ranking->fitting, &ranking->spread);
-    ranking->count = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct orr_ranked_node it = ranking->fitting[i];
         if (orr_place__fits(session, task, it.node)) {
@@ -41,11 +66,61 @@ static void rank_all(struct orr_ranking *ranking, uint32_t index)
     }
 }
 
-static void drop_taken(struct orr_ranking *ranking)
+/* The same from what the index knows. */
+static void rank_by_worth(struct orr_ranking *ranking, const struct orr_stask *task,
+                          const struct orr_worth *worth)
 {
-    struct orr_ranked_node *taken = &ranking->fitting[ranking->taken];
+    const struct orr_session *session = ranking->session;
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    const bool packs = orr_place__strategy(session, ask) == ORR_PLACEMENT_BINPACK;
+    uint32_t count = 0;
+    ranking->spread = (struct orr_spread){0};
+    for (uint32_t i = 0; i < ranking->nodes.count; i++) {
+        const uint32_t node = ranking->nodes.nodes[i];
+        const struct orr_worth *its = &worth[node];
+        if (packs && its->counts) {
+            orr_spread_add(&ranking->spread, its->free);
+        }
+        if (its->points != ORR_NO_FIT && !orr_place__over_capacity_on(session, task, node)) {
+            ranking->fitting[count++] =
+                (struct orr_ranked_node){.node = node, .rank = its->rank, .free = its->free};
+        }
+    }
+    const struct orr_preferred *preferred = orr_place__preferred_by(session, task);
+    for (uint32_t i = 0; i < count; i++) {
+        struct orr_ranked_node *it = &ranking->fitting[i];
+        const struct orr_worth *its = &worth[it->node];
+        it->score = task->nominated == it->node ? ORR_SCORE_NOMINATED : 0;
+        it->score += orr_preferred_score(preferred, it->node);
+        it->score += its->points;
+        it->score += its->zones;
+        it->score += packs ? orr_place__packed_score(its->counts, its->free, &ranking->spread)
+                           : orr_place__placement_score(session, ask, &session->nodes[it->node],
+                                                        &ranking->spread);
+    }
+    ranking->count = count;
+}
+
+static void rank_all(struct orr_ranking *ranking, uint32_t index)
+{
+    struct orr_session *session = ranking->session;
+    const struct orr_stask *task = &session->tasks[index];
+    const struct orr_worth *worth =
+        session->rules.literal ? NULL
+                               : orr_node_index_worth(session, task->ask, ranking->nodes.count / 2);
+    ranking->count = 0;
+    if (worth != NULL) {
+        rank_by_worth(ranking, task, worth);
+    } else {
+        rank_by_looking(ranking, task);
+    }
+    make_heap(ranking);
+}
+
+static void drop_best(struct orr_ranking *ranking)
+{
     ranking->count--;
-    memmove(taken, taken + 1, (ranking->count - ranking->taken) * sizeof *taken);
+    sift(ranking, 0, ranking->fitting[ranking->count]);
 }
 
 /* False: the node that was taken changed what the scores of all nodes refer to. */
@@ -53,17 +128,18 @@ static bool look_again(struct orr_ranking *ranking, uint32_t index)
 {
     const struct orr_session *session = ranking->session;
     const struct orr_stask *task = &session->tasks[index];
-    struct orr_ranked_node *taken = &ranking->fitting[ranking->taken];
+    struct orr_ranked_node taken = ranking->fitting[0];
     const struct orr_ask *ask = orr_task_ask(session, task);
-    const struct orr_snode *node = &session->nodes[taken->node];
-    if (!orr_place__spread_holds(session, ask, node, taken->free, &ranking->spread)) {
+    const struct orr_snode *node = &session->nodes[taken.node];
+    if (!orr_place__spread_holds(session, ask, node, taken.free, &ranking->spread)) {
         return false;
     }
-    taken->free = orr_place__free(node, ask);
-    if (orr_place__fits(session, task, taken->node)) {
-        taken->score = orr_place__score(session, task, taken->node, &ranking->spread);
+    taken.free = orr_place__free(node, ask);
+    if (orr_place__fits(session, task, taken.node)) {
+        taken.score = orr_place__score(session, task, taken.node, &ranking->spread);
+        sift(ranking, 0, taken);
     } else {
-        drop_taken(ranking);
+        drop_best(ranking);
     }
     return true;
 }
@@ -77,26 +153,17 @@ static bool is_like_last(const struct orr_ranking *ranking, uint32_t index)
            !orr_ask_is_shared(orr_task_ask(ranking->session, task));
 }
 
-static uint32_t take_best(struct orr_ranking *ranking)
+static uint32_t best_of(const struct orr_ranking *ranking)
 {
-    const struct orr_snode *nodes = ranking->session->nodes;
-    const struct orr_ranked_node *best = NULL;
-    for (uint32_t i = 0; i < ranking->count; i++) {
-        const struct orr_ranked_node *it = &ranking->fitting[i];
-        if (best == NULL || it->score > best->score ||
-            (it->score >= best->score && nodes[it->node].rank < nodes[best->node].rank)) {
-            best = it;
-        }
-    }
-    ranking->taken = best == NULL ? 0 : (uint32_t)(best - ranking->fitting);
-    return best == NULL ? ORR_NONE : best->node;
+    return ranking->count == 0 ? ORR_NONE : ranking->fitting[0].node;
 }
 
 /* The choice depends on the ask alone. */
 static bool asks_index(const struct orr_ranking *ranking, const struct orr_stask *task)
 {
     return ranking->nodes.count == ranking->session->node_count && task->nominated == ORR_NONE &&
-           !ranking->session->rules.literal && !orr_place__prefers(ranking->session, task);
+           !ranking->session->rules.literal &&
+           orr_place__preferred_by(ranking->session, task) == NULL;
 }
 
 uint32_t orr_ranking_best(struct orr_ranking *ranking, uint32_t index)
@@ -115,17 +182,16 @@ uint32_t orr_ranking_best(struct orr_ranking *ranking, uint32_t index)
         rank_all(ranking, index);
     }
     ranking->last = index;
-    return take_best(ranking);
+    return best_of(ranking);
 }
 
 uint32_t orr_ranking_next(struct orr_ranking *ranking)
 {
     if (ranking->by_index != ORR_NONE) {
         rank_all(ranking, ranking->by_index);
-        (void)take_best(ranking); /* the one that the index named */
         ranking->by_index = ORR_NONE;
     }
-    drop_taken(ranking);
+    drop_best(ranking);
     ranking->last = ORR_NONE;
-    return take_best(ranking);
+    return best_of(ranking);
 }

@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-#define NO_FIT      (-1)
+#define ORR_NO_FIT  (-1)
 /* As many entries of nodes are kept for all asks together, at least those of MIN_ASKS asks. */
 #define MAX_ENTRIES 4000000u
 #define MIN_ASKS    12u
@@ -27,23 +27,18 @@
 #define EXACT_FREE  (INT64_C(1) << 50)
 #define EXACT_RANGE (INT64_C(1) << 30)
 
-struct worth {
-    int64_t free;
-    double zones;   /* the score of the NUMA plugin */
-    int32_t points; /* the other plugins' but binpack's and spread's, whole; NO_FIT */
-};
-
 struct orr_node_index {
     uint32_t ask; /* one of those that ask the same */
     uint32_t node_count, width;
     uint64_t rules;    /* that the scores follow */
-    uint64_t seen;     /* on the session's clock */
+    uint64_t seen;     /* on the session's clock: what nodes are worth is of then */
+    uint64_t played;   /* the tournament is of then */
     uint64_t asked_at; /* in questions to all indices */
     bool packs, zoned, by_free;
     uint32_t bare; /* nodes that fit and have nothing of the resource at all */
     struct orr_spread spread;
-    uint32_t *winners, *changed;
-    struct worth worth[];
+    uint32_t *winners;
+    struct orr_worth worth[];
 };
 
 struct bounds {
@@ -139,22 +134,24 @@ static uint64_t rules_of(const struct orr_session *session)
            (uint64_t)rules->cpu_placement << 16 | (uint64_t)session->numbered_groups << 32;
 }
 
-static struct worth worth_of(const struct orr_session *session, const struct orr_ask *ask,
-                             uint32_t node)
+static struct orr_worth worth_of(const struct orr_session *session, const struct orr_ask *ask,
+                                 uint32_t n)
 {
-    struct worth worth = {.free = orr_place__free(&session->nodes[node], ask), .points = NO_FIT};
-    if (orr_place__fits_ask(session, ask, node)) {
-        worth.points = orr_place__points(session, ask, node);
-        worth.zones = orr_place__zone_score(session, ask, node);
+    const struct orr_snode *node = &session->nodes[n];
+    struct orr_worth worth = {.free = orr_place__free(node, ask),
+                              .points = ORR_NO_FIT,
+                              .rank = node->rank,
+                              .counts = node->allocatable.v[orr_place__slot(ask)] > 0};
+    if (orr_place__fits_ask(session, ask, n)) {
+        worth.points = orr_place__points(session, ask, n);
+        worth.zones = orr_place__zone_score(session, ask, n);
     }
     return worth;
 }
 
-static bool is_bare(const struct orr_session *session, const struct orr_node_index *index,
-                    uint32_t node)
+static bool is_bare(const struct orr_worth *worth)
 {
-    const uint32_t slot = orr_place__slot(&session->asks[index->ask]);
-    return index->worth[node].points != NO_FIT && session->nodes[node].allocatable.v[slot] <= 0;
+    return worth->points != ORR_NO_FIT && !worth->counts;
 }
 
 /* --- the tournament --- */
@@ -162,7 +159,7 @@ static bool is_bare(const struct orr_session *session, const struct orr_node_ind
 static double score_of(const struct orr_session *session, const struct orr_node_index *index,
                        uint32_t node)
 {
-    const struct worth *worth = &index->worth[node];
+    const struct orr_worth *worth = &index->worth[node];
     return worth->points + worth->zones +
            orr_place__placement_score(session, &session->asks[index->ask], &session->nodes[node],
                                       &index->spread);
@@ -171,14 +168,14 @@ static double score_of(const struct orr_session *session, const struct orr_node_
 static uint32_t better(const struct orr_session *session, const struct orr_node_index *index,
                        uint32_t a, uint32_t b)
 {
-    if (b == ORR_NONE || index->worth[b].points == NO_FIT) {
+    if (b == ORR_NONE || index->worth[b].points == ORR_NO_FIT) {
         return a;
     }
-    if (a == ORR_NONE || index->worth[a].points == NO_FIT) {
+    if (a == ORR_NONE || index->worth[a].points == ORR_NO_FIT) {
         return b;
     }
     if (index->by_free) {
-        const struct worth *l = &index->worth[a], *r = &index->worth[b];
+        const struct orr_worth *l = &index->worth[a], *r = &index->worth[b];
         if (l->points != r->points) {
             return l->points > r->points ? a : b;
         }
@@ -191,7 +188,7 @@ static uint32_t better(const struct orr_session *session, const struct orr_node_
             return l > r ? a : b;
         }
     }
-    return session->nodes[a].rank < session->nodes[b].rank ? a : b;
+    return index->worth[a].rank < index->worth[b].rank ? a : b;
 }
 
 static uint32_t contestant(const struct orr_node_index *index, uint32_t at)
@@ -255,6 +252,14 @@ static bool keeps_order(struct orr_session *session, struct orr_node_index *inde
     return kept;
 }
 
+static void look_at(const struct orr_session *session, struct orr_node_index *index, uint32_t node)
+{
+    struct orr_worth *worth = &index->worth[node];
+    index->bare -= is_bare(worth);
+    *worth = worth_of(session, &session->asks[index->ask], node);
+    index->bare += is_bare(worth);
+}
+
 static void fill(struct orr_session *session, struct orr_node_index *index)
 {
     const struct orr_ask *ask = &session->asks[index->ask];
@@ -263,53 +268,57 @@ static void fill(struct orr_session *session, struct orr_node_index *index)
     index->zoned = session->rules.numa && session->zones_max > 0;
     index->bare = 0;
     for (uint32_t n = 0; n < index->node_count; n++) {
-        index->worth[n] = worth_of(session, ask, n);
-        index->bare += is_bare(session, index, n);
+        index->worth[n].points = ORR_NO_FIT;
+        look_at(session, index, n);
     }
-    (void)keeps_order(session, index);
-    play_all(session, index);
     index->seen = session->clock;
+    index->played = 0;
 }
 
-static bool is_worth(const struct worth *a, const struct worth *b)
+static void repair(const struct orr_session *session, struct orr_node_index *index)
 {
-    return a->points == b->points && a->free == b->free && a->zones >= b->zones &&
-           a->zones <= b->zones;
-}
-
-static void repair(struct orr_session *session, struct orr_node_index *index)
-{
-    const struct orr_ask *ask = &session->asks[index->ask];
-    uint32_t count = 0;
     for (uint32_t n = session->newest_node;
          n != ORR_NONE && session->nodes[n].changed_at > index->seen; n = session->nodes[n].older) {
-        const struct worth now = worth_of(session, ask, n);
-        if (!is_worth(&now, &index->worth[n])) {
-            index->bare -= is_bare(session, index, n);
-            index->worth[n] = now;
-            index->bare += is_bare(session, index, n);
-            index->changed[count++] = n;
-        }
+        look_at(session, index, n);
     }
     index->seen = session->clock;
-    if (!keeps_order(session, index) || count > index->node_count / 4) {
+}
+
+/* Whether more nodes than that changed since. */
+static bool changed_more(const struct orr_session *session, uint64_t since, uint32_t than)
+{
+    uint32_t count = 0;
+    for (uint32_t n = session->newest_node;
+         n != ORR_NONE && session->nodes[n].changed_at > since && count <= than;
+         n = session->nodes[n].older) {
+        count++;
+    }
+    return count > than;
+}
+
+static void play_changed(struct orr_session *session, struct orr_node_index *index)
+{
+    if (!keeps_order(session, index) || index->played == 0 ||
+        changed_more(session, index->played, index->node_count / 4)) {
         play_all(session, index);
-        return;
+    } else {
+        for (uint32_t n = session->newest_node;
+             n != ORR_NONE && session->nodes[n].changed_at > index->played;
+             n = session->nodes[n].older) {
+            play_again(session, index, n);
+        }
     }
-    for (uint32_t i = 0; i < count; i++) {
-        play_again(session, index, index->changed[i]);
-    }
+    index->played = session->clock;
 }
 
 static struct orr_node_index *new_index(const struct orr_session *session, uint32_t ask)
 {
     const uint32_t count = session->node_count, width = width_for(count);
-    struct orr_node_index *index = orr_alloc(sizeof *index + count * sizeof(struct worth) +
+    struct orr_node_index *index = orr_alloc(sizeof *index + count * sizeof(struct orr_worth) +
                                                  (width + (size_t)count) * sizeof(uint32_t),
                                              1);
     *index = (struct orr_node_index){.ask = ask, .node_count = count, .width = width};
     index->winners = (uint32_t *)(void *)&index->worth[count];
-    index->changed = index->winners + width;
     return index;
 }
 
@@ -361,7 +370,8 @@ static void forget_all(struct orr_session *session)
     session->node_index_count = 0;
 }
 
-uint32_t orr_node_index_best(struct orr_session *session, uint32_t ask)
+/* With what nodes are worth now. */
+static struct orr_node_index *index_of(struct orr_session *session, uint32_t ask)
 {
     if (session->node_index_count > 0 &&
         session->node_indices[0]->node_count != session->node_count) {
@@ -378,6 +388,25 @@ uint32_t orr_node_index_best(struct orr_session *session, uint32_t ask)
         repair(session, index);
     }
     index->asked_at = ++session->node_questions;
+    return index;
+}
+
+uint32_t orr_node_index_best(struct orr_session *session, uint32_t ask)
+{
+    struct orr_node_index *index = index_of(session, ask);
+    play_changed(session, index);
     const uint32_t best = index->winners[1];
-    return best != ORR_NONE && index->worth[best].points != NO_FIT ? best : ORR_NONE;
+    return best != ORR_NONE && index->worth[best].points != ORR_NO_FIT ? best : ORR_NONE;
+}
+
+const struct orr_worth *orr_node_index_worth(struct orr_session *session, uint32_t ask,
+                                             uint32_t most)
+{
+    const struct orr_node_index *index = find_index(session, ask);
+    if (index == NULL || index->node_count != session->node_count
+            ? session->node_count / 4 > most
+            : changed_more(session, index->seen, most)) {
+        return NULL;
+    }
+    return index_of(session, ask)->worth;
 }

@@ -66,6 +66,8 @@ struct orr_spread { /* of that, over the candidates of one attempt; all 0 if it 
     int64_t min, max;
     uint32_t at_min, at_max; /* candidates that have so much */
 };
+/* One more candidate, with so much free. */
+void orr_spread_add(struct orr_spread *spread, int64_t free);
 /* One candidate no longer has `before` free. False: min or max is another one now, or may be. */
 bool orr_place__spread_holds(const struct orr_session *session, const struct orr_ask *ask,
                              const struct orr_snode *node, int64_t before,
@@ -74,17 +76,31 @@ bool orr_place__spread_holds(const struct orr_session *session, const struct orr
  * alone, 10 apart or more; of binpack or spread. */
 int32_t orr_place__points(const struct orr_session *session, const struct orr_ask *ask,
                           uint32_t node);
+double orr_place__packed_score(bool counts, int64_t free, const struct orr_spread *spread);
 double orr_place__placement_score(const struct orr_session *session, const struct orr_ask *ask,
                                   const struct orr_snode *node, const struct orr_spread *spread);
+#define ORR_SCORE_NOMINATED 10e6
 double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
                         uint32_t node, const struct orr_spread *spread);
 
+struct orr_worth {  /* of a node to an ask, whatever task it is of */
+    int64_t free;   /* see orr_place__free */
+    double zones;   /* the score of the NUMA plugin */
+    int32_t points; /* see orr_place__points; ORR_NO_FIT */
+    uint32_t rank;
+    bool counts; /* the node has some of the resource, so that it is in the spread */
+};
+#define ORR_NO_FIT (-1)
+/* By node, up to date until a node changes. NULL: it would cost more than to look at `most` nodes.
+ */
+const struct orr_worth *orr_node_index_worth(struct orr_session *session, uint32_t ask,
+                                             uint32_t most);
 /* The best of all nodes for tasks with this ask that are nominated nowhere and prefer no domain,
  * as a ranking would find it; ORR_NONE: it fits nowhere. */
 uint32_t orr_node_index_best(struct orr_session *session, uint32_t ask);
 
 struct orr_ranked_node {
-    uint32_t node;
+    uint32_t node, rank;
     int64_t free; /* when it was looked at */
     double score;
 };
@@ -96,9 +112,9 @@ uint32_t orr_place__survey(const struct orr_session *session, const struct orr_a
 struct orr_ranking { /* of the nodes of a list, for tasks placed one after the other */
     struct orr_session *session;
     struct orr_node_list nodes;
-    struct orr_ranked_node *fitting;
-    uint32_t count, taken;
-    uint32_t last;     /* the task before, which went to fitting[taken]; ORR_NONE: rank anew */
+    struct orr_ranked_node *fitting; /* a heap, the best first */
+    uint32_t count;
+    uint32_t last;     /* the task before, which went to fitting[0]; ORR_NONE: rank anew */
     uint32_t by_index; /* the task whose node the index named, or ORR_NONE */
     struct orr_spread spread;
 };
@@ -123,19 +139,61 @@ double orr_place__zone_score(const struct orr_session *session, const struct orr
 
 /* --- topology --- */
 
-struct orr_subsets { /* candidate node sets, one after the other */
-    uint32_t *nodes;
-    uint32_t *ends;
-    uint32_t node_count, count;
+/* The node belongs to the topology: it has a domain in every level, and there are levels. */
+static inline bool orr_domain_has(const struct orr_topology *topology, uint32_t node)
+{
+    return topology->levels[topology->level_count - 1].domain_of_node[node] != ORR_NONE;
+}
+
+struct orr_domain_sums { /* what domains have left for tasks of which `max` is the largest */
+    const struct orr_topology_level *levels; /* of which topology */
+    struct orr_vec max;
+    uint32_t node_count;
+    uint64_t seen, asked_at;
+    /* Column 0: how many such tasks fit; then what is free of each slot that `max` asks for. */
+    uint32_t columns, slots[ORR_SLOTS_MAX + 1];
+    int64_t *on_node, *of_domain; /* by row, column; domains level by level after the root, 0 */
 };
+/* Up to date. `max` asks for more than pods. The session's, until it is asked again. */
+const struct orr_domain_sums *orr_domain_sums_of(struct orr_session *session,
+                                                 const struct orr_topology *topology,
+                                                 const struct orr_vec *max);
+
+struct orr_subsets { /* the node sets to try for a set of a job, one after the other */
+    const struct orr_topology *topology;
+    struct orr_node_list nodes; /* at hand */
+    bool of_all;                /* they are all of the session's */
+    bool root_left;             /* at last all that belong to the topology */
+    uint32_t domain_count;
+    uint32_t *first;             /* of each level, in what is by domain */
+    uint32_t *order;             /* of each level those in reach, in order, from its `first` on */
+    uint32_t *order_count;       /* by level */
+    bool *is_candidate;          /* by domain */
+    uint32_t levels_left, level; /* after the one whose turn it is; that one */
+    uint32_t at, end;            /* in its order */
+    bool is_listed;              /* the nodes at hand are listed by its domains */
+    uint32_t *listed, *begin;    /* of each domain in `listed` */
+};
+/* In order, for a set of the job. None: it cannot be placed. */
+void orr_subsets_open(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes,
+                      struct orr_subsets *subsets);
+/* What was placed in the one before is taken back. False: there is none left. */
+bool orr_subsets_next(struct orr_subsets *subsets, struct orr_node_list *nodes);
 void orr_subsets_release(struct orr_subsets *subsets);
-/* The node sets to try for a set of the job, in order. None: it cannot be placed. */
-void orr_place__subsets(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes,
-                        struct orr_subsets *out);
 void orr_place__clear_preferred(struct orr_session *session, uint32_t job);
-bool orr_place__prefers(const struct orr_session *session, const struct orr_stask *task);
-double orr_place__preferred(const struct orr_session *session, const struct orr_stask *task,
-                            uint32_t node);
+struct orr_preferred {              /* scores of a set's preferred level */
+    const uint32_t *domain_of_node; /* ORR_NONE: no score */
+    double *of_domain;
+};
+/* Of the innermost set of the task that has scores; NULL: none. */
+const struct orr_preferred *orr_place__preferred_by(const struct orr_session *session,
+                                                    const struct orr_stask *task);
+static inline double orr_preferred_score(const struct orr_preferred *by, uint32_t node)
+{
+    return by == NULL || by->domain_of_node[node] == ORR_NONE
+               ? 0
+               : by->of_domain[by->domain_of_node[node]];
+}
 /* True if the set is the pod set of the task or above it. */
 bool orr_place__is_below(const struct orr_session *session, uint32_t task, uint32_t set);
 

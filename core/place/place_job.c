@@ -138,15 +138,13 @@ static bool allocate_set(struct orr_attempt *attempt, uint32_t set, struct orr_n
     if (session->sets[set].constraint.topology == NULL || !session->rules.topology) {
         return allocate_within(attempt, set, nodes);
     }
-    struct orr_subsets subsets = {0};
-    orr_place__subsets(attempt, set, nodes, &subsets);
+    struct orr_subsets subsets;
+    struct orr_node_list subset;
     bool placed = false;
-    for (uint32_t i = 0; !placed && i < subsets.count; i++) {
+    orr_subsets_open(attempt, set, nodes, &subsets);
+    while (!placed && orr_subsets_next(&subsets, &subset)) {
         const uint32_t checkpoint = orr_session_checkpoint(session);
-        const uint32_t start = i == 0 ? 0 : subsets.ends[i - 1];
-        placed = allocate_within(attempt, set,
-                                 (struct orr_node_list){.nodes = subsets.nodes + start,
-                                                        .count = subsets.ends[i] - start});
+        placed = allocate_within(attempt, set, subset);
         if (!placed) {
             orr_session_rollback(session, checkpoint);
         }

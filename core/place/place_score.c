@@ -4,11 +4,10 @@
 
 #include <math.h>
 
-#define SCORE_NOMINATED 10e6
-#define SCORE_SHARING   10000
-#define SCORE_IDLE      1000
-#define SCORE_CPU_NODE  10
-#define SCORE_PACKED    9.0
+#define SCORE_SHARING  10000
+#define SCORE_IDLE     1000
+#define SCORE_CPU_NODE 10
+#define SCORE_PACKED   9.0
 
 uint32_t orr_place__slot(const struct orr_ask *ask)
 {
@@ -27,7 +26,7 @@ int64_t orr_place__free(const struct orr_snode *node, const struct orr_ask *ask)
     return node->idle.v[slot] + node->releasing.v[slot];
 }
 
-static void widen(struct orr_spread *spread, int64_t free)
+void orr_spread_add(struct orr_spread *spread, int64_t free)
 {
     const bool first = spread->at_min == 0;
     if (first || free < spread->min) {
@@ -55,10 +54,11 @@ uint32_t orr_place__survey(const struct orr_session *session, const struct orr_a
         const struct orr_snode *node = &session->nodes[nodes.nodes[i]];
         const int64_t free = orr_place__free(node, ask);
         if (packs && node->allocatable.v[slot] > 0) {
-            widen(spread, free);
+            orr_spread_add(spread, free);
         }
         if (free >= least) {
-            enough[count++] = (struct orr_ranked_node){.node = nodes.nodes[i], .free = free};
+            enough[count++] =
+                (struct orr_ranked_node){.node = nodes.nodes[i], .rank = node->rank, .free = free};
         }
     }
     return count;
@@ -83,25 +83,30 @@ bool orr_place__spread_holds(const struct orr_session *session, const struct orr
     return true;
 }
 
+double orr_place__packed_score(bool counts, int64_t free, const struct orr_spread *spread)
+{
+    if (!counts || spread->max == 0) {
+        return 0;
+    }
+    if (spread->min == spread->max) {
+        return SCORE_PACKED;
+    }
+    return SCORE_PACKED *
+           (1 - ((double)free - (double)spread->min) / (double)(spread->max - spread->min));
+}
+
 double orr_place__placement_score(const struct orr_session *session, const struct orr_ask *ask,
                                   const struct orr_snode *node, const struct orr_spread *spread)
 {
     const uint32_t slot = orr_place__slot(ask);
-    const double free = (double)orr_place__free(node, ask);
+    const int64_t free = orr_place__free(node, ask);
     if (orr_place__strategy(session, ask) == ORR_PLACEMENT_BINPACK) {
-        if (node->allocatable.v[slot] == 0 || spread->max == 0) {
-            return 0;
-        }
-        if (spread->min == spread->max) {
-            return SCORE_PACKED;
-        }
-        return SCORE_PACKED *
-               (1 - (free - (double)spread->min) / (double)(spread->max - spread->min));
+        return orr_place__packed_score(node->allocatable.v[slot] != 0, free, spread);
     }
     if (orr_place__strategy(session, ask) == ORR_PLACEMENT_SPREAD) {
         const int64_t all = slot == ORR_SLOT_GPU && node->gpu_count > 0 ? node->gpu_count * ORR_MGPU
                                                                         : node->allocatable.v[slot];
-        return all > 0 ? free / (double)all : 0;
+        return all > 0 ? (double)free / (double)all : 0;
     }
     return 0;
 }
@@ -147,8 +152,8 @@ double orr_place__score(const struct orr_session *session, const struct orr_stas
                         uint32_t node_index, const struct orr_spread *spread)
 {
     const struct orr_ask *ask = orr_task_ask(session, task);
-    double score = task->nominated == node_index ? SCORE_NOMINATED : 0;
-    score += orr_place__preferred(session, task, node_index);
+    double score = task->nominated == node_index ? ORR_SCORE_NOMINATED : 0;
+    score += orr_preferred_score(orr_place__preferred_by(session, task), node_index);
     score += orr_place__points(session, ask, node_index);
     score += orr_place__zone_score(session, ask, node_index);
     return score + orr_place__placement_score(session, ask, &session->nodes[node_index], spread);

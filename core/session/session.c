@@ -105,6 +105,10 @@ void orr_session_release(struct orr_session *session)
         orr_free(session->node_indices[i]);
     }
     orr_free(session->node_indices);
+    for (uint32_t i = 0; i < session->domain_sum_count; i++) {
+        orr_free(session->domain_sums[i]);
+    }
+    orr_free(session->domain_sums);
     orr_free(session->spreads[0]);
     orr_free(session->spreads[1]);
     orr_numa__release(session);

@@ -67,6 +67,30 @@ static uint32_t *rank_of(struct orr_session *session, const struct orr_idmap *id
     return rank;
 }
 
+/* The nodes of each domain. */
+static void list_nodes(struct orr_session *session, struct orr_topology_level *level)
+{
+    uint32_t *begin =
+        orr_arena_alloc(&session->arena, level->domain_count + (size_t)2, sizeof *begin);
+    level->begin = begin;
+    level->nodes =
+        orr_arena_alloc(&session->arena, session->node_count + (size_t)1, sizeof *level->nodes);
+    uint32_t *next = begin + 1; /* of a domain: how many, where it begins, where it ends */
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (level->domain_of_node[n] != ORR_NONE) {
+            next[level->domain_of_node[n] + 1]++;
+        }
+    }
+    for (uint32_t d = 0; d < level->domain_count; d++) {
+        next[d + 1] += next[d];
+    }
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (level->domain_of_node[n] != ORR_NONE) {
+            level->nodes[next[level->domain_of_node[n]]++] = n;
+        }
+    }
+}
+
 static void build_level(const struct builder *builder, struct orr_topology *topology,
                         uint32_t index)
 {
@@ -99,6 +123,7 @@ static void build_level(const struct builder *builder, struct orr_topology *topo
     }
     level->domain_count = ids.count;
     level->value_count = values.count;
+    list_nodes(session, level);
     level->rank = rank_of(session, &ids);
     orr_idmap_release(&ids);
     orr_idmap_release(&values);

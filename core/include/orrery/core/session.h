@@ -205,6 +205,8 @@ struct orr_topology_level {
     uint32_t value_count;
     uint32_t *parent; /* domain -> domain one level up; ORR_NONE in level 0 */
     uint32_t *rank;   /* domain -> position of its id in byte order */
+    uint32_t *nodes;  /* those in a domain, domain by domain, ascending */
+    uint32_t *begin;  /* of each domain in `nodes`, and the end of the last */
 };
 
 struct orr_topology {
@@ -398,6 +400,8 @@ struct orr_usage;
 struct orr_ranked_node;
 struct orr_node_index;
 struct orr_spread_index;
+struct orr_domain_sums;
+struct orr_preferred;
 struct orr_session {
     struct orr_session_rules rules;
     struct orr_usage *usage; /* the past that k looks at, borrowed; NULL: none is kept */
@@ -469,8 +473,8 @@ struct orr_session {
     struct orr_decision *decisions;  /* of this cycle */
     uint32_t decision_count, decision_capacity;
     struct orr_fit_detail *details; /* by job, filled by allocate; NULL (as built): not wanted */
-    /* scores of the topology plugin for the attempt that is running: by set, node */
-    double **preferred; /* by set of the job in hand; NULL: none */
+    /* scores of the topology plugin for the attempt that is running */
+    struct orr_preferred *preferred; /* by set of the job in hand */
     uint32_t preferred_capacity;
     /* Memory lent to one attempt to place a job after another, core/place. */
     struct orr_task_list attempt_tasks;
@@ -480,6 +484,8 @@ struct orr_session {
     struct orr_node_index **node_indices;
     uint32_t node_index_count, node_index_capacity;
     uint64_t node_questions;
+    struct orr_domain_sums **domain_sums; /* the same for domains, core/place/place_domains.c */
+    uint32_t domain_sum_count, domain_sum_capacity;
     struct orr_spread_index *spreads[2]; /* of CPU, of GPUs */
 };
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the domains of a topology have left for tasks of a size, kept from one attempt to the next.
+ *
+ * Of each pair of a topology and a representative request (the element-wise largest of the tasks):
+ * how many such tasks fit on each node, what is free on it of what they ask, and the sums of both
+ * by domain. A question looks at the nodes that changed since the last one and at the domains they
+ * are in. */
+#include "place_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_ENTRIES 4000000u /* of nodes, in all that is kept */
+#define MIN_KEPT    8u
+#define MOST        (INT64_C(1) << 46) /* that a node without a bound counts as: sums stay sums */
+
+/* --- one node --- */
+
+static double leftover_gpus(const struct orr_snode *node)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        const struct orr_shared_gpu *gpu = &node->shared[i];
+        const int64_t free = node->gpu_memory_mib - gpu->allocated + gpu->releasing;
+        if (gpu->used > 0 && free > 0) {
+            sum += (double)free / (double)node->gpu_memory_mib;
+        }
+    }
+    return sum * ORR_MGPU;
+}
+
+/* Representative pods a node can take: the element-wise largest request stands for all. None where
+ * more of anything is promised than there is, also of what they do not ask. */
+static int64_t pods_on(const struct orr_session *session, const struct orr_vec *max,
+                       const struct orr_snode *node)
+{
+    int64_t pods = INT64_MAX;
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        const int64_t each = max->v[s];
+        const int64_t free = node->idle.v[s] + node->releasing.v[s];
+        int64_t fit = free < each ? 0 : each == 0 ? INT64_MAX : free < 2 * each ? 1 : free / each;
+        if (s == ORR_SLOT_GPU && each > 0 && each < ORR_MGPU) {
+            fit = (int64_t)floor(((double)free + leftover_gpus(node)) / (double)each);
+        }
+        if (fit <= 0) {
+            return 0;
+        }
+        pods = fit < pods ? fit : pods;
+    }
+    return pods;
+}
+
+static int64_t free_on(const struct orr_snode *node, uint32_t slot)
+{
+    const int64_t free = node->idle.v[slot] + node->releasing.v[slot];
+    return free < MOST ? free : MOST;
+}
+
+/* --- sums --- */
+
+static void add_to_domains(struct orr_domain_sums *sums, const struct orr_topology *topology,
+                           uint32_t node, uint32_t column, int64_t more)
+{
+    uint32_t first = 1;
+    sums->of_domain[column] += more; /* the root */
+    for (uint32_t l = 0; l < topology->level_count; l++) {
+        const uint32_t domain = first + topology->levels[l].domain_of_node[node];
+        sums->of_domain[(size_t)domain * sums->columns + column] += more;
+        first += topology->levels[l].domain_count;
+    }
+}
+
+static void look_at(struct orr_domain_sums *sums, const struct orr_session *session,
+                    const struct orr_topology *topology, uint32_t n)
+{
+    const struct orr_snode *node = &session->nodes[n];
+    int64_t *before = &sums->on_node[(size_t)n * sums->columns];
+    if (!orr_domain_has(topology, n)) {
+        return;
+    }
+    for (uint32_t c = 0; c < sums->columns; c++) {
+        const uint32_t s = sums->slots[c];
+        const int64_t now = s == ORR_NONE ? pods_on(session, &sums->max, node) : free_on(node, s);
+        if (now != before[c]) {
+            add_to_domains(sums, topology, n, c, now - before[c]);
+            before[c] = now;
+        }
+    }
+}
+
+/* Domains and the root. */
+static uint32_t count_domains(const struct orr_topology *topology)
+{
+    uint32_t count = 1;
+    for (uint32_t l = 0; l < topology->level_count; l++) {
+        count += topology->levels[l].domain_count;
+    }
+    return count;
+}
+
+static struct orr_domain_sums *new_sums(const struct orr_session *session,
+                                        const struct orr_topology *topology,
+                                        const struct orr_vec *max)
+{
+    uint32_t columns = 1;
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        columns += s != ORR_SLOT_PODS && max->v[s] > 0;
+    }
+    const size_t rows = (size_t)session->node_count + count_domains(topology);
+    struct orr_domain_sums *sums =
+        orr_zalloc(1, sizeof *sums + rows * columns * sizeof sums->on_node[0]);
+    sums->levels = topology->levels;
+    sums->node_count = session->node_count;
+    sums->max = *max;
+    sums->columns = 1;
+    sums->slots[0] = ORR_NONE;
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        if (s != ORR_SLOT_PODS && max->v[s] > 0) {
+            sums->slots[sums->columns++] = s;
+        }
+    }
+    sums->on_node = (int64_t *)(void *)(sums + 1);
+    sums->of_domain = sums->on_node + (size_t)session->node_count * columns;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        look_at(sums, session, topology, n);
+    }
+    sums->seen = session->clock;
+    return sums;
+}
+
+static bool serves(const struct orr_session *session, const struct orr_domain_sums *sums,
+                   const struct orr_topology *topology, const struct orr_vec *max)
+{
+    if (sums->levels != topology->levels || sums->node_count != session->node_count) {
+        return false;
+    }
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        if (sums->max.v[s] != max->v[s]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Where the next sums go: a place of their own, or that of those nobody asked for longest. */
+static uint32_t free_place(struct orr_session *session)
+{
+    const uint64_t entries = (uint64_t)session->domain_sum_count * session->node_count;
+    if (session->domain_sum_count < MIN_KEPT || entries < MAX_ENTRIES) {
+        session->domain_sums = ORR_ROOM_FOR_ONE(session->domain_sums, session->domain_sum_count,
+                                                session->domain_sum_capacity);
+        return session->domain_sum_count++;
+    }
+    uint32_t oldest = 0;
+    for (uint32_t i = 1; i < session->domain_sum_count; i++) {
+        oldest =
+            session->domain_sums[i]->asked_at < session->domain_sums[oldest]->asked_at ? i : oldest;
+    }
+    orr_free(session->domain_sums[oldest]);
+    return oldest;
+}
+
+const struct orr_domain_sums *orr_domain_sums_of(struct orr_session *session,
+                                                 const struct orr_topology *topology,
+                                                 const struct orr_vec *max)
+{
+    struct orr_domain_sums *sums = NULL;
+    for (uint32_t i = 0; i < session->domain_sum_count && sums == NULL; i++) {
+        sums = serves(session, session->domain_sums[i], topology, max) ? session->domain_sums[i]
+                                                                       : NULL;
+    }
+    if (sums == NULL) {
+        const uint32_t place = free_place(session);
+        sums = session->domain_sums[place] = new_sums(session, topology, max);
+    }
+    for (uint32_t n = session->newest_node;
+         n != ORR_NONE && session->nodes[n].changed_at > sums->seen; n = session->nodes[n].older) {
+        look_at(sums, session, topology, n);
+    }
+    sums->seen = session->clock;
+    sums->asked_at = ++session->node_questions;
+    return sums;
+}
