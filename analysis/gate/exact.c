@@ -10,14 +10,13 @@
 /* One row a thing done, in words that can be compared. Jobs and nodes by name: ids may differ. */
 #define DEEDS(schema)                                                                              \
     "SELECT p.start_ms AS at_ms, 1 AS turn, j.name AS job, 'starts on ' || n.name || ' with '"     \
-    " || printf('%g', p.mgpu / 1000.0) || ' GPUs' || coalesce(' (devices ' || p.devices || ')', "  \
-    "'')"                                                                                          \
-    " AS deed FROM " schema ".v_placements AS p JOIN " schema ".job AS j ON j.id = p.job"          \
+    " || printf('%g', p.mgpu / 1000.0) || ' GPUs' AS deed, p.devices AS devices FROM " schema      \
+    ".v_placements AS p JOIN " schema ".job AS j ON j.id = p.job"                                  \
     " JOIN " schema ".node AS n ON n.id = p.node"                                                  \
-    " UNION ALL SELECT a.end_ms, 0, j.name, 'is evicted: ' || a.cause FROM " schema                \
+    " UNION ALL SELECT a.end_ms, 0, j.name, 'is evicted: ' || a.cause, NULL FROM " schema          \
     ".attempt AS a"                                                                                \
     " JOIN " schema ".job AS j ON j.id = a.job"                                                    \
-    " UNION ALL SELECT j.end_ms, 2, j.name, 'ends' FROM " schema                                   \
+    " UNION ALL SELECT j.end_ms, 2, j.name, 'ends', NULL FROM " schema                             \
     ".job AS j WHERE j.end_ms IS NOT NULL"
 
 /* EXCEPT binds no closer than UNION: each list of deeds is a select of its own. */
@@ -25,7 +24,7 @@
     "SELECT * FROM (" DEEDS(schema) ") EXCEPT SELECT * FROM (" DEEDS(other) ")"
 
 static const char only_sql[] = /* what one has and the other has not, the earliest first */
-    "SELECT at_ms, job, deed, which FROM (SELECT *, 0 AS which FROM (" ONLY(
+    "SELECT at_ms, job, deed, which, devices FROM (SELECT *, 0 AS which FROM (" ONLY(
         "main", "base") ")"
                         " UNION ALL SELECT *, 1 FROM (" ONLY(
                             "base", "main") ")) ORDER BY at_ms, turn, job, which LIMIT 1";
@@ -50,21 +49,38 @@ static const char *why(struct orr_results *in, int which, const char *job, orr_m
     return words;
 }
 
-static void describe(struct orr_results *in, sqlite3_stmt *row,
+/* " (devices 0, 5)" of a bit mask; "" where devices are not counted one by one. */
+static void say_devices(sqlite3_stmt *row, int column, char *out, size_t room)
+{
+    const uint64_t mask = (uint64_t)sqlite3_column_int64(row, column);
+    size_t used = 0;
+    out[0] = '\0';
+    for (unsigned d = 0; d < 64 && used + 16 < room; d++) {
+        if ((mask >> d & 1) != 0) {
+            used += (size_t)snprintf(out + used, room - used, "%s%u",
+                                     used == 0 ? " (devices " : ", ", d);
+        }
+    }
+    if (used > 0) {
+        (void)snprintf(out + used, room - used, ")");
+    }
+}
+
+static void describe(struct orr_results *in, sqlite3_stmt *row, const char *const sides[2],
                      struct orr_first_difference *difference)
 {
     difference->at_ms = sqlite3_column_int64(row, 0);
     const char *job = orr_results_text(in, row, 1), *deed = orr_results_text(in, row, 2);
     const int which = sqlite3_column_int(row, 3);
-    static const char *const sides[] = {"the new run", "the baseline"};
     const char *here = why(in, which, job, difference->at_ms);
     const char *there = why(in, 1 - which, job, difference->at_ms);
-    char at[32];
+    char at[32], devices[200];
     (void)orr_format_seconds(at, difference->at_ms);
+    say_devices(row, 4, devices, sizeof devices);
     (void)snprintf(difference->text, sizeof difference->text,
-                   "at %s s job %s %s in %s%s%s, and not in %s%s%s", at, job, deed, sides[which],
-                   here[0] != '\0' ? ", where it had waited: " : "", here, sides[1 - which],
-                   there[0] != '\0' ? ", where it waits: " : "", there);
+                   "at %s s job %s %s%s in %s%s%s, and not in %s%s%s", at, job, deed, devices,
+                   sides[which], here[0] != '\0' ? ", where it had waited: " : "", here,
+                   sides[1 - which], there[0] != '\0' ? ", where it waits: " : "", there);
 }
 
 static enum orr_status attach(struct orr_results *in, const char *baseline, struct orr_err *err)
@@ -104,7 +120,8 @@ enum orr_status orr_gate_same_inputs(const char *results, const char *baseline, 
 }
 
 enum orr_status orr_gate_exact(const char *results, const char *baseline,
-                               struct orr_first_difference *difference, struct orr_err *err)
+                               const char *const sides[2], struct orr_first_difference *difference,
+                               struct orr_err *err)
 {
     struct orr_results in;
     *difference = (struct orr_first_difference){.at_ms = ORR_MS_NONE};
@@ -121,7 +138,7 @@ enum orr_status orr_gate_exact(const char *results, const char *baseline,
                        "or held in between is not the same");
         sqlite3_stmt *row = orr_results_prepare(&in, only_sql);
         while (orr_results_step(&in, row)) {
-            describe(&in, row, difference);
+            describe(&in, row, sides, difference);
         }
     }
     const enum orr_status status = in.status;

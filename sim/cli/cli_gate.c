@@ -253,7 +253,8 @@ static enum orr_status judge_exact(struct gate *gate, struct orr_err *err)
     struct orr_first_difference difference;
     gate->rules[0] = (struct orr_gate_rule){.name = "same decisions", .metric = "digest"};
     const enum orr_status status =
-        orr_gate_exact(gate->options->results[0], gate->options->baselines[0], &difference, err);
+        orr_gate_exact(gate->options->results[0], gate->options->baselines[0],
+                       (const char *const[]){"the new run", "the baseline"}, &difference, err);
     gate->count = 1;
     gate->results[0] =
         (struct orr_gate_result){.rule = &gate->rules[0],
@@ -458,7 +459,8 @@ static enum orr_status propose(struct gate *gate, struct orr_err *err)
 static enum orr_status bless(const struct gate_options *o, struct orr_err *err)
 {
     struct orr_first_difference ignored; /* only to see that both are results files */
-    const enum orr_status status = orr_gate_exact(o->results[0], o->results[0], &ignored, err);
+    const enum orr_status status =
+        orr_gate_exact(o->results[0], o->results[0], o->results, &ignored, err);
     if (status != ORR_OK) {
         return status;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_look.c - the verbs that show a scenario: show, and diff of two. */
 #include <orrery/analysis/explain.h>
+#include <orrery/analysis/gate.h>
 
 #include "cli.h"
 
@@ -103,21 +104,82 @@ static uint32_t text_diff(const struct orr_scenario *a, const struct orr_scenari
     return count;
 }
 
-int orr_cli_diff(int argc, char **argv)
+/* Where two runs part. */
+static int diff_decisions(const char *const paths[2], bool as_json)
 {
+    struct orr_first_difference first;
+    struct orr_err err = {0};
+    if (orr_gate_exact(paths[0], paths[1], paths, &first, &err) != ORR_OK) {
+        return orr_cli_fail(&err);
+    }
+    if (as_json) {
+        struct orr_json json = {.out = stdout};
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "a", paths[0]);
+        orr_json_text(&json, "b", paths[1]);
+        orr_json_bool(&json, "same", first.same);
+        orr_json_seconds(&json, "at_s", first.at_ms);
+        orr_json_text(&json, "first", first.same ? NULL : first.text);
+        orr_json_close(&json, '}');
+    } else {
+        (void)printf("%s\n", first.same ? "every decision is the same" : first.text);
+    }
+    return !first.same;
+}
+
+struct diff_options {
     struct orr_cli_common common;
     const char *paths[2];
+    uint32_t count;
+    bool decisions;
+};
+
+static error_t parse_diff(int key, char *arg, struct argp_state *state)
+{
+    struct diff_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case 'd': o->decisions = true; return 0;
+    case ARGP_KEY_ARG:
+        if (o->count == 2) {
+            argp_error(state, "\"%s\" is one too many", arg);
+        }
+        o->paths[o->count++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->count < 2) {
+            argp_error(state, "name two %s", o->decisions ? "results files" : "scenarios");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int orr_cli_diff(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {{"decisions", 'd', 0, 0,
+                                               "of results files: the first start, eviction or end "
+                                               "that only one of them has, and why the "
+                                               "job waited",
+                                               0},
+                                              {0}};
+    const struct argp parser = {
+        rows,
+        parse_diff,
+        "A B",
+        "Say what differs between two scenarios, or those that results files ran; with --decisions "
+        "where two runs part. Exit code 0: nothing, 1: something.",
+        orr_cli_everywhere,
+        NULL,
+        NULL};
+    struct diff_options o = {0};
     struct orr_scenario a = {0}, b = {0};
     struct orr_err err = {0};
-    if (orr_cli_parse_plain(
-            argc, argv, "A B",
-            "Say what differs between two scenarios, or those that results files ran. Exit code 0: "
-            "nothing, 1: something.",
-            paths, 2, &common) < 2) {
-        (void)fprintf(stderr, "orrery diff: name two scenarios\n");
-        return orr_status_exit_code(ORR_USAGE);
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    if (o.decisions) {
+        return diff_decisions(o.paths, o.common.json);
     }
-    const struct orr_scenario_options of_a = {.path = paths[0]}, of_b = {.path = paths[1]};
+    const struct orr_scenario_options of_a = {.path = o.paths[0]}, of_b = {.path = o.paths[1]};
     struct orr_arena arena;
     orr_arena_init(&arena);
     enum orr_status status = orr_cli_scenario(&of_a, &arena, &a, &err);
@@ -125,7 +187,7 @@ int orr_cli_diff(int argc, char **argv)
         status = orr_cli_scenario(&of_b, &arena, &b, &err);
     }
     const int code = status != ORR_OK ? orr_cli_fail(&err)
-                                      : (common.json ? json_diff(&a, &b) : text_diff(&a, &b)) > 0;
+                                      : (o.common.json ? json_diff(&a, &b) : text_diff(&a, &b)) > 0;
     orr_scenario_release(&b);
     orr_scenario_release(&a);
     orr_arena_release(&arena);

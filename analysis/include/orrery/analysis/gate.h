@@ -53,8 +53,9 @@ struct orr_first_difference {
     orr_ms at_ms;
     char text[600]; /* what each did, and why the job waited there if it did */
 };
+/* `sides` are what the text calls the results and the baseline. ORR_NO_INPUT, ORR_DATA. */
 enum orr_status orr_gate_exact(const char *results, const char *baseline,
-                               struct orr_first_difference *difference,
+                               const char *const sides[2], struct orr_first_difference *difference,
                                struct orr_err *err) ORR_MUST_USE;
 
 /* --- reports --- */
