@@ -1,4 +1,5 @@
 # Bad input and bad surroundings.
+orr_cases(hostile)
 orr_shell_cases(hostile hostile/hostile.sh $<TARGET_FILE:orrery> ${CMAKE_CURRENT_BINARY_DIR}/hostile
   ${PROJECT_SOURCE_DIR}/traces/data/philly.csv.gz)
 # Seconds each: runs and studies ended by a signal at many moments, a large file on a full disk.

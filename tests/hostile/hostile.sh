@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Bad input and bad surroundings: what is accepted, what is rejected row by row, what is refused.
+# Bad surroundings, and bad input that is not text: devices, full disks, signals, packed and damaged files. Bad text is
+# in the cases (*.case) beside this file.
 #
 #   hostile.sh ORRERY WORK_DIR PHILLY_TRACE CASE
 #
@@ -112,37 +113,7 @@ one_bad_row() { # BYTES_FOR_PRINTF MESSAGE
     has jobs 20
     has rejected 1
 }
-case_reject_negative() {
-    one_bad_row 'x,2000,-100,1\n' 'column run_s: "-100" is negative'
-    one_bad_row 'x,2000,100,-1\n' 'column gpus: "-1"'
-}
-case_reject_overflow() {
-    one_bad_row 'x,2000,99999999999999999999999,1\n' 'column run_s: "99999999999999999999999" is out of range'
-    one_bad_row 'x,9223372036854775807,1,1\n' 'column submit_s: "9223372036854775807" is out of range'
-    one_bad_row 'x,2000,1e400,1\n' 'column run_s: "1e400" is'
-    one_bad_row 'x,2000,1,4294967297\n' 'column gpus: "4294967297" is out of range'
-}
-case_reject_not_a_number() {
-    one_bad_row 'x,2000,NaN,1\n' 'column run_s: "NaN" is not a number'
-    one_bad_row 'x,inf,1,1\n' 'column submit_s: "inf" is not a number'
-    one_bad_row 'x,2000,1,x8\n' 'column gpus: "x8" is not a'
-}
 case_reject_nul() { one_bad_row 'x,2000,1\0000,1\n' 'the row has a NUL byte'; }
-case_reject_fields() {
-    one_bad_row 'x,2000\n' 'the row has 2 fields, the header 4'
-    one_bad_row 'x,2000,1,1,1\n' 'the row has 5 fields, the header 4'
-    one_bad_row ',2000,1,1\n' 'column job: is empty'
-    one_bad_row 'x,2000,,1\n' 'column run_s: is empty'
-    one_bad_row 'x,2000,1,\n' 'states no GPUs'
-}
-case_reject_too_large() {
-    one_bad_row 'x,2000,1,33\n' 'job x asks 33 GPUs in 5 pods, which this cluster of 32 GPUs could not hold'
-    { rows 200; printf 'x,2000,1,33\n'; } >bad.csv
-    expect 0 replay bad.csv --copies 5
-    has jobs 1000
-    has rejected 1
-}
-case_reject_duplicate() { one_bad_row 'j7,2000,1,1\n' 'column job: "j7" is on line 8 already'; }
 
 # ---- refused: a located error, an exit code, no results ----
 
@@ -152,18 +123,8 @@ refused() { # CODE TRACE MESSAGE
     says "orrery: $3"
     gone run.db run.db.tmp.*
 }
-case_refuse_missing() { refused 66 none.csv 'none.csv: No such file'; }
 case_refuse_directory() { mkdir d && refused 66 d 'd: is a directory'; }
 case_refuse_empty() { : >empty.csv && refused 65 empty.csv 'empty.csv: is empty'; }
-case_refuse_only_header() { rows 0 >header.csv && refused 65 header.csv 'header.csv: no job is left to run'; }
-case_refuse_no_header() {
-    rows 9 | sed 1d >bare.csv && refused 65 bare.csv 'bare.csv:1: column "j1" is not known'
-    rows 9 | sed 1d >bare.txt && refused 65 bare.txt 'bare.txt:1: is in no known format'
-}
-case_refuse_unclosed_quote() {
-    { rows 9; printf '"x,2000,1,1\n'; } >quote.csv
-    refused 65 quote.csv 'quote.csv:11: a quoted field that starts in this row is never closed'
-}
 case_refuse_truncated() { # cut anywhere: header, data, check sum
     rows 2000 | gzip -c >whole.csv.gz
     bytes=$(wc -c <whole.csv.gz)
@@ -176,90 +137,6 @@ case_refuse_damaged() {
     rows 2000 | gzip -c >damaged.csv.gz
     printf '\377\377\377\377' | dd of=damaged.csv.gz bs=1 seek=1000 conv=notrunc 2>/dev/null
     refused 65 damaged.csv.gz 'damaged.csv.gz'
-}
-
-scenario() { # LINE...
-    rows 20 >t.csv
-    {
-        printf '%s\n' 'cluster:' '  pools: {a: {nodes: 4, gpus: 8}}' 'workload:' '  - {name: t, trace: t.csv}'
-        printf '%s\n' "$@"
-    } >s.yaml
-    expect 78 "$orrery" run s.yaml -o run.db
-    gone run.db run.db.tmp.*
-}
-# caret TEXT: the last lines of err are a source line and a caret under its TEXT.
-caret() {
-    awk -v text="$1" '{ line[NR] = $0 }
-        END { at = index(line[NR - 1], text); exit !(at > 0 && index(line[NR], "^") == at) }' err ||
-        fail "no caret under $1"
-}
-case_yaml_unknown_key() {
-    scenario 'polici: {name: fifo}'
-    says 's.yaml:5:1: unknown key "polici" (did you mean "policy"?)'
-    caret polici
-}
-case_yaml_duplicate_key() {
-    scenario 'policy: {name: fifo}' 'policy: {name: easy}'
-    says 's.yaml:6:1: duplicate key "policy" (first in line 5)'
-    caret policy
-}
-case_yaml_mistyped() {
-    scenario 'seeds: [one, two]'
-    says 's.yaml:5:'
-    scenario 'policy: [fifo]'
-    says 's.yaml:5:10:'
-    caret 'fifo]'
-    scenario 'warmup: soon'
-    says 's.yaml:5:9:'
-    caret soon
-}
-case_yaml_broken() {
-    scenario 'policy: {name: fifo'
-    says 's.yaml:'
-}
-case_unknown_policy() {
-    scenario 'policy: {name: fifoo}'
-    says 's.yaml:5:16: unknown policy "fifoo" (did you mean "fifo"?)'
-    expect 78 replay t.csv --policy fifoo
-    says '--policy fifoo: unknown policy "fifoo" (did you mean "fifo"?)'
-}
-case_unknown_param() {
-    scenario 'policy: {name: fifo, params: {ordr: submit}}'
-    says 'unknown parameter "ordr" (did you mean "order"?)'
-    expect 78 replay t.csv --param ordr=submit
-    says 'unknown parameter "ordr" (did you mean "order"?)'
-    expect 78 replay t.csv --param order=alphabet
-    says 'parameter order: "alphabet" is not submit or shortest'
-}
-case_params_together() {
-    scenario 'policy: {name: kai, params: {window_type: cron, cron_string: "60 * * * *"}}'
-    says 's.yaml:5:63: policy kai: cron line "60 * * * *": "60" is not a minute (0 to 59)'
-    expect 78 replay t.csv --policy kai --param window_type=tumbling --param tumbling_window_start_time=noon
-    says 'tumbling_window_start_time: "noon" is neither'
-    expect 78 replay t.csv --policy kai --param fetch_interval=0s
-    says 'must be above 0'
-}
-case_usage() {
-    rows 20 >t.csv
-    expect 64 "$orrery"
-    says 'Usage: orrery VERB'
-    expect 64 "$orrery" rum
-    says 'unknown verb "rum" (did you mean "run"?)'
-    expect 64 "$orrery" run
-    says 'name a scenario file, or --trace and --cluster'
-    expect 64 "$orrery" run --trace t.csv
-    says '--trace needs a --cluster'
-    expect 64 "$orrery" run --trace t.csv --cluster 4by8 -o run.db
-    says 'expected NODESxGPUS'
-    expect 64 replay t.csv --bogus
-    says "unrecognized option '--bogus'"
-    expect 64 replay t.csv --copies 0
-    says '--copies: "0" is not a whole number from 1 on'
-    expect 64 replay t.csv --format xml
-    says 'format "xml" is not known'
-    expect 64 "$orrery" export run.db
-    says 'name a results file and a table'
-    gone run.db run.db.tmp.*
 }
 
 # ---- output that cannot be written ----
@@ -651,133 +528,6 @@ case_snapshot_wrong() {
     expect 65 "$orrery" schedule deep.json
     awk 'BEGIN { for (i = 0; i < 5000; i++) { printf "%*sa:\n", i, "" } }' >deep.yaml
     expect 65 "$orrery" schedule deep.yaml
-}
-
-case_snapshot_circles() {
-    cat >s.yaml <<'END'
-apiVersion: orrery/v1alpha1
-kind: Snapshot
-nodes: {n: {gpus: 4}}
-queues:
-  a: {parent: b, gpu: [4]}
-  b: {parent: a, gpu: [4]}
-  c: {parent: c, gpu: [4]}
-jobs:
-  x: {queue: a, gpus: 1}
-  y: {queue: c, gpus: 1}
-END
-    expect 0 "$orrery" schedule s.yaml
-    grep -q 'QueueDoesNotExist' out || fail 'jobs of queues in a circle do not say so'
-    grep -q 'nothing is decided' out || fail 'something is decided'
-}
-
-# ---- events ----
-
-case_events() {
-    rows 3 >trace.csv
-    wrong() { # EVENT TEXT
-        printf 'cluster: {pools: {a: {nodes: 6, gpus: 8, rack_size: 2, block_size: 4}, b: {nodes: 2, gpus: 8}}}\nworkload: [{name: t, trace: trace.csv}]\nevents:\n- %s\n' "$1" >run.yaml
-        expect 78 "$orrery" check run.yaml
-        says "$2"
-    }
-    wrong '{at: 1h, fail: a-0007}' 'run.yaml:4:18: fail: the cluster has no "a-0007": name a node as a-0001, or rack/a-r1'
-    wrong '{at: 1h, fail: a-1}' 'run.yaml:4:18: fail: the cluster has no "a-1"'
-    wrong '{at: 1h, fail: n0001}' 'run.yaml:4:18: fail: the cluster has no "n0001"'
-    wrong '{at: 1h, fail: rack/a-r4}' 'the cluster has no "rack/a-r4"'
-    wrong '{at: 1h, fail: rack/a-b2-r2}' 'the cluster has no "rack/a-b2-r2"'
-    wrong '{at: 1h, fail: rack/b-r1}' 'the cluster has no "rack/b-r1"'
-    wrong '{at: 1h, fail: rack/a-r0}' 'the cluster has no "rack/a-r0"'
-    wrong '{at: 1h, fail: rack/a-r99999999999}' 'the cluster has no "rack/a-r99999999999"'
-    wrong '{at: 1h, fail: block/a-b1-r1}' 'the cluster has no "block/a-b1-r1"'
-    wrong '{at: 1h, fail: shelf/a-r1}' 'the cluster has no "shelf/a-r1"'
-    wrong '{at: 1h, fail: pool/c}' 'the cluster has no "pool/c"'
-    wrong '{at: 12, fail: pool/a}' 'run.yaml:4:8: at: "12"'
-    wrong '{at: 12d 25:00, fail: pool/a}' 'run.yaml:4:8: at: "12d 25:00" is not a time'
-    wrong '{at: 12d 1:00x, fail: pool/a}' 'run.yaml:4:8: at: "12d 1:00x" is not a time'
-    wrong '{at: -1h, fail: pool/a}' 'run.yaml:4:8: at: "-1h" is negative'
-    wrong '{fail: pool/a}' '"at" is missing'
-    wrong '{at: 1h, fail: pool/a, for: 0s}' 'run.yaml:4:31: for: must be more than 0'
-    wrong '{at: 1h, drain: pool/a}' 'run.yaml:4:3: the event needs "for"'
-    wrong '{at: 1h, for: 1h}' 'run.yaml:4:3: an event needs one of "fail", "maintain", "drain", "set"'
-    wrong '{at: 1h, for: 1h, fail: pool/a, drain: pool/a}' 'run.yaml:4:3: an event needs one of'
-    wrong '{at: 1h, for: 1h, fail: pool/a, notice: 5m}' 'run.yaml:4:43: notice: only with "maintain"'
-    wrong '{at: 1h, for: 1h, maintain: pool/a, notise: 5m}' 'unknown key "notise" (did you mean "notice"?)'
-    wrong '5' 'expected a map with at and what happens'
-    # what is set: paths that lead nowhere or to what does not change, values out of bounds
-    sets() { # EVENT TEXT
-        printf 'cluster: {pools: {a: {nodes: 6, gpus: 8}}}\nqueues: {top: {gpu: [48]}, a: {parent: top}}\nworkload: [{name: t, trace: trace.csv}]\nevents:\n- %s\n' "$1" >run.yaml
-        expect 78 "$orrery" check run.yaml
-        says "$2"
-    }
-    sets '{at: 1h, set: {}}' 'run.yaml:5:17: set: nothing is set'
-    sets '{at: 1h, set: null}' 'run.yaml:5:17: set: nothing is set'
-    sets '{at: 1h, set: 5}' 'run.yaml:5:17: set: expected a map, found a single value'
-    sets '{set: {queues.a.gpu.quota: 1}}' 'run.yaml:5:3: 1: "at" is missing'
-    sets '{at: 1h, set: {queues.x.gpu.quota: 1}}' 'run.yaml:5:25: unknown queue "x" (did you mean "a"?)'
-    sets '{at: 1h, set: {queues.a.gpu.quotas: 1}}' 'run.yaml:5:31: unknown key "quotas" (did you mean "quota"?)'
-    sets '{at: 1h, set: {queues.a.gpu: {quota: -3}}}' 'run.yaml:5:40: quota: "-3" is negative'
-    sets '{at: 1h, set: {queues.a.gpu.weight: -=3}}' 'run.yaml:5:41: weight: "-2" is negative'
-    sets '{at: 1h, set: {queues.a.gpu: [1, 2, 3, 4]}}' 'gpu: expected [quota, weight, limit], found 4 values'
-    sets '{at: 1h, set: {queues.a.gpu: [1, x]}}' 'weight: "x" is not a number of at least 0'
-    sets '{at: 1h, set: {queues.*.gpu.limit: +=4}}' 'run.yaml:5:40: limit: += needs a number, and this is unlimited'
-    sets '{at: 1h, set: {queues.a.priority: 99999999999}}' 'run.yaml:5:37: priority: 99999999999 is not within'
-    sets '{at: 1h, set: {queues.a.gpu.quota: }}' 'queues.a.gpu.quota: expected a single value, found nothing'
-    for path in queues.a.parent policy.name cluster.pools.a.gpus events.1.at workload.t.scale.arrivals; do
-        sets "{at: 1h, set: {$path: 1}}" ''
-    done
-    sets '{at: 1h, set: {queues.a.parent: x}}' 'run.yaml:5:18: "queues.a.parent" cannot change while a run goes on'
-    sets '{at: 1h, set: {cluster.pools.a.gpus: 4}}' 'run.yaml:5:18: "cluster.pools.a.gpus" cannot change while a run goes on'
-    sets '{at: 1h, set: {queues.a.gpu.quota: 1}, for: 1h}' 'run.yaml:5:47: for: not with "set"'
-    sets '{at: 1h, set: {queues.a.gpu.quota: 1}, notice: 1h}' 'run.yaml:5:50: notice: only where nodes of a pool are set'
-    sets '{at: 1h, set: {queues.a.gpu.quota: 1}, fail: pool/a}' 'run.yaml:5:3: an event needs one of'
-    sets '{at: 1h, set: {cluster.pools.b.nodes: 1}}' 'run.yaml:5:32: unknown pool "b"'
-    sets '{at: 1h, set: {cluster.pools.a.nodes: -1}}' 'run.yaml:5:41: nodes: '
-    sets '{at: 1h, set: {cluster.pools.a.nodes: -=7}}' 'run.yaml:5:43: nodes: '
-    sets '{at: 1h, set: {cluster.pools.a.nodes: 9999999}}' 'run.yaml:5:41: nodes: '
-    sets '{at: 1h, set: {cluster.pools.a.nodes: 4}, taken: away}' 'run.yaml:5:52: taken: "away"'
-    sets '{at: 1h, set: {queues.a.gpu.quota: 1}, taken: fail}' 'run.yaml:5:49: taken: only where nodes of a pool are set'
-    sets '{at: 1h, fail: pool/a, taken: fail}' 'run.yaml:5:33: taken: only with "set"'
-    sets '{at: 1h, set: {cluster.pools.a.nodes: 4}}
-- {at: 1h, fail: n0007}' 'the cluster has no "n0007"'
-    # in order of time the second comes first, and leaves the first below 0
-    sets '{at: 2h, set: {queues.top.gpu.quota: -=8}}
-- {at: 1h, set: {queues.top.gpu.quota: 2}}' 'run.yaml:5:42: quota: "-6" is negative'
-    # pools that follow the jobs
-    pool() { # KEYS TEXT
-        printf 'cluster:\n  pools:\n    a: {nodes: 2, gpus: 8, %s}\n  %s\nworkload: [{name: t, trace: trace.csv}]\n' "$1" "${3:-}" >run.yaml
-        expect 78 "$orrery" check run.yaml
-        says "$2"
-    }
-    pool 'autoscale: {provision: 1m}' 'run.yaml:3:28: autoscale: "max" is missing'
-    pool 'autoscale: {max: 4}' 'run.yaml:3:28: autoscale: "provision" is missing'
-    pool 'autoscale: {max: 1, provision: 1m}' 'run.yaml:3:16: nodes: 2 at the start is not within min and max, 0 to 1'
-    pool 'autoscale: {min: 3, max: 4, provision: 1m}' 'run.yaml:3:16: nodes: 2 at the start is not within min and max, 3 to 4'
-    pool 'autoscale: {min: 3, max: 2, provision: 1m}' 'run.yaml:3:53: max: less than min, which is 3'
-    pool 'autoscale: {max: 4, provision: -1m}' 'run.yaml:3:59: provision: "-1m" is negative'
-    pool 'autoscale: {max: 9999999, provision: 1m}' 'run.yaml:3:45: max: 9999999'
-    pool 'autoscale: {max: 4, provision: 1m, cooldown: 1m}' 'unknown key "cooldown"'
-    pool 'autoscale: {max: 4, provision: 36501d}' 'run.yaml:3:59: provision: more than 36500d'
-    wrong '{at: 36501d, fail: pool/a, for: 1h}' 'run.yaml:4:8: at: more than 36500d'
-    pool 'price: -1' 'run.yaml:3:35: price: "-1"'
-    pool 'idle_power: 2kW' 'run.yaml:3:40: idle_power: pool "a" states no full_power, and energy needs both'
-    pool 'full_power: 2kW' 'run.yaml:3:40: full_power: pool "a" states no idle_power, and energy needs both'
-    pool 'idle_power: 2kW, full_power: 1999W' 'run.yaml:3:57: full_power: less than idle_power, 2kW'
-    pool 'idle_power: 700, full_power: 1kW' 'run.yaml:3:40: idle_power: "700" has no unit (write a power such as 700W or 10.2kW)'
-    pool 'idle_power: -1W, full_power: 1kW' 'run.yaml:3:40: idle_power: "-1W" is negative'
-    pool 'idle_power: 1kWh, full_power: 2kW' 'run.yaml:3:40: idle_power: "1kWh" is not a power'
-    pool 'power: 1kW' 'unknown key "power"'
-    pool 'autoscale: {max: 4, provision: 1m}' 'run.yaml:4:21: scan: must be more than 0' 'autoscale: {scan: 0s}'
-    pool 'autoscale: {max: 4, provision: 1m}' 'run.yaml:6:17: pool "a" is autoscaled: its nodes follow the jobs' '
-events:
-- {at: 1h, set: {cluster.pools.a.nodes: 3}}'
-    printf 'events: {a: 1}\n' >run.yaml
-    expect 78 "$orrery" check run.yaml
-    says 'run.yaml:1:9: events: expected a list of events, found a map'
-    # what is resolved says it again
-    printf 'cluster: {pools: {a: {nodes: 6, gpus: 8, rack_size: 2}}}\nworkload: [{name: t, trace: trace.csv}]\nevents: [{at: 1d 02:03, fail: rack/a-r2, for: 90m}]\n' >run.yaml
-    expect 0 "$orrery" show --resolved run.yaml
-    grep -q 'events.1.at *= 1563m ' out || fail 'the time is not in its short form'
-    expect 0 "$orrery" run run.yaml --set events.1.at=10s --set events.1.fail=n0002 -o run.db
 }
 
 # ---- progress ----

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +24,7 @@
 
 #include <orrery/base/mem.h>
 
-enum { MAX_WORDS = 64 };
+enum { MAX_WORDS = 64, MAX_COLUMNS = 8 };
 
 struct text {
     char *at;
@@ -32,9 +33,10 @@ struct text {
 
 struct run {
     const char *orrery, *source, *file;
-    const char *name, *value; /* what `for NAME: VALUES` puts in place of {NAME}; NULL without */
-    size_t line;              /* of FILE, from 1 */
-    struct text command;      /* the last one, as written */
+    size_t columns; /* of the row that is run: what takes the place of each {NAME} */
+    const char *names[MAX_COLUMNS], *values[MAX_COLUMNS];
+    size_t line;         /* of FILE, from 1 */
+    struct text command; /* the last one, as written */
     size_t command_line;
     struct text out, err;
     int code;
@@ -97,8 +99,8 @@ __attribute__((format(printf, 2, 3))) static void differ(struct run *run, const 
 {
     va_list list;
     (void)printf("%s:%zu: ", run->file, run->line);
-    if (run->value != NULL) {
-        (void)printf("with %s %s: ", run->name, run->value);
+    if (run->columns > 0) {
+        (void)printf("with %s %s: ", run->names[0], run->values[0]);
     }
     va_start(list, format);
     (void)vprintf(format, list);
@@ -120,9 +122,11 @@ static struct text filled(const struct run *run, const char *line)
         const size_t length = end != NULL ? (size_t)(end - line - 1) : 0;
         if (length == 6 && memcmp(line + 1, "source", 6) == 0) {
             with = run->source;
-        } else if (length > 0 && run->name != NULL && strlen(run->name) == length &&
-                   memcmp(line + 1, run->name, length) == 0) {
-            with = run->value;
+        }
+        for (size_t i = 0; i < run->columns && with == NULL && end != NULL; i++) {
+            const char *name = run->names[i];
+            with = strlen(name) == length && memcmp(line + 1, name, length) == 0 ? run->values[i]
+                                                                                 : NULL;
         }
         if (with != NULL) {
             puts_to(&text, with);
@@ -325,6 +329,24 @@ static const char *after(const char *line, const char *words)
     return strncmp(line, words, length) == 0 ? line + length : NULL;
 }
 
+/* Whether the last lines of `said` are a line of a file and a caret under its `text`. */
+static bool has_caret(const char *said, const char *text)
+{
+    const char *caret = strrchr(said, '^'), *line = said, *at;
+    if (caret == NULL || caret == said) {
+        return false;
+    }
+    const char *pointing = caret;
+    while (pointing > said && pointing[-1] != '\n') {
+        pointing--;
+    }
+    for (at = said; at < pointing; at++) {
+        line = *at == '\n' && at + 1 < pointing ? at + 1 : line;
+    }
+    at = strstr(line, text);
+    return at != NULL && at < pointing && at - line == caret - pointing;
+}
+
 static void expect(struct run *run, const char *line)
 {
     static const struct {
@@ -346,8 +368,16 @@ static void expect(struct run *run, const char *line)
         return;
     }
     if ((rest = after(line, "gone ")) != NULL) {
-        if (access(rest, F_OK) == 0) {
-            differ(run, "%s was left behind", rest);
+        glob_t found = {0};
+        if (glob(rest, 0, NULL, &found) == 0) {
+            differ(run, "%s was left behind", found.gl_pathv[0]);
+        }
+        globfree(&found);
+        return;
+    }
+    if ((rest = after(line, "caret ")) != NULL) {
+        if (!has_caret(run->err.at, rest)) {
+            differ(run, "no caret under %s", rest);
         }
         return;
     }
@@ -385,10 +415,29 @@ static void write_file(struct run *run, const char *name, char **lines, size_t c
     }
 }
 
+/* `copy PATH FILE` */
+static void copy_file(struct run *run, const char *words)
+{
+    struct text both = filled(run, words);
+    char *name = strrchr(both.at, ' ');
+    if (name == NULL) {
+        malformed(run, "copy PATH FILE");
+    }
+    *name++ = '\0';
+    struct text bytes = read_whole(both.at);
+    FILE *file = fopen(name, "wb");
+    if (bytes.count == 0 || file == NULL || fwrite(bytes.at, 1, bytes.count, file) != bytes.count ||
+        fclose(file) != 0) {
+        malformed(run, "%s cannot be copied to %s", both.at, name);
+    }
+    orr_free(bytes.at);
+    orr_free(both.at);
+}
+
 static bool begins_step(const char *line)
 {
     return strncmp(line, "== ", 3) == 0 || strncmp(line, "$ ", 2) == 0 ||
-           strncmp(line, "change ", 7) == 0;
+           strncmp(line, "change ", 7) == 0 || strncmp(line, "copy ", 5) == 0;
 }
 
 /* The file with its one line `old` replaced by `new`; a NULL `old` adds `new` at the end. */
@@ -441,6 +490,11 @@ static size_t change_file(struct run *run, const char *name, char **lines, size_
     return i;
 }
 
+static bool begins_rows(const char *line)
+{
+    return strncmp(line, "for ", 4) == 0 || strncmp(line, "table ", 6) == 0;
+}
+
 static void run_lines(struct run *run, char **lines, size_t count)
 {
     size_t commands = 0;
@@ -454,6 +508,9 @@ static void run_lines(struct run *run, char **lines, size_t count)
                 i++;
             }
             write_file(run, line + 3, lines + from, i + 1 - from);
+        } else if (strncmp(line, "copy ", 5) == 0) {
+            finish_command(run);
+            copy_file(run, line + 5);
         } else if (strncmp(line, "change ", 7) == 0) {
             finish_command(run);
             i += change_file(run, line + 7, lines + i + 1, count - i - 1);
@@ -467,7 +524,7 @@ static void run_lines(struct run *run, char **lines, size_t count)
             execute(run, command.at);
             orr_free(command.at);
             commands++;
-        } else if (line[0] != '\0' && line[0] != '#' && strncmp(line, "for ", 4) != 0) {
+        } else if (line[0] != '\0' && line[0] != '#' && line[0] != '|' && !begins_rows(line)) {
             struct text expected = filled(run, line);
             expect(run, expected.at);
             orr_free(expected.at);
@@ -500,31 +557,84 @@ static void run_once(struct run *run, char **lines, size_t count)
     }
 }
 
-/* `for NAME: VALUES` runs the whole case once a value. */
-static void run_all(struct run *run, char **lines, size_t count)
+/* Cells of a row, blanks around them left out; returns how many. */
+static size_t split_cells(const struct run *run, char *row, const char *cells[MAX_COLUMNS])
 {
-    char *loop = NULL;
-    for (size_t i = 0; i < count && !begins_step(lines[i]); i++) {
-        loop = strncmp(lines[i], "for ", 4) == 0 ? lines[i] : loop;
+    size_t count = 0;
+    for (char *next = row; next != NULL; row = next) {
+        row += strspn(row, " ");
+        next = strstr(row, " | ");
+        if (next != NULL) {
+            *next = '\0';
+            next += 3;
+        }
+        for (size_t end = strlen(row); end > 0 && row[end - 1] == ' '; end--) {
+            row[end - 1] = '\0';
+        }
+        if (count == MAX_COLUMNS) {
+            malformed(run, "more than %d columns", MAX_COLUMNS);
+        }
+        cells[count++] = row;
     }
-    if (loop == NULL) {
-        run_once(run, lines, count);
-        return;
+    return count;
+}
+
+/* `table NAME | NAME...`, below it a line `| VALUE | VALUE...` for each time that the case is run.
+ */
+static void run_table(struct run *run, const char *head, char **lines, size_t count)
+{
+    struct text names = {0};
+    puts_to(&names, head);
+    const size_t columns = split_cells(run, names.at, run->names);
+    for (size_t i = 0; i < count; i++) {
+        if (lines[i][0] == '|') {
+            struct text cells = {0};
+            run->line = i + 1;
+            puts_to(&cells, lines[i] + 1);
+            run->columns = split_cells(run, cells.at, run->values);
+            if (run->columns != columns) {
+                malformed(run, "%zu cells, the table has %zu columns", run->columns, columns);
+            }
+            run_once(run, lines, count);
+            orr_free(cells.at);
+        }
     }
+    orr_free(names.at);
+}
+
+/* `for NAME: VALUES` runs the whole case once a value. */
+static void run_values(struct run *run, const char *loop, char **lines, size_t count)
+{
     struct text copy = {0};
-    puts_to(&copy, loop + 4);
+    puts_to(&copy, loop);
     char *colon = strchr(copy.at, ':'), *values[MAX_WORDS];
     if (colon == NULL) {
         malformed(run, "for NAME: VALUES");
     }
     *colon = '\0';
-    run->name = copy.at;
+    run->columns = 1;
+    run->names[0] = copy.at;
     const int values_count = split(run, colon + 1, values);
     for (int v = 0; v < values_count; v++) {
-        run->value = values[v];
+        run->values[0] = values[v];
         run_once(run, lines, count);
     }
     orr_free(copy.at);
+}
+
+static void run_all(struct run *run, char **lines, size_t count)
+{
+    for (size_t i = 0; i < count && !begins_step(lines[i]); i++) {
+        if (after(lines[i], "for ") != NULL) {
+            run_values(run, lines[i] + 4, lines, count);
+            return;
+        }
+        if (after(lines[i], "table ") != NULL) {
+            run_table(run, lines[i] + 6, lines, count);
+            return;
+        }
+    }
+    run_once(run, lines, count);
 }
 
 int main(int argc, char **argv)
