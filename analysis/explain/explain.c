@@ -74,8 +74,7 @@ static void no_such_job(struct orr_results *in, const char *name)
     size_t count = 0;
     char like[300];
     (void)snprintf(like, sizeof like, "%.3s%%", name);
-    sqlite3_stmt *row =
-        orr_results_prepare(in, "SELECT name FROM job WHERE name LIKE ?1 ORDER BY id LIMIT 200");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_explain_sql__jobs_named_like);
     if (row != NULL) {
         (void)sqlite3_bind_text(row, 1, like, -1, SQLITE_STATIC);
     }
@@ -93,13 +92,7 @@ static void no_such_job(struct orr_results *in, const char *name)
 bool orr_explain__job(struct orr_results *in, const char *name, struct explain_job *job)
 {
     bool found = false;
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT j.id, j.queue, j.name, q.name, k.name, j.user, j.mgpu / 1000.0, j.pods,"
-            " j.min_pods, j.evictions, w.from_ms, j.start_ms, j.end_ms, r.end_ms,"
-            " (SELECT v.state FROM v_jobs AS v WHERE v.job = j.name)"
-            " FROM job AS j LEFT JOIN queue AS q ON q.id = j.queue LEFT JOIN kind AS k ON"
-            " k.id = j.kind JOIN v_waits AS w ON w.job = j.id CROSS JOIN run AS r"
-            " WHERE j.name = ?1");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_explain_sql__job);
     if (row != NULL) {
         (void)sqlite3_bind_text(row, 1, name, -1, SQLITE_STATIC);
     }
@@ -155,16 +148,6 @@ void orr_explain__json_job(const struct explain_job *job, struct orr_json *json)
 }
 
 /* --- reasons --- */
-
-const char orr_explain__reason_columns[] =
-    " r.code, r.words, c.allowed_mgpu / 1000.0, c.held_mgpu / 1000.0, q.name,"
-    " c.free_mgpu / 1000.0, c.hole_mgpu / 1000.0, c.level, c.domain_mgpu / 1000.0, a.name,"
-    " oc.code, oc.words, orc.code, orc.words, op.code, op.words"
-    " FROM reason_change AS c LEFT JOIN reason AS r ON r.id = c.reason"
-    " LEFT JOIN queue AS q ON q.id = c.queue LEFT JOIN job AS a ON a.id = c.ahead"
-    " LEFT JOIN outcome AS oc ON oc.id = c.consolidation AND oc.code <> 'not-tried'"
-    " LEFT JOIN outcome AS orc ON orc.id = c.reclaim AND orc.code <> 'not-tried'"
-    " LEFT JOIN outcome AS op ON op.id = c.preempt AND op.code <> 'not-tried' ";
 
 static const char *const actions[EXPLAIN_ACTIONS] = {"consolidation", "reclaim", "preempt"};
 
@@ -245,27 +228,7 @@ void orr_explain__siblings(struct orr_results *in, int64_t queue, orr_ms at,
 {
     const int64_t values[] = {queue, at};
     *siblings = (struct explain_siblings){.count = 0};
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "WITH RECURSIVE below(id, top) AS ("
-        " SELECT id, id FROM queue WHERE parent IS (SELECT parent FROM queue WHERE id = ?1)"
-        " UNION ALL SELECT q.id, b.top FROM queue AS q JOIN below AS b ON q.parent = b.id),"
-        " held(top, mgpu, jobs) AS ("
-        " SELECT b.top, sum(p.mgpu), count(DISTINCT p.job) FROM v_placements AS p"
-        " JOIN job AS j ON j.id = p.job JOIN below AS b ON b.id = j.queue"
-        " WHERE p.start_ms <= ?2 AND coalesce(p.end_ms, 9e18) > ?2 GROUP BY b.top),"
-        " share(top, mgpu, own) AS ("
-        " SELECT b.top, sum(s.share_mgpu), sum(s.policy_share_mgpu) FROM series AS s"
-        " JOIN below AS b ON b.id = s.queue"
-        " WHERE s.at_ms = (SELECT max(at_ms) FROM series WHERE at_ms <= ?2) GROUP BY b.top)"
-        " SELECT q.name, o.gpu_quota, o.gpu_weight, o.gpu_limit, s.mgpu / 1000.0,"
-        " coalesce(h.mgpu, 0) / 1000.0, coalesce(h.jobs, 0), q.id = ?1 FROM queue AS q"
-        " JOIN v_owed AS o"
-        " ON o.queue = q.id AND o.from_ms <= ?2 AND coalesce(o.to_ms, 9e18) > ?2"
-        " LEFT JOIN held AS h ON h.top = q.id LEFT JOIN share AS s ON s.top = q.id"
-        " WHERE q.parent IS (SELECT parent FROM queue WHERE id = ?1)"
-        " ORDER BY coalesce(h.mgpu, 0) DESC, q.id",
-        values, 2);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__siblings, values, 2);
     while (orr_results_step(in, row)) {
         siblings->rows = ORR_ROOM_FOR_ONE(siblings->rows, siblings->count, siblings->capacity);
         siblings->rows[siblings->count++] =
@@ -323,17 +286,12 @@ void orr_explain__json_siblings(const struct explain_siblings *siblings, struct 
 
 /* --- sums of waits --- */
 
-void orr_explain__waits(struct orr_results *in, const char *where, int64_t value, uint32_t most,
+void orr_explain__waits(struct orr_results *in, const char *query, int64_t id, uint32_t most,
                         struct explain_waits *waits)
 {
-    char sql[600];
+    const int64_t values[] = {id, most};
     *waits = (struct explain_waits){.count = 0};
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT i.reason, i.words, sum(i.to_ms - i.from_ms) AS span,"
-                   " count(DISTINCT i.job) FROM v_reason_intervals AS i JOIN job AS j ON j.id ="
-                   " i.job WHERE %s GROUP BY i.reason ORDER BY span DESC LIMIT %u",
-                   where, most);
-    sqlite3_stmt *row = orr_explain__query(in, sql, &value, 1);
+    sqlite3_stmt *row = orr_explain__query(in, query, values, 2);
     while (orr_results_step(in, row)) {
         waits->rows = ORR_ROOM_FOR_ONE(waits->rows, waits->count, waits->capacity);
         waits->rows[waits->count++] = (struct explain_wait){.code = orr_results_text(in, row, 0),

@@ -15,13 +15,7 @@ struct at {
 static void read_reason(struct orr_results *in, struct at *at)
 {
     const int64_t values[] = {at->job.id, at->at_ms};
-    char sql[1800];
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT c.at_ms, %s JOIN v_pending AS p ON p.job = c.job AND p.from_ms <= ?2"
-                   " AND coalesce(p.to_ms, 9e18) > ?2 WHERE c.job = ?1 AND c.at_ms <= ?2"
-                   " AND c.at_ms >= p.from_ms ORDER BY c.rowid DESC LIMIT 1",
-                   orr_explain__reason_columns);
-    sqlite3_stmt *row = orr_explain__query(in, sql, values, 2);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__reason_at, values, 2);
     while (orr_results_step(in, row)) {
         at->waits = true;
         at->since_ms = sqlite3_column_int64(row, 0);
@@ -31,14 +25,7 @@ static void read_reason(struct orr_results *in, struct at *at)
 
 static void read_free(struct orr_results *in, struct at *at)
 {
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "WITH off AS (SELECT node FROM outage WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1"
-        " UNION SELECT node FROM away WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1)"
-        " SELECT (SELECT total(n.gpus - coalesce(f.gpus, 0)) FROM node AS n LEFT JOIN foreign_pods"
-        " AS f ON f.node = n.id WHERE n.id NOT IN off), (SELECT total(mgpu) / 1000.0 FROM"
-        " v_placements WHERE start_ms <= ?1 AND coalesce(end_ms, 9e18) > ?1)",
-        &at->at_ms, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__room_at, &at->at_ms, 1);
     while (orr_results_step(in, row)) {
         at->up_gpus = sqlite3_column_double(row, 0);
         at->free_gpus = at->up_gpus - sqlite3_column_double(row, 1);

@@ -8,6 +8,8 @@
 #include <orrery/analysis/json.h>
 #include <orrery/analysis/results.h>
 
+#include "explain_sql.h"
+
 /* --- small things --- */
 
 /* "day 2 03:04:05" of the run's clock, or "03:04:05" on its first day; needs 40 bytes. */
@@ -51,8 +53,7 @@ struct explain_reason {
     const char *outcome_codes[EXPLAIN_ACTIONS], *outcomes[EXPLAIN_ACTIONS]; /* NULL: not tried */
 };
 
-/* What to select, from table reason_change as c, for orr_explain__reason. */
-extern const char orr_explain__reason_columns[];
+/* Of a query that selects the piece `of_reason`, from column `first` on. */
 void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
                          struct explain_reason *reason);
 /* A sentence without a full stop. */
@@ -90,9 +91,9 @@ struct explain_waits {
     uint32_t count, capacity;
 };
 
-/* By reason, the longest first; `where` is of v_reason_intervals as i and job as j, with ?1. Free
- * the rows. */
-void orr_explain__waits(struct orr_results *in, const char *where, int64_t value, uint32_t most,
+/* By reason, the longest first and no more than `most`; `query` is waits_of_job or waits_of_queue
+ * of explain.sql. Free the rows. */
+void orr_explain__waits(struct orr_results *in, const char *query, int64_t id, uint32_t most,
                         struct explain_waits *waits);
 void orr_explain__json_waits(const struct explain_waits *waits, struct orr_json *json);
 

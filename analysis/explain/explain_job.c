@@ -69,12 +69,7 @@ struct story {
 static void read_start(struct orr_results *in, int64_t job, int64_t nr, struct start *start)
 {
     const int64_t values[] = {job, nr};
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "SELECT n.name, sum(p.mgpu) / 1000.0 FROM v_placements AS p JOIN node AS n ON n.id = p.node"
-        " JOIN v_attempts AS a ON a.job = p.job AND a.nr = p.nr"
-        " WHERE p.job = ?1 AND p.nr = ?2 AND p.start_ms <= a.start_ms GROUP BY n.id ORDER BY n.id",
-        values, 2);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__start, values, 2);
     start->nr = nr;
     while (orr_results_step(in, row)) {
         start->nodes = ORR_ROOM_FOR_ONE(start->nodes, start->node_count, start->node_capacity);
@@ -85,12 +80,7 @@ static void read_start(struct orr_results *in, int64_t job, int64_t nr, struct s
 
 static void read_eviction(struct orr_results *in, int64_t id, struct eviction *eviction)
 {
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "SELECT e.cause, f.name, q.name, e.pods, e.whole, e.used, e.gone_ms - e.at_ms"
-        " FROM eviction AS e LEFT JOIN job AS f ON f.id = e.for_job LEFT JOIN queue AS q ON"
-        " q.id = f.queue WHERE e.rowid = ?1",
-        &id, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__eviction, &id, 1);
     while (orr_results_step(in, row)) {
         const bool judged = sqlite3_column_type(row, 5) != SQLITE_NULL;
         *eviction = (struct eviction){.cause = orr_results_text(in, row, 0),
@@ -105,9 +95,7 @@ static void read_eviction(struct orr_results *in, int64_t id, struct eviction *e
 
 static void read_reason(struct orr_results *in, int64_t id, struct explain_reason *reason)
 {
-    char sql[1500];
-    (void)snprintf(sql, sizeof sql, "SELECT %s WHERE c.rowid = ?1", orr_explain__reason_columns);
-    sqlite3_stmt *row = orr_explain__query(in, sql, &id, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__reason, &id, 1);
     while (orr_results_step(in, row)) {
         orr_explain__reason(in, row, 0, reason);
     }
@@ -115,20 +103,7 @@ static void read_reason(struct orr_results *in, int64_t id, struct explain_reaso
 
 static void read_events(struct orr_results *in, struct story *story)
 {
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "SELECT at_ms, what, id FROM ("
-        " SELECT submit_ms AS at_ms, 0 AS turn, 'submitted' AS what, id FROM job WHERE id = ?1"
-        " UNION ALL SELECT eligible_ms, 1, 'eligible', job FROM hold WHERE job = ?1 AND"
-        " eligible_ms IS NOT NULL"
-        " UNION ALL SELECT start_ms, 5, 'started', nr FROM v_attempts WHERE job = ?1"
-        " UNION ALL SELECT at_ms, 3, 'evicted', rowid FROM eviction WHERE job = ?1"
-        " UNION ALL SELECT at_ms, 4, 'waits', rowid FROM reason_change WHERE job = ?1 AND reason <>"
-        " (SELECT id FROM reason WHERE code = 'gave-up')"
-        " UNION ALL SELECT end_ms, 6, iif(state = 4, 'left', 'ended'), id FROM job WHERE id = ?1"
-        " AND end_ms IS NOT NULL)"
-        " ORDER BY at_ms, turn, id",
-        &story->job.id, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__events, &story->job.id, 1);
     while (orr_results_step(in, row)) {
         const int64_t id = sqlite3_column_int64(row, 2);
         story->events = ORR_ROOM_FOR_ONE(story->events, story->event_count, story->event_capacity);
@@ -147,15 +122,7 @@ static void read_events(struct orr_results *in, struct story *story)
 
 static void read_never(struct orr_results *in, struct story *story)
 {
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "SELECT r.words || CASE WHEN n.resource IS NULL THEN '' ELSE printf(': its gang asks for"
-        " %g %s, queue %s allows %g', n.asked / u.column2, u.column3, q.name, n.allowed /"
-        " u.column2) END FROM never AS n JOIN reason AS r ON r.id = n.reason"
-        " LEFT JOIN queue AS q ON q.id = n.queue LEFT JOIN (VALUES('gpu', 1000.0, 'GPUs'),"
-        " ('cpu', 1000.0, 'CPUs'), ('memory', 1073741824.0, 'GiB of memory')) AS u"
-        " ON u.column1 = n.resource WHERE n.job = ?1",
-        &story->job.id, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__never, &story->job.id, 1);
     while (orr_results_step(in, row)) {
         story->never = orr_results_text(in, row, 0);
     }
@@ -164,10 +131,7 @@ static void read_never(struct orr_results *in, struct story *story)
 static void read_attempts(struct orr_results *in, struct story *story)
 {
     const int64_t values[] = {story->job.id, story->job.run_end_ms};
-    sqlite3_stmt *row = orr_explain__query(in,
-                                           "SELECT start_ms, coalesce(end_ms, ?2), cause IS NOT"
-                                           " NULL FROM v_attempts WHERE job = ?1 ORDER BY start_ms",
-                                           values, 2);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__attempts, values, 2);
     while (orr_results_step(in, row)) {
         story->attempts =
             ORR_ROOM_FOR_ONE(story->attempts, story->attempt_count, story->attempt_capacity);
@@ -180,22 +144,9 @@ static void read_attempts(struct orr_results *in, struct story *story)
 
 static void read_sums(struct orr_results *in, struct story *story)
 {
-    orr_explain__waits(in, "i.job = ?1", story->job.id, 100, &story->waits);
+    orr_explain__waits(in, orr_explain_sql__waits_of_job, story->job.id, 100, &story->waits);
     /* as v_rates, of one job only and in ids */
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "WITH held AS (SELECT nr, node, mgpu, start_ms, coalesce(end_ms, 9e18) AS end_ms"
-        " FROM v_placements WHERE job = ?1), pace AS ("
-        " SELECT r.rate_ppm / 1e6 AS rate, r.best_ppm / 1e6 AS best, r.extent AS extent,"
-        " r.nr AS nr, r.at_ms AS from_ms, coalesce(lead(r.at_ms) OVER (PARTITION BY r.nr ORDER BY"
-        " r.at_ms), a.end_ms, u.end_ms) AS to_ms FROM rate AS r CROSS JOIN run AS u"
-        " LEFT JOIN v_attempts AS a ON a.job = r.job AND a.nr = r.nr WHERE r.job = ?1)"
-        " SELECT rate, best, (SELECT sum(mgpu) / 1000.0 FROM held AS h WHERE h.nr = p.nr AND"
-        " h.start_ms <= p.from_ms AND h.end_ms > p.from_ms), (SELECT count(DISTINCT node) FROM held"
-        " AS h WHERE h.nr = p.nr AND h.start_ms <= p.from_ms AND h.end_ms > p.from_ms), extent,"
-        " sum(to_ms - from_ms) AS span FROM pace AS p GROUP BY 1, 2, 3, 4, 5"
-        " ORDER BY span DESC LIMIT 5",
-        &story->job.id, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__paces, &story->job.id, 1);
     while (orr_results_step(in, row)) {
         story->paces = ORR_ROOM_FOR_ONE(story->paces, story->pace_count, story->pace_capacity);
         story->paces[story->pace_count++] = (struct pace){.rate = sqlite3_column_double(row, 0),
@@ -205,11 +156,7 @@ static void read_sums(struct orr_results *in, struct story *story)
                                                           .extent = orr_results_text(in, row, 4),
                                                           .span_ms = sqlite3_column_int64(row, 5)};
     }
-    row = orr_explain__query(in,
-                             "SELECT useful, preempt + reclaim + consolidate + stale_gang +"
-                             " node_failure + max_runtime + maintenance, checkpoint + restart,"
-                             " waiting, slow, idle FROM job_time WHERE job = ?1",
-                             &story->job.id, 1);
+    row = orr_explain__query(in, orr_explain_sql__gpu_hours, &story->job.id, 1);
     while (orr_results_step(in, row)) {
         const double hour = 3600.0 * 1000 * ORR_MGPU;
         story->hours = (struct gpu_hours){.given = true,

@@ -33,11 +33,6 @@ struct story {
     struct explain_waits waits;
 };
 
-/* Jobs of the queue and of all below it. */
-#define OF_IT                                                                                      \
-    "j.queue IN (WITH RECURSIVE below(id) AS (SELECT ?1 UNION ALL SELECT q.id FROM queue AS q"     \
-    " JOIN below AS b ON q.parent = b.id) SELECT id FROM below)"
-
 /* --- facts --- */
 
 static bool find_queue(struct orr_results *in, const char *name, int64_t *id)
@@ -45,7 +40,7 @@ static bool find_queue(struct orr_results *in, const char *name, int64_t *id)
     const char *names[1000];
     size_t count = 0;
     bool found = false;
-    sqlite3_stmt *row = orr_results_prepare(in, "SELECT id, name FROM queue ORDER BY id");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_explain_sql__queues);
     while (orr_results_step(in, row)) {
         const char *one = orr_results_text(in, row, 1);
         if (strcmp(one, name) == 0) {
@@ -68,18 +63,7 @@ static bool find_queue(struct orr_results *in, const char *name, int64_t *id)
 /* Means over the window of the queue and all below it. */
 static void read_means(struct orr_results *in, struct story *story)
 {
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "WITH RECURSIVE below(id) AS (SELECT ?1 UNION ALL"
-        " SELECT q.id FROM queue AS q JOIN below AS b ON q.parent = b.id),"
-        " bucket(held, share, own, pending) AS ("
-        " SELECT sum(s.allocated_mgpu), sum(s.share_mgpu), sum(s.policy_share_mgpu),"
-        " sum(s.pending_mgpu) FROM series AS s JOIN below AS b ON b.id = s.queue CROSS JOIN run AS"
-        " r WHERE s.at_ms >= r.window_start_ms AND s.at_ms < r.window_end_ms GROUP BY s.at_ms)"
-        " SELECT avg(held) / 1000.0, avg(share) / 1000.0, avg(own) / 1000.0, avg(pending) / 1000.0,"
-        " avg(held < share - 1), q.gpu_quota, q.gpu_weight, q.gpu_limit FROM queue AS q"
-        " LEFT JOIN bucket ON 1 WHERE q.id = ?1",
-        &story->id, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__queue_means, &story->id, 1);
     while (orr_results_step(in, row)) {
         story->held = orr_explain__real(row, 0);
         story->entitled = orr_explain__real(row, 1);
@@ -94,11 +78,7 @@ static void read_means(struct orr_results *in, struct story *story)
 
 static void read_changes(struct orr_results *in, struct story *story)
 {
-    sqlite3_stmt *row = orr_explain__query(in,
-                                           "SELECT at_ms, gpu_quota, gpu_weight, gpu_limit,"
-                                           " priority FROM queue_change WHERE queue = ?1"
-                                           " ORDER BY rowid",
-                                           &story->id, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__queue_changes, &story->id, 1);
     while (orr_results_step(in, row)) {
         story->changes =
             ORR_ROOM_FOR_ONE(story->changes, story->change_count, story->change_capacity);
@@ -113,13 +93,7 @@ static void read_changes(struct orr_results *in, struct story *story)
 
 static void read_losses(struct orr_results *in, struct story *story)
 {
-    sqlite3_stmt *row =
-        orr_explain__query(in,
-                           "SELECT e.cause, q.name, count(*), total(e.used = 0) FROM eviction AS e"
-                           " JOIN job AS j ON j.id = e.job LEFT JOIN job AS f ON f.id = e.for_job"
-                           " LEFT JOIN queue AS q ON q.id = f.queue WHERE " OF_IT " GROUP BY 1, 2"
-                           " ORDER BY 3 DESC LIMIT 8",
-                           &story->id, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__losses, &story->id, 1);
     while (orr_results_step(in, row)) {
         story->losses = ORR_ROOM_FOR_ONE(story->losses, story->loss_count, story->loss_capacity);
         story->losses[story->loss_count++] =
@@ -260,16 +234,13 @@ enum orr_status orr_explain_queue(const char *db_path, const char *name, orr_ms 
     orr_results_open(&in, db_path, err);
     if (find_queue(&in, name, &story.id)) {
         if (at_ms == ORR_MS_NONE) {
-            story.at_ms = orr_results_int(&in,
-                                          "SELECT at_ms FROM series GROUP BY at_ms"
-                                          " ORDER BY sum(pending_mgpu) DESC, at_ms LIMIT 1",
-                                          0);
+            story.at_ms = orr_results_int(&in, orr_explain_sql__most_asked_at, 0);
         }
-        story.bucket_ms = orr_results_int(&in, "SELECT series_ms FROM run", 0);
+        story.bucket_ms = orr_results_int(&in, orr_explain_sql__series_ms, 0);
         read_means(&in, &story);
         read_changes(&in, &story);
         orr_explain__siblings(&in, story.id, story.at_ms, &story.queues);
-        orr_explain__waits(&in, OF_IT, story.id, REASONS, &story.waits);
+        orr_explain__waits(&in, orr_explain_sql__waits_of_queue, story.id, REASONS, &story.waits);
         read_losses(&in, &story);
     }
     if (in.status == ORR_OK && json) {

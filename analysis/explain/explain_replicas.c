@@ -96,14 +96,7 @@ static void add_level(struct explain_replicas *r, const struct level *l,
 static void read_requests(struct orr_results *in, const struct explain_job *job,
                           struct explain_replicas *r)
 {
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "SELECT max(CASE name WHEN 'requests' THEN value END),"
-        " max(CASE name WHEN 'attainment' THEN value END),"
-        " max(CASE name WHEN 'requests_late' THEN value END),"
-        " max(CASE name WHEN 'requests_dropped' THEN value END) FROM metric"
-        " WHERE scope = 'workload' AND label = 'workload=' || (SELECT name FROM job WHERE id = ?1)",
-        &job->id, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__attainment, &job->id, 1);
     while (orr_results_step(in, row)) {
         r->requests = orr_explain__real(row, 0);
         r->attained = orr_explain__real(row, 1);
@@ -118,12 +111,10 @@ void orr_explain__replicas(struct orr_results *in, const struct explain_job *job
     struct explain_shortage open = {.to_ms = ORR_MS_NONE};
     const orr_ms end = job->end_ms != ORR_MS_NONE ? job->end_ms : job->run_end_ms;
     *r = (struct explain_replicas){.requests = (double)NAN};
-    if (orr_results_int(in, "SELECT count(*) FROM wanted", 0) == 0) {
+    if (orr_results_int(in, orr_explain_sql__wanted_count, 0) == 0) {
         return;
     }
-    sqlite3_stmt *row = orr_explain__query(
-        in, "SELECT from_ms, to_ms, wanted, had FROM v_replicas WHERE job = ?1 ORDER BY from_ms",
-        &job->id, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__replicas, &job->id, 1);
     while (orr_results_step(in, row)) {
         const struct level l = {sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
                                 sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3)};

@@ -40,13 +40,7 @@ struct floor {
 
 static void read_holders(struct orr_results *in, struct floor *floor)
 {
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "SELECT j.queue, q.name, sum(p.mgpu) / 1000.0 AS held, count(DISTINCT p.job) FROM"
-        " v_placements AS p JOIN job AS j ON j.id = p.job JOIN queue AS q ON q.id = j.queue"
-        " WHERE p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1 GROUP BY j.queue"
-        " ORDER BY held DESC, j.queue",
-        &floor->at_ms, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__held_by_queue, &floor->at_ms, 1);
     while (orr_results_step(in, row)) {
         floor->holders =
             ORR_ROOM_FOR_ONE(floor->holders, floor->holder_count, floor->holder_capacity);
@@ -60,12 +54,7 @@ static void read_holders(struct orr_results *in, struct floor *floor)
 
 static void read_holds(struct orr_results *in, struct floor *floor)
 {
-    sqlite3_stmt *row = orr_explain__query(
-        in,
-        "SELECT p.node, j.queue, p.mgpu, p.devices, j.name, q.name FROM v_placements AS p"
-        " JOIN job AS j ON j.id = p.job JOIN queue AS q ON q.id = j.queue"
-        " WHERE p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1 ORDER BY p.node, p.job",
-        &floor->at_ms, 1);
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__pieces_at, &floor->at_ms, 1);
     while (orr_results_step(in, row)) {
         floor->holds = ORR_ROOM_FOR_ONE(floor->holds, floor->hold_count, floor->hold_capacity);
         floor->holds[floor->hold_count++] =
@@ -81,21 +70,11 @@ static void read_holds(struct orr_results *in, struct floor *floor)
 /* Nodes by their domain of the narrowest level that has several nodes in one. */
 static void read_places(struct orr_results *in, struct floor *floor)
 {
-    sqlite3_stmt *row =
-        orr_results_prepare(in, "SELECT level FROM node_domain GROUP BY level"
-                                " HAVING count(DISTINCT domain) < (SELECT count(*) FROM node)"
-                                " ORDER BY count(DISTINCT domain) DESC, level LIMIT 1");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_explain_sql__levels);
     while (orr_results_step(in, row)) {
         floor->level = orr_results_text(in, row, 0);
     }
-    row = orr_explain__query(
-        in,
-        "WITH off AS (SELECT node FROM outage WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1"
-        " UNION SELECT node FROM away WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1)"
-        " SELECT n.id, n.name, n.gpus, coalesce(d.domain, -1), coalesce(f.gpus, 0), n.id IN off"
-        " FROM node AS n LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = ?2"
-        " LEFT JOIN foreign_pods AS f ON f.node = n.id ORDER BY 4, 1",
-        &floor->at_ms, 1);
+    row = orr_explain__query(in, orr_explain_sql__nodes_at, &floor->at_ms, 1);
     if (row != NULL && floor->level != NULL) {
         (void)sqlite3_bind_text(row, 2, floor->level, -1, SQLITE_STATIC);
     }
@@ -286,7 +265,7 @@ enum orr_status orr_explain_floor(const char *db_path, orr_ms at_ms, bool json, 
     char clock[40], end[40];
     orr_results_open(&in, db_path, err);
     if (in.status == ORR_OK) {
-        floor.end_ms = orr_results_int(&in, "SELECT end_ms FROM run", 0);
+        floor.end_ms = orr_results_int(&in, orr_explain_sql__run_end, 0);
         read_holders(&in, &floor);
         read_holds(&in, &floor);
         read_places(&in, &floor);
@@ -294,8 +273,7 @@ enum orr_status orr_explain_floor(const char *db_path, orr_ms at_ms, bool json, 
     if (in.status == ORR_OK && json) {
         as_json(&floor, out);
     } else if (in.status == ORR_OK) {
-        const orr_ms first =
-            orr_results_int(&in, "SELECT min(submit_ms) FROM job WHERE state > 0", at_ms);
+        const orr_ms first = orr_results_int(&in, orr_explain_sql__first_submit, at_ms);
         const bool over = at_ms > floor.end_ms, before = at_ms < first;
         (void)fprintf(out, "At %s%s%s:\n", orr_explain__clock(at_ms, clock),
                       over     ? ", after the run, which ended at "

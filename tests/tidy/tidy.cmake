@@ -5,6 +5,8 @@ foreach(check includes headers format words sql)
 endforeach()
 add_test(NAME tidy.symbols
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tidy/symbols.sh $<TARGET_FILE:orrery-core>)
+get_property(queries GLOBAL PROPERTY ORR_QUERIES)
+add_test(NAME tidy.queries COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tidy/queries.sh ${PROJECT_SOURCE_DIR} ${queries})
 add_test(NAME tidy.labels COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tidy/labels.sh ${CMAKE_CURRENT_BINARY_DIR}/labels.txt)
-set_tests_properties(tidy.includes tidy.headers tidy.format tidy.words tidy.sql tidy.symbols tidy.labels
+set_tests_properties(tidy.includes tidy.headers tidy.format tidy.words tidy.sql tidy.symbols tidy.labels tidy.queries
   PROPERTIES LABELS quick SKIP_RETURN_CODE 77)

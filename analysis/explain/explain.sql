@@ -1,0 +1,327 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+-- What the explanations ask of a results file; ../sql/named_sql.cmake makes each a C string.
+
+-- piece: nodes_off
+(
+  SELECT node
+  FROM outage
+  WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1
+  UNION
+  SELECT node
+  FROM away
+  WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1)
+
+-- piece: below
+-- a queue, ?1, and all below it
+WITH RECURSIVE below(id) AS (
+  SELECT ?1
+  UNION ALL
+  SELECT q.id FROM queue AS q JOIN below AS b ON q.parent = b.id)
+
+-- piece: of_reason
+-- what orr_explain__reason reads, of reason_change as c
+r.code, r.words, c.allowed_mgpu / 1000.0, c.held_mgpu / 1000.0, q.name, c.free_mgpu / 1000.0, c.hole_mgpu / 1000.0,
+  c.level, c.domain_mgpu / 1000.0, a.name, oc.code, oc.words, orc.code, orc.words, op.code, op.words
+FROM reason_change AS c
+LEFT JOIN reason AS r ON r.id = c.reason
+LEFT JOIN queue AS q ON q.id = c.queue
+LEFT JOIN job AS a ON a.id = c.ahead
+LEFT JOIN outcome AS oc ON oc.id = c.consolidation AND oc.code <> 'not-tried'
+LEFT JOIN outcome AS orc ON orc.id = c.reclaim AND orc.code <> 'not-tried'
+LEFT JOIN outcome AS op ON op.id = c.preempt AND op.code <> 'not-tried'
+
+-- name: reason
+SELECT
+-- use: of_reason
+WHERE c.rowid = ?1;
+
+-- name: reason_at
+SELECT c.at_ms,
+-- use: of_reason
+JOIN v_pending AS p ON p.job = c.job AND p.from_ms <= ?2 AND coalesce(p.to_ms, 9e18) > ?2
+WHERE c.job = ?1 AND c.at_ms <= ?2 AND c.at_ms >= p.from_ms
+ORDER BY c.rowid DESC
+LIMIT 1;
+
+-- name: waits_of_job
+SELECT i.reason, i.words, sum(i.to_ms - i.from_ms) AS span, count(DISTINCT i.job)
+FROM v_reason_intervals AS i
+WHERE i.job = ?1
+GROUP BY i.reason
+ORDER BY span DESC
+LIMIT ?2;
+
+-- name: waits_of_queue
+-- use: below
+SELECT i.reason, i.words, sum(i.to_ms - i.from_ms) AS span, count(DISTINCT i.job)
+FROM v_reason_intervals AS i
+JOIN job AS j ON j.id = i.job
+WHERE j.queue IN below
+GROUP BY i.reason
+ORDER BY span DESC
+LIMIT ?2;
+
+-- name: losses
+-- use: below
+SELECT e.cause, q.name, count(*), total(e.used = 0)
+FROM eviction AS e
+JOIN job AS j ON j.id = e.job
+LEFT JOIN job AS f ON f.id = e.for_job
+LEFT JOIN queue AS q ON q.id = f.queue
+WHERE j.queue IN below
+GROUP BY 1, 2
+ORDER BY 3 DESC
+LIMIT 8;
+
+-- name: jobs_named_like
+SELECT name
+FROM job
+WHERE name LIKE ?1
+ORDER BY id
+LIMIT 200;
+
+-- name: job
+SELECT j.id, j.queue, j.name, q.name, k.name, j.user, j.mgpu / 1000.0, j.pods, j.min_pods, j.evictions,
+  w.from_ms, j.start_ms, j.end_ms, r.end_ms, (SELECT v.state FROM v_jobs AS v WHERE v.job = j.name)
+FROM job AS j
+LEFT JOIN queue AS q ON q.id = j.queue
+LEFT JOIN kind AS k ON k.id = j.kind
+JOIN v_waits AS w ON w.job = j.id
+CROSS JOIN run AS r
+WHERE j.name = ?1;
+
+-- name: siblings
+WITH RECURSIVE below(id, top) AS (
+  SELECT id, id
+  FROM queue
+  WHERE parent IS (SELECT parent FROM queue WHERE id = ?1)
+  UNION ALL
+  SELECT q.id, b.top
+  FROM queue AS q
+  JOIN below AS b ON q.parent = b.id),
+  held(top, mgpu, jobs) AS (
+    SELECT b.top, sum(p.mgpu), count(DISTINCT p.job)
+    FROM v_placements AS p
+    JOIN job AS j ON j.id = p.job
+    JOIN below AS b ON b.id = j.queue
+    WHERE p.start_ms <= ?2 AND coalesce(p.end_ms, 9e18) > ?2
+    GROUP BY b.top),
+  share(top, mgpu, own) AS (
+    SELECT b.top, sum(s.share_mgpu), sum(s.policy_share_mgpu)
+    FROM series AS s
+    JOIN below AS b ON b.id = s.queue
+    WHERE s.at_ms = (SELECT max(at_ms) FROM series WHERE at_ms <= ?2)
+    GROUP BY b.top)
+SELECT q.name, o.gpu_quota, o.gpu_weight, o.gpu_limit, s.mgpu / 1000.0, coalesce(h.mgpu, 0) / 1000.0,
+  coalesce(h.jobs, 0), q.id = ?1
+FROM queue AS q
+JOIN v_owed AS o ON o.queue = q.id AND o.from_ms <= ?2 AND coalesce(o.to_ms, 9e18) > ?2
+LEFT JOIN held AS h ON h.top = q.id
+LEFT JOIN share AS s ON s.top = q.id
+WHERE q.parent IS (SELECT parent FROM queue WHERE id = ?1)
+ORDER BY coalesce(h.mgpu, 0) DESC, q.id;
+
+-- name: room_at
+WITH off AS
+-- use: nodes_off
+SELECT (
+  SELECT total(n.gpus - coalesce(f.gpus, 0))
+  FROM node AS n
+  LEFT JOIN foreign_pods AS f ON f.node = n.id
+  WHERE n.id NOT IN off),
+  (SELECT total(mgpu) / 1000.0 FROM v_placements WHERE start_ms <= ?1 AND coalesce(end_ms, 9e18) > ?1);
+
+-- name: start
+SELECT n.name, sum(p.mgpu) / 1000.0
+FROM v_placements AS p
+JOIN node AS n ON n.id = p.node
+JOIN v_attempts AS a ON a.job = p.job AND a.nr = p.nr
+WHERE p.job = ?1 AND p.nr = ?2 AND p.start_ms <= a.start_ms
+GROUP BY n.id
+ORDER BY n.id;
+
+-- name: eviction
+SELECT e.cause, f.name, q.name, e.pods, e.whole, e.used, e.gone_ms - e.at_ms
+FROM eviction AS e
+LEFT JOIN job AS f ON f.id = e.for_job
+LEFT JOIN queue AS q ON q.id = f.queue
+WHERE e.rowid = ?1;
+
+-- name: events
+SELECT at_ms, what, id
+FROM (
+  SELECT submit_ms AS at_ms, 0 AS turn, 'submitted' AS what, id
+  FROM job
+  WHERE id = ?1
+  UNION ALL
+  SELECT eligible_ms, 1, 'eligible', job
+  FROM hold
+  WHERE job = ?1 AND eligible_ms IS NOT NULL
+  UNION ALL
+  SELECT start_ms, 5, 'started', nr
+  FROM v_attempts
+  WHERE job = ?1
+  UNION ALL
+  SELECT at_ms, 3, 'evicted', rowid
+  FROM eviction
+  WHERE job = ?1
+  UNION ALL
+  SELECT at_ms, 4, 'waits', rowid
+  FROM reason_change
+  WHERE job = ?1 AND reason <> (SELECT id FROM reason WHERE code = 'gave-up')
+  UNION ALL
+  SELECT end_ms, 6, iif(state = 4, 'left', 'ended'), id
+  FROM job
+  WHERE id = ?1 AND end_ms IS NOT NULL)
+ORDER BY at_ms, turn, id;
+
+-- name: never
+SELECT r.words || CASE WHEN n.resource IS NULL THEN '' ELSE printf(': its gang asks for %g %s, queue %s allows %g',
+    n.asked / u.column2, u.column3, q.name, n.allowed / u.column2) END
+FROM never AS n
+JOIN reason AS r ON r.id = n.reason
+LEFT JOIN queue AS q ON q.id = n.queue
+LEFT JOIN (
+  VALUES('gpu', 1000.0, 'GPUs'), ('cpu', 1000.0, 'CPUs'),
+    ('memory', 1073741824.0, 'GiB of memory')) AS u ON u.column1 = n.resource
+WHERE n.job = ?1;
+
+-- name: attempts
+SELECT start_ms, coalesce(end_ms, ?2), cause IS NOT NULL
+FROM v_attempts
+WHERE job = ?1
+ORDER BY start_ms;
+
+-- name: paces
+WITH held AS (
+  SELECT nr, node, mgpu, start_ms, coalesce(end_ms, 9e18) AS end_ms
+  FROM v_placements
+  WHERE job = ?1),
+  pace AS (
+    SELECT r.rate_ppm / 1e6 AS rate, r.best_ppm / 1e6 AS best, r.extent AS extent, r.nr AS nr, r.at_ms AS from_ms,
+      coalesce(lead(r.at_ms) OVER (PARTITION BY r.nr ORDER BY r.at_ms), a.end_ms, u.end_ms) AS to_ms
+    FROM rate AS r
+    CROSS JOIN run AS u
+    LEFT JOIN v_attempts AS a ON a.job = r.job AND a.nr = r.nr
+    WHERE r.job = ?1)
+SELECT rate, best,
+  (
+    SELECT sum(mgpu) / 1000.0
+    FROM held AS h
+    WHERE h.nr = p.nr AND h.start_ms <= p.from_ms AND h.end_ms > p.from_ms),
+  (
+    SELECT count(DISTINCT node)
+    FROM held AS h
+    WHERE h.nr = p.nr AND h.start_ms <= p.from_ms AND h.end_ms > p.from_ms),
+  extent, sum(to_ms - from_ms) AS span
+FROM pace AS p
+GROUP BY 1, 2, 3, 4, 5
+ORDER BY span DESC
+LIMIT 5;
+
+-- name: gpu_hours
+SELECT useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance,
+  checkpoint + restart, waiting, slow, idle
+FROM job_time
+WHERE job = ?1;
+
+-- name: queues
+SELECT id, name
+FROM queue
+ORDER BY id;
+
+-- name: queue_means
+WITH RECURSIVE below(id) AS (
+  SELECT ?1
+  UNION ALL
+  SELECT q.id
+  FROM queue AS q
+  JOIN below AS b ON q.parent = b.id),
+  bucket(held, share, own, pending) AS (
+    SELECT sum(s.allocated_mgpu), sum(s.share_mgpu), sum(s.policy_share_mgpu), sum(s.pending_mgpu)
+    FROM series AS s
+    JOIN below AS b ON b.id = s.queue
+    CROSS JOIN run AS r
+    WHERE s.at_ms >= r.window_start_ms AND s.at_ms < r.window_end_ms
+    GROUP BY s.at_ms)
+SELECT avg(held) / 1000.0, avg(share) / 1000.0, avg(own) / 1000.0, avg(pending) / 1000.0,
+  avg(held < share - 1), q.gpu_quota, q.gpu_weight, q.gpu_limit
+FROM queue AS q
+LEFT JOIN bucket ON 1
+WHERE q.id = ?1;
+
+-- name: queue_changes
+SELECT at_ms, gpu_quota, gpu_weight, gpu_limit, priority
+FROM queue_change
+WHERE queue = ?1
+ORDER BY rowid;
+
+-- name: most_asked_at
+SELECT at_ms
+FROM series
+GROUP BY at_ms
+ORDER BY sum(pending_mgpu) DESC, at_ms
+LIMIT 1;
+
+-- name: series_ms
+SELECT series_ms
+FROM run;
+
+-- name: attainment
+SELECT max(CASE name WHEN 'requests' THEN value END), max(CASE name WHEN 'attainment' THEN value END),
+  max(CASE name WHEN 'requests_late' THEN value END), max(CASE name WHEN 'requests_dropped' THEN value END)
+FROM metric
+WHERE scope = 'workload' AND label = 'workload=' || (SELECT name FROM job WHERE id = ?1);
+
+-- name: wanted_count
+SELECT count(*)
+FROM wanted;
+
+-- name: replicas
+SELECT from_ms, to_ms, wanted, had
+FROM v_replicas
+WHERE job = ?1
+ORDER BY from_ms;
+
+-- name: held_by_queue
+SELECT j.queue, q.name, sum(p.mgpu) / 1000.0 AS held, count(DISTINCT p.job)
+FROM v_placements AS p
+JOIN job AS j ON j.id = p.job
+JOIN queue AS q ON q.id = j.queue
+WHERE p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1
+GROUP BY j.queue
+ORDER BY held DESC, j.queue;
+
+-- name: pieces_at
+SELECT p.node, j.queue, p.mgpu, p.devices, j.name, q.name
+FROM v_placements AS p
+JOIN job AS j ON j.id = p.job
+JOIN queue AS q ON q.id = j.queue
+WHERE p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1
+ORDER BY p.node, p.job;
+
+-- name: levels
+SELECT level
+FROM node_domain
+GROUP BY level
+HAVING count(DISTINCT domain) < (SELECT count(*) FROM node)
+ORDER BY count(DISTINCT domain) DESC, level
+LIMIT 1;
+
+-- name: nodes_at
+WITH off AS
+-- use: nodes_off
+SELECT n.id, n.name, n.gpus, coalesce(d.domain, -1), coalesce(f.gpus, 0), n.id IN off
+FROM node AS n
+LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = ?2
+LEFT JOIN foreign_pods AS f ON f.node = n.id
+ORDER BY 4, 1;
+
+-- name: run_end
+SELECT end_ms
+FROM run;
+
+-- name: first_submit
+SELECT min(submit_ms)
+FROM job
+WHERE state > 0;
