@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* audit_read.c - a results file as a schedule. */
 #include "audit_int.h"
+#include "audit_sql.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,44 +86,24 @@ static void stray(struct load *load, const char *what, int64_t id)
     }
 }
 
-static bool is_said(struct load *load, const char *pattern)
-{
-    char sql[128];
-    (void)snprintf(sql, sizeof sql, "SELECT scenario_resolved LIKE '%%%s%%' FROM run", pattern);
-    return orr_results_int(&load->in, sql, 0) != 0;
-}
-
 static void load_run(struct load *load)
 {
     /* workers that follow their job's backlog are asked for in the middle of a cycle */
-    load->schedule->dim = is_said(load, " backlog: ");
-    load->schedule->aged = is_said(load, " created: 2");
-    load->schedule->end_ms = orr_results_int(&load->in, "SELECT end_ms FROM run", 0);
+    load->schedule->dim = orr_results_int(&load->in, orr_audit_sql__asks_in_cycles, 0) != 0;
+    load->schedule->aged = orr_results_int(&load->in, orr_audit_sql__has_ages, 0) != 0;
+    load->schedule->end_ms = orr_results_int(&load->in, orr_audit_sql__run_end, 0);
     /* the scenario with all defaults says how long a round is: 0s, there are none */
-    load->schedule->in_rounds =
-        orr_results_int(&load->in,
-                        "SELECT policy LIKE '%las%' OR (scenario_resolved LIKE '% round: %' AND"
-                        " scenario_resolved NOT LIKE '% round: 0s%') FROM run",
-                        0) != 0;
+    load->schedule->in_rounds = orr_results_int(&load->in, orr_audit_sql__in_rounds, 0) != 0;
 }
 
 static void load_shards(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM shard");
-    const orr_ms origin_ms = orr_results_int(&load->in, "SELECT clock_origin_ms FROM run", 0);
+    const uint32_t room = count_rows(load, orr_audit_sql__shard_count);
+    const orr_ms origin_ms = orr_results_int(&load->in, orr_audit_sql__clock_origin, 0);
     schedule->shards =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->shards);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in,
-        "SELECT id, name, policy, params LIKE '%\nbackfill=true\n%', params LIKE"
-        " '%\norder=shortest\n%' OR params LIKE '%\norder=priority\n%', params LIKE"
-        " '%\nfull_hierarchy_fairness=false\n%', policy = 'kai' AND params NOT LIKE"
-        " '%\nusage_db=off\n%', params LIKE '%\nallow_consolidating_reclaim=false\n%',"
-        " CAST(substr(params, instr(params, 'k_value=') + 8) AS REAL), policy_params,"
-        " CASE WHEN policy <> 'kube' OR params LIKE '%\nnamespace_quota=none\n%' THEN 0"
-        " ELSE 1 + (params LIKE '%\nnamespace_quota=quota\n%') END FROM (SELECT *, '\n' ||"
-        " policy_params || '\n' AS params FROM shard) ORDER BY id");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__shards);
     while (orr_results_step(&load->in, row) && schedule->shard_count < room) {
         add(&load->shards, sqlite3_column_int64(row, 0));
         schedule->shards[schedule->shard_count++] = (struct orr_audit_shard){
@@ -157,13 +138,9 @@ static uint32_t shard_in(const struct load *load, sqlite3_stmt *row, int column)
 static void load_nodes(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM node");
+    const uint32_t room = count_rows(load, orr_audit_sql__node_count);
     schedule->nodes = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->nodes);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT n.id, n.name, n.gpus, coalesce(f.gpus, 0), s.shard,"
-                   " coalesce(n.gpu_mib, 0) FROM node AS n LEFT"
-                   " JOIN foreign_pods AS f ON f.node = n.id LEFT JOIN shard_pool AS s ON s.pool ="
-                   " n.pool ORDER BY n.id");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__nodes);
     while (orr_results_step(&load->in, row) && schedule->node_count < room) {
         add(&load->nodes, sqlite3_column_int64(row, 0));
         schedule->nodes[schedule->node_count++] =
@@ -178,15 +155,10 @@ static void load_nodes(struct load *load)
 static void load_outages(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room =
-        count_rows(load, "SELECT (SELECT count(*) FROM outage) + (SELECT count(*) FROM away) +"
-                         " (SELECT count(*) FROM cordon)");
+    const uint32_t room = count_rows(load, orr_audit_sql__outage_count);
     schedule->outages =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->outages);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT node, from_ms, to_ms, 0 FROM outage UNION ALL SELECT node, from_ms,"
-                   " to_ms, 0 FROM away UNION ALL SELECT node, from_ms, to_ms, 1 FROM cordon"
-                   " ORDER BY 1, 2");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__outages);
     while (orr_results_step(&load->in, row) && schedule->outage_count < room) {
         const uint32_t node = find(&load->nodes, sqlite3_column_int64(row, 0));
         if (node != ORR_NONE) {
@@ -202,13 +174,10 @@ static void load_outages(struct load *load)
 static void load_totals(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(DISTINCT at_ms) FROM v_capacity");
+    const uint32_t room = count_rows(load, orr_audit_sql__total_count);
     schedule->totals =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->totals);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT at_ms, sum(gpus - before) FROM (SELECT at_ms, gpus, lag(gpus, 1, 0) OVER"
-                   " (PARTITION BY pool ORDER BY at_ms) AS before FROM v_capacity) GROUP BY at_ms"
-                   " ORDER BY at_ms");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__totals);
     int64_t gpus = 0;
     while (orr_results_step(&load->in, row) && schedule->total_count < room) {
         gpus += sqlite3_column_int64(row, 1);
@@ -220,13 +189,10 @@ static void load_totals(struct load *load)
 static void load_queues(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM queue");
+    const uint32_t room = count_rows(load, orr_audit_sql__queue_count);
     schedule->queues =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->queues);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT q.id, q.name, q.gpu_quota, q.gpu_limit, q.parent, s.shard, q.gpu_weight,"
-                   " q.priority, EXISTS (SELECT 1 FROM queue_bound AS b WHERE b.queue = q.id) FROM"
-                   " queue AS q LEFT JOIN shard_queue AS s ON s.queue = q.id ORDER BY q.id");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__queues);
     while (orr_results_step(&load->in, row) && schedule->queue_count < room) {
         add(&load->queues, sqlite3_column_int64(row, 0));
         /* parents come before their children, so theirs is known already */
@@ -252,11 +218,9 @@ static void load_queues(struct load *load)
 static void load_owed(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM queue_change");
+    const uint32_t room = count_rows(load, orr_audit_sql__change_count);
     schedule->owed = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->owed);
-    sqlite3_stmt *row =
-        orr_results_prepare(&load->in, "SELECT queue, at_ms, gpu_quota, gpu_limit, gpu_weight, "
-                                       "priority FROM queue_change ORDER BY at_ms, rowid");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__changes);
     while (orr_results_step(&load->in, row) && schedule->owed_count < room) {
         const uint32_t queue = find(&load->queues, sqlite3_column_int64(row, 0));
         if (queue != ORR_NONE) {
@@ -274,12 +238,10 @@ static void load_owed(struct load *load)
 static void load_shares(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM fair_share");
+    const uint32_t room = count_rows(load, orr_audit_sql__share_count);
     schedule->shares =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->shares);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT queue, at_ms, mgpu / 1000.0 FROM fair_share WHERE mgpu IS NOT NULL"
-                   " ORDER BY at_ms, rowid");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__shares);
     while (orr_results_step(&load->in, row) && schedule->share_count < room) {
         const uint32_t queue = find(&load->queues, sqlite3_column_int64(row, 0));
         if (queue != ORR_NONE) {
@@ -294,29 +256,9 @@ static void load_shares(struct load *load)
 static void load_jobs(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM job WHERE state > 0");
+    const uint32_t room = count_rows(load, orr_audit_sql__job_count);
     schedule->jobs = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->jobs);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in,
-        "SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu,"
-        " j.pods, j.queue, j.evictions, j.state, j.min_pods, p.job IS NOT NULL,"
-        " t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure +"
-        " t.max_runtime + t.maintenance + t.checkpoint + t.restart + t.waiting,"
-        " h.job IS NOT NULL AND h.eligible_ms IS NULL, a.mib, a.devices, a.kinds > 1, a.in_parts,"
-        " a.choosy OR j.id IN (SELECT job FROM reason_change WHERE level IS NOT NULL),"
-        " h.eligible_ms IS NOT NULL, h.eligible_ms IS NOT NULL AND coalesce(j.start_ms > "
-        "h.eligible_ms, 1) AND j.id NOT IN"
-        " (SELECT c.job FROM hold AS b JOIN reason_change AS c ON c.job = b.job AND c.at_ms ="
-        " b.eligible_ms JOIN reason AS n ON n.id = c.reason AND n.code NOT IN ('dependency',"
-        " 'not-eligible'))"
-        " FROM job AS j JOIN v_waits AS w ON w.job = j.id LEFT JOIN non_preemptible AS p ON"
-        " p.job = j.id LEFT JOIN job_time AS t ON t.job = j.id LEFT JOIN hold AS h ON h.job = j.id"
-        " LEFT JOIN (SELECT shape, max(coalesce(gpu_mib, 0)) AS mib, max(gpus) AS devices, count(*)"
-        " AS kinds, max(gpus > 0 AND coalesce(gpu_mgpu, 0) < 1000) AS in_parts, max(bound OR"
-        " gpu_model IS NOT NULL OR (cpu_milli > 0 AND EXISTS (SELECT 1 FROM node WHERE cpu_milli IS"
-        " NOT NULL)) OR (mem_bytes > 0 AND EXISTS (SELECT 1 FROM node WHERE mem_bytes IS NOT"
-        " NULL))) AS choosy FROM ask GROUP BY shape) AS a ON a.shape = j.shape"
-        " WHERE j.state > 0 ORDER BY w.from_ms, j.id");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__jobs);
     while (orr_results_step(&load->in, row) && schedule->job_count < room) {
         const bool left = sqlite3_column_int64(row, 10) == 4;
         add(&load->jobs, sqlite3_column_int64(row, 0));
@@ -351,16 +293,9 @@ static void load_jobs(struct load *load)
 static void load_spans(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM v_placements");
+    const uint32_t room = count_rows(load, orr_audit_sql__span_count);
     schedule->spans = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->spans);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in,
-        "SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms,"
-        " CASE WHEN j.node IS NOT NULL THEN s.beyond WHEN a.gpus > 1 AND coalesce(a.gpu_mgpu, 0) <"
-        " 1000 THEN p.mgpu * (a.gpus - 1) / a.gpus ELSE 0 END FROM v_placements AS p LEFT JOIN job"
-        " AS j ON j.id = p.job LEFT JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask LEFT JOIN"
-        " (SELECT shape, sum(pods * (gpus - 1) * gpu_mgpu) AS beyond FROM ask WHERE gpus > 1 AND"
-        " gpu_mgpu < 1000 GROUP BY shape) AS s ON s.shape = j.shape ORDER BY p.job, p.nr, p.node");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__spans);
     while (orr_results_step(&load->in, row) && schedule->span_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         const uint32_t node = find(&load->nodes, sqlite3_column_int64(row, 2));
@@ -388,11 +323,9 @@ static void load_spans(struct load *load)
 static void load_cuts(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM attempt WHERE end_ms IS NOT NULL");
+    const uint32_t room = count_rows(load, orr_audit_sql__cut_count);
     schedule->cuts = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->cuts);
-    sqlite3_stmt *row =
-        orr_results_prepare(&load->in, "SELECT job, nr, end_ms FROM attempt"
-                                       " WHERE end_ms IS NOT NULL ORDER BY job, nr");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__cuts);
     while (orr_results_step(&load->in, row) && schedule->cut_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job == ORR_NONE) {
@@ -417,15 +350,10 @@ static enum orr_audit_action action_of(const char *cause)
 static void load_evictions(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM eviction");
+    const uint32_t room = count_rows(load, orr_audit_sql__eviction_count);
     schedule->evictions =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->evictions);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in,
-        "SELECT e.job, e.for_job, e.at_ms, e.cause, e.gone_ms, e.whole, e.pods, e.moved,"
-        " e.gone_ms >= (SELECT end_ms FROM run) OR (j.state = 3 AND j.end_ms BETWEEN e.at_ms AND"
-        " e.gone_ms) FROM eviction AS e LEFT JOIN job AS j ON j.id = e.job ORDER BY e.at_ms, "
-        "e.rowid");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__evictions);
     while (orr_results_step(&load->in, row) && schedule->eviction_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job == ORR_NONE) {
@@ -449,33 +377,13 @@ static void load_evictions(struct load *load)
     }
 }
 
-/* Room for the intervals in which jobs waited for a reason: as many as began. */
-static uint32_t count_waits(struct load *load, const char *reason)
-{
-    char sql[160];
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT count(*) FROM reason_change WHERE reason = (SELECT id FROM reason WHERE"
-                   " code = '%s')",
-                   reason);
-    return count_rows(load, sql);
-}
-
-static sqlite3_stmt *select_waits(struct load *load, const char *reason)
-{
-    char sql[160];
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT job, from_ms, to_ms FROM v_reason_intervals WHERE reason = '%s'",
-                   reason);
-    return orr_results_prepare(&load->in, sql);
-}
-
 static void load_absences(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_waits(load, "requeue-delay");
+    const uint32_t room = count_rows(load, orr_audit_sql__absence_count);
     schedule->absences =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->absences);
-    sqlite3_stmt *row = room > 0 ? select_waits(load, "requeue-delay") : NULL;
+    sqlite3_stmt *row = room > 0 ? orr_results_prepare(&load->in, orr_audit_sql__absences) : NULL;
     while (room > 0 && orr_results_step(&load->in, row) && schedule->absence_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job != ORR_NONE) {
@@ -488,10 +396,9 @@ static void load_absences(struct load *load)
 static void load_wants(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_rows(load, "SELECT count(*) FROM wanted");
+    const uint32_t room = count_rows(load, orr_audit_sql__want_count);
     schedule->wants = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->wants);
-    sqlite3_stmt *row = orr_results_prepare(
-        &load->in, "SELECT job, at_ms, pods, mgpu FROM wanted ORDER BY at_ms, rowid");
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__wants);
     while (orr_results_step(&load->in, row) && schedule->want_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job != ORR_NONE) {
@@ -508,10 +415,10 @@ static void load_wants(struct load *load)
 static void load_promises(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
-    const uint32_t room = count_waits(load, "pipelined");
+    const uint32_t room = count_rows(load, orr_audit_sql__promise_count);
     schedule->promises =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->promises);
-    sqlite3_stmt *row = room > 0 ? select_waits(load, "pipelined") : NULL;
+    sqlite3_stmt *row = room > 0 ? orr_results_prepare(&load->in, orr_audit_sql__promises) : NULL;
     while (room > 0 && orr_results_step(&load->in, row) && schedule->promise_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
         if (job != ORR_NONE) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* store_course.c - the tables of what changed in the course of the run: rates, reasons, series. */
+#include "store_sql.h"
 #include "store_writer.h"
 
 static enum orr_status write_rates(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO rate VALUES(?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__rate, err);
     uint32_t count = 0;
     const struct orr_speed_change *changes =
         in->run->exec == NULL ? NULL : orr_exec_speeds(in->run->exec, &count);
@@ -26,8 +27,7 @@ static enum orr_status write_reasons(sqlite3 *db, const struct orr_store_input *
                                      struct orr_err *err)
 {
     const struct orr_cluster *cluster = &in->world->cluster;
-    struct writer w =
-        writer_open(db, "INSERT INTO reason_change VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__reason_change, err);
     for (uint32_t i = 0; i < in->run->reason_count && w.status == ORR_OK; i++) {
         const struct orr_reason_change *change = &in->run->reasons[i];
         const struct orr_proof *proof = &change->proof;
@@ -54,8 +54,6 @@ static enum orr_status write_reasons(sqlite3 *db, const struct orr_store_input *
 
 /* Shares change often and their rows are short: so many at once take a third of the time. */
 #define SHARES_AT_ONCE 16
-#define SHARE          "(?,?,?)"
-#define FOUR_SHARES    SHARE "," SHARE "," SHARE "," SHARE
 
 static uint32_t count_gpu_shares(const struct orr_store_input *in)
 {
@@ -74,11 +72,8 @@ static void put_amount(struct writer *w, double amount)
 static enum orr_status write_gpu_shares(sqlite3 *db, const struct orr_store_input *in,
                                         struct orr_err *err)
 {
-    struct writer many = writer_open(db,
-                                     "INSERT INTO fair_share VALUES" FOUR_SHARES "," FOUR_SHARES
-                                     "," FOUR_SHARES "," FOUR_SHARES,
-                                     err);
-    struct writer one = writer_open(db, "INSERT INTO fair_share VALUES" SHARE, err);
+    struct writer many = writer_open(db, orr_store_sql__fair_share_16, err);
+    struct writer one = writer_open(db, orr_store_sql__fair_share, err);
     const uint32_t whole = count_gpu_shares(in) / SHARES_AT_ONCE * SHARES_AT_ONCE;
     uint32_t nth = 0;
     for (uint32_t i = 0; i < in->run->share_count && many.status == ORR_OK && one.status == ORR_OK;
@@ -101,7 +96,7 @@ static enum orr_status write_gpu_shares(sqlite3 *db, const struct orr_store_inpu
 static enum orr_status write_fair_shares(sqlite3 *db, const struct orr_store_input *in,
                                          struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO fair_share_of VALUES(?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__fair_share_of, err);
     for (uint32_t i = 0; i < in->run->share_count && w.status == ORR_OK; i++) {
         const struct orr_share_change *change = &in->run->shares[i];
         if (change->kind != ORR_SHARE_GPU) {
@@ -129,7 +124,7 @@ static enum orr_status write_series(sqlite3 *db, const struct orr_store_input *i
                                     struct orr_err *err)
 {
     const struct orr_fold *fold = &in->run->fold;
-    struct writer w = writer_open(db, "INSERT INTO series VALUES(?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__series, err);
     for (uint32_t b = 0; b < fold->bucket_count && w.status == ORR_OK; b++) {
         orr_ms start = fold->origin_ms + b * fold->bucket_ms;
         orr_ms end =
@@ -158,7 +153,7 @@ static enum orr_status write_room(sqlite3 *db, const struct orr_store_input *in,
 {
     const struct orr_fold *fold = &in->run->fold;
     const struct orr_room_summary *room = &in->summary->room;
-    struct writer w = writer_open(db, "INSERT INTO room VALUES(?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__room, err);
     for (uint32_t b = 0; b < room->bucket_count && w.status == ORR_OK; b++) {
         put_int(&w, fold->origin_ms + b * fold->bucket_ms);
         put_real(&w, room->buckets[b].idle_mgpu);
@@ -166,7 +161,7 @@ static enum orr_status write_room(sqlite3 *db, const struct orr_store_input *in,
         put_row(&w);
     }
     enum orr_status status = writer_close(&w);
-    struct writer g = writer_open(db, "INSERT INTO startable VALUES(?,?,?,?)", err);
+    struct writer g = writer_open(db, orr_store_sql__startable, err);
     for (uint32_t i = 0; i < room->bucket_count * room->level_count && g.status == ORR_OK; i++) {
         put_int(&g, fold->origin_ms + i / room->level_count * fold->bucket_ms);
         put_text(&g, orr_room_level_name(in->world, i % room->level_count));

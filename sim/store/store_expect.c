@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* store_expect.c - what the scenario expects of the run, held against its metrics. */
+#include "store_sql.h"
 #include "store_writer.h"
 
 #include <string.h>
@@ -80,7 +81,7 @@ enum orr_status orr_store__write_expectations(sqlite3 *db, const struct orr_stor
     if (verdicts.count > 0) {
         orr_summary_metrics(in->world, in->summary, match, &verdicts);
     }
-    struct writer w = writer_open(db, "INSERT INTO expectation VALUES(?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__expectation, err);
     for (uint32_t i = 0; i < verdicts.count && w.status == ORR_OK; i++) {
         const struct verdict *v = &verdicts.items[i];
         put_int(&w, i);

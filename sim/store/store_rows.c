@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* store_rows.c - the tables of the run, its cluster and queues, and what became of jobs. */
+#include "store_sql.h"
 #include "store_writer.h"
 
 #include <math.h>
@@ -34,8 +35,7 @@ static enum orr_status write_run(sqlite3 *db, const struct orr_store_input *in, 
 {
     static const char *const warmup_names[] = {"stated", "detected", "not found"};
     static const char *const status_names[] = {"finished", "horizon", "interrupted"};
-    struct writer w =
-        writer_open(db, "INSERT INTO run VALUES(1,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__run, err);
     char digest[20];
     char *params = params_text(in, 0, in->scenario->shard_count);
     char names[200];
@@ -67,7 +67,7 @@ static enum orr_status write_run(sqlite3 *db, const struct orr_store_input *in, 
 static enum orr_status write_inputs(sqlite3 *db, const struct orr_store_input *in,
                                     struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO input VALUES(?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__input, err);
     for (uint32_t i = 0; i < in->world->part_count; i++) {
         const struct orr_world_part *p = &in->world->parts[i];
         put_text(&w, p->part->label);
@@ -86,7 +86,7 @@ static enum orr_status write_inputs(sqlite3 *db, const struct orr_store_input *i
 static enum orr_status write_meta(sqlite3 *db, const struct orr_store_input *in,
                                   struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO run_meta VALUES(?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__run_meta, err);
     for (size_t i = 0; i < in->meta_count; i++) {
         put_text(&w, in->meta[i].key);
         put_text(&w, in->meta[i].value);
@@ -99,7 +99,7 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
                                    struct orr_err *err)
 {
     const struct orr_cluster *cluster = &in->world->cluster;
-    struct writer w = writer_open(db, "INSERT INTO node VALUES(?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__node, err);
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
         int64_t cpu = type->allocatable.v[ORR_RES_CPU], mem = type->allocatable.v[ORR_RES_MEMORY];
@@ -116,7 +116,7 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
         put_row(&w);
     }
     enum orr_status status = writer_close(&w);
-    struct writer d = writer_open(db, "INSERT INTO node_domain VALUES(?,?,?)", err);
+    struct writer d = writer_open(db, orr_store_sql__node_domain, err);
     for (uint32_t l = 0; l < cluster->level_count && status == ORR_OK; l++) {
         for (uint32_t n = 0; n < cluster->node_count; n++) {
             put_int(&d, n);
@@ -132,7 +132,7 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
 static enum orr_status write_foreign(sqlite3 *db, const struct orr_store_input *in,
                                      struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO foreign_pods VALUES(?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__foreign_pods, err);
     for (uint32_t n = 0; n < in->world->cluster.node_count; n++) {
         const uint32_t gpus = orr_node_type_foreign_gpus(orr_cluster_type(&in->world->cluster, n));
         if (gpus > 0) {
@@ -147,7 +147,7 @@ static enum orr_status write_foreign(sqlite3 *db, const struct orr_store_input *
 static enum orr_status write_pools(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO pool VALUES(?,?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__pool, err);
     for (uint32_t p = 0; p < in->world->pool_count; p++) {
         const struct orr_world_pool *pool = &in->world->pools[p];
         put_text(&w, pool->name);
@@ -170,7 +170,7 @@ static enum orr_status write_queues(sqlite3 *db, const struct orr_store_input *i
                                     struct orr_err *err)
 {
     const struct orr_queues *queues = &in->world->queues;
-    struct writer w = writer_open(db, "INSERT INTO queue VALUES(?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__queue, err);
     for (uint32_t q = 0; q < queues->count; q++) {
         const struct orr_queue *queue = &queues->queues[q];
         const struct orr_entitlement *gpu = &queue->resources[ORR_SHARE_GPU];
@@ -190,7 +190,7 @@ static enum orr_status write_queues(sqlite3 *db, const struct orr_store_input *i
 static enum orr_status write_owed(sqlite3 *db, const struct orr_store_input *in,
                                   struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO queue_change VALUES(?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__queue_change, err);
     for (uint32_t i = 0; i < in->run->owed_count; i++) {
         const struct orr_world_owed *owed = &in->world->owed[i];
         const struct orr_entitlement *gpu = &owed->resources[ORR_SHARE_GPU];
@@ -230,7 +230,7 @@ static enum orr_status write_bounds(sqlite3 *db, const struct orr_store_input *i
                                     struct orr_err *err)
 {
     const struct orr_queues *queues = &in->world->queues;
-    struct writer w = writer_open(db, "INSERT INTO queue_bound VALUES(?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__queue_bound, err);
     for (uint32_t q = 0; q < queues->count; q++) {
         put_bound(&w, q, ORR_MS_NONE, queues->queues[q].resources, ORR_SHARE_CPU);
         put_bound(&w, q, ORR_MS_NONE, queues->queues[q].resources, ORR_SHARE_MEMORY);
@@ -248,14 +248,14 @@ static enum orr_status write_bounds(sqlite3 *db, const struct orr_store_input *i
 
 static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
 {
-    struct writer k = writer_open(db, "INSERT INTO kind VALUES(?,?)", err);
+    struct writer k = writer_open(db, orr_store_sql__kind, err);
     for (int i = 0; i < ORR_KIND_COUNT; i++) {
         put_int(&k, i);
         put_text(&k, orr_kind_name((enum orr_kind)i));
         put_row(&k);
     }
     enum orr_status status = writer_close(&k);
-    struct writer r = writer_open(db, "INSERT INTO reason VALUES(?,?,?)", err);
+    struct writer r = writer_open(db, orr_store_sql__reason, err);
     for (int i = 0; i < ORR_REASON_COUNT; i++) {
         put_int(&r, i);
         put_text(&r, orr_reason_code((enum orr_reason)i));
@@ -263,7 +263,7 @@ static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
         put_row(&r);
     }
     enum orr_status reasons = writer_close(&r);
-    struct writer o = writer_open(db, "INSERT INTO outcome VALUES(?,?,?)", err);
+    struct writer o = writer_open(db, orr_store_sql__outcome, err);
     for (int i = 0; i < ORR_OUTCOME_COUNT; i++) {
         put_int(&o, i);
         put_text(&o, orr_outcome_code((enum orr_outcome)i));
@@ -271,7 +271,7 @@ static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
         put_row(&o);
     }
     enum orr_status outcomes = writer_close(&o);
-    struct writer u = writer_open(db, "INSERT INTO rule VALUES(?,?,?)", err);
+    struct writer u = writer_open(db, orr_store_sql__rule, err);
     for (int i = 0; i < ORR_RULE_COUNT; i++) {
         put_int(&u, i);
         put_text(&u, orr_rule_code((enum orr_rule)i));
@@ -287,7 +287,7 @@ static enum orr_status write_placements(sqlite3 *db, const struct orr_store_inpu
                                         struct orr_err *err)
 {
     const struct orr_ledger *ledger = in->run->ledger;
-    struct writer w = writer_open(db, "INSERT INTO placement VALUES(?,?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__placement, err);
     for (uint32_t p = 0; p < ledger->placement_count && w.status == ORR_OK; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
         const struct orr_node_type *type = orr_cluster_type(&in->world->cluster, placement->node);
@@ -326,7 +326,7 @@ static enum orr_status write_attempts(sqlite3 *db, const struct orr_store_input 
                                       struct orr_err *err)
 {
     const struct orr_ledger *ledger = in->run->ledger;
-    struct writer a = writer_open(db, "INSERT INTO attempt VALUES(?,?,?,?,?)", err);
+    struct writer a = writer_open(db, orr_store_sql__attempt, err);
     uint16_t *number =
         in->run->attempt_count > 0 ? orr_zalloc(in->world->job_count, sizeof *number) : NULL;
     for (uint32_t i = 0; i < in->run->attempt_count; i++) {
@@ -350,7 +350,7 @@ static enum orr_status write_attempts(sqlite3 *db, const struct orr_store_input 
 static enum orr_status write_wanted(sqlite3 *db, const struct orr_store_input *in,
                                     struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO wanted VALUES(?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__wanted, err);
     for (uint32_t i = 0; i < in->run->asked_count && w.status == ORR_OK; i++) {
         const struct orr_asked_change *asked = &in->run->asked[i];
         const struct orr_shape *shape =
@@ -368,7 +368,7 @@ static enum orr_status write_wanted(sqlite3 *db, const struct orr_store_input *i
 static enum orr_status write_evictions(sqlite3 *db, const struct orr_store_input *in,
                                        struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO eviction VALUES(?,?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__eviction, err);
     for (uint32_t i = 0; i < in->run->eviction_count && w.status == ORR_OK; i++) {
         const struct orr_eviction *e = &in->run->evictions[i];
         put_int(&w, e->job);
@@ -389,8 +389,7 @@ static enum orr_status write_evictions(sqlite3 *db, const struct orr_store_input
 static enum orr_status write_out(sqlite3 *db, const struct orr_store_input *in, bool away,
                                  struct orr_err *err)
 {
-    struct writer w = writer_open(
-        db, away ? "INSERT INTO away VALUES(?,?,?)" : "INSERT INTO outage VALUES(?,?,?)", err);
+    struct writer w = writer_open(db, away ? orr_store_sql__away : orr_store_sql__outage, err);
     for (uint32_t i = 0; i < in->run->outage_count && w.status == ORR_OK; i++) {
         const struct orr_outage *o = &in->run->outages[i];
         if (o->away != away) {
@@ -407,7 +406,7 @@ static enum orr_status write_out(sqlite3 *db, const struct orr_store_input *in, 
 static enum orr_status write_cordons(sqlite3 *db, const struct orr_store_input *in,
                                      struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO cordon VALUES(?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__cordon, err);
     for (uint32_t i = 0; i < in->run->cordon_count && w.status == ORR_OK; i++) {
         const struct orr_cordon *c = &in->run->cordons[i];
         put_int(&w, c->node);
@@ -429,8 +428,7 @@ static enum orr_status write_outages(sqlite3 *db, const struct orr_store_input *
 static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
-    struct writer w =
-        writer_open(db, "INSERT INTO job_time VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__job_time, err);
     for (uint32_t j = 0; j < in->world->job_count && w.status == ORR_OK; j++) {
         const struct orr_job_time *time = orr_account_of(in->run, j);
         if (orr_job_time_sum(time) == orr_job_time_good(time)) {
@@ -467,7 +465,7 @@ static void put_metric(const struct orr_metric *metric, void *context)
 static enum orr_status write_metrics(sqlite3 *db, const struct orr_store_input *in,
                                      struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO metric VALUES(?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__metric, err);
     orr_summary_metrics(in->world, in->summary, put_metric, &w);
     return writer_close(&w);
 }
@@ -475,7 +473,7 @@ static enum orr_status write_metrics(sqlite3 *db, const struct orr_store_input *
 static enum orr_status write_shards(sqlite3 *db, const struct orr_store_input *in,
                                     struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO shard VALUES(?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__shard, err);
     for (uint32_t s = 0; s < in->scenario->shard_count; s++) {
         char *params = params_text(in, s, 1);
         put_int(&w, s);
@@ -487,14 +485,14 @@ static enum orr_status write_shards(sqlite3 *db, const struct orr_store_input *i
         orr_free(params);
     }
     enum orr_status status = writer_close(&w);
-    struct writer q = writer_open(db, "INSERT INTO shard_queue VALUES(?,?)", err);
+    struct writer q = writer_open(db, orr_store_sql__shard_queue, err);
     for (uint32_t i = 0; i < in->world->queues.count; i++) {
         put_int(&q, i);
         put_int(&q, in->world->queues.queues[i].shard);
         put_row(&q);
     }
     enum orr_status queues = writer_close(&q);
-    struct writer p = writer_open(db, "INSERT INTO shard_pool VALUES(?,?)", err);
+    struct writer p = writer_open(db, orr_store_sql__shard_pool, err);
     for (uint32_t i = 0; i < in->scenario->pool_count; i++) {
         put_text(&p, in->scenario->pools[i].name);
         put_int(&p, in->world->cluster.types[i].shard);

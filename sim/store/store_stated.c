@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* store_stated.c - the tables of what traces and scenarios state of jobs beside the table `job`. */
+#include "store_sql.h"
 #include "store_writer.h"
 
 static enum orr_status write_asks(sqlite3 *db, const struct orr_store_input *in,
                                   struct orr_err *err)
 {
     const struct orr_shapes *shapes = &in->world->shapes;
-    struct writer w = writer_open(db, "INSERT INTO ask VALUES(?,?,?,?,?,?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__ask, err);
     for (uint32_t s = 0; s < shapes->count && w.status == ORR_OK; s++) {
         for (uint32_t g = 0; g < shapes->shapes[s].group_count; g++) {
             const struct orr_task_group *group = &shapes->shapes[s].groups[g];
@@ -36,7 +37,7 @@ static enum orr_status write_asks(sqlite3 *db, const struct orr_store_input *in,
 static enum orr_status write_non_preemptible(sqlite3 *db, const struct orr_store_input *in,
                                              struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO non_preemptible VALUES(?)", err);
+    struct writer w = writer_open(db, orr_store_sql__non_preemptible, err);
     for (uint32_t j = 0; j < in->world->job_count; j++) {
         if (in->world->specs[j].preemptible == 0) {
             put_int(&w, j);
@@ -50,7 +51,7 @@ static enum orr_status write_non_preemptible(sqlite3 *db, const struct orr_store
 static enum orr_status write_recorded(sqlite3 *db, const struct orr_store_input *in,
                                       struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO recorded VALUES(?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__recorded, err);
     for (uint32_t j = 0; j < in->world->job_count; j++) {
         const struct orr_row_extra *extra = orr_world_job_extra(in->world, j);
         const struct orr_world_part *part = &in->world->parts[orr_world_part_of(in->world, j)];
@@ -68,7 +69,7 @@ static enum orr_status write_recorded(sqlite3 *db, const struct orr_store_input 
 static enum orr_status write_holds(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO hold VALUES(?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__hold, err);
     for (uint32_t i = 0; i < in->world->hold_count; i++) {
         orr_ms eligible = in->run->eligible_ms[i];
         put_int(&w, in->world->holds[i].job);
@@ -81,7 +82,7 @@ static enum orr_status write_holds(sqlite3 *db, const struct orr_store_input *in
 static enum orr_status write_deadlines(sqlite3 *db, const struct orr_store_input *in,
                                        struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO deadline VALUES(?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__deadline, err);
     for (uint32_t j = 0; j < in->world->job_count; j++) {
         orr_ms deadline = orr_world_deadline_ms(in->world, j);
         if (deadline != ORR_MS_NONE) {
@@ -96,7 +97,7 @@ static enum orr_status write_deadlines(sqlite3 *db, const struct orr_store_input
 static enum orr_status write_batches(sqlite3 *db, const struct orr_store_input *in,
                                      struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO batch VALUES(?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__batch, err);
     char buffer[512];
     for (uint32_t j = 0; j < in->world->job_count && in->summary->owners.batch_names > 0; j++) {
         const char *name = orr_world_job_group(in->world, j, buffer, sizeof buffer);
@@ -114,7 +115,7 @@ static enum orr_status write_nevers(sqlite3 *db, const struct orr_store_input *i
 {
     static const char *const resources[ORR_SHARE_KINDS] = {
         [ORR_SHARE_CPU] = "cpu", [ORR_SHARE_MEMORY] = "memory", [ORR_SHARE_GPU] = "gpu"};
-    struct writer w = writer_open(db, "INSERT INTO never VALUES(?,?,?,?,?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__never, err);
     for (uint32_t i = 0; i < in->run->never_count; i++) {
         const struct orr_bar *bar = &in->run->nevers[i].bar;
         const bool counted = bar->asked > 0;
@@ -132,7 +133,7 @@ static enum orr_status write_nevers(sqlite3 *db, const struct orr_store_input *i
 static enum orr_status write_ruled(sqlite3 *db, const struct orr_store_input *in,
                                    struct orr_err *err)
 {
-    struct writer w = writer_open(db, "INSERT INTO ruled VALUES(?,?)", err);
+    struct writer w = writer_open(db, orr_store_sql__ruled, err);
     for (uint32_t i = 0; i < in->world->ruled_count; i++) {
         put_int(&w, in->world->ruled[i].job);
         put_int(&w, in->world->ruled[i].rule);

@@ -1,0 +1,176 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+-- What an audit reads of a results file; ../sql/named_sql.cmake makes each a C string. A NAME_count is room for
+-- the rows of NAME.
+
+-- name: asks_in_cycles
+-- workers that follow their job's backlog are asked for in the middle of a cycle
+SELECT scenario_resolved LIKE '% backlog: %' FROM run;
+
+-- name: has_ages
+SELECT scenario_resolved LIKE '% created: 2%' FROM run;
+
+-- name: shards
+-- params: the policy's, each on a line of its own, n the end of a line
+SELECT id, name, policy,
+  params LIKE '%' || n || 'backfill=true' || n || '%',
+  params LIKE '%' || n || 'order=shortest' || n || '%' OR params LIKE '%' || n || 'order=priority' || n || '%',
+  params LIKE '%' || n || 'full_hierarchy_fairness=false' || n || '%',
+  policy = 'kai' AND params NOT LIKE '%' || n || 'usage_db=off' || n || '%',
+  params LIKE '%' || n || 'allow_consolidating_reclaim=false' || n || '%',
+  CAST(substr(params, instr(params, 'k_value=') + 8) AS REAL), policy_params,
+  CASE WHEN policy <> 'kube' OR params LIKE '%' || n || 'namespace_quota=none' || n || '%' THEN 0
+       ELSE 1 + (params LIKE '%' || n || 'namespace_quota=quota' || n || '%') END
+FROM (SELECT *, char(10) AS n, char(10) || policy_params || char(10) AS params FROM shard)
+ORDER BY id;
+
+-- name: absence_count
+SELECT count(*) FROM reason_change WHERE reason = (SELECT id FROM reason WHERE code = 'requeue-delay');
+
+-- name: absences
+SELECT job, from_ms, to_ms FROM v_reason_intervals WHERE reason = 'requeue-delay';
+
+-- name: promise_count
+SELECT count(*) FROM reason_change WHERE reason = (SELECT id FROM reason WHERE code = 'pipelined');
+
+-- name: promises
+SELECT job, from_ms, to_ms FROM v_reason_intervals WHERE reason = 'pipelined';
+
+-- name: run_end
+SELECT end_ms FROM run;
+
+-- name: in_rounds
+SELECT policy LIKE '%las%' OR (scenario_resolved LIKE '% round: %'
+    AND scenario_resolved NOT LIKE '% round: 0s%')
+FROM run;
+
+-- name: shard_count
+SELECT count(*) FROM shard;
+
+-- name: clock_origin
+SELECT clock_origin_ms FROM run;
+
+-- name: node_count
+SELECT count(*) FROM node;
+
+-- name: nodes
+SELECT n.id, n.name, n.gpus, coalesce(f.gpus, 0), s.shard, coalesce(n.gpu_mib, 0)
+FROM node AS n
+LEFT JOIN foreign_pods AS f ON f.node = n.id
+LEFT JOIN shard_pool AS s ON s.pool = n.pool
+ORDER BY n.id;
+
+-- name: outage_count
+SELECT (SELECT count(*) FROM outage) + (SELECT count(*) FROM away) + (SELECT count(*) FROM cordon);
+
+-- name: outages
+SELECT node, from_ms, to_ms, 0
+FROM outage
+UNION ALL
+SELECT node, from_ms, to_ms, 0
+FROM away
+UNION ALL
+SELECT node, from_ms, to_ms, 1
+FROM cordon
+ORDER BY 1, 2;
+
+-- name: total_count
+SELECT count(DISTINCT at_ms) FROM v_capacity;
+
+-- name: totals
+SELECT at_ms, sum(gpus - before)
+FROM (SELECT at_ms, gpus, lag(gpus, 1, 0) OVER (PARTITION BY pool ORDER BY at_ms) AS before FROM v_capacity)
+GROUP BY at_ms
+ORDER BY at_ms;
+
+-- name: queue_count
+SELECT count(*) FROM queue;
+
+-- name: queues
+SELECT q.id, q.name, q.gpu_quota, q.gpu_limit, q.parent, s.shard, q.gpu_weight, q.priority,
+  EXISTS (SELECT 1 FROM queue_bound AS b WHERE b.queue = q.id)
+FROM queue AS q
+LEFT JOIN shard_queue AS s ON s.queue = q.id
+ORDER BY q.id;
+
+-- name: change_count
+SELECT count(*) FROM queue_change;
+
+-- name: changes
+SELECT queue, at_ms, gpu_quota, gpu_limit, gpu_weight, priority FROM queue_change ORDER BY at_ms, rowid;
+
+-- name: share_count
+SELECT count(*) FROM fair_share;
+
+-- name: shares
+SELECT queue, at_ms, mgpu / 1000.0 FROM fair_share WHERE mgpu IS NOT NULL ORDER BY at_ms, rowid;
+
+-- name: job_count
+SELECT count(*) FROM job WHERE state > 0;
+
+-- name: jobs
+SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu, j.pods, j.queue, j.evictions,
+  j.state, j.min_pods, p.job IS NOT NULL,
+  t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure + t.max_runtime + t.maintenance
+    + t.checkpoint + t.restart + t.waiting,
+  h.job IS NOT NULL AND h.eligible_ms IS NULL, a.mib, a.devices, a.kinds > 1, a.in_parts,
+  a.choosy OR j.id IN (SELECT job FROM reason_change WHERE level IS NOT NULL), h.eligible_ms IS NOT NULL,
+  h.eligible_ms IS NOT NULL AND coalesce(j.start_ms > h.eligible_ms, 1)
+  AND j.id NOT IN (
+    SELECT c.job
+    FROM hold AS b
+    JOIN reason_change AS c ON c.job = b.job AND c.at_ms = b.eligible_ms
+    JOIN reason AS n ON n.id = c.reason AND n.code NOT IN ('dependency', 'not-eligible'))
+FROM job AS j
+JOIN v_waits AS w ON w.job = j.id
+LEFT JOIN non_preemptible AS p ON p.job = j.id
+LEFT JOIN job_time AS t ON t.job = j.id
+LEFT JOIN hold AS h ON h.job = j.id
+LEFT JOIN (
+  SELECT shape, max(coalesce(gpu_mib, 0)) AS mib, max(gpus) AS devices, count(*) AS kinds,
+    max(gpus > 0 AND coalesce(gpu_mgpu, 0) < 1000) AS in_parts,
+    max(bound OR gpu_model IS NOT NULL
+        OR (cpu_milli > 0 AND EXISTS (SELECT 1 FROM node WHERE cpu_milli IS NOT NULL))
+        OR (mem_bytes > 0 AND EXISTS (SELECT 1 FROM node WHERE mem_bytes IS NOT NULL))) AS choosy
+  FROM ask
+  GROUP BY shape) AS a ON a.shape = j.shape
+WHERE j.state > 0
+ORDER BY w.from_ms, j.id;
+
+-- name: span_count
+SELECT count(*) FROM v_placements;
+
+-- name: spans
+SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms,
+  CASE WHEN j.node IS NOT NULL THEN s.beyond
+       WHEN a.gpus > 1 AND coalesce(a.gpu_mgpu, 0) < 1000 THEN p.mgpu * (a.gpus - 1) / a.gpus ELSE 0 END
+FROM v_placements AS p
+LEFT JOIN job AS j ON j.id = p.job
+LEFT JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask
+LEFT JOIN (
+  SELECT shape, sum(pods * (gpus - 1) * gpu_mgpu) AS beyond
+  FROM ask
+  WHERE gpus > 1 AND gpu_mgpu < 1000
+  GROUP BY shape) AS s ON s.shape = j.shape
+ORDER BY p.job, p.nr, p.node;
+
+-- name: cut_count
+SELECT count(*) FROM attempt WHERE end_ms IS NOT NULL;
+
+-- name: cuts
+SELECT job, nr, end_ms FROM attempt WHERE end_ms IS NOT NULL ORDER BY job, nr;
+
+-- name: eviction_count
+SELECT count(*) FROM eviction;
+
+-- name: evictions
+SELECT e.job, e.for_job, e.at_ms, e.cause, e.gone_ms, e.whole, e.pods, e.moved,
+  e.gone_ms >= (SELECT end_ms FROM run) OR (j.state = 3 AND j.end_ms BETWEEN e.at_ms AND e.gone_ms)
+FROM eviction AS e
+LEFT JOIN job AS j ON j.id = e.job
+ORDER BY e.at_ms, e.rowid;
+
+-- name: want_count
+SELECT count(*) FROM wanted;
+
+-- name: wants
+SELECT job, at_ms, pods, mgpu FROM wanted ORDER BY at_ms, rowid;

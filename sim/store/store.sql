@@ -1,0 +1,137 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+-- A row of each table, columns in the order of schema.sql; analysis/sql/named_sql.cmake makes each a C string.
+-- Table `job` is filled from a virtual table: see store_jobs.c.
+
+-- name: run
+INSERT INTO run VALUES(1,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?);
+
+-- name: input
+INSERT INTO input VALUES(?,?,?,?,?,?,?,?);
+
+-- name: run_meta
+INSERT INTO run_meta VALUES(?,?);
+
+-- name: node
+INSERT INTO node VALUES(?,?,?,?,?,?,?,?);
+
+-- name: node_domain
+INSERT INTO node_domain VALUES(?,?,?);
+
+-- name: foreign_pods
+INSERT INTO foreign_pods VALUES(?,?);
+
+-- name: pool
+INSERT INTO pool VALUES(?,?,?,?,?,?,?,?,?);
+
+-- name: queue
+INSERT INTO queue VALUES(?,?,?,?,?,?,?,?);
+
+-- name: queue_change
+INSERT INTO queue_change VALUES(?,?,?,?,?,?);
+
+-- name: queue_bound
+INSERT INTO queue_bound VALUES(?,?,?,?,?,?);
+
+-- name: kind
+INSERT INTO kind VALUES(?,?);
+
+-- name: reason
+INSERT INTO reason VALUES(?,?,?);
+
+-- name: outcome
+INSERT INTO outcome VALUES(?,?,?);
+
+-- name: rule
+INSERT INTO rule VALUES(?,?,?);
+
+-- name: placement
+INSERT INTO placement VALUES(?,?,?,?,?,?,?,?,?);
+
+-- name: attempt
+INSERT INTO attempt VALUES(?,?,?,?,?);
+
+-- name: wanted
+INSERT INTO wanted VALUES(?,?,?,?);
+
+-- name: eviction
+INSERT INTO eviction VALUES(?,?,?,?,?,?,?,?,?);
+
+-- name: away
+INSERT INTO away VALUES(?,?,?);
+
+-- name: outage
+INSERT INTO outage VALUES(?,?,?);
+
+-- name: cordon
+INSERT INTO cordon VALUES(?,?,?);
+
+-- name: job_time
+INSERT INTO job_time VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?);
+
+-- name: metric
+INSERT INTO metric VALUES(?,?,?,?,?,?,?);
+
+-- name: shard
+INSERT INTO shard VALUES(?,?,?,?,?);
+
+-- name: shard_queue
+INSERT INTO shard_queue VALUES(?,?);
+
+-- name: shard_pool
+INSERT INTO shard_pool VALUES(?,?);
+
+-- name: fair_share
+INSERT INTO fair_share VALUES(?,?,?);
+
+-- name: fair_share_16
+-- rows are short and many: so many at once take a third of the time
+INSERT INTO fair_share VALUES
+  (?,?,?), (?,?,?), (?,?,?), (?,?,?),
+  (?,?,?), (?,?,?), (?,?,?), (?,?,?),
+  (?,?,?), (?,?,?), (?,?,?), (?,?,?),
+  (?,?,?), (?,?,?), (?,?,?), (?,?,?);
+
+-- name: rate
+INSERT INTO rate VALUES(?,?,?,?,?,?,?);
+
+-- name: reason_change
+INSERT INTO reason_change VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?);
+
+-- name: fair_share_of
+INSERT INTO fair_share_of VALUES(?,?,?,?);
+
+-- name: series
+INSERT INTO series VALUES(?,?,?,?,?,?,?);
+
+-- name: room
+INSERT INTO room VALUES(?,?,?);
+
+-- name: startable
+INSERT INTO startable VALUES(?,?,?,?);
+
+-- name: ask
+INSERT INTO ask VALUES(?,?,?,?,?,?,?,?,?,?,?);
+
+-- name: non_preemptible
+INSERT INTO non_preemptible VALUES(?);
+
+-- name: recorded
+INSERT INTO recorded VALUES(?,?,?);
+
+-- name: hold
+INSERT INTO hold VALUES(?,?);
+
+-- name: deadline
+INSERT INTO deadline VALUES(?,?);
+
+-- name: batch
+INSERT INTO batch VALUES(?,?);
+
+-- name: never
+INSERT INTO never VALUES(?,?,?,?,?,?);
+
+-- name: ruled
+INSERT INTO ruled VALUES(?,?);
+
+-- name: expectation
+INSERT INTO expectation VALUES(?,?,?,?);
