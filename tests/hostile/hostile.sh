@@ -198,7 +198,7 @@ sweep() { # STEP TRACE CLUSTER: every size from nothing to the whole file
 }
 case_disk_full_small() { # every page of a small file; a page is 32 blocks
     rows 300 >t.csv
-    sweep 16 t.csv 4x8
+    sweep 32 t.csv 4x8
 }
 case_disk_full_large() { # pages that are written before the end too
     sweep 2500 "$philly" 112x8
