@@ -142,7 +142,8 @@ static void check_amount(struct orr_audit_run *run, const struct orr_audit_job *
                          uint32_t to, const struct attempt *a, bool started)
 {
     /* that of a memory request depends on the node, that of an elastic job on the day */
-    if (!orr_audit__on(run, ORR_AUDIT_AMOUNT) || job->mgpu <= 0 || job->min_pods < job->pods) {
+    if (!orr_audit__on(run, ORR_AUDIT_AMOUNT) || job->mgpu <= 0 || job->mib > 0 ||
+        job->min_pods < job->pods) {
         return;
     }
     run->verdict->examined[ORR_AUDIT_AMOUNT]++;

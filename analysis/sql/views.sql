@@ -21,12 +21,13 @@ CREATE VIEW v_typical AS
 -- The most frequent kinds of pod that together make 95 % of the pods of the trace: what fragmentation
 -- is measured by (room, unusable_gpus_mean). share: of these pods. Columns as in ask.
 WITH kinds AS (
-  SELECT a.gpus, a.gpu_mgpu, a.gpu_mib, a.cpu_milli, a.gpu_model, a.shard, a.bound, sum(a.pods * j.jobs) AS pods
+  SELECT a.gpus, a.gpu_mgpu, a.gpu_mib, a.cpu_milli, a.gpu_model, a.shard, a.bound, sum(a.pods * j.jobs) AS pods,
+         min(a.shape * 64 + a.nr) AS first
   FROM ask AS a JOIN (SELECT shape, count(*) AS jobs FROM job GROUP BY shape) AS j ON j.shape = a.shape
   GROUP BY a.gpus, a.gpu_mgpu, a.gpu_mib, a.cpu_milli, a.gpu_model, a.shard, a.bound
 ),
 ranked AS (
-  SELECT *, sum(pods) OVER (ORDER BY pods DESC, cpu_milli DESC, coalesce(gpu_mgpu, gpu_mib) DESC, gpus DESC, gpu_model, shard
+  SELECT *, sum(pods) OVER (ORDER BY pods DESC, cpu_milli DESC, coalesce(gpu_mgpu, gpu_mib) DESC, gpus DESC, first
                             ROWS UNBOUNDED PRECEDING) AS upto, sum(pods) OVER () AS n
   FROM kinds
 )

@@ -15,7 +15,7 @@ struct orr_room orr_ledger__empty_node(const struct orr_node_type *type)
     return (struct orr_room){.cpu_milli = room_or_unlimited(all[ORR_RES_CPU] - taken[ORR_RES_CPU]),
                              .mem_bytes =
                                  room_or_unlimited(all[ORR_RES_MEMORY] - taken[ORR_RES_MEMORY]),
-                             .gpus = (int32_t)(type->gpus - orr_node_type_foreign_gpus(type)),
+                             .gpus = (int32_t)orr_node_type_own_gpus(type),
                              .pods = pods >= INT32_MAX / 2 ? INT32_MAX / 2 : (int32_t)pods};
 }
 
@@ -208,7 +208,7 @@ bool orr_ledger_is_vacant(const struct orr_ledger *ledger, uint32_t node)
 void orr_ledger_set_away(struct orr_ledger *ledger, uint32_t node, bool away)
 {
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
-    int64_t gpus = (int64_t)type->gpus - orr_node_type_foreign_gpus(type);
+    int64_t gpus = orr_node_type_own_gpus(type);
     ORR_ASSERT(ledger->away[node] != away && orr_ledger_is_vacant(ledger, node));
     ledger->away[node] = away;
     ledger->shards[type->shard].total_gpus += away ? -gpus : gpus;

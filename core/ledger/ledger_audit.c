@@ -286,7 +286,7 @@ static bool check_shards(const struct audit *a)
     for (uint32_t n = 0; n < a->cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(a->cluster, n);
         struct orr_shard_room *truth = &a->shards[type->shard];
-        int64_t gpus = (int64_t)type->gpus - orr_node_type_foreign_gpus(type);
+        int64_t gpus = orr_node_type_own_gpus(type);
         truth->idle_gpus += a->ledger->idle[n].gpus;
         truth->total_gpus += a->ledger->away[n] ? 0 : gpus;
         if (a->ledger->away[n] && !orr_ledger_is_vacant(a->ledger, n)) {

@@ -21,8 +21,8 @@ struct op {
     bool whole;    /* LEAVE: an EVICT follows */
     bool split;    /* LEAVE: the last placement, split off the one before it in its list */
     uint32_t job;
-    uint32_t node, tasks, group; /* PIPELINE; tasks also PLACE */
-    uint32_t placement;          /* LEAVE: what leaves, PLACE */
+    uint32_t node, tasks, group; /* PLACE, PIPELINE */
+    uint32_t placement;          /* LEAVE: what leaves */
     uint32_t beneficiary;        /* LEAVE, EVICT */
     uint32_t moved;              /* EVICT, LEAVE without one: tasks that get another place */
 };
@@ -134,7 +134,8 @@ static bool place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t ta
     state->placement = append(ledger, &placement);
     state->placed_tasks += tasks;
     orr_use__allocated(ledger, request, &placement, 1);
-    journal(txn, (struct op){.kind = OP_PLACE, .job = job, .tasks = tasks, .group = group});
+    journal(txn, (struct op){
+                     .kind = OP_PLACE, .job = job, .node = node, .tasks = tasks, .group = group});
     return true;
 }
 
@@ -455,7 +456,7 @@ static void start(struct orr_ledger *ledger, uint32_t job, orr_ms now)
 /* What a run of placements of one job means: a gang that is complete now runs; one that is not (its
  * policy declared no gang law) holds what it has; one that runs already has grown. */
 static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, uint32_t tasks,
-                          int64_t mgpu)
+                          int64_t mgpu, int64_t held_mgpu)
 {
     struct orr_ledger *ledger = txn->ledger;
     const struct orr_job_state *state = &ledger->jobs[job];
@@ -470,7 +471,8 @@ static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, uint32_
                                           .beneficiary = ORR_NONE,
                                           .tasks = tasks,
                                           .deed = (uint8_t)deed,
-                                          .mgpu = mgpu});
+                                          .mgpu = mgpu,
+                                          .held_mgpu = held_mgpu});
     for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
         struct orr_placement *placement = &ledger->placements[p];
         bool fresh = placement->since_ms == ORR_MS_NONE;
@@ -499,13 +501,17 @@ static int64_t mgpu_of(const struct orr_ledger *ledger, uint32_t job, uint32_t g
 static uint32_t settle_run_placed(struct orr_txn *txn, uint32_t i, orr_ms now)
 {
     uint32_t tasks = 0;
-    int64_t mgpu = 0;
+    int64_t mgpu = 0, held_mgpu = 0;
     for (;; i++) {
         const struct op *op = &txn->ops[i];
+        const struct orr_request *request = orr_ledger__request(txn->ledger, op->job, op->group);
         tasks += op->tasks;
-        mgpu += mgpu_of(txn->ledger, op->job, op->group, op->tasks);
+        mgpu += op->tasks * orr_request_mgpu(request);
+        held_mgpu +=
+            op->tasks *
+            orr_request_task_mgpu(request, orr_cluster_type(txn->ledger->world.cluster, op->node));
         if (!goes_on(txn, i)) {
-            settle_placed(txn, op->job, now, tasks, mgpu);
+            settle_placed(txn, op->job, now, tasks, mgpu, held_mgpu);
             return i;
         }
     }

@@ -79,7 +79,7 @@ orr_ms orr_engine__drain_since(const struct engine *engine, uint32_t node)
 static int64_t held_gpus(const struct engine *engine, uint32_t node, int64_t *all)
 {
     const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, node);
-    *all = (int64_t)type->gpus - orr_node_type_foreign_gpus(type);
+    *all = orr_node_type_own_gpus(type);
     return *all - engine->ledger->idle[node].gpus;
 }
 

@@ -27,17 +27,25 @@ static int64_t asked_mgpu(const struct engine *engine, uint32_t job, const struc
     return shape->gpus_mgpu - (unwanted == 0 ? 0 : unwanted * orr_engine__worker_mgpu(engine, job));
 }
 
-/* What the tasks asked that the job holds, leaving ones too. */
-static int64_t held_mgpu(const struct engine *engine, uint32_t job)
+/* Milli-GPU of the tasks that a job holds, leaving ones too. */
+struct holding {
+    int64_t asked; /* a memory ask counts 0: what it comes to depends on the node */
+    int64_t held;  /* on their nodes */
+};
+
+static struct holding holding_of(const struct engine *engine, uint32_t job)
 {
     const struct orr_ledger *ledger = engine->ledger;
     const struct orr_shape *shape = shape_of(engine, job);
-    int64_t mgpu = 0;
+    struct holding sum = {0};
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
-        mgpu += placement->tasks * orr_request_mgpu(&shape->groups[placement->group].request);
+        const struct orr_request *request = &shape->groups[placement->group].request;
+        const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, placement->node);
+        sum.asked += placement->tasks * orr_request_mgpu(request);
+        sum.held += placement->tasks * orr_request_task_mgpu(request, type);
     }
-    return mgpu;
+    return sum;
 }
 
 void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reason reason,
@@ -145,19 +153,18 @@ static void free_holds(struct engine *engine, uint32_t job)
     }
 }
 
-/* A job that was done at `done` gives back what it holds: all it asks, unless it is elastic. */
+/* A job that was done at `done` gives back what it holds. */
 static inline void leave(struct engine *engine, uint32_t job, orr_ms done)
 {
     const struct orr_shape *shape = shape_of(engine, job);
-    bool whole = engine->ledger->jobs[job].placed_tasks == shape->tasks;
-    int64_t held = whole ? shape->gpus_mgpu : held_mgpu(engine, job);
+    const struct holding had = holding_of(engine, job);
     orr_ms now = engine->view.now;
     orr_ledger_finish_late(engine->ledger, job, done, now);
     if (engine->exec != NULL) {
         orr_exec_finish(engine->exec, job, now, now);
     }
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, now, -held,
-                    held - asked_mgpu(engine, job, shape), 0);
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, now, -had.held,
+                    had.asked - asked_mgpu(engine, job, shape), 0);
 }
 
 static void tell_end(struct engine *engine, uint32_t job)
@@ -256,15 +263,15 @@ void orr_engine__give_up(struct engine *engine, uint32_t job)
         return;
     }
     const struct orr_proof nothing = orr_no_proof();
-    int64_t held = held_mgpu(engine, job);
+    const struct holding had = holding_of(engine, job);
     orr_ms now = engine->view.now;
     orr_engine__note_reason(engine, job, ORR_REASON_GAVE_UP, &nothing);
     orr_ledger_withdraw(engine->ledger, job, now);
     if (engine->exec != NULL) {
         orr_exec_finish(engine->exec, job, now, now);
     }
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, now, -held,
-                    held - asked_mgpu(engine, job, shape_of(engine, job)), -1);
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, now, -had.held,
+                    had.asked - asked_mgpu(engine, job, shape_of(engine, job)), -1);
     orr_engine__count_event(engine, CLASS_GIVE_UP, job);
     tell_end(engine, job);
     free_holds(engine, job);
@@ -302,11 +309,11 @@ void orr_engine__release(struct engine *engine, uint32_t job)
     uint8_t cause = state->placement == ORR_NONE
                         ? (uint8_t)ORR_CAUSE_NONE
                         : engine->ledger->placements[state->placement].cause;
-    int64_t held = held_mgpu(engine, job);
+    const struct holding had = holding_of(engine, job);
     if (orr_ledger_release(engine->ledger, job, engine->view.now) == 0) {
         return;
     }
-    held -= held_mgpu(engine, job);
+    const struct holding has = holding_of(engine, job);
     whole = whole && state->phase == ORR_JOB_PENDING;
     if (engine->exec != NULL) {
         orr_exec_release(engine->exec, job, engine->view.now);
@@ -314,8 +321,8 @@ void orr_engine__release(struct engine *engine, uint32_t job)
     if (whole) {
         note_attempt(engine, state, job, cause);
     }
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, -held,
-                    held, whole);
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now,
+                    has.held - had.held, had.asked - has.asked, whole);
     orr_engine__follow(engine, job);
     enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
     orr_engine__want_room(engine, job);
@@ -472,7 +479,7 @@ void orr_engine__take_decisions(struct engine *engine)
         bool places = d->deed != ORR_DEED_EVICT && d->deed != ORR_DEED_SHRINK;
         if (places) {
             orr_fold_change(&engine->run->fold, engine->world->specs[d->job].queue,
-                            engine->view.now, d->mgpu, -d->mgpu, -(d->deed == ORR_DEED_START));
+                            engine->view.now, d->held_mgpu, -d->mgpu, -(d->deed == ORR_DEED_START));
         }
         orr_ms delay =
             engine->scheduler.ideal

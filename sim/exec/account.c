@@ -285,7 +285,7 @@ static enum orr_status check_placements(const struct orr_run *run, struct orr_er
         const struct orr_request *request =
             &ledger->world.shapes->shapes[spec->shape].groups[placement->group].request;
         orr_ms end = orr_account__end_of(run, placement);
-        record += (end - placement->since_ms) * placement->tasks * orr_request_mgpu(request);
+        record += (end - placement->since_ms) * mgpu_of(ledger, placement);
         if (!take_devices(&devices, ledger, placement, end, request)) {
             status = violated(run, err, "a device held twice, by job", placement->job,
                               placement->since_ms, placement->since_ms, end);

@@ -7,9 +7,17 @@
 
 #define SHARE_PERCENT 95
 
+/* Of a device, as the task states it: MiB of one that asks for memory, else milli-GPU. */
+static int64_t stated_portion(const struct orr_request *request)
+{
+    return request->gpu_ask == ORR_GPU_WHOLE ? ORR_MGPU : request->portion;
+}
+
+/* A whole device and a fraction of 1 are the same thing to ask. */
 static bool is_same(const struct orr_request *a, const struct orr_request *b)
 {
-    return a->gpu_ask == b->gpu_ask && a->devices == b->devices && a->portion == b->portion &&
+    return (a->gpu_ask == ORR_GPU_MEMORY) == (b->gpu_ask == ORR_GPU_MEMORY) &&
+           a->devices == b->devices && stated_portion(a) == stated_portion(b) &&
            a->cpu_milli == b->cpu_milli && a->gpu_model == b->gpu_model && a->shard == b->shard &&
            a->selector == b->selector && a->toleration == b->toleration && a->allowed == b->allowed;
 }
@@ -41,7 +49,7 @@ static int by_frequency(const void *a, const void *b, void *context)
     const struct orr_typical_task *x = a, *y = b;
     const int64_t keys[][2] = {{(int64_t)x->count, (int64_t)y->count},
                                {x->request.cpu_milli, y->request.cpu_milli},
-                               {x->request.portion, y->request.portion},
+                               {stated_portion(&x->request), stated_portion(&y->request)},
                                {x->request.devices, y->request.devices}};
     (void)context;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -159,7 +167,7 @@ void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu)
         mgpu[q] = 0;
         for (uint32_t t = 0; t < cluster->type_count; t++) {
             const struct orr_node_type *type = &cluster->types[t];
-            uint32_t gpus = type->gpus - orr_node_type_foreign_gpus(type), most = gpus;
+            uint32_t gpus = orr_node_type_own_gpus(type), most = gpus;
             while (most > 0 && most <= 64 && (sums >> (most - 1) & 1) == 0) {
                 most--;
             }

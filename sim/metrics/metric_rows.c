@@ -68,7 +68,7 @@ static void emit_own_deviations(const struct orr_emitter *to,
 }
 
 /* Only where queues have quotas or limits of it. */
-static void emit_other_deviations(const struct orr_emitter *to,
+static void emit_other_deviations(const struct orr_emitter *to, const struct orr_summary *all,
                                   const double deviation[ORR_SHARE_GPU])
 {
     static const char definition[] = "as share_deviation, of the resource: integral of sum over "
@@ -77,7 +77,7 @@ static void emit_other_deviations(const struct orr_emitter *to,
     static const char *const names[] = {
         [ORR_SHARE_CPU] = "cpu_share_deviation", [ORR_SHARE_MEMORY] = "mem_share_deviation"};
     for (unsigned kind = 0; kind < ORR_SHARE_GPU; kind++) {
-        if (!isnan(deviation[kind])) {
+        if (all->divides[kind]) {
             orr_metric__emit(to, names[kind], deviation[kind], "1", 1, definition);
         }
     }
@@ -134,7 +134,7 @@ static void emit_all(const struct orr_emitter *to, const struct orr_summary *s)
     orr_metric__emit(
         to, "share_deviation", s->share_deviation, "1", 1,
         "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)");
-    emit_other_deviations(to, s->other_deviation);
+    emit_other_deviations(to, s, s->other_deviation);
     emit_own_deviations(to, s->own_shares.all);
     emit_debt(to, &s->debt, s->leaf_queues);
     orr_metric__emit(to, "evictions", (double)s->evictions, "evictions", s->jobs,
@@ -247,7 +247,7 @@ static void emit_shard(const struct orr_emitter *to, const struct orr_summary *a
     orr_metric__emit(
         to, "share_deviation", s->share_deviation, "1", 1,
         "integral over the shard's queues of |allocated - entitled| / (2 x its capacity x window)");
-    emit_other_deviations(to, s->other_deviation);
+    emit_other_deviations(to, all, s->other_deviation);
     if (all->own_shares.of_shard != NULL) {
         emit_own_deviations(to, all->own_shares.of_shard[shard]);
     }

@@ -50,6 +50,7 @@ static void deviate(const struct orr_world *world, const struct orr_run *run,
 {
     double *apart = orr_zalloc(summary->shard_count, sizeof *apart), sum = 0.0, available = 0.0;
     const bool divided = orr_summary__apart(world, run, summary, kind, apart);
+    summary->divides[kind] = divided;
     for (uint32_t s = 0; s < summary->shard_count; s++) {
         const double there = summary->shards[s].available[kind];
         summary->shards[s].other_deviation[kind] =

@@ -18,7 +18,18 @@ struct users {
     orr_ms from_ms, to_ms;
 };
 
-/* Users by name: what several parts of the workload call the same is the same. */
+/* For each name of a part, its number in the run: not yet known. Caller frees. */
+static uint32_t *unknown_users(const struct orr_idmap *names)
+{
+    uint32_t *known = orr_alloc(names->count + (size_t)1, sizeof *known);
+    for (uint32_t u = 0; u < names->count; u++) {
+        known[u] = ORR_NONE;
+    }
+    return known;
+}
+
+/* Users by name: what several parts of the workload call the same is the same. A user whose rows
+ * were all rejected is none. */
 static void users_open(const struct orr_world *world, const struct orr_summary *summary,
                        struct users *users)
 {
@@ -27,17 +38,16 @@ static void users_open(const struct orr_world *world, const struct orr_summary *
     users->of_job = orr_alloc(world->job_count + (size_t)1, sizeof *users->of_job);
     uint32_t **known = orr_zalloc(world->part_count + (size_t)1, sizeof *known);
     for (uint32_t p = 0; p < world->part_count; p++) {
-        const struct orr_idmap *names = &world->parts[p].workload.users;
-        known[p] = orr_alloc(names->count + (size_t)1, sizeof *known[p]);
-        for (uint32_t u = 0; u < names->count; u++) {
-            const char *name = orr_idmap_name(names, u);
-            known[p][u] = orr_idmap_put(&users->names, name, strlen(name), NULL);
-        }
+        known[p] = unknown_users(&world->parts[p].workload.users);
     }
-    for (uint32_t j = 0; j < world->job_count && users->names.count > 0; j++) {
-        uint32_t p = orr_world_part_of(world, j);
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const uint32_t p = orr_world_part_of(world, j);
         const struct orr_world_part *part = &world->parts[p];
-        uint32_t user = part->workload.rows[world->specs[j].source - part->first_source].user;
+        const uint32_t user = part->workload.rows[world->specs[j].source - part->first_source].user;
+        if (user != ORR_NONE && known[p][user] == ORR_NONE) {
+            const char *name = orr_idmap_name(&part->workload.users, user);
+            known[p][user] = orr_idmap_put(&users->names, name, strlen(name), NULL);
+        }
         users->of_job[j] = user == ORR_NONE ? ORR_NONE : known[p][user];
     }
     for (uint32_t p = 0; p < world->part_count; p++) {

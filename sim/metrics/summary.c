@@ -208,8 +208,17 @@ static void sum_held(const struct orr_world *world, const struct orr_run *run,
 struct fairness { /* of the queues of one shard, or of all */
     struct orr_debt debt;
     double jain, satisfaction, deviation, capacity_gpu_h, available, occupancy, goodput;
+    double there;             /* mGPU x ms that were available */
     uint32_t leaves, wanting; /* queues; those that were entitled to something */
 };
+
+/* Shares are sums of products of large numbers: what is left of a difference that is nothing by
+ * rights, less than a milli-GPU for a millisecond or a billionth of what was held, entitles to
+ * nothing. */
+static bool is_entitled(double allocated, double share)
+{
+    return share > 1.0 && share > 1e-9 * allocated;
+}
 
 /* ORR_NONE: all shards. */
 static struct fairness fairness_of(const struct orr_world *world, const struct orr_run *run,
@@ -229,7 +238,7 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
         f.debt.impossible += w.debt.impossible;
         f.debt.down += w.debt.down;
         f.debt.blocked += w.debt.blocked;
-        if (w.share > 0.0) {
+        if (is_entitled(w.allocated, w.share)) {
             double x = w.allocated / w.share;
             double capped = x < 1.0 ? x : 1.0;
             sum += x;
@@ -252,6 +261,7 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
     f.jain = squares > 0.0 ? sum * sum / (f.wanting * squares) : (double)NAN;
     f.satisfaction = sat_squares > 0.0 ? sat * sat / (f.wanting * sat_squares) : (double)NAN;
     f.deviation = available > 0.0 ? deviation / (2.0 * available) : (double)NAN;
+    f.there = available;
     f.capacity_gpu_h = capacity / MGPU_MS_PER_GPU_H;
     f.available = capacity > 0.0 ? available / capacity : (double)NAN;
     f.occupancy = available > 0.0 ? held / available : (double)NAN;
@@ -285,7 +295,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
         shard->wanting_queues = f.wanting;
         shard->gpu_occupancy = f.occupancy;
         shard->gpu_goodput = f.goodput;
-        shard->available[ORR_SHARE_GPU] = f.available * f.capacity_gpu_h * MGPU_MS_PER_GPU_H;
+        shard->available[ORR_SHARE_GPU] = f.there;
     }
 }
 

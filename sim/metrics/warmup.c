@@ -21,7 +21,8 @@ static double demand_of(const struct orr_fold *fold, uint32_t batch)
 }
 
 /* How many batches to leave out: where the squared standard error of the mean of those that are
- * left is least; `count`: there is no such place in the first half. */
+ * left is least, the first place of those that are equal but for rounding; `count`: there is no
+ * such place in the first half. */
 static uint32_t truncation(const double *values, uint32_t count)
 {
     uint32_t best = count;
@@ -29,12 +30,13 @@ static uint32_t truncation(const double *values, uint32_t count)
     for (uint32_t d = 0; d <= count / 2; d++) {
         double n = (double)(count - d), mean = 0.0, squares = 0.0;
         for (uint32_t i = d; i < count; i++) {
-            mean += values[i] / n;
+            mean += values[i];
         }
+        mean /= n;
         for (uint32_t i = d; i < count; i++) {
             squares += (values[i] - mean) * (values[i] - mean);
         }
-        if (best == count || squares / (n * n) < least) {
+        if (best == count || squares / (n * n) * (1.0 + 1e-9) + 1e-9 < least) {
             best = d;
             least = squares / (n * n);
         }

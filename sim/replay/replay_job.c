@@ -332,6 +332,26 @@ static bool set_priority(struct orr_world *world, uint32_t part, const struct or
     return true;
 }
 
+/* How long a job runs is said once: by its backlog, or by the epochs of its profile. */
+static bool check_profile(struct orr_world *world, const struct orr_scenario *scenario,
+                          uint32_t part, const struct orr_row *row, bool backlog)
+{
+    const struct orr_workload *workload = &world->parts[part].workload;
+    const char *name = row->extra == 0 ? NULL : workload->extras[row->extra - 1].profile;
+    if (name == NULL) {
+        return true;
+    }
+    const uint32_t profile = orr_replay__find_profile(scenario, name);
+    if (profile == ORR_NONE) {
+        return reject(world, part, row, "the scenario has no profile", name);
+    }
+    return !backlog || scenario->profiles[profile].epochs == NULL ||
+           reject(world, part, row,
+                  "its template has a backlog, which says how long it runs, and so do the epochs "
+                  "of profile",
+                  name);
+}
+
 bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                      uint32_t row_index, struct orr_job_spec *spec)
 {
@@ -391,9 +411,8 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
                       : orr_shapes_put_within(&world->shapes, groups.items, groups.count,
                                               groups.min_tasks, span);
     spec->source = p->first_source + row_index;
-    const char *profile = row->extra == 0 ? NULL : p->workload.extras[row->extra - 1].profile;
-    if (profile != NULL && orr_replay__find_profile(nodes->scenario, profile) == ORR_NONE) {
-        return reject(world, part, row, "the scenario has no profile", profile);
+    if (!check_profile(world, nodes->scenario, part, row, backlog)) {
+        return false;
     }
     spec->terms =
         p->service != NULL

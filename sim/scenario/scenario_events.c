@@ -119,12 +119,14 @@ static bool find_in_pool(const struct orr_scenario *scenario, const struct orr_s
 {
     size_t bytes = strlen(pool->name);
     const char *slash = strchr(target, '/');
-    if (slash == NULL) {
-        uint32_t number;
-        bool found = is_node(scenario, pool, target, &number);
-        *first += found ? number - 1 : 0;
+    uint32_t number;
+    if (is_node(scenario, pool, target, &number)) { /* names of pools may have slashes */
+        *first += number - 1;
         *count = 1;
-        return found;
+        return true;
+    }
+    if (slash == NULL) {
+        return false;
     }
     const char *name = slash + 1;
     size_t word = (size_t)(slash - target);

@@ -34,7 +34,8 @@ CREATE TABLE node(
   gpu_mib INTEGER                   -- memory of each GPU; NULL: not stated
 );
 CREATE TABLE foreign_pods(           -- of another scheduler: what they hold of a node, for good
-  node INTEGER PRIMARY KEY, gpus INTEGER NOT NULL -- the first devices
+  node INTEGER PRIMARY KEY, gpus INTEGER NOT NULL, -- the first devices
+  cpu_milli INTEGER NOT NULL
 );
 CREATE TABLE pool(                   -- of equal nodes
   name TEXT PRIMARY KEY, price REAL, -- of a node for an hour; NULL: not stated
@@ -107,7 +108,10 @@ CREATE TABLE ask(                    -- what equal pods of a job ask for; jobs a
   cpu_milli INTEGER NOT NULL, mem_bytes INTEGER NOT NULL, -- of each pod
   gpu_model TEXT,                   -- NULL: any
   shard INTEGER NOT NULL,           -- whose nodes
-  bound INTEGER NOT NULL            -- 1: selectors, taints or its queue rule nodes out
+  bound INTEGER NOT NULL            -- selectors, taints or its queue rule nodes out: which, by `barred`; 0: none
+);
+CREATE TABLE barred(                 -- nodes that are ruled out for pods whose `ask` has this number
+  bound INTEGER NOT NULL, node INTEGER NOT NULL
 );
 CREATE TABLE wanted(                 -- what jobs ask for whose pods come and go: services, workers that follow a backlog
   job INTEGER NOT NULL, at_ms INTEGER NOT NULL, -- from then on

@@ -18,7 +18,7 @@ INSERT INTO node VALUES(?,?,?,?,?,?,?,?);
 INSERT INTO node_domain VALUES(?,?,?);
 
 -- name: foreign_pods
-INSERT INTO foreign_pods VALUES(?,?);
+INSERT INTO foreign_pods VALUES(?,?,?);
 
 -- name: pool
 INSERT INTO pool VALUES(?,?,?,?,?,?,?,?,?);
@@ -111,6 +111,9 @@ INSERT INTO startable VALUES(?,?,?,?);
 
 -- name: ask
 INSERT INTO ask VALUES(?,?,?,?,?,?,?,?,?,?,?);
+
+-- name: barred
+INSERT INTO barred VALUES(?,?);
 
 -- name: non_preemptible
 INSERT INTO non_preemptible VALUES(?);

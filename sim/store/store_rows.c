@@ -134,10 +134,13 @@ static enum orr_status write_foreign(sqlite3 *db, const struct orr_store_input *
 {
     struct writer w = writer_open(db, orr_store_sql__foreign_pods, err);
     for (uint32_t n = 0; n < in->world->cluster.node_count; n++) {
-        const uint32_t gpus = orr_node_type_foreign_gpus(orr_cluster_type(&in->world->cluster, n));
-        if (gpus > 0) {
+        const struct orr_node_type *type = orr_cluster_type(&in->world->cluster, n);
+        const uint32_t gpus = orr_node_type_foreign_gpus(type);
+        const int64_t cpu_milli = type->foreign.v[ORR_RES_CPU];
+        if (gpus > 0 || cpu_milli > 0) {
             put_int(&w, n);
             put_int(&w, gpus);
+            put_int(&w, cpu_milli);
             put_row(&w);
         }
     }

@@ -3,10 +3,75 @@
 #include "store_sql.h"
 #include "store_writer.h"
 
+/* ---- which nodes pods may be on ---- */
+
+static bool same_filters(const struct orr_request *a, const struct orr_request *b)
+{
+    return a->selector == b->selector && a->toleration == b->toleration && a->allowed == b->allowed;
+}
+
+/* For each task group of all shapes, in their order, the number of its filters: 0 for none, else
+ * from 1 by their first use. `first` gets a request with those of each number; both are the
+ * caller's to free. */
+static uint32_t *number_filters(const struct orr_shapes *shapes, const struct orr_request ***first,
+                                uint32_t *count)
+{
+    static const struct orr_request open = {0};
+    uint32_t groups = 0;
+    for (uint32_t s = 0; s < shapes->count; s++) {
+        groups += shapes->shapes[s].group_count;
+    }
+    uint32_t *numbers = orr_alloc(groups + (size_t)1, sizeof *numbers);
+    *first = orr_alloc(groups + (size_t)1, sizeof **first);
+    (*first)[0] = &open;
+    *count = 1;
+    groups = 0;
+    for (uint32_t s = 0; s < shapes->count; s++) {
+        for (uint32_t g = 0; g < shapes->shapes[s].group_count; g++) {
+            const struct orr_request *request = &shapes->shapes[s].groups[g].request;
+            uint32_t n = 0; /* a handful */
+            while (n < *count && !same_filters((*first)[n], request)) {
+                n++;
+            }
+            if (n == *count) {
+                (*first)[(*count)++] = request;
+            }
+            numbers[groups++] = n;
+        }
+    }
+    return numbers;
+}
+
+static enum orr_status write_barred(sqlite3 *db, const struct orr_store_input *in,
+                                    struct orr_err *err)
+{
+    const struct orr_cluster *cluster = &in->world->cluster;
+    const struct orr_request **first;
+    uint32_t count;
+    orr_free(number_filters(&in->world->shapes, &first, &count));
+    struct writer w = writer_open(db, orr_store_sql__barred, err);
+    for (uint32_t b = 1; b < count && w.status == ORR_OK; b++) {
+        for (uint32_t n = 0; n < cluster->node_count; n++) {
+            if (!orr_cluster_admits(cluster, first[b]->selector, n) ||
+                !orr_cluster_admits(cluster, first[b]->toleration, n) ||
+                !orr_cluster_admits(cluster, first[b]->allowed, n)) {
+                put_int(&w, b);
+                put_int(&w, n);
+                put_row(&w);
+            }
+        }
+    }
+    orr_free(first);
+    return writer_close(&w);
+}
+
 static enum orr_status write_asks(sqlite3 *db, const struct orr_store_input *in,
                                   struct orr_err *err)
 {
     const struct orr_shapes *shapes = &in->world->shapes;
+    const struct orr_request **first;
+    uint32_t count;
+    uint32_t *numbers = number_filters(shapes, &first, &count), at = 0;
     struct writer w = writer_open(db, orr_store_sql__ask, err);
     for (uint32_t s = 0; s < shapes->count && w.status == ORR_OK; s++) {
         for (uint32_t g = 0; g < shapes->shapes[s].group_count; g++) {
@@ -26,11 +91,12 @@ static enum orr_status write_asks(sqlite3 *db, const struct orr_store_input *in,
                              ? NULL
                              : orr_idmap_name(&in->world->cluster.models, request->gpu_model));
             put_int(&w, request->shard);
-            put_int(&w,
-                    request->selector != 0 || request->toleration != 0 || request->allowed != 0);
+            put_int(&w, numbers[at++]);
             put_row(&w);
         }
     }
+    orr_free(numbers);
+    orr_free(first);
     return writer_close(&w);
 }
 
@@ -147,6 +213,6 @@ enum orr_status orr_store__write_stated(sqlite3 *db, const struct orr_store_inpu
 {
     static orr_store__write_fn *const tables[] = {
         write_recorded, write_holds, write_non_preemptible, write_deadlines, write_batches,
-        write_ruled,    write_asks,  write_nevers};
+        write_ruled,    write_asks,  write_barred,          write_nevers};
     return write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
 }

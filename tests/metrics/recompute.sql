@@ -4,13 +4,19 @@
 -- its views. Answers a line for each difference, then how many were compared.
 -- Not made here, and why: attainment, deadlines, lateness, gave_up, gave_up_share, requests, requests_late, requests_dropped (scope workload): a
 -- results file does not keep the request series, nor which part of the workload a job came from.
--- Files with nodes of more than 64 GPUs or of foreign pods, and fragmentation where pods ask for memory of
--- GPUs or for nodes by labels, are beyond it: what nodes admit and hold is not all in them.
+-- Files with nodes of more than 64 GPUs are beyond it: what is held of them is not told device by device.
 -- Nor broken_promises, promise_delay_max_s: the audit makes them again (recompute.sh, promises).
 -- Nor those of the scheduler's time (policy.latency), nor scenarios_simulated: cycles are not kept one by one.
 .mode list
 .separator " | "
 PRAGMA temp_store = MEMORY;
+
+-- Nodes with the GPUs that are there for jobs, not with those of foreign pods.
+CREATE TEMP TABLE node AS
+SELECT n.id, n.name, n.pool, n.gpus - coalesce(f.gpus, 0) AS gpus, n.gpus AS built_gpus, coalesce(f.gpus, 0) AS foreign_gpus,
+       n.gpu_model, n.cpu_milli, coalesce(f.cpu_milli, 0) AS foreign_cpu, n.mem_bytes, n.gpu_mib
+FROM main.node AS n LEFT JOIN foreign_pods AS f ON f.node = n.id;
+CREATE UNIQUE INDEX temp.node_id ON node(id);
 
 CREATE TEMP TABLE size_class AS
 WITH RECURSIVE c(nr, top) AS (SELECT 0, 1000 UNION ALL SELECT nr + 1, top * 2 FROM c WHERE nr < 11)
@@ -30,7 +36,9 @@ FROM queue AS q JOIN shard_queue AS s ON s.queue = q.id WHERE q.leaf;
 
 -- ---- what was held, and for nothing ----
 CREATE TEMP TABLE held AS
-SELECT p.*, max(0, min(p.to_ms, r.window_end_ms) - max(p.start_ms, r.window_start_ms)) AS inside_ms
+SELECT p.*, max(0, min(p.to_ms, r.window_end_ms) - max(p.start_ms, r.window_start_ms)) AS inside_ms,
+       (SELECT p.pods * a.gpus * coalesce(a.gpu_mgpu, 0) FROM ask AS a JOIN job AS j ON j.shape = a.shape WHERE j.id = p.job AND a.nr = p.ask)
+         AS asked -- memory of devices is asked of no size: it counts 0 while it waits
 FROM (SELECT id AS job, attempts AS nr, node, mgpu, last_start_ms AS start_ms,
              coalesce(end_ms, (SELECT end_ms FROM run)) AS to_ms, pods, devices, 0 AS ask, end_ms IS NOT NULL AS over
       FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
@@ -70,6 +78,11 @@ WITH m(scope, label, job, wait_ms, started, gave_up, never) AS (
   WHERE k.name <> 'inference' AND (SELECT count(*) FROM shard) > 1
 )
 SELECT * FROM m;
+CREATE TEMP VIEW counted AS -- the whole and its shards have a row without jobs too
+SELECT * FROM grouped
+UNION ALL SELECT 'all', '', NULL, NULL, NULL, NULL, NULL WHERE NOT EXISTS (SELECT 1 FROM grouped WHERE scope = 'all')
+UNION ALL SELECT 'shard', 'shard=' || name, NULL, NULL, NULL, NULL, NULL FROM shard
+WHERE (SELECT count(*) FROM shard) > 1 AND NOT EXISTS (SELECT 1 FROM grouped AS g WHERE g.scope = 'shard' AND g.label = 'shard=' || shard.name);
 CREATE TEMP TABLE member AS -- jobs that never could have started are counted, and in no quantile
 SELECT scope, label, wait_ms, started, gave_up, row_number() OVER g AS rank,
        count(*) OVER (PARTITION BY scope, label) AS n
@@ -96,22 +109,22 @@ SELECT q.name, g.scope, g.label,
        (SELECT min(s.wait_ms) / 1000.0 FROM survival AS s WHERE s.scope = g.scope AND s.label = g.label
         AND CASE WHEN s.censored THEN s.alive <= 1.0 - q.percent / 100.0 + 1e-9 ELSE s.rank * 100 >= q.percent * s.n END),
        g.n
-FROM (SELECT scope, label, sum(NOT never) AS n FROM grouped GROUP BY scope, label) AS g CROSS JOIN q;
+FROM (SELECT scope, label, total(NOT never) AS n FROM counted GROUP BY scope, label) AS g CROSS JOIN q;
 INSERT INTO made
 SELECT 'wait_mean_s', scope, label, sum(wait_ms * started) FILTER (WHERE NOT never) / 1000.0 / nullif(total(started), 0), total(started)
-FROM grouped GROUP BY scope, label
+FROM counted GROUP BY scope, label
 UNION ALL
 SELECT 'wait_max_s', scope, label, max(CASE WHEN started THEN wait_ms END) / 1000.0, total(started)
-FROM grouped GROUP BY scope, label
+FROM counted GROUP BY scope, label
 UNION ALL
-SELECT 'unstarted', scope, label, total(NOT started AND NOT never), total(NOT never) FROM grouped GROUP BY scope, label
+SELECT 'unstarted', scope, label, total(NOT started AND NOT never), total(NOT never) FROM counted GROUP BY scope, label
 UNION ALL
-SELECT 'never_startable', scope, label, total(never), count(*) FROM grouped
+SELECT 'never_startable', scope, label, total(never), count(job) FROM counted
 WHERE EXISTS(SELECT 1 FROM never) GROUP BY scope, label
 UNION ALL
 SELECT 'jobs', scope, label, count(*), count(*) FROM grouped WHERE scope = 'queue' GROUP BY scope, label
 UNION ALL -- only where some job may leave, which raw rows do not say of one that did not
-SELECT 'gave_up', scope, label, total(gave_up AND NOT never), total(NOT never) FROM grouped
+SELECT 'gave_up', scope, label, total(gave_up AND NOT never), total(NOT never) FROM counted
 WHERE EXISTS(SELECT 1 FROM metric WHERE name = 'gave_up') GROUP BY scope, label;
 
 -- ---- jobs ----
@@ -120,7 +133,7 @@ SELECT 'jobs', 'all', '', count(*), count(*) FROM job
 UNION ALL SELECT 'finished', 'all', '', total(state = 3), count(*) FROM job
 UNION ALL SELECT 'unfinished', 'all', '', total(state <> 3), count(*) FROM job
 UNION ALL SELECT 'makespan_s', 'all', '',
-  max(min(submit_ms), coalesce(max(CASE WHEN state = 3 THEN end_ms END), 0)) / 1000.0, total(state = 3) FROM job;
+  max(min(submit_ms), coalesce(max(CASE WHEN state = 3 THEN end_ms END), min(submit_ms))) / 1000.0, total(state = 3) FROM job;
 CREATE TEMP TABLE ended AS
 SELECT j.id, j.end_ms - j.submit_ms AS jct_ms, j.work_ms, j.mgpu
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
@@ -202,8 +215,8 @@ SELECT w.job, l.queue, w.mgpu, w.at_ms, lead(w.at_ms, 1, l.to_ms) OVER (PARTITIO
 FROM wanted AS w JOIN whole AS l ON l.job = w.job;
 CREATE TEMP TABLE step AS
 WITH c(at_ms, queue, alloc, pend, jobs) AS (
-  SELECT h.start_ms, j.queue, h.mgpu, -h.mgpu, 0 FROM held AS h JOIN job AS j ON j.id = h.job
-  UNION ALL SELECT h.to_ms, j.queue, -h.mgpu, h.mgpu, 0 FROM held AS h JOIN job AS j ON j.id = h.job
+  SELECT h.start_ms, j.queue, h.mgpu, -h.asked, 0 FROM held AS h JOIN job AS j ON j.id = h.job
+  UNION ALL SELECT h.to_ms, j.queue, -h.mgpu, h.asked, 0 FROM held AS h JOIN job AS j ON j.id = h.job
   UNION ALL SELECT from_ms, queue, 0, mgpu, 0 FROM life
   UNION ALL SELECT to_ms, queue, 0, -mgpu, 0 FROM life
   UNION ALL SELECT p.from_ms, j.queue, 0, 0, 1 FROM pending AS p JOIN job AS j ON j.id = p.job
@@ -365,11 +378,11 @@ d AS (SELECT queue, dt, down, owed - alloc AS debt, max(0, owed - max(possible, 
 SELECT queue, total(impossible * dt) / 3.6e9 AS impossible, total((debt - impossible) * dt * down) / 3.6e9 AS down,
        total((debt - impossible) * dt * NOT down) / 3.6e9 AS blocked
 FROM d GROUP BY queue;
-CREATE TEMP TABLE fair AS
-SELECT m.queue, m.shard, sum(m.alloc * m.dt) AS alloc, sum(m.share * m.dt) AS share,
+CREATE TEMP TABLE fair AS -- part: of its share; what is below the noise of such sums is no share
+SELECT *, CASE WHEN share > 1.0 AND share > 1e-9 * alloc THEN alloc / share END AS part FROM (SELECT m.queue, m.shard, sum(m.alloc * m.dt) AS alloc, sum(m.share * m.dt) AS share,
        sum(abs(m.share - m.alloc) * m.dt) AS apart,
        sum(max(0, min(m.alloc + m.pend, CASE WHEN m.quota < 0 THEN m.alloc + m.pend ELSE CAST(m.quota * 1000 AS INTEGER) END) - m.alloc) * m.dt) AS debt
-FROM moment AS m JOIN leaf AS l ON l.queue = m.queue GROUP BY m.queue;
+FROM moment AS m JOIN leaf AS l ON l.queue = m.queue GROUP BY m.queue);
 CREATE TEMP TABLE gone AS
 SELECT p.shard, sum(n.gpus * 1000 * max(0, min(coalesce(a.to_ms, r.window_end_ms), r.window_end_ms)
                                            - max(a.from_ms, r.window_start_ms))) AS gone
@@ -391,9 +404,8 @@ WHERE scope = 'all' AND EXISTS (SELECT 1 FROM metric WHERE name = 'capacity_gpu_
 INSERT INTO made SELECT 'gpu_available', 'all', '', available / nullif(built, 0), 1 FROM whole WHERE scope = 'all';
 CREATE TEMP TABLE ratio AS
 SELECT w.scope, w.label, w.shard, w.available, total(f.alloc) AS alloc, total(f.apart) AS apart, total(f.debt) AS debt,
-       sum(f.alloc / nullif(f.share, 0)) AS s, sum((f.alloc / nullif(f.share, 0)) * (f.alloc / nullif(f.share, 0))) AS ss,
-       sum(min(1.0, f.alloc / f.share)) AS c, sum(min(1.0, f.alloc / f.share) * min(1.0, f.alloc / f.share)) AS cc,
-       total(f.share > 0) AS n, count(*) AS leaves
+       sum(f.part) AS s, sum(f.part * f.part) AS ss, sum(min(1.0, f.part)) AS c, sum(min(1.0, f.part) * min(1.0, f.part)) AS cc,
+       count(f.part) AS n, count(*) AS leaves
 FROM whole AS w JOIN fair AS f ON w.shard IS NULL OR f.shard = w.shard GROUP BY w.scope, w.label;
 INSERT INTO made
 SELECT 'fairness_jain', scope, label, s * s / (n * nullif(ss, 0)), n FROM ratio
@@ -427,18 +439,13 @@ FROM (SELECT scope, label, shard, NULL AS queue, leaves AS n FROM ratio
       FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS w
 CROSS JOIN (VALUES('quota_debt_impossible_gpu_h'), ('quota_debt_down_gpu_h'), ('quota_debt_blocked_gpu_h')) AS x;
 INSERT INTO made
-SELECT 'jobs', 'shard', w.label, (SELECT count(*) FROM job AS j JOIN leaf AS l ON l.queue = j.queue WHERE l.shard = w.shard) AS v, v2.n
-FROM whole AS w JOIN (SELECT l.shard, count(*) AS n FROM job AS j JOIN leaf AS l ON l.queue = j.queue GROUP BY l.shard) AS v2
-  ON v2.shard = w.shard
-UNION ALL
-SELECT 'finished', 'shard', w.label, total(j.state = 3), count(*)
-FROM whole AS w JOIN leaf AS l ON l.shard = w.shard JOIN job AS j ON j.queue = l.queue GROUP BY w.shard
-UNION ALL
-SELECT 'evictions', 'shard', w.label, total(coalesce(x.evictions, 0)), count(*)
-FROM whole AS w JOIN leaf AS l ON l.shard = w.shard JOIN job AS j ON j.queue = l.queue LEFT JOIN lost AS x ON x.job = j.id GROUP BY w.shard
-UNION ALL
-SELECT 'lost_gpu_h', 'shard', w.label, total(x.lost) / 3.6e9, total(x.evictions)
-FROM whole AS w JOIN leaf AS l ON l.shard = w.shard JOIN job AS j ON j.queue = l.queue LEFT JOIN lost AS x ON x.job = j.id GROUP BY w.shard;
+SELECT x.column1, 'shard', w.label,
+       CASE x.column1 WHEN 'jobs' THEN s.jobs WHEN 'finished' THEN s.finished WHEN 'evictions' THEN s.evictions ELSE s.lost / 3.6e9 END,
+       CASE x.column1 WHEN 'lost_gpu_h' THEN s.evictions ELSE s.jobs END
+FROM whole AS w CROSS JOIN (VALUES('jobs'), ('finished'), ('evictions'), ('lost_gpu_h')) AS x
+JOIN (SELECT s.id AS shard, count(j.id) AS jobs, total(j.state = 3) AS finished, total(l.evictions) AS evictions, total(l.lost) AS lost
+      FROM shard AS s LEFT JOIN leaf AS q ON q.shard = s.id LEFT JOIN job AS j ON j.queue = q.queue
+      LEFT JOIN lost AS l ON l.job = j.id GROUP BY s.id) AS s ON s.shard = w.shard;
 
 -- ---- what queues held against the shares that the policy went by ----
 CREATE TEMP TABLE policy_share AS -- of several at one instant the last
@@ -683,10 +690,11 @@ SELECT 'node_load_cv', 'all', '', (SELECT value FROM root WHERE nr = 60), count(
 -- The kinds of pod that make 95 % of the trace's.
 CREATE TEMP TABLE typical AS
 WITH k AS (
-  SELECT a.gpus, a.gpu_mgpu AS part, a.cpu_milli AS cpu, a.gpu_model, a.shard, sum(a.pods) AS pods
-  FROM job AS j JOIN ask AS a ON a.shape = j.shape GROUP BY 1, 2, 3, 4, 5, a.bound, a.gpu_mib
+  SELECT a.gpus, a.gpu_mgpu AS part, a.gpu_mib AS mib, a.cpu_milli AS cpu, a.gpu_model, a.shard, a.bound, sum(a.pods) AS pods,
+         min(a.shape * 64 + a.nr) AS first
+  FROM job AS j JOIN ask AS a ON a.shape = j.shape GROUP BY 1, 2, 3, 4, 5, 6, 7
 ),
-r AS (SELECT *, row_number() OVER (ORDER BY pods DESC, cpu DESC, part DESC, gpus DESC) AS nr FROM k)
+r AS (SELECT *, row_number() OVER (ORDER BY pods DESC, cpu DESC, coalesce(part, mib) DESC, gpus DESC, first) AS nr FROM k)
 SELECT r.*, (SELECT total(b.pods) FROM r AS b WHERE b.nr < r.nr) AS before FROM r;
 DELETE FROM typical WHERE before * 100 >= 95 * (SELECT sum(pods) FROM job) OR nr > 256;
 CREATE TEMP TABLE bit AS
@@ -712,22 +720,28 @@ WITH a AS (
   UNION SELECT id, (SELECT min(submit_ms) FROM job) FROM node
 )
 SELECT a.node, a.at, EXISTS (SELECT 1 FROM shut AS o WHERE o.node = a.node AND o.from_ms <= a.at AND o.to_ms > a.at) AS down
-FROM a JOIN node AS n ON n.id = a.node WHERE n.gpus > 0 AND a.at < (SELECT end_ms FROM run);
+FROM a JOIN node AS n ON n.id = a.node WHERE a.at < (SELECT end_ms FROM run);
 CREATE TEMP TABLE device_at AS
-SELECT i.node, i.at, b.d, CASE WHEN b.d < 0 THEN coalesce(n.cpu_milli, 9000000000000000) ELSE 1000 END
+SELECT i.node, i.at, b.d, CASE WHEN b.d < 0 THEN coalesce(n.cpu_milli, 9000000000000000) - n.foreign_cpu
+                               WHEN b.d < n.foreign_gpus THEN 0 ELSE 1000 END
        - coalesce(sum(s.much) OVER (PARTITION BY i.node, b.d ORDER BY i.at), 0) AS free
-FROM node_at AS i JOIN node AS n ON n.id = i.node JOIN (SELECT d FROM bit UNION ALL SELECT -1) AS b ON b.d < n.gpus
+FROM node_at AS i JOIN node AS n ON n.id = i.node JOIN (SELECT d FROM bit UNION ALL SELECT -1) AS b ON b.d < n.built_gpus
 LEFT JOIN slice AS s ON s.node = i.node AND s.at = i.at AND s.d = b.d;
 -- Alike states are judged once: the free parts of the devices in ascending order, and the free CPU.
 CREATE TEMP TABLE state_at AS
-SELECT v.node, v.at, sum(CASE WHEN v.d >= 0 THEN v.free END) AS idle, sum(v.d >= 0 AND v.free = 1000) AS whole,
+SELECT v.node, v.at, total(CASE WHEN v.d >= 0 THEN v.free END) AS idle, sum(v.d >= 0 AND v.free = 1000) AS whole,
        max(CASE WHEN v.d < 0 THEN v.free END) AS cpu, group_concat(CASE WHEN v.d >= 0 THEN v.free END) AS state
 FROM (SELECT * FROM device_at ORDER BY node, at, free) AS v GROUP BY v.node, v.at;
 CREATE UNIQUE INDEX temp.state_at_i ON state_at(node, at);
-CREATE TEMP TABLE kind_of AS
-SELECT n.id AS node, n.gpus, n.gpu_model AS model, p.shard FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool;
+CREATE TEMP TABLE kind_of AS -- `first`: of the nodes that are alike, here and in whom they take
+WITH n AS (
+  SELECT n.id AS node, n.gpus, n.gpu_model AS model, n.gpu_mib / 100 * 100 AS mib, p.shard,
+         (SELECT group_concat(b.bound) FROM (SELECT bound FROM barred WHERE node = n.id ORDER BY bound) AS b) AS barred
+  FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool
+)
+SELECT *, min(node) OVER (PARTITION BY model, mib, shard, barred) AS first FROM n;
 CREATE TEMP TABLE alike AS
-SELECT s.state, s.cpu, k.model, k.shard, max(s.idle) AS idle FROM state_at AS s JOIN kind_of AS k ON k.node = s.node GROUP BY 1, 2, 3, 4;
+SELECT s.state, s.cpu, k.first, k.model, k.mib, k.shard, max(s.idle) AS idle FROM state_at AS s JOIN kind_of AS k ON k.node = s.node GROUP BY 1, 2, 3;
 CREATE TEMP TABLE part_of AS
 WITH RECURSIVE one(state, free, rest) AS (
   SELECT state, NULL, state || ',' FROM (SELECT DISTINCT state FROM alike)
@@ -735,18 +749,23 @@ WITH RECURSIVE one(state, free, rest) AS (
 )
 SELECT state, free FROM one WHERE free IS NOT NULL;
 CREATE INDEX temp.part_of_i ON part_of(state);
-CREATE TEMP TABLE judged AS
-SELECT a.state, a.cpu, a.model, a.shard,
+CREATE TEMP TABLE judged AS -- of memory a hundredth of a device at least, of one that does not state its own nothing
+SELECT a.state, a.cpu, a.first,
        sum(t.pods * CASE WHEN t.gpus = 0 OR t.cpu > a.cpu OR t.shard <> a.shard OR (t.gpu_model IS NOT NULL AND t.gpu_model IS NOT a.model)
+                           OR EXISTS (SELECT 1 FROM barred AS b WHERE b.bound = t.bound AND b.node = a.first)
                            OR t.gpus > (SELECT total(o.free >= t.part) FROM part_of AS o WHERE o.state = a.state) THEN a.idle
                          ELSE (SELECT total(o.free) FROM part_of AS o WHERE o.state = a.state AND o.free < t.part) END) AS unusable
-FROM alike AS a CROSS JOIN typical AS t GROUP BY 1, 2, 3, 4;
+FROM alike AS a CROSS JOIN (
+  SELECT t.gpus, t.cpu, t.shard, t.gpu_model, t.bound, t.pods, m.mib,
+         coalesce(t.part, CASE WHEN m.mib > 0 THEN (t.mib * 100 + m.mib - 1) / m.mib * 10 ELSE 1001 END) AS part
+  FROM typical AS t CROSS JOIN (SELECT DISTINCT mib FROM alike) AS m
+) AS t ON t.mib IS a.mib GROUP BY 1, 2, 3;
 CREATE INDEX temp.judged_i ON judged(state, cpu);
 CREATE TEMP TABLE found_at AS -- a node that is down has nothing
-SELECT i.node, i.at, k.shard, NOT i.down AS up, NOT i.down AND s.whole = k.gpus AS empty, k.gpus,
+SELECT i.node, i.at, k.shard, NOT i.down AS up, NOT i.down AND s.whole = k.gpus AND k.gpus > 0 AS empty, k.gpus,
        s.whole * NOT i.down AS whole, s.idle * NOT i.down AS idle, coalesce(j.unusable, 0) * NOT i.down AS unusable
 FROM node_at AS i JOIN state_at AS s ON s.node = i.node AND s.at = i.at JOIN kind_of AS k ON k.node = i.node
-LEFT JOIN judged AS j ON j.state = s.state AND j.cpu = s.cpu AND j.model IS k.model AND j.shard = k.shard;
+LEFT JOIN judged AS j ON j.state = s.state AND j.cpu = s.cpu AND j.first = k.first;
 CREATE TEMP TABLE room_at AS -- of all nodes, from `at` to `upto`
 WITH d AS (
   SELECT at, idle - lag(idle, 1, 0) OVER w AS idle, unusable - lag(unusable, 1, 0) OVER w AS unusable
@@ -806,14 +825,14 @@ UNION ALL SELECT 'unusable_of_idle', 'all', '', (SELECT unusable / nullif(idle, 
 INSERT INTO made
 SELECT x.column1, 'level', 'level=' || v.level, CASE x.column1 WHEN 'startable_gang_mean_gpus' THEN l.gpus / l.ms ELSE l.least END,
        (SELECT count(*) FROM load)
-FROM (SELECT DISTINCT level FROM startable) AS v LEFT JOIN span_level AS l ON l.level = v.level AND l.nr = -1
+FROM (SELECT 'cluster' AS level UNION SELECT 'node' UNION SELECT level FROM node_domain) AS v LEFT JOIN span_level AS l ON l.level = v.level AND l.nr = -1
 CROSS JOIN (VALUES('startable_gang_mean_gpus'), ('startable_gang_least_gpus')) AS x;
 
 -- ---- how far gangs were spread ----
 CREATE TEMP TABLE wired AS -- NVLink joins parts of a node (islands), a node, or several nodes of a pool in a row
-SELECT n.id AS node, n.pool, CASE WHEN p.nvlink_gpus < n.gpus THEN p.nvlink_gpus ELSE 64 END AS island,
-       n.pool || ' ' || CASE WHEN p.nvlink_gpus > n.gpus AND n.gpus > 0
-         THEN (row_number() OVER (PARTITION BY n.pool ORDER BY n.id) - 1) / (p.nvlink_gpus / n.gpus) ELSE n.id END AS joined
+SELECT n.id AS node, n.pool, CASE WHEN p.nvlink_gpus < n.built_gpus THEN p.nvlink_gpus ELSE 64 END AS island,
+       n.pool || ' ' || CASE WHEN p.nvlink_gpus > n.built_gpus AND n.built_gpus > 0
+         THEN (row_number() OVER (PARTITION BY n.pool ORDER BY n.id) - 1) / (p.nvlink_gpus / n.built_gpus) ELSE n.id END AS joined
 FROM node AS n LEFT JOIN pool AS p ON p.name = n.pool;
 CREATE TEMP TABLE gang AS -- devices of the last attempt as it began; a service is none
 SELECT DISTINCT j.id AS job, h.node, b.d, b.d / w.island AS island, w.joined
@@ -898,8 +917,8 @@ WITH u AS (
 )
 SELECT p.name AS pool, u.window, total(u.ever) AS nodes,
        total(p.idle_power_w * u.up + (p.full_power_w - p.idle_power_w)
-             * coalesce((u.held / 1000 + coalesce(f.gpus, 0) * u.up) / nullif(n.gpus, 0), 0)) / 3.6e9 AS kwh
-FROM pool AS p JOIN u ON u.pool = p.name JOIN node AS n ON n.id = u.id LEFT JOIN foreign_pods AS f ON f.node = u.id
+             * coalesce((u.held / 1000 + n.foreign_gpus * u.up) / nullif(n.built_gpus, 0), 0)) / 3.6e9 AS kwh
+FROM pool AS p JOIN u ON u.pool = p.name JOIN node AS n ON n.id = u.id
 WHERE p.full_power_w IS NOT NULL GROUP BY p.name, u.window;
 INSERT INTO made
 SELECT iif(window, '', 'run_') || 'energy_kwh', 'pool', 'pool=' || pool, kwh, (SELECT nodes FROM drawn AS d WHERE d.pool = drawn.pool AND NOT d.window) FROM drawn
@@ -1082,10 +1101,11 @@ INSERT INTO level SELECT DISTINCT depth FROM depth ORDER BY depth;
 CREATE TEMP TABLE other_calm AS SELECT kind, at_ms FROM other_moment GROUP BY kind, at_ms HAVING total(abs(pend)) = 0;
 UPDATE other_moment SET share = alloc WHERE leaf AND EXISTS (SELECT 1 FROM other_calm AS c WHERE c.kind = other_moment.kind AND c.at_ms = other_moment.at_ms);
 INSERT INTO made
-SELECT iif(kind = 'cpu', 'cpu_share_deviation', 'mem_share_deviation'), w.scope, w.label, total(abs(share - alloc) * dt) /
-         nullif(2 * (SELECT total(iif(m.kind = 'cpu', u.cpu, u.mem) * 1.0 * u.ms) FROM up_ms AS u JOIN node AS n ON n.id = u.node
+SELECT iif(o.kind = 'cpu', 'cpu_share_deviation', 'mem_share_deviation'), w.scope, w.label,
+       (SELECT total(abs(m.share - m.alloc) * m.dt) FROM other_moment AS m WHERE m.kind = o.kind AND m.leaf AND (w.shard IS NULL OR m.shard = w.shard)) /
+         nullif(2 * (SELECT total(iif(o.kind = 'cpu', u.cpu, u.mem) * 1.0 * u.ms) FROM up_ms AS u JOIN node AS n ON n.id = u.node
                      JOIN shard_pool AS p ON p.pool = n.pool WHERE w.shard IS NULL OR p.shard = w.shard), 0), 1
-FROM whole AS w JOIN other_moment AS m ON m.leaf AND (w.shard IS NULL OR m.shard = w.shard) GROUP BY kind, w.scope, w.label;
+FROM whole AS w CROSS JOIN other AS o;
 -- Against the shares that the policy went by: as of GPUs.
 CREATE TEMP TABLE own_other AS
 WITH s AS (SELECT * FROM fair_share_of WHERE rowid IN (SELECT max(rowid) FROM fair_share_of GROUP BY resource, queue, at_ms)),
@@ -1142,7 +1162,8 @@ m AS (SELECT d.batch, avg(b.y) AS mean, count(*) AS n FROM b AS d JOIN b ON b.ba
 e AS (SELECT m.batch, total((b.y - m.mean) * (b.y - m.mean)) / (m.n * m.n) AS error
       FROM m JOIN b ON b.batch >= m.batch CROSS JOIN n WHERE m.batch <= n.n / 2 GROUP BY m.batch)
 SELECT CASE WHEN n.n >= 10 AND e.batch < n.n / 2 THEN (SELECT min(submit_ms) FROM job) + e.batch * 5 * r.series_ms END AS at_ms
-FROM e CROSS JOIN n CROSS JOIN run AS r ORDER BY e.error, e.batch LIMIT 1;
+FROM e CROSS JOIN n CROSS JOIN run AS r -- of errors that are equal but for rounding the first
+WHERE e.error <= (SELECT min(error) * (1 + 1e-9) + 1e-9 FROM e) ORDER BY e.batch LIMIT 1;
 
 -- ---- the books, and the comparison ----
 CREATE TEMP TABLE wrong AS
@@ -1179,7 +1200,7 @@ UNION ALL
 SELECT m.scope || ' ' || m.label, m.name, x.value, m.value
 FROM metric AS m LEFT JOIN made AS x USING (name, scope, label)
 WHERE m.scope <> 'workload' AND m.name NOT IN ('broken_promises', 'promise_delay_max_s')
-  AND m.name <> 'scenarios_simulated'
+  AND m.name NOT IN ('scenarios_simulated', 'scheduler_busy', 'scheduler_busy_s', 'cycle_max_s', 'cycles_behind', 'cycle_delay_max_s', 'decision_delay_max_s')
   AND (x.name IS NULL OR (x.value IS NULL) <> (m.value IS NULL)
        OR abs(x.value - m.value) > CASE WHEN m.unit IN ('jobs', 'evictions') THEN 0 ELSE 1e-9 * abs(m.value) + 1e-15 END)
 UNION ALL

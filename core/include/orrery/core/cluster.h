@@ -84,6 +84,11 @@ static inline uint32_t orr_node_type_foreign_gpus(const struct orr_node_type *ty
 {
     return (uint32_t)(type->foreign.v[ORR_RES_GPU] / ORR_MGPU);
 }
+/* Devices of a node of the type that are there for jobs. */
+static inline uint32_t orr_node_type_own_gpus(const struct orr_node_type *type)
+{
+    return type->gpus - orr_node_type_foreign_gpus(type);
+}
 
 struct orr_cluster {
     struct orr_node_type *types;

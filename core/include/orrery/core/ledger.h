@@ -255,6 +255,7 @@ struct orr_txn_decision {
     uint8_t deed;         /* enum orr_deed */
     uint8_t cause;        /* enum orr_cause of an eviction */
     int64_t mgpu;         /* asked by the tasks placed or evicted now; a memory ask counts 0 */
+    int64_t held_mgpu;    /* what tasks placed now hold on their nodes: of a memory ask too */
 };
 const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
 /* Was nothing placed, claimed, evicted or explained in this cycle? Then it needs no commit. */

@@ -229,7 +229,8 @@ struct orr_summary {
     double gpu_occupancy, gpu_goodput;   /* of available GPU time inside the window */
     double gpu_touched;                  /* of it: of devices that held something */
     double cpu_occupancy, mem_occupancy; /* of nodes with a limit; NAN: none has, or nobody asks */
-    double other_deviation[ORR_SHARE_GPU]; /* share_deviation of CPU, memory; NAN: not divided */
+    bool divides[ORR_SHARE_GPU];         /* queues divide CPU, memory */
+    double other_deviation[ORR_SHARE_GPU]; /* then: share_deviation of it; NAN: none was there */
     struct orr_extents extents;
     struct orr_speeds speeds;
     uint64_t evictions;                           /* of whole jobs */

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* draw_cluster.c - pools, topology, random failures. */
+#include "draw.h"
+
+#include <string.h>
+
+static const char *const models[] = {"H100", "A100", "T4", NULL};
+
+static void put_devices(struct draw *d, struct draw_pool *pool)
+{
+    static const char *const bandwidths[] = {"450GB/s", "50GB/s", "400Gb/s", "1GB/s", NULL};
+    static const char *const choices[] = {"nvlink", "lowest", NULL};
+    static const uint32_t memories[] = {80, 40, 16};
+    if (one_in(d, 2)) {
+        pool->model = any(d, models);
+        put(d, "gpu_model", "%s", pool->model);
+    }
+    if (one_in(d, 2)) {
+        pool->memory_gib = memories[below(d, 3)];
+        put(d, "gpu_memory", "%uGi", pool->memory_gib);
+    }
+    if (has(d, "links", 30) && pool->gpus > 0) {
+        put(d, "nvlink_domain", "%u", between(d, 1, pool->gpus));
+        put(d, "nvlink_bandwidth", "%s", any(d, bandwidths));
+        put(d, "nics", "%u", between(d, 1, 8));
+        put(d, "nic_bandwidth", "%s", any(d, bandwidths));
+        if (one_in(d, 2)) {
+            put(d, "pcie_bandwidth", "%s", any(d, bandwidths));
+        }
+        if (one_in(d, 3)) {
+            put(d, "nvlink_reduces", "true");
+        }
+    }
+    if (one_in(d, 6) && !has(d, "numa", 12)) {
+        put(d, "device_choice", "%s", any(d, choices));
+    }
+}
+
+static void put_numa(struct draw *d)
+{
+    static const char *const managers[] = {"none", "best-effort", "restricted", "single-numa-node",
+                                           NULL};
+    static const char *const scopes[] = {"container", "pod", NULL};
+    put(d, "numa_zones", "%u", between(d, 2, 4));
+    if (one_in(d, 2)) {
+        put(d, "topology_manager_policy", "%s", any(d, managers));
+        put(d, "topology_manager_scope", "%s", any(d, scopes));
+    } else {
+        put(d, "device_choice", "numa");
+    }
+}
+
+static void put_room(struct draw *d, struct draw_pool *pool)
+{
+    if (has(d, "cpu", 35) && one_in(d, 2)) {
+        const uint32_t cpus = (pool->gpus + 1) * between(d, 1, 8);
+        pool->cpu = true;
+        put(d, "cpu", "%u", cpus);
+        if (one_in(d, 2)) {
+            put(d, "memory", "%uGi", (pool->gpus + 1) * 16);
+        }
+        if (one_in(d, 3)) {
+            put(d, "pods", "%u", between(d, 1, 12));
+        }
+    }
+    if (has(d, "foreign", 12) && one_in(d, 2) && pool->gpus > 0) {
+        open_inner(d, "foreign");
+        put(d, "gpus", "%u", between(d, 1, pool->gpus));
+        close_map(d);
+    }
+}
+
+static void put_place(struct draw *d, struct draw_pool *pool)
+{
+    if (has(d, "racks", 50)) {
+        pool->rack_size = between(d, 1, 3);
+        put(d, "rack_size", "%u", pool->rack_size);
+        d->racks = true;
+        if (has(d, "blocks", 50)) {
+            pool->block_size = pool->rack_size * between(d, 1, 3);
+            put(d, "block_size", "%u", pool->block_size);
+            d->blocks = true;
+        }
+    }
+    if (has(d, "zones", 15)) {
+        pool->zoned = true;
+        put(d, "zone", "z%u", below(d, 2));
+        d->zones = true;
+    }
+    if (d->shard_count > 1) {
+        put(d, "shard", "s%u", pool->shard);
+    }
+    if (has(d, "labels", 25) && one_in(d, 2)) {
+        static const char *const values[] = {"red", "blue", "\"a b\"", NULL};
+        pool->labelled = true;
+        open_inner(d, "labels");
+        put(d, "team", "%s", any(d, values));
+        close_map(d);
+    }
+    if (has(d, "taints", 20) && one_in(d, 2)) {
+        static const char *const taints[] = {"team=red:NoSchedule", "slow:PreferNoSchedule",
+                                             "gone:NoExecute", NULL};
+        pool->tainted = true;
+        put(d, "taints", "[%s]", any(d, taints));
+    }
+}
+
+static void put_cost(struct draw *d, struct draw_pool *pool)
+{
+    if (has(d, "prices", 25)) {
+        put(d, "price", "%u.%u", below(d, 40), below(d, 10));
+        put(d, "idle_power", "%uW", 100 * below(d, 5));
+        put(d, "full_power", "%uW", 500 + 100 * below(d, 9));
+    }
+    if (!pool->autoscaled) {
+        return;
+    }
+    open_inner(d, "autoscale");
+    put(d, "min", "%u", one_in(d, 2) ? 0 : below(d, pool->nodes + 1));
+    put(d, "max", "%u", pool->nodes_most);
+    put(d, "provision", "%s", span(length_s(d, d->span_s / 4.0)));
+    put(d, "idle", "%s", span(length_s(d, d->span_s / 4.0)));
+    if (one_in(d, 2)) {
+        static const char *const parts[] = {"0.5", "1", "0.3", NULL};
+        put(d, "drain_below", "%s", any(d, parts));
+    }
+    close_map(d);
+}
+
+static void draw_pool(struct draw *d, uint32_t p)
+{
+    static const uint32_t sizes[] = {1, 2, 4, 8};
+    struct draw_pool *pool = &d->pools[p];
+    (void)make_name(d, pool->name, "p", p);
+    pool->shard = p % d->shard_count;
+    pool->gpus = one_in(d, 12) && p > 0 ? 0 : sizes[below(d, 4)];
+    pool->nodes = between(d, 1, one_in(d, 3) ? 8 : 4);
+    pool->autoscaled = has(d, "autoscale", 20) && (has(d, "autoscale-all", 30) || one_in(d, 2));
+    pool->nodes_most = pool->nodes;
+    if (pool->autoscaled) {
+        pool->nodes = below(d, 3);
+        pool->nodes_most = pool->nodes + between(d, 1, 4);
+    }
+    open_map(d, "    %s", quoted(pool->name));
+    put(d, "nodes", "%u", pool->nodes);
+    put(d, "gpus", "%u", pool->gpus);
+    put_devices(d, pool);
+    if (has(d, "numa", 12) && pool->gpus > 1) {
+        put_numa(d);
+    }
+    put_room(d, pool);
+    put_place(d, pool);
+    put_cost(d, pool);
+    end_map(d);
+    d->gpus += pool->nodes_most * pool->gpus;
+    d->gpus_most = pool->gpus > d->gpus_most ? pool->gpus : d->gpus_most;
+}
+
+static void draw_topology(struct draw *d)
+{
+    static const char *const factors[] = {"1", "2", "40", NULL};
+    open_map(d, "  topology");
+    put(d, "name", "%s", one_in(d, 2) ? "hall" : "\"dc 1\"");
+    if (d->blocks) {
+        open_inner(d, "block");
+        put(d, "oversubscription", "%s", any(d, factors));
+        close_map(d);
+    }
+    if (d->racks) {
+        open_inner(d, "rack");
+        put(d, "uplink", "%uGB/s", between(d, 1, 400));
+        close_map(d);
+    }
+    end_map(d);
+}
+
+static void draw_failures(struct draw *d)
+{
+    static const char *const shapes[] = {"1", "0.7", "2", NULL};
+    open_map(d, "  failures");
+    put(d, "each", "%s",
+        d->racks && one_in(d, 3)    ? "rack"
+        : d->blocks && one_in(d, 3) ? "block"
+        : d->zones && one_in(d, 3)  ? "zone"
+                                    : "node");
+    put(d, "mtbf", "%us", d->span_s / 4 + below(d, 4 * d->span_s));
+    put(d, "shape", "%s", any(d, shapes));
+    open_inner(d, "repair");
+    put(d, "median", "%s", span(1.0 + length_s(d, d->span_s / 5.0)));
+    put(d, "sigma", "%s", one_in(d, 2) ? "0" : "0.8");
+    close_map(d);
+    end_map(d);
+}
+
+void draw_cluster(struct draw *d)
+{
+    stream(d, "cluster");
+    (void)fputs("cluster:\n  pools:\n", d->out);
+    d->pool_count = d->shard_count + (one_in(d, 2) ? 0 : below(d, POOLS - d->shard_count + 1));
+    for (uint32_t p = 0; p < d->pool_count; p++) {
+        char name[NAME_BYTES];
+        (void)snprintf(name, sizeof name, "pool.%u", p);
+        stream(d, name);
+        draw_pool(d, p);
+    }
+    stream(d, "topology");
+    if (has(d, "topology", 35)) {
+        draw_topology(d);
+    }
+    if (has(d, "failures", 25)) {
+        draw_failures(d);
+    }
+    if (has(d, "autoscale", 20) && one_in(d, 2)) {
+        (void)fprintf(d->out, "  autoscale: {scan: %s}\n", span(1.0 + below(d, 30)));
+    }
+}

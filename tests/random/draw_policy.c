@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* draw_policy.c - policies with their parameters. */
+#include "draw.h"
+
+#include <string.h>
+
+/* Parameters of one policy: each line at most once, one of its words. */
+struct knob {
+    const char *words[6];
+};
+
+static const struct knob kai[] = {
+    {{"consolidation: false", "consolidation: true", NULL}},
+    {{"reclaim: false", NULL}},
+    {{"preempt: false", NULL}},
+    {{"actions: \"allocate\"", "actions: \"allocate, reclaim, preempt\"",
+      "actions: \"allocate, preempt, reclaim, consolidation, stalegangeviction\"",
+      "actions: \"reclaim, allocate\"", NULL}},
+    {{"gpu_strategy: spread", NULL}},
+    {{"cpu_strategy: spread", NULL}},
+    {{"max_consolidation_preemptees: -1", "max_consolidation_preemptees: 1",
+      "max_consolidation_preemptees: 3", NULL}},
+    {{"allow_consolidating_reclaim: false", NULL}},
+    {{"use_scheduling_signatures: false", NULL}},
+    {{"default_preempt_min_runtime: 7s", "default_preempt_min_runtime: 1m", NULL}},
+    {{"default_reclaim_min_runtime: 10s", "default_reclaim_min_runtime: 2m", NULL}},
+    {{"reclaim_resolve_method: queue", NULL}},
+    {{"k_value: 0", "k_value: 0.5", "k_value: 3", NULL}},
+    {{"usage_db: prometheus, window_size: 10m, query_resolution: 7s, fetch_interval: 20s",
+      "usage_db: fake-with-history, window_size: 2m",
+      "usage_db: prometheus, window_size: 90s, window_type: tumbling, tumbling_window_start_time: "
+      "30s, fetch_interval: 1s, query_resolution: 1s",
+      "usage_db: prometheus, window_type: cron, cron_string: \"*/2 * * * *\", half_life_period: "
+      "3m",
+      "usage_db: prometheus, window_size: 5m, half_life_period: 30s, query_resolution: 1s", NULL}},
+    {{"saturation_multiplier: 1.5", "saturation_multiplier: 1.1", NULL}},
+    {{"default_staleness_grace: 0s", "default_staleness_grace: 5s", "default_staleness_grace: -1s",
+      NULL}},
+    {{"queueDepthPerAction.allocate: 1", "queueDepthPerAction.allocate: 3", NULL}},
+    {{"queueDepthPerAction.reclaim: 1", "queueDepthPerAction.consolidation: 1",
+      "queueDepthPerAction.preempt: 1", NULL}},
+    {{"scenarioSearchBudgets.action: 2", "scenarioSearchBudgets.job: 1",
+      "scenarioSearchBudgets.nodeLocalGreedy: 1", "scenarioSearchBudgets.multiNodeGang: 2", NULL}},
+    {{"full_hierarchy_fairness: false", NULL}},
+    {{"plugins.priority.enabled: false", "plugins.elastic.enabled: false",
+      "plugins.topology.enabled: false", "plugins.minruntime.enabled: false",
+      "plugins.gpusharingorder.enabled: false", NULL}},
+    {{"plugins.subgrouporder.enabled: false", "plugins.nodeavailability.enabled: false",
+      "plugins.resourcetype.enabled: false", NULL}},
+    {{"plugins.numa.enabled: true", NULL}},
+    {{"strict_v017: false", "strict_v017: true", NULL}},
+};
+static const struct knob kube[] = {{{"score: most-allocated", NULL}},
+                                   {{"namespace_quota: quota", "namespace_quota: none", NULL}},
+                                   {{"order: priority", NULL}}};
+static const struct knob partition[] = {{{"order: priority", NULL}}, {{"backfill: false", NULL}}};
+static const struct knob easy[] = {{{"variant: unguarded", "variant: no_spare", NULL}},
+                                   {{"order: priority", NULL}}};
+static const struct knob fifo[] = {{{"order: shortest", "order: priority", NULL}},
+                                   {{"backfill: true", NULL}}};
+static const struct knob las[] = {{{"threshold_gpu_s: 60", "threshold_gpu_s: 1000", NULL}}};
+
+static const struct {
+    const char *name;
+    const struct knob *knobs;
+    uint32_t count;
+} policies[] = {{"kai", kai, sizeof kai / sizeof kai[0]},
+                {"kube", kube, sizeof kube / sizeof kube[0]},
+                {"static", partition, sizeof partition / sizeof partition[0]},
+                {"easy", easy, sizeof easy / sizeof easy[0]},
+                {"fifo", fifo, sizeof fifo / sizeof fifo[0]},
+                {"las", las, sizeof las / sizeof las[0]}};
+
+static void put_params(struct draw *d, const char *policy)
+{
+    uint32_t p = 0;
+    while (strcmp(policies[p].name, policy) != 0) {
+        p++;
+    }
+    open_inner(d, "params");
+    for (uint32_t k = 0; k < policies[p].count; k++) {
+        if (has(d, "params", 60) && one_in(d, policies[p].count > 6 ? 8 : 3)) {
+            (void)fprintf(d->out, "%s%s", d->first ? "" : ", ", any(d, policies[p].knobs[k].words));
+            d->first = false;
+        }
+    }
+    close_map(d);
+}
+
+static void put_latency(struct draw *d)
+{
+    static const char *const figures[] = {
+        "cycle",         "bind",         "per_cycle",  "per_pending",
+        "per_placement", "per_eviction", "per_search", NULL};
+    if (one_in(d, 4)) {
+        put(d, "latency", "kai-500");
+        return;
+    }
+    open_inner(d, "latency");
+    for (uint32_t f = 0; figures[f] != NULL; f++) {
+        if (one_in(d, 3)) {
+            put(d, figures[f], "%s", span(1.0 * between(d, 1, 5) / (one_in(d, 2) ? 1.0 : 10.0)));
+        }
+    }
+    close_map(d);
+}
+
+void draw_policy(struct draw *d)
+{
+    stream(d, "policy");
+    open_map(d, "policy");
+    put(d, "name", "%s", d->policy[0]);
+    put_params(d, d->policy[0]);
+    if (d->shard_count == 1 && has(d, "latency", 15)) {
+        put_latency(d);
+    }
+    bool any_own = false;
+    for (uint32_t s = 1; s < d->shard_count; s++) {
+        if (strcmp(d->policy[s], d->policy[0]) != 0 || one_in(d, 2)) {
+            char name[NAME_BYTES];
+            (void)snprintf(name, sizeof name, "s%u", s);
+            if (!any_own) {
+                open_inner(d, "shards");
+            }
+            any_own = true;
+            open_inner(d, name);
+            put(d, "name", "%s", d->policy[s]);
+            put_params(d, d->policy[s]);
+            close_map(d);
+        }
+    }
+    if (any_own) {
+        close_map(d);
+    }
+    end_map(d);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* draw_queues.c - trees of queues with quotas, weights, limits and rules for single jobs. */
+#include "draw.h"
+
+#include <string.h>
+
+static const char *amount(struct draw *d, uint32_t most, bool may_be_unlimited, char *text)
+{
+    if (may_be_unlimited && one_in(d, 3)) {
+        return "unlimited";
+    }
+    if (one_in(d, 6)) {
+        return "0";
+    }
+    (void)snprintf(text, NAME_BYTES, "%u%s", below(d, most + 1), one_in(d, 9) ? ".5" : "");
+    return text;
+}
+
+static void put_amounts(struct draw *d, const char *key, uint32_t most, bool gpu)
+{
+    static const char *const weights[] = {"1", "1", "2", "0", "0.5", "3", NULL};
+    char quota[NAME_BYTES], limit[NAME_BYTES];
+    const bool open = !gpu || (!d->statics && one_in(d, 6));
+    const char *promised = amount(d, most, open, quota);
+    const char *weight = any(d, weights);
+    if (!gpu && strchr(promised, '.') != NULL) {
+        promised = "1";
+    }
+    const char *bound = one_in(d, 3) ? amount(d, most, true, limit) : "unlimited";
+    if (!gpu && strchr(bound, '.') != NULL) {
+        bound = "2";
+    }
+    put(d, key, "[%s, %s, %s]", promised, weight, bound);
+}
+
+static void put_rules(struct draw *d)
+{
+    if (one_in(d, 3)) {
+        put(d, "max_job_gpus", "%u", between(d, 1, 1 + d->gpus / 2));
+    }
+    if (one_in(d, 3)) {
+        put(d, "max_runtime", "%s", span(1.0 + length_s(d, d->span_s / 3.0)));
+        if (one_in(d, 2)) {
+            put(d, "requeue_delay", "%s", span(length_s(d, d->span_s / 5.0)));
+        }
+    }
+    if (one_in(d, 4)) {
+        put(d, "max_session", "%s", span(1.0 + length_s(d, d->span_s / 3.0)));
+    }
+    if (one_in(d, 4)) {
+        put(d, "stop_idle", "%s", span(length_s(d, d->span_s / 4.0)));
+    }
+    if (one_in(d, 4)) {
+        put(d, "node_types", "[%s]", quoted(d->pools[below(d, d->pool_count)].name));
+    }
+}
+
+static void draw_queue(struct draw *d, uint32_t q)
+{
+    const struct draw_queue *queue = &d->queues[q];
+    open_map(d, "  %s", quoted(queue->name));
+    if (queue->parent != UINT32_MAX) {
+        put(d, "parent", "%s", quoted(d->queues[queue->parent].name));
+    } else if (d->shard_count > 1) {
+        put(d, "shard", "s%u", queue->shard);
+    }
+    put_amounts(d, "gpu", d->gpus, true);
+    if (has(d, "cpu", 35) && one_in(d, 3)) {
+        put_amounts(d, "cpu", 8 * (d->gpus + 1), false);
+    }
+    if (one_in(d, 6)) {
+        put(d, "priority", "%d", (int)below(d, 300) - 50);
+    }
+    if (has(d, "min-runtime", 25) && one_in(d, 2)) {
+        put(d, one_in(d, 2) ? "preempt_min_runtime" : "reclaim_min_runtime", "%s",
+            span(length_s(d, d->span_s / 4.0)));
+    }
+    if (has(d, "rules", 25) && one_in(d, 2)) {
+        put_rules(d);
+    }
+    if (one_in(d, 12)) {
+        put(d, "created", "2025-0%u-01T00:00:00Z", between(d, 1, 9));
+    }
+    end_map(d);
+}
+
+/* Queue q of the tree: a top one for each shard first, then below any that has room above it. */
+static void place_queue(struct draw *d, uint32_t q, uint32_t depth_most)
+{
+    struct draw_queue *queue = &d->queues[q];
+    queue->plain = make_name(d, queue->name, "q", q);
+    queue->leaf = true;
+    queue->parent = UINT32_MAX;
+    queue->shard = q % d->shard_count;
+    if (q < d->shard_count || one_in(d, 3)) {
+        return;
+    }
+    const uint32_t above = below(d, q);
+    uint32_t depth = 1;
+    for (uint32_t at = above; d->queues[at].parent != UINT32_MAX; at = d->queues[at].parent) {
+        depth++;
+    }
+    if (depth < depth_most) {
+        queue->parent = above;
+        queue->shard = d->queues[above].shard;
+        d->queues[above].leaf = false;
+    }
+}
+
+void draw_queues(struct draw *d)
+{
+    stream(d, "queues");
+    if (d->shard_count == 1 && !has(d, "queues", 90)) {
+        return; /* those that the trace names, or one */
+    }
+    const uint32_t depth_most = between(d, 1, 4);
+    d->queue_count = d->shard_count + below(d, one_in(d, 3) ? QUEUES - SHARDS : 5);
+    for (uint32_t q = 0; q < d->queue_count; q++) {
+        place_queue(d, q, depth_most);
+    }
+    (void)fputs("queues:\n", d->out);
+    for (uint32_t q = 0; q < d->queue_count; q++) {
+        char name[NAME_BYTES];
+        (void)snprintf(name, sizeof name, "queue.%u", q);
+        stream(d, name);
+        draw_queue(d, q);
+    }
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* draw_work.c - profiles, templates and the parts of the workload. */
+#include "draw.h"
+
+#include <string.h>
+
+/* ---- profiles ---- */
+
+static void write_tables(struct draw *d)
+{
+    FILE *steps = open_file(d, "steps.csv");
+    (void)fputs("placement,step_s\n", steps);
+    for (uint32_t gpus = 1; gpus <= 8; gpus *= 2) {
+        (void)fprintf(steps, "%u,%u.%u\n", gpus, between(d, 1, 3), below(d, 10));
+        (void)fprintf(steps, "2x%u,%u.%u\n", gpus, between(d, 1, 4), below(d, 10));
+    }
+    close_file(steps);
+    FILE *epochs = open_file(d, "epochs.csv");
+    (void)fputs("end,gain\n", epochs);
+    for (uint32_t e = 1; e <= between(d, 1, 4); e++) {
+        (void)fprintf(epochs, "%u,%u.5\n", e * (d->span_s / 8 + 1), between(d, 1, 3));
+    }
+    close_file(epochs);
+}
+
+static void draw_profile(struct draw *d, uint32_t p)
+{
+    static const char *const algorithms[] = {"ring", "tree", "hierarchical", NULL};
+    open_map(d, "  %s", quoted(d->profiles[p]));
+    switch (below(d, 5)) {
+    case 0: put(d, "kind", "fixed"); break;
+    case 1:
+        put(d, "kind", "speedup");
+        put(d, "speedup", "{1: 1, 2: 1.%u, 4: 2.%u}", between(d, 1, 9), below(d, 10));
+        break;
+    case 2:
+        put(d, "kind", "speedup");
+        put(d, "serial", "0.%u", between(d, 1, 9));
+        break;
+    case 3:
+        put(d, "kind", "allreduce");
+        put(d, "compute", "{any: %ums}", between(d, 1, 2000));
+        put(d, "bytes", "%uMB", between(d, 1, 20000));
+        put(d, "reference", "{placement: %u}", between(d, 1, 4));
+        put(d, "algorithm", "%s", any(d, algorithms));
+        put(d, "overlap", "0.%u", below(d, 10));
+        break;
+    default:
+        put(d, "kind", "table");
+        put(d, "table", "steps.csv");
+        put(d, "reference", "{placement: %u}", between(d, 1, 4));
+        if (one_in(d, 2)) {
+            put(d, "epochs", "epochs.csv");
+        }
+        break;
+    }
+    if (one_in(d, 4)) {
+        put(d, "misaligned", "0.%u", between(d, 3, 9));
+    }
+    end_map(d);
+}
+
+void draw_profiles(struct draw *d)
+{
+    stream(d, "profiles");
+    if (!has(d, "profiles", 25)) {
+        return;
+    }
+    write_tables(d);
+    d->profile_count = between(d, 1, PROFILES);
+    (void)fputs("profiles:\n", d->out);
+    for (uint32_t p = 0; p < d->profile_count; p++) {
+        (void)make_name(d, d->profiles[p], "f", p);
+        draw_profile(d, p);
+    }
+}
+
+/* ---- templates ---- */
+
+static void put_pods(struct draw *d, uint32_t pods_most)
+{
+    const uint32_t pods = between(d, 1, pods_most);
+    if (pods > 1 || one_in(d, 2)) {
+        put(d, "pods", "%u", pods);
+    }
+    if (has(d, "elastic", 40) && one_in(d, 2)) {
+        put(d, "min", "%u", between(d, 1, pods));
+    }
+    if (has(d, "shares", 35) && one_in(d, 3)) {
+        put(d, "gpu_fraction", "0.%u", between(d, 1, 9));
+        if (one_in(d, 4)) {
+            put(d, "gpu_devices", "2");
+        }
+    } else if (has(d, "shares", 35) && one_in(d, 4)) {
+        put(d, "gpu_memory", "%uGi", between(d, 1, 50));
+    } else if (!one_in(d, 8)) {
+        put(d, "gpus_per_pod", "%u", between(d, 1, one_in(d, 3) ? d->gpus_most : 2));
+    } else if (has(d, "cpu", 35)) {
+        put(d, "cpu", "%u", between(d, 1, 4));
+    }
+    if (has(d, "cpu", 35) && one_in(d, 4)) {
+        put(d, "memory", "%uGi", between(d, 1, 20));
+    }
+}
+
+static const char *level(struct draw *d)
+{
+    return d->blocks && one_in(d, 3)  ? "block"
+           : d->racks && one_in(d, 2) ? "rack"
+           : d->zones && one_in(d, 3) ? "zone"
+                                      : "node";
+}
+
+static void put_constraints(struct draw *d)
+{
+    if (has(d, "levels", 30) && one_in(d, 3)) {
+        open_inner(d, "topology");
+        put(d, one_in(d, 2) ? "required" : "preferred", "%s", level(d));
+        close_map(d);
+    }
+    if (has(d, "labels", 25) && one_in(d, 4)) {
+        put(d, "node_selector", "%s", one_in(d, 2) ? "team=red" : "\"team=red|blue\"");
+    }
+    if (has(d, "taints", 20) && one_in(d, 3)) {
+        put(d, "tolerations", "%s", one_in(d, 2) ? "team=red" : "\"*\"");
+    }
+    if (has(d, "models", 15) && one_in(d, 4)) {
+        put(d, "gpu_model", "%s", one_in(d, 2) ? "H100" : "\"A100|H100\"");
+    }
+}
+
+static void put_roles(struct draw *d, uint32_t depth)
+{
+    const uint32_t count = between(d, 1, 3);
+    open_inner(d, "roles");
+    for (uint32_t r = 0; r < count; r++) {
+        char name[NAME_BYTES];
+        (void)snprintf(name, sizeof name, "%c%u", (char)('c' - (int)r), depth);
+        open_inner(d, name);
+        if (depth < 3 && has(d, "nested-roles", 50) && one_in(d, 3)) {
+            put_roles(d, depth + 1);
+        } else {
+            put_pods(d, 3);
+        }
+        put_constraints(d);
+        close_map(d);
+    }
+    close_map(d);
+    if (one_in(d, 3)) {
+        put(d, "min_subgroups", "%u", between(d, 1, count));
+    }
+}
+
+static void put_crew(struct draw *d)
+{
+    const uint32_t pods = between(d, 1, 4);
+    open_inner(d, "roles");
+    put(d, "head", "{cpu: 1}");
+    put(d, "worker", "{pods: %u, min: %u, gpus_per_pod: 1}", pods, between(d, 1, pods));
+    close_map(d);
+    open_inner(d, "autoscale");
+    put(d, "role", "worker");
+    put(d, "backlog", "[%ux%us, %ux%us]", between(d, 1, 6), between(d, 1, d->span_s / 8 + 1),
+        between(d, 1, 20), between(d, 1, d->span_s / 16 + 1));
+    put(d, "slots", "%u", between(d, 1, 2));
+    put(d, "idle", "%s", span(length_s(d, d->span_s / 8.0)));
+    close_map(d);
+}
+
+static void put_habits(struct draw *d)
+{
+    static const char *const kinds[] = {"training", "interactive", "inference", "unknown", NULL};
+    static const char *const priorities[] = {"train", "build", "inference", "60", "-5", NULL};
+    if (one_in(d, 3)) {
+        put(d, "kind", "%s", any(d, kinds));
+    }
+    if (one_in(d, 4)) {
+        put(d, "priority", "%s", any(d, priorities));
+    }
+    if (one_in(d, 4)) {
+        put(d, "preemptible", "%s", one_in(d, 2) ? "\"true\"" : "\"false\"");
+    }
+    if (has(d, "checkpoints", 30) && one_in(d, 2)) {
+        put(d, "checkpoint", "%s", span(1.0 + length_s(d, d->span_s / 6.0)));
+        put(d, "checkpoint_cost", "%s", span(length_s(d, 5.0)));
+        put(d, "restart", "%s", span(length_s(d, 9.0)));
+    }
+    if (has(d, "busy", 25) && one_in(d, 2)) {
+        put(d, "busy", "0.%u", between(d, 1, 9));
+    }
+    if (has(d, "deadlines", 20) && one_in(d, 2)) {
+        put(d, "deadline", "%s", span(1.0 + length_s(d, d->span_s)));
+    }
+    if (has(d, "cull", 15) && one_in(d, 3)) {
+        put(d, "cull_idle", "%s", span(length_s(d, d->span_s / 4.0)));
+    }
+    if (d->profile_count > 0 && one_in(d, 2)) {
+        put(d, "profile", "%s", quoted(d->profiles[below(d, d->profile_count)]));
+    }
+}
+
+static void draw_template(struct draw *d, uint32_t t)
+{
+    struct draw_template *template = &d->templates[t];
+    (void)make_name(d, template->name, "t", t);
+    template->crew = has(d, "crews", 25) && one_in(d, 4);
+    template->roles = template->crew || (has(d, "roles", 40) && one_in(d, 2));
+    template->run = !template->crew && one_in(d, 3);
+    open_map(d, "  %s", quoted(template->name));
+    if (template->crew) {
+        put_crew(d);
+    } else if (template->roles) {
+        put_roles(d, 1);
+    } else {
+        put_pods(d, 4);
+    }
+    if (template->run) {
+        put(d, "run", "%s", span(length_s(d, d->span_s / 2.0)));
+    }
+    put_constraints(d);
+    put_habits(d);
+    end_map(d);
+}
+
+void draw_templates(struct draw *d)
+{
+    stream(d, "templates");
+    if (!has(d, "templates", 50)) {
+        return;
+    }
+    d->template_count = between(d, 1, TEMPLATES);
+    (void)fputs("templates:\n", d->out);
+    for (uint32_t t = 0; t < d->template_count; t++) {
+        char name[NAME_BYTES];
+        (void)snprintf(name, sizeof name, "template.%u", t);
+        stream(d, name);
+        draw_template(d, t);
+    }
+}
+
+/* ---- parts ---- */
+
+static uint32_t any_leaf(struct draw *d)
+{
+    uint32_t q = below(d, d->queue_count);
+    while (!d->queues[q].leaf) {
+        q = (q + 1) % d->queue_count;
+    }
+    return q;
+}
+
+static void put_queue(struct draw *d)
+{
+    if (d->queue_count > 0) {
+        put(d, "queue", "%s", quoted(d->queues[any_leaf(d)].name));
+    }
+}
+
+static void put_weighted_queues(struct draw *d)
+{
+    if (d->queue_count == 0) {
+        return;
+    }
+    open_inner(d, "queues");
+    const uint32_t first = any_leaf(d), second = any_leaf(d);
+    put(d, quoted(d->queues[first].name), "%u", between(d, 1, 3));
+    if (second != first) {
+        put(d, quoted(d->queues[second].name), "0.5");
+    }
+    close_map(d);
+}
+
+static void put_duration(struct draw *d)
+{
+    const uint32_t half = d->span_s / 2 + 1;
+    open_inner(d, "duration");
+    switch (below(d, 6)) {
+    case 0: put(d, "fixed", "%s", span(length_s(d, half))); break;
+    case 1: put(d, "uniform", "{from: %us, to: %us}", half / 4, half); break;
+    case 2: put(d, "exponential", "{mean: %us}", half / 2 + 1); break;
+    case 3: put(d, "lognormal", "{median: %us, p95: %us}", half / 4 + 1, half + 1); break;
+    case 4: put(d, "weibull", "{scale: %us, shape: 0.7}", half / 2 + 1); break;
+    default: put(d, "quantiles", "{p0: 1s, p50: %us, p100: %us}", half / 4 + 1, half + 1); break;
+    }
+    put(d, "max", "%us", 2 * half);
+    close_map(d);
+}
+
+static void put_arrivals(struct draw *d, uint32_t until_s)
+{
+    const uint32_t jobs = between(d, 3, 15);
+    open_inner(d, "arrivals");
+    put(d, "per_hour", "%u", jobs * 3600 / (until_s + 1) + 1);
+    if (one_in(d, 5)) {
+        put(d, "pattern", "office-hours");
+        put(d, "tz", "%s", one_in(d, 2) ? "America/Los_Angeles" : "\"+02:00\"");
+    }
+    close_map(d);
+}
+
+/* A template of which a generator can make jobs: its own run time, or one that the part gives. */
+static void put_generate(struct draw *d)
+{
+    const uint32_t until_s = d->span_s;
+    const struct draw_template *template =
+        d->template_count == 0 ? NULL : &d->templates[below(d, d->template_count)];
+    open_inner(d, "generate");
+    if (template == NULL || one_in(d, 3)) {
+        put(d, "sizes", "{1: 3, 2: 1%s}", d->gpus > 8 && one_in(d, 3) ? ", 9: 1" : "");
+        put_duration(d);
+    } else {
+        put(d, "template", "%s", quoted(template->name));
+        if (!template->run && !template->crew) {
+            put_duration(d);
+        }
+    }
+    put_weighted_queues(d);
+    put_arrivals(d, until_s);
+    put(d, "until", "%us", until_s);
+    if (one_in(d, 2)) {
+        put(d, "users", "%u", between(d, 1, 5));
+    }
+    if (one_in(d, 4)) {
+        put(d, "batch", "%u", between(d, 1, 4));
+    }
+    if (has(d, "give-up", 25)) {
+        put(d, "give_up", "%s", span(1.0 + length_s(d, d->span_s / 4.0)));
+    }
+    close_map(d);
+}
+
+static void put_service(struct draw *d, uint32_t part)
+{
+    char file[NAME_BYTES];
+    (void)snprintf(file, sizeof file, "rate%u.csv", part);
+    FILE *rates = open_file(d, file);
+    const uint32_t step_s = between(d, 1, 30);
+    (void)fputs("time_s,rate\n", rates);
+    for (uint32_t i = 0; i < between(d, 2, 12) + 1; i++) {
+        (void)fprintf(rates, "%u,%u.%u\n", i * step_s, one_in(d, 4) ? 0 : below(d, 6),
+                      below(d, 10));
+    }
+    close_file(rates);
+    const uint32_t least = below(d, 3);
+    open_inner(d, "service");
+    if (has(d, "shares", 35) && one_in(d, 3)) {
+        put(d, "gpu_fraction", "0.5");
+    } else {
+        put(d, "gpus_per_pod", "%u", between(d, 1, 2));
+        if (one_in(d, 4)) {
+            put(d, "pods", "2");
+        }
+    }
+    put(d, "replicas", "%u..%u", least, least + between(d, 1, 3));
+    put(d, "rate", "{file: %s, scale: %u}", file, between(d, 1, 3));
+    put(d, "service_time", "%ums", between(d, 100, 3000));
+    put(d, "concurrency", "%u", between(d, 1, 4));
+    put(d, "load", "%s", span(length_s(d, 20.0)));
+    put(d, "scale_interval", "%us", between(d, 1, 30));
+    put(d, "scale_down_window", "%s", span(length_s(d, d->span_s / 4.0)));
+    put(d, "patience", "%us", between(d, 1, 60));
+    close_map(d);
+    if (one_in(d, 2)) {
+        put(d, "objective", "{served_within: 5s, share: 0.9}");
+    }
+}
+
+static void put_trace(struct draw *d, uint32_t part)
+{
+    char file[NAME_BYTES];
+    const bool swf = has(d, "swf", 12) && one_in(d, 2) && d->queue_count == 0;
+    (void)snprintf(file, sizeof file, "t%u.%s", part, swf ? "swf" : "csv");
+    put(d, "trace", "%s", file);
+    if (swf) {
+        put(d, "split", "%s", one_in(d, 2) ? "1" : "node");
+        draw_swf(d, file, between(d, 3, 40));
+        return;
+    }
+    put_queue(d);
+    if (one_in(d, 6)) {
+        put(d, "split", "%s", one_in(d, 2) ? "1" : "2");
+    }
+    if (has(d, "scale", 12)) {
+        put(d, "scale", "{arrivals: %s}", one_in(d, 2) ? "2" : "0.3");
+    }
+    if (has(d, "copies", 6)) {
+        put(d, "copies", "2");
+    }
+    if (one_in(d, 5)) {
+        put(d, "kill_at_limit", "true");
+    }
+    draw_trace(d, file, one_in(d, 4) ? between(d, 20, 60) : between(d, 2, 25));
+}
+
+static void draw_part(struct draw *d, uint32_t part)
+{
+    static const char *const kinds[] = {"training", "interactive", "inference", "unknown", NULL};
+    (void)make_name(d, d->parts[part], "w", part);
+    (void)fprintf(d->out, "- {name: %s", quoted(d->parts[part]));
+    d->first = false;
+    if (part > 0 && d->horizon_s > 0 && has(d, "services", 30) && one_in(d, 2)) {
+        put_queue(d);
+        put_service(d, part);
+        (void)fputs("}\n", d->out);
+        return;
+    }
+    if (one_in(d, 3)) {
+        put(d, "kind", "%s", any(d, kinds));
+    }
+    if (part > 0 && has(d, "generators", 50)) {
+        put_generate(d);
+    } else {
+        put_trace(d, part);
+    }
+    if (one_in(d, 4)) {
+        put(d, "objective", "{start_within: %s}", span(length_s(d, d->span_s / 4.0)));
+    }
+    (void)fputs("}\n", d->out);
+}
+
+void draw_workload(struct draw *d)
+{
+    stream(d, "workload");
+    d->part_count = one_in(d, 2) ? 1 : between(d, 2, PARTS);
+    (void)fputs("workload:\n", d->out);
+    for (uint32_t p = 0; p < d->part_count; p++) {
+        char name[NAME_BYTES];
+        (void)snprintf(name, sizeof name, "part.%u", p);
+        stream(d, name);
+        draw_part(d, p);
+    }
+}

@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# found.sh ORRERY CASE: what random scenarios found, as small as it gets. Each is judged as they are.
+set -eu
+orrery=$1 here=$(cd "$(dirname "$0")" && pwd) limit=60
+. "$here/../scratch.sh"
+. "$here/judge.sh"
+
+# right FOLDER: what s.yaml and t.csv there come to is right in every respect.
+right() {
+    : >>"$1/options"
+    said=$(judge "$1")
+    [ "$said" = right ] || fail "$said"
+    rm -f "$1"/*.db "$1"/b.tar.zst "$1"/r.html
+    "$orrery" run "$1/s.yaml" -o r.db -q --allow-loss --force
+}
+has() { [ "$(sqlite3 r.db "SELECT $1")" = 1 ] || fail "not so: $1"; }
+
+# Pods that ask for memory of GPUs hold parts of devices: they count in what queues hold.
+case_memory_is_held() {
+    mkdir 0
+    printf 'cluster: {pools: {p: {nodes: 1, gpus: 2, gpu_memory: 40Gi}}}\nworkload: [{name: t, trace: t.csv}]\n' >0/s.yaml
+    printf 'job,submit_s,run_s,gpu_memory_mib\na,0,100,20400\nb,100,1,20400\n' >0/t.csv
+    right 0
+    # 20400 of 40900 MiB (hundreds of them count) are half a device
+    has "abs(value - 0.25) < 1e-9 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
+    has "value >= 0 FROM metric WHERE name = 'gpu_goodput' AND scope = 'all'"
+}
+
+# A pod for memory beside pods for whole GPUs: what the job asked is not what it holds.
+case_memory_beside_whole() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 2, gpus: 2, gpu_memory: 40Gi}}}
+templates: {t: {roles: {a: {gpus_per_pod: 1}, b: {gpu_memory: 10Gi}}}}
+workload: [{name: t, trace: t.csv}]
+policy: kube
+Y
+    printf 'job,submit_s,run_s,template\na,0,100,t\n' >0/t.csv
+    right 0
+}
+
+# A node of which foreign pods hold devices leaves: only its others leave the capacity.
+case_foreign_pods_leave() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 2, gpus: 4, foreign: {gpus: 3}}}}
+workload: [{name: t, trace: t.csv}]
+events: [{at: 10s, set: {cluster.pools.p.nodes: 1}}, {at: 20s, fail: n0001, for: 10s}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod\na,0,5,1\nb,100,5,1\n' >0/t.csv
+    right 0
+    has "abs(value * 3600 - 110) < 1e-6 FROM metric WHERE name = 'capacity_gpu_h' AND scope = 'all'"
+    has "abs(value - 100 / 110.0) < 1e-9 FROM metric WHERE name = 'gpu_available' AND scope = 'all'"
+}
+
+# A shard without nodes in the window, one without jobs, and users of whom every job was rejected.
+case_empty_shard() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 2, cpu: 8, shard: a}, q: {nodes: 1, gpus: 1, cpu: 8, shard: b}}}
+queues: {x: {shard: a, gpu: [1, 1, unlimited], cpu: [4, 1, unlimited]}, y: {shard: b, gpu: [1, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+warmup: 10s
+events: [{at: 1s, set: {cluster.pools.q.nodes: 0}}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,cpu_milli,queue,user\na,0,50,2,1000,x,\nb,20,50,2,1000,x,\nc,90,5,1,1000,x,\nd,5,1,9,0,x,u\n' >0/t.csv
+    right 0
+    has "count(*) = 1 FROM metric WHERE name = 'policy_share_deviation' AND scope = 'all' AND value IS NOT NULL"
+}
+
+# The name of a pool may have a slash, also where an event names a node.
+case_pool_with_slash() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {a/b: {nodes: 2, gpus: 1}, c: {nodes: 1, gpus: 1}}}
+workload: [{name: t, trace: t.csv}]
+events: [{at: 5s, fail: a/b-0002, for: 5s}, {at: 20s, drain: pool/a/b, for: 1s}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod\na,0,50,1\n' >0/t.csv
+    right 0
+    has "count(*) = 1 FROM outage WHERE node = 1 AND from_ms = 5000"
+}
+
+# A backlog says how long a job runs, and epochs of a profile do: not both (it never ended).
+case_backlog_with_epochs() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 2, gpus: 1}}}
+profiles: {f: {kind: table, table: steps.csv, reference: {placement: 1}, epochs: epochs.csv}}
+templates: {t: {roles: {w: {pods: 2, min: 1, gpus_per_pod: 1}}, autoscale: {role: w, backlog: [2x44s, 2x32s]}, profile: f}}
+workload: [{name: t, trace: t.csv}]
+Y
+    printf 'placement,step_s\n1,1\n2,1.5\n' >0/steps.csv
+    printf 'end,gain\n76,2.5\n' >0/epochs.csv
+    printf 'job,submit_s,run_s,template,gpus_per_pod\na,0,,t,\nb,0,5,,1\n' >0/t.csv
+    right 0
+    has "rows_rejected = 1 AND rejected_shown LIKE '%its template has a backlog%epochs of profile f%' FROM input"
+}
+
+# Where all places are equally good the run had settled at once.
+case_settled_at_once() {
+    mkdir 0
+    printf 'cluster: {pools: {p: {nodes: 1, gpus: 3}}}\nwarmup: detect\nworkload: [{name: t, trace: t.csv}]\n' >0/s.yaml
+    printf 'job,submit_s,run_s,gpus_per_pod\na,0,400,2\nb,191,1,0\n' >0/t.csv
+    right 0
+    has "warmup = 'detected' AND window_start_ms = 0 FROM run"
+}
+
+"case_$2"

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Sourced. judge FOLDER: runs s.yaml there and whatever can judge the results; prints one line: `right`,
+# `empty` (no job is left to run), or what is wrong. Needs $orrery, $here and $limit (seconds a program).
+
+# try NAME CODES PROGRAM...: runs it; unless its exit code is among CODES the scenario is judged wrong.
+try() {
+    name=$1 codes=$2 code=0
+    shift 2
+    timeout -k 5 "$limit" "$@" >"$name.out" 2>"$name.err" </dev/null || code=$?
+    case " $codes " in
+    *" $code "*) return 0 ;;
+    esac
+    if [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
+        echo "$name: beyond $limit s"
+    else
+        echo "$name: exit $code: $(cat "$name.err" "$name.out" | grep -v '^ *$' | head -n "${ORR_RANDOM_LINES:-3}" | cut -c 1-300 | tr '\n' '|')"
+    fi
+    return 1
+}
+
+# The numbers of the store, made again; not what it could not know (recompute.sql says what).
+made_again() {
+    try integrity 0 sqlite3 -bail -readonly r.db 'PRAGMA integrity_check' || return 1
+    [ "$(cat integrity.out)" = ok ] || { echo "integrity: $(head -n 1 integrity.out)"; return 1; }
+    try recompute 0 sqlite3 -bail -readonly r.db ".read $here/../metrics/recompute.sql" || return 1
+    tail -n 1 recompute.out | grep -q ' compared, 0 differ$' ||
+        { echo "recompute: $(tail -n 1 recompute.out): $(head -n 3 recompute.out | tr '\n' ';')"; return 1; }
+}
+
+# What was stored can be read back: the scenario shown, the experiment bundled and repeated.
+told_again() {
+    sqlite3 -readonly r.db 'SELECT scenario_resolved FROM run' >stored.yaml
+    try show 0 "$orrery" show stored.yaml --resolved || return 1
+    try bundle 0 "$orrery" bundle r.db -o b.tar.zst || return 1
+    try verify 0 "$orrery" verify b.tar.zst --sample 0 -j 1 || return 1
+    case $(($1 % 4)) in
+    0) try explain 0 "$orrery" explain r.db "$(sqlite3 -readonly r.db 'SELECT name FROM job ORDER BY id DESC LIMIT 1')" ;;
+    1) try export 0 "$orrery" export r.db jobs ;;
+    2) try report 0 "$orrery" report r.db -o r.html ;;
+    3) try check "0 1" "$orrery" check s.yaml --allow-loss ;;
+    esac
+}
+
+# An expectation may be false (exit 1); a trace may leave nothing to run (65).
+judge() (
+    cd "$1"
+    options=$(cat options)
+    try run '0 1 65' "$orrery" run s.yaml -o r.db -q --check-books --allow-loss $options || return 0
+    if [ ! -e r.db ]; then
+        if grep -q 'no job is left to run' run.err; then
+            echo empty
+        else
+            echo "run: $(head -n 2 run.err | tr '\n' ' ')"
+        fi
+        return 0
+    fi
+    try again '0 1' "$orrery" run s.yaml -o again.db -q --allow-loss $options || return 0
+    digest=$(sqlite3 -readonly r.db 'SELECT digest FROM run')
+    [ "$digest" = "$(sqlite3 -readonly again.db 'SELECT digest FROM run')" ] ||
+        { echo "again: another digest"; return 0; }
+    try audit 0 "$orrery" audit r.db || return 0
+    made_again || return 0
+    told_again "$1" || return 0
+    echo right
+)
