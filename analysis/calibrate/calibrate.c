@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <orrery/analysis/calibrate.h>
 
+#include "calibrate_sql.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -94,11 +96,7 @@ static void read_pairs(struct orr_results *in, struct orr_calibration *c)
     uint32_t capacity = 1;
     c->rows = orr_alloc(capacity, sizeof *c->rows);
     c->count = 1; /* all, filled at the end */
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT coalesce(q.name, ''), k.name, t.start_ms - w.from_ms, w.wait_ms"
-            " FROM recorded AS t JOIN v_waits AS w ON w.job = t.job LEFT JOIN queue AS q"
-            " ON q.id = w.queue JOIN kind AS k ON k.id = w.kind CROSS JOIN run AS r"
-            " WHERE w.wait_ms IS NOT NULL AND w.submit_ms >= r.window_start_ms ORDER BY 1, 2");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_calibrate_sql__waits);
     bool more = orr_results_step(in, row);
     while (more) {
         queue = keep(c, (const char *)sqlite3_column_text(row, 0));
@@ -129,20 +127,11 @@ static void read_pairs(struct orr_results *in, struct orr_calibration *c)
 static void read_occupancy(struct orr_results *in, struct orr_calibration *c)
 {
     double held[2] = {0, 0}, gap = 0, apart = 0;
-    int64_t from = orr_results_int(in, "SELECT window_start_ms FROM run", 0);
-    const int64_t to = orr_results_int(in, "SELECT window_end_ms FROM run", 0);
+    int64_t from = orr_results_int(in, orr_calibrate_sql__window_start, 0);
+    const int64_t to = orr_results_int(in, orr_calibrate_sql__window_end, 0);
     const double whole =
-        (double)orr_results_int(in, "SELECT capacity_mgpu FROM run", 0) * (double)(to - from);
-    sqlite3_stmt *row = orr_results_prepare(
-        in,
-        "WITH truth AS (SELECT t.start_ms, t.end_ms, j.mgpu FROM recorded AS t JOIN job AS j ON"
-        " j.id = t.job WHERE t.end_ms IS NOT NULL),"
-        " mine AS (SELECT p.start_ms, coalesce(p.end_ms, 9e18) AS end_ms, p.mgpu FROM v_placements "
-        "AS"
-        " p JOIN recorded AS t ON t.job = p.job WHERE t.end_ms IS NOT NULL)"
-        " SELECT start_ms AS at_ms, mgpu, 1 FROM truth UNION ALL SELECT end_ms, -mgpu, 1 FROM truth"
-        " UNION ALL SELECT start_ms, mgpu, 0 FROM mine UNION ALL SELECT end_ms, -mgpu, 0 FROM mine"
-        " ORDER BY at_ms");
+        (double)orr_results_int(in, orr_calibrate_sql__capacity, 0) * (double)(to - from);
+    sqlite3_stmt *row = orr_results_prepare(in, orr_calibrate_sql__busy);
     while (orr_results_step(in, row)) {
         int64_t at = sqlite3_column_int64(row, 0);
         at = at < to ? at : to;
@@ -166,10 +155,7 @@ enum orr_status orr_calibrate(const char *db_path, struct orr_calibration *calib
     orr_results_open(&in, db_path, err);
     read_pairs(&in, calibration);
     read_occupancy(&in, calibration);
-    calibration->unmatched = (uint64_t)orr_results_int(
-        &in,
-        "SELECT count(*) FROM recorded AS t JOIN job AS j ON j.id = t.job WHERE j.start_ms IS NULL",
-        0);
+    calibration->unmatched = (uint64_t)orr_results_int(&in, orr_calibrate_sql__never_started, 0);
     if (in.status == ORR_OK && calibration->count < 2) {
         in.status = orr_fail(err, ORR_DATA,
                              "%s: its trace recorded no start: there is nothing to hold it against",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plot_churn.c - figures by cause and reason: churn and reasons. */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #define MOST_BARS    160
 #define MOST_STEPS   400
@@ -15,23 +16,14 @@ static uint32_t buckets_of(const struct orr_plot *plot, uint32_t most)
 static void churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
                        struct orr_plot_layers *lost)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT cause, count(*) FROM eviction GROUP BY cause ORDER BY 2 DESC, 1");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__causes);
     while (orr_results_step(&plot->in, row)) {
         (void)orr_plot__layer(evictions, orr_results_text(&plot->in, row, 0));
         (void)orr_plot__layer(lost, orr_results_text(&plot->in, row, 0));
     }
     /* A job's loss by a cause is told once for all its evictions: each counts an equal part. What
      * was evicted in the last moments is gone only after the run: its loss counts at the end. */
-    row = orr_results_prepare(
-        &plot->in, "SELECT e.cause, min(e.at_ms, r.end_ms - 1), min(e.gone_ms, r.end_ms - 1), CASE "
-                   "e.cause WHEN 'preempt' THEN t.preempt"
-                   " WHEN 'reclaim' THEN t.reclaim WHEN 'consolidate' THEN t.consolidate"
-                   " WHEN 'stale gang' THEN t.stale_gang WHEN 'node failure' THEN t.node_failure"
-                   " WHEN 'max runtime' THEN t.max_runtime ELSE 0 END"
-                   " / 3600000000.0 / count(*) OVER (PARTITION BY e.job, e.cause)"
-                   " FROM eviction AS e CROSS JOIN run AS r LEFT JOIN job_time AS t ON t.job ="
-                   " e.job");
+    row = orr_results_prepare(&plot->in, orr_plots_sql__evictions);
     while (orr_results_step(&plot->in, row)) {
         uint32_t layer = orr_plot__layer(evictions, orr_results_text(&plot->in, row, 0));
         orr_plot__layers_count(evictions, layer, sqlite3_column_int64(row, 1), 1);
@@ -99,11 +91,7 @@ void orr_plot__churn(struct orr_plot *plot)
 static void reasons_load(struct orr_plot *plot, struct orr_plot_layers *layers)
 {
     /* By what they amount to, so that the largest are at the bottom and the rest share a layer. */
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT coalesce(i.reason, '?') AS reason, i.from_ms, i.to_ms, j.mgpu,"
-                   " sum(j.mgpu / 1000.0 * (i.to_ms - i.from_ms)) OVER (PARTITION BY i.reason)"
-                   " AS weight FROM v_reason_intervals AS i JOIN job AS j ON j.id = i.job"
-                   " ORDER BY weight DESC, 1");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__reasons);
     while (orr_results_step(&plot->in, row)) {
         uint32_t layer = orr_plot__layer(layers, orr_results_text(&plot->in, row, 0));
         orr_plot__layers_spread(layers, layer, sqlite3_column_int64(row, 1),

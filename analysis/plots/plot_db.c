@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plot_db.c - what every figure needs of the results file: the run and its queues. */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #include <orrery/base/sort.h>
 
 static void load_run(struct orr_plot *plot)
 {
     struct orr_plot_source *run = &plot->run;
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in,
-        "SELECT name, policy, status, clock_origin_ms, window_start_ms, window_end_ms, end_ms,"
-        " capacity_mgpu, series_ms, (SELECT min(submit_ms) FROM job WHERE state > 0),"
-        " (SELECT count(*) FROM job WHERE state > 0) FROM run");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__run);
     orr_ms first = 0;
     while (orr_results_step(&plot->in, row)) {
         run->name = orr_results_text(&plot->in, row, 0);
@@ -42,14 +39,7 @@ static int by_queue_id(const void *a, const void *b, void *context)
 
 static void load_queues(struct orr_plot *plot)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in,
-        "SELECT q.id, q.name, q.gpu_quota FROM queue AS q"
-        " JOIN (SELECT DISTINCT queue FROM job) AS s ON s.queue = q.id"
-        " LEFT JOIN (SELECT j.queue AS queue,"
-        "  sum(p.mgpu * 1.0 * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) AS held"
-        "  FROM v_placements AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r GROUP BY 1)"
-        " AS h ON h.queue = q.id ORDER BY coalesce(h.held, 0) DESC, q.id");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__queues);
     uint32_t room = 0;
     while (orr_results_step(&plot->in, row)) {
         plot->queues = ORR_ROOM_FOR_ONE(plot->queues, plot->queue_count, room);

@@ -5,6 +5,7 @@
  * is smoothed; the numbers in the title are those of the summary, which are exact.
  */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #include <math.h>
 
@@ -122,10 +123,8 @@ void orr_plot__fairness(struct orr_plot *plot)
     struct orr_plot_table table;
     char extra[120] = "";
     bool any = orr_plot__table_open(plot, &table, 10);
-    double jain =
-        metric(plot, "SELECT value FROM metric WHERE name = 'fairness_jain' AND scope = 'all'");
-    double off =
-        metric(plot, "SELECT value FROM metric WHERE name = 'share_deviation' AND scope = 'all'");
+    double jain = metric(plot, orr_plots_sql__jain);
+    double off = metric(plot, orr_plots_sql__share_deviation);
     if (!isnan(jain) && !isnan(off)) {
         (void)snprintf(extra, sizeof extra, "Jain %.3f, share deviation %.3f", jain, off);
     }
@@ -198,8 +197,7 @@ void orr_plot__debt(struct orr_plot *plot)
     for (uint32_t i = 0; i < plot->queue_count; i++) {
         quotas = quotas || plot->queues[i].quota_gpus > 0;
     }
-    double debt =
-        metric(plot, "SELECT value FROM metric WHERE name = 'quota_debt_gpu_h' AND scope = 'all'");
+    double debt = metric(plot, orr_plots_sql__quota_debt);
     if (!isnan(debt)) {
         (void)snprintf(extra, sizeof extra,
                        debt < 1000 ? "%.3g GPU-h in the window" : "%.0f GPU-h in the window", debt);

@@ -6,6 +6,7 @@
  * frame.
  */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,9 +34,7 @@ struct plan {
 
 static void racks_load(struct orr_plot *plot, struct plan *plan)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT n.id, d.domain FROM node AS n LEFT JOIN node_domain AS d"
-                   " ON d.node = n.id AND d.level = 'rack' WHERE n.gpus > 0 ORDER BY n.id");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__domains);
     for (uint32_t i = 0; orr_results_step(&plot->in, row); i++) {
         if (i < plan->lanes->node_count && sqlite3_column_type(row, 1) != SQLITE_NULL) {
             plan->places[i].domain = (uint32_t)sqlite3_column_int64(row, 1);

@@ -10,6 +10,7 @@
  * below are less.
  */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #include <string.h>
 
@@ -49,9 +50,7 @@ struct fragments {
 
 static void tasks_load(struct orr_plot *plot, struct fragments *all)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT gpus, coalesce(gpu_mgpu, 1000), cpu_milli, shard, gpu_model, share"
-                   " FROM v_typical LIMIT 256");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__typical_asks);
     while (orr_results_step(&plot->in, row) && all->task_count < MOST_TASKS) {
         all->tasks[all->task_count++] =
             (struct task){.gpus = (uint32_t)sqlite3_column_int64(row, 0),
@@ -66,10 +65,7 @@ static void tasks_load(struct orr_plot *plot, struct fragments *all)
 /* What nodes have beside GPUs, and which pods they are not for. */
 static void nodes_load(struct orr_plot *plot, struct fragments *all)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT n.id, coalesce(n.cpu_milli, 9000000000000000), coalesce(p.shard, 0),"
-                   " coalesce(n.gpu_model, '') FROM node AS n"
-                   " LEFT JOIN shard_pool AS p ON p.pool = n.pool");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__node_rooms);
     all->refused =
         orr_zalloc((size_t)all->lanes->node_count * all->task_count + 1, sizeof *all->refused);
     while (orr_results_step(&plot->in, row)) {
@@ -91,11 +87,7 @@ static void nodes_load(struct orr_plot *plot, struct fragments *all)
 /* Pods without GPUs hold CPU too. */
 static void cpu_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.pods * k.cpu_milli"
-                   " FROM v_placements AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r"
-                   " JOIN ask AS k ON k.shape = j.shape AND k.nr = p.ask"
-                   " WHERE p.mgpu = 0 AND k.cpu_milli > 0");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__cpu_held);
     while (orr_results_step(&plot->in, row)) {
         uint32_t node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0));
         if (node != ORR_NONE) {
@@ -112,9 +104,7 @@ static void cpu_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
 /* The sums over all nodes, as the run recorded them. */
 static void room_load(struct orr_plot *plot, struct fragments *all)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT m.at_ms, min(m.at_ms + r.series_ms, r.end_ms), m.idle_mgpu,"
-                   " m.unusable_mgpu FROM room AS m CROSS JOIN run AS r");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__room_buckets);
     while (orr_results_step(&plot->in, row)) {
         orr_ms from = sqlite3_column_int64(row, 0), to = sqlite3_column_int64(row, 1);
         double idle = sqlite3_column_double(row, 2), unusable = sqlite3_column_double(row, 3);
@@ -126,9 +116,7 @@ static void room_load(struct orr_plot *plot, struct fragments *all)
 /* What fails, or is not there, is no place for pods: as if it were held. */
 static void outages_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT node, from_ms, coalesce(to_ms, end_ms) FROM (SELECT * FROM outage"
-                   " UNION ALL SELECT * FROM away) CROSS JOIN run");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__absences);
     while (orr_results_step(&plot->in, row)) {
         uint32_t node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0));
         if (node == ORR_NONE) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plot_lanes.c - nodes, and who held what on them. */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 uint32_t orr_plot__lanes_node(const struct orr_plot_lanes *lanes, int64_t id)
 {
@@ -22,8 +23,7 @@ uint32_t orr_plot__lanes_node(const struct orr_plot_lanes *lanes, int64_t id)
 void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
 {
     *lanes = (struct orr_plot_lanes){0};
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT id, name, gpus FROM node WHERE gpus > 0 ORDER BY id");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__nodes);
     while (orr_results_step(&plot->in, row)) {
         lanes->nodes = ORR_ROOM_FOR_ONE(lanes->nodes, lanes->node_count, lanes->node_room);
         int64_t gpus = sqlite3_column_int64(row, 2);
@@ -33,14 +33,7 @@ void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
             .gpus = gpus < 1024 ? (uint32_t)gpus : 1024,
         };
     }
-    row = orr_results_prepare(
-        &plot->in,
-        "SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, p.devices, j.queue,"
-        " a.job IS NOT NULL, p.job, p.pods * k.cpu_milli FROM v_placements AS p"
-        " JOIN job AS j ON j.id = p.job CROSS JOIN run AS r"
-        " LEFT JOIN ask AS k ON k.shape = j.shape AND k.nr = p.ask LEFT JOIN attempt AS a ON a.job "
-        "= p.job AND a.nr = p.nr"
-        " ORDER BY p.start_ms, p.job, p.node");
+    row = orr_results_prepare(&plot->in, orr_plots_sql__lanes);
     while (orr_results_step(&plot->in, row)) {
         struct orr_plot_held held = {
             .node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0)),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plot_qq.c - simulated against recorded waits, quantile by quantile. */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #include <stdlib.h>
 
@@ -27,10 +28,7 @@ static void add(struct waits *waits, int64_t recorded, int64_t simulated)
 static void read_waits(struct orr_plot *plot, struct waits *all, struct waits *queues,
                        uint32_t shown)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT w.queue, t.start_ms - w.from_ms, w.wait_ms FROM recorded AS t"
-                   " JOIN v_waits AS w ON w.job = t.job CROSS JOIN run AS r"
-                   " WHERE w.wait_ms IS NOT NULL AND w.submit_ms >= r.window_start_ms");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__recorded_waits);
     while (orr_results_step(&plot->in, row)) {
         const uint32_t rank = orr_plot__rank(plot, sqlite3_column_int64(row, 0));
         const int64_t recorded = sqlite3_column_int64(row, 1);

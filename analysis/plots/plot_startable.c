@@ -2,6 +2,7 @@
 /* plot_startable.c - the largest gang of whole nodes that could start at a time, by topology level.
  */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #include <string.h>
 
@@ -19,8 +20,7 @@ struct levels {
 
 static void levels_load(struct orr_plot *plot, struct levels *levels)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT level FROM startable GROUP BY level ORDER BY min(rowid) LIMIT 8");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__levels);
     while (orr_results_step(&plot->in, row) && levels->count < MOST_LEVELS) {
         levels->names[levels->count++] = orr_results_text(&plot->in, row, 0);
     }
@@ -58,14 +58,10 @@ static void levels_plot(struct orr_plot *plot, struct levels *levels)
                                                      "#e69f00", "#56b4e9", "#882255", "#000000"};
     bool dumb = plot->term == ORR_PLOT_DUMB;
     uint32_t blocks[MOST_LEVELS];
-    uint32_t idle = step_rows(plot, levels, "seconds, GPUs that are free",
-                              "SELECT (at_ms - ?1) / ?2, avg(idle_mgpu) / 1000.0 FROM room"
-                              " WHERE at_ms >= ?1 AND at_ms < ?3 GROUP BY 1",
-                              NULL);
+    uint32_t idle =
+        step_rows(plot, levels, "seconds, GPUs that are free", orr_plots_sql__idle_means, NULL);
     for (uint32_t l = 0; l < levels->count; l++) {
-        blocks[l] = step_rows(plot, levels, levels->names[l],
-                              "SELECT (at_ms - ?1) / ?2, avg(mean_gpus) FROM startable"
-                              " WHERE at_ms >= ?1 AND at_ms < ?3 AND level = ?4 GROUP BY 1",
+        blocks[l] = step_rows(plot, levels, levels->names[l], orr_plots_sql__startable_means,
                               levels->names[l]);
     }
     orr_plot__time_axis(plot, levels->from, levels->to, 8, true);
@@ -101,8 +97,8 @@ void orr_plot__startable(struct orr_plot *plot)
     levels_load(plot, &levels);
     orr_plot__span(plot, &levels.from, &levels.to);
     /* buckets begin at the first submit */
-    orr_ms origin = orr_results_int(&plot->in, "SELECT min(at_ms) FROM room", levels.from);
-    orr_ms last = orr_results_int(&plot->in, "SELECT max(at_ms) FROM room", levels.from);
+    orr_ms origin = orr_results_int(&plot->in, orr_plots_sql__first_room, levels.from);
+    orr_ms last = orr_results_int(&plot->in, orr_plots_sql__last_room, levels.from);
     orr_ms most = plot->term == ORR_PLOT_DUMB ? DUMB_BUCKETS : MOST_BUCKETS;
     orr_ms step = plot->run.series_ms > 0 ? plot->run.series_ms : 1;
     orr_ms joined = ((levels.to - levels.from + step - 1) / step + most - 1) / most;

@@ -5,6 +5,7 @@
  * with a row at both of its ends.
  */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #include <math.h>
 
@@ -62,19 +63,7 @@ double orr_plot__jain(const struct orr_plot_table *table, uint32_t bucket)
 
 static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in,
-        "SELECT (s.at_ms - ?1) / ?2, s.queue, sum(s.allocated_mgpu * s.ms) / 1000.0,"
-        " sum(s.pending_mgpu * s.ms) / 1000.0, sum(s.pending_jobs * s.ms),"
-        " sum(s.share_mgpu * s.ms) / 1000.0, sum(s.policy_share_mgpu * s.ms) / 1000.0,"
-        " sum(max(0, s.allocated_mgpu - s.share_mgpu) * s.ms) / 1000.0,"
-        " sum(max(0, s.share_mgpu - s.allocated_mgpu) * s.ms) / 1000.0,"
-        " sum(max(0, min(s.pending_mgpu, o.gpu_quota * 1000 - s.allocated_mgpu)) * s.ms) / 1000.0,"
-        " sum(max(0, o.gpu_quota) * s.ms)"
-        " FROM (SELECT *, max(1, min(at_ms + ?4, ?5) - at_ms) AS ms FROM series) AS s JOIN v_owed "
-        "AS o ON o.queue = s.queue AND o.from_ms <= s.at_ms"
-        " AND coalesce(o.to_ms, 9e18) > s.at_ms WHERE s.at_ms >= ?1 AND s.at_ms < ?3 GROUP BY 1, "
-        "2");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__series_table);
     if (row != NULL) {
         (void)sqlite3_bind_int64(row, 1, table->from);
         (void)sqlite3_bind_int64(row, 2, table->bucket_ms);
@@ -115,10 +104,7 @@ static void capacity_spread(struct orr_plot_table *table, orr_ms from, orr_ms to
 
 static void capacity_fill(struct orr_plot *plot, struct orr_plot_table *table)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "WITH d AS (SELECT at_ms, gpus_up - lag(gpus_up, 1, 0) OVER (PARTITION BY pool"
-                   " ORDER BY at_ms) AS more FROM v_capacity)"
-                   " SELECT at_ms, sum(more) FROM d GROUP BY at_ms ORDER BY at_ms");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__capacity_steps);
     orr_ms since = table->from;
     double gpus = 0;
     while (orr_results_step(&plot->in, row)) {
@@ -159,7 +145,7 @@ bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, u
 {
     *table = (struct orr_plot_table){.slots = orr_plot__slots(plot, top)};
     orr_ms step = plot->run.series_ms, first = ORR_MS_NONE, last = 0;
-    sqlite3_stmt *row = orr_results_prepare(&plot->in, "SELECT min(at_ms), max(at_ms) FROM series");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__series_range);
     while (orr_results_step(&plot->in, row)) {
         if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
             first = sqlite3_column_int64(row, 0);

@@ -5,6 +5,7 @@
  * Kinds are not averaged together: what is of all jobs leaves services out.
  */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #include <math.h>
 #include <string.h>
@@ -145,7 +146,7 @@ static void curves_open(struct orr_plot *plot, struct curves *all, const struct 
     all->count = all->kinds ? MOST_KINDS : all->slots.count;
     all->curves = orr_zalloc((size_t)all->count + 1, sizeof *all->curves);
     wait_bounds(plot, of, &all->lowest, &all->highest);
-    sqlite3_stmt *row = orr_results_prepare(&plot->in, "SELECT id, name FROM kind");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__kinds);
     while (orr_results_step(&plot->in, row)) {
         all->kind_names[curve_of(plot, &(struct curves){.kinds = true},
                                  sqlite3_column_int64(row, 0))] =

@@ -7,6 +7,7 @@
  * shows.
  */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #include <string.h>
 
@@ -45,17 +46,7 @@ static void change_push(struct changes *changes, int64_t at, struct change by)
 
 static void changes_load(struct orr_plot *plot, struct changes *changes)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, 0, 0, 0"
-                   " FROM v_placements AS p CROSS JOIN run AS r"
-                   " UNION ALL SELECT p.from_ms, coalesce(p.to_ms, r.end_ms), 0, j.mgpu, 0, 0"
-                   " FROM v_pending AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r"
-                   " UNION ALL SELECT o.from_ms, coalesce(o.to_ms, r.end_ms), 0, 0,"
-                   " n.gpus * 1000, 0 FROM outage AS o JOIN node AS n ON n.id = o.node"
-                   " CROSS JOIN run AS r"
-                   " UNION ALL SELECT a.from_ms, coalesce(a.to_ms, r.end_ms), 0, 0, 0,"
-                   " n.gpus * 1000 FROM away AS a JOIN node AS n ON n.id = a.node"
-                   " CROSS JOIN run AS r");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__pieces);
     while (orr_results_step(&plot->in, row)) {
         const struct change by = {sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3),
                                   sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5)};
@@ -145,11 +136,7 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
               "#d4d4d0");
     bar_minus(fall, "free while jobs wait", spent.wanted, "#e69f00");
     bar_total(fall, "allocated", "#0072b2");
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in, "SELECT total(preempt), total(reclaim), total(consolidate), total(stale_gang),"
-                   " total(node_failure), total(max_runtime), total(waiting), total(checkpoint), "
-                   "total(restart), total(idle), total(slow)"
-                   " FROM job_time");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__lost);
     bool any = false;
     while (orr_results_step(&plot->in, row)) {
         for (uint32_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {

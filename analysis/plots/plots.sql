@@ -1,0 +1,174 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+-- What figures ask of a results file; ../sql/named_sql.cmake makes each a C string.
+
+-- name: causes
+SELECT cause, count(*) FROM eviction GROUP BY cause ORDER BY 2 DESC, 1;
+
+-- name: evictions
+SELECT e.cause, min(e.at_ms, r.end_ms - 1), min(e.gone_ms, r.end_ms - 1),
+  CASE e.cause WHEN 'preempt' THEN t.preempt
+               WHEN 'reclaim' THEN t.reclaim
+               WHEN 'consolidate' THEN t.consolidate
+               WHEN 'stale gang' THEN t.stale_gang
+               WHEN 'node failure' THEN t.node_failure
+               WHEN 'max runtime' THEN t.max_runtime
+               ELSE 0 END / 3600000000.0 / count(*) OVER (PARTITION BY e.job, e.cause)
+FROM eviction AS e
+CROSS JOIN run AS r
+LEFT JOIN job_time AS t ON t.job = e.job;
+
+-- name: reasons
+SELECT coalesce(i.reason, '?') AS reason, i.from_ms, i.to_ms, j.mgpu,
+  sum(j.mgpu / 1000.0 * (i.to_ms - i.from_ms)) OVER (PARTITION BY i.reason) AS weight
+FROM v_reason_intervals AS i
+JOIN job AS j ON j.id = i.job
+ORDER BY weight DESC, 1;
+
+-- name: run
+SELECT name, policy, status, clock_origin_ms, window_start_ms, window_end_ms, end_ms, capacity_mgpu,
+  series_ms, (SELECT min(submit_ms) FROM job WHERE state > 0), (SELECT count(*) FROM job WHERE state > 0)
+FROM run;
+
+-- name: queues
+SELECT q.id, q.name, q.gpu_quota
+FROM queue AS q
+JOIN (SELECT DISTINCT queue FROM job) AS s ON s.queue = q.id
+LEFT JOIN (
+  SELECT j.queue AS queue, sum(p.mgpu * 1.0 * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) AS held
+  FROM v_placements AS p
+  JOIN job AS j ON j.id = p.job
+  CROSS JOIN run AS r
+  GROUP BY 1) AS h ON h.queue = q.id
+ORDER BY coalesce(h.held, 0) DESC, q.id;
+
+-- name: jain
+SELECT value FROM metric WHERE name = 'fairness_jain' AND scope = 'all';
+
+-- name: share_deviation
+SELECT value FROM metric WHERE name = 'share_deviation' AND scope = 'all';
+
+-- name: quota_debt
+SELECT value FROM metric WHERE name = 'quota_debt_gpu_h' AND scope = 'all';
+
+-- name: domains
+SELECT n.id, d.domain
+FROM node AS n
+LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = 'rack'
+WHERE n.gpus > 0
+ORDER BY n.id;
+
+-- name: typical_asks
+SELECT gpus, coalesce(gpu_mgpu, 1000), cpu_milli, shard, gpu_model, share FROM v_typical LIMIT 256;
+
+-- name: node_rooms
+SELECT n.id, coalesce(n.cpu_milli, 9000000000000000), coalesce(p.shard, 0), coalesce(n.gpu_model, '')
+FROM node AS n
+LEFT JOIN shard_pool AS p ON p.pool = n.pool;
+
+-- name: cpu_held
+SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.pods * k.cpu_milli
+FROM v_placements AS p
+JOIN job AS j ON j.id = p.job
+CROSS JOIN run AS r
+JOIN ask AS k ON k.shape = j.shape AND k.nr = p.ask
+WHERE p.mgpu = 0 AND k.cpu_milli > 0;
+
+-- name: room_buckets
+SELECT m.at_ms, min(m.at_ms + r.series_ms, r.end_ms), m.idle_mgpu, m.unusable_mgpu
+FROM room AS m
+CROSS JOIN run AS r;
+
+-- name: absences
+SELECT node, from_ms, coalesce(to_ms, end_ms)
+FROM (SELECT * FROM outage UNION ALL SELECT * FROM away)
+CROSS JOIN run;
+
+-- name: nodes
+SELECT id, name, gpus FROM node WHERE gpus > 0 ORDER BY id;
+
+-- name: lanes
+SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, p.devices, j.queue, a.job IS NOT NULL, p.job,
+  p.pods * k.cpu_milli
+FROM v_placements AS p
+JOIN job AS j ON j.id = p.job
+CROSS JOIN run AS r
+LEFT JOIN ask AS k ON k.shape = j.shape AND k.nr = p.ask
+LEFT JOIN attempt AS a ON a.job = p.job AND a.nr = p.nr
+ORDER BY p.start_ms, p.job, p.node;
+
+-- name: recorded_waits
+SELECT w.queue, t.start_ms - w.from_ms, w.wait_ms
+FROM recorded AS t
+JOIN v_waits AS w ON w.job = t.job
+CROSS JOIN run AS r
+WHERE w.wait_ms IS NOT NULL AND w.submit_ms >= r.window_start_ms;
+
+-- name: levels
+SELECT level FROM startable GROUP BY level ORDER BY min(rowid) LIMIT 8;
+
+-- name: idle_means
+SELECT (at_ms - ?1) / ?2, avg(idle_mgpu) / 1000.0 FROM room WHERE at_ms >= ?1 AND at_ms < ?3 GROUP BY 1;
+
+-- name: startable_means
+SELECT (at_ms - ?1) / ?2, avg(mean_gpus)
+FROM startable
+WHERE at_ms >= ?1 AND at_ms < ?3 AND level = ?4
+GROUP BY 1;
+
+-- name: first_room
+SELECT min(at_ms) FROM room;
+
+-- name: last_room
+SELECT max(at_ms) FROM room;
+
+-- name: series_table
+SELECT (s.at_ms - ?1) / ?2, s.queue, sum(s.allocated_mgpu * s.ms) / 1000.0,
+  sum(s.pending_mgpu * s.ms) / 1000.0, sum(s.pending_jobs * s.ms), sum(s.share_mgpu * s.ms) / 1000.0,
+  sum(s.policy_share_mgpu * s.ms) / 1000.0, sum(max(0, s.allocated_mgpu - s.share_mgpu) * s.ms) / 1000.0,
+  sum(max(0, s.share_mgpu - s.allocated_mgpu) * s.ms) / 1000.0,
+  sum(max(0, min(s.pending_mgpu, o.gpu_quota * 1000 - s.allocated_mgpu)) * s.ms) / 1000.0,
+  sum(max(0, o.gpu_quota) * s.ms)
+FROM (SELECT *, max(1, min(at_ms + ?4, ?5) - at_ms) AS ms FROM series) AS s
+JOIN v_owed AS o ON o.queue = s.queue AND o.from_ms <= s.at_ms AND coalesce(o.to_ms, 9e18) > s.at_ms
+WHERE s.at_ms >= ?1 AND s.at_ms < ?3
+GROUP BY 1, 2;
+
+-- name: capacity_steps
+WITH d AS (
+  SELECT at_ms, gpus_up - lag(gpus_up, 1, 0) OVER (PARTITION BY pool ORDER BY at_ms) AS more
+  FROM v_capacity)
+SELECT at_ms, sum(more)
+FROM d
+GROUP BY at_ms
+ORDER BY at_ms;
+
+-- name: series_range
+SELECT min(at_ms), max(at_ms) FROM series;
+
+-- name: kinds
+SELECT id, name FROM kind;
+
+-- name: pieces
+SELECT p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, 0, 0, 0
+FROM v_placements AS p
+CROSS JOIN run AS r
+UNION ALL
+SELECT p.from_ms, coalesce(p.to_ms, r.end_ms), 0, j.mgpu, 0, 0
+FROM v_pending AS p
+JOIN job AS j ON j.id = p.job
+CROSS JOIN run AS r
+UNION ALL
+SELECT o.from_ms, coalesce(o.to_ms, r.end_ms), 0, 0, n.gpus * 1000, 0
+FROM outage AS o
+JOIN node AS n ON n.id = o.node
+CROSS JOIN run AS r
+UNION ALL
+SELECT a.from_ms, coalesce(a.to_ms, r.end_ms), 0, 0, 0, n.gpus * 1000
+FROM away AS a
+JOIN node AS n ON n.id = a.node
+CROSS JOIN run AS r;
+
+-- name: lost
+SELECT total(preempt), total(reclaim), total(consolidate), total(stale_gang), total(node_failure),
+  total(max_runtime), total(waiting), total(checkpoint), total(restart), total(idle), total(slow)
+FROM job_time;
