@@ -80,18 +80,65 @@ struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *para
                              : (struct orr_bar){.reason = ORR_REASON_NONE};
 }
 
+/* Does the pattern, up to its "=", stand for the name? At most one star a part between dots. */
+static bool stands_for(const char *pattern, const char *name)
+{
+    while (*pattern != '\0' && *pattern != '=') {
+        if (*pattern == '*') {
+            pattern++;
+            const size_t most = strcspn(name, "."), rest = strcspn(pattern, ".=");
+            if (most < rest || memcmp(name + most - rest, pattern, rest) != 0 || most == rest) {
+                return false;
+            }
+            name += most;
+            pattern += rest;
+        } else if (*pattern++ != *name++) {
+            return false;
+        }
+    }
+    return *name == '\0';
+}
+
+static bool is_row(const struct orr_policy *policy, const char *name)
+{
+    const struct orr_param *row = policy->params;
+    while (row->name != NULL && strcmp(row->name, name) != 0) {
+        row++;
+    }
+    return row->name != NULL;
+}
+
+const struct orr_param_alias *orr_policy_word(const struct orr_policy *policy, const char *name,
+                                              const char *value)
+{
+    const struct orr_param_alias *word = HAS(policy, aliases) ? policy->aliases : NULL;
+    if (word == NULL || is_row(policy, name)) {
+        return NULL;
+    }
+    for (; word->alias != NULL; word++) {
+        const char *only = strchr(word->alias, '=');
+        if (stands_for(word->alias, name) && (only == NULL || strcmp(only + 1, value) == 0)) {
+            return word;
+        }
+    }
+    return NULL;
+}
+
 static enum orr_status set(const struct orr_policy *policy, void *params, const char *name,
                            const char *value, struct orr_err *err)
 {
-    const struct orr_param_alias *alias = HAS(policy, aliases) ? policy->aliases : NULL;
-    while (alias != NULL && alias->alias != NULL && strcmp(alias->alias, name) != 0) {
-        alias++;
-    }
-    if (alias == NULL || alias->alias == NULL) {
+    const struct orr_param_alias *word = orr_policy_word(policy, name, value);
+    if (word == NULL) {
         return orr_params_set(policy->params, params, name, value, err);
     }
-    return alias->name == NULL ? ORR_OK
-                               : orr_params_set(policy->params, params, alias->name, value, err);
+    if (word->name == NULL) {
+        return ORR_OK;
+    }
+    if (word->name[0] == '\0') {
+        return orr_fail(err, ORR_SCENARIO, "parameter %s: \"%s\" is refused: %s", name, value,
+                        word->why);
+    }
+    return orr_params_set(policy->params, params, word->name, value, err);
 }
 
 static enum orr_status unknown_preset(const struct orr_policy *policy, const char *name,

@@ -37,7 +37,11 @@ static struct orr_bar first_bar(const struct orr_view *view, uint32_t job, bool 
 
 struct orr_bar orr_kai__bars(const void *params, const struct orr_view *view, uint32_t job)
 {
-    const bool departments = ((const struct orr_kai_params *)params)->full_hierarchy_fairness;
+    const struct orr_kai_params *p = params;
+    const bool departments = p->full_hierarchy_fairness;
+    if (!p->plugins.proportion) {
+        return (struct orr_bar){.reason = ORR_REASON_NONE};
+    }
     const struct orr_bar limit = first_bar(view, job, departments, true);
     return limit.reason != ORR_REASON_NONE || view->specs[job].preemptible
                ? limit

@@ -8,6 +8,7 @@
 #include <orrery/policies/kai.h>
 
 static const char *const strategy_names[] = {"binpack", "spread", NULL};
+static const char *const switch_names[] = {"auto", "true", "false", NULL};
 static const char *const resolve_names[] = {"lca", "queue", NULL};
 
 static const char *const usage_names[] = {"off", "prometheus", "fake-with-history", NULL};
@@ -25,6 +26,11 @@ static const char *const window_names[] = {"sliding", "tumbling", "cron", NULL};
     ROW("queueDepthPerAction." name, ORR_PARAM_INT, queue_depth[action], "-1", "jobs", NULL, -1,   \
         1000000000, "jobs of a queue that " name " looks at in a cycle; -1: all")
 
+#define ACT(name, action, fallback)                                                                \
+    ROW("actions." name ".priority", ORR_PARAM_INT, action_priority[action], fallback, "", NULL,   \
+        -1000000000, 1000000000,                                                                   \
+        "a higher one acts earlier; the order is that of `actions` while all are the default")
+
 #define BUDGET(name, field, help)                                                                  \
     ROW("scenarioSearchBudgets." name, ORR_PARAM_INT, budget.field, "0", "scenarios", NULL, 0,     \
         1000000000, "sets of victims " help "; 0: any number (KAI: a time)")
@@ -33,12 +39,21 @@ const struct orr_param orr_kai__rows[] = {
     ROW("actions", ORR_PARAM_TEXT, actions,
         "allocate, consolidation, reclaim, preempt, stalegangeviction", "", NULL, 0, 0,
         "what a cycle does, in this order"),
-    ROW("consolidation", ORR_PARAM_BOOL, consolidation, "true", "", NULL, 0, 0,
-        "move jobs together so that another fits"),
+    ROW("consolidation", ORR_PARAM_CHOICE, consolidation, "auto", "", switch_names, 0, 0,
+        "move jobs together so that another fits; auto: unless a strategy is spread"),
     ROW("reclaim", ORR_PARAM_BOOL, reclaim, "true", "", NULL, 0, 0,
         "take from other queues what a queue is entitled to"),
     ROW("preempt", ORR_PARAM_BOOL, preempt, "true", "", NULL, 0, 0,
         "take from lower priorities of the same queue"),
+    ROW("actions.allocate.enabled", ORR_PARAM_BOOL, allocate, "true", "", NULL, 0, 0,
+        "start jobs where there is room"),
+    ROW("actions.stalegangeviction.enabled", ORR_PARAM_BOOL, stale_gang, "true", "", NULL, 0, 0,
+        "end gangs that are below their minimum for too long"),
+    ACT("allocate", ORR_ACTION_ALLOCATE, "500"),
+    ACT("consolidation", ORR_ACTION_CONSOLIDATION, "400"),
+    ACT("reclaim", ORR_ACTION_RECLAIM, "300"),
+    ACT("preempt", ORR_ACTION_PREEMPT, "200"),
+    ACT("stalegangeviction", ORR_ACTION_STALE_GANG, "100"),
     ROW("gpu_strategy", ORR_PARAM_CHOICE, gpu_strategy, "binpack", "", strategy_names, 0, 0,
         "placementStrategy of GPU pods"),
     ROW("cpu_strategy", ORR_PARAM_CHOICE, cpu_strategy, "binpack", "", strategy_names, 0, 0,
@@ -95,6 +110,15 @@ const struct orr_param orr_kai__rows[] = {
     PLUGIN(resourcetype, "prefer nodes without GPUs for pods that ask none"),
     PLUGIN(minruntime, "keep young jobs safe as the min-runtimes say"),
     PLUGIN(topology, "heed topology constraints"),
+    PLUGIN(predicates, "ask whether a node admits a pod: selectors, taints, worker labels"),
+    PLUGIN(proportion, "divide the cluster among queues: fair shares, quotas, limits"),
+    PLUGIN(taskorder, "order the pods of a job by their priority label"),
+    PLUGIN(kubeflow, "order Kubeflow's masters before other pods"),
+    PLUGIN(ray, "order Ray's heads before other pods"),
+    PLUGIN(nominatednode, "prefer the node that a pod was nominated to"),
+    PLUGIN(nodeplacement, "prefer nodes as the strategies say"),
+    PLUGIN(gpupack, "prefer devices that are shared already (only with binpack)"),
+    PLUGIN(gpuspread, "prefer devices that are shared least (only with spread)"),
     ROW("plugins.numa.enabled", ORR_PARAM_BOOL, plugins.numa, "false", "", NULL, 0, 0,
         "keep pods within NUMA zones, as pools' topology_manager_policy says"),
     ROW("strict_v017", ORR_PARAM_BOOL, strict_v017, "true", "", NULL, 0, 0,
@@ -105,13 +129,35 @@ const struct orr_param orr_kai__rows[] = {
         "try all the same what was refuted"),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
+static uint8_t placement(const struct orr_kai_params *p, int64_t strategy)
+{
+    return !p->plugins.nodeplacement ? ORR_PLACEMENT_OFF
+           : strategy == 0           ? ORR_PLACEMENT_BINPACK
+                                     : ORR_PLACEMENT_SPREAD;
+}
+
+/* KAI's operator leaves consolidation out of a shard that spreads, unless the shard asks for it. */
+static bool consolidates(const struct orr_kai_params *p)
+{
+    return p->consolidation == ORR_KAI_ON ||
+           (p->consolidation == ORR_KAI_AUTO && p->gpu_strategy == 0 && p->cpu_strategy == 0);
+}
+
 struct orr_session_rules orr_kai__rules(const struct orr_kai_params *p)
 {
     struct orr_session_rules rules = orr_session_rules_default();
-    rules.gpu_placement = p->gpu_strategy == 0 ? ORR_PLACEMENT_BINPACK : ORR_PLACEMENT_SPREAD;
-    rules.cpu_placement = p->cpu_strategy == 0 ? ORR_PLACEMENT_BINPACK : ORR_PLACEMENT_SPREAD;
+    rules.gpu_placement = placement(p, p->gpu_strategy);
+    rules.cpu_placement = placement(p, p->cpu_strategy);
     /* the operator's shard: gpupack and gpusharingorder go with binpack, gpuspread with spread */
-    rules.device_order = p->gpu_strategy == 0 ? ORR_DEVICES_PACK : ORR_DEVICES_SPREAD;
+    rules.device_order = p->gpu_strategy == 0
+                             ? (p->plugins.gpupack ? ORR_DEVICES_PACK : ORR_DEVICES_UNORDERED)
+                             : (p->plugins.gpuspread ? ORR_DEVICES_SPREAD : ORR_DEVICES_UNORDERED);
+    rules.predicates = p->plugins.predicates;
+    rules.proportion = p->plugins.proportion;
+    rules.task_order = p->plugins.taskorder;
+    rules.kubeflow = p->plugins.kubeflow;
+    rules.ray = p->plugins.ray;
+    rules.nominated_node = p->plugins.nominatednode;
     rules.gpu_sharing_order = p->gpu_strategy == 0 && p->plugins.gpusharingorder;
     rules.priority = p->plugins.priority;
     rules.elastic = p->plugins.elastic;
@@ -132,7 +178,7 @@ struct orr_session_rules orr_kai__rules(const struct orr_kai_params *p)
     rules.saturation_multiplier = p->saturation_multiplier;
     rules.allow_consolidating_reclaim = p->allow_consolidating_reclaim;
     rules.use_signatures = p->use_scheduling_signatures;
-    rules.max_consolidation_preemptees = p->consolidation ? p->max_consolidation_preemptees : 0;
+    rules.max_consolidation_preemptees = consolidates(p) ? p->max_consolidation_preemptees : 0;
     rules.staleness_grace = p->staleness_grace_ms;
     const char *bad;
     (void)orr_prune_parse(p->prune, &rules.prune, &bad); /* orr_kai__check has refused others */
@@ -169,12 +215,49 @@ static bool parse_actions(const char *list, enum orr_action *actions, uint32_t *
     return true;
 }
 
+static bool has_default_priorities(const struct orr_kai_params *p)
+{
+    bool all = true;
+    for (const struct orr_param *row = orr_kai__rows; row->name != NULL; row++) {
+        for (unsigned a = 0; a < ORR_ACTIONS; a++) {
+            int64_t fallback = 0;
+            if (row->offset == offsetof(struct orr_kai_params, action_priority) +
+                                   a * sizeof p->action_priority[0]) {
+                all = all && orr_parse_i64(row->fallback, strlen(row->fallback), &fallback) &&
+                      p->action_priority[a] == fallback;
+            }
+        }
+    }
+    return all;
+}
+
+/* The highest priority first; of equal ones by name, as KAI's operator sorts them. */
+static void order_actions(const struct orr_kai_params *p, enum orr_action *actions, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        const enum orr_action action = actions[i];
+        uint32_t at = i;
+        for (; at > 0; at--) {
+            const enum orr_action before = actions[at - 1];
+            const int64_t more = p->action_priority[action] - p->action_priority[before];
+            if (more < 0 ||
+                (more == 0 && strcmp(orr_action_name(action), orr_action_name(before)) > 0)) {
+                break;
+            }
+            actions[at] = before;
+        }
+        actions[at] = action;
+    }
+}
+
 uint32_t orr_kai_actions(const void *params, enum orr_action *actions)
 {
     const struct orr_kai_params *p = params;
-    const bool off[ORR_ACTIONS] = {[ORR_ACTION_CONSOLIDATION] = !p->consolidation,
+    const bool off[ORR_ACTIONS] = {[ORR_ACTION_ALLOCATE] = !p->allocate,
+                                   [ORR_ACTION_CONSOLIDATION] = !consolidates(p),
                                    [ORR_ACTION_RECLAIM] = !p->reclaim,
-                                   [ORR_ACTION_PREEMPT] = !p->preempt};
+                                   [ORR_ACTION_PREEMPT] = !p->preempt,
+                                   [ORR_ACTION_STALE_GANG] = !p->stale_gang};
     uint32_t listed, count = 0;
     const char *bad;
     if (!parse_actions(p->actions, actions, &listed, &bad)) {
@@ -184,6 +267,9 @@ uint32_t orr_kai_actions(const void *params, enum orr_action *actions)
         if (!off[actions[i]]) {
             actions[count++] = actions[i];
         }
+    }
+    if (!has_default_priorities(p)) {
+        order_actions(p, actions, count);
     }
     return count;
 }

@@ -15,11 +15,15 @@ struct orr_kai_params {
     struct {
         bool priority, elastic, nodeavailability, gpusharingorder, resourcetype, subgrouporder;
         bool minruntime, topology, numa;
+        bool predicates, proportion, taskorder, kubeflow, ray, nominatednode;
+        bool nodeplacement, gpupack, gpuspread;
     } plugins;
     bool full_hierarchy_fairness;
     int64_t queue_depth[ORR_ACTIONS]; /* -1: unlimited */
     struct orr_scenario_budget budget;
-    bool consolidation, reclaim, preempt;
+    bool allocate, reclaim, preempt, stale_gang;
+    int64_t consolidation;                /* enum orr_kai_switch */
+    int64_t action_priority[ORR_ACTIONS]; /* the highest acts first */
     bool allow_consolidating_reclaim, use_scheduling_signatures, strict_v017;
     int64_t gpu_strategy, cpu_strategy, resolve;
     int64_t max_consolidation_preemptees;
@@ -30,6 +34,7 @@ struct orr_kai_params {
     const char *tumbling_window_start_time, *cron_string;
 };
 
+enum orr_kai_switch { ORR_KAI_AUTO, ORR_KAI_ON, ORR_KAI_OFF };
 enum orr_kai_usage_db { ORR_KAI_USAGE_OFF, ORR_KAI_USAGE_PROMETHEUS, ORR_KAI_USAGE_EACH_SESSION };
 
 /* An amount of a node, unlimited being more than any run uses and small enough that sums over nodes

@@ -583,11 +583,13 @@ static enum orr_status kai_audit(void *state, const struct orr_view *view, struc
     return orr_kai__tasks_audit(&kai->tasks, view, kai->slot_of_job, err);
 }
 
-/* Without departments nobody heeds their limits, which the law speaks of too. */
+/* Without departments nobody heeds their limits, which the law speaks of too; without the plugin
+ * proportion there are none. */
 static uint32_t kai_laws(const void *params)
 {
     const struct orr_kai_params *p = params;
-    return ORR_LAW_GANG | (p->full_hierarchy_fairness ? ORR_LAW_LIMIT : 0) |
+    return ORR_LAW_GANG |
+           (p->full_hierarchy_fairness && p->plugins.proportion ? ORR_LAW_LIMIT : 0) |
            (p->plugins.topology ? ORR_LAW_SPAN : 0);
 }
 

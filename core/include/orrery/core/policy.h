@@ -147,9 +147,10 @@ enum {
  * its minimum it ends it, ms; ORR_MS_NEVER: it does not with these parameters. */
 typedef orr_ms orr_policy_stale_grace_fn(const void *params);
 
-/* Another scheduler's word for a parameter. */
+/* Another scheduler's word for a parameter. In `alias` a star stands for any text without a dot,
+ * and what follows "=" for the only value that the row is about. */
 struct orr_param_alias {
-    const char *alias, *name; /* name NULL: taken and of no effect, as `why` says */
+    const char *alias, *name; /* name NULL: taken and without effect; "": refused; as `why` says */
     const char *why;
 };
 
@@ -276,6 +277,10 @@ struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *para
 
 #define ORR_PRESET_PARAM "preset" /* what names presets, separated by commas */
 
+/* The row of the policy's aliases that a setting is by; NULL: a parameter's own name, or unknown.
+ */
+const struct orr_param_alias *orr_policy_word(const struct orr_policy *policy, const char *name,
+                                              const char *value);
 /* Fills `params` (params_bytes long) with defaults, then presets, then the other settings, and has
  * the policy check them together. Values are borrowed. */
 enum orr_status orr_policy_configure(const struct orr_policy *policy, void *params,
