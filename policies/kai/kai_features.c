@@ -97,10 +97,16 @@ static const struct orr_kai_feature features[] = {
      "pods__of_no_job_hold_their_room",
      NULL},
     {"restrict-node-scheduling", "supported",
-     "test test_import_kube snapshot__restricts_pods_to_their_workers", "of snapshots"},
+     "test test_import_kube snapshot__restricts_pods_to_their_workers; test test_import_kube "
+     "shard__flags_say_how_objects_are_read",
+     "in `schedule`: runs refuse it"},
+    {"shard-configuration", "supported",
+     "test test_kai_words actions__by_priority_then_by_name; test test_import_kube "
+     "shard__actions_can_be_off_and_in_another_order",
+     "each word sets something, is listed as without effect or refused: see above"},
     {"shards", "supported", "test test_import_kube shard__takes_objects_of_its_value", NULL},
     {"pod-grouper", "supported",
-     "test test_import_grouper pytorch_job__master_and_workers; test test_import_grouper "
+     "test test_import_grouper_kai groups__are_those_of_kai; test test_import_grouper "
      "job_set__two_levels",
      NULL},
     {"karta", "counted", "test test_import_grouper karta__is_said_not_to_be_heeded",

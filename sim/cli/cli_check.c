@@ -231,7 +231,7 @@ int orr_cli_check(int argc, char **argv)
         0, &options);
     enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
     if (status == ORR_OK) {
-        status = orr_point_policies(&scenario, &shards, &err);
+        status = orr_point_policies(&scenario, warn, NULL, &shards, &err);
     }
     if (status == ORR_OK) {
         status = orr_world_build(&scenario, options.allow_loss_ppm, warn, NULL, &world, &err);

@@ -377,7 +377,7 @@ static char *compose(const struct init_options *o, const struct size *size, stru
     size_t bytes = 0;
     enum orr_status status = orr_scenario_load(&o->scenario, &scenario, err);
     if (status == ORR_OK) { /* is there such a policy? */
-        status = orr_point_policies(&scenario, &shards, err);
+        status = orr_point_policies(&scenario, warn, NULL, &shards, err);
     }
     if (status == ORR_OK) {
         /* what this cluster cannot take is reported, however much it is */

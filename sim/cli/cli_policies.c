@@ -37,6 +37,29 @@ static void print_aliases(const struct orr_policy *policy, const char *name)
     (void)printf("%s", count > 0 ? "\n" : "");
 }
 
+/* Words of another scheduler that set nothing: those of no effect, then those refused. */
+static void print_words(const struct orr_policy *policy)
+{
+    for (int refused = 0; refused < 2; refused++) {
+        const char *why = NULL;
+        for (const struct orr_param_alias *a = policy->aliases; a != NULL && a->alias != NULL;
+             a++) {
+            if ((a->name != NULL && a->name[0] != '\0') || (a->name != NULL) != (refused != 0)) {
+                continue;
+            }
+            if (why == NULL) {
+                (void)printf("\n%s:", refused != 0 ? "refused" : "taken without effect");
+            }
+            if (why == NULL || strcmp(why, a->why) != 0) {
+                (void)printf("\n  %s:\n     ", a->why);
+            }
+            (void)printf(" %s", a->alias);
+            why = a->why;
+        }
+        (void)printf("%s", why != NULL ? "\n" : "");
+    }
+}
+
 /* What of the real scheduler is heeded, and what shows it. */
 static void print_features(void)
 {
@@ -81,6 +104,7 @@ static void print_policy(const struct orr_policy *policy)
                      row->fallback[0] == '\0' ? "none" : row->fallback, row->help);
         print_aliases(policy, row->name);
     }
+    print_words(policy);
     print_presets(policy);
     if (strcmp(policy->name, "kai") == 0) {
         print_features();
@@ -132,6 +156,24 @@ static void json_presets(struct orr_json *json, const struct orr_policy *policy)
     orr_json_close(json, ']');
 }
 
+static void json_words(struct orr_json *json, const struct orr_policy *policy)
+{
+    orr_json_open(json, "words", '[');
+    for (const struct orr_param_alias *a = policy->aliases; a != NULL && a->alias != NULL; a++) {
+        const bool sets = a->name != NULL && a->name[0] != '\0';
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "word", a->alias);
+        orr_json_text(json, "status",
+                      sets              ? "parameter"
+                      : a->name == NULL ? "no effect"
+                                        : "refused");
+        orr_json_text(json, "parameter", sets ? a->name : NULL);
+        orr_json_text(json, "why", a->why);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
 static void json_features(struct orr_json *json)
 {
     orr_json_open(json, "features", '[');
@@ -159,6 +201,7 @@ static void json_policy(const struct orr_policy *policy)
         json_param(&json, policy, row);
     }
     orr_json_close(&json, ']');
+    json_words(&json, policy);
     json_presets(&json, policy);
     if (strcmp(policy->name, "kai") == 0) {
         json_features(&json);

@@ -105,7 +105,6 @@ static bool is_left_out(const char *key, size_t bytes)
                                        "envFrom",
                                        "volumeMounts",
                                        "command",
-                                       "args",
                                        "livenessProbe",
                                        "readinessProbe",
                                        "startupProbe",

@@ -279,6 +279,10 @@ static void init(struct kube *kube, struct import_model *model)
                           .shard_value = "",
                           .scheduler_name = "kai-scheduler",
                           .queue_label = "kai.scheduler/queue",
+                          .reservation_app = "kai-resource-reservation",
+                          .cpu_worker = "node-role.kubernetes.io/cpu-worker",
+                          .gpu_worker = "node-role.kubernetes.io/gpu-worker",
+                          .mig_worker = "node-role.kubernetes.io/mig-enabled",
                           .stuck_after = 120 * 1000};
     orr_idmap_init(&kube->classes);
     orr_idmap_init(&kube->bindings);

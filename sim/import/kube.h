@@ -70,7 +70,8 @@ struct kube {
     struct orr_idmap claims;     /* "namespace/name"; the object is in lists[KUBE_RESOURCE_CLAIM] */
     bool *claim_counted;         /* parallel: some pod had it already */
     const char *shard_key, *shard_value;
-    const char *scheduler_name, *queue_label;
+    const char *scheduler_name, *queue_label, *reservation_app;
+    const char *cpu_worker, *gpu_worker, *mig_worker; /* keys of nodes' labels */
     orr_ms stuck_after;
     bool restrict_nodes;
     uint32_t other_shards;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Priority classes, nodes, queues, topologies. */
 #include <string.h>
+#include <strings.h>
 
 #include <orrery/base/text.h>
 #include <orrery/core/job.h>
@@ -97,7 +98,18 @@ static uint8_t mig_strategy(const char *text)
                                          : ORR_MIG_UNKNOWN;
 }
 
-/* GPUs that are offered through slices of devices alone (dynamic resource allocation). */
+/* "gpu" in any case is in the name of the driver. */
+static bool drives_gpus(const char *driver)
+{
+    for (; driver != NULL && *driver != '\0'; driver++) {
+        if (strncasecmp(driver, "gpu", 3) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* GPUs that are offered through slices of devices (dynamic resource allocation). */
 static int64_t sliced_gpus(struct kube *kube, const char *node)
 {
     const struct kube_list *slices = &kube->lists[KUBE_RESOURCE_SLICE];
@@ -106,8 +118,7 @@ static int64_t sliced_gpus(struct kube *kube, const char *node)
         const struct import_value *spec = import_get(slices->items[i], "spec");
         const char *driver = import_label(spec, "driver"), *on = import_label(spec, "nodeName");
         const struct import_value *devices = import_list(kube->load, spec, "devices");
-        if (driver != NULL && strncmp(driver, "gpu.", 4) == 0 && on != NULL &&
-            strcmp(on, node) == 0 && devices != NULL) {
+        if (drives_gpus(driver) && on != NULL && strcmp(on, node) == 0 && devices != NULL) {
             gpus += devices->count;
         }
     }
@@ -118,8 +129,8 @@ static void read_node(struct kube *kube, const struct import_value *object)
 {
     struct import_load *load = kube->load;
     const struct import_value *labels = import_map(load, object, "metadata/labels");
-    const bool gpu_worker = import_label(labels, "node-role.kubernetes.io/gpu-worker") != NULL;
-    const bool cpu_worker = import_label(labels, "node-role.kubernetes.io/cpu-worker") != NULL;
+    const bool gpu_worker = import_label(labels, kube->gpu_worker) != NULL;
+    const bool cpu_worker = import_label(labels, kube->cpu_worker) != NULL;
     if (kube->restrict_nodes && !gpu_worker && !cpu_worker) {
         import_note(kube->model, "a node without a worker label is left out");
         return;
@@ -135,14 +146,12 @@ static void read_node(struct kube *kube, const struct import_value *object)
     node->allocatable = import_resources(
         kube->model,
         allocatable != NULL ? allocatable : import_map(load, object, "status/capacity"));
-    if (node->allocatable.v[IMPORT_GPU] == 0) {
-        node->allocatable.v[IMPORT_GPU] = sliced_gpus(kube, node->name);
-    }
+    node->allocatable.v[IMPORT_GPU] += sliced_gpus(kube, node->name);
     node->gpu_count =
         label_number(kube, node, "nvidia.com/gpu.count", node->allocatable.v[IMPORT_GPU]);
     node->gpu_memory_mib = label_number(kube, node, "nvidia.com/gpu.memory", 0);
     node->mig_strategy = mig_strategy(import_label(labels, "nvidia.com/mig.strategy"));
-    const char *mig = import_label(labels, "node-role.kubernetes.io/mig-enabled");
+    const char *mig = import_label(labels, kube->mig_worker);
     IMPORT_EACH(resource, allocatable)
     {
         int64_t amount = 0;

@@ -9,6 +9,42 @@
 
 /* --- settings --- */
 
+/* Flags that say how objects are read; the policy knows the others. */
+static bool read_flag(struct kube *kube, const struct import_value *value)
+{
+    const struct {
+        const char *flag, **text;
+    } texts[] = {{"scheduler-name", &kube->scheduler_name},
+                 {"nodepool-label-key", &kube->shard_key},
+                 {"queue-label-key", &kube->queue_label},
+                 {"resource-reservation-app-label", &kube->reservation_app},
+                 {"cpu-worker-node-label-key", &kube->cpu_worker},
+                 {"gpu-worker-node-label-key", &kube->gpu_worker},
+                 {"mig-worker-node-label-key", &kube->mig_worker}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (strcmp(value->key, texts[i].flag) == 0) {
+            *texts[i].text = value->text;
+            return true;
+        }
+    }
+    if (strcmp(value->key, "restrict-node-scheduling") == 0) {
+        kube->restrict_nodes = strcmp(value->text, "true") == 0;
+        if (!kube->restrict_nodes && strcmp(value->text, "false") != 0) {
+            import_fail(kube->load, value, "%s: \"%.60s\" is neither true nor false", value->key,
+                        value->text);
+        }
+        return true;
+    }
+    if (strcmp(value->key, "stuck-in-releasing-threshold") == 0) {
+        if (!import_duration(value->text, &kube->stuck_after)) {
+            import_fail(kube->load, value, "%s: \"%.60s\" is not a duration", value->key,
+                        value->text);
+        }
+        return true;
+    }
+    return false;
+}
+
 /* A tree of plain values as settings: "minRuntime.preemptMinRuntime" and so on. */
 static void flatten(struct kube *kube, const struct import_value *map, const char *prefix)
 {
@@ -22,8 +58,38 @@ static void flatten(struct kube *kube, const struct import_value *map, const cha
             import_set_param(kube->model, name, value->first->text, NULL, true);
         } else if (value->kind == IMPORT_MAP) {
             flatten(kube, value, name); /* as deep as the reader lets a file nest */
-        } else if (value->kind == IMPORT_TEXT) {
-            import_set_param(kube->model, name, value->text, NULL, true);
+        } else if (value->kind != IMPORT_NULL) {
+            import_set_param(kube->model, name,
+                             value->kind == IMPORT_TEXT ? value->text : "(a list)", NULL, true);
+        }
+    }
+}
+
+/* Arguments of plugins come last: they replace what the shard's own words gave the plugin. */
+static void read_spec(struct kube *kube, const struct import_value *spec)
+{
+    for (int plugins = 0; plugins < 2; plugins++) {
+        IMPORT_EACH(value, spec)
+        {
+            const bool args = value->kind == IMPORT_MAP && strcmp(value->key, "args") == 0;
+            if ((strcmp(value->key, "plugins") == 0) != (plugins != 0)) {
+                continue;
+            }
+            IMPORT_EACH(flag, args ? value : NULL)
+            {
+                if (flag->kind == IMPORT_TEXT && !read_flag(kube, flag)) {
+                    import_set_param(kube->model,
+                                     import_format(kube->load, "args.%.200s", flag->key),
+                                     flag->text, NULL, true);
+                }
+            }
+            if (value->kind == IMPORT_MAP && !args) {
+                flatten(kube, value, value->key);
+            } else if (value->kind != IMPORT_MAP && value->kind != IMPORT_NULL) {
+                import_set_param(kube->model, value->key,
+                                 value->kind == IMPORT_TEXT ? value->text : "(a list)", NULL,
+                                 true);
+            }
         }
     }
 }
@@ -36,7 +102,7 @@ static void read_shard(struct kube *kube)
         const struct import_value *spec = import_map(kube->load, list->items[i], "spec");
         const char *value = import_text(kube->load, spec, "partitionLabelValue", "");
         if (strcmp(value, kube->shard_value) == 0) {
-            flatten(kube, spec, "");
+            read_spec(kube, spec);
             found = true;
         }
     }
@@ -114,6 +180,7 @@ static void read_snapshot(struct kube *kube)
     const char *actions = import_text(kube->load, config, "actions", NULL);
     if (actions != NULL) {
         import_set_param(kube->model, "actions", actions, NULL, true);
+        import_set_param(kube->model, "consolidation", "true", NULL, true); /* if it is listed */
     }
     read_tiers(kube, config);
     flatten(kube, import_map(kube->load, config, "queueDepthPerAction"), "queueDepthPerAction");
@@ -252,6 +319,8 @@ void kube_note_unknown(struct kube *kube)
                                           "receivedGPU",
                                           "selectedGPUGroups",
                                           "resourceClaimAllocations",
+                                          "extendedResourceClaimAllocation",
+                                          "predictedNUMAZones",
                                           "backoffLimit",
                                           NULL};
     const char *lists[KUBE_KINDS + 1] = {

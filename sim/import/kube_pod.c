@@ -23,17 +23,10 @@ static void take_larger(struct import_vec *to, const struct import_vec *from)
     }
 }
 
-/* What a container requests; where it states a limit alone, that is its request. */
+/* What a container requests; KAI reads no limits (the API server makes them requests, too). */
 static struct import_vec container_request(struct kube *kube, const struct import_value *container)
 {
-    struct import_vec requests =
-        import_resources(kube->model, import_map(kube->load, container, "resources/requests"));
-    const struct import_vec limits =
-        import_resources(kube->model, import_map(kube->load, container, "resources/limits"));
-    for (int s = 0; s < IMPORT_RESOURCES_MAX; s++) {
-        requests.v[s] = requests.v[s] == 0 ? limits.v[s] : requests.v[s];
-    }
-    return requests;
+    return import_resources(kube->model, import_map(kube->load, container, "resources/requests"));
 }
 
 /* Containers and sidecars together, or the peak while the pod is being initialised: each init
@@ -407,11 +400,11 @@ static void read_order(struct kube *kube, const struct import_value *object, str
 /* --- whose it is --- */
 
 /* KAI tells its reservation and scaling pods by this label, in whatever namespace they are. */
-static bool is_helper(const struct import_value *object)
+static bool is_helper(const struct kube *kube, const struct import_value *object)
 {
     const char *app = import_label(kube_labels(object), "app");
     return app != NULL &&
-           (strcmp(app, "kai-resource-reservation") == 0 || strcmp(app, "scaling-pod") == 0);
+           (strcmp(app, kube->reservation_app) == 0 || strcmp(app, "scaling-pod") == 0);
 }
 
 static void add_foreign(struct kube *kube, const struct import_value *object, bool helper)
@@ -513,7 +506,8 @@ static void find_jobs(struct kube *kube)
     kube->pod_jobs = orr_alloc(pods->count + (size_t)1, sizeof *kube->pod_jobs);
     for (uint32_t i = 0; i < pods->count && import_ok(kube->load); i++) {
         const struct import_value *pod = pods->items[i];
-        kube->pod_jobs[i] = is_helper(pod) || !is_ours(kube, pod) ? ORR_NONE : find_job(kube, pod);
+        kube->pod_jobs[i] =
+            is_helper(kube, pod) || !is_ours(kube, pod) ? ORR_NONE : find_job(kube, pod);
     }
     for (uint32_t j = given; j < kube->model->job_count && import_ok(kube->load); j++) {
         kube_finish_group(kube, &kube->model->jobs[j]);
@@ -538,7 +532,7 @@ static uint32_t join_job(struct kube *kube, uint32_t i, const char **subset)
 static void read_pod(struct kube *kube, uint32_t i)
 {
     const struct import_value *object = kube->lists[KUBE_POD].items[i];
-    const bool helper = is_helper(object);
+    const bool helper = is_helper(kube, object);
     if (helper || !is_ours(kube, object)) {
         add_foreign(kube, object, helper);
         return;

@@ -86,20 +86,23 @@ static enum orr_status read_inputs(struct import_model *model,
 
 /* --- parameters --- */
 
-static bool knows(const struct orr_policy *policy, const char *name)
+/* What the input states in KAI's words and the policy does not take; it is listed instead. */
+static bool is_left_out(struct import_model *model, const struct orr_policy *policy,
+                        const struct import_param *param)
 {
-    for (const struct orr_param *row = policy->params; row->name != NULL; row++) {
-        if (strcmp(row->name, name) == 0) {
-            return true;
-        }
+    const struct orr_param_alias *word = orr_policy_word(policy, param->name, param->value);
+    const struct orr_param *row = policy->params;
+    while (row->name != NULL && strcmp(row->name, param->name) != 0) {
+        row++;
     }
-    for (const struct orr_param_alias *alias = policy->aliases;
-         alias != NULL && alias->alias != NULL; alias++) {
-        if (strcmp(alias->alias, name) == 0) {
-            return true;
-        }
+    if (!param->optional || row->name != NULL ||
+        (word != NULL && word->name != NULL && word->name[0] != '\0')) {
+        return false;
     }
-    return false;
+    import_note(model, "setting %s = %s %s: %s", param->name, param->value,
+                word != NULL && word->name != NULL ? "is not heeded" : "has no effect here",
+                word != NULL ? word->why : "it is not a word of version 0.17");
+    return true;
 }
 
 /* The user's word last: it wins. */
@@ -112,8 +115,7 @@ static enum orr_status configure(struct import_model *model, const struct orr_po
     size_t count = 0;
     for (uint32_t i = 0; i < model->param_count; i++) {
         const struct import_param *param = &model->params[i];
-        if (param->optional && !knows(policy, param->name)) {
-            import_note(model, "setting %s = %s has no effect here", param->name, param->value);
+        if (is_left_out(model, policy, param)) {
             continue;
         }
         settings[count++] = (struct orr_setting){

@@ -131,7 +131,7 @@ enum orr_status orr_scenario__convert_shard(struct orr_scenario__load *load,
                       orr_scenario__scalar(load, "kai", NULL, object->at));
     for (uint32_t i = 0; spec != NULL && i < spec->child_count; i++) {
         struct orr_scenario__node *word = spec->children[i];
-        if (word->key != NULL && strcmp(word->key, "partitionLabelValue") != 0) {
+        if (word->key != NULL) {
             orr_scenario__add(load, params, word->key, word->key_at, word);
         }
     }

@@ -48,8 +48,42 @@ static enum orr_status open_policy(const struct orr_scenario_shard *shard,
     return ORR_OK;
 }
 
-enum orr_status orr_point_policies(const struct orr_scenario *scenario,
-                                   struct orr_engine_shard **shards, struct orr_err *err)
+/* Did a shard before this one have the same setting, its own or the scenario's? */
+static bool is_repeated(const struct orr_scenario *scenario, uint32_t shard,
+                        const struct orr_setting *setting)
+{
+    for (uint32_t s = 0; s < shard; s++) {
+        for (uint32_t i = 0; i < scenario->shards[s].param_count; i++) {
+            const struct orr_setting *other = &scenario->shards[s].params[i];
+            if (strcmp(other->name, setting->name) == 0 &&
+                strcmp(other->value, setting->value) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Settings that are taken without effect, each once. */
+static void tell_idle(const struct orr_scenario *scenario, uint32_t shard,
+                      const struct orr_policy *policy, orr_world_warn_fn *warn, void *context)
+{
+    for (uint32_t i = 0; warn != NULL && i < scenario->shards[shard].param_count; i++) {
+        const struct orr_setting *setting = &scenario->shards[shard].params[i];
+        const struct orr_param_alias *word = orr_policy_word(policy, setting->name, setting->value);
+        if (word != NULL && word->name == NULL && !is_repeated(scenario, shard, setting)) {
+            char line[600];
+            (void)snprintf(line, sizeof line, "%.200s: %.100s = %.100s has no effect here: %s\n",
+                           setting->origin != NULL ? setting->origin : "policy.params",
+                           setting->name, setting->value, word->why);
+            warn(line, context);
+        }
+    }
+}
+
+enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_world_warn_fn *warn,
+                                   void *context, struct orr_engine_shard **shards,
+                                   struct orr_err *err)
 {
     *shards = orr_zalloc(scenario->shard_count, sizeof **shards);
     for (uint32_t s = 0; s < scenario->shard_count; s++) {
@@ -62,6 +96,7 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario,
             *shards = NULL;
             return status;
         }
+        tell_idle(scenario, s, (*shards)[s].policy, warn, context);
     }
     return ORR_OK;
 }
@@ -263,7 +298,8 @@ static enum orr_status prepare(const struct orr_point_options *options, struct o
 {
     enum orr_status status = orr_scenario_load(&options->scenario, &point->scenario, err);
     if (status == ORR_OK) {
-        status = orr_point_policies(&point->scenario, &point->shards, err);
+        status = orr_point_policies(&point->scenario, options->warn, options->context,
+                                    &point->shards, err);
     }
     if (status == ORR_OK) {
         point->output = output_path(options, &point->scenario);
@@ -373,7 +409,7 @@ enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atom
     probe->start_ms = ORR_MS_NONE;
     enum orr_status status = orr_scenario_load(&probe->scenario, &point.scenario, err);
     if (status == ORR_OK) {
-        status = orr_point_policies(&point.scenario, &point.shards, err);
+        status = orr_point_policies(&point.scenario, NULL, NULL, &point.shards, err);
     }
     if (status == ORR_OK) {
         status = orr_world_build(&point.scenario, ORR_LOSS_ALL, NULL, NULL, &point.world, err);

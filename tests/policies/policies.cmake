@@ -2,3 +2,9 @@
 add_test(NAME policies.evidence
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/policies/evidence.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR})
 set_tests_properties(policies.evidence PROPERTIES LABELS quick)
+
+# Every leaf of a SchedulingShard is heeded, listed or refused.
+add_test(NAME policies.shard
+  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/policies/shard.sh $<TARGET_FILE:orrery>
+    ${CMAKE_CURRENT_SOURCE_DIR}/policies/leaves.tsv)
+set_tests_properties(policies.shard PROPERTIES LABELS quick)

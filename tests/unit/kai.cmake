@@ -10,6 +10,8 @@ target_include_directories(test_conform PRIVATE ${PROJECT_SOURCE_DIR}/sim/confor
 # The session and KAI's decisions over it.
 orr_unit_test(test_kai_rules orr_kai)
 target_include_directories(test_kai_rules PRIVATE ${PROJECT_SOURCE_DIR}/policies/kai)
+orr_unit_test(test_kai_words orr_policies)
+target_include_directories(test_kai_words PRIVATE ${PROJECT_SOURCE_DIR}/policies/kai)
 orr_unit_test(test_kai_items orr_kai)
 target_include_directories(test_kai_items PRIVATE ${PROJECT_SOURCE_DIR}/policies/kai)
 orr_unit_test(test_kai_session orr_kai)

@@ -121,8 +121,12 @@ static enum orr_status check_knobs(const void *params, struct orr_err *err)
                : ORR_OK;
 }
 
-static const struct orr_param_alias words[] = {
-    {"spec.depth", "depth", NULL}, {"spec.cache", NULL, "nothing is cached"}, {NULL, NULL, NULL}};
+static const struct orr_param_alias words[] = {{"spec.depth", "depth", NULL},
+                                               {"spec.cache", NULL, "nothing is cached"},
+                                               {"spec.*.depth=10", NULL, "as always"},
+                                               {"spec.*.depth", "", "all are as deep"},
+                                               {"spec.in*", "depth", NULL},
+                                               {NULL, NULL, NULL}};
 static const char *const deep[] = {"backfill", "false", "spec.depth", "60", NULL};
 static const char *const slow[] = {"patience", "1h", NULL};
 static const struct orr_preset presets[] = {
@@ -173,6 +177,30 @@ static void configure__says_where_it_went_wrong(void **state)
                          ORR_SCENARIO);
         assert_string_equal(err.text, bad[i].words);
     }
+}
+
+static const char *word_of(const char *name, const char *value)
+{
+    const struct orr_param_alias *word = orr_policy_word(&policy, name, value);
+    return word != NULL ? word->alias : "none";
+}
+
+static void words__are_found_by_pattern_and_value(void **state)
+{
+    (void)state;
+    assert_string_equal(word_of("spec.a.depth", "10"), "spec.*.depth=10");
+    assert_string_equal(word_of("spec.a.depth", "11"), "spec.*.depth");
+    assert_string_equal(word_of("spec.a.b.depth", "10"), "none");
+    assert_string_equal(word_of("spec..depth", "10"), "none");
+    assert_string_equal(word_of("spec.inner", "10"), "spec.in*");
+    assert_string_equal(word_of("spec.in", "10"), "none");
+    assert_string_equal(word_of("depth", "10"), "none"); /* a parameter's own name */
+    static const struct orr_setting refused[] = {{"spec.a.depth", "11", "s.yaml:3:4"}};
+    struct knobs knobs = {0};
+    struct orr_err err = {0};
+    assert_int_equal(orr_policy_configure(&policy, &knobs, refused, 1, &err), ORR_SCENARIO);
+    assert_string_equal(err.text, "s.yaml:3:4: policy p: parameter spec.a.depth: \"11\" is "
+                                  "refused: all are as deep");
 }
 
 /* A table made for an older host ends before these slots. */
@@ -237,6 +265,7 @@ int main(void)
         cmocka_unit_test(configure__lets_settings_win_over_presets),
         cmocka_unit_test(shares__of_an_older_table_are_those_of_gpus),
         cmocka_unit_test(configure__says_where_it_went_wrong),
+        cmocka_unit_test(words__are_found_by_pattern_and_value),
         cmocka_unit_test(configure__reads_no_slot_beyond_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,113 @@ static void shard__object_sets_parameters(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+/* Flags of a shard say how objects are read, as schedulerParams of a snapshot do. */
+static void shard__flags_say_how_objects_are_read(void **state)
+{
+    (void)state;
+#define SHARD(args)                                                                                \
+    "- {kind: SchedulingShard, apiVersion: kai.scheduler/v1, metadata: {name: default}, spec: "    \
+    "{args: {" args "}}}\n"
+#define LABELLED(name, label)                                                                      \
+    "- {kind: Node, metadata: {name: " name ", labels: {" label ": ''}}, status: {allocatable: "   \
+    "{cpu: 8, memory: 64Gi, pods: 10, nvidia.com/gpu: 4}}}\n"
+    static const char *const nodes =
+        LABELLED("c", "my/cpu") LABELLED("g", "my/gpu") NODE("n", "8") QUEUE("q", FREE);
+    static const struct {
+        const char *shard, *pods, *decided;
+    } rows[] = {{SHARD("restrict-node-scheduling: 'true', cpu-worker-node-label-key: my/cpu, "
+                       "gpu-worker-node-label-key: my/gpu"),
+                 GROUP("a", "q", "") POD("p", "a", "1"), "bind p g; "},
+                {SHARD("restrict-node-scheduling: 'true', cpu-worker-node-label-key: my/cpu, "
+                       "gpu-worker-node-label-key: my/gpu"),
+                 GROUP("a", "q", "")
+                     POD_META("p", "a", "") "spec: {schedulerName: kai-scheduler}}\n",
+                 "bind p c; "},
+                {SHARD("scheduler-name: mine"), GROUP("a", "q", "") POD("p", "a", "8"), ""},
+                {SHARD("queue-label-key: my/queue"),
+                 "- {kind: Pod, metadata: {name: p, uid: u, labels: {my/queue: q}}, spec: {" GPUS(
+                     "8") "}}\n",
+                 "bind p n; "},
+                {SHARD("nodepool-label-key: my/gpu"), GROUP("a", "q", "") POD("p", "a", "4"),
+                 "bind p c; "}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[6000];
+        struct orr_snapshot snapshot;
+        (void)snprintf(text, sizeof text, LIST "%s%s%s", rows[i].shard, nodes, rows[i].pods);
+        answer_good(text, &snapshot);
+        ASSERT_DECIDED(&snapshot, rows[i].decided);
+        assert_false(noted(&snapshot, "has no effect here"));
+        orr_snapshot_release(&snapshot);
+    }
+}
+
+/* A pod that is deleted frees its room for one that waits, until it is stuck. */
+static void shard__stuck_in_releasing_threshold(void **state)
+{
+    (void)state;
+#define LEAVING(args)                                                                              \
+    LIST SHARD(args) NODE("n", "1") QUEUE("q", FREE) GROUP("r", "q", "")                           \
+        GROUP("g", "q",                                                                            \
+              "") "- {kind: Pod, metadata: {name: r0, namespace: ns, uid: r, deletionTimestamp: "  \
+                  "2026-06-01T00:00:00Z, annotations: {pod-group-name: r}}, spec: {nodeName: "     \
+                  "n, " GPUS("1") "}, status: {phase: Running}}\n" POD(                            \
+                      "p", "g",                                                                    \
+                      "1") "- {kind: PodGroup, apiVersion: scheduling.run.ai/v2alpha2, metadata: " \
+                           "{name: late, "                                                         \
+                           "creationTimestamp: 2026-06-01T00:05:00Z}, spec: {queue: q}}\n"
+    struct orr_snapshot snapshot;
+    answer_good(LEAVING(""), &snapshot);
+    ASSERT_DECIDED(&snapshot, "");
+    orr_snapshot_release(&snapshot);
+    answer_good(LEAVING("stuck-in-releasing-threshold: 10m"), &snapshot);
+    ASSERT_DECIDED(&snapshot, "pipeline p n; ");
+    orr_snapshot_release(&snapshot);
+}
+
+static void shard__actions_can_be_off_and_in_another_order(void **state)
+{
+    (void)state;
+#define ACTIONS(text)                                                                              \
+    "- {kind: SchedulingShard, apiVersion: kai.scheduler/v1, metadata: {name: default}, spec: "    \
+    "{actions: {" text "}}}\n"
+#define TAKEN                                                                                      \
+    NODE("n", "2")                                                                                 \
+    QUEUE("q", FREE)                                                                               \
+    GROUP("r", "q", "")                                                                            \
+    GROUP("s", "q", "") GROUP("g", "q", ", priorityClassName: inference")                          \
+        POD_META("r0", "r", "") "spec: {nodeName: n, " GPUS(                                       \
+            "1") "}, status: {phase: Running}}\n" POD_META("s0", "s",                              \
+                                                           "") "spec: {nodeName: "                 \
+                                                               "n, " GPUS("1") "}, "               \
+                                                                               "status: "          \
+                                                                               "{phase: "          \
+                                                                               "Running}}"         \
+                                                                               "\n" POD("p", "g",  \
+                                                                                        "1")
+    struct orr_snapshot snapshot;
+    answer_good(LIST TAKEN, &snapshot);
+    assert_int_equal(snapshot.decision_count, 2);
+    orr_snapshot_release(&snapshot);
+    answer_good(LIST ACTIONS("preempt: {enabled: false}") TAKEN, &snapshot);
+    assert_int_equal(snapshot.decision_count, 0);
+    orr_snapshot_release(&snapshot);
+    answer_good(LIST ACTIONS("allocate: {enabled: false}") NODE("n", "2") QUEUE("q", FREE)
+                    GROUP("g", "q", "") POD("p", "g", "1"),
+                &snapshot);
+    assert_int_equal(snapshot.decision_count, 0);
+    orr_snapshot_release(&snapshot);
+    /* One GPU is free: who acts first, allocate or preempt, binds or evicts. */
+#define ROOM                                                                                       \
+    "- {kind: Node, metadata: {name: m}, status: {allocatable: {cpu: 8, memory: 64Gi, "            \
+    "pods: 10, nvidia.com/gpu: 1}}}\n"
+    answer_good(LIST ACTIONS("preempt: {priority: 900}") TAKEN ROOM, &snapshot);
+    assert_string_equal(snapshot.decisions[0].action, "preempt");
+    orr_snapshot_release(&snapshot);
+    answer_good(LIST TAKEN ROOM, &snapshot);
+    assert_string_equal(snapshot.decisions[0].action, "allocate");
+    orr_snapshot_release(&snapshot);
+}
+
 #define SNAPSHOT(config, params, objects)                                                          \
     "{\"config\": {" config "}, \"schedulerParams\": {" params "}, \"rawObjects\": {" objects "}}"
 #define RAW                                                                                        \
@@ -337,6 +444,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shard__takes_objects_of_its_value),
         cmocka_unit_test(shard__object_sets_parameters),
+        cmocka_unit_test(shard__flags_say_how_objects_are_read),
+        cmocka_unit_test(shard__stuck_in_releasing_threshold),
+        cmocka_unit_test(shard__actions_can_be_off_and_in_another_order),
         cmocka_unit_test(snapshot__absent_flags_are_off),
         cmocka_unit_test(snapshot__orders_pods_by_the_plugins_it_names),
         cmocka_unit_test(snapshot__devices_may_be_named_by_numbers),

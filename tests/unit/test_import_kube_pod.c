@@ -22,7 +22,7 @@ static void request__sums_containers_and_sidecars_over_the_init_peak(void **stat
         &world,
         LIST "- {kind: Pod, metadata: {name: p}, spec: {schedulerName: kai-scheduler,\n"
              "   overhead: {cpu: 100m},\n"
-             "   containers: [{resources: {requests: {cpu: 1}, limits: {cpu: 2, memory: 1Gi}}},\n"
+             "   containers: [{resources: {requests: {cpu: 1}, limits: {cpu: 2, memory: 9Gi}}},\n"
              "                {resources: {requests: {cpu: 500m}}}],\n"
              "   initContainers: [{resources: {requests: {cpu: 3}}},\n"
              "     {restartPolicy: Always, resources: {requests: {cpu: 1, memory: 1Mi}}},\n"
@@ -159,6 +159,46 @@ static void request__claims_of_devices_count_once(void **state)
     assert_string_equal(snapshot.features[0].name, "dra");
     assert_string_equal(snapshot.features[0].status, "counted");
     assert_int_equal(snapshot.features[0].jobs, 1);
+    orr_snapshot_release(&snapshot);
+}
+
+/* Slices of any driver that has "gpu" in its name are GPUs, beside those of a device plugin. */
+static void slices__of_gpu_drivers_add_gpus(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *driver;
+        int64_t gpus;
+    } rows[] = {{"gpu.nvidia.com", 5}, {"my.GPUs.example.com", 5}, {"nic.example.com", 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[1000];
+        struct import_world world;
+        (void)snprintf(text, sizeof text,
+                       LIST NODE("n", "3") "- {kind: ResourceSlice, metadata: {name: s}, spec: "
+                                           "{driver: %s, nodeName: n, devices: [{name: g0}, "
+                                           "{name: g1}]}}\n",
+                       rows[i].driver);
+        assert_true(import_world_read(&world, text, NULL));
+        assert_int_equal(world.model.nodes[0].allocatable.v[IMPORT_GPU], rows[i].gpus);
+        import_world_release(&world);
+    }
+}
+
+static void binding__has_the_fields_of_the_version(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+    answer_good(
+        LIST NODE(
+            "n",
+            "8") "- {kind: BindRequest, apiVersion: scheduling.run.ai/v1alpha2, metadata: {name: "
+                 "b, "
+                 "namespace: ns}, spec: {podName: p, selectedNode: n, predictedNUMAZones: [0], "
+                 "extendedResourceClaimAllocation: {a: b}, later: 1}}\n",
+        &snapshot);
+    assert_true(noted(&snapshot, "field later of a BindRequest"));
+    assert_false(noted(&snapshot, "predictedNUMAZones"));
+    assert_false(noted(&snapshot, "extendedResourceClaimAllocation"));
     orr_snapshot_release(&snapshot);
 }
 
@@ -411,6 +451,8 @@ int main(void)
         cmocka_unit_test(request__a_part_goes_before_MiB_and_with_devices_keeps_both),
         cmocka_unit_test(request__mig_profiles_count_gpus_of_quota),
         cmocka_unit_test(request__claims_of_devices_count_once),
+        cmocka_unit_test(slices__of_gpu_drivers_add_gpus),
+        cmocka_unit_test(binding__has_the_fields_of_the_version),
         cmocka_unit_test(status__from_phase_node_and_deletion),
         cmocka_unit_test(status__binding_by_an_open_request),
         cmocka_unit_test(shared_devices__are_joined_by_label),

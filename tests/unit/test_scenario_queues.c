@@ -135,7 +135,7 @@ static void kai__objects_beside_queues(void **state)
     assert_string_equal(s.topology.levels[1], "rack");
     assert_string_equal(s.topology.levels[2], "node");
     assert_string_equal(s.policy, "kai");
-    assert_int_equal(s.param_count, 2);
+    assert_int_equal(s.param_count, 3);
     assert_string_equal(param(&s, "placementStrategy.gpu")->value, "spread");
     assert_string_equal(param(&s, "kValue")->value, "0.5");
     expect_shown(&s, "policy.params.kValue", "0.5", "objects.yaml:10:73");

@@ -38,9 +38,10 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
                               struct orr_err *err) ORR_MUST_USE;
 void orr_point_release(struct orr_point *point);
 
-/* The policy of each shard of the scenario with its parameters filled in. */
-enum orr_status orr_point_policies(const struct orr_scenario *scenario,
-                                   struct orr_engine_shard **shards,
+/* The policy of each shard of the scenario with its parameters filled in. `warn` (may be NULL) gets
+ * a line for each setting that the policy takes without effect. */
+enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_world_warn_fn *warn,
+                                   void *context, struct orr_engine_shard **shards,
                                    struct orr_err *err) ORR_MUST_USE;
 void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count);
 
