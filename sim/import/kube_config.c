@@ -87,8 +87,7 @@ static void read_spec(struct kube *kube, const struct import_value *spec)
                 flatten(kube, value, value->key);
             } else if (value->kind != IMPORT_MAP && value->kind != IMPORT_NULL) {
                 import_set_param(kube->model, value->key,
-                                 value->kind == IMPORT_TEXT ? value->text : "(a list)", NULL,
-                                 true);
+                                 value->kind == IMPORT_TEXT ? value->text : "(a list)", NULL, true);
             }
         }
     }

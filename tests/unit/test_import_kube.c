@@ -124,7 +124,8 @@ static void shard__actions_can_be_off_and_in_another_order(void **state)
     NODE("n", "2")                                                                                 \
     QUEUE("q", FREE)                                                                               \
     GROUP("r", "q", "")                                                                            \
-    GROUP("s", "q", "") GROUP("g", "q", ", priorityClassName: inference")                          \
+    GROUP("s", "q", "")                                                                            \
+    GROUP("g", "q", ", priorityClassName: inference")                                              \
         POD_META("r0", "r", "") "spec: {nodeName: n, " GPUS(                                       \
             "1") "}, status: {phase: Running}}\n" POD_META("s0", "s",                              \
                                                            "") "spec: {nodeName: "                 \
