@@ -126,15 +126,14 @@ static void shard__actions_can_be_off_and_in_another_order(void **state)
     GROUP("r", "q", "")                                                                            \
     GROUP("s", "q", "")                                                                            \
     GROUP("g", "q", ", priorityClassName: inference")                                              \
-        POD_META("r0", "r", "") "spec: {nodeName: n, " GPUS(                                       \
-            "1") "}, status: {phase: Running}}\n" POD_META("s0", "s",                              \
-                                                           "") "spec: {nodeName: "                 \
-                                                               "n, " GPUS("1") "}, "               \
-                                                                               "status: "          \
-                                                                               "{phase: "          \
-                                                                               "Running}}"         \
-                                                                               "\n" POD("p", "g",  \
-                                                                                        "1")
+    POD_META("r0", "r", "")                                                                        \
+    "spec: {nodeName: n, " GPUS("1") "}, status: {phase: Running}}\n" POD_META(                    \
+        "s0", "s", "") "spec: {nodeName: "                                                         \
+                       "n, " GPUS("1") "}, "                                                       \
+                                       "status: "                                                  \
+                                       "{phase: "                                                  \
+                                       "Running}}"                                                 \
+                                       "\n" POD("p", "g", "1")
     struct orr_snapshot snapshot;
     answer_good(LIST TAKEN, &snapshot);
     assert_int_equal(snapshot.decision_count, 2);
@@ -148,13 +147,16 @@ static void shard__actions_can_be_off_and_in_another_order(void **state)
     assert_int_equal(snapshot.decision_count, 0);
     orr_snapshot_release(&snapshot);
     /* One GPU is free: who acts first, allocate or preempt, binds or evicts. */
-#define ROOM                                                                                       \
-    "- {kind: Node, metadata: {name: m}, status: {allocatable: {cpu: 8, memory: 64Gi, "            \
-    "pods: 10, nvidia.com/gpu: 1}}}\n"
-    answer_good(LIST ACTIONS("preempt: {priority: 900}") TAKEN ROOM, &snapshot);
+    static const char *const room =
+        "- {kind: Node, metadata: {name: m}, status: {allocatable: {cpu: 8, memory: 64Gi, pods: "
+        "10, nvidia.com/gpu: 1}}}\n";
+    char text[6000];
+    (void)snprintf(text, sizeof text, "%s%s", LIST ACTIONS("preempt: {priority: 900}") TAKEN, room);
+    answer_good(text, &snapshot);
     assert_string_equal(snapshot.decisions[0].action, "preempt");
     orr_snapshot_release(&snapshot);
-    answer_good(LIST TAKEN ROOM, &snapshot);
+    (void)snprintf(text, sizeof text, "%s%s", LIST TAKEN, room);
+    answer_good(text, &snapshot);
     assert_string_equal(snapshot.decisions[0].action, "allocate");
     orr_snapshot_release(&snapshot);
 }
