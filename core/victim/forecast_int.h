@@ -194,7 +194,8 @@ struct orr_prospects {
     /* of all nodes, whatever they are: places.c */
     int32_t *whole;            /* by node: whole GPUs idle or being released */
     struct orr_tally by_whole; /* nodes */
-    uint32_t uncounted_nodes;  /* with MIG instances or too many GPUs to be counted so */
+    int64_t whole_in_all;
+    uint32_t uncounted_nodes; /* with MIG instances or too many GPUs to be counted so */
     /* consolidation */
     struct orr_row oldest; /* its candidates */
     uint32_t oldest_but;   /* without this job, or ORR_NONE */

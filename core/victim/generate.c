@@ -75,6 +75,13 @@ static bool is_refuted(struct orr_victim_search *search, const struct orr_victim
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         return true;
     }
+    if (!search->counts && search->action == ORR_ACTION_RECLAIM && search->forecast == NULL &&
+        orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
+        orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST,
+                           orr_victim__served_first(search, potential))) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        return true;
+    }
     if (search->forecast == NULL || !orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
         return false;
     }

@@ -160,9 +160,11 @@ static void count_whole(struct orr_prospects *all, const struct orr_session *ses
     const struct orr_snode *node = &session->nodes[n];
     const int64_t room = node->idle.v[ORR_SLOT_GPU] + node->releasing.v[ORR_SLOT_GPU];
     orr_tally_take(&all->by_whole, (uint32_t)all->whole[n], 1);
+    all->whole_in_all -= all->whole[n];
     all->whole[n] = room <= 0 || is_uncounted(node) ? 0 : (int32_t)(room / ORR_MGPU);
     all->whole[n] = all->whole[n] < ORR_FORECAST_GPUS ? all->whole[n] : ORR_FORECAST_GPUS;
     orr_tally_add(&all->by_whole, (uint32_t)all->whole[n], 1);
+    all->whole_in_all += all->whole[n];
 }
 
 static void look_at_node(struct orr_prospects *all, const struct orr_session *session, uint32_t n)

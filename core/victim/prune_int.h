@@ -16,4 +16,8 @@ void orr_prune__check(const struct orr_victim_search *search, bool whole);
 bool orr_victim__cannot_regain(struct orr_victim_search *search,
                                const struct orr_victims *potential);
 
+/* served_first.c: asked of a scenario of reclaim, outside plain worlds. */
+bool orr_victim__served_first(struct orr_victim_search *search,
+                              const struct orr_victims *potential);
+
 #endif
