@@ -2,10 +2,14 @@
 /* cycle.c - what one KAI cycle costs when little has changed: a session as a program that links
  * liborrery-core keeps it.
  *
- * 4,000 nodes of 8 GPUs, all in use; 50 queues under 5; 100,000 pending tasks in jobs of one to 128
- * tasks. Every queue holds its fair share, so that the gate of reclaim fails in all of them. Before
- * each measured cycle one thing happens that changes no decision: a job arrives that finds no room,
- * or a job that needs CPU alone arrives and starts, or ends.
+ *   cycle [NODES]     default 4000
+ *
+ * Nodes of 8 GPUs in racks of 8 and blocks of 64, all in use; 50 queues under 5 departments; 25
+ * pending tasks a node in jobs of one to 128 tasks, all of which ask CPU and memory. Gangs must
+ * share a block and should share a rack. Every queue holds its fair share, so that the gate of
+ * reclaim fails in all of them. Before each measured cycle one thing happens that changes no
+ * decision: a job arrives that finds no room, or a job that needs CPU alone arrives and starts, or
+ * ends.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -18,11 +22,12 @@
 #include <orrery/core/victim.h>
 #include <orrery/policies/kai.h>
 
-#define NODES       4000
 #define GPUS        8
 #define DEPARTMENTS 5
 #define LEAVES      10 /* of each */
-#define PENDING     100000
+#define PENDING     25 /* tasks a node */
+#define RACK        8
+#define BLOCK       64
 #define CYCLES      201
 
 struct bench {
@@ -30,6 +35,7 @@ struct bench {
     uint32_t leaves[DEPARTMENTS * LEAVES];
     uint32_t asks[GPUS + 1]; /* by GPUs of a task */
     int64_t now_s;
+    uint32_t nodes;
 };
 
 static uint32_t add_queue(struct orr_session *session, const char *name, uint32_t parent,
@@ -47,8 +53,13 @@ static uint32_t add_queue(struct orr_session *session, const char *name, uint32_
 
 static uint32_t add_job(struct bench *bench, uint32_t queue, uint32_t gpus, uint32_t tasks)
 {
+    const struct orr_constraint together = {
+        .topology = "cluster", .required = "block", .preferred = "rack"};
     const struct orr_set_spec sets[2] = {
-        {.name = "", .parent = ORR_NONE, .min = -1},
+        {.name = "",
+         .parent = ORR_NONE,
+         .min = -1,
+         .constraint = tasks > 1 ? together : (struct orr_constraint){0}},
         {.name = "default", .parent = 0, .is_pods = true, .min = (int32_t)tasks}};
     struct orr_task_spec *specs = orr_zalloc(tasks, sizeof *specs);
     char(*names)[16] = orr_alloc(tasks, sizeof *names);
@@ -77,12 +88,29 @@ static uint32_t add_job(struct bench *bench, uint32_t queue, uint32_t gpus, uint
     return job;
 }
 
+static void add_topology(struct bench *bench)
+{
+    const char *const levels[2] = {"block", "rack"}, *const aliases[2] = {NULL, NULL};
+    char(*names)[16] = orr_alloc(2 * (size_t)bench->nodes, sizeof *names);
+    const char **values = orr_alloc(2 * (size_t)bench->nodes, sizeof *values);
+    for (uint32_t n = 0; n < bench->nodes; n++) {
+        (void)snprintf(names[n], sizeof names[n], "b%u", n / BLOCK);
+        (void)snprintf(names[bench->nodes + n], sizeof names[n], "r%u", n / RACK);
+    }
+    for (uint32_t i = 0; i < 2 * bench->nodes; i++) {
+        values[i] = names[i];
+    }
+    (void)orr_session_add_topology(&bench->session, "cluster", levels, aliases, 2, values);
+    orr_free(names);
+    orr_free(values);
+}
+
 static void build(struct bench *bench)
 {
     struct orr_session *session = &bench->session;
     orr_session_init(session);
     session->rules.k = 0;
-    for (uint32_t n = 0; n < NODES; n++) {
+    for (uint32_t n = 0; n < bench->nodes; n++) {
         char name[16];
         (void)snprintf(name, sizeof name, "node%05u", n);
         (void)orr_session_add_node(
@@ -92,15 +120,16 @@ static void build(struct bench *bench)
                          .gpu_memory_mib = 81920,
                          .allocatable = {.v = {128000, INT64_C(1) << 40, GPUS * ORR_MGPU, 256}}});
     }
+    add_topology(bench);
     for (uint32_t d = 0; d < DEPARTMENTS; d++) {
         char name[16];
         (void)snprintf(name, sizeof name, "d%u", d);
         const uint32_t department =
-            add_queue(session, name, ORR_NONE, (double)NODES * GPUS / DEPARTMENTS);
+            add_queue(session, name, ORR_NONE, (double)bench->nodes * GPUS / DEPARTMENTS);
         for (uint32_t l = 0; l < LEAVES; l++) {
             (void)snprintf(name, sizeof name, "d%u-q%u", d, l);
-            bench->leaves[d * LEAVES + l] =
-                add_queue(session, name, department, (double)NODES * GPUS / DEPARTMENTS / LEAVES);
+            bench->leaves[d * LEAVES + l] = add_queue(
+                session, name, department, (double)bench->nodes * GPUS / DEPARTMENTS / LEAVES);
         }
     }
     for (uint32_t g = 0; g <= GPUS; g++) {
@@ -118,7 +147,7 @@ static void build(struct bench *bench)
 static void fill(struct bench *bench)
 {
     static const uint32_t sizes[] = {1, 2, 8};
-    for (uint32_t n = 0; n < NODES; n++) {
+    for (uint32_t n = 0; n < bench->nodes; n++) {
         const uint32_t gpus = sizes[n % 3];
         const uint32_t queue = bench->leaves[n % (DEPARTMENTS * LEAVES)];
         for (uint32_t i = 0; i < GPUS / gpus; i++) {
@@ -136,7 +165,7 @@ static void queue_up(struct bench *bench)
     } shapes[] = {{1, 1}, {1, 1}, {1, 1},  {2, 1}, {4, 1},  {8, 1},
                   {8, 2}, {8, 4}, {8, 16}, {4, 8}, {1, 32}, {8, 128}};
     uint32_t pending = 0;
-    for (uint32_t i = 0; pending < PENDING; i++) {
+    for (uint32_t i = 0; pending < PENDING * bench->nodes; i++) {
         const uint32_t shape = (i * 7 + i / 12) % (sizeof shapes / sizeof shapes[0]);
         (void)add_job(bench, bench->leaves[(i * 13 + i / 5) % (DEPARTMENTS * LEAVES)],
                       shapes[shape].gpus, shapes[shape].tasks);
@@ -184,12 +213,13 @@ static bool report(const char *what, double *spent, uint32_t count, double targe
     return spent[count / 2] <= target_ms;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static struct bench bench;
     static double spent[CYCLES];
     uint32_t decisions;
     bool met = true;
+    bench.nodes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 4000;
     build(&bench);
     fill(&bench);
     queue_up(&bench);
