@@ -11,6 +11,9 @@ static void db_failed(struct orr_results *results)
         return;
     }
     int code = sqlite3_errcode(results->db) & 0xff;
+    if (code == SQLITE_NOMEM) {
+        orr_out_of_memory();
+    }
     if (code == SQLITE_NOTADB) {
         results->status =
             orr_fail(results->err, ORR_DATA, "%s: not a results file (not SQLite)", results->path);
@@ -51,6 +54,9 @@ bool orr_results_step(struct orr_results *results, sqlite3_stmt *row)
 char *orr_results_text(struct orr_results *results, sqlite3_stmt *row, int column)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
+    if (text == NULL && sqlite3_errcode(results->db) == SQLITE_NOMEM) {
+        orr_out_of_memory();
+    }
     text = text != NULL ? text : "";
     return orr_arena_strndup(&results->arena, text, strlen(text));
 }
@@ -95,6 +101,9 @@ void orr_results_open(struct orr_results *results, const char *path, struct orr_
     }
     if (sqlite3_open_v2(path, &results->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK) {
+        if (sqlite3_errcode(results->db) == SQLITE_NOMEM) {
+            orr_out_of_memory();
+        }
         results->status = orr_fail(err, ORR_DATA, "%s: not a results file (%s)", path,
                                    sqlite3_errmsg(results->db));
         return;

@@ -32,7 +32,7 @@
 static void *checked(void *memory)
 {
     if (memory == NULL) {
-        orr_panic("out of memory", __FILE__, __LINE__);
+        orr_out_of_memory();
     }
     return memory;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <orrery/base/status.h>
 
 #include <stdarg.h>
@@ -79,5 +80,20 @@ void orr_panic(const char *what, const char *file, int line)
     say(":");
     say(number);
     say(")\n");
+    errno = 0;
     abort();
+}
+
+void orr_out_of_memory(void)
+{
+    say("orrery: out of memory\n");
+    errno = ENOMEM;
+    abort();
+}
+
+void orr_check_memory(void)
+{
+    if (errno == ENOMEM) {
+        orr_out_of_memory();
+    }
 }

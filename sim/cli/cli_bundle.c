@@ -104,8 +104,8 @@ int orr_cli_bundle(int argc, char **argv)
         NULL,
         NULL};
     struct orr_err err = {0};
-    struct bundle_options o = {.results = calloc((size_t)argc, sizeof *o.results),
-                               .figures = calloc((size_t)argc, sizeof *o.figures)};
+    struct bundle_options o = {.results = orr_zalloc((size_t)argc, sizeof *o.results),
+                               .figures = orr_zalloc((size_t)argc, sizeof *o.figures)};
     if (o.results == NULL || o.figures == NULL) {
         return 1;
     }
@@ -116,8 +116,8 @@ int orr_cli_bundle(int argc, char **argv)
     if (status == ORR_OK) {
         status = make(&o, &err);
     }
-    free(o.results);
-    free(o.figures);
+    orr_free(o.results);
+    orr_free(o.figures);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }
 

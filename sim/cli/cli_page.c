@@ -126,6 +126,9 @@ int orr_cli_page(int argc, char **argv)
                                                    .scratch = scratch,
                                                    .interrupted = orr_interrupt_catch(),
                                                    .changes = said};
+        char beside[4600];
+        (void)snprintf(beside, sizeof beside, "%s.new", o.output);
+        orr_interrupt_unfinished(beside);
         status = orr_report_write(&options, &err);
         orr_scratch_remove(scratch);
         for (uint32_t i = 1; i < o.count; i++) {

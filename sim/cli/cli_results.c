@@ -298,7 +298,7 @@ int orr_cli_conform(int argc, char **argv)
                                 orr_cli_everywhere,
                                 NULL,
                                 NULL};
-    struct conform_options o = {.paths = calloc((size_t)argc, sizeof *o.paths)};
+    struct conform_options o = {.paths = orr_zalloc((size_t)argc, sizeof *o.paths)};
     struct orr_conform_tally tally = {0};
     struct orr_err err = {0};
     if (o.paths == NULL) {
@@ -306,6 +306,6 @@ int orr_cli_conform(int argc, char **argv)
     }
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     enum orr_status status = conform(&o, &tally, &err);
-    free(o.paths);
+    orr_free(o.paths);
     return status != ORR_OK ? orr_cli_fail(&err) : tally.failed > 0;
 }

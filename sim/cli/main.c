@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 
 #include <orrery/base/text.h>
 #include <orrery/sim/store.h>
+#include <orrery/sim/study.h>
 
 #include "cli.h"
 
@@ -66,12 +68,17 @@ static int unknown_verb(const char *word)
     return orr_status_exit_code(ORR_USAGE);
 }
 
-/* An assertion that fails aborts; the contract with callers is exit 70. */
+/* An assertion that fails aborts, and so does who gets no memory; the contract with callers is exit
+ * 70 for a bug, 71 for a machine that cannot. */
 static void on_abort(int signal)
 {
     (void)signal;
-    orr_bug_write();
-    _exit(70);
+    const bool no_memory = errno == ENOMEM;
+    orr_interrupt_remove();
+    if (!no_memory) {
+        orr_bug_write();
+    }
+    _exit(orr_status_exit_code(no_memory ? ORR_NO_MEMORY : ORR_BUG));
 }
 
 static void print_version(FILE *out, struct argp_state *state)

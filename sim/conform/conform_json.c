@@ -62,11 +62,17 @@ struct fy_node *orr_conform__open(struct conform_reader *reader, const char *pat
     if (reader->text == NULL) {
         return NULL;
     }
+    errno = 0;
     reader->diag = fy_diag_create(NULL);
-    ORR_ASSERT(reader->diag != NULL);
+    if (reader->diag == NULL) {
+        orr_out_of_memory();
+    }
     fy_diag_set_collect_errors(reader->diag, true);
     struct fy_parse_cfg config = {.flags = FYPCF_JSON_FORCE, .diag = reader->diag};
     reader->document = fy_document_build_from_string(&config, reader->text, bytes);
+    if (reader->document == NULL) {
+        orr_check_memory();
+    }
     void *place = NULL;
     struct fy_diag_error *error = fy_diag_errors_iterate(reader->diag, &place);
     struct fy_node *root = reader->document != NULL ? fy_document_root(reader->document) : NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "document.h"
 
+#include <errno.h>
 #include <libfyaml.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -273,6 +274,7 @@ static bool take_event(struct builder *builder, struct fy_event *event)
 static void syntax_error(struct builder *builder, struct fy_diag *diag, bool json)
 {
     void *iterator = NULL;
+    orr_check_memory();
     const struct fy_diag_error *error = fy_diag_errors_iterate(diag, &iterator);
     if (error != NULL && error->line > 0) {
         builder->line = (uint32_t)error->line;
@@ -291,16 +293,24 @@ static void run_parser(struct builder *builder, const char *text, size_t bytes, 
     fy_diag_cfg_default(&diag_config);
     diag_config.fp = NULL;
     diag_config.colorize = false;
+    errno = 0;
     struct fy_diag *diag = fy_diag_create(&diag_config);
-    ORR_ASSERT(diag != NULL);
+    if (diag == NULL) {
+        orr_out_of_memory();
+    }
     fy_diag_set_collect_errors(diag, true);
     struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG |
                                            FYPCF_DEFAULT_VERSION_1_2 |
                                            (json ? FYPCF_JSON_FORCE : FYPCF_JSON_NONE),
                                   .diag = diag};
     struct fy_parser *parser = fy_parser_create(&config);
-    ORR_ASSERT(parser != NULL);
+    if (parser == NULL) {
+        orr_out_of_memory();
+    }
     bool good = fy_parser_set_string(parser, text, bytes) == 0, ended = false;
+    if (!good) {
+        orr_check_memory();
+    }
     while (good && !ended) {
         struct fy_event *event = fy_parser_parse(parser);
         if (event == NULL) {

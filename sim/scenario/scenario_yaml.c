@@ -6,6 +6,7 @@
  */
 #include "scenario_int.h"
 
+#include <errno.h>
 #include <libfyaml.h>
 #include <string.h>
 
@@ -200,6 +201,7 @@ static enum orr_status take_event(struct builder *builder, struct fy_event *even
 static enum orr_status syntax_error(struct builder *builder, struct fy_diag *diag)
 {
     void *iterator = NULL;
+    orr_check_memory();
     const struct fy_diag_error *error = fy_diag_errors_iterate(diag, &iterator);
     struct orr_scenario__at at = builder->last;
     if (error == NULL || error->msg == NULL) {
@@ -254,14 +256,19 @@ enum orr_status orr_scenario__parse(struct orr_scenario__load *load,
     fy_diag_cfg_default(&diag_config);
     diag_config.fp = NULL;
     diag_config.colorize = false;
+    errno = 0;
     struct fy_diag *diag = fy_diag_create(&diag_config);
-    ORR_ASSERT(diag != NULL);
+    if (diag == NULL) {
+        orr_out_of_memory();
+    }
     fy_diag_set_collect_errors(diag, true);
     struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE |
                                            FYPCF_DEFAULT_VERSION_1_2,
                                   .diag = diag};
     struct fy_parser *parser = fy_parser_create(&config);
-    ORR_ASSERT(parser != NULL);
+    if (parser == NULL) {
+        orr_out_of_memory();
+    }
     enum orr_status status = run_parser(builder, parser, diag);
     fy_parser_destroy(parser);
     fy_diag_destroy(diag);

@@ -43,8 +43,17 @@ const char *orr_store_temporary(const struct orr_store *store)
     return store->temporary;
 }
 
+/* Tells SQLite's lack of memory from its other faults. */
+static void check_memory(sqlite3 *db)
+{
+    if (sqlite3_errcode(db) == SQLITE_NOMEM) {
+        orr_out_of_memory();
+    }
+}
+
 enum orr_status orr_store__failed(sqlite3 *db, struct orr_err *err)
 {
+    check_memory(db);
     if (sqlite3_errcode(db) == SQLITE_INTERRUPT) {
         return orr_fail(err, ORR_INTERRUPTED,
                         "interrupted while results were written; none are kept");
@@ -69,6 +78,7 @@ static enum orr_status open_database(struct orr_store *store, struct orr_err *er
     /* one thread uses it, so it needs no locks */
     if (sqlite3_open_v2(store->temporary, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK) {
+        check_memory(store->db);
         return orr_fail(err, ORR_CANT_CREATE, "%s: cannot create: %s", store->path,
                         sqlite3_errmsg(store->db));
     }

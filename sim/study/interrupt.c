@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* interrupt.c - Ctrl-C: the first one ends in order what runs, a second one at once. */
+/* interrupt.c - Ctrl-C, SIGTERM, a closed terminal: the first one ends in order what runs, a second
+ * one at once. */
 #include <orrery/sim/study.h>
 
 #include <stdio.h>
@@ -20,12 +21,24 @@ static void on_signal(int signal)
     interrupted = 1;
 }
 
+/* Waiting calls end with EINTR. Whoever started the program with a signal ignored (nohup, a shell's
+ * background job) means it. */
 const volatile sig_atomic_t *orr_interrupt_catch(void)
 {
-    struct sigaction action = {.sa_handler = on_signal}; /* waiting calls end with EINTR */
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
+    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction action = {.sa_handler = on_signal};
+    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++) {
+        struct sigaction before;
+        if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            (void)sigaction(caught[i], &action, NULL);
+        }
+    }
     return &interrupted;
+}
+
+void orr_interrupt_remove(void)
+{
+    (void)unlink(unfinished);
 }
 
 void orr_interrupt_unfinished(const char *path)

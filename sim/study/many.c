@@ -113,9 +113,18 @@ static bool hear(struct slot *slot, const volatile sig_atomic_t *interrupted, st
         have += n > 0 ? (size_t)n : 0;
     }
     (void)close(slot->from);
-    while (waitpid(slot->pid, NULL, 0) < 0 && errno == EINTR) {
+    int ended = 0;
+    while (waitpid(slot->pid, &ended, 0) < 0 && errno == EINTR) {
     }
     slot->pid = 0;
+    if (have < sizeof *verdict && WIFEXITED(ended) &&
+        WEXITSTATUS(ended) == orr_status_exit_code(ORR_NO_MEMORY)) {
+        verdict->status = ORR_NO_MEMORY;
+        (void)snprintf(verdict->text, sizeof verdict->text,
+                       "a run got no memory: -j says how many "
+                       "go side by side");
+        return true;
+    }
     return have == sizeof *verdict;
 }
 

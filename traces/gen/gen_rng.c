@@ -37,7 +37,9 @@ const gsl_rng_type *orr_gsl_rng_type(void)
 gsl_rng *orr_gsl_rng_open(uint64_t seed, const char *stream, uint64_t index)
 {
     gsl_rng *rng = gsl_rng_alloc(orr_gsl_rng_type());
-    ORR_ASSERT(rng != NULL); /* out of memory */
+    if (rng == NULL) {
+        orr_out_of_memory();
+    }
     orr_gsl_rng_point(rng, seed, stream, index);
     return rng;
 }

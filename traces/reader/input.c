@@ -70,7 +70,7 @@ static ssize_t read_first(struct orr_input *input)
     if (have >= 3 && raw[0] == 0x1f && raw[1] == 0x8b && raw[2] == Z_DEFLATED) {
         int code = inflateInit2(&input->gzip, MAX_WBITS + 16);
         if (code == Z_MEM_ERROR) {
-            orr_panic("out of memory", __FILE__, __LINE__);
+            orr_out_of_memory();
         }
         ORR_ASSERT(code == Z_OK);
         input->text = orr_alloc(READ_BYTES, 1);
@@ -141,7 +141,7 @@ static la_ssize_t inflate_next(struct orr_input *input, struct archive *archive,
         }
         const int code = inflate(gzip, Z_NO_FLUSH);
         if (code == Z_MEM_ERROR) {
-            orr_panic("out of memory", __FILE__, __LINE__);
+            orr_out_of_memory();
         }
         if (code == Z_STREAM_END) {
             const la_ssize_t ended = end_member(input, archive);
@@ -182,7 +182,7 @@ struct archive *orr_input_archive(void)
 {
     struct archive *archive = archive_read_new();
     if (archive == NULL) {
-        orr_panic("out of memory", __FILE__, __LINE__);
+        orr_out_of_memory();
     }
     (void)archive_read_support_filter_zstd(archive);
     (void)archive_read_support_filter_xz(archive);

@@ -353,7 +353,7 @@ static size_t parse_some(struct csv *csv, struct orr_text text)
                                                on_header_row, csv);
     if (used < bytes) {
         if (csv_error(&csv->parser) != CSV_EPARSE) {
-            orr_panic("out of memory", __FILE__, __LINE__);
+            orr_out_of_memory();
         }
         on_bad_quote(csv);
     }

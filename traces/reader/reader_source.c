@@ -6,6 +6,7 @@
 
 #include <orrery/traces/source.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,9 @@ struct orr_source {
 
 static enum orr_status archive_fault(struct orr_source *source, const char **reason)
 {
+    if (archive_errno(source->archive) == ENOMEM) {
+        orr_out_of_memory();
+    }
     const char *what = archive_error_string(source->archive);
     bool of_file = source->input.read_errno != 0;
     (void)snprintf(

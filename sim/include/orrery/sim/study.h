@@ -39,6 +39,8 @@ struct orr_study_options {
  * program at once, and removes only the file named last. */
 const volatile sig_atomic_t *orr_interrupt_catch(void);
 void orr_interrupt_unfinished(const char *path);
+/* Removes that file; a handler of SIGABRT may call it. */
+void orr_interrupt_remove(void);
 /* For work that does not look at the flag: the first signal ends the program at once, and removes
  * that file. */
 void orr_interrupt_at_once(const char *path);

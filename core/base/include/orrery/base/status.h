@@ -3,6 +3,7 @@
  *
  * Three kinds of failure, kept apart:
  *   a bug                      ORR_ASSERT: prints and aborts (exit 70)
+ *   no memory                  orr_out_of_memory(): prints and aborts with errno ENOMEM (exit 71)
  *   the outside world is wrong enum orr_status, with one printable sentence in struct orr_err
  *   an expected no             bool, or an enum of reasons
  * An orr_err is untouched on success. The first error written stays: the layer that knows a fact
@@ -21,6 +22,7 @@
     X(NO_INPUT, 66)    /* input missing */                                                         \
     X(UNAVAILABLE, 69) /* an optional program is absent */                                         \
     X(BUG, 70)         /* an invariant broke */                                                    \
+    X(NO_MEMORY, 71)   /* of a process that this one started */                                    \
     X(CANT_CREATE, 73) /* an output cannot be created */                                           \
     X(IO, 74)          /* writing or reading failed part way */                                    \
     X(SCENARIO, 78)    /* the scenario is wrong */                                                 \
@@ -52,6 +54,13 @@ void orr_err_prefix(struct orr_err *err, const char *format, ...) ORR_PRINTF(2, 
 
 /* A bug: says what and where on standard error and aborts. Never returns. */
 ORR_NORETURN void orr_panic(const char *what, const char *file, int line);
+
+/* No memory: says so on standard error and aborts with errno ENOMEM, by which a handler of SIGABRT
+ * tells it from a bug. Nothing is half-written; the handler removes temporary files. */
+ORR_NORETURN void orr_out_of_memory(void);
+
+/* For a library that failed without a reason, after errno was set to 0: was it the memory? */
+void orr_check_memory(void);
 
 #define ORR_ASSERT(x) ((x) ? (void)0 : orr_panic(#x, __FILE__, __LINE__))
 
