@@ -74,6 +74,26 @@ int64_t orr_results_int(struct orr_results *results, const char *sql, int64_t ot
     return value;
 }
 
+/* What statements lean on: rows are in tables, not made by a query that may never end, and a
+ * queue's parent comes before it, so that every way up is one. */
+static void check_shape(struct orr_results *results)
+{
+    static const char *const wrong[][2] = {
+        {"SELECT name FROM sqlite_schema WHERE type = 'view' AND name NOT LIKE 'v\\_%' ESCAPE '\\'",
+         "is a view, not a table"},
+        {"SELECT name FROM queue WHERE parent >= id", "is a queue below itself or a later one"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] && results->status == ORR_OK; i++) {
+        sqlite3_stmt *row = orr_results_prepare(results, wrong[i][0]);
+        if (orr_results_step(results, row)) {
+            const char *name = orr_results_text(results, row, 0);
+            (void)sqlite3_finalize(row);
+            results->status =
+                orr_fail(results->err, ORR_DATA, "%s: not a whole results file (\"%.80s\" %s)",
+                         results->path, name, wrong[i][1]);
+        }
+    }
+}
+
 static void check_version(struct orr_results *results)
 {
     int64_t version = orr_results_int(results, "PRAGMA user_version", 0);
@@ -111,6 +131,7 @@ void orr_results_open(struct orr_results *results, const char *path, struct orr_
     (void)sqlite3_exec(results->db, "PRAGMA temp_store = memory; PRAGMA cache_size = -65536", NULL,
                        NULL, NULL);
     check_version(results);
+    check_shape(results);
 }
 
 void orr_results_close(struct orr_results *results)
