@@ -73,6 +73,7 @@ struct engine {
     struct orr_engine_pools *pools; /* NULL: none is autoscaled */
     struct orr_engine_drain *drain; /* NULL: nothing is moved to empty a node */
     orr_ms instant_ms;              /* the last one, for counting distinct times */
+    uint64_t setbacks;              /* of the run until a job last came, ended or left */
     uint64_t untimed_cycles;        /* a cycle is timed if its number has none of these bits */
     bool has_shares;                /* some of those that follow */
     /* of a resource, per queue: the policy's fair shares as recorded, then as told; NULL: none */
@@ -85,6 +86,9 @@ static inline uint32_t orr_engine__class_and(enum event_class class, uint32_t in
 }
 
 /* engine_jobs.c */
+/* Have nodes failed and jobs been evicted so often since a job last came, ended or left that none
+ * of those that are left will get to its end? */
+bool orr_engine__is_stuck(const struct engine *engine);
 void orr_engine__count_event(struct engine *engine, enum event_class class, uint32_t subject);
 void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reason reason,
                              const struct orr_proof *proof);

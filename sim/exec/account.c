@@ -299,34 +299,75 @@ static enum orr_status check_placements(const struct orr_run *run, struct orr_er
                : violated(run, err, "queues held in", 0, run->end_ms, series, record);
 }
 
-/* Nothing is held on a node while it is down. */
+/* The outages of each node: first[n]..first[n + 1] of the list, in order of time. */
+struct outages {
+    uint32_t *first, *list;
+};
+
+static struct outages outages_by_node(const struct orr_run *run)
+{
+    const uint32_t nodes = run->ledger->world.cluster->node_count;
+    struct outages by = {.first = orr_zalloc(nodes + (size_t)2, sizeof *by.first),
+                         .list = orr_alloc(run->outage_count, sizeof *by.list)};
+    for (uint32_t o = 0; o < run->outage_count; o++) {
+        by.first[run->outages[o].node + 2]++;
+    }
+    for (uint32_t n = 0; n < nodes; n++) {
+        by.first[n + 2] += by.first[n + 1];
+    }
+    for (uint32_t o = 0; o < run->outage_count; o++) {
+        by.list[by.first[run->outages[o].node + 1]++] = o;
+    }
+    return by;
+}
+
+/* The last outage of a node that begins before `end`, or NULL. A node's outages are one after the
+ * other, so if any of them meets a time that ends there, this one does. */
+static const struct orr_outage *last_before(const struct orr_run *run, const struct outages *by,
+                                            uint32_t node, orr_ms end)
+{
+    uint32_t low = by->first[node], high = by->first[node + 1];
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (run->outages[by->list[middle]].from_ms < end) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low == by->first[node] ? NULL : &run->outages[by->list[low - 1]];
+}
+
+/* Nothing is held on a node while it is down, and a node is down once at a time. */
 static enum orr_status check_outages(const struct orr_run *run, struct orr_err *err)
 {
     const struct orr_ledger *ledger = run->ledger;
-    uint32_t nodes = ledger->world.cluster->node_count;
+    enum orr_status status = ORR_OK;
     if (run->outage_count == 0) {
         return ORR_OK;
     }
-    uint32_t *last = orr_zalloc(nodes, sizeof *last); /* per node: its last outage, + 1 */
-    uint32_t *before = orr_zalloc(run->outage_count, sizeof *before);
-    for (uint32_t o = 0; o < run->outage_count; o++) {
-        before[o] = last[run->outages[o].node];
-        last[run->outages[o].node] = o + 1;
-    }
-    enum orr_status status = ORR_OK;
-    for (uint32_t p = 0; p < ledger->placement_count && status == ORR_OK; p++) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        for (uint32_t o = last[placement->node]; o != 0 && status == ORR_OK; o = before[o - 1]) {
-            const struct orr_outage *outage = &run->outages[o - 1];
-            if (placement->since_ms < outage->to_ms &&
-                orr_account__end_of(run, placement) > outage->from_ms) {
-                status = violated(run, err, "on a node that is down, job", placement->job,
-                                  outage->from_ms, placement->since_ms, outage->to_ms);
+    const struct outages by = outages_by_node(run);
+    for (uint32_t n = 0; n < ledger->world.cluster->node_count; n++) {
+        for (uint32_t i = by.first[n] + 1; i < by.first[n + 1] && status == ORR_OK; i++) {
+            const struct orr_outage *before = &run->outages[by.list[i - 1]];
+            const struct orr_outage *outage = &run->outages[by.list[i]];
+            if (outage->from_ms < before->to_ms) {
+                status = violated(run, err, "down twice, node", n, outage->from_ms, outage->from_ms,
+                                  before->to_ms);
             }
         }
     }
-    orr_free(last);
-    orr_free(before);
+    for (uint32_t p = 0; p < ledger->placement_count && status == ORR_OK; p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_outage *outage =
+            last_before(run, &by, placement->node, orr_account__end_of(run, placement));
+        if (outage != NULL && placement->since_ms < outage->to_ms) {
+            status = violated(run, err, "on a node that is down, job", placement->job,
+                              outage->from_ms, placement->since_ms, outage->to_ms);
+        }
+    }
+    orr_free(by.first);
+    orr_free(by.list);
     return status;
 }
 

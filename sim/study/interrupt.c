@@ -21,17 +21,16 @@ static void on_signal(int signal)
     interrupted = 1;
 }
 
-/* Waiting calls end with EINTR. Whoever started the program with a signal ignored (nohup, a shell's
- * background job) means it. */
+/* Waiting calls end with EINTR. Under nohup the end of the terminal is to be ignored, and stays so.
+ */
 const volatile sig_atomic_t *orr_interrupt_catch(void)
 {
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
     const struct sigaction action = {.sa_handler = on_signal};
-    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++) {
-        struct sigaction before;
-        if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
-            (void)sigaction(caught[i], &action, NULL);
-        }
+    struct sigaction before;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+        (void)sigaction(SIGHUP, &action, NULL);
     }
     return &interrupted;
 }

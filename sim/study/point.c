@@ -329,6 +329,10 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
         orr_bug_keep(&point->scenario, options, ORR_VERSION, err);
         book(point, 2, &mark);
     }
+    if (status == ORR_OK && point->run.status == ORR_RUN_INTERRUPTED && !options->keep_partial) {
+        status = orr_fail(err, ORR_INTERRUPTED,
+                          "interrupted; no results are kept (--keep-partial stores what there is)");
+    }
     if (status == ORR_OK) {
         orr_never_find(&point->world, point->shards, &point->run);
         orr_summary_make(&point->world, &point->run, &point->summary);
@@ -337,11 +341,6 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
             orr_promises_judge(&point->world, &point->run, &point->summary.promises);
         }
         book(point, 3, &mark);
-        if (point->run.status == ORR_RUN_INTERRUPTED && !options->keep_partial) {
-            status = orr_fail(err, ORR_INTERRUPTED,
-                              "interrupted; no results are kept (--keep-partial stores what there "
-                              "is)");
-        }
     }
     if (status == ORR_OK) {
         status = write_results(options, point, store, err);
