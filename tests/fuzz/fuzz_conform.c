@@ -2,11 +2,7 @@
 /* fuzz_conform.c - any bytes as a file of conformance cases: a verdict for each, or an error that
  * says something. */
 #define _GNU_SOURCE /* memfd_create */
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "fuzz_file.h"
 
 #include <orrery/sim/conform.h>
 
@@ -35,9 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct orr_conform_tally tally;
     struct orr_err err = {0};
     uint32_t told = 0;
-    const int fd = memfd_create("cases", 0);
-    ORR_ASSERT(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const int fd = fuzz_file(data, bytes, path);
     if (orr_conform_run(paths, 1, NULL, tell, &told, &tally, &err) == ORR_OK) {
         ORR_ASSERT(told == tally.passed + tally.failed + tally.skipped);
     } else {
