@@ -12,7 +12,7 @@ report() {
   fi
 }
 strangers=$(git ls-files 2>/dev/null | cut -d / -f 1 | sort -u | grep -vxE \
-  '\..*|CMakeLists\.txt|CMakePresets\.json|(README|CHANGELOG)\.md|LICENSE|core|policies|traces|sim|scenarios|analysis|tests' || true)
+  '\..*|CMakeLists\.txt|CMakePresets\.json|(README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|core|policies|traces|sim|scenarios|analysis|tests' || true)
 report 'does not belong at the top' "$strangers"
 sources() { find "$@" -name '*.[ch]' | sort; }
 
