@@ -30,7 +30,7 @@ static uint32_t below(struct rank_world *w, uint32_t bound)
 static void draw_node(struct rank_world *w, uint32_t n, bool zones)
 {
     static const int64_t sizes[] = {0, 2, 4, 8};
-    static const int64_t cpus[] = {0, 8000, 64000, INT64_C(1) << 60};
+    static const int64_t cpus[] = {0, 8000, 64000, INT64_C(1) << 54};
     static const int64_t memories[] = {0, 100, 16000, 80000};
     const int64_t gpus = sizes[below(w, 4)];
     char name[16];
