@@ -88,9 +88,8 @@ static enum orr_status write_page(const struct orr_report_options *options, FILE
 
 enum orr_status orr_report_write(const struct orr_report_options *options, struct orr_err *err)
 {
-    char beside[4600];
-    (void)snprintf(beside, sizeof beside, "%s.new", options->output);
-    FILE *out = fopen(beside, "w");
+    const char *beside = options->beside;
+    FILE *out = fopen(beside, "wx");
     if (out == NULL) {
         return orr_fail(err, ORR_CANT_CREATE, "%s: %s", options->output, strerror(errno));
     }

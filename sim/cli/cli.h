@@ -107,6 +107,7 @@ uint32_t orr_cli_parse_plain(int argc, char **argv, const char *args, const char
 /* ---- where answers that are files go; NULL: nowhere, which is fine ---- */
 /* A name that is to be put in place by renaming must not be a device, pipe or folder: as root that
  * would replace /dev/null. ORR_CANT_CREATE. */
+void orr_cli_remember(int argc, char **argv); /* for it: what was typed, which stays there */
 enum orr_status orr_cli_output(const char *path, struct orr_err *err) ORR_MUST_USE;
 /* Makes the folder unless it is there. ORR_CANT_CREATE. */
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;

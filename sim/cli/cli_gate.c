@@ -301,6 +301,10 @@ static enum orr_status write_report(const struct gate *gate, const char *path, p
     if (path == NULL) {
         return ORR_OK;
     }
+    const enum orr_status status = orr_cli_output(path, err);
+    if (status != ORR_OK) {
+        return status;
+    }
     FILE *out = fopen(path, "w");
     if (out == NULL) {
         return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));

@@ -10,9 +10,41 @@
 
 #include "cli.h"
 
+/* What was typed: an output is none of the inputs, whatever the verb. */
+static char **typed;
+static int typed_count;
+
+void orr_cli_remember(int argc, char **argv)
+{
+    typed = argv;
+    typed_count = argc;
+}
+
+/* Another word of the command line that names the same file, behind "=" too; NULL: none. */
+static const char *typed_twice(const char *path)
+{
+    for (int i = 1; i < typed_count; i++) {
+        const char *value = strchr(typed[i], '='), *words[] = {typed[i], value};
+        for (size_t w = 0; w < 2 && words[w] != NULL; w++) {
+            const char *word = words[w] + w;
+            const size_t behind = strlen(word) < strlen(path) ? 0 : strlen(word) - strlen(path);
+            /* the word itself, or its end: -oFILE */
+            if (word + behind != path && orr_same_file(word, path)) {
+                return word;
+            }
+        }
+    }
+    return NULL;
+}
+
 enum orr_status orr_cli_output(const char *path, struct orr_err *err)
 {
     struct stat file;
+    const char *input = path == NULL ? NULL : typed_twice(path);
+    if (input != NULL) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: is an input too (%s), and would be overwritten",
+                        path, input);
+    }
     if (path == NULL || stat(path, &file) != 0 || S_ISREG(file.st_mode)) {
         return ORR_OK;
     }

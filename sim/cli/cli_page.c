@@ -120,14 +120,15 @@ int orr_cli_page(int argc, char **argv)
         for (uint32_t i = 1; i < o.count; i++) {
             said[i] = changes[i] = words_of(o.paths[0], o.paths[i]);
         }
+        char beside[4600];
+        orr_beside(o.output, beside, sizeof beside);
         const struct orr_report_options options = {.paths = o.paths,
                                                    .count = o.count,
                                                    .output = o.output,
+                                                   .beside = beside,
                                                    .scratch = scratch,
                                                    .interrupted = orr_interrupt_catch(),
                                                    .changes = said};
-        char beside[4600];
-        (void)snprintf(beside, sizeof beside, "%s.new", o.output);
         orr_interrupt_unfinished(beside);
         status = orr_report_write(&options, &err);
         orr_scratch_remove(scratch);

@@ -123,6 +123,7 @@ int main(int argc, char **argv)
     char help[] = "--help";
     keep_freed_memory();
     orr_bug_remember(argc, argv);
+    orr_cli_remember(argc, argv);
     (void)sigaction(SIGABRT, &action, NULL);
     action.sa_handler = SIG_IGN; /* a full file is an error of write(), not a death */
     (void)sigaction(SIGXFSZ, &action, NULL);

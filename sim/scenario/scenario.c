@@ -75,6 +75,17 @@ static enum orr_status take_given(struct orr_scenario__load *load, struct orr_sc
     return orr_scenario__load_file(load, source, root);
 }
 
+static const char **list_files(const struct orr_scenario__load *load)
+{
+    const char **files = orr_arena_alloc(load->arena, load->file_count + (size_t)1, sizeof *files);
+    uint32_t at = load->file_count;
+    files[at] = NULL;
+    for (const struct orr_scenario__file *f = load->files; f != NULL; f = f->before) {
+        files[--at] = f->path;
+    }
+    return files;
+}
+
 static enum orr_status load_all(const struct orr_scenario_options *options,
                                 struct orr_scenario *scenario, struct orr_err *err)
 {
@@ -114,6 +125,7 @@ static enum orr_status load_all(const struct orr_scenario_options *options,
     if (status == ORR_OK) {
         const char *named = options->path != NULL ? options->path : options->trace;
         scenario->name = named == NULL ? "run" : stem(arena, named);
+        scenario->files = list_files(&load);
         scenario->resolved_yaml = orr_scenario__emit(arena, root);
         scenario->tree = orr_arena_alloc(arena, 1, sizeof *scenario->tree);
         scenario->tree->root = root;

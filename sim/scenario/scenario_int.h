@@ -80,13 +80,20 @@ enum orr_scenario__type {
     ORR_TYPE_NUMBER
 };
 
+struct orr_scenario__file { /* that was read */
+    const char *path;
+    struct orr_scenario__file *before;
+};
+
 struct orr_scenario__load {
     const struct orr_scenario_options *options;
     struct orr_arena *arena;
     struct orr_err *err;
-    const char *folder; /* of the scenario: where names of other files start */
-    uint32_t nodes;     /* made so far: aliases and defaults multiply what a file says */
-    bool sealed;        /* a text without a file: nothing else is read */
+    const char *folder;               /* of the scenario: where names of other files start */
+    struct orr_scenario__file *files; /* the last one read; NULL: none */
+    uint32_t file_count;
+    uint32_t nodes; /* made so far: aliases and defaults multiply what a file says */
+    bool sealed;    /* a text without a file: nothing else is read */
     /* KAI objects that stood among the queues of the file in hand; NULL: none */
     struct orr_scenario__node *topology_object, *shard_object;
 };

@@ -265,7 +265,13 @@ static enum orr_status read_all(struct orr_scenario__load *load, int fd,
     char *text = orr_alloc(capacity, 1);
     size_t used = 0;
     ssize_t got;
-    while ((got = read(fd, text + used, capacity - used)) > 0 && used <= ORR_SCENARIO__BYTES) {
+    while ((got = read(fd, text + used, capacity - used)) != 0 && used <= ORR_SCENARIO__BYTES) {
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            break;
+        }
         used += (size_t)got;
         if (used == capacity) {
             capacity = orr_grow(capacity, used + 1);
@@ -334,6 +340,10 @@ enum orr_status orr_scenario__read(struct orr_scenario__load *load, const char *
         return orr_scenario__fail_as(load, ORR_NO_INPUT, named_at, "cannot read %s: %s", path,
                                      strerror(error));
     }
+    struct orr_scenario__file *file = orr_arena_alloc(load->arena, 1, sizeof *file);
+    *file = (struct orr_scenario__file){source->name, load->files};
+    load->files = file;
+    load->file_count++;
     source->device = (uint64_t)about.st_dev;
     source->inode = (uint64_t)about.st_ino;
     enum orr_status status = read_all(load, fd, source, named_at);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <orrery/base/mem.h>
@@ -93,7 +94,8 @@ static enum orr_status open_database(struct orr_store *store, struct orr_err *er
 enum orr_status orr_store_open(const char *path, bool force, struct orr_store **out,
                                struct orr_err *err)
 {
-    if (!force && access(path, F_OK) == 0) {
+    struct stat there;
+    if (!force && lstat(path, &there) == 0) { /* a link that leads nowhere too */
         return orr_fail(err, ORR_CANT_CREATE,
                         "%s: exists already; --force overwrites it, -o names another", path);
     }
@@ -134,7 +136,8 @@ static enum orr_status put_in_place(const struct orr_store *store, struct orr_er
     if (status != ORR_OK) {
         return status;
     }
-    if (!store->force && access(store->path, F_OK) == 0) {
+    struct stat there;
+    if (!store->force && lstat(store->path, &there) == 0) {
         return orr_fail(err, ORR_CANT_CREATE, "%s: appeared while the run went on; not replaced",
                         store->path);
     }

@@ -167,9 +167,12 @@ enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bu
     if (status == ORR_OK) {
         (void)add(&bundle, "README.txt", NULL, bundle.words);
         char beside[4600];
-        (void)snprintf(beside, sizeof beside, "%s.new", options->output); /* where pack writes */
+        orr_beside(options->output, beside, sizeof beside);
         orr_interrupt_at_once(beside);
-        status = orr_pack_write(options->output, options->force, bundle.files, bundle.count, err);
+        status = orr_is_taken(options->output) && !options->force
+                     ? orr_fail(err, ORR_CANT_CREATE, "%s exists; --force overwrites it",
+                                options->output)
+                     : orr_pack_write(options->output, beside, bundle.files, bundle.count, err);
     }
     for (uint32_t i = 0; i < bundle.count && status == ORR_OK; i++) {
         tell(bundle.files[i].name, context);

@@ -293,6 +293,40 @@ static void book(struct orr_point *point, int phase, double *from)
     *from = now;
 }
 
+static enum orr_status refuse_input(const char *output, const char *input, struct orr_err *err)
+{
+    return input == NULL || !orr_same_file(output, input)
+               ? ORR_OK
+               : orr_fail(
+                     err, ORR_CANT_CREATE,
+                     "%s: is read by this run (%s), and would be overwritten; -o names another",
+                     output, input);
+}
+
+/* Results never take the place of what they are made from. */
+static enum orr_status refuse_inputs(const struct orr_scenario *scenario, const char *output,
+                                     struct orr_err *err)
+{
+    enum orr_status status = refuse_input(output, scenario->path, err);
+    for (const char **file = scenario->files; *file != NULL && status == ORR_OK; file++) {
+        status = refuse_input(output, *file, err);
+    }
+    for (uint32_t i = 0; i < scenario->part_count && status == ORR_OK; i++) {
+        const struct orr_scenario_part *part = &scenario->parts[i];
+        const char *const inputs[] = {part->trace, part->generate.duration.empirical,
+                                      part->service.rate_file};
+        for (size_t f = 0; f < sizeof inputs / sizeof inputs[0] && status == ORR_OK; f++) {
+            status = refuse_input(output, inputs[f], err);
+        }
+    }
+    for (uint32_t i = 0; i < scenario->profile_count && status == ORR_OK; i++) {
+        status = refuse_input(output, scenario->profiles[i].table, err);
+        status =
+            status == ORR_OK ? refuse_input(output, scenario->profiles[i].epochs, err) : status;
+    }
+    return status;
+}
+
 static enum orr_status prepare(const struct orr_point_options *options, struct orr_point *point,
                                struct orr_store **store, struct orr_err *err)
 {
@@ -303,6 +337,9 @@ static enum orr_status prepare(const struct orr_point_options *options, struct o
     }
     if (status == ORR_OK) {
         point->output = output_path(options, &point->scenario);
+        status = refuse_inputs(&point->scenario, point->output, err);
+    }
+    if (status == ORR_OK) {
         status = orr_store_open(point->output, options->force, store, err);
     }
     if (status == ORR_OK && options->opened != NULL) {

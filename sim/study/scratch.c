@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* In a process of its own: makes the folder, says how that went, and removes it once the other
@@ -112,6 +113,24 @@ void orr_scratch_remove(const char *path)
     (void)rmdir(path);
 }
 
+bool orr_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
+bool orr_is_taken(const char *path)
+{
+    struct stat ignored;
+    return lstat(path, &ignored) == 0;
+}
+
+void orr_beside(const char *path, char *beside, size_t bytes)
+{
+    (void)snprintf(beside, bytes, "%s.tmp.%ld", path, (long)getpid());
+}
+
 static bool copy_bytes(FILE *in, FILE *out)
 {
     char block[65536];
@@ -127,13 +146,13 @@ static bool copy_bytes(FILE *in, FILE *out)
 enum orr_status orr_file_replace(const char *from, const char *to, struct orr_err *err)
 {
     char beside[4600];
-    (void)snprintf(beside, sizeof beside, "%s.new", to);
+    orr_beside(to, beside, sizeof beside);
     FILE *in = fopen(from, "rb");
     if (in == NULL) {
         return orr_fail(err, ORR_NO_INPUT, "%s: %s", from, strerror(errno));
     }
     orr_interrupt_unfinished(beside);
-    FILE *out = fopen(beside, "wb");
+    FILE *out = fopen(beside, "wbx");
     enum orr_status status = ORR_OK;
     if (out == NULL) {
         status = orr_fail(err, ORR_CANT_CREATE, "%s: %s", beside, strerror(errno));

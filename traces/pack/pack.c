@@ -3,6 +3,7 @@
 #include "pack_int.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,20 +174,17 @@ static enum orr_status put_all(struct pack *pack, const struct orr_pack_file *fi
                                                                                 : status;
 }
 
-enum orr_status orr_pack_write(const char *path, bool force, const struct orr_pack_file *files,
-                               uint32_t count, struct orr_err *err)
+enum orr_status orr_pack_write(const char *path, const char *beside,
+                               const struct orr_pack_file *files, uint32_t count,
+                               struct orr_err *err)
 {
-    if (!force && access(path, F_OK) == 0) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s exists; --force overwrites it", path);
-    }
-    size_t bytes = strlen(path) + 8;
-    char *beside = orr_alloc(bytes, 1);
-    (void)snprintf(beside, bytes, "%s.new", path);
     struct pack pack = {.archive = archive_write_new(), .path = path, .err = err};
     enum orr_status status = ORR_OK;
+    int fd = -1;
     if (!choose_format(pack.archive, path)) {
         status = orr_fail(err, ORR_USAGE, "%s: name it .tar.zst, .tar.gz or .zip", path);
-    } else if (archive_write_open_filename(pack.archive, beside) != ARCHIVE_OK) {
+    } else if ((fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) < 0 ||
+               archive_write_open_fd(pack.archive, fd) != ARCHIVE_OK) {
         status = orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
     } else {
         status = put_all(&pack, files, count);
@@ -194,6 +192,10 @@ enum orr_status orr_pack_write(const char *path, bool force, const struct orr_pa
             status = orr_fail(err, ORR_IO, "%s: cannot be written", path);
         }
         pack.archive = NULL;
+        if (close(fd) != 0) {
+            status = orr_fail(err, ORR_IO, "%s: %s", path, strerror(errno));
+        }
+        fd = -1;
         if (status == ORR_OK && rename(beside, path) != 0) {
             status = orr_fail(err, ORR_IO, "%s: %s", path, strerror(errno));
         }
@@ -204,6 +206,8 @@ enum orr_status orr_pack_write(const char *path, bool force, const struct orr_pa
     if (pack.archive != NULL) {
         (void)archive_write_free(pack.archive);
     }
-    orr_free(beside);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
     return status;
 }

@@ -15,7 +15,8 @@
 struct orr_report_options {
     const char *const *paths; /* results files; the first is what others are held against */
     uint32_t count;
-    const char *output;  /* the page; written beside it first, then put in place */
+    const char *output;  /* the page */
+    const char *beside;  /* where it is written before it takes its place; nothing may be there */
     const char *scratch; /* an empty folder for figures on their way */
     /* Per file, what its scenario has other than the first one's, in words, a line each; "": it is
      * the same. NULL, or NULL entries: lines of the stored scenarios are shown instead. */

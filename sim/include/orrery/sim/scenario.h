@@ -318,6 +318,7 @@ struct orr_scenario {
     const char *path;   /* as given; NULL when made from the command line */
     const char *name;   /* file name without suffix, or "run" */
     const char *folder; /* where names of other files start; "" is the current one */
+    const char **files; /* that were read for it, NULL behind the last; those of `extends` too */
     orr_ms start_ms;    /* calendar; ORR_MS_NONE: the trace's first second */
     orr_ms horizon_ms;  /* ORR_MS_NONE: until the last job ends */
     orr_ms warmup_ms;   /* ORR_MS_NONE: to be detected */

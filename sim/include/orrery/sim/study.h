@@ -110,6 +110,12 @@ enum orr_status orr_align_warmups(const char *const *results, uint32_t count,
  * when this program ends otherwise. ORR_CANT_CREATE. From then on interrupts are caught. */
 enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err) ORR_MUST_USE;
 void orr_scratch_remove(const char *path);
+/* Are these one file, by whatever names and links? False where one is not there. */
+bool orr_same_file(const char *a, const char *b);
+/* Is something of that name there, a link that leads nowhere too? */
+bool orr_is_taken(const char *path);
+/* Where a file is written before it takes its place: beside it, by this process alone. */
+void orr_beside(const char *path, char *beside, size_t bytes);
 /* Puts a copy of a file in the place of another: it is whole or not there. ORR_NO_INPUT,
  * ORR_CANT_CREATE, ORR_IO. */
 enum orr_status orr_file_replace(const char *from, const char *to,

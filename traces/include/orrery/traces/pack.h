@@ -25,12 +25,12 @@ enum orr_status orr_file_sha256(const char *path, char text[ORR_SHA256_TEXT],
 /* Characters that a name may not have become '_'; lives in the arena. */
 const char *orr_pack_name(struct orr_arena *arena, const char *folder, const char *name);
 
-/* Writes PATH (.tar.zst, .tar.gz or .zip): whole or not there (until then it is
- * PATH.new), the same bytes for the same files.
- * ORR_USAGE (suffix), ORR_CANT_CREATE (also when it exists and force is false), ORR_NO_INPUT,
- * ORR_IO. */
-enum orr_status orr_pack_write(const char *path, bool force, const struct orr_pack_file *files,
-                               uint32_t count, struct orr_err *err) ORR_MUST_USE;
+/* Writes PATH (.tar.zst, .tar.gz or .zip), in place of what is there: whole or not at all (until
+ * then it is `beside`, where nothing may be), the same bytes for the same files. ORR_USAGE
+ * (suffix), ORR_CANT_CREATE, ORR_NO_INPUT, ORR_IO. */
+enum orr_status orr_pack_write(const char *path, const char *beside,
+                               const struct orr_pack_file *files, uint32_t count,
+                               struct orr_err *err) ORR_MUST_USE;
 
 struct orr_unpacked {
     const char **names; /* in the archive */
