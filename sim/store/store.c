@@ -104,7 +104,9 @@ enum orr_status orr_store_open(const char *path, bool force, struct orr_store **
     store->path = orr_strdup(path);
     store->temporary = orr_alloc(bytes, 1);
     store->force = force;
-    (void)snprintf(store->temporary, bytes, "%s.tmp.%ld", path, (long)getpid());
+    /* "file:" at the begin of a name would be a URI to SQLite */
+    (void)snprintf(store->temporary, bytes, "%s%s.tmp.%ld",
+                   strncmp(path, "file:", 5) == 0 ? "./" : "", path, (long)getpid());
     enum orr_status status = open_database(store, err);
     if (status != ORR_OK) {
         orr_store_abandon(store);

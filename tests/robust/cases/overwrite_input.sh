@@ -54,3 +54,7 @@ expect 73 "$orrery" run s.yaml -o dangling.db
 [ -h dangling.db ] || fail 'the link was replaced'
 expect 0 "$orrery" run s.yaml -q -o dangling.db --force
 kept
+# a name that SQLite would take for a URI is a name
+expect 0 "$orrery" run s.yaml -q -o file:x.db
+[ -f file:x.db ] || fail 'file:x.db is not there'
+kept
