@@ -55,6 +55,7 @@ static struct orr_demand sum_demands(const struct orr_demand *a, const struct or
         sum.v[kind] += b->v[kind];
     }
     sum.gpus_by_memory += b->gpus_by_memory;
+    sum.gpus += b->gpus;
     return sum;
 }
 
@@ -248,8 +249,7 @@ static struct orr_order_entry make_entry(const struct orr_order *order, struct o
     } else {
         struct orr_task_list tasks = {0};
         orr_jobview_to_allocate(order->session, view, order->simulate, &tasks);
-        entry.demand =
-            orr_session_demand(order->session, &tasks, order->session->min_gpu_memory_mib);
+        entry.demand = orr_jobview_demand(order->session, view, order->simulate, &tasks);
         orr_task_list_release(&tasks);
     }
     return entry;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include <orrery/core/joborder.h>
+#include <orrery/core/v017.h>
 
 static const int64_t *held_by(const struct orr_session *session, const struct orr_contender *c)
 {
@@ -96,10 +97,15 @@ struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
     rank.over = true;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const struct orr_share_resource *share = &session->shares[c->queue].resource[kind];
-        const double now = orr_share_units(kind, held[kind]);
-        const double with = c->job == NULL ? now : orr_demand_on(held[kind], c->job, kind);
-        const double after =
+        double now = orr_share_units(kind, held[kind]);
+        double with = c->job == NULL ? now : orr_demand_on(held[kind], c->job, kind);
+        double after =
             c->victims == NULL ? with : orr_share_units(kind, held[kind] - c->victims->v[kind]);
+        if (session->v017 != NULL && kind == ORR_SHARE_GPU) {
+            now = session->v017->held[c->queue].gpus;
+            with = c->job == NULL ? now : now + c->job->gpus;
+            after = c->victims == NULL ? with : now - c->victims->gpus;
+        }
         rank.over = rank.over && share->fair_share < now;
         if (!(now > 0 || with > 0 || after > 0)) {
             continue; /* nobody has or asks any */

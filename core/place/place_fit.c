@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* May a task go to a node at all: resources, queues' limits, and what the node is. */
+#include <orrery/core/v017.h>
+
 #include "place_int.h"
 
 /* --- capacity policy --- */
@@ -15,7 +17,7 @@ bool orr_job_over_quota(const struct orr_session *session, uint32_t job_index,
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double quota = session->shares[q].resource[kind].deserved;
             if (quota != ORR_UNLIMITED && orr_demand_asks(demand, kind) &&
-                quota < orr_demand_on(session->queues[q].nonpreemptible[kind], demand, kind)) {
+                quota < orr_queue_nonpreemptible_with(session, q, demand, kind)) {
                 return true;
             }
         }
@@ -31,7 +33,7 @@ enum orr_fit_reason orr_job_over_capacity(const struct orr_session *session, uin
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double limit = session->shares[q].resource[kind].limit;
             if (limit != ORR_UNLIMITED && orr_demand_asks(demand, kind) &&
-                limit < orr_demand_on(session->queues[q].allocated[kind], demand, kind)) {
+                limit < orr_queue_allocated_with(session, q, demand, kind)) {
                 return ORR_FIT_OVER_LIMIT;
             }
         }
@@ -53,6 +55,7 @@ static bool over_capacity_on(const struct orr_session *session, const struct orr
             orr_session_ceil_portion(orr_session_shared_need(ask, node), node->gpu_memory_mib) *
             (int64_t)ask->devices;
     }
+    demand.gpus = orr_share_units(ORR_SHARE_GPU, demand.v[ORR_SHARE_GPU]);
     return orr_job_over_capacity(session, task->job, &demand) != ORR_FIT_NONE;
 }
 

@@ -7,6 +7,8 @@
  */
 #include <string.h>
 
+#include <orrery/core/v017.h>
+
 #include "place_int.h"
 
 static bool same_devices(const struct orr_session *session, const struct orr_stask *task,
@@ -49,6 +51,10 @@ static bool place_on(struct orr_attempt *attempt, uint32_t index, uint32_t node)
     struct orr_zone_take take;
     const struct orr_zone_take *zones =
         orr_place__choose_zones(session, ask, node, &take) ? &take : NULL;
+    if (session->v017 != NULL) {
+        return orr_v017_place(session, index, node, choice.pipeline, !attempt->pipeline_only,
+                              choice.groups, zones);
+    }
     if (choice.pipeline && returns(session, index, node, &choice, zones)) {
         orr_session_unevict(session, index);
     } else {
@@ -84,6 +90,9 @@ static bool place_tasks(struct orr_attempt *attempt, uint32_t set, struct orr_no
     bool placed = true;
     for (uint32_t i = 0; placed && i < attempt->tasks.count; i++) {
         const uint32_t index = attempt->tasks.tasks[i];
+        if (attempt->session->v017 != NULL) { /* a task may have been put elsewhere: D3 */
+            orr_ranking_open(&ranking, attempt->session, nodes);
+        }
         placed = attempt->session->tasks[index].set != set || place_task(attempt, index, &ranking);
     }
     return placed;

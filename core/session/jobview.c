@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/core/v017.h>
 
 void orr_task_list_push(struct orr_task_list *list, uint32_t task)
 {
@@ -193,12 +194,6 @@ uint32_t orr_jobview_members(const struct orr_session *session, struct orr_jobvi
 
 /* --- tasks to allocate --- */
 
-static bool may_allocate(const struct orr_stask *task, bool simulate)
-{
-    return task->live.status == ORR_TASK_PENDING ||
-           (simulate && task->is_virtual && task->live.status == ORR_TASK_RELEASING);
-}
-
 /* Up to `wanted` tasks of a pod set in task order. */
 static void take_tasks(const struct orr_session *session, struct orr_jobview view, uint32_t set,
                        bool simulate, int32_t wanted, struct orr_task_list *out)
@@ -206,7 +201,8 @@ static void take_tasks(const struct orr_session *session, struct orr_jobview vie
     const struct orr_sjob *job = &session->jobs[view.job];
     for (uint32_t t = job->first_task; wanted > 0 && t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
-        if (task->set == set && orr_jobview_has(session, view, t) && may_allocate(task, simulate)) {
+        if (task->set == set && orr_jobview_has(session, view, t) &&
+            orr_task_may_allocate(task, simulate)) {
             orr_task_list_push(out, t);
             wanted--;
         }
@@ -247,8 +243,23 @@ static void collect(const struct orr_session *session, struct orr_jobview view, 
 void orr_jobview_to_allocate(const struct orr_session *session, struct orr_jobview view,
                              bool simulate, struct orr_task_list *out)
 {
+    const bool keeps = session->v017 != NULL && view.absent == NULL && view.mins == NULL;
+    if (keeps && orr_v017_recall_tasks(session, view.job, out)) {
+        return;
+    }
     out->count = 0;
     collect(session, view, session->jobs[view.job].first_set, simulate, out);
+    if (keeps) {
+        orr_v017_keep_tasks(session, view.job, out);
+    }
+}
+
+struct orr_demand orr_jobview_demand(const struct orr_session *session, struct orr_jobview view,
+                                     bool simulate, const struct orr_task_list *tasks)
+{
+    return session->v017 != NULL && view.absent == NULL && view.mins == NULL
+               ? orr_v017_recall_demand(session, view.job, simulate)
+               : orr_session_demand(session, tasks, session->min_gpu_memory_mib);
 }
 
 /* --- tasks to evict --- */

@@ -7,6 +7,7 @@
 #include <orrery/base/sort.h>
 #include <orrery/core/jobview.h>
 #include <orrery/core/usage.h>
+#include <orrery/core/v017.h>
 
 struct orr_session_rules orr_session_rules_default(void)
 {
@@ -111,6 +112,7 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->domain_sums);
     orr_free(session->spreads[0]);
     orr_free(session->spreads[1]);
+    orr_v017_close(session);
     orr_numa__release(session);
     orr_arena_release(&session->arena);
 }
@@ -709,6 +711,10 @@ void orr_session_open(struct orr_session *session, orr_ms now)
         orr_session__rebuild_node(session, session->dirty[i]);
     }
     session->dirty_count = 0;
+    if (session->rules.defects_v017) {
+        session->rules.literal = true;
+        orr_v017_open(session);
+    }
 }
 
 void orr_session_close(struct orr_session *session)
@@ -749,10 +755,13 @@ void orr_session_add_demand(const struct orr_session *session, const struct orr_
     (void)session;
     demand->v[ORR_SHARE_CPU] += ask->request.v[ORR_SLOT_CPU];
     demand->v[ORR_SHARE_MEMORY] += ask->request.v[ORR_SLOT_MEMORY];
-    demand->v[ORR_SHARE_GPU] += ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
+    const int64_t mgpu = ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
+    demand->v[ORR_SHARE_GPU] += mgpu;
+    demand->gpus += orr_share_units(ORR_SHARE_GPU, mgpu);
     if (ask->kind == ORR_ASK_MEMORY && device_mib > 0) {
-        demand->gpus_by_memory +=
-            (double)(ask->memory_mib * (int64_t)ask->devices) / (double)device_mib;
+        const double part = (double)(ask->memory_mib * (int64_t)ask->devices) / (double)device_mib;
+        demand->gpus_by_memory += part;
+        demand->gpus += part;
     }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <orrery/base/digest.h>
+#include <orrery/core/v017.h>
 
 /* --- shared devices: cost --- */
 
@@ -160,30 +161,34 @@ static void vector_move(const struct orr_session *session, struct orr_snode *nod
     }
 }
 
-void orr_session__book_add(struct orr_session *session, uint32_t node_index,
-                           const struct orr_stask *task)
+void orr_session__book(struct orr_session *session, uint32_t node_index, const struct orr_ask *ask,
+                       uint8_t status, const uint32_t *groups, uint32_t group_count, int sign)
 {
     struct orr_snode *node = &session->nodes[node_index];
-    const struct orr_ask *ask = orr_task_ask(session, task);
-    vector_move(session, node, ask, task->live.status, 1);
-    orr_numa__charge(session, node, task, 1);
-    for (uint32_t i = 0; orr_ask_is_shared(ask) && i < task->live.group_count; i++) {
-        shared_add(node, orr_task_groups(session, task)[i], orr_session_shared_need(ask, node),
-                   task->live.status);
+    vector_move(session, node, ask, status, sign);
+    for (uint32_t i = 0; orr_ask_is_shared(ask) && i < group_count; i++) {
+        const int64_t need = orr_session_shared_need(ask, node);
+        if (sign > 0) {
+            shared_add(node, groups[i], need, status);
+        } else {
+            shared_remove(node, groups[i], need, status);
+        }
     }
 }
 
-void orr_session__book_remove(struct orr_session *session, uint32_t node_index,
+void orr_session__book_add(struct orr_session *session, uint32_t node, const struct orr_stask *task)
+{
+    orr_session__book(session, node, orr_task_ask(session, task), task->live.status,
+                      orr_task_groups(session, task), task->live.group_count, 1);
+    orr_numa__charge(session, &session->nodes[node], task, 1);
+}
+
+void orr_session__book_remove(struct orr_session *session, uint32_t node,
                               const struct orr_stask *task)
 {
-    struct orr_snode *node = &session->nodes[node_index];
-    const struct orr_ask *ask = orr_task_ask(session, task);
-    vector_move(session, node, ask, task->live.status, -1);
-    orr_numa__charge(session, node, task, -1);
-    for (uint32_t i = 0; orr_ask_is_shared(ask) && i < task->live.group_count; i++) {
-        shared_remove(node, orr_task_groups(session, task)[i], orr_session_shared_need(ask, node),
-                      task->live.status);
-    }
+    orr_session__book(session, node, orr_task_ask(session, task), task->live.status,
+                      orr_task_groups(session, task), task->live.group_count, -1);
+    orr_numa__charge(session, &session->nodes[node], task, -1);
 }
 
 void orr_session__rebuild_node(struct orr_session *session, uint32_t index)
@@ -270,6 +275,9 @@ void orr_session__charge(struct orr_session *session, const struct orr_stask *ta
     const int64_t amount[ORR_SHARE_KINDS] = {ask->request.v[ORR_SLOT_CPU],
                                              ask->request.v[ORR_SLOT_MEMORY], quota_mgpu};
     session->charges++;
+    if (session->v017 != NULL) {
+        orr_v017_charge(session, job->queue, job->preemptible, quota_mgpu, sign);
+    }
     for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
         struct orr_squeue *queue = &session->queues[q];
         queue->unread = true;

@@ -26,6 +26,9 @@ void orr_session__book_add(struct orr_session *session, uint32_t node,
                            const struct orr_stask *task);
 void orr_session__book_remove(struct orr_session *session, uint32_t node,
                               const struct orr_stask *task);
+/* The same of a task that asks so and is in this state on these devices; zones apart. */
+void orr_session__book(struct orr_session *session, uint32_t node, const struct orr_ask *ask,
+                       uint8_t status, const uint32_t *groups, uint32_t group_count, int sign);
 void orr_session__rebuild_node(struct orr_session *session, uint32_t node);
 
 /* Adds the task's accepted amounts, times sign, to the live sums of its queue and ancestors. */
@@ -34,6 +37,11 @@ void orr_session__charge(struct orr_session *session, const struct orr_stask *ta
 /* Changes the live status and the counts that depend on it. */
 void orr_session__set_live_status(struct orr_session *session, struct orr_stask *task,
                                   uint8_t status);
+/* An eviction from a node, or a placement, that the statement holds is executed. */
+void orr_session__commit_eviction(struct orr_session *session, uint32_t task, uint32_t node,
+                                  enum orr_action action, uint32_t preemptor);
+void orr_session__commit_place(struct orr_session *session, uint32_t task, enum orr_action action,
+                               uint32_t preemptor);
 /* Changes the held copy and the sums made of it; the live copy stays. */
 void orr_session__set_held(struct orr_session *session, uint32_t task, enum orr_task_status status,
                            uint32_t node, const uint32_t *groups, uint32_t group_count);

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include <orrery/core/v017.h>
+
 static unsigned char *save(unsigned char *at, const void *from, size_t bytes)
 {
     if (bytes > 0) {
@@ -97,8 +99,11 @@ void orr_session_place_in_zones(struct orr_session *session, uint32_t index, uin
     charge_step(session, step, 1, task->live.quota_mgpu);
 }
 
-void orr_session_evict(struct orr_session *session, uint32_t index)
+bool orr_session_evict(struct orr_session *session, uint32_t index)
 {
+    if (session->v017 != NULL) {
+        return orr_v017_evict(session, index);
+    }
     struct orr_stask *task = &session->tasks[index];
     const uint32_t node = task->live.node;
     struct orr_undo *step = begin_step(session, ORR_UNDO_EVICT, index, node);
@@ -112,6 +117,7 @@ void orr_session_evict(struct orr_session *session, uint32_t index)
         orr_session__book_add(session, node, task);
     }
     charge_step(session, step, -1, task->live.quota_mgpu);
+    return true;
 }
 
 /* The eviction that is still in force. */
@@ -146,6 +152,10 @@ void orr_session_unevict(struct orr_session *session, uint32_t index)
 
 void orr_session_pipeline_all(struct orr_session *session, uint32_t job, uint32_t checkpoint)
 {
+    if (session->v017 != NULL) {
+        orr_v017_pipeline_all(session, job);
+        return;
+    }
     const uint32_t end = session->undo_count;
     for (uint32_t i = checkpoint; i < end; i++) {
         const uint32_t index = session->undo[i].task;
@@ -191,6 +201,10 @@ static void take_back(struct orr_session *session, const struct orr_undo *step)
 void orr_session_rollback(struct orr_session *session, uint32_t checkpoint)
 {
     ORR_ASSERT(checkpoint <= session->undo_count);
+    if (session->v017 != NULL) {
+        orr_v017_rollback(session, checkpoint);
+        return;
+    }
     while (session->undo_count > checkpoint) {
         session->undo_count--;
         take_back(session, &session->undo[session->undo_count]);
@@ -209,44 +223,48 @@ static void decide(struct orr_session *session, enum orr_decision_kind kind, enu
                                                                           .preemptor = preemptor};
 }
 
-static void commit_eviction(struct orr_session *session, const struct orr_undo *step,
-                            enum orr_action action, uint32_t preemptor)
+void orr_session__commit_eviction(struct orr_session *session, uint32_t index, uint32_t node,
+                                  enum orr_action action, uint32_t preemptor)
 {
-    struct orr_stask *task = &session->tasks[step->task];
-    decide(session, ORR_DECISION_EVICT, action, step->task, step->before.node, preemptor);
+    struct orr_stask *task = &session->tasks[index];
+    decide(session, ORR_DECISION_EVICT, action, index, node, preemptor);
     session->jobs[task->job].last_eviction = session->now;
     if (task->live.status == ORR_TASK_RELEASING) {
         task->is_virtual = false;
     }
     /* One that was only pipelined holds nothing: it stays pending in the cluster. */
     if (orr_status_in(task->held.status, ORR_STATES_ACTIVE_USED)) {
-        orr_session__set_held(session, step->task, ORR_TASK_RELEASING, task->held.node,
+        orr_session__set_held(session, index, ORR_TASK_RELEASING, task->held.node,
                               orr_session__held_groups(session, task), task->held.group_count);
     }
 }
 
-static void commit_place(struct orr_session *session, const struct orr_undo *step,
-                         enum orr_action action, uint32_t preemptor)
+void orr_session__commit_place(struct orr_session *session, uint32_t index, enum orr_action action,
+                               uint32_t preemptor)
 {
-    struct orr_stask *task = &session->tasks[step->task];
+    struct orr_stask *task = &session->tasks[index];
     if (task->live.status == ORR_TASK_PIPELINED) {
-        decide(session, ORR_DECISION_PIPELINE, action, step->task, task->live.node, preemptor);
+        decide(session, ORR_DECISION_PIPELINE, action, index, task->live.node, preemptor);
     } else if (task->live.status == ORR_TASK_ALLOCATED) {
         orr_session__set_live_status(session, task, ORR_TASK_BINDING);
-        orr_session__set_held(session, step->task, ORR_TASK_BINDING, task->live.node,
+        orr_session__set_held(session, index, ORR_TASK_BINDING, task->live.node,
                               orr_session__live_groups(session, task), task->live.group_count);
-        decide(session, ORR_DECISION_BIND, action, step->task, task->live.node, preemptor);
+        decide(session, ORR_DECISION_BIND, action, index, task->live.node, preemptor);
     }
 }
 
 void orr_session_commit(struct orr_session *session, enum orr_action action, uint32_t preemptor)
 {
+    if (session->v017 != NULL) {
+        orr_v017_commit(session, action, preemptor);
+        return;
+    }
     for (uint32_t i = 0; i < session->undo_count; i++) {
         const struct orr_undo *step = &session->undo[i];
         if (step->op == ORR_UNDO_EVICT && !step->cancelled) {
-            commit_eviction(session, step, action, preemptor);
+            orr_session__commit_eviction(session, step->task, step->before.node, action, preemptor);
         } else if (step->op == ORR_UNDO_PLACE) {
-            commit_place(session, step, action, preemptor);
+            orr_session__commit_place(session, step->task, action, preemptor);
         }
     }
     session->undo_count = 0;

@@ -184,6 +184,9 @@ static bool try_node_alone(struct orr_victim_search *search, uint32_t node)
     }
     const uint64_t number = mark_jobs_on(search, node);
     search->chosen.count = 0;
+    if (search->session->v017 != NULL) {
+        orr_victim__list_again_v017(search, number);
+    }
     for (uint32_t i = 0; i < search->potential.count; i++) {
         struct orr_victim victim = search->potential.items[i];
         if (search->session->jobs[victim.job].on_node == number) {

@@ -138,6 +138,9 @@ static bool match(int64_t *requirements, uint32_t count, struct holder *holders,
 static bool nodes_could_do(const struct orr_victim_search *search)
 {
     const int64_t *capacity = search->capacities.with;
+    if (search->session->v017 != NULL) {
+        return orr_victim__nodes_could_do_v017(search);
+    }
     if (search->capacities.each >= 0) { /* equal requirements: each node takes what it can */
         return search->capacities.each == 0 || search->capacities.fitting >= (int64_t)search->k;
     }
@@ -156,8 +159,7 @@ static bool nodes_could_do(const struct orr_victim_search *search)
     return possible;
 }
 
-/* GPUs of all pods of the probe below a set, running ones included. */
-static int64_t set_gpus(const struct orr_victim_search *search, uint32_t set)
+int64_t orr_victim__set_gpus(const struct orr_victim_search *search, uint32_t set)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
@@ -171,8 +173,8 @@ static int64_t set_gpus(const struct orr_victim_search *search, uint32_t set)
     return sum;
 }
 
-static const struct orr_topology_level *required_level(const struct orr_session *session,
-                                                       const struct orr_sset *set)
+const struct orr_topology_level *orr_victim__required_level(const struct orr_session *session,
+                                                            const struct orr_sset *set)
 {
     if (set->is_pods || set->constraint.topology == NULL || set->constraint.required == NULL) {
         return NULL;
@@ -187,6 +189,9 @@ static bool level_could_do(const struct orr_victim_search *search,
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
+    if (session->v017 != NULL) {
+        return orr_victim__level_could_do_v017(search, level);
+    }
     struct holder *holders = orr_zalloc(level->value_count + (size_t)1, sizeof *holders);
     int64_t *requirements = orr_alloc(job->set_count, sizeof *requirements);
     uint32_t count = 0;
@@ -196,8 +201,8 @@ static bool level_could_do(const struct orr_victim_search *search,
         }
     }
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        if (required_level(session, &session->sets[s]) == level) {
-            requirements[count++] = set_gpus(search, s);
+        if (orr_victim__required_level(session, &session->sets[s]) == level) {
+            requirements[count++] = orr_victim__set_gpus(search, s);
         }
     }
     const bool possible = match(requirements, count, holders, level->value_count);
@@ -213,7 +218,8 @@ static bool domains_could_do(const struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        const struct orr_topology_level *level = required_level(session, &session->sets[s]);
+        const struct orr_topology_level *level =
+            orr_victim__required_level(session, &session->sets[s]);
         if (level != NULL && !level_could_do(search, level)) {
             return false;
         }
@@ -266,7 +272,8 @@ bool orr_victim__is_constrained(const struct orr_victim_search *search)
         constrained = orr_task_ask(session, task)->affinity != ORR_NONE;
     }
     for (uint32_t s = 0; s < job->set_count && !constrained; s++) {
-        constrained = required_level(session, &session->sets[job->first_set + s]) != NULL;
+        constrained =
+            orr_victim__required_level(session, &session->sets[job->first_set + s]) != NULL;
     }
     return constrained;
 }

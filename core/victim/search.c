@@ -14,19 +14,13 @@
 
 /* --- gates --- */
 
-static struct orr_demand demand_of(const struct orr_session *session, uint32_t job,
-                                   int64_t device_mib)
-{
-    struct orr_task_list tasks = {0};
-    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
-    const struct orr_demand demand = orr_session_demand(session, &tasks, device_mib);
-    orr_task_list_release(&tasks);
-    return demand;
-}
-
 bool orr_reclaim_allowed(const struct orr_session *session, uint32_t index)
 {
-    const struct orr_demand demand = demand_of(session, index, session->min_gpu_memory_mib);
+    struct orr_task_list tasks = {0};
+    const struct orr_jobview whole = orr_jobview_whole(index);
+    orr_jobview_to_allocate(session, whole, true, &tasks);
+    const struct orr_demand demand = orr_jobview_demand(session, whole, true, &tasks);
+    orr_task_list_release(&tasks);
     return orr_reclaim_allows(session, index, &demand);
 }
 
@@ -51,7 +45,11 @@ bool orr_reclaim_allows(const struct orr_session *session, uint32_t index,
 
 bool orr_preempt_allowed(const struct orr_session *session, uint32_t job)
 {
-    const struct orr_demand demand = demand_of(session, job, session->max_gpu_memory_mib);
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
+    const struct orr_demand demand =
+        orr_session_demand(session, &tasks, session->max_gpu_memory_mib);
+    orr_task_list_release(&tasks);
     return !orr_job_over_quota(session, job, &demand);
 }
 
@@ -292,7 +290,10 @@ void orr_victim__remember(struct orr_victim_search *search, const struct orr_vic
         victim.group += search->recorded_groups;
         orr_victims_push(&all, &victim);
     }
-    for (uint32_t i = 0; i < all.count; i++) {
+    if (session->v017 != NULL) {
+        orr_victim__groups_v017(session, &all, survives);
+    }
+    for (uint32_t i = 0; i < all.count && session->v017 == NULL; i++) {
         const uint8_t status = session->tasks[all.items[i].task].live.status;
         survives[all.items[i].group] = survives[all.items[i].group] ||
                                        status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED;

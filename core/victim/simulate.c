@@ -8,14 +8,19 @@
 
 #include <string.h>
 
-static void evict_all(struct orr_victim_search *search, const struct orr_victims *victims)
+/* v0.17 evicts again what is listed twice (D2), and fails where a node lost a task's record (D4).
+ */
+static bool evict_all(struct orr_victim_search *search, const struct orr_victims *victims)
 {
-    for (uint32_t i = 0; i < victims->count; i++) {
+    bool evicted = true;
+    for (uint32_t i = 0; evicted && i < victims->count; i++) {
         const uint32_t task = victims->items[i].task;
-        if (orr_status_in(search->session->tasks[task].live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
-            orr_session_evict(search->session, task);
+        const uint8_t status = search->session->tasks[task].live.status;
+        if (search->session->v017 != NULL || orr_status_in(status, ORR_STATES_ACTIVE_ALLOCATED)) {
+            evicted = orr_session_evict(search->session, task);
         }
     }
+    return evicted;
 }
 
 static void mark_nodes(const struct orr_session *session, const struct orr_victims *victims,
@@ -90,6 +95,11 @@ static bool replay(struct orr_victim_search *search, const struct orr_victims *p
             placed = false;
             break;
         }
+        if (!fitted && search->session->v017 != NULL) { /* asked for again, so it is kept: D1 */
+            struct orr_task_list tasks = {0};
+            orr_jobview_to_allocate(search->session, view, true, &tasks);
+            orr_task_list_release(&tasks);
+        }
         placed = placed || is_preemptor;
     }
     orr_order_release(&order);
@@ -133,11 +143,12 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
         orr_victim__list_pending(search);
     }
     const uint32_t checkpoint = orr_session_checkpoint(session);
-    evict_all(search, potential);
-    evict_all(search, &search->recorded);
+    const bool recorded_first = session->v017 != NULL;
+    const bool evicted = evict_all(search, recorded_first ? &search->recorded : potential) &&
+                         evict_all(search, recorded_first ? potential : &search->recorded);
     const struct orr_node_list open = {.nodes = list, .count = count};
     const bool placed =
-        rehearsed ? replay_rehearsed(search, open) : replay(search, potential, open);
+        evicted && (rehearsed ? replay_rehearsed(search, open) : replay(search, potential, open));
     const bool solved = placed && orr_victim__validate(search, potential);
     /* When all are to be moved, it is no rule that refuses what leaves one of them without a place.
      */

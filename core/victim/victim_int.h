@@ -176,6 +176,24 @@ bool orr_victim__plausible(const struct orr_victim_search *search);
 /* More than room decides whether a set is plausible. */
 bool orr_victim__is_constrained(const struct orr_victim_search *search);
 
+/* Of a set of sets: the level it must stay within a domain of, or NULL. */
+const struct orr_topology_level *orr_victim__required_level(const struct orr_session *session,
+                                                            const struct orr_sset *set);
+/* GPUs of all pods of the probe below a set, running ones included. */
+int64_t orr_victim__set_gpus(const struct orr_victim_search *search, uint32_t set);
+
+/* v017_twice.c, D2: the recorded victims of the jobs marked with this number of `on_node`, which
+ * are listed again; and which groups of victims are recorded. */
+void orr_victim__list_again_v017(struct orr_victim_search *search, uint64_t number);
+void orr_victim__groups_v017(const struct orr_session *session, const struct orr_victims *all,
+                             bool *survives);
+
+/* v017_filter.c: the filters of room, of nodes and of the domains of a level, with the sums of
+ * v0.17. */
+bool orr_victim__nodes_could_do_v017(const struct orr_victim_search *search);
+bool orr_victim__level_could_do_v017(const struct orr_victim_search *search,
+                                     const struct orr_topology_level *level);
+
 /* capacity.c: opened with the search, with what its nodes have free and which are feasible before
  * anything is tried; started with each probe. */
 void orr_victim__open_capacities(struct orr_victim_search *search);

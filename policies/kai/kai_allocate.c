@@ -54,12 +54,13 @@ static struct orr_node_list list_nodes(struct orr_session *session)
                                   .count = session->node_count};
 }
 
-/* Within this action room only shrinks, so what found no nodes for one job finds none for a twin of
- * it. Limits and quotas are a queue's own and say nothing about others. */
+/* Within this action room only shrinks (where books are restored exactly), so what found no nodes
+ * for one job finds none for a twin of it. Limits and quotas are a queue's own and say nothing
+ * about others. */
 static bool twin_failed(const struct orr_session *session, const bool *failed, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
-    return job->twins != ORR_NONE && failed[job->twins] &&
+    return session->v017 == NULL && job->twins != ORR_NONE && failed[job->twins] &&
            orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_USED) == 0;
 }
 

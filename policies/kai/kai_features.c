@@ -142,6 +142,18 @@ static const struct orr_kai_feature features[] = {
     {"topology-spread", "counted",
      "test test_import_kube_pod features__of_volumes_spread_and_zones_are_counted",
      "not heeded by KAI 0.17 either"},
+    /* Defects of v0.17 that change decisions: with strict_v017: true as the real scheduler. */
+    {"v017-kept-tasks", "supported", "case rand/minruntime/001209#r1#min",
+     "D1, with strict_v017: true; else a job that lost pods asks for what it can still have"},
+    {"v017-victims-twice", "supported", "case rand/elastic/001198#r1#min",
+     "D2, with strict_v017: true; else a victim of an earlier probe is taken once"},
+    {"v017-moved-twice", "supported", "case rand/consol/001642#r1",
+     "D3, with strict_v017: true; else a pod moved by two jobs goes where the second puts it"},
+    {"v017-shared-gpu-books", "supported", "case rand/gpumem100/001272#r1",
+     "D4, with strict_v017: true; else what was tried on shared GPUs leaves no trace"},
+    {"v017-float-sums", "supported", "case rand/preempt/001859#r2; case rand/mixed/001509#r2",
+     "D6, with strict_v017: true; else parts of GPUs are added exactly: pods of 0.1 GPU can be "
+     "reclaimed for a whole one"},
     {"legacy-mig", "refused", "case own/a-pod-of-legacy-MIG-never-starts",
      "never scheduled, as in KAI"},
     {NULL, NULL, NULL, NULL}};

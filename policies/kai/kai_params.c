@@ -9,6 +9,8 @@
 
 static const char *const strategy_names[] = {"binpack", "spread", NULL};
 static const char *const switch_names[] = {"auto", "true", "false", NULL};
+enum { STRICT_PARTLY, STRICT_TRUE, STRICT_FALSE };
+static const char *const strict_names[] = {"partly", "true", "false", NULL};
 static const char *const resolve_names[] = {"lca", "queue", NULL};
 
 static const char *const usage_names[] = {"off", "prometheus", "fake-with-history", NULL};
@@ -121,8 +123,9 @@ const struct orr_param orr_kai__rows[] = {
     PLUGIN(gpuspread, "prefer devices that are shared least (only with spread)"),
     ROW("plugins.numa.enabled", ORR_PARAM_BOOL, plugins.numa, "false", "", NULL, 0, 0,
         "keep pods within NUMA zones, as pools' topology_manager_policy says"),
-    ROW("strict_v017", ORR_PARAM_BOOL, strict_v017, "true", "", NULL, 0, 0,
-        "reproduce the known defects of v0.17; false: their stated intent"),
+    ROW("strict_v017", ORR_PARAM_CHOICE, strict_v017, "partly", "", strict_names, 0, 0,
+        "reproduce the known defects of v0.17: true: all, and cycles may take long; partly: those "
+        "that cost nothing; false: none"),
     ROW("prune", ORR_PARAM_TEXT, prune, "on", "", NULL, 0, 0,
         "what saves searches work and changes no decision: on, off, -NAME to leave one out, or "
         "verify: "
@@ -170,7 +173,8 @@ struct orr_session_rules orr_kai__rules(const struct orr_kai_params *p)
     rules.scenario_budget = p->budget;
     memcpy(rules.queue_depth, p->queue_depth, sizeof rules.queue_depth);
     rules.queue_depth[ORR_ACTION_STALE_GANG] = -1;
-    rules.strict_v017 = p->strict_v017;
+    rules.strict_v017 = p->strict_v017 != STRICT_FALSE;
+    rules.defects_v017 = p->strict_v017 == STRICT_TRUE;
     rules.reclaim_by_lca = p->resolve == 0;
     rules.preempt_min_runtime = p->preempt_min_runtime_ms;
     rules.reclaim_min_runtime = p->reclaim_min_runtime_ms;

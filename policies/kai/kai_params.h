@@ -24,7 +24,8 @@ struct orr_kai_params {
     bool allocate, reclaim, preempt, stale_gang;
     int64_t consolidation;                /* enum orr_kai_switch */
     int64_t action_priority[ORR_ACTIONS]; /* the highest acts first */
-    bool allow_consolidating_reclaim, use_scheduling_signatures, strict_v017;
+    bool allow_consolidating_reclaim, use_scheduling_signatures;
+    int64_t strict_v017;
     int64_t gpu_strategy, cpu_strategy, resolve;
     int64_t max_consolidation_preemptees;
     double k_value, saturation_multiplier;

@@ -204,6 +204,8 @@ struct conform_config {
     bool allow_consolidating_reclaim;
     int64_t max_consolidation_preemptees; /* -1: no bound */
     double default_staleness_grace_period_s;
+    bool signatures;  /* jobs like one that failed are skipped, as KAI is shipped */
+    bool strict_v017; /* its defects too */
 };
 
 struct conform_session_call {

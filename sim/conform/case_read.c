@@ -181,6 +181,8 @@ static const struct conform_field config_fields[] = {
     {"max_consolidation_preemptees", CONFORM_INT, AT(conform_config, max_consolidation_preemptees)},
     {"default_staleness_grace_period_s", CONFORM_NUMBER,
      AT(conform_config, default_staleness_grace_period_s)},
+    {"signatures", CONFORM_BOOL, AT(conform_config, signatures)},
+    {"strict_v017", CONFORM_BOOL, AT(conform_config, strict_v017)},
 };
 static const struct conform_config config_default = {.default_plugins = true,
                                                      .predicates_plugin_active = true,

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <orrery/base/digest.h>
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 #include <orrery/policies/kai.h>
@@ -187,12 +188,13 @@ bool orr_conform__override(const struct conform_session_call *call, struct orr_s
     return true;
 }
 
-/* The harness differs from KAI's defaults: no usage, no signatures, no bound on consolidation, and
- * stale gangs end at once. */
+/* The harness differs from KAI's defaults: no usage, no signatures unless stated, no bound on
+ * consolidation, and stale gangs end at once. */
 static void set_rules(const struct conform_case *one, struct orr_session_rules *rules)
 {
     rules->k = 0;
-    rules->use_signatures = false;
+    rules->use_signatures = one->config.signatures;
+    rules->defects_v017 = one->config.strict_v017;
     rules->gpu_memory_fallback_mib = GPU_MEMORY_FLOOR;
     rules->allow_consolidating_reclaim = one->config.allow_consolidating_reclaim;
     rules->max_consolidation_preemptees = one->config.max_consolidation_preemptees;
@@ -533,6 +535,19 @@ static void set_ages(const struct case_world *world, uint32_t j, struct orr_sjob
     }
 }
 
+/* What limits where it may run: in the harness the names that a required node affinity lists. */
+static uint64_t constraint_key(const struct conform_task *task)
+{
+    uint64_t key = 0;
+    for (uint32_t n = 0; n < task->node_affinity_count; n++) {
+        for (const char *at = task->node_affinity_names[n]; *at != '\0'; at++) {
+            key = orr_scatter(key + (unsigned char)*at);
+        }
+        key = orr_scatter(key + 256); /* the end of a name */
+    }
+    return key;
+}
+
 static void add_job(struct case_world *world, uint32_t j, struct orr_session *session)
 {
     const struct conform_job *from = &world->one->jobs[j];
@@ -552,6 +567,7 @@ static void add_job(struct case_world *world, uint32_t j, struct orr_session *se
             (struct orr_task_spec){.name = from->tasks[t].id,
                                    .set = set,
                                    .ask = add_ask(world, from, &from->tasks[t], session),
+                                   .constraint_key = constraint_key(&from->tasks[t]),
                                    .has_priority = session->rules.task_order &&
                                                    from->tasks[t].task_priority != CONFORM_NO_INT,
                                    .priority = from->tasks[t].task_priority};

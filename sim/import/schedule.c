@@ -224,8 +224,8 @@ static enum orr_status schedule(struct import_model *model,
     return status;
 }
 
-enum orr_status orr_snapshot_run(const struct orr_snapshot_options *options,
-                                 struct orr_snapshot *out, struct orr_err *err)
+static enum orr_status run_once(const struct orr_snapshot_options *options,
+                                struct orr_snapshot *out, struct orr_err *err)
 {
     struct orr_err local = {0};
     struct orr_arena arena;
@@ -238,6 +238,111 @@ enum orr_status orr_snapshot_run(const struct orr_snapshot_options *options,
     enum orr_status status = schedule(&model, options, out, load.err);
     import_model_release(&model);
     orr_arena_release(&arena);
+    return status;
+}
+
+/* --- what hangs on a defect of v0.17 --- */
+
+/* As the real scheduler, so far as it is soon done: with more scenarios nothing is said. */
+static const char *const as_v017[] = {"strict_v017=true", "scenarioSearchBudgets.action=300"};
+
+static bool is_same(const struct orr_snapshot_decision *a, const struct orr_snapshot_decision *b)
+{
+    const bool evicts = strcmp(a->kind, "evict") == 0; /* from where it is */
+    return strcmp(a->kind, b->kind) == 0 && strcmp(a->action, b->action) == 0 &&
+           strcmp(a->pod, b->pod) == 0 && strcmp(a->job, b->job) == 0 &&
+           (evicts || strcmp(a->node, b->node) == 0);
+}
+
+/* The first decision of one answer that the other lacks. */
+static const struct orr_snapshot_decision *first_alone(const struct orr_snapshot *one,
+                                                       const struct orr_snapshot *other)
+{
+    for (uint32_t i = 0; i < one->decision_count; i++) {
+        bool found = i < other->decision_count && is_same(&one->decisions[i], &other->decisions[i]);
+        for (uint32_t k = 0; k < other->decision_count && !found; k++) {
+            found = is_same(&one->decisions[i], &other->decisions[k]);
+        }
+        if (!found) {
+            return &one->decisions[i];
+        }
+    }
+    return NULL;
+}
+
+static bool was_cut_short(const struct orr_snapshot *answer)
+{
+    for (uint32_t w = 0; w < answer->waiting_count; w++) {
+        for (int s = 0; s < ORR_SNAPSHOT_SEARCHES; s++) {
+            const char *code = answer->waiting[w].searches[s].code;
+            if (code != NULL && strcmp(code, orr_outcome_code(ORR_OUTCOME_SPENT)) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void add_note(struct orr_snapshot *out, const char *who,
+                     const struct orr_snapshot_decision *d)
+{
+    const size_t bytes = 200 + strlen(d->pod) + strlen(d->node == NULL ? "" : d->node);
+    char *text = orr_arena_alloc(&out->arena, bytes, 1);
+    (void)snprintf(text, bytes,
+                   "a decision hangs on a defect of KAI v0.17 (strict_v017, `orrery policies "
+                   "kai`): only %s would %s %s%s%s (%s)",
+                   who, d->kind, d->pod, d->node == NULL ? "" : " on ",
+                   d->node == NULL ? "" : d->node, d->action);
+    struct orr_snapshot_note *notes =
+        orr_arena_alloc(&out->arena, out->note_count + (size_t)1, sizeof *notes);
+    for (uint32_t i = 0; i < out->note_count; i++) {
+        notes[i] = out->notes[i];
+    }
+    notes[out->note_count] = (struct orr_snapshot_note){.text = text, .count = 1};
+    out->notes = notes;
+    out->note_count++;
+}
+
+/* Decides a second time with the defects, unless the first time or the budget was the user's. */
+static void compare_with_v017(const struct orr_snapshot_options *options, struct orr_snapshot *out)
+{
+    const size_t added = sizeof as_v017 / sizeof as_v017[0];
+    const char **params = orr_alloc(options->param_count + added, sizeof *params);
+    bool stated = false;
+    for (size_t i = 0; i < options->param_count; i++) {
+        params[i] = options->params[i];
+        stated = stated || strncmp(params[i], "strict_v017=", 12) == 0 ||
+                 strncmp(params[i], "scenarioSearchBudgets.", 22) == 0;
+    }
+    for (size_t i = 0; i < added; i++) {
+        params[options->param_count + i] = as_v017[i];
+    }
+    struct orr_snapshot_options again = *options;
+    again.params = params;
+    again.param_count = options->param_count + (uint32_t)added;
+    struct orr_err ignored = {0};
+    struct orr_snapshot other;
+    if (!stated && run_once(&again, &other, &ignored) == ORR_OK) {
+        const struct orr_snapshot_decision *ours = first_alone(out, &other);
+        const struct orr_snapshot_decision *theirs = first_alone(&other, out);
+        if (!was_cut_short(&other) && (ours != NULL || theirs != NULL)) {
+            add_note(out, theirs != NULL ? "the real v0.17" : "this answer",
+                     theirs != NULL ? theirs : ours);
+        }
+    }
+    if (!stated) {
+        orr_snapshot_release(&other);
+    }
+    orr_free(params);
+}
+
+enum orr_status orr_snapshot_run(const struct orr_snapshot_options *options,
+                                 struct orr_snapshot *out, struct orr_err *err)
+{
+    const enum orr_status status = run_once(options, out, err);
+    if (status == ORR_OK) {
+        compare_with_v017(options, out);
+    }
     return status;
 }
 

@@ -282,6 +282,36 @@ static void pod_group__back_off_leaves_its_running_pods_out(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+/* Three pods of a tenth of one GPU, for a job of a whole one: v0.17 adds their parts in floating
+ * point and finds less than one. */
+#define TENTH(name)                                                                                \
+    "- {kind: Pod, metadata: {name: " name ", namespace: ns, uid: " name                           \
+    ", labels: {runai-gpu-group: d}, annotations: {pod-group-name: " name                          \
+    ", gpu-fraction: '0.1'}}, spec: {nodeName: n, schedulerName: kai-scheduler, containers: "      \
+    "[{}]}, status: {phase: Running}}\n" GROUP(name, "q", "")
+
+static void schedule__notes_what_hangs_on_a_defect(void **state)
+{
+    (void)state;
+    static const char *const text =
+        LIST NODE("n", "1") QUEUE("q", SHARE("0")) QUEUE("s", SHARE("1")) TENTH("a") TENTH("b")
+            TENTH("c") GROUP("h", "s", "") POD("r", "h", "1");
+    static const char *const strict[] = {"strict_v017=true", NULL};
+    static const char *const partly[] = {"strict_v017=partly", NULL};
+    struct orr_snapshot snapshot;
+    struct orr_err err;
+    answer_good(text, &snapshot);
+    assert_int_equal(snapshot.decision_count, 4);
+    assert_true(noted(&snapshot, "hangs on a defect of KAI v0.17"));
+    orr_snapshot_release(&snapshot);
+    assert_int_equal(answer(text, strict, &snapshot, &err), ORR_OK);
+    ASSERT_DECIDED(&snapshot, "");
+    orr_snapshot_release(&snapshot);
+    assert_int_equal(answer(text, partly, &snapshot, &err), ORR_OK);
+    assert_false(noted(&snapshot, "hangs on a defect"));
+    orr_snapshot_release(&snapshot);
+}
+
 static void pod_group__preemption_delay_counts_from_its_creation(void **state)
 {
     (void)state;
@@ -320,6 +350,7 @@ int main(void)
         cmocka_unit_test(pod_group__pods_of_missing_subgroups_are_invalid),
         cmocka_unit_test(pod_group__back_off_leaves_it_out),
         cmocka_unit_test(pod_group__back_off_leaves_its_running_pods_out),
+        cmocka_unit_test(schedule__notes_what_hangs_on_a_defect),
         cmocka_unit_test(pod_group__preemption_delay_counts_from_its_creation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

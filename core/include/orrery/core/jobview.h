@@ -55,10 +55,18 @@ bool orr_set_is_below(const struct orr_session *session, uint32_t set, uint32_t 
 /* The members of a set in the order in which they are served. Returns their number. */
 uint32_t orr_jobview_members(const struct orr_session *session, struct orr_jobview view,
                              uint32_t set, uint32_t *members);
-/* What one attempt allocates: the rest of the gang, or one more elastic pod or subgroup. In
- * simulations tasks that are virtually evicted count as pending. */
+/* Of a job that asks for tasks: in simulations those virtually evicted count as pending. */
+static inline bool orr_task_may_allocate(const struct orr_stask *task, bool simulate)
+{
+    return task->live.status == ORR_TASK_PENDING ||
+           (simulate && task->is_virtual && task->live.status == ORR_TASK_RELEASING);
+}
+/* What one attempt allocates: the rest of the gang, or one more elastic pod or subgroup. */
 void orr_jobview_to_allocate(const struct orr_session *session, struct orr_jobview view,
                              bool simulate, struct orr_task_list *out);
+/* What the tasks just listed ask, memory by the smallest device: how queues are ranked. */
+struct orr_demand orr_jobview_demand(const struct orr_session *session, struct orr_jobview view,
+                                     bool simulate, const struct orr_task_list *tasks);
 /* What one victim step takes. Returns true if it was an elastic part, so that more may follow. */
 bool orr_jobview_to_evict(const struct orr_session *session, struct orr_jobview view,
                           struct orr_task_list *out);

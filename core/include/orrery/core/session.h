@@ -38,6 +38,7 @@ struct orr_vec {
 struct orr_demand {
     int64_t v[ORR_SHARE_KINDS];
     double gpus_by_memory;
+    double gpus; /* all of them, summed in doubles task by task: see v017.h */
 };
 
 /* A sum in the unit of shares: GPUs from milli-GPU. */
@@ -369,8 +370,9 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
     bool numa;                            /* opt-in */
     uint8_t device_order;                 /* enum orr_device_order: gpupack, gpuspread */
     uint8_t gpu_placement, cpu_placement; /* enum orr_node_placement */
-    bool strict_v017;                     /* reproduce what is marked as a defect of v0.17 */
-    bool reclaim_by_lca;                  /* min-runtime: lca, else queue */
+    bool strict_v017;    /* reproduce what is marked as a defect of v0.17 and costs nothing */
+    bool defects_v017;   /* and those of v017.h: makes it `literal` */
+    bool reclaim_by_lca; /* min-runtime: lca, else queue */
     orr_ms preempt_min_runtime, reclaim_min_runtime; /* defaults of the plugin */
     int64_t gpu_memory_fallback_mib; /* bounds of device memory if no node tells; 0: none */
     double k;                        /* how strongly past usage counts */
@@ -402,6 +404,7 @@ struct orr_node_index;
 struct orr_spread_index;
 struct orr_domain_sums;
 struct orr_preferred;
+struct orr_v017;
 struct orr_session {
     struct orr_session_rules rules;
     struct orr_usage *usage; /* the past that k looks at, borrowed; NULL: none is kept */
@@ -470,6 +473,7 @@ struct orr_session {
                           given twice, since failures are remembered by them */
     struct orr_prospects *prospects; /* what searches for victims keep, see victim.h; or NULL */
     bool abandoned;                  /* this cycle left suppositions behind */
+    struct orr_v017 *v017;           /* what its defects need; NULL: they are not reproduced */
     struct orr_decision *decisions;  /* of this cycle */
     uint32_t decision_count, decision_capacity;
     struct orr_fit_detail *details; /* by job, filled by allocate; NULL (as built): not wanted */
@@ -610,7 +614,8 @@ void orr_session_place(struct orr_session *session, uint32_t task, uint32_t node
 void orr_session_place_in_zones(struct orr_session *session, uint32_t task, uint32_t node,
                                 enum orr_task_status status, const uint32_t *groups,
                                 uint32_t group_count, const struct orr_zone_take *zones);
-void orr_session_evict(struct orr_session *session, uint32_t task);
+/* False (of a v0.17 cycle alone): it can not be evicted. */
+bool orr_session_evict(struct orr_session *session, uint32_t task);
 /* Takes a virtual eviction back wherever in the statement it was made. */
 void orr_session_unevict(struct orr_session *session, uint32_t task);
 /* Turns the job's allocations since the checkpoint into pipelines. */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* D6: KAI v0.17 sums the GPUs that nodes would have free in doubles, victim by victim
+ * (accumulated_scenario_filters/idle_gpus): 0.6 + 4 x 0.1 is less than 1, so that for a job of a
+ * whole GPU nobody is evicted from a device that three, four, seven or ten pods of 0.1 share. The
+ * default counts milli-GPU. */
+#include "victim_int.h"
+
+#include <orrery/base/sort.h>
+
+static double part_of(int64_t need_mib, const struct orr_snode *node)
+{
+    return orr_share_units(ORR_SHARE_GPU, orr_session_ceil_portion(need_mib, node->gpu_memory_mib));
+}
+
+static double whole_gpus(const struct orr_session *session, const struct orr_vec *vector)
+{
+    double sum = orr_share_units(ORR_SHARE_GPU, vector->v[ORR_SLOT_GPU]);
+    for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
+        sum += (double)(vector->v[s] * session->slot_g[s]);
+    }
+    return sum;
+}
+
+/* KAI nodeIdleOrReleasingGpuCapacity. */
+static double free_gpus(const struct orr_session *session, const struct orr_snode *node)
+{
+    double idle = 0;
+    double releasing = 0;
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        const struct orr_shared_gpu *gpu = &node->shared[i];
+        idle += gpu->allocated > 0 ? 1 - part_of(gpu->allocated, node) : 0;
+        releasing += !gpu->counted_releasing && gpu->allocated > 0 && gpu->releasing != 0
+                         ? part_of(gpu->releasing, node)
+                         : 0;
+    }
+    idle += whole_gpus(session, &node->idle);
+    releasing += whole_gpus(session, &node->releasing);
+    return idle + releasing;
+}
+
+/* By node; to be freed. */
+static double *list_capacities(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
+    double *capacity = orr_alloc(session->node_count + (size_t)1, sizeof *capacity);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        capacity[n] = free_gpus(session, &session->nodes[n]);
+    }
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            const struct orr_victim *victim = &lists[l]->items[i];
+            const bool again = l == 0 && i > 0 && victim[-1].task == victim->task;
+            if (victim->node != ORR_NONE &&
+                !again) { /* recorded ones are in order of their names */
+                capacity[victim->node] +=
+                    orr_share_units(ORR_SHARE_GPU, orr_victim__freed(session, victim->task));
+            }
+        }
+    }
+    return capacity;
+}
+
+static int descending(const void *a, const void *b, void *context)
+{
+    (void)context;
+    const double l = *(const double *)a;
+    const double r = *(const double *)b;
+    return (l < r) - (l > r);
+}
+
+/* Largest requirement into the first holder with room, holders by what they have in all. */
+static bool match(double *requirements, uint32_t count, double *holders, uint32_t holder_count)
+{
+    double *placed = orr_zalloc(holder_count + (size_t)1, sizeof *placed);
+    orr_sort(requirements, count, sizeof *requirements, descending, NULL);
+    orr_sort(holders, holder_count, sizeof *holders, descending, NULL);
+    bool possible = true;
+    for (uint32_t i = 0; possible && i < count && requirements[i] > 0; i++) {
+        uint32_t h = 0;
+        while (h < holder_count && holders[h] >= requirements[i] &&
+               holders[h] - placed[h] < requirements[i]) {
+            h++;
+        }
+        possible = h < holder_count && holders[h] >= requirements[i];
+        if (possible) {
+            placed[h] += requirements[i];
+        }
+    }
+    orr_free(placed);
+    return possible;
+}
+
+bool orr_victim__nodes_could_do_v017(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    double *capacity = list_capacities(search);
+    double *requirements = orr_alloc(search->k + (size_t)1, sizeof *requirements);
+    for (uint32_t i = 0; i < search->k; i++) {
+        requirements[i] = orr_share_units(
+            ORR_SHARE_GPU, orr_victim__pending_gpus(session, search->tasks.tasks[i]));
+    }
+    const bool possible = match(requirements, search->k, capacity, session->node_count);
+    orr_free(capacity);
+    orr_free(requirements);
+    return possible;
+}
+
+bool orr_victim__level_could_do_v017(const struct orr_victim_search *search,
+                                     const struct orr_topology_level *level)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
+    double *capacity = list_capacities(search);
+    double *domains = orr_zalloc(level->value_count + (size_t)1, sizeof *domains);
+    double *requirements = orr_alloc(job->set_count, sizeof *requirements);
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (level->value_of_node[n] != ORR_NONE) {
+            domains[level->value_of_node[n]] += capacity[n];
+        }
+    }
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        if (orr_victim__required_level(session, &session->sets[s]) == level) {
+            requirements[count++] = orr_share_units(ORR_SHARE_GPU, orr_victim__set_gpus(search, s));
+        }
+    }
+    const bool possible = match(requirements, count, domains, level->value_count);
+    orr_free(capacity);
+    orr_free(domains);
+    orr_free(requirements);
+    return possible;
+}
