@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include <orrery/core/joborder.h>
-#include <orrery/core/v017.h>
+#include <orrery/core/defects.h>
 
 static const int64_t *held_by(const struct orr_session *session, const struct orr_contender *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* May a task go to a node at all: resources, queues' limits, and what the node is. */
-#include <orrery/core/v017.h>
+#include <orrery/core/defects.h>
 
 #include "place_int.h"
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include <orrery/core/v017.h>
+#include <orrery/core/defects.h>
 
 #include "place_int.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
-#include <orrery/core/v017.h>
+#include <orrery/core/defects.h>
 
 void orr_task_list_push(struct orr_task_list *list, uint32_t task)
 {

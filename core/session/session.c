@@ -7,7 +7,7 @@
 #include <orrery/base/sort.h>
 #include <orrery/core/jobview.h>
 #include <orrery/core/usage.h>
-#include <orrery/core/v017.h>
+#include <orrery/core/defects.h>
 
 struct orr_session_rules orr_session_rules_default(void)
 {

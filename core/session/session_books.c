@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include <orrery/base/digest.h>
-#include <orrery/core/v017.h>
+#include <orrery/core/defects.h>
 
 /* --- shared devices: cost --- */
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include <orrery/core/v017.h>
+#include <orrery/core/defects.h>
 
 static unsigned char *save(unsigned char *at, const void *from, size_t bytes)
 {

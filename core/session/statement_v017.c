@@ -14,7 +14,7 @@
 #include "session_int.h"
 
 #include <orrery/core/numa.h>
-#include <orrery/core/v017.h>
+#include <orrery/core/defects.h>
 
 enum op_kind { OP_EVICT, OP_PIPELINE, OP_ALLOCATE, OP_UNDO };
 

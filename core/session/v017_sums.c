@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* D6: what queues hold of GPUs as KAI v0.17 sums it, in doubles, task by task: three pods of 0.1
  * hold more than 0.3. The default counts milli-GPU. */
-#include <orrery/core/v017.h>
+#include <orrery/core/defects.h>
 
 #include <string.h>
 

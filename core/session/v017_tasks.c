@@ -3,7 +3,7 @@
  * (api/podgroup_info/allocation_info.go). To commit an eviction is no such change, though evicted
  * tasks are then no longer to be had: a job that lost tasks and comes as a preemptor in the same
  * action asks for what is really being released. */
-#include <orrery/core/v017.h>
+#include <orrery/core/defects.h>
 
 #include <orrery/core/jobview.h>
 

@@ -38,7 +38,7 @@ struct orr_vec {
 struct orr_demand {
     int64_t v[ORR_SHARE_KINDS];
     double gpus_by_memory;
-    double gpus; /* all of them, summed in doubles task by task: see v017.h */
+    double gpus; /* all of them, summed in doubles task by task: see defects.h */
 };
 
 /* A sum in the unit of shares: GPUs from milli-GPU. */
@@ -371,7 +371,7 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
     uint8_t device_order;                 /* enum orr_device_order: gpupack, gpuspread */
     uint8_t gpu_placement, cpu_placement; /* enum orr_node_placement */
     bool strict_v017;    /* reproduce what is marked as a defect of v0.17 and costs nothing */
-    bool defects_v017;   /* and those of v017.h: makes it `literal` */
+    bool defects_v017;   /* and those of defects.h: makes it `literal` */
     bool reclaim_by_lca; /* min-runtime: lca, else queue */
     orr_ms preempt_min_runtime, reclaim_min_runtime; /* defaults of the plugin */
     int64_t gpu_memory_fallback_mib; /* bounds of device memory if no node tells; 0: none */

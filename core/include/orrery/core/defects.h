@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* v017.h - defects of KAI v0.17 that change what a cycle decides, reproduced on demand.
+/* defects.h - defects of KAI v0.17 that change what a cycle decides, reproduced on demand.
  *
  * The default gives what KAI states: what a search tried leaves no trace, a victim is taken once,
  * amounts are exact. With rules.defects_v017 a cycle goes wrong as v0.17 does. Nothing is pruned
@@ -11,8 +11,8 @@
  *   D4  taking back operations on shared GPUs does not restore their books statement_v017.c D6  GPU
  * amounts are summed in binary floating point                              v017_sums.c
  */
-#ifndef ORR_CORE_V017_H
-#define ORR_CORE_V017_H
+#ifndef ORR_CORE_DEFECTS_H
+#define ORR_CORE_DEFECTS_H
 
 #include <orrery/core/session.h>
 
