@@ -7,114 +7,11 @@
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
-static const struct orr_compare_metric headlines[] = {
-    {"wait_mean_s", "all", "", "s", ORR_BETTER_LESS},
-    {"wait_p50_s", "all", "", "s", ORR_BETTER_LESS},
-    {"wait_p95_s", "all", "", "s", ORR_BETTER_LESS},
-    {"wait_p99_s", "all", "", "s", ORR_BETTER_LESS},
-    {"wait_max_s", "all", "", "s", ORR_BETTER_LESS},
-    {"bsld_mean", "all", "", "1", ORR_BETTER_LESS},
-    {"jct_mean_s", "all", "", "s", ORR_BETTER_LESS},
-    {ORR_JCT_RATIO, "all", "", "1", ORR_BETTER_LESS},
-    {"makespan_s", "all", "", "s", ORR_BETTER_LESS},
-    {"gpu_occupancy", "all", "", "1", ORR_BETTER_MORE},
-    {"gpu_goodput", "all", "", "1", ORR_BETTER_MORE},
-    {"fairness_jain", "all", "", "1", ORR_BETTER_MORE},
-    {"share_deviation", "all", "", "1", ORR_BETTER_LESS},
-    {"quota_debt_gpu_h", "all", "", "GPU-h", ORR_BETTER_LESS},
-    {"evictions", "all", "", "evictions", ORR_BETTER_LESS},
-    {"lost_gpu_h", "all", "", "GPU-h", ORR_BETTER_LESS},
-    {NULL, NULL, NULL, NULL, ORR_BETTER_NEITHER}};
-
-enum orr_better orr_compare_better(const char *metric)
-{
-    static const struct {
-        const char *name;
-        enum orr_better better;
-    } others[] = {{ORR_JCT_RATIO, ORR_BETTER_LESS},
-                  {"unstarted", ORR_BETTER_LESS},
-                  {"never_startable", ORR_BETTER_LESS},
-                  {"unfinished", ORR_BETTER_LESS},
-                  {"finished", ORR_BETTER_MORE},
-                  {"jct_p50_s", ORR_BETTER_LESS},
-                  {"jct_p95_s", ORR_BETTER_LESS},
-                  {"jct_p99_s", ORR_BETTER_LESS},
-                  {"bsld60_mean", ORR_BETTER_LESS},
-                  {"wait_gpu_weighted_s", ORR_BETTER_LESS},
-                  {"ftf_quota_max", ORR_BETTER_LESS},
-                  {"ftf_quota_p95", ORR_BETTER_LESS},
-                  {"ftf_quota_above", ORR_BETTER_LESS},
-                  {"ftf_themis_max", ORR_BETTER_LESS},
-                  {"ftf_themis_p95", ORR_BETTER_LESS},
-                  {"ftf_themis_above", ORR_BETTER_LESS},
-                  {"ftf_shockwave_max", ORR_BETTER_LESS},
-                  {"ftf_shockwave_p95", ORR_BETTER_LESS},
-                  {"ftf_shockwave_above", ORR_BETTER_LESS},
-                  {"bsld_per_gpu_mean", ORR_BETTER_LESS},
-                  {"user_fairness_jain", ORR_BETTER_MORE},
-                  {"quota_debt_blocked_gpu_h", ORR_BETTER_LESS},
-                  {"batch_mean_s", ORR_BETTER_LESS},
-                  {"unusable_gpus_mean", ORR_BETTER_LESS},
-                  {"unusable_of_idle", ORR_BETTER_LESS},
-                  {"starvation_p99_s", ORR_BETTER_LESS},
-                  {"starvation_max_s", ORR_BETTER_LESS},
-                  {"starved", ORR_BETTER_LESS},
-                  {"wait_full_mean_s", ORR_BETTER_LESS},
-                  {"wait_full_p50_s", ORR_BETTER_LESS},
-                  {"wait_full_p95_s", ORR_BETTER_LESS},
-                  {"batch_p50_s", ORR_BETTER_LESS},
-                  {"batch_p95_s", ORR_BETTER_LESS},
-                  {"batch_max_s", ORR_BETTER_LESS},
-                  {"batches_open", ORR_BETTER_LESS},
-                  {"evictions_per_1000_gpu_h", ORR_BETTER_LESS},
-                  {"ping_pong_evictions", ORR_BETTER_LESS},
-                  {"stall_h", ORR_BETTER_LESS},
-                  {"fairness_satisfaction", ORR_BETTER_MORE},
-                  {"throughput_gpus", ORR_BETTER_MORE},
-                  {"cpu_share_deviation", ORR_BETTER_LESS},
-                  {"mem_share_deviation", ORR_BETTER_LESS},
-                  {"policy_share_deviation", ORR_BETTER_LESS},
-                  {"policy_cpu_share_deviation", ORR_BETTER_LESS},
-                  {"policy_mem_share_deviation", ORR_BETTER_LESS},
-                  {"topology_penalty_gpu_h", ORR_BETTER_LESS},
-                  {"rate_spread", ORR_BETTER_LESS},
-                  {"rate_spread_max", ORR_BETTER_LESS},
-                  {"broken_promises", ORR_BETTER_LESS},
-                  {"promise_delay_max_s", ORR_BETTER_LESS},
-                  {"cost", ORR_BETTER_LESS},
-                  {"run_cost", ORR_BETTER_LESS},
-                  {"cost_per_useful_gpu_h", ORR_BETTER_LESS},
-                  {"energy_kwh", ORR_BETTER_LESS},
-                  {"run_energy_kwh", ORR_BETTER_LESS},
-                  {"energy_kwh_per_useful_gpu_h", ORR_BETTER_LESS},
-                  {"requests_late", ORR_BETTER_LESS},
-                  {"requests_dropped", ORR_BETTER_LESS},
-                  {"gave_up", ORR_BETTER_LESS},
-                  {"attainment", ORR_BETTER_MORE}};
-    for (const struct orr_compare_metric *m = headlines; m->name != NULL; m++) {
-        if (strcmp(m->name, metric) == 0) {
-            return m->better;
-        }
-    }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (strcmp(others[i].name, metric) == 0) {
-            return others[i].better;
-        }
-    }
-    return ORR_BETTER_NEITHER;
-}
-
-bool orr_compare_is_whole(const char *metric)
-{
-    return strncmp(metric, "quota_debt", strlen("quota_debt")) == 0 ||
-           strcmp(metric, "share_mean") == 0 || strcmp(metric, "policy_share_mean") == 0;
-}
-
 bool orr_comparison_repeats(const struct orr_comparison *c, uint32_t metric)
 {
     const struct orr_compare_metric *of = &c->metrics[metric];
     const char *kind = strstr(of->label, ",kind=");
-    if (kind == NULL || !orr_compare_is_whole(of->name)) {
+    if (kind == NULL || !orr_metric_is(of->name, ORR_METRIC_WHOLE_QUEUE)) {
         return false;
     }
     const size_t bytes = (size_t)(kind - of->label) + strlen(",kind=");
@@ -180,12 +77,7 @@ static bool wanted(const struct orr_compare_options *options, const char *metric
     if (options->metric_count > 0) {
         return false;
     }
-    for (const struct orr_compare_metric *m = headlines; m->name != NULL; m++) {
-        if (strcmp(m->name, metric) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return orr_metric_is(metric, ORR_METRIC_HEADLINE);
 }
 
 /* Index of a metric in the comparison. */
@@ -209,16 +101,31 @@ static uint32_t metric_at(struct orr_compare_load *load, struct orr_results *in,
                                         .scope = orr_arena_strndup(arena, scope, strlen(scope)),
                                         .label = orr_arena_strndup(arena, label, strlen(label)),
                                         .unit = orr_arena_strndup(arena, unit, strlen(unit)),
-                                        .better = orr_compare_better(name)};
+                                        .better = orr_metric_better(name)};
     }
     return at;
 }
 
+static const struct orr_reading no_reading = {(double)NAN, (double)NAN};
+
 /* What a run has of a metric that is not among its own: rows of jobs that never could have started
  * are only where there are some. */
-static double when_absent(const char *metric)
+static struct orr_reading when_absent(const char *metric)
 {
-    return strcmp(metric, "never_startable") == 0 ? 0 : (double)NAN;
+    return strcmp(metric, "never_startable") == 0 ? (struct orr_reading){0, (double)NAN}
+                                                  : no_reading;
+}
+
+/* Of columns `value` and `at_least`: a quantile without a value but a bound was not reached. */
+static struct orr_reading reading_of(sqlite3_stmt *row, int value, int at_least)
+{
+    if (sqlite3_column_type(row, value) != SQLITE_NULL) {
+        return (struct orr_reading){sqlite3_column_double(row, value), (double)NAN};
+    }
+    if (sqlite3_column_type(row, at_least) != SQLITE_NULL) {
+        return (struct orr_reading){(double)INFINITY, sqlite3_column_double(row, at_least)};
+    }
+    return no_reading;
 }
 
 static void read_metrics(struct orr_compare_load *load, struct orr_results *in,
@@ -227,7 +134,7 @@ static void read_metrics(struct orr_compare_load *load, struct orr_results *in,
     const char *scope = load->options->scope != NULL ? load->options->scope : "all";
     uint32_t room = 0;
     sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT name, scope, label, unit, value FROM metric ORDER BY rowid");
+        in, "SELECT name, scope, label, unit, value, at_least FROM metric ORDER BY rowid");
     while (orr_results_step(in, row)) {
         if (strcmp(orr_results_text(in, row, 1), scope) != 0 ||
             !wanted(load->options, orr_results_text(in, row, 0))) {
@@ -238,19 +145,17 @@ static void read_metrics(struct orr_compare_load *load, struct orr_results *in,
             const uint32_t grown = (uint32_t)orr_grow(room, (size_t)at + 1);
             run->values = orr_realloc(run->values, grown, sizeof *run->values);
             for (; room < grown; room++) {
-                run->values[room] = (double)NAN;
+                run->values[room] = no_reading;
             }
         }
-        run->values[at] = sqlite3_column_type(row, 4) == SQLITE_NULL
-                              ? (double)NAN
-                              : sqlite3_column_double(row, 4);
+        run->values[at] = reading_of(row, 4, 5);
     }
     /* metrics that only earlier files had */
     const uint32_t all = load->comparison->metric_count;
     run->values =
         orr_realloc(run->values, (all > room ? all : room) + (size_t)1, sizeof *run->values);
     for (; room < all; room++) {
-        run->values[room] = (double)NAN;
+        run->values[room] = no_reading;
     }
 }
 
@@ -383,7 +288,8 @@ static const struct orr_compare_run *twin_of(const struct orr_compare_load *load
 /* Values of a metric for a run and the one of arm 0 that it is paired with. */
 static enum orr_status pair_values(const struct orr_compare_load *load, uint32_t metric,
                                    const struct orr_compare_run *twin,
-                                   const struct orr_compare_run *run, double *base, double *other)
+                                   const struct orr_compare_run *run, struct orr_reading *base,
+                                   struct orr_reading *other)
 {
     struct orr_compare_ratios ratios;
     *base = twin->values[metric];
@@ -392,8 +298,8 @@ static enum orr_status pair_values(const struct orr_compare_load *load, uint32_t
         return ORR_OK;
     }
     const enum orr_status status = orr_compare__ratios(twin->path, run->path, &ratios, load->err);
-    *base = ratios.count > 0 ? 1 : (double)NAN;
-    *other = orr_compare__geomean(&ratios);
+    base->value = ratios.count > 0 ? 1 : (double)NAN;
+    other->value = orr_compare__geomean(&ratios);
     orr_free(ratios.items);
     return status;
 }
@@ -402,8 +308,8 @@ static enum orr_status pair_arm(const struct orr_compare_load *load, uint32_t ar
 {
     enum orr_status status = ORR_OK;
     struct orr_comparison *comparison = load->comparison;
-    double *base = orr_alloc(load->run_count + (size_t)1, sizeof *base);
-    double *other = orr_alloc(load->run_count + (size_t)1, sizeof *other);
+    struct orr_reading *base = orr_alloc(load->run_count + (size_t)1, sizeof *base);
+    struct orr_reading *other = orr_alloc(load->run_count + (size_t)1, sizeof *other);
     for (uint32_t m = 0; m < comparison->metric_count; m++) {
         uint32_t pairs = 0;
         for (uint32_t r = 0; r < load->run_count; r++) {
@@ -416,7 +322,7 @@ static enum orr_status pair_arm(const struct orr_compare_load *load, uint32_t ar
         }
         comparison->pairs = pairs > comparison->pairs ? pairs : comparison->pairs;
         comparison->cells[(size_t)m * comparison->arm_count + arm] =
-            orr_paired_t(base, other, pairs, comparison->level);
+            orr_paired_readings(base, other, pairs, comparison->level);
     }
     orr_free(base);
     orr_free(other);
@@ -428,10 +334,11 @@ static void fill_values(struct orr_compare_load *load, const uint32_t *known)
 {
     const uint32_t all = load->comparison->metric_count;
     for (uint32_t r = 0; r < load->run_count; r++) {
-        double *full = orr_alloc(all + (size_t)1, sizeof *full);
+        struct orr_reading *full = orr_alloc(all + (size_t)1, sizeof *full);
         for (uint32_t m = 0; m < all; m++) {
-            const double value = m < known[r] ? load->runs[r].values[m] : (double)NAN;
-            full[m] = isnan(value) ? when_absent(load->comparison->metrics[m].name) : value;
+            full[m] = m < known[r] ? load->runs[r].values[m] : no_reading;
+            full[m] =
+                isnan(full[m].value) ? when_absent(load->comparison->metrics[m].name) : full[m];
         }
         orr_free(load->runs[r].values);
         load->runs[r].values = full;
@@ -492,7 +399,7 @@ static void add_ratio(struct orr_compare_load *load, uint32_t *capacity)
                                         .scope = "all",
                                         .label = "",
                                         .unit = "1",
-                                        .better = orr_compare_better(ORR_JCT_RATIO)};
+                                        .better = orr_metric_better(ORR_JCT_RATIO)};
     }
 }
 
@@ -554,7 +461,7 @@ const struct orr_paired *orr_comparison_cell(const struct orr_comparison *compar
 }
 
 enum orr_status orr_metric_values(const char *const *paths, uint32_t count, const char *metric,
-                                  const char *scope, const char *label, double *values,
+                                  const char *scope, const char *label, struct orr_reading *values,
                                   struct orr_err *err)
 {
     enum orr_status status = ORR_OK;
@@ -562,19 +469,34 @@ enum orr_status orr_metric_values(const char *const *paths, uint32_t count, cons
         struct orr_results in;
         orr_results_open(&in, paths[i], err);
         sqlite3_stmt *row = orr_results_prepare(
-            &in, "SELECT value FROM metric WHERE name = ?1 AND scope = ?2 AND label = ?3");
+            &in,
+            "SELECT value, at_least FROM metric WHERE name = ?1 AND scope = ?2 AND label = ?3");
         const char *const keys[] = {metric, scope, label};
         for (int k = 0; row != NULL && k < 3; k++) {
             (void)sqlite3_bind_text(row, k + 1, keys[k], -1, SQLITE_STATIC);
         }
         values[i] = when_absent(metric);
         while (orr_results_step(&in, row)) {
-            if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
-                values[i] = sqlite3_column_double(row, 0);
-            }
+            const struct orr_reading found = reading_of(row, 0, 1);
+            values[i] = isnan(found.value) ? values[i] : found;
         }
         status = in.status;
         orr_results_close(&in);
     }
     return status;
+}
+
+enum orr_verdict_on orr_compare_verdict(const struct orr_compare_metric *metric,
+                                        const struct orr_paired *p)
+{
+    if (isnan(p->low) && p->lost + p->found == 0) {
+        return ORR_ON_UNKNOWN;
+    }
+    const int order = orr_paired_order(p);
+    if (order == 0) {
+        return ORR_ON_OPEN;
+    }
+    return metric->better == ORR_BETTER_NEITHER                 ? ORR_ON_OTHER
+           : (metric->better == ORR_BETTER_LESS) == (order < 0) ? ORR_ON_BETTER
+                                                                : ORR_ON_WORSE;
 }

@@ -14,7 +14,7 @@ struct orr_compare_run { /* one results file */
     uint64_t jobs, unstarted; /* of its window; not started */
     uint64_t nevers;          /* beside them: those that never could have */
     uint32_t arm;
-    double *values; /* by metric; NAN: it has none */
+    struct orr_reading *values; /* by metric */
 };
 
 struct orr_compare_load {

@@ -2,6 +2,7 @@
 #include <orrery/analysis/paired.h>
 
 #include <math.h>
+#include <stdio.h>
 
 #include <gsl/gsl_cdf.h>
 
@@ -70,6 +71,86 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
     return paired;
 }
 
+struct orr_paired orr_paired_readings(const struct orr_reading *base,
+                                      const struct orr_reading *other, uint32_t count, double level)
+{
+    double *a = orr_alloc(count + (size_t)1, sizeof *a),
+           *b = orr_alloc(count + (size_t)1, sizeof *b);
+    struct orr_paired seen = {0};
+    double base_sum = 0, other_sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool base_open = isinf(base[i].value), other_open = isinf(other[i].value);
+        const bool has_base = !isnan(base[i].value), has_other = !isnan(other[i].value);
+        a[i] = base[i].value;
+        b[i] = other[i].value;
+        seen.missing += has_base != has_other ? 1 : 0;
+        if (has_base && has_other) {
+            seen.lost += !base_open && other_open ? 1 : 0;
+            seen.found += base_open && !other_open ? 1 : 0;
+            seen.neither += base_open && other_open ? 1 : 0;
+            base_sum += base_open ? base[i].at_least : base[i].value;
+            other_sum += other_open ? other[i].at_least : other[i].value;
+        }
+    }
+    struct orr_paired paired = orr_paired_t(a, b, count, level);
+    orr_free(a);
+    orr_free(b);
+    paired.lost = seen.lost;
+    paired.found = seen.found;
+    paired.neither = seen.neither;
+    paired.missing = seen.missing;
+    const uint32_t pairs = orr_paired_pairs(&paired);
+    if (pairs > paired.n) {
+        paired.base_mean = base_sum / pairs;
+        paired.other_mean = other_sum / pairs;
+    }
+    return paired;
+}
+
+int orr_paired_order(const struct orr_paired *p)
+{
+    const bool more = p->low > 0, less = p->high < 0; /* false of NAN */
+    if (p->lost > p->found) {
+        return 1;
+    }
+    if (p->found > 0) {
+        return p->lost > 0 || more ? 0 : -1;
+    }
+    return more ? 1 : less ? -1 : 0;
+}
+
+int orr_paired_order_as_is(const struct orr_paired *p)
+{
+    if (p->lost + p->found > 0 || !isnan(p->low)) {
+        return orr_paired_order(p);
+    }
+    return (p->difference > 0) - (p->difference < 0);
+}
+
+const char *orr_paired_words(const struct orr_paired *p, char *out, size_t bytes)
+{
+    const uint32_t pairs = orr_paired_pairs(p);
+    if (p->lost > 0 && p->found > 0) {
+        (void)snprintf(out, bytes, "lost in %u, found in %u of %u", p->lost, p->found, pairs);
+    } else if (p->lost + p->found > 0) {
+        (void)snprintf(out, bytes, "%s in %u of %u", p->lost > 0 ? "lost" : "found",
+                       p->lost + p->found, pairs);
+    } else {
+        *out = '\0';
+    }
+    return out;
+}
+
+double orr_paired_least_seen(const struct orr_paired *p, double level, double sure)
+{
+    if (p->n < 2 || !isfinite(p->low) || !isfinite(p->high)) {
+        return (double)NAN;
+    }
+    const double degrees = p->n - 1, half = (p->high - p->low) / 2;
+    return half / gsl_cdf_tdist_Pinv(0.5 + level / 2, degrees) *
+           gsl_cdf_tdist_Pinv(1 - sure / 2, degrees);
+}
+
 static int by_value(const void *a, const void *b, void *context)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -88,17 +169,19 @@ static double quantile(const double *sorted, uint32_t count, double q)
 void orr_paired_percentiles(double *replicates, uint32_t count, double level,
                             struct orr_paired *paired)
 {
-    uint32_t kept = 0, below = 0, above = 0;
+    uint32_t kept = 0, finite = 0, below = 0, above = 0;
     double mean = 0, squares = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (!isfinite(replicates[i])) {
+        if (isnan(replicates[i])) {
             continue;
         }
         const double value = replicates[i];
         replicates[kept++] = value;
-        const double from_mean = value - mean;
-        mean += from_mean / kept;
-        squares += from_mean * (value - mean);
+        if (isfinite(value)) {
+            const double from_mean = value - mean;
+            mean += from_mean / ++finite;
+            squares += from_mean * (value - mean);
+        }
         below += value <= 0;
         above += value >= 0;
     }
@@ -110,7 +193,7 @@ void orr_paired_percentiles(double *replicates, uint32_t count, double level,
     paired->high = quantile(replicates, kept, (1 + level) / 2);
     const double side = below < above ? below : above;
     paired->p = fmin(1, 2 * (side + 1) / (kept + 1.0));
-    const double deviation = sqrt(squares / (kept - 1));
+    const double deviation = finite > 1 ? sqrt(squares / (finite - 1)) : 0;
     paired->effect = deviation > 0 ? paired->difference / deviation : (double)NAN;
 }
 

@@ -14,6 +14,8 @@ static const char *number(double value, char out[32])
     const double size = fabs(value);
     if (isnan(value)) {
         (void)snprintf(out, 32, "-");
+    } else if (isinf(value)) {
+        (void)snprintf(out, 32, value > 0 ? "inf" : "-inf");
     } else if (size >= 1000 || size < 1e-9) {
         (void)snprintf(out, 32, "%.0f", value);
     } else if (size >= 10) {
@@ -22,6 +24,27 @@ static const char *number(double value, char out[32])
         (void)snprintf(out, 32, "%.3g", value);
     }
     return out;
+}
+
+/* The mean of a side; what was not reached counts in it as the least it can be. */
+static const char *mean_number(double value, bool open, char out[32])
+{
+    char plain[32];
+    if (!open) {
+        return number(value, out);
+    }
+    (void)snprintf(out, 32, value > 0 ? ">%.30s" : "not reached", number(value, plain));
+    return out;
+}
+
+static const char *base_number(const struct orr_paired *p, char out[32])
+{
+    return mean_number(p->base_mean, orr_paired_base_open(p), out);
+}
+
+static const char *other_number(const struct orr_paired *p, char out[32])
+{
+    return mean_number(p->other_mean, orr_paired_other_open(p), out);
 }
 
 static const char *signed_number(double value, char out[32])
@@ -35,7 +58,9 @@ static const char *signed_number(double value, char out[32])
 static const char *interval(const struct orr_paired *p, char out[80])
 {
     char low[32], high[32];
-    if (isnan(p->low)) {
+    if (p->lost + p->found > 0) {
+        (void)snprintf(out, 80, "%s", orr_paired_words(p, low, sizeof low));
+    } else if (isnan(p->low)) {
         (void)snprintf(out, 80, "no interval");
     } else {
         (void)snprintf(out, 80, "%s to %s", signed_number(p->low, low),
@@ -44,9 +69,22 @@ static const char *interval(const struct orr_paired *p, char out[80])
     return out;
 }
 
+/* Where a pair has no difference, the others' is no answer. */
+static double difference(const struct orr_paired *p)
+{
+    return p->lost + p->found > 0 ? (double)NAN : p->difference;
+}
+
+static double chance_of(const struct orr_paired *p)
+{
+    return p->lost + p->found > 0 ? (double)NAN : p->p;
+}
+
 static double percent(const struct orr_paired *p)
 {
-    return fabs(p->base_mean) > 0 ? 100 * p->difference / fabs(p->base_mean) : (double)NAN;
+    return p->lost + p->found == 0 && fabs(p->base_mean) > 0
+               ? 100 * p->difference / fabs(p->base_mean)
+               : (double)NAN;
 }
 
 /* A p-value; "-" for none. */
@@ -54,11 +92,6 @@ static const char *chance(double p, char out[32])
 {
     (void)snprintf(out, 32, isnan(p) ? "-" : "%.2g", p);
     return out;
-}
-
-static bool is_clear(const struct orr_paired *p)
-{
-    return !isnan(p->low) && (p->low > 0 || p->high < 0);
 }
 
 static void name_of(const struct orr_compare_metric *metric, char *out, size_t bytes)
@@ -81,12 +114,36 @@ static const char *amount(const struct orr_compare_metric *metric, double value,
     return out;
 }
 
-static const char *verdict_of(const struct orr_compare_metric *metric, double difference)
+static const char *verdict_of(const struct orr_compare_metric *metric, const struct orr_paired *p)
 {
-    if (metric->better == ORR_BETTER_NEITHER) {
-        return "";
+    static const char *const words[] = {"", ", which may be chance", " (better)", " (worse)", ""};
+    return words[orr_compare_verdict(metric, p)];
+}
+
+/* Of a quantile that one side did not reach: more than any number. */
+static void say_reached(const struct orr_comparison *c, const struct orr_compare_metric *m,
+                        const struct orr_paired *p, uint32_t arm, const char *name, char *text,
+                        size_t bytes)
+{
+    const char *base = c->arms[0].label, *other = c->arms[arm].label;
+    const bool lost = p->lost > 0;
+    const double bound = lost ? p->other_mean : p->base_mean;
+    const uint32_t pairs = orr_paired_pairs(p);
+    char rough[24], of_pairs[60] = "", at_least[60] = "", back[80] = "";
+    if (pairs > 1) {
+        (void)snprintf(of_pairs, sizeof of_pairs, " in %u of %u pairs", lost ? p->lost : p->found,
+                       pairs);
     }
-    return (metric->better == ORR_BETTER_LESS) == (difference < 0) ? " (better)" : " (worse)";
+    if (bound > 0 && strcmp(m->unit, "s") == 0) {
+        (void)snprintf(at_least, sizeof at_least, " (there it is more than %s%s)",
+                       orr_format_rough(rough, bound), pairs > 1 ? " on average" : "");
+    }
+    if (lost && p->found > 0) {
+        (void)snprintf(back, sizeof back, ", and the other way round in %u", p->found);
+    }
+    (void)snprintf(text, bytes, "%s: not reached under %s%s%s, and reached under %s%s%s.", name,
+                   lost ? other : base, of_pairs, at_least, lost ? base : other, back,
+                   verdict_of(m, p));
 }
 
 /* Of times as long, which are no difference. */
@@ -102,9 +159,9 @@ static void say_ratio(const struct orr_comparison *c, const struct orr_paired *p
                    "%s: jobs that ended under both took %.3g times as long under %s as under %s "
                    "(geometric mean, job by job)%s; %s.",
                    ORR_JCT_RATIO, p->other_mean, c->arms[arm].label, c->arms[0].label,
-                   !is_clear(p)          ? ", which may be chance"
-                   : p->difference < 0.0 ? " (better)"
-                                         : " (worse)",
+                   orr_paired_order(p) == 0 ? ", which may be chance"
+                   : p->difference < 0.0    ? " (better)"
+                                            : " (worse)",
                    range);
 }
 
@@ -116,9 +173,17 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
     const char *base = c->arms[0].label, *other = c->arms[arm].label;
     char name[400], change[64], low[64], high[64], share[40] = "";
     name_of(m, name, sizeof name);
+    if (p->lost + p->found > 0) {
+        say_reached(c, m, p, arm, name, text, bytes);
+        return;
+    }
+    if (p->n == 0 && p->neither > 0) {
+        (void)snprintf(text, bytes, "%s: reached under neither %s nor %s.", name, base, other);
+        return;
+    }
     if (p->n == 0 || isnan(p->difference)) {
         const bool neither = isnan(p->base_mean) == isnan(p->other_mean);
-        (void)snprintf(text, bytes, "%s: has no value (or is not reached) under %s%s%s.", name,
+        (void)snprintf(text, bytes, "%s: has no value under %s%s%s.", name,
                        isnan(p->base_mean) || neither ? base : other, neither ? " or " : "",
                        neither ? other : "");
         return;
@@ -142,7 +207,7 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
     if (!(fabs(p->difference) > 0) && !(p->high > p->low)) {
         (void)snprintf(text, bytes, "%s: the same under %s and %s in all %u.", name, base, other,
                        p->n);
-    } else if (!is_clear(p)) {
+    } else if (orr_paired_order(p) == 0) {
         (void)snprintf(text, bytes,
                        "%s: no difference between %s and %s could be shown; %s, %g %% interval %s "
                        "to %s, n = %u.",
@@ -150,8 +215,8 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
     } else {
         (void)snprintf(text, bytes,
                        "%s: %s%s from %s to %s%s; %g %% interval %s to %s, n = %u, p = %.2g.", name,
-                       change, share, base, other, verdict_of(m, p->difference), 100 * c->level,
-                       low_text, high_text, p->n, p->p);
+                       change, share, base, other, verdict_of(m, p), 100 * c->level, low_text,
+                       high_text, p->n, p->p);
     }
 }
 
@@ -159,13 +224,8 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
 
 static const char *mark(const struct orr_compare_metric *m, const struct orr_paired *p)
 {
-    if (!is_clear(p)) {
-        return isnan(p->low) ? "?" : "=";
-    }
-    if (m->better == ORR_BETTER_NEITHER) {
-        return "~";
-    }
-    return (m->better == ORR_BETTER_LESS) == (p->difference < 0) ? "better" : "worse";
+    static const char *const marks[] = {"?", "=", "better", "worse", "~"};
+    return marks[orr_compare_verdict(m, p)];
 }
 
 /* Characters, not bytes, of UTF-8: what a column is padded by. */
@@ -201,9 +261,10 @@ static void text_row(const struct orr_comparison *c, uint32_t m, uint32_t a, int
     name_of(&c->metrics[m], name, sizeof name);
     pad(out, name, width);
     (void)fprintf(out, " %-14.14s %10s %10s %10s %8s  %-24s %3u %9s  %s\n", c->arms[a].label,
-                  number(p->base_mean, base), number(p->other_mean, other),
-                  signed_number(p->difference, change), signed_number(percent(p), share),
-                  interval(p, range), p->n, chance(p->p, p_text), mark(&c->metrics[m], p));
+                  base_number(p, base), other_number(p, other),
+                  signed_number(difference(p), change), signed_number(percent(p), share),
+                  interval(p, range), orr_paired_pairs(p), chance(chance_of(p), p_text),
+                  mark(&c->metrics[m], p));
 }
 
 /* Which arms have jobs that did not start, or never could have, and how those count; `end` is that
@@ -237,6 +298,23 @@ static void note_unstarted(const struct orr_comparison *c, const char *end, FILE
     }
 }
 
+/* Pairs that say nothing of a metric, because one side has no jobs that it could be of. */
+static void note_missing(const struct orr_comparison *c, const char *end, FILE *out)
+{
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        for (uint32_t a = 1; a < c->arm_count; a++) {
+            const struct orr_paired *p = orr_comparison_cell(c, m, a);
+            char name[400];
+            if (p->missing > 0) {
+                name_of(&c->metrics[m], name, sizeof name);
+                (void)fprintf(out, "%s: %u of %u pairs of %s and %s have no value on one side.%s",
+                              name, p->missing, p->missing + orr_paired_pairs(p), c->arms[0].label,
+                              c->arms[a].label, end);
+            }
+        }
+    }
+}
+
 static void print_text(const struct orr_comparison *c, FILE *out)
 {
     const int width = widest_name(c);
@@ -258,6 +336,7 @@ static void print_text(const struct orr_comparison *c, FILE *out)
             }
         }
     }
+    note_missing(c, "\n", out);
     note_unstarted(c, "\n", out);
 }
 
@@ -276,14 +355,15 @@ static void print_markdown(const struct orr_comparison *c, FILE *out)
             name_of(&c->metrics[m], name, sizeof name);
             (void)fputs("| ", out);
             orr_markdown_text(out, name);
-            (void)fprintf(out, " | %s | %s | ", c->metrics[m].unit, number(p->base_mean, base));
+            (void)fprintf(out, " | %s | %s | ", c->metrics[m].unit, base_number(p, base));
             orr_markdown_text(out, c->arms[a].label);
-            (void)fprintf(out, " | %s | %s | %s | %s | %u | %s |\n", number(p->other_mean, other),
-                          signed_number(p->difference, change), signed_number(percent(p), share),
-                          interval(p, range), p->n, chance(p->p, p_text));
+            (void)fprintf(out, " | %s | %s | %s | %s | %u | %s |\n", other_number(p, other),
+                          signed_number(difference(p), change), signed_number(percent(p), share),
+                          interval(p, range), orr_paired_pairs(p), chance(chance_of(p), p_text));
         }
     }
     (void)fputs("\n", out);
+    note_missing(c, "\n", out);
     note_unstarted(c, "\n", out);
 }
 
@@ -299,7 +379,7 @@ static void csv_number(FILE *out, double value)
 static void print_csv(const struct orr_comparison *c, FILE *out)
 {
     (void)fputs("metric,scope,label,unit,base,arm,n,base_mean,arm_mean,difference,low,high,p_holm,"
-                "effect\n",
+                "effect,lost,found,neither,missing\n",
                 out);
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
@@ -316,7 +396,7 @@ static void print_csv(const struct orr_comparison *c, FILE *out)
             for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
                 csv_number(out, values[i]);
             }
-            (void)fputc('\n', out);
+            (void)fprintf(out, ",%u,%u,%u,%u\n", p->lost, p->found, p->neither, p->missing);
         }
     }
 }
@@ -359,10 +439,9 @@ static void print_latex(const struct orr_comparison *c, FILE *out)
             latex_text(out, name);
             (void)fputs(" & ", out);
             latex_text(out, c->arms[a].label);
-            (void)fprintf(out, " & $%s$ & $%s$ & $%s$ & $%s$ & %s \\\\\n",
-                          number(p->base_mean, base), number(p->other_mean, other),
-                          signed_number(p->difference, change), signed_number(percent(p), share),
-                          interval(p, range));
+            (void)fprintf(out, " & $%s$ & $%s$ & $%s$ & $%s$ & %s \\\\\n", base_number(p, base),
+                          other_number(p, other), signed_number(difference(p), change),
+                          signed_number(percent(p), share), interval(p, range));
         }
     }
     (void)fputs("\\hline\n\\end{tabular}\n", out);

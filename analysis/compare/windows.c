@@ -96,8 +96,8 @@ static double mean(const struct samples *samples, const uint32_t *times)
     return n > 0 ? sum / (double)n : (double)NAN;
 }
 
-/* Nearest rank while all were known in full, Kaplan-Meier from the first on that was not. NAN: not
- * reached. */
+/* Nearest rank while all were known in full, Kaplan-Meier from the first on that was not. INFINITY:
+ * not reached; NAN: there are none. */
 static double quantile(const struct samples *samples, const uint32_t *times, uint32_t percent)
 {
     uint64_t n = 0, seen = 0;
@@ -123,7 +123,7 @@ static double quantile(const struct samples *samples, const uint32_t *times, uin
             return sample->value;
         }
     }
-    return (double)NAN;
+    return n > 0 ? (double)INFINITY : (double)NAN;
 }
 
 /* The statistic when block b is drawn times[b] times. */
@@ -160,6 +160,12 @@ static void interval_of(double *replicates, double level, struct orr_paired *pai
     }
 }
 
+/* What a quantile that is not reached is at least. */
+static double longest(const struct samples *samples)
+{
+    return samples->count > 0 ? samples->items[samples->count - 1].value : 0;
+}
+
 static void bootstrap(const struct samples *base, const struct samples *other,
                       const struct cut *cut, uint32_t percent, double level,
                       struct orr_paired *paired)
@@ -169,13 +175,14 @@ static void bootstrap(const struct samples *base, const struct samples *other,
     for (uint32_t b = 0; b < cut->blocks; b++) {
         times[b] = 1;
     }
-    paired->base_mean = evaluate(base, times, percent);
-    paired->other_mean = evaluate(other, times, percent);
-    paired->difference = paired->other_mean - paired->base_mean;
-    paired->n = cut->blocks;
+    const struct orr_reading before = {evaluate(base, times, percent), longest(base)};
+    const struct orr_reading after = {evaluate(other, times, percent), longest(other)};
+    *paired = orr_paired_readings(&before, &after, 1, level);
+    paired->n = paired->n > 0 ? cut->blocks : 0;
     for (uint32_t r = 0; r < REPLICATES; r++) {
         draw_blocks(times, cut->blocks, r);
-        replicates[r] = evaluate(other, times, percent) - evaluate(base, times, percent);
+        const double a = evaluate(base, times, percent), b = evaluate(other, times, percent);
+        replicates[r] = isinf(a) && isinf(b) ? (double)NAN : b - a;
     }
     interval_of(replicates, level, paired);
     orr_free(replicates);

@@ -25,16 +25,28 @@ static struct orr_paired worsening(const struct orr_paired *paired, enum orr_bet
         worse.difference = -paired->difference;
         worse.low = -paired->high;
         worse.high = -paired->low;
+        worse.lost = paired->found; /* not reached is more than any number */
+        worse.found = paired->lost;
     }
     return worse;
 }
 
-static enum orr_verdict_kind judge(const struct orr_paired *worse, double margin, bool fixed)
+/* by_itself: the difference is the answer, without an interval. */
+static enum orr_verdict_kind judge(const struct orr_paired *worse, double margin, bool by_itself)
 {
+    if (worse->lost > worse->found) { /* no margin reaches that far */
+        return ORR_GATE_REGRESSED;
+    }
+    if (worse->lost > 0) {
+        return ORR_GATE_INCONCLUSIVE;
+    }
+    if (worse->n == 0 && worse->found > 0) { /* reached at last */
+        return ORR_GATE_PASS;
+    }
     if (worse->n == 0 || isnan(worse->difference) || isnan(margin)) {
         return ORR_GATE_INCONCLUSIVE;
     }
-    if (fixed) {
+    if (by_itself) {
         return worse->difference > margin ? ORR_GATE_REGRESSED : ORR_GATE_PASS;
     }
     if (isnan(worse->high)) {
@@ -60,44 +72,93 @@ static const char *amount(const char *unit, double value, bool change, char out[
     return out;
 }
 
+/* Of a quantile that one side at least did not reach in some pair. */
+static void describe_reached(struct orr_gate_result *r, const struct orr_paired *paired)
+{
+    const uint32_t pairs = orr_paired_pairs(paired);
+    char bound[48], at_least[80] = "";
+    const double least = paired->lost > 0 ? paired->other_mean : paired->base_mean;
+    if (least > 0) {
+        (void)snprintf(at_least, sizeof at_least, " (it is more than %s)",
+                       amount(r->unit, least, false, bound));
+    }
+    if (paired->lost > 0) {
+        (void)snprintf(r->text, sizeof r->text,
+                       "%s is not reached any more in %u of %u runs%s: too many jobs do not start "
+                       "or end%s",
+                       r->rule->metric, paired->lost, pairs, at_least,
+                       paired->found > 0 ? ", and is reached in others for the first time" : "");
+    } else if (paired->found > 0) {
+        (void)snprintf(r->text, sizeof r->text,
+                       "%s was not reached in %u of %u runs of the baseline%s, and is now",
+                       r->rule->metric, paired->found, pairs, at_least);
+    } else {
+        (void)snprintf(r->text, sizeof r->text,
+                       "%s is reached on neither side: there is nothing to compare",
+                       r->rule->metric);
+    }
+}
+
 /* Before, after, the change and its interval as they are; the margin as what is still good enough.
  */
-static void describe(struct orr_gate_result *r, const struct orr_paired *paired, bool fixed,
+static void describe(struct orr_gate_result *r, const struct orr_paired *paired, bool by_itself,
                      enum orr_better better)
 {
-    char before[48], after[48], change[48], low[48], high[48], margin[48];
-    if (r->worse.n == 0 || isnan(r->worse.difference)) {
-        (void)snprintf(r->text, sizeof r->text, "%s is not in both results", r->rule->metric);
+    char before[48], after[48], change[48], low[48], high[48], margin[48], seen[48];
+    if (paired->lost + paired->found > 0 || (paired->n == 0 && paired->neither > 0)) {
+        describe_reached(r, paired);
         return;
     }
-    const int bytes =
-        snprintf(r->text, sizeof r->text, "%s %s to %s: %s", r->rule->metric,
-                 amount(r->unit, paired->base_mean, false, before),
-                 amount(r->unit, paired->base_mean + paired->difference, false, after),
-                 amount(r->unit, paired->difference, true, change));
+    if (r->worse.n == 0 || isnan(r->worse.difference)) {
+        (void)snprintf(r->text, sizeof r->text, "%s has no value in %s", r->rule->metric,
+                       isnan(paired->base_mean) && isnan(paired->other_mean) ? "either side"
+                       : isnan(paired->base_mean)                            ? "the baseline"
+                                                                             : "the new results");
+        return;
+    }
+    const int bytes = snprintf(r->text, sizeof r->text, "%s %s to %s: %s", r->rule->metric,
+                               amount(r->unit, paired->base_mean, false, before),
+                               amount(r->unit, paired->other_mean, false, after),
+                               amount(r->unit, paired->difference, true, change));
     const size_t used = bytes < (int)sizeof r->text ? (size_t)bytes : sizeof r->text - 1;
     (void)amount(r->unit, better == ORR_BETTER_MORE ? -r->margin : r->margin, true, margin);
-    if (fixed || isnan(r->worse.low)) {
+    if (by_itself || isnan(r->worse.low)) {
         (void)snprintf(r->text + used, sizeof r->text - used, "%s; allowed is %s",
-                       fixed ? "" : ", too few replicas for an interval", margin);
+                       by_itself ? "" : ", too few replicas for an interval", margin);
         return;
     }
     (void)snprintf(r->text + used, sizeof r->text - used,
-                   " (95 %% interval %s to %s, n = %u); allowed is %s",
+                   " (95 %% interval %s to %s, n = %u); allowed is %s, seen is "
+                   "%s",
                    amount(r->unit, paired->low, true, low),
-                   amount(r->unit, paired->high, true, high), r->worse.n, margin);
+                   amount(r->unit, paired->high, true, high), r->worse.n, margin,
+                   amount(r->unit, better == ORR_BETTER_MORE ? -r->seen : r->seen, true, seen));
+}
+
+static void add_missing(struct orr_gate_result *r, const struct orr_paired *paired)
+{
+    const size_t used = strlen(r->text);
+    if (paired->missing > 0 && orr_paired_pairs(paired) > 0) {
+        (void)snprintf(r->text + used, sizeof r->text - used,
+                       "; %u of %u runs have no value on one side", paired->missing,
+                       paired->missing + orr_paired_pairs(paired));
+    }
 }
 
 void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit,
                     const struct orr_paired *paired, bool fixed, struct orr_gate_result *result)
 {
-    const enum orr_better own = orr_compare_better(rule->metric);
+    const enum orr_better own = orr_metric_better(rule->metric);
     const enum orr_better better = rule->better != ORR_BETTER_NEITHER ? rule->better : own;
     *result = (struct orr_gate_result){.rule = rule, .unit = unit};
     result->worse = worsening(paired, better);
     result->margin = rule->relative ? rule->margin * fabs(paired->base_mean) : rule->margin;
-    result->verdict = judge(&result->worse, result->margin, fixed);
-    describe(result, paired, fixed, better);
+    const bool by_itself = fixed || orr_metric_is(rule->metric, ORR_METRIC_CERTAIN);
+    result->verdict = judge(&result->worse, result->margin, by_itself);
+    const double least = by_itself ? 0 : orr_paired_least_seen(&result->worse, 0.95, SURE);
+    result->seen = isnan(least) ? least : fmax(result->margin, least);
+    describe(result, paired, by_itself, better);
+    add_missing(result, paired);
 }
 
 enum orr_verdict_kind orr_gate_all(const struct orr_gate_result *results, uint32_t count)
@@ -116,16 +177,43 @@ enum orr_verdict_kind orr_gate_all(const struct orr_gate_result *results, uint32
 
 /* --- reports --- */
 
-void orr_gate_print_text(const struct orr_gate_result *results, uint32_t count, FILE *out)
+/* What is to be known beside the verdicts, a sentence each. */
+static void each_note(const char *notes, void (*print)(FILE *out, const char *text, size_t bytes),
+                      FILE *out)
+{
+    for (const char *at = notes; at != NULL && *at != '\0';) {
+        const size_t bytes = strcspn(at, "\n");
+        print(out, at, bytes);
+        at += bytes + (at[bytes] == '\n');
+    }
+}
+
+static void text_note(FILE *out, const char *text, size_t bytes)
+{
+    (void)fprintf(out, "note: %.*s\n", (int)bytes, text);
+}
+
+void orr_gate_print_text(const struct orr_gate_result *results, uint32_t count, const char *notes,
+                         FILE *out)
 {
     for (uint32_t i = 0; i < count; i++) {
         (void)fprintf(out, "%-13s %s: %s\n", orr_gate_word(results[i].verdict),
                       results[i].rule->name, results[i].text);
     }
+    each_note(notes, text_note, out);
+}
+
+static void markdown_note(FILE *out, const char *text, size_t bytes)
+{
+    char note[1000];
+    (void)snprintf(note, sizeof note, "%.*s", (int)bytes, text);
+    (void)fputs("\n", out);
+    orr_markdown_text(out, note);
+    (void)fputs("\n", out);
 }
 
 void orr_gate_print_markdown(const struct orr_gate_result *results, uint32_t count,
-                             const char *title, FILE *out)
+                             const char *notes, const char *title, FILE *out)
 {
     (void)fprintf(out, "### %s: %s\n\n| rule | verdict | what was seen |\n|---|---|---|\n", title,
                   orr_gate_word(orr_gate_all(results, count)));
@@ -136,10 +224,19 @@ void orr_gate_print_markdown(const struct orr_gate_result *results, uint32_t cou
         orr_markdown_text(out, results[i].text);
         (void)fputs(" |\n", out);
     }
+    each_note(notes, markdown_note, out);
 }
 
-void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count, const char *suite,
-                          FILE *out)
+static void junit_note(FILE *out, const char *text, size_t bytes)
+{
+    char note[1000];
+    (void)snprintf(note, sizeof note, "%.*s", (int)bytes, text);
+    orr_xml_text(out, note);
+    (void)fputs("\n", out);
+}
+
+void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count, const char *notes,
+                          const char *suite, FILE *out)
 {
     uint32_t by_verdict[3] = {0};
     for (uint32_t i = 0; i < count; i++) {
@@ -164,5 +261,7 @@ void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count,
         orr_xml_text(out, r->text);
         (void)fputs("\"/>\n  </testcase>\n", out);
     }
-    (void)fputs("</testsuite>\n", out);
+    (void)fputs("  <system-out>", out);
+    each_note(notes, junit_note, out);
+    (void)fputs("</system-out>\n</testsuite>\n", out);
 }

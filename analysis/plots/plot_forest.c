@@ -14,14 +14,15 @@
 #define MOST_ROWS    60
 #define MOST_PERCENT 150.0
 
-enum verdict { BETTER, WORSE, OPEN, UNKNOWN, VERDICTS };
+#define VERDICTS     5 /* enum orr_verdict_on */
 
 struct forest_row {
     const struct orr_compare_metric *metric;
     const struct orr_compare_arm *arm;
     struct orr_paired paired;
     double middle, low, high; /* percent of the base; NAN: unknown */
-    enum verdict verdict;
+    int order;                /* not reached under one side: 1 the arm, -1 the base; else 0 */
+    enum orr_verdict_on verdict;
 };
 
 struct forest {
@@ -31,17 +32,6 @@ struct forest {
     double limit; /* of the axis, percent */
 };
 
-static enum verdict verdict_of(const struct forest_row *row)
-{
-    if (isnan(row->low) || isnan(row->high)) {
-        return UNKNOWN;
-    }
-    if ((row->low <= 0 && row->high >= 0) || row->metric->better == ORR_BETTER_NEITHER) {
-        return OPEN;
-    }
-    return (row->middle < 0) == (row->metric->better == ORR_BETTER_LESS) ? BETTER : WORSE;
-}
-
 static void forest_fill(struct forest *forest)
 {
     const struct orr_comparison *of = forest->of;
@@ -50,7 +40,8 @@ static void forest_fill(struct forest *forest)
         for (uint32_t a = 1; a < of->arm_count; a++) {
             const struct orr_paired *paired = orr_comparison_cell(of, m, a);
             double scale = 100 / fabs(paired->base_mean);
-            if (paired->n == 0 || isnan(paired->difference)) {
+            const bool reached = paired->lost + paired->found == 0;
+            if (reached && (paired->n == 0 || isnan(paired->difference))) {
                 continue;
             }
             if (forest->count == MOST_ROWS) {
@@ -67,10 +58,17 @@ static void forest_fill(struct forest *forest)
                 row.middle = paired->difference == 0 ? 0 : (double)NAN;
                 row.low = row.high = paired->low == 0 && paired->high == 0 ? 0 : (double)NAN;
             }
-            row.verdict = verdict_of(&row);
+            row.verdict = orr_compare_verdict(row.metric, paired);
+            if (!reached) { /* beyond the axis, whatever the other pairs say */
+                row.order = orr_paired_order(paired);
+                row.middle = row.order > 0   ? (double)INFINITY
+                             : row.order < 0 ? -(double)INFINITY
+                                             : (double)NAN;
+                row.low = row.high = row.middle;
+            }
             double ends[3] = {row.middle, row.low, row.high};
             for (int i = 0; i < 3; i++) {
-                widest = fabs(ends[i]) > widest ? fabs(ends[i]) : widest;
+                widest = isfinite(ends[i]) && fabs(ends[i]) > widest ? fabs(ends[i]) : widest;
             }
             forest->rows[forest->count++] = row;
         }
@@ -85,8 +83,13 @@ static double clipped(const struct forest *forest, double percent)
                                       : percent;
 }
 
-static void value_text(char *out, size_t room, const char *unit, double value)
+/* open: no number, and at least this. */
+static void value_text(char *out, size_t room, const char *unit, double value, bool open)
 {
+    if (open) {
+        *out++ = '>';
+        room--;
+    }
     if (strcmp(unit, "s") == 0) {
         double scale = fabs(value) < 120      ? 1
                        : fabs(value) < 7200   ? 60
@@ -122,13 +125,17 @@ static void forest_names(struct orr_plot *plot, const struct forest *forest)
     for (uint32_t i = 0; i < forest->count; i++) {
         const struct forest_row *row = &forest->rows[i];
         char text[160], percent[40] = "", base[40], other[40];
-        if (!isnan(row->middle)) {
+        if (row->paired.lost + row->paired.found > 0) {
+            (void)orr_paired_words(&row->paired, percent, sizeof percent - 4);
+            (void)strcat(percent, "   ");
+        } else if (!isnan(row->middle)) {
             (void)snprintf(percent, sizeof percent,
                            fabs(row->middle) < 100 ? "%+.3g %%   " : "%+.0f %%   ", row->middle);
         }
         value_text(base, sizeof base, strcmp(row->metric->unit, "s") == 0 ? "s" : "1",
-                   row->paired.base_mean);
-        value_text(other, sizeof other, row->metric->unit, row->paired.other_mean);
+                   row->paired.base_mean, orr_paired_base_open(&row->paired));
+        value_text(other, sizeof other, row->metric->unit, row->paired.other_mean,
+                   orr_paired_other_open(&row->paired));
         (void)snprintf(text, sizeof text, "%s%s to %s", percent, base, other);
         orr_plot__gp(plot, "set label ");
         orr_plot__quote(plot, text, dumb ? 34 : 60, false);
@@ -138,7 +145,7 @@ static void forest_names(struct orr_plot *plot, const struct forest *forest)
 
 /* Rows of one verdict as a block; -1, 0, 1: the difference lies left of the axis, on it, right. */
 static uint32_t forest_rows(struct orr_plot *plot, const struct forest *forest,
-                            enum verdict verdict, int side)
+                            enum orr_verdict_on verdict, int side)
 {
     uint32_t block = ORR_NONE;
     for (uint32_t i = 0; i < forest->count; i++) {
@@ -163,17 +170,21 @@ static void forest_plot(struct orr_plot *plot, const struct forest *forest)
     static const struct {
         const char *name, *colour;
         int point;
-    } marks[VERDICTS] = {{"better", "#0072b2", 7},
-                         {"worse", "#d55e00", 5},
-                         {"no difference shown", "#808080", 6},
-                         {"no interval", "#808080", 2}};
+    } marks[VERDICTS] = {[ORR_ON_UNKNOWN] = {"no interval", "#808080", 2},
+                         [ORR_ON_OPEN] = {"no difference shown", "#808080", 6},
+                         [ORR_ON_BETTER] = {"better", "#0072b2", 7},
+                         [ORR_ON_WORSE] = {"worse", "#d55e00", 5},
+                         [ORR_ON_OTHER] = {"differs", "#808080", 4}};
     bool dumb = plot->term == ORR_PLOT_DUMB;
     for (int v = 0; v < VERDICTS; v++) {
+        bool any = false, named = false;
         for (int side = -1; side <= 1; side++) {
-            uint32_t block = forest_rows(plot, forest, (enum verdict)v, side);
+            uint32_t block = forest_rows(plot, forest, (enum orr_verdict_on)v, side);
             if (block == ORR_NONE) {
                 continue;
             }
+            any = true;
+            named = named || side == 0;
             orr_plot__gp(plot, plot->blocks > 1 ? ", \\\n  " : "plot ");
             orr_plot__data(plot, block);
             if (dumb) {
@@ -192,6 +203,10 @@ static void forest_plot(struct orr_plot *plot, const struct forest *forest)
                              "using 2:1:('%s') with labels font ',13' textcolor rgb '%s' notitle",
                              side > 0 ? "\xe2\x96\xb6" : "\xe2\x97\x80", marks[v].colour);
             }
+        }
+        if (any && !named) { /* all of them are beyond the axis */
+            orr_plot__gp(plot, ", \\\n  NaN with points pt %d lc rgb '%s' title '%s'",
+                         marks[v].point, marks[v].colour, marks[v].name);
         }
     }
     orr_plot__gp(plot, plot->blocks > 0 ? "\n" : "plot 0 notitle\n");

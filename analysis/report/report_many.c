@@ -30,42 +30,13 @@ struct side {
 /* What a metric is called in a table for people. */
 static const char *words_of(const char *metric)
 {
-    static const char *const words[][2] = {{"makespan_s", "last job ended at"},
-                                           {"wait_mean_s", "mean wait"},
-                                           {"wait_p50_s", "median wait"},
-                                           {"wait_p95_s", "95 % wait at most"},
-                                           {"wait_p99_s", "99 % wait at most"},
-                                           {"wait_max_s", "longest wait that ended"},
-                                           {"bsld_mean", "mean bounded slowdown"},
-                                           {"jct_mean_s", "mean completion time"},
-                                           {"gpu_occupancy", "GPU time held"},
-                                           {"gpu_goodput", "GPU time useful"},
-                                           {"fairness_jain", "Jain's index (1: fair)"},
-                                           {"share_deviation", "deviation from fair share"},
-                                           {"quota_debt_gpu_h", "GPU-hours owed within quota"},
-                                           {"evictions", "evictions"},
-                                           {"lost_gpu_h", "GPU-hours lost"},
-                                           {ORR_JCT_RATIO, "jobs took so many times as long"},
-                                           {"unstarted", "jobs never started"},
-                                           {"never_startable", "jobs that never could start"},
-                                           {"unfinished", "jobs that had not ended"},
-                                           {"attainment", "objective met"},
-                                           {"requests_late", "requests late"},
-                                           {"requests_dropped", "requests dropped"},
-                                           {"gave_up", "jobs that gave up"},
-                                           {"gpu_h", "GPU-hours held"}};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(words[i][0], metric) == 0) {
-            return words[i][1];
-        }
-    }
-    return metric;
+    const struct orr_metric_def *def = orr_metric_find(metric);
+    return def != NULL ? def->title : metric;
 }
 
 static bool is_share(const char *metric)
 {
-    return strcmp(metric, "gpu_occupancy") == 0 || strcmp(metric, "gpu_goodput") == 0 ||
-           strcmp(metric, "share_deviation") == 0 || strcmp(metric, "attainment") == 0;
+    return orr_metric_is(metric, ORR_METRIC_SHARE);
 }
 
 /* A value, or with_sign a difference, as people say it; shares in percent. */
@@ -74,7 +45,9 @@ static const char *amount(const struct orr_compare_metric *metric, double value,
 {
     char text[40];
     const char *sign = with_sign && value > 0 ? "+" : "";
-    if (strcmp(metric->unit, "s") == 0 || isnan(value)) {
+    if (isinf(value)) {
+        (void)snprintf(out, 64, with_sign ? "" : "not reached");
+    } else if (strcmp(metric->unit, "s") == 0 || isnan(value)) {
         (void)snprintf(out, 64, "%s%s", sign, orr_format_rough(text, value));
     } else if (is_share(metric->name)) {
         (void)snprintf(out, 64, "%s%.1f %%%s", sign, 100 * value, with_sign ? " points" : "");
@@ -84,23 +57,28 @@ static const char *amount(const struct orr_compare_metric *metric, double value,
     return out;
 }
 
-/* What each run has of a metric; NAN: it has none, as a quantile that was not reached. */
+/* What each run has of a metric; NAN: it has none; INFINITY: a quantile was not reached. */
 static void values_of(const struct side *side, const struct orr_compare_metric *metric,
                       double *values)
 {
     struct orr_err ignored = {0};
-    if (orr_metric_values(side->options->paths, side->options->count, metric->name, metric->scope,
-                          metric->label, values, &ignored) != ORR_OK) {
-        for (uint32_t i = 0; i < side->options->count; i++) {
-            values[i] = (double)NAN;
-        }
+    const uint32_t count = side->options->count;
+    struct orr_reading *found = orr_alloc(count + (size_t)1, sizeof *found);
+    const bool known = orr_metric_values(side->options->paths, count, metric->name, metric->scope,
+                                         metric->label, found, &ignored) == ORR_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = known ? found[i].value : (double)NAN;
     }
+    orr_free(found);
 }
 
 /* Nothing worth a reader's eye: the last digits of a sum. */
 static bool is_same(const struct orr_compare_metric *metric, double base, double value)
 {
     const double size = fmax(fabs(base), fabs(value));
+    if (isinf(size)) { /* not reached is no number */
+        return isinf(base) && isinf(value);
+    }
     return (isnan(base) && isnan(value)) || fabs(value - base) <= 1e-4 * size ||
            (is_share(metric->name) && size < 1e-3);
 }
@@ -114,9 +92,8 @@ static const char *mark(const struct orr_compare_metric *metric, double base, do
     if (metric->better == ORR_BETTER_NEITHER) {
         return "";
     }
-    const bool wait = strncmp(metric->name, "wait_", 5) == 0;
     if (isnan(base) || isnan(value)) {
-        return !wait ? "" : isnan(value) ? "worse" : "better";
+        return "";
     }
     return (metric->better == ORR_BETTER_LESS) == (value < base) ? "better" : "worse";
 }
@@ -232,7 +209,7 @@ static void queues_table(const struct side *side, FILE *out)
         if (shown++ == 0) {
             heads(c, "<th scope=\"col\">queue, kind</th><th scope=\"col\">metric</th>", out);
         }
-        const bool whole = orr_compare_is_whole(c->metrics[m].name);
+        const bool whole = orr_metric_is(c->metrics[m].name, ORR_METRIC_WHOLE_QUEUE);
         (void)fputs("<tr><td>", out);
         label_text(c->metrics[m].label, !whole, out);
         (void)fprintf(out, "</td><td>%s</td>", words_of(c->metrics[m].name));
@@ -248,21 +225,6 @@ static void queues_table(const struct side *side, FILE *out)
 
 /* --- in short --- */
 
-/* Those a reader asks for; the table has all. */
-static bool is_said(const char *metric)
-{
-    static const char *const said[] = {"wait_mean_s",      "wait_p95_s",  "jct_mean_s",
-                                       "gpu_occupancy",    "gpu_goodput", "fairness_jain",
-                                       "quota_debt_gpu_h", "lost_gpu_h",  "unstarted",
-                                       "never_startable",  "attainment"};
-    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
-        if (strcmp(said[i], metric) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void came_of_it(const struct side *side, uint32_t arm, const char *wanted, FILE *out)
 {
     uint32_t said = 0;
@@ -270,7 +232,7 @@ static void came_of_it(const struct side *side, uint32_t arm, const char *wanted
         for (uint32_t m = 0; m < side->parts[p].metric_count; m++) {
             const struct orr_compare_metric *metric = &side->parts[p].metrics[m];
             char from[64], to[64];
-            if (!is_said(metric->name)) {
+            if (!orr_metric_is(metric->name, ORR_METRIC_SAID)) {
                 continue;
             }
             values_of(side, metric, side->values);
@@ -310,7 +272,7 @@ static void worse_off(const struct side *side, uint32_t arm, FILE *out)
         if (barred > 0) {
             (void)fprintf(out, " (%s more of its jobs never could start)",
                           orr_report__number(barred, from));
-        } else if (isnan(side->values[arm])) {
+        } else if (!isfinite(side->values[arm])) {
             (void)fprintf(out, " (more than 5 %% never started; 95 %% waited at most %s before)",
                           amount(metric, side->values[0], false, from));
         } else {

@@ -26,6 +26,7 @@ int orr_cli_check(int argc, char **argv);
 int orr_cli_show(int argc, char **argv);
 int orr_cli_diff(int argc, char **argv);
 int orr_cli_policies(int argc, char **argv);
+int orr_cli_metrics(int argc, char **argv);
 int orr_cli_export(int argc, char **argv);
 int orr_cli_plot(int argc, char **argv);
 int orr_cli_audit(int argc, char **argv);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_compare.c - `orrery compare`: results files of several settings, in pairs. */
+#include <math.h>
 #include <string.h>
 
 #include <orrery/analysis/compare.h>
@@ -193,6 +194,7 @@ enum orr_status orr_cli_align(const char *const *paths, uint32_t count, uint32_t
 static void json_cell(struct orr_json *json, const struct orr_comparison *c, uint32_t m, uint32_t a)
 {
     const struct orr_paired *p = orr_comparison_cell(c, m, a);
+    static const char *const verdicts[] = {"no interval", "open", "better", "worse", "differs"};
     char sentence[1000];
     orr_comparison_sentence(c, m, a, sentence, sizeof sentence);
     orr_json_open(json, NULL, '{');
@@ -203,8 +205,16 @@ static void json_cell(struct orr_json *json, const struct orr_comparison *c, uin
     orr_json_text(json, "base", c->arms[0].label);
     orr_json_text(json, "arm", c->arms[a].label);
     orr_json_int(json, "n", p->n);
-    orr_json_real(json, "base_mean", p->base_mean);
-    orr_json_real(json, "arm_mean", p->other_mean);
+    orr_json_int(json, "lost", p->lost); /* pairs in which the base alone reached it */
+    orr_json_int(json, "found", p->found);
+    orr_json_int(json, "neither", p->neither);
+    orr_json_int(json, "missing", p->missing);
+    orr_json_text(json, "verdict", verdicts[orr_compare_verdict(&c->metrics[m], p)]);
+    /* null: not reached in a pair at least, or no value; the least it can be stands beside it */
+    orr_json_real(json, "base_mean", orr_paired_base_open(p) ? (double)NAN : p->base_mean);
+    orr_json_real(json, "arm_mean", orr_paired_other_open(p) ? (double)NAN : p->other_mean);
+    orr_json_real(json, "base_at_least", orr_paired_base_open(p) ? p->base_mean : (double)NAN);
+    orr_json_real(json, "arm_at_least", orr_paired_other_open(p) ? p->other_mean : (double)NAN);
     orr_json_real(json, "difference", p->difference);
     orr_json_real(json, "low", p->low);
     orr_json_real(json, "high", p->high);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/analysis/gate.h>
+#include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/gate_spec.h>
 #include <orrery/sim/study.h>
@@ -63,6 +64,7 @@ struct gate {
     char (*labels)[300];
     struct orr_gate_result *results;
     uint32_t count;
+    char notes[4000]; /* a line each */
     struct orr_progress progress;
 };
 
@@ -100,11 +102,21 @@ static void take_rule(struct gate *gate, uint32_t at)
     }
 }
 
-static enum orr_status check_directions(const struct gate *gate, struct orr_err *err)
+static enum orr_status check_metrics(const struct gate *gate, struct orr_err *err)
 {
     for (uint32_t i = 0; i < gate->count; i++) {
-        if (gate->rules[i].better == ORR_BETTER_NEITHER &&
-            orr_compare_better(gate->rules[i].metric) == ORR_BETTER_NEITHER) {
+        const char *metric = gate->rules[i].metric;
+        const struct orr_metric_def *known = orr_metric_find(metric);
+        const struct orr_metric_def *near = known == NULL ? orr_metric_nearest(metric) : NULL;
+        if (known == NULL) {
+            return orr_fail(err, ORR_SCENARIO,
+                            "%s: no metric is called %s%s%s%s (`orrery metrics` "
+                            "lists them)",
+                            gate->spec.lines[i].origin, metric,
+                            near != NULL ? "; did you mean " : "", near != NULL ? near->name : "",
+                            near != NULL ? "?" : "");
+        }
+        if (gate->rules[i].better == ORR_BETTER_NEITHER && known->better == ORR_BETTER_NEITHER) {
             return orr_fail(
                 err, ORR_SCENARIO,
                 "%s: whether more or less of %s is better is not known: add better: less "
@@ -119,6 +131,8 @@ static enum orr_status check_directions(const struct gate *gate, struct orr_err 
 static enum orr_status judge_scope(struct gate *gate, const char *scope,
                                    const struct orr_compare_options *options, struct orr_err *err)
 {
+    /* Rows of jobs that never can start are only where a run has some. */
+    static const struct orr_paired none = {.n = 1, .p = 1};
     static const struct orr_paired nothing = {.difference = (double)NAN, .base_mean = (double)NAN};
     const bool fixed = strcmp(gate->spec.mode, "fixed") == 0;
     struct orr_comparison comparison;
@@ -131,7 +145,8 @@ static enum orr_status judge_scope(struct gate *gate, const char *scope,
         if (strcmp(rule->scope, scope) != 0) {
             continue;
         }
-        const struct orr_paired *found = &nothing;
+        const bool counted = orr_metric_is(rule->metric, ORR_METRIC_CERTAIN);
+        const struct orr_paired *found = counted ? &none : &nothing;
         const char *unit = "1";
         for (uint32_t m = 0; m < comparison.metric_count; m++) {
             if (strcmp(comparison.metrics[m].name, rule->metric) == 0 &&
@@ -152,14 +167,15 @@ static enum orr_status judge_aligned(struct gate *gate, const char *const *paths
                                      uint32_t baselines, uint32_t count, struct orr_err *err)
 {
     static const char *const scopes[] = {"all", "queue", "kind", "size"};
-    struct orr_compare_options options = {.paths = paths, .path_count = count};
+    struct orr_compare_options options = {
+        .paths = paths, .path_count = count, .may_be_empty = true};
     const char **metrics = orr_alloc(gate->count + (size_t)1, sizeof *metrics);
     uint32_t *arms = orr_alloc(count + (size_t)1, sizeof *arms);
     for (uint32_t i = 0; i < count; i++) {
         arms[i] = i >= baselines;
     }
     options.arms = arms;
-    enum orr_status status = check_directions(gate, err);
+    enum orr_status status = ORR_OK;
     for (size_t s = 0; s < sizeof scopes / sizeof scopes[0] && status == ORR_OK; s++) {
         options.metric_count = 0;
         for (uint32_t i = 0; i < gate->count; i++) {
@@ -178,6 +194,69 @@ static enum orr_status judge_aligned(struct gate *gate, const char *const *paths
     return status;
 }
 
+static void note(struct gate *gate, const char *text)
+{
+    const size_t used = strlen(gate->notes);
+    (void)snprintf(gate->notes + used, sizeof gate->notes - used, "%s\n", text);
+}
+
+/* The sum of a count over runs; NAN: not known. */
+static double sum_of(const char *const *paths, uint32_t count, const char *metric)
+{
+    struct orr_err ignored = {0};
+    struct orr_reading *values = orr_alloc(count + (size_t)1, sizeof *values);
+    double sum = orr_metric_values(paths, count, metric, "all", "", values, &ignored) == ORR_OK
+                     ? 0
+                     : (double)NAN;
+    for (uint32_t i = 0; i < count && !isnan(sum); i++) {
+        sum += isfinite(values[i].value) ? values[i].value : 0;
+    }
+    orr_free(values);
+    return sum;
+}
+
+static bool is_judged(const struct gate *gate, const char *metric)
+{
+    bool judged = strcmp(gate->spec.mode, "exact") == 0;
+    for (uint32_t i = 0; i < gate->count; i++) {
+        judged = judged || strcmp(gate->rules[i].metric, metric) == 0;
+    }
+    return judged;
+}
+
+/* Waits and completion times are of jobs that started and ended: how many did not is always said,
+ * and whether no rule looks at it. */
+static void note_jobs(struct gate *gate, const char *const *paths, uint32_t baselines,
+                      uint32_t count)
+{
+    char text[900];
+    const uint32_t new = count - baselines;
+    const char *unjudged = NULL, *comma = "";
+    size_t used = (size_t)snprintf(text, sizeof text, "baseline (%u %s) and new (%u): ", baselines,
+                                   baselines == 1 ? "run" : "runs", new);
+    for (const struct orr_metric_def *m = orr_metric_table; m->name != NULL; m++) {
+        if ((m->uses & ORR_METRIC_GATED_ZERO) == 0) {
+            continue;
+        }
+        const double before = sum_of(paths, baselines, m->name);
+        const double after = sum_of(paths + baselines, new, m->name);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.0f and %.0f", comma,
+                                 m->title, before, after);
+        comma = ", ";
+        if (after / new > before / baselines && !is_judged(gate, m->name)) {
+            unjudged = m->name;
+        }
+    }
+    note(gate, text);
+    if (unjudged != NULL) {
+        (void)snprintf(text, sizeof text,
+                       "there are more of them than before, and no rule is for %s (--propose "
+                       "writes one)",
+                       unjudged);
+        note(gate, text);
+    }
+}
+
 static enum orr_status judge(struct gate *gate, const char *const *paths, uint32_t baselines,
                              uint32_t count, struct orr_err *err)
 {
@@ -187,6 +266,7 @@ static enum orr_status judge(struct gate *gate, const char *const *paths, uint32
     if (status == ORR_OK) {
         status =
             judge_aligned(gate, aligned.count > 0 ? aligned.paths : paths, baselines, count, err);
+        note_jobs(gate, aligned.count > 0 ? aligned.paths : paths, baselines, count);
         orr_replicas_release(&aligned);
     }
     return status;
@@ -229,6 +309,48 @@ static enum orr_status judge_files(struct gate *gate, struct orr_err *err)
     return judge(gate, paths, o->baseline_count, o->baseline_count + o->result_count, err);
 }
 
+static enum orr_status digest_of(const char *path, char digest[32], struct orr_err *err)
+{
+    struct orr_results in;
+    orr_results_open(&in, path, err);
+    sqlite3_stmt *row = orr_results_prepare(&in, "SELECT digest FROM run");
+    while (orr_results_step(&in, row)) {
+        (void)snprintf(digest, 32, "%s", orr_results_text(&in, row, 0));
+    }
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    return status;
+}
+
+/* Both sides run under this program. Where the baseline does not come out as it was stored, a
+ * change of the program is on both sides, and the gate cannot see it. */
+static enum orr_status note_program(struct gate *gate, struct orr_err *err)
+{
+    const char *const baseline = gate->options->baselines[0];
+    const struct orr_replica_options options = {.replicas = 1,
+                                                .study = {.jobs = gate->options->jobs}};
+    struct orr_replicas again;
+    char stored[32] = "", now[32] = "", text[900];
+    enum orr_status status = orr_replicas_run(&baseline, 1, &options, &again, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    status = digest_of(baseline, stored, err);
+    if (status == ORR_OK) {
+        status = digest_of(again.paths[0], now, err);
+    }
+    if (status == ORR_OK && strcmp(stored, now) != 0) {
+        (void)snprintf(text, sizeof text,
+                       "%s was made with digest %s and comes out with %s under this program: what "
+                       "changed in the program is on both sides here, and is not judged (compare "
+                       "the replicas that each program made)",
+                       baseline, stored, now);
+        note(gate, text);
+    }
+    orr_replicas_release(&again);
+    return status;
+}
+
 /* One file of each: their scenarios again, with the same seeds. */
 static enum orr_status judge_replicas(struct gate *gate, struct orr_err *err)
 {
@@ -243,6 +365,9 @@ static enum orr_status judge_replicas(struct gate *gate, struct orr_err *err)
     if (status == ORR_OK) {
         status = judge(gate, replicas.paths, replicas.count / 2, replicas.count, err);
         orr_replicas_release(&replicas);
+    }
+    if (status == ORR_OK) {
+        status = note_program(gate, err);
     }
     return status;
 }
@@ -262,6 +387,8 @@ static enum orr_status judge_exact(struct gate *gate, struct orr_err *err)
                                  .verdict = difference.same ? ORR_GATE_PASS : ORR_GATE_REGRESSED};
     (void)snprintf(gate->results[0].text, sizeof gate->results[0].text, "%s",
                    difference.same ? "the digests are equal" : difference.text);
+    const char *const both[] = {gate->options->baselines[0], gate->options->results[0]};
+    note_jobs(gate, both, 1, 2);
     return status;
 }
 
@@ -284,16 +411,29 @@ static void print_json(const struct gate *gate)
         orr_json_real(&json, "worse_by", r->worse.n > 0 ? r->worse.difference : (double)NAN);
         orr_json_real(&json, "low", r->worse.n > 0 ? r->worse.low : (double)NAN);
         orr_json_real(&json, "high", r->worse.n > 0 ? r->worse.high : (double)NAN);
+        orr_json_int(&json, "lost", r->worse.lost);
+        orr_json_int(&json, "found", r->worse.found);
+        orr_json_int(&json, "missing", r->worse.missing);
         orr_json_real(&json, "margin", r->margin);
+        orr_json_real(&json, "seen", r->seen);
         orr_json_text(&json, "text", r->text);
         orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    orr_json_open(&json, "notes", '[');
+    for (const char *at = gate->notes; *at != '\0';) {
+        char line[1000];
+        const size_t bytes = strcspn(at, "\n");
+        (void)snprintf(line, sizeof line, "%.*s", (int)bytes, at);
+        orr_json_text(&json, NULL, line);
+        at += bytes + (at[bytes] == '\n');
     }
     orr_json_close(&json, ']');
     orr_json_close(&json, '}');
 }
 
-typedef void print_fn(const struct orr_gate_result *results, uint32_t count, const char *title,
-                      FILE *out);
+typedef void print_fn(const struct orr_gate_result *results, uint32_t count, const char *notes,
+                      const char *title, FILE *out);
 
 static enum orr_status write_report(const struct gate *gate, const char *path, print_fn *print,
                                     struct orr_err *err)
@@ -309,7 +449,7 @@ static enum orr_status write_report(const struct gate *gate, const char *path, p
     if (out == NULL) {
         return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
     }
-    print(gate->results, gate->count, "orrery gate", out);
+    print(gate->results, gate->count, gate->notes, "orrery gate", out);
     const bool bad = ferror(out) != 0;
     if (fclose(out) != 0 || bad) {
         return orr_fail(err, ORR_IO, "%s: cannot be written", path);
@@ -332,6 +472,10 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
         take_rule(gate, i);
     }
     const bool single = gate->options->result_count == 1 && gate->options->baseline_count == 1;
+    status = check_metrics(gate, err);
+    if (status != ORR_OK) {
+        return status;
+    }
     if (strcmp(gate->spec.mode, "exact") == 0) {
         status = judge_exact(gate, err);
     } else if (strcmp(gate->spec.mode, "fixed") == 0 || !single) {
@@ -343,7 +487,7 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
         if (gate->options->common.json) {
             print_json(gate);
         } else {
-            orr_gate_print_text(gate->results, gate->count, stdout);
+            orr_gate_print_text(gate->results, gate->count, gate->notes, stdout);
             (void)printf("%s\n", orr_gate_word(orr_gate_all(gate->results, gate->count)));
         }
         status = write_report(gate, gate->options->junit, orr_gate_print_junit, err);
@@ -357,45 +501,80 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
 /* --- a first spec --- */
 
 #define PROPOSE_REPLICAS 20
+#define PROPOSE_MOST     30
 
 struct proposal {
-    const char *metric;
+    const struct orr_metric_def *metric;
     char margin[40];  /* "": no rule */
-    const char *lack; /* then: why */
+    char sees[80];    /* the least worsening that as many runs of each side show */
+    const char *lack; /* without a rule: why */
+    uint32_t open;    /* runs in which it was not reached */
 };
+
+/* `seen`: in the metric's unit. */
+static void say_seen(struct proposal *rule, double seen)
+{
+    char rough[24];
+    if (strcmp(rule->metric->unit, "s") == 0) {
+        (void)snprintf(rule->sees, sizeof rule->sees, "+%s", orr_format_rough(rough, seen));
+    } else {
+        (void)snprintf(rule->sees, sizeof rule->sees, "%s%.3g",
+                       rule->metric->better == ORR_BETTER_MORE ? "-" : "+", seen);
+    }
+}
 
 /* A margin is what two sets of as many replicas could not be told apart by: twice the standard
  * error of the difference of their means; at least 1 %, and of a time at least a second, so that
- * one that is nearly nothing may stay so. */
+ * one that is nearly nothing may stay so. Of jobs that do not start or end none more is allowed,
+ * unless shaking alone changes how many there are.
+ *
+ * What is seen is what p < 0.01 takes with that standard error (t is 2.86 with 19 degrees), or the
+ * margin if that is more; runs of one seed are alike, so that less is seen as a rule. */
 static void propose_rule(struct proposal *rule, const struct orr_paired *spread)
 {
-    const bool is_time = strcmp(rule->metric + strlen(rule->metric) - 2, "_s") == 0;
-    const double mean = fabs(spread->difference);
-    const double deviation = isfinite(spread->effect) ? 1 / fabs(spread->effect) : 0;
-    const double percent = fmax(1, ceil(1000 * 2 * deviation * sqrt(2.0 / spread->n)) / 10);
+    const bool zero = (rule->metric->uses & ORR_METRIC_GATED_ZERO) != 0;
+    const bool is_time = strcmp(rule->metric->unit, "s") == 0;
+    const double mean = fabs(spread->difference), size = fabs(spread->effect);
+    const double deviation = isfinite(size) && size > 0 ? mean / size : 0;
+    const double error = deviation * sqrt(2.0 / spread->n);
+    const double percent = fmax(1, ceil(1000 * 2 * error / mean) / 10);
+    double margin;
     if (spread->n < 2) {
-        rule->lack = "has no value in most of them";
+        rule->lack = rule->open > 0 ? "is not reached" : "has no value in most of them";
+        return;
+    }
+    if (zero) {
+        margin = ceil(2 * error);
+        (void)snprintf(rule->margin, sizeof rule->margin, "%.0f", margin);
     } else if (is_time && !(mean * percent / 100 >= 1)) {
+        margin = 1;
         (void)snprintf(rule->margin, sizeof rule->margin, "1s");
     } else if (mean > 0) {
+        margin = mean * percent / 100;
         (void)snprintf(rule->margin, sizeof rule->margin, "%g%%", percent);
     } else {
         rule->lack = "is 0 in all of them";
+        return;
     }
+    const double seen = fmax(margin, 2.86 * error);
+    say_seen(rule, zero ? fmax(1, ceil(seen)) : seen);
 }
 
 static void print_spec(const char *results, const struct proposal *rules, size_t count)
 {
     (void)printf(
         "# From %d runs of %s with shaken input.\napiVersion: orrery/v1alpha1\nkind: Gate\n"
-        "mode: statistical\nreplicas: %d\nshake: {submit: 60s, run: 0.01}\nrules:\n",
+        "mode: statistical\nreplicas: %d\nshake: {submit: 60s, run: 0.01}\nrules: # the smallest "
+        "worsening that each sees stands beside it\n",
         PROPOSE_REPLICAS, results, PROPOSE_REPLICAS);
     for (size_t r = 0; r < count; r++) {
+        const char *name = rules[r].metric->name;
         if (rules[r].lack != NULL) {
-            (void)printf("  # %s %s, and no rule\n", rules[r].metric, rules[r].lack);
+            (void)printf("  # %s %s, and no rule\n", name, rules[r].lack);
         } else {
-            (void)printf("  %s: {metric: %s, margin: %s}\n", rules[r].metric, rules[r].metric,
-                         rules[r].margin);
+            (void)printf("  %s: {metric: %s, margin: %s} # sees %s%s\n", name, name,
+                         rules[r].margin, rules[r].sees,
+                         rules[r].open > 0 ? "; not reached in some runs" : "");
         }
     }
 }
@@ -416,8 +595,8 @@ static void json_spec(const struct proposal *rules, size_t count)
     orr_json_open(&json, "rules", '{');
     for (size_t r = 0; r < count; r++) {
         if (rules[r].lack == NULL) {
-            orr_json_open(&json, rules[r].metric, '{');
-            orr_json_text(&json, "metric", rules[r].metric);
+            orr_json_open(&json, rules[r].metric->name, '{');
+            orr_json_text(&json, "metric", rules[r].metric->name);
             orr_json_text(&json, "margin", rules[r].margin);
             orr_json_close(&json, '}');
         }
@@ -428,10 +607,13 @@ static void json_spec(const struct proposal *rules, size_t count)
 
 static enum orr_status propose(struct gate *gate, struct orr_err *err)
 {
-    struct proposal rules[] = {{.metric = "wait_mean_s"},   {.metric = "wait_p95_s"},
-                               {.metric = "jct_mean_s"},    {.metric = "bsld_mean"},
-                               {.metric = "gpu_occupancy"}, {.metric = "fairness_jain"}};
-    const size_t count = sizeof rules / sizeof rules[0];
+    struct proposal rules[PROPOSE_MOST] = {{0}};
+    size_t count = 0;
+    for (const struct orr_metric_def *m = orr_metric_table; m->name != NULL; m++) {
+        if ((m->uses & (ORR_METRIC_GATED | ORR_METRIC_GATED_ZERO)) != 0 && count < PROPOSE_MOST) {
+            rules[count++].metric = m;
+        }
+    }
     const struct orr_replica_options options = {
         .shake = {.submit_ms = 60000, .run = 0.01},
         .replicas = PROPOSE_REPLICAS,
@@ -443,10 +625,12 @@ static enum orr_status propose(struct gate *gate, struct orr_err *err)
         return status;
     }
     for (size_t r = 0; r < count && status == ORR_OK; r++) {
-        double values[PROPOSE_REPLICAS], zeros[PROPOSE_REPLICAS] = {0};
-        status = orr_metric_values(replicas.paths, replicas.count, rules[r].metric, "all", "",
+        struct orr_reading values[PROPOSE_REPLICAS];
+        const struct orr_reading zeros[PROPOSE_REPLICAS] = {{0}};
+        status = orr_metric_values(replicas.paths, replicas.count, rules[r].metric->name, "all", "",
                                    values, err);
-        const struct orr_paired spread = orr_paired_t(zeros, values, PROPOSE_REPLICAS, 0.95);
+        const struct orr_paired spread = orr_paired_readings(zeros, values, PROPOSE_REPLICAS, 0.95);
+        rules[r].open = spread.lost;
         propose_rule(&rules[r], &spread);
     }
     orr_replicas_release(&replicas);

@@ -201,25 +201,12 @@ struct answers { /* queues and workloads may have no numbers */
     struct orr_comparison all, queues, workloads;
 };
 
-/* A quantile that one of the two reached: fewer started under the other than it takes. */
-static bool is_lost(const struct orr_compare_metric *metric, const struct orr_paired *p)
-{
-    return p->n == 0 && strcmp(metric->name, "wait_p95_s") == 0 && !isnan(p->base_mean);
-}
-
-static bool is_found(const struct orr_compare_metric *metric, const struct orr_paired *p)
-{
-    return p->n == 0 && strcmp(metric->name, "wait_p95_s") == 0 && !isnan(p->other_mean);
-}
-
+/* A single pair counts as it stands: whatif answers for one trace, too. */
 static bool is_worse(const struct orr_compare_metric *metric, const struct orr_paired *p)
 {
-    if (p->n == 0) {
-        return is_lost(metric, p);
-    }
-    const double worsening = metric->better == ORR_BETTER_MORE ? -p->difference : p->difference;
-    const bool clear = isnan(p->low) || p->low > 0 || p->high < 0;
-    return metric->better != ORR_BETTER_NEITHER && clear && worsening > 0;
+    const int order = orr_paired_order_as_is(p);
+    return metric->better == ORR_BETTER_MORE ? order < 0
+                                             : metric->better == ORR_BETTER_LESS && order > 0;
 }
 
 static const char *figure(const char *unit, double value, bool with_sign, char out[32])
@@ -236,11 +223,27 @@ static const char *figure(const char *unit, double value, bool with_sign, char o
     return out;
 }
 
+/* Of one side, which did not reach it in `open` pairs that the other did reach, or in those that
+ * neither did. */
+static const char *side_figure(const char *unit, double mean, uint32_t open,
+                               const struct orr_paired *p, char out[32])
+{
+    char plain[32];
+    if (open + p->neither == 0) {
+        return figure(unit, mean, false, out);
+    }
+    if (open + p->neither == orr_paired_pairs(p)) {
+        return "not reached";
+    }
+    (void)snprintf(out, 32, ">%.30s", figure(unit, mean, false, plain));
+    return out;
+}
+
 /* Of whom a row is: "all", "queue=a,kind=b", "queue=a" where it is of all its kinds. */
 static void row_label(const struct orr_compare_metric *metric, char *out, size_t bytes)
 {
     const char *kind = strstr(metric->label, ",kind=");
-    const bool whole = kind != NULL && orr_compare_is_whole(metric->name);
+    const bool whole = kind != NULL && orr_metric_is(metric->name, ORR_METRIC_WHOLE_QUEUE);
     (void)snprintf(out, bytes, "%.*s", whole ? (int)(kind - metric->label) : 300,
                    metric->label[0] != '\0' ? metric->label : "all");
 }
@@ -251,10 +254,10 @@ static bool is_row(const struct orr_comparison *c, uint32_t m, uint32_t arm)
 {
     const struct orr_compare_metric *metric = &c->metrics[m];
     const struct orr_paired *p = orr_comparison_cell(c, m, arm);
-    if (p->n == 0) {
-        return is_lost(metric, p) || is_found(metric, p);
+    if (p->lost + p->found > 0) {
+        return !orr_comparison_repeats(c, m);
     }
-    return !orr_comparison_repeats(c, m) &&
+    return p->n > 0 && !orr_comparison_repeats(c, m) &&
            (strcmp(metric->name, "wait_p95_s") == 0 || strcmp(metric->name, "attainment") == 0 ||
             fabs(p->difference) > 0);
 }
@@ -274,40 +277,34 @@ static void print_rows(const struct orr_comparison *c, uint32_t arm, FILE *out)
             (void)snprintf(range, sizeof range, "%s to %s", figure(metric->unit, p->low, true, low),
                            figure(metric->unit, p->high, true, high));
         }
-        if (p->n > 0 && p->n < c->pairs) { /* elsewhere one of the two has no value */
-            const size_t used = strlen(range);
-            (void)snprintf(range + used, sizeof range - used, " (%u of %u seeds)", p->n, c->pairs);
+        if (p->lost + p->found > 0) {
+            (void)orr_paired_words(p, range, sizeof range);
         }
-        (void)fprintf(
-            out, "  %-40s %-16s %10s %10s %10s  %-22s %s\n", label, metric->name,
-            is_found(metric, p) ? "not reached" : figure(metric->unit, p->base_mean, false, before),
-            is_lost(metric, p) ? "not reached" : figure(metric->unit, p->other_mean, false, after),
-            figure(metric->unit, p->difference, true, change), range,
-            is_worse(metric, p) ? "worse" : "");
+        if (p->missing > 0) { /* one of the two has no value */
+            const size_t used = strlen(range);
+            (void)snprintf(range + used, sizeof range - used, " (%u of %u seeds)",
+                           orr_paired_pairs(p), c->pairs);
+        }
+        (void)fprintf(out, "  %-40s %-16s %10s %10s %10s  %-22s %s\n", label, metric->name,
+                      side_figure(metric->unit, p->base_mean, p->found, p, before),
+                      side_figure(metric->unit, p->other_mean, p->lost, p, after),
+                      p->lost + p->found > 0 ? "-"
+                                             : figure(metric->unit, p->difference, true, change),
+                      range, is_worse(metric, p) ? "worse" : "");
     }
-}
-
-/* What makes a queue worse off when it grows, in words; NULL: the metric does not. */
-static const char *harm_of(const char *metric)
-{
-    return strcmp(metric, "wait_p95_s") == 0         ? "p95 wait"
-           : strcmp(metric, "jct_mean_s") == 0       ? "mean JCT"
-           : strcmp(metric, "attainment") == 0       ? "objective met"
-           : strcmp(metric, "requests_dropped") == 0 ? "requests dropped"
-           : strcmp(metric, "unstarted") == 0        ? "jobs that never started"
-           : strcmp(metric, "never_startable") == 0  ? "jobs that never could start"
-                                                     : NULL;
 }
 
 static uint32_t list_losers(const struct orr_comparison *c, uint32_t arm, uint32_t said, FILE *out)
 {
     for (uint32_t m = 0; m < c->metric_count; m++) {
         const struct orr_paired *p = orr_comparison_cell(c, m, arm);
-        const char *what = harm_of(c->metrics[m].name), *unit = c->metrics[m].unit;
-        if (what != NULL && is_worse(&c->metrics[m], p)) {
+        const struct orr_metric_def *def = orr_metric_find(c->metrics[m].name);
+        const char *unit = c->metrics[m].unit;
+        if (def != NULL && (def->uses & ORR_METRIC_HARM) != 0 && is_worse(&c->metrics[m], p)) {
             char change[32];
-            (void)fprintf(out, "%s %s (%s %s)", said++ > 0 ? "," : "", c->metrics[m].label, what,
-                          p->n == 0 ? "not reached" : figure(unit, p->difference, true, change));
+            (void)fprintf(out, "%s %s (%s %s)", said++ > 0 ? "," : "", c->metrics[m].label,
+                          def->title,
+                          p->lost > 0 ? "not reached" : figure(unit, p->difference, true, change));
         }
     }
     return said;
@@ -435,19 +432,22 @@ static void json_rows(struct orr_json *json, const struct orr_comparison *c, uin
 {
     for (uint32_t m = 0; m < c->metric_count; m++) {
         const struct orr_paired *p = orr_comparison_cell(c, m, arm);
-        if (p->n == 0 && isnan(p->base_mean) && isnan(p->other_mean)) {
+        if (orr_paired_pairs(p) == 0 && isnan(p->base_mean) && isnan(p->other_mean)) {
             continue;
         }
         orr_json_open(json, NULL, '{');
         orr_json_text(json, "of", c->metrics[m].label);
         orr_json_text(json, "metric", c->metrics[m].name);
         orr_json_text(json, "unit", c->metrics[m].unit);
-        orr_json_real(json, "before", p->base_mean);
-        orr_json_real(json, "after", p->other_mean);
+        /* null: not reached in a pair at least, or no value */
+        orr_json_real(json, "before", orr_paired_base_open(p) ? (double)NAN : p->base_mean);
+        orr_json_real(json, "after", orr_paired_other_open(p) ? (double)NAN : p->other_mean);
         orr_json_real(json, "change", p->difference);
         orr_json_real(json, "low", p->low);
         orr_json_real(json, "high", p->high);
         orr_json_int(json, "n", p->n);
+        orr_json_int(json, "lost", p->lost); /* seeds that alone before reached it */
+        orr_json_int(json, "found", p->found);
         orr_json_bool(json, "worse", is_worse(&c->metrics[m], p));
         orr_json_close(json, '}');
     }
@@ -514,19 +514,26 @@ static int check_changes(const struct whatif *w)
     return code;
 }
 
+#define METRICS_MOST 64
+
+/* Their names, ended by NULL. */
+static void metrics_for(unsigned use, const char *names[METRICS_MOST])
+{
+    uint32_t count = 0;
+    for (const struct orr_metric_def *m = orr_metric_table; m->name != NULL; m++) {
+        if ((m->uses & use) != 0 && count + 1 < METRICS_MOST) {
+            names[count++] = m->name;
+        }
+    }
+    names[count] = NULL;
+}
+
 static enum orr_status answer(struct whatif *w, int *code, struct orr_err *err)
 {
-    static const char *const of_all[] = {"wait_mean_s",      "wait_p95_s",
-                                         "jct_mean_s",       "gpu_occupancy",
-                                         "gpu_goodput",      "evictions",
-                                         "unstarted",        "never_startable",
-                                         "run_cost",         "cost_per_useful_gpu_h",
-                                         "quota_debt_gpu_h", NULL};
-    static const char *const of_queues[] = {"wait_mean_s",      "wait_p95_s", "jct_mean_s",
-                                            "quota_debt_gpu_h", "evictions",  "unstarted",
-                                            "never_startable",  NULL};
-    static const char *const of_workloads[] = {"attainment", "requests_late", "requests_dropped",
-                                               "gave_up", NULL};
+    const char *of_all[METRICS_MOST], *of_queues[METRICS_MOST], *of_workloads[METRICS_MOST];
+    metrics_for(ORR_METRIC_WHATIF, of_all);
+    metrics_for(ORR_METRIC_WHATIF_QUEUE, of_queues);
+    metrics_for(ORR_METRIC_WHATIF_WORKLOAD, of_workloads);
     struct answers answers = {0};
     enum orr_status status = compare(w, "all", of_all, &answers.all, err);
     if (status == ORR_OK) {

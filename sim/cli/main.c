@@ -19,6 +19,7 @@ static const struct orr_verb verbs[] = {
      orr_cli_show},
     {"diff", "say what differs between two scenarios", orr_cli_diff},
     {"policies", "list policies, or one policy's parameters", orr_cli_policies},
+    {"metrics", "list metrics with unit, direction and definition", orr_cli_metrics},
     {"export", "write a table of a results file as CSV, JSON lines, SWF or OpenMetrics",
      orr_cli_export},
     {"plot", "draw figures of a results file with gnuplot", orr_cli_plot},

@@ -15,24 +15,18 @@ struct orr_emitter {
     bool impatient, has_nevers; /* of the summary */
 };
 
-static inline void orr_metric__emit(const struct orr_emitter *to, const char *name, double value,
-                                    const char *unit, uint64_t n, const char *definition)
-{
-    struct orr_metric metric = {.name = name,
-                                .scope = to->scope,
-                                .unit = unit,
-                                .definition = definition,
-                                .value = value,
-                                .n = n};
-    (void)snprintf(metric.label, sizeof metric.label, "%s", to->label);
-    to->emit(&metric, to->context);
-}
-
-/* p99: NULL: not that one. */
-void orr_metric__quantiles(const struct orr_emitter *to, const char *p50, const char *p95,
-                           const char *p99, const struct orr_waits *times, const char *definition);
-/* Of all, a queue or a kind; the mean is of those that ended. */
-void orr_metric__jct(const struct orr_emitter *to, const struct orr_waits *jct);
+/* A row of metric `name`, which table orr_metric_table has. */
+void orr_metric__emit(const struct orr_emitter *to, const char *name, double value, uint64_t n);
+/* A quantile of `times`: NAN says that it was not reached, unless they are of no job. */
+void orr_metric__quantile(const struct orr_emitter *to, const char *name, double value,
+                          const struct orr_waits *times);
+/* A mean or a most of those of `times` that started (or ended): where nobody did, more than any
+ * number, as of a quantile. */
+void orr_metric__of_started(const struct orr_emitter *to, const char *name, double value,
+                            const struct orr_waits *times);
+/* Of all, a queue or a kind, beside jobs of it that never can start; the mean is of those that
+ * ended. */
+void orr_metric__jct(const struct orr_emitter *to, const struct orr_waits *ended, uint64_t never);
 /* Of all, a queue or a kind. */
 void orr_metric__stalls(const struct orr_emitter *to, const struct orr_stalls *stalls);
 bool orr_metric__has_deadlines(const struct orr_deadlines *d);

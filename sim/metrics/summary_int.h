@@ -35,8 +35,9 @@ static inline void orr_tally__ended(struct orr_tally *tally, double value_s)
     tally->sum_s += value_s;
     tally->waits.started++;
     tally->waits.max_s = value_s;
+    tally->waits.seen_s = value_s;
 }
-void orr_tally__censored(struct orr_tally *tally);
+void orr_tally__censored(struct orr_tally *tally, double value_s);
 struct orr_waits orr_tally__result(struct orr_tally *tally);
 
 /* The same of times of 0 and more that are keys, in any order, which they lose. */
@@ -47,10 +48,11 @@ static inline int64_t orr_tally__key(orr_ms time, bool censored)
 /* The next one in ascending order of keys. */
 static inline void orr_tally__take(struct orr_tally *tally, int64_t key)
 {
+    const double value_s = (double)(key / 2) / 1000.0;
     if ((key & 1) == 0) {
-        orr_tally__ended(tally, (double)(key / 2) / 1000.0);
+        orr_tally__ended(tally, value_s);
     } else {
-        orr_tally__censored(tally);
+        orr_tally__censored(tally, value_s);
     }
 }
 struct orr_waits orr_tally__of_keys(int64_t *keys, uint32_t count);

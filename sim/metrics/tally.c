@@ -32,12 +32,13 @@ void orr_tally__reached(struct orr_tally *t, double value_s)
     }
 }
 
-void orr_tally__censored(struct orr_tally *t)
+void orr_tally__censored(struct orr_tally *t, double value_s)
 {
     if (t->censored++ == 0) {
         t->survival = 1.0 - (double)t->seen / (double)t->jobs;
     }
     t->seen++;
+    t->waits.seen_s = value_s;
 }
 
 struct orr_waits orr_tally__result(struct orr_tally *t)

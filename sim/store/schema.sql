@@ -247,7 +247,9 @@ CREATE TABLE metric(
   -- scope: all, pool, queue, shard, rule, kind, size, level, cause, phase (outside the window), action, workload
   name TEXT NOT NULL, scope TEXT NOT NULL, label TEXT NOT NULL,
   value REAL, unit TEXT NOT NULL, n INTEGER NOT NULL,           -- n: jobs or parts the value rests on
-  definition TEXT NOT NULL
+  definition TEXT NOT NULL,
+  better TEXT NOT NULL,             -- less, more; '': neither
+  at_least REAL                     -- of a quantile that was not reached: it is no less than this; else NULL
 );
 CREATE TABLE expectation(           -- what the scenario expects of the run (`expect:`)
   nr INTEGER PRIMARY KEY, text TEXT NOT NULL,   -- as written

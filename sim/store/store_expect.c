@@ -61,7 +61,7 @@ static void match(const struct orr_metric *metric, void *context)
     for (uint32_t i = 0; i < verdicts->count; i++) {
         struct verdict *v = &verdicts->items[i];
         const bool everything = v->expect->labels[0] == '\0';
-        if (!v->found && strcmp(metric->name, v->expect->metric) == 0 &&
+        if (!v->found && strcmp(metric->def->name, v->expect->metric) == 0 &&
             everything == (strcmp(metric->scope, "all") == 0) &&
             label_has(metric->label, v->expect->labels)) {
             v->found = true;

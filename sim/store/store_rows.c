@@ -455,13 +455,15 @@ static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in
 static void put_metric(const struct orr_metric *metric, void *context)
 {
     struct writer *w = context;
-    put_text(w, metric->name);
+    put_text(w, metric->def->name);
     put_text(w, metric->scope);
     put_text(w, metric->label);
     put_real(w, metric->value);
-    put_text(w, metric->unit);
+    put_text(w, metric->def->unit);
     put_int(w, (int64_t)metric->n);
-    put_text(w, metric->definition);
+    put_text(w, metric->def->definition);
+    put_text(w, orr_better_word(metric->def->better));
+    put_real(w, metric->at_least);
     put_row(w);
 }
 

@@ -86,9 +86,61 @@ cp fifo.db baseline.db
 "$orrery" gate easy.db --baseline baseline.db --bless
 expect 0 'digests are equal' easy.db --baseline baseline.db --spec exact.yaml
 
+# A first spec has rules for jobs that do not start, and says the least each rule sees; how many there
+# were is always said.
+for metric in never_startable unstarted unfinished; do
+    grep -q "^  $metric: {metric: $metric, margin: 0} # sees +1$" proposed.yaml || fail "no rule for $metric: $(cat proposed.yaml)"
+done
+grep -q '^  wait_p95_s: .* # sees +[0-9.]* [a-z]*$' proposed.yaml || fail "what wait_p95_s sees: $(cat proposed.yaml)"
+expect 0 '^note: baseline (1 run) and new (1): jobs that had not ended 0 and 0, jobs that never started 0 and 0, jobs that never could start 0 and 0$' \
+    fifo.db --baseline fifo.db --spec exact.yaml
+expect 1 'seen is +' fifo.db --baseline easy.db --spec statistical.yaml --junit gate.xml --summary gate.md
+grep -q 'jobs that never started 0 and 0' gate.xml || fail "JUnit does not say how many never started"
+grep -q 'jobs that never started 0 and 0' gate.md || fail "Markdown does not say how many never started"
+
+# Jobs that a change keeps out for good: every trial is another workload and another way to do so.
+# ORRERY_GATE_TRIALS=100 for the long one.
+trial() { # NUMBER
+    cat >trial.yaml <<YAML
+seeds: $1
+cluster: {pools: {p: {nodes: 6, gpus: 8}}}
+queues: {a: {gpu: [24, 1, unlimited]}, b: {gpu: [24, 1, unlimited]}}
+policy: $2
+workload:
+- {name: w, generate: {until: 4h, sizes: {1: 8, 2: 4, 4: 3, 8: 2, 16: 1, 32: 1}, queues: {a: 1, b: 1}, arrivals: {per_day: 400}, duration: {exponential: {mean: 1h}}}}
+YAML
+    "$orrery" run trial.yaml --quiet --no-progress --force -o trial-base.db
+    "$orrery" gate trial-base.db --propose --no-progress >trial-gate.yaml
+    # the largest job there is can run no more
+    most=$(sqlite3 trial-base.db 'SELECT max(mgpu) / 1000 FROM job')
+    case $(($1 % 3)) in
+    0) set -- "queues.*.max_job_gpus=$((most - 1))" ;;
+    1) set -- "queues.a.gpu.limit=$((most - 1))" "queues.b.gpu.limit=$((most - 1))" ;;
+    *) set -- "queues.a.max_job_gpus=$((most / 2))" "queues.b.max_job_gpus=$((most / 2))" ;;
+    esac
+    sets=
+    for one in "$@"; do sets="$sets --set $one"; done
+    "$orrery" run trial.yaml $sets --quiet --no-progress --force -o trial-new.db
+    expect 1 '^regressed$' trial-new.db --baseline trial-base.db --spec trial-gate.yaml
+}
+number=1
+while [ "$number" -le "${ORRERY_GATE_TRIALS:-2}" ]; do
+    trial "$number" kai
+    number=$((number + 1))
+done
+
+# A baseline that this program does not make as it was: its change is on both sides.
+cp easy.db changed.db
+sqlite3 changed.db "UPDATE run SET digest = '0123456789abcdef', orrery_version = '0.0'"
+expect 0 'changed.db was made with digest 0123456789abcdef and comes out with .* is not judged' easy.db --baseline changed.db --spec statistical.yaml
+"$orrery" gate easy.db --baseline easy.db --spec statistical.yaml --no-progress >out
+! grep -q 'comes out with' out || fail "a baseline that comes out as it was is said not to"
+
 # What is wrong with a spec has a place.
 printf 'kind: Gate\nreplicas: 2\nrules:\n  x: {metric: wait_p95_s, margin: much}\n' >bad.yaml
 expect 78 'bad.yaml:4:' fifo.db --baseline easy.db --spec bad.yaml
 printf 'kind: Gate\nreplicas: 2\nrules:\n  x: {metric: jobs, margin: 1}\n' >bad.yaml
 expect 78 'better: less' fifo.db --baseline easy.db --spec bad.yaml
+printf 'kind: Gate\nrules:\n  x: {metric: wait_p59, margin: 1}\n' >bad.yaml
+expect 78 'bad.yaml:3:.*no metric is called wait_p59; did you mean wait_p[59]' fifo.db --baseline easy.db --spec bad.yaml
 printf 'gates passed\n'

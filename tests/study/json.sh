@@ -136,6 +136,8 @@ fails 66 schedule nowhere
 says 0 '[.policies[].name] | index("kai") != null' policies
 says 0 '.name == "kai" and (.params | length) > 5 and (.features | length) > 5' policies kai
 fails 64 policies kia
+says 0 '.metrics | length > 100 and all(.name != "" and .unit != "" and .definition != "")' metrics
+fails 64 metrics wiat
 says 0 '.orrery != null and (.traces | length) > 2 and (.policies | length) > 3' doctor
 says 0 '.passed > 0 and .failed == 0 and (.entries | length) == .passed + .skipped' conform "$cases"
 fails 66 conform nowhere

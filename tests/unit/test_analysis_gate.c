@@ -65,6 +65,31 @@ static void verdicts__are_those_of_non_inferiority(void **state)
         ORR_GATE_INCONCLUSIVE);
 }
 
+/* A quantile that is not reached any more is beyond any margin, however good the other pairs are.
+ */
+static void verdicts__take_what_is_not_reached_for_the_worst(void **state)
+{
+    struct orr_paired p = differs(-9, -12, -6);
+    (void)state;
+    p.lost = 1;
+    assert_int_equal(judge("wait_p95_s", 2, false, false, p), ORR_GATE_REGRESSED);
+    assert_int_equal(judge("wait_p95_s", 2, false, true, p), ORR_GATE_REGRESSED);
+    p.found = 1; /* as often for the first time */
+    assert_int_equal(judge("wait_p95_s", 2, false, false, p), ORR_GATE_INCONCLUSIVE);
+    p.lost = 0;
+    assert_int_equal(judge("wait_p95_s", 2, false, false, p), ORR_GATE_PASS);
+    p = (struct orr_paired){.lost = 3, .difference = (double)NAN, .low = (double)NAN};
+    assert_int_equal(judge("wait_p95_s", 2, false, false, p), ORR_GATE_REGRESSED);
+    p = (struct orr_paired){.found = 3, .difference = (double)NAN, .low = (double)NAN};
+    assert_int_equal(judge("wait_p95_s", 2, false, false, p), ORR_GATE_PASS);
+    p = (struct orr_paired){.neither = 3, .difference = (double)NAN, .low = (double)NAN};
+    assert_int_equal(judge("wait_p95_s", 2, false, false, p), ORR_GATE_INCONCLUSIVE);
+    /* jobs that never can start hang on no chance: one more is one too many */
+    assert_int_equal(judge("never_startable", 0, false, false, differs(0.05, -0.1, 0.2)),
+                     ORR_GATE_REGRESSED);
+    assert_int_equal(judge("never_startable", 0, false, false, differs(0, 0, 0)), ORR_GATE_PASS);
+}
+
 static void verdicts__add_up_to_the_worst(void **state)
 {
     struct orr_gate_result results[3] = {{.verdict = ORR_GATE_PASS},
@@ -145,6 +170,26 @@ static void an_edit_without_effect__does_not_fail(void **state)
     assert_true(counts[ORR_GATE_REGRESSED] <= trials / 100);
 }
 
+/* Some seeds of a trial lose the quantile, the others get better: never pass, never inconclusive.
+ */
+static void a_quantile_that_is_lost__is_never_called_better(void **state)
+{
+    const uint32_t losses = *(const uint32_t *)*state;
+    for (uint64_t trial = 0; trial < losses; trial++) {
+        struct orr_reading base[REPLICAS], other[REPLICAS];
+        for (uint64_t r = 0; r < REPLICAS; r++) {
+            base[r] = (struct orr_reading){p95(trial * REPLICAS + r, 0.5, 1, 0), (double)NAN};
+            other[r] = (struct orr_reading){p95(trial * REPLICAS + r, 0.5, 1.2, 0), (double)NAN};
+        }
+        for (uint64_t r = 0; r <= trial % REPLICAS; r++) {
+            other[(trial + r) % REPLICAS] = (struct orr_reading){(double)INFINITY, 1};
+        }
+        assert_int_equal(judge("wait_p95_s", 0.02, true, false,
+                               orr_paired_readings(base, other, REPLICAS, 0.95)),
+                         ORR_GATE_REGRESSED);
+    }
+}
+
 /* test_analysis_gate [TRIALS]; without an effect five times as many */
 int main(int argc, char **argv)
 {
@@ -152,7 +197,9 @@ int main(int argc, char **argv)
     uint32_t trials_without = 5 * trials;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts__are_those_of_non_inferiority),
+        cmocka_unit_test(verdicts__take_what_is_not_reached_for_the_worst),
         cmocka_unit_test(verdicts__add_up_to_the_worst),
+        cmocka_unit_test_prestate(a_quantile_that_is_lost__is_never_called_better, &trials),
         cmocka_unit_test_prestate(a_regression_of_5_percent__is_caught, &trials),
         cmocka_unit_test_prestate(an_edit_without_effect__does_not_fail, &trials_without),
     };

@@ -53,6 +53,64 @@ static void t__takes_equal_differences(void **state)
     assert_true(shifted.p <= 0 && shifted.low >= 1 && shifted.high <= 1);
 }
 
+static struct orr_paired readings(const double *base, const double *other, uint32_t count)
+{
+    struct orr_reading a[8], b[8];
+    for (uint32_t i = 0; i < count; i++) {
+        a[i] = (struct orr_reading){base[i], isinf(base[i]) ? 50 : (double)NAN};
+        b[i] = (struct orr_reading){other[i], isinf(other[i]) ? 90 : (double)NAN};
+    }
+    return orr_paired_readings(a, b, count, 0.95);
+}
+
+#define NEVER ((double)INFINITY)
+#define NONE  ((double)NAN)
+
+/* What is not reached is more than any number, and no pair goes missing without being counted. */
+static void readings__count_what_is_not_reached(void **state)
+{
+    const double base[] = {10, 11, 12, 13}, faster[] = {1, 2, NEVER, 3};
+    const double half[] = {NEVER, 11, 12, NONE}, slower[] = {20, 22, 22, 24};
+    const double found_slower[] = {5, 20, 21, 22};
+    struct orr_paired p = readings(base, faster, 4);
+    (void)state;
+    assert_int_equal(p.n, 3);
+    assert_int_equal(p.lost, 1);
+    assert_int_equal(orr_paired_pairs(&p), 4);
+    assert_true(p.difference < 0 && orr_paired_order(&p) == 1);
+    NEAR(p.other_mean, (1 + 2 + 90 + 3) / 4.0, 1e-12);
+    p = readings(faster, base, 4);
+    assert_true(p.found == 1 && orr_paired_order(&p) == 0); /* clearly more in the others */
+    p = readings(half, half, 4);
+    assert_true(p.neither == 1 && p.n == 2 && p.missing == 0 && orr_paired_order(&p) == 0);
+    p = readings(half, base, 4);
+    assert_true(p.found == 1 && p.missing == 1 && orr_paired_order(&p) == -1);
+    p = readings(half, found_slower, 3);
+    assert_true(p.found == 1 && orr_paired_order(&p) == 0);
+    p = readings(base, slower, 4);
+    assert_true(orr_paired_order(&p) == 1 && orr_paired_pairs(&p) == p.n);
+    p = readings(half, faster, 3); /* one lost, one found */
+    assert_true(p.lost == 1 && p.found == 1 && orr_paired_order(&p) == 0);
+    p = readings(base, faster + 2, 1);
+    assert_true(p.n == 0 && orr_paired_order_as_is(&p) == 1);
+    p = readings(base, slower, 1);
+    assert_true(orr_paired_order(&p) == 0 && orr_paired_order_as_is(&p) == 1);
+}
+
+/* The least that p < 0.01 takes: a difference of just that has just that p. */
+static void least_seen__has_the_p_it_is_for(void **state)
+{
+    const double base[] = {0, 0, 0, 0, 0}, other[] = {1, 2, 3, 4, 5};
+    const struct orr_paired p = orr_paired_t(base, other, 5, 0.95);
+    const double least = orr_paired_least_seen(&p, 0.95, 0.01);
+    double shifted[5];
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        shifted[i] = other[i] - 3 + least;
+    }
+    NEAR(orr_paired_t(base, shifted, 5, 0.95).p, 0.01, 1e-9);
+}
+
 /* Holm's own procedure by hand: 0.01, 0.02, 0.03, 0.04 become 0.04, 0.06, 0.06, 0.06. */
 static void holm__steps_down(void **state)
 {
@@ -117,6 +175,8 @@ int main(void)
         cmocka_unit_test(t__gives_students_sleep_data),
         cmocka_unit_test(t__says_nothing_of_too_little),
         cmocka_unit_test(t__takes_equal_differences),
+        cmocka_unit_test(readings__count_what_is_not_reached),
+        cmocka_unit_test(least_seen__has_the_p_it_is_for),
         cmocka_unit_test(holm__steps_down),
         cmocka_unit_test(t__covers_a_known_difference),
         cmocka_unit_test(percentiles__hold_the_middle),

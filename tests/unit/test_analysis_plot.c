@@ -318,8 +318,8 @@ static void forest__draws_every_row(void **state)
         sqlite3 *db = NULL;
         assert_int_equal(sqlite3_open(i == 0 ? "base.db" : "other.db", &db), SQLITE_OK);
         (void)snprintf(sql, sizeof sql,
-                       "INSERT INTO metric VALUES('wait_mean_s','all','',%s,'s',50,''),"
-                       "('evictions','all','',%d,'evictions',50,'')",
+                       "INSERT INTO metric VALUES('wait_mean_s','all','',%s,'s',50,'','less',NULL),"
+                       "('evictions','all','',%d,'evictions',50,'','less',NULL)",
                        values[i], 9 * i);
         fixture_exec(db, sql);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);

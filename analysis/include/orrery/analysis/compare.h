@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include <orrery/analysis/metrics.h>
 #include <orrery/analysis/paired.h>
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
@@ -32,9 +33,6 @@ struct orr_compare_options {
 /* Of a pair of runs, not of one: geometric mean over jobs that ended in both of (end - submit) over
  * that of the base, which has 1. In scope all. */
 #define ORR_JCT_RATIO "jct_ratio_geomean"
-
-/* Is less of it better? */
-enum orr_better { ORR_BETTER_NEITHER, ORR_BETTER_LESS, ORR_BETTER_MORE };
 
 struct orr_compare_metric {
     const char *name, *scope, *label, *unit;
@@ -69,19 +67,28 @@ void orr_comparison_release(struct orr_comparison *comparison);
 
 const struct orr_paired *orr_comparison_cell(const struct orr_comparison *comparison,
                                              uint32_t metric, uint32_t arm);
-enum orr_better orr_compare_better(const char *metric);
-/* Of scope queue, rows are by queue and kind; whether a metric is of the whole queue all the same,
- * and whether an earlier row of the comparison, of another kind, says what this one does. */
-bool orr_compare_is_whole(const char *metric);
+/* Of scope queue, rows are by queue and kind: does an earlier row of the comparison, of another
+ * kind, say what this one does (ORR_METRIC_WHOLE_QUEUE)? */
 bool orr_comparison_repeats(const struct orr_comparison *comparison, uint32_t metric);
 
 /* What a resolved scenario says without its seeds: runs of which that is equal are of one setting.
  */
 char *orr_setting_of(struct orr_arena *arena, const char *resolved);
 
+/* What a comparison shows of a metric. */
+enum orr_verdict_on {
+    ORR_ON_UNKNOWN, /* no interval */
+    ORR_ON_OPEN,    /* no difference could be shown */
+    ORR_ON_BETTER,
+    ORR_ON_WORSE,
+    ORR_ON_OTHER /* it differs, of a metric that has no better */
+};
+enum orr_verdict_on orr_compare_verdict(const struct orr_compare_metric *metric,
+                                        const struct orr_paired *p);
+
 /* One metric of several results files; NAN where a file has none. ORR_NO_INPUT, ORR_DATA. */
 enum orr_status orr_metric_values(const char *const *paths, uint32_t count, const char *metric,
-                                  const char *scope, const char *label, double *values,
+                                  const char *scope, const char *label, struct orr_reading *values,
                                   struct orr_err *err) ORR_MUST_USE;
 
 enum orr_compare_format {

@@ -32,11 +32,13 @@ struct orr_gate_result {
     enum orr_verdict_kind verdict;
     struct orr_paired worse; /* difference and interval with the sign that more is worse */
     double margin;           /* in the metric's unit */
-    char text[600];          /* one sentence */
+    double seen;    /* the least worsening that would be called regressed; NAN: not known */
+    char text[600]; /* one sentence */
 };
 
 /* Judges one rule on what comparing the new runs with the baseline's gave. `fixed`: by the
- * difference itself. A metric that one side does not have is inconclusive. */
+ * difference itself. More pairs in which the baseline alone reached a quantile than the other way
+ * round: regressed. A metric that one side does not have is inconclusive. */
 void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit,
                     const struct orr_paired *paired, bool fixed, struct orr_gate_result *result);
 /* Regressed if one is, else inconclusive if one is. */
@@ -58,12 +60,13 @@ enum orr_status orr_gate_exact(const char *results, const char *baseline,
                                const char *const sides[2], struct orr_first_difference *difference,
                                struct orr_err *err) ORR_MUST_USE;
 
-/* --- reports --- */
-void orr_gate_print_text(const struct orr_gate_result *results, uint32_t count, FILE *out);
+/* --- reports; notes: lines for people, NULL: none --- */
+void orr_gate_print_text(const struct orr_gate_result *results, uint32_t count, const char *notes,
+                         FILE *out);
 void orr_gate_print_markdown(const struct orr_gate_result *results, uint32_t count,
-                             const char *title, FILE *out);
+                             const char *notes, const char *title, FILE *out);
 /* JUnit XML: a test case a rule; regressed is a failure, inconclusive an error. */
-void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count, const char *suite,
-                          FILE *out);
+void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count, const char *notes,
+                          const char *suite, FILE *out);
 
 #endif

@@ -1,13 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* paired.h - the statistics of paired differences. Pure functions; NAN where there is no answer. */
+/* paired.h - the statistics of paired differences. Pure functions; NAN where there is no answer.
+ *
+ * A quantile that was not reached is more than any number: fewer jobs started (or ended) than it
+ * takes. A pair in which one side alone did not reach it has no difference that could be averaged,
+ * and is counted instead: `lost`, `found`. Such counts come before the interval of the other pairs.
+ */
 #ifndef ORR_ANALYSIS_PAIRED_H
 #define ORR_ANALYSIS_PAIRED_H
 
+#include <stdbool.h>
+
 #include <orrery/base/units.h>
 
+struct orr_reading { /* of one run */
+    double value;    /* NAN: it has none; INFINITY: not reached */
+    double at_least; /* then: it is no less than this; else NAN */
+};
+
 struct orr_paired {   /* other minus base, over n pairs */
-    uint32_t n;       /* pairs of which both values are numbers */
-    double base_mean; /* over those pairs; without any, over what each side has */
+    uint32_t n;       /* pairs of which both values are numbers; what follows up to p is of them */
+    uint32_t lost;    /* pairs in which the base alone reached it */
+    uint32_t found;   /* in which the other alone did */
+    uint32_t neither; /* in which neither did */
+    uint32_t missing; /* in which one side has no value: no jobs to have one of */
+    /* Over all these pairs but `missing`, what was not reached counted as `at_least`; without any,
+     * over what each side has. */
+    double base_mean;
     double other_mean;
     double difference; /* mean of the differences */
     double low, high;  /* 95 % interval of it; NAN with fewer than two pairs */
@@ -15,10 +33,40 @@ struct orr_paired {   /* other minus base, over n pairs */
     double effect;     /* difference / standard deviation of the differences (Cohen's d_z) */
 };
 
+static inline bool orr_paired_base_open(const struct orr_paired *p)
+{
+    return p->found + p->neither > 0; /* base_mean is a lower bound */
+}
+static inline bool orr_paired_other_open(const struct orr_paired *p)
+{
+    return p->lost + p->neither > 0;
+}
+static inline uint32_t orr_paired_pairs(const struct orr_paired *p)
+{
+    return p->n + p->lost + p->found + p->neither;
+}
+/* What is shown beyond chance: 1: the other has more, -1: less, 0: neither. More pairs lost than
+ * found are more whatever the others say; found and none lost are less unless the others say more.
+ */
+int orr_paired_order(const struct orr_paired *p);
+/* The same where one pair without an interval counts as it stands. */
+int orr_paired_order_as_is(const struct orr_paired *p);
+/* The least difference that would have p < `sure` with the spread these pairs have; `level` is that
+ * of their interval. NAN without one. */
+double orr_paired_least_seen(const struct orr_paired *p, double level, double sure);
+
+/* "lost in 1 of 5", "found in 2 of 5", "lost in 1, found in 2 of 5"; "": nothing of the kind. */
+const char *orr_paired_words(const struct orr_paired *p, char *out, size_t bytes);
+
+/* Student's t on the differences of the pairs of numbers. */
+struct orr_paired orr_paired_readings(const struct orr_reading *base,
+                                      const struct orr_reading *other, uint32_t count,
+                                      double level);
 /* Student's t on the differences, n - 1 degrees of freedom. `level` is 0.95 for 95 %. */
 struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t count,
                                double level);
-/* Percentile interval of `count` bootstrap replicates of a difference; sorts them. p is twice the
+/* Percentile interval of `count` bootstrap replicates of a difference, which may be infinite; sorts
+ * them. p is twice the
  * smaller share of replicates on one side of 0, counted with the estimate itself. */
 void orr_paired_percentiles(double *replicates, uint32_t count, double level,
                             struct orr_paired *paired);

@@ -10,12 +10,15 @@
 #ifndef ORR_SIM_SUMMARY_H
 #define ORR_SIM_SUMMARY_H
 
+#include <orrery/analysis/metrics.h>
 #include <orrery/sim/engine.h>
 
 struct orr_waits { /* of jobs submitted in the window (or of other times); NAN: there are none */
     uint64_t jobs, started, gave_up;
     uint64_t never; /* beside `jobs`: those that can never start */
     double mean_s, p50_s, p95_s, p99_s, max_s;
+    double seen_s; /* longest of all, those that were still going on included: what a quantile that
+                      was not reached is at least */
 };
 
 struct orr_debt { /* GPU-h that queues asked for within their quota and did not hold, in the window
@@ -278,9 +281,11 @@ void orr_summary_release(struct orr_summary *summary);
 
 /* Every number as one row, for the store and for `expect:`. */
 struct orr_metric {
-    const char *name, *scope, *unit, *definition;
+    const struct orr_metric_def *def; /* name, unit, direction, definition */
+    const char *scope;
     char label[300];
     double value;
+    double at_least; /* of a quantile that was not reached: no less than this; else NAN */
     uint64_t n;
 };
 typedef void orr_metric_fn(const struct orr_metric *metric, void *context);
