@@ -25,18 +25,29 @@ static uint64_t hash_set(const struct orr_session *session, uint32_t set)
     return hash;
 }
 
+/* KAI PodSet: its constraints, and its pods that are not active, as the cycle began: what was
+ * decided since then is not in the snapshot. Nothing if all are active. */
+static uint64_t sign_pods(const struct orr_session *session, const struct orr_sjob *job,
+                          uint32_t set)
+{
+    uint64_t pods = 0;
+    bool any = false;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        const struct orr_stask *task = &session->tasks[t];
+        if (task->set == set && !orr_status_in(task->opened, ORR_STATES_ACTIVE_ALLOCATED)) {
+            pods += orr_scatter(task->constraint_key + 0x6f72u);
+            any = true;
+        }
+    }
+    return any ? orr_scatter(hash_set(session, set) ^ pods) : 0;
+}
+
 uint64_t orr_kai__signature(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
     uint64_t sum = 0;
-    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        const struct orr_stask *task = &session->tasks[t];
-        /* As the cycle began: what was decided since then is not in the snapshot. */
-        if (!orr_status_in(task->opened, ORR_STATES_ACTIVE_USED)) {
-            uint64_t hash = hash_set(session, task->set) ^ task->constraint_key;
-            hash *= 0xbf58476d1ce4e5b9u;
-            sum += hash ^ (hash >> 31);
-        }
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        sum += session->sets[s].is_pods ? sign_pods(session, job, s) : 0;
     }
     return sum;
 }

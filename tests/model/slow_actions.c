@@ -90,7 +90,7 @@ static void allocate(struct slow *slow)
 static bool is_inactive(const struct slow *slow, uint32_t task)
 {
     /* The signature is that of the snapshot, before anything was decided. */
-    return !orr_status_in(slow->in->tasks[task].held.status, ORR_STATES_ACTIVE_USED);
+    return !orr_status_in(slow->in->tasks[task].held.status, ORR_STATES_ACTIVE_ALLOCATED);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -121,31 +121,71 @@ static bool alike(const struct slow *slow, uint32_t a, uint32_t b)
            same_constraints(slow, tasks[a].set, tasks[b].set);
 }
 
-/* Same number of pods that are not active, with the same constraints. */
-static bool same_signature(const struct slow *slow, uint32_t a, uint32_t b)
+/* Pod sets that have as many pods that are not active, with the same constraints. */
+static bool alike_sets(const struct slow *slow, uint32_t a, uint32_t b)
 {
-    const struct orr_sjob *job_a = &slow->in->jobs[a];
-    const struct orr_sjob *job_b = &slow->in->jobs[b];
+    const struct orr_session *in = slow->in;
     bool used[SLOW_JOB_TASKS] = {false};
+    uint32_t left = 0;
+    const struct orr_sjob *job_b = &in->jobs[in->tasks[b].job];
+    const struct orr_sjob *job_a = &in->jobs[in->tasks[a].job];
+    for (uint32_t k = 0; k < job_b->task_count; k++) {
+        const uint32_t other = job_b->first_task + k;
+        left += in->tasks[other].set == in->tasks[b].set && is_inactive(slow, other);
+    }
     for (uint32_t i = 0; i < job_a->task_count; i++) {
-        bool found = !is_inactive(slow, job_a->first_task + i);
+        const uint32_t task = job_a->first_task + i;
+        bool found = in->tasks[task].set != in->tasks[a].set || !is_inactive(slow, task);
         for (uint32_t k = 0; k < job_b->task_count && !found; k++) {
-            if (!used[k] && is_inactive(slow, job_b->first_task + k) &&
-                alike(slow, job_a->first_task + i, job_b->first_task + k)) {
-                used[k] = true;
-                found = true;
+            const uint32_t other = job_b->first_task + k;
+            if (!used[k] && in->tasks[other].set == in->tasks[b].set && is_inactive(slow, other) &&
+                alike(slow, task, other)) {
+                used[k] = found = true;
+                left--;
             }
         }
         if (!found) {
             return false;
         }
     }
-    for (uint32_t k = 0; k < job_b->task_count; k++) {
-        if (is_inactive(slow, job_b->first_task + k) && !used[k]) {
+    return left == 0;
+}
+
+/* The first task of its set that is not active stands for the set. */
+static bool leads(const struct slow *slow, uint32_t job, uint32_t task)
+{
+    for (uint32_t t = slow->in->jobs[job].first_task; t < task; t++) {
+        if (slow->in->tasks[t].set == slow->in->tasks[task].set && is_inactive(slow, t)) {
             return false;
         }
     }
-    return true;
+    return is_inactive(slow, task);
+}
+
+/* The same pod sets with pods that are not active, in whatever order. */
+static bool same_signature(const struct slow *slow, uint32_t a, uint32_t b)
+{
+    const struct orr_sjob *job_a = &slow->in->jobs[a];
+    const struct orr_sjob *job_b = &slow->in->jobs[b];
+    bool used[SLOW_JOB_TASKS] = {false};
+    uint32_t left = 0;
+    for (uint32_t k = 0; k < job_b->task_count; k++) {
+        left += leads(slow, b, job_b->first_task + k);
+    }
+    for (uint32_t i = 0; i < job_a->task_count; i++) {
+        bool found = !leads(slow, a, job_a->first_task + i);
+        for (uint32_t k = 0; k < job_b->task_count && !found; k++) {
+            if (!used[k] && leads(slow, b, job_b->first_task + k) &&
+                alike_sets(slow, job_a->first_task + i, job_b->first_task + k)) {
+                used[k] = found = true;
+                left--;
+            }
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return left == 0;
 }
 
 static bool not_above(const struct slow *slow, const struct orr_ask *a, const struct orr_ask *b)
