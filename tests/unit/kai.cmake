@@ -30,3 +30,7 @@ add_test(NAME case.kai
   COMMAND orrery conform ${CMAKE_CURRENT_SOURCE_DIR}/case ${CMAKE_CURRENT_SOURCE_DIR}/conformance)
 set_tests_properties(case.kai PROPERTIES LABELS quick
   PASS_REGULAR_EXPRESSION "^[0-9]+ passed, 0 failed, 0 skipped\n$")
+# Sessions and snapshots that the real scheduler decided, where somebody has them.
+add_test(NAME case.given COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/conformance/given.sh $<TARGET_FILE:orrery>
+  ${CMAKE_CURRENT_BINARY_DIR}/conformance)
+set_tests_properties(case.given PROPERTIES LABELS full TIMEOUT 900 SKIP_RETURN_CODE 77)

@@ -5,11 +5,11 @@
  * amounts are exact. With rules.defects_v017 a cycle goes wrong as v0.17 does. Nothing is pruned
  * then, and a cycle may take long.
  *
- *   D1  tasks to allocate are kept until a status changes, which a commit is not     v017_tasks.c
- *   D2  victims recorded by an earlier probe are evicted a second time
- *   D3  a pod that moved twice is put back where it was first moved to
- *   D4  taking back operations on shared GPUs does not restore their books statement_v017.c D6  GPU
- * amounts are summed in binary floating point                              v017_sums.c
+ * - D1: tasks to allocate are kept until a status changes, which a commit is not (v017_tasks.c).
+ * - D2: victims recorded by an earlier probe are evicted a second time (v017_twice.c).
+ * - D3: a pod that moved twice is put back where it was first moved to (statement_v017.c).
+ * - D4: taking back operations on shared GPUs does not restore their books (statement_v017.c).
+ * - D6: GPU amounts are summed in binary floating point (v017_sums.c, v017_filter.c).
  */
 #ifndef ORR_CORE_DEFECTS_H
 #define ORR_CORE_DEFECTS_H
