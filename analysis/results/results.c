@@ -2,8 +2,12 @@
 #include <orrery/analysis/results.h>
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <orrery/analysis/views.h>
 
 static void db_failed(struct orr_results *results)
 {
@@ -111,6 +115,30 @@ static void check_version(struct orr_results *results)
     }
 }
 
+/* The program's own views, under the names of those in the file, which they hide: a view that
+ * somebody changed may never end. */
+static void shadow_views(struct orr_results *results)
+{
+    static const char begin[] = "CREATE VIEW ";
+    char *sql = NULL;
+    size_t bytes = 0;
+    if (results->status != ORR_OK) {
+        return;
+    }
+    FILE *out = open_memstream(&sql, &bytes);
+    ORR_ASSERT(out != NULL);
+    const char *rest = orr_views_sql;
+    for (const char *at; (at = strstr(rest, begin)) != NULL; rest = at + strlen(begin)) {
+        (void)fprintf(out, "%.*sCREATE TEMP VIEW ", (int)(at - rest), rest);
+    }
+    (void)fputs(rest, out);
+    (void)fclose(out);
+    if (sqlite3_exec(results->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        db_failed(results);
+    }
+    free(sql);
+}
+
 void orr_results_open(struct orr_results *results, const char *path, struct orr_err *err)
 {
     *results = (struct orr_results){.path = path, .err = err};
@@ -132,10 +160,16 @@ void orr_results_open(struct orr_results *results, const char *path, struct orr_
                        NULL, NULL);
     check_version(results);
     check_shape(results);
+    shadow_views(results);
 }
 
 void orr_results_close(struct orr_results *results)
 {
+    /* a reader that met what cannot be leaves its statement open, and an open one keeps the file */
+    sqlite3_stmt *open;
+    while (results->db != NULL && (open = sqlite3_next_stmt(results->db, NULL)) != NULL) {
+        (void)sqlite3_finalize(open);
+    }
     (void)sqlite3_close(results->db);
     orr_arena_release(&results->arena);
     results->db = NULL;

@@ -110,6 +110,14 @@ uint32_t orr_cli_parse_plain(int argc, char **argv, const char *args, const char
  * would replace /dev/null. ORR_CANT_CREATE. */
 void orr_cli_remember(int argc, char **argv); /* for it: what was typed, which stays there */
 enum orr_status orr_cli_output(const char *path, struct orr_err *err) ORR_MUST_USE;
+/* The same, and nothing of that name may be there: `else_do` says what to do then; NULL: it may. */
+enum orr_status orr_cli_new_output(const char *path, const char *else_do,
+                                   struct orr_err *err) ORR_MUST_USE;
+/* Where such a file is written first: a signal from now on ends the program and removes it. */
+void orr_cli_beside(const char *path, char *beside, size_t bytes);
+/* Moves it to its place, or removes it: ORR_CANT_CREATE. */
+enum orr_status orr_cli_put_in_place(const char *beside, const char *path, const char *else_do,
+                                     struct orr_err *err) ORR_MUST_USE;
 /* Makes the folder unless it is there. ORR_CANT_CREATE. */
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;
 /* The array `expectations`: what the scenario of a results file expects of it, and what held. */

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <orrery/base/mem.h>
@@ -414,27 +413,32 @@ static enum orr_status check_text(const struct init_options *o, const char *text
     return status;
 }
 
+static const char *if_taken(const struct init_options *o)
+{
+    return o->force ? NULL : "--force overwrites it, -o names another";
+}
+
 static enum orr_status give(const struct init_options *o, const char *text, struct orr_err *err)
 {
     if (o->output == NULL) {
         (void)fputs(text, stdout);
         return ORR_OK;
     }
-    struct stat trace, there;
-    if (stat(o->scenario.trace, &trace) == 0 && stat(o->output, &there) == 0 &&
-        trace.st_dev == there.st_dev && trace.st_ino == there.st_ino) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: is the trace", o->output);
-    }
-    FILE *out = fopen(o->output, o->force ? "w" : "wx");
+    char beside[4600];
+    orr_cli_beside(o->output, beside, sizeof beside);
+    FILE *out = fopen(beside, "wx");
     if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s%s", o->output, strerror(errno),
-                        errno == EEXIST ? " (--force overwrites it)" : "");
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", o->output, strerror(errno));
     }
     bool failed = fputs(text, out) == EOF;
     failed = fclose(out) != 0 || failed;
     if (failed) {
         enum orr_status status = orr_fail(err, ORR_IO, "%s: %s", o->output, strerror(errno));
-        (void)unlink(o->output);
+        (void)unlink(beside);
+        return status;
+    }
+    enum orr_status status = orr_cli_put_in_place(beside, o->output, if_taken(o), err);
+    if (status != ORR_OK) {
         return status;
     }
     if (!o->common.quiet) {
@@ -505,10 +509,10 @@ int orr_cli_init(int argc, char **argv)
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     o.scenario.clusters = o.clusters;
-    enum orr_status status = ORR_OK;
-    if (o.scenario.cluster_count == 0) {
+    enum orr_status status = orr_cli_new_output(o.output, if_taken(&o), &err);
+    if (status == ORR_OK && o.scenario.cluster_count == 0) {
         status = find_size(&o, &size, &err);
-    } else if (is_by_processor(&o)) {
+    } else if (status == ORR_OK && is_by_processor(&o)) {
         size.by_gpu = true;
         o.scenario.split = "1";
     }

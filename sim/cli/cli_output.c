@@ -2,8 +2,10 @@
 /* cli_output.c - where answers that are files go, and scenarios out of them. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <orrery/analysis/results.h>
 #include <orrery/sim/study.h>
@@ -50,6 +52,38 @@ enum orr_status orr_cli_output(const char *path, struct orr_err *err)
     }
     return orr_fail(err, ORR_CANT_CREATE, "%s: is %s, not a file", path,
                     S_ISDIR(file.st_mode) ? "a folder" : "a device or pipe");
+}
+
+static enum orr_status check_free(const char *path, const char *else_do, struct orr_err *err)
+{
+    return path == NULL || else_do == NULL || !orr_is_taken(path)
+               ? ORR_OK
+               : orr_fail(err, ORR_CANT_CREATE, "%s: exists already; %s", path, else_do);
+}
+
+enum orr_status orr_cli_new_output(const char *path, const char *else_do, struct orr_err *err)
+{
+    const enum orr_status status = orr_cli_output(path, err);
+    return status == ORR_OK ? check_free(path, else_do, err) : status;
+}
+
+void orr_cli_beside(const char *path, char *beside, size_t bytes)
+{
+    orr_beside(path, beside, bytes);
+    orr_interrupt_at_once(beside);
+}
+
+enum orr_status orr_cli_put_in_place(const char *beside, const char *path, const char *else_do,
+                                     struct orr_err *err)
+{
+    enum orr_status status = check_free(path, else_do, err);
+    if (status == ORR_OK && rename(beside, path) != 0) {
+        status = orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
+    }
+    if (status != ORR_OK) {
+        (void)unlink(beside);
+    }
+    return status;
 }
 
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err)

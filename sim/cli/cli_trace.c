@@ -115,14 +115,28 @@ static void print_json(const struct trace_options *o, const struct orr_scenario 
     orr_json_close(&json, '}');
 }
 
+static const char if_taken[] = "-o names another";
+
+static bool names_file(const struct trace_options *o)
+{
+    return o->output != NULL && strcmp(o->output, "-") != 0;
+}
+
 /* With --json stdout is not for the trace, which then goes to a file or nowhere. */
 static enum orr_status answer(const struct trace_options *o, const struct orr_scenario *scenario,
                               const struct orr_scenario_part *part,
                               const struct orr_workload *workload, struct orr_err *err)
 {
     enum orr_status status = ORR_OK;
-    if (o->output != NULL || !o->common.json) {
-        status = orr_trace_write_native(workload, o->output, err);
+    char beside[4600];
+    if (names_file(o)) {
+        orr_cli_beside(o->output, beside, sizeof beside);
+        status = orr_trace_write_native(workload, beside, err);
+        if (status == ORR_OK) {
+            status = orr_cli_put_in_place(beside, o->output, if_taken, err);
+        }
+    } else if (!o->common.json) {
+        status = orr_trace_write_native(workload, NULL, err);
     }
     if (status == ORR_OK && o->common.json) {
         print_json(o, scenario, part, workload);
@@ -156,7 +170,10 @@ int orr_cli_trace(int argc, char **argv)
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     o.scenario.sets = o.sets;
-    enum orr_status status = orr_scenario_load(&o.scenario, &scenario, &err);
+    enum orr_status status = names_file(&o) ? orr_cli_new_output(o.output, if_taken, &err) : ORR_OK;
+    if (status == ORR_OK) {
+        status = orr_scenario_load(&o.scenario, &scenario, &err);
+    }
     if (status == ORR_OK) {
         status = find_part(&scenario, o.part, &part, &err);
     }

@@ -55,12 +55,12 @@ static void flatten(struct kube *kube, const struct import_value *map, const cha
         const bool seconds = value->kind == IMPORT_MAP && value->count == 1 &&
                              strcmp(value->first->key, "duration") == 0;
         if (seconds && value->first->kind == IMPORT_TEXT) { /* metav1.Duration, written out */
-            import_set_param(kube->model, name, value->first->text, NULL, true);
+            import_set_param(kube->model, name, value->first->text, value, true);
         } else if (value->kind == IMPORT_MAP) {
             flatten(kube, value, name); /* as deep as the reader lets a file nest */
         } else if (value->kind != IMPORT_NULL) {
             import_set_param(kube->model, name,
-                             value->kind == IMPORT_TEXT ? value->text : "(a list)", NULL, true);
+                             value->kind == IMPORT_TEXT ? value->text : "(a list)", value, true);
         }
     }
 }
@@ -80,14 +80,15 @@ static void read_spec(struct kube *kube, const struct import_value *spec)
                 if (flag->kind == IMPORT_TEXT && !read_flag(kube, flag)) {
                     import_set_param(kube->model,
                                      import_format(kube->load, "args.%.200s", flag->key),
-                                     flag->text, NULL, true);
+                                     flag->text, flag, true);
                 }
             }
             if (value->kind == IMPORT_MAP && !args) {
                 flatten(kube, value, value->key);
             } else if (value->kind != IMPORT_MAP && value->kind != IMPORT_NULL) {
                 import_set_param(kube->model, value->key,
-                                 value->kind == IMPORT_TEXT ? value->text : "(a list)", NULL, true);
+                                 value->kind == IMPORT_TEXT ? value->text : "(a list)", value,
+                                 true);
             }
         }
     }
@@ -132,19 +133,19 @@ static void read_scheduler_params(struct kube *kube, const struct import_value *
     struct import_load *load = kube->load;
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         import_set_param(kube->model, flags[i].word,
-                         import_bool(load, params, flags[i].key, false) ? "true" : "false", NULL,
-                         true);
+                         import_bool(load, params, flags[i].key, false) ? "true" : "false",
+                         import_get(params, flags[i].key), true);
     }
     import_set_param(
         kube->model, "args.max-consolidation-preemptees",
         import_format(load, "%lld",
                       (long long)import_int(load, params, "maxNumberConsolidationPreemptees", 0)),
-        NULL, true);
+        import_get(params, "maxNumberConsolidationPreemptees"), true);
     import_set_param(
         kube->model, "args.default-staleness-grace-period",
         import_format(load, "%lldms",
                       (long long)nanoseconds(kube, params, "globalDefaultStalenessGracePeriod")),
-        NULL, true);
+        import_get(params, "globalDefaultStalenessGracePeriod"), true);
     kube->stuck_after = nanoseconds(kube, params, "stuckInReleasingThreshold");
     kube->restrict_nodes = import_bool(load, params, "restrictSchedulingNodes", false);
     kube->scheduler_name = import_text(load, params, "schedulerName", kube->scheduler_name);
@@ -178,7 +179,7 @@ static void read_snapshot(struct kube *kube)
     const struct import_value *params = import_map(kube->load, kube->snapshot, "schedulerParams");
     const char *actions = import_text(kube->load, config, "actions", NULL);
     if (actions != NULL) {
-        import_set_param(kube->model, "actions", actions, NULL, true);
+        import_set_param(kube->model, "actions", actions, import_get(config, "actions"), true);
         import_set_param(kube->model, "consolidation", "true", NULL, true); /* if it is listed */
     }
     read_tiers(kube, config);

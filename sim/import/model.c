@@ -53,8 +53,11 @@ void import_note(struct import_model *model, const char *format, ...)
 }
 
 void import_set_param(struct import_model *model, const char *name, const char *value,
-                      const char *origin, bool optional)
+                      const struct import_value *at, bool optional)
 {
+    const char *origin = at == NULL ? NULL
+                                    : import_format(model->load, "%.300s:%u:%u", at->file->path,
+                                                    (unsigned)at->line, (unsigned)at->column);
     model->params = ORR_ROOM_FOR_ONE(model->params, model->param_count, model->param_capacity);
     model->params[model->param_count++] =
         (struct import_param){.name = name, .value = value, .origin = origin, .optional = optional};

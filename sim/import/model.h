@@ -168,8 +168,9 @@ void import_model_release(struct import_model *model);
 
 /* Something the reader of the answer should know; equal texts are counted. */
 void import_note(struct import_model *model, const char *format, ...) ORR_PRINTF(2, 3);
+/* `at`: where the input states it, or NULL. */
 void import_set_param(struct import_model *model, const char *name, const char *value,
-                      const char *origin, bool optional);
+                      const struct import_value *at, bool optional);
 struct import_node *import_add_node(struct import_model *model, const struct import_value *at,
                                     const char *name);
 struct import_queue *import_add_queue(struct import_model *model, const struct import_value *at,

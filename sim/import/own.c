@@ -534,10 +534,7 @@ static void read_params(struct import_model *model, const struct import_value *p
 {
     IMPORT_EACH(param, params)
     {
-        import_set_param(model, param->key, import_scalar(model->load, param),
-                         import_format(model->load, "%.300s:%u:%u", param->file->path,
-                                       (unsigned)param->line, (unsigned)param->column),
-                         false);
+        import_set_param(model, param->key, import_scalar(model->load, param), param, false);
     }
 }
 

@@ -156,7 +156,7 @@ static enum orr_status check_profile(const struct orr_scenario__load *load,
                                                : NULL;
     } else if (strcmp(profile->kind, "speedup") == 0 && profile->speedup_count == 0 &&
                !(profile->serial > 0.0)) {
-        missing = "speedup or serial";
+        missing = "speedup, or a serial part above 0";
     }
     if (missing != NULL) {
         return orr_scenario__fail(load, &node->at, "profile %.80s: %s needs %s", node->key,

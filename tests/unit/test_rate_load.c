@@ -113,7 +113,10 @@ static void errors__show_the_place(void **state)
           "first.yaml:2:6: profile p: allreduce needs reference.placement");
     wrong("{kind: allreduce, compute: {V100: fast}, bytes: 1GB}",
           "first.yaml:2:40: V100: \"fast\" is not a time above 0");
-    wrong("{kind: speedup}", "first.yaml:2:6: profile p: speedup needs speedup or serial");
+    wrong("{kind: speedup}",
+          "first.yaml:2:6: profile p: speedup needs speedup, or a serial part above 0");
+    wrong("{kind: speedup, serial: 0}",
+          "first.yaml:2:6: profile p: speedup needs speedup, or a serial part above 0");
     wrong("{kind: speedup, speedup: {many: 2}}",
           "first.yaml:2:32: speedup: \"many\" is not a number of workers");
     write_file("models.csv", "gpu_model,placement,step_s\nV100,8,1\n");
