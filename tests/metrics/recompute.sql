@@ -1210,19 +1210,20 @@ UNION ALL
 SELECT m.scope || ' ' || m.label, m.name || ' n', x.n, m.n FROM metric AS m JOIN made AS x USING (name, scope, label)
 WHERE m.n <> x.n;
 -- Under kai: who did not start, and whose gang of equal pods at any time from its coming on was more GPUs than a
--- limit of its queue or one above (or, not preemptible, a quota), and nobody else, is barred so.
+-- limit of its queue or, with full_hierarchy_fairness, one above (or, not preemptible, a quota), and nobody else, is
+-- barred so.
 CREATE TEMP TABLE barred AS
 WITH j AS (
   SELECT j.id AS job, j.queue, coalesce(h.eligible_ms, j.submit_ms) AS from_ms, j.min_pods * a.gpus * a.gpu_mgpu AS gang,
-         j.id IN (SELECT job FROM non_preemptible) AS fast
+         j.id IN (SELECT job FROM non_preemptible) AS fast, s.policy_params LIKE '%full_hierarchy_fairness=true%' AS full
   FROM job AS j JOIN ask AS a ON a.shape = j.shape JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard LEFT JOIN hold AS h ON h.job = j.id
-  WHERE j.start_ms IS NULL AND j.state IN (1, 4) AND s.policy = 'kai' AND s.policy_params LIKE '%full_hierarchy_fairness=true%'
+  WHERE j.start_ms IS NULL AND j.state IN (1, 4) AND s.policy = 'kai' AND s.policy_params LIKE '%plugins.proportion.enabled=true%'
     AND a.gpu_mgpu IS NOT NULL AND (SELECT count(*) FROM ask AS b WHERE b.shape = j.shape) = 1
 )
 SELECT * FROM j WHERE NOT EXISTS (
   SELECT 1 FROM (SELECT j.from_ms AS at UNION SELECT at_ms FROM queue_change WHERE at_ms > j.from_ms) AS t
   WHERE NOT EXISTS (SELECT 1 FROM above AS u JOIN owed AS o ON o.queue = u.above AND o.at_ms <= t.at AND o.to_ms > t.at
-                    WHERE u.queue = j.queue AND ((o.top >= 0 AND j.gang > o.top * 1000) OR (j.fast AND o.quota >= 0 AND j.gang > o.quota * 1000))));
+                    WHERE u.queue = j.queue AND (j.full OR u.above = j.queue) AND ((o.top >= 0 AND j.gang > o.top * 1000) OR (j.fast AND o.quota >= 0 AND j.gang > o.quota * 1000))));
 INSERT INTO wrong
 SELECT 'job ' || b.job, 'never', 'barred', 'could start' FROM barred AS b WHERE b.job NOT IN (SELECT job FROM never)
 UNION ALL

@@ -108,4 +108,19 @@ case_settled_at_once() {
     has "warmup = 'detected' AND window_start_ms = 0 FROM run"
 }
 
+# A name may start with a dash, and a queue without departments above it has only its own bounds.
+case_dash_and_own_bounds() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 2, gpus: 4}}}
+queues: {d: {gpu: [0, 1, 2]}, a: {parent: d, gpu: [8, 1, 8]}, b: {parent: d, gpu: [0, 1, 2]}}
+workload: [{name: v, trace: t.csv}, {name: -w, trace: t.csv}]
+policy: {name: kai, params: {full_hierarchy_fairness: false}}
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue,preemptible\n-j,0,50,4,a,true\n-k,0,50,3,b,true\n-l,1,50,1,b,false\n' >0/t.csv
+    right 0
+    has "group_concat(name) = '-w/-k,-w/-l,v/-k,v/-l' FROM (SELECT name FROM job WHERE id IN (SELECT job FROM never) ORDER BY 1)"
+    has "count(*) = 2 FROM job WHERE start_ms = 0"
+}
+
 "case_$2"

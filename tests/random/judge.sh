@@ -34,7 +34,7 @@ told_again() {
     try bundle 0 "$orrery" bundle r.db -o b.tar.zst || return 1
     try verify 0 "$orrery" verify b.tar.zst --sample 0 -j 1 || return 1
     case $(($1 % 4)) in
-    0) try explain 0 "$orrery" explain r.db "$(sqlite3 -readonly r.db 'SELECT name FROM job ORDER BY id DESC LIMIT 1')" ;;
+    0) try explain 0 "$orrery" explain r.db -- "$(sqlite3 -readonly r.db 'SELECT name FROM job ORDER BY id DESC LIMIT 1')" ;;
     1) try export 0 "$orrery" export r.db jobs ;;
     2) try report 0 "$orrery" report r.db -o r.html ;;
     3) try check "0 1" "$orrery" check s.yaml --allow-loss ;;
