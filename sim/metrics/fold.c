@@ -152,6 +152,13 @@ static bool takes_part(const struct orr_fold_queue *queue)
     return queue->allocated != 0 || queue->pending != 0;
 }
 
+/* Somebody of the queue waits. A job that grew and wants less now holds more than it asks: what its
+ * queue pends may be below zero, and that is no wait. */
+static bool waits(const struct orr_fold_queue *queue)
+{
+    return queue->pending_jobs > 0 || queue->pending > 0;
+}
+
 static void list_excess(struct orr_fold *fold)
 {
     fold->excess_count = 0;
@@ -182,7 +189,7 @@ static void settle_shares(struct orr_fold *fold, orr_ms now)
 {
     double dt = (double)(now - fold->shares_at);
     fold->shares_at = now;
-    if (fold->pending_total == 0 || dt <= 0.0) {
+    if (fold->waiting_queues == 0 || dt <= 0.0) {
         return;
     }
     if (fold->shares_stale) {
@@ -369,15 +376,17 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t 
                      int64_t pending_mgpu, int64_t pending_jobs)
 {
     struct orr_fold_queue *q = &fold->queues[queue];
-    bool took_part = takes_part(q);
+    const bool took_part = takes_part(q), waited = waits(q);
     settle(q, now);
-    if (fold->pending_total == 0) {
+    if (fold->waiting_queues == 0) {
         fold->shares_at = now; /* nothing waited until now: nothing to add */
     }
     q->allocated += allocated_mgpu;
     q->pending += pending_mgpu;
     q->pending_jobs += pending_jobs;
-    fold->pending_total += pending_jobs + pending_mgpu;
+    if (waits(q) != waited) {
+        fold->waiting_queues = waited ? fold->waiting_queues - 1 : fold->waiting_queues + 1;
+    }
     fold->shares_stale = true;
     fold->excess_stale = fold->excess_stale || took_part != takes_part(q);
     ask(fold, queue);

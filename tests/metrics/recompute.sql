@@ -307,8 +307,8 @@ CREATE TEMP TRIGGER share_of_level AFTER INSERT ON level BEGIN
   WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
 END;
 INSERT INTO level SELECT DISTINCT depth FROM depth ORDER BY depth;
--- While nothing waits anywhere, everybody has what it asks for.
-CREATE TEMP TABLE calm AS SELECT at_ms FROM moment GROUP BY at_ms HAVING sum(jobs) = 0 AND sum(pend) = 0;
+-- While nothing waits anywhere, everybody has what it holds (what pends is below 0 where jobs hold more than they want now).
+CREATE TEMP TABLE calm AS SELECT at_ms FROM moment GROUP BY at_ms HAVING max(jobs) = 0 AND max(pend) <= 0;
 UPDATE moment SET share = alloc WHERE leaf AND at_ms IN (SELECT at_ms FROM calm);
 
 -- ---- fairness, occupancy ----

@@ -123,4 +123,19 @@ Y
     has "count(*) = 2 FROM job WHERE start_ms = 0"
 }
 
+# A job that wants less than it holds makes nobody's share: time counts from when another waits.
+case_holds_more_than_wanted() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {a: {gpu: [2, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}}
+templates: {t: {roles: {h: {cpu: 1}, w: {pods: 3, min: 1, gpus_per_pod: 1}}, autoscale: {role: w, backlog: [1x9s, 2x30s], slots: 1, idle: 60s}}}
+workload: [{name: t, trace: t.csv}]
+policy: kube
+Y
+    printf 'job,submit_s,run_s,template,gpus_per_pod,queue\na,0,,t,,a\nb,50.25,50,,3,b\n' >0/t.csv
+    right 0
+    has "min(pending_mgpu) < 0 FROM series WHERE queue = 0"
+}
+
 "case_$2"

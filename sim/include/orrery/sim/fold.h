@@ -65,7 +65,7 @@ struct orr_fold {
     int64_t *shard_capacity_mgpu; /* per shard: of all nodes there may be */
     int64_t *shard_down_mgpu;     /* per shard: of those that are down */
     int64_t *shard_present_mgpu;  /* per shard: of those that are part of the cluster now */
-    int64_t pending_total;        /* jobs and mGPU that wait, added up: 0 when nothing does */
+    uint32_t waiting_queues;      /* leaves of which jobs or GPUs wait */
     orr_ms shares_at;             /* share integrals are up to here */
     bool shares_stale;
     orr_ms next_boundary_ms;
@@ -89,7 +89,7 @@ void orr_fold_release(struct orr_fold *fold);
 void orr_fold_boundary(struct orr_fold *fold, orr_ms now);
 static inline void orr_fold_advance(struct orr_fold *fold, orr_ms now)
 {
-    if (now >= fold->next_boundary_ms || fold->pending_total > 0) {
+    if (now >= fold->next_boundary_ms || fold->waiting_queues > 0) {
         orr_fold_boundary(fold, now);
     }
 }
