@@ -9,9 +9,14 @@
 
 #include <orrery/base/text.h>
 
-#define DEPTH_MAX    64
-#define SHOWN_MAX    ((size_t)1 << 20) /* files whose lines errors show */
-#define LINE_MAX_LEN 120
+#include "json_lines.h"
+
+#define DEPTH_MAX     64
+#define SHOWN_MAX     ((size_t)1 << 20) /* files whose lines errors show */
+#define LINE_MAX_LEN  120
+#define VALUES_MAX    ((uint32_t)1 << 25) /* of a file: 2 GiB; a pod has about 200 */
+/* libfyaml keeps all tokens of a line that may be a key; no object of Kubernetes is that long */
+#define YAML_LINE_MAX ((uint32_t)1 << 21)
 #define CHECKED_KEYS                                                                               \
     200 /* of one map; real maps with more are of names, checked by who reads them */
 
@@ -76,7 +81,9 @@ struct builder {
     uint32_t depth, skipping; /* levels inside a value that is left out */
     bool keep_env;            /* AmlJobs state their size in a container's environment */
     uint32_t line, column;    /* of the latest event that had a place */
-    struct orr_idmap keys;    /* most keys repeat: kept once */
+    uint32_t values;
+    struct json_lines lines; /* of JSON */
+    struct orr_idmap keys;   /* most keys repeat: kept once */
     const char **key_texts;
     uint32_t key_capacity;
 };
@@ -97,6 +104,13 @@ static bool fail_here(struct builder *builder, const char *what)
         .file = builder->file, .line = builder->line, .column = builder->column};
     import_fail(builder->load, &at, "%s", what);
     return false;
+}
+
+/* A small packed file can hold more values than a machine has room for. */
+static bool is_full(struct builder *builder)
+{
+    return builder->values++ == VALUES_MAX &&
+           !fail_here(builder, "more than 33554432 values: give the state in several files");
 }
 
 /* Keys of Kubernetes objects that no rule looks at and that make up most of a snapshot. */
@@ -215,6 +229,9 @@ static bool take_scalar(struct builder *builder, struct fy_event *event)
         left_out->key = NULL;
         return true;
     }
+    if (is_full(builder)) {
+        return false;
+    }
     const bool quoted = token != NULL && fy_token_scalar_style(token) != FYSS_PLAIN;
     const bool null = !quoted && says_null(text, bytes);
     struct import_value *value = new_value(builder, null ? IMPORT_NULL : IMPORT_TEXT);
@@ -238,6 +255,9 @@ static bool open_value(struct builder *builder, enum import_kind kind)
     if (builder->depth == DEPTH_MAX) {
         return fail_here(builder, "nested too deeply");
     }
+    if (is_full(builder)) {
+        return false;
+    }
     struct import_value *value = new_value(builder, kind);
     link_value(builder, value);
     builder->frames[builder->depth++] = (struct frame){.value = value};
@@ -250,6 +270,7 @@ static bool take_event(struct builder *builder, struct fy_event *event)
     if (mark != NULL) { /* an empty value has no place of its own */
         builder->line = (uint32_t)mark->line + 1;
         builder->column = (uint32_t)mark->column + 1;
+        json_lines_place(&builder->lines, &builder->line, &builder->column);
     }
     const bool opens = event->type == FYET_MAPPING_START || event->type == FYET_SEQUENCE_START;
     const bool closes = event->type == FYET_MAPPING_END || event->type == FYET_SEQUENCE_END;
@@ -279,6 +300,7 @@ static void syntax_error(struct builder *builder, struct fy_diag *diag, bool jso
     if (error != NULL && error->line > 0) {
         builder->line = (uint32_t)error->line;
         builder->column = (uint32_t)(error->column > 0 ? error->column : 1);
+        json_lines_place(&builder->lines, &builder->line, &builder->column);
     }
     char what[300];
     (void)snprintf(what, sizeof what, "not %s%s%.200s", json ? "JSON" : "YAML",
@@ -326,7 +348,7 @@ static void run_parser(struct builder *builder, const char *text, size_t bytes, 
 }
 
 /* The parser was not made for anything but clean text. */
-static bool is_clean(struct builder *builder, const char *text, size_t bytes)
+static bool is_clean(struct builder *builder, const char *text, size_t bytes, bool json)
 {
     builder->line = builder->column = 1;
     for (size_t i = 0; i < bytes;) {
@@ -342,6 +364,10 @@ static bool is_clean(struct builder *builder, const char *text, size_t bytes)
         }
         builder->line += c == '\n';
         builder->column = c == '\n' ? 1 : builder->column + 1;
+        if (!json && builder->column > YAML_LINE_MAX) {
+            return fail_here(builder, "a line of YAML is longer than 2097152 characters: break it, "
+                                      "or give the state as JSON");
+        }
         i += n;
     }
     builder->line = builder->column = 1;
@@ -369,8 +395,13 @@ enum orr_status import_parse(struct import_load *load, const char *path, const c
     file->documents = builder->documents;
     const size_t blank = strspn(text, " \t\r\n");
     const bool json = blank < bytes && (text[blank] == '{' || text[blank] == '[');
-    if (blank < bytes && is_clean(builder, text, bytes)) {
-        run_parser(builder, text, bytes, json);
+    if (blank < bytes && is_clean(builder, text, bytes, json)) {
+        if (json) {
+            json_lines_init(&builder->lines, text, bytes);
+        }
+        run_parser(builder, json ? builder->lines.text : text, json ? builder->lines.bytes : bytes,
+                   json);
+        json_lines_release(&builder->lines);
     }
     orr_idmap_release(&builder->keys);
     orr_free(builder->key_texts);
