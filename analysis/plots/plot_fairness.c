@@ -142,18 +142,14 @@ void orr_plot__fairness(struct orr_plot *plot)
     orr_plot__table_close(&table);
 }
 
-/* Values become GPU-hours since the first bucket, at the end of each. */
+/* GPU-hours owed in the window so far, at the end of each bucket: the last is the metric's. */
 static void debt_sum(struct orr_plot_table *table)
 {
     for (uint32_t s = 0; s < table->slots.count; s++) {
         double sum = 0;
         for (uint32_t b = 0; b < table->buckets; b++) {
-            orr_ms start = table->from + (orr_ms)b * table->bucket_ms;
-            orr_ms length =
-                start + table->bucket_ms < table->to ? table->bucket_ms : table->to - start;
-            double *cell = orr_plot__cell(table, ORR_PLOT_DEBT, s, b);
-            sum += *cell * (double)length / 3600000.0;
-            *cell = sum;
+            sum += *orr_plot__cell(table, ORR_PLOT_DEBT_COUNTED, s, b) / 3600000.0;
+            *orr_plot__cell(table, ORR_PLOT_DEBT, s, b) = sum;
         }
     }
 }
@@ -180,7 +176,7 @@ static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table)
     debt_sum(table);
     orr_plot__panel_below(plot);
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
-    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-hours owed so far");
+    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-hours owed in the window");
     if (!dumb) {
         orr_plot__panel_legend(plot, "queue");
         orr_plot__slot_keys(plot, table->slots);
@@ -193,6 +189,9 @@ void orr_plot__debt(struct orr_plot *plot)
     struct orr_plot_table table;
     char extra[80] = "";
     bool any = orr_plot__table_open(plot, &table, 10);
+    if (any) {
+        orr_plot__table_debts(plot, &table);
+    }
     bool quotas = false;
     for (uint32_t i = 0; i < plot->queue_count; i++) {
         quotas = quotas || plot->queues[i].quota_gpus > 0;

@@ -133,6 +133,9 @@ enum orr_plot_value { /* GPUs, but for JOBS; means over a bucket */
                       ORR_PLOT_OVER,  /* allocated above the fair share ... */
                       ORR_PLOT_UNDER, /* ... and below it, each summed over queues */
                       ORR_PLOT_DEBT,  /* asked for within the quota and not allocated */
+                      /* that in the window of the metrics, GPUs x ms of a bucket; both 0 before
+                       * orr_plot__table_debts */
+                      ORR_PLOT_DEBT_COUNTED,
                       ORR_PLOT_QUOTA, /* 0: none, or unlimited */
                       ORR_PLOT_VALUES
 };
@@ -150,6 +153,8 @@ struct orr_plot_table {
 };
 /* False if there is nothing to draw; a table opened is closed in any case. */
 bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, uint32_t top);
+/* Fills in what queues were owed, exact, and not from the means of `series`. */
+void orr_plot__table_debts(struct orr_plot *plot, struct orr_plot_table *table);
 void orr_plot__table_close(struct orr_plot_table *table);
 double *orr_plot__cell(const struct orr_plot_table *table, enum orr_plot_value value, uint32_t slot,
                        uint32_t bucket);

@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include <orrery/analysis/course.h>
+
 #define MOST_BUCKETS 500
 #define DUMB_BUCKETS 80
 
@@ -89,7 +91,8 @@ static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
 }
 
 /* Adds GPUs x ms of a stretch of time to the buckets it covers. */
-static void capacity_spread(struct orr_plot_table *table, orr_ms from, orr_ms to, double gpus)
+static void spread(const struct orr_plot_table *table, double *cells, orr_ms from, orr_ms to,
+                   double gpus)
 {
     from = from > table->from ? from : table->from;
     to = to < table->to ? to : table->to;
@@ -97,8 +100,56 @@ static void capacity_spread(struct orr_plot_table *table, orr_ms from, orr_ms to
         orr_ms bucket = (from - table->from) / table->bucket_ms;
         orr_ms end = table->from + (bucket + 1) * table->bucket_ms;
         end = end < to ? end : to;
-        table->capacity[bucket] += gpus * (double)(end - from);
+        cells[bucket] += gpus * (double)(end - from);
         from = end;
+    }
+}
+
+static void capacity_spread(struct orr_plot_table *table, orr_ms from, orr_ms to, double gpus)
+{
+    spread(table, table->capacity, from, to, gpus);
+}
+
+struct debts {
+    struct orr_plot *plot;
+    struct orr_plot_table *table;
+};
+
+static void debt_step(const struct orr_course *course, orr_ms from, orr_ms to, void *context)
+{
+    const struct debts *debts = context;
+    const struct orr_plot *plot = debts->plot;
+    const orr_ms start = from > plot->run.window_start ? from : plot->run.window_start;
+    const orr_ms end = to < plot->run.window_end ? to : plot->run.window_end;
+    for (uint32_t q = 0; q < course->queue_count; q++) {
+        const double gpus = orr_course_debt_mgpu(course, q) / ORR_MGPU;
+        const uint32_t rank = gpus > 0 ? orr_plot__rank(plot, course->ids[q]) : ORR_NONE;
+        if (rank != ORR_NONE) {
+            const uint32_t slot = orr_plot__slot(debts->table->slots, rank);
+            spread(debts->table, orr_plot__cell(debts->table, ORR_PLOT_DEBT, slot, 0), from, to,
+                   gpus);
+            spread(debts->table, orr_plot__cell(debts->table, ORR_PLOT_DEBT_COUNTED, slot, 0),
+                   start, end, gpus);
+        }
+    }
+}
+
+void orr_plot__table_debts(struct orr_plot *plot, struct orr_plot_table *table)
+{
+    struct debts debts = {plot, table};
+    struct orr_course course;
+    orr_course_open(&plot->in, &course);
+    orr_course_walk(&plot->in, &course, table->from,
+                    table->to < plot->run.end ? table->to : plot->run.end, debt_step, &debts);
+    orr_course_close(&course);
+    for (uint32_t s = 0; s < table->slots.count; s++) {
+        for (uint32_t b = 0; b < table->buckets; b++) {
+            orr_ms start = table->from + (orr_ms)b * table->bucket_ms;
+            orr_ms end = table->to < plot->run.end ? table->to : plot->run.end;
+            orr_ms stop = start + table->bucket_ms < end ? start + table->bucket_ms : end;
+            *orr_plot__cell(table, ORR_PLOT_DEBT, s, b) /=
+                stop > start ? (double)(stop - start) : 1;
+        }
     }
 }
 

@@ -126,8 +126,7 @@ SELECT (s.at_ms - ?1) / ?2, s.queue, sum(s.allocated_mgpu * s.ms) / 1000.0,
   sum(s.pending_mgpu * s.ms) / 1000.0, sum(s.pending_jobs * s.ms), sum(s.share_mgpu * s.ms) / 1000.0,
   sum(s.policy_share_mgpu * s.ms) / 1000.0, sum(max(0, s.allocated_mgpu - s.share_mgpu) * s.ms) / 1000.0,
   sum(max(0, s.share_mgpu - s.allocated_mgpu) * s.ms) / 1000.0,
-  sum(max(0, min(s.pending_mgpu, o.gpu_quota * 1000 - s.allocated_mgpu)) * s.ms) / 1000.0,
-  sum(max(0, o.gpu_quota) * s.ms)
+  0, 0, sum(max(0, o.gpu_quota) * s.ms)
 FROM (SELECT *, max(1, min(at_ms + ?4, ?5) - at_ms) AS ms FROM series) AS s
 JOIN v_owed AS o ON o.queue = s.queue AND o.from_ms <= s.at_ms AND coalesce(o.to_ms, 9e18) > s.at_ms
 WHERE s.at_ms >= ?1 AND s.at_ms < ?3

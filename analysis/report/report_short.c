@@ -444,7 +444,7 @@ static void answer_lending(struct orr_results *in, FILE *out)
         name_with_amount(lending.names[l], lending.lent[l], out);
         (void)fprintf(out,
                       ") lent most. Of %s GPU-hours lent in all, %s were while jobs of the lender "
-                      "waited for them. ",
+                      "waited. ",
                       orr_report__number(lent, number), orr_report__number(owed, waited));
     }
     orr_report__lending_close(&lending);

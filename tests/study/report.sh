@@ -22,7 +22,7 @@ held=$(sqlite3 kai.db "SELECT printf('%.0f', 100 * value) FROM metric WHERE name
 grep -q "In the drain, the [0-9.]* [a-z]* after the window, $held % were held" kai.html || fail "the drain is not said"
 grep -q '8 attempts were cut short; that cost <b>105 GPU-hours</b> of work, 11.6 % of what was held (reclaim 105)' kai.html ||
     fail "the cost of evictions is not said"
-grep -q '<b>research</b> (166 GPU-hours, mostly from product) borrowed most' kai.html || fail "who borrowed is not said"
+grep -q '<b>research</b> (167 GPU-hours, mostly from product) borrowed most' kai.html || fail "who borrowed is not said"
 grep -q 'found all 11 rules it could examine kept' kai.html || fail "no reason to trust it"
 grep -q 'data-h="job">sweep-11</td><td data-h="queue">research</td>' kai.html || fail "who waited is not told"
 grep -q '<tr><td>reclaim</td><td>research</td>' kai.html || fail "what was evicted is not told"
