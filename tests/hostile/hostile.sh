@@ -457,12 +457,12 @@ case_interrupt_bundle() { # in the middle: it waits for somebody to write into t
     mkfifo figure.svg
     "$orrery" bundle base.db figure.svg -o b.tar.zst >out 2>err </dev/null &
     pid=$!
-    while [ ! -e b.tar.zst.new ]; do sleep 0.01; done
+    while [ ! -e "b.tar.zst.tmp.$pid" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
     kill -s INT "$pid"
     code=0
     wait "$pid" || code=$?
     [ "$code" = 130 ] || fail "exit code $code, expected 130"
-    gone b.tar.zst b.tar.zst.new
+    gone b.tar.zst b.tar.zst.tmp.*
 }
 
 # ---- snapshots ----
