@@ -13,7 +13,7 @@ CREATE TABLE run(
   scenario_given TEXT NOT NULL,     -- as written; '' when made from the command line
   scenario_resolved TEXT NOT NULL,  -- every value it ran with
   orrery_version TEXT NOT NULL,
-  clock_origin_ms INTEGER,          -- ms since 1970 of time 0; NULL: the trace has a clock of its own
+  clock_origin_ms INTEGER,          -- ms since 1970 of time 0: the scenario's start, else the trace's; NULL: neither has one
   window_start_ms INTEGER NOT NULL, -- metrics cover this window: end of warm-up ...
   window_end_ms INTEGER NOT NULL,   -- ... to the last submit; after it comes the drain
   end_ms INTEGER NOT NULL,          -- last event

@@ -40,8 +40,7 @@ static enum orr_status write_run(sqlite3 *db, const struct orr_store_input *in, 
     char *params = params_text(in, 0, in->scenario->shard_count);
     char names[200];
     orr_engine_policy_names(in->shards, in->scenario->shard_count, names, sizeof names);
-    orr_ms origin =
-        in->world->part_count > 0 ? in->world->parts[0].workload.clock_origin_ms : ORR_MS_NONE;
+    const orr_ms origin = orr_world_clock_origin_ms(in->world, in->scenario);
     (void)snprintf(digest, sizeof digest, "%016llx", (unsigned long long)in->run->digest);
     put_text(&w, in->scenario->name);
     put_text(&w, status_names[in->run->status]);

@@ -135,17 +135,6 @@ static char *output_path(const struct orr_point_options *options,
     return path;
 }
 
-/* The scenario's calendar, or that of the first trace; without either the clock starts in 1970. */
-static orr_ms epoch_of(const struct orr_point *point)
-{
-    if (point->scenario.start_ms != ORR_MS_NONE) {
-        return point->scenario.start_ms;
-    }
-    orr_ms origin =
-        point->world.part_count > 0 ? point->world.parts[0].workload.clock_origin_ms : ORR_MS_NONE;
-    return origin != ORR_MS_NONE ? origin : 0;
-}
-
 /* A level that the cluster does not have is a single node. */
 static struct orr_fault_setting faults_of(const struct orr_point *point)
 {
@@ -198,8 +187,9 @@ static enum orr_status simulate(const struct orr_point_options *given, orr_ms un
     orr_ms warm = first + (detect ? 0 : point->scenario.warmup_ms);
     orr_ms end = last < horizon ? last : horizon;
     const struct orr_latency latency = latency_of(&point->scenario.latency);
+    const orr_ms origin_ms = orr_world_clock_origin_ms(&point->world, &point->scenario);
     struct orr_engine_options options = {.shards = point->shards,
-                                         .epoch_ms = epoch_of(point),
+                                         .epoch_ms = origin_ms == ORR_MS_NONE ? 0 : origin_ms,
                                          .horizon_ms = horizon,
                                          .window_start_ms = warm < end ? warm : end,
                                          .window_end_ms = end,

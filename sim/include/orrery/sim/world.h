@@ -161,6 +161,11 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
 bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,
                             const bool *gone);
 
+/* What time 0 of the clock is, ms since 1970 (UTC): the scenario's `start`, or where the first
+ * trace has a calendar, its own; ORR_MS_NONE: neither. */
+orr_ms orr_world_clock_origin_ms(const struct orr_world *world,
+                                 const struct orr_scenario *scenario);
+
 /* What a queue is owed of a resource at a time. */
 const struct orr_entitlement *orr_world_owed_at(const struct orr_world *world, uint32_t queue,
                                                 enum orr_share_kind resource, orr_ms at);
