@@ -208,6 +208,7 @@ static void print_stability(const struct explain_options *o, const struct orr_st
         orr_json_text(&json, "queue", o->queue); /* null: any */
         orr_json_int(&json, "jobs", (int64_t)s->jobs);
         orr_json_int(&json, "untouched", s->untouched);
+        orr_json_real(&json, "touched_at_most", s->touched_at_most); /* null: some were touched */
         json_spread(&json, "changed_jobs", &s->changed_jobs);
         json_spread(&json, "changed_gpu_h", &s->changed_gpu_h);
         json_spread(&json, "shift_s", &s->shift_s);
@@ -225,9 +226,14 @@ static void print_stability(const struct explain_options *o, const struct orr_st
     print_spread("jobs", &s->changed_jobs, false);
     print_spread("their part of all GPU-hours", &s->changed_gpu_h, false);
     print_spread("by how much, mean", &s->shift_s, true);
-    (void)printf("  %-34s %8s\n  %-34s %8u\n", "by how much, most",
+    (void)printf("  %-34s %8s\n  %-34s %8u of %u\n", "by how much, most",
                  orr_format_rough(most, s->most_shift_s), "times that nothing changed",
-                 s->untouched);
+                 s->untouched, s->replicas);
+    if (!isnan(s->touched_at_most)) {
+        (void)printf("No start changed in any of them: with 95 %% confidence one more job at fewer "
+                     "than %.0f %% of all such times changes one.\n",
+                     100 * s->touched_at_most);
+    }
 }
 
 static int stability(const struct explain_options *o)

@@ -201,13 +201,17 @@ static struct change change_of(const struct courses *base, const struct courses 
                            .most_s = most_ms / 1000};
 }
 
-/* Student's t over the repetitions; nothing here is below 0. */
+/* Student's t over the repetitions; nothing here is below 0. Repetitions that all show the same
+ * have no spread to make an interval of. */
 static struct orr_spread spread_of(const double *values, uint32_t count)
 {
     double *zeros = orr_zalloc(count, sizeof *zeros);
     const struct orr_paired paired = orr_paired_t(zeros, values, count, 0.95);
     struct orr_spread spread = {
         .mean = paired.difference, .low = paired.low < 0 ? 0 : paired.low, .high = paired.high};
+    if (!(paired.high > paired.low)) {
+        spread.low = spread.high = (double)NAN;
+    }
     for (uint32_t i = 0; i < count; i++) {
         spread.most = i == 0 || values[i] > spread.most ? values[i] : spread.most;
     }
@@ -241,6 +245,8 @@ static enum orr_status judge(struct stability *s, const struct orr_point_options
         for (uint32_t j = 0; j < base.count; j++) {
             s->out->jobs += base.items[j].counts;
         }
+        s->out->touched_at_most =
+            s->out->untouched == count ? 1 - pow(0.05, 1.0 / count) : (double)NAN;
         s->out->changed_jobs = spread_of(values, count);
         s->out->changed_gpu_h = spread_of(values + count, count);
         s->out->shift_s = spread_of(values + 2 * (size_t)count, count);

@@ -85,6 +85,11 @@ says 0 'by how much, most  *1 s$' "$orrery" explain fifo.db --stability --replic
 grep -q '"most_shift_s": 1$' out || fail "most of shifts: $(cat out)"
 [ "$(grep -A1 '"changed_jobs"' out | grep -o '[0-9.]*')" = "$(grep -A1 '"changed_gpu_h"' out | grep -o '[0-9.]*')" ] || fail "equal jobs are not equal"
 "$orrery" explain fifo.db --stability --replicas 4 --queue x --json | cmp - out || fail "stability: not the same again"
+# Where nothing waits no start changes; of 4 times nothing follows a bound, 1 - 0.05^(1/4), and no interval of 0 to 0.
+"$orrery" run --trace line.csv --cluster 100x8 --policy fifo --quiet --no-progress -o idle.db
+says 0 'times that nothing changed  *4 of 4$' "$orrery" explain idle.db --stability --replicas 4
+says 0 'at fewer than 53 % of all such times' "$orrery" explain idle.db --stability --replicas 4
+says 0 '^  jobs  *0 %  (no interval)' "$orrery" explain idle.db --stability --replicas 4
 says 65 'no queue that holds jobs is called "y"' "$orrery" explain fifo.db --stability --queue y
 says 64 'about a whole run' "$orrery" explain fifo.db j2 --stability
 says 64 'goes with --stability' "$orrery" explain fifo.db j2 --replicas 3

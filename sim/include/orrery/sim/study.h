@@ -151,11 +151,14 @@ struct orr_stability_options {
     struct orr_study_options study;
 };
 struct orr_spread {
-    double mean, low, high, most; /* 95 % interval of the mean (Student's t); NAN for one */
+    double mean, low, high, most; /* 95 % interval of the mean (Student's t); NAN: all are equal */
 };
 struct orr_stability {
-    uint32_t replicas, untouched;    /* untouched: repetitions without another start */
-    uint64_t jobs;                   /* of the window, services left out */
+    uint32_t replicas, untouched; /* untouched: repetitions without another start */
+    double touched_at_most; /* none was touched: 95 % bound of the share of places that would touch
+                             * a start, 1 - 0.05^(1/replicas) (about 3/replicas, rule of three);
+                             * else NAN */
+    uint64_t jobs;          /* of the window, services left out */
     struct orr_spread changed_jobs;  /* share of them that start at another time, or in one only */
     struct orr_spread changed_gpu_h; /* share of GPU-hours (asked x run time) of those */
     struct orr_spread shift_s;       /* mean |difference| of these starts; 0 where there are none */
