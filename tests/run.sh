@@ -94,7 +94,7 @@ if [ "${1:-}" = --all ]; then
     # Style is looked at once. Trials of a statistical rule find nothing more under the sanitizers, and gnuplot,
     # which is most of the figures' time, is the same after another compiler.
     build asan && tests asan -E '^tidy\.|test_analysis_gate_long'
-    build clang && tests clang -E '^tidy\.|test_analysis_plot|^random\.seeds'
+    build clang && tests clang -E '^tidy\.|test_analysis_plot'
     step digests sh tests/golden/digests.sh
     step readme first_command_on_a_clone
 fi

@@ -1211,7 +1211,8 @@ SELECT m.scope || ' ' || m.label, m.name || ' n', x.n, m.n FROM metric AS m JOIN
 WHERE m.n <> x.n;
 -- Under kai: who did not start, and whose gang of equal pods at any time from its coming on was more GPUs than a
 -- limit of its queue or, with full_hierarchy_fairness, one above (or, not preemptible, a quota), and nobody else, is
--- barred so.
+-- barred so. What the scenario lists after the end of the run may lift a bar too, and is no queue_change: where it
+-- sets queues and the run was cut short, nobody is said to be barred for good.
 CREATE TEMP TABLE barred AS
 WITH j AS (
   SELECT j.id AS job, j.queue, coalesce(h.eligible_ms, j.submit_ms) AS from_ms, j.min_pods * a.gpus * a.gpu_mgpu AS gang,
@@ -1226,6 +1227,7 @@ SELECT * FROM j WHERE NOT EXISTS (
                     WHERE u.queue = j.queue AND (j.full OR u.above = j.queue) AND ((o.top >= 0 AND j.gang > o.top * 1000) OR (j.fast AND o.quota >= 0 AND j.gang > o.quota * 1000))));
 INSERT INTO wrong
 SELECT 'job ' || b.job, 'never', 'barred', 'could start' FROM barred AS b WHERE b.job NOT IN (SELECT job FROM never)
+  AND NOT EXISTS (SELECT 1 FROM run WHERE status <> 'finished' AND scenario_resolved LIKE '%' || char(10) || '      queues.%')
 UNION ALL
 SELECT 'job ' || n.job, 'never', 'could start', 'barred' FROM never AS n JOIN job AS j ON j.id = n.job JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard
 WHERE s.policy = 'kai' AND n.resource = 'gpu' AND n.job NOT IN (SELECT job FROM barred) AND NOT EXISTS (SELECT 1 FROM away) -- or nodes left first

@@ -20,6 +20,11 @@ uint32_t below(struct draw *d, uint32_t bound)
     return (uint32_t)orr_rng_below(&d->rng, bound);
 }
 
+double tenths(struct draw *d, uint32_t bound)
+{
+    return 0.1 * below(d, 10 * bound);
+}
+
 uint32_t between(struct draw *d, uint32_t least, uint32_t most)
 {
     return least + below(d, most - least + 1);
@@ -67,7 +72,9 @@ double instant_s(struct draw *d)
         return d->instants[below(d, INSTANTS)];
     }
     const double whole = below(d, d->span_s + 1);
-    return whole + (one_in(d, 6) ? 0.25 * below(d, 4) : 0.0) + (one_in(d, 20) ? 0.001 : 0.0);
+    const double quarters = one_in(d, 6) ? 0.25 * below(d, 4) : 0.0;
+    const double thousandth = one_in(d, 20) ? 0.001 : 0.0;
+    return whole + quarters + thousandth;
 }
 
 double length_s(struct draw *d, double most)
@@ -78,7 +85,8 @@ double length_s(struct draw *d, double most)
     }
     const uint32_t step = steps[below(d, 4)];
     const uint32_t count = (uint32_t)most / step + 1;
-    return below(d, count + 1) * (double)step + (one_in(d, 9) ? 0.5 : 0.0);
+    const double whole = below(d, count + 1) * (double)step;
+    return whole + (one_in(d, 9) ? 0.5 : 0.0);
 }
 
 bool make_name(struct draw *d, char *name, const char *stem, uint32_t n)

@@ -66,10 +66,13 @@ struct draw {
     uint32_t part_count;
 };
 
-/* ---- draws ---- */
+/* ---- draws: each in a statement of its own, since the order of arguments is the compiler's ----
+ */
 
 void stream(struct draw *d, const char *name);
 uint32_t below(struct draw *d, uint32_t bound);
+/* From 0 to below `bound`, in steps of a tenth. */
+double tenths(struct draw *d, uint32_t bound);
 uint32_t between(struct draw *d, uint32_t least, uint32_t most);
 bool one_in(struct draw *d, uint32_t n);
 /* Is the feature there? By a draw of its own: percent, scaled by the scenario's breadth. */

@@ -108,7 +108,7 @@ static void put_place(struct draw *d, struct draw_pool *pool)
 static void put_cost(struct draw *d, struct draw_pool *pool)
 {
     if (has(d, "prices", 25)) {
-        put(d, "price", "%u.%u", below(d, 40), below(d, 10));
+        put(d, "price", "%.1f", tenths(d, 40));
         put(d, "idle_power", "%uW", 100 * below(d, 5));
         put(d, "full_power", "%uW", 500 + 100 * below(d, 9));
     }

@@ -99,7 +99,8 @@ static void put_latency(struct draw *d)
     open_inner(d, "latency");
     for (uint32_t f = 0; figures[f] != NULL; f++) {
         if (one_in(d, 3)) {
-            put(d, figures[f], "%s", span(1.0 * between(d, 1, 5) / (one_in(d, 2) ? 1.0 : 10.0)));
+            const double whole_s = between(d, 1, 5);
+            put(d, figures[f], "%s", span(one_in(d, 2) ? whole_s : whole_s / 10.0));
         }
     }
     close_map(d);

@@ -12,7 +12,8 @@ static const char *amount(struct draw *d, uint32_t most, bool may_be_unlimited, 
     if (one_in(d, 6)) {
         return "0";
     }
-    (void)snprintf(text, NAME_BYTES, "%u%s", below(d, most + 1), one_in(d, 9) ? ".5" : "");
+    const uint32_t whole = below(d, most + 1);
+    (void)snprintf(text, NAME_BYTES, "%u%s", whole, one_in(d, 9) ? ".5" : "");
     return text;
 }
 
@@ -72,8 +73,8 @@ static void draw_queue(struct draw *d, uint32_t q)
         put(d, "priority", "%d", (int)below(d, 300) - 50);
     }
     if (has(d, "min-runtime", 25) && one_in(d, 2)) {
-        put(d, one_in(d, 2) ? "preempt_min_runtime" : "reclaim_min_runtime", "%s",
-            span(length_s(d, d->span_s / 4.0)));
+        const char *against = one_in(d, 2) ? "preempt_min_runtime" : "reclaim_min_runtime";
+        put(d, against, "%s", span(length_s(d, d->span_s / 4.0)));
     }
     if (has(d, "rules", 25) && one_in(d, 2)) {
         put_rules(d);

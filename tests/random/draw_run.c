@@ -14,7 +14,8 @@ static const char *any_policy(struct draw *d)
 static void draw_times(struct draw *d)
 {
     if (one_in(d, 4)) {
-        (void)fprintf(d->out, "start: 2026-0%u-01T0%u:00:00Z\n", between(d, 1, 9), below(d, 10));
+        const uint32_t month = between(d, 1, 9);
+        (void)fprintf(d->out, "start: 2026-0%u-01T0%u:00:00Z\n", month, below(d, 10));
     }
     const bool endless = !has(d, "failures", 25) && one_in(d, 2);
     if (!endless) {
@@ -33,8 +34,8 @@ static void draw_times(struct draw *d)
         (void)fprintf(d->out, "seeds: %u\n", between(d, 1, 99));
     }
     if (has(d, "shake", 12)) {
-        (void)fprintf(d->out, "shake: {submit: %s, run: 0.%u}\n", span(length_s(d, 9.0)),
-                      below(d, 3));
+        const char *submit = span(length_s(d, 9.0));
+        (void)fprintf(d->out, "shake: {submit: %s, run: 0.%u}\n", submit, below(d, 3));
     }
 }
 
@@ -133,8 +134,10 @@ static bool set_nodes(struct draw *d)
     if (pool->autoscaled || strpbrk(pool->name, " .\"'%/,=;#:*{-") != NULL) {
         return false;
     }
-    (void)fprintf(d->out, "- {at: %s, set: {cluster.pools.%s.nodes: %s%u}", span(instant_s(d)),
-                  pool->name, one_in(d, 2) ? "+=" : "", below(d, 4));
+    const char *at = span(instant_s(d));
+    const char *more = one_in(d, 2) ? "+=" : "";
+    (void)fprintf(d->out, "- {at: %s, set: {cluster.pools.%s.nodes: %s%u}", at, pool->name, more,
+                  below(d, 4));
     if (one_in(d, 2)) {
         (void)fprintf(d->out, ", taken: %s", any(d, taken));
     }
@@ -153,8 +156,10 @@ static bool set_queue(struct draw *d)
     if (d->queue_count == 0 || !d->queues[q].plain) {
         return false;
     }
-    (void)fprintf(d->out, "- {at: %s, set: {queues.%s.%s: %u}}\n", span(instant_s(d)),
-                  d->queues[q].name, any(d, keys), below(d, d->gpus + 1));
+    const char *at = span(instant_s(d));
+    const char *key = any(d, keys);
+    (void)fprintf(d->out, "- {at: %s, set: {queues.%s.%s: %u}}\n", at, d->queues[q].name, key,
+                  below(d, d->gpus + 1));
     return true;
 }
 
@@ -163,8 +168,8 @@ static void draw_deed(struct draw *d)
     static const char *const deeds[] = {"fail", "maintain", "drain", NULL};
     char nodes[4 * NAME_BYTES];
     const char *deed = any(d, deeds);
-    (void)fprintf(d->out, "- {at: %s, %s: %s", span(instant_s(d)), deed,
-                  any_nodes(d, nodes, sizeof nodes));
+    const char *at = span(instant_s(d));
+    (void)fprintf(d->out, "- {at: %s, %s: %s", at, deed, any_nodes(d, nodes, sizeof nodes));
     if (strcmp(deed, "fail") != 0 || !one_in(d, 4)) {
         (void)fprintf(d->out, ", for: %s", span(1.0 + length_s(d, d->span_s / 3.0)));
     }
@@ -198,7 +203,8 @@ void draw_variants(struct draw *d)
                                           "evictions == 0", "lost_gpu_h <= 1", NULL};
     stream(d, "variants");
     if (has(d, "expect", 20)) {
-        (void)fprintf(d->out, "expect:\n- %s\n- %s\n", any(d, expects), any(d, expects));
+        const char *first = any(d, expects);
+        (void)fprintf(d->out, "expect:\n- %s\n- %s\n", first, any(d, expects));
     }
     FILE *options = open_file(d, "options");
     if (has(d, "variants", 20)) {

@@ -213,7 +213,8 @@ static void set_constraints(struct draw *d, struct row *row)
         set(row, TOLERATIONS, any(d, tolerations));
     }
     if (has(d, "levels", 30) && one_in(d, 3)) {
-        set(row, one_in(d, 2) ? REQUIRED : PREFERRED, level(d));
+        const enum column column = one_in(d, 2) ? REQUIRED : PREFERRED;
+        set(row, column, level(d));
     }
 }
 
@@ -229,8 +230,11 @@ static void set_times(struct draw *d, struct row *row, uint32_t j)
         set_number(row, ELIGIBLE, instant_s(d));
     }
     if (has(d, "holds", 25) && j > 0 && one_in(d, 4)) {
-        (void)snprintf(row->cell[AFTER], sizeof row->cell[AFTER], "j%u%sj%u", below(d, j),
-                       one_in(d, 2) ? ";" : " ", one_in(d, 12) ? j + 1 : below(d, j));
+        const uint32_t first = below(d, j);
+        const char *between_them = one_in(d, 2) ? ";" : " ";
+        const uint32_t second = one_in(d, 12) ? j + 1 : below(d, j);
+        (void)snprintf(row->cell[AFTER], sizeof row->cell[AFTER], "j%u%sj%u", first, between_them,
+                       second);
     }
     if (has(d, "give-up", 25) && one_in(d, 4)) {
         set_number(row, GIVE_UP, 1.0 + length_s(d, d->span_s / 4.0));
@@ -312,9 +316,14 @@ void draw_swf(struct draw *d, const char *file, uint32_t jobs)
         submit_s += one_in(d, 2) ? 0.0 : below(d, d->span_s / jobs + 1);
         const double run_s = length_s(d, d->span_s / 3.0);
         const uint32_t processors = between(d, 1, one_in(d, 3) ? d->gpus : 2);
-        (void)fprintf(out, "%u %.0f %d %.0f %u -1 -1 %u %.0f -1 %u %u -1 -1 %u -1 -1 -1\n", j + 1,
-                      submit_s, (int)below(d, 9), run_s, processors, processors,
-                      run_s + below(d, 60), below(d, 2), between(d, 1, 4), between(d, 1, 3));
+        const uint32_t wait_s = below(d, 9);
+        const double estimate_s = run_s + below(d, 60);
+        const uint32_t state = below(d, 2);
+        const uint32_t user = between(d, 1, 4);
+        const uint32_t queue = between(d, 1, 3);
+        (void)fprintf(out, "%u %.0f %u %.0f %u -1 -1 %u %.0f -1 %u %u -1 -1 %u -1 -1 -1\n", j + 1,
+                      submit_s, wait_s, run_s, processors, processors, estimate_s, state, user,
+                      queue);
     }
     close_file(out);
 }

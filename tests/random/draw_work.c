@@ -11,16 +11,23 @@ static void write_tables(struct draw *d)
     FILE *steps = open_file(d, "steps.csv");
     (void)fputs("placement,step_s\n", steps);
     for (uint32_t gpus = 1; gpus <= 8; gpus *= 2) {
-        (void)fprintf(steps, "%u,%u.%u\n", gpus, between(d, 1, 3), below(d, 10));
-        (void)fprintf(steps, "2x%u,%u.%u\n", gpus, between(d, 1, 4), below(d, 10));
+        (void)fprintf(steps, "%u,%.1f\n", gpus, 1.0 + tenths(d, 3));
+        (void)fprintf(steps, "2x%u,%.1f\n", gpus, 1.0 + tenths(d, 4));
     }
     close_file(steps);
     FILE *epochs = open_file(d, "epochs.csv");
     (void)fputs("end,gain\n", epochs);
-    for (uint32_t e = 1; e <= between(d, 1, 4); e++) {
+    const uint32_t count = between(d, 1, 4);
+    for (uint32_t e = 1; e <= count; e++) {
         (void)fprintf(epochs, "%u,%u.5\n", e * (d->span_s / 8 + 1), between(d, 1, 3));
     }
     close_file(epochs);
+}
+
+static void put_speedup(struct draw *d)
+{
+    const double of_two = 1.1 + 0.1 * below(d, 9);
+    put(d, "speedup", "{1: 1, 2: %.1f, 4: %.1f}", of_two, 2.0 + tenths(d, 1));
 }
 
 static void draw_profile(struct draw *d, uint32_t p)
@@ -31,7 +38,7 @@ static void draw_profile(struct draw *d, uint32_t p)
     case 0: put(d, "kind", "fixed"); break;
     case 1:
         put(d, "kind", "speedup");
-        put(d, "speedup", "{1: 1, 2: 1.%u, 4: 2.%u}", between(d, 1, 9), below(d, 10));
+        put_speedup(d);
         break;
     case 2:
         put(d, "kind", "speedup");
@@ -115,7 +122,8 @@ static void put_constraints(struct draw *d)
 {
     if (has(d, "levels", 30) && one_in(d, 3)) {
         open_inner(d, "topology");
-        put(d, one_in(d, 2) ? "required" : "preferred", "%s", level(d));
+        const char *how = one_in(d, 2) ? "required" : "preferred";
+        put(d, how, "%s", level(d));
         close_map(d);
     }
     if (has(d, "labels", 25) && one_in(d, 4)) {
@@ -156,12 +164,16 @@ static void put_crew(struct draw *d)
     const uint32_t pods = between(d, 1, 4);
     open_inner(d, "roles");
     put(d, "head", "{cpu: 1}");
-    put(d, "worker", "{pods: %u, min: %u, gpus_per_pod: 1}", pods, between(d, 1, pods));
+    const uint32_t least = between(d, 1, pods);
+    put(d, "worker", "{pods: %u, min: %u, gpus_per_pod: 1}", pods, least);
     close_map(d);
     open_inner(d, "autoscale");
     put(d, "role", "worker");
-    put(d, "backlog", "[%ux%us, %ux%us]", between(d, 1, 6), between(d, 1, d->span_s / 8 + 1),
-        between(d, 1, 20), between(d, 1, d->span_s / 16 + 1));
+    const uint32_t few = between(d, 1, 6);
+    const uint32_t long_s = between(d, 1, d->span_s / 8 + 1);
+    const uint32_t many = between(d, 1, 20);
+    const uint32_t short_s = between(d, 1, d->span_s / 16 + 1);
+    put(d, "backlog", "[%ux%us, %ux%us]", few, long_s, many, short_s);
     put(d, "slots", "%u", between(d, 1, 2));
     put(d, "idle", "%s", span(length_s(d, d->span_s / 8.0)));
     close_map(d);
@@ -262,7 +274,8 @@ static void put_weighted_queues(struct draw *d)
         return;
     }
     open_inner(d, "queues");
-    const uint32_t first = any_leaf(d), second = any_leaf(d);
+    const uint32_t first = any_leaf(d);
+    const uint32_t second = any_leaf(d);
     put(d, quoted(d->queues[first].name), "%u", between(d, 1, 3));
     if (second != first) {
         put(d, quoted(d->queues[second].name), "0.5");
@@ -336,9 +349,9 @@ static void put_service(struct draw *d, uint32_t part)
     FILE *rates = open_file(d, file);
     const uint32_t step_s = between(d, 1, 30);
     (void)fputs("time_s,rate\n", rates);
-    for (uint32_t i = 0; i < between(d, 2, 12) + 1; i++) {
-        (void)fprintf(rates, "%u,%u.%u\n", i * step_s, one_in(d, 4) ? 0 : below(d, 6),
-                      below(d, 10));
+    const uint32_t steps = between(d, 3, 13);
+    for (uint32_t i = 0; i < steps; i++) {
+        (void)fprintf(rates, "%u,%.1f\n", i * step_s, one_in(d, 4) ? 0.0 : tenths(d, 6));
     }
     close_file(rates);
     const uint32_t least = below(d, 3);

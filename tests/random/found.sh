@@ -138,4 +138,20 @@ Y
     has "min(pending_mgpu) < 0 FROM series WHERE queue = 0"
 }
 
+# A limit of 0 that the scenario lifts after the horizon has kept a job from starting, but not for good.
+case_lifted_after_the_end() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 16s
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {a: {gpu: [0, 1, 0]}, b: {gpu: [0, 1, 0]}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+events: [{at: 19s, set: {queues.a.gpu.limit: 2}}, {at: 30s, set: {queues.b.gpu.quota: 2}}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue\nw,0,1,2,a\nx,1,1,3,a\ny,2,1,1,b\n' >0/t.csv
+    right 0
+    has "group_concat(name) = 'x,y' FROM (SELECT name FROM job WHERE id IN (SELECT job FROM never) ORDER BY 1)"
+}
+
 "case_$2"

@@ -10,4 +10,6 @@ foreach(from 1 41 81 121)
   set_tests_properties(random.seeds_${from} PROPERTIES LABELS full TIMEOUT 600
     ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 endforeach()
+add_test(NAME random.same_text COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/random/same_text.sh $<TARGET_FILE:draw>)
+set_tests_properties(random.same_text PROPERTIES LABELS quick ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 orr_shell_cases(random random/found.sh $<TARGET_FILE:orrery>)

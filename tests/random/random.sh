@@ -3,7 +3,7 @@
 # random.sh ORRERY DRAW FROM COUNT [--keep]: runs the scenarios of so many seeds with everything that can
 # judge a run. Prints each seed that fails and why; with --keep its folder stays, in seed-N here.
 set -eu
-orrery=$1 draw=$2 from=$3 count=$4 keep=${5-} here=$(cd "$(dirname "$0")" && pwd)
+orrery=$(realpath "$1") draw=$(realpath "$2") from=$3 count=$4 keep=${5-} here=$(cd "$(dirname "$0")" && pwd)
 start=$PWD limit=${ORR_RANDOM_LIMIT:-60} without=${ORR_RANDOM_WITHOUT:-}
 . "$here/../scratch.sh"
 . "$here/judge.sh"
