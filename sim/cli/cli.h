@@ -124,6 +124,8 @@ enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_U
 void orr_cli_expectations(struct orr_json *json, const char *results);
 
 /* ---- scenarios out of results files ---- */
+bool orr_cli_is_results(
+    const char *path); /* by its first bytes; false of a file that is not there */
 /* Loads a scenario file, or of a results file the scenario that it ran; either changed as the
  * options say. Texts live in the arena until the scenario is released. Fails as orr_scenario_load
  * and orr_rerun_of do. */

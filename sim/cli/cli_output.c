@@ -118,7 +118,7 @@ void orr_cli_expectations(struct orr_json *json, const char *results)
     orr_results_close(&in);
 }
 
-static bool is_results(const char *path)
+bool orr_cli_is_results(const char *path)
 {
     static const char magic[] = "SQLite format 3";
     char begin[sizeof magic]; /* its end too */
@@ -135,7 +135,7 @@ enum orr_status orr_cli_scenario(const struct orr_scenario_options *options,
                                  struct orr_err *err)
 {
     struct orr_scenario_options loaded = *options;
-    if (is_results(options->path)) {
+    if (orr_cli_is_results(options->path)) {
         struct orr_scenario_options again;
         const enum orr_status status = orr_rerun_of(options->path, arena, &again, err);
         if (status != ORR_OK) {

@@ -10,14 +10,27 @@
 
 #include "cli.h"
 
-enum { KEY_SET = 256, KEY_VARIANT, KEY_POLICY, KEY_SEEDS, KEY_KEEP, KEY_LOSS, KEY_SEED };
+enum {
+    KEY_SET = 256,
+    KEY_VARIANT,
+    KEY_POLICY,
+    KEY_BASE,
+    KEY_SEEDS,
+    KEY_KEEP,
+    KEY_LOSS,
+    KEY_SEED,
+    KEY_TRACE,
+    KEY_FORMAT,
+    KEY_CLUSTER
+};
 
 #define SEEDS_MAX 1000
 
 struct whatif_options {
-    const char *path, *keep;
+    const char *path, *trace, *format, *keep;
     const char *sets[ORR_CLI_LIST_MAX], *variants[ORR_CLI_LIST_MAX], *policies[ORR_CLI_LIST_MAX];
-    uint32_t set_count, variant_count, policy_count, seeds, jobs;
+    const char *bases[ORR_CLI_LIST_MAX], *clusters[ORR_CLI_LIST_MAX];
+    uint32_t set_count, variant_count, policy_count, base_count, cluster_count, seeds, jobs;
     int64_t seed; /* the first; -1: the scenario's */
     struct orr_cli_common common;
     uint32_t allow_loss_ppm;
@@ -35,6 +48,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_VARIANT: orr_cli_append(state, o->variants, &o->variant_count, arg); return 0;
     case KEY_POLICY: orr_cli_append(state, o->policies, &o->policy_count, arg); return 0;
+    case KEY_BASE: orr_cli_append(state, o->bases, &o->base_count, arg); return 0;
+    case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->cluster_count, arg); return 0;
+    case KEY_TRACE: o->trace = arg; return 0;
+    case KEY_FORMAT: o->format = arg; return 0;
     case KEY_SEEDS: o->seeds = orr_cli_count(state, "--seeds", arg, SEEDS_MAX); return 0;
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case KEY_KEEP: o->keep = arg; return 0;
@@ -47,23 +64,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->path = arg;
         return 0;
     case ARGP_KEY_END:
-        if (o->path == NULL) {
-            argp_error(state, "name a scenario file");
+        if (o->path == NULL && o->trace == NULL) {
+            argp_error(state, "name a scenario file, a results file, or --trace T --cluster NxG");
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* --- the points: arm 0 is the scenario as it stands, then each change of it --- */
+/* --- the points: arm 0 is the base, then each change of it --- */
+
+struct whatif_change { /* beside what --set changes, which is part of each */
+    const char *policy, *variant;
+};
 
 struct whatif {
     const struct whatif_options *options;
-    struct orr_scenario base; /* as it stands, for its seeds, variants and expectations */
-    const char *const *names; /* of arms */
-    uint32_t arm_count, seed_count, first_policy; /* arms before that are variants */
-    struct orr_point_options *points;             /* by arm, then seed */
-    const char *const *paths; /* their results, all measured from the same time on */
+    struct orr_scenario_options from;    /* the base in words */
+    struct orr_scenario base;            /* for its seeds, variants and expectations */
+    const char *const *names;            /* of arms */
+    const struct whatif_change *changes; /* by arm; none of arm 0 */
+    uint32_t arm_count, seed_count;
+    struct orr_point_options *points; /* by arm, then seed */
+    const char *const *paths;         /* their results, all measured from the same time on */
     const char **labels;
     uint32_t *arms;
     char scratch[4200];
@@ -72,49 +95,78 @@ struct whatif {
     struct orr_progress progress;
 };
 
+/* A scenario file, what a results file ran, or a trace. */
 static enum orr_status load_base(struct whatif *w, struct orr_err *err)
 {
-    const struct orr_scenario_options options = {.path = w->options->path};
-    const enum orr_status status = orr_scenario_load(&options, &w->base, err);
+    const struct whatif_options *o = w->options;
+    enum orr_status status = ORR_OK;
+    w->from = (struct orr_scenario_options){.path = o->path};
+    if (o->path != NULL && orr_cli_is_results(o->path)) {
+        status = orr_rerun_of(o->path, &w->arena, &w->from, err);
+    }
+    w->from.trace = o->trace;
+    w->from.format = o->format;
+    w->from.clusters = o->clusters;
+    w->from.cluster_count = o->cluster_count;
+    w->from.bases = o->bases;
+    w->from.base_count = o->base_count;
+    status = status == ORR_OK ? orr_scenario_load(&w->from, &w->base, err) : status;
     if (status != ORR_OK) {
         return status;
     }
-    if (w->options->seed >= 0) {
-        w->base.seed_first = w->base.seed_last = (uint64_t)w->options->seed;
+    if (o->seed >= 0) {
+        w->base.seed_first = w->base.seed_last = (uint64_t)o->seed;
     }
     const uint64_t range = w->base.seed_last - w->base.seed_first + 1;
-    w->seed_count = w->options->seeds > 0 ? w->options->seeds
-                    : range > SEEDS_MAX   ? SEEDS_MAX
-                                          : (uint32_t)range;
+    w->seed_count = o->seeds > 0 ? o->seeds : range > SEEDS_MAX ? SEEDS_MAX : (uint32_t)range;
     return ORR_OK;
 }
 
-/* Variants asked for, else all; each policy is one more arm, and so is what --set changes. */
+/* "kai+checkpoints+set": what is other than in the base. */
+static const char *arm_name(struct orr_arena *arena, const struct whatif_change *change, bool sets)
+{
+    const char *const parts[] = {change->policy, change->variant, sets ? "set" : NULL};
+    char text[600] = "";
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const size_t used = strlen(text);
+        if (parts[i] != NULL) {
+            (void)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? "+" : "", parts[i]);
+        }
+    }
+    return orr_arena_strndup(arena, text, strlen(text));
+}
+
+/* All that the command line changes is one change. A policy or variant that is named beside others
+ * of its sort makes alternatives: each policy with each variant. */
 static enum orr_status list_arms(struct whatif *w, struct orr_err *err)
 {
     const struct whatif_options *o = w->options;
     const bool all = o->variant_count == 0 && o->policy_count == 0 && o->set_count == 0;
-    const uint32_t variants = all ? w->base.variant_count : o->variant_count;
-    const char **names =
-        orr_arena_alloc(&w->arena, variants + o->policy_count + (size_t)2, sizeof *names);
-    names[w->arm_count++] = "base";
-    for (uint32_t v = 0; v < variants; v++) {
-        names[w->arm_count++] = all ? w->base.variants[v] : o->variants[v];
+    const char *const *variants = all ? w->base.variants : o->variants;
+    const uint32_t variant_count = all ? w->base.variant_count : o->variant_count;
+    const uint32_t rows = o->policy_count > 0 ? o->policy_count : 1;
+    const uint32_t columns = variant_count > 0 ? variant_count : 1;
+    if (all && variant_count == 0) {
+        return orr_fail(
+            err, ORR_USAGE,
+            "%s: has no variants: say what changes with --set PATH=VALUE or --policy NAME",
+            w->base.name);
     }
-    w->first_policy = w->arm_count;
-    for (uint32_t p = 0; p < o->policy_count; p++) {
-        names[w->arm_count++] = o->policies[p];
-    }
-    if (o->set_count > 0) {
-        names[w->arm_count++] = "set";
+    const char **names = orr_arena_alloc(&w->arena, (size_t)rows * columns + 1, sizeof *names);
+    struct whatif_change *changes =
+        orr_arena_alloc(&w->arena, (size_t)rows * columns + 1, sizeof *changes);
+    names[0] = "base";
+    changes[0] = (struct whatif_change){0};
+    for (w->arm_count = 1; w->arm_count <= rows * columns; w->arm_count++) {
+        const uint32_t row = (w->arm_count - 1) / columns, column = (w->arm_count - 1) % columns;
+        struct whatif_change *change = &changes[w->arm_count];
+        change->policy = o->policy_count > 0 ? o->policies[row] : NULL;
+        change->variant = variant_count > 0 ? variants[column] : NULL;
+        names[w->arm_count] = arm_name(&w->arena, change, o->set_count > 0);
     }
     w->names = names;
-    return w->arm_count > 1
-               ? ORR_OK
-               : orr_fail(
-                     err, ORR_USAGE,
-                     "%s: has no variants: say what changes with --set PATH=VALUE or --policy NAME",
-                     o->path);
+    w->changes = changes;
+    return ORR_OK;
 }
 
 static enum orr_status list_points(struct whatif *w, struct orr_err *err)
@@ -134,25 +186,29 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
     w->arms = orr_arena_alloc(&w->arena, count, sizeof *w->arms);
     for (uint32_t p = 0; p < count; p++) {
         const uint32_t arm = p / w->seed_count;
-        const bool is_set = o->set_count > 0 && arm == w->arm_count - 1;
-        const bool is_policy = !is_set && arm >= w->first_policy;
         const uint64_t seed = w->base.seed_first + p % w->seed_count;
-        char name[4600];
-        const int bytes = snprintf(name, sizeof name, "%s/%u-%s-%llu.db", folder, arm,
-                                   w->names[arm], (unsigned long long)seed);
+        char name[5200];
+        int bytes = snprintf(name, sizeof name, "%s/%u-", folder, arm);
+        char *stem = name + bytes;
+        bytes += snprintf(stem, sizeof name - (size_t)bytes, "%s-%llu.db", w->names[arm],
+                          (unsigned long long)seed);
+        for (char *c = strchr(stem, '/'); c != NULL; c = strchr(c, '/')) {
+            *c = '_'; /* a policy may be a file */
+        }
         paths[p] = orr_arena_strndup(&w->arena, name, (size_t)bytes);
         w->labels[p] = w->names[arm];
         w->arms[p] = arm;
-        w->points[p] = (struct orr_point_options){
-            .scenario = {.path = o->path,
-                         .variant = arm > 0 && arm < w->first_policy ? w->names[arm] : NULL,
-                         .policy = is_policy ? w->names[arm] : NULL,
-                         .sets = o->sets,
-                         .set_count = is_set ? o->set_count : 0,
-                         .seed = seed,
-                         .seed_given = true},
+        struct orr_point_options *point = &w->points[p];
+        *point = (struct orr_point_options){
+            .scenario = w->from,
             .output = paths[p],
-            .allow_loss_ppm = o->allow_loss_ppm};
+            .allow_loss_ppm = w->from.text != NULL ? ORR_LOSS_ALL : o->allow_loss_ppm};
+        point->scenario.variant = w->changes[arm].variant;
+        point->scenario.policy = w->changes[arm].policy;
+        point->scenario.sets = o->sets;
+        point->scenario.set_count = arm > 0 ? o->set_count : 0;
+        point->scenario.seed = seed;
+        point->scenario.seed_given = true;
     }
     return status;
 }
@@ -356,7 +412,8 @@ static void say_change(const struct whatif *w, uint32_t arm, orr_say_fn *say, vo
     struct orr_scenario_options options = w->points[(size_t)arm * w->seed_count].scenario;
     struct orr_scenario changed;
     struct orr_err ignored = {0};
-    options.seed_given = false; /* as the base was loaded */
+    options.seed_given = w->from.seed_given; /* as the base was loaded */
+    options.seed = w->from.seed;
     if (orr_scenario_load(&options, &changed, &ignored) == ORR_OK) {
         (void)orr_scenario_diff_words(&w->base, &changed, say, context);
         orr_scenario_release(&changed);
@@ -559,23 +616,36 @@ static enum orr_status answer(struct whatif *w, int *code, struct orr_err *err)
 int orr_cli_whatif(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
+        {0, 0, 0, 0, "What changes:", 1},
         {"set", KEY_SET, "PATH=VALUE", 0,
-         "what changes; several make one change; also += -= *= and +=20%", 1},
+         "a value; several make one change; also += -= *= and +=20%", 1},
+        {"policy", KEY_POLICY, "NAME", 0,
+         "another policy, without the parameters of the old one; several are alternatives", 1},
         {"variant", KEY_VARIANT, "NAME", 0,
-         "a variant of the scenario; may be given several times (default: all)", 1},
-        {"policy", KEY_POLICY, "NAME", 0, "another policy; may be given several times", 1},
-        {"seed", KEY_SEED, "N", 0, "first seed (default: the scenario's)", 1},
-        {"seeds", KEY_SEEDS, "N", 0, "runs of each (default: the scenario's seeds)", 1},
-        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 1},
-        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 2},
-        {"keep", KEY_KEEP, "DIR", 0, "keep the results in this folder", 2},
+         "a variant of the scenario; several are alternatives (nothing given: all of them)", 1},
+        {0, 0, 0, 0, "What it is changed from:", 2},
+        {"base", KEY_BASE, "PATH=VALUE", 0,
+         "what is other today than the scenario says, before and after the change: policy=static, "
+         "variant=NAME, or as --set; may be given several times",
+         2},
+        {"trace", KEY_TRACE, "FILE", 0, "a trace, with --cluster, instead of a scenario", 2},
+        {"format", KEY_FORMAT, "NAME", 0, "its format, when suffix and header do not tell", 2},
+        {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0, "N nodes of G GPUs; may be given several times",
+         2},
+        {"seed", KEY_SEED, "N", 0, "first seed (default: the scenario's)", 2},
+        {"seeds", KEY_SEEDS, "N", 0, "runs of each (default: the scenario's seeds)", 2},
+        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 2},
+        {0, 0, 0, 0, "Output:", 3},
+        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 3},
+        {"keep", KEY_KEEP, "DIR", 0, "keep the results in this folder", 3},
         {0}};
     const struct argp parser = {
         rows,
         parse,
-        "SCENARIO",
+        "[SCENARIO|R.db]",
         "Run a scenario as it stands and with changes, on the same draws: "
-        "before, after, who gets worse. Exit code 1: something the scenario "
+        "before, after, who gets worse. All that is given is one change; several --policy or "
+        "--variant are alternatives, each with every --set. Exit code 1: something the scenario "
         "expects is false after a change.",
         orr_cli_everywhere,
         NULL,

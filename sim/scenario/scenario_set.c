@@ -60,7 +60,7 @@ static enum orr_status no_such_name(struct walk *walk, const struct orr_scenario
         return orr_scenario__fail(walk->load, &at,
                                   "the scenario states no queues, so those its traces name are as "
                                   "they come: state all of them, such as \"queues: {%.80s: {}}\", "
-                                  "to change one",
+                                  "to change one (`orrery init --trace FILE` writes them)",
                                   first_word(walk, rest));
     }
     return orr_scenario__no_such(walk->load, &at, row->one, first_word(walk, rest), known,
@@ -376,6 +376,7 @@ static enum orr_status change_by_argument(struct orr_scenario__load *load,
     }
     size_t path_bytes = sign;
     char op = '=';
+    const char *inside = ""; /* policy=NAME is short for policy.name=NAME, as in a file */
     /* why: in `queues.*=3` the star ends the path */
     bool star = sign >= 2 && given[sign - 1] == '*' && given[sign - 2] == '.';
     if (strchr("+-*", given[sign - 1]) != NULL && !star) {
@@ -385,8 +386,12 @@ static enum orr_status change_by_argument(struct orr_scenario__load *load,
                given[sign + 2] == '=') {
         op = 0; /* PATH=-=VALUE, as a map of changes writes it */
     }
+    if (below[0] == '\0' && path_bytes == 6 && strncmp(given, "policy", 6) == 0) {
+        inside = ".name";
+    }
     struct orr_scenario__change change = {
-        .path = orr_scenario__format(load->arena, "%s%.*s", below, (int)path_bytes, given),
+        .path =
+            orr_scenario__format(load->arena, "%s%.*s%s", below, (int)path_bytes, given, inside),
         .value = given + sign + 1,
         .value_at = orr_scenario__at_byte(at, given, sign + 1),
         .op = op,
@@ -454,15 +459,15 @@ static enum orr_status try_variants(const struct orr_scenario__load *load,
 
 static enum orr_status select_variant(struct orr_scenario__load *load,
                                       struct orr_scenario__node *root,
-                                      const struct orr_scenario__node *variants)
+                                      const struct orr_scenario__node *variants, const char *option,
+                                      const char *name)
 {
-    const char *name = load->options->variant;
     const struct orr_scenario__node *variant = orr_scenario__find(variants, name);
     if (variant != NULL) {
         return apply_variant(load, root, variant);
     }
     struct orr_scenario__at at;
-    enum orr_status status = orr_scenario__argument(load, "--variant", name, &at);
+    enum orr_status status = orr_scenario__argument(load, option, name, &at);
     if (status != ORR_OK) {
         return status;
     }
@@ -480,8 +485,8 @@ static void forget(struct orr_scenario__node *map)
     map->slot_count = 0;
 }
 
-/* Parameters belong to the policy they were written for: another named by --policy starts from its
- * own defaults. */
+/* Parameters belong to the policy they were written for: another one starts from its own
+ * defaults. */
 static void forget_params(const struct orr_scenario__node *root, const char *policy)
 {
     const struct orr_scenario__node *written = orr_scenario__find(root, "policy");
@@ -493,11 +498,55 @@ static void forget_params(const struct orr_scenario__node *root, const char *pol
         strcmp(name->text, policy) != 0) {
         forget(params);
     }
+}
+
+/* One named by --policy is meant for all shards. */
+static void forget_shards(const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *written = orr_scenario__find(root, "policy");
     struct orr_scenario__node *shards =
         written == NULL ? NULL : orr_scenario__find(written, "shards");
     if (shards != NULL) {
-        forget(shards); /* it is meant for all of them */
+        forget(shards);
     }
+}
+
+/* The policy that a change names, or NULL. */
+static const char *named_policy(const char *set)
+{
+    static const char *const begins[] = {"policy=", "policy.name="};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        if (strncmp(set, begins[i], strlen(begins[i])) == 0) {
+            return set + strlen(begins[i]);
+        }
+    }
+    return NULL;
+}
+
+/* The parameters of the old policy go before the first change: those that are set beside its name
+ * are the new one's, whichever stands first. */
+static enum orr_status change_by_sets(struct orr_scenario__load *load,
+                                      struct orr_scenario__node *root, const char *option,
+                                      const char *const *sets, uint32_t count)
+{
+    static const char variant[] = "variant=";
+    const bool is_base = sets == load->options->bases;
+    const char *policy = NULL;
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *named = named_policy(sets[i]);
+        policy = named != NULL ? named : policy;
+    }
+    if (policy != NULL) {
+        forget_params(root, policy);
+    }
+    for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
+        status = is_base && strncmp(sets[i], variant, strlen(variant)) == 0
+                     ? select_variant(load, root, orr_scenario__find(root, "variants"), option,
+                                      sets[i] + strlen(variant))
+                     : change_by_argument(load, root, option, "", sets[i]);
+    }
+    return status;
 }
 
 enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
@@ -505,12 +554,19 @@ enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
 {
     const struct orr_scenario_options *options = load->options;
     const struct orr_scenario__node *variants = orr_scenario__find(root, "variants");
-    enum orr_status status = try_variants(load, root, variants);
+    enum orr_status status = ORR_OK;
+    if (options->base_count > 0) {
+        status = change_by_sets(load, root, "--base", options->bases, options->base_count);
+    }
+    if (status == ORR_OK) {
+        status = try_variants(load, root, variants);
+    }
     if (status == ORR_OK && options->variant != NULL) {
-        status = select_variant(load, root, variants);
+        status = select_variant(load, root, variants, "--variant", options->variant);
     }
     if (status == ORR_OK && options->policy != NULL) {
         forget_params(root, options->policy);
+        forget_shards(root);
         status = change_by_option(load, root, "--policy", "policy.name", options->policy);
     }
     if (status == ORR_OK && options->seed_given) {
@@ -521,8 +577,8 @@ enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
     for (uint32_t i = 0; i < options->param_count && status == ORR_OK; i++) {
         status = change_by_argument(load, root, "--param", "policy.params.", options->params[i]);
     }
-    for (uint32_t i = 0; i < options->set_count && status == ORR_OK; i++) {
-        status = change_by_argument(load, root, "--set", "", options->sets[i]);
+    if (status == ORR_OK) {
+        status = change_by_sets(load, root, "--set", options->sets, options->set_count);
     }
     return status;
 }

@@ -45,7 +45,12 @@ code=0
 { [ "$code" = 1 ] && grep -q 'pool h100: nodes from 4 to 6' out; } || fail 'results are not told apart'
 "$orrery" diff "$gang" kept/0-base-1.db >out || fail 'a run differs from its scenario'
 expect 1 'policy: name from kai to fifo' "$gang" --policy fifo --policy static
-expect 1 'base against 3 changes' "$gang" --policy fifo --policy static --set queues.pretrain.gpu.quota+=2
+# All that is given is one change; several policies or variants are alternatives, each with all that is set.
+expect 1 'base against 2 changes' "$gang" --policy fifo --policy static --set queues.pretrain.gpu.quota+=2
+[ "$(grep -c 'queue pretrain: gpu.quota' out)" = 2 ] || fail "a policy without what is set: $(cat out)"
+expect 1 'base against 1 change,' "$gang" --policy fifo --variant weight --set cluster.pools.h100.nodes+=1
+grep -q '^fifo+weight+set$' out || fail "$(cat out)"
+expect 1 'base against 4 changes' "$gang" --policy fifo --policy static --variant off --variant weight
 expect 78 'unknown policy "kia"' "$gang" --policy kia
 expect 78 'variant' "$gang" --variant nothing
 expect 64 'name a scenario' -j 1
@@ -103,4 +108,25 @@ expect 0 ' run_cost .* 0.6 *0.9 ' service.yaml --set cluster.pools.p.nodes=3
 expect 0 'worse off: .*workload=web (requests dropped +' service.yaml --set cluster.pools.p.nodes=1
 expect 0 'queue=y  *quota_debt_gpu_h' lost.yaml --set cluster.pools.p.nodes=1
 [ "$(grep -c 'queue=y.*quota_debt_gpu_h' out)" = 1 ] || fail "$(cat out)"
+# The base as it is today; parameters go with their policy, also where it is named by --set, in any order.
+cat >params.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+policy: {name: easy, params: {variant: no_spare}}
+queues: {x: {}, y: {}}
+workload: [{name: t, trace: lost.csv}]
+variants: {more: {cluster.pools.p.nodes: 3}}
+END
+expect 0 'policy: name from static to kai' params.yaml --base policy=static --policy kai
+grep -q 'no_spare' out && fail "a parameter of another policy: $(cat out)"
+expect 0 'policy: name from easy to kai' params.yaml --set policy.name=kai
+expect 0 'reclaim' params.yaml --set policy.params.reclaim=false --set policy=kai
+expect 0 'pool p: nodes from 3 to 5' params.yaml --base variant=more --set cluster.pools.p.nodes=5
+expect 78 'unknown variant "mor" (did you mean "more"?)' params.yaml --base variant=mor --set cluster.pools.p.nodes=5
+# A results file or a trace as the base.
+"$orrery" run params.yaml --set cluster.pools.p.nodes=4 -o base.db -q
+expect 0 'pool p: nodes from 4 to 5' base.db --set cluster.pools.p.nodes+=1
+expect 0 'policy: name from easy to fifo' base.db --policy fifo
+expect 0 'pool c1: nodes from 2 to 3' --trace lost.csv --cluster 2x8 --set cluster.pools.c1.nodes+=1
+expect 78 'orrery init --trace' --trace lost.csv --cluster 2x8 --set queues.x.gpu.quota=1
+expect 64 'name a scenario file, a results file' --policy kai
 printf 'what if\n'

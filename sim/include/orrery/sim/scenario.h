@@ -375,6 +375,9 @@ struct orr_scenario_options {
     const char *trace, *format;  /* run without a file */
     const char *const *clusters; /* "311x8", "16x8:H100" */
     uint32_t cluster_count;
+    /* As `sets`, before all that follows: what the scenario is to begin with; also variant=NAME */
+    const char *const *bases;
+    uint32_t base_count;
     const char *policy;      /* overrides */
     const char *const *sets; /* "path=value", "path+=value", ... in order */
     uint32_t set_count;
