@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <orrery/analysis/calibrate.h>
 
+#include "calibrate_int.h"
 #include "calibrate_sql.h"
 
 #include <math.h>
 #include <string.h>
 
-#include <orrery/analysis/results.h>
 #include <orrery/base/sort.h>
 
 struct pair {                          /* of one job */
@@ -123,29 +123,6 @@ static void read_pairs(struct orr_results *in, struct orr_calibration *c)
     orr_free(all.pairs);
 }
 
-/* Both histories of what was held, as changes in one list. */
-static void read_occupancy(struct orr_results *in, struct orr_calibration *c)
-{
-    double held[2] = {0, 0}, gap = 0, apart = 0;
-    int64_t from = orr_results_int(in, orr_calibrate_sql__window_start, 0);
-    const int64_t to = orr_results_int(in, orr_calibrate_sql__window_end, 0);
-    const double whole =
-        (double)orr_results_int(in, orr_calibrate_sql__capacity, 0) * (double)(to - from);
-    sqlite3_stmt *row = orr_results_prepare(in, orr_calibrate_sql__busy);
-    while (orr_results_step(in, row)) {
-        int64_t at = sqlite3_column_int64(row, 0);
-        at = at < to ? at : to;
-        if (at > from) {
-            gap += (held[0] - held[1]) * (double)(at - from);
-            apart += fabs(held[0] - held[1]) * (double)(at - from);
-            from = at;
-        }
-        held[sqlite3_column_int(row, 2)] += sqlite3_column_double(row, 1);
-    }
-    c->occupancy_gap = whole > 0 ? gap / whole : 0;
-    c->occupancy_apart = whole > 0 ? apart / whole : 0;
-}
-
 enum orr_status orr_calibrate(const char *db_path, struct orr_calibration *calibration,
                               struct orr_err *err)
 {
@@ -154,7 +131,7 @@ enum orr_status orr_calibrate(const char *db_path, struct orr_calibration *calib
     orr_arena_init(&calibration->arena);
     orr_results_open(&in, db_path, err);
     read_pairs(&in, calibration);
-    read_occupancy(&in, calibration);
+    orr_calibrate__occupancy(&in, calibration);
     calibration->unmatched = (uint64_t)orr_results_int(&in, orr_calibrate_sql__never_started, 0);
     if (in.status == ORR_OK && calibration->count < 2) {
         in.status = orr_fail(err, ORR_DATA,

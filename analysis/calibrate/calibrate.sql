@@ -11,38 +11,51 @@ CROSS JOIN run AS r
 WHERE w.wait_ms IS NOT NULL AND w.submit_ms >= r.window_start_ms
 ORDER BY 1, 2;
 
--- name: window_start
-SELECT window_start_ms FROM run;
+-- name: window
+-- The window, and what its cluster had for the jobs: GPUs of all nodes that were ever part of it, less those of foreign pods.
+SELECT window_start_ms, window_end_ms, capacity_mgpu - (SELECT coalesce(sum(gpus), 0) * 1000 FROM foreign_pods) FROM run;
 
--- name: window_end
-SELECT window_end_ms FROM run;
-
--- name: capacity
-SELECT capacity_mgpu FROM run;
+-- name: ends
+-- Recorded starts whose end is recorded, follows from the run time, or is not known.
+SELECT sum(t.end_ms IS NOT NULL), sum(t.end_ms IS NULL AND j.work_ms IS NOT NULL), sum(t.end_ms IS NULL AND j.work_ms IS NULL)
+FROM recorded AS t
+JOIN job AS j ON j.id = t.job;
 
 -- name: busy
+-- Changes of what is held: at, by how much, whose (0: the run, 1: the record), the least that the job can have held, the job.
+-- At one time, what is given back comes first.
 WITH truth AS (
-  SELECT t.start_ms, t.end_ms, j.mgpu
+  SELECT t.job, t.start_ms, coalesce(t.end_ms, t.start_ms + j.work_ms) AS end_ms, j.mgpu,
+    CASE WHEN j.min_pods < j.pods THEN j.mgpu * j.min_pods / j.pods ELSE j.mgpu END AS least_mgpu
   FROM recorded AS t
   JOIN job AS j ON j.id = t.job
-  WHERE t.end_ms IS NOT NULL),
-  mine AS (
-    SELECT p.start_ms, coalesce(p.end_ms, 9e18) AS end_ms, p.mgpu
+  WHERE coalesce(t.end_ms, t.start_ms + j.work_ms) >= t.start_ms),
+  change AS (
+    SELECT start_ms AS at_ms, mgpu AS change, 1 AS whose, least_mgpu, job
+    FROM truth
+    UNION ALL
+    SELECT end_ms, -mgpu, 1, -least_mgpu, job
+    FROM truth
+    UNION ALL
+    SELECT p.start_ms, p.mgpu, 0, 0, p.job
     FROM v_placements AS p
-    JOIN recorded AS t ON t.job = p.job
-    WHERE t.end_ms IS NOT NULL)
-SELECT start_ms AS at_ms, mgpu, 1
-FROM truth
-UNION ALL
-SELECT end_ms, -mgpu, 1
-FROM truth
-UNION ALL
-SELECT start_ms, mgpu, 0
-FROM mine
-UNION ALL
-SELECT end_ms, -mgpu, 0
-FROM mine
-ORDER BY at_ms;
+    JOIN truth AS t ON t.job = p.job
+    UNION ALL
+    SELECT p.end_ms, -p.mgpu, 0, 0, p.job
+    FROM v_placements AS p
+    JOIN truth AS t ON t.job = p.job
+    WHERE p.end_ms IS NOT NULL)
+SELECT at_ms, change, whose, least_mgpu, job FROM change ORDER BY at_ms, change > 0, job;
+
+-- name: early
+-- Recorded starts before the submit, and ends before the start.
+SELECT count(*), min(t.job)
+FROM recorded AS t
+JOIN job AS j ON j.id = t.job
+WHERE t.start_ms < j.submit_ms OR t.end_ms < t.start_ms;
+
+-- name: job_name
+SELECT name FROM job WHERE id = ?1;
 
 -- name: never_started
 SELECT count(*) FROM recorded AS t JOIN job AS j ON j.id = t.job WHERE j.start_ms IS NULL;

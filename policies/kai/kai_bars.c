@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kai_bars.c - jobs that no cycle will ever start: the gang alone is more than a limit allows, or,
  * not preemptible, more than a quota (KAI's isJobOverQueueCapacity and isJobOverQuota with nothing
- * held). */
+ * held). Without departments the queues at the top are none to it. */
 #include "kai_params.h"
 
 #include <orrery/core/share.h>
@@ -39,6 +39,10 @@ struct orr_bar orr_kai__bars(const void *params, const struct orr_view *view, ui
 {
     const struct orr_kai_params *p = params;
     const bool departments = p->full_hierarchy_fairness;
+    const uint32_t queue = view->specs[job].queue;
+    if (!departments && view->queues->queues[queue].parent == ORR_NONE) {
+        return (struct orr_bar){.reason = ORR_REASON_QUEUE_DOES_NOT_EXIST, .queue = queue};
+    }
     if (!p->plugins.proportion) {
         return (struct orr_bar){.reason = ORR_REASON_NONE};
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_calibrate.c - `orrery calibrate`: simulated against recorded starts. */
+#include <math.h>
 #include <string.h>
 
 #include <orrery/analysis/calibrate.h>
@@ -10,33 +11,104 @@
 
 static void print_row(const struct orr_calibration_row *r)
 {
-    char a[24], b[24], c[24], d[24], e[24], f[24], g[24];
-    (void)printf("%-20.20s %-11s %7u | %9s %9s %9s %9s | %9s %9s %9s | %5.3f\n", r->queue, r->kind,
-                 r->jobs, orr_format_rough(a, r->recorded_p50_s),
-                 orr_format_rough(b, r->simulated_p50_s), orr_format_rough(c, r->recorded_p95_s),
-                 orr_format_rough(d, r->simulated_p95_s), orr_format_rough(e, r->error_p10_s),
-                 orr_format_rough(f, r->error_p50_s), orr_format_rough(g, r->error_p90_s), r->ks);
+    char a[24], b[24], c[24], d[24], e[24], f[24], g[24], h[24], i[24];
+    (void)printf("%-20.20s %-11s %7u | %9s %9s %9s %9s %9s %9s | %9s %9s %9s | %5.3f\n", r->queue,
+                 r->kind, r->jobs, orr_format_rough(a, r->recorded_mean_s),
+                 orr_format_rough(b, r->simulated_mean_s), orr_format_rough(c, r->recorded_p50_s),
+                 orr_format_rough(d, r->simulated_p50_s), orr_format_rough(e, r->recorded_p95_s),
+                 orr_format_rough(f, r->simulated_p95_s), orr_format_rough(g, r->error_p10_s),
+                 orr_format_rough(h, r->error_p50_s), orr_format_rough(i, r->error_p90_s), r->ks);
+}
+
+/* The share of what the record held by which the run is off, and which records it rests on. */
+static void print_occupancy(const struct orr_calibration *c)
+{
+    if (isnan(c->occupancy_gap)) {
+        (void)printf("occupancy: not known: no record of the window holds GPUs and has an end or a "
+                     "run time\n");
+    } else {
+        (void)printf(
+            "occupancy: %+.1f %% of the GPU time that the record holds in the window; at a "
+            "time %.1f %% of it is held otherwise\n",
+            100 * c->occupancy_gap, 100 * c->occupancy_apart);
+    }
+    if (c->ends_derived > 0) {
+        (void)printf("%llu records have no end: start + run time is taken for it\n",
+                     (unsigned long long)c->ends_derived);
+    }
+    if (c->ends_unknown > 0) {
+        (void)printf("%llu records have neither an end nor a run time: they are not in the "
+                     "occupancy\n",
+                     (unsigned long long)c->ends_unknown);
+    }
+}
+
+/* What cannot have happened on this cluster, with the first such record; "" where all can. */
+static void say_over(const struct orr_calibration_doubt *doubt, char *text, size_t bytes)
+{
+    char span[32];
+    text[0] = '\0';
+    if (doubt->over > 0) {
+        (void)orr_format_span(span, doubt->over_ms);
+        (void)snprintf(text, bytes,
+                       "%llu records cannot have happened on this cluster: they began when the "
+                       "others held too much of its %g GPUs, job %.200s first, at %s; %g were held "
+                       "at once at most",
+                       (unsigned long long)doubt->over, doubt->gpus, doubt->over_name, span,
+                       doubt->peak_gpus);
+    }
+}
+
+static void say_early(const struct orr_calibration_doubt *doubt, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    if (doubt->early > 0) {
+        (void)snprintf(text, bytes,
+                       "%llu records cannot have happened: they begin before their submit or end "
+                       "before they begin, job %.200s first",
+                       (unsigned long long)doubt->early, doubt->early_name);
+    }
 }
 
 static void print_text(const struct orr_calibration *c, const char *sentence)
 {
-    (void)printf("%-20s %-11s %7s | %9s %9s %9s %9s | %9s %9s %9s | %5s\n", "queue", "kind", "jobs",
-                 "recorded", "simulated", "recorded", "simulated", "error p10", "p50", "p90", "KS");
-    (void)printf("%-20s %-11s %7s | %9s %9s %9s %9s |\n", "", "", "", "wait p50", "wait p50",
-                 "wait p95", "wait p95");
+    static const char *const columns[] = {"recorded", "simulated"};
+    char doubt[500];
+    (void)printf("%-20s %-11s %7s | %9s %9s %9s %9s %9s %9s | %9s %9s %9s | %5s\n", "queue", "kind",
+                 "jobs", columns[0], columns[1], columns[0], columns[1], columns[0], columns[1],
+                 "error p10", "p50", "p90", "KS");
+    (void)printf("%-20s %-11s %7s | %9s %9s %9s %9s %9s %9s |\n", "", "", "", "mean wait",
+                 "mean wait", "wait p50", "wait p50", "wait p95", "wait p95");
     for (uint32_t i = 0; i < c->count; i++) {
         print_row(&c->rows[i]);
     }
     (void)printf(
         "\nerror: simulated minus recorded wait, job by job. KS: greatest distance between "
-        "the two distributions of waits.\n"
-        "occupancy: %+.1f %% of the GPU time of the window against the record; on average "
-        "%.1f %% of the GPUs held differ at a time\n",
-        100 * c->occupancy_gap, 100 * c->occupancy_apart);
+        "the two distributions of waits.\n");
+    print_occupancy(c);
+    say_over(&c->doubt, doubt, sizeof doubt);
+    (void)printf("%s%s", doubt, doubt[0] != '\0' ? "\n" : "");
+    say_early(&c->doubt, doubt, sizeof doubt);
+    (void)printf("%s%s", doubt, doubt[0] != '\0' ? "\n" : "");
     if (c->unmatched > 0) {
         (void)printf("%llu recorded jobs never start here\n", (unsigned long long)c->unmatched);
     }
     (void)printf("%s\n", sentence);
+}
+
+static void json_doubts(struct orr_json *json, const struct orr_calibration_doubt *doubt)
+{
+    char text[500];
+    orr_json_open(json, "impossible", '[');
+    say_over(doubt, text, sizeof text);
+    if (text[0] != '\0') {
+        orr_json_text(json, NULL, text);
+    }
+    say_early(doubt, text, sizeof text);
+    if (text[0] != '\0') {
+        orr_json_text(json, NULL, text);
+    }
+    orr_json_close(json, ']');
 }
 
 static void print_json(const struct orr_calibration *c, const char *sentence)
@@ -47,6 +119,10 @@ static void print_json(const struct orr_calibration *c, const char *sentence)
     orr_json_real(&json, "occupancy_gap", c->occupancy_gap);
     orr_json_real(&json, "occupancy_apart", c->occupancy_apart);
     orr_json_int(&json, "unmatched", (int64_t)c->unmatched);
+    orr_json_int(&json, "ends_recorded", (int64_t)c->ends_recorded);
+    orr_json_int(&json, "ends_derived", (int64_t)c->ends_derived);
+    orr_json_int(&json, "ends_unknown", (int64_t)c->ends_unknown);
+    json_doubts(&json, &c->doubt);
     orr_json_open(&json, "rows", '[');
     for (uint32_t i = 0; i < c->count; i++) {
         const struct orr_calibration_row *r = &c->rows[i];
@@ -96,13 +172,18 @@ static void rename_in(struct orr_err *err, const char *path, const char *name)
 /* What is kept beside the scenario, and what the table ends with. */
 static void sum_up(const struct orr_calibration *c, const char *policy, char *text, size_t bytes)
 {
-    char recorded[24], simulated[24];
+    const struct orr_calibration_row *all = &c->rows[0];
+    char mean[2][24], median[2][24], occupancy[40] = "not known";
+    if (!isnan(c->occupancy_gap)) {
+        (void)snprintf(occupancy, sizeof occupancy, "%+.1f %%", 100 * c->occupancy_gap);
+    }
     (void)snprintf(text, bytes,
-                   "under %s the median wait is %s against %s recorded, KS %.2f over %u jobs, "
-                   "occupancy %+.1f %%",
-                   policy, orr_format_rough(simulated, c->rows[0].simulated_p50_s),
-                   orr_format_rough(recorded, c->rows[0].recorded_p50_s), c->rows[0].ks,
-                   c->rows[0].jobs, 100 * c->occupancy_gap);
+                   "under %s the mean wait is %s against %s recorded, the median %s against %s, "
+                   "KS %.2f over %u jobs, occupancy %s",
+                   policy, orr_format_rough(mean[0], all->simulated_mean_s),
+                   orr_format_rough(mean[1], all->recorded_mean_s),
+                   orr_format_rough(median[0], all->simulated_p50_s),
+                   orr_format_rough(median[1], all->recorded_p50_s), all->ks, all->jobs, occupancy);
 }
 
 int orr_cli_calibrate(int argc, char **argv)

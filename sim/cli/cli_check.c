@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/mem.h>
+#include <orrery/sim/never.h>
 
 #include "cli.h"
 
@@ -22,6 +23,7 @@ struct check { /* what was found, for people and as JSON */
     double submit_days;
     struct load *loads; /* of the parts, then of all */
     uint64_t ruled[ORR_RULE_COUNT];
+    uint64_t never, nevers[ORR_REASON_COUNT]; /* jobs that can never start, by reason */
     const char **problems;
     uint32_t problem_count, problem_capacity;
     struct orr_arena arena;
@@ -91,6 +93,49 @@ static void check_rules(struct check *check)
         problem(check, "%llu jobs can never run here (shown above)",
                 (unsigned long long)check->world->rows_rejected);
     }
+}
+
+static double in_units(enum orr_share_kind kind, int64_t amount)
+{
+    return (double)amount / (kind == ORR_SHARE_MEMORY ? 1073741824.0 : 1000.0);
+}
+
+/* Jobs that the policy would never start, as a run counts them. Rules for single jobs have their
+ * own sentence. */
+static void check_nevers(struct check *check)
+{
+    const struct orr_world *world = check->world;
+    const orr_ms horizon = check->scenario->horizon_ms == ORR_MS_NONE
+                               ? ORR_MS_NEVER
+                               : world->first_submit_ms + check->scenario->horizon_ms;
+    const struct orr_never *first[ORR_REASON_COUNT] = {NULL};
+    struct orr_run run;
+    orr_never_foresee(world, check->shards, horizon, &run);
+    for (uint32_t i = 0; i < run.never_count; i++) {
+        const enum orr_reason reason = run.nevers[i].bar.reason;
+        first[reason] = check->nevers[reason]++ == 0 ? &run.nevers[i] : first[reason];
+    }
+    check->never = run.never_count;
+    for (int r = 0; r < ORR_REASON_COUNT; r++) {
+        char bound[200] = "", name[512];
+        if (check->nevers[r] == 0 || r == ORR_REASON_LARGEST_JOB) {
+            continue;
+        }
+        const struct orr_bar *bar = &first[r]->bar;
+        if (bar->queue != ORR_NONE) {
+            static const char *const units[ORR_SHARE_KINDS] = {
+                [ORR_SHARE_GPU] = "GPUs", [ORR_SHARE_CPU] = "CPUs", [ORR_SHARE_MEMORY] = "GiB"};
+            (void)snprintf(bound, sizeof bound, ", which asks for %g %s where %.100s allows %g",
+                           in_units(bar->resource, bar->asked), units[bar->resource],
+                           orr_idmap_name(&world->queues.names, bar->queue),
+                           in_units(bar->resource, bar->allowed));
+        }
+        problem(check, "%llu jobs can never start: %s (%s): first %.200s%s",
+                (unsigned long long)check->nevers[r], orr_reason_code((enum orr_reason)r),
+                orr_reason_words((enum orr_reason)r),
+                orr_world_job_name(world, first[r]->job, name, sizeof name), bound);
+    }
+    orr_run_release(&run);
 }
 
 /* --- what is said of it --- */
@@ -179,6 +224,14 @@ static void print_json(const struct check *check)
         orr_json_int(&json, orr_rule_code((enum orr_rule)r), (int64_t)check->ruled[r]);
     }
     orr_json_close(&json, '}');
+    orr_json_int(&json, "never_startable", (int64_t)check->never);
+    orr_json_open(&json, "never", '{'); /* by reason */
+    for (int r = 0; r < ORR_REASON_COUNT; r++) {
+        if (check->nevers[r] > 0) {
+            orr_json_int(&json, orr_reason_code((enum orr_reason)r), (int64_t)check->nevers[r]);
+        }
+    }
+    orr_json_close(&json, '}');
     orr_json_open(&json, "not_heeded", '['); /* what jobs state and no policy looks at */
     orr_point_unheeded(world, check->shards, json_sentence, &json);
     orr_json_close(&json, ']');
@@ -199,6 +252,7 @@ static int judge(const struct orr_scenario *scenario, const struct orr_world *wo
     check_load(&check);
     orr_cli_check_quotas(scenario, world, note_problem, &check);
     check_rules(&check);
+    check_nevers(&check);
     if (common->json) {
         print_json(&check);
     } else {
@@ -227,7 +281,8 @@ int orr_cli_check(int argc, char **argv)
         argc, argv,
         "Validate without running: offered load against capacity, quotas that sum above "
         "it at the start or when an event sets them, quotas that no node can hold, limits "
-        "below what jobs ask, jobs that can never fit. Exit code 1: there is a problem.",
+        "below what jobs ask, jobs that can never start under the policy, as a run counts "
+        "them. Exit code 1: there is a problem.",
         0, &options);
     enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
     if (status == ORR_OK) {

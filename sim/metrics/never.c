@@ -19,6 +19,8 @@ struct search {
     const struct orr_world *world;
     const struct orr_engine_shard *shards;
     const struct orr_run *run;
+    struct orr_run *nevers;   /* the same: where what is found goes */
+    bool foreseen;            /* it did not run: all jobs that come wait */
     struct orr_queues queues; /* as the scenario has them at a time; names borrowed */
     struct orr_shapes gangs;  /* of the world's shapes, as few tasks as start; borrowed in part */
     struct orr_task_group *groups; /* of single groups with fewer tasks */
@@ -43,6 +45,17 @@ static void suspect(struct search *search, uint32_t job, orr_ms from_ms)
         (struct suspect){.never = {.job = job, .bar = {.queue = ORR_NONE}}, .from_ms = from_ms};
 }
 
+/* The first time at which the job may be considered. */
+static orr_ms from_ms(const struct search *search, uint32_t job)
+{
+    if (!search->foreseen) {
+        return orr_run_eligible_ms(search->world, search->run, job);
+    }
+    const uint32_t hold = orr_world_hold_of(search->world, job);
+    return hold == ORR_NONE ? search->world->specs[job].submit_ms
+                            : search->world->holds[hold].eligible_ms;
+}
+
 static void list_suspects(struct search *search)
 {
     const struct orr_world *world = search->world;
@@ -59,7 +72,7 @@ static void list_suspects(struct search *search)
             s->judged = true;
             s->never.bar.reason = ORR_REASON_LARGEST_JOB;
         } else if (never_started(search->run, j)) {
-            suspect(search, j, orr_run_eligible_ms(world, search->run, j));
+            suspect(search, j, from_ms(search, j));
         }
     }
 }
@@ -122,9 +135,6 @@ static struct orr_bar bar_of(struct search *search, uint32_t job)
         if (!nodes_hold(search, spec->shape)) {
             bar.reason = ORR_REASON_NEVER;
         }
-    }
-    if (search->run->ledger->jobs[job].reason == ORR_REASON_QUEUE_DOES_NOT_EXIST) {
-        bar = (struct orr_bar){.reason = ORR_REASON_QUEUE_DOES_NOT_EXIST, .queue = spec->queue};
     }
     return bar;
 }
@@ -260,43 +270,113 @@ static int by_job(const void *a, const void *b, void *context)
     return (x->job > y->job) - (x->job < y->job);
 }
 
-void orr_never_find(const struct orr_world *world, const struct orr_engine_shard *shards,
-                    struct orr_run *run)
+/* Judges the suspects and keeps those that nothing cleared. */
+static void search_all(struct search *search)
 {
-    struct search search = {.world = world, .shards = shards, .run = run};
-    list_suspects(&search);
-    if (search.count == 0) {
-        return;
-    }
-    search.queues = world->queues;
-    search.queues.queues = orr_alloc(world->queues.count + (size_t)1, sizeof *search.queues.queues);
-    memcpy(search.queues.queues, world->queues.queues,
-           world->queues.count * sizeof *search.queues.queues);
-    make_gangs(&search);
-    open_nodes(&search);
+    const struct orr_world *world = search->world;
+    search->queues = world->queues;
+    search->queues.queues =
+        orr_alloc(world->queues.count + (size_t)1, sizeof *search->queues.queues);
+    memcpy(search->queues.queues, world->queues.queues,
+           world->queues.count * sizeof *search->queues.queues);
+    make_gangs(search);
+    open_nodes(search);
     for (orr_ms now = INT64_MIN; now != ORR_MS_NEVER;) {
-        const orr_ms next = next_change(&search, now);
-        judge(&search, next);
+        const orr_ms next = next_change(search, now);
+        judge(search, next);
         if (next != ORR_MS_NEVER) {
-            change(&search, next);
+            change(search, next);
         }
         now = next;
     }
-    for (uint32_t i = 0; i < search.count; i++) {
-        if (!search.suspects[i].cleared) {
-            add(run, &search.suspects[i].never);
+    for (uint32_t i = 0; i < search->count; i++) {
+        if (!search->suspects[i].cleared) {
+            add(search->nevers, &search->suspects[i].never);
         }
     }
+    orr_free(search->queues.queues);
+    orr_free(search->gangs.shapes);
+    orr_free(search->groups);
+    orr_free(search->gone);
+    orr_free(search->held);
+}
+
+/* Of what did not run: a job behind one that can never start waits for that, whatever bars it
+ * besides. So those that wait for others are judged by what is before them first. */
+static void add_waiting(const struct orr_world *world, struct orr_run *run)
+{
+    const uint32_t count = run->never_count;
+    struct orr_never *barred = orr_alloc(count + (size_t)1, sizeof *barred);
+    uint32_t kept = 0, waiting = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_never never = run->nevers[i];
+        const uint32_t hold = orr_world_hold_of(world, never.job);
+        const bool waits = hold != ORR_NONE && world->holds[hold].waits_for > 0 &&
+                           never.bar.reason != ORR_REASON_LARGEST_JOB;
+        barred[waiting] = never;
+        run->nevers[kept] = never;
+        waiting += waits;
+        kept += !waits;
+    }
+    run->never_count = kept;
+    for (uint32_t h = 0; h < world->hold_count; h++) {
+        struct orr_job_state *state = &run->ledger->jobs[world->holds[h].job];
+        state->phase = world->holds[h].waits_for > 0 ? ORR_JOB_FUTURE : state->phase;
+    }
+    add_dependents(world, run);
+    orr_sort(run->nevers, run->never_count, sizeof *run->nevers, by_job, NULL);
+    const uint32_t known = run->never_count;
+    for (uint32_t i = 0; i < waiting; i++) {
+        const struct orr_run judged = {.nevers = run->nevers, .never_count = known};
+        if (orr_never_of(&judged, barred[i].job) == NULL) {
+            add(run, &barred[i]);
+        }
+    }
+    orr_free(barred);
+}
+
+static void find(struct search *search)
+{
+    struct orr_run *run = search->nevers;
+    list_suspects(search);
+    if (search->count > 0) {
+        search_all(search);
+    }
+    if (search->foreseen) {
+        add_waiting(search->world, run);
+    }
     if (run->never_count > 0) {
-        add_dependents(world, run);
+        add_dependents(search->world, run);
         orr_sort(run->nevers, run->never_count, sizeof *run->nevers, by_job, NULL);
     }
-    orr_free(search.queues.queues);
-    orr_free(search.gangs.shapes);
-    orr_free(search.groups);
-    orr_free(search.gone);
-    orr_free(search.held);
-    orr_free(search.suspects);
+    orr_free(search->suspects);
+}
+
+void orr_never_find(const struct orr_world *world, const struct orr_engine_shard *shards,
+                    struct orr_run *run)
+{
+    find(&(struct search){.world = world, .shards = shards, .run = run, .nevers = run});
+}
+
+void orr_never_foresee(const struct orr_world *world, const struct orr_engine_shard *shards,
+                       orr_ms horizon_ms, struct orr_run *run)
+{
+    const struct orr_ledger_world ledger_world = {.cluster = &world->cluster,
+                                                  .queues = &world->queues,
+                                                  .shapes = &world->shapes,
+                                                  .specs = world->specs,
+                                                  .job_count = world->job_count};
+    *run = (struct orr_run){.end_ms = horizon_ms, .ledger = orr_ledger_open(&ledger_world)};
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        struct orr_job_state *state = &run->ledger->jobs[j];
+        const bool leaves = world->terms.items[world->specs[j].terms].give_up_ms > 0;
+        state->phase = world->specs[j].submit_ms > horizon_ms ? ORR_JOB_FUTURE
+                       : leaves                               ? ORR_JOB_WITHDRAWN
+                                                              : ORR_JOB_PENDING;
+        state->first_start_ms = ORR_MS_NONE;
+    }
+    find(&(struct search){
+        .world = world, .shards = shards, .run = run, .nevers = run, .foreseen = true});
 }
 
 const struct orr_never *orr_never_of(const struct orr_run *run, uint32_t job)

@@ -46,4 +46,26 @@ grep -q '^calibrated before the scenario was changed' out || fail "the change is
 code=0
 "$orrery" calibrate "$source/scenarios/whatif/gang/gang.yaml" --quiet --no-progress >out 2>&1 || code=$?
 { [ "$code" = 65 ] && grep -q 'recorded no start' out; } || fail "nothing is a record"
+
+# By hand: one node of 8 GPUs, fifo. a and b are met; c is recorded 300 s later than simulated. No end is recorded.
+# The record holds 3 x 800 GPU-s, and 2 x 800 of them are held at another time.
+hand() { # START of c, of others
+    printf 'job,submit_s,queue,gpus,run_s,recorded_start_s\na,0,q,8,100,%s\nb,10,q,8,100,%s\nc,20,q,8,100,%s\nd,1000,q,1,10,1000\n' "$2" "$3" "$1" >hand.csv
+    "$orrery" calibrate --trace hand.csv --cluster 1x8 --policy fifo --no-progress "${4:---color=never}" >out 2>err || fail "calibrate by hand"
+}
+hand 500 0 100
+grep -q '^occupancy: +0.0 % of the GPU time that the record holds in the window; at a time 66.7 % of it is held otherwise$' out || fail "occupancy without ends"
+grep -q '^4 records have no end: start + run time is taken for it$' out || fail "ends that were made are not said"
+grep -q 'the mean wait is 68 s against 2.4 min recorded, the median 0 s against 0 s' out || fail "no mean wait"
+! grep -q 'cannot have happened' out || fail "all of it can have happened"
+hand 150 0 100
+grep -q '^1 records cannot have happened on this cluster: they began when the others held too much of its 8 GPUs, job c first, at 00:02:30; 16 were held at once at most$' out || fail "more was held than there is"
+hand 500 0 5
+grep -q '^1 records cannot have happened: they begin before their submit or end before they begin, job b first$' out || fail "a start before the submit"
+grep -q 'job b first, at 00:00:05' out || fail "b began beside a"
+hand '' '' ''
+grep -q '^occupancy: not known: ' out || fail "an occupancy of nothing"
+grep -q 'occupancy not known$' out || fail "an occupancy of nothing in the sentence"
+hand '' '' '' --json
+grep -q '"occupancy_gap": null' out || fail "an occupancy of nothing in JSON"
 printf 'calibrated\n'

@@ -16,12 +16,26 @@ struct orr_calibration_row { /* jobs of one queue and kind; the first row: all. 
     double ks; /* greatest distance between the two distributions of waits, 0..1 */
 };
 
+/* Records that cannot have happened on the cluster that the run has. */
+struct orr_calibration_doubt {
+    uint64_t over;          /* records that began when all there is was held by others of them */
+    const char *over_name;  /* the first of them; NULL: none */
+    int64_t over_ms;        /* when it began */
+    double peak_gpus, gpus; /* most that records held at once; what the cluster has for jobs */
+    uint64_t early;         /* records that begin before their submit, or end before they begin */
+    const char *early_name;
+};
+
 struct orr_calibration {
     struct orr_calibration_row *rows;
     uint32_t count;
-    uint64_t unmatched;     /* jobs with a record that never started here */
-    double occupancy_gap;   /* simulated minus recorded GPU time held in the window / capacity */
-    double occupancy_apart; /* mean of |simulated - recorded| held at a time / capacity */
+    uint64_t unmatched; /* jobs with a record that never started here */
+    /* Recorded starts whose end is recorded, follows from the run time, or is not known. */
+    uint64_t ends_recorded, ends_derived, ends_unknown;
+    /* Of records whose end is known; NAN: none held anything in the window. */
+    double occupancy_gap;   /* simulated minus recorded GPU time held in the window / recorded */
+    double occupancy_apart; /* GPU time by which the two differ at a time / recorded */
+    struct orr_calibration_doubt doubt;
     struct orr_arena arena;
 };
 

@@ -19,6 +19,11 @@
 /* Fills in the run's `nevers`, once it is over. shards: who scheduled it. */
 void orr_never_find(const struct orr_world *world, const struct orr_engine_shard *shards,
                     struct orr_run *run);
+/* The same before anything ran, as if all jobs that come up to `horizon_ms` waited: `run` gets
+ * `nevers` and nothing else to use. Release it with orr_run_release. Jobs that wait for others
+ * count from the first time at which they could be considered. */
+void orr_never_foresee(const struct orr_world *world, const struct orr_engine_shard *shards,
+                       orr_ms horizon_ms, struct orr_run *run);
 /* The job's, or NULL: it could have started (or did). */
 const struct orr_never *orr_never_of(const struct orr_run *run, uint32_t job);
 
