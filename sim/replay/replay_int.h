@@ -70,9 +70,11 @@ uint32_t orr_replay__crew(struct orr_world *world, const struct orr_scenario_tem
 bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                      uint32_t row, struct orr_job_spec *spec);
 /* What interruptions cost the job of a row: the row, else the scenario's word for its kind, else
- * for all. `extra` may be NULL. Returns the index in the world's table. */
+ * for all, else what the policy of its shard is made for. `extra` may be NULL. Returns the index in
+ * the world's table. */
 uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
-                           enum orr_kind kind, const struct orr_row_extra *extra, uint32_t crew);
+                           uint32_t shard, enum orr_kind kind, const struct orr_row_extra *extra,
+                           uint32_t crew);
 /* The same of a service, a part of the workload. */
 uint32_t orr_replay__service_terms(struct orr_world *world, const struct orr_scenario *scenario,
                                    enum orr_kind kind, uint32_t part);

@@ -417,7 +417,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     spec->terms =
         p->service != NULL
             ? orr_replay__service_terms(world, nodes->scenario, kind, part)
-            : orr_replay__terms(world, nodes->scenario, kind,
+            : orr_replay__terms(world, nodes->scenario, shard, kind,
                                 row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1], crew);
     spec->kind = (uint8_t)kind;
     spec->scales = p->service != NULL;

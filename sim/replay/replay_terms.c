@@ -33,23 +33,42 @@ static orr_ms first_of(orr_ms row, orr_ms kind, orr_ms all)
     return stated == ORR_MS_NONE ? 0 : stated;
 }
 
+bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard)
+{
+    const char *name = shard < scenario->shard_count ? scenario->shards[shard].policy : NULL;
+    return name != NULL && strcmp(name, "las") == 0;
+}
+
+/* What is stated of evictions. A policy that works by pausing jobs keeps what they did, unless they
+ * have checkpoints, which say what is lost. */
+static const char *on_evict_of(const struct orr_scenario *scenario, uint32_t shard,
+                               enum orr_kind kind, orr_ms checkpoint_ms)
+{
+    const char *own = scenario->kind_execution[kind].on_evict;
+    const char *stated = own != NULL ? own : scenario->execution.on_evict;
+    const bool keeps = checkpoint_ms == 0 && orr_world_pauses(scenario, shard);
+    return stated != NULL ? stated : keeps ? "keep" : "lose";
+}
+
 uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
-                           enum orr_kind kind, const struct orr_row_extra *extra, uint32_t crew)
+                           uint32_t shard, enum orr_kind kind, const struct orr_row_extra *extra,
+                           uint32_t crew)
 {
     const struct orr_scenario_execution *all = &scenario->execution;
     const struct orr_scenario_execution *own = &scenario->kind_execution[kind];
-    const char *on_evict = own->on_evict != NULL ? own->on_evict : all->on_evict;
+    const orr_ms checkpoint_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->checkpoint_ms,
+                                          own->checkpoint_ms, all->checkpoint_ms);
+    const char *on_evict = on_evict_of(scenario, shard, kind, checkpoint_ms);
     struct orr_terms terms = {
-        .checkpoint_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->checkpoint_ms,
-                                  own->checkpoint_ms, all->checkpoint_ms),
+        .checkpoint_ms = checkpoint_ms,
         .checkpoint_cost_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->checkpoint_cost_ms,
                                        own->checkpoint_cost_ms, all->checkpoint_cost_ms),
         .restart_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->restart_ms, own->restart_ms,
                                all->restart_ms),
         .startup_ms = first_of(ORR_MS_NONE, own->startup_ms, all->startup_ms),
         .grace_ms = first_of(ORR_MS_NONE, own->grace_ms, all->grace_ms),
-        .checkpoint_on_evict = on_evict != NULL && strcmp(on_evict, "checkpoint") == 0,
-        .keep_progress = on_evict != NULL && strcmp(on_evict, "keep") == 0,
+        .checkpoint_on_evict = strcmp(on_evict, "checkpoint") == 0,
+        .keep_progress = strcmp(on_evict, "keep") == 0,
         .crew = crew,
         .give_up_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->give_up_ms, 0, 0),
         .profile = extra == NULL || extra->profile == NULL

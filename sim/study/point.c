@@ -81,6 +81,22 @@ static void tell_idle(const struct orr_scenario *scenario, uint32_t shard,
     }
 }
 
+/* A default that changes what a run means is said. */
+static void tell_pauses(const struct orr_scenario *scenario, uint32_t shard,
+                        orr_world_warn_fn *warn, void *context)
+{
+    const struct orr_scenario_execution *all = &scenario->execution;
+    if (warn != NULL && all->on_evict == NULL && all->checkpoint_ms == ORR_MS_NONE &&
+        orr_world_pauses(scenario, shard)) {
+        char line[300];
+        (void)snprintf(line, sizeof line,
+                       "policy %.100s: jobs that it pauses keep what they did (execution.on_evict: "
+                       "keep, unless stated)\n",
+                       scenario->shards[shard].policy);
+        warn(line, context);
+    }
+}
+
 enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_world_warn_fn *warn,
                                    void *context, struct orr_engine_shard **shards,
                                    struct orr_err *err)
@@ -97,6 +113,7 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_worl
             return status;
         }
         tell_idle(scenario, s, (*shards)[s].policy, warn, context);
+        tell_pauses(scenario, s, warn, context);
     }
     return ORR_OK;
 }

@@ -47,7 +47,14 @@ las)
     expect 'a@0-390/1 b@120-180/0'
     got=$(run 2 'restart: 30s, on_evict: keep' 'name: las')
     expect 'a@0-300/0 b@300-360/0'
-    got=$(run 2 'startup: 20s, round: 100s' 'name: las, params: {threshold_gpu_s: 200}')
+    # it keeps what paused jobs did unless something else is stated, and says so
+    got=$(run 2 'restart: 30s' 'name: las, params: {threshold_gpu_s: 200}')
+    expect 'a@0-390/1 b@120-180/0'
+    "$orrery" run run.yaml -o run.db --force 2>said >/dev/null
+    grep -q '^policy las: jobs that it pauses keep what they did' said || { cat said; exit 1; }
+    got=$(run 2 'restart: 30s, checkpoint: 1h' 'name: las, params: {threshold_gpu_s: 200}')
+    expect 'a@0-510/1 b@120-180/0'
+    got=$(run 2 'startup: 20s, round: 100s, on_evict: lose' 'name: las, params: {threshold_gpu_s: 200}')
     expect 'a@0-500/1 b@100-180/0' # nothing was kept, and only the first start has a startup
     ;;
 epochs)

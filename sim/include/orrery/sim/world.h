@@ -190,6 +190,9 @@ const char *orr_world_job_user(const struct orr_world *world, uint32_t job);
 /* Is the job evicted and queued again when it has run as long as its queue allows? Only with rules.
  */
 bool orr_world_requeues(const struct orr_world *world, uint32_t job);
+/* Does the policy of a shard work by pausing jobs? Then they keep what they did unless the scenario
+ * states what an eviction costs. */
+bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard);
 /* What few rows of the trace state, of the row a job came from; NULL: its row states nothing. */
 const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job);
 /* The time by which a job is to be done, or ORR_MS_NONE. */
