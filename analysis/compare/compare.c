@@ -227,8 +227,26 @@ static enum orr_status check_seeds(struct orr_compare_load *load)
     return ORR_OK;
 }
 
+/* Two arms may be one file, but not of one given name. */
+static enum orr_status check_labels(const struct orr_compare_load *load)
+{
+    const char *const *labels = load->options->labels;
+    for (uint32_t i = 0; labels != NULL && i < load->run_count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            if (load->runs[i].arm != load->runs[j].arm && labels[i] != NULL && labels[j] != NULL &&
+                strcmp(labels[i], labels[j]) == 0) {
+                return orr_fail(load->err, ORR_USAGE,
+                                "two settings are called \"%s\": give each a label of its own, "
+                                "such as today=A.db more=B.db",
+                                labels[i]);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
 /* What arms are called: by their policy when that tells them apart, else by their first file. */
-static void label_arms(struct orr_compare_load *load)
+static enum orr_status label_arms(struct orr_compare_load *load)
 {
     struct orr_comparison *comparison = load->comparison;
     bool by_policy = true;
@@ -253,6 +271,7 @@ static void label_arms(struct orr_compare_load *load)
                      : by_stem   ? load->runs[r].stem
                                  : load->runs[r].path;
     }
+    return check_labels(load);
 }
 
 /* --- by seed --- */
@@ -431,9 +450,10 @@ enum orr_status orr_compare(const struct orr_compare_options *options,
                           load.runs[0].path, options->scope != NULL ? options->scope : "all");
     }
     if (status == ORR_OK) {
-        label_arms(&load);
         fill_values(&load, known);
-        status = comparison->metric_count > 0 ? pair_all(&load) : ORR_OK;
+        orr_compare__weigh(&load);
+        status = label_arms(&load);
+        status = status == ORR_OK && comparison->metric_count > 0 ? pair_all(&load) : status;
     }
     for (uint32_t r = 0; r < options->path_count; r++) {
         orr_free(load.runs[r].values);

@@ -42,6 +42,9 @@ enum orr_status orr_compare__ratios(const char *base, const char *other,
 /* NAN: there are none. */
 double orr_compare__geomean(const struct orr_compare_ratios *ratios);
 
+/* GPU-hours of rows, and whether parts of the capacity can be better (rank.c). */
+void orr_compare__weigh(struct orr_compare_load *load);
+
 /* Intervals from blocks of submit times, for one run an arm. */
 enum orr_status orr_compare__windows(struct orr_compare_load *load) ORR_MUST_USE;
 

@@ -16,7 +16,7 @@ static const char *number(double value, char out[32])
         (void)snprintf(out, 32, "-");
     } else if (isinf(value)) {
         (void)snprintf(out, 32, value > 0 ? "inf" : "-inf");
-    } else if (size >= 1000 || size < 1e-9) {
+    } else if (size >= 1000 || size < 1e-9 || !(fabs(value - round(value)) > 0)) {
         (void)snprintf(out, 32, "%.0f", value);
     } else if (size >= 10) {
         (void)snprintf(out, 32, "%.1f", value);
@@ -112,6 +112,44 @@ static const char *amount(const struct orr_compare_metric *metric, double value,
                        strcmp(metric->unit, "1") == 0 ? "" : metric->unit);
     }
     return out;
+}
+
+const char *orr_compare_figure(const char *unit, double value, bool with_sign, char out[40])
+{
+    char text[32];
+    if (strcmp(unit, "s") == 0) {
+        (void)orr_format_rough(text, value);
+    } else {
+        (void)number(value, text);
+    }
+    (void)snprintf(out, 40, "%s%s", with_sign && value > 0 && isfinite(value) ? "+" : "", text);
+    return out;
+}
+
+const char *orr_compare_side(const char *unit, double mean, bool open, char out[40])
+{
+    char text[40];
+    if (!open) {
+        return orr_compare_figure(unit, mean, false, out);
+    }
+    (void)snprintf(out, 40, mean > 0 ? ">%.38s" : "not reached",
+                   orr_compare_figure(unit, mean, false, text));
+    return out;
+}
+
+int orr_text_width(const char *text)
+{
+    int width = 0;
+    for (; *text != '\0'; text++) {
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+void orr_pad(FILE *out, const char *text, int width)
+{
+    const int used = orr_text_width(text);
+    (void)fprintf(out, "%s%*s", text, width > used ? width - used : 0, "");
 }
 
 static const char *verdict_of(const struct orr_compare_metric *metric, const struct orr_paired *p)
@@ -228,43 +266,62 @@ static const char *mark(const struct orr_compare_metric *m, const struct orr_pai
     return marks[orr_compare_verdict(m, p)];
 }
 
-/* Characters, not bytes, of UTF-8: what a column is padded by. */
-static int width_of(const char *text)
+static const char *figures_interval(const struct orr_compare_metric *metric,
+                                    const struct orr_paired *p, char out[100])
 {
-    int width = 0;
-    for (; *text != '\0'; text++) {
-        width += ((unsigned char)*text & 0xc0) != 0x80;
+    char low[40], high[40];
+    if (p->lost + p->found > 0) {
+        (void)orr_paired_words(p, out, 100);
+    } else if (isnan(p->low)) {
+        (void)snprintf(out, 100, "-");
+    } else {
+        (void)snprintf(out, 100, "%s to %s", orr_compare_figure(metric->unit, p->low, true, low),
+                       orr_compare_figure(metric->unit, p->high, true, high));
     }
-    return width;
-}
-
-static void pad(FILE *out, const char *text, int width)
-{
-    (void)fprintf(out, "%s%*s", text, width > width_of(text) ? width - width_of(text) : 0, "");
-}
-
-static int widest_name(const struct orr_comparison *c)
-{
-    int widest = 34;
-    for (uint32_t m = 0; m < c->metric_count; m++) {
-        char name[400];
-        name_of(&c->metrics[m], name, sizeof name);
-        widest = width_of(name) > widest ? width_of(name) : widest;
-    }
-    return widest;
+    return out;
 }
 
 static void text_row(const struct orr_comparison *c, uint32_t m, uint32_t a, int width, FILE *out)
 {
+    const struct orr_compare_metric *metric = &c->metrics[m];
     const struct orr_paired *p = orr_comparison_cell(c, m, a);
-    char name[400], base[32], other[32], change[32], share[32], range[80], p_text[32];
-    name_of(&c->metrics[m], name, sizeof name);
-    pad(out, name, width);
-    (void)fprintf(out, " %-14.14s %10s %10s %10s %8s  %-24s %3u %9s  %s\n", c->arms[a].label,
-                  base_number(p, base), other_number(p, other),
-                  signed_number(difference(p), change), signed_number(percent(p), share),
-                  interval(p, range), orr_paired_pairs(p), chance(chance_of(p), p_text),
-                  mark(&c->metrics[m], p));
+    char name[400], base[40], other[40], change[40], share[32], range[100], p_text[32];
+    name_of(metric, name, sizeof name);
+    orr_pad(out, name, width);
+    (void)fprintf(out, " %11s %11s %11s %8s",
+                  orr_compare_side(metric->unit, p->base_mean, orr_paired_base_open(p), base),
+                  orr_compare_side(metric->unit, p->other_mean, orr_paired_other_open(p), other),
+                  orr_compare_figure(metric->unit, difference(p), true, change),
+                  signed_number(percent(p), share));
+    if (!c->one_trace) {
+        (void)fprintf(out, "  %-24s %3u %9s  %s", figures_interval(metric, p, range),
+                      orr_paired_pairs(p), chance(chance_of(p), p_text), mark(metric, p));
+    } else {
+        const int order = metric->better == ORR_BETTER_NEITHER ? 0 : orr_paired_order_as_is(p);
+        const bool is_less = metric->better == ORR_BETTER_LESS;
+        (void)fprintf(out, "%s", order == 0 ? "" : (order < 0) == is_less ? "  better" : "  worse");
+    }
+    (void)fputc('\n', out);
+}
+
+static void text_arm(const struct orr_comparison *c, uint32_t arm, FILE *out)
+{
+    struct orr_arena arena;
+    int width = 34;
+    orr_arena_init(&arena);
+    const uint32_t *order = orr_comparison_order(c, arm, &arena);
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        char name[400];
+        name_of(&c->metrics[m], name, sizeof name);
+        width = orr_text_width(name) > width ? orr_text_width(name) : width;
+    }
+    (void)fprintf(out, "%-*s %11.11s %11.11s %11s %8s", width, "metric", c->arms[0].label,
+                  c->arms[arm].label, "change", "%");
+    (void)fputs(c->one_trace ? "\n" : "  interval of the change     n  p (Holm)\n", out);
+    for (uint32_t r = 0; r < c->metric_count; r++) {
+        text_row(c, order[r], arm, width, out);
+    }
+    orr_arena_release(&arena);
 }
 
 /* Which arms have jobs that did not start, or never could have, and how those count; `end` is that
@@ -317,14 +374,10 @@ static void note_missing(const struct orr_comparison *c, const char *end, FILE *
 
 static void print_text(const struct orr_comparison *c, FILE *out)
 {
-    const int width = widest_name(c);
-    (void)fprintf(out, "%-*s %-14s %10s %10s %10s %8s  %-24s %3s %9s\n", width, "metric", "arm",
-                  c->arms[0].label, "arm", "change", "%", "interval of the change", "n",
-                  "p (Holm)");
-    for (uint32_t m = 0; m < c->metric_count; m++) {
-        for (uint32_t a = 1; a < c->arm_count; a++) {
-            text_row(c, m, a, width, out);
-        }
+    for (uint32_t a = 1; a < c->arm_count; a++) {
+        (void)fprintf(out, "%s%s against %s%s\n", a > 1 ? "\n" : "", c->arms[a].label,
+                      c->arms[0].label, c->one_trace ? ", on this one trace: no interval" : "");
+        text_arm(c, a, out);
     }
     (void)fputc('\n', out);
     for (uint32_t m = 0; m < c->metric_count; m++) {
@@ -335,6 +388,20 @@ static void print_text(const struct orr_comparison *c, FILE *out)
                 (void)fprintf(out, "%s\n", sentence);
             }
         }
+    }
+    note_missing(c, "\n", out);
+    note_unstarted(c, "\n", out);
+}
+
+void orr_comparison_print_short(const struct orr_comparison *c, FILE *out)
+{
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    for (uint32_t a = 1; a < c->arm_count; a++) {
+        const struct orr_ranking ranking = orr_comparison_rank(&c, 1, a, &arena);
+        (void)fprintf(out, "%s%s against %s%s\n", a > 1 ? "\n" : "", c->arms[a].label,
+                      c->arms[0].label, c->one_trace ? ", on this one trace: no interval" : "");
+        orr_ranking_print(&ranking, a, ORR_RANKED, out);
     }
     note_missing(c, "\n", out);
     note_unstarted(c, "\n", out);
@@ -425,26 +492,31 @@ static void latex_text(FILE *out, const char *text)
     }
 }
 
+/* For \\usepackage{booktabs}. */
 static void print_latex(const struct orr_comparison *c, FILE *out)
 {
-    (void)fputs("\\begin{tabular}{llrrrrl}\n\\hline\nmetric & arm & ", out);
+    (void)fputs("\\begin{tabular}{lllrrrrlrr}\n\\toprule\nmetric & unit & arm & ", out);
     latex_text(out, c->arms[0].label);
-    (void)fprintf(out, " & value & change & \\%% & %g\\,\\%% interval \\\\\n\\hline\n",
-                  100 * c->level);
+    (void)fprintf(
+        out, " & value & change & \\%% & %g\\,\\%% interval & $n$ & $p$ (Holm) \\\\\n\\midrule\n",
+        100 * c->level);
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
             const struct orr_paired *p = orr_comparison_cell(c, m, a);
-            char name[400], base[32], other[32], change[32], share[32], range[80];
+            char name[400], base[32], other[32], change[32], share[32], range[80], p_text[32];
             name_of(&c->metrics[m], name, sizeof name);
             latex_text(out, name);
             (void)fputs(" & ", out);
+            latex_text(out, c->metrics[m].unit);
+            (void)fputs(" & ", out);
             latex_text(out, c->arms[a].label);
-            (void)fprintf(out, " & $%s$ & $%s$ & $%s$ & $%s$ & %s \\\\\n", base_number(p, base),
-                          other_number(p, other), signed_number(difference(p), change),
-                          signed_number(percent(p), share), interval(p, range));
+            (void)fprintf(out, " & $%s$ & $%s$ & $%s$ & $%s$ & %s & $%u$ & $%s$ \\\\\n",
+                          base_number(p, base), other_number(p, other),
+                          signed_number(difference(p), change), signed_number(percent(p), share),
+                          interval(p, range), orr_paired_pairs(p), chance(chance_of(p), p_text));
         }
     }
-    (void)fputs("\\hline\n\\end{tabular}\n", out);
+    (void)fputs("\\bottomrule\n\\end{tabular}\n", out);
 }
 
 void orr_comparison_print(const struct orr_comparison *comparison, enum orr_compare_format format,

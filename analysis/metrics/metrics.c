@@ -20,6 +20,7 @@
 #define WHOLE    ORR_METRIC_WHOLE_QUEUE
 #define SHARE    ORR_METRIC_SHARE
 #define PAIRS    ORR_METRIC_PAIRS
+#define OF_ALL   ORR_METRIC_OF_CAPACITY
 
 /* The order is that of the table people read: jobs, waits, completion, use, fairness, evictions. */
 const struct orr_metric_def orr_metric_table[] = {
@@ -136,17 +137,21 @@ const struct orr_metric_def orr_metric_table[] = {
     {"gpu_available", "1", NONE, SHARE, "GPU time available", "all",
      "GPU time of nodes that were not down / that of nodes that were part of the cluster, in the "
      "window"},
-    {"gpu_occupancy", "1", MORE, HEADLINE | GATED | WHATIF | SAID | SHARE, "GPU time held",
+    {"gpu_occupancy", "1", MORE, HEADLINE | GATED | WHATIF | SAID | SHARE | OF_ALL, "GPU time held",
      "all, shard", "allocated GPU time / available GPU time, in the window"},
-    {"gpu_touched", "1", MORE, SHARE, "GPU time touched", "all, where jobs ask for parts of GPUs",
+    {"gpu_touched", "1", MORE, SHARE | OF_ALL, "GPU time touched",
+     "all, where jobs ask for parts of GPUs",
      "time of GPUs that held something, however little / available GPU time, in the window"},
-    {"cpu_occupancy", "1", MORE, SHARE, "CPU time held", "all, where nodes have a limit, jobs ask",
+    {"cpu_occupancy", "1", MORE, SHARE | OF_ALL, "CPU time held",
+     "all, where nodes have a limit, jobs ask",
      "allocated CPU time / CPU time of nodes that were up, of nodes with a limit to it, in the "
      "window"},
-    {"mem_occupancy", "1", MORE, SHARE, "memory held", "all, where nodes have a limit, jobs ask",
+    {"mem_occupancy", "1", MORE, SHARE | OF_ALL, "memory held",
+     "all, where nodes have a limit, jobs ask",
      "allocated memory x time / memory x time of nodes that were up, of nodes with a limit to it, "
      "in the window"},
-    {"gpu_goodput", "1", MORE, HEADLINE | WHATIF | SAID | SHARE, "GPU time useful", "all, shard",
+    {"gpu_goodput", "1", MORE, HEADLINE | WHATIF | SAID | SHARE | OF_ALL, "GPU time useful",
+     "all, shard",
      "useful GPU time at the best rate / available GPU time, in the window, at most occupancy: "
      "training less what a slower rate took away, sessions times busy, services' requests times "
      "their service time"},

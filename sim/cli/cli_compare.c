@@ -20,7 +20,8 @@ enum {
     KEY_FORMAT,
     KEY_PLOT,
     KEY_TERM,
-    KEY_KEEP
+    KEY_KEEP,
+    KEY_ALL
 };
 
 struct compare_options {
@@ -29,6 +30,7 @@ struct compare_options {
     uint32_t replicas, jobs;
     const char *shake, *keep, *plot, *term;
     enum orr_compare_format format;
+    bool all;
     struct orr_cli_common common;
 };
 
@@ -92,6 +94,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT: return parse_format(state, arg, &o->format);
     case KEY_KEEP: o->keep = arg; return 0;
     case KEY_PLOT: o->plot = arg; return 0;
+    case KEY_ALL: o->all = true; return 0;
     case KEY_TERM: o->term = arg; return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG: return add_path(state, o, arg);
@@ -276,6 +279,9 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
 {
     if (o->common.json) {
         print_json(c);
+    } else if (o->format == ORR_COMPARE_TEXT && !o->all && o->compare.scope != NULL &&
+               strcmp(o->compare.scope, "all") != 0) {
+        orr_comparison_print_short(c, stdout);
     } else {
         orr_comparison_print(c, o->format, stdout);
     }
@@ -327,6 +333,10 @@ int orr_cli_compare(int argc, char **argv)
         {"keep", KEY_KEEP, "DIR", 0, "keep the results of the replicas in this folder", 2},
         {0, 0, 0, 0, "Output:", 3},
         {"format", KEY_FORMAT, "NAME", 0, "text, markdown, csv or latex (default text)", 3},
+        {"all", KEY_ALL, 0, 0,
+         "with --by: the table of all rows instead of the five that lose and gain most. These are "
+         "weighed by GPU-hours; changes below 1 min or 1 % count for nobody",
+         3},
         {"plot", KEY_PLOT, "DIR", 0, "draw the differences into this folder (compare-forest.svg)",
          3},
         {"term", KEY_TERM, "svg|png|dumb", 0, "what --plot draws (default svg)", 3},

@@ -116,6 +116,17 @@ code=0
 "$orrery" compare fifo.db easy.db --plot fifo.db/there --quiet >out 2>err || code=$?
 { [ "$code" = 73 ] && [ ! -s out ]; } || fail "exit $code: a folder that cannot be made"
 
+# One screen by queue, in people's times; the table on request; labels that tell settings apart.
+"$orrery" compare fifo.db easy.db --by queue >short.txt 2>/dev/null
+grep -q '^  better off: ' short.txt || fail "who gains: $(cat short.txt)"
+[ "$(wc -l <short.txt)" -le 16 ] || fail "not one screen: $(cat short.txt)"
+"$orrery" compare fifo.db easy.db --by queue --all >long.txt 2>/dev/null
+grep -q 'wait_mean_s{queue=.* [0-9.]* \(min\|h\|d\) .* [0-9.]* \(min\|h\|d\) .*better' long.txt || fail "seconds: $(cat long.txt)"
+"$orrery" compare fifo.db easy.db --format latex 2>/dev/null | grep -q 'toprule' || fail "LaTeX without booktabs"
+code=0
+"$orrery" compare a=fifo.db a=easy.db 2>err || code=$?
+{ [ "$code" = 64 ] && grep -q 'two settings are called "a"' err; } || fail "exit $code: one label for two: $(cat err)"
+
 # What is wrong, in words.
 code=0
 "$orrery" compare fifo.db d.db 2>err || code=$?
@@ -166,7 +177,7 @@ done
 odd() {
     "$orrery" compare odd-fifo.db odd-easy.db --by queue --metric wait_p95_s "$@" 2>err
 }
-odd | grep -q '^wait_p95_s{queue=a-queue-with-a-long-name-that-is-not-cut-off,kind=unknown} easy ' || fail "a name is cut off"
+odd --all | grep -q '^wait_p95_s{queue=a-queue-with-a-long-name-that-is-not-cut-off,kind=unknown} ' || fail "a name is cut off"
 odd --format markdown | grep -qF '| wait_p95_s{queue=a\|b,kind=unknown} | s |' || fail "a bar ends a cell"
 odd --format latex | grep -qF 'queue=\textasciitilde{}x\textasciicircum{}y\textless{}z\textgreater{},kind' || fail "TeX would read a name"
 "$orrery" compare fifo.db odd-easy.db --metric wait_p95_s >out 2>err

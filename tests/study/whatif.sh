@@ -22,7 +22,8 @@ expect() {
 }
 gang=$source/scenarios/whatif/gang/gang.yaml
 expect 0 'worse off: nobody' "$gang" --variant weight
-expect 1 'worse off: queue=pretrain,kind=training (p95 wait +17.3 h)' "$gang" --variant off
+expect 1 'worse off: 1 of 2, with' "$gang" --variant off
+grep -q '^ *pretrain training  *[0-9]* GPU-h  p95 wait 1 s -> 17.3 h (+17.3 h)' out || fail "who loses: $(cat out)"
 expect 1 'off: .*gang.yaml:20:3: expect: wait_max_s{queue=pretrain} <= 5 is false' "$gang" --variant off
 expect 1 'base against 5 changes' "$gang"
 expect 0 'worse off: nobody' "$gang" --set cluster.pools.h100.nodes+=2
@@ -83,10 +84,11 @@ queues: {x: {gpu: [8, 1, unlimited]}, y: {gpu: [8, 1, unlimited]}}
 workload: [{name: t, trace: lost.csv}]
 policy: kai
 END
-expect 0 'worse off: .*queue=y,kind=interactive (p95 wait not reached).*queue=y,kind=interactive (jobs that never could start +1)' lost.yaml --set queues.y.gpu.quota=0
-expect 0 'queue=y,kind=interactive .*wait_p95_s .* 0 s not reached .*worse' lost.yaml --set queues.y.gpu.quota=0
+expect 0 'worse off: 1 of 3' lost.yaml --set queues.y.gpu.quota=0
+grep -q '^ *y interactive .*p95 wait 0 s -> not reached.*jobs that never could start 0 -> 1 (+1)' out || fail "$(cat out)"
+expect 0 'y interactive .*wait_p95_s .* 0 s not reached .*worse' lost.yaml --set queues.y.gpu.quota=0 --all
 expect 0 'Means are of jobs that started: 1 more than before did not' lost.yaml --set queues.y.gpu.quota=0
-expect 0 'worse off: .*queue=y,kind=training (jobs that never started +1)' lost.yaml --set horizon=30s --set cluster.pools.p.nodes=1
+expect 0 'y training .*jobs that never started 0 -> 1' lost.yaml --set horizon=30s --set cluster.pools.p.nodes=1
 expect 0 '"after": null' lost.yaml --set queues.y.gpu.quota=0 --json
 # Services: what of their objective was met, though no job waits; a queue's debt once, not a kind each; money where nodes have a price.
 printf 'time_s,rate\n0,1\n60,2\n120,3\n180,2\n240,1\n300,1\n' >rate.csv
@@ -102,12 +104,12 @@ workload:
   service: {gpus_per_pod: 1, replicas: 1..3, rate: rate.csv, service_time: 1s, target_utilisation: 1, scale_interval: 1m, scale_down_window: 0s}
   objective: {served_within: 2s, share: 0.9}
 END
-expect 0 'workload=web .*attainment' service.yaml --set cluster.pools.p.nodes=3
+expect 0 'web .*attainment' service.yaml --set cluster.pools.p.nodes=3 --all
 expect 0 'attainment{workload=web}: +.* from base to set' service.yaml --set cluster.pools.p.nodes=3
 expect 0 ' run_cost .* 0.6 *0.9 ' service.yaml --set cluster.pools.p.nodes=3
-expect 0 'worse off: .*workload=web (requests dropped +' service.yaml --set cluster.pools.p.nodes=1
-expect 0 'queue=y  *quota_debt_gpu_h' lost.yaml --set cluster.pools.p.nodes=1
-[ "$(grep -c 'queue=y.*quota_debt_gpu_h' out)" = 1 ] || fail "$(cat out)"
+expect 0 'web .*requests dropped .* (+' service.yaml --set cluster.pools.p.nodes=1
+expect 0 'y  *quota_debt_gpu_h' lost.yaml --set cluster.pools.p.nodes=1 --all
+[ "$(grep -c '^ *y.*quota_debt_gpu_h' out)" = 1 ] || fail "$(cat out)"
 # The base as it is today; parameters go with their policy, also where it is named by --set, in any order.
 cat >params.yaml <<'END'
 cluster: {pools: {p: {nodes: 2, gpus: 8}}}
@@ -129,4 +131,24 @@ expect 0 'policy: name from easy to fifo' base.db --policy fifo
 expect 0 'pool c1: nodes from 2 to 3' --trace lost.csv --cluster 2x8 --set cluster.pools.c1.nodes+=1
 expect 78 'orrery init --trace' --trace lost.csv --cluster 2x8 --set queues.x.gpu.quota=1
 expect 64 'name a scenario file, a results file' --policy kai
+# One screen: the five who lose and gain most, by what they are worth in GPU-hours; the first is the most harmed.
+{
+    printf 'job,submit_s,run_s,gpus,queue\n'
+    for q in a b c d e f g h; do
+        for n in 1 2 3 4 5 6; do echo "$q$n,$((n * 10)),$((3600 * n)),8,$q"; done
+    done
+} >many.csv
+printf 'cluster: {pools: {p: {nodes: 16, gpus: 8}}}\nworkload: [{name: t, trace: many.csv}]\npolicy: fifo\n' >many.yaml
+expect 0 'worse off: 8 of 8, with 100 % of the GPU-hours' many.yaml --set cluster.pools.p.nodes=4
+grep -q '^    and 3 more (--all)$' out || fail "more than five: $(cat out)"
+[ "$(wc -l <out)" -le 24 ] || fail "more than one screen: $(cat out)"
+grep -q 'no interval .*no interval' out && fail "the same words on each row"
+grep 'gpu_occupancy' out | grep -q 'worse\|better' && fail "a part of another cluster is judged: $(cat out)"
+expect 0 'better off: nobody' many.yaml --set cluster.pools.p.nodes=4 --all
+[ "$(grep -c '^ *[a-h] .* GPU-h ' out)" = 8 ] || fail "--all: $(cat out)"
+expect 0 'better off: 8 of 8' many.yaml --set cluster.pools.p.nodes=24
+"$orrery" whatif many.yaml --set cluster.pools.p.nodes=4 --json --no-progress >out
+jq -e '(.changes[0].worse_off | length) == 8 and ([.changes[0].worse_off[].gpu_h] | min) > 0' out >/dev/null || fail "JSON: who loses"
+# Changes of a second are nobody's loss.
+expect 0 'worse off: nobody' lost.yaml --set policy.params.reclaim=false
 printf 'what if\n'

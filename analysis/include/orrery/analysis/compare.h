@@ -36,7 +36,8 @@ struct orr_compare_options {
 
 struct orr_compare_metric {
     const char *name, *scope, *label, *unit;
-    enum orr_better better;
+    enum orr_better better; /* neither also of a part of the capacity where that is not the same */
+    double gpu_h; /* held by those it is of, the most of all runs; NAN: not known, or of all */
 };
 
 struct orr_compare_arm {
@@ -86,6 +87,45 @@ enum orr_verdict_on {
 enum orr_verdict_on orr_compare_verdict(const struct orr_compare_metric *metric,
                                         const struct orr_paired *p);
 
+/* ---- who gains and who loses: the rows of one queue and kind, workload, ... as one group ---- */
+/* Changes that are less are nobody's gain or loss; of times both, of others the second. */
+#define ORR_CHANGE_LEAST_S    60.0
+#define ORR_CHANGE_LEAST_PART 0.01 /* of the larger side */
+#define ORR_GROUP_ROWS        3
+struct orr_group_change {
+    const struct orr_comparison *of;
+    const char *label;
+    double gpu_h;                  /* as in orr_compare_metric */
+    uint32_t rows[ORR_GROUP_ROWS]; /* metrics that say it, the worst first, then the best */
+    uint32_t row_count;
+};
+struct orr_ranking {
+    struct orr_group_change *items; /* `worse` losers, then `better` winners, the most first */
+    uint32_t worse, better, groups; /* groups: with those that do not change */
+    double gpu_h, worse_gpu_h, better_gpu_h;
+};
+/* Who is worse in anything is a loser. By metrics with ORR_METRIC_HARM, or where a comparison has
+ * none of them by all. First jobs that never start and quantiles that are no longer reached, by
+ * GPU-hours; then changes of times multiplied by GPU-hours, others' parts as if of an hour. */
+struct orr_ranking orr_comparison_rank(const struct orr_comparison *const *of, uint32_t count,
+                                       uint32_t arm, struct orr_arena *arena);
+/* "worse off: ...", "better off: ...", with up to `most` groups each. */
+void orr_ranking_print(const struct orr_ranking *ranking, uint32_t arm, uint32_t most, FILE *out);
+
+/* Metrics, those that are most harmed first: by the part of change and GPU-hours. */
+const uint32_t *orr_comparison_order(const struct orr_comparison *comparison, uint32_t arm,
+                                     struct orr_arena *arena);
+
+/* "a training" of "queue=a,kind=training"; "all" of "". */
+void orr_label_words(const char *label, char *out, size_t bytes);
+/* A value with as many digits as are worth reading, times as people say them; "-" for none. */
+const char *orr_compare_figure(const char *unit, double value, bool with_sign, char out[40]);
+/* The mean of a side: "not reached", or ">" what counts for those that did not (`open`). */
+const char *orr_compare_side(const char *unit, double mean, bool open, char out[40]);
+/* Characters of UTF-8, and text padded to so many. */
+int orr_text_width(const char *text);
+void orr_pad(FILE *out, const char *text, int width);
+
 /* One metric of several results files; NAN where a file has none. ORR_NO_INPUT, ORR_DATA. */
 enum orr_status orr_metric_values(const char *const *paths, uint32_t count, const char *metric,
                                   const char *scope, const char *label, struct orr_reading *values,
@@ -97,8 +137,12 @@ enum orr_compare_format {
     ORR_COMPARE_CSV,
     ORR_COMPARE_LATEX
 };
+/* As text the rows of one arm stand together, those that are most harmed first. */
 void orr_comparison_print(const struct orr_comparison *comparison, enum orr_compare_format format,
                           FILE *out);
+/* As text, for each arm who loses and gains most (see orr_comparison_rank), ORR_RANKED of each. */
+#define ORR_RANKED 5
+void orr_comparison_print_short(const struct orr_comparison *comparison, FILE *out);
 /* One sentence: what the arm does to the metric, by how much, and how sure that is. */
 void orr_comparison_sentence(const struct orr_comparison *comparison, uint32_t metric, uint32_t arm,
                              char *text, size_t bytes);

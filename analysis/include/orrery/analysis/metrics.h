@@ -36,7 +36,9 @@ enum orr_metric_use { /* bits */
                       /* a part of 1, for people in percent */
                       ORR_METRIC_SHARE = 1u << 10,
                       /* of a comparison, not of a run: no row of table metric */
-                      ORR_METRIC_PAIRS = 1u << 11
+                      ORR_METRIC_PAIRS = 1u << 11,
+                      /* a part of what the cluster has: more of it is no better on another one */
+                      ORR_METRIC_OF_CAPACITY = 1u << 12
 };
 
 struct orr_metric_def {

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* rank.c - who gains and who loses most by a change. */
+#include "compare_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <orrery/analysis/results.h>
+#include <orrery/base/text.h>
+
+#include "rank_sql.h"
+
+/* --- what rows weigh --- */
+
+/* A part of what there is says nothing of better or worse where that is another. */
+static void forget_parts_of_capacity(struct orr_comparison *c)
+{
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        if (orr_metric_is(c->metrics[m].name, ORR_METRIC_OF_CAPACITY)) {
+            c->metrics[m].better = ORR_BETTER_NEITHER;
+        }
+    }
+}
+
+static void keep_most(struct orr_comparison *c, const char *label, double gpu_h)
+{
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        struct orr_compare_metric *metric = &c->metrics[m];
+        if (strcmp(metric->label, label) == 0 && !(metric->gpu_h >= gpu_h)) {
+            metric->gpu_h = gpu_h;
+        }
+    }
+}
+
+void orr_compare__weigh(struct orr_compare_load *load)
+{
+    struct orr_comparison *c = load->comparison;
+    const char *scope = load->options->scope != NULL ? load->options->scope : "all";
+    int64_t first_gpus = 0;
+    bool same_gpus = true;
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        c->metrics[m].gpu_h = (double)NAN;
+    }
+    for (uint32_t r = 0; r < load->run_count; r++) {
+        struct orr_results in;
+        struct orr_err ignored = {0}; /* it has just been read */
+        orr_results_open(&in, load->runs[r].path, &ignored);
+        sqlite3_stmt *row = orr_results_prepare(&in, orr_rank_sql__gpu_hours);
+        if (row != NULL) {
+            (void)sqlite3_bind_text(row, 1, scope, -1, SQLITE_STATIC);
+        }
+        while (orr_results_step(&in, row)) {
+            keep_most(c, orr_results_text(&in, row, 0), sqlite3_column_double(row, 1));
+        }
+        const int64_t gpus = orr_results_int(&in, orr_rank_sql__gpus, 0);
+        first_gpus = r == 0 ? gpus : first_gpus;
+        same_gpus = same_gpus && gpus == first_gpus;
+        orr_results_close(&in);
+    }
+    if (!same_gpus) {
+        forget_parts_of_capacity(c);
+    }
+}
+
+/* --- the order --- */
+
+struct row_change {
+    int sort;      /* 1: jobs that do not start, or a quantile not reached any more; 0: others */
+    double weight; /* above 0 */
+    bool is_better;
+};
+
+/* What a row says; false: nothing that is worth a word. */
+static bool row_change(const struct orr_comparison *c, uint32_t m, uint32_t arm,
+                       struct row_change *change)
+{
+    const struct orr_compare_metric *metric = &c->metrics[m];
+    const struct orr_paired *p = orr_comparison_cell(c, m, arm);
+    const int order = orr_paired_order_as_is(p);
+    const bool reach = p->lost + p->found > 0, jobs = strcmp(metric->unit, "jobs") == 0;
+    const double size = metric->gpu_h > 0 ? metric->gpu_h : 1;
+    const double more = fmax(fabs(p->base_mean), fabs(p->other_mean));
+    const double step = fabs(p->difference), part = more > 0 ? step / more : 0;
+    if (metric->better == ORR_BETTER_NEITHER || order == 0 || orr_comparison_repeats(c, m)) {
+        return false;
+    }
+    change->is_better = (metric->better == ORR_BETTER_LESS) == (order < 0);
+    change->sort = reach || jobs;
+    if (reach || jobs) {
+        change->weight = size;
+        return true;
+    }
+    const bool time = strcmp(metric->unit, "s") == 0;
+    change->weight = size * (time ? step : part * 3600);
+    return part >= ORR_CHANGE_LEAST_PART && (!time || step >= ORR_CHANGE_LEAST_S);
+}
+
+/* Losers before winners, then the most. */
+static int heavier(const struct row_change *a, const struct row_change *b)
+{
+    if (a->is_better != b->is_better) {
+        return a->is_better ? 1 : -1;
+    }
+    return a->sort != b->sort      ? b->sort - a->sort
+           : a->weight > b->weight ? -1
+                                   : a->weight < b->weight;
+}
+
+struct ranked {
+    struct orr_group_change group;
+    struct row_change rows[ORR_GROUP_ROWS];
+    uint32_t place; /* as it came, the last word */
+};
+
+static void add_row(struct ranked *r, uint32_t m, struct row_change change)
+{
+    struct orr_group_change *g = &r->group;
+    uint32_t at = g->row_count;
+    while (at > 0 && heavier(&change, &r->rows[at - 1]) < 0) {
+        at--;
+    }
+    if (at == ORR_GROUP_ROWS) {
+        return;
+    }
+    g->row_count += g->row_count < ORR_GROUP_ROWS;
+    for (uint32_t i = g->row_count - 1; i > at; i--) {
+        r->rows[i] = r->rows[i - 1];
+        g->rows[i] = g->rows[i - 1];
+    }
+    r->rows[at] = change;
+    g->rows[at] = m;
+}
+
+static int by_weight(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    const int order = heavier(&a->rows[0], &b->rows[0]);
+    return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+/* Do the rows of a comparison include any of those by which somebody is worse off? */
+static bool has_harm(const struct orr_comparison *c)
+{
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        if (orr_metric_is(c->metrics[m].name, ORR_METRIC_HARM)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct ranked *group_of(struct ranked *list, uint32_t *count, uint32_t from,
+                               const struct orr_comparison *c, uint32_t m)
+{
+    for (uint32_t i = from; i < *count; i++) {
+        if (strcmp(list[i].group.label, c->metrics[m].label) == 0) {
+            return &list[i];
+        }
+    }
+    struct ranked *made = &list[*count];
+    *made = (struct ranked){.place = *count};
+    made->group = (struct orr_group_change){
+        .of = c, .label = c->metrics[m].label, .gpu_h = c->metrics[m].gpu_h};
+    (*count)++;
+    return made;
+}
+
+static void rank_one(const struct orr_comparison *c, uint32_t arm, struct ranked *list,
+                     uint32_t *count)
+{
+    const bool harm = has_harm(c);
+    const uint32_t from = *count;
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        struct ranked *r = group_of(list, count, from, c, m);
+        struct row_change change;
+        if ((!harm || orr_metric_is(c->metrics[m].name, ORR_METRIC_HARM)) &&
+            row_change(c, m, arm, &change)) {
+            add_row(r, m, change);
+        }
+    }
+}
+
+struct orr_ranking orr_comparison_rank(const struct orr_comparison *const *of, uint32_t count,
+                                       uint32_t arm, struct orr_arena *arena)
+{
+    struct orr_ranking ranking = {0};
+    size_t most = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        most += of[i]->metric_count;
+    }
+    struct ranked *list = orr_alloc(most, sizeof *list);
+    for (uint32_t i = 0; i < count; i++) {
+        rank_one(of[i], arm, list, &ranking.groups);
+    }
+    uint32_t changed = 0;
+    for (uint32_t i = 0; i < ranking.groups; i++) {
+        ranking.gpu_h += list[i].group.gpu_h > 0 ? list[i].group.gpu_h : 0;
+        if (list[i].group.row_count > 0) {
+            list[changed++] = list[i];
+        }
+    }
+    qsort(list, changed, sizeof *list, by_weight);
+    ranking.items = orr_arena_alloc(arena, changed + (size_t)1, sizeof *ranking.items);
+    for (uint32_t i = 0; i < changed; i++) {
+        const double gpu_h = list[i].group.gpu_h > 0 ? list[i].group.gpu_h : 0;
+        ranking.items[i] = list[i].group;
+        ranking.worse += !list[i].rows[0].is_better;
+        ranking.better += list[i].rows[0].is_better;
+        *(list[i].rows[0].is_better ? &ranking.better_gpu_h : &ranking.worse_gpu_h) += gpu_h;
+    }
+    orr_free(list);
+    return ranking;
+}
+
+struct harm {
+    uint32_t metric;
+    double harm; /* the part by which it is worse, by GPU-hours; below 0: better */
+};
+
+static double harm_of(const struct orr_compare_metric *metric, const struct orr_paired *p)
+{
+    const double more = fmax(fabs(p->base_mean), fabs(p->other_mean));
+    const double size = metric->gpu_h > 0 ? metric->gpu_h : 1;
+    double part = more > 0 ? p->difference / more : 0;
+    if (p->lost + p->found > 0) {
+        part = p->lost > 0 ? 2 : -2; /* before and behind all numbers */
+    }
+    return isnan(part) || metric->better == ORR_BETTER_NEITHER
+               ? 0
+               : size * (metric->better == ORR_BETTER_LESS ? part : -part);
+}
+
+static int by_harm(const void *left, const void *right)
+{
+    const struct harm *a = left, *b = right;
+    return a->harm > b->harm   ? -1
+           : a->harm < b->harm ? 1
+                               : (a->metric > b->metric) - (a->metric < b->metric);
+}
+
+const uint32_t *orr_comparison_order(const struct orr_comparison *c, uint32_t arm,
+                                     struct orr_arena *arena)
+{
+    struct harm *rows = orr_alloc(c->metric_count + (size_t)1, sizeof *rows);
+    uint32_t *order = orr_arena_alloc(arena, c->metric_count + (size_t)1, sizeof *order);
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        rows[m] = (struct harm){m, harm_of(&c->metrics[m], orr_comparison_cell(c, m, arm))};
+    }
+    qsort(rows, c->metric_count, sizeof *rows, by_harm);
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        order[m] = rows[m].metric;
+    }
+    orr_free(rows);
+    return order;
+}
+
+/* --- in words --- */
+
+void orr_label_words(const char *label, char *out, size_t bytes)
+{
+    const char *value = strchr(label, '='), *kind = strstr(label, ",kind=");
+    if (value == NULL) {
+        (void)snprintf(out, bytes, "%s", label[0] != '\0' ? label : "all");
+    } else if (kind != NULL && kind > value) {
+        kind += strlen(",kind=");
+        const bool known = strcmp(kind, "unknown") != 0; /* else it is no word worth reading */
+        const int queue_bytes = (int)(strstr(label, ",kind=") - value - 1);
+        (void)snprintf(out, bytes, "%.*s%s%s", queue_bytes, value + 1, known ? " " : "",
+                       known ? kind : "");
+    } else {
+        (void)snprintf(out, bytes, "%s", value + 1);
+    }
+}
+
+static void print_row(const struct orr_comparison *c, uint32_t m, uint32_t arm, FILE *out)
+{
+    const struct orr_compare_metric *metric = &c->metrics[m];
+    const struct orr_paired *p = orr_comparison_cell(c, m, arm);
+    const struct orr_metric_def *def = orr_metric_find(metric->name);
+    char before[40], after[40], change[40], words[60];
+    (void)fprintf(out, "%s %s -> %s", def != NULL ? def->title : metric->name,
+                  orr_compare_side(metric->unit, p->base_mean, orr_paired_base_open(p), before),
+                  orr_compare_side(metric->unit, p->other_mean, orr_paired_other_open(p), after));
+    if (p->lost + p->found == 0) {
+        (void)fprintf(out, " (%s)", orr_compare_figure(metric->unit, p->difference, true, change));
+    } else if (orr_paired_pairs(p) > 1) {
+        (void)fprintf(out, " (%s)", orr_paired_words(p, words, sizeof words));
+    }
+}
+
+static void print_group(const struct orr_group_change *g, uint32_t arm, int width, FILE *out)
+{
+    char label[320], hours[32] = "";
+    orr_label_words(g->label, label, sizeof label);
+    if (g->gpu_h >= 0) {
+        (void)snprintf(hours, sizeof hours, g->gpu_h < 100 ? "%.3g GPU-h" : "%.0f GPU-h", g->gpu_h);
+    }
+    (void)fprintf(out, "    ");
+    orr_pad(out, label, width);
+    (void)fprintf(out, " %14s  ", hours);
+    for (uint32_t i = 0; i < g->row_count; i++) {
+        (void)fputs(i > 0 ? ", " : "", out);
+        print_row(g->of, g->rows[i], arm, out);
+    }
+    (void)fputc('\n', out);
+}
+
+static void print_side(const struct orr_ranking *r, bool is_better, uint32_t arm, uint32_t most,
+                       FILE *out)
+{
+    const uint32_t from = is_better ? r->worse : 0, count = is_better ? r->better : r->worse;
+    const uint32_t shown = count < most ? count : most;
+    const double gpu_h = is_better ? r->better_gpu_h : r->worse_gpu_h;
+    int width = 0;
+    (void)fprintf(out, "  %s off:", is_better ? "better" : "worse");
+    if (count == 0) {
+        (void)fputs(" nobody\n", out);
+        return;
+    }
+    (void)fprintf(out, " %u of %u", count, r->groups);
+    if (r->gpu_h > 0) {
+        (void)fprintf(out, ", with %.3g %% of the GPU-hours", 100 * gpu_h / r->gpu_h);
+    }
+    (void)fputc('\n', out);
+    for (uint32_t i = 0; i < shown; i++) {
+        char label[320];
+        orr_label_words(r->items[from + i].label, label, sizeof label);
+        width = orr_text_width(label) > width ? orr_text_width(label) : width;
+    }
+    for (uint32_t i = 0; i < shown; i++) {
+        print_group(&r->items[from + i], arm, width, out);
+    }
+    if (shown < count) {
+        (void)fprintf(out, "    and %u more (--all)\n", count - shown);
+    }
+}
+
+void orr_ranking_print(const struct orr_ranking *ranking, uint32_t arm, uint32_t most, FILE *out)
+{
+    print_side(ranking, false, arm, most, out);
+    print_side(ranking, true, arm, most, out);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* whatif.h - what the files of `orrery whatif` share: cli_whatif.c runs, whatif_answer.c tells. */
+#ifndef ORR_SIM_CLI_WHATIF_H
+#define ORR_SIM_CLI_WHATIF_H
+
+#include <orrery/sim/study.h>
+
+#include "cli.h"
+
+struct whatif_options {
+    const char *path, *trace, *format, *keep;
+    const char *sets[ORR_CLI_LIST_MAX], *variants[ORR_CLI_LIST_MAX], *policies[ORR_CLI_LIST_MAX];
+    const char *bases[ORR_CLI_LIST_MAX], *clusters[ORR_CLI_LIST_MAX];
+    uint32_t set_count, variant_count, policy_count, base_count, cluster_count, seeds, jobs;
+    int64_t seed; /* the first; -1: the scenario's */
+    bool all;     /* every row, not only those who lose and gain most */
+    struct orr_cli_common common;
+    uint32_t allow_loss_ppm;
+};
+
+struct whatif_change { /* beside what --set changes, which is part of each */
+    const char *policy, *variant;
+};
+
+struct whatif {
+    const struct whatif_options *options;
+    struct orr_scenario_options from;    /* the base in words */
+    struct orr_scenario base;            /* for its seeds, variants and expectations */
+    const char *const *names;            /* of arms */
+    const struct whatif_change *changes; /* by arm; none of arm 0 */
+    uint32_t arm_count, seed_count;
+    struct orr_point_options *points; /* by arm, then seed */
+    const char *const *paths;         /* their results, all measured from the same time on */
+    const char **labels;
+    uint32_t *arms;
+    char scratch[4200];
+    struct orr_replicas aligned; /* runs repeated for that */
+    struct orr_arena arena;
+    struct orr_progress progress;
+};
+
+/* Who gains and who loses by each change; `code` is 1 or 78 where the scenario's expectations say
+ * so. Fails as orr_compare does. */
+enum orr_status orr_whatif_answer(struct whatif *w, int *code, struct orr_err *err) ORR_MUST_USE;
+
+#endif
