@@ -103,9 +103,9 @@ static bool is_clear(const struct order *order, uint32_t first)
     return true;
 }
 
-/* Those that start now behind the head, one by one: does any move the head's shadow? */
-static void overtake(struct order *order, const uint32_t *jobs, uint32_t count, orr_ms now,
-                     bool judged)
+/* Those that start now behind the first in line, one by one: does any move the head's shadow? */
+static void overtake(struct order *order, uint32_t ahead, const uint32_t *jobs, uint32_t count,
+                     orr_ms now, bool judged)
 {
     const struct orr_schedule *schedule = order->schedule;
     orr_ms promised = judged && count > 0 ? shadow(order, now) : ORR_MS_NEVER;
@@ -113,7 +113,7 @@ static void overtake(struct order *order, const uint32_t *jobs, uint32_t count, 
         begin(order, jobs[i]);
         if (orr_audit__on(order->run, ORR_AUDIT_ORDER)) {
             orr_audit__found(order->run, ORR_AUDIT_ORDER, now, "job %s starts before job %s",
-                             schedule->jobs[jobs[i]].name, schedule->jobs[order->head].name);
+                             schedule->jobs[jobs[i]].name, schedule->jobs[ahead].name);
         }
         if (!judged) {
             continue;
@@ -134,6 +134,20 @@ static void overtake(struct order *order, const uint32_t *jobs, uint32_t count, 
     }
 }
 
+/* The first in line at or behind `order->head`. What waits for the end of another job may have come
+ * to wait only after the starts of this instant, if some job ended as it started (`late`). */
+static uint32_t first_in_line(const struct order *order, orr_ms now, bool late)
+{
+    const struct orr_audit_job *jobs = order->schedule->jobs;
+    uint32_t job = order->head;
+    while (job < order->next_arrival &&
+           (order->started[job] || jobs[job].left_ms <= now ||
+            (late && jobs[job].was_held && jobs[job].submit_ms == now))) {
+        job++;
+    }
+    return job;
+}
+
 /* Starts of this instant, in order of submission, split at the head. */
 static void start_instant(struct order *order, orr_ms now)
 {
@@ -143,17 +157,15 @@ static void start_instant(struct order *order, orr_ms now)
            schedule->jobs[order->by_start[order->next_start]].start_ms == now) {
         order->started[order->by_start[order->next_start++]] = true;
     }
-    while (order->head < order->next_arrival &&
-           (order->started[order->head] || schedule->jobs[order->head].left_ms <= now)) {
-        order->head++;
-    }
+    order->head = first_in_line(order, now, false);
+    const uint32_t ahead = first_in_line(order, now, !is_clear(order, first));
     /* by_start is by start, then by index: the order of submission */
     uint32_t in_order = first;
-    while (in_order < order->next_start && order->by_start[in_order] < order->head) {
+    while (in_order < order->next_start && order->by_start[in_order] < ahead) {
         begin(order, order->by_start[in_order++]);
     }
     order->run->verdict->examined[ORR_AUDIT_ORDER] += order->next_start - first;
-    overtake(order, order->by_start + in_order, order->next_start - in_order, now,
+    overtake(order, ahead, order->by_start + in_order, order->next_start - in_order, now,
              order->promises && is_clear(order, first));
 }
 

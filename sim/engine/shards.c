@@ -93,6 +93,8 @@ static bool is_due(struct instance *one, orr_ms now)
         return true;
     }
     one->due_ms = now - past + (past < 0 ? 0 : period);
+    one->changed = true; /* the wish to be woken is taken note of: due_ms answers it */
+    one->wake_ms = ORR_MS_NEVER;
     return false;
 }
 

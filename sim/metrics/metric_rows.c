@@ -75,7 +75,7 @@ static void emit_all(const struct orr_emitter *to, const struct orr_summary *s)
     orr_metric__emit(to, "gpu_available", s->gpu_available, 1);
     orr_metric__emit(to, "gpu_occupancy", s->gpu_occupancy, 1);
     orr_metric__emit(to, "gpu_goodput", s->gpu_goodput, 1);
-    if (s->room.sharing) {
+    if (s->room.parts) {
         orr_metric__emit(to, "gpu_touched", s->gpu_touched, 1);
     }
     if (!isnan(s->cpu_occupancy)) {

@@ -39,7 +39,8 @@ struct orr_space {
     int16_t *free_mgpu; /* per node and device */
     bool *refused;      /* per node and typical task; NULL: only by shard and GPU model */
     int64_t **tables;   /* per node type: `unusable` by idle devices; NULL: CPU matters */
-    bool sharing;       /* some job asks for parts of devices */
+    bool sharing;       /* some job asks for devices that others may hold too */
+    bool parts;         /* some job asks for less than a device */
     struct level *levels;
     uint32_t level_count, stride;
     int64_t idle_mgpu, unusable; /* of all nodes that are up */
@@ -355,8 +356,11 @@ struct orr_space *orr_space__open(const struct orr_world *world, const struct or
     orr_typical_of(world, &space->typical);
     for (uint32_t i = 0; i < world->shapes.count; i++) {
         for (uint32_t g = 0; g < world->shapes.shapes[i].group_count; g++) {
-            uint8_t ask = world->shapes.shapes[i].groups[g].request.gpu_ask;
-            space->sharing = space->sharing || ask == ORR_GPU_FRACTION || ask == ORR_GPU_MEMORY;
+            const struct orr_request *request = &world->shapes.shapes[i].groups[g].request;
+            const bool memory = request->gpu_ask == ORR_GPU_MEMORY;
+            const bool fraction = request->gpu_ask == ORR_GPU_FRACTION;
+            space->sharing = space->sharing || fraction || memory;
+            space->parts = space->parts || memory || (fraction && request->portion < ORR_MGPU);
         }
     }
     open_levels(space);
@@ -386,7 +390,7 @@ void orr_space__close(struct orr_space *space, struct orr_room_summary *result)
         .bucket_count = space->bucket_count,
         .level_count = space->level_count,
         .typical_tasks = space->typical.count,
-        .sharing = space->sharing,
+        .parts = space->parts,
         .touched_gpus_mean = span > 0.0 ? space->window.touched / span : (double)NAN,
         .idle_gpus_mean = span > 0.0 ? space->window.idle / span / ORR_MGPU : (double)NAN,
         .unusable_gpus_mean = span > 0.0 ? unusable / span / ORR_MGPU : (double)NAN,

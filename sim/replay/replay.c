@@ -316,10 +316,13 @@ static void tell(const struct orr_world *world, orr_world_warn_fn *warn, void *c
 static orr_ms last_demand(const struct orr_world *world)
 {
     orr_ms last = world->specs[world->job_count - 1].submit_ms;
-    for (uint32_t p = 0; p < world->part_count; p++) {
-        const struct orr_world_service *service = world->parts[p].service;
-        const orr_ms end = service == NULL ? last : service->steps[service->step_count - 1].at_ms;
-        last = end > last ? end : last;
+    for (uint32_t j = 0; j < world->job_count; j++) { /* one whose job was rejected has none */
+        const uint32_t part = world->terms.items[world->specs[j].terms].service;
+        if (part > 0) {
+            const struct orr_world_service *service = world->parts[part - 1].service;
+            const orr_ms end = service->steps[service->step_count - 1].at_ms;
+            last = end > last ? end : last;
+        }
     }
     return last;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # found.sh ORRERY CASE: what random scenarios found, as small as it gets. Each is judged as they are.
 set -eu
-orrery=$1 here=$(cd "$(dirname "$0")" && pwd) limit=60
+orrery=$(realpath "$1") here=$(cd "$(dirname "$0")" && pwd) limit=60
 . "$here/../scratch.sh"
 . "$here/judge.sh"
 
@@ -152,6 +152,50 @@ Y
     printf 'job,submit_s,run_s,gpus_per_pod,queue\nw,0,1,2,a\nx,1,1,3,a\ny,2,1,1,b\n' >0/t.csv
     right 0
     has "group_concat(name) = 'x,y' FROM (SELECT name FROM job WHERE id IN (SELECT job FROM never) ORDER BY 1)"
+}
+
+# kai without its order by priority goes by submits alone, and starts that hung on equal ones are told so.
+case_priority_off_ties() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 1}}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: kai, params: {plugins.priority.enabled: false, preempt: false}}
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,priority\na,0,5,1,60\nb,0,5,1,50\n' >0/t.csv
+    right 0
+    has "value = 1 FROM metric WHERE name = 'tied_starts' AND scope = 'all'"
+}
+
+# A fraction of 1 is a whole device: no part of one is asked for.
+case_fraction_of_one() {
+    mkdir 0
+    printf 'cluster: {pools: {p: {nodes: 1, gpus: 2}}}\nworkload: [{name: t, trace: t.csv}]\n' >0/s.yaml
+    printf 'job,submit_s,run_s,gpu_fraction\na,0,9,1\nb,3,9,1\n' >0/t.csv
+    right 0
+    has "count(*) = 0 FROM metric WHERE name = 'gpu_touched'"
+    sed -i 's/,1$/,0.5/' 0/t.csv
+    right 0
+    has "count(*) = 1 FROM metric WHERE name = 'gpu_touched'"
+}
+
+# A service that no node can hold is no job, and makes no window.
+case_rejected_service() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 300s
+warmup: 50s
+cluster: {pools: {p: {nodes: 1, gpus: 1}}}
+workload:
+- {name: t, trace: t.csv}
+- {name: w, service: {gpus_per_pod: 2, replicas: 1..3, rate: {file: r.csv}, service_time: 1s}}
+policy: kai
+Y
+    printf 'time_s,rate\n0,1\n10,2\n' >0/r.csv
+    printf 'job,submit_s,run_s,gpus_per_pod\na,0,9,1\nb,90,9,1\n' >0/t.csv
+    right 0
+    has "window_end_ms = 90000 FROM run"
+    has "count(*) = 0 FROM metric WHERE name = 'startable_gang_least_gpus' AND value > 1"
 }
 
 "case_$2"

@@ -7,7 +7,7 @@
 # Exit: 0 passed, 1 failed, 77 cannot be tested here.
 set -eu
 
-orrery=$1 work=${TMPDIR:-/tmp} case=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+orrery=$(realpath "$1") work=${TMPDIR:-/tmp} case=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 . "$(dirname "$0")/../scratch.sh"
 
 # expect CODE COMMAND...: runs it into the files out and err, and for a minute at most.

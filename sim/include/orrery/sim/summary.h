@@ -183,7 +183,7 @@ struct orr_room_summary { /* what was free, and what for; means over the window,
                            */
     double idle_gpus_mean, unusable_gpus_mean;
     double unusable_of_idle;      /* integral over integral; NAN: nothing was ever idle */
-    bool sharing;                 /* some job asks for parts of devices */
+    bool parts;                   /* some job asks for less than a device */
     double touched_gpus_mean;     /* devices that held something */
     struct orr_room_gang *window; /* per level: the whole, those of the topology, a single node */
     struct orr_room_bucket *buckets;
