@@ -123,9 +123,26 @@ YAML
     "$orrery" run trial.yaml $sets --quiet --no-progress --force -o trial-new.db
     expect 1 '^regressed$' trial-new.db --baseline trial-base.db --spec trial-gate.yaml
 }
+# And jobs that are too many to start before the run ends: its p95 is no longer reached.
+too_many() { # NUMBER
+    cat >many.yaml <<YAML
+seeds: $1
+horizon: 6h
+cluster: {pools: {p: {nodes: 24, gpus: 8}}}
+workload:
+- {name: w, generate: {until: 4h, sizes: {1: 8, 2: 4, 4: 3, 8: 2}, arrivals: {per_day: 400}, duration: {exponential: {mean: 6h}}}}
+policy: {name: fifo, params: {backfill: true}}
+YAML
+    "$orrery" run many.yaml --quiet --no-progress --force -o many-base.db
+    "$orrery" gate many-base.db --propose --no-progress >many-gate.yaml
+    "$orrery" run many.yaml --set "cluster.pools.p.nodes=1" --quiet --no-progress --force -o many-new.db
+    [ "$(sqlite3 many-base.db "SELECT value IS NOT NULL FROM metric WHERE name = 'wait_p95_s' AND scope = 'all'")" = 1 ] || fail "p95 is not reached at first"
+    expect 1 '^regressed *wait_p95_s: wait_p95_s is not reached any more in' many-new.db --baseline many-base.db --spec many-gate.yaml
+}
 number=1
 while [ "$number" -le "${ORRERY_GATE_TRIALS:-2}" ]; do
     trial "$number" kai
+    too_many "$number"
     number=$((number + 1))
 done
 
