@@ -364,11 +364,14 @@ static void fill_values(struct orr_compare_load *load, const uint32_t *known)
     }
 }
 
-static void adjust(struct orr_comparison *comparison)
+static void adjust(const struct orr_comparison *comparison, struct orr_paired *all)
 {
+    if (all == NULL) {
+        return;
+    }
     double *p = orr_alloc(comparison->arm_count, sizeof *p);
     for (uint32_t m = 0; m < comparison->metric_count; m++) {
-        struct orr_paired *cells = comparison->cells + (size_t)m * comparison->arm_count;
+        struct orr_paired *cells = all + (size_t)m * comparison->arm_count;
         for (uint32_t a = 1; a < comparison->arm_count; a++) {
             p[a - 1] = cells[a].p;
         }
@@ -378,6 +381,16 @@ static void adjust(struct orr_comparison *comparison)
         }
     }
     orr_free(p);
+}
+
+/* Does a resolved scenario move submits or run times at random, and draw no workload? */
+static bool is_shaken(const char *setting)
+{
+    const char *shake = strstr(setting, "\nshake:\n");
+    char submit[40] = "", run[40] = "";
+    return shake != NULL && strstr(setting, "\n    generate:\n") == NULL &&
+           sscanf(shake, "\nshake:\n  submit: %39s\n  run: %39s", submit, run) == 2 &&
+           (strcmp(submit, "0s") != 0 || strcmp(run, "0") != 0);
 }
 
 static enum orr_status pair_all(struct orr_compare_load *load)
@@ -401,7 +414,13 @@ static enum orr_status pair_all(struct orr_compare_load *load)
     if (load->options->window_ms > 0) {
         status = orr_compare__windows(load);
     }
-    adjust(comparison);
+    const char *scope = load->options->scope;
+    comparison->jitter = comparison->pairs > 1 && is_shaken(load->runs[0].setting);
+    if (status == ORR_OK && comparison->jitter && (scope == NULL || strcmp(scope, "all") == 0)) {
+        status = orr_compare__beside(load);
+        adjust(comparison, comparison->beside);
+    }
+    adjust(comparison, comparison->cells);
     return status;
 }
 

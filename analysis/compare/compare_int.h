@@ -47,5 +47,8 @@ void orr_compare__weigh(struct orr_compare_load *load);
 
 /* Intervals from blocks of submit times, for one run an arm. */
 enum orr_status orr_compare__windows(struct orr_compare_load *load) ORR_MUST_USE;
+/* The same beside the intervals of shaken runs, from the first run of each arm; none where the
+ * trace is too short. */
+enum orr_status orr_compare__beside(struct orr_compare_load *load) ORR_MUST_USE;
 
 #endif

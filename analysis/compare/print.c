@@ -258,6 +258,38 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
     }
 }
 
+void orr_comparison_jitter(const struct orr_comparison *c,
+                           void (*say)(const char *text, void *context), void *context)
+{
+    char text[1200], sentence[1000], block[32];
+    if (!c->jitter) {
+        return;
+    }
+    say("The input of one trace was shaken: these intervals cover that jitter, not other traces.",
+        context);
+    if (c->beside == NULL) {
+        say("The trace is too short for intervals from blocks of it.", context);
+        return;
+    }
+    struct orr_comparison blocks = *c;
+    blocks.cells = c->beside;
+    (void)orr_format_rough(block, (double)c->beside_ms / 1000.0);
+    (void)snprintf(text, sizeof text,
+                   "From %u blocks of %s of its submits, drawn again 1000 times (block bootstrap, "
+                   "Carlstein 1986), which stand for other times like these:",
+                   c->beside_blocks, block);
+    say(text, context);
+    for (uint32_t m = 0; m < c->metric_count; m++) {
+        for (uint32_t a = 1; a < c->arm_count; a++) {
+            if (orr_paired_pairs(orr_comparison_cell(&blocks, m, a)) > 0) {
+                orr_comparison_sentence(&blocks, m, a, sentence, sizeof sentence);
+                (void)snprintf(text, sizeof text, "  %s", sentence);
+                say(text, context);
+            }
+        }
+    }
+}
+
 /* --- formats --- */
 
 static const char *mark(const struct orr_compare_metric *m, const struct orr_paired *p)
@@ -372,6 +404,22 @@ static void note_missing(const struct orr_comparison *c, const char *end, FILE *
     }
 }
 
+struct ending { /* of the lines of a note */
+    FILE *out;
+    const char *end;
+};
+
+static void note_line(const char *text, void *context)
+{
+    const struct ending *to = context;
+    (void)fprintf(to->out, "%s%s", text, to->end);
+}
+
+static void note_jitter(const struct orr_comparison *c, const char *end, FILE *out)
+{
+    orr_comparison_jitter(c, note_line, &(struct ending){out, end});
+}
+
 static void print_text(const struct orr_comparison *c, FILE *out)
 {
     for (uint32_t a = 1; a < c->arm_count; a++) {
@@ -389,6 +437,7 @@ static void print_text(const struct orr_comparison *c, FILE *out)
             }
         }
     }
+    note_jitter(c, "\n", out);
     note_missing(c, "\n", out);
     note_unstarted(c, "\n", out);
 }
@@ -403,6 +452,7 @@ void orr_comparison_print_short(const struct orr_comparison *c, FILE *out)
                       c->arms[0].label, c->one_trace ? ", on this one trace: no interval" : "");
         orr_ranking_print(&ranking, a, ORR_RANKED, out);
     }
+    note_jitter(c, "\n", out);
     note_missing(c, "\n", out);
     note_unstarted(c, "\n", out);
 }
@@ -430,6 +480,7 @@ static void print_markdown(const struct orr_comparison *c, FILE *out)
         }
     }
     (void)fputs("\n", out);
+    note_jitter(c, "\n", out);
     note_missing(c, "\n", out);
     note_unstarted(c, "\n", out);
 }
@@ -446,7 +497,7 @@ static void csv_number(FILE *out, double value)
 static void print_csv(const struct orr_comparison *c, FILE *out)
 {
     (void)fputs("metric,scope,label,unit,base,arm,n,base_mean,arm_mean,difference,low,high,p_holm,"
-                "effect,lost,found,neither,missing\n",
+                "effect,lost,found,neither,missing,blocks_low,blocks_high\n",
                 out);
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
@@ -463,7 +514,12 @@ static void print_csv(const struct orr_comparison *c, FILE *out)
             for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
                 csv_number(out, values[i]);
             }
-            (void)fprintf(out, ",%u,%u,%u,%u\n", p->lost, p->found, p->neither, p->missing);
+            (void)fprintf(out, ",%u,%u,%u,%u", p->lost, p->found, p->neither, p->missing);
+            const struct orr_paired *beside =
+                c->beside == NULL ? NULL : &c->beside[(size_t)m * c->arm_count + a];
+            csv_number(out, beside == NULL ? (double)NAN : beside->low);
+            csv_number(out, beside == NULL ? (double)NAN : beside->high);
+            (void)fputc('\n', out);
         }
     }
 }
@@ -517,6 +573,9 @@ static void print_latex(const struct orr_comparison *c, FILE *out)
         }
     }
     (void)fputs("\\bottomrule\n\\end{tabular}\n", out);
+    if (c->jitter) {
+        (void)fputs("% intervals: jitter of one trace, not other traces\n", out);
+    }
 }
 
 void orr_comparison_print(const struct orr_comparison *comparison, enum orr_compare_format format,

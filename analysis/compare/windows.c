@@ -13,8 +13,10 @@
 #include <orrery/base/rng.h>
 #include <orrery/base/sort.h>
 
-#define REPLICATES 1000
-#define BLOCKS_MIN 5
+#define REPLICATES    1000
+#define BLOCKS_MIN    5
+#define BLOCKS_ENOUGH 10
+#define BLOCKS_MOST   100000
 
 struct sample { /* of one job */
     double value;
@@ -201,7 +203,7 @@ static const struct orr_compare_run *run_of(const struct orr_compare_load *load,
 
 /* One statistic of all arms. */
 static enum orr_status compare_metric(struct orr_compare_load *load, const struct cut *cut,
-                                      uint32_t metric, size_t statistic)
+                                      uint32_t metric, size_t statistic, struct orr_paired *cells)
 {
     struct orr_comparison *comparison = load->comparison;
     struct samples *samples = orr_zalloc(comparison->arm_count, sizeof *samples);
@@ -216,7 +218,7 @@ static enum orr_status compare_metric(struct orr_compare_load *load, const struc
     }
     for (uint32_t a = 1; a < comparison->arm_count && status == ORR_OK; a++) {
         bootstrap(&samples[0], &samples[a], cut, statistics[statistic].percent, comparison->level,
-                  &comparison->cells[(size_t)metric * comparison->arm_count + a]);
+                  &cells[(size_t)metric * comparison->arm_count + a]);
     }
     for (uint32_t a = 0; a < comparison->arm_count; a++) {
         orr_free(samples[a].items);
@@ -244,10 +246,8 @@ static double draw_ratios(const struct orr_compare_ratios *ratios, const struct 
 
 /* Of an arm against the base. */
 static enum orr_status compare_ratios(struct orr_compare_load *load, const struct cut *cut,
-                                      uint32_t metric, uint32_t arm)
+                                      uint32_t arm, struct orr_paired *paired)
 {
-    struct orr_comparison *comparison = load->comparison;
-    struct orr_paired *paired = &comparison->cells[(size_t)metric * comparison->arm_count + arm];
     struct orr_compare_ratios ratios;
     const enum orr_status status =
         orr_compare__ratios(run_of(load, 0)->path, run_of(load, arm)->path, &ratios, load->err);
@@ -264,37 +264,50 @@ static enum orr_status compare_ratios(struct orr_compare_load *load, const struc
         draw_blocks(times, cut->blocks, r);
         replicates[r] = draw_ratios(&ratios, cut, times) - 1;
     }
-    interval_of(replicates, comparison->level, paired);
+    interval_of(replicates, load->comparison->level, paired);
     orr_free(replicates);
     orr_free(times);
     orr_free(ratios.items);
     return status;
 }
 
-static enum orr_status cut_window(const struct orr_compare_load *load, struct cut *cut)
+/* All statistics there are, into cells as those of the comparison. */
+static enum orr_status fill(struct orr_compare_load *load, const struct cut *cut,
+                            struct orr_paired *cells)
+{
+    struct orr_comparison *comparison = load->comparison;
+    enum orr_status status = ORR_OK;
+    for (uint32_t m = 0; m < comparison->metric_count && status == ORR_OK; m++) {
+        for (size_t s = 0; s < sizeof statistics / sizeof statistics[0]; s++) {
+            if (status == ORR_OK &&
+                strcmp(statistics[s].metric, comparison->metrics[m].name) == 0) {
+                status = compare_metric(load, cut, m, s, cells);
+            }
+        }
+        for (uint32_t a = 1; a < comparison->arm_count && m == load->ratio && status == ORR_OK;
+             a++) {
+            status = compare_ratios(load, cut, a, &cells[(size_t)m * comparison->arm_count + a]);
+        }
+    }
+    return status;
+}
+
+/* The part that the first runs of all arms share: from the latest warm-up of any. */
+static struct cut shared_window(const struct orr_compare_load *load, orr_ms length_ms)
 {
     orr_ms from = INT64_MIN, to = INT64_MAX;
-    for (uint32_t r = 0; r < load->run_count; r++) { /* the latest warm-up of any */
-        const struct orr_compare_run *run = &load->runs[r];
+    for (uint32_t a = 0; a < load->comparison->arm_count; a++) {
+        const struct orr_compare_run *run = run_of(load, a);
         from = run->window_start_ms > from ? run->window_start_ms : from;
         to = run->window_end_ms < to ? run->window_end_ms : to;
     }
-    const orr_ms length = load->options->window_ms;
-    const orr_ms blocks = to > from ? (to - from + length - 1) / length : 0;
-    if (blocks < BLOCKS_MIN || blocks > 100000) {
-        return orr_fail(load->err, ORR_USAGE,
-                        "--windows: %lld blocks in the part all runs share; between %d and 100000 "
-                        "are needed",
-                        (long long)blocks, BLOCKS_MIN);
-    }
-    *cut = (struct cut){from, length, (uint32_t)blocks};
-    return ORR_OK;
+    const orr_ms blocks = to > from ? (to - from + length_ms - 1) / length_ms : 0;
+    return (struct cut){from, length_ms, blocks > BLOCKS_MOST ? UINT32_MAX : (uint32_t)blocks};
 }
 
 enum orr_status orr_compare__windows(struct orr_compare_load *load)
 {
     struct orr_comparison *comparison = load->comparison;
-    struct cut cut = {0};
     if (load->run_count != comparison->arm_count) {
         return orr_fail(load->err, ORR_USAGE,
                         "--windows is for one run of each setting; these have several seeds, which "
@@ -303,19 +316,49 @@ enum orr_status orr_compare__windows(struct orr_compare_load *load)
     if (load->options->scope != NULL && strcmp(load->options->scope, "all") != 0) {
         return orr_fail(load->err, ORR_USAGE, "--windows compares scope all only");
     }
-    enum orr_status status = cut_window(load, &cut);
-    comparison->blocks = status == ORR_OK ? cut.blocks : 0;
-    for (uint32_t m = 0; m < comparison->metric_count && status == ORR_OK; m++) {
-        for (size_t s = 0; s < sizeof statistics / sizeof statistics[0]; s++) {
-            if (status == ORR_OK &&
-                strcmp(statistics[s].metric, comparison->metrics[m].name) == 0) {
-                status = compare_metric(load, &cut, m, s);
-            }
-        }
-        for (uint32_t a = 1; a < comparison->arm_count && m == load->ratio && status == ORR_OK;
-             a++) {
-            status = compare_ratios(load, &cut, m, a);
+    const struct cut cut = shared_window(load, load->options->window_ms);
+    if (cut.blocks < BLOCKS_MIN || cut.blocks > BLOCKS_MOST) {
+        return orr_fail(load->err, ORR_USAGE,
+                        "--windows: %s%u blocks in the part all runs share; between %d and %d are "
+                        "needed",
+                        cut.blocks > BLOCKS_MOST ? "more than " : "",
+                        cut.blocks > BLOCKS_MOST ? BLOCKS_MOST : cut.blocks, BLOCKS_MIN,
+                        BLOCKS_MOST);
+    }
+    comparison->blocks = cut.blocks;
+    return fill(load, &cut, comparison->cells);
+}
+
+/* Weeks, days or hours, the longest of which there are enough: what jobs wait for lasts long, and a
+ * week is what work repeats in. */
+static struct cut choose_cut(const struct orr_compare_load *load)
+{
+    static const orr_ms lengths_ms[] = {604800000, 86400000, 21600000, 3600000, 600000};
+    struct cut cut = {0};
+    for (size_t i = 0; i < sizeof lengths_ms / sizeof lengths_ms[0]; i++) {
+        cut = shared_window(load, lengths_ms[i]);
+        if (cut.blocks >= BLOCKS_ENOUGH) {
+            return cut;
         }
     }
-    return status;
+    cut.blocks = 0;
+    return cut;
+}
+
+enum orr_status orr_compare__beside(struct orr_compare_load *load)
+{
+    struct orr_comparison *comparison = load->comparison;
+    const struct cut cut = choose_cut(load);
+    if (cut.blocks == 0 || cut.blocks > BLOCKS_MOST) {
+        return ORR_OK;
+    }
+    const size_t cells = (size_t)comparison->metric_count * comparison->arm_count;
+    comparison->beside = orr_arena_alloc(&comparison->arena, cells, sizeof *comparison->beside);
+    for (size_t i = 0; i < cells; i++) {
+        comparison->beside[i] = (struct orr_paired){
+            .difference = (double)NAN, .low = (double)NAN, .high = (double)NAN, .p = (double)NAN};
+    }
+    comparison->beside_blocks = cut.blocks;
+    comparison->beside_ms = cut.length_ms;
+    return fill(load, &cut, comparison->beside);
 }

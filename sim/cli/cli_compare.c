@@ -223,6 +223,11 @@ static void json_cell(struct orr_json *json, const struct orr_comparison *c, uin
     orr_json_real(json, "high", p->high);
     orr_json_real(json, "p_holm", p->p);
     orr_json_real(json, "effect", p->effect);
+    if (c->beside != NULL) {
+        const struct orr_paired *beside = &c->beside[(size_t)m * c->arm_count + a];
+        orr_json_real(json, "blocks_low", beside->low);
+        orr_json_real(json, "blocks_high", beside->high);
+    }
     orr_json_text(json, "sentence", sentence);
     orr_json_close(json, '}');
 }
@@ -234,6 +239,9 @@ static void print_json(const struct orr_comparison *c)
     orr_json_real(&json, "level", c->level);
     orr_json_int(&json, "pairs", c->pairs);
     orr_json_int(&json, "blocks", c->blocks);
+    orr_json_bool(&json, "jitter", c->jitter); /* of one trace: no others are covered */
+    orr_json_real(&json, "beside_block_s",
+                  c->beside == NULL ? (double)NAN : (double)c->beside_ms / 1000.0);
     orr_json_bool(&json, "one_trace", c->one_trace); /* with one seed: there is no interval */
     orr_json_open(&json, "arms", '[');
     for (uint32_t a = 0; a < c->arm_count; a++) {

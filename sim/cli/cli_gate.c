@@ -64,7 +64,7 @@ struct gate {
     char (*labels)[300];
     struct orr_gate_result *results;
     uint32_t count;
-    char notes[4000]; /* a line each */
+    char notes[8000]; /* a line each */
     struct orr_progress progress;
 };
 
@@ -257,6 +257,48 @@ static void note_jobs(struct gate *gate, const char *const *paths, uint32_t base
     }
 }
 
+static void note_line(const char *text, void *context)
+{
+    note(context, text);
+}
+
+/* What the intervals of shaken runs do not cover; and for rules of all jobs, what blocks say. */
+static enum orr_status note_jitter(struct gate *gate, const char *const *paths, uint32_t baselines,
+                                   uint32_t count, struct orr_err *err)
+{
+    const char **metrics = orr_alloc(gate->count + (size_t)1, sizeof *metrics);
+    const char **labels = orr_alloc(count + (size_t)1, sizeof *labels);
+    uint32_t *arms = orr_alloc(count + (size_t)1, sizeof *arms);
+    struct orr_compare_options options = {.paths = paths,
+                                          .path_count = count,
+                                          .labels = labels,
+                                          .arms = arms,
+                                          .metrics = metrics,
+                                          .may_be_empty = true};
+    struct orr_comparison comparison;
+    for (uint32_t i = 0; i < gate->count; i++) {
+        if (gate->rules[i].label[0] == '\0') {
+            metrics[options.metric_count++] = gate->rules[i].metric;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        arms[i] = i >= baselines;
+        labels[i] = arms[i] != 0 ? "the new" : "the baseline";
+    }
+    enum orr_status status = ORR_OK;
+    if (options.metric_count > 0) {
+        status = orr_compare(&options, &comparison, err);
+    }
+    if (status == ORR_OK && options.metric_count > 0) {
+        orr_comparison_jitter(&comparison, note_line, gate);
+        orr_comparison_release(&comparison);
+    }
+    orr_free(arms);
+    orr_free(labels);
+    orr_free(metrics);
+    return status;
+}
+
 static enum orr_status judge(struct gate *gate, const char *const *paths, uint32_t baselines,
                              uint32_t count, struct orr_err *err)
 {
@@ -266,7 +308,11 @@ static enum orr_status judge(struct gate *gate, const char *const *paths, uint32
     if (status == ORR_OK) {
         status =
             judge_aligned(gate, aligned.count > 0 ? aligned.paths : paths, baselines, count, err);
-        note_jobs(gate, aligned.count > 0 ? aligned.paths : paths, baselines, count);
+        const char *const *used = aligned.count > 0 ? aligned.paths : paths;
+        note_jobs(gate, used, baselines, count);
+        if (status == ORR_OK && baselines > 1 && baselines < count - 1) {
+            status = note_jitter(gate, used, baselines, count, err);
+        }
         orr_replicas_release(&aligned);
     }
     return status;

@@ -18,6 +18,7 @@ enum {
     KEY_TRACE,
     KEY_FORMAT,
     KEY_CLUSTER,
+    KEY_SHAKE,
     KEY_ALL
 };
 
@@ -27,7 +28,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct whatif_options *o = state->input;
     switch (key) {
-    case KEY_SET: orr_cli_append(state, o->sets, &o->set_count, arg); return 0;
+    case KEY_SET:
+        if (strncmp(arg, "shake.", 6) == 0) { /* one side alone would be held against itself */
+            orr_cli_append(state, o->bases, &o->base_count, arg);
+        } else {
+            orr_cli_append(state, o->sets, &o->set_count, arg);
+        }
+        return 0;
+    case KEY_SHAKE: o->shake = arg; return 0;
     case KEY_SEED:
         if (!orr_parse_i64(arg, strlen(arg), &o->seed) || o->seed < 0) {
             argp_error(state, "--seed: \"%s\" is not a whole number from 0 on", arg);
@@ -62,6 +70,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* --- the points: arm 0 is the base, then each change of it --- */
 
+/* What --base says, and how the input is shaken: on both sides. */
+static enum orr_status list_bases(struct whatif *w, struct orr_err *err)
+{
+    const struct whatif_options *o = w->options;
+    struct orr_shake shake = {0};
+    const enum orr_status status =
+        o->shake == NULL ? ORR_OK : orr_shake_parse(o->shake, &shake, err);
+    uint32_t added;
+    const char *const *sets = orr_shake_sets(&w->arena, &shake, &added);
+    const char **bases =
+        orr_arena_alloc(&w->arena, o->base_count + added + (size_t)1, sizeof *bases);
+    for (uint32_t i = 0; i < o->base_count + added; i++) {
+        bases[i] = i < o->base_count ? o->bases[i] : sets[i - o->base_count];
+    }
+    w->from.bases = bases;
+    w->from.base_count = o->base_count + added;
+    return status;
+}
+
 /* A scenario file, what a results file ran, or a trace. */
 static enum orr_status load_base(struct whatif *w, struct orr_err *err)
 {
@@ -75,8 +102,7 @@ static enum orr_status load_base(struct whatif *w, struct orr_err *err)
     w->from.format = o->format;
     w->from.clusters = o->clusters;
     w->from.cluster_count = o->cluster_count;
-    w->from.bases = o->bases;
-    w->from.base_count = o->base_count;
+    status = status == ORR_OK ? list_bases(w, err) : status;
     status = status == ORR_OK ? orr_scenario_load(&w->from, &w->base, err) : status;
     if (status != ORR_OK) {
         return status;
@@ -218,6 +244,10 @@ int orr_cli_whatif(int argc, char **argv)
         {"trace", KEY_TRACE, "FILE", 0, "a trace, with --cluster, instead of a scenario", 2},
         {"format", KEY_FORMAT, "NAME", 0, "its format, when suffix and header do not tell", 2},
         {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0, "N nodes of G GPUs; may be given several times",
+         2},
+        {"shake", KEY_SHAKE, "submit=T,run=P", 0,
+         "move submits and run times at random by up to T and P on both sides, such as "
+         "submit=60s,run=1%; with --seeds (--set shake.submit=T does the same)",
          2},
         {"seed", KEY_SEED, "N", 0, "first seed (default: the scenario's)", 2},
         {"seeds", KEY_SEEDS, "N", 0, "runs of each (default: the scenario's seeds)", 2},

@@ -8,7 +8,7 @@
 #include "cli.h"
 
 struct whatif_options {
-    const char *path, *trace, *format, *keep;
+    const char *path, *trace, *format, *keep, *shake;
     const char *sets[ORR_CLI_LIST_MAX], *variants[ORR_CLI_LIST_MAX], *policies[ORR_CLI_LIST_MAX];
     const char *bases[ORR_CLI_LIST_MAX], *clusters[ORR_CLI_LIST_MAX];
     uint32_t set_count, variant_count, policy_count, base_count, cluster_count, seeds, jobs;

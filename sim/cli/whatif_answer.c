@@ -261,6 +261,11 @@ static void print_arm(struct whatif *w, const struct answers *answers, uint32_t 
     say_change(w, arm, print_changed, out);
 }
 
+static void print_line(const char *text, void *context)
+{
+    (void)fprintf(context, "%s\n", text);
+}
+
 static void print_text(struct whatif *w, const struct answers *answers, FILE *out)
 {
     (void)fprintf(out, "%s: base against %u %s, %u %s each on shared draws\n", w->base.name,
@@ -268,6 +273,10 @@ static void print_text(struct whatif *w, const struct answers *answers, FILE *ou
                   w->seed_count == 1 ? "seed" : "seeds");
     for (uint32_t arm = 1; arm < w->arm_count; arm++) {
         print_arm(w, answers, arm, out);
+    }
+    if (answers->all.jitter) {
+        (void)fputc('\n', out);
+        orr_comparison_jitter(&answers->all, print_line, out);
     }
     char calibration[600];
     (void)fprintf(out, "\n%s\n", orr_calibration_recall(&w->base, calibration, sizeof calibration));
@@ -293,6 +302,11 @@ static void json_rows(struct orr_json *json, const struct orr_comparison *c, uin
         orr_json_int(json, "n", p->n);
         orr_json_int(json, "lost", p->lost); /* seeds that alone before reached it */
         orr_json_int(json, "found", p->found);
+        if (c->beside != NULL && c->beside[(size_t)m * c->arm_count + arm].n > 0) {
+            const struct orr_paired *beside = &c->beside[(size_t)m * c->arm_count + arm];
+            orr_json_real(json, "blocks_low", beside->low);
+            orr_json_real(json, "blocks_high", beside->high);
+        }
         orr_json_bool(json, "worse", is_worse(&c->metrics[m], p));
         orr_json_close(json, '}');
     }
@@ -328,6 +342,7 @@ static void print_json(struct whatif *w, const struct answers *answers)
     orr_json_text(&json, "calibration",
                   orr_calibration_recall(&w->base, calibration, sizeof calibration));
     orr_json_int(&json, "seeds", w->seed_count);
+    orr_json_bool(&json, "jitter", answers->all.jitter); /* of one trace: no others are covered */
     orr_json_open(&json, "changes", '[');
     for (uint32_t arm = 1; arm < w->arm_count; arm++) {
         char sentence[1000];

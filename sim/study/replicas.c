@@ -3,6 +3,7 @@
  * input shaken or not. */
 #include "study_int.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,27 +40,40 @@ enum orr_status orr_shake_parse(const char *text, struct orr_shake *shake, struc
     return ORR_OK;
 }
 
+static const char *keep(struct orr_arena *arena, const char *format, ...) ORR_PRINTF(2, 3);
+static const char *keep(struct orr_arena *arena, const char *format, ...)
+{
+    char text[64];
+    va_list args;
+    va_start(args, format);
+    const int bytes = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return orr_arena_strndup(arena, text, (size_t)bytes);
+}
+
+const char *const *orr_shake_sets(struct orr_arena *arena, const struct orr_shake *shake,
+                                  uint32_t *count)
+{
+    const char **sets = orr_arena_alloc(arena, 2, sizeof *sets);
+    *count = 0;
+    if (shake->submit_ms > 0) {
+        sets[(*count)++] = keep(arena, "shake.submit=%lldms", (long long)shake->submit_ms);
+    }
+    if (shake->run > 0) {
+        sets[(*count)++] = keep(arena, "shake.run=%.9g", shake->run);
+    }
+    return sets;
+}
+
 /* The values a replica sets, after all the scenario says. */
 static const char *const *sets_of(struct orr_arena *arena,
                                   const struct orr_replica_options *options, uint32_t *count)
 {
-    const struct orr_shake *shake = &options->shake;
-    const char **sets = orr_arena_alloc(arena, 3, sizeof *sets);
-    char text[64];
-    *count = 0;
+    const char *const *shaken = orr_shake_sets(arena, &options->shake, count);
+    const char **sets = orr_arena_alloc(arena, *count + (size_t)1, sizeof *sets);
+    memcpy(sets, shaken, *count * sizeof *sets);
     if (options->warmup_ms > 0) {
-        const int bytes =
-            snprintf(text, sizeof text, "warmup=%lldms", (long long)options->warmup_ms);
-        sets[(*count)++] = orr_arena_strndup(arena, text, (size_t)bytes);
-    }
-    if (shake->submit_ms > 0) {
-        const int bytes =
-            snprintf(text, sizeof text, "shake.submit=%lldms", (long long)shake->submit_ms);
-        sets[(*count)++] = orr_arena_strndup(arena, text, (size_t)bytes);
-    }
-    if (shake->run > 0) {
-        const int bytes = snprintf(text, sizeof text, "shake.run=%.9g", shake->run);
-        sets[(*count)++] = orr_arena_strndup(arena, text, (size_t)bytes);
+        sets[(*count)++] = keep(arena, "warmup=%lldms", (long long)options->warmup_ms);
     }
     return sets;
 }

@@ -69,6 +69,14 @@ run f.db --policy easy --set shake.submit=60s --set shake.run=0.01 --seed 8
 mkdir kept again
 cp fifo.db again/fifo.db
 cp easy.db again/fifo-2.db
+"$orrery" compare fifo.db easy.db --replicas 3 --shake submit=60s --metric wait_mean_s --all >said.txt
+grep -q '^The input of one trace was shaken: these intervals cover that jitter, not other traces.$' said.txt || fail "what shaken intervals cover"
+# what blocks say is what --windows says of the first pair
+"$orrery" compare fifo.db easy.db --replicas 3 --shake submit=60s --metric wait_mean_s --keep pair --json --no-progress >pair.json
+block=$(jq .beside_block_s pair.json)
+"$orrery" compare pair/1-fifo-*1.db pair/2-easy-*1.db --windows "${block}s" --metric wait_mean_s --json >windows.json
+[ "$(jq -c '.differences[0] | [.low, .high]' windows.json)" = "$(jq -c '.differences[0] | [.blocks_low, .blocks_high]' pair.json)" ] ||
+    fail "blocks beside: $(jq -c '.differences[0]' pair.json) and $(jq -c '.differences[0]' windows.json)"
 "$orrery" compare fifo.db again/fifo-2.db --replicas 2 --shake submit=60s --metric wait_mean_s >named.txt
 grep -q 'from fifo to fifo-2' named.txt || fail "replicas are not called by their files"
 mv again/fifo-2.db again/fifo.db

@@ -151,4 +151,22 @@ expect 0 'better off: 8 of 8' many.yaml --set cluster.pools.p.nodes=24
 jq -e '(.changes[0].worse_off | length) == 8 and ([.changes[0].worse_off[].gpu_h] | min) > 0' out >/dev/null || fail "JSON: who loses"
 # Changes of a second are nobody's loss.
 expect 0 'worse off: nobody' lost.yaml --set policy.params.reclaim=false
+# The input is shaken on both sides, however that is said; what such intervals cover is said, and blocks stand beside them.
+{
+    echo job,submit_s,run_s,gpus
+    awk 'BEGIN { for (i = 0; i < 900; i++) print "j" i "," i * 150 "," 200 + (i * 7919) % 9000 "," 1 + (i * 31) % 8 }'
+} >days.csv
+for how in '--shake submit=60s,run=1%' '--set shake.submit=60s --set shake.run=0.01'; do
+    rm -rf kept
+    "$orrery" whatif --trace days.csv --cluster 4x8 --policy easy $how --seeds 3 --keep kept --no-progress >out 2>err || fail "$how"
+    [ "$(for f in kept/0-*.db; do sqlite3 "$f" 'SELECT digest FROM run'; done | sort -u | wc -l)" = 3 ] || fail "$how: the base is not shaken"
+    grep -q '^The input of one trace was shaken: these intervals cover that jitter, not other traces.$' out || fail "$how: what it covers"
+    grep -q '^From 38 blocks of 60.0 min of its submits, drawn again 1000 times (block bootstrap, Carlstein 1986)' out || fail "$how: blocks"
+    grep -q '^  wait_mean_s: .*interval' out || fail "$how: no interval from blocks"
+    ! grep -q '^    shake' out || fail "$how: the shaking is called a change"
+done
+"$orrery" whatif --trace days.csv --cluster 4x8 --policy easy --shake submit=60s --seeds 3 --json --no-progress >out
+jq -e '.jitter and ([.changes[0].rows[] | select(.metric == "wait_mean_s" and .of == "") | .blocks_high > .blocks_low] == [true])' out >/dev/null || fail "JSON: blocks"
+"$orrery" whatif --trace days.csv --cluster 4x8 --policy easy --seeds 3 --no-progress >out
+! grep -q 'jitter' out || fail "nothing was shaken"
 printf 'what if\n'

@@ -56,7 +56,13 @@ struct orr_comparison {
     double level;
     uint32_t pairs;  /* most pairs of equal seed any arm has with the base */
     uint32_t blocks; /* of a comparison by windows; 0: by seeds */
-    bool one_trace;  /* one seed an arm and no windows: no intervals */
+    bool jitter; /* the seeds shook the input of one trace and drew nothing else of the workload */
+    /* With jitter, scope all: differences and intervals from blocks of the submits of the first run
+     * of each arm, as cells; n 0 of metrics that blocks say nothing of. NULL: there are none. */
+    struct orr_paired *beside;
+    uint32_t beside_blocks;
+    orr_ms beside_ms; /* length of a block */
+    bool one_trace;   /* one seed an arm and no windows: no intervals */
     struct orr_arena arena;
 };
 
@@ -143,6 +149,10 @@ void orr_comparison_print(const struct orr_comparison *comparison, enum orr_comp
 /* As text, for each arm who loses and gains most (see orr_comparison_rank), ORR_RANKED of each. */
 #define ORR_RANKED 5
 void orr_comparison_print_short(const struct orr_comparison *comparison, FILE *out);
+/* What intervals of shaken runs do not cover, and what blocks say of the same; nothing without
+ * jitter. Each line is told. */
+void orr_comparison_jitter(const struct orr_comparison *comparison,
+                           void (*say)(const char *text, void *context), void *context);
 /* One sentence: what the arm does to the metric, by how much, and how sure that is. */
 void orr_comparison_sentence(const struct orr_comparison *comparison, uint32_t metric, uint32_t arm,
                              char *text, size_t bytes);

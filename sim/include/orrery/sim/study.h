@@ -65,6 +65,9 @@ struct orr_shake { /* see scenario key `shake` */
 /* "submit=60s,run=1%". ORR_USAGE. */
 enum orr_status orr_shake_parse(const char *text, struct orr_shake *shake,
                                 struct orr_err *err) ORR_MUST_USE;
+/* The same as settings of a scenario, PATH=VALUE; none of what is not shaken. */
+const char *const *orr_shake_sets(struct orr_arena *arena, const struct orr_shake *shake,
+                                  uint32_t *count);
 
 /* What runs the scenario of a results file again, as it ran: its resolved text, folder and seed.
  * Texts live in the arena. ORR_NO_INPUT, ORR_DATA, ORR_IO. */
