@@ -36,7 +36,7 @@ static const struct orr_verb verbs[] = {
     {"trace", "write the jobs that a scenario makes up as a trace", orr_cli_trace},
     {"columns", "list the columns of a native trace", orr_cli_columns},
     {"completion", "completion of verbs and options for bash, zsh or fish", orr_cli_completion},
-    {"conform", "run conformance cases of the KAI scheduler", orr_cli_conform},
+    {"conform", "run conformance cases of KAI and Kueue", orr_cli_conform},
     {"doctor", "versions, libraries and programs found", orr_cli_doctor},
 };
 #define VERBS (sizeof verbs / sizeof verbs[0])

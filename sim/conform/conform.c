@@ -17,12 +17,14 @@
 #include <orrery/base/sort.h>
 
 #include "conform_int.h"
+#include "kueue_case.h"
 
 #define MAX_DEPTH 64 /* of folders */
 
-struct entry { /* one of the two */
+struct entry { /* one of the three */
     struct conform_case *scheduling;
     struct conform_vector *vector;
+    struct conform_kueue *kueue;
 };
 
 struct run {
@@ -137,6 +139,10 @@ static enum orr_status load_entry(struct run *run, struct conform_reader *reader
         entry->vector = orr_arena_alloc(&run->arena, 1, sizeof *entry->vector);
         return orr_conform__read_vector(reader, node, entry->vector);
     }
+    if (fy_node_is_mapping(node) && fy_node_mapping_lookup_by_string(node, "kind", FY_NT) != NULL) {
+        entry->kueue = orr_arena_alloc(&run->arena, 1, sizeof *entry->kueue);
+        return orr_conform__read_kueue(reader, node, entry->kueue);
+    }
     entry->scheduling = orr_arena_alloc(&run->arena, 1, sizeof *entry->scheduling);
     return orr_conform__read_case(reader, node, entry->scheduling);
 }
@@ -184,6 +190,9 @@ static void run_entry(const struct entry *entry, const char *policy, orr_conform
     if (entry->vector != NULL) {
         id = entry->vector->id;
         orr_conform__run_vector(entry->vector, &outcome);
+    } else if (entry->kueue != NULL) {
+        id = entry->kueue->id;
+        orr_conform__run_kueue(entry->kueue, &outcome);
     } else {
         id = entry->scheduling->id;
         orr_conform__run_case(entry->scheduling, policy, &outcome);

@@ -63,4 +63,9 @@ void orr_conform__run_vector(const struct conform_vector *vector, struct conform
 void orr_conform__run_case(const struct conform_case *one, const char *policy,
                            struct conform_outcome *outcome);
 
+/* --- Kueue's vectors (kueue_run.c) --- */
+
+struct conform_kueue;
+void orr_conform__run_kueue(const struct conform_kueue *one, struct conform_outcome *outcome);
+
 #endif

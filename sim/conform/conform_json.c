@@ -338,10 +338,10 @@ static enum orr_status read_array(struct conform_reader *reader, struct fy_node 
     return status;
 }
 
-static enum orr_status read_field(struct conform_reader *reader, struct fy_node *node,
-                                  const struct conform_field *field, char *out)
+enum orr_status orr_conform__field(struct conform_reader *reader, struct fy_node *node,
+                                   const struct conform_field *field, void *out)
 {
-    void *at = out + field->at;
+    void *at = (char *)out + field->at;
     const bool null = orr_conform__is_null(node);
     switch (field->kind) {
     case CONFORM_STRING: return orr_conform__string(reader, node, at);
@@ -448,7 +448,7 @@ enum orr_status orr_conform__object(struct conform_reader *reader, struct fy_nod
             status = read_unknown(reader, pair, shape, key);
         } else {
             seen |= (uint64_t)1 << (field - shape->fields);
-            status = read_field(reader, fy_node_pair_value(pair), field, out);
+            status = orr_conform__field(reader, fy_node_pair_value(pair), field, out);
         }
         if (status != ORR_OK) {
             return status;

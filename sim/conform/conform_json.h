@@ -87,6 +87,9 @@ enum orr_status orr_conform__fail(struct conform_reader *reader, struct fy_node 
 
 enum orr_status orr_conform__object(struct conform_reader *reader, struct fy_node *node,
                                     const struct conform_shape *shape, void *out);
+/* One value, to where the field says in the struct `out`. */
+enum orr_status orr_conform__field(struct conform_reader *reader, struct fy_node *node,
+                                   const struct conform_field *field, void *out);
 enum orr_status orr_conform__string(struct conform_reader *reader, struct fy_node *node,
                                     const char **out);
 enum orr_status orr_conform__number(struct conform_reader *reader, struct fy_node *node,

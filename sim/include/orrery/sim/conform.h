@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* conform.h - conformance files: what a policy must decide, compared with what it decides.
  *
- * A file is a JSON array of scheduling cases or of fair-share vectors (their entries have the key
- * "function"). Files are read completely before anything is run, so a file that is not in this
- * format tells nothing but its error.
+ * A file is a JSON array of scheduling cases, of fair-share vectors (their entries have the key
+ * "function") or of vectors of Kueue (the key "kind"). Files are read completely before anything is
+ * run, so a file that is not in this format tells nothing but its error.
  */
 #ifndef ORR_SIM_CONFORM_H
 #define ORR_SIM_CONFORM_H

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cycle.c - one pass of the scheduler.
+ *
+ *     orr_kueue_cycle
+ *       collect_heads          second passes, then one workload a queue
+ *       orr_kueue__nominate    each against the books as they are
+ *       orr_kueue__next_entry  entry_order.c
+ *       orr_kueue__process     process.c
+ *       settle                 the books back; admissions hold; the others are put back
+ */
+#include <string.h>
+
+#include "kueue_int.h"
+
+static void add_entry(struct orr_kueue *kueue, uint32_t workload, bool second_pass)
+{
+    kueue->entries = ORR_ROOM_FOR_ONE(kueue->entries, kueue->entry_count, kueue->entry_capacity);
+    kueue->entries[kueue->entry_count++] =
+        (struct kueue_entry){.workload = workload, .second_pass = second_pass};
+}
+
+static bool collect_heads(struct orr_kueue *kueue)
+{
+    kueue->entry_count = 0;
+    for (uint32_t i = 0; i < kueue->second_count; i++) {
+        if (kueue->workloads[kueue->second[i]].unhealthy_count > 0) {
+            add_entry(kueue, kueue->second[i], true);
+        }
+    }
+    kueue->second_count = 0;
+    for (uint32_t q = 0; q < kueue->spec->queue_count; q++) {
+        const uint32_t head = orr_kueue__pop(kueue, q);
+        if (head != ORR_NONE) {
+            add_entry(kueue, head, false);
+        }
+    }
+    return kueue->entry_count > 0;
+}
+
+static bool is_inadmissible(const struct orr_kueue *kueue, struct kueue_entry *entry)
+{
+    const struct orr_kueue_new *is = &kueue->workloads[entry->workload].is;
+    entry->requeue = is->wrong_namespace ? KUEUE_NAMESPACE_MISMATCH : KUEUE_GENERIC;
+    return is->wrong_namespace || is->failed_checks;
+}
+
+static void nominate_all(struct orr_kueue *kueue)
+{
+    for (uint32_t i = 0; i < kueue->entry_count; i++) {
+        struct kueue_entry *entry = &kueue->entries[i];
+        if (is_inadmissible(kueue, entry)) {
+            entry->processed = true;
+        } else {
+            orr_kueue__nominate(kueue, entry, NULL);
+        }
+    }
+}
+
+static size_t books_size(const struct orr_kueue *kueue)
+{
+    return (size_t)kueue->tree->node_count * kueue->tree->cell_count * sizeof *kueue->saved;
+}
+
+static void hold(struct orr_kueue *kueue, const struct kueue_entry *entry)
+{
+    const struct orr_kueue_assignment *assignment = entry->assignment;
+    const uint32_t sets = kueue->workloads[entry->workload].is.pod_set_count;
+    struct orr_kueue_held_set *held = orr_arena_alloc(&kueue->arena, sets + 1, sizeof *held);
+    for (uint32_t s = 0; s < sets; s++) {
+        held[s] = (struct orr_kueue_held_set){.count = assignment->counts[s],
+                                              .topology_flavor = ORR_NONE};
+        if (assignment->placed != NULL) {
+            held[s] = assignment->placed[s];
+            held[s].count = assignment->counts[s];
+        }
+        held[s].flavors =
+            orr_arena_alloc(&kueue->arena, kueue->resources + 1, sizeof *held[s].flavors);
+        held[s].usage = orr_arena_alloc(&kueue->arena, kueue->resources + 1, sizeof *held[s].usage);
+        for (uint32_t r = 0; r < kueue->resources; r++) {
+            const size_t at = (size_t)s * kueue->resources + r;
+            held[s].flavors[r] = assignment->flavored[at].flavor;
+            held[s].usage[r] = held[s].flavors[r] != ORR_NONE ? assignment->requests[at] : 0;
+        }
+    }
+    orr_kueue_hold(kueue, entry->workload, held, kueue->now);
+    orr_kueue__charge_entry(kueue, entry->workload);
+}
+
+static void settle(struct orr_kueue *kueue)
+{
+    if (books_size(kueue) > 0) {
+        memcpy(kueue->tree->usage, kueue->saved, books_size(kueue));
+    }
+    for (uint32_t i = 0; i < kueue->entry_count; i++) {
+        struct kueue_entry *entry = &kueue->entries[i];
+        if (entry->second_pass) {
+            if (entry->requeue == KUEUE_DONE && entry->assignment->mode == ORR_KUEUE_FIT) {
+                orr_kueue__move(kueue, entry->workload, entry->merged);
+            }
+            continue;
+        }
+        if (entry->requeue == KUEUE_DONE) {
+            hold(kueue, entry);
+        } else {
+            orr_kueue__requeue(kueue, entry);
+        }
+    }
+}
+
+bool orr_kueue_cycle(struct orr_kueue *kueue, int64_t now)
+{
+    kueue->now = now;
+    kueue->decision_count = kueue->chosen_count = 0;
+    orr_arena_reset(&kueue->arena);
+    if (!collect_heads(kueue)) {
+        return false;
+    }
+    kueue->cycle++;
+    if (books_size(kueue) > 0) {
+        memcpy(kueue->saved, kueue->tree->usage, books_size(kueue));
+    }
+    orr_kueue__snapshot_topologies(kueue);
+    nominate_all(kueue);
+    orr_kueue__sort_entries(kueue);
+    for (uint32_t entry; (entry = orr_kueue__next_entry(kueue)) != ORR_NONE;) {
+        orr_kueue__process(kueue, &kueue->entries[entry]);
+    }
+    settle(kueue);
+    return true;
+}
+
+const struct orr_kueue_decision *orr_kueue_decisions(const struct orr_kueue *kueue, uint32_t *count)
+{
+    *count = kueue->decision_count;
+    return kueue->decisions;
+}

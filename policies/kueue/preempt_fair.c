@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* preempt_fair.c - fair sharing: the queue that borrows most, by weight, gives first.
+ *
+ *     orr_kueue__fair
+ *       first_strategy        shares as they will be against shares as they will be
+ *         next_queue          who gives next: down the tree by shares
+ *       second_strategy       one more workload of each queue that stays above
+ */
+#include <orrery/base/sort.h>
+
+#include "kueue_int.h"
+
+struct line { /* candidates of one queue in order */
+    uint32_t *items;
+    uint32_t next, count, capacity;
+};
+
+struct fair {
+    struct kueue_problem *problem;
+    struct line *lines, *retry; /* by queue */
+    bool *pruned;               /* by node */
+};
+
+/* --- candidates --- */
+
+static void push(struct line *line, uint32_t workload)
+{
+    line->items = ORR_ROOM_FOR_ONE(line->items, line->count, line->capacity);
+    line->items[line->count++] = workload;
+}
+
+static bool is_empty(const struct line *line)
+{
+    return line->next == line->count;
+}
+
+static void collect(struct fair *fair, uint32_t queue, enum orr_kueue_preemption policy)
+{
+    const struct kueue_problem *problem = fair->problem;
+    struct orr_kueue *kueue = problem->kueue;
+    const struct orr_kueue_queue *own = &kueue->spec->queues[problem->queue];
+    const struct kueue_queue *of = &kueue->queues[queue];
+    for (uint32_t i = 0; i < of->holder_count; i++) {
+        if (orr_kueue__uses(problem, of->holders[i]) &&
+            orr_kueue__satisfies(kueue, problem->workload, of->holders[i], policy)) {
+            push(&fair->lines[queue], of->holders[i]);
+        }
+    }
+    struct kueue_candidate_order order = {kueue, problem->queue,
+                                          kueue->spec->config.usage_based && own->usage_based};
+    orr_sort(fair->lines[queue].items, fair->lines[queue].count, sizeof(uint32_t),
+             orr_kueue__candidate_order, &order);
+}
+
+static bool collect_all(struct fair *fair)
+{
+    const struct kueue_problem *problem = fair->problem;
+    const struct orr_kueue *kueue = problem->kueue;
+    const struct orr_kueue_queue *own = &kueue->spec->queues[problem->queue];
+    const uint32_t root = kueue->tree->nodes[problem->queue].root;
+    bool any = false;
+    for (uint32_t q = 0; q < kueue->spec->queue_count; q++) {
+        if (q == problem->queue) {
+            collect(fair, q, own->within);
+        } else if (kueue->tree->nodes[q].root == root && orr_kueue__over_quota(problem, q)) {
+            collect(fair, q, own->reclaim);
+        }
+        any = any || fair->lines[q].count > 0;
+    }
+    return any;
+}
+
+/* --- who gives next --- */
+
+static bool is_above_own(const struct fair *fair, uint32_t node)
+{
+    const struct orr_quota_tree *tree = fair->problem->kueue->tree;
+    for (uint32_t up = fair->problem->queue; up != ORR_NONE; up = tree->nodes[up].parent) {
+        if (up == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool comes_first(const struct fair *fair, const struct line *lines, uint32_t a, uint32_t b)
+{
+    struct kueue_candidate_order order = {fair->problem->kueue, fair->problem->queue, false};
+    return orr_kueue__candidate_order(&lines[a].items[lines[a].next],
+                                      &lines[b].items[lines[b].next], &order) < 0;
+}
+
+struct giver { /* the best of the children of one kind */
+    uint32_t node;
+    struct orr_quota_share share;
+};
+
+static void consider(const struct fair *fair, const struct line *lines, uint32_t child,
+                     const struct orr_quota_share *share, struct giver *best)
+{
+    const bool cohort = fair->problem->kueue->tree->nodes[child].cohort;
+    const int order = best->node == ORR_NONE ? 1 : orr_quota_share_compare(share, &best->share);
+    if (order > 0 || (order == 0 && (cohort || comes_first(fair, lines, child, best->node)))) {
+        *best = (struct giver){child, *share};
+    }
+}
+
+/* The queue that gives next below a cohort; ORR_NONE: none, and the cohort is pruned. */
+static uint32_t descend(struct fair *fair, const struct line *lines, uint32_t node)
+{
+    const struct orr_quota_tree *tree = fair->problem->kueue->tree;
+    struct giver queue = {.node = ORR_NONE}, cohort = {.node = ORR_NONE};
+    for (uint32_t i = 0; i < tree->nodes[node].child_count; i++) {
+        const uint32_t child = tree->children[tree->nodes[node].first_child + i];
+        if (fair->pruned[child]) {
+            continue;
+        }
+        const struct orr_quota_share share = orr_quota_share(tree, child);
+        const bool empty = !tree->nodes[child].cohort && is_empty(&lines[child]);
+        if (empty || (!share.borrowing && !is_above_own(fair, child))) {
+            fair->pruned[child] = true;
+            continue;
+        }
+        consider(fair, lines, child, &share, tree->nodes[child].cohort ? &cohort : &queue);
+    }
+    if (queue.node == ORR_NONE && cohort.node == ORR_NONE) {
+        fair->pruned[node] = true;
+        return ORR_NONE;
+    }
+    if (queue.node == ORR_NONE ||
+        (cohort.node != ORR_NONE && orr_quota_share_compare(&cohort.share, &queue.share) >= 0)) {
+        return descend(fair, lines, cohort.node);
+    }
+    return queue.node;
+}
+
+static uint32_t next_queue(struct fair *fair, const struct line *lines)
+{
+    const struct orr_quota_tree *tree = fair->problem->kueue->tree;
+    const uint32_t own = fair->problem->queue, root = tree->nodes[own].root;
+    if (tree->nodes[own].parent == ORR_NONE) {
+        return is_empty(&lines[own]) ? ORR_NONE : own;
+    }
+    while (!fair->pruned[root]) {
+        const uint32_t queue = descend(fair, lines, root);
+        if (queue != ORR_NONE) {
+            return queue;
+        }
+    }
+    return ORR_NONE;
+}
+
+static void forget_pruned(struct fair *fair)
+{
+    for (uint32_t n = 0; n < fair->problem->kueue->tree->node_count; n++) {
+        fair->pruned[n] = false;
+    }
+}
+
+/* --- shares where two queues part --- */
+
+/* The node of `queue`'s way up just below where it meets that of `other`. */
+static uint32_t below_common(const struct orr_quota_tree *tree, uint32_t queue, uint32_t other)
+{
+    for (uint32_t node = queue;; node = tree->nodes[node].parent) {
+        for (uint32_t up = other; up != ORR_NONE; up = tree->nodes[up].parent) {
+            if (up == tree->nodes[node].parent) {
+                return node;
+            }
+        }
+    }
+}
+
+struct duel { /* the two shares that are compared */
+    uint32_t of_target;
+    struct orr_quota_share ours, theirs; /* with the workload; before anything more goes */
+};
+
+static struct duel open_duel(const struct fair *fair, uint32_t target)
+{
+    const struct orr_quota_tree *tree = fair->problem->kueue->tree;
+    struct duel duel = {.of_target = below_common(tree, target, fair->problem->queue)};
+    duel.ours = orr_quota_share(tree, below_common(tree, fair->problem->queue, target));
+    duel.theirs = orr_quota_share(tree, duel.of_target);
+    return duel;
+}
+
+static bool fits_now(struct fair *fair)
+{
+    struct kueue_problem *problem = fair->problem;
+    for (uint32_t i = 0; i < problem->ask_count; i++) {
+        orr_quota_give(problem->kueue->tree, problem->queue, problem->asks[i].cell,
+                       problem->asks[i].amount);
+    }
+    const bool fits = orr_kueue__fits(problem, true);
+    for (uint32_t i = 0; i < problem->ask_count; i++) {
+        orr_quota_take(problem->kueue->tree, problem->queue, problem->asks[i].cell,
+                       problem->asks[i].amount);
+    }
+    return fits;
+}
+
+static bool preempt(struct fair *fair, uint32_t workload, enum orr_kueue_reason reason,
+                    struct kueue_targets *targets)
+{
+    orr_kueue__push_target(fair->problem, targets, workload, reason);
+    return fits_now(fair);
+}
+
+/* --- strategies --- */
+
+static bool is_within_nominal(const struct kueue_problem *problem)
+{
+    return !orr_kueue__over_quota(problem, problem->queue);
+}
+
+static bool passes(const struct fair *fair, const struct duel *duel)
+{
+    const struct orr_kueue *kueue = fair->problem->kueue;
+    if (kueue->spec->config.strategies[0] == ORR_KUEUE_LESS_THAN_INITIAL_SHARE) {
+        return orr_quota_share_compare(&duel->ours, &duel->theirs) < 0;
+    }
+    const struct orr_quota_share after = orr_quota_share(kueue->tree, duel->of_target);
+    return orr_quota_share_compare(&duel->ours, &after) <= 0;
+}
+
+/* The first of a queue's candidates that fairness lets go; those before it are for the retry. */
+static bool take_by_share(struct fair *fair, uint32_t target, uint32_t *taken)
+{
+    struct line *line = &fair->lines[target];
+    const struct duel duel = open_duel(fair, target);
+    const bool hopeless =
+        orr_quota_share_is_infinite(&duel.ours) && !orr_quota_share_is_infinite(&duel.theirs);
+    while (!is_empty(line)) {
+        const uint32_t candidate = line->items[line->next++];
+        orr_kueue__off_books(fair->problem->kueue, candidate);
+        if (!hopeless && passes(fair, &duel)) {
+            *taken = candidate;
+            return true;
+        }
+        orr_kueue__on_books(fair->problem->kueue, candidate);
+        push(&fair->retry[target], candidate);
+    }
+    return false;
+}
+
+static bool first_strategy(struct fair *fair, struct kueue_targets *targets)
+{
+    struct kueue_problem *problem = fair->problem;
+    const bool within =
+        !problem->kueue->spec->config.no_within_nominal && is_within_nominal(problem);
+    for (uint32_t target; (target = next_queue(fair, fair->lines)) != ORR_NONE;) {
+        struct line *line = &fair->lines[target];
+        enum orr_kueue_reason reason = ORR_KUEUE_IN_COHORT_FAIR_SHARING;
+        uint32_t taken;
+        if (target == problem->queue || within) {
+            reason = target == problem->queue ? ORR_KUEUE_IN_CLUSTER_QUEUE
+                                              : ORR_KUEUE_IN_COHORT_RECLAMATION;
+            taken = line->items[line->next++];
+            orr_kueue__off_books(problem->kueue, taken);
+        } else if (!take_by_share(fair, target, &taken)) {
+            continue;
+        }
+        if (preempt(fair, taken, reason, targets)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool second_strategy(struct fair *fair, struct kueue_targets *targets)
+{
+    struct orr_kueue *kueue = fair->problem->kueue;
+    forget_pruned(fair);
+    for (uint32_t target; (target = next_queue(fair, fair->retry)) != ORR_NONE;) {
+        struct line *line = &fair->retry[target];
+        const struct duel duel = open_duel(fair, target);
+        const uint32_t candidate = line->items[line->next];
+        line->next = line->count; /* one of each queue, whether it goes or not */
+        if (orr_quota_share_compare(&duel.ours, &duel.theirs) >= 0) {
+            continue;
+        }
+        orr_kueue__off_books(kueue, candidate);
+        if (preempt(fair, candidate, ORR_KUEUE_IN_COHORT_FAIR_SHARING, targets)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void account(struct kueue_problem *problem, bool take)
+{
+    for (uint32_t i = 0; i < problem->ask_count; i++) {
+        (take ? orr_quota_take : orr_quota_give)(problem->kueue->tree, problem->queue,
+                                                 problem->asks[i].cell, problem->asks[i].amount);
+    }
+}
+
+static void search(struct fair *fair, struct kueue_targets *targets)
+{
+    struct kueue_problem *problem = fair->problem;
+    account(problem, true);
+    const bool found =
+        first_strategy(fair, targets) ||
+        (problem->kueue->spec->config.strategy_count > 1 && second_strategy(fair, targets));
+    account(problem, false);
+    if (found) {
+        orr_kueue__fill_back(problem, targets, true);
+    } else {
+        orr_kueue__restore(problem, targets);
+        targets->count = 0;
+    }
+}
+
+void orr_kueue__fair(struct kueue_problem *problem, struct kueue_targets *targets)
+{
+    struct orr_kueue *kueue = problem->kueue;
+    const uint32_t queues = kueue->spec->queue_count;
+    struct fair fair = {.problem = problem};
+    fair.lines = orr_arena_alloc(&kueue->arena, queues, sizeof *fair.lines);
+    fair.retry = orr_arena_alloc(&kueue->arena, queues, sizeof *fair.retry);
+    fair.pruned = orr_arena_alloc(&kueue->arena, kueue->tree->node_count, sizeof *fair.pruned);
+    targets->count = 0;
+    if (collect_all(&fair)) {
+        search(&fair, targets);
+    }
+    for (uint32_t q = 0; q < queues; q++) {
+        orr_free(fair.lines[q].items);
+        orr_free(fair.retry[q].items);
+    }
+}

@@ -1,0 +1,932 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names to indices in byte order, and the objects of a vector built on them. */
+#include "kueue_world.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <orrery/base/digest.h>
+#include <orrery/base/sort.h>
+#include <orrery/base/text.h>
+
+/* --- names --- */
+
+static void add_name(struct kq_index *index, const char *name)
+{
+    uint32_t at = 0;
+    while (at < index->count && strcmp(index->names[at], name) < 0) {
+        at++;
+    }
+    if (at < index->count && strcmp(index->names[at], name) == 0) {
+        return;
+    }
+    index->names = ORR_ROOM_FOR_ONE(index->names, index->count, index->capacity);
+    memmove(&index->names[at + 1], &index->names[at], (index->count - at) * sizeof *index->names);
+    index->names[at] = name;
+    index->count++;
+}
+
+uint32_t orr_conform__find(const struct kq_index *index, const char *name)
+{
+    for (uint32_t i = 0; name != NULL && i < index->count; i++) {
+        if (strcmp(index->names[i], name) == 0) {
+            return i;
+        }
+    }
+    return ORR_NONE;
+}
+
+static void add_pairs(struct kq_index *index, const struct conform_pair *pairs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        add_name(index, pairs[i].name);
+    }
+}
+
+static void name_groups(struct kq_world *world, const struct kq_group *groups, uint32_t count)
+{
+    for (uint32_t g = 0; g < count; g++) {
+        for (uint32_t r = 0; r < groups[g].resource_count; r++) {
+            add_name(&world->resources, groups[g].resources[r]);
+        }
+        for (uint32_t f = 0; f < groups[g].flavor_count; f++) {
+            add_name(&world->flavors, groups[g].flavors[f].name);
+            for (uint32_t q = 0; q < groups[g].flavors[f].count; q++) {
+                add_name(&world->resources, groups[g].flavors[f].quotas[q].name);
+            }
+        }
+    }
+}
+
+static void name_sets(struct kq_world *world, const struct kq_pod_set *sets, uint32_t count)
+{
+    for (uint32_t s = 0; s < count; s++) {
+        add_pairs(&world->resources, sets[s].per_pod, sets[s].per_pod_count);
+    }
+}
+
+static void name_workload(struct kq_world *world, const struct kq_workload *workload)
+{
+    name_sets(world, workload->sets, workload->set_count);
+    const uint32_t sets = workload->admission != NULL ? workload->admission->set_count : 0;
+    for (uint32_t s = 0; s < sets; s++) {
+        const struct kq_held_set *held = &workload->admission->sets[s];
+        for (uint32_t f = 0; f < held->flavor_count; f++) {
+            add_name(&world->resources, held->flavors[f].name);
+            if (held->flavors[f].value != NULL) {
+                add_name(&world->flavors, held->flavors[f].value);
+            }
+        }
+        add_pairs(&world->resources, held->usage, held->usage_count);
+    }
+}
+
+static void name_all(struct kq_world *world)
+{
+    const struct conform_kueue *from = world->from;
+    add_name(&world->resources, "pods");
+    for (uint32_t i = 0; i < from->queue_count; i++) {
+        add_name(&world->queues, from->queues[i].name);
+        name_groups(world, from->queues[i].groups, from->queues[i].group_count);
+        if (from->queues[i].cohort != NULL) {
+            add_name(&world->cohorts, from->queues[i].cohort);
+        }
+    }
+    for (uint32_t i = 0; i < from->cohort_count; i++) {
+        add_name(&world->cohorts, from->cohorts[i].name);
+        name_groups(world, from->cohorts[i].groups, from->cohorts[i].group_count);
+        if (from->cohorts[i].parent != NULL) {
+            add_name(&world->cohorts, from->cohorts[i].parent);
+        }
+    }
+    for (uint32_t i = 0; i < from->flavor_count; i++) {
+        add_name(&world->flavors, from->flavors[i].name);
+    }
+    for (uint32_t i = 0; i < from->workload_count; i++) {
+        name_workload(world, &from->workloads[i]);
+    }
+    if (from->incoming != NULL) {
+        name_workload(world, from->incoming);
+    }
+    name_sets(world, from->sets, from->set_count);
+    for (uint32_t i = 0; i < from->node_count; i++) {
+        add_pairs(&world->resources, from->nodes[i].allocatable, from->nodes[i].allocatable_count);
+    }
+}
+
+/* --- amounts --- */
+
+int64_t orr_conform__whole(const char *text)
+{
+    int64_t whole = 0;
+    return text != NULL && orr_parse_i64(text, strlen(text), &whole) ? whole : 0;
+}
+
+const int64_t *orr_conform__amounts(struct kq_world *world, const struct conform_pair *pairs,
+                                    uint32_t count, int64_t absent)
+{
+    int64_t *amounts = orr_arena_alloc(&world->arena, world->resources.count, sizeof *amounts);
+    for (uint32_t r = 0; r < world->resources.count; r++) {
+        amounts[r] = absent;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t r = orr_conform__find(&world->resources, pairs[i].name);
+        if (r != ORR_NONE) {
+            amounts[r] = orr_conform__whole(pairs[i].value);
+        }
+    }
+    return amounts;
+}
+
+uint32_t orr_conform__cell(const struct kq_world *world, const char *flavor, const char *resource)
+{
+    const uint32_t f = orr_conform__find(&world->flavors, flavor);
+    const uint32_t r = orr_conform__find(&world->resources, resource);
+    return f == ORR_NONE || r == ORR_NONE ? ORR_NONE : f * world->resources.count + r;
+}
+
+uint32_t orr_conform__node(const struct kq_world *world, const char *name)
+{
+    const uint32_t queue = orr_conform__find(&world->queues, name);
+    if (queue != ORR_NONE) {
+        return queue;
+    }
+    const uint32_t cohort = orr_conform__find(&world->cohorts, name);
+    return cohort != ORR_NONE ? world->queues.count + cohort : ORR_NONE;
+}
+
+/* --- labels, taints --- */
+
+static const struct orr_kueue_label *labels_of(struct kq_world *world,
+                                               const struct conform_pair *pairs, uint32_t count)
+{
+    struct orr_kueue_label *labels =
+        orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *labels);
+    for (uint32_t i = 0; i < count; i++) {
+        labels[i] =
+            (struct orr_kueue_label){pairs[i].name, pairs[i].value != NULL ? pairs[i].value : ""};
+    }
+    return labels;
+}
+
+static int effect_of(const char *text)
+{
+    return strcmp(text, "PreferNoSchedule") == 0 ? ORR_KUEUE_PREFER_NO_SCHEDULE
+           : strcmp(text, "NoExecute") == 0      ? ORR_KUEUE_NO_EXECUTE
+           : strcmp(text, "NoSchedule") == 0     ? ORR_KUEUE_NO_SCHEDULE
+                                                 : -1;
+}
+
+static const struct orr_kueue_taint *taints_of(struct kq_world *world, const struct kq_taint *from,
+                                               uint32_t count)
+{
+    struct orr_kueue_taint *taints =
+        orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *taints);
+    for (uint32_t i = 0; i < count; i++) {
+        taints[i] = (struct orr_kueue_taint){from[i].key, from[i].value,
+                                             (enum orr_kueue_effect)effect_of(from[i].effect)};
+    }
+    return taints;
+}
+
+static const struct orr_kueue_toleration *
+tolerations_of(struct kq_world *world, const struct kq_taint *from, uint32_t count)
+{
+    struct orr_kueue_toleration *tolerations =
+        orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *tolerations);
+    for (uint32_t i = 0; i < count; i++) {
+        tolerations[i] = (struct orr_kueue_toleration){from[i].key, from[i].value,
+                                                       strcmp(from[i].op, "Exists") == 0,
+                                                       effect_of(from[i].effect)};
+    }
+    return tolerations;
+}
+
+static enum orr_kueue_operator operator_of(const char *text)
+{
+    static const char *const words[] = {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
+    for (int i = 0; i < 6; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            return (enum orr_kueue_operator)i;
+        }
+    }
+    return ORR_KUEUE_IN;
+}
+
+static const struct orr_kueue_term *terms_of(struct kq_world *world, const struct kq_pod_set *from)
+{
+    struct orr_kueue_term *terms =
+        orr_arena_alloc(&world->arena, (size_t)from->term_count + 1, sizeof *terms);
+    for (uint32_t t = 0; t < from->term_count; t++) {
+        const struct kq_term *term = &from->terms[t];
+        struct orr_kueue_expression *expressions =
+            orr_arena_alloc(&world->arena, (size_t)term->expression_count + 1, sizeof *expressions);
+        for (uint32_t e = 0; e < term->expression_count; e++) {
+            expressions[e] = (struct orr_kueue_expression){
+                term->expressions[e].key, operator_of(term->expressions[e].op),
+                term->expressions[e].values, term->expressions[e].value_count};
+        }
+        terms[t] = (struct orr_kueue_term){expressions, term->expression_count};
+    }
+    return terms;
+}
+
+/* --- pod sets --- */
+
+static const struct orr_kueue_topology_request *request_of(struct kq_world *world,
+                                                           const struct kq_topology_request *from)
+{
+    if (from == NULL) {
+        return NULL;
+    }
+    struct orr_kueue_topology_request *request = orr_arena_alloc(&world->arena, 1, sizeof *request);
+    request->level = from->required != NULL ? from->required : from->preferred;
+    request->mode = from->required != NULL    ? ORR_KUEUE_TOPOLOGY_REQUIRED
+                    : from->preferred != NULL ? ORR_KUEUE_TOPOLOGY_PREFERRED
+                    : from->unconstrained     ? ORR_KUEUE_TOPOLOGY_UNCONSTRAINED
+                                              : ORR_KUEUE_TOPOLOGY_NONE;
+    const uint32_t count = from->layer_count > 0 ? from->layer_count : from->slice_level != NULL;
+    struct orr_kueue_layer *layers =
+        orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *layers);
+    for (uint32_t i = 0; i < count; i++) {
+        layers[i] = from->layer_count > 0
+                        ? (struct orr_kueue_layer){from->layers[i].level, from->layers[i].size}
+                        : (struct orr_kueue_layer){from->slice_level, from->slice_size};
+    }
+    request->layers = layers;
+    request->layer_count = count;
+    return request;
+}
+
+const struct orr_kueue_pod_set *orr_conform__pod_sets(struct kq_world *world,
+                                                      const struct kq_pod_set *from, uint32_t count)
+{
+    struct orr_kueue_pod_set *sets =
+        orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *sets);
+    for (uint32_t s = 0; s < count; s++) {
+        const struct kq_pod_set *set = &from[s];
+        sets[s] = (struct orr_kueue_pod_set){
+            .name = set->name,
+            .count = set->count,
+            .min_count = set->min_count,
+            .per_pod =
+                orr_conform__amounts(world, set->per_pod, set->per_pod_count, ORR_KUEUE_NOT_ASKED),
+            .selector = labels_of(world, set->selector, set->selector_count),
+            .selector_count = set->selector_count,
+            .terms = terms_of(world, set),
+            .term_count = set->term_count,
+            .tolerations = tolerations_of(world, set->tolerations, set->toleration_count),
+            .toleration_count = set->toleration_count,
+            .topology = request_of(world, set->topology),
+            .group = set->group != NULL      ? set->group
+                     : set->topology != NULL ? set->topology->group
+                                             : NULL};
+    }
+    return sets;
+}
+
+/* --- queues --- */
+
+static void set_quotas(struct kq_world *world, uint32_t node, const struct kq_group *groups,
+                       uint32_t count)
+{
+    for (uint32_t g = 0; g < count; g++) {
+        for (uint32_t i = 0; i < groups[g].flavor_count; i++) {
+            for (uint32_t q = 0; q < groups[g].flavors[i].count; q++) {
+                const struct kq_quota *quota = &groups[g].flavors[i].quotas[q];
+                const size_t at =
+                    orr_quota_at(&world->tree, node,
+                                 orr_conform__cell(world, groups[g].flavors[i].name, quota->name));
+                world->tree.cells[at] = (struct orr_quota_cell){
+                    quota->nominal, quota->borrowing_limit, quota->lending_limit};
+                world->tree.defined[at] = true;
+            }
+        }
+    }
+}
+
+static enum orr_kueue_preemption policy_of(const char *text)
+{
+    static const char *const words[] = {"", "Never", "LowerPriority", "LowerOrNewerEqualPriority",
+                                        "Any"};
+    for (int i = 0; i < 5; i++) {
+        if (text != NULL && strcmp(text, words[i]) == 0) {
+            return (enum orr_kueue_preemption)i;
+        }
+    }
+    return ORR_KUEUE_UNSET;
+}
+
+static bool is_word(const char *text, const char *word)
+{
+    return text != NULL && strcmp(text, word) == 0;
+}
+
+static const struct orr_kueue_group *groups_of(struct kq_world *world, const struct kq_queue *queue)
+{
+    struct orr_kueue_group *groups =
+        orr_arena_alloc(&world->arena, (size_t)queue->group_count + 1, sizeof *groups);
+    for (uint32_t g = 0; g < queue->group_count; g++) {
+        const struct kq_group *from = &queue->groups[g];
+        uint32_t *resources =
+            orr_arena_alloc(&world->arena, (size_t)from->resource_count + 1, sizeof *resources);
+        uint32_t *flavors =
+            orr_arena_alloc(&world->arena, (size_t)from->flavor_count + 1, sizeof *flavors);
+        for (uint32_t r = 0; r < from->resource_count; r++) {
+            resources[r] = orr_conform__find(&world->resources, from->resources[r]);
+        }
+        for (uint32_t f = 0; f < from->flavor_count; f++) {
+            flavors[f] = orr_conform__find(&world->flavors, from->flavors[f].name);
+        }
+        groups[g] =
+            (struct orr_kueue_group){resources, flavors, from->resource_count, from->flavor_count};
+    }
+    return groups;
+}
+
+static bool lacks_flavor(const struct kq_world *world, const struct orr_kueue_queue *queue)
+{
+    for (uint32_t g = 0; g < queue->group_count; g++) {
+        for (uint32_t f = 0; f < queue->groups[g].flavor_count; f++) {
+            if (world->spec.flavors[queue->groups[g].flavors[f]].missing) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void read_queue(struct kq_world *world, const struct kq_queue *from,
+                       struct orr_kueue_queue *queue)
+{
+    const struct kq_borrow *borrow = from->preemption.borrow;
+    *queue = (struct orr_kueue_queue){
+        .name = from->name,
+        .groups = groups_of(world, from),
+        .group_count = from->group_count,
+        .strict_fifo = is_word(from->strategy, "StrictFIFO"),
+        .borrow_try_next = is_word(from->fungibility.borrow, "TryNextFlavor"),
+        .preempt_stop = is_word(from->fungibility.preempt, "MayStopSearch"),
+        .within = policy_of(from->preemption.within),
+        .reclaim = policy_of(from->preemption.reclaim),
+        .borrow_within = borrow != NULL && !is_word(borrow->policy, "Never"),
+        .has_priority_threshold = borrow != NULL && borrow->threshold != KQ_UNSET,
+        .usage_based = is_word(from->admission_mode, "UsageBasedAdmissionFairSharing")};
+    if (queue->has_priority_threshold) {
+        queue->priority_threshold = (int32_t)borrow->threshold;
+    }
+    if (from->fungibility.preference != NULL) {
+        queue->preference = is_word(from->fungibility.preference, "PreemptionOverBorrowing")
+                                ? ORR_KUEUE_PREEMPTION_OVER_BORROWING
+                                : ORR_KUEUE_BORROWING_OVER_PREEMPTION;
+    }
+    queue->inactive = lacks_flavor(world, queue) ||
+                      (from->stop_policy != NULL && !is_word(from->stop_policy, "None"));
+}
+
+static void build_queues(struct kq_world *world)
+{
+    const struct conform_kueue *from = world->from;
+    struct orr_kueue_queue *queues =
+        orr_arena_alloc(&world->arena, (size_t)world->queues.count + 1, sizeof *queues);
+    for (uint32_t i = 0; i < from->queue_count; i++) {
+        const uint32_t q = orr_conform__find(&world->queues, from->queues[i].name);
+        read_queue(world, &from->queues[i], &queues[q]);
+        world->tree.nodes[q].weight = from->queues[i].weight;
+        if (from->queues[i].cohort != NULL) {
+            world->tree.nodes[q].parent =
+                world->queues.count + orr_conform__find(&world->cohorts, from->queues[i].cohort);
+        }
+        set_quotas(world, q, from->queues[i].groups, from->queues[i].group_count);
+    }
+    world->spec.queues = queues;
+    world->spec.queue_count = world->queues.count;
+    world->spec.cohort_count = world->cohorts.count;
+    for (uint32_t c = 0; c < world->cohorts.count; c++) {
+        world->tree.nodes[world->queues.count + c].cohort = true;
+    }
+    for (uint32_t i = 0; i < from->cohort_count; i++) {
+        const struct kq_cohort *cohort = &from->cohorts[i];
+        const uint32_t node =
+            world->queues.count + orr_conform__find(&world->cohorts, cohort->name);
+        world->tree.nodes[node].weight = cohort->weight;
+        if (cohort->parent != NULL) {
+            world->tree.nodes[node].parent =
+                world->queues.count + orr_conform__find(&world->cohorts, cohort->parent);
+        }
+        set_quotas(world, node, cohort->groups, cohort->group_count);
+    }
+    bool *cyclic = orr_arena_alloc(&world->arena, world->tree.node_count + 1, sizeof *cyclic);
+    (void)orr_quota_build(&world->tree, cyclic);
+    for (uint32_t q = 0; q < world->queues.count; q++) {
+        queues[q].inactive = queues[q].inactive || cyclic[q];
+    }
+    orr_quota_sum(&world->tree);
+}
+
+/* --- flavors, nodes --- */
+
+static void build_flavors(struct kq_world *world)
+{
+    const struct conform_kueue *from = world->from;
+    struct orr_kueue_flavor *flavors =
+        orr_arena_alloc(&world->arena, (size_t)world->flavors.count + 1, sizeof *flavors);
+    for (uint32_t f = 0; f < world->flavors.count; f++) {
+        flavors[f] = (struct orr_kueue_flavor){
+            .name = world->flavors.names[f], .topology = ORR_NONE, .missing = from->has_flavors};
+    }
+    for (uint32_t i = 0; i < from->flavor_count; i++) {
+        const struct kq_flavor *flavor = &from->flavors[i];
+        struct orr_kueue_flavor *out = &flavors[orr_conform__find(&world->flavors, flavor->name)];
+        out->missing = false;
+        out->labels = labels_of(world, flavor->labels, flavor->label_count);
+        out->label_count = flavor->label_count;
+        out->taints = taints_of(world, flavor->taints, flavor->taint_count);
+        out->taint_count = flavor->taint_count;
+        out->tolerations = tolerations_of(world, flavor->tolerations, flavor->toleration_count);
+        out->toleration_count = flavor->toleration_count;
+        for (uint32_t t = 0; t < from->topology_count; t++) {
+            if (is_word(flavor->topology, from->topologies[t].name)) {
+                out->topology = t;
+            }
+        }
+        out->missing = flavor->topology != NULL && out->topology == ORR_NONE;
+    }
+    world->spec.flavors = flavors;
+    world->spec.flavor_count = world->flavors.count;
+    struct orr_kueue_topology *topologies =
+        orr_arena_alloc(&world->arena, (size_t)from->topology_count + 1, sizeof *topologies);
+    for (uint32_t t = 0; t < from->topology_count; t++) {
+        topologies[t] = (struct orr_kueue_topology){
+            from->topologies[t].name, from->topologies[t].levels, from->topologies[t].level_count};
+    }
+    world->spec.topologies = topologies;
+    world->spec.topology_count = from->topology_count;
+}
+
+static bool runs(const struct kq_pod *pod, const struct kq_node *node)
+{
+    return !pod->tas && is_word(pod->node, node->name) && !is_word(pod->phase, "Succeeded") &&
+           !is_word(pod->phase, "Failed");
+}
+
+static void build_nodes(struct kq_world *world)
+{
+    const struct conform_kueue *from = world->from;
+    struct orr_kueue_node *nodes =
+        orr_arena_alloc(&world->arena, (size_t)from->node_count + 1, sizeof *nodes);
+    for (uint32_t n = 0; n < from->node_count; n++) {
+        const struct kq_node *node = &from->nodes[n];
+        int64_t *free = orr_arena_alloc(&world->arena, world->resources.count, sizeof *free);
+        memcpy(free, orr_conform__amounts(world, node->allocatable, node->allocatable_count, 0),
+               world->resources.count * sizeof *free);
+        for (uint32_t p = 0; p < from->pod_count; p++) {
+            if (!runs(&from->pods[p], node)) {
+                continue;
+            }
+            const int64_t *asked =
+                orr_conform__amounts(world, from->pods[p].requests, from->pods[p].request_count, 0);
+            for (uint32_t r = 0; r < world->resources.count; r++) {
+                free[r] -= r == world->spec.pods_resource ? 1 : asked[r];
+            }
+        }
+        nodes[n] =
+            (struct orr_kueue_node){.name = node->name,
+                                    .labels = labels_of(world, node->labels, node->label_count),
+                                    .label_count = node->label_count,
+                                    .taints = taints_of(world, node->taints, node->taint_count),
+                                    .taint_count = node->taint_count,
+                                    .free = free,
+                                    .usable = node->ready && !node->unschedulable};
+    }
+    world->spec.nodes = nodes;
+    world->spec.node_count = from->node_count;
+}
+
+/* --- configuration --- */
+
+static bool gate(const struct conform_kueue *from, const char *name, bool otherwise)
+{
+    for (uint32_t i = 0; i < from->config.gate_count; i++) {
+        if (strcmp(from->config.gates[i].name, name) == 0) {
+            return is_word(from->config.gates[i].value, "true");
+        }
+    }
+    return otherwise;
+}
+
+static double seconds_of(const char *text)
+{
+    orr_ms ms = 0;
+    return orr_parse_duration(text, strlen(text), &ms) ? (double)ms / 1000 : 0;
+}
+
+static void build_usage(struct kq_world *world)
+{
+    const struct kq_usage_config *usage = world->from->config.usage;
+    struct orr_kueue_config *config = &world->spec.config;
+    double *weights = orr_arena_alloc(&world->arena, world->resources.count, sizeof *weights);
+    double *units = orr_arena_alloc(&world->arena, world->resources.count, sizeof *units);
+    for (uint32_t r = 0; r < world->resources.count; r++) {
+        weights[r] = 1;
+        units[r] = is_word(world->resources.names[r], "cpu") ? 1000 : 1;
+    }
+    config->usage_weights = weights;
+    config->usage_units = units;
+    if (usage == NULL) {
+        return;
+    }
+    config->usage_based = true;
+    config->half_life_s = seconds_of(usage->half_life);
+    config->sampling_s = seconds_of(usage->sampling);
+    for (uint32_t i = 0; i < usage->weight_count; i++) {
+        const uint32_t r = orr_conform__find(&world->resources, usage->weights[i].name);
+        if (r != ORR_NONE) {
+            (void)orr_parse_double(usage->weights[i].value, strlen(usage->weights[i].value),
+                                   &weights[r]);
+        }
+    }
+}
+
+static void build_config(struct kq_world *world)
+{
+    const struct conform_kueue *from = world->from;
+    struct orr_kueue_config *config = &world->spec.config;
+    config->fair_sharing = from->config.fair_sharing;
+    config->strategies[0] = ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
+    config->strategies[1] = ORR_KUEUE_LESS_THAN_INITIAL_SHARE;
+    config->strategy_count = 2;
+    if (from->config.strategy_count > 0) {
+        config->strategy_count = from->config.strategy_count > 1 ? 2 : 1;
+        for (uint32_t i = 0; i < config->strategy_count; i++) {
+            config->strategies[i] = is_word(from->config.strategies[i], "LessThanInitialShare")
+                                        ? ORR_KUEUE_LESS_THAN_INITIAL_SHARE
+                                        : ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
+        }
+    }
+    config->no_partial_admission = !gate(from, "PartialAdmission", true);
+    config->no_topology = !gate(from, "TopologyAwareScheduling", true);
+    config->topology_no_recompute =
+        !gate(from, "TASRecomputeAssignmentWithinSchedulingCycle", true);
+    config->overlap_no_recompute =
+        !gate(from, "RecomputeAssignmentUponPreemptionTargetsOverlap", true);
+    config->no_mixed_profile = !gate(from, "TASProfileMixed", true);
+    config->no_fail_fast = !gate(from, "TASFailedNodeReplacementFailFast", true);
+    config->no_within_nominal = !gate(from, "FairSharingPreemptWithinNominal", true);
+    config->no_prioritize_non_borrowing = !gate(from, "FairSharingPrioritizeNonBorrowing", true);
+    config->no_scan_progress = !gate(from, "FlavorFungibilityPreserveScanProgress", true);
+    build_usage(world);
+}
+
+static void build_local_queues(struct kq_world *world)
+{
+    const struct conform_kueue *from = world->from;
+    struct orr_kueue_local_queue *queues =
+        orr_arena_alloc(&world->arena, (size_t)from->local_queue_count + 1, sizeof *queues);
+    for (uint32_t l = 0; l < from->local_queue_count; l++) {
+        queues[l] = (struct orr_kueue_local_queue){
+            orr_conform__find(&world->queues, from->local_queues[l].queue),
+            from->local_queues[l].weight};
+    }
+    world->spec.local_queues = queues;
+    world->spec.local_queue_count = from->local_queue_count;
+}
+
+static void set_consumed(struct kq_world *world)
+{
+    const struct conform_kueue *from = world->from;
+    for (uint32_t i = 0; i < from->consumed.count; i++) {
+        double *consumed = orr_arena_alloc(&world->arena, world->resources.count, sizeof *consumed);
+        for (uint32_t c = 0; c < from->consumed.items[i].count; c++) {
+            const struct conform_pair *pair = &from->consumed.items[i].items[c];
+            const uint32_t r = orr_conform__find(&world->resources, pair->name);
+            if (r != ORR_NONE) {
+                consumed[r] = (double)orr_conform__whole(pair->value);
+            }
+        }
+        for (uint32_t l = 0; l < from->local_queue_count; l++) {
+            if (is_word(from->local_queues[l].name, from->consumed.items[i].name)) {
+                orr_kueue_set_consumed(world->kueue, l, consumed);
+            }
+        }
+    }
+}
+
+void orr_conform__open_kueue(struct kq_world *world, const struct conform_kueue *from)
+{
+    *world = (struct kq_world){.from = from};
+    orr_arena_init(&world->arena);
+    name_all(world);
+    world->spec.resource_count = world->resources.count;
+    world->spec.pods_resource = orr_conform__find(&world->resources, "pods");
+    orr_quota_init(&world->tree, world->queues.count + world->cohorts.count, world->flavors.count,
+                   world->resources.count);
+    build_flavors(world);
+    build_queues(world);
+    build_nodes(world);
+    build_local_queues(world);
+    build_config(world);
+    world->kueue = orr_kueue_open(&world->spec, &world->tree);
+    set_consumed(world);
+}
+
+void orr_conform__close_kueue(struct kq_world *world)
+{
+    orr_kueue_close(world->kueue);
+    orr_quota_release(&world->tree);
+    orr_free(world->resources.names);
+    orr_free(world->flavors.names);
+    orr_free(world->queues.names);
+    orr_free(world->cohorts.names);
+    orr_arena_release(&world->arena);
+}
+
+/* --- workloads --- */
+
+static uint64_t fold(uint64_t hash, const char *text)
+{
+    for (const char *c = text != NULL ? text : "\1"; *c != '\0'; c++) {
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+    }
+    return (hash ^ 0xff) * 0x100000001b3u;
+}
+
+static uint64_t fold_number(uint64_t hash, int64_t number)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%lld", (long long)number);
+    return fold(hash, text);
+}
+
+static uint64_t fold_set(uint64_t hash, const struct kq_pod_set *set, int64_t count)
+{
+    hash = fold_number(fold(fold_number(hash, set->min_count), set->name), count);
+    for (uint32_t i = 0; i < set->per_pod_count; i++) {
+        hash = fold(fold(hash, set->per_pod[i].name), set->per_pod[i].value);
+    }
+    for (uint32_t i = 0; i < set->selector_count; i++) {
+        hash = fold(fold(hash, set->selector[i].name), set->selector[i].value);
+    }
+    for (uint32_t i = 0; i < set->toleration_count; i++) {
+        hash = fold(fold(hash, set->tolerations[i].key), set->tolerations[i].value);
+    }
+    for (uint32_t t = 0; t < set->term_count; t++) {
+        for (uint32_t e = 0; e < set->terms[t].expression_count; e++) {
+            const struct kq_expression *expression = &set->terms[t].expressions[e];
+            hash = fold(fold(hash, expression->key), expression->op);
+            for (uint32_t v = 0; v < expression->value_count; v++) {
+                hash = fold(hash, expression->values[v]);
+            }
+        }
+    }
+    if (set->topology != NULL) {
+        hash = fold(fold(hash, set->topology->required), set->topology->preferred);
+        hash = fold(fold(hash, set->topology->group), set->topology->slice_level);
+        hash = fold_number(hash, set->topology->slice_size);
+    }
+    return hash;
+}
+
+uint64_t orr_conform__hash(const struct kq_world *world, int32_t priority,
+                           const struct kq_pod_set *sets, uint32_t count,
+                           const int64_t *reclaimable)
+{
+    (void)world;
+    uint64_t hash = fold_number(0xcbf29ce484222325u, priority);
+    for (uint32_t s = 0; s < count; s++) {
+        hash = fold_set(hash, &sets[s], sets[s].count - (reclaimable != NULL ? reclaimable[s] : 0));
+    }
+    return hash;
+}
+
+static bool selects(const struct kq_world *world, const struct kq_queue *queue, const char *name)
+{
+    const struct kq_labels *space = NULL;
+    for (uint32_t i = 0; i < world->from->namespaces.count; i++) {
+        const struct kq_labels *one = &world->from->namespaces.items[i];
+        const size_t bytes = strlen(one->name);
+        if (strncmp(name, one->name, bytes) == 0 && name[bytes] == '/') {
+            space = one;
+        }
+    }
+    for (uint32_t e = 0; queue->selector != NULL && e < queue->selector->expression_count; e++) {
+        const struct kq_expression *expression = &queue->selector->expressions[e];
+        bool in = false;
+        for (uint32_t l = 0; space != NULL && l < space->count; l++) {
+            for (uint32_t v = 0; v < expression->value_count; v++) {
+                in = in || (is_word(space->items[l].name, expression->key) &&
+                            is_word(space->items[l].value, expression->values[v]));
+            }
+        }
+        if (!in) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t local_queue_of(const struct kq_world *world, const struct kq_workload *from)
+{
+    for (uint32_t l = 0; l < world->from->local_queue_count; l++) {
+        const struct kq_local_queue *queue = &world->from->local_queues[l];
+        const size_t bytes = strlen(queue->space);
+        if (is_word(from->local_queue, queue->name) &&
+            strncmp(from->name, queue->space, bytes) == 0 && from->name[bytes] == '/') {
+            return l;
+        }
+    }
+    return ORR_NONE;
+}
+
+static const int64_t *reclaimable_of(struct kq_world *world, const struct kq_workload *from)
+{
+    if (from->reclaimable_count == 0 || !gate(world->from, "ReclaimablePods", true)) {
+        return NULL;
+    }
+    int64_t *pods = orr_arena_alloc(&world->arena, (size_t)from->set_count + 1, sizeof *pods);
+    for (uint32_t s = 0; s < from->set_count; s++) {
+        for (uint32_t i = 0; i < from->reclaimable_count; i++) {
+            if (is_word(from->sets[s].name, from->reclaimable[i].name)) {
+                pods[s] = orr_conform__whole(from->reclaimable[i].value);
+            }
+        }
+    }
+    return pods;
+}
+
+static int64_t ms_of(double seconds)
+{
+    return (int64_t)llround(seconds * 1000);
+}
+
+uint32_t orr_conform__add_workload(struct kq_world *world, const struct kq_workload *from,
+                                   uint32_t rank)
+{
+    const uint32_t queue = orr_conform__find(
+        &world->queues, from->admission != NULL ? from->admission->queue : from->queue);
+    if (queue == ORR_NONE) {
+        return ORR_NONE;
+    }
+    const struct kq_queue *stated = world->from->queues;
+    while (strcmp(stated->name, world->queues.names[queue]) != 0) {
+        stated++;
+    }
+    struct orr_kueue_new workload = {
+        .queue = queue,
+        .local_queue = local_queue_of(world, from),
+        .priority = (int32_t)from->priority,
+        .rank = rank,
+        .created = conform_is_set(from->created_s) ? ms_of(from->created_s) : INT64_MIN,
+        .pod_sets = orr_conform__pod_sets(world, from->sets, from->set_count),
+        .pod_set_count = from->set_count,
+        .replaces = ORR_NONE,
+        .reclaimable = reclaimable_of(world, from),
+        .preemption_gated = from->gates != NULL,
+        .wrong_namespace = !selects(world, stated, from->name)};
+    workload.hash = orr_conform__hash(world, workload.priority, from->sets, from->set_count,
+                                      workload.reclaimable);
+    const uint32_t id = orr_kueue_add(world->kueue, &workload);
+    if (from->evicted != NULL && (is_word(from->evicted->reason, "PodsReadyTimeout") ||
+                                  is_word(from->evicted->reason, "AdmissionCheck"))) {
+        orr_kueue_set_order(world->kueue, id, ms_of(from->evicted->at_s));
+    }
+    return id;
+}
+
+static const struct kq_held_set *held_of(const struct kq_workload *from, const char *name)
+{
+    for (uint32_t i = 0; i < from->admission->set_count; i++) {
+        if (strcmp(from->admission->sets[i].name, name) == 0) {
+            return &from->admission->sets[i];
+        }
+    }
+    return NULL;
+}
+
+static void hold_domains(struct kq_world *world, const struct kq_placed *placed, uint32_t flavor,
+                         struct orr_kueue_held_set *set)
+{
+    set->topology_flavor = placed != NULL ? flavor : ORR_NONE;
+    if (set->topology_flavor == ORR_NONE) {
+        return;
+    }
+    set->domains =
+        orr_arena_alloc(&world->arena, (size_t)placed->domain_count + 1, sizeof *set->domains);
+    set->domain_count = placed->domain_count;
+    for (uint32_t d = 0; d < placed->domain_count; d++) {
+        const struct kq_domain *domain = &placed->domains[d];
+        set->domains[d] = (struct orr_kueue_domain){
+            .leaf = orr_kueue_find_leaf(world->kueue, set->topology_flavor, domain->values,
+                                        domain->value_count),
+            .name = domain->value_count > 0 ? domain->values[domain->value_count - 1] : "",
+            .count = domain->count};
+    }
+}
+
+void orr_conform__hold_topology(struct kq_world *world, const struct kq_workload *from, uint32_t id)
+{
+    const uint32_t count = from->admission->set_count, resources = world->resources.count;
+    struct orr_kueue_held_set *sets =
+        orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *sets);
+    for (uint32_t s = 0; s < count; s++) {
+        sets[s] = (struct orr_kueue_held_set){.count = from->admission->sets[s].count};
+        sets[s].flavors = orr_arena_alloc(&world->arena, resources, sizeof *sets[s].flavors);
+        sets[s].usage = orr_arena_alloc(&world->arena, resources, sizeof *sets[s].usage);
+        for (uint32_t r = 0; r < resources; r++) {
+            sets[s].flavors[r] = ORR_NONE;
+        }
+        hold_domains(world, from->admission->sets[s].topology, 0, &sets[s]);
+    }
+    orr_kueue_hold(world->kueue, id, sets, 0);
+    orr_kueue_set_unhealthy(world->kueue, id, from->unhealthy, from->unhealthy_count);
+}
+
+static uint32_t topology_flavor_of(const struct kq_world *world,
+                                   const struct orr_kueue_held_set *set)
+{
+    for (uint32_t r = 0; r < world->resources.count; r++) {
+        const uint32_t flavor = set->flavors[r];
+        if (flavor != ORR_NONE && world->spec.flavors[flavor].topology != ORR_NONE) {
+            return flavor;
+        }
+    }
+    return ORR_NONE;
+}
+
+static void hold(struct kq_world *world, const struct kq_workload *from, uint32_t id)
+{
+    struct orr_kueue_held_set *sets =
+        orr_arena_alloc(&world->arena, (size_t)from->set_count + 1, sizeof *sets);
+    for (uint32_t s = 0; s < from->set_count; s++) {
+        const struct kq_held_set *held = held_of(from, from->sets[s].name);
+        sets[s] =
+            (struct orr_kueue_held_set){.count = from->sets[s].count, .topology_flavor = ORR_NONE};
+        uint32_t *flavors = orr_arena_alloc(&world->arena, world->resources.count, sizeof *flavors);
+        int64_t *usage = orr_arena_alloc(&world->arena, world->resources.count, sizeof *usage);
+        for (uint32_t r = 0; r < world->resources.count; r++) {
+            flavors[r] = ORR_NONE;
+        }
+        sets[s].flavors = flavors;
+        sets[s].usage = usage;
+        if (held == NULL) {
+            continue;
+        }
+        sets[s].count = held->count != KQ_UNSET ? held->count : from->sets[s].count;
+        for (uint32_t f = 0; f < held->flavor_count; f++) {
+            flavors[orr_conform__find(&world->resources, held->flavors[f].name)] =
+                orr_conform__find(&world->flavors, held->flavors[f].value);
+        }
+        memcpy(usage, orr_conform__amounts(world, held->usage, held->usage_count, 0),
+               world->resources.count * sizeof *usage);
+        if (held->topology != NULL) {
+            hold_domains(world, held->topology, topology_flavor_of(world, &sets[s]), &sets[s]);
+        }
+    }
+    orr_kueue_hold(world->kueue, id, sets,
+                   conform_is_set(from->reserved_s) ? ms_of(from->reserved_s) : 0);
+    orr_kueue_set_evicted(world->kueue, id, from->evicted != NULL);
+    orr_kueue_set_unhealthy(world->kueue, id, from->unhealthy, from->unhealthy_count);
+}
+
+static int by_uid(const void *a, const void *b, void *context)
+{
+    const struct conform_kueue *from = context;
+    const struct kq_workload *x = &from->workloads[*(const uint32_t *)a];
+    const struct kq_workload *y = &from->workloads[*(const uint32_t *)b];
+    const int order = strcmp(x->uid != NULL ? x->uid : "", y->uid != NULL ? y->uid : "");
+    return order != 0 ? order : strcmp(x->name, y->name);
+}
+
+void orr_conform__add_workloads(struct kq_world *world)
+{
+    const struct conform_kueue *from = world->from;
+    const uint32_t count = from->workload_count;
+    uint32_t *order = orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *order);
+    uint32_t *rank = orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *rank);
+    world->ids = orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *world->ids);
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    orr_sort(order, count, sizeof *order, by_uid, (void *)(uintptr_t)from);
+    for (uint32_t i = 0; i < count; i++) {
+        rank[order[i]] = i;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct kq_workload *workload = &from->workloads[i];
+        world->ids[i] = orr_conform__add_workload(world, workload, rank[i]);
+        if (world->ids[i] == ORR_NONE) {
+            continue;
+        }
+        if (workload->admission != NULL) {
+            hold(world, workload, world->ids[i]);
+        } else if (!workload->finished && workload->active) {
+            if (workload->requeued) {
+                orr_kueue_queue(world->kueue, world->ids[i]);
+            } else {
+                orr_kueue_park(world->kueue, world->ids[i], true);
+            }
+        }
+    }
+}
