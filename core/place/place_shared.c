@@ -123,8 +123,9 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
         choice->groups[i] = is_fresh ? session->next_group++ : list[i].id;
         /* KAI asks only whether the task fits on what is idle somehow; spread over devices it may
          * then open one that is still being released. */
-        choice->pipeline = choice->pipeline || list[i].pipeline ||
-                           (is_fresh && fresh > node->idle.v[ORR_SLOT_GPU] / ORR_MGPU);
+        choice->pipeline =
+            choice->pipeline || list[i].pipeline ||
+            (is_fresh && session->v017 == NULL && fresh > node->idle.v[ORR_SLOT_GPU] / ORR_MGPU);
     }
     orr_free(list);
     return count >= ask->devices;

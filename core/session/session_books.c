@@ -80,63 +80,69 @@ static bool overbooked(const struct orr_snode *node)
     return node->gpu_count < node->idle.v[ORR_SLOT_GPU] / ORR_MGPU + used_devices(node);
 }
 
+static bool all_releasing(const struct orr_shared_gpu *gpu)
+{
+    return gpu->used != 0 && gpu->used == gpu->releasing;
+}
+
+static void count_releasing(struct orr_snode *node, struct orr_shared_gpu *gpu, bool counts)
+{
+    if (gpu->counted_releasing != counts) {
+        gpu->counted_releasing = counts;
+        node->releasing.v[ORR_SLOT_GPU] += counts ? ORR_MGPU : -ORR_MGPU;
+    }
+}
+
+/* KAI addSharedGPUTaskResourcesPerPodGroup (api/node_info/gpu_sharing_node_info.go). */
 static void shared_add(struct orr_snode *node, uint32_t id, int64_t need, uint8_t status)
 {
     struct orr_shared_gpu *gpu = shared_entry(node, id);
-    const bool all_releasing = gpu->used == gpu->releasing;
+    const bool was_all_releasing = gpu->used == gpu->releasing;
     gpu->used += need;
     if (status == ORR_TASK_PIPELINED) {
         gpu->releasing -= need;
-        node->releasing.v[ORR_SLOT_GPU] -= all_releasing ? ORR_MGPU : 0;
+        node->releasing.v[ORR_SLOT_GPU] -= was_all_releasing ? ORR_MGPU : 0;
         return;
     }
     gpu->allocated += need;
     gpu->was_allocated = true;
     if (status == ORR_TASK_RELEASING) {
         gpu->releasing += need;
-        if (gpu->used != gpu->releasing) {
-            return;
+        if (gpu->used == gpu->releasing) {
+            count_releasing(node, gpu, true);
+            node->idle.v[ORR_SLOT_GPU] -= overbooked(node) ? ORR_MGPU : 0;
         }
-        if (!gpu->counted_releasing) {
-            gpu->counted_releasing = true;
-            node->releasing.v[ORR_SLOT_GPU] += ORR_MGPU;
-        }
-        node->idle.v[ORR_SLOT_GPU] -= overbooked(node) ? ORR_MGPU : 0;
         return;
     }
     if (gpu->used <= need && overbooked(node)) {
         node->idle.v[ORR_SLOT_GPU] -= ORR_MGPU;
     }
-    if (gpu->counted_releasing) {
-        gpu->counted_releasing = false;
-        node->releasing.v[ORR_SLOT_GPU] -= ORR_MGPU;
-    }
+    count_releasing(node, gpu, false);
 }
 
+/* KAI removeSharedTaskResourcesPerPodGroup: not the inverse where tasks in several states share. */
 static void shared_remove(struct orr_snode *node, uint32_t id, int64_t need, uint8_t status)
 {
     struct orr_shared_gpu *gpu = shared_entry(node, id);
-    const bool all_releasing = gpu->used == gpu->releasing;
+    const bool was_all_releasing = gpu->used == gpu->releasing;
     gpu->used -= need;
     if (status == ORR_TASK_PIPELINED) {
         gpu->releasing += need;
-        if (all_releasing || (gpu->used == 0 && gpu->releasing == 0)) {
+        if (was_all_releasing || (gpu->used == 0 && gpu->releasing == 0)) {
             node->releasing.v[ORR_SLOT_GPU] += ORR_MGPU;
         }
         return;
     }
     gpu->allocated -= need;
     gpu->releasing -= status == ORR_TASK_RELEASING ? need : 0;
-    if (gpu->used <= 0) {
-        int64_t devices = node->idle.v[ORR_SLOT_GPU] / ORR_MGPU + used_devices(node);
-        node->idle.v[ORR_SLOT_GPU] += node->gpu_count >= devices ? ORR_MGPU : 0;
-        if (gpu->counted_releasing) {
-            gpu->counted_releasing = false;
-            node->releasing.v[ORR_SLOT_GPU] -= ORR_MGPU;
-        }
-    } else if (gpu->used == gpu->releasing && !gpu->counted_releasing) {
-        gpu->counted_releasing = true;
-        node->releasing.v[ORR_SLOT_GPU] += ORR_MGPU;
+    if (gpu->used <= 0 &&
+        node->gpu_count >= node->idle.v[ORR_SLOT_GPU] / ORR_MGPU + used_devices(node)) {
+        node->idle.v[ORR_SLOT_GPU] += ORR_MGPU;
+    }
+    if (status != ORR_TASK_RELEASING) {
+        count_releasing(node, gpu, gpu->counted_releasing || all_releasing(gpu));
+    } else if (gpu->used <= 0) {
+        count_releasing(node, gpu, false);
     }
 }
 
@@ -244,7 +250,7 @@ int64_t orr_session_releasing_gpus(const struct orr_session *session, uint32_t i
     int64_t sum = node->releasing.v[ORR_SLOT_GPU] + mig_gpus(session, &node->releasing);
     for (uint32_t i = 0; i < node->shared_count; i++) {
         const struct orr_shared_gpu *gpu = &node->shared[i];
-        if (!gpu->counted_releasing && gpu->allocated > 0 && gpu->releasing != 0) {
+        if (gpu->releasing > 0 && !all_releasing(gpu)) {
             sum += orr_session_ceil_portion(gpu->releasing, node->gpu_memory_mib);
         }
     }

@@ -61,6 +61,16 @@ void orr_numa__hold(struct orr_session *session, uint32_t task, bool same_place)
 void orr_numa__recall(struct orr_session *session, uint32_t task);
 void orr_numa__charge(struct orr_session *session, struct orr_snode *node,
                       const struct orr_stask *task, int64_t sign);
+/* The same of a node that may be ORR_NONE. */
+void orr_numa__charge_on(struct orr_session *session, uint32_t node, const struct orr_stask *task,
+                         int64_t sign);
+/* A copy of the live record, NULL while no node has zones; back from a copy; and whether it is what
+ * these zones say (NULL: whatever it is). */
+struct orr_vec *orr_numa__keep(const struct orr_session *session, uint32_t task,
+                               struct orr_arena *arena);
+void orr_numa__redraw(struct orr_session *session, uint32_t task, const struct orr_vec *kept);
+bool orr_numa__is_drawn(const struct orr_session *session, uint32_t task,
+                        const struct orr_vec *zones);
 size_t orr_numa__saved_bytes(const struct orr_session *session, const struct orr_snode *node);
 unsigned char *orr_numa__save(const struct orr_session *session, const struct orr_snode *node,
                               uint32_t task, unsigned char *at);

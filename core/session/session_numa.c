@@ -138,7 +138,42 @@ void orr_numa__charge(struct orr_session *session, struct orr_snode *node,
     }
 }
 
+void orr_numa__charge_on(struct orr_session *session, uint32_t node, const struct orr_stask *task,
+                         int64_t sign)
+{
+    if (node != ORR_NONE) {
+        orr_numa__charge(session, &session->nodes[node], task, sign);
+    }
+}
+
 /* --- a way back --- */
+
+struct orr_vec *orr_numa__keep(const struct orr_session *session, uint32_t task,
+                               struct orr_arena *arena)
+{
+    struct orr_vec *kept = NULL;
+    if (session->numa != NULL) {
+        kept = orr_arena_take(arena, session->zones_max, sizeof *kept);
+        memcpy(kept, takes_of(session, task), take_bytes(session));
+    }
+    return kept;
+}
+
+void orr_numa__redraw(struct orr_session *session, uint32_t task, const struct orr_vec *kept)
+{
+    struct orr_zone_take take = {{{{0}}}};
+    if (kept != NULL) {
+        memcpy(take.zones, kept, take_bytes(session));
+    }
+    orr_numa__draw(session, task, &take);
+}
+
+bool orr_numa__is_drawn(const struct orr_session *session, uint32_t task,
+                        const struct orr_vec *zones)
+{
+    return session->numa == NULL || zones == NULL ||
+           memcmp(takes_of(session, task), zones, take_bytes(session)) == 0;
+}
 
 static size_t free_bytes(const struct orr_snode *node)
 {

@@ -67,6 +67,9 @@ static void measure_tasks(struct orr_victim_search *search)
         c->smallest = gpus < c->smallest ? gpus : c->smallest;
         c->each = gpus == c->each ? c->each : -1;
     }
+    if (c->smallest == 0) { /* a node that is short of GPUs is none the worse for it */
+        c->smallest = INT64_MIN;
+    }
 }
 
 void orr_victim__start_capacities(struct orr_victim_search *search)

@@ -286,6 +286,9 @@ static bool try_multi_node(struct orr_victim_search *search)
     if (search->potential.count == 0) {
         return try_scenario(search, &search->potential);
     }
+    if (search->session->v017 != NULL) {
+        orr_victim__measure_again_v017(search);
+    }
     const uint32_t from = c->bearing_count - c->able;
     c->first = first_prefix(c, from);
     const bool verify = search->session->rules.prune.verify;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/core/defects.h>
 
 void orr_victims_push(struct orr_victims *victims, const struct orr_victim *victim)
 {
@@ -70,7 +71,10 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
         orr_order_build(order, search->candidates, search->candidate_count);
     }
     while (!stepped && orr_order_pop(order, &view)) {
-        const bool elastic = orr_jobview_to_evict(search->session, view, &tasks);
+        bool elastic = orr_jobview_to_evict(search->session, view, &tasks);
+        if (search->session->v017 != NULL && view.absent == NULL) {
+            elastic = tasks.count < orr_v017_active(search->session, view.job);
+        }
         const bool known = any_recorded(search, &tasks);
         if (!known) {
             for (uint32_t i = 0; i < tasks.count; i++) {

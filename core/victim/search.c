@@ -257,6 +257,9 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
     make_view(search, k);
     orr_victim__prepare_forecast(search);
     orr_victim__start_capacities(search);
+    if (search->session->v017 != NULL) {
+        orr_victim__start_capacities_v017(search);
+    }
     search->potential.count = 0;
     search->steps = 0;
     bool solved = false;
@@ -280,7 +283,7 @@ void orr_victim__remember(struct orr_victim_search *search, const struct orr_vic
 {
     struct orr_session *session = search->session;
     const uint32_t groups = search->recorded_groups + session->job_count + search->steps + 1;
-    bool *survives = orr_zalloc(groups, sizeof *survives);
+    uint32_t *survives = orr_zalloc(groups, sizeof *survives); /* the group's new number + 1 */
     struct orr_victims all = {0};
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         orr_victims_push(&all, &search->recorded.items[i]);
@@ -295,16 +298,20 @@ void orr_victim__remember(struct orr_victim_search *search, const struct orr_vic
     }
     for (uint32_t i = 0; i < all.count && session->v017 == NULL; i++) {
         const uint8_t status = session->tasks[all.items[i].task].live.status;
-        survives[all.items[i].group] = survives[all.items[i].group] ||
-                                       status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED;
+        if (status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED) {
+            survives[all.items[i].group] = all.items[i].group + 1;
+        }
     }
     search->next.count = 0;
     search->survivors.count = 0;
     for (uint32_t i = 0; i < all.count; i++) {
         const uint32_t task = all.items[i].task;
-        const uint8_t status = session->tasks[task].live.status;
-        if (survives[all.items[i].group]) {
-            orr_victims_push(&search->next, &all.items[i]);
+        const uint8_t status = session->v017 != NULL ? orr_victim__status_v017(session, &all, i)
+                                                     : session->tasks[task].live.status;
+        if (survives[all.items[i].group] > 0) {
+            struct orr_victim victim = all.items[i];
+            victim.group = survives[victim.group] - 1;
+            orr_victims_push(&search->next, &victim);
         }
         if (status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED) {
             orr_task_list_push(&search->survivors, task);
@@ -368,8 +375,10 @@ static void adopt(struct orr_victim_search *search)
         search->recorded.items[i].group = search->recorded_groups - 1;
         search->is_recorded[search->recorded.items[i].task] = true;
     }
-    orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items, by_uid,
-             session);
+    if (session->v017 == NULL) { /* which has them group by group */
+        orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items,
+                 by_uid, session);
+    }
 }
 
 static bool probe_and_take_back(struct orr_victim_search *search, uint32_t k, uint32_t checkpoint)

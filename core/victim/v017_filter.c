@@ -29,13 +29,49 @@ static double free_gpus(const struct orr_session *session, const struct orr_snod
     for (uint32_t i = 0; i < node->shared_count; i++) {
         const struct orr_shared_gpu *gpu = &node->shared[i];
         idle += gpu->allocated > 0 ? 1 - part_of(gpu->allocated, node) : 0;
-        releasing += !gpu->counted_releasing && gpu->allocated > 0 && gpu->releasing != 0
-                         ? part_of(gpu->releasing, node)
-                         : 0;
+        releasing +=
+            gpu->releasing > 0 && gpu->used != gpu->releasing ? part_of(gpu->releasing, node) : 0;
     }
     idle += whole_gpus(session, &node->idle);
     releasing += whole_gpus(session, &node->releasing);
     return idle + releasing;
+}
+
+void orr_victim__start_capacities_v017(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    double **at_probe = &search->capacities.at_probe;
+    if (*at_probe == NULL) {
+        *at_probe = orr_arena_take(&search->memory, session->node_count, sizeof **at_probe);
+    }
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        (*at_probe)[n] = free_gpus(session, &session->nodes[n]);
+    }
+}
+
+void orr_victim__measure_again_v017(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_victims *potential = &search->potential;
+    const uint32_t count = potential->count;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        search->capacities.free[n] =
+            orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
+    }
+    orr_victim__start_capacities(search);
+    for (potential->count = 0; potential->count < count; potential->count++) {
+        const struct orr_victim *victim = &potential->items[potential->count];
+        (void)orr_victim__add_capacity(search, victim, orr_victim__freed(session, victim->task));
+    }
+}
+
+static bool is_listed(const struct orr_victims *victims, uint32_t at)
+{
+    uint32_t i = 0;
+    while (victims->items[i].task != victims->items[at].task) {
+        i++;
+    }
+    return i < at;
 }
 
 /* By node; to be freed. */
@@ -45,14 +81,12 @@ static double *list_capacities(const struct orr_victim_search *search)
     const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
     double *capacity = orr_alloc(session->node_count + (size_t)1, sizeof *capacity);
     for (uint32_t n = 0; n < session->node_count; n++) {
-        capacity[n] = free_gpus(session, &session->nodes[n]);
+        capacity[n] = search->capacities.at_probe[n];
     }
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < lists[l]->count; i++) {
             const struct orr_victim *victim = &lists[l]->items[i];
-            const bool again = l == 0 && i > 0 && victim[-1].task == victim->task;
-            if (victim->node != ORR_NONE &&
-                !again) { /* recorded ones are in order of their names */
+            if (victim->node != ORR_NONE && !is_listed(lists[l], i)) {
                 capacity[victim->node] +=
                     orr_share_units(ORR_SHARE_GPU, orr_victim__freed(session, victim->task));
             }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/core/defects.h>
 
 /* --- leveled queues --- */
 
@@ -100,6 +101,9 @@ bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t i
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[index];
     if (index == search->job || !job->preemptible || job->invalid) {
+        return false;
+    }
+    if (session->v017 != NULL && orr_v017_active(session, index) == 0) {
         return false;
     }
     if (search->action == ORR_ACTION_CONSOLIDATION) {

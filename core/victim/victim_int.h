@@ -40,8 +40,9 @@ struct orr_capacities { /* capacity.c: milli-GPU */
     int64_t elsewhere; /* of feasible nodes without potential victims */
     /* of the probe's tasks */
     int64_t needed, smallest;
-    int64_t each;    /* -1: they ask different amounts */
-    int64_t fitting; /* tasks that ask `each` and fit, node by node */
+    int64_t each;     /* -1: they ask different amounts */
+    int64_t fitting;  /* tasks that ask `each` and fit, node by node */
+    double *at_probe; /* v017_filter.c: by node, GPUs free when the probe began; else NULL */
 };
 
 /* The position of a node among those able to take the smallest task, or ORR_NONE. */
@@ -184,11 +185,17 @@ int64_t orr_victim__set_gpus(const struct orr_victim_search *search, uint32_t se
 
 /* v017_twice.c, D2: the recorded victims of the jobs marked with this number of `on_node`, which
  * are listed again; and which groups of victims are recorded. */
+uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
+                                uint32_t at);
 void orr_victim__list_again_v017(struct orr_victim_search *search, uint64_t number);
 void orr_victim__groups_v017(const struct orr_session *session, const struct orr_victims *all,
-                             bool *survives);
+                             uint32_t *survives);
 
-/* v017_filter.c: the filters of room, of nodes and of the domains of a level, with the sums of
+/* v017_filter.c: with each probe; and for each state of a multi-node gang, which in v0.17 finds the
+ * books as failed scenarios left them (D4). */
+void orr_victim__start_capacities_v017(struct orr_victim_search *search);
+void orr_victim__measure_again_v017(struct orr_victim_search *search);
+/* The filters of room, of nodes and of the domains of a level, with the sums of
  * v0.17. */
 bool orr_victim__nodes_could_do_v017(const struct orr_victim_search *search);
 bool orr_victim__level_could_do_v017(const struct orr_victim_search *search,

@@ -27,36 +27,40 @@ static uint32_t find_node(const struct conform_case *one, const char *name)
 
 /* --- state --- */
 
-static int by_text(const void *a, const void *b, void *context)
+static int by_build_index(const void *a, const void *b, void *context)
 {
     (void)context;
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const int64_t l = (*(const struct conform_job *const *)a)->build_index;
+    const int64_t r = (*(const struct conform_job *const *)b)->build_index;
+    return (l > r) - (l < r);
 }
 
-/* Devices are numbered in byte order of their names, KAI's last tie among them. */
+static void number_group(struct case_world *world, const char *name)
+{
+    int64_t number;
+    const uint32_t id = orr_idmap_put(&world->groups, name, strlen(name), NULL);
+    world->numbered_groups +=
+        id == world->numbered_groups && orr_parse_i64(name, strlen(name), &number);
+}
+
+/* Devices are numbered as the case's builder comes by them: of equal ones KAI takes the first that
+ * the walk through its map meets, which is most often the one that was put there first. */
 static void number_groups(struct case_world *world)
 {
     const struct conform_case *one = world->one;
-    const char **names = NULL;
-    uint32_t count = 0;
-    uint32_t capacity = 0;
+    const struct conform_job **jobs = orr_alloc(one->job_count + (size_t)1, sizeof *jobs);
     for (uint32_t j = 0; j < one->job_count; j++) {
-        for (uint32_t t = 0; t < one->jobs[j].task_count; t++) {
-            const struct conform_task *task = &one->jobs[j].tasks[t];
-            for (uint32_t g = 0; g < task->gpu_group_count; g++) {
-                names = ORR_ROOM_FOR_ONE(names, count, capacity);
-                names[count++] = task->gpu_groups[g];
+        jobs[j] = &one->jobs[j];
+    }
+    orr_sort(jobs, one->job_count, sizeof *jobs, by_build_index, NULL);
+    for (uint32_t j = 0; j < one->job_count; j++) {
+        for (uint32_t t = 0; t < jobs[j]->task_count; t++) {
+            for (uint32_t g = 0; g < jobs[j]->tasks[t].gpu_group_count; g++) {
+                number_group(world, jobs[j]->tasks[t].gpu_groups[g]);
             }
         }
     }
-    orr_sort(names, count, sizeof *names, by_text, NULL);
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t number;
-        const uint32_t id = orr_idmap_put(&world->groups, names[i], strlen(names[i]), NULL);
-        world->numbered_groups +=
-            id == world->numbered_groups && orr_parse_i64(names[i], strlen(names[i]), &number);
-    }
-    orr_free(names);
+    orr_free(jobs);
     world->next_group = world->groups.count;
 }
 

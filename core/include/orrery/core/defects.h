@@ -6,9 +6,11 @@
  * then, and a cycle may take long.
  *
  * - D1: tasks to allocate are kept until a status changes, which a commit is not (v017_tasks.c).
- * - D2: victims recorded by an earlier probe are evicted a second time (v017_twice.c).
+ * - D2: victims recorded by an earlier probe are evicted a second time (v017_twice.c), as copies
+ *   of their pods with the status from before (v017_copies.c).
  * - D3: a pod that moved twice is put back where it was first moved to (statement_v017.c).
- * - D4: taking back operations on shared GPUs does not restore their books (statement_v017.c).
+ * - D4: taking back operations on shared GPUs does not restore their books (v017_records.c), which
+ *   some decisions read when a probe begins and others state by state (v017_filter.c).
  * - D6: GPU amounts are summed in binary floating point (v017_sums.c, v017_filter.c).
  */
 #ifndef ORR_CORE_DEFECTS_H
@@ -23,12 +25,17 @@ struct orr_v017_queue { /* what it holds as a sum of doubles, in GPUs */
 struct orr_v017_tasks; /* of a job: what it last asked for */
 struct orr_v017_record;
 struct orr_v017_op;
+struct orr_v017_copy;
 
 struct orr_v017 {
     struct orr_arena arena; /* of the open statement */
     struct orr_v017_record *records;
     uint32_t record_count, record_capacity;
-    uint32_t *first_record; /* by task */
+    uint32_t *first_record;       /* by task */
+    struct orr_v017_copy *copies; /* of the open statement */
+    uint32_t copy_count, copy_capacity;
+    int32_t *miscounted; /* by job: active tasks that it does not have */
+    uint32_t *current;   /* by task: the copy that its job has */
     struct orr_v017_op *ops;
     uint32_t op_capacity;
     struct orr_v017_tasks *remembered; /* by job */
@@ -53,6 +60,12 @@ void orr_v017_pipeline_all(struct orr_session *session, uint32_t job);
 void orr_v017_rollback(struct orr_session *session, uint32_t checkpoint);
 void orr_v017_commit(struct orr_session *session, enum orr_action action, uint32_t preemptor);
 void orr_v017_forget(struct orr_session *session);
+
+/* Of the copy of the task that was evicted so many evictions after its first one. */
+uint8_t orr_v017_status_of(const struct orr_session *session, uint32_t task, uint32_t number);
+
+/* Active tasks of the job as the session counts them, which copies make wrong. */
+uint32_t orr_v017_active(const struct orr_session *session, uint32_t job);
 
 /* --- D1 --- */
 
