@@ -15,7 +15,8 @@ CREATE VIEW v_placements AS
 SELECT id AS job, attempts AS nr, node, pods, mgpu, devices, last_start_ms AS start_ms, end_ms, 0 AS ask
 FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
 UNION ALL
-SELECT job, nr, node, pods, mgpu, devices, start_ms, end_ms, ask FROM placement;
+SELECT p.job, p.nr, coalesce(n.id, p.node), p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms, p.ask
+FROM placement AS p LEFT JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.nodes - 1;
 
 CREATE VIEW v_typical AS
 -- The most frequent kinds of pod that together make 95 % of the pods of the trace: what fragmentation
@@ -80,9 +81,9 @@ WITH spread(job, nodes) AS (
               FROM placement AS p JOIN job AS j ON j.id = p.job
               WHERE p.nr = j.attempts GROUP BY p.job) AS l
           ON l.job = p.job AND coalesce(p.end_ms, 9e18) = l.end_ms
-        JOIN node AS n ON n.id = p.node
-        GROUP BY p.job, p.node
-        ORDER BY p.job, p.node)
+        JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.nodes - 1
+        GROUP BY p.job, n.id
+        ORDER BY p.job, n.id)
   GROUP BY job
 )
 SELECT j.name AS job, q.name AS queue, j.user AS user, k.name AS kind, j.pods AS pods,

@@ -114,14 +114,23 @@ void orr_ledger__releasing(struct orr_ledger *ledger, uint32_t node, struct orr_
     releasing->pods -= sign * room.pods;
 }
 
+/* The same of all nodes of a placement. */
+void orr_ledger__releasing_of(struct orr_ledger *ledger, const struct orr_request *request,
+                              const struct orr_placement *placement, int sign)
+{
+    const struct orr_room room = orr_books__room(request, orr_placement_each(placement));
+    for (uint32_t n = 0; n <= placement->more_nodes; n++) {
+        orr_ledger__releasing(ledger, placement->node + n, room, sign);
+    }
+}
+
 /* The placement's room is idle again. */
 static void end_placement(struct orr_ledger *ledger, struct orr_placement *placement, orr_ms now)
 {
     const struct orr_request *request =
         orr_ledger__request(ledger, placement->job, placement->group);
     if (placement->hold == ORR_HOLD_LEAVING) {
-        orr_ledger__releasing(ledger, placement->node, orr_books__room(request, placement->tasks),
-                              1);
+        orr_ledger__releasing_of(ledger, request, placement, 1);
         orr_use__leaving(ledger, request, placement, -1);
     } else {
         orr_use__allocated(ledger, request, placement, -1);
@@ -177,7 +186,7 @@ void orr_ledger_cut_grace(struct orr_ledger *ledger, uint32_t job, uint32_t node
 {
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         struct orr_placement *placement = &ledger->placements[p];
-        if (placement->hold == ORR_HOLD_LEAVING && placement->node == node) {
+        if (placement->hold == ORR_HOLD_LEAVING && orr_placement_is_on(placement, node)) {
             placement->until_ms = now;
         }
     }

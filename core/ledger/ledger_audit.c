@@ -47,15 +47,14 @@ static void add_use(struct audit *a, uint32_t queue, bool pending, const int64_t
 }
 
 /* A whole device has one holder; a sharing task adds its portion to each of its devices. */
-static bool add_devices(struct audit *a, const struct orr_placement *placement,
+static bool add_devices(struct audit *a, const struct orr_placement *placement, uint32_t node,
                         const struct orr_request *request)
 {
-    uint32_t node = placement->node;
     const struct orr_node_type *type = orr_cluster_type(a->cluster, node);
     const char *name = orr_idmap_name(&a->cluster->node_names, node);
     if (request->gpu_ask == ORR_GPU_WHOLE) {
         int64_t held = __builtin_popcountll(placement->devices);
-        int64_t asked = (int64_t)request->devices * placement->tasks;
+        int64_t asked = (int64_t)request->devices * orr_placement_each(placement);
         bool counted = type->gpus <= ORR_DEVICE_MASK_MAX;
         if (!equal(a, "devices held twice", name,
                    __builtin_popcountll(a->whole[node] & placement->devices), 0) ||
@@ -69,6 +68,26 @@ static bool add_devices(struct audit *a, const struct orr_placement *placement,
     for (uint32_t d = 0; d < type->gpus && d < ORR_DEVICE_MASK_MAX; d++) {
         if ((placement->devices >> d & 1) != 0) {
             a->shared[(size_t)node * a->cluster->max_gpus + d] += portion;
+        }
+    }
+    return true;
+}
+
+/* What a placement holds of each of its nodes. */
+static bool add_nodes(struct audit *a, const struct orr_placement *placement,
+                      const struct orr_request *request)
+{
+    const struct orr_room room = orr_books__room(request, orr_placement_each(placement));
+    for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
+        add_room(&a->used[n], &room);
+        if (placement->hold != ORR_HOLD_KEPT) {
+            add_room(&a->releasing[n], &room);
+        }
+        if (!equal(a, "tasks on a node they may not use",
+                   orr_idmap_name(&a->cluster->node_names, n),
+                   orr_ledger__may_use(a->ledger, n, request) ? 0 : placement->tasks, 0) ||
+            !add_devices(a, placement, n, request)) {
+            return false;
         }
     }
     return true;
@@ -108,12 +127,7 @@ static bool add_job(struct audit *a, uint32_t job)
         }
         const struct orr_request *request = &shape->groups[placement->group].request;
         struct orr_room room = orr_books__room(request, placement->tasks);
-        add_room(&a->used[placement->node], &room);
-        if (!equal(a, "tasks on a node they may not use",
-                   orr_idmap_name(&a->cluster->node_names, placement->node),
-                   orr_ledger__may_use(ledger, placement->node, request) ? 0 : placement->tasks,
-                   0) ||
-            !add_devices(a, placement, request)) {
+        if (!add_nodes(a, placement, request)) {
             return false;
         }
         int64_t mgpu =
@@ -130,7 +144,6 @@ static bool add_job(struct audit *a, uint32_t job)
                 }
             }
         } else {
-            add_room(&a->releasing[placement->node], &room);
             for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
                 a->use[q].leaving_mgpu += mgpu;
             }

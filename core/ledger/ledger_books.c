@@ -269,19 +269,27 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
     return true;
 }
 
-void orr_books__give(struct orr_ledger *ledger, const struct orr_request *request,
-                     const struct orr_placement *placement)
+static void give_node(struct orr_ledger *ledger, const struct orr_request *request, uint32_t node,
+                      uint64_t devices, uint32_t tasks)
 {
-    uint32_t node = placement->node;
     int32_t before = ledger->idle[node].gpus;
     if (is_sharing(request)) {
         const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
-        charge_devices(ledger, node, placement->devices, -orr_request_portion_mgpu(request, type));
+        charge_devices(ledger, node, devices, -orr_request_portion_mgpu(request, type));
     } else {
-        *unheld_devices(ledger, node) |= placement->devices;
+        *unheld_devices(ledger, node) |= devices;
     }
-    charge_room(unheld(ledger, node), request, -(int32_t)placement->tasks);
+    charge_room(unheld(ledger, node), request, -(int32_t)tasks);
     orr_index__move(ledger, node, before);
+}
+
+void orr_books__give(struct orr_ledger *ledger, const struct orr_request *request,
+                     const struct orr_placement *placement)
+{
+    const uint32_t each = orr_placement_each(placement);
+    for (uint32_t n = 0; n <= placement->more_nodes; n++) {
+        give_node(ledger, request, placement->node + n, placement->devices, each);
+    }
 }
 
 static void add_use(struct orr_ledger *ledger, uint32_t queue, bool pending, int64_t cpu,

@@ -37,6 +37,14 @@ bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
 /* Takes a room out of what a node is releasing (sign +1), or puts it in (-1). */
 void orr_ledger__releasing(struct orr_ledger *ledger, uint32_t node, struct orr_room room,
                            int sign);
+void orr_ledger__releasing_of(struct orr_ledger *ledger, const struct orr_request *request,
+                              const struct orr_placement *placement, int sign);
+
+/* Adds a placement that its job's list does not know yet, and returns its index. */
+uint32_t orr_ledger__append(struct orr_ledger *ledger, const struct orr_placement *placement);
+/* Joins placements from `first` on, each fresh of a commit, that follow each other on nodes in a
+ * row. */
+void orr_ledger__join(struct orr_ledger *ledger, uint32_t first);
 
 /* A node of the type that holds nothing but foreign pods, and the mask of the devices left. */
 struct orr_room orr_ledger__empty_node(const struct orr_node_type *type);

@@ -31,6 +31,7 @@ struct orr_txn {
     struct orr_ledger *ledger;
     uint32_t laws;
     const uint32_t *shard_laws; /* per shard; NULL: the same everywhere */
+    bool joins;                 /* placements on nodes in a row, at each commit */
     struct op *ops;
     uint32_t op_count, op_capacity;
     uint32_t committed; /* ops before this one are committed; only pipelines are kept there */
@@ -53,6 +54,11 @@ struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws)
 void orr_txn_set_shard_laws(struct orr_txn *txn, const uint32_t *laws)
 {
     txn->shard_laws = laws;
+}
+
+void orr_txn_join_nodes(struct orr_txn *txn)
+{
+    txn->joins = true;
 }
 
 void orr_txn_close(struct orr_txn *txn)
@@ -100,15 +106,6 @@ static bool can_act(const struct orr_ledger *ledger, uint32_t job, uint32_t grou
            tasks <= tasks_left(ledger, job, group);
 }
 
-static uint32_t append(struct orr_ledger *ledger, const struct orr_placement *placement)
-{
-    ledger->placements =
-        ORR_ROOM_FOR_ONE(ledger->placements, ledger->placement_count, ledger->placement_capacity);
-    ledger->placements[ledger->placement_count] = *placement;
-    ledger->jobs[placement->job].placement_count++;
-    return ledger->placement_count++;
-}
-
 static bool place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node,
                   uint64_t devices)
 {
@@ -131,7 +128,7 @@ static bool place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t ta
     if (!orr_books__take(ledger, request, &placement)) {
         return false;
     }
-    state->placement = append(ledger, &placement);
+    state->placement = orr_ledger__append(ledger, &placement);
     state->placed_tasks += tasks;
     orr_use__allocated(ledger, request, &placement, 1);
     journal(txn, (struct op){
@@ -205,8 +202,7 @@ static void set_leaving(struct orr_ledger *ledger, uint32_t at, uint8_t cause, i
     struct orr_job_state *state = &ledger->jobs[placement->job];
     const struct orr_request *request =
         orr_ledger__request(ledger, placement->job, placement->group);
-    orr_ledger__releasing(ledger, placement->node, orr_books__room(request, placement->tasks),
-                          -sign);
+    orr_ledger__releasing_of(ledger, request, placement, -sign);
     orr_use__allocated(ledger, request, placement, -sign);
     orr_use__leaving(ledger, request, placement, sign);
     placement->hold = sign > 0 ? ORR_HOLD_LEAVING : ORR_HOLD_KEPT;
@@ -234,7 +230,7 @@ static uint32_t split(struct orr_ledger *ledger, uint32_t at, uint32_t tasks)
     uint32_t devices = orr_ledger__request(ledger, part.job, part.group)->devices;
     part.tasks = tasks;
     part.devices = highest_bits(part.devices, devices * tasks);
-    uint32_t fresh = append(ledger, &part);
+    uint32_t fresh = orr_ledger__append(ledger, &part);
     struct orr_placement *rest = &ledger->placements[at];
     rest->tasks -= tasks;
     rest->devices &= ~part.devices;
@@ -292,7 +288,8 @@ bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, 
         return false;
     }
     const struct orr_placement *from = &ledger->placements[placement];
-    if (from->job != job || from->hold != ORR_HOLD_KEPT || tasks > from->tasks) {
+    if (from->job != job || from->hold != ORR_HOLD_KEPT || tasks > from->tasks ||
+        (tasks < from->tasks && from->more_nodes > 0)) {
         return false;
     }
     struct op op = {.kind = OP_LEAVE,
@@ -374,11 +371,13 @@ static bool is_together(const struct orr_ledger *ledger, uint32_t job, uint32_t 
             (set != ORR_NONE && !orr_shape_has(shape, set, placement->group))) {
             continue; /* what leaves need not be where the others are */
         }
-        uint32_t domain = orr_cluster_domain(cluster, level, placement->node);
-        if (first != ORR_NONE && domain != first) {
-            return false;
+        for (uint32_t n = 0; n <= placement->more_nodes; n++) {
+            uint32_t domain = orr_cluster_domain(cluster, level, placement->node + n);
+            if (first != ORR_NONE && domain != first) {
+                return false;
+            }
+            first = domain;
         }
-        first = domain;
     }
     return true;
 }
@@ -433,10 +432,14 @@ static void decide(struct orr_txn *txn, struct orr_txn_decision decision)
                                               (uint64_t)decision.cause << 40 | decision.job);
 }
 
+/* Node by node, the last one first, as if each had a placement of its own. */
 static void fold_placement(struct orr_ledger *ledger, const struct orr_placement *placement)
 {
-    orr_digest_fold(&ledger->digest, (uint64_t)placement->node << 32 | placement->tasks);
-    orr_digest_fold(&ledger->digest, placement->devices);
+    const uint32_t each = orr_placement_each(placement);
+    for (uint32_t n = placement->more_nodes + 1u; n-- > 0;) {
+        orr_digest_fold(&ledger->digest, (uint64_t)(placement->node + n) << 32 | each);
+        orr_digest_fold(&ledger->digest, placement->devices);
+    }
 }
 
 static void start(struct orr_ledger *ledger, uint32_t job, orr_ms now)
@@ -548,6 +551,20 @@ static uint32_t settle_run_left(struct orr_txn *txn, uint32_t i)
     return i;
 }
 
+/* How many placements the commit makes, one after the other at the end of all; 0: others are among
+ * them. */
+static uint32_t placements_made(const struct orr_txn *txn)
+{
+    uint32_t made = 0;
+    for (uint32_t i = txn->committed; i < txn->op_count; i++) {
+        if (txn->ops[i].kind == OP_LEAVE && txn->ops[i].split) {
+            return 0;
+        }
+        made += txn->ops[i].kind == OP_PLACE;
+    }
+    return made;
+}
+
 /* The journal's entries since the last commit, as decisions; pipelines stay in the journal. */
 static uint32_t settle_all(struct orr_txn *txn, orr_ms now)
 {
@@ -573,7 +590,11 @@ bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal
             return false;
         }
     }
+    const uint32_t made = txn->joins ? placements_made(txn) : 0;
     uint32_t kept = settle_all(txn, now);
+    if (made > 1) {
+        orr_ledger__join(txn->ledger, txn->ledger->placement_count - made);
+    }
     txn->op_count = kept;
     txn->committed = kept;
     return true;

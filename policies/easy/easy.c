@@ -331,6 +331,6 @@ const struct orr_policy orr_policy_easy = {
     .event = easy_event,
     .cycle = easy_cycle,
     .close = easy_close,
-    .abilities = ORR_ABLE_SCALE,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .heeds = easy_heeds,
 };

@@ -78,7 +78,7 @@ const struct orr_policy orr_policy_fifo = {
     .event = fifo_event,
     .cycle = fifo_cycle,
     .close = fifo_close,
-    .abilities = ORR_ABLE_SCALE,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .node = fifo_node,
     .heeds = fifo_heeds,
 };

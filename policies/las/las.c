@@ -289,6 +289,6 @@ const struct orr_policy orr_policy_las = {
     .cycle = las_cycle,
     .wake = las_wake,
     .close = las_close,
-    .abilities = ORR_ABLE_SCALE,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .round_ms = ROUND_MS,
 };

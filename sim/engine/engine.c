@@ -579,6 +579,9 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                             .untimed_cycles = untimed_cycles(options, runner.policy)};
     engine.txn = orr_txn_open(run->ledger, orr_policy_laws(runner.policy, runner.params));
     orr_txn_set_shard_laws(engine.txn, shards == NULL ? NULL : orr_engine_shards_laws(shards));
+    if (orr_policy_able(runner.policy, ORR_ABLE_JOINED)) {
+        orr_txn_join_nodes(engine.txn);
+    }
     engine.view = (struct orr_view){.cluster = &world->cluster,
                                     .queues = run->queues,
                                     .shapes = &world->shapes,

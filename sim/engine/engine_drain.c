@@ -110,9 +110,20 @@ static bool can_move(const struct engine *engine, uint32_t job)
                engine->world->specs[job].preemptible != 0 && !orr_engine__is_done(engine, job);
     uint32_t first = ledger->placements[state->placement].node;
     for (uint32_t p = state->placement; p != ORR_NONE && can; p = ledger->placements[p].next) {
-        can = ledger->placements[p].node == first;
+        can = ledger->placements[p].node == first && ledger->placements[p].more_nodes == 0;
     }
     return can;
+}
+
+static void add_move(struct orr_engine_drain *drain, uint32_t node, uint32_t tasks,
+                     const struct orr_request *request, bool can)
+{
+    if (drain->light[node]) {
+        drain->stays[node] = drain->stays[node] || !can;
+        drain->moves = ORR_ROOM_FOR_ONE(drain->moves, drain->move_count, drain->move_capacity);
+        drain->moves[drain->move_count++] =
+            (struct move){.node = node, .tasks = tasks, .request = request};
+    }
 }
 
 static void add_moves(struct engine *engine, uint32_t job)
@@ -124,15 +135,10 @@ static void add_moves(struct engine *engine, uint32_t job)
     const bool can = first != ORR_NONE && can_move(engine, job);
     for (uint32_t p = first; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
-        if (!drain->light[placement->node]) {
-            continue;
+        const struct orr_request *request = &shape->groups[placement->group].request;
+        for (uint32_t n = placement->more_nodes + 1u; n-- > 0;) {
+            add_move(drain, placement->node + n, orr_placement_each(placement), request, can);
         }
-        drain->stays[placement->node] = drain->stays[placement->node] || !can;
-        drain->moves = ORR_ROOM_FOR_ONE(drain->moves, drain->move_count, drain->move_capacity);
-        drain->moves[drain->move_count++] =
-            (struct move){.node = placement->node,
-                          .tasks = placement->tasks,
-                          .request = &shape->groups[placement->group].request};
     }
 }
 

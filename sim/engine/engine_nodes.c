@@ -25,6 +25,7 @@ static void evict_from(struct engine *engine, uint32_t job, struct range nodes,
     const struct orr_job_state *state = &ledger->jobs[job];
     struct orr_refusal refusal;
     bool whole = state->phase == ORR_JOB_RUNNING;
+    orr_ledger_part(engine->ledger, job, nodes.first, nodes.count);
     for (uint32_t p = state->placement; p != ORR_NONE && whole; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
         whole = placement->hold != ORR_HOLD_KEPT || is_in(nodes, placement->node);
@@ -94,7 +95,8 @@ static bool is_on(const struct orr_ledger *ledger, uint32_t job, struct range no
         return false;
     }
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        if (is_in(nodes, ledger->placements[p].node)) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        if (is_in(nodes, placement->node) || orr_placement_is_on(placement, nodes.first)) {
             return true;
         }
     }

@@ -226,7 +226,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
     shards->count = count;
     shards->instances = orr_zalloc(count, sizeof *shards->instances);
     shards->laws = orr_zalloc(count, sizeof *shards->laws);
-    bool able = true, has_shares = false;
+    bool able = true, joins = true, has_shares = false;
     orr_ms round_ms = 0; /* of the first that acts in rounds: there is one clock */
     for (uint32_t s = 0; s < count; s++) {
         shards->instances[s] = (struct instance){.policy = given[s].policy,
@@ -236,6 +236,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                                                  .wake_ms = ORR_MS_NEVER};
         round_ms = round_ms == 0 ? orr_policy_round_ms(given[s].policy) : round_ms;
         able = able && orr_policy_able(given[s].policy, ORR_ABLE_STALE_GANGS);
+        joins = joins && orr_policy_able(given[s].policy, ORR_ABLE_JOINED);
         has_shares = has_shares || orr_policy_has_shares(given[s].policy, ORR_SHARE_GPU);
         shards->laws[s] = orr_policy_laws(given[s].policy, given[s].params);
     }
@@ -253,7 +254,8 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                             .close = shards_close,
                             .node = shards_node,
                             .queue = shards_queue,
-                            .abilities = ORR_ABLE_PARTS | (able ? ORR_ABLE_STALE_GANGS : 0),
+                            .abilities = ORR_ABLE_PARTS | (able ? ORR_ABLE_STALE_GANGS : 0) |
+                                         (joins ? ORR_ABLE_JOINED : 0),
                             .audit = shards_audit,
                             .cost = shards_cost,
                             .pruned = shards_pruned,

@@ -78,7 +78,7 @@ static bool left_node(const struct orr_ledger *ledger, const struct orr_by_job *
     for (uint32_t i = placements->first[eviction->job]; i < placements->first[eviction->job + 1];
          i++) {
         const struct orr_placement *placement = &ledger->placements[placements->rows[i]];
-        if (placement->node == node && placement->cause != ORR_CAUSE_NONE &&
+        if (orr_placement_is_on(placement, node) && placement->cause != ORR_CAUSE_NONE &&
             placement->until_ms == eviction->gone_ms) {
             return true;
         }
@@ -113,8 +113,10 @@ static void judge_use(const struct orr_world *world, const struct orr_run *run,
         if (placement->since_ms < eviction->at_ms || placement->since_ms > next) {
             continue;
         }
-        used = (used && placement->since_ms == next) ||
-               left_node(ledger, placements, eviction, placement->node);
+        used = used && placement->since_ms == next;
+        for (uint32_t n = 0; n <= placement->more_nodes && !used; n++) {
+            used = left_node(ledger, placements, eviction, placement->node + n);
+        }
         next = placement->since_ms;
     }
     eviction->used = used;
@@ -228,12 +230,12 @@ static void add_share(struct devices *devices, size_t device, orr_ms until_ms, i
 }
 
 /* Nobody has a device alone that another holds, and shares are at most the whole. */
-static bool take_devices(struct devices *devices, const struct orr_ledger *ledger,
-                         const struct orr_placement *placement, orr_ms end,
-                         const struct orr_request *request)
+static bool take_node(struct devices *devices, const struct orr_ledger *ledger,
+                      const struct orr_placement *placement, uint32_t node, orr_ms end,
+                      const struct orr_request *request)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
-    size_t first = (size_t)placement->node * cluster->max_gpus;
+    size_t first = (size_t)node * cluster->max_gpus;
     int64_t portion = orr_request_portion_mgpu(request, orr_cluster_type(cluster, placement->node));
     if (portion < ORR_MGPU && devices->shares == NULL) {
         devices->shares = orr_zalloc(devices->count, sizeof *devices->shares);
@@ -252,6 +254,17 @@ static bool take_devices(struct devices *devices, const struct orr_ledger *ledge
         }
     }
     return true;
+}
+
+static bool take_devices(struct devices *devices, const struct orr_ledger *ledger,
+                         const struct orr_placement *placement, orr_ms end,
+                         const struct orr_request *request)
+{
+    bool taken = true;
+    for (uint32_t n = 0; n <= placement->more_nodes && taken; n++) {
+        taken = take_node(devices, ledger, placement, placement->node + n, end, request);
+    }
+    return taken;
 }
 
 /* What the queues held, as the series summed it up while the run went: mGPU x ms. */
@@ -359,11 +372,13 @@ static enum orr_status check_outages(const struct orr_run *run, struct orr_err *
     }
     for (uint32_t p = 0; p < ledger->placement_count && status == ORR_OK; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_outage *outage =
-            last_before(run, &by, placement->node, orr_account__end_of(run, placement));
-        if (outage != NULL && placement->since_ms < outage->to_ms) {
-            status = violated(run, err, "on a node that is down, job", placement->job,
-                              outage->from_ms, placement->since_ms, outage->to_ms);
+        for (uint32_t n = 0; n <= placement->more_nodes && status == ORR_OK; n++) {
+            const struct orr_outage *outage =
+                last_before(run, &by, placement->node + n, orr_account__end_of(run, placement));
+            if (outage != NULL && placement->since_ms < outage->to_ms) {
+                status = violated(run, err, "on a node that is down, job", placement->job,
+                                  outage->from_ms, placement->since_ms, outage->to_ms);
+            }
         }
     }
     orr_free(by.first);

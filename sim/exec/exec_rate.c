@@ -96,12 +96,14 @@ static struct orr_layout layout_of(struct orr_exec *exec, uint32_t job)
     rates->part_count = 0;
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
-        if (placement->hold == ORR_HOLD_KEPT) {
+        const uint32_t each = orr_placement_each(placement);
+        const uint32_t nodes = placement->hold == ORR_HOLD_KEPT ? placement->more_nodes + 1u : 0;
+        for (uint32_t n = nodes; n-- > 0;) {
             rates->parts = ORR_ROOM_FOR_ONE(rates->parts, rates->part_count, rates->part_capacity);
             rates->parts[rates->part_count++] = (struct orr_node_part){
-                .node = placement->node,
-                .gpus = shape->groups[placement->group].request.devices * placement->tasks,
-                .workers = placement->tasks,
+                .node = placement->node + n,
+                .gpus = shape->groups[placement->group].request.devices * each,
+                .workers = each,
                 .devices = placement->devices};
         }
     }
@@ -158,26 +160,32 @@ static void leave_devices(struct orr_exec *exec, uint32_t job)
     own->count = 0;
 }
 
-static void join_devices(struct orr_exec *exec, uint32_t job)
+static void join_device(struct orr_exec *exec, uint32_t job, size_t device)
 {
     struct orr_exec_rates *rates = exec->rates;
-    const struct orr_ledger *ledger = exec->ledger;
     struct own_devices *own = &rates->own[job];
+    struct device_use *use = &rates->uses[device];
+    for (uint32_t k = 0; k < use->count; k++) {
+        touch(rates, use->jobs[k]);
+    }
+    use->jobs = ORR_ROOM_FOR_ONE(use->jobs, use->count, use->capacity);
+    use->jobs[use->count++] = job;
+    use->busy_ppm += orr_exec__terms(exec, job)->busy_ppm;
+    own->devices = ORR_ROOM_FOR_ONE(own->devices, own->count, own->capacity);
+    own->devices[own->count++] = device;
+}
+
+static void join_devices(struct orr_exec *exec, uint32_t job)
+{
+    const struct orr_ledger *ledger = exec->ledger;
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
-        size_t first = (size_t)placement->node * ledger->world.cluster->max_gpus;
-        uint64_t rest = placement->hold == ORR_HOLD_KEPT ? placement->devices : 0;
-        for (; rest != 0; rest &= rest - 1) {
-            size_t device = first + (uint32_t)__builtin_ctzll(rest);
-            struct device_use *use = &rates->uses[device];
-            for (uint32_t k = 0; k < use->count; k++) {
-                touch(rates, use->jobs[k]);
+        const uint32_t nodes = placement->hold == ORR_HOLD_KEPT ? placement->more_nodes + 1u : 0;
+        for (uint32_t n = nodes; n-- > 0;) {
+            size_t first = (size_t)(placement->node + n) * ledger->world.cluster->max_gpus;
+            for (uint64_t rest = placement->devices; rest != 0; rest &= rest - 1) {
+                join_device(exec, job, first + (uint32_t)__builtin_ctzll(rest));
             }
-            use->jobs = ORR_ROOM_FOR_ONE(use->jobs, use->count, use->capacity);
-            use->jobs[use->count++] = job;
-            use->busy_ppm += orr_exec__terms(exec, job)->busy_ppm;
-            own->devices = ORR_ROOM_FOR_ONE(own->devices, own->count, own->capacity);
-            own->devices[own->count++] = device;
         }
     }
 }

@@ -38,21 +38,32 @@ struct orr_coincidences *orr_coincidences__open(const struct orr_world *world,
 
 void orr_coincidences__left(struct orr_coincidences *c, const struct orr_placement *placement)
 {
-    struct leaving *left = &c->left[placement->node];
-    if (left->at == placement->until_ms) {
-        left->others = left->others || left->job != placement->job;
-    } else {
-        *left = (struct leaving){.at = placement->until_ms, .job = placement->job};
+    for (uint32_t n = 0; n <= placement->more_nodes; n++) {
+        struct leaving *left = &c->left[placement->node + n];
+        if (left->at == placement->until_ms) {
+            left->others = left->others || left->job != placement->job;
+        } else {
+            *left = (struct leaving){.at = placement->until_ms, .job = placement->job};
+        }
     }
+}
+
+/* Did pods of another job leave one of its nodes as it came? */
+static bool is_after_others(const struct orr_coincidences *c, const struct orr_placement *placement)
+{
+    bool after = false;
+    for (uint32_t n = 0; n <= placement->more_nodes && !after; n++) {
+        const struct leaving *left = &c->left[placement->node + n];
+        after = left->at == placement->since_ms && (left->others || left->job != placement->job);
+    }
+    return after;
 }
 
 void orr_coincidences__came(struct orr_coincidences *c, const struct orr_placement *placement)
 {
-    const struct leaving *left = &c->left[placement->node];
     const uint32_t job = placement->job;
     const orr_ms start = c->run->ledger->jobs[job].first_start_ms;
-    if (left->at == placement->since_ms && (left->others || left->job != job) &&
-        placement->since_ms == start && !c->hung[job] &&
+    if (placement->since_ms == start && !c->hung[job] && is_after_others(c, placement) &&
         start == orr_run_eligible_ms(c->world, c->run, job) &&
         orr_summary__is_start(c->world, c->run, c->summary, job)) {
         c->hung[job] = true;

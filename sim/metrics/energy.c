@@ -32,7 +32,10 @@ static struct use use_between(const struct orr_world *world, const struct orr_ru
     }
     for (uint32_t p = 0; p < ledger->placement_count; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
-        use.held_mgpu[placement->node] += orr_placement_held(run, placement, from_ms, to_ms);
+        const int64_t held = orr_placement_held(run, placement, from_ms, to_ms);
+        for (uint32_t n = 0; n <= placement->more_nodes; n++) {
+            use.held_mgpu[placement->node + n] += held / (placement->more_nodes + 1);
+        }
     }
     for (uint32_t n = 0; n < world->cluster.node_count; n++) {
         const uint32_t foreign = orr_node_type_foreign_gpus(orr_cluster_type(&world->cluster, n));

@@ -23,12 +23,13 @@ static struct orr_layout first_layout(struct spread *spread, uint32_t job)
         const struct orr_placement *p = &ledger->placements[spread->placements.rows[i]];
         bool held = p->attempt == state->attempts && p->since_ms <= state->start_ms &&
                     (p->hold != ORR_HOLD_ENDED || p->until_ms > state->start_ms);
-        uint32_t devices = shape->groups[p->group].request.devices;
-        if (held && devices > 0) {
+        const uint32_t devices = shape->groups[p->group].request.devices;
+        const uint32_t each = orr_placement_each(p);
+        for (uint32_t n = 0; n <= p->more_nodes && held && devices > 0; n++) {
             spread->parts = ORR_ROOM_FOR_ONE(spread->parts, count, spread->capacity);
-            spread->parts[count++] = (struct orr_node_part){.node = p->node,
-                                                            .gpus = devices * p->tasks,
-                                                            .workers = p->tasks,
+            spread->parts[count++] = (struct orr_node_part){.node = p->node + n,
+                                                            .gpus = devices * each,
+                                                            .workers = each,
                                                             .devices = p->devices};
         }
     }

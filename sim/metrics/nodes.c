@@ -32,8 +32,11 @@ void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run
     double sum = 0.0, most = 0.0, apart = 0.0;
     for (uint32_t p = 0; p < ledger->placement_count; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
-        load[placement->node] += (double)orr_placement_held(
-            run, placement, summary->window_start_ms, summary->window_end_ms);
+        const int64_t held =
+            orr_placement_held(run, placement, summary->window_start_ms, summary->window_end_ms);
+        for (uint32_t n = 0; n <= placement->more_nodes; n++) {
+            load[placement->node + n] += (double)(held / (placement->more_nodes + 1));
+        }
     }
     orr_ms *there_ms =
         orr_summary__there(world, run, summary->window_start_ms, summary->window_end_ms);

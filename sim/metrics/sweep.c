@@ -128,17 +128,19 @@ static void hold(struct sweep *sweep, uint32_t index, bool start, orr_ms at)
     }
     const struct orr_request *request = &shape->groups[placement->group].request;
     const struct orr_node_type *type = orr_cluster_type(&sweep->world->cluster, placement->node);
-    const struct orr_piece piece = {.node = placement->node,
-                                    .devices = placement->devices,
-                                    .mgpu = (int64_t)placement->tasks *
-                                            orr_request_task_mgpu(request, type),
-                                    .cpu_milli = (int64_t)placement->tasks * request->cpu_milli};
-    const int64_t amounts[ORR_SHARE_KINDS] = {[ORR_SHARE_CPU] = piece.cpu_milli,
-                                              [ORR_SHARE_MEMORY] =
-                                                  (int64_t)placement->tasks * request->mem_bytes,
-                                              [ORR_SHARE_GPU] = piece.mgpu};
-    orr_space__hold(sweep->space, &piece, start);
-    orr_starve__change(sweep->starve, spec->queue, start ? piece.mgpu : -piece.mgpu, at);
+    const int64_t tasks = placement->tasks, each = orr_placement_each(placement);
+    const int64_t task_mgpu = orr_request_task_mgpu(request, type), mgpu = tasks * task_mgpu;
+    const int64_t amounts[ORR_SHARE_KINDS] = {[ORR_SHARE_CPU] = tasks * request->cpu_milli,
+                                              [ORR_SHARE_MEMORY] = tasks * request->mem_bytes,
+                                              [ORR_SHARE_GPU] = mgpu};
+    for (uint32_t n = 0; n <= placement->more_nodes; n++) {
+        const struct orr_piece piece = {.node = placement->node + n,
+                                        .devices = placement->devices,
+                                        .mgpu = each * task_mgpu,
+                                        .cpu_milli = each * request->cpu_milli};
+        orr_space__hold(sweep->space, &piece, start);
+    }
+    orr_starve__change(sweep->starve, spec->queue, start ? mgpu : -mgpu, at);
     orr_own_share__change(sweep->own, spec->queue, amounts, start, at);
     if (sweep->growth != NULL) {
         struct growth *growth = &sweep->growth[placement->job];

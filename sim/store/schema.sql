@@ -148,9 +148,10 @@ CREATE TABLE attempt(                -- attempts that were cut short
   end_ms INTEGER,                    -- of its grace; NULL: that was not over when the run ended
   cause TEXT NOT NULL                -- why it ended: preempt, reclaim, consolidate, stale gang, node failure
 );
-CREATE TABLE placement(              -- pods on a node from one time to another, of all other jobs
+CREATE TABLE placement(              -- pods on nodes from one time to another, of all other jobs
   job INTEGER NOT NULL, nr INTEGER NOT NULL, -- nr of the attempt, 1 first
-  node INTEGER NOT NULL, pods INTEGER NOT NULL, mgpu INTEGER NOT NULL, devices INTEGER,
+  node INTEGER NOT NULL, nodes INTEGER NOT NULL, -- so many in a row from that one on: v_placements has them one by one
+  pods INTEGER NOT NULL, mgpu INTEGER NOT NULL, devices INTEGER, -- on each of them
   start_ms INTEGER NOT NULL, end_ms INTEGER, -- NULL: held when the run ended; in rounds later than the job's end
   ask INTEGER NOT NULL              -- nr in "ask" of the job's shape
 );

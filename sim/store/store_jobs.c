@@ -163,7 +163,8 @@ bool orr_store__is_inline(const struct orr_ledger *ledger, uint32_t placement)
     bool to_its_end = p->hold != ORR_HOLD_ENDED || p->until_ms == state->end_ms;
     bool by_memory = shape->groups[p->group].request.gpu_ask == ORR_GPU_MEMORY;
     return state->placement == placement && state->attempts == 1 && state->evictions == 0 &&
-           p->since_ms == state->start_ms && to_its_end && !by_memory && p->tasks == shape->tasks;
+           p->since_ms == state->start_ms && to_its_end && !by_memory && p->tasks == shape->tasks &&
+           p->more_nodes == 0;
 }
 
 static int cursor_column(sqlite3_vtab_cursor *at, sqlite3_context *context, int column)

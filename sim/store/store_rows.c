@@ -285,30 +285,44 @@ static enum orr_status write_names(sqlite3 *db, struct orr_err *err)
     return status != ORR_OK ? status : reasons != ORR_OK ? reasons : outcomes;
 }
 
+static void put_placement(struct writer *w, const struct orr_store_input *in,
+                          const struct orr_placement *placement)
+{
+    const struct orr_node_type *type = orr_cluster_type(&in->world->cluster, placement->node);
+    const struct orr_shape *shape =
+        &in->world->shapes.shapes[in->world->specs[placement->job].shape];
+    const struct orr_request *request = &shape->groups[placement->group].request;
+    const uint32_t each = orr_placement_each(placement);
+    put_int(w, placement->job);
+    put_int(w, placement->attempt);
+    put_int(w, placement->node);
+    put_int(w, placement->more_nodes + 1);
+    put_int(w, each);
+    put_int(w, each * orr_request_task_mgpu(request, type));
+    put_int_or_null(w, placement->devices != 0, (int64_t)placement->devices);
+    put_int(w, placement->since_ms);
+    put_int_or_null(w, placement->hold == ORR_HOLD_ENDED, placement->until_ms);
+    put_int(w, placement->group);
+    put_row(w);
+}
+
+/* Those that follow each other on nodes in a row are one row. */
 static enum orr_status write_placements(sqlite3 *db, const struct orr_store_input *in,
                                         struct orr_err *err)
 {
     const struct orr_ledger *ledger = in->run->ledger;
     struct writer w = writer_open(db, orr_store_sql__placement, err);
     for (uint32_t p = 0; p < ledger->placement_count && w.status == ORR_OK; p++) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_node_type *type = orr_cluster_type(&in->world->cluster, placement->node);
-        const struct orr_shape *shape =
-            &in->world->shapes.shapes[in->world->specs[placement->job].shape];
+        struct orr_placement placement = ledger->placements[p];
         if (orr_store__is_inline(ledger, p)) {
             continue;
         }
-        put_int(&w, placement->job);
-        put_int(&w, placement->attempt);
-        put_int(&w, placement->node);
-        put_int(&w, placement->tasks);
-        put_int(&w, placement->tasks *
-                        orr_request_task_mgpu(&shape->groups[placement->group].request, type));
-        put_int_or_null(&w, placement->devices != 0, (int64_t)placement->devices);
-        put_int(&w, placement->since_ms);
-        put_int_or_null(&w, placement->hold == ORR_HOLD_ENDED, placement->until_ms);
-        put_int(&w, placement->group);
-        put_row(&w);
+        while (p + 1 < ledger->placement_count &&
+               orr_placement_goes_on(&in->world->cluster, &placement, &ledger->placements[p + 1])) {
+            placement.tasks += ledger->placements[++p].tasks;
+            placement.more_nodes++;
+        }
+        put_placement(&w, in, &placement);
     }
     return writer_close(&w);
 }

@@ -159,7 +159,7 @@ fault() {
     fi
 }
 one="(SELECT id FROM job WHERE node IS NOT NULL AND evictions = 0 AND state = 3 ORDER BY id LIMIT 1)"
-wide="(SELECT job FROM placement GROUP BY job, nr HAVING count(*) > 1 LIMIT 1)"
+wide="(SELECT job FROM placement GROUP BY job, nr HAVING sum(nodes) > 1 LIMIT 1)"
 cut="(SELECT job FROM attempt LIMIT 1)"
 waited="(SELECT id FROM job WHERE start_ms > submit_ms + 3600000 ORDER BY id LIMIT 1)"
 
@@ -172,7 +172,7 @@ fault kai devices "UPDATE job SET devices = 1 WHERE node = 0"
 fault kai devices "UPDATE job SET devices = 1 << 20 WHERE id = $one"
 fault kai amount "UPDATE placement SET mgpu = mgpu - 1000 WHERE job = $wide"
 fault kai amount "UPDATE placement SET mgpu = 2 * mgpu WHERE job = $cut"
-fault kai gang "DELETE FROM placement WHERE rowid = (SELECT min(rowid) FROM placement WHERE job = $wide)"
+fault kai gang "UPDATE placement SET nodes = nodes - 1 WHERE rowid = (SELECT min(rowid) FROM placement WHERE job = $wide AND nodes > 1)"
 fault kai gang "UPDATE placement SET pods = pods + 1 WHERE job = $wide"
 fault kai gang "UPDATE job SET pods = pods + 1, min_pods = pods + 1 WHERE id = $wide"
 fault kai counts "UPDATE job SET evictions = evictions + 1 WHERE id = $one"

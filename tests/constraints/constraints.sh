@@ -260,7 +260,7 @@ CSV
         return 0
     fi
     expect "f@0/n0003:2;g@1/n0001:2 n0002:2 n0004:2"
-    racks=$(sqlite3 run.db "SELECT group_concat(p.node / 2) FROM placement p JOIN job j ON j.id = p.job WHERE j.name = 'g' AND p.ask = 1") # by name: eval, worker
+    racks=$(sqlite3 run.db "SELECT group_concat(p.node / 2) FROM v_placements p JOIN job j ON j.id = p.job WHERE j.name = 'g' AND p.ask = 1") # by name: eval, worker
     [ "$racks" = 0,0 ] || fail "racks of its workers: $racks"
 }
 

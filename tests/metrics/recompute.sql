@@ -43,7 +43,8 @@ FROM (SELECT id AS job, attempts AS nr, node, mgpu, last_start_ms AS start_ms,
              coalesce(end_ms, (SELECT end_ms FROM run)) AS to_ms, pods, devices, 0 AS ask, end_ms IS NOT NULL AS over
       FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
       UNION ALL
-      SELECT job, nr, node, mgpu, start_ms, coalesce(end_ms, (SELECT end_ms FROM run)), pods, devices, ask, end_ms IS NOT NULL FROM placement) AS p
+      SELECT p.job, p.nr, n.id, p.mgpu, p.start_ms, coalesce(p.end_ms, (SELECT end_ms FROM run)), p.pods, p.devices, p.ask, p.end_ms IS NOT NULL
+      FROM placement AS p JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.nodes - 1) AS p
 CROSS JOIN run AS r;
 CREATE TEMP TABLE spent AS
 SELECT job, useful - slow - idle AS good, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance AS lost,

@@ -62,7 +62,7 @@ sqlite3 *fixture_open(const char *path)
     fixture_exec(db, "PRAGMA journal_mode = off; PRAGMA synchronous = off");
     fixture_exec(db, fixture_schema);
     fixture_exec(db, orr_views_sql);
-    fixture_exec(db, "PRAGMA user_version = 11");
+    fixture_exec(db, "PRAGMA user_version = 12");
     return db;
 }
 
@@ -324,7 +324,7 @@ static void write_jobs(struct making *making)
         prepared(making->db, "INSERT INTO job VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,"
                              "?10,?11,?11,?12,?13,?14,?15,?16,?17,?6,?7*100+?6,50)");
     sqlite3_stmt *placements =
-        prepared(making->db, "INSERT INTO placement VALUES(?1,?2,?3,1,?4,?5,?6,?7,0)");
+        prepared(making->db, "INSERT INTO placement VALUES(?1,?2,?3,1,1,?4,?5,?6,?7,0)");
     sqlite3_stmt *attempts =
         prepared(making->db, "INSERT INTO attempt VALUES(?1,1,?2,?3,'reclaim')");
     sqlite3_stmt *reasons =

@@ -269,7 +269,7 @@ static void sums__are_those_worked_by_hand(void **state)
         "3600000,1,1,50),(2,'j2',2,'u',2,1,8000,10800000,NULL,NULL,3600000,3600000,1,0,NULL,NULL,0,"
         "NULL,1,1,50);"
         "INSERT INTO attempt VALUES(0,1,0,3600000,'reclaim');"
-        "INSERT INTO placement VALUES(0,1,0,1,4000,15,0,3600000,0);"
+        "INSERT INTO placement VALUES(0,1,0,1,1,4000,15,0,3600000,0);"
         "INSERT INTO ask VALUES(0,0,1,4,1000,NULL,0,0,NULL,0,0),(1,0,1,8,1000,NULL,0,0,NULL,0,0);"
         "INSERT INTO eviction VALUES(0,3600000,3600000,'reclaim',1,1,1,1,0);"
         "INSERT INTO job_time VALUES(0,28800000000,0,14400000000,0,0,0,0,0,0,0,0,0,0);"

@@ -12,16 +12,18 @@
 
 enum { JOBS = 260, CHECKPOINTS = 4 };
 
+enum { JOINS = 1, WHOLE_JOBS = 2 }; /* commits join nodes in a row; no part of a job is evicted */
+
 struct play {
     struct core_world world;
     struct orr_ledger *ledger;
     struct orr_txn *txn;
     struct oracle oracle;
     struct orr_rng rng;
-    uint32_t laws;
+    uint32_t laws, how;
     orr_ms now;
     uint32_t next_job;
-    uint32_t refusals, commits, rollbacks, evictions, partial_evictions;
+    uint32_t refusals, commits, rollbacks, evictions, partial_evictions, parted;
 };
 
 static uint32_t below(struct play *p, uint32_t bound)
@@ -53,7 +55,8 @@ static void add_levels(struct core_world *world, uint32_t zone, uint32_t rack)
     orr_free(domain);
 }
 
-/* 0: mixed small nodes with bounds. 1: 64 and more GPUs a node. 2: thousands of nodes. */
+/* 0: mixed small nodes with bounds. 1: 64 and more GPUs a node. 2: thousands of nodes. 3: most have
+ * one GPU. */
 static void build_nodes(struct core_world *world, unsigned kind)
 {
     uint32_t a = orr_idmap_put(&world->cluster.models, "A", 1, NULL);
@@ -84,6 +87,11 @@ static void build_nodes(struct core_world *world, unsigned kind)
         type.gpu_model = b;
         core_world_nodes(world, 70, type);
         add_levels(world, 40, 6);
+    } else if (kind == 3) {
+        core_world_nodes(world, 40, core_type(1, 1));
+        core_world_nodes(world, 5, type);
+        core_world_nodes(world, 30, core_type(1, 1));
+        add_levels(world, 30, 8);
     } else {
         core_world_nodes(world, 4200, core_type(1, 1));
         core_world_nodes(world, 6, type);
@@ -142,15 +150,24 @@ static void build_jobs(struct play *p)
                                                 .count = below(p, 3) == 0 ? 1 + below(p, 9) : 1};
             tasks += groups[g].count;
         }
+        const bool gang = p->how != 0 && below(p, 4) > 0;
+        if (gang) {
+            tasks = 2 + below(p, 9);
+            count = 1;
+            groups[0] = (struct orr_task_group){
+                .request = {.gpu_ask = ORR_GPU_WHOLE, .gpu_model = ORR_NONE, .devices = 1},
+                .count = tasks};
+        }
         uint32_t queue = leaves[below(p, 4)];
         (void)core_world_job(world, queue, 1, groups[0].request);
-        world->specs[j].shape = orr_shapes_put(&world->shapes, groups, count, 1 + below(p, tasks));
+        world->specs[j].shape =
+            orr_shapes_put(&world->shapes, groups, count, gang ? tasks : 1 + below(p, tasks));
     }
 }
 
-static void play_open(struct play *p, unsigned kind, uint64_t seed, uint32_t laws)
+static void play_open(struct play *p, unsigned kind, uint64_t seed, uint32_t laws, uint32_t how)
 {
-    *p = (struct play){.laws = laws};
+    *p = (struct play){.laws = laws, .how = how};
     p->rng = orr_rng_stream(seed, "ledger ops", kind);
     core_world_init(&p->world);
     build_nodes(&p->world, kind);
@@ -158,6 +175,9 @@ static void play_open(struct play *p, unsigned kind, uint64_t seed, uint32_t law
     build_jobs(p);
     p->ledger = core_world_open(&p->world);
     p->txn = orr_txn_open(p->ledger, laws);
+    if ((how & JOINS) != 0) {
+        orr_txn_join_nodes(p->txn);
+    }
     oracle_open(&p->oracle, &p->world);
 }
 
@@ -383,6 +403,19 @@ static void op_place(struct play *p, bool pipeline)
     }
 }
 
+/* A whole gang, task by task, on the node with the most idle devices. */
+static void op_place_gang(struct play *p)
+{
+    const uint32_t job = some_job(p, ORR_JOB_PENDING);
+    bool placed = job != ORR_NONE;
+    while (placed && p->oracle.jobs[job].piece_count < ORACLE_PIECES) {
+        const struct orr_shape *shape = &p->world.shapes.shapes[p->world.specs[job].shape];
+        const uint32_t node = orr_ledger_most_idle(p->ledger, &shape->groups[0].request);
+        placed = orr_txn_place(p->txn, job, 0, 1, node);
+        assert_int_equal(placed, oracle_place(&p->oracle, job, 0, 1, node));
+    }
+}
+
 static void op_evict(struct play *p)
 {
     uint32_t job = some_job(p, below(p, 9) == 0 ? ORR_JOB_PENDING : ORR_JOB_RUNNING);
@@ -395,6 +428,25 @@ static void op_evict(struct play *p)
         oracle_evict(&p->oracle, job);
         p->evictions++;
     }
+}
+
+/* A placement of the job on several nodes, or ORR_NONE. */
+static uint32_t joined_of(const struct play *p, uint32_t job)
+{
+    uint32_t at = p->ledger->jobs[job].placement;
+    while (at != ORR_NONE && p->ledger->placements[at].more_nodes == 0) {
+        at = p->ledger->placements[at].next;
+    }
+    return at;
+}
+
+/* What is on several nodes is evicted whole or not at all. */
+static void refuse_part_of_joined(struct play *p, uint32_t job)
+{
+    const uint32_t at = joined_of(p, job);
+    assert_int_not_equal(at, ORR_NONE);
+    assert_false(orr_txn_evict_tasks(p->txn, job, at, p->ledger->placements[at].tasks - 1,
+                                     ORR_CAUSE_RECLAIM, ORR_NONE));
 }
 
 /* Some tasks of a placement, of the one that the oracle's piece is. */
@@ -416,6 +468,10 @@ static void op_evict_tasks(struct play *p)
             break;
         }
         placement = have->next;
+    }
+    if (placement == ORR_NONE && (p->how & JOINS) != 0) {
+        refuse_part_of_joined(p, job);
+        return;
     }
     assert_int_not_equal(placement, ORR_NONE);
     uint32_t tasks = below(p, piece->tasks + 2);
@@ -496,12 +552,16 @@ static void transaction(struct play *p)
     marks[0] = orr_txn_checkpoint(p->txn);
     for (uint32_t ops = 1 + below(p, 14); ops > 0; ops--) {
         uint32_t what = below(p, 20);
-        if (what < 13) {
+        if (what < 6 && p->how != 0) {
+            op_place_gang(p);
+        } else if (what < 13) {
             op_place(p, what > 11);
         } else if (what < 14) {
             op_evict(p);
         } else if (what < 15) {
-            op_evict_tasks(p);
+            if ((p->how & WHOLE_JOBS) == 0) {
+                op_evict_tasks(p);
+            }
         } else if (what < 18 && depth < CHECKPOINTS) {
             depth++;
             oracle_copy(&saved[depth], &p->oracle);
@@ -547,6 +607,26 @@ static void outside_event(struct play *p)
     }
 }
 
+/* A failure wants some nodes of a job apart: nothing that can be seen changes. */
+static void part_some(struct play *p)
+{
+    const uint32_t from = below(p, JOBS), nodes = 1 + below(p, 3), nth = below(p, 10);
+    for (uint32_t i = 0; i < JOBS; i++) {
+        const uint32_t job = (from + i) % JOBS;
+        const uint8_t phase = p->ledger->jobs[job].phase;
+        const bool holds =
+            phase == ORR_JOB_PENDING || phase == ORR_JOB_RUNNING || phase == ORR_JOB_RELEASING;
+        const uint32_t at = holds ? joined_of(p, job) : ORR_NONE;
+        if (at != ORR_NONE) {
+            refuse_part_of_joined(p, job);
+            const struct orr_placement *joined = &p->ledger->placements[at];
+            orr_ledger_part(p->ledger, job, joined->node + nth % (joined->more_nodes + 1u), nodes);
+            p->parted++;
+            return;
+        }
+    }
+}
+
 static void end_cycle(struct play *p)
 {
     orr_txn_end_cycle(p->txn);
@@ -557,10 +637,11 @@ static void end_cycle(struct play *p)
     }
 }
 
-static uint64_t run(unsigned kind, uint64_t seed, uint32_t laws, uint32_t steps, uint32_t every)
+static uint64_t run_how(unsigned kind, uint64_t seed, uint32_t laws, uint32_t steps, uint32_t every,
+                        uint32_t how)
 {
     struct play p;
-    play_open(&p, kind, seed, laws);
+    play_open(&p, kind, seed, laws, how);
     for (uint32_t i = 0; i < 40; i++) {
         orr_ledger_submit(p.ledger, p.next_job);
         p.oracle.jobs[p.next_job++].phase = ORR_JOB_PENDING;
@@ -573,17 +654,25 @@ static uint64_t run(unsigned kind, uint64_t seed, uint32_t laws, uint32_t steps,
         end_cycle(&p);
         for (uint32_t events = below(&p, 5); events > 0; events--) {
             outside_event(&p);
+            part_some(&p);
         }
         if (step % every == 0) {
             check_all(&p);
         }
     }
     check_all(&p);
-    assert_true(p.commits > 0 && p.rollbacks > 0 && p.evictions > 0 && p.partial_evictions > 0);
+    assert_true(p.commits > 0 && p.rollbacks > 0 && p.evictions > 0);
+    assert_true(p.partial_evictions > 0 || (how & WHOLE_JOBS) != 0);
+    assert_true((how & JOINS) == 0 || p.parted > 0);
     assert_true(laws == 0 || p.refusals > 0);
     uint64_t digest = p.ledger->digest.h;
     play_close(&p);
     return digest;
+}
+
+static uint64_t run(unsigned kind, uint64_t seed, uint32_t laws, uint32_t steps, uint32_t every)
+{
+    return run_how(kind, seed, laws, steps, every, 0);
 }
 
 static void mixed_nodes__equal_the_oracle(void **state)
@@ -616,6 +705,24 @@ static void digest__is_a_function_of_what_was_done(void **state)
     assert_true(run(0, 78, ORR_LAW_GANG, 60, 20) != first);
 }
 
+static void joined_placements__equal_the_oracle(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        (void)run_how(3, seed, 0, 150, 3, JOINS);
+        (void)run_how(3, seed, ORR_LAW_GANG, 150, 3, JOINS);
+    }
+}
+
+static void digest__is_that_of_placements_not_joined(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        assert_true(run_how(3, seed, 0, 150, 50, JOINS | WHOLE_JOBS) ==
+                    run_how(3, seed, 0, 150, 50, WHOLE_JOBS));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -623,6 +730,8 @@ int main(void)
         cmocka_unit_test(large_nodes__equal_the_oracle),
         cmocka_unit_test(thousands_of_nodes__equal_the_oracle),
         cmocka_unit_test(digest__is_a_function_of_what_was_done),
+        cmocka_unit_test(joined_placements__equal_the_oracle),
+        cmocka_unit_test(digest__is_that_of_placements_not_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

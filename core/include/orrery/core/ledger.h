@@ -9,9 +9,10 @@
  *             exactly what was journalled; commit checks the laws and makes it so
  *
  * Readers hold a const pointer and may read every field below; only ledger/ writes them. A
- * placement is a run of equal tasks on one node, from one time to another; placements are never
- * reused, so that they are the record of the run as well. An eviction of some of its tasks splits a
- * placement. Invariants are recomputed from placements by orr_ledger_audit().
+ * placement is a run of equal tasks on one node, from one time to another, or the same on each of
+ * several nodes in a row; placements are never reused, so that they are the record of the run as
+ * well. An eviction of some of its tasks splits a placement. Invariants are recomputed from
+ * placements by orr_ledger_audit().
  */
 #ifndef ORR_CORE_LEDGER_H
 #define ORR_CORE_LEDGER_H
@@ -30,18 +31,35 @@ struct orr_room { /* on one node */
 enum orr_hold { ORR_HOLD_KEPT, ORR_HOLD_LEAVING, ORR_HOLD_ENDED };
 
 struct orr_placement {
-    uint32_t node;
-    uint32_t next; /* of the same job while not ended, or ORR_NONE; newest first */
-    uint32_t tasks;
+    uint32_t node;    /* the first of them */
+    uint32_t next;    /* of the same job while not ended, or ORR_NONE; newest first */
+    uint32_t tasks;   /* on all of them */
     uint16_t group;   /* of the job's shape */
     uint16_t attempt; /* of the job, from 1 */
-    uint64_t devices; /* bit mask; 0 on nodes of more than 64 devices */
+    uint64_t devices; /* bit mask, of each node; 0 on nodes of more than 64 devices */
     orr_ms since_ms;  /* ORR_MS_NONE: not committed yet */
     orr_ms until_ms;  /* ENDED; LEAVING: when its grace ends, once that was said */
     uint32_t job;
-    uint8_t hold;  /* enum orr_hold */
-    uint8_t cause; /* enum orr_cause of what took it away; NONE: its job ended */
+    uint8_t hold;        /* enum orr_hold */
+    uint8_t cause;       /* enum orr_cause of what took it away; NONE: its job ended */
+    uint16_t more_nodes; /* that follow the first and are of its type, with as many tasks each */
 };
+
+/* Its tasks on each node. */
+static inline uint32_t orr_placement_each(const struct orr_placement *placement)
+{
+    return placement->more_nodes == 0 ? placement->tasks
+                                      : placement->tasks / (placement->more_nodes + 1u);
+}
+
+static inline bool orr_placement_is_on(const struct orr_placement *placement, uint32_t node)
+{
+    return node - placement->node <= placement->more_nodes;
+}
+
+/* Is `next` the same, one node further? Then the two may be told as one. */
+bool orr_placement_goes_on(const struct orr_cluster *cluster, const struct orr_placement *placement,
+                           const struct orr_placement *next);
 
 struct orr_node_set { /* nodes as a bitmap with a bitmap of its non-empty words */
     uint64_t *words, *summary;
@@ -126,7 +144,11 @@ void orr_ledger_set_unwanted(struct orr_ledger *ledger, uint32_t job, uint32_t t
 void orr_ledger_finish_late(struct orr_ledger *ledger, uint32_t job, orr_ms end, orr_ms now);
 /* A running job's finish is planned anew: events of the plan before are stale. */
 void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job);
-/* What leaves of a job on a node is over at `now`, whatever its grace was. */
+/* Splits what the job holds so that each of its placements is on these nodes or apart from them.
+ * Call it between cycles. */
+void orr_ledger_part(struct orr_ledger *ledger, uint32_t job, uint32_t node, uint32_t count);
+/* What leaves of a job on a node is over at `now`, whatever its grace was. A placement on further
+ * nodes is over there too: part it before. */
 void orr_ledger_cut_grace(struct orr_ledger *ledger, uint32_t job, uint32_t node, orr_ms now);
 /* A node goes down, or comes back. Of one that is down nothing is idle, nor what is released there;
  * who holds something goes on with it, unless the caller evicted it. Call it between cycles. */
@@ -209,6 +231,9 @@ struct orr_refusal {
 struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws);
 /* Laws by the shard of a job's queue (borrowed) instead of the same for all. */
 void orr_txn_set_shard_laws(struct orr_txn *txn, const uint32_t *laws);
+/* Commits may join what a job that cannot shrink got on nodes in a row to one placement. Then
+ * nobody may keep the index of a placement past a commit. */
+void orr_txn_join_nodes(struct orr_txn *txn);
 void orr_txn_close(struct orr_txn *txn);
 /* Places tasks of a group on a node. False, and nothing done, when the node has no room now, the
  * tasks may not be on it (GPU model, selector, taints), or there are no such job, node, group or
@@ -229,7 +254,7 @@ bool orr_txn_evict_for(struct orr_txn *txn, uint32_t job, enum orr_cause cause,
                        uint32_t beneficiary);
 /* Evicts some tasks of one placement of a job; the job goes on. What is left may be less than its
  * gang: that is for the caller to know. False, and nothing done, if the job does not hold so much
- * there. */
+ * there, or that is a part of what is on several nodes (orr_ledger_part). */
 bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, uint32_t tasks,
                          enum orr_cause cause, uint32_t beneficiary);
 /* Of the tasks that the eviction just made takes, so many get another place by the same decision.

@@ -245,7 +245,9 @@ enum {
      * without it and PARTS such a job gets all its tasks at once and keeps them */
     ORR_ABLE_SCALE = 1u << 2,
     /* knows jobs that hold part of what they need to start; hears ORR_JOB_CHANGED */
-    ORR_ABLE_LOSSES = 1u << 3
+    ORR_ABLE_LOSSES = 1u << 3,
+    /* keeps no index of a placement: then commits may join those on nodes in a row (ledger.h) */
+    ORR_ABLE_JOINED = 1u << 4
 };
 
 /* Is the policy told ORR_JOB_CHANGED of such a job? */
