@@ -30,9 +30,6 @@ const char *orr_report__count(double value, const char *one, const char *many, c
 /* A metric of all jobs; NAN: the run has none of that name. */
 double orr_report__metric(struct orr_results *in, const char *name);
 
-/* Who waited longest: job, queue, GPUs, submitted on, waited s, started, mostly because, as it was
- * then; longest first. At most three alike, else one burst would fill the table. */
-extern const char orr_report__longest_sql[];
 /* What jobs waited for: reason, in words, jobs, in all s, GPU-hours waited; most GPU-hours first.
  */
 extern const char orr_report__reasons_sql[];

@@ -2,6 +2,7 @@
 /* report_run.c - one run: headline, can it be trusted, who waited and why, evictions, lending,
  * figures, provenance. */
 #include "report_int.h"
+#include "report_sql.h"
 
 #include <math.h>
 #include <string.h>
@@ -324,7 +325,7 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
     (void)fputs("<p class=\"soft\">Waits are from submit to the first start; at most three jobs of "
                 "a queue and size.</p>\n",
                 out);
-    orr_report__table(in, orr_report__longest_sql, ROWS_MOST, "Nobody waited.", out);
+    orr_report__table(in, orr_report_sql__longest, ROWS_MOST, "Nobody waited.", out);
     (void)fputs("<h3>What jobs waited for</h3>\n", out);
     orr_report__table(in, orr_report__reasons_sql, ROWS_MOST, "Nobody waited.", out);
     section(out, prefix, "load", "Queues: waits, quota, GPUs held and fair share");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* report_short.c - the questions a reader comes with, answered in a sentence or two each. */
 #include "report_int.h"
+#include "report_sql.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,47 +19,6 @@ const char *const orr_report__questions[ORR_REPORT_QUESTIONS] = {"Who waited lon
                                                                  "Can it be trusted?"};
 const char *const orr_report__sections[ORR_REPORT_QUESTIONS] = {
     "waits", "load", "evictions", "lending", "objectives", "expected", "trust"};
-
-const char orr_report__longest_sql[] =
-    "WITH one AS (SELECT w.job, w.queue, w.mgpu, w.from_ms, w.start_ms,"
-    " coalesce(w.start_ms, r.end_ms) - w.from_ms AS waited FROM v_waits AS w CROSS JOIN run AS r"
-    " WHERE w.state > 0 AND NOT w.never),"
-    " alike AS (SELECT *, row_number() OVER (PARTITION BY queue, mgpu, start_ms IS NULL ORDER BY"
-    " waited DESC, job) AS nr FROM one WHERE waited > 0),"
-    " longest AS (SELECT * FROM alike WHERE nr <= 3 ORDER BY waited DESC, job LIMIT 10),"
-    " why AS (SELECT i.job AS job, i.words AS words, sum(i.to_ms - i.from_ms) AS span,"
-    " max(sum(i.to_ms - i.from_ms)) OVER (PARTITION BY i.job) AS most FROM v_reason_intervals AS i"
-    " JOIN longest AS l ON l.job = i.job WHERE l.start_ms IS NULL OR i.from_ms < l.start_ms GROUP"
-    " BY i.job, i.words),"
-    " proof AS (SELECT c.*, n.words AS words, max(c.rowid) FROM reason_change AS c JOIN longest AS"
-    " l ON l.job = c.job JOIN reason AS n ON n.id = c.reason"
-    " WHERE l.start_ms IS NULL OR c.at_ms < l.start_ms GROUP BY c.job, n.words)"
-    " SELECT j.name AS job, q.name AS queue, j.mgpu / 1000.0 AS GPUs,"
-    " printf('day %d %02d:%02d', l.from_ms / 86400000, l.from_ms / 3600000 % 24, l.from_ms / 60000 "
-    "%"
-    " 60) AS \"submitted on\", l.waited / 1000.0 AS \"waited s\","
-    " CASE WHEN l.start_ms IS NULL THEN 'never' ELSE 'yes' END AS started,"
-    " max(y.words) AS \"mostly because\","
-    " ltrim(CASE WHEN p.free_mgpu IS NULL THEN '' ELSE printf(', %g GPUs free', p.free_mgpu /"
-    " 1000.0) END"
-    " || CASE WHEN p.hole_mgpu IS NULL OR j.mgpu < 1000 * j.pods THEN '' ELSE printf(', at most %g"
-    " on one node', p.hole_mgpu / 1000.0) END"
-    " || CASE WHEN p.domain_mgpu IS NULL OR p.level IS NULL THEN '' ELSE printf(', at most %g in"
-    " one %s', p.domain_mgpu / 1000.0, p.level) END"
-    " || CASE WHEN p.allowed_mgpu IS NULL OR b.name IS NULL THEN '' ELSE printf(', %s holds %g of"
-    " %g', b.name, p.held_mgpu / 1000.0, p.allowed_mgpu / 1000.0) END"
-    " || CASE WHEN a.name IS NULL THEN '' ELSE printf(', behind %s of %g GPUs', a.name, a.mgpu /"
-    " 1000.0) END"
-    " || CASE WHEN o.code IS NULL OR o.code = 'not-tried' THEN '' WHEN o.code = 'gate-failed' THEN"
-    " ', no reclaim: its queue would hold more than its share' ELSE ', reclaim: ' || o.words END,"
-    " ', ')"
-    " AS \"when that was last so\""
-    " FROM longest AS l JOIN job AS j ON j.id = l.job LEFT JOIN queue AS q ON q.id = l.queue"
-    " LEFT JOIN why AS y ON y.job = l.job AND y.span = y.most"
-    " LEFT JOIN proof AS p ON p.job = l.job AND p.words = y.words"
-    " LEFT JOIN queue AS b ON b.id = p.queue LEFT JOIN job AS a ON a.id = p.ahead"
-    " LEFT JOIN outcome AS o ON o.id = p.reclaim"
-    " GROUP BY l.job ORDER BY l.waited DESC, l.job";
 
 const char orr_report__reasons_sql[] =
     "SELECT i.reason AS reason, i.words AS \"in words\", count(DISTINCT i.job) AS jobs,"
@@ -98,7 +58,7 @@ static void text_column(sqlite3_stmt *row, int column, FILE *out)
 static void longest(struct orr_results *in, FILE *out)
 {
     bool first = true;
-    sqlite3_stmt *row = orr_results_prepare(in, orr_report__longest_sql);
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__longest);
     while (orr_results_step(in, row)) {
         char gpus[64], waited[24];
         if (!first) {
@@ -122,9 +82,9 @@ static void longest(struct orr_results *in, FILE *out)
             (void)fputs(", mostly because ", out);
             text_column(row, 6, out);
         }
-        if (sqlite3_column_bytes(row, 7) > 0) {
+        if (sqlite3_column_bytes(row, 9) > 0) {
             (void)fputs(" (in the end: ", out);
-            text_column(row, 7, out);
+            text_column(row, 9, out);
             (void)fputc(')', out);
         }
         (void)fputs(". ", out);

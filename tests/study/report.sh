@@ -128,4 +128,12 @@ awk 'NF > 2 && $1 !~ /#/ { if ($NF > most) most = $NF } END { exit !(most > 3.9 
 code=0
 "$orrery" report missing.db -o none.html 2>/dev/null || code=$?
 { [ "$code" = 66 ] && [ ! -e none.html ]; } || fail "a missing file leaves a page"
+
+# "In the end" is the last moment of the wait, not when its reason began: two nodes of 8, l wants both; at first none of
+# them is free, from 100 s on one is, until b ends at 200 s.
+printf 'job,submit_s,run_s,gpus,queue\na,0,100,8,q\nb,0,200,8,q\nl,10,50,16,q\n' >end.csv
+"$orrery" run --trace end.csv --cluster 2x8 --policy fifo --quiet --no-progress -o end.db
+"$orrery" report end.db -o end.html -q
+grep -q 'Job <b>l</b> of queue <b>q</b> (16 GPUs) waited <b>3.2 min</b>, mostly because fewer GPUs are free than it asks (in the end: 8 GPUs free, at most 8 on one node)' end.html ||
+    fail "in the end: $(grep -o 'Job <b>l</b>[^.]*[.][^.]*' end.html)"
 printf 'reported\n'
