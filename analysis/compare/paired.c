@@ -141,14 +141,22 @@ const char *orr_paired_words(const struct orr_paired *p, char *out, size_t bytes
     return out;
 }
 
-double orr_paired_least_seen(const struct orr_paired *p, double level, double sure)
+double orr_seen_with(double error, uint32_t n, double sure, double margin, double power)
+{
+    const double degrees = n - 1.0;
+    return fmax(margin, error * gsl_cdf_tdist_Pinv(1 - sure / 2, degrees)) +
+           error * gsl_cdf_tdist_Pinv(power, degrees);
+}
+
+double orr_paired_seen(const struct orr_paired *p, double level, double sure, double margin,
+                       double power)
 {
     if (p->n < 2 || !isfinite(p->low) || !isfinite(p->high)) {
         return (double)NAN;
     }
-    const double degrees = p->n - 1, half = (p->high - p->low) / 2;
-    return half / gsl_cdf_tdist_Pinv(0.5 + level / 2, degrees) *
-           gsl_cdf_tdist_Pinv(1 - sure / 2, degrees);
+    const double half = (p->high - p->low) / 2;
+    const double error = half / gsl_cdf_tdist_Pinv(0.5 + level / 2, p->n - 1.0);
+    return orr_seen_with(error, p->n, sure, margin, power);
 }
 
 static int by_value(const void *a, const void *b, void *context)

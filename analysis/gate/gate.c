@@ -8,9 +8,6 @@
 #include <orrery/analysis/xml.h>
 #include <orrery/base/text.h>
 
-/* A red build is an accusation: at most one innocent change in 200 meets it by chance. */
-#define SURE 0.01
-
 const char *orr_gate_word(enum orr_verdict_kind verdict)
 {
     static const char *const words[] = {"pass", "regressed", "inconclusive"};
@@ -55,7 +52,7 @@ static enum orr_verdict_kind judge(const struct orr_paired *worse, double margin
     if (worse->high <= margin) {
         return ORR_GATE_PASS;
     }
-    const bool sure = worse->p < SURE && worse->difference > 0;
+    const bool sure = worse->p < ORR_GATE_SURE && worse->difference > 0;
     return sure && worse->difference > margin ? ORR_GATE_REGRESSED : ORR_GATE_INCONCLUSIVE;
 }
 
@@ -128,8 +125,8 @@ static void describe(struct orr_gate_result *r, const struct orr_paired *paired,
         return;
     }
     (void)snprintf(r->text + used, sizeof r->text - used,
-                   " (95 %% interval %s to %s, n = %u); allowed is %s, seen is "
-                   "%s",
+                   " (95 %% interval %s to %s, n = %u); allowed is %s, seen in "
+                   "4 of 5 cases is %s",
                    amount(r->unit, paired->low, true, low),
                    amount(r->unit, paired->high, true, high), r->worse.n, margin,
                    amount(r->unit, better == ORR_BETTER_MORE ? -r->seen : r->seen, true, seen));
@@ -155,8 +152,9 @@ void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit,
     result->margin = rule->relative ? rule->margin * fabs(paired->base_mean) : rule->margin;
     const bool by_itself = fixed || orr_metric_is(rule->metric, ORR_METRIC_CERTAIN);
     result->verdict = judge(&result->worse, result->margin, by_itself);
-    const double least = by_itself ? 0 : orr_paired_least_seen(&result->worse, 0.95, SURE);
-    result->seen = isnan(least) ? least : fmax(result->margin, least);
+    result->seen = by_itself ? result->margin
+                             : orr_paired_seen(&result->worse, 0.95, ORR_GATE_SURE, result->margin,
+                                               ORR_GATE_POWER);
     describe(result, paired, by_itself, better);
     add_missing(result, paired);
 }

@@ -91,10 +91,11 @@ expect 0 'digests are equal' easy.db --baseline baseline.db --spec exact.yaml
 for metric in never_startable unstarted unfinished; do
     grep -q "^  $metric: {metric: $metric, margin: 0} # sees +1$" proposed.yaml || fail "no rule for $metric: $(cat proposed.yaml)"
 done
+grep -q 'sees in 4 of 5 cases (80 % power) stands beside it$' proposed.yaml || fail "no power: $(cat proposed.yaml)"
 grep -q '^  wait_p95_s: .* # sees +[0-9.]* [a-z]*$' proposed.yaml || fail "what wait_p95_s sees: $(cat proposed.yaml)"
 expect 0 '^note: baseline (1 run) and new (1): jobs that had not ended 0 and 0, jobs that never started 0 and 0, jobs that never could start 0 and 0$' \
     fifo.db --baseline fifo.db --spec exact.yaml
-expect 1 'seen is +' fifo.db --baseline easy.db --spec statistical.yaml --junit gate.xml --summary gate.md
+expect 1 'seen in 4 of 5 cases is +' fifo.db --baseline easy.db --spec statistical.yaml --junit gate.xml --summary gate.md
 grep -q '^note: The input of one trace was shaken: these intervals cover that jitter, not other traces.$' out || fail "what shaken intervals cover"
 grep -q '^note:   [a-z0-9_]*: .* from the baseline to the new' out || fail "no intervals from blocks"
 grep -q 'jobs that never started 0 and 0' gate.xml || fail "JUnit does not say how many never started"

@@ -10,6 +10,7 @@
 
 #include <orrery/analysis/paired.h>
 #include <orrery/base/mem.h>
+#include <orrery/base/rng.h>
 
 #include "queue_model.h"
 
@@ -97,18 +98,44 @@ static void readings__count_what_is_not_reached(void **state)
     assert_true(orr_paired_order(&p) == 0 && orr_paired_order_as_is(&p) == 1);
 }
 
-/* The least that p < 0.01 takes: a difference of just that has just that p. */
-static void least_seen__has_the_p_it_is_for(void **state)
+static double normal(struct orr_rng *rng) /* Box and Muller */
+{
+    const double a = 1 - orr_rng_unit(rng);
+    const double b = orr_rng_unit(rng);
+    return sqrt(-2 * log(a)) * cos(6.283185307179586 * b);
+}
+
+/* Of differences drawn around what is seen, four of five have p < 0.01 and are above the margin. */
+static void seen__is_shown_with_its_power(void **state)
+{
+    enum { TRIALS = 20000, N = 20 };
+    static const double margins[] = {0, 1, 5};
+    const double error = 1 / sqrt(N); /* of the mean of N differences of deviation 1 */
+    struct orr_rng rng = orr_rng_stream(1, "seen", 0);
+    (void)state;
+    for (int m = 0; m < 3; m++) {
+        const double seen = orr_seen_with(error, N, 0.01, margins[m], 0.8);
+        int shown = 0;
+        for (int t = 0; t < TRIALS; t++) {
+            double base[N] = {0}, other[N];
+            for (int i = 0; i < N; i++) {
+                other[i] = seen + normal(&rng);
+            }
+            const struct orr_paired p = orr_paired_t(base, other, N, 0.95);
+            shown += p.p < 0.01 && p.difference > margins[m];
+        }
+        assert_true(shown > 0.78 * TRIALS && shown < 0.83 * TRIALS);
+    }
+}
+
+/* The same of pairs, whose interval tells their standard error. */
+static void seen__is_told_from_the_interval(void **state)
 {
     const double base[] = {0, 0, 0, 0, 0}, other[] = {1, 2, 3, 4, 5};
     const struct orr_paired p = orr_paired_t(base, other, 5, 0.95);
-    const double least = orr_paired_least_seen(&p, 0.95, 0.01);
-    double shifted[5];
     (void)state;
-    for (int i = 0; i < 5; i++) {
-        shifted[i] = other[i] - 3 + least;
-    }
-    NEAR(orr_paired_t(base, shifted, 5, 0.95).p, 0.01, 1e-9);
+    NEAR(orr_paired_seen(&p, 0.95, 0.01, 1, 0.8), orr_seen_with(sqrt(2.5 / 5), 5, 0.01, 1, 0.8),
+         1e-9);
 }
 
 /* Holm's own procedure by hand: 0.01, 0.02, 0.03, 0.04 become 0.04, 0.06, 0.06, 0.06. */
@@ -176,7 +203,8 @@ int main(void)
         cmocka_unit_test(t__says_nothing_of_too_little),
         cmocka_unit_test(t__takes_equal_differences),
         cmocka_unit_test(readings__count_what_is_not_reached),
-        cmocka_unit_test(least_seen__has_the_p_it_is_for),
+        cmocka_unit_test(seen__is_shown_with_its_power),
+        cmocka_unit_test(seen__is_told_from_the_interval),
         cmocka_unit_test(holm__steps_down),
         cmocka_unit_test(t__covers_a_known_difference),
         cmocka_unit_test(percentiles__hold_the_middle),

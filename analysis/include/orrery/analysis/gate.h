@@ -17,6 +17,11 @@
 enum orr_verdict_kind { ORR_GATE_PASS, ORR_GATE_REGRESSED, ORR_GATE_INCONCLUSIVE };
 const char *orr_gate_word(enum orr_verdict_kind verdict);
 
+/* A red build is an accusation: at most one innocent change in 200 meets it by chance. */
+#define ORR_GATE_SURE  0.01
+/* The probability with which the least worsening that a rule is said to see is called regressed. */
+#define ORR_GATE_POWER 0.8
+
 struct orr_gate_rule {
     const char *name;          /* as the user calls it */
     const char *metric;        /* of table metric */
@@ -32,7 +37,8 @@ struct orr_gate_result {
     enum orr_verdict_kind verdict;
     struct orr_paired worse; /* difference and interval with the sign that more is worse */
     double margin;           /* in the metric's unit */
-    double seen;    /* the least worsening that would be called regressed; NAN: not known */
+    double
+        seen; /* the least worsening that is called regressed with ORR_GATE_POWER; NAN: not known */
     char text[600]; /* one sentence */
 };
 

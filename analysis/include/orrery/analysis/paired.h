@@ -51,9 +51,12 @@ static inline uint32_t orr_paired_pairs(const struct orr_paired *p)
 int orr_paired_order(const struct orr_paired *p);
 /* The same where one pair without an interval counts as it stands. */
 int orr_paired_order_as_is(const struct orr_paired *p);
-/* The least difference that would have p < `sure` with the spread these pairs have; `level` is that
- * of their interval. NAN without one. */
-double orr_paired_least_seen(const struct orr_paired *p, double level, double sure);
+/* The least difference which so many pairs of this standard error (of their mean difference) show
+ * with the probability `power`: as one above `margin` with p < `sure`. */
+double orr_seen_with(double error, uint32_t n, double sure, double margin, double power);
+/* The same with the spread these pairs have; `level` is that of their interval. NAN without one. */
+double orr_paired_seen(const struct orr_paired *p, double level, double sure, double margin,
+                       double power);
 
 /* "lost in 1 of 5", "found in 2 of 5", "lost in 1, found in 2 of 5"; "": nothing of the kind. */
 const char *orr_paired_words(const struct orr_paired *p, char *out, size_t bytes);
