@@ -839,7 +839,7 @@ CREATE TEMP TABLE gang AS -- devices of the last attempt as it began; a service 
 SELECT DISTINCT j.id AS job, h.node, b.d, b.d / w.island AS island, w.joined
 FROM job AS j CROSS JOIN run AS r JOIN held AS h ON h.job = j.id AND h.nr = j.attempts AND h.start_ms <= j.last_start_ms
 JOIN bit AS b ON h.devices >> b.d & 1 JOIN wired AS w ON w.node = h.node
-WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND (h.to_ms > j.last_start_ms OR j.state = 2)
+WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND (h.to_ms > j.last_start_ms OR NOT h.over)
   AND NOT EXISTS (SELECT 1 FROM metric AS m WHERE m.name = 'requests' AND m.label = 'workload=' || j.name);
 CREATE INDEX temp.gang_job ON gang(job);
 CREATE TEMP TABLE gang_size AS

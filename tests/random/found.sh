@@ -198,4 +198,24 @@ Y
     has "count(*) = 0 FROM metric WHERE name = 'startable_gang_least_gpus' AND value > 1"
 }
 
+# A pod that a running job lost before its gang was whole is no part of what its attempt held as it began.
+case_lost_before_the_start() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 60s
+cluster: {pools: {p: {nodes: 2, gpus: 2}, q: {nodes: 1, gpus: 4}}}
+workload: [{name: t, trace: t.csv}]
+policy: kube
+events: [{at: 10s, fail: p-0002, for: 200s}]
+Y
+    cat >0/t.csv <<'T'
+job,submit_s,run_s,pods,gpus_per_pod
+a,0,20,1,4
+b,0,40,1,2
+x,0,50,1,1
+c,1,100,2,1
+T
+    right 0
+}
+
 "case_$2"
