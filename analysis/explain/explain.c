@@ -10,19 +10,6 @@
 
 /* --- small things --- */
 
-const char *orr_explain__clock(orr_ms at, char *out)
-{
-    char span[32];
-    const orr_ms day = 86400000;
-    if (at < 0 || at < day) {
-        (void)orr_format_span(out, at);
-        return out;
-    }
-    (void)orr_format_span(span, at % day);
-    (void)snprintf(out, 40, "day %lld %.20s", (long long)(at / day), span);
-    return out;
-}
-
 const char *orr_explain__span(orr_ms span, char *out)
 {
     return orr_format_rough(out, (double)span / 1000.0);

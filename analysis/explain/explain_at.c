@@ -3,6 +3,7 @@
 #include "explain_int.h"
 
 struct at {
+    const struct orr_results *in;
     struct explain_job job;
     orr_ms at_ms;
     bool waits;
@@ -50,8 +51,8 @@ static void refuse(struct orr_results *in, const struct at *at)
         then = job->start_ms;
     }
     in->status = orr_fail(in->err, ORR_DATA, "%s: job %s does not wait at %s%s%s", in->path,
-                          job->name, orr_explain__clock(at->at_ms, clock), what,
-                          then != ORR_MS_NONE ? orr_explain__clock(then, when) : "");
+                          job->name, orr_results_when(at->in, at->at_ms, clock), what,
+                          then != ORR_MS_NONE ? orr_results_when(at->in, then, when) : "");
 }
 
 static void say(const struct at *at, FILE *out)
@@ -59,7 +60,7 @@ static void say(const struct at *at, FILE *out)
     char clock[40], since[24], up[40];
     orr_explain__say_job(&at->job, out);
     (void)fprintf(out, "At %s it waits, for %s for this reason (numbers of when it began): ",
-                  orr_explain__clock(at->at_ms, clock),
+                  orr_results_when(at->in, at->at_ms, clock),
                   orr_explain__span(at->at_ms - at->since_ms, since));
     orr_explain__say_reason(&at->reason, out);
     (void)fprintf(out, ".\nThen %g of the %s that were up were free.\n", at->free_gpus,
@@ -88,7 +89,7 @@ enum orr_status orr_explain_job_at(const char *db_path, const char *name, orr_ms
                                    FILE *out, struct orr_err *err)
 {
     struct orr_results in;
-    struct at at = {.at_ms = at_ms};
+    struct at at = {.in = &in, .at_ms = at_ms};
     orr_results_open(&in, db_path, err);
     if (orr_explain__job(&in, name, &at.job)) {
         read_reason(&in, &at);

@@ -12,8 +12,6 @@
 
 /* --- small things --- */
 
-/* "day 2 03:04:05" of the run's clock, or "03:04:05" on its first day; needs 40 bytes. */
-const char *orr_explain__clock(orr_ms at, char *out);
 /* "4 min" and such of a span; needs 24 bytes. */
 const char *orr_explain__span(orr_ms span, char *out);
 /* "1 GPU", "2.5 GPUs"; needs 40 bytes. */
@@ -123,7 +121,8 @@ struct explain_replicas {
 /* Free the parts. */
 void orr_explain__replicas(struct orr_results *in, const struct explain_job *job,
                            struct explain_replicas *replicas);
-void orr_explain__say_replicas(const struct explain_replicas *replicas, FILE *out);
+void orr_explain__say_replicas(const struct orr_results *in,
+                               const struct explain_replicas *replicas, FILE *out);
 void orr_explain__json_replicas(const struct explain_replicas *replicas, struct orr_json *json);
 
 #endif

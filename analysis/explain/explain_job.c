@@ -54,6 +54,7 @@ struct gpu_hours { /* what became of the GPU time it held */
 };
 
 struct story {
+    const struct orr_results *in;
     struct explain_job job;
     const char *never; /* why it never could have started; NULL: it could have */
     struct event *events;
@@ -245,7 +246,7 @@ static void say_events(const struct story *story, FILE *out)
         if (before != ORR_MS_NONE && event->at_ms > before) {
             (void)orr_explain__span(event->at_ms - before, later);
         }
-        (void)fprintf(out, "  %-20s %s%-9s ", orr_explain__clock(event->at_ms, clock),
+        (void)fprintf(out, "  %-20s %s%-9s ", orr_results_when(story->in, event->at_ms, clock),
                       later[0] != '\0' ? "+" : " ", later);
         before = event->at_ms;
         say_event(event, out);
@@ -303,7 +304,7 @@ static void draw_time(const struct story *story, FILE *out)
         }
     }
     (void)fprintf(out, "  %s\n  %-36s%36s\n  . waits   # runs   x is evicted\n", bar,
-                  orr_explain__clock(from, first), orr_explain__clock(to, last));
+                  orr_results_when(story->in, from, first), orr_results_when(story->in, to, last));
 }
 
 static void say(const struct story *story, FILE *out)
@@ -316,7 +317,7 @@ static void say(const struct story *story, FILE *out)
             (void)fprintf(out, "  It never could have, were the cluster empty: %s\n", story->never);
         }
     }
-    orr_explain__say_replicas(&story->replicas, out);
+    orr_explain__say_replicas(story->in, &story->replicas, out);
     (void)fputc('\n', out);
     say_sums(story, out);
     (void)fputc('\n', out);
@@ -431,7 +432,7 @@ enum orr_status orr_explain_job(const char *db_path, const char *name, bool json
                                 struct orr_err *err)
 {
     struct orr_results in;
-    struct story story = {.event_count = 0};
+    struct story story = {.in = &in};
     orr_results_open(&in, db_path, err);
     if (orr_explain__job(&in, name, &story.job)) {
         read_events(&in, &story);

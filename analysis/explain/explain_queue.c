@@ -21,6 +21,7 @@ struct lost {                  /* evictions of its jobs for one queue's sake */
 };
 
 struct story {
+    const struct orr_results *in;
     int64_t id;
     const char *name;
     double quota, weight, limit;                /* GPUs; -1: unlimited */
@@ -155,13 +156,13 @@ static void say(const struct story *story, bool at_given, FILE *out)
     }
     for (uint32_t i = 0; i < story->change_count; i++) {
         const struct change *c = &story->changes[i];
-        (void)fprintf(out, "From %s on: ", orr_explain__clock(c->at_ms, clock));
+        (void)fprintf(out, "From %s on: ", orr_results_when(story->in, c->at_ms, clock));
         say_owed(c->quota, c->weight, c->limit, out);
         (void)fprintf(out, ", priority %lld.\n", (long long)c->priority);
     }
     (void)fprintf(out, "%s %s, it and those beside it (entitled: mean of %s around then):\n",
                   at_given ? "At" : "When most was asked for, at",
-                  orr_explain__clock(story->at_ms, clock),
+                  orr_results_when(story->in, story->at_ms, clock),
                   orr_explain__span(story->bucket_ms, span));
     orr_explain__say_siblings(&story->queues, out);
     (void)fputs(story->waits.count > 0 ? "Its jobs waited:\n" : "Its jobs did not wait.\n", out);
@@ -230,7 +231,7 @@ enum orr_status orr_explain_queue(const char *db_path, const char *name, orr_ms 
                                   FILE *out, struct orr_err *err)
 {
     struct orr_results in;
-    struct story story = {.name = name, .at_ms = at_ms};
+    struct story story = {.in = &in, .name = name, .at_ms = at_ms};
     orr_results_open(&in, db_path, err);
     if (find_queue(&in, name, &story.id)) {
         if (at_ms == ORR_MS_NONE) {

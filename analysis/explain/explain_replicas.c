@@ -143,7 +143,7 @@ void orr_explain__replicas(struct orr_results *in, const struct explain_job *job
 
 /* --- as text --- */
 
-static void say_shortages(const struct explain_replicas *r, FILE *out)
+static void say_shortages(const struct orr_results *in, const struct explain_replicas *r, FILE *out)
 {
     char span[24], clock[40];
     if (r->times_short == 0) {
@@ -158,7 +158,7 @@ static void say_shortages(const struct explain_replicas *r, FILE *out)
     for (uint32_t i = 0; i < r->shortage_count; i++) {
         const struct explain_shortage *s = &r->shortages[i];
         (void)fprintf(out, "    from %-19s for %-9s at worst it wanted %lld, had %lld\n",
-                      orr_explain__clock(s->from_ms, clock),
+                      orr_results_when(in, s->from_ms, clock),
                       orr_explain__span(s->to_ms - s->from_ms, span), (long long)s->wanted,
                       (long long)s->had);
     }
@@ -174,14 +174,15 @@ static const char *range(int64_t least, int64_t most, char out[48])
     return out;
 }
 
-void orr_explain__say_replicas(const struct explain_replicas *r, FILE *out)
+void orr_explain__say_replicas(const struct orr_results *in, const struct explain_replicas *r,
+                               FILE *out)
 {
     if (!r->given) {
         return;
     }
     (void)fprintf(out, "\n  Its pods come and go: it wanted %.2f on average and had %.2f.\n",
                   r->wanted_mean, r->had_mean);
-    say_shortages(r, out);
+    say_shortages(in, r, out);
     if (!isnan(r->requests)) {
         (void)fprintf(out,
                       "  Of %.0f requests from the window on %.3f %% were served within the "
@@ -192,7 +193,7 @@ void orr_explain__say_replicas(const struct explain_replicas *r, FILE *out)
     for (uint32_t i = 0; i < r->part_count; i++) {
         const struct explain_replicas_part *p = &r->parts[i];
         char clock[40], wanted[48], had[48], span[24];
-        (void)fprintf(out, "  %-20s %12s %12s %14s\n", orr_explain__clock(p->from_ms, clock),
+        (void)fprintf(out, "  %-20s %12s %12s %14s\n", orr_results_when(in, p->from_ms, clock),
                       range(p->wanted_least, p->wanted_most, wanted),
                       range(p->had_least, p->had_most, had),
                       p->short_ms > 0 ? orr_explain__span(p->short_ms, span) : "-");

@@ -275,12 +275,12 @@ enum orr_status orr_explain_floor(const char *db_path, orr_ms at_ms, bool json, 
     } else if (in.status == ORR_OK) {
         const orr_ms first = orr_results_int(&in, orr_explain_sql__first_submit, at_ms);
         const bool over = at_ms > floor.end_ms, before = at_ms < first;
-        (void)fprintf(out, "At %s%s%s:\n", orr_explain__clock(at_ms, clock),
+        (void)fprintf(out, "At %s%s%s:\n", orr_results_when(&in, at_ms, clock),
                       over     ? ", after the run, which ended at "
                       : before ? ", before the first job, which came at "
                                : "",
-                      over     ? orr_explain__clock(floor.end_ms, end)
-                      : before ? orr_explain__clock(first, end)
+                      over     ? orr_results_when(&in, floor.end_ms, end)
+                      : before ? orr_results_when(&in, first, end)
                                : "");
         say_holders(&floor, out);
         draw_nodes(&floor, out);

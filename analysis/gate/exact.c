@@ -74,12 +74,13 @@ static void describe(struct orr_results *in, sqlite3_stmt *row, const char *cons
     const int which = sqlite3_column_int(row, 3);
     const char *here = why(in, which, job, difference->at_ms);
     const char *there = why(in, 1 - which, job, difference->at_ms);
-    char at[32], devices[200];
-    (void)orr_format_seconds(at, difference->at_ms);
+    char at[32], exact[32], devices[200];
+    (void)orr_results_when(in, difference->at_ms, at);
+    (void)orr_format_seconds(exact, difference->at_ms);
     say_devices(row, 4, devices, sizeof devices);
     (void)snprintf(difference->text, sizeof difference->text,
-                   "at %s s job %s %s%s in %s%s%s, and not in %s%s%s", at, job, deed, devices,
-                   sides[which], here[0] != '\0' ? ", where it had waited: " : "", here,
+                   "at %s (%s s) job %s %s%s in %s%s%s, and not in %s%s%s", at, exact, job, deed,
+                   devices, sides[which], here[0] != '\0' ? ", where it had waited: " : "", here,
                    sides[1 - which], there[0] != '\0' ? ", where it waits: " : "", there);
 }
 

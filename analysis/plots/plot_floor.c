@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/base/text.h>
 
 #define MOST_GPUS 64 /* of a node that are drawn */
 
@@ -351,7 +352,7 @@ void orr_plot__floor(struct orr_plot *plot)
         held += held_then(&plan, &lanes.held[i]) ? (double)lanes.held[i].mgpu / ORR_MGPU : 0;
     }
     char what[120], clock[60];
-    orr_plot__time_name(clock, sizeof clock, plan.at - plot->run.zero);
+    (void)orr_format_clock(clock, plan.at, plot->run.origin);
     (void)snprintf(what, sizeof what, "Who held which GPUs at %s: %g of %g", clock, held,
                    plot->run.capacity_gpus);
     orr_plot__start(plot, (struct orr_plot_size){1000, 560, 100, 30});

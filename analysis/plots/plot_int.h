@@ -104,8 +104,6 @@ void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics
 void orr_plot__window_marks(struct orr_plot *plot, orr_ms from, orr_ms to);
 /* Log axis of times from `lowest` to `highest` seconds; what is shorter stands at lowest / 3. */
 void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double highest);
-/* A time since the start in words, such as d3 14:05. */
-void orr_plot__time_name(char *out, size_t room, orr_ms at);
 double orr_plot__x(const struct orr_plot *plot, orr_ms at);
 /* The part of the run to draw: what was asked for, cut to the run. */
 void orr_plot__span(const struct orr_plot *plot, orr_ms *from, orr_ms *to);

@@ -8,7 +8,8 @@
 
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
+
+#include <orrery/base/text.h>
 
 /* Okabe-Ito without its black and yellow, then hues of Tol's muted set that differ from them. */
 static const char *const colours[ORR_PLOT_COLOURS] = {
@@ -254,34 +255,71 @@ static void tic_name(char *out, size_t room, orr_ms at, orr_ms step, orr_ms last
     }
 }
 
-void orr_plot__time_name(char *out, size_t room, orr_ms at)
-{
-    tic_name(out, room, at, 1000, at);
-}
-
 static void time_label(struct orr_plot *plot)
 {
     const struct orr_plot_source *run = &plot->run;
-    char text[100];
-    struct tm tm;
-    time_t start = run->origin == ORR_MS_NONE ? 0 : (time_t)((run->origin + run->zero) / 1000);
-    if (run->origin != ORR_MS_NONE && gmtime_r(&start, &tm) != NULL) {
-        (void)snprintf(text, sizeof text, "time since %04d-%02d-%02d %02d:%02d:%02d",
-                       tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
-                       tm.tm_sec);
-    } else if (run->zero == 0) {
-        (void)snprintf(text, sizeof text, "time since the start");
-    } else {
-        (void)snprintf(text, sizeof text, "time since the first submit (%lld s on the run's clock)",
-                       (long long)(run->zero / 1000));
+    char text[100] = "time since the start", zero[32];
+    if (run->zero != 0) {
+        (void)snprintf(text, sizeof text, "time since the first submit (%s on the run's clock)",
+                       orr_format_clock(zero, run->zero, ORR_MS_NONE));
     }
     orr_plot__gp(plot, "when = ");
     orr_plot__quote(plot, text, sizeof text, false);
     orr_plot__gp(plot, "\nset xlabel when\n");
 }
 
+/* Of a run with a calendar: the date at midnight, else the time of day. */
+static void date_name(char *out, size_t room, orr_ms at, orr_ms step)
+{
+    char text[40]; /* 2026-06-01T12:00:00Z */
+    (void)orr_format_timestamp(text, at);
+    const bool is_date = step >= 86400000 || strncmp(text + 11, "00:00:00", 8) == 0;
+    (void)snprintf(out, room, "%.*s",
+                   is_date             ? 5
+                   : step % 60000 == 0 ? 5
+                                       : 8,
+                   text + (is_date ? 5 : 11));
+}
+
+static void date_label(struct orr_plot *plot, orr_ms from)
+{
+    char text[60] = "date (UTC), from ", date[40];
+    (void)orr_format_timestamp(date, from);
+    (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%.10s", date);
+    orr_plot__gp(plot, "when = ");
+    orr_plot__quote(plot, text, sizeof text, false);
+    orr_plot__gp(plot, "\nset xlabel when\n");
+}
+
+/* Marks at round times of the calendar. */
+static void date_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label)
+{
+    const orr_ms zero = plot->run.zero, origin = plot->run.origin;
+    const orr_ms step = tic_step(to - from, tics) > 0 ? tic_step(to - from, tics) : 1;
+    orr_plot__gp(plot, "set xrange [%.3f:%.3f]\nset xtics (", (double)(from - zero) / 1000,
+                 (double)(to - zero) / 1000);
+    const orr_ms begin = from + origin;
+    const orr_ms base = begin - (begin % 86400000 + 86400000) % 86400000; /* a midnight */
+    orr_ms at = base + (begin - base + step - 1) / step * step;
+    for (bool more = false; at <= to + origin; at += step) {
+        char name[60];
+        date_name(name, sizeof name, at, step);
+        orr_plot__gp(plot, "%s'%s' %.3f", more ? ", " : "", name,
+                     (double)(at - origin - zero) / 1000);
+        more = true;
+    }
+    orr_plot__gp(plot, ")\n");
+    if (label) {
+        date_label(plot, begin);
+    }
+}
+
 void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label)
 {
+    if (plot->run.origin != ORR_MS_NONE) {
+        date_axis(plot, from, to, tics, label);
+        return;
+    }
     orr_ms first = from - plot->run.zero, last = to - plot->run.zero;
     orr_ms step = tic_step(last - first, tics);
     step = step > 0 ? step : 1;

@@ -61,7 +61,7 @@ WITH one AS (
     JOIN job AS j ON j.id = r.job
     WHERE j.mgpu > 0)
 SELECT j.name AS job, q.name AS queue, j.mgpu / 1000.0 AS GPUs,
-  printf('day %d %02d:%02d', l.from_ms / 86400000, l.from_ms / 3600000 % 24, l.from_ms / 60000 % 60) AS "submitted on",
+  l.from_ms AS "submitted at",
   l.waited / 1000.0 AS "waited s", CASE WHEN l.start_ms IS NULL THEN 'never' ELSE 'yes' END AS started,
   y.words AS "mostly because", s.words AS "when that was last so",
   ltrim(CASE WHEN p.domain_mgpu IS NULL OR p.level IS NULL THEN ''

@@ -13,7 +13,11 @@ static const char head[] =
     ":root{--ink:#1c1f23;--soft:#59616b;--line:#d9dde2;--page:#fff;--card:#f6f7f9;--shade:#0004;--"
     "mark:#0b62a8}\n"
     "@media (prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#a4acb5;--line:#3a4048;"
-    "--page:#15181c;--card:#1f242a;--shade:#fff5;--mark:#7db8ee}}\n"
+    "--page:#15181c;--card:#1f242a;--shade:#fff5;--mark:#7db8ee}"
+    "figure{background:#15181c !important}figcaption{color:var(--soft) !important}"
+    "figure svg{filter:invert(.91) hue-rotate(180deg)}}\n"
+    "th[tabindex]{cursor:pointer}th[aria-sort=descending]::after{content:\" \\2193\"}"
+    "th[aria-sort=ascending]::after{content:\" \\2191\"}\n"
     "body{margin:0 auto;max-width:66rem;padding:1rem 1.2rem 4rem;background:var(--page);"
     "color:var(--ink);font:16px/1.5 system-ui,sans-serif}body.many{max-width:96rem}\n"
     "h1{font-size:1.5rem;margin:.5rem 0}h2{font-size:1.15rem;margin:2.2rem 0 .5rem;border-top:1px "
@@ -53,6 +57,34 @@ static const char head[] =
     "color:var(--soft)}}\n"
     "@media print{nav{display:none}}\n</style>\n";
 
+/* A click on a head, or Enter there, sorts its table by that column, again the other way round;
+ * cells without a value come last. */
+static const char sorting[] =
+    "\nconst units = {s: 1, min: 60, h: 3600, d: 86400};\n"
+    "const key = (row, i) => {\n"
+    "  const text = row.cells[i] ? row.cells[i].textContent.trim() : '';\n"
+    "  const value = text.replace(/\\u202f/g, '').match(/^([-+]?[0-9.]+) ?(s|min|h|d|%)?$/);\n"
+    "  const clock = text.match(/^(?:(\\d+)d )?(\\d+):(\\d+):(\\d+)$/);\n"
+    "  return value ? value[1] * (units[value[2]] || 1)\n"
+    "    : clock ? (clock[1] || 0) * 86400 + clock[2] * 3600 + clock[3] * 60 + +clock[4]\n"
+    "    : text === '-' ? null : text || null; };\n"
+    "const order = (p, q, turn) => p === null || q === null ? (p === null) - (q === null)\n"
+    "  : turn * (typeof p === 'number' && typeof q === 'number' ? p - q\n"
+    "    : String(p).localeCompare(String(q)));\n"
+    "const sort = (head, i, body) => {\n"
+    "  const turn = head.getAttribute('aria-sort') === 'descending' ? 1 : -1;\n"
+    "  for (const other of head.parentNode.cells) other.removeAttribute('aria-sort');\n"
+    "  head.setAttribute('aria-sort', turn < 0 ? 'descending' : 'ascending');\n"
+    "  [...body.rows].sort((a, b) => order(key(a, i), key(b, i), turn))\n"
+    "    .forEach(row => body.append(row)); };\n"
+    "for (const table of document.querySelectorAll('table')) {\n"
+    "  const body = table.tBodies[0];\n"
+    "  if (!table.tHead || !body || body.rows.length < 3) continue;\n"
+    "  [...table.tHead.rows[table.tHead.rows.length - 1].cells].forEach((head, i) => {\n"
+    "    head.tabIndex = 0;\n"
+    "    head.onclick = () => sort(head, i, body);\n"
+    "    head.onkeydown = e => { if (e.key === 'Enter') sort(head, i, body); }; }); }\n";
+
 void orr_report__begin(FILE *out, const char *title, bool wide)
 {
     (void)fprintf(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n%s<title>", head);
@@ -62,7 +94,7 @@ void orr_report__begin(FILE *out, const char *title, bool wide)
 
 void orr_report__end(FILE *out)
 {
-    (void)fputs("</main>\n</body>\n</html>\n", out);
+    (void)fprintf(out, "</main>\n<script>%s</script>\n</body>\n</html>\n", sorting);
 }
 
 const char *orr_report__count(double value, const char *one, const char *many, char out[40])
@@ -100,10 +132,21 @@ const char *orr_report__number(double value, char out[40])
     return out;
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t bytes = strlen(name), tail = strlen(end);
+    return bytes > tail && strcmp(name + bytes - tail, end) == 0;
+}
+
 static bool is_seconds(const char *name)
 {
-    const size_t bytes = strlen(name);
-    return bytes > 2 && strcmp(name + bytes - 2, " s") == 0;
+    return ends_with(name, " s");
+}
+
+/* Of times of the run's clock, in milliseconds. */
+static bool is_clock(const char *name)
+{
+    return ends_with(name, " at");
 }
 
 #define LONG_TEXT 28 /* bytes; longer ones are broken into lines */
@@ -129,7 +172,8 @@ static void write_label(const char *name, bool says, FILE *out)
     (void)fputc('>', out);
 }
 
-static void write_cell(sqlite3_stmt *row, int column, bool says, FILE *out)
+static void write_cell(const struct orr_results *in, sqlite3_stmt *row, int column, bool says,
+                       FILE *out)
 {
     const char *name = sqlite3_column_name(row, column);
     const int type = sqlite3_column_type(row, column);
@@ -146,6 +190,7 @@ static void write_cell(sqlite3_stmt *row, int column, bool says, FILE *out)
         (void)fputs("<td class=\"n\"", out);
         write_label(name, says, out);
         (void)fputs(is_seconds(name) ? orr_format_rough(text, value)
+                    : is_clock(name) ? orr_results_when(in, sqlite3_column_int64(row, column), text)
                                      : orr_report__number(value, text),
                     out);
     }
@@ -182,7 +227,7 @@ void orr_report__table(struct orr_results *in, const char *sql, uint32_t most, c
         }
         (void)fputs("<tr>", out);
         for (int c = 0; c < sqlite3_column_count(row); c++) {
-            write_cell(row, c, says, out);
+            write_cell(in, row, c, says, out);
         }
         (void)fputs("</tr>\n", out);
     }

@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include <orrery/analysis/views.h>
+#include <orrery/base/text.h>
+
+#include "results_sql.h"
 
 static void db_failed(struct orr_results *results)
 {
@@ -78,6 +81,11 @@ int64_t orr_results_int(struct orr_results *results, const char *sql, int64_t ot
     return value;
 }
 
+const char *orr_results_when(const struct orr_results *results, orr_ms at, char *out)
+{
+    return orr_format_clock(out, at, results->origin_ms);
+}
+
 /* What statements lean on: rows are in tables, not made by a query that may never end, and a
  * queue's parent comes before it, so that every way up is one. */
 static void check_shape(struct orr_results *results)
@@ -141,7 +149,7 @@ static void shadow_views(struct orr_results *results)
 
 void orr_results_open(struct orr_results *results, const char *path, struct orr_err *err)
 {
-    *results = (struct orr_results){.path = path, .err = err};
+    *results = (struct orr_results){.path = path, .err = err, .origin_ms = ORR_MS_NONE};
     orr_arena_init(&results->arena);
     if (access(path, R_OK) != 0) {
         results->status = orr_fail(err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
@@ -160,6 +168,7 @@ void orr_results_open(struct orr_results *results, const char *path, struct orr_
                        NULL, NULL);
     check_version(results);
     check_shape(results);
+    results->origin_ms = orr_results_int(results, orr_results_sql__origin, ORR_MS_NONE);
     shadow_views(results);
 }
 

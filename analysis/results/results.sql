@@ -20,3 +20,7 @@ WHERE q.leaf
 UNION ALL
 SELECT from_ms, queue, 2, gpu_quota * 1000 FROM v_owed
 ORDER BY at_ms, what DESC;
+
+-- name: origin
+SELECT clock_origin_ms
+FROM run;

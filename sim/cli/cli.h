@@ -68,7 +68,7 @@ struct orr_cli_options {
     struct orr_scenario_options scenario;
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
     const char *output;
-    orr_ms at_ms; /* show: floor plan at that time; ORR_MS_NONE: the scenario */
+    const char *at; /* show: floor plan at that time; NULL: the scenario */
     bool force, keep_partial, resolved, check_books;
     uint32_t allow_loss_ppm; /* as in orr_trace_options */
     uint64_t digest_every;
@@ -122,6 +122,13 @@ enum orr_status orr_cli_put_in_place(const char *beside, const char *path, const
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;
 /* The array `expectations`: what the scenario of a results file expects of it, and what held. */
 void orr_cli_expectations(struct orr_json *json, const char *results);
+
+/* ---- times ---- */
+/* Reads a time of the clock of a results file as orr_parse_clock does; ORR_MS_NONE without a text.
+ * `option` is as typed. ORR_USAGE, and what orr_results_open fails with. */
+enum orr_status orr_cli_time(const char *results, const char *option, const char *text, orr_ms *at,
+                             struct orr_err *err) ORR_MUST_USE;
+#define ORR_CLI_TIME_HELP "2d3h, \"2d 03:00:00\", 5400 (seconds) or a date, as times are printed"
 
 /* ---- scenarios out of results files ---- */
 bool orr_cli_is_results(

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <orrery/analysis/explain.h>
+#include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/study.h>
 
@@ -13,29 +14,19 @@ enum { KEY_AT = 256, KEY_QUEUE, KEY_HELP, KEY_BY, KEY_STABILITY, KEY_REPLICAS };
 
 struct explain_options {
     struct orr_cli_common common;
-    const char *results, *job, *queue;
-    orr_ms at_ms, by_ms;
+    const char *results, *job, *queue, *at, *by;
+    orr_ms at_ms, by_ms, origin_ms;
     uint32_t jobs, replicas; /* replicas 0: not asked for */
     bool help, stability;
 };
-
-static orr_ms time_option(struct argp_state *state, const char *option, const char *text)
-{
-    orr_ms value;
-    if (!orr_parse_duration(text, strlen(text), &value)) {
-        argp_error(state, "%s: \"%s\" is not a time of the run's clock such as 90s or 2d3h", option,
-                   text);
-    }
-    return value;
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct explain_options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
-    case KEY_AT: o->at_ms = time_option(state, "--at", arg); return 0;
-    case KEY_BY: o->by_ms = time_option(state, "--by", arg); return 0;
+    case KEY_AT: o->at = arg; return 0;
+    case KEY_BY: o->by = arg; return 0;
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case KEY_QUEUE: o->queue = arg; return 0;
     case KEY_HELP: o->help = true; return 0;
@@ -56,20 +47,31 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, o->stability ? "--stability is about a whole run: name a results file"
                                            : "name a results file, and a job or --queue NAME");
         }
-        if (o->stability ? o->at_ms != ORR_MS_NONE || o->help : o->replicas > 0) {
+        if (o->stability ? o->at != NULL || o->help : o->replicas > 0) {
             argp_error(state, o->stability ? "--stability takes --replicas and --queue only"
                                            : "--replicas goes with --stability");
         }
         if (o->help && o->job == NULL) {
             argp_error(state, "--what-would-help is about a job");
         }
-        if (o->help ? o->at_ms != ORR_MS_NONE : o->by_ms != ORR_MS_NONE) {
+        if (o->help ? o->at != NULL : o->by != NULL) {
             argp_error(state, o->help ? "--what-would-help takes --by, not --at"
                                       : "--by goes with --what-would-help");
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
+}
+
+/* ORR_MS_NONE also of a file that cannot be read, which others say. */
+static orr_ms origin_of(const char *results)
+{
+    struct orr_results in;
+    struct orr_err ignored = {0};
+    orr_results_open(&in, results, &ignored);
+    const orr_ms origin_ms = in.origin_ms;
+    orr_results_close(&in);
+    return origin_ms;
 }
 
 /* --- what would help --- */
@@ -81,7 +83,7 @@ struct told { /* told as it goes */
     uint32_t changes, helpful;
 };
 
-static void print_help(const struct orr_help *help)
+static void print_help(const struct orr_help *help, orr_ms origin_ms)
 {
     char start[32];
     if (help->wrong != NULL) {
@@ -90,9 +92,9 @@ static void print_help(const struct orr_help *help)
         (void)printf("  %-48s does not help (tried %lld more)\n", help->what,
                      (long long)help->most);
     } else {
-        (void)orr_format_span(start, help->start_ms);
         (void)printf("  %-48s %+lld: it starts at %s   --set %s+=%lld\n", help->what,
-                     (long long)help->amount, start, help->path, (long long)help->amount);
+                     (long long)help->amount, orr_format_clock(start, help->start_ms, origin_ms),
+                     help->path, (long long)help->amount);
     }
 }
 
@@ -126,12 +128,13 @@ static void tell(const struct orr_help *help, void *context)
         json_help(&told->json, help);
     } else {
         if (told->changes == 0) {
-            (void)orr_format_span(goal, help->goal_ms);
-            (void)orr_format_span(start, help->waited_until_ms);
+            const orr_ms origin_ms = told->options->origin_ms;
+            (void)orr_format_clock(goal, help->goal_ms, origin_ms);
+            (void)orr_format_clock(start, help->waited_until_ms, origin_ms);
             (void)printf("It waited until %s. To start by %s, one of these alone; each was run:\n",
                          start, goal);
         }
-        print_help(help);
+        print_help(help, told->options->origin_ms);
     }
     told->changes++;
     told->helpful += help->amount > 0;
@@ -259,7 +262,7 @@ static int stability(const struct explain_options *o)
 int orr_cli_explain(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
-        {"at", KEY_AT, "TIME", 0, "why it waits then, such as 2d3h of the run's clock", 1},
+        {"at", KEY_AT, "TIME", 0, "why it waits then: " ORR_CLI_TIME_HELP, 1},
         {"queue", KEY_QUEUE, "NAME", 0, "why this queue gets what it gets", 1},
         {"what-would-help", KEY_HELP, 0, 0,
          "the smallest single changes with which the job starts in time, found by running them; "
@@ -285,8 +288,13 @@ int orr_cli_explain(int argc, char **argv)
         NULL};
     struct explain_options o = {.at_ms = ORR_MS_NONE, .by_ms = ORR_MS_NONE};
     struct orr_err err = {0};
-    enum orr_status status;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    enum orr_status status = orr_cli_time(o.results, "--at", o.at, &o.at_ms, &err);
+    status = status == ORR_OK ? orr_cli_time(o.results, "--by", o.by, &o.by_ms, &err) : status;
+    if (status != ORR_OK) {
+        return orr_cli_fail(&err);
+    }
+    o.origin_ms = origin_of(o.results);
     if (o.stability) {
         return stability(&o);
     }

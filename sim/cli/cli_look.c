@@ -31,11 +31,15 @@ int orr_cli_show(int argc, char **argv)
                   "every value with its origin. With --at and a results file: who held which GPUs "
                   "then.",
                   ORR_CLI_LOOK, &options);
-    if (options.at_ms != ORR_MS_NONE) {
-        return orr_explain_floor(options.scenario.path, options.at_ms, options.common.json, stdout,
-                                 &err) == ORR_OK
-                   ? 0
-                   : orr_cli_fail(&err);
+    if (options.at != NULL) {
+        orr_ms at_ms;
+        enum orr_status found =
+            orr_cli_time(options.scenario.path, "--at", options.at, &at_ms, &err);
+        if (found == ORR_OK) {
+            found =
+                orr_explain_floor(options.scenario.path, at_ms, options.common.json, stdout, &err);
+        }
+        return found == ORR_OK ? 0 : orr_cli_fail(&err);
     }
     struct orr_arena arena;
     orr_arena_init(&arena);

@@ -76,7 +76,8 @@ static const struct {
       "recompute every book after every cycle; slow, for finding faults", 3}},
     {ORR_CLI_LOOK,
      {"resolved", KEY_RESOLVED, 0, 0, "every value, defaults included (as without it)", 3}},
-    {ORR_CLI_LOOK, {"at", KEY_AT, "TIME", 0, "of results: the floor plan then, such as 2d3h", 3}},
+    {ORR_CLI_LOOK,
+     {"at", KEY_AT, "TIME", 0, "of results: the floor plan then, " ORR_CLI_TIME_HELP, 3}},
 };
 #define ROWS (sizeof rows / sizeof rows[0])
 
@@ -172,17 +173,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FORCE: o->force = true; return 0;
     case KEY_KEEP: o->keep_partial = true; return 0;
     case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
-    case KEY_AT:
-        if (!orr_parse_duration(arg, strlen(arg), &o->at_ms)) {
-            argp_error(state, "--at: \"%s\" is not a time such as 2d3h", arg);
-        }
-        return 0;
+    case KEY_AT: o->at = arg; return 0;
     case KEY_RESOLVED: o->resolved = true; return 0;
     case KEY_DIGEST: o->digest_every = (uint64_t)number(state, "digest-every", arg, 1); return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_END:
-        if (o->at_ms != ORR_MS_NONE && o->scenario.path == NULL) {
+        if (o->at != NULL && o->scenario.path == NULL) {
             argp_error(state, "--at needs a results file");
         }
         if (o->scenario.path == NULL && o->scenario.trace == NULL) {
@@ -207,7 +204,7 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
         }
     }
     const struct argp parser = {chosen, parse, "[SCENARIO]", doc, orr_cli_everywhere, NULL, NULL};
-    *options = (struct orr_cli_options){.at_ms = ORR_MS_NONE};
+    *options = (struct orr_cli_options){0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, options);
     options->scenario.clusters = options->clusters;
     options->scenario.sets = options->sets;

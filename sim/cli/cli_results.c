@@ -79,21 +79,12 @@ int orr_cli_export(int argc, char **argv)
 
 struct plot_options {
     struct orr_cli_common common;
-    const char *path;
+    const char *path, *from, *to;
     const char *figures[64];
     struct orr_plot_options plot;
     bool list;
     struct orr_json json; /* of the files, while they are written */
 };
-
-static orr_ms time_option(struct argp_state *state, const char *text)
-{
-    orr_ms time = 0;
-    if (!orr_parse_duration(text, strlen(text), &time)) {
-        argp_error(state, "\"%s\" is not a time such as 12h or 3d", text);
-    }
-    return time;
-}
 
 static error_t parse_plot(int key, char *arg, struct argp_state *state)
 {
@@ -103,8 +94,8 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
     case 'o': o->plot.dir = arg; return 0;
     case 't': o->plot.term = arg; return 0;
     case 'l': o->list = true; return 0;
-    case 'a': o->plot.from_ms = time_option(state, arg); return 0;
-    case 'b': o->plot.to_ms = time_option(state, arg); return 0;
+    case 'a': o->from = arg; return 0;
+    case 'b': o->to = arg; return 0;
     case ARGP_KEY_ARG:
         if (o->path == NULL) {
             o->path = arg;
@@ -180,7 +171,7 @@ int orr_cli_plot(int argc, char **argv)
         {"output", 'o', "DIR", 0, "folder for the files (default: the current one)", 0},
         {"term", 't', "svg|png|dumb", 0, "default svg; dumb prints to the terminal", 0},
         {"list", 'l', 0, 0, "name the figures", 0},
-        {"from", 'a', "TIME", 0, "draw from this time of the run's clock on, such as 12d", 0},
+        {"from", 'a', "TIME", 0, "draw from then on: " ORR_CLI_TIME_HELP, 0},
         {"to", 'b', "TIME", 0, "draw up to this time", 0},
         {0}};
     const struct argp parser = {
@@ -202,6 +193,12 @@ int orr_cli_plot(int argc, char **argv)
     o.plot.figures = o.figures;
     o.plot.interrupted = orr_interrupt_catch();
     enum orr_status status = orr_cli_folder(o.plot.dir, &err);
+    if (status == ORR_OK) {
+        status = orr_cli_time(o.path, "--from", o.from, &o.plot.from_ms, &err);
+    }
+    if (status == ORR_OK) {
+        status = orr_cli_time(o.path, "--to", o.to, &o.plot.to_ms, &err);
+    }
     if (status == ORR_OK) {
         status = orr_plot_run(o.path, &o.plot, tell_file, &o, &err);
     }

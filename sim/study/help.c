@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include <orrery/analysis/results.h>
-#include <orrery/base/text.h>
 
 #define LEVERS 64
 
@@ -189,14 +188,14 @@ enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_
             options->by_ms != ORR_MS_NONE ? options->by_ms : submit + (start - submit) / 2;
         if (help.goal_ms < submit) {
             char comes[32], goal[32];
-            (void)orr_format_span(comes, submit);
-            (void)orr_format_span(goal, help.goal_ms);
+            (void)orr_results_when(&in, submit, comes);
+            (void)orr_results_when(&in, help.goal_ms, goal);
             in.status = orr_fail(err, ORR_DATA, "%s: job %s only comes after %s: at %s",
                                  options->results, options->job, goal, comes);
         } else if (start <= help.goal_ms) {
             char began[32], goal[32];
-            (void)orr_format_span(began, start);
-            (void)orr_format_span(goal, help.goal_ms);
+            (void)orr_results_when(&in, start, began);
+            (void)orr_results_when(&in, help.goal_ms, goal);
             in.status = options->by_ms == ORR_MS_NONE
                             ? orr_fail(err, ORR_DATA,
                                        "%s: job %s did not wait: it started as it came, at %s",

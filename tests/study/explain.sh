@@ -94,4 +94,26 @@ says 65 'no queue that holds jobs is called "y"' "$orrery" explain fifo.db --sta
 says 64 'about a whole run' "$orrery" explain fifo.db j2 --stability
 says 64 'goes with --stability' "$orrery" explain fifo.db j2 --replicas 3
 
+# What is printed as a time is taken as one: by --at, --by, --from, in each of the ways.
+when=$("$orrery" explain gang.db pretrain-1 | sed -n 's/^  \([0-9d :]*[0-9]\)  .*is submitted.*/\1/p')
+for at in 10h '10:00' '0d 10:00:00' 'day 0 10:00' 36000 '36000 s'; do
+    says 0 "^At 10:00:00 it waits" "$orrery" explain gang.db pretrain-1 --at "$at"
+done
+says 0 'At ' "$orrery" show gang.db --at "$when"
+says 64 '"12:3x" is not a time of the run.s clock' "$orrery" explain gang.db pretrain-1 --at 12:3x
+says 64 'is a date, and gang.db has no calendar' "$orrery" explain gang.db pretrain-1 --at 2026-06-01
+{ echo 'start: 2026-06-01T00:00:00Z' && cat "$source/scenarios/whatif/gang/gang.yaml"; } >dated.yaml
+cp "$source"/scenarios/whatif/gang/*.csv .
+"$orrery" run dated.yaml --variant off --quiet --no-progress -o dated.db 2>err || true
+says 0 '^  2026-06-01T02:00:00Z .*is submitted\|^  2026-06-01T.*is submitted' "$orrery" explain dated.db pretrain-1
+for at in 10h 2026-06-01T10:00:00Z '2026-06-01 10:00' '2026-06-01T12:00:00+02:00'; do
+    says 0 '^At 2026-06-01T10:00:00Z it waits' "$orrery" explain dated.db pretrain-1 --at "$at"
+done
+says 0 'it starts at 2026-06-01T' "$orrery" explain dated.db pretrain-1 --what-would-help --by 2026-06-01T02:27:01Z
+if command -v gnuplot >/dev/null; then
+    "$orrery" plot dated.db depth --from 2026-06-01T06:00 --to 18:00 --quiet || fail 'plot by dates'
+    grep -q 'date (UTC), from 2026-06-01' dated-depth.svg || fail 'an axis without dates'
+    grep -q '>12:00<\|12:00' dated-depth.svg || fail 'marks at round times'
+fi
+
 printf 'explained\n'

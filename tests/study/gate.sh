@@ -44,8 +44,8 @@ expect 0 'digests are equal' again.db --baseline fifo.db --spec exact.yaml
 [ "$("$orrery" diff easy.db easy.db --decisions)" = 'every decision is the same' ] || fail "diff --decisions: the same"
 code=0
 "$orrery" diff easy.db fifo.db --decisions >out 2>err || code=$?
-[ "$code" = 1 ] && grep -qE '^at [0-9]+ s job [0-9]+ starts on .* in easy.db(, where it had waited: .*)?, and not in fifo.db, where it waits: ' out || fail "diff --decisions: exit $code"
-at=$(sed -E 's/^at ([0-9]+) s job.*/\1/' out) job=$(sed -E 's/^at [0-9]+ s job ([0-9]+) .*/\1/' out)
+[ "$code" = 1 ] && grep -qE '^at ([0-9]+d )?[0-9:]+ \([0-9]+ s\) job [0-9]+ starts on .* in easy.db(, where it had waited: .*)?, and not in fifo.db, where it waits: ' out || fail "diff --decisions: exit $code"
+at=$(sed -E 's/^at .*\(([0-9]+) s\) job.*/\1/' out) job=$(sed -E 's/^at .* job ([0-9]+) .*/\1/' out)
 [ "$("$orrery" export easy.db jobs --format jsonl | jq "select(.job == \"$job\") | .start_s")" = "$at" ] || fail "diff --decisions: $job does not start at $at"
 expect 1 'job [0-9]* starts on .* not in the baseline' easy.db --baseline fifo.db --spec exact.yaml
 expect 0 '^pass$' easy.db --baseline fifo.db --spec fixed.yaml

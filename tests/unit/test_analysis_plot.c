@@ -124,7 +124,7 @@ static void figures__are_drawn_of_a_late_part_of_a_trace(void **state)
             "UPDATE startable SET at_ms = at_ms + 4000000000;");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     draw_all("late.db", "svg");
-    assert_true(holds("late-allocation.svg", "s on the run"));
+    assert_true(holds("late-allocation.svg", "on the run"));
 }
 
 static void figures__are_drawn_with_many_queues(void **state)

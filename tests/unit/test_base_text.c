@@ -240,6 +240,55 @@ static void nearest__finds_a_typing_error_only(void **state)
     assert_null(orr_nearest("x", longs, 1));
 }
 
+static void clock__is_read_as_it_is_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        orr_ms at, origin;
+    } rows[] = {{"00:36:33", 2193000, ORR_MS_NONE},
+                {"26d 00:36:33", 2248593000, ORR_MS_NONE},
+                {"-00:00:10", -10000, ORR_MS_NONE},
+                {"2026-06-01T12:00:00Z", 43200000, 1780272000000},
+                {"2026-05-31T23:59:50Z", -10000, 1780272000000}};
+    static const struct {
+        const char *text;
+        orr_ms at;
+    } others[] = {{"26d00:36", 2248560000},
+                  {"d26 00:36", 2248560000},
+                  {"day 26", 2246400000},
+                  {"day 26 00:36:33", 2248593000},
+                  {"12:30", 45000000},
+                  {"25d2h", 2167200000},
+                  {"1906442", 1906442000},
+                  {"1906442.5 s", 1906442500},
+                  {"90s", 90000},
+                  {"2026-06-02", 86400000},
+                  {"2026-06-02 00:30", 88200000},
+                  {"2026-06-01T14:00:00+02:00", 43200000}};
+    static const char *const wrong[] = {"",           "-",        "d",   "day",    "26d 24:00",
+                                        "12:60",      "12:30:60", "12:", "1 2",    "26d 1",
+                                        "2026-06-31", "d2604:05", "x",   "12:30 x"};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char out[32];
+        orr_ms at = 0;
+        assert_string_equal(orr_format_clock(out, rows[i].at, rows[i].origin), rows[i].text);
+        assert_true(orr_parse_clock(out, strlen(out), rows[i].origin, &at));
+        assert_int_equal(at, rows[i].at);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        orr_ms at = 0;
+        assert_true(orr_parse_clock(others[i].text, strlen(others[i].text), 1780272000000, &at));
+        assert_int_equal(at, others[i].at);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        orr_ms at;
+        assert_false(orr_parse_clock(wrong[i], strlen(wrong[i]), 0, &at));
+    }
+    orr_ms at;
+    assert_false(orr_parse_clock("2026-06-02", 10, ORR_MS_NONE, &at));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +305,7 @@ int main(void)
         cmocka_unit_test(timestamp__is_checked_against_the_calendar),
         cmocka_unit_test(format__is_short_and_reads_back),
         cmocka_unit_test(format__rough_seconds_keep_two_digits),
+        cmocka_unit_test(clock__is_read_as_it_is_written),
         cmocka_unit_test(nearest__finds_a_typing_error_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@ struct orr_results {
     enum orr_status status;
     struct orr_err *err;    /* borrowed; may be NULL */
     struct orr_arena arena; /* of orr_results_text */
+    orr_ms origin_ms;       /* of the clock, since 1970; ORR_MS_NONE: there is no calendar */
 };
 
 /* Read-only, refused unless its schema is the one known here: ORR_NO_INPUT (missing, unreadable),
@@ -33,6 +34,8 @@ sqlite3_stmt *orr_results_prepare(struct orr_results *results, const char *sql);
 bool orr_results_step(struct orr_results *results, sqlite3_stmt *row);
 /* A column's text, "" for NULL; lives as long as the results. */
 char *orr_results_text(struct orr_results *results, sqlite3_stmt *row, int column);
+/* A time of the run's clock in words (orr_format_clock); needs 32 bytes. */
+const char *orr_results_when(const struct orr_results *results, orr_ms at, char *out);
 /* The first column of the first row, or `otherwise`. */
 int64_t orr_results_int(struct orr_results *results, const char *sql, int64_t otherwise);
 

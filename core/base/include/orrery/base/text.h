@@ -39,6 +39,14 @@ int orr_format_timestamp(char *out, orr_ms ms);
 /* "3d 04:05:06" or "04:05:06"; needs 32 bytes. Returns the length. */
 int orr_format_span(char *out, orr_ms ms);
 
+/* A time of a run's clock as every answer writes it: orr_format_span, or the date where `origin`
+ * (ms since 1970 at the clock's 0) is known and not ORR_MS_NONE; needs 32 bytes. Returns `out`. */
+const char *orr_format_clock(char *out, orr_ms at, orr_ms origin);
+/* Reads what that writes, a date without seconds or without a time of day ("2026-06-01 12:00"),
+ * "d3 04:05", "day 3", "04:05", a duration ("2d3h") and plain seconds ("7200", "7200.5 s"). False
+ * also for a date where the origin is not known. */
+bool orr_parse_clock(const char *text, size_t bytes, orr_ms origin, orr_ms *out);
+
 /* Bytes of the UTF-8 character that text starts with (bytes > 0); 0 if it is none: overlong, a
  * surrogate, cut off. */
 size_t orr_utf8_bytes(const char *text, size_t bytes);
