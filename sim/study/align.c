@@ -12,6 +12,8 @@
 
 #include <orrery/analysis/results.h>
 
+#include "study_sql.h"
+
 struct measured {
     orr_ms warmup_ms;
     char digest[32];
@@ -21,8 +23,7 @@ static enum orr_status look(const char *path, struct measured *found, struct orr
 {
     struct orr_results in;
     orr_results_open(&in, path, err);
-    sqlite3_stmt *row = orr_results_prepare(
-        &in, "SELECT window_start_ms - (SELECT min(submit_ms) FROM job), digest FROM run");
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__start);
     while (orr_results_step(&in, row)) {
         found->warmup_ms = sqlite3_column_int64(row, 0);
         (void)snprintf(found->digest, sizeof found->digest, "%s", orr_results_text(&in, row, 1));

@@ -9,6 +9,8 @@
 #include <orrery/analysis/results.h>
 #include <orrery/traces/pack.h>
 
+#include "study_sql.h"
+
 struct bundle {
     const struct orr_bundle_options *options;
     struct orr_arena arena;
@@ -94,7 +96,7 @@ static enum orr_status add_traces(struct bundle *bundle, struct orr_results *in)
     if (status != ORR_OK) {
         return status;
     }
-    sqlite3_stmt *row = orr_results_prepare(in, "SELECT sha256, bytes FROM input ORDER BY rowid");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__inputs);
     for (uint32_t p = 0; orr_results_step(in, row); p++) {
         const char *path = p < scenario.part_count ? scenario.parts[p].trace : NULL;
         const char *sha = orr_results_text(in, row, 0);
@@ -118,9 +120,7 @@ static enum orr_status add_result(struct bundle *bundle, uint32_t index)
     char stem[130];
     (void)snprintf(stem, sizeof stem, "%.*s", (int)strcspn(last_part(path), "."), last_part(path));
     orr_results_open(&in, path, bundle->err);
-    sqlite3_stmt *row = orr_results_prepare(
-        &in, "SELECT name, policy, seed, digest, orrery_version, scenario_given, scenario_resolved"
-             " FROM run");
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__run);
     while (orr_results_step(&in, row)) {
         const char *name = numbered(bundle, "results", index + 1, stem, ".db");
         (void)add(bundle, name, path, NULL);

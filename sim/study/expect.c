@@ -8,6 +8,8 @@
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
+#include "study_sql.h"
+
 /* What there is instead: for a metric that is known with other labels those it has, else the
  * nearest name. */
 static void say_missing(struct orr_results *in, const struct orr_scenario_expect *e, char *text,
@@ -19,8 +21,7 @@ static void say_missing(struct orr_results *in, const struct orr_scenario_expect
     char labels[300] = "";
     bool known = false;
     orr_arena_init(&arena);
-    sqlite3_stmt *row = orr_results_prepare(in, "SELECT name, group_concat('{' || nullif(label, "
-                                                "'') || '}', ' ') FROM metric GROUP BY name");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__labels);
     while (orr_results_step(in, row)) {
         const char *name = orr_results_text(in, row, 0);
         if (strcmp(name, e->metric) == 0) {
@@ -52,8 +53,7 @@ static int judge(struct orr_results *in, const struct orr_scenario_expect *e, or
     char text[700];
     int code = 0;
     bool missing = false;
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT value, holds FROM expectation WHERE text = ?1 ORDER BY nr LIMIT 1");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__expectation);
     if (row != NULL) {
         (void)sqlite3_bind_text(row, 1, e->text, -1, SQLITE_STATIC);
     }

@@ -13,6 +13,8 @@
 
 #include <orrery/analysis/results.h>
 
+#include "study_sql.h"
+
 #define LEVERS 64
 
 struct lever {
@@ -48,8 +50,7 @@ static void add_lever(struct help *help, int64_t most, const char *path, const c
 static void list_levers(struct help *help, struct orr_results *in, int64_t queue)
 {
     char path[200], what[200];
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT pool, count(*), max(gpus) FROM node GROUP BY pool ORDER BY min(id)");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__pools);
     while (orr_results_step(in, row)) {
         const char *pool = orr_results_text(in, row, 0);
         (void)snprintf(path, sizeof path, "cluster.pools.%s.nodes", pool);
@@ -57,11 +58,8 @@ static void list_levers(struct help *help, struct orr_results *in, int64_t queue
                        (long long)sqlite3_column_int64(row, 2), pool);
         add_lever(help, sqlite3_column_int64(row, 1), path, what);
     }
-    const int64_t gpus = orr_results_int(in, "SELECT capacity_mgpu / 1000 FROM run", 0);
-    row = orr_results_prepare(
-        in, "WITH RECURSIVE up(id) AS (SELECT ?1 UNION ALL SELECT q.parent FROM queue AS q JOIN up"
-            " ON q.id = up.id WHERE q.parent IS NOT NULL) SELECT q.name, q.gpu_quota, q.gpu_limit"
-            " FROM up JOIN queue AS q ON q.id = up.id");
+    const int64_t gpus = orr_results_int(in, orr_study_sql__capacity, 0);
+    row = orr_results_prepare(in, orr_study_sql__above);
     if (row != NULL) {
         (void)sqlite3_bind_int64(row, 1, queue);
     }
@@ -155,9 +153,7 @@ static bool read_run(struct help *help, struct orr_results *in, int64_t *queue, 
                      orr_ms *start)
 {
     bool found = false;
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT j.queue, w.from_ms, w.from_ms + w.seen_ms"
-            " FROM job AS j JOIN v_waits AS w ON w.job = j.id WHERE j.name = ?1");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__place_in_time);
     if (row != NULL) {
         (void)sqlite3_bind_text(row, 1, help->options->job, -1, SQLITE_STATIC);
     }

@@ -2,6 +2,7 @@
 /* replicas.c - a results file run again, several times: the scenario it holds, other seeds, its
  * input shaken or not. */
 #include "study_int.h"
+#include "study_sql.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,9 +85,7 @@ enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
     struct orr_results in;
     *options = (struct orr_scenario_options){.path = results, .seed_given = true};
     orr_results_open(&in, results, err);
-    sqlite3_stmt *row = orr_results_prepare(
-        &in, "SELECT scenario_resolved, seed, (SELECT value FROM run_meta WHERE key = 'folder'),"
-             " (SELECT value FROM run_meta WHERE key = 'folder_from_here') FROM run");
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__scenario);
     while (orr_results_step(&in, row)) {
         const char *text = orr_results_text(&in, row, 0), *folder = orr_results_text(&in, row, 2);
         options->text = orr_arena_strndup(arena, text, strlen(text));

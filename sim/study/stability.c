@@ -18,6 +18,8 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/rng.h>
 
+#include "study_sql.h"
+
 #define ONE_MORE "orrery-one-more" /* part and job; of several parts jobs are PART/JOB */
 
 struct course {      /* of one job */
@@ -49,17 +51,13 @@ static enum orr_status look(struct stability *s)
 {
     struct orr_results in;
     orr_results_open(&in, s->options->results, s->err);
-    sqlite3_stmt *row =
-        orr_results_prepare(&in, "SELECT window_start_ms, window_end_ms, digest FROM run");
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__window);
     while (orr_results_step(&in, row)) {
         s->from_ms = sqlite3_column_int64(row, 0);
         s->to_ms = sqlite3_column_int64(row, 1);
         (void)snprintf(s->digest, sizeof s->digest, "%s", orr_results_text(&in, row, 2));
     }
-    row = orr_results_prepare(
-        &in, "SELECT q.name FROM queue AS q WHERE q.leaf AND (?1 IS NULL AND EXISTS (SELECT 1 FROM"
-             " job AS j CROSS JOIN run AS r WHERE j.queue = q.id AND j.mgpu > 0 AND j.submit_ms >="
-             " r.window_start_ms) OR q.name = ?1) ORDER BY q.id");
+    row = orr_results_prepare(&in, orr_study_sql__queues);
     if (row != NULL) {
         (void)sqlite3_bind_text(row, 1, s->options->queue, -1, SQLITE_STATIC);
     }
@@ -146,10 +144,10 @@ static enum orr_status read_courses(const struct stability *s, const char *path,
     struct orr_results in;
     *courses = (struct courses){.one_more = ORR_NONE};
     orr_results_open(&in, path, s->err);
-    sqlite3_stmt *row = orr_results_prepare(
-        &in, "SELECT j.start_ms, j.mgpu / 1000.0 * j.work_ms, j.submit_ms, k.name <> 'inference',"
-             " j.name = '" ONE_MORE "/" ONE_MORE
-             "' FROM job AS j JOIN kind AS k ON k.id = j.kind ORDER BY j.id");
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__courses);
+    if (row != NULL) {
+        (void)sqlite3_bind_text(row, 1, ONE_MORE "/" ONE_MORE, -1, SQLITE_STATIC);
+    }
     while (orr_results_step(&in, row)) {
         const orr_ms submit = sqlite3_column_int64(row, 2);
         if (sqlite3_column_int(row, 4) != 0) {
@@ -262,7 +260,7 @@ static enum orr_status check_digest(const struct stability *s, const char *path)
     struct orr_results in;
     char digest[32] = "";
     orr_results_open(&in, path, s->err);
-    sqlite3_stmt *row = orr_results_prepare(&in, "SELECT digest FROM run");
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__digest);
     while (orr_results_step(&in, row)) {
         (void)snprintf(digest, sizeof digest, "%s", orr_results_text(&in, row, 0));
     }

@@ -10,6 +10,8 @@
 #include <orrery/analysis/results.h>
 #include <orrery/traces/pack.h>
 
+#include "study_sql.h"
+
 struct verify {
     const struct orr_verify_options *options;
     struct orr_arena arena;
@@ -106,7 +108,7 @@ static enum orr_status point_at_traces(struct verify *verify, const char *name, 
     const char **sets =
         orr_arena_alloc(&verify->arena, scenario.part_count + (size_t)1, sizeof *sets);
     orr_results_open(&in, results, verify->err);
-    sqlite3_stmt *row = orr_results_prepare(&in, "SELECT sha256 FROM input ORDER BY rowid");
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__hashes);
     for (uint32_t p = 0; orr_results_step(&in, row); p++) {
         const char *trace = p < scenario.part_count ? scenario.parts[p].trace : NULL;
         const char *place =
@@ -155,20 +157,17 @@ static enum orr_status list_points(struct verify *verify)
 
 static uint32_t tell_all(struct verify *verify, orr_verified_fn *tell, void *context)
 {
-    static const char inputs[] = "SELECT group_concat(sha256) FROM (SELECT sha256 FROM input"
-                                 " ORDER BY rowid)";
-    static const char digest[] = "SELECT digest FROM run";
-    static const char version[] = "SELECT orrery_version FROM run";
     uint32_t different = 0;
     for (uint32_t i = 0; i < verify->count; i++) {
         const char *was = verify->files.paths[verify->picked[i]], *now = verify->points[i].output;
         struct orr_verified one = {
             .name = verify->files.names[verify->picked[i]],
-            .digest = text_of(verify, was, digest),
-            .again = text_of(verify, now, digest),
-            .version = text_of(verify, was, version),
+            .digest = text_of(verify, was, orr_study_sql__digest),
+            .again = text_of(verify, now, orr_study_sql__digest),
+            .version = text_of(verify, was, orr_study_sql__version),
             .version_now = ORR_VERSION,
-            .same_inputs = strcmp(text_of(verify, was, inputs), text_of(verify, now, inputs)) == 0};
+            .same_inputs = strcmp(text_of(verify, was, orr_study_sql__all_hashes),
+                                  text_of(verify, now, orr_study_sql__all_hashes)) == 0};
         different += strcmp(one.digest, one.again) != 0;
         tell(&one, context);
     }

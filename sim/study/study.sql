@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+-- What studies ask of results files; ../../analysis/sql/named_sql.cmake makes each a C string.
+
+-- name: start
+SELECT window_start_ms - (SELECT min(submit_ms) FROM job), digest
+FROM run;
+
+-- name: inputs
+SELECT sha256, bytes
+FROM input
+ORDER BY rowid;
+
+-- name: run
+SELECT name, policy, seed, digest, orrery_version, scenario_given, scenario_resolved
+FROM run;
+
+-- name: labels
+SELECT name, group_concat('{' || nullif(label, '') || '}', ' ')
+FROM metric
+GROUP BY name;
+
+-- name: expectation
+SELECT value, holds
+FROM expectation
+WHERE text = ?1
+ORDER BY nr
+LIMIT 1;
+
+-- name: pools
+SELECT pool, count(*), max(gpus)
+FROM node
+GROUP BY pool
+ORDER BY min(id);
+
+-- name: capacity
+SELECT capacity_mgpu / 1000
+FROM run;
+
+-- name: above
+WITH RECURSIVE up(id) AS (
+  SELECT ?1
+  UNION ALL
+  SELECT q.parent
+  FROM queue AS q
+  JOIN up ON q.id = up.id
+  WHERE q.parent IS NOT NULL)
+SELECT q.name, q.gpu_quota, q.gpu_limit
+FROM up
+JOIN queue AS q ON q.id = up.id;
+
+-- name: place_in_time
+SELECT j.queue, w.from_ms, w.from_ms + w.seen_ms
+FROM job AS j
+JOIN v_waits AS w ON w.job = j.id
+WHERE j.name = ?1;
+
+-- name: scenario
+SELECT scenario_resolved, seed, (SELECT value FROM run_meta WHERE key = 'folder'), (SELECT value FROM run_meta WHERE key = 'folder_from_here')
+FROM run;
+
+-- name: window
+SELECT window_start_ms, window_end_ms, digest
+FROM run;
+
+-- name: queues
+SELECT q.name
+FROM queue AS q
+WHERE q.leaf AND (?1 IS NULL AND EXISTS (
+    SELECT 1
+    FROM job AS j
+    CROSS JOIN run AS r
+    WHERE j.queue = q.id AND j.mgpu > 0 AND j.submit_ms >= r.window_start_ms) OR q.name = ?1)
+ORDER BY q.id;
+
+-- name: digest
+SELECT digest
+FROM run;
+
+-- name: hashes
+SELECT sha256
+FROM input
+ORDER BY rowid;
+
+-- name: all_hashes
+SELECT group_concat(sha256)
+FROM (SELECT sha256 FROM input ORDER BY rowid);
+
+-- name: version
+SELECT orrery_version
+FROM run;
+
+-- name: courses
+-- of every job; ?1 is the name of one that was added
+SELECT j.start_ms, j.mgpu / 1000.0 * j.work_ms, j.submit_ms, k.name <> 'inference', j.name = ?1
+FROM job AS j
+JOIN kind AS k ON k.id = j.kind
+ORDER BY j.id;
