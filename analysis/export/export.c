@@ -9,6 +9,8 @@
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
+#include "export_sql.h"
+
 /* A form of a table: what comes before its rows, a row, what comes after. */
 struct form {
     const char *name;
@@ -96,15 +98,6 @@ static const struct form forms[] = {{"csv", csv_head, csv_row, NULL},
                                     {"swf", NULL, swf_row, NULL}};
 #define FORMS (sizeof forms / sizeof forms[0])
 
-static const char swf_sql[] =
-    "SELECT id + 1, submit_ms / 1000,"
-    " CASE WHEN start_ms IS NULL THEN -1 ELSE (start_ms - submit_ms) / 1000 END,"
-    " CASE WHEN end_ms IS NULL OR start_ms IS NULL THEN -1 ELSE (end_ms - start_ms) / 1000 END,"
-    " (mgpu + 999) / 1000, -1, -1, (mgpu + 999) / 1000, estimate_ms / 1000, -1,"
-    " CASE WHEN state = 3 THEN 1 WHEN state = 4 THEN 5 ELSE -1 END, -1, -1, -1, queue + 1, -1, -1, "
-    "-1 "
-    "FROM job ORDER BY id";
-
 static enum orr_status table_exists(sqlite3 *db, const char *path, const char *table,
                                     struct orr_err *err)
 {
@@ -113,9 +106,7 @@ static enum orr_status table_exists(sqlite3 *db, const char *path, const char *t
     size_t count = 0;
     sqlite3_stmt *list = NULL;
     bool found = false;
-    if (sqlite3_prepare_v2(
-            db, "SELECT name FROM sqlite_master WHERE type IN ('table','view') ORDER BY name", -1,
-            &list, NULL) != SQLITE_OK) {
+    if (sqlite3_prepare_v2(db, orr_export_sql__tables, -1, &list, NULL) != SQLITE_OK) {
         return orr_fail(err, ORR_DATA, "%s: %s", path, sqlite3_errmsg(db));
     }
     while (sqlite3_step(list) == SQLITE_ROW && count < 100) {
@@ -187,7 +178,8 @@ enum orr_status orr_export_table(const char *path, const char *table, const char
     if (status == ORR_OK) {
         char sql[200];
         (void)sqlite3_snprintf(sizeof sql, sql, "SELECT * FROM \"%w\"", name);
-        status = copy_rows(&in, table, swf ? swf_sql : sql, form, out, err);
+        status =
+            copy_rows(&in, table, swf ? orr_export_sql__standard_workload : sql, form, out, err);
     }
     orr_results_close(&in);
     return status;

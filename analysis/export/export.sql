@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+-- What exports ask of a results file; ../sql/named_sql.cmake makes each a C string.
+
+-- name: standard_workload
+SELECT id + 1, submit_ms / 1000, CASE WHEN start_ms IS NULL THEN -1 ELSE (start_ms - submit_ms) / 1000 END,
+  CASE WHEN end_ms IS NULL OR start_ms IS NULL THEN -1 ELSE (end_ms - start_ms) / 1000 END,
+  (mgpu + 999) / 1000, -1, -1, (mgpu + 999) / 1000, estimate_ms / 1000, -1, CASE WHEN state = 3 THEN 1
+  WHEN state = 4 THEN 5 ELSE -1 END, -1, -1, -1, queue + 1, -1, -1, -1
+FROM job
+ORDER BY id;
+
+-- name: tables
+SELECT name
+FROM sqlite_master
+WHERE type IN ('table','view')
+ORDER BY name;
+
+-- Families of samples: the time in ms, the value, then labels under their names; in order of labels and time.
+
+-- name: queue_info
+SELECT b.at_ms, 1, q.name AS queue_name, coalesce(p.name, '') AS parent_queue
+FROM queue AS q
+LEFT JOIN queue AS p ON p.id = q.parent
+CROSS JOIN (SELECT min(at_ms) AS at_ms FROM series) AS b
+WHERE b.at_ms IS NOT NULL
+ORDER BY q.id;
+
+-- name: deserved_gpus
+SELECT b.at_ms, q.gpu_quota, q.name AS queue_name
+FROM queue AS q
+CROSS JOIN (SELECT DISTINCT at_ms FROM series) AS b
+WHERE q.gpu_quota >= 0
+ORDER BY q.id, b.at_ms;
+
+-- piece: under
+-- queues, and the leaves below each
+WITH RECURSIVE under(queue, leaf) AS (
+  SELECT id, id
+  FROM queue
+  WHERE leaf
+  UNION ALL
+  SELECT q.parent, u.leaf
+  FROM under AS u
+  JOIN queue AS q ON q.id = u.queue
+  WHERE q.parent IS NOT NULL)
+
+-- piece: bucket_of_queue
+q.name AS queue_name
+FROM under AS u
+JOIN series AS s ON s.queue = u.leaf
+JOIN queue AS q ON q.id = u.queue
+GROUP BY q.id, s.at_ms
+ORDER BY q.id, s.at_ms
+
+-- name: allocated_gpus
+-- use: under
+SELECT s.at_ms, sum(s.allocated_mgpu) / 1000.0,
+-- use: bucket_of_queue
+;
+
+-- name: entitled_gpus
+-- use: under
+SELECT s.at_ms, sum(s.share_mgpu) / 1000.0,
+-- use: bucket_of_queue
+;
+
+-- name: pending_gpus
+-- use: under
+SELECT s.at_ms, sum(s.pending_mgpu) / 1000.0,
+-- use: bucket_of_queue
+;
+
+-- name: pending_jobs
+-- use: under
+SELECT s.at_ms, sum(s.pending_jobs),
+-- use: bucket_of_queue
+;
+
+-- name: fair_share_gpu
+SELECT s.at_ms, s.policy_share_mgpu / 1000.0, q.name AS queue_name
+FROM series AS s
+JOIN queue AS q ON q.id = s.queue
+WHERE s.policy_share_mgpu IS NOT NULL
+ORDER BY q.id, s.at_ms;
+
+-- piece: shares_by_second
+-- a row for each second, seen from 1970, in which a share is another: the last of it
+q.name AS queue_name
+FROM fair_share_of AS f
+JOIN queue AS q ON q.id = f.queue
+CROSS JOIN run AS r
+WHERE f.amount IS NOT NULL
+
+-- piece: second_of_share
+GROUP BY q.id,
+  f.at_ms + coalesce(r.clock_origin_ms, 0) - ((f.at_ms + coalesce(r.clock_origin_ms, 0)) % 1000 + 1000) % 1000
+ORDER BY q.id, at
+
+-- name: fair_share_cpu_cores
+SELECT max(f.at_ms) AS at, f.amount / 1000.0,
+-- use: shares_by_second
+AND f.resource = 'cpu'
+-- use: second_of_share
+;
+
+-- name: fair_share_memory_gb
+SELECT max(f.at_ms) AS at, f.amount / 1e9,
+-- use: shares_by_second
+AND f.resource = 'memory'
+-- use: second_of_share
+;
+
+-- name: evicted_pods
+SELECT e.at_ms, sum(e.pods) OVER (PARTITION BY e.job, e.cause ORDER BY e.at_ms), e.name AS podgroup,
+  e.queue AS namespace, e.job AS uid, e.shard AS nodepool,
+  CASE e.cause
+    WHEN 'consolidate' THEN 'consolidation'
+    WHEN 'stale gang' THEN 'stalegangeviction'
+    ELSE e.cause
+  END AS action
+FROM (
+  SELECT e.job, e.cause, max(e.at_ms) AS at_ms, sum(e.pods) AS pods, j.name AS name, q.name AS queue, h.name AS shard
+  FROM eviction AS e
+  JOIN job AS j ON j.id = e.job
+  JOIN queue AS q ON q.id = j.queue
+  LEFT JOIN shard_queue AS s ON s.queue = q.id
+  LEFT JOIN shard AS h ON h.id = s.shard
+  CROSS JOIN run AS r
+  GROUP BY e.job, e.cause,
+    e.at_ms + coalesce(r.clock_origin_ms, 0) - ((e.at_ms + coalesce(r.clock_origin_ms, 0)) % 1000 + 1000) % 1000) AS e
+ORDER BY e.job, e.cause, e.at_ms;
+
+-- name: scenarios_simulated
+SELECT r.end_ms, m.value, replace(m.label, 'action=', '') AS action
+FROM metric AS m
+CROSS JOIN run AS r
+WHERE m.name = 'scenarios_simulated' AND m.scope = 'action';
+
+-- name: origin
+SELECT clock_origin_ms
+FROM run;
