@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "compare_int.h"
+#include "compare_sql.h"
 
 #include <math.h>
 #include <string.h>
@@ -133,8 +134,7 @@ static void read_metrics(struct orr_compare_load *load, struct orr_results *in,
 {
     const char *scope = load->options->scope != NULL ? load->options->scope : "all";
     uint32_t room = 0;
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT name, scope, label, unit, value, at_least FROM metric ORDER BY rowid");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_compare_sql__metrics);
     while (orr_results_step(in, row)) {
         if (strcmp(orr_results_text(in, row, 1), scope) != 0 ||
             !wanted(load->options, orr_results_text(in, row, 0))) {
@@ -169,9 +169,7 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
     orr_results_open(&in, options->paths[index], load->err);
     run->path = options->paths[index];
     run->stem = stem_of(arena, run->path);
-    sqlite3_stmt *row = orr_results_prepare(
-        &in,
-        "SELECT policy, scenario_resolved, seed, window_start_ms, window_end_ms, digest FROM run");
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_compare_sql__run);
     while (orr_results_step(&in, row)) {
         const char *policy = orr_results_text(&in, row, 0);
         run->policy = orr_arena_strndup(arena, policy, strlen(policy));
@@ -182,14 +180,12 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
         const char *digest = orr_results_text(&in, row, 5);
         run->digest = orr_arena_strndup(arena, digest, strlen(digest));
     }
-    row = orr_results_prepare(
-        &in, "SELECT value, n FROM metric WHERE name = 'unstarted' AND scope = 'all'");
+    row = orr_results_prepare(&in, orr_compare_sql__unstarted);
     while (orr_results_step(&in, row)) {
         run->unstarted = (uint64_t)sqlite3_column_int64(row, 0);
         run->jobs = (uint64_t)sqlite3_column_int64(row, 1);
     }
-    run->nevers = (uint64_t)orr_results_int(
-        &in, "SELECT value FROM metric WHERE name = 'never_startable' AND scope = 'all'", 0);
+    run->nevers = (uint64_t)orr_results_int(&in, orr_compare_sql__never, 0);
     read_metrics(load, &in, run, capacity);
     known[index] = load->comparison->metric_count;
     const enum orr_status status = in.status;
@@ -507,9 +503,7 @@ enum orr_status orr_metric_values(const char *const *paths, uint32_t count, cons
     for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
         struct orr_results in;
         orr_results_open(&in, paths[i], err);
-        sqlite3_stmt *row = orr_results_prepare(
-            &in,
-            "SELECT value, at_least FROM metric WHERE name = ?1 AND scope = ?2 AND label = ?3");
+        sqlite3_stmt *row = orr_results_prepare(&in, orr_compare_sql__metric);
         const char *const keys[] = {metric, scope, label};
         for (int k = 0; row != NULL && k < 3; k++) {
             (void)sqlite3_bind_text(row, k + 1, keys[k], -1, SQLITE_STATIC);

@@ -3,17 +3,13 @@
  * that twice as long and half as long cancel out, and long jobs count no more than short ones. Of
  * jobs that both runs submitted within their windows and ended, services left out. */
 #include "compare_int.h"
+#include "compare_sql.h"
 
 #include <math.h>
 #include <string.h>
 
 #include <orrery/analysis/results.h>
 #include <orrery/base/mem.h>
-
-static const char jobs_sql[] =
-    "SELECT j.name, j.end_ms - j.submit_ms, j.submit_ms FROM job AS j CROSS JOIN run AS r WHERE"
-    " j.state = 3 AND j.submit_ms >= r.window_start_ms AND j.end_ms > j.submit_ms"
-    " AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference') ORDER BY j.id";
 
 enum orr_status orr_compare__ratios(const char *base, const char *other,
                                     struct orr_compare_ratios *ratios, struct orr_err *err)
@@ -25,7 +21,7 @@ enum orr_status orr_compare__ratios(const char *base, const char *other,
     *ratios = (struct orr_compare_ratios){0};
     orr_idmap_init(&names);
     orr_results_open(&in, base, err);
-    sqlite3_stmt *row = orr_results_prepare(&in, jobs_sql);
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_compare_sql__ends);
     while (orr_results_step(&in, row)) {
         const char *name = orr_results_text(&in, row, 0);
         bool added;
@@ -39,7 +35,7 @@ enum orr_status orr_compare__ratios(const char *base, const char *other,
     orr_results_close(&in);
     if (status == ORR_OK) {
         orr_results_open(&in, other, err);
-        row = orr_results_prepare(&in, jobs_sql);
+        row = orr_results_prepare(&in, orr_compare_sql__ends);
         while (orr_results_step(&in, row)) {
             const char *name = orr_results_text(&in, row, 0);
             const uint32_t job = orr_idmap_find(&names, name, strlen(name));

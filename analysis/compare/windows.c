@@ -5,6 +5,7 @@
  * that did not start wait at least that long: quantiles are Kaplan-Meier's, means are of those that
  * ended, and jobs that never could have started are left out, as everywhere. */
 #include "compare_int.h"
+#include "compare_sql.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,21 +30,14 @@ struct samples { /* sorted by value, at one value those that are censored last *
     uint32_t count;
 };
 
-/* SQL of a value a job, and of whether it is known in full. */
-static const char wait_value[] = "(coalesce(j.start_ms, CASE j.state WHEN 4 THEN j.end_ms END,"
-                                 " r.end_ms) - w.from_ms) / 1000.0, j.start_ms IS NOT NULL";
-static const char jct_value[] = "(j.end_ms - j.submit_ms) / 1000.0, j.state = 3";
-static const char slowdown_value[] =
-    "max(1.0, (j.end_ms - j.submit_ms) * 1.0 / max(j.work_ms, 10000)), j.state = 3";
-
-/* What can be drawn again: a value a job, and how it is summed up. */
+/* What can be drawn again: a query of a value a job, and how it is summed up. */
 static const struct {
-    const char *metric, *value;
+    const char *metric, *sql;
     uint32_t percent; /* of a quantile; 0: mean */
 } statistics[] = {
-    {"wait_mean_s", wait_value, 0}, {"wait_p50_s", wait_value, 50},
-    {"wait_p95_s", wait_value, 95}, {"wait_p99_s", wait_value, 99},
-    {"jct_mean_s", jct_value, 0},   {"bsld_mean", slowdown_value, 0},
+    {"wait_mean_s", orr_compare_sql__waits, 0}, {"wait_p50_s", orr_compare_sql__waits, 50},
+    {"wait_p95_s", orr_compare_sql__waits, 95}, {"wait_p99_s", orr_compare_sql__waits, 99},
+    {"jct_mean_s", orr_compare_sql__times, 0},  {"bsld_mean", orr_compare_sql__slowdowns, 0},
 };
 
 static int by_value(const void *a, const void *b, void *context)
@@ -57,17 +51,11 @@ static int by_value(const void *a, const void *b, void *context)
 }
 
 /* A job's block, or none outside the window that all runs share. */
-static struct samples read_samples(struct orr_results *in, const char *value, orr_ms from_ms,
+static struct samples read_samples(struct orr_results *in, const char *sql, orr_ms from_ms,
                                    orr_ms length_ms, uint32_t blocks)
 {
     struct samples samples = {0};
     uint32_t capacity = 0;
-    char sql[600];
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT j.submit_ms, %s FROM job AS j JOIN v_waits AS w ON w.job = j.id CROSS"
-                   " JOIN run AS r WHERE j.state > 0 AND NOT w.never"
-                   " AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')",
-                   value);
     sqlite3_stmt *row = orr_results_prepare(in, sql);
     while (orr_results_step(in, row)) {
         const orr_ms submit = sqlite3_column_int64(row, 0);
@@ -211,8 +199,8 @@ static enum orr_status compare_metric(struct orr_compare_load *load, const struc
     for (uint32_t a = 0; a < comparison->arm_count && status == ORR_OK; a++) {
         struct orr_results in;
         orr_results_open(&in, run_of(load, a)->path, load->err);
-        samples[a] = read_samples(&in, statistics[statistic].value, cut->from_ms, cut->length_ms,
-                                  cut->blocks);
+        samples[a] =
+            read_samples(&in, statistics[statistic].sql, cut->from_ms, cut->length_ms, cut->blocks);
         status = in.status;
         orr_results_close(&in);
     }

@@ -11,6 +11,7 @@
 #include <orrery/sim/study.h>
 
 #include "cli.h"
+#include "cli_sql.h"
 
 enum { KEY_BASELINE = 256, KEY_SPEC, KEY_JUNIT, KEY_SUMMARY, KEY_PROPOSE, KEY_BLESS };
 
@@ -359,7 +360,7 @@ static enum orr_status digest_of(const char *path, char digest[32], struct orr_e
 {
     struct orr_results in;
     orr_results_open(&in, path, err);
-    sqlite3_stmt *row = orr_results_prepare(&in, "SELECT digest FROM run");
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_cli_sql__digest);
     while (orr_results_step(&in, row)) {
         (void)snprintf(digest, 32, "%s", orr_results_text(&in, row, 0));
     }

@@ -12,6 +12,7 @@
 #include <orrery/sim/study.h>
 
 #include "cli.h"
+#include "cli_sql.h"
 
 /* What was typed: an output is none of the inputs, whatever the verb. */
 static char **typed;
@@ -128,8 +129,7 @@ void orr_cli_expectations(struct orr_json *json, const char *results)
     struct orr_err ignored = {0};
     orr_results_open(&in, results, &ignored);
     orr_json_open(json, "expectations", '[');
-    sqlite3_stmt *row =
-        orr_results_prepare(&in, "SELECT text, value, holds FROM expectation ORDER BY nr");
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_cli_sql__expectations);
     while (orr_results_step(&in, row)) {
         const bool known = sqlite3_column_type(row, 1) != SQLITE_NULL;
         orr_json_open(json, NULL, '{');

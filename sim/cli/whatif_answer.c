@@ -8,6 +8,7 @@
 #include <orrery/base/text.h>
 
 #include "whatif.h"
+#include "cli_sql.h"
 
 /* `metrics` end with NULL. */
 static enum orr_status compare(const struct whatif *w, const char *scope,
@@ -181,11 +182,7 @@ static void say_change(const struct whatif *w, uint32_t arm, orr_say_fn *say, vo
 /* Quotas that cannot all be kept explain much of what follows. */
 static void say_promises(struct orr_results *in, orr_say_fn *say, void *context)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT s.name, s.capacity_mgpu / 1000.0, sum(q.gpu_quota) FROM shard AS s"
-            " JOIN shard_queue AS o ON o.shard = s.id JOIN queue AS q ON q.id = o.queue"
-            " WHERE q.parent IS NULL AND q.gpu_quota > 0 GROUP BY s.id"
-            " HAVING sum(q.gpu_quota) * 1000 > s.capacity_mgpu");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_cli_sql__shards_short_of_quota);
     while (orr_results_step(in, row)) {
         const char *shard = orr_results_text(in, row, 0);
         char text[500];
@@ -200,8 +197,8 @@ static void say_promises(struct orr_results *in, orr_say_fn *say, void *context)
 /* Rows that were rejected, and jobs that nothing could have started. */
 static int64_t never_run(struct orr_results *in)
 {
-    return orr_results_int(in, "SELECT sum(rows_rejected) FROM input", 0) +
-           orr_results_int(in, "SELECT count(*) FROM never", 0);
+    return orr_results_int(in, orr_cli_sql__rejected, 0) +
+           orr_results_int(in, orr_cli_sql__never, 0);
 }
 
 /* What the figures of an arm do not tell. Waits of jobs that never run are in none of them. */

@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+-- What commands ask of results files; ../../analysis/sql/named_sql.cmake makes each a C string.
+
+-- name: digest
+SELECT digest
+FROM run;
+
+-- name: expectations
+SELECT text, value, holds
+FROM expectation
+ORDER BY nr;
+
+-- name: shards_short_of_quota
+SELECT s.name, s.capacity_mgpu / 1000.0, sum(q.gpu_quota)
+FROM shard AS s
+JOIN shard_queue AS o ON o.shard = s.id
+JOIN queue AS q ON q.id = o.queue
+WHERE q.parent IS NULL AND q.gpu_quota > 0
+GROUP BY s.id
+HAVING sum(q.gpu_quota) * 1000 > s.capacity_mgpu;
+
+-- name: rejected
+SELECT sum(rows_rejected)
+FROM input;
+
+-- name: never
+SELECT count(*)
+FROM never;
