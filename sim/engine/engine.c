@@ -326,17 +326,6 @@ static void report_progress(const struct engine *engine)
     }
 }
 
-static enum orr_status refuse_endless(const struct engine *engine, struct orr_err *err)
-{
-    char now[64];
-    (void)orr_format_span(now, engine->view.now - engine->world->first_submit_ms);
-    return orr_fail(err, ORR_SCENARIO,
-                    "the run does not come to an end: nodes fail and jobs are evicted, and none of "
-                    "%u that wait or run has ended for a million times of that, %s after the "
-                    "first submit; give the scenario a horizon, or its jobs checkpoints",
-                    engine->ledger->pending_jobs + engine->ledger->running_jobs, now);
-}
-
 static enum orr_status loop(struct engine *engine, struct orr_err *err)
 {
     const struct orr_engine_options *options = engine->options;
@@ -358,7 +347,7 @@ static enum orr_status loop(struct engine *engine, struct orr_err *err)
             return ORR_OK;
         }
         if (options->horizon_ms == ORR_MS_NEVER && orr_engine__is_stuck(engine)) {
-            return refuse_endless(engine, err);
+            return orr_engine__refuse_endless(engine, err);
         }
         enum orr_status status = run_instant(engine, next, err);
         if (status != ORR_OK) {

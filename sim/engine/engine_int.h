@@ -30,6 +30,15 @@ enum event_class {
 /* The same: a node that was ordered for an autoscaled pool joins. */
 #define ORR_ENGINE__POOL   0x200000u
 
+struct engine_endless { /* what happened since a job last came, ended or left */
+    uint64_t setbacks;  /* of the run until then */
+    uint32_t first;     /* eviction since then */
+    uint32_t from;      /* eviction since the last look at whether anybody got on */
+    bool looked;        /* there was one, */
+    orr_ms since_ms;    /* at this time, */
+    uint64_t kept;      /* with so much work done for good */
+};
+
 struct engine {
     const struct orr_world *world;
     const struct orr_engine_options *options;
@@ -73,9 +82,9 @@ struct engine {
     struct orr_engine_pools *pools; /* NULL: none is autoscaled */
     struct orr_engine_drain *drain; /* NULL: nothing is moved to empty a node */
     orr_ms instant_ms;              /* the last one, for counting distinct times */
-    uint64_t setbacks;              /* of the run until a job last came, ended or left */
-    uint64_t untimed_cycles;        /* a cycle is timed if its number has none of these bits */
-    bool has_shares;                /* some of those that follow */
+    struct engine_endless endless;
+    uint64_t untimed_cycles; /* a cycle is timed if its number has none of these bits */
+    bool has_shares;         /* some of those that follow */
     /* of a resource, per queue: the policy's fair shares as recorded, then as told; NULL: none */
     double *shares[ORR_SHARE_KINDS];
 };
@@ -85,10 +94,16 @@ static inline uint32_t orr_engine__class_and(enum event_class class, uint32_t in
     return (uint32_t) class << 24 | (incarnation & 0xffffff);
 }
 
+/* engine_endless.c */
+/* A job came, ended or left: the run gets somewhere. */
+void orr_engine__moved_on(struct engine *engine);
+/* Have nodes failed and jobs been evicted so often since then that none of those that are left will
+ * get to its end? */
+bool orr_engine__is_stuck(struct engine *engine);
+/* ORR_SCENARIO: says what keeps it from ending. */
+enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct orr_err *err);
+
 /* engine_jobs.c */
-/* Have nodes failed and jobs been evicted so often since a job last came, ended or left that none
- * of those that are left will get to its end? */
-bool orr_engine__is_stuck(const struct engine *engine);
 void orr_engine__count_event(struct engine *engine, enum event_class class, uint32_t subject);
 void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reason reason,
                              const struct orr_proof *proof);

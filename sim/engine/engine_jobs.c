@@ -2,10 +2,6 @@
 /* engine_jobs.c - what happens to jobs: they come, start, end, lose tasks and their room. */
 #include "engine_int.h"
 
-/* Far more than any run that ends has between two ends of jobs, and a second or two of work. */
-#define SETBACKS         1000000
-#define SETBACKS_OF_EACH 100 /* jobs and nodes */
-
 void orr_engine__count_event(struct engine *engine, enum event_class class, uint32_t job)
 {
     struct orr_run *run = engine->run;
@@ -68,23 +64,11 @@ void orr_engine__want_room(struct engine *engine, uint32_t job)
     }
 }
 
-/* Failures of nodes and evictions: what a run that gets nowhere is made of. */
-static uint64_t setbacks(const struct orr_run *run)
-{
-    return (uint64_t)run->outage_count + run->eviction_count + run->attempt_count;
-}
-
-bool orr_engine__is_stuck(const struct engine *engine)
-{
-    const uint64_t parties = (uint64_t)engine->world->job_count + engine->world->cluster.node_count;
-    return setbacks(engine->run) - engine->setbacks > SETBACKS + SETBACKS_OF_EACH * parties;
-}
-
 /* From now on the job is pending. */
 void orr_engine__submit(struct engine *engine, uint32_t job)
 {
     const struct orr_world *world = engine->world;
-    engine->setbacks = setbacks(engine->run);
+    orr_engine__moved_on(engine);
     orr_ledger_submit(engine->ledger, job);
     if (engine->follows) {
         orr_engine__want_first(engine, job);
@@ -188,7 +172,7 @@ static void tell_end(struct engine *engine, uint32_t job)
 {
     engine->policy->event(engine->state, &engine->view, ORR_JOB_ENDED, job);
     engine->changed = true;
-    engine->setbacks = setbacks(engine->run);
+    orr_engine__moved_on(engine);
 }
 
 void orr_engine__end(struct engine *engine, uint32_t job)

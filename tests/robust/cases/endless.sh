@@ -8,8 +8,36 @@ workload: [{name: t, trace: t.csv}]
 END
 expect 78 "$orrery" run s.yaml -q -o r.db
 says 'the run does not come to an end'
-says 'a horizon'
+says 'evictions'
+says 'node failure, last a)'
+says 'a horizon, or its jobs checkpoints'
 clean
+# Two jobs that take the cluster from each other by past use, without end: who, by which action, what helps.
+printf 'job,submit_s,run_s,gpus_per_pod,pods,queue\na,0,460,1,2,x\nb,9,840,1,2,y\n' >t.csv
+cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 1, gpus: 2}}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: kai, params: {usage_db: prometheus, window_size: 2m, fetch_interval: 1s, query_resolution: 1s, k_value: 3}}
+END
+expect 78 "$orrery" run s.yaml -q -o r.db
+says 'the run does not come to an end'
+says 'of them: reclaim, last '
+says 'a for b'
+says 'b for a'
+says 'a reclaim_min_runtime'
+clean
+# where they keep what they worked, it ends
+echo 'execution: {on_evict: keep}' >>s.yaml
+expect 0 "$orrery" run s.yaml -q -o r.db
+is "SELECT count(*) = 2 AND sum(evictions) > 2 FROM job WHERE state = 3" 1
+rm r.db
+cat >s.yaml <<'END'
+cluster:
+  pools: {p: {nodes: 2, gpus: 1}}
+  failures: {mtbf: 90s, repair: {median: 1m}}
+workload: [{name: t, trace: t.csv}]
+END
+printf 'job,submit_s,run_s,gpus\na,0,100000,1\n' >t.csv
 # with a horizon it is the user's: it goes on until a signal
 (cat s.yaml && echo 'horizon: 36500d') >long.yaml
 "$orrery" run long.yaml --no-progress -o r.db >out 2>err &

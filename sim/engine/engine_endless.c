@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* engine_endless.c - a run without a horizon that does not come to an end: when it is one, and what
+ * keeps it from ending. */
+#include "engine_int.h"
+
+#include <stdio.h>
+
+#include <orrery/base/text.h>
+
+/* Far more than any run that ends has between two ends of jobs. */
+#define SETBACKS          1000000
+#define SETBACKS_OF_EACH  100 /* jobs and nodes */
+/* Of evictions alone: so many in which nobody got on, and then as many again. */
+#define EVICTIONS         10000
+#define EVICTIONS_OF_EACH 10
+
+/* Failures of nodes and evictions: what a run that gets nowhere is made of. */
+static uint64_t setbacks(const struct orr_run *run)
+{
+    return (uint64_t)run->outage_count + run->eviction_count + run->attempt_count;
+}
+
+/* Work that nobody takes from the jobs any more. */
+static uint64_t kept_work(const struct engine *engine)
+{
+    uint64_t sum = 0;
+    for (uint32_t j = 0; engine->exec != NULL && j < engine->world->job_count; j++) {
+        sum += (uint64_t)orr_exec_time(engine->exec, j)->useful;
+    }
+    return sum;
+}
+
+void orr_engine__moved_on(struct engine *engine)
+{
+    engine->endless = (struct engine_endless){.setbacks = setbacks(engine->run),
+                                              .first = engine->run->eviction_count,
+                                              .from = engine->run->eviction_count};
+}
+
+static void count_causes(const struct orr_run *run, uint32_t from, uint32_t counts[ORR_CAUSE_COUNT])
+{
+    for (uint32_t i = from; i < run->eviction_count; i++) {
+        counts[run->evictions[i].cause]++;
+    }
+}
+
+/* Were most of the evictions of the scheduler's choice? */
+static bool were_decided(const struct orr_run *run, uint32_t from)
+{
+    uint32_t counts[ORR_CAUSE_COUNT] = {0};
+    count_causes(run, from, counts);
+    return counts[ORR_CAUSE_PREEMPT] + counts[ORR_CAUSE_RECLAIM] + counts[ORR_CAUSE_CONSOLIDATE] >
+           (run->eviction_count - from) / 2;
+}
+
+/* Does some job run on from before? It gets to its end. */
+static bool somebody_runs_on(const struct engine *engine, orr_ms since)
+{
+    const struct orr_job_state *jobs = engine->ledger->jobs;
+    for (uint32_t j = 0; j < engine->world->job_count; j++) {
+        if (jobs[j].phase == ORR_JOB_RUNNING && jobs[j].start_ms <= since) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Jobs only evict each other. */
+static bool goes_round(struct engine *engine, uint64_t parties)
+{
+    struct engine_endless *endless = &engine->endless;
+    const struct orr_run *run = engine->run;
+    if (run->eviction_count - endless->from <= EVICTIONS + EVICTIONS_OF_EACH * parties) {
+        return false;
+    }
+    const uint64_t kept = kept_work(engine);
+    const bool round = endless->looked && kept == endless->kept &&
+                       !somebody_runs_on(engine, endless->since_ms) &&
+                       were_decided(run, endless->from);
+    if (!round) {
+        endless->looked = true;
+        endless->kept = kept;
+        endless->since_ms = engine->view.now;
+        endless->from = run->eviction_count;
+    }
+    return round;
+}
+
+bool orr_engine__is_stuck(struct engine *engine)
+{
+    const uint64_t parties = (uint64_t)engine->world->job_count + engine->world->cluster.node_count;
+    return setbacks(engine->run) - engine->endless.setbacks >
+               SETBACKS + SETBACKS_OF_EACH * parties ||
+           goes_round(engine, parties);
+}
+
+/* ---- what it says ---- */
+
+static const char *advice(enum orr_cause cause)
+{
+    switch (cause) {
+    case ORR_CAUSE_PREEMPT:
+        return "a horizon, its queues a preempt_min_runtime, or its jobs checkpoints";
+    case ORR_CAUSE_RECLAIM:
+        return "a horizon, its queues a reclaim_min_runtime, or its jobs checkpoints";
+    case ORR_CAUSE_CONSOLIDATE:
+        return "a horizon, its jobs checkpoints, or policy.params.consolidation false";
+    case ORR_CAUSE_MAX_RUNTIME: return "a horizon, or its queues a longer max_runtime";
+    default: return "a horizon, or its jobs checkpoints";
+    }
+}
+
+/* ", last VICTIM for JOB" of an eviction, into a text that may be full; returns its length. */
+static size_t name_eviction(const struct engine *engine, const struct orr_eviction *eviction,
+                            const char *before, char *text, size_t bytes)
+{
+    char victim[120], taker[120];
+    const bool for_job = eviction->beneficiary != ORR_NONE;
+    const int length = snprintf(
+        text, bytes, "%s%.80s%s%.80s", before,
+        orr_world_job_name(engine->world, eviction->job, victim, sizeof victim),
+        for_job ? " for " : "",
+        for_job ? orr_world_job_name(engine->world, eviction->beneficiary, taker, sizeof taker)
+                : "");
+    return length < 0 || (size_t)length >= bytes ? bytes - 1 : (size_t)length;
+}
+
+/* The latest eviction of that cause, and the latest of another job. */
+static void name_jobs(const struct engine *engine, enum orr_cause cause, char *text, size_t bytes)
+{
+    const struct orr_run *run = engine->run;
+    uint32_t victim = ORR_NONE, count = 0;
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = run->eviction_count; i > engine->endless.first && count < 2; i--) {
+        const struct orr_eviction *eviction = &run->evictions[i - 1];
+        if (eviction->cause == cause && eviction->job != victim) {
+            used += name_eviction(engine, eviction, count == 0 ? ", last " : " and ", text + used,
+                                  bytes - used);
+            victim = eviction->job;
+            count++;
+        }
+    }
+}
+
+enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct orr_err *err)
+{
+    const struct orr_run *run = engine->run;
+    uint32_t counts[ORR_CAUSE_COUNT] = {0};
+    enum orr_cause most = ORR_CAUSE_NONE;
+    char span[64], jobs[400], evicted[480] = "";
+    count_causes(run, engine->endless.first, counts);
+    for (int c = 0; c < ORR_CAUSE_COUNT; c++) {
+        most = counts[c] > counts[most] ? (enum orr_cause)c : most;
+    }
+    if (counts[most] > 0) {
+        name_jobs(engine, most, jobs, sizeof jobs);
+        (void)snprintf(evicted, sizeof evicted, "%u evictions (%u of them: %s%s)",
+                       run->eviction_count - engine->endless.first, counts[most],
+                       orr_cause_words(most), jobs);
+    } else {
+        (void)snprintf(evicted, sizeof evicted, "%u failures of nodes", run->outage_count);
+    }
+    (void)orr_format_span(span, engine->view.now - engine->world->first_submit_ms);
+    return orr_fail(err, ORR_SCENARIO,
+                    "the run does not come to an end: %s after the first submit none of %u jobs "
+                    "that wait or run has ended in the latest %s; give the scenario %s",
+                    span, engine->ledger->pending_jobs + engine->ledger->running_jobs, evicted,
+                    advice(most));
+}
