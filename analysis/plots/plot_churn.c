@@ -3,6 +3,8 @@
 #include "plot_int.h"
 #include "plots_sql.h"
 
+#include <orrery/base/text.h>
+
 #define MOST_BARS    160
 #define MOST_STEPS   400
 #define DUMB_BUCKETS 80
@@ -66,13 +68,15 @@ void orr_plot__churn(struct orr_plot *plot)
     orr_plot__layers_open(&lost, from, to, buckets_of(plot, MOST_STEPS));
     churn_load(plot, &evictions, &lost);
     double count = 0, gpu_h = 0;
+    char length[24];
     for (uint32_t i = 0; i < evictions.count; i++) {
         count += evictions.totals[i];
         gpu_h += lost.totals[i];
     }
     char extra[100];
-    (void)snprintf(extra, sizeof extra, "%.0f evictions, %.*f GPU-h lost", count,
-                   gpu_h < 100 ? 1 : 0, gpu_h);
+    (void)snprintf(extra, sizeof extra, "%.0f evictions, %.*f GPU-h lost; bars of %s", count,
+                   gpu_h < 100 ? 1 : 0, gpu_h,
+                   orr_format_rough(length, (double)evictions.bucket_ms / 1000.0));
     orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 34});
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
@@ -111,7 +115,13 @@ void orr_plot__reasons(struct orr_plot *plot)
     orr_plot__layers_means(&layers, 1);
     double top = orr_plot__layers_top(&layers);
     orr_plot__start(plot, (struct orr_plot_size){1000, 500, 100, 30});
-    orr_plot__title(plot, "What waits and why", NULL);
+    char extra[60] = "";
+    const long long nevers = (long long)orr_results_int(&plot->in, orr_plots_sql__nevers, 0);
+    if (nevers > 0) {
+        (void)snprintf(extra, sizeof extra, "without %lld that never could start", nevers);
+    }
+    orr_plot__means_over(plot, layers.bucket_ms, false);
+    orr_plot__title(plot, "What waits and why", nevers > 0 ? extra : NULL);
     if (top <= 0) {
         orr_plot__nothing(plot, "no job waited in this part of the run");
         orr_plot__layers_close(&layers);

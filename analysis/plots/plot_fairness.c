@@ -102,8 +102,14 @@ static void fairness_panels(struct orr_plot *plot, const struct orr_plot_table *
     orr_plot__panel_above(plot);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
-    orr_plot__gp(plot, "set ylabel 'Jain index%s'\nset yrange [0:1.04]\nplot ",
-                 dumb ? "" : " (1: all alike)");
+    double least = 1; /* the axis begins at the tenth below it */
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        const double index = orr_plot__jain(table, b);
+        least = index < least ? index : least;
+    }
+    least = floor(10 * least - 1e-9) / 10;
+    orr_plot__gp(plot, "set ylabel 'Jain index%s'\nset yrange [%.1f:%.9g]\nplot ",
+                 dumb ? "" : " (1: all alike)", least, 1 + 0.04 * (1 - least));
     orr_plot__data(plot, jain);
     orr_plot__gp(plot, "using 1:2 with lines %s notitle", dumb ? "" : "lw 1.4 lc rgb '#202020'");
     orr_plot__panel_below(plot);
@@ -129,6 +135,7 @@ void orr_plot__fairness(struct orr_plot *plot)
         (void)snprintf(extra, sizeof extra, "Jain %.3f, share deviation %.3f", jain, off);
     }
     orr_plot__start(plot, (struct orr_plot_size){900, 600, 100, 34});
+    orr_plot__means_over(plot, table.bucket_ms, false);
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
                         ? "Fairness: Jain index (above), GPUs above fair share"
@@ -202,6 +209,7 @@ void orr_plot__debt(struct orr_plot *plot)
                        debt < 1000 ? "%.3g GPU-h in the window" : "%.0f GPU-h in the window", debt);
     }
     orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 34});
+    orr_plot__means_over(plot, table.bucket_ms, false);
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
                         ? "Quota debt: GPUs at the time (above), GPU-hours so far"

@@ -226,14 +226,15 @@ static void sweep(struct fragments *all)
     orr_free(keys);
 }
 
-/* "typical pods: 62 % of 1 GPU, ..." */
+/* "typical pods, by GPUs: 62 % of 1, ..." */
 static void typical(const struct fragments *all, char *out, size_t room)
 {
-    size_t used = (size_t)snprintf(out, room, "typical pods ask for GPUs:");
+    size_t used = (size_t)snprintf(out, room, "typical pods, by GPUs:");
     for (uint32_t i = 0; i < all->task_count && i < 3 && used < room; i++) {
-        int more = snprintf(out + used, room - used, "%s %g (%.0f %%)", i > 0 ? "," : "",
-                            (double)all->tasks[i].gpus * (double)all->tasks[i].each_mgpu / ORR_MGPU,
-                            100 * all->tasks[i].share);
+        int more =
+            snprintf(out + used, room - used, "%s %.0f %% of %g", i > 0 ? "," : "",
+                     100 * all->tasks[i].share,
+                     (double)all->tasks[i].gpus * (double)all->tasks[i].each_mgpu / ORR_MGPU);
         used += more > 0 ? (size_t)more : 0;
     }
     if (all->task_count > 3 && used < room) {
@@ -263,6 +264,10 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
     orr_plot__time_axis(plot, all->heat.from, all->heat.to, 8, true);
     orr_plot__heat_axis(plot, all->lanes, &all->heat, 11);
     uint32_t block = orr_plot__heat_rows(plot, &all->heat);
+    if (all->layers.totals[0] <= 0) { /* a scale would be made up */
+        orr_plot__gp(plot, "unset ytics\nset ylabel ''\n"
+                           "set label 1 at graph 0.5,0.5 center 'each node had none'\n");
+    }
     orr_plot__heat_image(plot, block, orr_plot__heat_scale(&all->heat), "GPUs unusable",
                          "0 '#f7f7f2', 0.25 '#fdd0a2', 0.5 '#fd8d3c', 0.75 '#d94801', 1 '#7f2704'");
     orr_plot__panel_close(plot);
@@ -289,6 +294,7 @@ void orr_plot__fragmentation(struct orr_plot *plot)
     orr_plot__heat_percent(&all.heat);
     typical(&all, extra, sizeof extra);
     orr_plot__start(plot, (struct orr_plot_size){900, 600, 100, 30});
+    orr_plot__means_over(plot, all.layers.bucket_ms, false);
     orr_plot__title(
         plot,
         dumb ? "Free GPUs that typical pods could not use ( .:-=+*#%@: 0 to 100 % of GPUs)"

@@ -50,6 +50,8 @@ struct orr_plot {
     FILE *gp, *dat;
     const char *dat_name; /* as the script writes it */
     uint32_t blocks;      /* written to dat */
+    orr_ms bucket_ms;     /* what the next title says a value is the mean of; 0: nothing */
+    bool peaks;           /* and that a thin line is the most in it */
 };
 
 /* plot.c: the terminal of that name, svg for NULL; ORR_USAGE. */
@@ -90,6 +92,8 @@ void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size);
 /* What a figure of waits adds to a title that names all jobs: it is of those of the window. "" if
  * these are all. */
 const char *orr_plot__of_window(const struct orr_plot *plot);
+/* The next title says what a value is the mean of. */
+void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, bool peaks);
 /* "set title" of two lines: what it is, and which run. `extra` may be NULL. */
 void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra);
 const char *orr_plot__colour(uint32_t rank, uint32_t shown);
@@ -179,6 +183,22 @@ void orr_plot__text_lines(struct orr_plot *plot, const struct orr_plot_table *ta
                           enum orr_plot_value value);
 /* Entries of a legend: a box for each slot, the topmost first. */
 void orr_plot__slot_keys(struct orr_plot *plot, struct orr_plot_slots slots);
+
+/* plot_peaks.c: the most at any moment of each bucket, beside its mean. */
+struct orr_plot_peaks {
+    orr_ms from, to, bucket_ms;
+    uint32_t buckets;
+    double *most; /* of a bucket */
+    double top;   /* of all */
+};
+void orr_plot__peaks_open(struct orr_plot_peaks *peaks, orr_ms from, orr_ms to, orr_ms bucket_ms);
+void orr_plot__peak(struct orr_plot_peaks *peaks, orr_ms from, orr_ms to, double value);
+/* `sql` gives a time and the total from then on, in order. */
+void orr_plot__peaks_load(struct orr_plot *plot, struct orr_plot_peaks *peaks, const char *sql);
+uint32_t orr_plot__peaks_rows(struct orr_plot *plot, const struct orr_plot_peaks *peaks);
+/* A thin line, as one more part of a plot command. */
+void orr_plot__peaks_plot(struct orr_plot *plot, uint32_t block, bool names);
+void orr_plot__peaks_close(struct orr_plot_peaks *peaks);
 
 /* plot_panels.c: two panels above each other, with one legend to the right of both. */
 void orr_plot__panel_above(struct orr_plot *plot);

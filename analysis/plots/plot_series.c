@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plot_series.c - figures over time by queue: share, allocation, depth. */
 #include "plot_int.h"
+#include "plots_sql.h"
 
 #include <math.h>
 
@@ -10,13 +11,17 @@ void orr_plot__allocation(struct orr_plot *plot)
     bool any = orr_plot__table_open(plot, &table, 10);
     bool dumb = plot->term == ORR_PLOT_DUMB;
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
+    orr_plot__means_over(plot, table.bucket_ms, true);
     orr_plot__title(plot, "Allocated GPUs by queue", NULL);
     if (!any) {
         orr_plot__nothing(plot, "no job was submitted in this part of the run");
         orr_plot__table_close(&table);
         return;
     }
-    double top = orr_plot__stack_top(&table, ORR_PLOT_ALLOCATED);
+    struct orr_plot_peaks peaks;
+    orr_plot__peaks_open(&peaks, table.from, table.to, table.bucket_ms);
+    orr_plot__peaks_load(plot, &peaks, orr_plots_sql__peak_allocated);
+    const double top = peaks.top;
     double capacity = orr_plot__capacity_top(&table);
     orr_plot__time_axis(plot, table.from, table.to, 8, true);
     orr_plot__window_marks(plot, table.from, table.to);
@@ -30,14 +35,24 @@ void orr_plot__allocation(struct orr_plot *plot)
     } else {
         uint32_t block = orr_plot__stack_rows(plot, &table, ORR_PLOT_ALLOCATED);
         uint32_t line = orr_plot__capacity_rows(plot, &table);
+        const uint32_t peak = orr_plot__peaks_rows(plot, &peaks);
         orr_plot__gp(plot, "set rmargin at screen 0.79\n"
                            "set key at screen 0.80,graph 1 left top invert title 'queue' left\n");
         orr_plot__stack_plot(plot, &table, block, true);
+        orr_plot__peaks_plot(plot, peak, true);
         orr_plot__gp(plot, ", \\\n  ");
         orr_plot__data(plot, line);
         orr_plot__gp(plot, "using 1:2 with lines dt 2 lw 1.6 lc rgb '#000000' title 'capacity'\n");
     }
+    orr_plot__peaks_close(&peaks);
     orr_plot__table_close(&table);
+}
+
+static void load_peaks(struct orr_plot *plot, const struct orr_plot_table *table,
+                       struct orr_plot_peaks *peaks, const char *sql)
+{
+    orr_plot__peaks_open(peaks, table->from, table->to, table->bucket_ms);
+    orr_plot__peaks_load(plot, peaks, sql);
 }
 
 static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *table)
@@ -45,13 +60,19 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     uint32_t jobs = orr_plot__stack_rows(plot, table, ORR_PLOT_JOBS);
     uint32_t gpus = orr_plot__stack_rows(plot, table, ORR_PLOT_PENDING);
     uint32_t line = orr_plot__capacity_rows(plot, table);
+    struct orr_plot_peaks job_peaks, gpu_peaks;
+    load_peaks(plot, table, &job_peaks, orr_plots_sql__peak_jobs);
+    load_peaks(plot, table, &gpu_peaks, orr_plots_sql__peak_pending);
+    const uint32_t most_jobs = orr_plot__peaks_rows(plot, &job_peaks);
+    const uint32_t most_gpus = orr_plot__peaks_rows(plot, &gpu_peaks);
     orr_plot__panel_above(plot);
     orr_plot__gp(plot, "set ylabel 'jobs that wait'\nset yrange [0:%.9g]\n",
-                 orr_plot__stack_top(table, ORR_PLOT_JOBS) * 1.06 + 1e-6);
+                 job_peaks.top * 1.06 + 1e-6);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
     orr_plot__stack_plot(plot, table, jobs, false);
-    double top = orr_plot__stack_top(table, ORR_PLOT_PENDING);
+    orr_plot__peaks_plot(plot, most_jobs, false);
+    const double top = gpu_peaks.top;
     double capacity = orr_plot__capacity_top(table);
     bool near = capacity < top * 4;
     orr_plot__panel_below(plot);
@@ -59,6 +80,9 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
                  (near && capacity > top ? capacity : top) * 1.06 + 1e-6);
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
     orr_plot__stack_plot(plot, table, gpus, false);
+    orr_plot__peaks_plot(plot, most_gpus, false);
+    orr_plot__peaks_close(&job_peaks);
+    orr_plot__peaks_close(&gpu_peaks);
     if (near) {
         orr_plot__gp(plot, ", \\\n  ");
         orr_plot__data(plot, line);
@@ -69,6 +93,7 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
         orr_plot__gp(plot, ", \\\n  keyentry with lines dt 2 lw 1.6 lc rgb '#000000' title "
                            "'capacity'");
     }
+    orr_plot__gp(plot, ", \\\n  keyentry with lines lw 0.6 lc rgb '#404040' title 'peak'");
     orr_plot__slot_keys(plot, table->slots);
     orr_plot__panel_close(plot);
 }
@@ -95,6 +120,7 @@ void orr_plot__depth(struct orr_plot *plot)
     bool any = orr_plot__table_open(plot, &table, 10);
     bool dumb = plot->term == ORR_PLOT_DUMB;
     orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 30});
+    orr_plot__means_over(plot, table.bucket_ms, true);
     orr_plot__title(plot, dumb ? "Waiting: jobs (above), GPUs they ask for" : "What waits", NULL);
     if (!any) {
         orr_plot__nothing(plot, "no job was submitted in this part of the run");
@@ -242,6 +268,7 @@ void orr_plot__share(struct orr_plot *plot)
     if (dumb && plot->queue_count > 0) {
         (void)snprintf(extra, sizeof extra, "queue %s", plot->queues[0].name);
     }
+    orr_plot__means_over(plot, table.bucket_ms, false);
     orr_plot__title(plot, dumb ? "Share of the largest queue" : "Quota, fair share and allocation",
                     dumb ? extra : NULL);
     if (!any) {

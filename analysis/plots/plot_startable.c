@@ -105,6 +105,7 @@ void orr_plot__startable(struct orr_plot *plot)
     levels.step = step * (joined > 0 ? joined : 1);
     levels.first = levels.from > origin ? origin + (levels.from - origin) / step * step : origin;
     orr_plot__start(plot, (struct orr_plot_size){900, 440, 100, 30});
+    orr_plot__means_over(plot, levels.step, false);
     orr_plot__title(plot, "Largest gang of whole nodes that could start",
                     "without evictions, whatever the quotas");
     if (levels.count == 0 || levels.to <= levels.first || levels.first > last) {

@@ -11,6 +11,8 @@
 
 #include <orrery/base/text.h>
 
+#include <orrery/base/text.h>
+
 /* Okabe-Ito without its black and yellow, then hues of Tol's muted set that differ from them. */
 static const char *const colours[ORR_PLOT_COLOURS] = {
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
@@ -152,9 +154,26 @@ void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
                        "set key Left reverse samplen 1.6 spacing 1.15 vertical maxcols 1\n");
 }
 
+void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, bool peaks)
+{
+    plot->bucket_ms = bucket_ms;
+    plot->peaks = peaks && plot->term != ORR_PLOT_DUMB;
+}
+
+/* "; means over 10.9 h, thin line: peaks" */
+static const char *means_note(struct orr_plot *plot, char out[80])
+{
+    char length[24];
+    (void)snprintf(out, 80, plot->bucket_ms > 0 ? "; means over %s%s" : "",
+                   orr_format_rough(length, (double)plot->bucket_ms / 1000.0),
+                   plot->peaks ? ", thin line: peaks" : "");
+    plot->bucket_ms = 0;
+    return out;
+}
+
 void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
 {
-    char tail[200], length[40];
+    char tail[300], length[40], means[80];
     const struct orr_plot_source *run = &plot->run;
     const double minutes = (double)(run->end - run->zero) / 60000.0;
     (void)snprintf(length, sizeof length,
@@ -165,12 +184,12 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
                    : minutes >= 120 ? minutes / 60
                                     : minutes);
     bool whole = strcmp(run->status, "finished") == 0;
-    (void)snprintf(tail, sizeof tail, ", %lld %s in %s%s%s%s", (long long)run->jobs,
+    (void)snprintf(tail, sizeof tail, ", %lld %s in %s%s%s%s%s", (long long)run->jobs,
                    run->jobs == 1 ? "job" : "jobs", length,
                    whole                                 ? ""
                    : strcmp(run->status, "horizon") == 0 ? ", cut at the horizon"
                                                          : ", interrupted",
-                   extra != NULL ? "; " : "", extra != NULL ? extra : "");
+                   extra != NULL ? "; " : "", extra != NULL ? extra : "", means_note(plot, means));
     orr_plot__gp(plot, "heading = ");
     orr_plot__quote(plot, what, 200, false);
     orr_plot__gp(plot, ".\"\\n\".");
@@ -178,7 +197,7 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
     orr_plot__gp(plot, ".', policy '.");
     orr_plot__quote(plot, run->policy, 24, false);
     orr_plot__gp(plot, ".");
-    orr_plot__quote(plot, tail, 200, false);
+    orr_plot__quote(plot, tail, 300, false);
     orr_plot__gp(plot, "\nset title heading%s\n",
                  plot->term == ORR_PLOT_DUMB ? "" : " textcolor rgb '#202020'");
 }

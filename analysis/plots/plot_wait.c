@@ -22,6 +22,8 @@
 struct measure {
     const char *ms, *over, *from; /* from: with ids of jobs as `job` */
     const char *title, *axis, *share, *never;
+    bool lasting; /* drawn is the share that is not over yet, on a log axis: what waits long is what
+                     matters, and the fewest */
 };
 
 static const struct measure wait_measure = {"seen_ms",
@@ -29,15 +31,17 @@ static const struct measure wait_measure = {"seen_ms",
                                             "v_waits",
                                             "How long jobs waited",
                                             "wait from submit to first start",
-                                            "% of jobs started within",
-                                            "not started"};
+                                            "% of jobs still waiting after",
+                                            "not started",
+                                            true};
 static const struct measure jct_measure = {"coalesce(j.end_ms, run.end_ms) - submit_ms",
                                            "state = 3",
                                            "(SELECT id AS job, * FROM job) AS j",
                                            "How long jobs took to complete",
                                            "time from submit to end (JCT)",
                                            "% of jobs ended within",
-                                           "not ended"};
+                                           "not ended",
+                                           false};
 
 /* Ends of the axis in seconds: from a whole decade, leaving out the shortest 0.5 % of times; what
  * is below a second is of interest only where nothing lasts long. */
@@ -100,7 +104,7 @@ struct curves {
     bool kinds;    /* curves are kinds, not queues */
     bool services; /* some of the jobs are; the curve of all leaves them out */
     char *kind_names[MOST_KINDS];
-    double lowest, highest;
+    double lowest, highest, bottom;
 };
 
 static void curve_push(struct curve *curve, double x, double share)
@@ -193,6 +197,21 @@ static void curves_close(struct curves *all)
     orr_free(all->curves);
 }
 
+/* What is drawn of a share that is over; the end of a curve on a log axis is its bottom. */
+static double shown(const struct curves *all, double over)
+{
+    const double lasts = 100 - over;
+    return !all->of->lasting ? over : lasts > all->bottom ? lasts : all->bottom;
+}
+
+/* A power of ten below the share of one job of those that are most. */
+static double bottom_of(const struct curves *all)
+{
+    const double jobs = (double)all->curves[all->count].progress.jobs;
+    const double bottom = pow(10, floor(log10(100 / (jobs > 1 ? jobs : 1)) + 1e-9));
+    return bottom < 0.001 ? 0.001 : bottom < 10 ? bottom : 10;
+}
+
 /* Block of a curve: it starts with the share that is shorter than the axis begins, and ends at the
  * right edge. */
 static uint32_t curve_rows(struct orr_plot *plot, const struct curves *all, uint32_t at)
@@ -201,13 +220,15 @@ static uint32_t curve_rows(struct orr_plot *plot, const struct curves *all, uint
     uint32_t block = orr_plot__block(plot, "seconds (shorter ones at the first x), % of jobs");
     bool zero = curve->count > 0 && curve->x[0] < all->lowest;
     if (!zero) {
-        orr_plot__row(plot, "%.9g 0\n", all->lowest / 3);
+        orr_plot__row(plot, "%.9g %g\n", all->lowest / 3, shown(all, 0));
     }
     for (uint32_t i = 0; i < curve->count; i++) {
-        orr_plot__row(plot, "%.9g %.6g\n", curve->x[i], curve->share[i]);
+        orr_plot__row(plot, "%.9g %.6g\n", curve->x[i], shown(all, curve->share[i]));
     }
     double last = curve->count > 0 ? curve->share[curve->count - 1] : 0;
-    orr_plot__row(plot, "%.9g %.6g\n", all->highest, last);
+    if (!all->of->lasting || last < 100) {
+        orr_plot__row(plot, "%.9g %.6g\n", all->highest, shown(all, last));
+    }
     return block;
 }
 
@@ -218,10 +239,11 @@ static void curve_name(struct orr_plot *plot, const struct curves *all, uint32_t
     const long long left = (long long)(curve->progress.jobs - curve->started);
     int used = snprintf(extra, sizeof extra, "  %lld", (long long)curve->progress.jobs);
     if (left > 0) {
-        used += snprintf(extra + used, sizeof extra - (size_t)used, " -%lld", left);
+        used +=
+            snprintf(extra + used, sizeof extra - (size_t)used, ", %lld %s", left, all->of->never);
     }
     if (curve->never > 0) {
-        (void)snprintf(extra + used, sizeof extra - (size_t)used, " !%lld",
+        (void)snprintf(extra + used, sizeof extra - (size_t)used, ", %lld never",
                        (long long)curve->never);
     }
     if (at == all->count) {
@@ -264,13 +286,11 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
     bool dumb = plot->term == ORR_PLOT_DUMB;
     const struct curve *sum = &all.curves[all.count];
-    const bool left = sum->progress.jobs > sum->started, never = sum->never > 0;
+    const bool never = sum->never > 0;
     (void)snprintf(text, sizeof text, "%s, by %s", of->title, all.kinds ? "kind" : "queue");
     const char *part = orr_plot__of_window(plot);
-    (void)snprintf(note, sizeof note, "%s%s%s%s%s%s", part,
-                   part[0] != '\0' && (left || never) ? "; " : "", left ? "- " : "",
-                   left ? of->never : "", left && never ? ", " : "",
-                   never ? "! never could start" : "");
+    (void)snprintf(note, sizeof note, "%s%s%s", part, part[0] != '\0' && never ? "; " : "",
+                   never ? "never: could not have started" : "");
     orr_plot__title(plot, text, note[0] != '\0' ? note : NULL);
     if (sum->progress.jobs + sum->never == 0) {
         orr_plot__nothing(plot, "no job was submitted within the window");
@@ -278,9 +298,15 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
         return;
     }
     orr_plot__wait_axis(plot, 'x', all.lowest, all.highest);
-    orr_plot__gp(plot, "set xlabel '%s%s'\nset ylabel '%s'\nset yrange [0:%s]\n", of->axis,
+    orr_plot__gp(plot, "set xlabel '%s%s'\nset ylabel '%s'\n", of->axis,
                  dumb || of != &wait_measure ? "" : " (dots: shorter than the axis begins)",
-                 of->share, dumb ? "100" : "101");
+                 of->share);
+    all.bottom = bottom_of(&all);
+    if (of->lasting) {
+        orr_plot__gp(plot, "set logscale y\nset yrange [%g:110]\nset format y '%%g'\n", all.bottom);
+    } else {
+        orr_plot__gp(plot, "set yrange [0:%s]\n", dumb ? "100" : "101");
+    }
     if (!dumb) {
         orr_plot__gp(plot,
                      "set rmargin at screen 0.70\nset grid xtics\n"

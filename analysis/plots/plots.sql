@@ -18,11 +18,42 @@ CROSS JOIN run AS r
 LEFT JOIN job_time AS t ON t.job = e.job;
 
 -- name: reasons
-SELECT coalesce(i.reason, '?') AS reason, i.from_ms, i.to_ms, j.mgpu,
+SELECT replace(coalesce(i.reason, '?'), '-', ' ') AS reason, i.from_ms, i.to_ms, j.mgpu,
   sum(j.mgpu / 1000.0 * (i.to_ms - i.from_ms)) OVER (PARTITION BY i.reason) AS weight
 FROM v_reason_intervals AS i
 JOIN job AS j ON j.id = i.job
+WHERE i.job NOT IN (SELECT job FROM never)
 ORDER BY weight DESC, 1;
+
+-- name: nevers
+SELECT count(*) FROM never;
+
+-- name: peak_allocated
+-- GPUs that all queues hold together from a time on.
+SELECT at_ms, sum(sum(change)) OVER (ORDER BY at_ms) / 1000.0
+FROM (
+  SELECT at_ms, allocated_mgpu - lag(allocated_mgpu, 1, 0) OVER (PARTITION BY queue ORDER BY at_ms) AS change
+  FROM v_allocation)
+GROUP BY at_ms
+ORDER BY at_ms;
+
+-- name: peak_pending
+-- GPUs that wait in all queues together from a time on.
+SELECT at_ms, sum(sum(change)) OVER (ORDER BY at_ms) / 1000.0
+FROM (
+  SELECT at_ms, pending_mgpu - lag(pending_mgpu, 1, 0) OVER (PARTITION BY queue ORDER BY at_ms) AS change
+  FROM v_queue_depth)
+GROUP BY at_ms
+ORDER BY at_ms;
+
+-- name: peak_jobs
+-- Jobs that wait in all queues together from a time on.
+SELECT at_ms, sum(sum(change)) OVER (ORDER BY at_ms)
+FROM (
+  SELECT at_ms, pending_jobs - lag(pending_jobs, 1, 0) OVER (PARTITION BY queue ORDER BY at_ms) AS change
+  FROM v_queue_depth)
+GROUP BY at_ms
+ORDER BY at_ms;
 
 -- name: run
 SELECT name, policy, status, clock_origin_ms, window_start_ms, window_end_ms, end_ms, capacity_mgpu,

@@ -36,7 +36,48 @@ sums AS (SELECT t, u, shard, sum(max(0, held - quota)) FILTER (WHERE quota >= 0)
 both="CREATE TEMP TABLE a AS SELECT * FROM v_allocation; CREATE TEMP TABLE d AS SELECT * FROM v_queue_depth;
     CREATE INDEX temp.a_by ON a (queue, at_ms); CREATE INDEX temp.d_by ON d (queue, at_ms);"
 
+block() { # FIGURE NUMBER: the rows of one of its blocks
+    awk -v n="$2" '/^#/ { b++; next } b == n && NF > 1' "$name-$1/$name-$1".dat
+}
+area() { # COLUMN: steps of two rows each, value x seconds; 0: the last column
+    awk -v c="$1" 'NR % 2 { x = $1; next } { sum += ($1 - x) * $(c > 0 ? c : NF) } END { printf "%.9g\n", sum }'
+}
+most() {
+    awk 'BEGIN { m = 0 } $2 > m { m = $2 } END { printf "%.9g\n", m }'
+}
+
+# Held and waited for: the area below the steps is what was held in all, and the peaks are those of the exact course.
+figures() {
+    end=$(query 'SELECT end_ms FROM run')
+    for figure in allocation depth startable reasons fairness share; do
+        data $figure >/dev/null
+        grep -q 'heading = .*; means over [0-9.]* \(ms\|s\|min\|h\|d\)' "$name-$figure/$name-$figure.gp" || grep -q '^# no ' "$name-$figure/$name-$figure".dat ||
+            fail "$name: figure $figure does not state its bucket"
+    done
+    near 'figure allocation, GPU-s held' "$(block allocation 1 | area 0)" \
+        "$(query "SELECT total(mgpu * (coalesce(end_ms, $end) - start_ms)) / 1e6 FROM v_placements")"
+    near 'figure allocation, peak' "$(block allocation 3 | most)" "$(query "WITH c AS (SELECT start_ms AS at, mgpu FROM v_placements
+        UNION ALL SELECT end_ms, -mgpu FROM v_placements WHERE end_ms IS NOT NULL), i AS (SELECT at, sum(mgpu) AS m FROM c WHERE at < $end GROUP BY at)
+        SELECT coalesce(max(m), 0) / 1000.0 FROM (SELECT sum(m) OVER (ORDER BY at) AS m FROM i)")"
+    near 'figure allocation, GPU-s there' "$(block allocation 2 | area 2)" "$(query "SELECT total((coalesce(next, $end) - at_ms) * gpus_up) / 1000.0
+        FROM (SELECT min(at_ms, $end) AS at_ms, gpus_up, min(lead(at_ms) OVER (PARTITION BY pool ORDER BY at_ms), $end) AS next FROM v_capacity)")"
+    for what in 'jobs 1 4' 'mgpu 2 5'; do
+        set -- $what
+        unit=$([ "$1" = jobs ] && echo 1 || echo 1000)
+        near "figure depth, $1 x s" "$(block depth "$2" | area 0)" "$(query "SELECT total((coalesce(next, $end) - at_ms) * pending_$1) / 1000.0 / $unit
+            FROM (SELECT at_ms, pending_$1, lead(at_ms) OVER (PARTITION BY queue ORDER BY at_ms) AS next FROM v_queue_depth)")"
+        near "figure depth, peak of $1" "$(block depth "$3" | most)" "$(query "WITH t AS (SELECT DISTINCT at_ms AS t FROM v_queue_depth WHERE at_ms < $end),
+            d AS MATERIALIZED (SELECT * FROM v_queue_depth)
+            SELECT coalesce(max(m), 0) * 1.0 / $unit FROM (SELECT total((SELECT pending_$1 FROM d WHERE d.queue = q.name AND d.at_ms <= t.t ORDER BY d.at_ms DESC LIMIT 1)) AS m
+            FROM t CROSS JOIN queue AS q WHERE q.leaf GROUP BY t.t)")"
+    done
+    near 'figure reasons, GPU-s waited' "$(block reasons 1 | area 0)" "$(query "SELECT total((i.to_ms - i.from_ms) * j.mgpu) / 1e6 FROM v_reason_intervals AS i
+        JOIN job AS j ON j.id = i.job WHERE j.id NOT IN (SELECT job FROM never)")"
+    near 'figure startable, GPU-s free' "$(block startable 1 | area 2)" "$(awk -v a="$(block allocation 2 | area 2)" -v b="$(block allocation 1 | area 0)" 'BEGIN { printf "%.9g", a - b }')"
+}
+
 holds() { # the run $name.db
+    figures
     debt=$(query "SELECT value FROM metric WHERE name = 'quota_debt_gpu_h' AND scope = 'all'")
     data debt >debt.dat
     if awk -v d="$debt" 'BEGIN { exit !(d > 0) }'; then # the last row: all queues summed at the end of the run
