@@ -162,6 +162,7 @@ static uint32_t hash_key(const struct orr_class_key *key)
 {
     struct orr_digest d = ORR_DIGEST_INIT;
     orr_digest_fold(&d, key->constraint_key);
+    orr_digest_fold(&d, key->topology);
     orr_digest_fold(&d, (uint64_t)key->room << 32 | key->due);
     orr_digest_fold(&d, (uint64_t)key->pending << 32 | key->tasks);
     orr_digest_fold(&d, (uint64_t)(uint32_t)key->elastic_state);
@@ -170,8 +171,9 @@ static uint32_t hash_key(const struct orr_class_key *key)
 
 static bool same_key(const struct orr_class_key *a, const struct orr_class_key *b)
 {
-    return a->constraint_key == b->constraint_key && a->room == b->room && a->due == b->due &&
-           a->pending == b->pending && a->tasks == b->tasks && a->elastic_state == b->elastic_state;
+    return a->constraint_key == b->constraint_key && a->topology == b->topology &&
+           a->room == b->room && a->due == b->due && a->pending == b->pending &&
+           a->tasks == b->tasks && a->elastic_state == b->elastic_state;
 }
 
 static uint32_t find_slot(const struct orr_backlog *backlog, const struct orr_class_key *key)
@@ -197,17 +199,44 @@ static void rehash(struct orr_backlog *backlog)
     }
 }
 
-/* All that is pending is alike, and nothing but numbers tells such jobs apart. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return (hash ^ (text == NULL ? 1 : orr_hash_bytes(text, strlen(text)))) * 0x9e3779b97f4a7c15u;
+}
+
+/* Of the constraints of a job with one pod set, as KAI's scheduling signature has them; 0: none. */
+static uint64_t topology_of(const struct orr_session *session, const struct orr_sjob *job)
+{
+    uint64_t hash = 0x6f72u;
+    bool any = false;
+    for (uint32_t s = job->first_set; s < job->first_set + 2; s++) {
+        const struct orr_constraint *constraint = &session->sets[s].constraint;
+        any = any || constraint->topology != NULL;
+        hash = hash_text(hash, constraint->topology);
+        hash = hash_text(hash, constraint->required);
+        hash = hash_text(hash, constraint->preferred);
+    }
+    return any ? hash : 0;
+}
+
+/* All that is pending is alike, and nothing but numbers, and what is stated of the topology, tells
+ * such jobs apart. A job with active pods must join these in their domain: that is its own matter.
+ */
 static bool is_plain(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
     uint32_t like = ORR_NONE;
-    if (job->set_count != 2 || session->sets[job->first_set].constraint.topology != NULL ||
-        session->sets[job->first_set + 1].constraint.topology != NULL) {
+    if (job->set_count != 2) {
         return false;
     }
+    const bool bound = topology_of(session, job) != 0;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
+        if (bound && (task->live.status != ORR_TASK_PENDING ||
+                      orr_status_in(task->opened, ORR_STATES_ACTIVE_USED) ||
+                      orr_ask_is_shared(orr_task_ask(session, task)))) {
+            return false;
+        }
         if (task->live.status != ORR_TASK_PENDING) {
             /* Signatures look at the cycle's beginning, so that both must agree. */
             if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_USED) ||
@@ -262,6 +291,7 @@ static uint32_t class_of(struct orr_backlog *backlog, const struct orr_session *
     if (!single) {
         const struct orr_stask *task = &session->tasks[due.tasks[0]];
         key = (struct orr_class_key){.constraint_key = task->constraint_key,
+                                     .topology = topology_of(session, &session->jobs[job]),
                                      .room = orr_rooms_of(&backlog->rooms, session, task->ask),
                                      .due = due.count,
                                      .pending = session->jobs[job].pending,

@@ -184,7 +184,8 @@ static bool matters_to(const struct walk *walk, const struct orr_class *one,
         return true; /* anything but a row of equal pods: let KAI's comparison decide */
     }
     if (one->key.pending != other->key.pending ||
-        one->key.constraint_key != other->key.constraint_key) {
+        one->key.constraint_key != other->key.constraint_key ||
+        one->key.topology != other->key.topology) {
         return false;
     }
     const struct orr_ask *more = &walk->session->asks[backlog->rooms.items[one->key.room].ask];
@@ -242,7 +243,7 @@ static enum orr_outcome foresee(const struct walk *walk, const struct orr_lane *
 {
     struct orr_session *session = walk->session;
     const struct orr_class *class = &walk->backlog->classes[lane->class];
-    if (class->single || walk->action == ORR_ACTION_PREEMPT) {
+    if (class->single || class->key.topology != 0 || walk->action == ORR_ACTION_PREEMPT) {
         return ORR_OUTCOME_NOT_TRIED;
     }
     if (session->rules.predicates && lane_never_fits(session, lane)) {

@@ -29,6 +29,7 @@ struct orr_class_part { /* equal tasks of an attempt */
 
 struct orr_class_key { /* of jobs that are alike; all 0 for a class of one job */
     uint64_t constraint_key;
+    uint64_t topology; /* hash of what its sets state of the topology; 0: nothing */
     uint32_t room, due, pending, tasks; /* tasks: due in the next attempt, pending, in all */
     int32_t elastic_state;
 };
