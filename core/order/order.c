@@ -76,11 +76,15 @@ static const struct orr_order_entry *best_job(const struct orr_order *order,
 static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint32_t index)
 {
     struct orr_order_node *node = &order->nodes[index];
-    if (!node->ranked || node->ranked_at != order->session->charges) {
+    const uint64_t now = order->supposed != NULL ? order->supposals : order->session->charges;
+    if (!node->ranked || node->ranked_at != now) {
         const struct orr_order_node *leaf = leading_leaf(order, index);
         const struct orr_demand *best = &best_job(order, leaf)->demand;
         struct orr_contender contender = {.queue = node->queue};
         struct orr_demand victims;
+        if (order->supposed != NULL) {
+            contender.allocated = order->supposed[node->queue];
+        }
         if (order->victims) {
             victims = sum_demands(&order->popped[leaf->queue], best);
             contender.victims = &victims;
@@ -89,7 +93,7 @@ static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint3
         }
         node->rank = orr_queue_rank_of(order->session, &contender);
         node->ranked = true;
-        node->ranked_at = order->session->charges;
+        node->ranked_at = now;
     }
     return &node->rank;
 }
@@ -188,6 +192,17 @@ void orr_order_init(struct orr_order *order, const struct orr_session *session, 
     for (uint32_t q = 0; q < session->queue_count; q++) {
         order->node_of_queue[q] = ORR_NONE;
     }
+    (void)orr_order__new_node(order, ORR_NONE, ORR_NONE);
+}
+
+void orr_order_restart(struct orr_order *order)
+{
+    for (uint32_t n = 1; n < order->node_count; n++) {
+        order->node_of_queue[order->nodes[n].queue] = ORR_NONE;
+    }
+    order->node_count = 0;
+    order->pushed = order->seen_count = 0;
+    order->last_leaf = order->alone = ORR_NONE;
     (void)orr_order__new_node(order, ORR_NONE, ORR_NONE);
 }
 
@@ -339,8 +354,13 @@ uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobvi
             entries[kept++] = make_entry(order, views[i]);
         }
     }
-    orr_sort(entries, kept, sizeof *entries, by_building, (void *)(uintptr_t)order);
+    orr_order_sort(order, entries, kept);
     return kept;
+}
+
+void orr_order_sort(const struct orr_order *order, struct orr_order_entry *entries, uint32_t count)
+{
+    orr_sort(entries, count, sizeof *entries, by_building, (void *)(uintptr_t)order);
 }
 
 /* --- over a list --- */
@@ -380,7 +400,7 @@ static void next_listed(const struct orr_order *order, struct orr_order_node *le
     leaf->head.lane = ORR_NONE;
     for (; leaf->listed < leaf->listed_end; leaf->listed++) {
         const struct orr_order_entry *entry = &order->list[leaf->listed];
-        if (order->unlisted[entry->view.job]) {
+        if (order->unlisted != NULL && order->unlisted[entry->view.job]) {
             continue;
         }
         if (!pass_over || (leaf->job_count > 0 && job_less(order, &leaf->jobs[0], entry)) ||
@@ -391,6 +411,31 @@ static void next_listed(const struct orr_order *order, struct orr_order_node *le
             return;
         }
     }
+}
+
+/* The only top-level queue, as it would be compared with others now. */
+static void look_on(struct orr_order *order, bool building)
+{
+    const struct orr_order_node *root = &order->nodes[ORR_ORDER_ROOT];
+    struct orr_order_watch *watch = order->watch;
+    if (watch == NULL || root->child_count == 0) {
+        return;
+    }
+    const struct orr_queue_rank rank = *rank_of(order, root->children[0]);
+    if (!building) {
+        const bool worse =
+            !watch->popped || orr_queue_compare_amounts(order->session, &watch->worst, &rank) < 0;
+        watch->worst = worse ? rank : watch->worst;
+        watch->popped = true;
+        return;
+    }
+    if (!watch->built || orr_queue_compare_amounts(order->session, &rank, &watch->least) < 0) {
+        watch->least = rank;
+    }
+    if (!watch->built || orr_queue_compare_amounts(order->session, &watch->most, &rank) < 0) {
+        watch->most = rank;
+    }
+    watch->built = true;
 }
 
 /* A leaf with the listed jobs [from, to) and those that were added, best first. */
@@ -414,6 +459,7 @@ static void add_leaf(struct orr_order *order, uint32_t queue, uint32_t from, uin
     order->node_of_queue[queue] = leaf;
     orr_order__attach(order, leaf);
     orr_order__flag_up(order, leaf);
+    look_on(order, true);
 }
 
 void orr_order_build_over(struct orr_order *order, const struct orr_order_entry *list,
@@ -525,6 +571,7 @@ bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
     while (!found && order->nodes[ORR_ORDER_ROOT].child_count > 0 && orr_order__any_open(order)) {
         uint32_t at = ORR_ORDER_ROOT;
         bool compared = true;
+        look_on(order, false);
         while (order->nodes[at].child_count > 0) {
             at = settle_top(order, at, &compared);
         }

@@ -124,15 +124,10 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, boo
         orr_order_init(order, session, false, simulate);
         order->held = orr_alloc(session->queue_count, sizeof *order->held);
     }
-    for (uint32_t n = 1; n < order->node_count; n++) {
-        order->node_of_queue[order->nodes[n].queue] = ORR_NONE;
-    }
+    orr_order_restart(order);
     order->simulate = simulate;
-    order->node_count = 0;
-    order->pushed = order->open_count = order->seen_count = 0;
-    order->last_leaf = order->alone = ORR_NONE;
+    order->open_count = 0;
     order->preemptible_only = preemptible_only;
-    (void)orr_order__new_node(order, ORR_NONE, ORR_NONE);
     if (order->lane_capacity < backlog->lane_count) {
         order->lane_capacity = backlog->lane_capacity;
         order->cursor = orr_realloc(order->cursor, order->lane_capacity, sizeof *order->cursor);

@@ -19,7 +19,7 @@
 
 /* --- is the world plain? --- */
 
-static bool plain_preemptor(const struct orr_victim_search *search)
+bool orr_forecast__plain_preemptor(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     if (orr_forecast__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
@@ -179,7 +179,7 @@ static bool list_rows(struct orr_victim_search *search)
 void orr_victim__open_forecast(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    if (!orr_forecast__plain_rules(session) || !plain_preemptor(search) ||
+    if (!orr_forecast__plain_rules(session) || !orr_forecast__plain_preemptor(search) ||
         session->backlog->unready_count > 0) {
         return;
     }

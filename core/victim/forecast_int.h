@@ -172,6 +172,12 @@ struct orr_prospect { /* a queue */
     uint64_t waiting_at; /* of the version of its lanes; 0: not known */
 };
 
+struct orr_turns {   /* what came of playing a side, served_first.c */
+    uint64_t print;  /* of all that was read */
+    bool all_served; /* its victims; on the preemptor's side before the preemptor */
+    struct orr_order_watch watch;
+};
+
 struct orr_prospects {
     struct orr_prospect *queues;
     uint32_t queue_count, node_count;
@@ -185,7 +191,9 @@ struct orr_prospects {
     int32_t *idle, *base; /* by node, GPUs: idle; idle or being released. 0 of those not plain */
     uint64_t *print;      /* by node: of its GPUs; nodes_print is the sum */
     uint64_t nodes_print;
-    uint32_t odd_nodes; /* GPUs do not tell what room they have */
+    uint64_t *content;      /* by node, whatever it is: print of what it holds and has free */
+    uint64_t content_print; /* the sum */
+    uint32_t odd_nodes;     /* GPUs do not tell what room they have */
     int64_t room_in_all;
     uint32_t *size;                             /* by node, GPUs; 0 of those not plain */
     struct orr_tally by_idle, by_room, by_size; /* nodes */
@@ -203,8 +211,10 @@ struct orr_prospects {
     /* by the GPUs of a task: how a search for it would end (enum orr_outcome), where bits say so */
     uint32_t foreseen;
     uint8_t foresight[ORR_FORECAST_GPUS + 1];
-    uint64_t *sketches;     /* prints of some that were made; the last bit says what came out */
-    struct orr_arena arena; /* lent to one search after another */
+    uint64_t *sketches;      /* prints of some that were made; the last bit says what came out */
+    struct orr_turns *turns; /* some that were found out, by print */
+    struct orr_order order;  /* lent to one after another */
+    struct orr_arena arena;  /* lent to one search after another */
 };
 
 /* The session's, nodes and prints brought up to date; made when first asked for. */
@@ -215,6 +225,10 @@ uint64_t orr_prospects_standing(const struct orr_session *session, uint32_t queu
 struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queue);
 /* Where a sketch of this print is kept, if any is; another one may be there. */
 uint64_t *orr_prospects_sketch(const struct orr_session *session, uint64_t print);
+/* The same for what came of playing a side. */
+struct orr_turns *orr_prospects_turns(struct orr_session *session, uint64_t print);
+/* An order for what would be, of those that wait as they do. */
+struct orr_order *orr_prospects_order(struct orr_session *session);
 /* Whom time alone may make a victim. */
 bool orr_prospects_timed(const struct orr_session *session);
 /* Consolidation's candidates for the job. */
@@ -233,6 +247,8 @@ void orr_forecast__sum_up(struct orr_row *row);
 /* --- forecast.c and others --- */
 
 bool orr_forecast__plain_rules(const struct orr_session *session);
+/* Its tasks ask whole GPUs and nothing else of a node. */
+bool orr_forecast__plain_preemptor(const struct orr_victim_search *search);
 
 /* Gives possible victims their seats, row by row. */
 void orr_forecast__seat_victims(struct orr_victim_search *search);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which parts of the accumulated victims are tried: node by node, or growing sets of nodes. */
-#include "prune_int.h"
+#include "sides.h"
 
 #include <orrery/base/sort.h>
 
@@ -66,6 +66,27 @@ static void grow_failed(struct orr_victim_search *search)
     }
 }
 
+/* Outside plain worlds. */
+static bool is_refuted_in_tree(struct orr_victim_search *search,
+                               const struct orr_victims *potential)
+{
+    bool refuted = false;
+    if (orr_sides__take(search, potential)) {
+        refuted = search->action == ORR_ACTION_RECLAIM &&
+                  orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
+                  orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST,
+                                     orr_victim__served_first(search, potential));
+        refuted = refuted ||
+                  (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN) &&
+                   orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, orr_victim__finds_none(search)));
+    }
+    orr_sides__forget(search);
+    if (refuted) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+    }
+    return refuted;
+}
+
 static bool is_refuted(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     if (!search->counts && search->action == ORR_ACTION_CONSOLIDATION &&
@@ -75,14 +96,10 @@ static bool is_refuted(struct orr_victim_search *search, const struct orr_victim
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         return true;
     }
-    if (!search->counts && search->action == ORR_ACTION_RECLAIM && search->forecast == NULL &&
-        orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
-        orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST,
-                           orr_victim__served_first(search, potential))) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
-        return true;
+    if (search->forecast == NULL) {
+        return !search->counts && is_refuted_in_tree(search, potential);
     }
-    if (search->forecast == NULL || !orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
+    if (!orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
         return false;
     }
     const bool works = orr_victim__may_work(search, potential);

@@ -22,10 +22,15 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->base);
     orr_free(all->size);
     orr_free(all->print);
+    orr_free(all->content);
     orr_free(all->more);
     orr_free(all->whole);
     orr_free(all->oldest.seats);
     orr_free(all->sketches);
+    orr_free(all->turns);
+    if (all->order.session != NULL) {
+        orr_order_release(&all->order);
+    }
     orr_arena_release(&all->arena);
     orr_free(all);
     session->prospects = NULL;
@@ -65,6 +70,7 @@ static struct orr_prospects *open_prospects(struct orr_session *session)
     all->base = orr_zalloc(session->node_count, sizeof *all->base);
     all->size = orr_zalloc(session->node_count, sizeof *all->size);
     all->print = orr_zalloc(session->node_count, sizeof *all->print);
+    all->content = orr_zalloc(session->node_count, sizeof *all->content);
     all->more = orr_zalloc(session->node_count, sizeof *all->more);
     all->whole = orr_zalloc(session->node_count, sizeof *all->whole);
     for (uint32_t n = 0; n < session->node_count; n++) {
@@ -167,10 +173,34 @@ static void count_whole(struct orr_prospects *all, const struct orr_session *ses
     all->whole_in_all += all->whole[n];
 }
 
+/* Of all that a placement reads of the node but NUMA zones. */
+static uint64_t print_content(const struct orr_session *session, uint32_t n)
+{
+    const struct orr_snode *node = &session->nodes[n];
+    uint64_t print = (uint64_t)n << 1 | node->ready;
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        orr_print_word(&print, (uint64_t)node->idle.v[s]);
+        orr_print_word(&print, (uint64_t)node->used.v[s]);
+        orr_print_word(&print, (uint64_t)node->releasing.v[s]);
+    }
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        const struct orr_shared_gpu *gpu = &node->shared[i];
+        orr_print_word(&print, (uint64_t)gpu->id << 2 | (uint64_t)gpu->counted_releasing << 1 |
+                                   gpu->was_allocated);
+        orr_print_word(&print, (uint64_t)gpu->used);
+        orr_print_word(&print, (uint64_t)gpu->allocated);
+        orr_print_word(&print, (uint64_t)gpu->releasing);
+    }
+    return print;
+}
+
 static void look_at_node(struct orr_prospects *all, const struct orr_session *session, uint32_t n)
 {
     count_whole(all, session, n);
     const struct orr_snode *node = &session->nodes[n];
+    all->content_print -= all->content[n];
+    all->content[n] = print_content(session, n);
+    all->content_print += all->content[n];
     all->nodes_print -= all->print[n];
     all->odd_nodes -= all->print[n] == PRINT_OF_ODD;
     all->room_in_all -= all->base[n];
@@ -478,4 +508,24 @@ uint64_t *orr_prospects_sketch(const struct orr_session *session, uint64_t print
         all->sketches = orr_zalloc(SKETCHES, sizeof *all->sketches);
     }
     return &all->sketches[(print >> 8) % SKETCHES];
+}
+
+#define TURNS (1u << 14)
+
+struct orr_turns *orr_prospects_turns(struct orr_session *session, uint64_t print)
+{
+    struct orr_prospects *all = session->prospects;
+    if (all->turns == NULL) {
+        all->turns = orr_zalloc(TURNS, sizeof *all->turns);
+    }
+    return &all->turns[(print >> 8) % TURNS];
+}
+
+struct orr_order *orr_prospects_order(struct orr_session *session)
+{
+    struct orr_prospects *all = session->prospects;
+    if (all->order.session == NULL) {
+        orr_order_init(&all->order, session, false, true);
+    }
+    return &all->order;
 }

@@ -16,8 +16,9 @@ void orr_prune__check(const struct orr_victim_search *search, bool whole);
 bool orr_victim__cannot_regain(struct orr_victim_search *search,
                                const struct orr_victims *potential);
 
-/* served_first.c: asked of a scenario of reclaim, outside plain worlds. */
+/* Outside plain worlds, of a scenario whose victims were taken apart (sides.h). */
 bool orr_victim__served_first(struct orr_victim_search *search,
                               const struct orr_victims *potential);
+bool orr_victim__finds_none(struct orr_victim_search *search);
 
 #endif

@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Failures remembered from cycle to cycle. A search in a plain world (forecast.c) that found
- * nothing is not made again while all that it looked at is as it was: the preemptor, who may lose
- * something and where that runs, the room of the nodes, what the queues concerned hold and may
- * hold, and who waits in them before the parties. All of it goes into one number, made of prints
- * and versions that are kept up to date: nothing is listed for it.
+/* Pruner "failed-before": a search that found nothing is not made again while all that it would
+ * look at is as it was. All of it goes into one number, made of prints and versions that are kept
+ * up to date: next to nothing is listed for it.
  *
- * Jobs that come to wait at the end of a lane change nothing: they are served after everybody
- * concerned.
+ * In a plain world (forecast.c) that is the preemptor, who may lose something and where that runs,
+ * the room of the nodes, what the queues concerned hold and may hold, and who waits in them before
+ * the parties. Jobs that come to wait at the end of a lane change nothing: they are served after
+ * everybody concerned.
+ *
+ * In any other world it is all that a simulation can read: what nodes hold and have free, shared
+ * devices one by one; of every queue how it stands, its active tasks and their nodes, who waits in
+ * it; tasks of the preemptor, of jobs that are active in part and of those that changed since the
+ * backlog was brought up to date; candidates, where time alone may make or protect one. Rules,
+ * names, ages, asks, filters and the topology are the session's and do not change.
  */
 #include "forecast_int.h"
 
-static void take_preemptor(uint64_t *sum, const struct orr_victim_search *search)
+static void take_job(uint64_t *sum, const struct orr_session *session, uint32_t index)
 {
-    const struct orr_session *session = search->session;
-    const struct orr_sjob *job = &session->jobs[search->job];
+    const struct orr_sjob *job = &session->jobs[index];
     orr_print_word(sum, job->serial);
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_place *place = &session->tasks[t].live;
         orr_print_word(sum, (uint64_t)place->status << 32 | place->node);
+    }
+}
+
+static void take_totals(uint64_t *sum, const struct orr_session *session)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        orr_print_number(sum, session->total[kind]);
     }
 }
 
@@ -87,17 +99,15 @@ static void take_candidates(uint64_t *sum, const struct orr_victim_search *searc
 }
 
 /* Never 0. */
-static uint64_t world_of(const struct orr_victim_search *search)
+static uint64_t plain_world(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const uint32_t own = session->jobs[search->job].queue;
     const bool timed = orr_prospects_timed(session);
     uint64_t sum = (uint64_t)search->action;
-    take_preemptor(&sum, search);
+    take_job(&sum, session, search->job);
     orr_print_word(&sum, session->prospects->nodes_print);
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_print_number(&sum, session->total[kind]);
-    }
+    take_totals(&sum, session);
     orr_print_word(&sum, orr_prospects_standing(session, own));
     take_waiting(&sum, search, own, orr_forecast__party(search->forecast, search->forecast->seats));
     for (uint32_t i = 0; i < search->queue_count; i++) {
@@ -113,12 +123,56 @@ static uint64_t world_of(const struct orr_victim_search *search)
     return sum == 0 ? 1 : sum;
 }
 
+/* --- any world --- */
+
+/* Who of the queue runs and who waits. A queue's print has active tasks alone, so jobs with others
+ * are taken in task by task. */
+static void take_any_queue(uint64_t *sum, const struct orr_session *session, uint32_t queue)
+{
+    const struct orr_squeue *of = &session->queues[queue];
+    orr_print_word(sum, orr_prospects_standing(session, queue));
+    orr_print_word(sum, of->print);
+    for (uint32_t i = 0; i < of->active_count; i++) {
+        if (session->jobs[of->active[i]].active != session->jobs[of->active[i]].task_count) {
+            take_job(sum, session, of->active[i]);
+        }
+    }
+    if (queue < session->backlog->queue_count) {
+        orr_print_word(sum, session->backlog->leaves[queue].version);
+    }
+}
+
+/* Never 0, unless it is not known. */
+static uint64_t any_world(const struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    if (session->backlog == NULL || session->backlog->unready_count > 0 || session->abandoned ||
+        session->numa != NULL) {
+        return 0;
+    }
+    const struct orr_prospects *all = orr_prospects_now(session);
+    uint64_t sum = (uint64_t)search->action;
+    take_job(&sum, session, search->job);
+    orr_print_word(&sum, all->content_print);
+    take_totals(&sum, session);
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        take_any_queue(&sum, session, q);
+    }
+    for (uint32_t i = 0; i < session->changed_count; i++) { /* since the backlog was */
+        take_job(&sum, session, session->changed_jobs[i]);
+    }
+    for (uint32_t c = 0; orr_prospects_timed(session) && c < search->candidate_count; c++) {
+        orr_print_word(&sum, session->jobs[search->candidates[c].job].serial);
+    }
+    return sum == 0 ? 1 : sum;
+}
+
 bool orr_victim__failed_before(struct orr_victim_search *search)
 {
     const struct orr_failed_search *failed =
         &search->session->jobs[search->job].failed[search->action];
-    search->world = world_of(search);
-    if (failed->world != search->world) {
+    search->world = search->forecast != NULL ? plain_world(search) : any_world(search);
+    if (search->world == 0 || failed->world != search->world) {
         return false;
     }
     orr_victim__reached(search, (enum orr_outcome)failed->outcome);
@@ -128,7 +182,7 @@ bool orr_victim__failed_before(struct orr_victim_search *search)
 void orr_victim__note_failure(const struct orr_victim_search *search)
 {
     struct orr_sjob *job = &search->session->jobs[search->job];
-    if (search->world != 0 && !search->simulated) {
+    if (search->world != 0 && (search->forecast == NULL || !search->simulated)) {
         job->failed[search->action] =
             (struct orr_failed_search){.world = search->world, .outcome = search->reached};
     }

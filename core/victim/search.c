@@ -498,7 +498,9 @@ static bool is_in_vain(struct orr_victim_search *search)
     }
     if (search->forecast == NULL) {
         orr_victim__find_candidates(search);
-        return search->candidate_count == 0 && !search->counts;
+    }
+    if (search->counts) {
+        return false;
     }
     if (search->candidate_count == 0) {
         return true;
@@ -507,7 +509,7 @@ static bool is_in_vain(struct orr_victim_search *search)
         orr_prune__refutes(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search))) {
         return true;
     }
-    return orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
+    return search->forecast != NULL && orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
            orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, orr_victim__hopeless(search));
 }
 

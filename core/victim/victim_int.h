@@ -54,6 +54,7 @@ static inline uint32_t orr_capacities_nth(const struct orr_capacities *c, uint32
 }
 
 struct orr_forecast;
+struct orr_sides;
 
 struct orr_victim_search {
     struct orr_session *session;
@@ -74,9 +75,9 @@ struct orr_victim_search {
     int64_t tried, tried_by_generator; /* scenarios of this job */
     bool counts;                       /* scenarios are counted: none is left out */
     uint32_t *lost; /* by job: scratch of pruner "regain", all 0 between; NULL until asked */
-    uint32_t served_first_for; /* the probe's k for which `served_first` is known; 0: none */
-    bool served_first; /* whoever is a victim is served before the preemptor, if all come back */
-    uint32_t doubts;   /* a bit for each pruner that refuted what is tried all the same */
+    struct orr_sides *sides; /* served_first.c; NULL: it knows nothing of such a world */
+    bool sides_known;
+    uint32_t doubts;             /* a bit for each pruner that refuted what is tried all the same */
     bool spent, generator_spent; /* one more was wanted than the budget allows */
     uint64_t *failed;            /* fingerprints of scenarios that failed, hashed; 0: a free slot */
     uint32_t failed_count, failed_slots;

@@ -9,6 +9,7 @@
 #define ORR_CORE_JOBORDER_H
 
 #include <orrery/core/jobview.h>
+#include <orrery/core/queueorder.h>
 
 struct orr_order_entry {
     struct orr_jobview view;
@@ -17,6 +18,12 @@ struct orr_order_entry {
 };
 
 struct orr_order_node;
+struct orr_order_watch { /* how the only top-level queue of an order ranks, the best and worst */
+    bool built;          /* while it was built: */
+    struct orr_queue_rank least, most;
+    bool popped; /* whenever one of its jobs was popped: */
+    struct orr_queue_rank worst;
+};
 struct orr_order {
     const struct orr_session *session;
     bool victims;  /* worst first */
@@ -29,7 +36,11 @@ struct orr_order {
     uint32_t pushed;           /* jobs that are in no lane or list and not popped yet */
     /* over a list: */
     const struct orr_order_entry *list; /* NULL: none */
-    const bool *unlisted;               /* by job */
+    const bool *unlisted;               /* by job; NULL: none is */
+    /* for orders of what would be: */
+    const int64_t (*supposed)[ORR_SHARE_KINDS]; /* by queue: what it holds, or NULL: as it is */
+    uint64_t supposals;                         /* steps with every change of it */
+    struct orr_order_watch *watch;              /* or NULL */
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
     uint32_t alone;        /* the only lane that is open, while there are no heaps; or ORR_NONE */
@@ -48,6 +59,8 @@ struct orr_order {
 void orr_order_init(struct orr_order *order, const struct orr_session *session, bool victims,
                     bool simulate);
 void orr_order_release(struct orr_order *order);
+/* Empties it; its memory is used again. */
+void orr_order_restart(struct orr_order *order);
 /* Adds all of these, in the canonical order of building. Jobs of unusable queues are left out. */
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count);
 /* The order of a list of jobs that are popped unseen, as if an attempt with each of them failed,
@@ -60,6 +73,8 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
 /* Entries in the canonical order of building; returns their number, at most count. */
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
                            uint32_t count, struct orr_order_entry *entries);
+/* Brings entries into that order. */
+void orr_order_sort(const struct orr_order *order, struct orr_order_entry *entries, uint32_t count);
 
 /* The order of all that waits in the session's backlog, in memory that the backlog keeps: one at a
  * time. With `preemptible_only` other lanes are not part of it. Of those that are only jobs of

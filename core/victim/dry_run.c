@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pruner "dry-run" outside plain worlds: served in fair order on counts of free GPUs, the preemptor
+ * finds no place; or, in consolidation, one of the victims does not.
+ *
+ * The order is the literal one over the whole tree of queues, of what queues would hold. Where GPUs
+ * decide on every node (prospects.c) a task takes, of the nodes that are looked at and have room
+ * for it, one where that is idle now before others, then the fullest, then the first by name. A
+ * victim that finds a place holds as much as before, so that limits cannot refuse it; those of the
+ * preemptor are not looked at, which can only let it through.
+ */
+#include "sides.h"
+
+#include <string.h>
+
+#include "forecast_int.h"
+
+struct seen { /* a node */
+    bool looked_at;
+    int32_t room, idle; /* idle is below zero where a pipelined victim was taken back */
+};
+
+struct orr_run {
+    bool possible;
+    struct seen *nodes; /* by node; room and idle only while looked at */
+    uint32_t *open;     /* those that are */
+    uint32_t open_count;
+    struct taken {
+        uint32_t node;
+        int32_t gpus;
+    } * taken; /* by the attempt in hand */
+    uint32_t taken_count;
+};
+
+static int32_t gpus_of(const struct orr_session *session, uint32_t task)
+{
+    return (int32_t)(orr_task_ask(session, &session->tasks[task])->request.v[ORR_SLOT_GPU] /
+                     ORR_MGPU);
+}
+
+static struct orr_run *open_run(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    struct orr_arena *memory = &search->memory;
+    struct orr_run *run = orr_arena_alloc(memory, 1, sizeof *run);
+    run->possible = orr_forecast__plain_rules(session) && orr_forecast__plain_preemptor(search) &&
+                    orr_prospects_now(session)->odd_nodes == 0;
+    if (run->possible) {
+        uint32_t most = search->tasks.count;
+        for (uint32_t j = 0; j < session->job_count; j++) {
+            const uint32_t tasks = session->jobs[j].task_count;
+            most = tasks > most ? tasks : most;
+        }
+        run->nodes = orr_arena_alloc(memory, session->node_count, sizeof *run->nodes);
+        run->open = orr_arena_take(memory, session->node_count, sizeof *run->open);
+        run->taken = orr_arena_take(memory, most, sizeof *run->taken);
+    }
+    return run;
+}
+
+static struct seen *look_at(struct orr_run *run, const struct orr_prospects *all, uint32_t node)
+{
+    struct seen *seen = &run->nodes[node];
+    if (!seen->looked_at) {
+        *seen = (struct seen){.looked_at = true, .room = all->base[node], .idle = all->idle[node]};
+        run->open[run->open_count++] = node;
+    }
+    return seen;
+}
+
+/* Of a victim: those it lost, in the order in which they are placed again. */
+static uint32_t first_lost(const struct orr_session *session, const struct orr_side_victim *victim)
+{
+    return victim->lost == 1 ? victim->task : session->jobs[victim->job].first_task;
+}
+
+/* False: GPUs alone do not tell what becomes of some victim. */
+static bool open_nodes(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_prospects *all = session->prospects;
+    const struct orr_sides *s = search->sides;
+    struct orr_run *run = s->run;
+    bool plain = true;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (search->feasible[n] && all->base[n] > 0) {
+            (void)look_at(run, all, n);
+        }
+    }
+    for (uint32_t v = 0; plain && v < s->victim_count; v++) {
+        const struct orr_side_victim *victim = &s->victims[v];
+        const uint32_t first = first_lost(session, victim);
+        plain = victim->lost == 1 || victim->lost == session->jobs[victim->job].task_count;
+        for (uint32_t t = first; plain && t < first + victim->lost; t++) {
+            const struct orr_stask *task = &session->tasks[t];
+            struct seen *seen = look_at(run, all, task->live.node);
+            plain = orr_forecast__plain_ask(session, orr_task_ask(session, task));
+            seen->room += gpus_of(session, t);
+            /* Evicting gives back what it had not got: idle GPUs pay. */
+            seen->idle -= task->live.status == ORR_TASK_PIPELINED ? gpus_of(session, t) : 0;
+        }
+    }
+    return plain;
+}
+
+static void close_nodes(struct orr_run *run)
+{
+    for (uint32_t i = 0; i < run->open_count; i++) {
+        run->nodes[run->open[i]].looked_at = false;
+    }
+    run->open_count = 0;
+}
+
+/* --- placing --- */
+
+static uint32_t find_node(const struct orr_run *run, const struct orr_session *session,
+                          int32_t gpus)
+{
+    uint32_t best = ORR_NONE;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < run->open_count; i++) {
+        const struct seen *seen = &run->nodes[run->open[i]];
+        if (seen->room >= gpus) {
+            const bool later = session->rules.node_availability && seen->idle < gpus;
+            const uint64_t one = (uint64_t)later << 63 | (uint64_t)seen->room << 32 |
+                                 session->nodes[run->open[i]].rank;
+            best = one < least ? run->open[i] : best;
+            least = one < least ? one : least;
+        }
+    }
+    return best;
+}
+
+static bool place_task(struct orr_run *run, const struct orr_session *session, uint32_t task)
+{
+    const int32_t gpus = gpus_of(session, task);
+    const uint32_t node = find_node(run, session, gpus);
+    if (node == ORR_NONE) {
+        return false;
+    }
+    const struct orr_place *live = &session->tasks[task].live;
+    /* What comes back where it was pipelined is as if it had not been evicted. */
+    const bool spared = live->status == ORR_TASK_PIPELINED && live->node == node;
+    run->nodes[node].room -= gpus;
+    run->nodes[node].idle += spared ? gpus : 0;
+    run->taken[run->taken_count++] = (struct taken){.node = node, .gpus = spared ? -gpus : gpus};
+    return true;
+}
+
+/* All or none. */
+static bool place_tasks(struct orr_run *run, const struct orr_session *session, uint32_t first,
+                        uint32_t count)
+{
+    bool placed = true;
+    run->taken_count = 0;
+    for (uint32_t t = first; placed && t < first + count; t++) {
+        placed = place_task(run, session, t);
+    }
+    while (!placed && run->taken_count > 0) {
+        const struct taken *taken = &run->taken[--run->taken_count];
+        const int32_t gpus = taken->gpus < 0 ? -taken->gpus : taken->gpus;
+        run->nodes[taken->node].room += gpus;
+        run->nodes[taken->node].idle -= taken->gpus < 0 ? gpus : 0;
+    }
+    return placed;
+}
+
+/* --- serving --- */
+
+/* Until it is known. True: the preemptor finds no place, or a victim that must. */
+static bool serve(struct orr_victim_search *search, struct orr_order *order, uint32_t left)
+{
+    const struct orr_session *session = search->session;
+    struct orr_sides *s = search->sides;
+    const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
+    struct orr_jobview view;
+    bool placed = false;
+    for (; left > 0 && orr_order_pop(order, &view); left--) {
+        if (view.job == search->job) {
+            placed = place_tasks(s->run, session, search->tasks.tasks[0], search->k);
+            if (!placed || !all_must) {
+                return !placed;
+            }
+            continue;
+        }
+        struct orr_side_victim *victim = &s->victims[s->slot_of[view.job] - 1];
+        victim->back = place_tasks(s->run, session, first_lost(session, victim), victim->lost);
+        if (!victim->back && all_must) {
+            return true;
+        }
+        if (victim->back) {
+            orr_sides__suppose(session, s, victim, 1);
+            order->supposals++;
+        }
+    }
+    return !placed;
+}
+
+bool orr_victim__finds_none(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_sides *s = search->sides;
+    uint32_t left;
+    if (s->run == NULL) {
+        s->run = open_run(search);
+    }
+    if (!s->run->possible || !open_nodes(search)) {
+        close_nodes(s->run);
+        return false;
+    }
+    struct orr_order *order = orr_prospects_order(search->session);
+    orr_victim__list_pending(search);
+    orr_order_restart(order);
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        s->victims[v].next = v + 1 < s->victim_count ? v + 1 : ORR_NONE;
+        s->victims[v].back = false;
+        orr_sides__suppose(session, s, &s->victims[v], -1);
+    }
+    const struct orr_order_entry *served = orr_sides__entries(search, order, 0, true, &left);
+    order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
+    order->supposals++;
+    order->watch = NULL;
+    orr_order_build_over(order, search->pending, search->pending_count, NULL, served, left);
+    const bool none = serve(search, order, left);
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        if (!s->victims[v].back) {
+            orr_sides__suppose(session, s, &s->victims[v], 1);
+        }
+    }
+    close_nodes(s->run);
+    return none;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The victims of a scenario by top-level queue: what each lost and would get back. */
+#include "sides.h"
+
+#include <string.h>
+
+#include "forecast_int.h"
+
+enum kind { UNKNOWN, GANG, ELASTIC, OTHER };
+
+/* --- which victims get back what they lose --- */
+
+static bool is_whole(const struct orr_session *session, const struct orr_stask *task)
+{
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    return (ask->kind == ORR_ASK_WHOLE || ask->kind == ORR_ASK_NO_GPU) && ask->mig_mgpu == 0 &&
+           task->nominated == ORR_NONE && task->live.node != ORR_NONE &&
+           orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED);
+}
+
+/* Of jobs of one pod set without constraints all of whose tasks are active. */
+static enum kind kind_of(const struct orr_session *session, const struct orr_sides *s,
+                         uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    const struct orr_sset *sets = &session->sets[job->first_set];
+    if (job->set_count != 2 || !sets[1].is_pods || sets[0].constraint.topology != NULL ||
+        sets[1].constraint.topology != NULL || job->active != job->task_count || job->pending > 0 ||
+        !session->queues[job->queue].usable || s->overfull[job->queue]) {
+        return OTHER;
+    }
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        if (!is_whole(session, &session->tasks[t])) {
+            return OTHER;
+        }
+    }
+    return sets[1].min == (int32_t)job->task_count ? GANG : ELASTIC;
+}
+
+/* When it is served, a gang gets what it lacks, another job its minimum or one task more. */
+static bool regains(const struct orr_session *session, const struct orr_sides *s,
+                    const struct orr_side_victim *victim)
+{
+    const struct orr_sjob *job = &session->jobs[victim->job];
+    const int32_t left = (int32_t)(job->task_count - victim->lost);
+    return s->kind[victim->job] == GANG ||
+           (victim->lost == 1 && left >= session->sets[job->first_set + 1].min);
+}
+
+static int elastic_state(const struct orr_session *session, const struct orr_side_victim *victim)
+{
+    const struct orr_sjob *job = &session->jobs[victim->job];
+    const int32_t min = session->sets[job->first_set + 1].min;
+    const int32_t left = (int32_t)(job->task_count - victim->lost);
+    return (left > min) - (left < min);
+}
+
+static bool all_regain(const struct orr_victim_search *search)
+{
+    const struct orr_sides *s = search->sides;
+    bool all = true;
+    for (uint32_t v = 0; all && v < s->victim_count; v++) {
+        all = regains(search->session, s, &s->victims[v]);
+    }
+    return all;
+}
+
+/* --- the victims of a scenario, side by side --- */
+
+static uint64_t print_of(const struct orr_session *session, uint32_t task)
+{
+    const struct orr_sjob *job = &session->jobs[session->tasks[task].job];
+    return orr_scatter(job->serial << 20 ^ (task - job->first_task));
+}
+
+static bool add_victims(const struct orr_session *session, struct orr_sides *s,
+                        const struct orr_victims *victims)
+{
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const uint32_t task = victims->items[i].task;
+        const uint32_t job = session->tasks[task].job;
+        if (s->kind[job] == UNKNOWN) {
+            s->kind[job] = (uint8_t)kind_of(session, s, job);
+        }
+        if (s->kind[job] == OTHER) {
+            return false;
+        }
+        if (s->slot_of[job] == 0) {
+            struct orr_side *side = &s->sides[s->side_of[session->jobs[job].queue]];
+            s->victims[s->victim_count] =
+                (struct orr_side_victim){.job = job,
+                                         .task = task,
+                                         .side = s->side_of[session->jobs[job].queue],
+                                         .next = side->first};
+            side->first = s->victim_count++;
+            s->slot_of[job] = s->victim_count;
+        }
+        struct orr_side_victim *victim = &s->victims[s->slot_of[job] - 1];
+        orr_session_add_demand(session, orr_task_ask(session, &session->tasks[task]),
+                               session->min_gpu_memory_mib, &victim->demand);
+        victim->lost++;
+        s->sides[victim->side].victims += print_of(session, task);
+    }
+    return true;
+}
+
+void orr_sides__forget(struct orr_victim_search *search)
+{
+    struct orr_sides *s = search->sides;
+    if (s == NULL) {
+        return;
+    }
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        s->slot_of[s->victims[v].job] = 0;
+        s->sides[s->victims[v].side].victims = 0;
+        s->sides[s->victims[v].side].first = ORR_NONE;
+    }
+    s->victim_count = 0;
+}
+
+/* --- opening --- */
+
+static void find_overfull(const struct orr_session *session, struct orr_sides *s)
+{
+    for (uint32_t q = 0; q < session->queue_count; q++) { /* parents come before children */
+        const uint32_t parent = session->shares[q].parent;
+        s->overfull[q] = parent != ORR_NONE && s->overfull[parent];
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            const double limit = session->shares[q].resource[kind].limit;
+            s->overfull[q] = s->overfull[q] ||
+                             (limit != ORR_UNLIMITED &&
+                              orr_share_units(kind, session->queues[q].allocated[kind]) > limit);
+        }
+    }
+}
+
+static void list_sides(const struct orr_session *session, struct orr_sides *s)
+{
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        const uint32_t parent = session->shares[q].parent;
+        if (parent == ORR_NONE) {
+            s->sides[s->count] = (struct orr_side){.queue = q, .first = ORR_NONE};
+        }
+        s->side_of[q] = parent == ORR_NONE ? s->count++ : s->side_of[parent];
+    }
+}
+
+static bool asks_whole_gpus(const struct orr_victim_search *search)
+{
+    bool whole = true;
+    for (uint32_t i = 0; whole && i < search->tasks.count; i++) {
+        const struct orr_stask *task = &search->session->tasks[search->tasks.tasks[i]];
+        whole = !orr_ask_is_shared(orr_task_ask(search->session, task));
+    }
+    return whole; /* another may find room where no whole GPU is free */
+}
+
+/* NULL: the pruner knows nothing of such a world. */
+static struct orr_sides *open_sides(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    struct orr_arena *memory = &search->memory;
+    if (!session->rules.proportion || session->abandoned || session->backlog == NULL ||
+        session->backlog->queue_count != session->queue_count ||
+        session->backlog->unready_count > 0 || !asks_whole_gpus(search) ||
+        orr_prospects_now(session)->uncounted_nodes > 0) {
+        return NULL;
+    }
+    struct orr_sides *s = orr_arena_alloc(memory, 1, sizeof *s);
+    s->sides = orr_arena_take(memory, session->queue_count, sizeof *s->sides);
+    s->side_of = orr_arena_take(memory, session->queue_count, sizeof *s->side_of);
+    s->overfull = orr_arena_take(memory, session->queue_count, sizeof *s->overfull);
+    s->kind = orr_arena_alloc(memory, session->job_count, sizeof *s->kind);
+    s->slot_of = orr_arena_alloc(memory, session->job_count, sizeof *s->slot_of);
+    s->victims = orr_arena_take(memory, session->job_count, sizeof *s->victims);
+    s->supposed = orr_arena_take(memory, session->queue_count, sizeof *s->supposed);
+    memcpy(s->supposed, search->held, session->queue_count * sizeof *s->supposed);
+    list_sides(session, s);
+    find_overfull(session, s);
+    const struct orr_sjob *job = &session->jobs[search->job];
+    s->own = s->side_of[job->queue];
+    s->preemptor = job->serial;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        orr_print_word(&s->preemptor, session->tasks[t].live.status);
+    }
+    return s;
+}
+
+/* --- a scenario --- */
+
+bool orr_sides__take(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    if (!search->sides_known) {
+        search->sides_known = true;
+        search->sides = open_sides(search);
+    }
+    struct orr_sides *s = search->sides;
+    return s != NULL && potential->count + search->recorded.count > 0 &&
+           add_victims(search->session, s, potential) &&
+           add_victims(search->session, s, &search->recorded) && all_regain(search);
+}
+
+void orr_sides__suppose(const struct orr_session *session, struct orr_sides *s,
+                        const struct orr_side_victim *victim, int64_t sign)
+{
+    uint32_t q = session->jobs[victim->job].queue;
+    for (; q != ORR_NONE; q = session->shares[q].parent) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            s->supposed[q][kind] += sign * victim->demand.v[kind];
+        }
+    }
+}
+
+struct orr_order_entry *orr_sides__entries(struct orr_victim_search *search,
+                                           const struct orr_order *order, uint32_t first, bool own,
+                                           uint32_t *count)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sides *s = search->sides;
+    struct orr_order_entry *entries =
+        orr_arena_take(&search->arena, s->victim_count + (size_t)1, sizeof *entries);
+    *count = own ? orr_order_prepare(order, &search->view, 1, entries) : 0;
+    for (uint32_t v = first; v != ORR_NONE; v = s->victims[v].next) {
+        entries[(*count)++] =
+            (struct orr_order_entry){.view = orr_jobview_whole(s->victims[v].job),
+                                     .elastic_state = elastic_state(session, &s->victims[v]),
+                                     .demand = s->victims[v].demand};
+    }
+    orr_order_sort(order, entries, *count);
+    return entries;
+}
