@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pruner "dry-run" outside plain worlds: served in fair order on counts of free GPUs, the preemptor
- * finds no place; or, in consolidation, one of the victims does not.
+ * finds no place; or, in consolidation, one of the victims does not; or reclaim's validator refuses
+ * what those lose that find none.
  *
  * The order is the literal one over the whole tree of queues, of what queues would hold. Where GPUs
  * decide on every node (prospects.c) a task takes, of the nodes that are looked at and have room
@@ -10,7 +11,7 @@
  */
 #include "sides.h"
 
-#include <string.h>
+#include <orrery/base/sort.h>
 
 #include "forecast_int.h"
 
@@ -166,36 +167,76 @@ static bool place_tasks(struct orr_run *run, const struct orr_session *session, 
 
 /* --- serving --- */
 
-/* Until it is known. True: the preemptor finds no place, or a victim that must. */
-static bool serve(struct orr_victim_search *search, struct orr_order *order, uint32_t left)
+static int by_owner(const void *a, const void *b, void *context)
+{
+    const struct orr_victim_search *search = context;
+    return orr_victim__compare_owners(search->session, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+/* What reclaim's validator says about those that end without a place. */
+static bool may_lose(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sides *s = search->sides;
+    uint32_t *losers = orr_arena_take(&search->arena, s->victim_count + (size_t)1, sizeof *losers);
+    uint32_t count = 0;
+    bool known = true;
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        const struct orr_side_victim *victim = &s->victims[v];
+        if (!victim->back || !session->rules.allow_consolidating_reclaim) {
+            known = known && victim->lost == session->jobs[victim->job].task_count &&
+                    orr_sides__is_gang(s, victim);
+            losers[count++] = victim->job;
+        }
+    }
+    if (!known) {
+        return true;
+    }
+    orr_sort(losers, count, sizeof *losers, by_owner, search);
+    return orr_victim__may_lose(search, losers, count);
+}
+
+/* Until it is known how the scenario ends; SOLVED: it may. */
+static enum orr_outcome serve(struct orr_victim_search *search, struct orr_order *order,
+                              uint32_t left, bool *charged)
 {
     const struct orr_session *session = search->session;
     struct orr_sides *s = search->sides;
     const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
+    const bool weighed = search->action == ORR_ACTION_RECLAIM && session->rules.proportion;
     struct orr_jobview view;
     bool placed = false;
     for (; left > 0 && orr_order_pop(order, &view); left--) {
         if (view.job == search->job) {
             placed = place_tasks(s->run, session, search->tasks.tasks[0], search->k);
-            if (!placed || !all_must) {
-                return !placed;
+            if (!placed) {
+                return ORR_OUTCOME_NOT_PLACED;
             }
+            if (!all_must && !weighed) {
+                return ORR_OUTCOME_SOLVED;
+            }
+            orr_sides__charge(session, s, session->jobs[view.job].queue, &search->demand, 1);
+            order->supposals++;
+            *charged = true;
             continue;
         }
         struct orr_side_victim *victim = &s->victims[s->slot_of[view.job] - 1];
         victim->back = place_tasks(s->run, session, first_lost(session, victim), victim->lost);
         if (!victim->back && all_must) {
-            return true;
+            return ORR_OUTCOME_NOT_PLACED;
         }
         if (victim->back) {
             orr_sides__suppose(session, s, victim, 1);
             order->supposals++;
         }
     }
-    return !placed;
+    if (!placed) {
+        return ORR_OUTCOME_NOT_PLACED;
+    }
+    return weighed && !may_lose(search) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
 }
 
-bool orr_victim__finds_none(struct orr_victim_search *search)
+enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_sides *s = search->sides;
@@ -205,7 +246,7 @@ bool orr_victim__finds_none(struct orr_victim_search *search)
     }
     if (!s->run->possible || !open_nodes(search)) {
         close_nodes(s->run);
-        return false;
+        return ORR_OUTCOME_SOLVED;
     }
     struct orr_order *order = orr_prospects_order(search->session);
     orr_victim__list_pending(search);
@@ -220,12 +261,16 @@ bool orr_victim__finds_none(struct orr_victim_search *search)
     order->supposals++;
     order->watch = NULL;
     orr_order_build_over(order, search->pending, search->pending_count, NULL, served, left);
-    const bool none = serve(search, order, left);
+    bool charged = false;
+    const enum orr_outcome outcome = serve(search, order, left, &charged);
+    if (charged) {
+        orr_sides__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
+    }
     for (uint32_t v = 0; v < s->victim_count; v++) {
         if (!s->victims[v].back) {
             orr_sides__suppose(session, s, &s->victims[v], 1);
         }
     }
     close_nodes(s->run);
-    return none;
+    return outcome;
 }

@@ -70,21 +70,24 @@ static void grow_failed(struct orr_victim_search *search)
 static bool is_refuted_in_tree(struct orr_victim_search *search,
                                const struct orr_victims *potential)
 {
-    bool refuted = false;
+    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
     if (orr_sides__take(search, potential)) {
-        refuted = search->action == ORR_ACTION_RECLAIM &&
-                  orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
-                  orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST,
-                                     orr_victim__served_first(search, potential));
-        refuted = refuted ||
-                  (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN) &&
-                   orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, orr_victim__finds_none(search)));
+        if (search->action == ORR_ACTION_RECLAIM &&
+            orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
+            orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST,
+                               orr_victim__served_first(search, potential))) {
+            outcome = ORR_OUTCOME_NOT_PLACED;
+        } else if (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
+            const enum orr_outcome would = orr_victim__run_dry(search);
+            const bool fails = would != ORR_OUTCOME_SOLVED;
+            outcome = orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, fails) ? would : outcome;
+        }
     }
     orr_sides__forget(search);
-    if (refuted) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+    if (outcome != ORR_OUTCOME_SOLVED) {
+        orr_victim__reached(search, outcome);
     }
-    return refuted;
+    return outcome != ORR_OUTCOME_SOLVED;
 }
 
 static bool is_refuted(struct orr_victim_search *search, const struct orr_victims *potential)

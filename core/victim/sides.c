@@ -200,15 +200,25 @@ bool orr_sides__take(struct orr_victim_search *search, const struct orr_victims 
            add_victims(search->session, s, &search->recorded) && all_regain(search);
 }
 
+void orr_sides__charge(const struct orr_session *session, struct orr_sides *s, uint32_t queue,
+                       const struct orr_demand *demand, int64_t sign)
+{
+    for (uint32_t q = queue; q != ORR_NONE; q = session->shares[q].parent) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            s->supposed[q][kind] += sign * demand->v[kind];
+        }
+    }
+}
+
 void orr_sides__suppose(const struct orr_session *session, struct orr_sides *s,
                         const struct orr_side_victim *victim, int64_t sign)
 {
-    uint32_t q = session->jobs[victim->job].queue;
-    for (; q != ORR_NONE; q = session->shares[q].parent) {
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            s->supposed[q][kind] += sign * victim->demand.v[kind];
-        }
-    }
+    orr_sides__charge(session, s, session->jobs[victim->job].queue, &victim->demand, sign);
+}
+
+bool orr_sides__is_gang(const struct orr_sides *s, const struct orr_side_victim *victim)
+{
+    return s->kind[victim->job] == GANG;
 }
 
 struct orr_order_entry *orr_sides__entries(struct orr_victim_search *search,

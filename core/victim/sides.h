@@ -49,8 +49,13 @@ void orr_sides__forget(struct orr_victim_search *search);
 struct orr_order_entry *orr_sides__entries(struct orr_victim_search *search,
                                            const struct orr_order *order, uint32_t first, bool own,
                                            uint32_t *count);
+/* It cannot run with fewer tasks than it has. */
+bool orr_sides__is_gang(const struct orr_sides *s, const struct orr_side_victim *victim);
 /* The victim is evicted in thought (-1), or is back (1). */
 void orr_sides__suppose(const struct orr_session *session, struct orr_sides *s,
                         const struct orr_side_victim *victim, int64_t sign);
+/* The queue and those above it hold so much more (1) or less (-1). */
+void orr_sides__charge(const struct orr_session *session, struct orr_sides *s, uint32_t queue,
+                       const struct orr_demand *demand, int64_t sign);
 
 #endif
