@@ -6,10 +6,14 @@
  * The order is the literal one over the whole tree of queues, of what queues would hold. Where GPUs
  * decide on every node (prospects.c) a task takes, of the nodes that are looked at and have room
  * for it, one where that is idle now before others, then the fullest, then the first by name. A
- * victim that finds a place holds as much as before, so that limits cannot refuse it; those of the
- * preemptor are not looked at, which can only let it through.
+ * victim that finds a place holds as much as before, so that limits cannot refuse it.
+ *
+ * First sides are served as they were played (served_first.c), which is what happens as long as
+ * every victim comes back; where one does not, the order is asked anew.
  */
 #include "sides.h"
+
+#include <string.h>
 
 #include <orrery/base/sort.h>
 
@@ -30,6 +34,11 @@ struct orr_run {
         int32_t gpus;
     } * taken; /* by the attempt in hand */
     uint32_t taken_count;
+    struct line { /* of a side: who is served as long as everybody comes back */
+        struct orr_turn turns[ORR_TURNS_KEPT];
+        uint32_t count, at;
+    } * lines;
+    uint32_t line_count;
 };
 
 static int32_t gpus_of(const struct orr_session *session, uint32_t task)
@@ -54,6 +63,7 @@ static struct orr_run *open_run(struct orr_victim_search *search)
         run->nodes = orr_arena_alloc(memory, session->node_count, sizeof *run->nodes);
         run->open = orr_arena_take(memory, session->node_count, sizeof *run->open);
         run->taken = orr_arena_take(memory, most, sizeof *run->taken);
+        run->lines = orr_arena_take(memory, search->sides->count, sizeof *run->lines);
     }
     return run;
 }
@@ -196,6 +206,23 @@ static bool may_lose(struct orr_victim_search *search)
     return orr_victim__may_lose(search, losers, count);
 }
 
+/* The preemptor by what would be held. */
+static bool is_over_capacity(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    bool over = orr_job_over_quota(session, search->job, &search->demand);
+    uint32_t q = session->jobs[search->job].queue;
+    for (; q != ORR_NONE && session->rules.proportion; q = session->shares[q].parent) {
+        const int64_t *holds = search->sides->supposed[q];
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            const double limit = session->shares[q].resource[kind].limit;
+            over = over || (limit != ORR_UNLIMITED && orr_demand_asks(&search->demand, kind) &&
+                            limit < orr_demand_on(holds[kind], &search->demand, kind));
+        }
+    }
+    return over;
+}
+
 /* Until it is known how the scenario ends; SOLVED: it may. */
 static enum orr_outcome serve(struct orr_victim_search *search, struct orr_order *order,
                               uint32_t left, bool *charged)
@@ -208,7 +235,8 @@ static enum orr_outcome serve(struct orr_victim_search *search, struct orr_order
     bool placed = false;
     for (; left > 0 && orr_order_pop(order, &view); left--) {
         if (view.job == search->job) {
-            placed = place_tasks(s->run, session, search->tasks.tasks[0], search->k);
+            placed = !is_over_capacity(search) &&
+                     place_tasks(s->run, session, search->tasks.tasks[0], search->k);
             if (!placed) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
@@ -236,18 +264,86 @@ static enum orr_outcome serve(struct orr_victim_search *search, struct orr_order
     return weighed && !may_lose(search) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
 }
 
-enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
+/* --- side by side --- */
+
+/* False: what comes of playing the sides is not known as far as it matters. */
+static bool line_up(struct orr_victim_search *search)
+{
+    struct orr_sides *s = search->sides;
+    struct orr_run *run = s->run;
+    run->line_count = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (i != s->own && s->sides[i].first == ORR_NONE) {
+            continue;
+        }
+        const struct orr_turns *turns = orr_sides__turns(search, &s->sides[i]);
+        struct line *line = &run->lines[run->line_count++];
+        if (turns->count > ORR_TURNS_KEPT || turns->count == 0 ||
+            (i == s->own ? turns->turns[turns->count - 1].job != search->job
+                         : !turns->all_served)) {
+            return false;
+        }
+        line->at = 0;
+        line->count = turns->count;
+        memcpy(line->turns, turns->turns, turns->count * sizeof *turns->turns);
+    }
+    return orr_sides__is_heap(search);
+}
+
+/* The side that is served next; NULL: it is not for sure. */
+static struct line *next_line(const struct orr_session *session, const struct orr_run *run)
+{
+    struct line *best = NULL;
+    bool tied = false;
+    for (uint32_t i = 0; i < run->line_count; i++) {
+        struct line *line = &run->lines[i];
+        if (line->at == line->count) {
+            continue;
+        }
+        const int sign = best == NULL
+                             ? -1
+                             : orr_queue_compare_amounts(session, &line->turns[line->at].worst,
+                                                         &best->turns[best->at].worst);
+        best = sign < 0 ? line : best;
+        tied = sign == 0 || (tied && sign > 0);
+    }
+    return tied ? NULL : best;
+}
+
+/* Sides as they were played: one is served up to a pop before the others come to one if all its
+ * ranks until then are better than the worst of theirs (served_first.c). SOLVED: somebody does not
+ * come back, or more is to be known. */
+static enum orr_outcome serve_sides(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sides *s = search->sides;
+    if (!line_up(search)) {
+        return ORR_OUTCOME_SOLVED;
+    }
+    for (;;) {
+        struct line *line = next_line(session, s->run);
+        if (line == NULL) {
+            return ORR_OUTCOME_SOLVED;
+        }
+        const uint32_t job = line->turns[line->at++].job;
+        const bool own = job == search->job;
+        const struct orr_side_victim *victim = own ? NULL : &s->victims[s->slot_of[job] - 1];
+        const uint32_t first = own ? search->tasks.tasks[0] : first_lost(session, victim);
+        const bool placed = place_tasks(s->run, session, first, own ? search->k : victim->lost);
+        if (own || !placed) {
+            return own && !placed ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED;
+        }
+    }
+}
+
+/* --- over the whole tree --- */
+
+static enum orr_outcome serve_tree(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_sides *s = search->sides;
     uint32_t left;
-    if (s->run == NULL) {
-        s->run = open_run(search);
-    }
-    if (!s->run->possible || !open_nodes(search)) {
-        close_nodes(s->run);
-        return ORR_OUTCOME_SOLVED;
-    }
+    bool charged = false;
     struct orr_order *order = orr_prospects_order(search->session);
     orr_victim__list_pending(search);
     orr_order_restart(order);
@@ -261,7 +357,6 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
     order->supposals++;
     order->watch = NULL;
     orr_order_build_over(order, search->pending, search->pending_count, NULL, served, left);
-    bool charged = false;
     const enum orr_outcome outcome = serve(search, order, left, &charged);
     if (charged) {
         orr_sides__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
@@ -271,6 +366,21 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
             orr_sides__suppose(session, s, &s->victims[v], 1);
         }
     }
-    close_nodes(s->run);
+    return outcome;
+}
+
+enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
+{
+    struct orr_sides *s = search->sides;
+    if (s->run == NULL) {
+        s->run = open_run(search);
+    }
+    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
+    for (uint32_t way = 0; way < 2 && outcome == ORR_OUTCOME_SOLVED && s->run->possible; way++) {
+        if (open_nodes(search)) {
+            outcome = way == 0 ? serve_sides(search) : serve_tree(search);
+        }
+        close_nodes(s->run);
+    }
     return outcome;
 }

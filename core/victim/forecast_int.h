@@ -172,10 +172,16 @@ struct orr_prospect { /* a queue */
     uint64_t waiting_at; /* of the version of its lanes; 0: not known */
 };
 
+#define ORR_TURNS_KEPT 12
 struct orr_turns {   /* what came of playing a side, served_first.c */
     uint64_t print;  /* of all that was read */
     bool all_served; /* its victims; on the preemptor's side before the preemptor */
     struct orr_order_watch watch;
+    uint32_t count; /* who was served, and how the side had ranked at worst until then */
+    struct orr_turn {
+        uint32_t job;
+        struct orr_queue_rank worst;
+    } turns[ORR_TURNS_KEPT]; /* the first ones */
 };
 
 struct orr_prospects {

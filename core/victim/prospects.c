@@ -510,7 +510,7 @@ uint64_t *orr_prospects_sketch(const struct orr_session *session, uint64_t print
     return &all->sketches[(print >> 8) % SKETCHES];
 }
 
-#define TURNS (1u << 14)
+#define TURNS (1u << 13)
 
 struct orr_turns *orr_prospects_turns(struct orr_session *session, uint64_t print)
 {

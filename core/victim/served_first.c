@@ -66,15 +66,16 @@ static void list_waiting(struct orr_victim_search *search, struct orr_side *side
 }
 
 /* Until the preemptor or the last victim is popped. */
-static struct orr_turns play(struct orr_victim_search *search, struct orr_side *side)
+static void play(struct orr_victim_search *search, struct orr_side *side, struct orr_turns *turns)
 {
     const struct orr_session *session = search->session;
     struct orr_sides *s = search->sides;
     struct orr_order *order = orr_prospects_order(search->session);
-    struct orr_turns turns = {0};
     struct orr_jobview view;
     uint32_t left;
     bool own = side == &s->sides[s->own];
+    turns->count = 0;
+    turns->watch = (struct orr_order_watch){0};
     if (side->waiting == NULL) {
         list_waiting(search, side);
     }
@@ -87,10 +88,15 @@ static struct orr_turns play(struct orr_victim_search *search, struct orr_side *
     }
     order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
     order->supposals++;
-    order->watch = &turns.watch;
+    order->watch = &turns->watch;
     orr_order_build_over(order, side->waiting, side->waiting_count, NULL, served, left);
     while (left > 0 && orr_order_pop(order, &view)) {
         left--;
+        if (turns->count < ORR_TURNS_KEPT) {
+            turns->turns[turns->count] =
+                (struct orr_turn){.job = view.job, .worst = turns->watch.worst};
+        }
+        turns->count++;
         if (view.job == search->job) {
             own = false;
             break;
@@ -105,12 +111,10 @@ static struct orr_turns play(struct orr_victim_search *search, struct orr_side *
             orr_sides__suppose(session, s, &s->victims[v], 1);
         }
     }
-    turns.all_served = left == 0 && !own;
-    return turns;
+    turns->all_served = left == 0 && !own;
 }
 
-/* Kept, or found out. */
-static struct orr_turns turns_of(struct orr_victim_search *search, struct orr_side *side)
+const struct orr_turns *orr_sides__turns(struct orr_victim_search *search, struct orr_side *side)
 {
     struct orr_sides *s = search->sides;
     if (side->context == 0) {
@@ -123,10 +127,10 @@ static struct orr_turns turns_of(struct orr_victim_search *search, struct orr_si
     }
     struct orr_turns *kept = orr_prospects_turns(search->session, print);
     if (kept->print != print) {
-        *kept = play(search, side);
+        play(search, side, kept);
         kept->print = print;
     }
-    return *kept;
+    return kept;
 }
 
 /* --- the order among sides --- */
@@ -147,13 +151,13 @@ static bool stay_apart(const struct orr_session *session, const struct orr_order
            compare(session, &b->most, &a->least) < 0;
 }
 
-static bool is_heap(struct orr_victim_search *search)
+bool orr_sides__is_heap(struct orr_victim_search *search)
 {
     const struct orr_sides *s = search->sides;
     struct orr_order_watch *watches = orr_arena_take(&search->arena, s->count, sizeof *watches);
     bool apart = true;
     for (uint32_t a = 0; apart && s->count > 3 && a < s->count; a++) {
-        watches[a] = turns_of(search, &s->sides[a]).watch;
+        watches[a] = orr_sides__turns(search, &s->sides[a])->watch;
         for (uint32_t b = 0; apart && watches[a].built && b < a; b++) {
             apart = !watches[b].built || stay_apart(search->session, &watches[a], &watches[b]);
         }
@@ -164,16 +168,16 @@ static bool is_heap(struct orr_victim_search *search)
 static bool all_go_first(struct orr_victim_search *search)
 {
     const struct orr_sides *s = search->sides;
-    const struct orr_turns own = turns_of(search, &s->sides[s->own]);
-    bool first = own.all_served;
+    const struct orr_turns *own = orr_sides__turns(search, &s->sides[s->own]);
+    const struct orr_queue_rank latest = own->watch.worst; /* others may take its place */
+    bool first = own->all_served;
     for (uint32_t i = 0; first && i < s->count; i++) {
         if (i != s->own && s->sides[i].first != ORR_NONE) {
-            const struct orr_turns turns = turns_of(search, &s->sides[i]);
-            first = turns.all_served &&
-                    compare(search->session, &turns.watch.worst, &own.watch.worst) < 0;
+            const struct orr_turns *turns = orr_sides__turns(search, &s->sides[i]);
+            first = turns->all_served && compare(search->session, &turns->watch.worst, &latest) < 0;
         }
     }
-    return first && is_heap(search);
+    return first && orr_sides__is_heap(search);
 }
 
 /* --- a scenario --- */

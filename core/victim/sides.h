@@ -57,5 +57,10 @@ void orr_sides__suppose(const struct orr_session *session, struct orr_sides *s,
 /* The queue and those above it hold so much more (1) or less (-1). */
 void orr_sides__charge(const struct orr_session *session, struct orr_sides *s, uint32_t queue,
                        const struct orr_demand *demand, int64_t sign);
+struct orr_turns;
+/* served_first.c: what comes of playing a side; and whether at the root of the tree the side that
+ * ranks first is always the next one. */
+const struct orr_turns *orr_sides__turns(struct orr_victim_search *search, struct orr_side *side);
+bool orr_sides__is_heap(struct orr_victim_search *search);
 
 #endif
