@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report_int.h"
+#include "report_sql.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,10 +10,7 @@
 
 static void title_of(struct orr_results *in, FILE *out)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT name, policy, (window_end_ms - window_start_ms) / 1000.0, capacity_mgpu /"
-            " 1000.0, (SELECT count(*) FROM node), (SELECT count(*) FROM queue WHERE leaf) FROM"
-            " run");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__head);
     while (orr_results_step(in, row)) {
         char window[24], gpus[40], nodes[40], queues[40];
         (void)fputs("<h1>", out);

@@ -83,3 +83,364 @@ LEFT JOIN queue AS b ON b.id = p.queue
 LEFT JOIN job AS a ON a.id = p.ahead
 LEFT JOIN outcome AS o ON o.id = p.reclaim
 ORDER BY l.waited DESC, l.job;
+
+-- name: head
+SELECT name, policy, (window_end_ms - window_start_ms) / 1000.0, capacity_mgpu / 1000.0,
+  (SELECT count(*) FROM node), (SELECT count(*) FROM queue WHERE leaf)
+FROM run;
+
+-- name: scenario
+SELECT scenario_resolved
+FROM run;
+
+-- name: window_start
+SELECT window_start_ms
+FROM run;
+
+-- name: window_end
+SELECT window_end_ms
+FROM run;
+
+-- name: never
+SELECT count(*)
+FROM never;
+
+-- name: causes
+WITH c AS (
+  SELECT cause, sum(whole) AS times, count(DISTINCT job) AS jobs
+  FROM eviction
+  GROUP BY cause), e AS (SELECT cause, sum(used = 0) AS unused FROM eviction GROUP BY cause), l AS (
+  SELECT replace(label, 'cause=', '') AS cause, value
+  FROM metric
+  WHERE name = 'lost_gpu_h' AND scope = 'cause')
+SELECT c.cause AS cause, c.times AS "attempts cut short", c.jobs AS "jobs", l.value AS "GPU-hours lost",
+  l.value / nullif(c.times, 0) AS "each", e.unused AS "for nothing"
+FROM c
+LEFT JOIN e ON e.cause = c.cause
+LEFT JOIN l ON l.cause = c.cause
+ORDER BY l.value DESC;
+
+-- name: taken
+-- What a job lost by a cause is shared equally over its evictions of that cause.
+WITH e AS (
+  SELECT e.*, count(*) OVER (PARTITION BY e.job, e.cause) AS of_job
+  FROM eviction AS e
+  WHERE e.for_job IS NOT NULL)
+SELECT e.cause AS cause, coalesce(q.name, '') AS "taken from", coalesce(f.name, '') AS "for",
+  count(*) AS evictions, sum(e.used = 0) AS "for nothing", 
+  sum(CASE e.cause WHEN 'preempt' THEN t.preempt WHEN 'reclaim' THEN t.reclaim WHEN 'consolidate' THEN t.consolidate END
+    / 3.6e9 / e.of_job) AS "GPU-hours lost"
+FROM e
+JOIN job AS j ON j.id = e.job
+LEFT JOIN queue AS q ON q.id = j.queue
+LEFT JOIN job AS b ON b.id = e.for_job
+LEFT JOIN queue AS f ON f.id = b.queue
+LEFT JOIN job_time AS t ON t.job = e.job
+GROUP BY 1, 2, 3
+ORDER BY 6 DESC, 4 DESC, 2, 3;
+
+-- name: recorded
+SELECT count(*)
+FROM recorded;
+
+-- name: attempts
+SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM eviction);
+
+-- name: reason_changes
+SELECT count(*)
+FROM reason_change;
+
+-- name: debt
+SELECT sum(value) >= 0.05
+FROM metric
+WHERE name = 'quota_debt_gpu_h' AND scope = 'all';
+
+-- name: run
+SELECT name AS scenario, policy, seed, status, digest, orrery_version AS version
+FROM run;
+
+-- name: inputs
+SELECT path AS input, format, rows_read AS "rows", rows_rejected AS rejected,
+  substr(sha256, 1, 16) AS "sha256 (first 16)"
+FROM input;
+
+-- name: rejected_rows
+SELECT shown
+FROM (
+  SELECT group_concat(rejected_shown, '') AS shown, sum(rows_rejected) AS rejected
+  FROM input)
+WHERE rejected > 0;
+
+-- name: parameters
+SELECT policy_params
+FROM run;
+
+-- name: meta
+SELECT group_concat(key || ': ' || coalesce(value, ''), char(10))
+FROM run_meta;
+
+-- name: metrics
+SELECT name AS metric, value, unit, n, definition
+FROM metric
+WHERE scope = 'all'
+ORDER BY rowid;
+
+-- name: evictions_for_others
+SELECT count(*)
+FROM eviction
+WHERE for_job IS NOT NULL;
+
+-- name: reasons
+SELECT i.reason AS reason, i.words AS "in words", count(DISTINCT i.job) AS jobs,
+  sum(i.to_ms - i.from_ms) / 1000.0 AS "all jobs together s",
+  sum((i.to_ms - i.from_ms) * j.mgpu) / 3.6e9 AS "GPU-hours waited"
+FROM v_reason_intervals AS i
+JOIN job AS j ON j.id = i.job
+GROUP BY i.words
+ORDER BY sum((i.to_ms - i.from_ms) * j.mgpu) DESC;
+
+-- name: metric
+SELECT value
+FROM metric
+WHERE name = ?1 AND scope = 'all' AND label = '';
+
+-- name: longest_queue
+SELECT replace(replace(label, 'queue=', ''), ',kind=', ', '), value
+FROM metric
+WHERE name = 'wait_p95_s' AND scope = 'queue' AND label NOT LIKE '%,kind=inference' AND n > 0
+ORDER BY value IS NULL DESC, value DESC
+LIMIT 1;
+
+-- name: never_by_reason
+SELECT count(*), r.words
+FROM never AS n
+JOIN reason AS r ON r.id = n.reason
+GROUP BY r.id
+ORDER BY 1 DESC, r.id;
+
+-- name: unstarted
+SELECT n
+FROM metric
+WHERE name = 'unstarted' AND scope = 'all';
+
+-- name: load
+WITH b AS (
+  SELECT s.at_ms AS at_ms, min(r.series_ms, r.window_end_ms - s.at_ms) AS length,
+    sum(s.allocated_mgpu) AS held, sum(s.pending_mgpu) AS pending
+  FROM series AS s
+  CROSS JOIN run AS r
+  WHERE s.at_ms >= r.window_start_ms AND s.at_ms < r.window_end_ms
+  GROUP BY s.at_ms), d AS (
+  SELECT b.at_ms AS at_ms, sum(n.gpus * 1000.0 * (min(coalesce(o.to_ms, r.end_ms),
+    b.at_ms + b.length) - max(o.from_ms, b.at_ms)) / b.length) AS down
+  FROM b
+  CROSS JOIN run AS r
+  JOIN (SELECT * FROM outage UNION ALL SELECT * FROM away) AS o
+    ON o.from_ms < b.at_ms + b.length AND coalesce(o.to_ms, r.end_ms) > b.at_ms
+  JOIN node AS n ON n.id = o.node
+  GROUP BY b.at_ms), u AS (
+  SELECT b.*, r.capacity_mgpu - coalesce(d.down, 0) AS up
+  FROM b
+  CROSS JOIN run AS r
+  LEFT JOIN d ON d.at_ms = b.at_ms)
+SELECT avg(held >= 0.98 * up AND pending > 0), avg(pending >= 1000), avg(held + pending > up),
+  avg(pending) / 1000, avg(CASE WHEN pending >= 1000 THEN up - held END) / 1000,
+  (SELECT capacity_mgpu / 1000.0 FROM run), avg(up) / 1000
+FROM u;
+
+-- name: sizes
+SELECT mgpu, t, sum(t) OVER ()
+FROM (
+  SELECT j.mgpu AS mgpu, sum(j.mgpu * 1.0 * (coalesce(p.to_ms, r.end_ms) - p.from_ms)) AS t
+  FROM v_pending AS p
+  JOIN job AS j ON j.id = p.job
+  CROSS JOIN run AS r
+  GROUP BY j.mgpu)
+ORDER BY mgpu DESC;
+
+-- name: drain
+SELECT d.value * 3600, o.value * 100
+FROM metric AS d
+JOIN metric AS o USING (scope, label)
+WHERE label = 'phase=drain' AND d.name = 'phase_h' AND o.name = 'phase_gpu_occupancy'
+  AND o.value IS NOT NULL;
+
+-- name: lost
+SELECT replace(label, 'cause=', ''), value
+FROM metric
+WHERE name = 'lost_gpu_h' AND scope = 'cause' AND value >= 0.5
+ORDER BY value DESC;
+
+-- name: loser
+SELECT q.name, count(*)
+FROM eviction AS e
+JOIN job AS j ON j.id = e.job
+JOIN queue AS q ON q.id = j.queue
+GROUP BY q.id
+ORDER BY 2 DESC
+LIMIT 1;
+
+-- name: cut_short
+SELECT count(*)
+FROM eviction
+WHERE whole;
+
+-- name: used_gpu_h
+SELECT cast(sum(gpu_h) * 1000 AS INTEGER)
+FROM v_node_use;
+
+-- name: evictions
+SELECT count(*)
+FROM eviction;
+
+-- name: services
+WITH w AS (
+  SELECT substr(label, 10) AS name, max(CASE name WHEN 'attainment' THEN value END) AS attained,
+    max(CASE name WHEN 'attainment' THEN n END) AS n, max(CASE name WHEN 'requests_late'
+    THEN value END) AS late, max(CASE name WHEN 'requests_dropped' THEN value END) AS dropped,
+    max(CASE name WHEN 'gave_up' THEN value END) AS left, min(rowid) AS place
+  FROM metric
+  WHERE scope = 'workload'
+  GROUP BY label), p AS (
+  SELECT j.name AS name, sum(v.wanted * 1.0 * (v.to_ms - v.from_ms)) / sum(v.to_ms - v.from_ms) AS wanted,
+    sum(v.had * 1.0 * (v.to_ms - v.from_ms)) / sum(v.to_ms - v.from_ms) AS had, sum(CASE
+    WHEN v.wanted > v.had THEN v.to_ms - v.from_ms ELSE 0 END) / 1000.0 AS short
+  FROM v_replicas AS v
+  JOIN job AS j ON j.id = v.job
+  GROUP BY v.job)
+SELECT w.name AS workload, CASE WHEN w.late IS NULL THEN 'jobs' ELSE 'requests' END AS "of its",
+  w.n AS number, printf('%.3f %%', 100 * w.attained) AS "met the objective", w.late AS late,
+  w.dropped AS dropped, w.left AS "gave up", p.wanted AS "pods wanted (mean)", p.had AS "pods had (mean)",
+  p.short AS "short of pods s"
+FROM w
+LEFT JOIN p ON p.name = w.name
+WHERE w.attained IS NOT NULL
+ORDER BY w.place;
+
+-- name: attainments
+SELECT count(*)
+FROM metric
+WHERE name = 'attainment';
+
+-- name: expectation_count
+SELECT count(*)
+FROM expectation;
+
+-- name: expectations
+SELECT text AS expected, CASE holds WHEN 1 THEN 'yes' WHEN 0 THEN 'no'
+  ELSE 'the run has no such number' END AS held, value AS "it was"
+FROM expectation
+ORDER BY nr;
+
+-- name: expectations_held
+SELECT count(*)
+FROM expectation
+WHERE holds;
+
+-- name: expectations_broken
+SELECT text, value, holds
+FROM expectation
+WHERE holds IS NOT 1
+ORDER BY nr
+LIMIT 3;
+
+-- name: is_finished
+SELECT status = 'finished'
+FROM run;
+
+-- name: open
+SELECT count(*)
+FROM job
+WHERE state IN (1, 2);
+
+-- name: never_started
+SELECT count(*)
+FROM job
+WHERE state = 1 AND start_ms IS NULL;
+
+-- name: never_of_open
+SELECT count(*)
+FROM never AS n
+JOIN job AS j ON j.id = n.job
+WHERE j.state = 1;
+
+-- name: rejected
+SELECT sum(rows_rejected)
+FROM input;
+
+-- name: rows_read
+SELECT sum(rows_read)
+FROM input;
+
+-- name: tied_starts
+SELECT n
+FROM metric
+WHERE name = 'tied_starts' AND scope = 'all';
+
+-- piece: queue_kinds
+-- A row a queue and kind; what only queues have stands in the row of its first kind. A queue of services that came before
+-- the window has a row all the same.
+WITH m AS (
+  SELECT substr(label, 7, instr(label, ',kind=') - 7) AS queue, substr(label, instr(label,
+    ',kind=') + 6) AS kind, name, value, min(rowid) OVER (PARTITION BY label) AS place
+  FROM metric
+  WHERE scope = 'queue' AND instr(label, ',kind=') > 0), k AS (
+  SELECT queue, kind, min(place) AS place, max(CASE name WHEN 'jobs' THEN value END) AS jobs, max(CASE name
+    WHEN 'unstarted' THEN value END) AS unstarted, max(CASE name WHEN 'never_startable'
+    THEN value END) AS nevers, max(CASE name WHEN 'wait_p50_s' THEN value END) AS p50, max(CASE name
+    WHEN 'wait_p95_s' THEN value END) AS p95, max(CASE name WHEN 'wait_max_s' THEN value END) AS longest
+  FROM m
+  GROUP BY queue, kind), b AS (
+  SELECT s.*, min(at_ms + series_ms, window_end_ms) - max(at_ms, window_start_ms) AS ms
+  FROM series AS s
+  CROSS JOIN run
+  WHERE at_ms + series_ms > window_start_ms AND at_ms < window_end_ms), s AS (
+  SELECT queue, sum(allocated_mgpu * ms) / sum(ms) / 1000 AS held,
+    sum(share_mgpu * ms) / sum(ms) / 1000 AS fair
+  FROM b
+  GROUP BY queue), h AS (
+  SELECT j.queue AS queue, sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000000.0 AS gpu_h
+  FROM v_placements AS p
+  JOIN job AS j ON j.id = p.job
+  CROSS JOIN run AS r
+  GROUP BY j.queue), q AS (
+  SELECT q.id AS id, q.name AS name, q.gpu_quota AS quota, coalesce(h.gpu_h, 0.0) AS gpu_h
+  FROM queue AS q
+  LEFT JOIN h ON h.queue = q.id
+  WHERE q.leaf)
+SELECT q.name AS queue, coalesce(k.kind, (
+    SELECT group_concat(DISTINCT c.name)
+    FROM job AS j
+    JOIN kind AS c ON c.id = j.kind
+    WHERE j.queue = q.id)) AS kind, coalesce(k.jobs, 0) AS jobs, k.unstarted AS "never started",
+
+-- piece: queue_waits
+k.p50 AS "median wait s", k.p95 AS "95 % wait s", k.longest AS "longest that started s", CASE WHEN is_first
+  AND q.quota >= 0 THEN q.quota END AS "quota (GPUs)", CASE WHEN is_first
+  THEN s.held END AS "GPUs held (mean)", CASE WHEN is_first THEN s.fair END AS "fair share (GPUs, mean)"
+FROM q
+LEFT JOIN (
+  SELECT *, row_number() OVER (PARTITION BY queue ORDER BY place) = 1 AS is_first
+  FROM k
+  WHERE jobs > 0
+  UNION ALL
+  SELECT name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1
+  FROM q
+  WHERE gpu_h > 0 AND name NOT IN (
+    SELECT queue
+    FROM k
+    WHERE jobs > 0)) AS k ON k.queue = q.name
+LEFT JOIN s ON s.queue = q.id
+WHERE k.queue IS NOT NULL
+ORDER BY q.gpu_h DESC, q.name, k.place
+
+-- name: queues
+-- use: queue_kinds
+-- use: queue_waits
+;
+
+-- name: queues_with_nevers
+-- use: queue_kinds
+k.nevers AS "never could have started",
+-- use: queue_waits
+;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* report_changes.c - what a run's scenario has other than the first one's. */
 #include "report_int.h"
+#include "report_sql.h"
 
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 static char *resolved(struct orr_results *in)
 {
-    sqlite3_stmt *row = orr_results_prepare(in, "SELECT scenario_resolved FROM run");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__scenario);
     char *text = NULL;
     while (orr_results_step(in, row)) {
         text = orr_results_text(in, row, 0);

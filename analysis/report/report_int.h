@@ -32,7 +32,6 @@ double orr_report__metric(struct orr_results *in, const char *name);
 
 /* What jobs waited for: reason, in words, jobs, in all s, GPU-hours waited; most GPU-hours first.
  */
-extern const char orr_report__reasons_sql[];
 
 /* report_short.c: the questions a reader comes with, each answered in a sentence or two. */
 enum orr_report_question {
@@ -51,9 +50,7 @@ extern const char *const orr_report__sections[ORR_REPORT_QUESTIONS];
 /* Whether a run has anything to ask this of; a run of jobs without objectives has not. */
 bool orr_report__has_answer(struct orr_results *in, enum orr_report_question question);
 /* What the scenario expects of the run, and whether it held. */
-extern const char orr_report__expected_sql[];
 /* Services and workloads with an objective: what of it was met, pods wanted and had. */
-extern const char orr_report__objectives_sql[];
 void orr_report__answer(struct orr_results *in, enum orr_report_question question, FILE *out);
 
 /* report_lending.c: GPU-hours that queues held beyond their quotas while others of their shard left

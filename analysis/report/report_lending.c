@@ -3,6 +3,7 @@
  * has from those of its shard that hold less than theirs, in proportion. What all left may be less
  * than what all borrowed: the rest is in nobody's quota. Exact, from each change to the next. */
 #include "report_int.h"
+#include "report_sql.h"
 
 #include <orrery/analysis/course.h>
 #include <orrery/base/sort.h>
@@ -107,8 +108,8 @@ void orr_report__lending_open(struct orr_results *in, struct orr_report_lending 
                             .idle = orr_zalloc(count + (size_t)1, sizeof *ledger.idle),
                             .pairs = orr_zalloc((size_t)count * count + 1, sizeof *ledger.pairs),
                             .owed = orr_zalloc((size_t)count * count + 1, sizeof *ledger.owed)};
-    orr_course_walk(in, &course, orr_results_int(in, "SELECT window_start_ms FROM run", 0),
-                    orr_results_int(in, "SELECT window_end_ms FROM run", 0), lend_step, &ledger);
+    orr_course_walk(in, &course, orr_results_int(in, orr_report_sql__window_start, 0),
+                    orr_results_int(in, orr_report_sql__window_end, 0), lend_step, &ledger);
     list_loans(&ledger);
     orr_free(ledger.beyond);
     orr_free(ledger.idle);

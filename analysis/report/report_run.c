@@ -78,76 +78,17 @@ static void headline(struct orr_results *in, FILE *out)
 
 /* --- sections --- */
 
-/* A row a queue and kind; what only queues have stands in the row of its first kind. A queue of
- * services that came before the window has a row all the same. */
-static const char queues_sql[] =
-    "WITH m AS (SELECT substr(label, 7, instr(label, ',kind=') - 7) AS queue,"
-    " substr(label, instr(label, ',kind=') + 6) AS kind, name, value, min(rowid) OVER (PARTITION"
-    " BY label) AS place FROM metric WHERE scope = 'queue' AND instr(label, ',kind=') > 0),"
-    " k AS (SELECT queue, kind, min(place) AS place, max(CASE name WHEN 'jobs' THEN value END) AS"
-    " jobs, max(CASE name WHEN 'unstarted' THEN value END) AS unstarted, max(CASE name WHEN"
-    " 'never_startable' THEN value END) AS nevers, max(CASE name WHEN 'wait_p50_s' THEN value END) "
-    "AS p50, max(CASE name WHEN 'wait_p95_s' THEN value END) AS p95,"
-    " max(CASE name WHEN 'wait_max_s' THEN value END) AS longest FROM m GROUP BY queue, kind),"
-    " b AS (SELECT s.*, min(at_ms + series_ms, window_end_ms) - max(at_ms, window_start_ms) AS ms"
-    " FROM series AS s CROSS JOIN run WHERE at_ms + series_ms > window_start_ms AND at_ms <"
-    " window_end_ms),"
-    " s AS (SELECT queue, sum(allocated_mgpu * ms) / sum(ms) / 1000 AS held, sum(share_mgpu * ms) /"
-    " sum(ms) / 1000 AS fair FROM b GROUP BY queue),"
-    " h AS (SELECT j.queue AS queue, sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) /"
-    " 3600000000.0 AS gpu_h FROM v_placements AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS"
-    " r GROUP BY j.queue),"
-    " q AS (SELECT q.id AS id, q.name AS name, q.gpu_quota AS quota, coalesce(h.gpu_h, 0.0) AS"
-    " gpu_h FROM queue AS q LEFT JOIN h ON h.queue = q.id WHERE q.leaf)"
-    " SELECT q.name AS queue, coalesce(k.kind, (SELECT group_concat(DISTINCT c.name) FROM job AS j"
-    " JOIN kind AS c ON c.id = j.kind WHERE j.queue = q.id)) AS kind, coalesce(k.jobs, 0) AS jobs,"
-    " k.unstarted AS \"never started\",%s k.p50 AS \"median wait s\", k.p95 AS \"95 %% wait s\","
-    " k.longest AS \"longest that started s\", CASE WHEN is_first AND q.quota >= 0 THEN q.quota END"
-    " AS \"quota (GPUs)\", CASE WHEN is_first THEN s.held END AS \"GPUs held (mean)\", CASE WHEN"
-    " is_first THEN s.fair END AS \"fair share (GPUs, mean)\" FROM q LEFT JOIN (SELECT *,"
-    " row_number() OVER (PARTITION BY queue ORDER BY place) = 1 AS is_first FROM k WHERE jobs > 0"
-    " UNION ALL SELECT name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1 FROM q WHERE"
-    " gpu_h > 0 AND name NOT IN (SELECT queue FROM k WHERE jobs > 0)) AS k ON k.queue = q.name"
-    " LEFT JOIN s ON s.queue = q.id WHERE k.queue IS NOT NULL ORDER BY q.gpu_h DESC, q.name,"
-    " k.place";
-
 static void queues(struct orr_results *in, FILE *out)
 {
-    const bool nevers = orr_results_int(in, "SELECT count(*) FROM never", 0) > 0;
-    char sql[4000];
-    (void)snprintf(sql, sizeof sql, queues_sql,
-                   nevers ? " k.nevers AS \"never could have started\"," : "");
+    const bool nevers = orr_results_int(in, orr_report_sql__never, 0) > 0;
     (void)fputs("<p class=\"soft\">Waits are of jobs submitted in the window; a wait that is empty "
                 "was not reached, or nobody came in the window. Quota, GPUs held and fair share "
                 "are of the whole queue and stand "
                 "in its first row.</p>\n",
                 out);
-    orr_report__table(in, sql, 40, "No queue has jobs.", out);
+    orr_report__table(in, nevers ? orr_report_sql__queues_with_nevers : orr_report_sql__queues, 40,
+                      "No queue has jobs.", out);
 }
-
-static const char causes_sql[] =
-    "WITH c AS (SELECT cause, sum(whole) AS times, count(DISTINCT job) AS jobs FROM eviction GROUP "
-    "BY"
-    " cause), e AS (SELECT cause, sum(used = 0) AS unused FROM eviction GROUP BY cause),"
-    " l AS (SELECT replace(label, 'cause=', '') AS cause, value FROM metric WHERE name ="
-    " 'lost_gpu_h' AND scope = 'cause')"
-    " SELECT c.cause AS cause, c.times AS \"attempts cut short\", c.jobs AS \"jobs\","
-    " l.value AS \"GPU-hours lost\", l.value / nullif(c.times, 0) AS \"each\", e.unused AS \"for "
-    "nothing\""
-    " FROM c LEFT JOIN e ON e.cause = c.cause LEFT JOIN l ON l.cause = c.cause ORDER BY l.value"
-    " DESC";
-
-/* What a job lost by a cause is shared equally over its evictions of that cause. */
-static const char evictions_sql[] =
-    "WITH e AS (SELECT e.*, count(*) OVER (PARTITION BY e.job, e.cause) AS of_job FROM eviction AS"
-    " e WHERE e.for_job IS NOT NULL)"
-    " SELECT e.cause AS cause, coalesce(q.name, '') AS \"taken from\", coalesce(f.name, '') AS"
-    " \"for\", count(*) AS evictions, sum(e.used = 0) AS \"for nothing\","
-    " sum(CASE e.cause WHEN 'preempt' THEN t.preempt WHEN 'reclaim' THEN t.reclaim WHEN"
-    " 'consolidate' THEN t.consolidate END / 3.6e9 / e.of_job) AS \"GPU-hours lost\""
-    " FROM e JOIN job AS j ON j.id = e.job LEFT JOIN queue AS q ON q.id = j.queue"
-    " LEFT JOIN job AS b ON b.id = e.for_job LEFT JOIN queue AS f ON f.id = b.queue"
-    " LEFT JOIN job_time AS t ON t.job = e.job GROUP BY 1, 2, 3 ORDER BY 6 DESC, 4 DESC, 2, 3";
 
 static void section(FILE *out, const char *prefix, const char *id, const char *title)
 {
@@ -192,12 +133,10 @@ static bool is_among(const char *name, const char *const *names)
 /* Figures that show nothing when a query gives 0. */
 static bool has_something(struct orr_results *in, const char *name)
 {
-    static const char *const needs[][2] = {
-        {"qq", "SELECT count(*) FROM recorded"},
-        {"churn", "SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM eviction)"},
-        {"reasons", "SELECT count(*) FROM reason_change"},
-        {"debt", "SELECT sum(value) >= 0.05 FROM metric WHERE name = 'quota_debt_gpu_h' AND scope ="
-                 " 'all'"}};
+    static const char *const needs[][2] = {{"qq", orr_report_sql__recorded},
+                                           {"churn", orr_report_sql__attempts},
+                                           {"reasons", orr_report_sql__reason_changes},
+                                           {"debt", orr_report_sql__debt}};
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
         if (strcmp(needs[i][0], name) == 0) {
             return orr_results_int(in, needs[i][1], 0) > 0;
@@ -259,32 +198,17 @@ static void long_text(struct orr_results *in, const char *sql, const char *title
 
 static void provenance(struct orr_results *in, FILE *out)
 {
-    orr_report__table(
-        in,
-        "SELECT name AS scenario, policy, seed, status, digest, orrery_version AS version"
-        " FROM run",
-        ROWS_MOST, "", out);
-    orr_report__table(
-        in,
-        "SELECT path AS input, format, rows_read AS \"rows\", rows_rejected AS rejected,"
-        " substr(sha256, 1, 16) AS \"sha256 (first 16)\" FROM input",
-        ROWS_MOST, "no input files: the workload was generated", out);
-    long_text(in,
-              "SELECT shown FROM (SELECT group_concat(rejected_shown, '') AS shown,"
-              " sum(rows_rejected) AS rejected FROM input) WHERE rejected > 0",
-              "rejected rows, the first of each file", out);
-    long_text(in, "SELECT policy_params FROM run", "parameters of the policy", out);
-    long_text(in, "SELECT scenario_resolved FROM run", "the scenario, with every default filled in",
-              out);
-    long_text(in, "SELECT group_concat(key || ': ' || coalesce(value, ''), char(10)) FROM run_meta",
-              "where and when it was made", out);
+    orr_report__table(in, orr_report_sql__run, ROWS_MOST, "", out);
+    orr_report__table(in, orr_report_sql__inputs, ROWS_MOST,
+                      "no input files: the workload was generated", out);
+    long_text(in, orr_report_sql__rejected_rows, "rejected rows, the first of each file", out);
+    long_text(in, orr_report_sql__parameters, "parameters of the policy", out);
+    long_text(in, orr_report_sql__scenario, "the scenario, with every default filled in", out);
+    long_text(in, orr_report_sql__meta, "where and when it was made", out);
     (void)fputs("<h3>Every number, with its definition</h3>\n<details><summary>metrics of all "
                 "jobs</summary>\n",
                 out);
-    orr_report__table(in,
-                      "SELECT name AS metric, value, unit, n, definition FROM metric WHERE scope = "
-                      "'all' ORDER BY rowid",
-                      1000, "", out);
+    orr_report__table(in, orr_report_sql__metrics, 1000, "", out);
     (void)fputs("</details>\n", out);
 }
 
@@ -306,13 +230,13 @@ static void in_short(struct orr_results *in, const char *prefix, FILE *out)
 
 static void evictions(struct orr_results *in, FILE *out)
 {
-    orr_report__table(in, causes_sql, ROWS_MOST, "No attempt was cut short.", out);
-    if (orr_results_int(in, "SELECT count(*) FROM eviction WHERE for_job IS NOT NULL", 0) > 0) {
+    orr_report__table(in, orr_report_sql__causes, ROWS_MOST, "No attempt was cut short.", out);
+    if (orr_results_int(in, orr_report_sql__evictions_for_others, 0) > 0) {
         (void)fputs("<h3>From whom, for whom</h3>\n<p class=\"soft\">\"For nothing\": the job it "
                     "was done for used none of the room. What a job lost is shared equally over "
                     "its evictions of the same cause.</p>\n",
                     out);
-        orr_report__table(in, evictions_sql, ROWS_MOST, "", out);
+        orr_report__table(in, orr_report_sql__taken, ROWS_MOST, "", out);
     }
 }
 
@@ -327,7 +251,7 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
                 out);
     orr_report__table(in, orr_report_sql__longest, ROWS_MOST, "Nobody waited.", out);
     (void)fputs("<h3>What jobs waited for</h3>\n", out);
-    orr_report__table(in, orr_report__reasons_sql, ROWS_MOST, "Nobody waited.", out);
+    orr_report__table(in, orr_report_sql__reasons, ROWS_MOST, "Nobody waited.", out);
     section(out, prefix, "load", "Queues: waits, quota, GPUs held and fair share");
     queues(in, out);
     section(out, prefix, "evictions", "What was evicted, and what it cost");
@@ -345,11 +269,11 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
             "pods over the whole run. <code>orrery explain</code> of a service says when it "
             "was short of them.</p>\n",
             out);
-        orr_report__table(in, orr_report__objectives_sql, ROWS_MOST, "", out);
+        orr_report__table(in, orr_report_sql__services, ROWS_MOST, "", out);
     }
     if (orr_report__has_answer(in, ORR_REPORT_EXPECTED)) {
         section(out, prefix, "expected", "What the scenario expects of the run");
-        orr_report__table(in, orr_report__expected_sql, ROWS_MOST, "", out);
+        orr_report__table(in, orr_report_sql__expectations, ROWS_MOST, "", out);
     }
     section(out, prefix, "figures", "Figures");
     figures(in, options, prefix, but, out);

@@ -20,18 +20,10 @@ const char *const orr_report__questions[ORR_REPORT_QUESTIONS] = {"Who waited lon
 const char *const orr_report__sections[ORR_REPORT_QUESTIONS] = {
     "waits", "load", "evictions", "lending", "objectives", "expected", "trust"};
 
-const char orr_report__reasons_sql[] =
-    "SELECT i.reason AS reason, i.words AS \"in words\", count(DISTINCT i.job) AS jobs,"
-    " sum(i.to_ms - i.from_ms) / 1000.0 AS \"all jobs together s\","
-    " sum((i.to_ms - i.from_ms) * j.mgpu) / 3.6e9 AS \"GPU-hours waited\" FROM"
-    " v_reason_intervals AS i JOIN job AS j ON j.id = i.job GROUP BY i.words"
-    " ORDER BY sum((i.to_ms - i.from_ms) * j.mgpu) DESC";
-
 double orr_report__metric(struct orr_results *in, const char *name)
 {
     double value = (double)NAN;
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT value FROM metric WHERE name = ?1 AND scope = 'all' AND label = ''");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__metric);
     if (row != NULL) {
         (void)sqlite3_bind_text(row, 1, name, -1, SQLITE_STATIC);
     }
@@ -97,10 +89,7 @@ static void longest(struct orr_results *in, FILE *out)
 /* The queue and kind whose p95 is longest; one that is not reached is longer than any. */
 static void slowest_queue(struct orr_results *in, FILE *out)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT replace(replace(label, 'queue=', ''), ',kind=', ', '), value FROM metric WHERE"
-            " name = 'wait_p95_s' AND scope = 'queue' AND label NOT LIKE '%,kind=inference' AND n >"
-            " 0 ORDER BY value IS NULL DESC, value DESC LIMIT 1");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__longest_queue);
     while (orr_results_step(in, row)) {
         char wait[24];
         const double value = sqlite3_column_double(row, 1);
@@ -119,7 +108,7 @@ static void top_reason(struct orr_results *in, FILE *out)
 {
     double all = 0, most = 0;
     const char *words = "";
-    sqlite3_stmt *row = orr_results_prepare(in, orr_report__reasons_sql);
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__reasons);
     while (orr_results_step(in, row)) {
         const double gpu_h = sqlite3_column_double(row, 4);
         if (all <= 0) {
@@ -140,15 +129,13 @@ static void top_reason(struct orr_results *in, FILE *out)
 static void answer_nevers(struct orr_results *in, FILE *out)
 {
     char number[40];
-    int64_t left = orr_results_int(in, "SELECT count(*) FROM never", 0);
+    int64_t left = orr_results_int(in, orr_report_sql__never, 0);
     if (left == 0) {
         return;
     }
     (void)fprintf(out, "Beside them %s could not have started even on the empty cluster (",
                   orr_report__number((double)left, number));
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT count(*), r.words FROM never AS n JOIN reason AS r ON r.id = n.reason GROUP BY"
-            " r.id ORDER BY 1 DESC, r.id");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__never_by_reason);
     for (bool first = true; orr_results_step(in, row); first = false) {
         (void)fprintf(out, "%s%s: ", first ? "" : "; ",
                       orr_report__number(sqlite3_column_double(row, 0), number));
@@ -161,8 +148,7 @@ static void answer_waits(struct orr_results *in, FILE *out)
 {
     char half[24], most[24], never[40];
     const double unstarted = orr_report__metric(in, "unstarted");
-    const bool any =
-        orr_results_int(in, "SELECT n FROM metric WHERE name = 'unstarted' AND scope = 'all'", 0);
+    const bool any = orr_results_int(in, orr_report_sql__unstarted, 0);
     longest(in, out);
     if (!any) {
         (void)fputs("No jobs but services were submitted in the window. ", out);
@@ -195,22 +181,7 @@ struct load {          /* means over the buckets of the window */
 static struct load read_load(struct orr_results *in)
 {
     struct load load = {0};
-    sqlite3_stmt *row = orr_results_prepare(
-        in,
-        "WITH b AS (SELECT s.at_ms AS at_ms, min(r.series_ms, r.window_end_ms - s.at_ms) AS length,"
-        " sum(s.allocated_mgpu) AS held, sum(s.pending_mgpu) AS pending FROM series AS s CROSS JOIN"
-        " run AS r WHERE s.at_ms >= r.window_start_ms AND s.at_ms < r.window_end_ms GROUP BY"
-        " s.at_ms),"
-        " d AS (SELECT b.at_ms AS at_ms, sum(n.gpus * 1000.0 * (min(coalesce(o.to_ms, r.end_ms),"
-        " b.at_ms + b.length) - max(o.from_ms, b.at_ms)) / b.length) AS down FROM b CROSS JOIN run"
-        " AS r JOIN (SELECT * FROM outage UNION ALL SELECT * FROM away) AS o ON o.from_ms < "
-        "b.at_ms + b.length AND coalesce(o.to_ms, r.end_ms) >"
-        " b.at_ms JOIN node AS n ON n.id = o.node GROUP BY b.at_ms),"
-        " u AS (SELECT b.*, r.capacity_mgpu - coalesce(d.down, 0) AS up FROM b CROSS JOIN run AS r"
-        " LEFT JOIN d ON d.at_ms = b.at_ms)"
-        " SELECT avg(held >= 0.98 * up AND pending > 0), avg(pending >= 1000),"
-        " avg(held + pending > up), avg(pending) / 1000, avg(CASE WHEN pending >= 1000 THEN up -"
-        " held END) / 1000, (SELECT capacity_mgpu / 1000.0 FROM run), avg(up) / 1000 FROM u");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__load);
     while (orr_results_step(in, row)) {
         load = (struct load){sqlite3_column_double(row, 0), sqlite3_column_double(row, 1),
                              sqlite3_column_double(row, 2), sqlite3_column_double(row, 3),
@@ -239,11 +210,7 @@ static const char *verdict(const struct load *load)
 static double typical_wait_gpus(struct orr_results *in)
 {
     double gpus = 0, all = 0, upto = 0;
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT mgpu, t, sum(t) OVER () FROM (SELECT j.mgpu AS mgpu,"
-            " sum(j.mgpu * 1.0 * (coalesce(p.to_ms, r.end_ms) - p.from_ms)) AS t FROM v_pending AS"
-            " p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r GROUP BY j.mgpu) ORDER BY mgpu"
-            " DESC");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__sizes);
     while (orr_results_step(in, row)) {
         all = sqlite3_column_double(row, 2);
         if (upto < all / 2) {
@@ -257,10 +224,7 @@ static double typical_wait_gpus(struct orr_results *in)
 /* What no mean of the window holds. */
 static void say_drain(struct orr_results *in, FILE *out)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT d.value * 3600, o.value * 100 FROM metric AS d JOIN metric AS o USING (scope,"
-            " label) WHERE label = 'phase=drain' AND d.name = 'phase_h' AND o.name ="
-            " 'phase_gpu_occupancy' AND o.value IS NOT NULL");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__drain);
     while (orr_results_step(in, row)) {
         char text[24];
         (void)fprintf(out, "In the drain, the %s after the window, %.0f %% were held. ",
@@ -300,9 +264,7 @@ static void answer_load(struct orr_results *in, FILE *out)
 static void lost_by_cause(struct orr_results *in, FILE *out)
 {
     uint32_t count = 0;
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT replace(label, 'cause=', ''), value FROM metric WHERE name = 'lost_gpu_h' AND"
-            " scope = 'cause' AND value >= 0.5 ORDER BY value DESC");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__lost);
     while (orr_results_step(in, row)) {
         char gpu_h[40];
         (void)fputs(count++ == 0 ? " (" : ", ", out);
@@ -314,9 +276,7 @@ static void lost_by_cause(struct orr_results *in, FILE *out)
 
 static void most_taken_from(struct orr_results *in, FILE *out)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT q.name, count(*) FROM eviction AS e JOIN job AS j ON j.id = e.job JOIN queue AS"
-            " q ON q.id = j.queue GROUP BY q.id ORDER BY 2 DESC LIMIT 1");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__loser);
     while (orr_results_step(in, row)) {
         char times[40];
         (void)fputs("Most often from <b>", out);
@@ -331,11 +291,10 @@ static void answer_evictions(struct orr_results *in, FILE *out)
     const double lost = orr_report__metric(in, "lost_gpu_h");
     const double restart = orr_report__metric(in, "restart_gpu_h");
     const double wasted = orr_report__metric(in, "wasted_evictions");
-    const int64_t cut = orr_results_int(in, "SELECT count(*) FROM eviction WHERE whole", 0);
-    const double held =
-        (double)orr_results_int(in, "SELECT cast(sum(gpu_h) * 1000 AS INTEGER) FROM v_node_use", 0);
+    const int64_t cut = orr_results_int(in, orr_report_sql__cut_short, 0);
+    const double held = (double)orr_results_int(in, orr_report_sql__used_gpu_h, 0);
     char number[40];
-    if (cut == 0 && !(lost > 0) && orr_results_int(in, "SELECT count(*) FROM eviction", 0) == 0) {
+    if (cut == 0 && !(lost > 0) && orr_results_int(in, orr_report_sql__evictions, 0) == 0) {
         (void)fputs("Nothing was evicted, and no node failed under a job. ", out);
         return;
     }
@@ -412,46 +371,24 @@ static void answer_lending(struct orr_results *in, FILE *out)
 
 /* --- objectives --- */
 
-const char orr_report__objectives_sql[] =
-    "WITH w AS (SELECT substr(label, 10) AS name, max(CASE name WHEN 'attainment' THEN value END)"
-    " AS attained, max(CASE name WHEN 'attainment' THEN n END) AS n, max(CASE name WHEN"
-    " 'requests_late' THEN value END) AS late, max(CASE name WHEN 'requests_dropped' THEN value "
-    "END)"
-    " AS dropped, max(CASE name WHEN 'gave_up' THEN value END) AS left, min(rowid) AS place FROM"
-    " metric WHERE scope = 'workload' GROUP BY label),"
-    " p AS (SELECT j.name AS name, sum(v.wanted * 1.0 * (v.to_ms - v.from_ms)) / sum(v.to_ms -"
-    " v.from_ms) AS wanted, sum(v.had * 1.0 * (v.to_ms - v.from_ms)) / sum(v.to_ms - v.from_ms) AS"
-    " had, sum(CASE WHEN v.wanted > v.had THEN v.to_ms - v.from_ms ELSE 0 END) / 1000.0 AS short"
-    " FROM v_replicas AS v JOIN job AS j ON j.id = v.job GROUP BY v.job)"
-    " SELECT w.name AS workload, CASE WHEN w.late IS NULL THEN 'jobs' ELSE 'requests' END AS \"of"
-    " its\", w.n AS number, printf('%.3f %%', 100 * w.attained) AS \"met the objective\", w.late AS"
-    " late, w.dropped AS dropped, w.left AS \"gave up\", p.wanted AS \"pods wanted (mean)\","
-    " p.had AS \"pods had (mean)\", p.short AS \"short of pods s\" FROM w LEFT JOIN p ON p.name ="
-    " w.name WHERE w.attained IS NOT NULL ORDER BY w.place";
-
 bool orr_report__has_answer(struct orr_results *in, enum orr_report_question question)
 {
     return question == ORR_REPORT_OBJECTIVES
-               ? orr_results_int(in, "SELECT count(*) FROM metric WHERE name = 'attainment'", 0) > 0
+               ? orr_results_int(in, orr_report_sql__attainments, 0) > 0
            : question == ORR_REPORT_EXPECTED
-               ? orr_results_int(in, "SELECT count(*) FROM expectation", 0) > 0
+               ? orr_results_int(in, orr_report_sql__expectation_count, 0) > 0
                : true;
 }
-
-const char orr_report__expected_sql[] =
-    "SELECT text AS expected, CASE holds WHEN 1 THEN 'yes' WHEN 0 THEN 'no' ELSE 'the run has no"
-    " such number' END AS held, value AS \"it was\" FROM expectation ORDER BY nr";
 
 static void answer_expected(struct orr_results *in, FILE *out)
 {
     char number[40];
-    const int64_t count = orr_results_int(in, "SELECT count(*) FROM expectation", 0);
-    const int64_t held = orr_results_int(in, "SELECT count(*) FROM expectation WHERE holds", 0);
+    const int64_t count = orr_results_int(in, orr_report_sql__expectation_count, 0);
+    const int64_t held = orr_results_int(in, orr_report_sql__expectations_held, 0);
     (void)fprintf(out, "<b>%s</b> Of what the scenario expects, %" PRId64 " of %s. ",
                   held == count ? "Yes." : "No.", held,
                   orr_report__count((double)count, "statement held", "statements held", number));
-    sqlite3_stmt *row = orr_results_prepare(
-        in, "SELECT text, value, holds FROM expectation WHERE holds IS NOT 1 ORDER BY nr LIMIT 3");
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__expectations_broken);
     while (orr_results_step(in, row)) {
         (void)fputs("<code>", out);
         text_column(row, 0, out);
@@ -469,7 +406,7 @@ static void answer_expected(struct orr_results *in, FILE *out)
 static void answer_objectives(struct orr_results *in, FILE *out)
 {
     bool any = false;
-    sqlite3_stmt *row = orr_results_prepare(in, orr_report__objectives_sql);
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__services);
     while (orr_results_step(in, row)) {
         char number[40], span[24];
         any = true;

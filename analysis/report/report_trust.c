@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* report_trust.c - what speaks for and against the numbers of a run. */
 #include "report_int.h"
+#include "report_sql.h"
 
 #include <math.h>
 
@@ -54,17 +55,13 @@ static void calibrate(struct orr_results *in, struct trust *trust)
 
 static struct trust look(struct orr_results *in)
 {
-    struct trust trust = {
-        .whole = orr_results_int(in, "SELECT status = 'finished' FROM run", 0) != 0,
-        .open = orr_results_int(in, "SELECT count(*) FROM job WHERE state IN (1, 2)", 0),
-        .unstarted =
-            orr_results_int(in, "SELECT count(*) FROM job WHERE state = 1 AND start_ms IS NULL", 0),
-        .nevers = orr_results_int(
-            in, "SELECT count(*) FROM never AS n JOIN job AS j ON j.id = n.job WHERE j.state = 1",
-            0),
-        .rejected = orr_results_int(in, "SELECT sum(rows_rejected) FROM input", 0),
-        .read = orr_results_int(in, "SELECT sum(rows_read) FROM input", 0),
-        .recorded = orr_results_int(in, "SELECT count(*) FROM recorded", 0) > 0};
+    struct trust trust = {.whole = orr_results_int(in, orr_report_sql__is_finished, 0) != 0,
+                          .open = orr_results_int(in, orr_report_sql__open, 0),
+                          .unstarted = orr_results_int(in, orr_report_sql__never_started, 0),
+                          .nevers = orr_results_int(in, orr_report_sql__never_of_open, 0),
+                          .rejected = orr_results_int(in, orr_report_sql__rejected, 0),
+                          .read = orr_results_int(in, orr_report_sql__rows_read, 0),
+                          .recorded = orr_results_int(in, orr_report_sql__recorded, 0) > 0};
     audit(in, &trust);
     calibrate(in, &trust);
     return trust;
@@ -151,8 +148,7 @@ static void say_rows(const struct trust *trust, FILE *out)
 static void say_ties(struct orr_results *in, FILE *out)
 {
     char tied[40], together[40], starts[40];
-    const double count = (double)orr_results_int(
-        in, "SELECT n FROM metric WHERE name = 'tied_starts' AND scope = 'all'", 0);
+    const double count = (double)orr_results_int(in, orr_report_sql__tied_starts, 0);
     (void)fprintf(
         out,
         "Of %s starts, %s hung on which of two jobs that came at the same time stands "
