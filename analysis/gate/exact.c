@@ -7,37 +7,12 @@
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
-/* One row a thing done, in words that can be compared. Jobs and nodes by name: ids may differ. */
-#define DEEDS(schema)                                                                              \
-    "SELECT p.start_ms AS at_ms, 1 AS turn, j.name AS job, 'starts on ' || n.name || ' with '"     \
-    " || printf('%g', p.mgpu / 1000.0) || ' GPUs' AS deed, p.devices AS devices FROM " schema      \
-    ".v_placements AS p JOIN " schema ".job AS j ON j.id = p.job"                                  \
-    " JOIN " schema ".node AS n ON n.id = p.node"                                                  \
-    " UNION ALL SELECT a.end_ms, 0, j.name, 'is evicted: ' || a.cause, NULL FROM " schema          \
-    ".attempt AS a"                                                                                \
-    " JOIN " schema ".job AS j ON j.id = a.job"                                                    \
-    " UNION ALL SELECT j.end_ms, 2, j.name, 'ends', NULL FROM " schema                             \
-    ".job AS j WHERE j.end_ms IS NOT NULL"
-
-/* EXCEPT binds no closer than UNION: each list of deeds is a select of its own. */
-#define ONLY(schema, other)                                                                        \
-    "SELECT * FROM (" DEEDS(schema) ") EXCEPT SELECT * FROM (" DEEDS(other) ")"
-
-static const char only_sql[] = /* what one has and the other has not, the earliest first */
-    "SELECT at_ms, job, deed, which, devices FROM (SELECT *, 0 AS which FROM (" ONLY(
-        "main", "base") ")"
-                        " UNION ALL SELECT *, 1 FROM (" ONLY(
-                            "base", "main") ")) ORDER BY at_ms, turn, job, which LIMIT 1";
-
-static const char *const why_sql[] = {
-    "SELECT i.words FROM main.v_reason_intervals AS i JOIN main.job AS j ON j.id = i.job"
-    " WHERE j.name = ?1 AND i.from_ms <= ?2 AND i.to_ms > ?2",
-    "SELECT i.words FROM base.v_reason_intervals AS i JOIN base.job AS j ON j.id = i.job"
-    " WHERE j.name = ?1 AND i.from_ms <= ?2 AND i.to_ms > ?2"};
+#include "exact_sql.h"
 
 static const char *why(struct orr_results *in, int which, const char *job, orr_ms at_ms)
 {
-    sqlite3_stmt *row = orr_results_prepare(in, why_sql[which]);
+    sqlite3_stmt *row =
+        orr_results_prepare(in, which == 0 ? orr_exact_sql__why : orr_exact_sql__why_base);
     const char *words = "";
     if (row != NULL) {
         (void)sqlite3_bind_text(row, 1, job, -1, SQLITE_STATIC);
@@ -110,11 +85,7 @@ enum orr_status orr_gate_same_inputs(const char *results, const char *baseline, 
     if (in.status == ORR_OK) {
         in.status = attach(&in, baseline, err);
     }
-    *same = orr_results_int(&in,
-                            "SELECT NOT EXISTS (SELECT sha256 FROM main.input EXCEPT SELECT sha256"
-                            " FROM base.input) AND NOT EXISTS (SELECT sha256 FROM base.input EXCEPT"
-                            " SELECT sha256 FROM main.input)",
-                            0) != 0;
+    *same = orr_results_int(&in, orr_exact_sql__same_inputs, 0) != 0;
     const enum orr_status status = in.status;
     orr_results_close(&in);
     return status;
@@ -130,14 +101,12 @@ enum orr_status orr_gate_exact(const char *results, const char *baseline,
     if (in.status == ORR_OK) {
         in.status = attach(&in, baseline, err);
     }
-    difference->same =
-        orr_results_int(&in, "SELECT m.digest = b.digest FROM main.run AS m, base.run AS b", 0) !=
-        0;
+    difference->same = orr_results_int(&in, orr_exact_sql__same_digest, 0) != 0;
     if (in.status == ORR_OK && !difference->same) {
         (void)snprintf(difference->text, sizeof difference->text,
                        "the digests differ, and no start, eviction or end does: what was explained "
                        "or held in between is not the same");
-        sqlite3_stmt *row = orr_results_prepare(&in, only_sql);
+        sqlite3_stmt *row = orr_results_prepare(&in, orr_exact_sql__only);
         while (orr_results_step(&in, row)) {
             describe(&in, row, sides, difference);
         }

@@ -12,31 +12,27 @@
 
 #define MOST_STEPS 700 /* of a curve: about one a pixel */
 #define MOST_KINDS 8
-/* SQL: is a row's job part of a service? */
-#define SERVICE    "kind IN (SELECT id FROM kind WHERE name = 'inference')"
-/* SQL: of jobs that never could have started no curve tells; they are counted beside it */
-#define COULD      "job NOT IN (SELECT job FROM never)"
-
-/* What is measured of a job: SQL of its length, as far as it was seen, and of whether that is all.
- */
+/* What is measured of a job: queries of the ends of the axis and of all times, and the column of
+ * orr_plots_sql__job_counts that tells how many are known in full. */
 struct measure {
-    const char *ms, *over, *from; /* from: with ids of jobs as `job` */
+    const char *bounds, *times;
+    int known;
     const char *title, *axis, *share, *never;
     bool lasting; /* drawn is the share that is not over yet, on a log axis: what waits long is what
                      matters, and the fewest */
 };
 
-static const struct measure wait_measure = {"seen_ms",
-                                            "start_ms IS NOT NULL",
-                                            "v_waits",
+static const struct measure wait_measure = {orr_plots_sql__wait_bounds,
+                                            orr_plots_sql__wait_times,
+                                            2,
                                             "How long jobs waited",
                                             "wait from submit to first start",
                                             "% of jobs still waiting after",
                                             "not started",
                                             true};
-static const struct measure jct_measure = {"coalesce(j.end_ms, run.end_ms) - submit_ms",
-                                           "state = 3",
-                                           "(SELECT id AS job, * FROM job) AS j",
+static const struct measure jct_measure = {orr_plots_sql__jct_bounds,
+                                           orr_plots_sql__jct_times,
+                                           3,
                                            "How long jobs took to complete",
                                            "time from submit to end (JCT)",
                                            "% of jobs ended within",
@@ -49,15 +45,7 @@ static void wait_bounds(struct orr_plot *plot, const struct measure *of, double 
                         double *highest)
 {
     int64_t low = 0, high = 0;
-    char sql[500];
-    (void)snprintf(
-        sql, sizeof sql,
-        "WITH w(ms) AS (SELECT %s AS ms FROM %s CROSS JOIN run"
-        " WHERE ms > 0 AND %s AND submit_ms >= window_start_ms)"
-        " SELECT (SELECT ms FROM w ORDER BY ms LIMIT 1 OFFSET (SELECT count(*) / 200 FROM w)),"
-        " (SELECT max(ms) FROM w)",
-        of->ms, of->from, of->over);
-    sqlite3_stmt *row = orr_results_prepare(&plot->in, sql);
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, of->bounds);
     while (orr_results_step(&plot->in, row)) {
         low = sqlite3_column_int64(row, 0);
         high = sqlite3_column_int64(row, 1);
@@ -141,6 +129,17 @@ static uint32_t curve_of(const struct orr_plot *plot, const struct curves *all, 
     return rank == ORR_NONE ? all->count : orr_plot__slot(all->slots, rank);
 }
 
+/* Of such a query, whose first column is the kind if ?1, else the queue. */
+static sqlite3_stmt *by_kind_or_queue(struct orr_plot *plot, const struct curves *all,
+                                      const char *sql)
+{
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, sql);
+    if (row != NULL) {
+        (void)sqlite3_bind_int(row, 1, all->kinds);
+    }
+    return row;
+}
+
 /* With one queue only, kinds tell more. */
 static void curves_open(struct orr_plot *plot, struct curves *all, const struct measure *of)
 {
@@ -156,28 +155,18 @@ static void curves_open(struct orr_plot *plot, struct curves *all, const struct 
                                  sqlite3_column_int64(row, 0))] =
             orr_results_text(&plot->in, row, 1);
     }
-    char sql[500];
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT %s, total(" COULD "), sum(%s), " SERVICE ", total(NOT " COULD ") FROM"
-                   " (SELECT id AS job, * FROM job) CROSS JOIN run WHERE (state > 0 OR NOT " COULD
-                   ") AND submit_ms >= window_start_ms GROUP BY 1, 4",
-                   all->kinds ? "kind" : "queue", of->over);
-    row = orr_results_prepare(&plot->in, sql);
+    row = by_kind_or_queue(plot, all, orr_plots_sql__job_counts);
     while (orr_results_step(&plot->in, row)) {
         uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
-        const bool service = sqlite3_column_int(row, 3) != 0;
+        const bool service = sqlite3_column_int(row, 5) != 0;
         all->services = all->services || service;
         for (int i = at[0] == all->count ? 1 : 0; i < (service ? 1 : 2); i++) {
             all->curves[at[i]].progress.jobs += sqlite3_column_int64(row, 1);
-            all->curves[at[i]].started += sqlite3_column_int64(row, 2);
+            all->curves[at[i]].started += sqlite3_column_int64(row, of->known);
             all->curves[at[i]].never += sqlite3_column_int64(row, 4);
         }
     }
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT %s, %s, " SERVICE ", %s AS over FROM %s CROSS JOIN run WHERE state > 0"
-                   " AND " COULD " AND submit_ms >= window_start_ms ORDER BY 2, 4 DESC",
-                   all->kinds ? "kind" : "queue", of->ms, of->over, of->from);
-    row = orr_results_prepare(&plot->in, sql);
+    row = by_kind_or_queue(plot, all, of->times);
     while (orr_results_step(&plot->in, row)) {
         uint32_t at[2] = {curve_of(plot, all, sqlite3_column_int64(row, 0)), all->count};
         for (int i = at[0] == all->count ? 1 : 0; i < (sqlite3_column_int(row, 2) != 0 ? 1 : 2);
@@ -382,20 +371,13 @@ static void class_name(char *out, size_t room, uint32_t class)
 /* How many jobs each has, then their waits in ascending order. */
 static void classes_load(struct orr_plot *plot, struct class *classes)
 {
-    sqlite3_stmt *row = orr_results_prepare(
-        &plot->in,
-        "SELECT mgpu, total(NOT never), total(never) FROM v_waits CROSS JOIN run WHERE (state > 0"
-        " OR never) AND submit_ms >= window_start_ms AND NOT " SERVICE " GROUP BY 1");
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__class_counts);
     while (orr_results_step(&plot->in, row)) {
         struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];
         class->progress.jobs += sqlite3_column_int64(row, 1);
         class->never += sqlite3_column_int64(row, 2);
     }
-    row = orr_results_prepare(
-        &plot->in,
-        "SELECT mgpu, seen_ms, start_ms IS NOT NULL AS over FROM v_waits CROSS JOIN run"
-        " WHERE state > 0 AND NOT never AND submit_ms >= window_start_ms AND NOT " SERVICE
-        " ORDER BY 2, 3 DESC");
+    row = orr_results_prepare(&plot->in, orr_plots_sql__class_waits);
     while (orr_results_step(&plot->in, row)) {
         struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];
         bool over = sqlite3_column_int(row, 2) != 0;

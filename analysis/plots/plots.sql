@@ -202,3 +202,76 @@ CROSS JOIN run AS r;
 SELECT total(preempt), total(reclaim), total(consolidate), total(stale_gang), total(node_failure),
   total(max_runtime), total(waiting), total(checkpoint), total(restart), total(idle), total(slow)
 FROM job_time;
+
+-- How long jobs waited or took: jobs of services apart; of jobs that never could have started no curve tells, they are
+-- counted beside it.
+
+-- piece: waits
+WITH one(job, kind, queue, state, submit_ms, ms, over) AS (
+  SELECT job, kind, queue, state, submit_ms, seen_ms, start_ms IS NOT NULL
+  FROM v_waits)
+
+-- piece: completions
+WITH one(job, kind, queue, state, submit_ms, ms, over) AS (
+  SELECT j.id, j.kind, j.queue, j.state, j.submit_ms, coalesce(j.end_ms, r.end_ms) - j.submit_ms, j.state = 3
+  FROM job AS j
+  CROSS JOIN run AS r)
+
+-- piece: bounds
+, w(ms) AS (
+  SELECT ms
+  FROM one
+  CROSS JOIN run
+  WHERE ms > 0 AND over AND submit_ms >= window_start_ms)
+SELECT (SELECT ms FROM w ORDER BY ms LIMIT 1 OFFSET (SELECT count(*) / 200 FROM w)), (SELECT max(ms) FROM w)
+
+-- piece: times
+SELECT CASE WHEN ?1 THEN kind ELSE queue END, ms, kind IN (SELECT id FROM kind WHERE name = 'inference'), over
+FROM one
+CROSS JOIN run
+WHERE state > 0 AND job NOT IN (SELECT job FROM never) AND submit_ms >= window_start_ms
+ORDER BY 2, 4 DESC
+
+-- name: wait_bounds
+-- use: waits
+-- use: bounds
+;
+
+-- name: wait_times
+-- use: waits
+-- use: times
+;
+
+-- name: jct_bounds
+-- use: completions
+-- use: bounds
+;
+
+-- name: jct_times
+-- use: completions
+-- use: times
+;
+
+-- name: job_counts
+-- that could start, of these started and finished, that never could; and whether they are of services
+SELECT CASE WHEN ?1 THEN kind ELSE queue END, total(could), sum(start_ms IS NOT NULL), sum(state = 3), total(NOT could),
+  kind IN (SELECT id FROM kind WHERE name = 'inference') AS service
+FROM (SELECT *, id NOT IN (SELECT job FROM never) AS could FROM job)
+CROSS JOIN run
+WHERE (state > 0 OR NOT could) AND submit_ms >= window_start_ms
+GROUP BY 1, service;
+
+-- name: class_counts
+SELECT mgpu, total(NOT never), total(never)
+FROM v_waits
+CROSS JOIN run
+WHERE (state > 0 OR never) AND submit_ms >= window_start_ms AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
+GROUP BY 1;
+
+-- name: class_waits
+SELECT mgpu, seen_ms, start_ms IS NOT NULL AS over
+FROM v_waits
+CROSS JOIN run
+WHERE state > 0 AND NOT never AND submit_ms >= window_start_ms
+  AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
+ORDER BY 2, 3 DESC;

@@ -6,7 +6,7 @@
 void orr_course_open(struct orr_results *in, struct orr_course *course)
 {
     *course = (struct orr_course){0};
-    const size_t room = (size_t)orr_results_int(in, "SELECT count(*) FROM queue", 0) + 1;
+    const size_t room = (size_t)orr_results_int(in, orr_results_sql__queue_count, 0) + 1;
     course->ids = orr_zalloc(room, sizeof *course->ids);
     course->shards = orr_zalloc(room, sizeof *course->shards);
     course->names = orr_zalloc(room, sizeof *course->names);

@@ -91,9 +91,8 @@ const char *orr_results_when(const struct orr_results *results, orr_ms at, char 
 static void check_shape(struct orr_results *results)
 {
     static const char *const wrong[][2] = {
-        {"SELECT name FROM sqlite_schema WHERE type = 'view' AND name NOT LIKE 'v\\_%' ESCAPE '\\'",
-         "is a view, not a table"},
-        {"SELECT name FROM queue WHERE parent >= id", "is a queue below itself or a later one"}};
+        {orr_results_sql__views, "is a view, not a table"},
+        {orr_results_sql__queues_before_parents, "is a queue below itself or a later one"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] && results->status == ORR_OK; i++) {
         sqlite3_stmt *row = orr_results_prepare(results, wrong[i][0]);
         if (orr_results_step(results, row)) {
@@ -116,7 +115,7 @@ static void check_version(struct orr_results *results)
                      results->path, (long long)version, ORR_RESULTS_VERSION,
                      version == 0 ? " (is it a results file?)" : "");
     }
-    if (results->status == ORR_OK && orr_results_int(results, "SELECT count(*) FROM run", 0) != 1 &&
+    if (results->status == ORR_OK && orr_results_int(results, orr_results_sql__runs, 0) != 1 &&
         results->status == ORR_OK) {
         results->status = orr_fail(results->err, ORR_DATA, "%s: not a whole results file (no run)",
                                    results->path);

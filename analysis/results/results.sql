@@ -24,3 +24,23 @@ ORDER BY at_ms, what DESC;
 -- name: origin
 SELECT clock_origin_ms
 FROM run;
+
+-- What makes a file one of results.
+
+-- name: views
+SELECT name
+FROM sqlite_schema
+WHERE type = 'view' AND name NOT LIKE 'v\_%' ESCAPE '\';
+
+-- name: queues_before_parents
+SELECT name
+FROM queue
+WHERE parent >= id;
+
+-- name: runs
+SELECT count(*)
+FROM run;
+
+-- name: queue_count
+SELECT count(*)
+FROM queue;
