@@ -25,20 +25,12 @@ foreach(name follow bounds needed choice reasons elastic vain failures drain man
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/autoscale.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR} ${name})
   set_tests_properties(exec.autoscale_${name} PROPERTIES LABELS quick)
 endforeach()
-foreach(name boundaries las epochs)
-  add_test(NAME exec.rounds_${name}
-    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/rounds.sh $<TARGET_FILE:orrery> ${name})
-  set_tests_properties(exec.rounds_${name} PROPERTIES LABELS quick)
-endforeach()
 foreach(name availability gangs racks stale)
   add_test(NAME exec.failures_${name}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/failures.sh $<TARGET_FILE:orrery> ${name})
   set_tests_properties(exec.failures_${name} PROPERTIES LABELS quick)
 endforeach()
-foreach(name limit plans waiting)
-  add_test(NAME exec.ends_${name}
-    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/exec/ends.sh $<TARGET_FILE:orrery> ${name})
-  set_tests_properties(exec.ends_${name} PROPERTIES LABELS quick)
-endforeach()
 # Seconds each: many changes of the cluster; the small ones of each kind stay quick.
 orr_full(exec.autoscale_many exec.changes_many exec.changes_gangs)
+# Rounds, and ends: a run ends with the last thing that happens, not with what is over already.
+orr_cases(exec)
