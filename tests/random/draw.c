@@ -2,9 +2,11 @@
 /* draw SEED FOLDER [--without=FEATURE,...]: writes the random scenario of a seed. */
 #include "draw.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <orrery/base/digest.h>
 
@@ -204,6 +206,44 @@ void close_file(FILE *file)
     }
 }
 
+static bool is_gzip(const char *name)
+{
+    const size_t bytes = strlen(name);
+    return bytes > 3 && strcmp(name + bytes - 3, ".gz") == 0;
+}
+
+FILE *open_trace(const struct draw *d, const char *name)
+{
+    char command[4200];
+    if (!is_gzip(name)) {
+        return open_file(d, name);
+    }
+    (void)snprintf(command, sizeof command, "gzip -n >'%s/%s'", d->folder, name);
+    FILE *file = popen(command, "w"); /* the folder is the caller's own, the name ours */
+    if (file == NULL) {
+        die(command);
+    }
+    return file;
+}
+
+void close_trace(FILE *file, const char *name)
+{
+    if (!is_gzip(name)) {
+        close_file(file);
+    } else if (pclose(file) != 0) {
+        die("cannot write");
+    }
+}
+
+void make_folder(const struct draw *d, const char *name)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s", d->folder, name);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        die(path);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const uint32_t breadths[] = {30, 70, 100, 100, 160};
@@ -217,7 +257,7 @@ int main(int argc, char **argv)
     }
     stream(&d, "breadth");
     d.breadth = breadths[below(&d, sizeof breadths / sizeof breadths[0])];
-    d.out = open_file(&d, "s.yaml");
+    draw_extends(&d);
     draw_frame(&d);
     draw_cluster(&d);
     draw_queues(&d);

@@ -100,9 +100,20 @@ void close_map(struct draw *d); /* of an inner one */
 void end_map(struct draw *d);   /* of the outermost: ends the line */
 FILE *open_file(const struct draw *d, const char *name);
 void close_file(FILE *file);
+/* A file behind gzip if its name ends so; close_trace ends it. */
+FILE *open_trace(const struct draw *d, const char *name);
+void close_trace(FILE *file, const char *name);
+void make_folder(const struct draw *d, const char *name);
+
+/* ---- draw_course.c: how long generated jobs run, when they and requests come ---- */
+
+void put_duration(struct draw *d);
+void put_arrivals(struct draw *d, uint32_t until_s, bool users);
+void put_rate(struct draw *d, const char *file);
 
 /* ---- sections, in this order ---- */
 
+void draw_extends(struct draw *d);  /* draw_run.c: which file has what follows */
 void draw_frame(struct draw *d);    /* draw_run.c: times, shards and policies; writes times */
 void draw_cluster(struct draw *d);  /* draw_cluster.c */
 void draw_queues(struct draw *d);   /* draw_queues.c */

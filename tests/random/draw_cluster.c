@@ -60,12 +60,17 @@ static void put_room(struct draw *d, struct draw_pool *pool)
             put(d, "memory", "%uGi", (pool->gpus + 1) * 16);
         }
         if (one_in(d, 3)) {
-            put(d, "pods", "%u", between(d, 1, 12));
+            put(d, "pods", "%u", between(d, 2, 12));
         }
     }
     if (has(d, "foreign", 12) && one_in(d, 2) && pool->gpus > 0) {
         open_inner(d, "foreign");
         put(d, "gpus", "%u", between(d, 1, pool->gpus));
+        if (pool->cpu && one_in(d, 2)) { /* of CPU there are more than GPUs */
+            put(d, "cpu", "1");
+            put(d, "memory", "1Gi");
+            put(d, "pods", "1");
+        }
         close_map(d);
     }
 }
@@ -127,6 +132,20 @@ static void put_cost(struct draw *d, struct draw_pool *pool)
     close_map(d);
 }
 
+/* What the pool leaves open a file says. */
+static void put_type(struct draw *d, uint32_t p)
+{
+    char file[NAME_BYTES];
+    make_folder(d, "node-types");
+    (void)snprintf(file, sizeof file, "node-types/type%u.yaml", p);
+    FILE *out = open_file(d, file);
+    (void)fprintf(out, "apiVersion: orrery/v1alpha1\nkind: NodeType\ngpus: %u\n", d->pools[p].gpus);
+    (void)fprintf(out, "nvlink_domain: %u\nidle_power: 300W\nfull_power: 2kW\n",
+                  between(d, 1, d->pools[p].gpus));
+    close_file(out);
+    put(d, "type", "type%u", p);
+}
+
 static void draw_pool(struct draw *d, uint32_t p)
 {
     static const uint32_t sizes[] = {1, 2, 4, 8};
@@ -143,7 +162,11 @@ static void draw_pool(struct draw *d, uint32_t p)
     }
     open_map(d, "    %s", quoted(pool->name));
     put(d, "nodes", "%u", pool->nodes);
-    put(d, "gpus", "%u", pool->gpus);
+    if (pool->gpus > 0 && has(d, "node-types", 20) && one_in(d, 2)) {
+        put_type(d, p);
+    } else {
+        put(d, "gpus", "%u", pool->gpus);
+    }
     put_devices(d, pool);
     if (has(d, "numa", 12) && pool->gpus > 1) {
         put_numa(d);
@@ -156,20 +179,35 @@ static void draw_pool(struct draw *d, uint32_t p)
     d->gpus_most = pool->gpus > d->gpus_most ? pool->gpus : d->gpus_most;
 }
 
-static void draw_topology(struct draw *d)
+/* The way into a level. */
+static void put_link(struct draw *d, const char *level)
 {
     static const char *const factors[] = {"1", "2", "40", NULL};
+    open_inner(d, level);
+    if (one_in(d, 2)) {
+        put(d, "oversubscription", "%s", any(d, factors));
+    } else {
+        put(d, "uplink", "%uGB/s", between(d, 1, 400));
+    }
+    close_map(d);
+}
+
+static void draw_topology(struct draw *d)
+{
     open_map(d, "  topology");
     put(d, "name", "%s", one_in(d, 2) ? "hall" : "\"dc 1\"");
+    if (one_in(d, 3)) {
+        put(d, "levels", "[%s%s%snode]", d->zones ? "zone, " : "", d->blocks ? "block, " : "",
+            d->racks ? "rack, " : "");
+    }
+    if (d->zones) {
+        put_link(d, "zone");
+    }
     if (d->blocks) {
-        open_inner(d, "block");
-        put(d, "oversubscription", "%s", any(d, factors));
-        close_map(d);
+        put_link(d, "block");
     }
     if (d->racks) {
-        open_inner(d, "rack");
-        put(d, "uplink", "%uGB/s", between(d, 1, 400));
-        close_map(d);
+        put_link(d, "rack");
     }
     end_map(d);
 }

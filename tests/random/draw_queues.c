@@ -34,6 +34,18 @@ static void put_amounts(struct draw *d, const char *key, uint32_t most, bool gpu
     put(d, key, "[%s, %s, %s]", promised, weight, bound);
 }
 
+static void put_memory(struct draw *d)
+{
+    const uint32_t quota = 16 * below(d, d->gpus + 1);
+    const uint32_t weight = below(d, 3);
+    const uint32_t limit = 16 * between(d, 1, 2 * d->gpus + 1);
+    if (one_in(d, 2)) {
+        put(d, "memory", "[%uGi, %u, unlimited]", quota, weight);
+    } else {
+        put(d, "memory", "{quota: %uGi, weight: %u, limit: %uGi}", quota, weight, limit);
+    }
+}
+
 static void put_rules(struct draw *d)
 {
     if (one_in(d, 3)) {
@@ -68,6 +80,9 @@ static void draw_queue(struct draw *d, uint32_t q)
     put_amounts(d, "gpu", d->gpus, true);
     if (has(d, "cpu", 35) && one_in(d, 3)) {
         put_amounts(d, "cpu", 8 * (d->gpus + 1), false);
+    }
+    if (has(d, "cpu", 35) && one_in(d, 4)) {
+        put_memory(d);
     }
     if (one_in(d, 6)) {
         put(d, "priority", "%d", (int)below(d, 300) - 50);
@@ -108,6 +123,41 @@ static void place_queue(struct draw *d, uint32_t q, uint32_t depth_most)
     }
 }
 
+static void write_resource(struct draw *d, FILE *out, const char *name, uint32_t most)
+{
+    const uint32_t quota = below(d, most + 1);
+    const uint32_t weight = below(d, 4);
+    const uint32_t limit = below(d, most + 1);
+    (void)fprintf(out, "    %s: {quota: %u, overQuotaWeight: %u, limit: ", name, quota, weight);
+    (void)fprintf(out, one_in(d, 3) ? "%u}\n" : "-1}\n", limit);
+}
+
+/* The same tree as objects of KAI, in a file of their own. */
+static void draw_kai_queues(struct draw *d)
+{
+    FILE *out = open_file(d, "queues.yaml");
+    (void)fputs("queues: {from: queues.yaml}\n", d->out);
+    for (uint32_t q = 0; q < d->queue_count; q++) {
+        const struct draw_queue *queue = &d->queues[q];
+        (void)fprintf(out, "---\napiVersion: scheduling.run.ai/v2\nkind: Queue\n");
+        (void)fprintf(out, "metadata: {name: %s, creationTimestamp: \"2025-0%u-01T00:00:00Z\"}\n",
+                      queue->name, between(d, 1, 9));
+        (void)fprintf(out, "spec:\n  displayName: queue %u\n", q);
+        if (queue->parent != UINT32_MAX) {
+            (void)fprintf(out, "  parentQueue: %s\n", d->queues[queue->parent].name);
+        }
+        (void)fprintf(out, "  priority: %u\n", between(d, 90, 110));
+        if (one_in(d, 4)) {
+            (void)fputs("  preemptMinRuntime: 7s\n  reclaimMinRuntime: 20s\n", out);
+        }
+        (void)fputs("  resources:\n", out);
+        write_resource(d, out, "gpu", d->gpus);
+        (void)fputs("    cpu: {quota: -1, limit: -1, overQuotaWeight: 1}\n", out);
+        (void)fputs("    memory: {quota: -1, limit: -1, overQuotaWeight: 1}\n", out);
+    }
+    close_file(out);
+}
+
 void draw_queues(struct draw *d)
 {
     stream(d, "queues");
@@ -118,6 +168,10 @@ void draw_queues(struct draw *d)
     d->queue_count = d->shard_count + below(d, one_in(d, 3) ? QUEUES - SHARDS : 5);
     for (uint32_t q = 0; q < d->queue_count; q++) {
         place_queue(d, q, depth_most);
+    }
+    if (d->shard_count == 1 && has(d, "kai-objects", 15) && !has(d, "odd-names", 15)) {
+        draw_kai_queues(d);
+        return;
     }
     (void)fputs("queues:\n", d->out);
     for (uint32_t q = 0; q < d->queue_count; q++) {

@@ -150,8 +150,8 @@ static bool set_nodes(struct draw *d)
 
 static bool set_queue(struct draw *d)
 {
-    static const char *const keys[] = {"gpu.quota",  "gpu.quota", "gpu.limit",
-                                       "gpu.weight", "priority",  NULL};
+    static const char *const keys[] = {"gpu.quota", "gpu.quota",  "gpu.limit",     "gpu.weight",
+                                       "priority",  "cpu.weight", "memory.weight", NULL};
     const uint32_t q = d->queue_count == 0 ? 0 : below(d, d->queue_count);
     if (d->queue_count == 0 || !d->queues[q].plain) {
         return false;
@@ -197,6 +197,35 @@ void draw_events(struct draw *d)
 
 /* ---- variants, expectations, options of the run ---- */
 
+static void draw_variant(struct draw *d)
+{
+    const struct draw_pool *pool = &d->pools[below(d, d->pool_count)];
+    (void)fprintf(d->out, "variants:\n  v1: {seeds: %u", between(d, 1, 9));
+    if (one_in(d, 2)) {
+        (void)fprintf(d->out, ", execution.grace: %s", span(length_s(d, 9.0)));
+    }
+    if (d->queue_count > 0 && one_in(d, 2)) {
+        (void)fprintf(d->out, ", queues.*.gpu.weight: %u", between(d, 1, 3));
+    }
+    if (!pool->autoscaled && strpbrk(pool->name, " .\"'%/,=;#:*{-") == NULL) {
+        (void)fprintf(d->out, ", cluster.pools.%s.nodes: +=%u", pool->name, below(d, 3));
+    }
+    (void)fputs("}\n", d->out);
+}
+
+void draw_extends(struct draw *d)
+{
+    stream(d, "extends");
+    const bool extends = has(d, "extends", 15);
+    d->out = open_file(d, "s.yaml");
+    if (extends) {
+        (void)fprintf(d->out, "extends: base.yaml\nseeds: %u\n", between(d, 1, 50));
+        (void)fprintf(d->out, "execution: {restart: %s}\n", span(length_s(d, 9.0)));
+        close_file(d->out);
+        d->out = open_file(d, "base.yaml");
+    }
+}
+
 void draw_variants(struct draw *d)
 {
     static const char *const expects[] = {"wait_p95_s <= 60", "gpu_occupancy >= 0.2",
@@ -208,7 +237,7 @@ void draw_variants(struct draw *d)
     }
     FILE *options = open_file(d, "options");
     if (has(d, "variants", 20)) {
-        (void)fprintf(d->out, "variants:\n  v1: {seeds: %u}\n", between(d, 1, 9));
+        draw_variant(d);
         (void)fputs(one_in(d, 2) ? "--variant=v1\n" : "", options);
     }
     if (one_in(d, 6)) {

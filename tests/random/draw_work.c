@@ -8,6 +8,13 @@
 
 static void write_tables(struct draw *d)
 {
+    FILE *rows = open_file(d, "rows.csv");
+    (void)fputs("profile,placement,step_s\n", rows);
+    for (uint32_t gpus = 1; gpus <= 8; gpus *= 2) {
+        (void)fprintf(rows, "small,%u,%.1f\n", gpus, 1.0 + tenths(d, 3));
+        (void)fprintf(rows, "large,%u,%.1f\n", gpus, 1.0 + tenths(d, 4));
+    }
+    close_file(rows);
     FILE *steps = open_file(d, "steps.csv");
     (void)fputs("placement,step_s\n", steps);
     for (uint32_t gpus = 1; gpus <= 8; gpus *= 2) {
@@ -28,6 +35,17 @@ static void put_speedup(struct draw *d)
 {
     const double of_two = 1.1 + 0.1 * below(d, 9);
     put(d, "speedup", "{1: 1, 2: %.1f, 4: %.1f}", of_two, 2.0 + tenths(d, 1));
+}
+
+static void put_reference(struct draw *d)
+{
+    const char *model = d->pools[below(d, d->pool_count)].model;
+    const uint32_t gpus = between(d, 1, 4);
+    if (model != NULL && one_in(d, 2)) {
+        put(d, "reference", "{gpu_model: %s, placement: %u}", model, gpus);
+    } else {
+        put(d, "reference", "{placement: %u}", gpus);
+    }
 }
 
 static void draw_profile(struct draw *d, uint32_t p)
@@ -54,8 +72,13 @@ static void draw_profile(struct draw *d, uint32_t p)
         break;
     default:
         put(d, "kind", "table");
-        put(d, "table", "steps.csv");
-        put(d, "reference", "{placement: %u}", between(d, 1, 4));
+        if (one_in(d, 3)) {
+            put(d, "table", "rows.csv");
+            put(d, "row", "%s", one_in(d, 2) ? "small" : "large");
+        } else {
+            put(d, "table", "steps.csv");
+        }
+        put_reference(d);
         if (one_in(d, 2)) {
             put(d, "epochs", "epochs.csv");
         }
@@ -283,34 +306,6 @@ static void put_weighted_queues(struct draw *d)
     close_map(d);
 }
 
-static void put_duration(struct draw *d)
-{
-    const uint32_t half = d->span_s / 2 + 1;
-    open_inner(d, "duration");
-    switch (below(d, 6)) {
-    case 0: put(d, "fixed", "%s", span(length_s(d, half))); break;
-    case 1: put(d, "uniform", "{from: %us, to: %us}", half / 4, half); break;
-    case 2: put(d, "exponential", "{mean: %us}", half / 2 + 1); break;
-    case 3: put(d, "lognormal", "{median: %us, p95: %us}", half / 4 + 1, half + 1); break;
-    case 4: put(d, "weibull", "{scale: %us, shape: 0.7}", half / 2 + 1); break;
-    default: put(d, "quantiles", "{p0: 1s, p50: %us, p100: %us}", half / 4 + 1, half + 1); break;
-    }
-    put(d, "max", "%us", 2 * half);
-    close_map(d);
-}
-
-static void put_arrivals(struct draw *d, uint32_t until_s)
-{
-    const uint32_t jobs = between(d, 3, 15);
-    open_inner(d, "arrivals");
-    put(d, "per_hour", "%u", jobs * 3600 / (until_s + 1) + 1);
-    if (one_in(d, 5)) {
-        put(d, "pattern", "office-hours");
-        put(d, "tz", "%s", one_in(d, 2) ? "America/Los_Angeles" : "\"+02:00\"");
-    }
-    close_map(d);
-}
-
 /* A template of which a generator can make jobs: its own run time, or one that the part gives. */
 static void put_generate(struct draw *d)
 {
@@ -322,16 +317,26 @@ static void put_generate(struct draw *d)
         put(d, "sizes", "{1: 3, 2: 1%s}", d->gpus > 8 && one_in(d, 3) ? ", 9: 1" : "");
         put_duration(d);
     } else {
-        put(d, "template", "%s", quoted(template->name));
+        if (one_in(d, 2)) {
+            put(d, "template", "%s", quoted(template->name));
+        } else {
+            open_inner(d, "templates");
+            put(d, quoted(template->name), "%u", between(d, 1, 3));
+            close_map(d);
+        }
         if (!template->run && !template->crew) {
             put_duration(d);
         }
     }
     put_weighted_queues(d);
-    put_arrivals(d, until_s);
-    put(d, "until", "%us", until_s);
-    if (one_in(d, 2)) {
+    const bool users = one_in(d, 2);
+    if (users) {
         put(d, "users", "%u", between(d, 1, 5));
+    }
+    put_arrivals(d, until_s, users);
+    put(d, "until", "%us", until_s);
+    if (one_in(d, 4)) {
+        put(d, "from", "%us", below(d, until_s / 2 + 1));
     }
     if (one_in(d, 4)) {
         put(d, "batch", "%u", between(d, 1, 4));
@@ -357,15 +362,32 @@ static void put_service(struct draw *d, uint32_t part)
     const uint32_t least = below(d, 3);
     open_inner(d, "service");
     if (has(d, "shares", 35) && one_in(d, 3)) {
-        put(d, "gpu_fraction", "0.5");
+        if (one_in(d, 2)) {
+            put(d, "gpu_fraction", "0.5");
+        } else {
+            put(d, "gpu_memory", "%uGi", between(d, 1, 30));
+        }
+        if (one_in(d, 3)) {
+            put(d, "gpu_devices", "2");
+        }
     } else {
         put(d, "gpus_per_pod", "%u", between(d, 1, 2));
         if (one_in(d, 4)) {
             put(d, "pods", "2");
         }
     }
+    if (has(d, "cpu", 35) && one_in(d, 3)) {
+        put(d, "cpu", "%u", between(d, 1, 3));
+        put(d, "memory", "%uGi", between(d, 1, 4));
+    }
+    if (has(d, "models", 15) && one_in(d, 2)) {
+        put(d, "gpu_model", "%s", one_in(d, 2) ? "H100" : "\"A100|T4\"");
+    }
     put(d, "replicas", "%u..%u", least, least + between(d, 1, 3));
-    put(d, "rate", "{file: %s, scale: %u}", file, between(d, 1, 3));
+    put_rate(d, file);
+    if (one_in(d, 3)) {
+        put(d, "target_utilisation", "0.%u", between(d, 3, 9));
+    }
     put(d, "service_time", "%ums", between(d, 100, 3000));
     put(d, "concurrency", "%u", between(d, 1, 4));
     put(d, "load", "%s", span(length_s(d, 20.0)));
@@ -378,11 +400,22 @@ static void put_service(struct draw *d, uint32_t part)
     }
 }
 
+/* What rows leave open. */
+static void put_part_template(struct draw *d)
+{
+    const struct draw_template *template =
+        d->template_count == 0 ? NULL : &d->templates[below(d, d->template_count)];
+    if (template != NULL && !template->roles && one_in(d, 4)) {
+        put(d, "template", "%s", quoted(template->name));
+    }
+}
+
 static void put_trace(struct draw *d, uint32_t part)
 {
     char file[NAME_BYTES];
     const bool swf = has(d, "swf", 12) && one_in(d, 2) && d->queue_count == 0;
-    (void)snprintf(file, sizeof file, "t%u.%s", part, swf ? "swf" : "csv");
+    const bool gzip = has(d, "gzip", 15) && one_in(d, 2);
+    (void)snprintf(file, sizeof file, "t%u.%s%s", part, swf ? "swf" : "csv", gzip ? ".gz" : "");
     put(d, "trace", "%s", file);
     if (swf) {
         put(d, "split", "%s", one_in(d, 2) ? "1" : "node");
@@ -397,11 +430,18 @@ static void put_trace(struct draw *d, uint32_t part)
         put(d, "scale", "{arrivals: %s}", one_in(d, 2) ? "2" : "0.3");
     }
     if (has(d, "copies", 6)) {
-        put(d, "copies", "2");
+        put(d, "copies", "%u", between(d, 2, 5));
     }
     if (one_in(d, 5)) {
         put(d, "kill_at_limit", "true");
     }
+    if (one_in(d, 8)) {
+        put(d, "format", "native");
+    }
+    if (d->queue_count > 0 && one_in(d, 20)) {
+        put(d, "filter", "{queue: %s}", quoted(d->queues[any_leaf(d)].name));
+    }
+    put_part_template(d);
     draw_trace(d, file, one_in(d, 4) ? between(d, 20, 60) : between(d, 2, 25));
 }
 

@@ -1,7 +1,10 @@
 # Random scenarios over all features, judged by everything that can: see README.md.
-add_executable(draw random/draw.c random/draw_cluster.c random/draw_queues.c random/draw_work.c
+add_executable(draw random/draw.c random/draw_cluster.c random/draw_queues.c random/draw_course.c random/draw_work.c
   random/draw_trace.c random/draw_policy.c random/draw_run.c)
 target_link_libraries(draw PRIVATE orr_core)
+add_executable(undrawn random/undrawn.c)
+target_include_directories(undrawn PRIVATE ${PROJECT_SOURCE_DIR}/sim/scenario)
+target_link_libraries(undrawn PRIVATE orr_scenario)
 
 # In pieces, so that they run side by side. More: sh tests/random/random.sh ORRERY DRAW FROM COUNT.
 foreach(from 1 41 81 121)
@@ -12,4 +15,6 @@ foreach(from 1 41 81 121)
 endforeach()
 add_test(NAME random.same_text COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/random/same_text.sh $<TARGET_FILE:draw>)
 set_tests_properties(random.same_text PROPERTIES LABELS quick ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
+add_test(NAME random.every_key COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/random/every_key.sh $<TARGET_FILE:draw> $<TARGET_FILE:undrawn>)
+set_tests_properties(random.every_key PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 orr_shell_cases(random random/found.sh $<TARGET_FILE:orrery>)

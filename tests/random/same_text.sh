@@ -3,13 +3,13 @@
 # same_text.sh DRAW: a seed is one scenario, whatever compiled `draw`: the text of 200 seeds has the checksum in
 # same_text.sha256. After a change to what is drawn, the checksum this prints belongs there.
 set -eu
-draw=$1 recorded=$(cat "$(dirname "$0")/same_text.sha256")
+draw=$(realpath "$1") recorded=$(cat "$(dirname "$0")/same_text.sha256")
 . "$(dirname "$0")/../scratch.sh"
 seed=1
 while [ "$seed" -le 200 ]; do
     mkdir "$seed"
     "$draw" "$seed" "$seed"
-    cat "$seed"/*
+    find "$seed" -type f | LC_ALL=C sort | xargs gzip -dcf
     rm -rf "$seed"
     seed=$((seed + 1))
 done >text
