@@ -210,6 +210,7 @@ static void print_stability(const struct explain_options *o, const struct orr_st
         orr_json_int(&json, "replicas", s->replicas);
         orr_json_text(&json, "queue", o->queue); /* null: any */
         orr_json_int(&json, "jobs", (int64_t)s->jobs);
+        orr_json_real(&json, "waiting_share", s->waiting_share);
         orr_json_int(&json, "untouched", s->untouched);
         orr_json_real(&json, "touched_at_most", s->touched_at_most); /* null: some were touched */
         json_spread(&json, "changed_jobs", &s->changed_jobs);
@@ -219,12 +220,16 @@ static void print_stability(const struct explain_options *o, const struct orr_st
         orr_json_close(&json, '}');
         return;
     }
-    char most[40];
+    char most[40], part[80] = "";
+    if (s->waiting_share > 0) {
+        (void)snprintf(part, sizeof part, " in which something waits (%.2g %% of it)",
+                       100 * s->waiting_share);
+    }
     (void)printf(
         "Run again %u times, each with one more job: 1 GPU for 1 s at a random time of the "
-        "window, in %s%s.\nOf %llu jobs of the window (services left out), so many started "
+        "window%s, in %s%s.\nOf %llu jobs of the window (services left out), so many started "
         "at another time than without it:\n",
-        s->replicas, o->queue != NULL ? "queue " : "a random queue",
+        s->replicas, part, o->queue != NULL ? "queue " : "a random queue",
         o->queue != NULL ? o->queue : "", (unsigned long long)s->jobs);
     print_spread("jobs", &s->changed_jobs, false);
     print_spread("their part of all GPU-hours", &s->changed_gpu_h, false);

@@ -34,11 +34,18 @@ struct courses {
     uint32_t one_more; /* the job that was added; ORR_NONE: none */
 };
 
+struct stretch {
+    orr_ms from_ms, to_ms;
+};
+
 struct stability {
     const struct orr_stability_options *options;
     struct orr_stability *out;
     struct orr_scenario_options again;
     orr_ms from_ms, to_ms;
+    struct stretch *waiting; /* parts of it in which something waits; one whole one if none do */
+    uint32_t waiting_count, waiting_capacity;
+    orr_ms waiting_ms; /* together */
     char digest[32];
     const char **queues; /* leaves that had jobs in the window */
     uint32_t queue_count, queue_capacity;
@@ -46,6 +53,53 @@ struct stability {
     struct orr_arena arena;
     struct orr_err *err;
 };
+
+static void add_waiting(struct stability *s, orr_ms from, orr_ms to)
+{
+    from = from > s->from_ms ? from : s->from_ms;
+    to = to < s->to_ms ? to : s->to_ms;
+    if (from < to) {
+        s->waiting = ORR_ROOM_FOR_ONE(s->waiting, s->waiting_count, s->waiting_capacity);
+        s->waiting[s->waiting_count++] = (struct stretch){from, to};
+        s->waiting_ms += to - from;
+    }
+}
+
+/* A job more that finds an empty line moves nobody: it is to come when something waits. */
+static void find_waiting(struct stability *s, struct orr_results *in)
+{
+    orr_ms since = ORR_MS_NONE;
+    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__waiting);
+    while (orr_results_step(in, row)) {
+        const orr_ms at = sqlite3_column_int64(row, 0);
+        const bool waits = sqlite3_column_int64(row, 1) > 0;
+        if (since != ORR_MS_NONE && !waits) {
+            add_waiting(s, since, at);
+        }
+        since = !waits ? ORR_MS_NONE : since == ORR_MS_NONE ? at : since;
+    }
+    if (since != ORR_MS_NONE) {
+        add_waiting(s, since, s->to_ms);
+    }
+    s->out->waiting_share =
+        s->to_ms > s->from_ms ? (double)s->waiting_ms / (double)(s->to_ms - s->from_ms) : 0;
+    if (s->waiting_count == 0) {
+        add_waiting(s, s->from_ms, s->to_ms);
+    }
+}
+
+/* The moment that is so far into the stretches. */
+static orr_ms moment_at(const struct stability *s, orr_ms into)
+{
+    for (uint32_t i = 0; i < s->waiting_count; i++) {
+        const orr_ms length = s->waiting[i].to_ms - s->waiting[i].from_ms;
+        if (into < length) {
+            return s->waiting[i].from_ms + into;
+        }
+        into -= length;
+    }
+    return s->to_ms;
+}
 
 static enum orr_status look(struct stability *s)
 {
@@ -66,6 +120,7 @@ static enum orr_status look(struct stability *s)
         s->queues = ORR_ROOM_FOR_ONE(s->queues, s->queue_count, s->queue_capacity);
         s->queues[s->queue_count++] = orr_arena_strndup(&s->arena, name, strlen(name));
     }
+    find_waiting(s, &in);
     enum orr_status status = in.status;
     orr_results_close(&in);
     if (status == ORR_OK && s->queue_count == 0) {
@@ -82,8 +137,7 @@ static enum orr_status look(struct stability *s)
 static enum orr_status write_trace(const struct stability *s, uint32_t nth, const char *path)
 {
     struct orr_rng rng = orr_rng_stream(s->again.seed, "stability", nth);
-    const orr_ms at =
-        s->from_ms + (orr_ms)orr_rng_below(&rng, (uint64_t)(s->to_ms - s->from_ms) + 1);
+    const orr_ms at = moment_at(s, (orr_ms)orr_rng_below(&rng, (uint64_t)s->waiting_ms + 1));
     const char *queue = s->queues[orr_rng_below(&rng, s->queue_count)];
     FILE *out = fopen(path, "w");
     if (out == NULL) {
@@ -306,6 +360,7 @@ enum orr_status orr_study_stability(const struct orr_stability_options *options,
         orr_scratch_remove(s.scratch);
     }
     orr_free(s.queues);
+    orr_free(s.waiting);
     orr_arena_release(&s.arena);
     return status;
 }

@@ -95,3 +95,12 @@ SELECT j.start_ms, j.mgpu / 1000.0 * j.work_ms, j.submit_ms, k.name <> 'inferenc
 FROM job AS j
 JOIN kind AS k ON k.id = j.kind
 ORDER BY j.id;
+
+-- name: waiting
+-- Changes of whether anything waits: from a time on, jobs that wait in all queues.
+SELECT at_ms, sum(sum(change)) OVER (ORDER BY at_ms)
+FROM (
+  SELECT at_ms, pending_jobs - lag(pending_jobs, 1, 0) OVER (PARTITION BY queue ORDER BY at_ms) AS change
+  FROM v_queue_depth)
+GROUP BY at_ms
+ORDER BY at_ms;

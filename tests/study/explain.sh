@@ -90,6 +90,11 @@ grep -q '"most_shift_s": 1$' out || fail "most of shifts: $(cat out)"
 says 0 'times that nothing changed  *4 of 4$' "$orrery" explain idle.db --stability --replicas 4
 says 0 'at fewer than 53 % of all such times' "$orrery" explain idle.db --stability --replicas 4
 says 0 '^  jobs  *0 %  (no interval)' "$orrery" explain idle.db --stability --replicas 4
+# It comes when something waits, be that half an hour of twelve days.
+awk 'BEGIN { print "job,submit_s,run_s,gpus"; print "a,0,60,8"; for (i = 0; i < 30; i++) print "b" i "," i * 60 ",60,8"; print "z,1000000,1,1" }' >rush.csv
+"$orrery" run --trace rush.csv --cluster 1x8 --policy fifo --quiet --no-progress -o rush.db
+says 0 'of the window in which something waits (0.18 % of it), in a random queue' "$orrery" explain rush.db --stability --replicas 4
+says 0 'times that nothing changed  *0 of 4$' "$orrery" explain rush.db --stability --replicas 4
 says 65 'no queue that holds jobs is called "y"' "$orrery" explain fifo.db --stability --queue y
 says 64 'about a whole run' "$orrery" explain fifo.db j2 --stability
 says 64 'goes with --stability' "$orrery" explain fifo.db j2 --replicas 3

@@ -157,6 +157,8 @@ struct orr_spread {
     double mean, low, high, most; /* 95 % interval of the mean (Student's t); NAN: all are equal */
 };
 struct orr_stability {
+    double waiting_share; /* of the window: time in which something waits, when the job comes; 0: in
+                             all of it */
     uint32_t replicas, untouched; /* untouched: repetitions without another start */
     double touched_at_most; /* none was touched: 95 % bound of the share of places that would touch
                              * a start, 1 - 0.05^(1/replicas) (about 3/replicas, rule of three);
