@@ -274,6 +274,9 @@ void orr_session_commit(struct orr_session *session, enum orr_action action, uin
 void orr_session_abandon(struct orr_session *session)
 {
     session->abandoned = true;
+    if (session->v017 != NULL) {
+        orr_v017_forget(session);
+    }
     session->undo_count = 0;
     session->saved_bytes = 0;
 }

@@ -5,6 +5,8 @@
 
 #include "kai_int.h"
 
+#include <orrery/core/defects.h>
+
 /* --- MIG --- */
 
 static uint32_t mig_ask(struct orr_session *session, uint32_t slot, int64_t count)
@@ -505,6 +507,34 @@ static void strict__leaves_a_failed_search_standing(void **state)
     }
 }
 
+/* A pod evicted twice has two copies; what an abandoned statement left is the only one of the next.
+ */
+static void defects__forget_the_copies_of_an_abandoned_statement(void **state)
+{
+    (void)state;
+    struct orr_session session;
+    world_init(&session);
+    session.rules.defects_v017 = true;
+    const uint32_t first = world_node(&session, "n1", 1);
+    const uint32_t second = world_node(&session, "n2", 1);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 2, -1, 0);
+    const uint32_t job = world_gang(&session, "j", queue, 50, 1, 1, -1);
+    world_run(&session, job, 0, first);
+    const uint32_t task = world_task(&session, job, 0);
+    orr_session_open(&session, WORLD_NOW);
+    assert_true(orr_session_evict(&session, task));
+    assert_true(orr_session_evict(&session, task));
+    orr_session_abandon(&session);
+    assert_true(orr_v017_place(&session, task, second, true, true, NULL, NULL));
+    orr_session_abandon(&session);
+    assert_true(orr_session_evict(&session, task));
+    assert_int_equal(session.tasks[task].live.node, second);
+    orr_session_rollback(&session, 0);
+    assert_int_equal(world_status(&session, job, 0), ORR_TASK_PIPELINED);
+    orr_session_close(&session);
+    orr_session_release(&session);
+}
+
 /* --- preemption delay and stale gangs --- */
 
 static void delay__keeps_a_job_from_evicting(void **state)
@@ -593,6 +623,7 @@ int main(void)
         cmocka_unit_test(budgets__pass_to_the_next_generator),
         cmocka_unit_test(strict__loses_a_required_level_above_the_common_domain),
         cmocka_unit_test(strict__leaves_a_failed_search_standing),
+        cmocka_unit_test(defects__forget_the_copies_of_an_abandoned_statement),
         cmocka_unit_test(delay__keeps_a_job_from_evicting),
         cmocka_unit_test(stale__ends_a_gang_after_its_grace),
     };
