@@ -103,6 +103,7 @@ static void settle(struct orr_kueue *kueue)
             hold(kueue, entry);
         } else {
             orr_kueue__requeue(kueue, entry);
+            kueue->parked = kueue->parked || orr_kueue_is_parked(kueue, entry->workload);
         }
     }
 }
@@ -111,6 +112,7 @@ bool orr_kueue_cycle(struct orr_kueue *kueue, int64_t now)
 {
     kueue->now = now;
     kueue->decision_count = kueue->chosen_count = 0;
+    kueue->parked = false;
     orr_arena_reset(&kueue->arena);
     if (!collect_heads(kueue)) {
         return false;
@@ -126,7 +128,42 @@ bool orr_kueue_cycle(struct orr_kueue *kueue, int64_t now)
         orr_kueue__process(kueue, &kueue->entries[entry]);
     }
     settle(kueue);
+    kueue->heads = orr_realloc(kueue->heads, kueue->entry_count, sizeof *kueue->heads);
+    for (uint32_t i = 0; i < kueue->entry_count; i++) {
+        kueue->heads[i] = kueue->entries[i].workload;
+    }
     return true;
+}
+
+const uint32_t *orr_kueue_heads(const struct orr_kueue *kueue, uint32_t *count)
+{
+    *count = kueue->entry_count;
+    return kueue->heads;
+}
+
+bool orr_kueue_parked(const struct orr_kueue *kueue)
+{
+    return kueue->parked;
+}
+
+static uint64_t fold(uint64_t print, uint64_t value)
+{
+    print = (print ^ value) * 0x9e3779b97f4a7c15u;
+    return print ^ print >> 29;
+}
+
+uint64_t orr_kueue_print(const struct orr_kueue *kueue)
+{
+    uint64_t print = 0;
+    for (uint32_t i = 0; i < kueue->entry_count; i++) {
+        const struct kueue_workload *is = &kueue->workloads[kueue->heads[i]];
+        print = fold(print, kueue->heads[i]);
+        for (uint32_t t = 0; is->tried != NULL && t < is->is.pod_set_count * kueue->resources;
+             t++) {
+            print = fold(print, (uint64_t)(is->tried[t] + 2));
+        }
+    }
+    return print;
 }
 
 const struct orr_kueue_decision *orr_kueue_decisions(const struct orr_kueue *kueue, uint32_t *count)

@@ -103,6 +103,8 @@ struct orr_kueue {
     uint32_t entry_count, entry_capacity;
     uint32_t *chosen; /* victims chosen in this cycle */
     uint32_t chosen_count, chosen_capacity;
+    uint32_t *heads;
+    bool parked; /* somebody was, by the last cycle */
     struct orr_kueue_decision *decisions;
     uint32_t decision_count, decision_capacity;
 };

@@ -68,6 +68,7 @@ void orr_kueue_close(struct orr_kueue *kueue)
     orr_free(kueue->second);
     orr_free(kueue->saved);
     orr_free(kueue->entries);
+    orr_free(kueue->heads);
     orr_free(kueue->chosen);
     orr_free(kueue->decisions);
     orr_arena_release(&kueue->arena);
@@ -250,6 +251,11 @@ void orr_kueue_grow_generation(struct orr_kueue *kueue, uint32_t queue)
             kueue->queues[q].generation++;
         }
     }
+}
+
+void orr_kueue_grow_own_generation(struct orr_kueue *kueue, uint32_t workload)
+{
+    kueue->queues[kueue->workloads[workload].is.queue].generation++;
 }
 
 enum orr_kueue_wait orr_kueue_wait(const struct orr_kueue *kueue, uint32_t workload)

@@ -32,7 +32,12 @@
       "enough GPUs are free, but not on the node types that its queue may use")                    \
     X(REQUEUE_DELAY, "requeue-delay",                                                              \
       "it ran as long as its queue allows and waits until it is queued again")                     \
-    X(GAVE_UP, "gave-up", "it had waited as long as it was ready to, and left")
+    X(GAVE_UP, "gave-up", "it had waited as long as it was ready to, and left")                    \
+    X(QUOTA, "quota",                                                                              \
+      "not admitted: its queue has no quota left for it, nor can it borrow any now")               \
+    X(MAX_QUOTA, "max-quota", "not admitted: it asks more than its queue could ever borrow")       \
+    X(BACKOFF, "backoff",                                                                          \
+      "evicted as its pods were not all placed in time; it is queued again when its backoff ends")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,

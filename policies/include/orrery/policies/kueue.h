@@ -262,6 +262,8 @@ void orr_kueue_drop(struct orr_kueue *kueue, uint32_t workload);
 void orr_kueue_wake(struct orr_kueue *kueue, uint32_t queue);
 /* A queue's quotas or the room it shares changed: what the search for a flavor remembers is old. */
 void orr_kueue_grow_generation(struct orr_kueue *kueue, uint32_t queue);
+/* The status of a holder was written: its queue alone has changed. */
+void orr_kueue_grow_own_generation(struct orr_kueue *kueue, uint32_t workload);
 /* Past usage of a local queue, by resource. */
 void orr_kueue_set_consumed(struct orr_kueue *kueue, uint32_t local_queue, const double *consumed);
 
@@ -290,6 +292,13 @@ struct orr_kueue_decision {
 bool orr_kueue_cycle(struct orr_kueue *kueue, int64_t now);
 const struct orr_kueue_decision *orr_kueue_decisions(const struct orr_kueue *kueue,
                                                      uint32_t *count);
+/* Whom the last cycle looked at. */
+const uint32_t *orr_kueue_heads(const struct orr_kueue *kueue, uint32_t *count);
+/* A print of the last cycle's heads and of where their search for flavors goes on: cycles that
+ * decide nothing, park nobody and come to an old print would go on so for ever. */
+uint64_t orr_kueue_print(const struct orr_kueue *kueue);
+/* Did the last cycle park anybody? */
+bool orr_kueue_parked(const struct orr_kueue *kueue);
 enum orr_kueue_wait orr_kueue_wait(const struct orr_kueue *kueue, uint32_t workload);
 bool orr_kueue_in_heap(const struct orr_kueue *kueue, uint32_t workload);
 bool orr_kueue_is_parked(const struct orr_kueue *kueue, uint32_t workload);

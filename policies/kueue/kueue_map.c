@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kueue_map.c - a run's queue tree as Kueue's: leaves are cluster queues, inner queues cohorts.
+ *
+ * There is one flavor over all nodes. A resource is covered where some queue states a quota or
+ * limit of it; jobs that ask others are not held up for them (quotaCheckStrategy IgnoreUndeclared).
+ * A parent's quota includes its children's: a cohort owns the rest of it. What of the GPUs no queue
+ * at the top has is owned by a cohort above all (parameter cluster_cohort), so that it can be
+ * borrowed. */
+#include "kueue_policy.h"
+
+#include <math.h>
+
+#define FIRST_COHORT(run) ((run)->spec.queue_count)
+
+static const char *const flavor_name = "default";
+
+static int64_t unit_of(uint32_t kind)
+{
+    return kind == ORR_SHARE_GPU ? ORR_MGPU : 1;
+}
+
+static int64_t amount_of(double amount, uint32_t kind)
+{
+    return amount < 0 ? ORR_QUOTA_UNLIMITED : (int64_t)round(amount * (double)unit_of(kind));
+}
+
+static double children_quota(const struct orr_view *view, uint32_t parent, uint32_t kind)
+{
+    double sum = 0;
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        const struct orr_queue *queue = &view->queues->queues[q];
+        if (queue->parent == parent && queue->shard == view->shard) {
+            const double quota = queue->resources[kind].quota;
+            if (quota < 0) {
+                return ORR_UNLIMITED;
+            }
+            sum += quota;
+        }
+    }
+    return sum;
+}
+
+/* What a cohort owns beside its children; an inner queue that states none owns nothing. */
+static int64_t own_quota(const struct orr_view *view, uint32_t queue, uint32_t kind)
+{
+    const double whole = view->queues->queues[queue].resources[kind].quota;
+    const double below = children_quota(view, queue, kind);
+    if (whole < 0) {
+        return below < 0 ? 0 : ORR_QUOTA_UNLIMITED;
+    }
+    return below >= 0 && whole > below ? amount_of(whole - below, kind) : 0;
+}
+
+static void set_cell(struct kueue_run *run, const struct orr_view *view, uint32_t queue,
+                     uint32_t kind)
+{
+    const struct orr_queue *is = &view->queues->queues[queue];
+    const struct orr_entitlement *entitlement = &is->resources[kind];
+    const size_t at = orr_quota_at(&run->tree, run->node_of[queue], kind);
+    struct orr_quota_cell *cell = &run->tree.cells[at];
+    *cell = (struct orr_quota_cell){.nominal = is->child_count > 0
+                                                   ? own_quota(view, queue, kind)
+                                                   : amount_of(entitlement->quota, kind),
+                                    .borrowing_limit = ORR_QUOTA_NO_LIMIT,
+                                    .lending_limit = ORR_QUOTA_NO_LIMIT};
+    if (entitlement->limit >= 0 && entitlement->quota >= 0) {
+        const double borrows = entitlement->limit - entitlement->quota;
+        cell->borrowing_limit = amount_of(borrows > 0 ? borrows : 0, kind);
+    }
+    run->tree.defined[at] = true;
+}
+
+void orr_kueue__set_quotas(struct kueue_run *run, const struct orr_view *view)
+{
+    const struct orr_shard_room *room = orr_view_room(view);
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        if (run->node_of[q] == ORR_NONE) {
+            continue;
+        }
+        const double weight = view->queues->queues[q].resources[ORR_SHARE_GPU].weight;
+        run->tree.nodes[run->node_of[q]].weight = weight >= 0 ? weight : 1;
+        for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+            set_cell(run, view, q, kind);
+        }
+    }
+    if (run->params.cluster_cohort) {
+        const size_t at = orr_quota_at(&run->tree, run->tree.node_count - 1, ORR_SHARE_GPU);
+        const double top = children_quota(view, ORR_NONE, ORR_SHARE_GPU);
+        const double spare = (double)room->most_gpus - top;
+        run->tree.cells[at].nominal = top >= 0 && spare > 0 ? amount_of(spare, ORR_SHARE_GPU) : 0;
+        run->tree.defined[at] = true;
+    }
+    orr_quota_sum(&run->tree);
+}
+
+/* --- the tree --- */
+
+static enum orr_status check(const struct orr_view *view, struct orr_err *err)
+{
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        const struct orr_queue *queue = &view->queues->queues[q];
+        for (uint32_t kind = 0; queue->shard == view->shard && kind < ORR_SHARE_RESOURCES; kind++) {
+            const struct orr_entitlement *is = &queue->resources[kind];
+            const double below = queue->child_count > 0 ? children_quota(view, q, kind) : 0;
+            const char *name = orr_idmap_name(&view->queues->names, q);
+            if (is->quota > 0 && below > is->quota) {
+                return orr_fail(err, ORR_DATA,
+                                "queue %s: its quota of %g is less than the %g of the queues below "
+                                "it; under kueue a cohort owns quota beside theirs",
+                                name, is->quota, below);
+            }
+            if (queue->child_count == 0 && is->quota >= 0 && is->limit >= 0 &&
+                is->limit < is->quota) {
+                return orr_fail(err, ORR_DATA,
+                                "queue %s: its limit of %g is below its quota of %g; Kueue has "
+                                "only limits on what is borrowed",
+                                name, is->limit, is->quota);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
+static bool is_covered(const struct orr_view *view, uint32_t kind)
+{
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        const struct orr_queue *queue = &view->queues->queues[q];
+        if (queue->shard == view->shard &&
+            (queue->resources[kind].quota >= 0 || queue->resources[kind].limit >= 0)) {
+            return true;
+        }
+    }
+    return kind == ORR_SHARE_GPU;
+}
+
+static void number_nodes(struct kueue_run *run, const struct orr_view *view)
+{
+    const uint32_t all = view->queues->count;
+    uint32_t leaves = 0, cohorts = 0;
+    run->queue_of = orr_alloc((size_t)all + 1, sizeof *run->queue_of);
+    run->node_of = orr_alloc((size_t)all + 1, sizeof *run->node_of);
+    for (uint32_t q = 0; q < all; q++) {
+        const struct orr_queue *queue = &view->queues->queues[q];
+        const bool leaf = queue->shard == view->shard && queue->child_count == 0;
+        run->queue_of[q] = leaf ? leaves++ : ORR_NONE;
+    }
+    for (uint32_t q = 0; q < all; q++) {
+        const bool inner =
+            view->queues->queues[q].shard == view->shard && view->queues->queues[q].child_count > 0;
+        run->node_of[q] = run->queue_of[q] != ORR_NONE ? run->queue_of[q]
+                          : inner                      ? leaves + cohorts++
+                                                       : ORR_NONE;
+    }
+    run->spec.queue_count = leaves;
+    run->spec.cohort_count = cohorts + run->params.cluster_cohort;
+    orr_quota_init(&run->tree, leaves + run->spec.cohort_count, 1, ORR_SHARE_RESOURCES);
+    for (uint32_t q = 0; q < all; q++) {
+        const uint32_t parent = view->queues->queues[q].parent;
+        if (run->node_of[q] == ORR_NONE) {
+            continue;
+        }
+        struct orr_quota_node *node = &run->tree.nodes[run->node_of[q]];
+        node->cohort = run->queue_of[q] == ORR_NONE;
+        node->parent = parent != ORR_NONE           ? run->node_of[parent]
+                       : run->params.cluster_cohort ? run->tree.node_count - 1
+                                                    : ORR_NONE;
+    }
+    if (run->params.cluster_cohort) {
+        run->tree.nodes[run->tree.node_count - 1].cohort = true;
+    }
+}
+
+static void set_queue(const struct kueue_run *run, const char *name, struct orr_kueue_queue *queue)
+{
+    static const enum orr_kueue_preemption within[] = {ORR_KUEUE_NEVER, ORR_KUEUE_LOWER_PRIORITY,
+                                                       ORR_KUEUE_LOWER_OR_NEWER_EQUAL_PRIORITY};
+    static const enum orr_kueue_preemption reclaim[] = {ORR_KUEUE_NEVER, ORR_KUEUE_LOWER_PRIORITY,
+                                                        ORR_KUEUE_ANY};
+    *queue = (struct orr_kueue_queue){.name = name,
+                                      .groups = &run->group,
+                                      .group_count = 1,
+                                      .strict_fifo = run->params.strategy != 0,
+                                      .within = within[run->params.within],
+                                      .reclaim = reclaim[run->params.reclaim],
+                                      .borrow_within = run->params.borrow_within != 0};
+}
+
+static void set_config(struct kueue_run *run)
+{
+    struct orr_kueue_config *config = &run->spec.config;
+    config->ignore_undeclared = true;
+    config->fair_sharing = run->params.fair_sharing != KUEUE_FAIR_OFF;
+    config->strategy_count = run->params.fair_sharing == KUEUE_FAIR_DEFAULT ? 2 : 1;
+    config->strategies[0] = run->params.fair_sharing == KUEUE_FAIR_INITIAL
+                                ? ORR_KUEUE_LESS_THAN_INITIAL_SHARE
+                                : ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
+    config->strategies[1] = ORR_KUEUE_LESS_THAN_INITIAL_SHARE;
+}
+
+enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *view,
+                               struct orr_err *err)
+{
+    enum orr_status status = check(view, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    number_nodes(run, view);
+    run->pool = (struct orr_kueue_flavor){.name = flavor_name, .topology = ORR_NONE};
+    run->group = (struct orr_kueue_group){
+        .resources = run->resources, .flavors = &run->flavor, .flavor_count = 1};
+    for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+        if (is_covered(view, kind)) {
+            run->resources[run->group.resource_count++] = kind;
+        }
+    }
+    run->queues = orr_zalloc((size_t)run->spec.queue_count + 1, sizeof *run->queues);
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        if (run->queue_of[q] != ORR_NONE) {
+            set_queue(run, orr_idmap_name(&view->queues->names, q), &run->queues[run->queue_of[q]]);
+        }
+    }
+    (void)orr_quota_build(&run->tree, NULL);
+    orr_kueue__set_quotas(run, view);
+    set_config(run);
+    run->spec.resource_count = ORR_SHARE_RESOURCES;
+    run->spec.flavor_count = 1;
+    run->spec.pods_resource = ORR_NONE;
+    run->spec.flavors = &run->pool;
+    run->spec.queues = run->queues;
+    run->sets = orr_zalloc((size_t)view->shapes->count + 1, sizeof *run->sets);
+    run->kueue = orr_kueue_open(&run->spec, &run->tree);
+    return ORR_OK;
+}
+
+void orr_kueue__unmap(struct kueue_run *run)
+{
+    orr_kueue_close(run->kueue);
+    orr_quota_release(&run->tree);
+    orr_free(run->queues);
+    orr_free(run->queue_of);
+    orr_free(run->node_of);
+    orr_free(run->sets);
+}
+
+/* --- jobs as pod sets: one a group --- */
+
+static void set_amounts(const struct orr_view *view, const struct orr_request *request,
+                        int64_t *amounts)
+{
+    const int64_t mgpu = orr_request_least_mgpu(view->cluster, request);
+    amounts[ORR_SHARE_GPU] = mgpu > 0 ? mgpu : ORR_KUEUE_NOT_ASKED;
+    amounts[ORR_SHARE_CPU] = request->cpu_milli > 0 ? request->cpu_milli : ORR_KUEUE_NOT_ASKED;
+    amounts[ORR_SHARE_MEMORY] = request->mem_bytes > 0 ? request->mem_bytes : ORR_KUEUE_NOT_ASKED;
+}
+
+const struct orr_kueue_pod_set *orr_kueue__sets_of(struct kueue_run *run,
+                                                   const struct orr_view *view, uint32_t shape)
+{
+    const struct orr_shape *is = &view->shapes->shapes[shape];
+    if (run->sets[shape] != NULL) {
+        return run->sets[shape];
+    }
+    const size_t bytes = is->group_count *
+                         (sizeof(struct orr_kueue_pod_set) + ORR_SHARE_RESOURCES * sizeof(int64_t));
+    struct orr_kueue_pod_set *sets = orr_zalloc(bytes, 1);
+    int64_t *amounts = (int64_t *)(void *)(sets + is->group_count);
+    for (uint32_t g = 0; g < is->group_count; g++) {
+        int64_t *per_pod = amounts + (size_t)g * ORR_SHARE_RESOURCES;
+        set_amounts(view, &is->groups[g].request, per_pod);
+        sets[g] = (struct orr_kueue_pod_set){
+            .name = "group", .count = is->groups[g].count, .min_count = -1, .per_pod = per_pod};
+    }
+    if (is->group_count == 1 && is->min_tasks < is->tasks) {
+        sets[0].min_count = is->min_tasks;
+    }
+    run->sets[shape] = sets;
+    return sets;
+}

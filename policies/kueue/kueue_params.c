@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kueue_policy.h"
+
+static const char *const within_names[] = {"never", "lower-priority",
+                                           "lower-or-newer-equal-priority", NULL};
+static const char *const reclaim_names[] = {"never", "lower-priority", "any", NULL};
+static const char *const borrow_names[] = {"never", "lower-priority", NULL};
+static const char *const strategy_names[] = {"best-effort-fifo", "strict-fifo", NULL};
+static const char *const fair_names[] = {"off", "default", "final-share", "initial-share", NULL};
+static const char *const timestamp_names[] = {"eviction", "creation", NULL};
+static const char *const placement_names[] = {"kube", "ideal", NULL};
+static const char *const score_names[] = {"least-allocated", "most-allocated", NULL};
+
+#define AT(m) offsetof(struct kueue_params, m)
+const struct orr_param orr_kueue__rows[] = {
+    {"within_cluster_queue", ORR_PARAM_CHOICE, AT(within), "never", "", within_names, 0, 0,
+     "whom of its own queue a job may preempt"},
+    {"reclaim_within_cohort", ORR_PARAM_CHOICE, AT(reclaim), "never", "", reclaim_names, 0, 0,
+     "whom of queues that borrow a job may preempt"},
+    {"borrow_within_cohort", ORR_PARAM_CHOICE, AT(borrow_within), "never", "", borrow_names, 0, 0,
+     "may a job preempt others to borrow itself? Needs reclaim_within_cohort"},
+    {"queueing_strategy", ORR_PARAM_CHOICE, AT(strategy), "best-effort-fifo", "", strategy_names, 0,
+     0, "may jobs of a queue pass its first one while that waits?"},
+    {"fair_sharing", ORR_PARAM_CHOICE, AT(fair_sharing), "off", "", fair_names, 0, 0,
+     "order and preemption by shares of what is borrowed: off, both strategies, or one of them"},
+    {"cluster_cohort", ORR_PARAM_BOOL, AT(cluster_cohort), "true", "", NULL, 0, 0,
+     "queues at the top are in one cohort, which owns what of the nodes no queue has quota for"},
+    {"wait_for_pods_ready", ORR_PARAM_BOOL, AT(wait_for_pods_ready), "true", "", NULL, 0, 0,
+     "evict an admitted job whose pods are not all placed in time"},
+    {"timeout", ORR_PARAM_TIME, AT(timeout_ms), "30m", "", NULL, 0, 0,
+     "how long its pods may take from its admission"},
+    {"recovery_timeout", ORR_PARAM_TIME, AT(recovery_ms), "30m", "", NULL, 0, 0,
+     "how long they may take when some were lost"},
+    {"requeuing_timestamp", ORR_PARAM_CHOICE, AT(timestamp), "eviction", "", timestamp_names, 0, 0,
+     "its place in the queue then"},
+    {"backoff_base", ORR_PARAM_TIME, AT(backoff_base_ms), "60s", "", NULL, 0, 0,
+     "how long it waits after the first time; twice as long after each further one"},
+    {"backoff_max", ORR_PARAM_TIME, AT(backoff_max_ms), "1h", "", NULL, 0, 0, "at most"},
+    {"backoff_limit", ORR_PARAM_INT, AT(backoff_limit), "-1", "evictions", NULL, -1, 1e6,
+     "how often it is queued again; -1: for ever"},
+    {"requeue_batch", ORR_PARAM_TIME, AT(requeue_batch_ms), "1s", "", NULL, 0, 0,
+     "how long after quota is released those that wait are looked at again"},
+    {"placement", ORR_PARAM_CHOICE, AT(placement), "kube", "", placement_names, 0, 0,
+     "admitted jobs are placed pod by pod, or (ideal) whole once they fit"},
+    {"score", ORR_PARAM_CHOICE, AT(score), "least-allocated", "", score_names, 0, 0,
+     "which node a pod prefers: the one with the most idle GPUs, or the fullest that fits"},
+    {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};

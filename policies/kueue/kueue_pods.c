@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kueue_pods.c - admitted jobs' pods, placed as kube-scheduler does: pod by pod, by priority, then
+ * by the time they came into being. A pod takes any node with room, whether or not the rest of its
+ * job fits. Parameter placement ideal: a job's gang is placed whole, or it waits. */
+#include "kueue_policy.h"
+
+static bool comes_before(const struct kueue_run *run, const struct orr_view *view, uint32_t a,
+                         uint32_t b)
+{
+    const int32_t priority_a = view->specs[a].priority, priority_b = view->specs[b].priority;
+    if (priority_a != priority_b) {
+        return priority_a > priority_b;
+    }
+    if (run->jobs[a].admitted_ms != run->jobs[b].admitted_ms) {
+        return run->jobs[a].admitted_ms < run->jobs[b].admitted_ms;
+    }
+    return a < b;
+}
+
+void orr_kueue__leave_line(struct kueue_run *run, uint32_t job)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < run->unplaced_count; i++) {
+        if (run->unplaced[i] != job) {
+            run->unplaced[kept++] = run->unplaced[i];
+        }
+    }
+    run->unplaced_count = kept;
+}
+
+void orr_kueue__line_up(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    orr_kueue__leave_line(run, job);
+    run->unplaced = ORR_ROOM_FOR_ONE(run->unplaced, run->unplaced_count, run->unplaced_capacity);
+    uint32_t at = run->unplaced_count++;
+    while (at > 0 && comes_before(run, view, job, run->unplaced[at - 1])) {
+        run->unplaced[at] = run->unplaced[at - 1];
+        at--;
+    }
+    run->unplaced[at] = job;
+}
+
+bool orr_kueue__has_pods(const struct orr_view *view, uint32_t job)
+{
+    return view->jobs[job].placed_tasks > 0 || view->jobs[job].leaving_tasks > 0;
+}
+
+static uint32_t held_of(const struct orr_view *view, uint32_t job, uint32_t group)
+{
+    uint32_t held = 0;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE;
+         p = view->ledger->placements[p].next) {
+        held += view->ledger->placements[p].group == group ? view->ledger->placements[p].tasks : 0;
+    }
+    return held;
+}
+
+static enum orr_reason why_not(const struct orr_view *view, const struct orr_request *request)
+{
+    struct orr_request anywhere = *request;
+    anywhere.allowed = 0;
+    if (orr_view_room(view)->idle_gpus < (int64_t)request->devices) {
+        return ORR_REASON_NO_CAPACITY;
+    }
+    if (orr_place_allowed_idle(view->ledger, request) >= (int64_t)request->devices) {
+        return ORR_REASON_FRAGMENTED;
+    }
+    return orr_place_allowed_idle(view->ledger, &anywhere) >= (int64_t)request->devices
+               ? ORR_REASON_NODE_TYPES
+               : ORR_REASON_CONSTRAINED;
+}
+
+/* All of a group's pods that find a node; NONE: all did. */
+static enum orr_reason place_group(const struct kueue_run *run, const struct orr_view *view,
+                                   struct orr_txn *txn, uint32_t job, uint32_t group)
+{
+    const struct orr_request *request =
+        &view->shapes->shapes[view->specs[job].shape].groups[group].request;
+    const int64_t wanted = orr_kueue_held(run->kueue, run->jobs[job].workload)[group].count;
+    for (int64_t held = held_of(view, job, group); held < wanted; held++) {
+        const uint32_t node = run->params.score == KUEUE_SCORE_LEAST
+                                  ? orr_ledger_most_idle(view->ledger, request)
+                                  : orr_ledger_best_fit(view->ledger, request, 1);
+        if (node == ORR_NONE || !orr_txn_place(txn, job, group, 1, node)) {
+            return why_not(view, request);
+        }
+    }
+    return ORR_REASON_NONE;
+}
+
+static enum orr_reason place_job(struct kueue_run *run, const struct orr_view *view,
+                                 struct orr_txn *txn, uint32_t job)
+{
+    const uint32_t shape = view->specs[job].shape;
+    enum orr_reason worst = ORR_REASON_NONE;
+    for (uint32_t g = 0; g < view->shapes->shapes[shape].group_count; g++) {
+        enum orr_reason *verdict = &run->verdicts[run->first_lane[shape] + g];
+        if (*verdict == ORR_REASON_NONE) {
+            *verdict = place_group(run, view, txn, job, g);
+        }
+        worst = *verdict != ORR_REASON_NONE ? *verdict : worst;
+    }
+    return worst;
+}
+
+static enum orr_reason place_whole(struct kueue_run *run, const struct orr_view *view,
+                                   struct orr_txn *txn, uint32_t job)
+{
+    enum orr_reason *verdict = &run->verdicts[run->first_lane[view->specs[job].shape]];
+    if (*verdict == ORR_REASON_NONE && view->jobs[job].phase == ORR_JOB_PENDING) {
+        *verdict = orr_place_consolidated(txn, view->ledger, job);
+    }
+    return *verdict;
+}
+
+static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
+                    enum orr_reason verdict)
+{
+    const enum orr_reason reason =
+        view->jobs[job].placed_tasks > 0 ? ORR_REASON_GANG_PARTIAL : verdict;
+    if (view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].reason != reason) {
+        orr_txn_explain(txn, job, reason);
+    }
+}
+
+void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *view,
+                                  struct orr_txn *txn)
+{
+    uint32_t kept = 0;
+    for (uint32_t l = 0; run->released && l < run->lane_count; l++) {
+        run->verdicts[l] = ORR_REASON_NONE;
+    }
+    run->released = false;
+    for (uint32_t i = 0; i < run->unplaced_count; i++) {
+        const uint32_t job = run->unplaced[i];
+        const enum orr_reason verdict = run->params.placement == KUEUE_PLACE_IDEAL
+                                            ? place_whole(run, view, txn, job)
+                                            : place_job(run, view, txn, job);
+        if (verdict != ORR_REASON_NONE) {
+            explain(view, txn, job, verdict);
+            run->unplaced[kept++] = job;
+        }
+    }
+    run->unplaced_count = kept;
+}

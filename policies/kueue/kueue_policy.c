@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kueue_policy.c - Kueue in a run: it admits, then pods are placed one by one.
+ *
+ *     event            a job comes, ends, lost its pods
+ *     cycle
+ *       keep_times       wakes, backoffs, pods that are not ready in time
+ *       admit            Kueue's cycles until they change nothing
+ *       place pods       kueue_pods.c
+ *       explain_fresh
+ *
+ * A job holds quota from its admission until its pods are gone. When quota is released, those that
+ * wait in the tree are looked at again requeue_batch later. */
+#include "../registry/policies_int.h"
+#include "kueue_policy.h"
+
+#define SECOND ((orr_ms)1000)
+
+static enum orr_status kueue_open(const struct orr_host *host, const void *params,
+                                  const struct orr_view *view, void **state, struct orr_err *err)
+{
+    (void)host;
+    struct kueue_run *run = orr_zalloc(1, sizeof *run);
+    run->params = *(const struct kueue_params *)params;
+    enum orr_status status = orr_kueue__map(run, view, err);
+    if (status != ORR_OK) {
+        orr_free(run);
+        return status;
+    }
+    run->jobs = orr_zalloc((size_t)view->job_count + 1, sizeof *run->jobs);
+    run->wakes = orr_alloc((size_t)run->tree.node_count + 1, sizeof *run->wakes);
+    run->first_lane = orr_zalloc((size_t)view->shapes->count + 1, sizeof *run->first_lane);
+    for (uint32_t j = 0; j < view->job_count; j++) {
+        run->jobs[j].workload = ORR_NONE;
+    }
+    for (uint32_t n = 0; n < run->tree.node_count; n++) {
+        run->wakes[n].at_ms = ORR_MS_NEVER;
+    }
+    run->shape_count = view->shapes->count;
+    for (uint32_t s = 0; s < view->shapes->count; s++) {
+        run->first_lane[s] = run->lane_count;
+        run->lane_count += view->shapes->shapes[s].group_count;
+    }
+    run->verdicts = orr_zalloc((size_t)run->lane_count + 1, sizeof *run->verdicts);
+    *state = run;
+    return ORR_OK;
+}
+
+static void kueue_close(void *state)
+{
+    struct kueue_run *run = state;
+    for (uint32_t s = 0; run->sets != NULL && s < run->shape_count; s++) {
+        orr_free(run->sets[s]);
+    }
+    orr_kueue__unmap(run);
+    orr_free(run->jobs);
+    orr_free(run->job_of);
+    orr_free(run->wakes);
+    orr_free(run->unplaced);
+    orr_free(run->verdicts);
+    orr_free(run->first_lane);
+    orr_free(run->timed);
+    orr_free(run->fresh);
+    orr_free(run);
+}
+
+/* --- between cycles --- */
+
+static void wake_later(struct kueue_run *run, orr_ms now, uint32_t queue)
+{
+    struct kueue_wake *wake = &run->wakes[run->tree.nodes[queue].root];
+    if (wake->at_ms == ORR_MS_NEVER) {
+        wake->at_ms = now + run->params.requeue_batch_ms;
+    }
+}
+
+static void set_due(struct kueue_run *run, uint32_t job, orr_ms at)
+{
+    run->jobs[job].due_ms = at;
+    run->timed = ORR_ROOM_FOR_ONE(run->timed, run->timed_count, run->timed_capacity);
+    run->timed[run->timed_count++] = job;
+}
+
+static orr_ms backoff_of(const struct kueue_run *run, uint32_t timeouts)
+{
+    orr_ms backoff = run->params.backoff_base_ms;
+    for (uint32_t i = 1; i < timeouts && backoff < run->params.backoff_max_ms; i++) {
+        backoff *= 2;
+    }
+    return backoff < run->params.backoff_max_ms ? backoff : run->params.backoff_max_ms;
+}
+
+static uint32_t queue_of(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    return run->queue_of[view->specs[job].queue];
+}
+
+/* Its quota is free: others are woken, later. */
+static void release(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    struct kueue_job *is = &run->jobs[job];
+    orr_kueue_release(run->kueue, is->workload);
+    orr_kueue__leave_line(run, job);
+    wake_later(run, view->now, queue_of(run, view, job));
+    is->admitted = is->evicting = is->ready = false;
+}
+
+/* Its pods are gone: it queues again, by its old place or by the time of its eviction. */
+static void requeue(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    struct kueue_job *is = &run->jobs[job];
+    release(run, view, job);
+    is->due_ms = ORR_MS_NEVER;
+    if (!is->timed_out) {
+        orr_kueue_queue(run->kueue, is->workload);
+        return;
+    }
+    if (run->params.backoff_limit >= 0 && is->timeouts > (uint32_t)run->params.backoff_limit) {
+        return; /* deactivated: it is never queued again */
+    }
+    orr_kueue_park(run->kueue, is->workload, true);
+    set_due(run, job, is->evicted_ms + backoff_of(run, is->timeouts));
+}
+
+/* Its pods are gone. What takes controllers a moment must not be over in the instant of the
+ * decision: two jobs could take turns in it for ever. */
+static void finish_eviction(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    if (run->jobs[job].evicted_ms == view->now) {
+        set_due(run, job, view->now + SECOND);
+    } else {
+        requeue(run, view, job);
+    }
+}
+
+static void submit(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    struct kueue_job *is = &run->jobs[job];
+    const orr_ms came = is->workload == ORR_NONE ? spec->submit_ms : view->now;
+    const struct orr_kueue_new workload = {
+        .queue = queue_of(run, view, job),
+        .local_queue = ORR_NONE,
+        .priority = spec->priority,
+        .rank = job,
+        .created = came / SECOND * SECOND,
+        .hash = (uint64_t)spec->shape << 32 | (uint32_t)spec->priority,
+        .pod_sets = orr_kueue__sets_of(run, view, spec->shape),
+        .pod_set_count = view->shapes->shapes[spec->shape].group_count,
+        .replaces = ORR_NONE};
+    *is = (struct kueue_job){.workload = orr_kueue_add(run->kueue, &workload),
+                             .due_ms = ORR_MS_NEVER};
+    while (run->job_of_capacity <= is->workload) {
+        run->job_of_capacity = (uint32_t)orr_grow(run->job_of_capacity, is->workload + 1);
+        run->job_of = orr_realloc(run->job_of, run->job_of_capacity, sizeof *run->job_of);
+    }
+    run->job_of[is->workload] = job;
+    orr_kueue_queue(run->kueue, is->workload);
+    run->fresh = ORR_ROOM_FOR_ONE(run->fresh, run->fresh_count, run->fresh_capacity);
+    run->fresh[run->fresh_count++] = job;
+}
+
+/* It lost pods by nobody's decision here: its controller makes them anew, its quota stays. */
+static void lose_pods(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    struct kueue_job *is = &run->jobs[job];
+    if (is->ready && run->params.wait_for_pods_ready) {
+        set_due(run, job, view->now + run->params.recovery_ms);
+    }
+    is->ready = false;
+    orr_kueue__line_up(run, view, job);
+}
+
+static void end(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    struct kueue_job *is = &run->jobs[job];
+    if (is->admitted) {
+        release(run, view, job);
+    } else {
+        orr_kueue_drop(run->kueue, is->workload);
+    }
+    is->due_ms = ORR_MS_NEVER;
+}
+
+static void kueue_event(void *state, const struct orr_view *view, enum orr_job_event event,
+                        uint32_t job)
+{
+    struct kueue_run *run = state;
+    struct kueue_job *is = &run->jobs[job];
+    run->released = run->released || event != ORR_JOB_SUBMITTED;
+    if (queue_of(run, view, job) == ORR_NONE) {
+        return;
+    }
+    if (event == ORR_JOB_SUBMITTED) {
+        submit(run, view, job);
+    } else if (is->workload == ORR_NONE) {
+        return;
+    } else if (event == ORR_JOB_ENDED) {
+        end(run, view, job);
+    } else if (is->admitted && is->evicting && !orr_kueue__has_pods(view, job)) {
+        finish_eviction(run, view, job);
+    } else if (is->admitted && !is->evicting) {
+        lose_pods(run, view, job);
+    }
+}
+
+/* --- evictions --- */
+
+static enum orr_cause cause_of(enum orr_kueue_reason reason)
+{
+    return reason == ORR_KUEUE_IN_CLUSTER_QUEUE ? ORR_CAUSE_PREEMPT
+           : reason == ORR_KUEUE_NODE_FAILURES  ? ORR_CAUSE_NODE_FAILURE
+                                                : ORR_CAUSE_RECLAIM;
+}
+
+/* All pods of a job that has not started; those placed in this very cycle cannot be among them. */
+static void evict_parts(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
+                        enum orr_cause cause, uint32_t beneficiary)
+{
+    uint32_t p = view->jobs[job].placement;
+    while (p != ORR_NONE) {
+        const struct orr_placement *placement = &view->ledger->placements[p];
+        const uint32_t next = placement->next;
+        if (placement->hold == ORR_HOLD_KEPT) {
+            (void)orr_txn_evict_tasks(txn, job, p, placement->tasks, cause, beneficiary);
+        }
+        p = next;
+    }
+}
+
+static void evict(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn,
+                  uint32_t job, enum orr_cause cause, uint32_t beneficiary)
+{
+    struct kueue_job *is = &run->jobs[job];
+    is->evicting = true;
+    is->evicted_ms = view->now;
+    is->due_ms = ORR_MS_NEVER;
+    orr_kueue_set_evicted(run->kueue, is->workload, true);
+    orr_kueue__leave_line(run, job);
+    if (view->jobs[job].phase == ORR_JOB_RUNNING) {
+        (void)orr_txn_evict_for(txn, job, cause, beneficiary);
+    } else {
+        evict_parts(view, txn, job, cause, beneficiary);
+    }
+    if (!orr_kueue__has_pods(view, job)) {
+        finish_eviction(run, view, job);
+    }
+}
+
+/* --- time --- */
+
+static bool is_ready(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_kueue_held_set *held = orr_kueue_held(run->kueue, run->jobs[job].workload);
+    const uint32_t groups = view->shapes->shapes[view->specs[job].shape].group_count;
+    int64_t wanted = 0;
+    for (uint32_t g = 0; g < groups; g++) {
+        wanted += held[g].count;
+    }
+    return view->jobs[job].phase == ORR_JOB_RUNNING &&
+           (int64_t)view->jobs[job].placed_tasks >= wanted;
+}
+
+static void time_out(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn,
+                     uint32_t job)
+{
+    struct kueue_job *is = &run->jobs[job];
+    is->timed_out = true;
+    is->timeouts++;
+    if (run->params.timestamp == 0) {
+        orr_kueue_set_order(run->kueue, is->workload, view->now / SECOND * SECOND);
+    }
+    evict(run, view, txn, job, ORR_CAUSE_PREEMPT, ORR_NONE);
+}
+
+/* What is due of one job; true: its time is over with. */
+static bool keep_time(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn,
+                      uint32_t job)
+{
+    struct kueue_job *is = &run->jobs[job];
+    if (is->due_ms == ORR_MS_NEVER) {
+        return true;
+    }
+    if (is->admitted && !is->evicting && is_ready(run, view, job)) {
+        is->ready = true;
+        is->due_ms = ORR_MS_NEVER;
+        return true;
+    }
+    if (view->now < is->due_ms) {
+        return false;
+    }
+    is->due_ms = ORR_MS_NEVER;
+    if (is->evicting) {
+        requeue(run, view, job);
+        return is->due_ms == ORR_MS_NEVER;
+    }
+    if (is->admitted) {
+        time_out(run, view, txn, job);
+        return is->due_ms == ORR_MS_NEVER;
+    }
+    is->timed_out = false;
+    orr_kueue_queue(run->kueue, is->workload);
+    return true;
+}
+
+static void keep_times(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
+{
+    for (uint32_t n = 0; n < run->tree.node_count; n++) {
+        if (run->wakes[n].at_ms > view->now) {
+            continue;
+        }
+        run->wakes[n].at_ms = ORR_MS_NEVER;
+        for (uint32_t q = 0; q < run->spec.queue_count; q++) {
+            if (run->tree.nodes[q].root == n) {
+                orr_kueue_wake(run->kueue, q);
+                break;
+            }
+        }
+    }
+    const uint32_t count = run->timed_count;
+    uint32_t *timed = run->timed;
+    run->timed = NULL; /* what comes to be due meanwhile is listed anew */
+    run->timed_count = run->timed_capacity = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!keep_time(run, view, txn, timed[i])) {
+            set_due(run, timed[i], run->jobs[timed[i]].due_ms);
+        }
+    }
+    orr_free(timed);
+}
+
+static orr_ms kueue_wake(void *state, const struct orr_view *view)
+{
+    const struct kueue_run *run = state;
+    orr_ms next = ORR_MS_NEVER;
+    (void)view;
+    for (uint32_t n = 0; n < run->tree.node_count; n++) {
+        next = run->wakes[n].at_ms < next ? run->wakes[n].at_ms : next;
+    }
+    for (uint32_t i = 0; i < run->timed_count; i++) {
+        const orr_ms due = run->jobs[run->timed[i]].due_ms;
+        next = due < next ? due : next;
+    }
+    return next;
+}
+
+/* --- admission --- */
+
+static enum orr_reason reason_of(enum orr_kueue_wait wait)
+{
+    switch (wait) {
+    case ORR_KUEUE_EXCEEDS_MAX_QUOTA:
+    case ORR_KUEUE_NO_MATCHING_FLAVOR: return ORR_REASON_MAX_QUOTA;
+    case ORR_KUEUE_WAITING_FOR_PREEMPTED: return ORR_REASON_PIPELINED;
+    case ORR_KUEUE_NOT_TRIED:
+    case ORR_KUEUE_WAITING_FOR_QUOTA:
+    case ORR_KUEUE_TOPOLOGY_PLACEMENT_FAILED:
+    case ORR_KUEUE_LOST_RACE:
+    case ORR_KUEUE_ADMISSION_GATED: break;
+    }
+    return ORR_REASON_QUOTA;
+}
+
+static void say(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
+                enum orr_reason reason)
+{
+    if (view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].reason != reason) {
+        orr_txn_explain(txn, job, reason);
+    }
+}
+
+static void explain_heads(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
+{
+    uint32_t count;
+    const uint32_t *heads = orr_kueue_heads(run->kueue, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t job = run->job_of[heads[i]];
+        if (!run->jobs[job].admitted) {
+            say(view, txn, job, reason_of(orr_kueue_wait(run->kueue, heads[i])));
+        }
+    }
+}
+
+/* True: something was decided. */
+static bool act(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
+{
+    uint32_t count;
+    const struct orr_kueue_decision *decisions = orr_kueue_decisions(run->kueue, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t job = run->job_of[decisions[i].workload];
+        struct kueue_job *is = &run->jobs[job];
+        if (decisions[i].deed == ORR_KUEUE_EVICT) {
+            const uint32_t by =
+                decisions[i].by != ORR_NONE ? run->job_of[decisions[i].by] : ORR_NONE;
+            evict(run, view, txn, job, cause_of(decisions[i].reason), by);
+        } else {
+            is->admitted = true;
+            is->timed_out = false;
+            is->admitted_ms = view->now;
+            orr_kueue_grow_own_generation(run->kueue, is->workload);
+            orr_kueue__line_up(run, view, job);
+            if (run->params.wait_for_pods_ready) {
+                set_due(run, job, view->now + run->params.timeout_ms);
+            }
+        }
+    }
+    return count > 0;
+}
+
+/* Cycles take no time here: they go on until they would repeat themselves. */
+static void admit(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
+{
+    uint64_t seen[16];
+    uint32_t count = 0;
+    while (orr_kueue_cycle(run->kueue, view->now)) {
+        const uint64_t print = orr_kueue_print(run->kueue);
+        bool again = false;
+        const bool acted = act(run, view, txn);
+        explain_heads(run, view, txn);
+        if (acted || orr_kueue_parked(run->kueue)) {
+            count = 0;
+            continue;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            again = again || seen[i] == print;
+        }
+        if (again || count == sizeof seen / sizeof seen[0]) {
+            return;
+        }
+        seen[count++] = print;
+    }
+}
+
+static void explain_fresh(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
+{
+    for (uint32_t i = 0; i < run->fresh_count; i++) {
+        const uint32_t job = run->fresh[i];
+        const struct kueue_job *is = &run->jobs[job];
+        if (!is->admitted && view->jobs[job].reason == ORR_REASON_NONE) {
+            say(view, txn, job,
+                orr_kueue_in_heap(run->kueue, is->workload)
+                    ? ORR_REASON_HEAD_OF_LINE
+                    : reason_of(orr_kueue_wait(run->kueue, is->workload)));
+        }
+    }
+    run->fresh_count = 0;
+}
+
+static void explain_backoffs(struct kueue_run *run, const struct orr_view *view,
+                             struct orr_txn *txn)
+{
+    for (uint32_t i = 0; i < run->timed_count; i++) {
+        const struct kueue_job *is = &run->jobs[run->timed[i]];
+        if (is->timed_out && (is->evicting || !is->admitted)) {
+            say(view, txn, run->timed[i], ORR_REASON_BACKOFF);
+        }
+    }
+}
+
+static void kueue_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct kueue_run *run = state;
+    keep_times(run, view, txn);
+    admit(run, view, txn);
+    orr_kueue__place_pods_of_all(run, view, txn);
+    explain_fresh(run, view, txn);
+    explain_backoffs(run, view, txn);
+}
+
+static void kueue_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    (void)view;
+    (void)node;
+    ((struct kueue_run *)state)->released = true;
+}
+
+/* A quota is another: everybody in the tree is looked at again. */
+static void kueue_queue(void *state, const struct orr_view *view, uint32_t queue)
+{
+    struct kueue_run *run = state;
+    (void)queue;
+    orr_kueue__set_quotas(run, view);
+    for (uint32_t q = 0; q < run->spec.queue_count; q++) {
+        orr_kueue_grow_generation(run->kueue, q);
+        wake_later(run, view->now, q);
+    }
+}
+
+static uint32_t kueue_heeds(const void *params)
+{
+    (void)params;
+    return ORR_HEEDS_PRIORITY | ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS;
+}
+
+static enum orr_status kueue_check(const void *params, struct orr_err *err)
+{
+    const struct kueue_params *p = params;
+    if (p->borrow_within != 0 && p->reclaim == 0) {
+        return orr_fail(err, ORR_USAGE,
+                        "borrow_within_cohort needs reclaim_within_cohort other than never");
+    }
+    if (p->borrow_within != 0 && p->fair_sharing != KUEUE_FAIR_OFF) {
+        return orr_fail(err, ORR_USAGE, "borrow_within_cohort has no place beside fair_sharing");
+    }
+    return ORR_OK;
+}
+
+const struct orr_policy orr_policy_kueue = {
+    .abi = ORR_POLICY_ABI,
+    .size = sizeof orr_policy_kueue,
+    .name = "kueue",
+    .summary = "Kueue: admission by quotas that cohorts lend and borrow; then pods one by one",
+    .laws = 0,
+    .params = orr_kueue__rows,
+    .params_bytes = sizeof(struct kueue_params),
+    .open = kueue_open,
+    .event = kueue_event,
+    .cycle = kueue_cycle,
+    .wake = kueue_wake,
+    .close = kueue_close,
+    .check = kueue_check,
+    .abilities = ORR_ABLE_LOSSES,
+    .node = kueue_node,
+    .queue = kueue_queue,
+    .heeds = kueue_heeds,
+};

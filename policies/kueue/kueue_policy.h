@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kueue_policy.h - Kueue as a policy of a run: parameters, and the files that act on them. */
+#ifndef ORR_KUEUE_POLICY_H
+#define ORR_KUEUE_POLICY_H
+
+#include <orrery/core/place.h>
+#include <orrery/core/policy.h>
+#include <orrery/policies/kueue.h>
+
+enum { KUEUE_PLACE_KUBE, KUEUE_PLACE_IDEAL };
+enum { KUEUE_SCORE_LEAST, KUEUE_SCORE_MOST };
+enum { KUEUE_FAIR_OFF, KUEUE_FAIR_DEFAULT, KUEUE_FAIR_FINAL, KUEUE_FAIR_INITIAL };
+
+struct kueue_params {
+    int64_t within, reclaim, borrow_within, strategy, fair_sharing, timestamp, placement, score;
+    int64_t backoff_limit;
+    bool cluster_cohort, wait_for_pods_ready;
+    orr_ms timeout_ms, recovery_ms, backoff_base_ms, backoff_max_ms, requeue_batch_ms;
+};
+extern const struct orr_param orr_kueue__rows[];
+
+struct kueue_job {     /* of a run */
+    uint32_t workload; /* ORR_NONE: it is not queued, or not any more */
+    bool admitted;     /* it holds quota */
+    bool evicting;     /* it loses its pods, then its quota */
+    bool timed_out;    /* because they were not ready in time */
+    bool ready;        /* all pods were placed since it was admitted */
+    uint32_t timeouts;
+    orr_ms admitted_ms, evicted_ms;
+    /* admitted: when its pods must be ready; evicting: when its quota is free; waiting: when its
+     * backoff ends */
+    orr_ms due_ms;
+};
+
+struct kueue_wake { /* of a root of the queue tree */
+    orr_ms at_ms;   /* ORR_MS_NEVER: none */
+};
+
+struct kueue_run {
+    struct kueue_params params;
+    struct orr_quota_tree tree;
+    struct orr_kueue_spec spec;
+    struct orr_kueue_queue *queues;
+    struct orr_kueue_group group;
+    uint32_t resources[ORR_SHARE_RESOURCES], flavor;
+    struct orr_kueue_flavor pool;
+    struct orr_kueue *kueue;
+    uint32_t *queue_of;              /* by the run's queue: its cluster queue, or ORR_NONE */
+    uint32_t *node_of;               /* by the run's queue: its node in the tree, or ORR_NONE */
+    struct orr_kueue_pod_set **sets; /* by shape, made when the first job of it comes */
+    struct kueue_job *jobs;
+    uint32_t *job_of; /* by workload */
+    uint32_t job_of_capacity;
+    struct kueue_wake *wakes; /* by tree node */
+    /* admitted jobs that lack pods, in the order they are tried */
+    uint32_t *unplaced;
+    uint32_t unplaced_count, unplaced_capacity;
+    enum orr_reason *verdicts; /* by shape's first lane + group, since room was last released */
+    uint32_t *first_lane;
+    uint32_t lane_count, shape_count;
+    bool released;   /* room was, since pods were last tried */
+    uint32_t *timed; /* jobs with a time that is due */
+    uint32_t timed_count, timed_capacity;
+    uint32_t *fresh; /* jobs that came since the last cycle */
+    uint32_t fresh_count, fresh_capacity;
+};
+
+/* kueue_map.c: the run's queues as cluster queues and cohorts. */
+enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *view,
+                               struct orr_err *err);
+void orr_kueue__set_quotas(struct kueue_run *run, const struct orr_view *view);
+void orr_kueue__unmap(struct kueue_run *run);
+const struct orr_kueue_pod_set *orr_kueue__sets_of(struct kueue_run *run,
+                                                   const struct orr_view *view, uint32_t shape);
+
+/* kueue_pods.c: where admitted jobs' pods go. */
+void orr_kueue__line_up(struct kueue_run *run, const struct orr_view *view, uint32_t job);
+void orr_kueue__leave_line(struct kueue_run *run, uint32_t job);
+void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *view,
+                                  struct orr_txn *txn);
+bool orr_kueue__has_pods(const struct orr_view *view, uint32_t job);
+
+#endif
