@@ -41,10 +41,17 @@ bool orr_forecast__plain_preemptor(const struct orr_victim_search *search)
 
 /* --- lanes and seats --- */
 
-static bool has_limit(const struct orr_session *session, uint32_t queue)
+/* Some limit of the queue may be passed in a scenario: whoever comes back, it never holds more than
+ * it does now and what the preemptor asks in all. */
+static bool has_limit(const struct orr_victim_search *search, uint32_t queue)
 {
+    const struct orr_session *session = search->session;
+    const struct orr_demand most =
+        orr_session_demand(session, &search->tasks, session->min_gpu_memory_mib);
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        if (session->shares[queue].resource[kind].limit != ORR_UNLIMITED) {
+        const double limit = session->shares[queue].resource[kind].limit;
+        if (limit != ORR_UNLIMITED &&
+            orr_demand_on(session->queues[queue].allocated[kind], &most, kind) > limit) {
             return true;
         }
     }
@@ -66,12 +73,12 @@ static uint32_t track_of(struct orr_forecast *f, struct orr_victim_search *searc
         return ORR_NONE;
     }
     for (uint32_t q = parent; q != ORR_NONE; q = session->shares[q].parent) {
-        if (has_limit(session, q)) {
+        if (has_limit(search, q)) {
             return ORR_NONE;
         }
     }
     f->tracks[f->track_count] =
-        (struct orr_track){.queue = queue, .limited = has_limit(session, queue)};
+        (struct orr_track){.queue = queue, .limited = has_limit(search, queue)};
     return f->track_count++;
 }
 

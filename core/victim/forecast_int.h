@@ -12,7 +12,9 @@
 #include "victim_int.h"
 
 #define ORR_FORECAST_GPUS    ORR_TALLY_GPUS /* of a node */
-#define ORR_FORECAST_DEMANDS 64             /* distinct ones of waiting jobs */
+#define ORR_PLACE_KINDS      (ORR_SLOTS_MAX + 1)
+#define ORR_DEVICE_SIZES     8  /* of device memory */
+#define ORR_FORECAST_DEMANDS 64 /* distinct ones of waiting jobs */
 
 /* Takes a word or a number into a print: a hash that depends on their order. */
 static inline void orr_print_word(uint64_t *print, uint64_t word)
@@ -209,14 +211,19 @@ struct orr_prospects {
     int32_t *whole;            /* by node: whole GPUs idle or being released */
     struct orr_tally by_whole; /* nodes */
     int64_t whole_in_all;
+    uint32_t device_sizes[ORR_DEVICE_SIZES]; /* nodes, one for each memory that devices have */
+    int64_t (*gained)[ORR_PLACE_KINDS];      /* by node: scratch, all 0 between */
+    uint32_t *gained_on, *gained_at;         /* nodes that are in use of it; where in there */
+    uint32_t device_size_count;              /* 0: there are too many */
     uint32_t uncounted_nodes; /* with MIG instances or too many GPUs to be counted so */
     /* consolidation */
     struct orr_row oldest; /* its candidates */
     uint32_t oldest_but;   /* without this job, or ORR_NONE */
     bool oldest_known;
-    /* by the GPUs of a task: how a search for it would end (enum orr_outcome), where bits say so */
-    uint32_t foreseen;
-    uint8_t foresight[ORR_FORECAST_GPUS + 1];
+    /* by what a job's first task asks: 1 + how a search for it would end (enum orr_outcome), or 0
+     */
+    uint8_t *foresight;
+    uint32_t foresight_count;
     uint64_t *sketches;      /* prints of some that were made; the last bit says what came out */
     struct orr_turns *turns; /* some that were found out, by print */
     struct orr_order order;  /* lent to one after another */

@@ -90,8 +90,23 @@ static bool is_refuted_in_tree(struct orr_victim_search *search,
     return outcome != ORR_OUTCOME_SOLVED;
 }
 
+/* Whoever of these victims is moved, there are too few places. */
+static bool lacks_places(struct orr_victim_search *search, const struct orr_victims *victims)
+{
+    if (search->counts || search->action != ORR_ACTION_CONSOLIDATION ||
+        !orr_prune__is_on(search, ORR_PRUNER_PLACES) ||
+        !orr_prune__refutes(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, victims))) {
+        return false;
+    }
+    orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+    return true;
+}
+
 static bool is_refuted(struct orr_victim_search *search, const struct orr_victims *potential)
 {
+    if (lacks_places(search, potential)) {
+        return true;
+    }
     if (!search->counts && search->action == ORR_ACTION_CONSOLIDATION &&
         orr_prune__is_on(search, ORR_PRUNER_REGAIN) &&
         orr_prune__refutes(search, ORR_PRUNER_REGAIN,
@@ -330,6 +345,9 @@ static bool try_multi_node(struct orr_victim_search *search)
 bool orr_victim__try_state(struct orr_victim_search *search)
 {
     const uint32_t doubts = search->doubts;
+    if (lacks_places(search, &search->potential)) {
+        return false;
+    }
     if (search->potential.count > 0 && leaves_nothing(search, ORR_NONE)) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         return false;

@@ -1,36 +1,233 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pruner "places", consolidation: whoever is moved, there are not enough places for all. It holds
- * in every world, as it looks at whole GPUs alone, which queues, topology, CPU and shared devices
- * can only make fewer of.
+ * in every world, as queues, topology and whatever else is asked can only make places fewer.
  *
- * Every task that is moved must find a place again, and so must the preemptor's first one. A node
- * on which r GPUs are free has r / z places for z of them, all divisions rounded down, and a task
- * of a GPUs takes at least a / z of these wherever it goes; one that shares devices takes none or
- * more. So if all find a place,
+ * Every task that is moved must find a place again, and so must the preemptor's. Take amounts z of
+ * some resources. A node on which r is free has min (r / z) places, over these resources, all
+ * divisions rounded down, and a task that asks a takes at least min (a / z) of them wherever it
+ * goes. So if all find a place,
  *
- *     sum over nodes of (free + moved away) / z  >=  sum over those moved of a / z  +  own / z
+ *     sum over nodes of min ((free + moved away) / z)
+ *         >=  sum over those moved of min (a / z)  +  the same of the preemptor's tasks
  *
- * whatever z is. What a task that is moved adds at most to the difference is what it leaves of a
- * multiple of z, so that all candidates together add most; one that shares devices gives back no
- * more than these devices, and all of a node no more than it has in use so.
+ * - of whole GPUs alone, z from 1 to what the preemptor's first task asks;
+ * - of all that it asks together.
+ *
+ * A task that shares a device takes no whole GPU or more, and gives one back if all others on the
+ * device are moved too. If the preemptor's first task asks a part of a device, parts are a resource
+ * of their own: z is what it takes of a device there, each device has places of its own, one that
+ * is whole M / z, and a task of whole GPUs takes as many as its devices have.
+ *
+ * What a task that is moved adds to the difference of both sides, what it leaves of a multiple of
+ * z, is never below 0. So what fails with all of some set moved fails with any of it: it is asked
+ * of all candidates before a search (kept by what the first task asks while nodes and candidates
+ * stay), of all victims of a state, and of a scenario.
  */
 #include "forecast_int.h"
+#include "prune_int.h"
 
-struct places {
-    struct orr_prospects *all;
-    const struct orr_session *session;
-    uint32_t gpus; /* of the preemptor's first task */
-    struct moved { /* a task of whole GPUs that may be moved */
-        uint32_t node;
-        int32_t gpus;
-    } * whole;
-    uint32_t whole_count, whole_capacity;
-    struct device { /* shared */
-        uint32_t node, id;
-        int64_t left_mib; /* in use by those that stay */
-    } * devices;
+#include <string.h>
+
+#define PARTS    ORR_SLOTS_MAX /* beside the slots: parts of devices */
+#define MEASURES (ORR_FORECAST_GPUS + 1)
+
+struct measure {
+    uint32_t kinds[ORR_PLACE_KINDS], kind_count;
+    int64_t each[ORR_PLACE_KINDS]; /* z by kind; GPUs are counted whole; PARTS: by node */
+    int64_t own;                   /* places that the preemptor needs */
+    int64_t free; /* places there are while nobody is moved; below 0: not counted yet */
+};
+
+struct device { /* shared, some of its tasks are moved */
+    uint32_t node, id;
+    int64_t room_mib, mib;
+};
+
+struct orr_places {
+    struct orr_session *session;
+    const struct orr_ask *first; /* of the preemptor's tasks */
+    uint32_t k;                  /* what they need is known for so many of them */
+    struct measure measures[MEASURES];
+    uint32_t count;
+    /* of those that are moved: */
+    int64_t (*gained)[ORR_PLACE_KINDS]; /* by node; PARTS: places */
+    uint32_t touched_count;
+    struct device *devices;
     uint32_t device_count, device_capacity;
 };
+
+/* --- what is free --- */
+
+/* Of a shared device; nothing of one that is released as a whole and counts as such. */
+static int64_t room_on(const struct orr_snode *node, const struct orr_shared_gpu *gpu)
+{
+    const int64_t room = node->gpu_memory_mib - gpu->allocated + gpu->releasing;
+    return gpu->used == 0 || gpu->allocated == gpu->releasing || room < 0 ? 0 : room;
+}
+
+static int64_t parts_on(const struct orr_places *places, uint32_t index)
+{
+    const struct orr_snode *node = &places->session->nodes[index];
+    const int64_t each = orr_session_shared_need(places->first, node);
+    int64_t count = 0;
+    if (each <= 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        count += room_on(node, &node->shared[i]) / each;
+    }
+    return count;
+}
+
+static int64_t room_of(const struct orr_session *session, uint32_t node, uint32_t slot)
+{
+    if (slot == ORR_SLOT_GPU) {
+        return session->prospects->whole[node];
+    }
+    const int64_t room = session->nodes[node].idle.v[slot] + session->nodes[node].releasing.v[slot];
+    return room > 0 ? room : 0;
+}
+
+/* gained: by those that are moved, or what is 0 of all. */
+static int64_t places_on(const struct orr_places *places, const struct measure *m, uint32_t node,
+                         const int64_t *gained)
+{
+    const struct orr_session *session = places->session;
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < m->kind_count && least > 0; i++) {
+        const uint32_t kind = m->kinds[i];
+        int64_t count = 0;
+        if (kind == PARTS) {
+            const int64_t each = orr_session_shared_need(places->first, &session->nodes[node]);
+            const int64_t whole = session->prospects->whole[node] + gained[ORR_SLOT_GPU];
+            count = parts_on(places, node) + gained[PARTS] +
+                    (each > 0 ? whole * (session->nodes[node].gpu_memory_mib / each) : 0);
+        } else {
+            count = (room_of(session, node, kind) + gained[kind]) / m->each[kind];
+        }
+        least = count < least ? count : least;
+    }
+    return least;
+}
+
+static void count_free(const struct orr_places *places, struct measure *m)
+{
+    static const int64_t nothing[ORR_PLACE_KINDS] = {0};
+    const struct orr_session *session = places->session;
+    m->free = 0;
+    if (m->kind_count == 1 && m->kinds[0] == ORR_SLOT_GPU) {
+        m->free = orr_tally__places(&session->prospects->by_whole, (uint32_t)m->each[ORR_SLOT_GPU]);
+        return;
+    }
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        m->free += places_on(places, m, n, nothing);
+    }
+}
+
+/* --- what a task takes --- */
+
+static int64_t asked(const struct orr_ask *ask, uint32_t slot)
+{
+    if (slot == ORR_SLOT_GPU) {
+        return orr_ask_is_shared(ask) ? 0 : ask->request.v[slot] / ORR_MGPU;
+    }
+    return ask->request.v[slot];
+}
+
+/* At least, on whichever node. */
+static int64_t parts_taken(const struct orr_places *places, const struct orr_ask *ask)
+{
+    const struct orr_prospects *all = places->session->prospects;
+    const bool shares = orr_ask_is_shared(ask);
+    const int64_t devices = shares ? (int64_t)ask->devices : asked(ask, ORR_SLOT_GPU);
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < all->device_size_count; i++) {
+        const struct orr_snode *node = &places->session->nodes[all->device_sizes[i]];
+        const int64_t each = orr_session_shared_need(places->first, node);
+        const int64_t need = shares ? orr_session_shared_need(ask, node) : node->gpu_memory_mib;
+        const int64_t one = each > 0 ? need / each : 0;
+        least = one < least ? one : least;
+    }
+    return devices == 0 ? 0 : devices * least;
+}
+
+static int64_t taken(const struct orr_places *places, const struct measure *m,
+                     const struct orr_ask *ask)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < m->kind_count && least > 0; i++) {
+        const uint32_t kind = m->kinds[i];
+        const int64_t count =
+            kind == PARTS ? parts_taken(places, ask) : asked(ask, kind) / m->each[kind];
+        least = count < least ? count : least;
+    }
+    return least;
+}
+
+/* --- what is moved away --- */
+
+static struct device *device_of(struct orr_places *places, uint32_t node,
+                                const struct orr_shared_gpu *gpu)
+{
+    uint32_t d = 0;
+    while (d < places->device_count &&
+           (places->devices[d].node != node || places->devices[d].id != gpu->id)) {
+        d++;
+    }
+    if (d == places->device_count) {
+        const struct orr_snode *on = &places->session->nodes[node];
+        places->devices =
+            ORR_ROOM_FOR_ONE(places->devices, places->device_count, places->device_capacity);
+        places->devices[places->device_count++] = (struct device){
+            .node = node, .id = gpu->id, .room_mib = room_on(on, gpu), .mib = on->gpu_memory_mib};
+    }
+    return &places->devices[d];
+}
+
+/* A device that nobody else uses is a whole one again. */
+static void leave_devices(struct orr_places *places, const struct orr_stask *task, int64_t *gained)
+{
+    const struct orr_session *session = places->session;
+    struct orr_snode *node = &session->nodes[task->live.node];
+    const int64_t need = orr_session_shared_need(orr_task_ask(session, task), node);
+    const int64_t each = orr_session_shared_need(places->first, node);
+    for (uint32_t i = 0; i < task->live.group_count; i++) {
+        const struct orr_shared_gpu *gpu =
+            orr_session_find_shared(node, orr_task_groups(session, task)[i]);
+        if (gpu == NULL) {
+            continue;
+        }
+        struct device *device = device_of(places, task->live.node, gpu);
+        const int64_t before = device->room_mib;
+        device->room_mib += need;
+        if (before < device->mib && device->room_mib >= device->mib) {
+            gained[ORR_SLOT_GPU]++;
+            gained[PARTS] -= each > 0 ? before / each : 0; /* they count as those of the whole */
+        } else if (device->room_mib < device->mib) {
+            gained[PARTS] += each > 0 ? device->room_mib / each - before / each : 0;
+        }
+    }
+}
+
+static void move(struct orr_places *places, const struct orr_stask *task)
+{
+    const struct orr_session *session = places->session;
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    const uint32_t node = task->live.node;
+    int64_t *gained = places->gained[node];
+    struct orr_prospects *all = session->prospects;
+    if (all->gained_at[node] >= places->touched_count ||
+        all->gained_on[all->gained_at[node]] != node) {
+        all->gained_at[node] = places->touched_count;
+        all->gained_on[places->touched_count++] = node;
+    }
+    for (uint32_t slot = 0; slot < session->slot_count; slot++) {
+        gained[slot] += asked(ask, slot);
+    }
+    if (orr_ask_is_shared(ask)) {
+        leave_devices(places, task, gained);
+    }
+}
 
 static bool is_moved(const struct orr_stask *task)
 {
@@ -38,93 +235,113 @@ static bool is_moved(const struct orr_stask *task)
            task->live.node != ORR_NONE;
 }
 
-/* The node gets so many GPUs more, beyond multiples of z. Returns how many places these make. */
-static int64_t give(struct orr_prospects *all, uint32_t node, int32_t rest, int32_t z)
-{
-    const int32_t before = all->whole[node] + all->more[node];
-    all->more[node] += rest;
-    return (before + rest) / z - before / z;
-}
+/* --- the comparison --- */
 
-/* A shared device is given back if all that use it are moved. */
-static void count_device(struct places *p, uint32_t node, const struct orr_shared_gpu *gpu,
-                         int64_t need_mib)
-{
-    uint32_t d = 0;
-    while (d < p->device_count && (p->devices[d].node != node || p->devices[d].id != gpu->id)) {
-        d++;
-    }
-    if (d == p->device_count) {
-        p->devices = ORR_ROOM_FOR_ONE(p->devices, p->device_count, p->device_capacity);
-        p->devices[p->device_count++] =
-            (struct device){.node = node, .id = gpu->id, .left_mib = gpu->used};
-    }
-    p->devices[d].left_mib -= need_mib;
-}
+struct moved { /* tasks, list after list */
+    const struct orr_victims *lists[2];
+};
 
-static void list_task(struct places *p, const struct orr_stask *task)
+static void move_all(struct orr_places *places, const struct moved *moved)
 {
-    const struct orr_ask *ask = orr_task_ask(p->session, task);
-    struct orr_snode *node = &p->session->nodes[task->live.node];
-    for (uint32_t i = 0; orr_ask_is_shared(ask) && i < task->live.group_count; i++) {
-        const struct orr_shared_gpu *gpu =
-            orr_session_find_shared(node, orr_task_groups(p->session, task)[i]);
-        if (gpu != NULL) {
-            count_device(p, task->live.node, gpu, orr_session_shared_need(ask, node));
-        }
-    }
-    const int64_t gpus = ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
-    if (!orr_ask_is_shared(ask) && gpus > 0) {
-        p->whole = ORR_ROOM_FOR_ONE(p->whole, p->whole_count, p->whole_capacity);
-        p->whole[p->whole_count++] = (struct moved){.node = task->live.node, .gpus = (int32_t)gpus};
-    }
-}
-
-static void list_moved(struct places *p)
-{
-    const struct orr_row *row = &p->all->oldest;
-    for (uint32_t s = 0; s < row->count; s++) {
-        const struct orr_sjob *job = &p->session->jobs[row->seats[s].job];
-        for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-            if (is_moved(&p->session->tasks[t])) {
-                list_task(p, &p->session->tasks[t]);
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < moved->lists[l]->count; i++) {
+            const struct orr_stask *task = &places->session->tasks[moved->lists[l]->items[i].task];
+            if (is_moved(task)) {
+                move(places, task);
             }
         }
     }
 }
 
-static bool lacks_places(const struct places *p, int32_t z)
+static void move_back(struct orr_places *places)
 {
-    int64_t places = orr_tally__places(&p->all->by_whole, (uint32_t)z);
-    for (uint32_t i = 0; i < p->whole_count; i++) {
-        places += give(p->all, p->whole[i].node, p->whole[i].gpus % z, z);
+    const uint32_t *touched = places->session->prospects->gained_on;
+    for (uint32_t i = 0; i < places->touched_count; i++) {
+        memset(places->gained[touched[i]], 0, sizeof *places->gained);
     }
-    for (uint32_t d = 0; d < p->device_count; d++) {
-        places += p->devices[d].left_mib <= 0 ? give(p->all, p->devices[d].node, 1, z) : 0;
-    }
-    for (uint32_t i = 0; i < p->whole_count; i++) {
-        p->all->more[p->whole[i].node] = 0;
-    }
-    for (uint32_t d = 0; d < p->device_count; d++) {
-        p->all->more[p->devices[d].node] = 0;
-    }
-    return places < (int32_t)p->gpus / z;
+    places->touched_count = places->device_count = 0;
 }
 
-/* With all candidates together some node would pass KAI's filter of single nodes. */
-static bool passes_filter(const struct places *p)
+static bool lacks(struct orr_places *places, struct measure *m, const struct moved *moved)
 {
-    const struct orr_session *session = p->session;
-    const struct orr_row *row = &p->all->oldest;
-    const int64_t enough = p->gpus * ORR_MGPU;
+    static const int64_t nothing[ORR_PLACE_KINDS] = {0};
+    const struct orr_session *session = places->session;
+    if (m->free < 0) {
+        count_free(places, m);
+    }
+    int64_t left = m->free - m->own;
+    for (uint32_t i = 0; i < places->touched_count; i++) {
+        const uint32_t node = session->prospects->gained_on[i];
+        left +=
+            places_on(places, m, node, places->gained[node]) - places_on(places, m, node, nothing);
+    }
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < moved->lists[l]->count; i++) {
+            const struct orr_stask *task = &session->tasks[moved->lists[l]->items[i].task];
+            left -= is_moved(task) ? taken(places, m, orr_task_ask(session, task)) : 0;
+        }
+    }
+    return left < 0;
+}
+
+static bool lacks_any(struct orr_places *places, const struct moved *moved)
+{
+    bool any = false;
+    move_all(places, moved);
+    for (uint32_t m = 0; m < places->count && !any; m++) {
+        any = lacks(places, &places->measures[m], moved);
+    }
+    move_back(places);
+    return any;
+}
+
+static void add_kind(struct measure *m, uint32_t kind, int64_t each)
+{
+    if (each > 0) {
+        m->each[kind] = each;
+        m->kinds[m->kind_count++] = kind;
+    }
+}
+
+/* For a preemptor whose first task asks this. */
+static void open_places(struct orr_places *places, struct orr_session *session,
+                        const struct orr_ask *first)
+{
+    const int64_t gpus = asked(first, ORR_SLOT_GPU);
+    *places = (struct orr_places){.session = session, .first = first};
+    for (int64_t z = gpus; z > 0 && gpus <= ORR_FORECAST_GPUS; z--) {
+        add_kind(&places->measures[places->count++], ORR_SLOT_GPU, z);
+    }
+    struct measure *all = &places->measures[places->count];
+    for (uint32_t slot = 0; slot < session->slot_count; slot++) {
+        add_kind(all, slot, slot == ORR_SLOT_PODS ? 0 : asked(first, slot));
+    }
+    add_kind(all, PARTS, orr_ask_is_shared(first) && session->prospects->device_size_count > 0);
+    places->count += all->kind_count > 0;
+    for (uint32_t m = 0; m < places->count; m++) {
+        places->measures[m].free = -1;
+    }
+    places->gained = session->prospects->gained;
+}
+
+static void need_places(struct orr_places *places, const struct orr_ask *ask)
+{
+    for (uint32_t m = 0; m < places->count; m++) {
+        places->measures[m].own += taken(places, &places->measures[m], ask);
+    }
+}
+
+/* --- of all candidates, before a search --- */
+
+bool orr_victim__passes_filter(const struct orr_session *session, const struct orr_victims *victims,
+                               int64_t enough)
+{
     int64_t *freed = orr_zalloc(session->node_count, sizeof *freed);
-    bool passes = false;
-    for (uint32_t s = 0; s < row->count; s++) {
-        const struct orr_sjob *job = &session->jobs[row->seats[s].job];
-        for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-            if (is_moved(&session->tasks[t])) {
-                freed[session->tasks[t].live.node] += orr_victim__freed(session, t);
-            }
+    bool passes = enough <= 0;
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const uint32_t task = victims->items[i].task;
+        if (is_moved(&session->tasks[task])) {
+            freed[session->tasks[task].live.node] += orr_victim__freed(session, task);
         }
     }
     for (uint32_t n = 0; n < session->node_count && !passes; n++) {
@@ -136,38 +353,65 @@ static bool passes_filter(const struct places *p)
     return passes;
 }
 
-static enum orr_outcome foresee(struct places *p)
+void orr_victim__list_tasks(const struct orr_session *session, uint32_t index,
+                            struct orr_victims *out)
 {
-    if (p->all->oldest.count == 0) {
-        return ORR_OUTCOME_NO_CANDIDATES;
+    const struct orr_sjob *job = &session->jobs[index];
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        orr_victims_push(out, &(struct orr_victim){.task = t});
     }
-    list_moved(p);
-    bool lacks = false;
-    for (int32_t z = (int32_t)p->gpus; z > 0 && !lacks; z--) {
-        lacks = lacks_places(p, z);
-    }
-    orr_free(p->whole);
-    orr_free(p->devices);
-    if (!lacks) {
-        return ORR_OUTCOME_NOT_TRIED;
-    }
-    return passes_filter(p) ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED;
 }
 
-/* Do whole GPUs tell how many the ask takes? */
-static bool is_counted(const struct orr_session *session, const struct orr_ask *ask)
+static enum orr_outcome foresee(struct orr_session *session, const struct orr_ask *first)
 {
-    return ask->kind == ORR_ASK_WHOLE && !ask->legacy_mig && ask->request.v[ORR_SLOT_GPU] > 0 &&
-           ask->request.v[ORR_SLOT_GPU] % ORR_MGPU == 0 &&
-           ask->request.v[ORR_SLOT_GPU] <= ORR_FORECAST_GPUS * ORR_MGPU &&
-           !(session->rules.predicates && ask->affinity != ORR_NONE);
+    const struct orr_row *row = &session->prospects->oldest;
+    const struct orr_victims none = {0};
+    struct orr_victims candidates = {0};
+    struct orr_places places;
+    if (row->count == 0) {
+        return ORR_OUTCOME_NO_CANDIDATES;
+    }
+    for (uint32_t s = 0; s < row->count; s++) {
+        orr_victim__list_tasks(session, row->seats[s].job, &candidates);
+    }
+    open_places(&places, session, first);
+    need_places(&places, first);
+    const struct moved moved = {.lists = {&candidates, &none}};
+    enum orr_outcome outcome = ORR_OUTCOME_NOT_TRIED;
+    if (lacks_any(&places, &moved)) {
+        const bool passes = orr_victim__passes_filter(
+            session, &candidates, first->request.v[ORR_SLOT_GPU] + first->mig_mgpu);
+        outcome = passes ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED;
+    }
+    orr_free(places.devices);
+    orr_free(candidates.items);
+    return outcome;
+}
+
+static bool is_known(const struct orr_session *session, const struct orr_ask *first)
+{
+    return !session->rules.literal && !session->abandoned && session->backlog != NULL &&
+           (first->kind == ORR_ASK_WHOLE || orr_ask_is_shared(first)) && !first->legacy_mig &&
+           first->request.v[ORR_SLOT_GPU] % (orr_ask_is_shared(first) ? 1 : ORR_MGPU) == 0;
+}
+
+/* Where it is kept; made anew for asks that are new. */
+static uint8_t *foresight_of(struct orr_prospects *all, const struct orr_session *session,
+                             const struct orr_ask *first)
+{
+    const uint32_t ask = (uint32_t)(first - session->asks);
+    if (ask >= all->foresight_count) {
+        all->foresight = orr_realloc(all->foresight, session->ask_count, sizeof *all->foresight);
+        memset(all->foresight + all->foresight_count, 0, session->ask_count - all->foresight_count);
+        all->foresight_count = session->ask_count;
+    }
+    return &all->foresight[ask];
 }
 
 enum orr_outcome orr_victim__foresee_moves(struct orr_session *session, uint32_t job,
                                            const struct orr_ask *first)
 {
-    const bool known = !session->rules.literal && !session->abandoned && session->backlog != NULL;
-    if (!known || !is_counted(session, first)) {
+    if (!is_known(session, first) || (session->rules.predicates && first->affinity != ORR_NONE)) {
         return ORR_OUTCOME_NOT_TRIED;
     }
     struct orr_prospects *all = orr_prospects_now(session);
@@ -175,11 +419,50 @@ enum orr_outcome orr_victim__foresee_moves(struct orr_session *session, uint32_t
     if (all->uncounted_nodes > 0) {
         return ORR_OUTCOME_NOT_TRIED;
     }
-    const uint32_t gpus = (uint32_t)(first->request.v[ORR_SLOT_GPU] / ORR_MGPU);
-    if ((all->foreseen & 1u << gpus) == 0) {
-        struct places p = {.all = all, .session = session, .gpus = gpus};
-        all->foreseen |= 1u << gpus;
-        all->foresight[gpus] = (uint8_t)foresee(&p);
+    uint8_t *kept = foresight_of(all, session, first);
+    if (*kept == 0) {
+        *kept = (uint8_t)(foresee(session, first) + 1);
     }
-    return (enum orr_outcome)all->foresight[gpus];
+    return (enum orr_outcome)(*kept - 1);
+}
+
+/* --- of a state or a scenario --- */
+
+static struct orr_places *places_of(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    const struct orr_ask *first = orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
+    if (!is_known(session, first) || orr_prospects_now(session)->uncounted_nodes > 0) {
+        return NULL;
+    }
+    if (search->places == NULL) {
+        search->places = orr_alloc(1, sizeof *search->places);
+        open_places(search->places, session, first);
+    }
+    if (search->places->k != search->k) {
+        search->places->k = search->k;
+        for (uint32_t m = 0; m < search->places->count; m++) {
+            search->places->measures[m].own = 0;
+        }
+        for (uint32_t i = 0; i < search->k; i++) {
+            need_places(search->places,
+                        orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]));
+        }
+    }
+    return search->places;
+}
+
+bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    struct orr_places *places = places_of(search);
+    const struct moved moved = {.lists = {potential, &search->recorded}};
+    return places != NULL && lacks_any(places, &moved);
+}
+
+void orr_victim__release_places(struct orr_victim_search *search)
+{
+    if (search->places != NULL) {
+        orr_free(search->places->devices);
+        orr_free(search->places);
+    }
 }

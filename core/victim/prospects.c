@@ -25,6 +25,10 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->content);
     orr_free(all->more);
     orr_free(all->whole);
+    orr_free(all->foresight);
+    orr_free(all->gained);
+    orr_free(all->gained_on);
+    orr_free(all->gained_at);
     orr_free(all->oldest.seats);
     orr_free(all->sketches);
     orr_free(all->turns);
@@ -60,6 +64,25 @@ static bool is_uncounted(const struct orr_snode *node)
            node->allocatable.v[ORR_SLOT_GPU] > ORR_FORECAST_GPUS * ORR_MGPU;
 }
 
+static void list_device_sizes(struct orr_prospects *all, const struct orr_session *session)
+{
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        uint32_t i = 0;
+        while (i < all->device_size_count && session->nodes[all->device_sizes[i]].gpu_memory_mib !=
+                                                 session->nodes[n].gpu_memory_mib) {
+            i++;
+        }
+        if (i < all->device_size_count || session->nodes[n].allocatable.v[ORR_SLOT_GPU] == 0) {
+            continue;
+        }
+        if (i == ORR_DEVICE_SIZES) {
+            all->device_size_count = 0;
+            return;
+        }
+        all->device_sizes[all->device_size_count++] = n;
+    }
+}
+
 static struct orr_prospects *open_prospects(struct orr_session *session)
 {
     struct orr_prospects *all = orr_zalloc(1, sizeof *all);
@@ -73,9 +96,13 @@ static struct orr_prospects *open_prospects(struct orr_session *session)
     all->content = orr_zalloc(session->node_count, sizeof *all->content);
     all->more = orr_zalloc(session->node_count, sizeof *all->more);
     all->whole = orr_zalloc(session->node_count, sizeof *all->whole);
+    all->gained = orr_zalloc(session->node_count, sizeof *all->gained);
+    all->gained_on = orr_zalloc(session->node_count, sizeof *all->gained_on);
+    all->gained_at = orr_zalloc(session->node_count, sizeof *all->gained_at);
     for (uint32_t n = 0; n < session->node_count; n++) {
         all->uncounted_nodes += is_uncounted(&session->nodes[n]);
     }
+    list_device_sizes(all, session);
     all->versions = session->versions;
     all->min_runtime = any_min_runtime(session);
     orr_arena_init(&all->arena);
@@ -237,6 +264,13 @@ static int32_t most_of(const struct orr_tally *nodes)
     return nodes->some == 0 ? 0 : 31 - __builtin_clz(nodes->some);
 }
 
+static void forget_foresight(struct orr_prospects *all)
+{
+    if (all->foresight_count > 0) {
+        memset(all->foresight, 0, all->foresight_count);
+    }
+}
+
 static void look_at_nodes(struct orr_prospects *all, const struct orr_session *session)
 {
     all->nodes_seen = find_densities(all, session) ? 0 : all->nodes_seen;
@@ -249,7 +283,7 @@ static void look_at_nodes(struct orr_prospects *all, const struct orr_session *s
         look_at_node(all, session, n);
     }
     all->nodes_seen = session->clock;
-    all->foreseen = 0;
+    forget_foresight(all);
     all->most_idle = most_of(&all->by_idle);
     all->largest_node = most_of(&all->by_size);
 }
@@ -426,7 +460,7 @@ static void find_oldest(struct orr_session *session, uint32_t job)
     orr_free(search.candidates);
     orr_arena_release(&search.memory);
     all->oldest_known = true;
-    all->foreseen = 0;
+    forget_foresight(all);
 }
 
 const struct orr_row *orr_prospects_oldest(struct orr_session *session, uint32_t job)

@@ -74,9 +74,9 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
 
 void orr_prune__check(const struct orr_victim_search *search, bool whole)
 {
-    /* A search that failed before may get as far as it did then. */
-    const uint32_t doubts =
-        whole ? search->doubts : search->doubts & ~(1u << ORR_PRUNER_FAILED_BEFORE);
+    /* A search that fails in the end may get as far as a part of its tasks. */
+    const uint32_t in_the_end = 1u << ORR_PRUNER_FAILED_BEFORE | 1u << ORR_PRUNER_LIMIT;
+    const uint32_t doubts = whole ? search->doubts : search->doubts & ~in_the_end;
     for (uint32_t p = 0; p < ORR_PRUNERS; p++) {
         if ((doubts >> p & 1u) != 0) {
             char what[160];

@@ -188,6 +188,7 @@ static void keep_sums(struct orr_victim_search *search)
 
 static void release_search(struct orr_victim_search *search)
 {
+    orr_victim__release_places(search);
     orr_free(search->chosen.items);
     orr_free(search->picked);
     orr_task_list_release(&search->tasks);
@@ -471,12 +472,35 @@ static void prepare_search(struct orr_victim_search *search)
     orr_victim__open_capacities(search);
 }
 
+/* Whoever is a victim, the preemptor's queue would pass a limit. */
+static bool is_over_limit(struct orr_victim_search *search)
+{
+    if (search->counts || !orr_prune__is_on(search, ORR_PRUNER_LIMIT) ||
+        !orr_prune__refutes(search, ORR_PRUNER_LIMIT, orr_victim__over_limit(search))) {
+        return false;
+    }
+    const struct orr_session *session = search->session;
+    struct orr_victims all = {0};
+    orr_victim__find_candidates(search);
+    for (uint32_t c = 0; c < search->candidate_count; c++) {
+        orr_victim__list_tasks(session, search->candidates[c].job, &all);
+    }
+    const bool passes = orr_victim__passes_filter(
+        session, &all, orr_victim__pending_gpus(session, search->tasks.tasks[0]));
+    orr_victim__reached(search, passes ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED);
+    orr_free(all.items);
+    return true;
+}
+
 /* What can be said without making the search. False: nothing. */
 static bool is_in_vain(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
     if (search->queue_count == 0 && !search->counts) {
+        return true;
+    }
+    if (is_over_limit(search)) {
         return true;
     }
     if (search->action == ORR_ACTION_CONSOLIDATION && !search->counts &&

@@ -74,6 +74,7 @@ struct orr_victim_search {
     struct orr_forecast *forecast;     /* NULL: the world is not plain enough, or all are counted */
     int64_t tried, tried_by_generator; /* scenarios of this job */
     bool counts;                       /* scenarios are counted: none is left out */
+    struct orr_places *places;         /* pruner "places"; NULL until asked */
     uint32_t *lost; /* by job: scratch of pruner "regain", all 0 between; NULL until asked */
     struct orr_sides *sides; /* served_first.c; NULL: it knows nothing of such a world */
     bool sides_known;

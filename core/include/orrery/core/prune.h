@@ -14,6 +14,7 @@
 #define ORR_PRUNER_LIST(X)                                                                         \
     X(FAILED_BEFORE, "failed-before",                                                              \
       "the search failed before, and all that it would read is as it was")                         \
+    X(LIMIT, "limit", "the preemptor's queue would pass its limit whoever is a victim")            \
     X(PLACES, "places", "whoever is moved, there are fewer places than tasks that need one")       \
     X(REGAIN, "regain", "a job that is moved could not get back all that it would lose")           \
     X(SERVED_FIRST, "served-first",                                                                \
