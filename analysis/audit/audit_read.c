@@ -373,6 +373,7 @@ static void load_evictions(struct load *load)
             .moved = (uint32_t)sqlite3_column_int64(row, 7),
             .whole = whole,
             .in_cycle = action_of(cause) != ORR_AUDIT_BY_OTHER || strcmp(cause, "stale gang") == 0,
+            .gone_late = sqlite3_column_int(row, 9) != 0,
             .by = action_of(cause)};
     }
 }

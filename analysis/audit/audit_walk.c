@@ -250,7 +250,8 @@ static void note_spans(struct orr_audit_walk *walk)
         }
         const bool evicted = span->eviction != ORR_NONE;
         const bool by_cycle = evicted && schedule->evictions[span->eviction].in_cycle;
-        const bool at_once = by_cycle && span->end_ms == span->leaves_ms;
+        const bool late = by_cycle || (evicted && schedule->evictions[span->eviction].gone_late);
+        const bool at_once = late && span->end_ms == span->leaves_ms;
         note(walk, span->start_ms, START, s);
         note(walk, span->end_ms, at_once ? ENDS_BY_CYCLE : SPAN_ENDS, s);
         if (evicted) {

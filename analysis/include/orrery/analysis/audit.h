@@ -74,7 +74,8 @@ struct orr_audit_eviction {
     uint32_t pods, moved;  /* moved: of them, given another place by the same decision */
     int64_t mgpu;          /* held by them */
     bool whole;
-    bool in_cycle; /* by the scheduler's cycle, else by what happened before it */
+    bool in_cycle;  /* by the scheduler's cycle, else by what happened before it */
+    bool gone_late; /* before it and without a grace, but its pods are gone only behind it */
     enum orr_audit_action by;
 };
 
