@@ -28,12 +28,12 @@ gangs)
     # a gang over four nodes and a job of one survive a month of failures under every policy; two
     # policies see the same failures for as long as both run
     printf 'job,submit_s,run_s,pods,gpus_per_pod,checkpoint_s\ng,0,2000000,4,8,3600\ns,0,1000000,1,8,3600\n' >trace.csv
-    for policy in fifo easy static kube las kai; do
+    for policy in fifo easy static kube las kai kueue; do
         scenario 'nodes: 8, gpus: 8, rack_size: 4' 'mtbf: 3d, repair: {median: 6h, sigma: 0.5}' "$policy" \
             'unfinished == 0, "lost_gpu_h{cause=node failure} > 0", restart_gpu_h > 0'
         "$orrery" export run.db outage | sed -n 2,40p >"$policy.csv"
     done
-    for policy in easy static kube las kai; do
+    for policy in easy static kube las kai kueue; do
         cmp fifo.csv "$policy.csv"
     done
     ;;
