@@ -12,33 +12,30 @@
 
 struct ledger {
     struct orr_report_lending *lending;
-    double *beyond, *idle; /* of the step at hand */
-    double *pairs, *owed;  /* lender * queue_count + borrower, mGPU x ms */
+    uint32_t *shard_of; /* of a queue: the first queue of its shard, which stands for it */
+    /* of the step at hand: */
+    double *beyond, *idle;   /* by queue */
+    double *borrowed, *left; /* by shard */
+    uint32_t *borrowers, *lenders, borrower_count, lender_count;
+    double *pairs, *owed; /* lender * queue_count + borrower, mGPU x ms */
 };
 
 /* Shares out what the borrowers of one lender's shard have from it in this step. */
 static void lend(struct ledger *ledger, const struct orr_course *course, uint32_t lender,
                  double length_ms)
 {
-    const uint32_t count = course->queue_count;
-    double borrowed = 0, left = 0;
-    for (uint32_t q = 0; q < count; q++) {
-        if (course->shards[q] == course->shards[lender]) {
-            borrowed += ledger->beyond[q];
-            left += ledger->idle[q];
-        }
-    }
-    if (borrowed <= 0) {
-        return;
-    }
+    const size_t row = (size_t)lender * course->queue_count;
+    const uint32_t shard = ledger->shard_of[lender];
+    const double borrowed = ledger->borrowed[shard], left = ledger->left[shard];
     const double part = left > borrowed ? borrowed / left : 1;
     const bool waits = course->waits_mgpu[lender] > 0;
-    for (uint32_t q = 0; q < count; q++) {
-        if (ledger->beyond[q] > 0 && course->shards[q] == course->shards[lender]) {
+    for (uint32_t b = 0; b < ledger->borrower_count; b++) {
+        const uint32_t q = ledger->borrowers[b];
+        if (ledger->shard_of[q] == shard) {
             const double amount =
                 ledger->idle[lender] * part * ledger->beyond[q] / borrowed * length_ms;
-            ledger->pairs[(size_t)lender * count + q] += amount;
-            ledger->owed[(size_t)lender * count + q] += (waits ? amount : 0);
+            ledger->pairs[row + q] += amount;
+            ledger->owed[row + q] += (waits ? amount : 0);
         }
     }
 }
@@ -46,17 +43,34 @@ static void lend(struct ledger *ledger, const struct orr_course *course, uint32_
 static void lend_step(const struct orr_course *course, orr_ms from, orr_ms to, void *context)
 {
     struct ledger *ledger = context;
-    double borrowed = 0;
+    ledger->borrower_count = ledger->lender_count = 0;
+    for (uint32_t q = 0; q < course->queue_count; q++) {
+        ledger->borrowed[q] = ledger->left[q] = 0;
+    }
     for (uint32_t q = 0; q < course->queue_count; q++) {
         const double quota = course->quota_mgpu[q], over = course->held_mgpu[q] - quota;
         ledger->beyond[q] = quota >= 0 && over > 0 ? over : 0;
         ledger->idle[q] = quota >= 0 && over < 0 ? -over : 0;
-        borrowed += ledger->beyond[q];
+        ledger->borrowed[ledger->shard_of[q]] += ledger->beyond[q];
+        ledger->left[ledger->shard_of[q]] += ledger->idle[q];
+        ledger->borrowers[ledger->borrower_count] = q;
+        ledger->borrower_count += ledger->beyond[q] > 0;
+        ledger->lenders[ledger->lender_count] = q;
+        ledger->lender_count += ledger->idle[q] > 0;
     }
-    for (uint32_t q = 0; q < course->queue_count && borrowed > 0; q++) {
-        if (ledger->idle[q] > 0) {
-            lend(ledger, course, q, (double)(to - from));
+    for (uint32_t l = 0; l < ledger->lender_count && ledger->borrower_count > 0; l++) {
+        lend(ledger, course, ledger->lenders[l], (double)(to - from));
+    }
+}
+
+static void find_shards(struct ledger *ledger, const struct orr_course *course)
+{
+    for (uint32_t q = 0; q < course->queue_count; q++) {
+        uint32_t first = 0;
+        while (course->shards[first] != course->shards[q]) {
+            first++;
         }
+        ledger->shard_of[q] = first;
     }
 }
 
@@ -106,13 +120,24 @@ void orr_report__lending_open(struct orr_results *in, struct orr_report_lending 
     struct ledger ledger = {.lending = lending,
                             .beyond = orr_zalloc(count + (size_t)1, sizeof *ledger.beyond),
                             .idle = orr_zalloc(count + (size_t)1, sizeof *ledger.idle),
+                            .borrowed = orr_zalloc(count + (size_t)1, sizeof *ledger.borrowed),
+                            .left = orr_zalloc(count + (size_t)1, sizeof *ledger.left),
+                            .shard_of = orr_zalloc(count + (size_t)1, sizeof *ledger.shard_of),
+                            .borrowers = orr_zalloc(count + (size_t)1, sizeof *ledger.borrowers),
+                            .lenders = orr_zalloc(count + (size_t)1, sizeof *ledger.lenders),
                             .pairs = orr_zalloc((size_t)count * count + 1, sizeof *ledger.pairs),
                             .owed = orr_zalloc((size_t)count * count + 1, sizeof *ledger.owed)};
+    find_shards(&ledger, &course);
     orr_course_walk(in, &course, orr_results_int(in, orr_report_sql__window_start, 0),
                     orr_results_int(in, orr_report_sql__window_end, 0), lend_step, &ledger);
     list_loans(&ledger);
     orr_free(ledger.beyond);
     orr_free(ledger.idle);
+    orr_free(ledger.borrowed);
+    orr_free(ledger.left);
+    orr_free(ledger.shard_of);
+    orr_free(ledger.borrowers);
+    orr_free(ledger.lenders);
     orr_free(ledger.pairs);
     orr_free(ledger.owed);
     orr_course_close(&course);
