@@ -75,7 +75,7 @@ static enum orr_status unknown(const char *kind, const char *given, const char *
 
 enum orr_status orr_plot__term(const char *name, enum orr_plot_term *term, struct orr_err *err)
 {
-    static const char *const terms[] = {"svg", "png", "dumb"};
+    static const char *const terms[] = {"svg", "png", "pdf", "dumb"};
     *term = ORR_PLOT_SVG;
     for (uint32_t i = 0; name != NULL; i++) {
         if (i == sizeof terms / sizeof terms[0]) {
@@ -104,6 +104,9 @@ static enum orr_status check_options(const struct orr_plot_options *options,
     enum orr_status status = orr_plot__term(options->term, term, err);
     if (status != ORR_OK) {
         return status;
+    }
+    if (options->width_mm > 0 && *term == ORR_PLOT_DUMB) {
+        return orr_fail(err, ORR_USAGE, "a width in mm is not for dumb, which prints characters");
     }
     if (options->from_ms != ORR_MS_NONE && options->to_ms != ORR_MS_NONE &&
         options->from_ms >= options->to_ms) {

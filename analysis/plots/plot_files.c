@@ -22,7 +22,7 @@ struct orr_plot_files {
     char data_in_script[320];
 };
 
-static const char *const suffixes[] = {"svg", "png", "txt"};
+static const char *const suffixes[] = {"svg", "png", "pdf", "txt"};
 
 ORR_PRINTF(3, 4) static bool fits(char *out, size_t room, const char *format, ...)
 {
@@ -99,7 +99,7 @@ struct orr_plot_files *orr_plot__files_open(struct orr_plot *plot, const char *f
     plot->dat_name = files->data_in_script;
     plot->blocks = 0;
     if (plot->in.status == ORR_OK) {
-        static const char *const kinds[] = {"svg", "pngcairo", "dumb"};
+        static const char *const kinds[] = {"svg", "pngcairo", "pdfcairo", "dumb"};
         orr_plot__gp(plot, "# %s, drawn by: gnuplot ", kinds[plot->term]);
         orr_plot__quote(plot, files->script, 400, false);
         orr_plot__gp(plot, "\nset encoding utf8\nset output ");
@@ -221,7 +221,13 @@ static void absent(struct orr_plot *plot, const struct orr_plot_files *files)
 static void finish(struct orr_plot *plot, const struct orr_plot_files *files,
                    orr_plot_report_fn *report, void *context)
 {
+    static const char *const ends[] = {"</svg>", "IEND", "%%EOF", ""};
     char text[600];
+    if (plot->options->script) {
+        keep(plot, files, files->script, NULL, report, context);
+        keep(plot, files, files->data, NULL, report, context);
+        return;
+    }
     enum orr_plot_ran ran = orr_plot__gnuplot(files->work, files->script, "said");
     const char *warning = said(files, text, sizeof text);
     if (ran == ORR_PLOT_NOT_THERE) {
@@ -235,7 +241,7 @@ static void finish(struct orr_plot *plot, const struct orr_plot_files *files,
                                    warning != NULL ? warning : "it said nothing");
     } else if (plot->term == ORR_PLOT_DUMB) {
         print_text(plot, files, warning, report, context);
-    } else if (!is_whole(files, plot->term == ORR_PLOT_SVG ? "</svg>" : "IEND")) {
+    } else if (!is_whole(files, ends[plot->term])) {
         plot->in.status =
             orr_fail(plot->in.err, ORR_IO, "%s/%s: gnuplot did not write all of it%s%s", files->dir,
                      files->image, warning != NULL ? ": " : "; is the disk full?",

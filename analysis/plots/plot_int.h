@@ -19,7 +19,7 @@
 #define ORR_PLOT_COLOURS 12 /* queues that can have a colour of their own */
 #define ORR_PLOT_GREY    "#b4b4b4"
 
-enum orr_plot_term { ORR_PLOT_SVG, ORR_PLOT_PNG, ORR_PLOT_DUMB };
+enum orr_plot_term { ORR_PLOT_SVG, ORR_PLOT_PNG, ORR_PLOT_PDF, ORR_PLOT_DUMB };
 
 /* A leaf queue that has jobs. Its index is its rank by GPU-hours, which decides its colour. */
 struct orr_plot_queue {

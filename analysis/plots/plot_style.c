@@ -122,24 +122,77 @@ void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_m
                  orr_plot__x(plot, from) + step / 1000);
 }
 
+#define PRINT_MM    174.0 /* of a figure for print whose width nobody states: two columns */
+#define PRINT_PT    7.0
+#define PRINT_DPI   300.0 /* of pixels for print */
+#define SCREEN_DPI  96.0
+#define LEAST_SHAPE 0.6 /* height to width where space is scarce */
+
+/* "NAME", "NAME,PT" or ",PT" as asked for, over the terminal's own. */
+static void font_of(const struct orr_plot *plot, const char *name, double points, char *out,
+                    size_t room, double *size)
+{
+    const char *asked = plot->options->font != NULL ? plot->options->font : "";
+    const char *comma = strrchr(asked, ',');
+    const size_t bytes = comma != NULL ? (size_t)(comma - asked) : strlen(asked);
+    double given = 0;
+    (void)snprintf(out, room, "%.*s", (int)bytes, asked);
+    if (bytes == 0) {
+        (void)snprintf(out, room, "%s", name);
+    }
+    for (char *c = out; *c != '\0'; c++) { /* it stands between quotes of gnuplot */
+        *c = *c == '\'' || *c == ',' || (unsigned char)*c < ' ' ? '_' : *c;
+    }
+    *size = points;
+    if (comma != NULL && orr_parse_double(comma + 1, strlen(comma + 1), &given) && given > 0) {
+        *size = given;
+    }
+}
+
+static void start_picture(struct orr_plot *plot, struct orr_plot_size size)
+{
+    const bool pdf = plot->term == ORR_PLOT_PDF, svg = plot->term == ORR_PLOT_SVG;
+    const double mm = plot->options->width_mm > 0 ? plot->options->width_mm : pdf ? PRINT_MM : 0;
+    double shape = (double)size.height / size.width, points;
+    char font[100];
+    font_of(plot, svg ? "Helvetica" : "Sans",
+            mm > 0 ? PRINT_PT
+            : svg  ? 9.75
+                   : 10,
+            font, sizeof font, &points);
+    if (mm > 0 && shape < LEAST_SHAPE) {
+        shape = LEAST_SHAPE;
+    }
+    if (pdf) {
+        orr_plot__gp(plot,
+                     "set terminal pdfcairo size %.2fcm,%.2fcm noenhanced font '%s,%g' fontscale 1 "
+                     "linewidth 0.6 pointscale 0.5 background '#ffffff'\n",
+                     mm / 10, mm * shape / 10, font, points);
+        return;
+    }
+    const double dpi = svg ? SCREEN_DPI : PRINT_DPI;
+    const double width = mm > 0 ? mm / 25.4 * dpi : size.width;
+    const double height = mm > 0 ? width * shape : size.height;
+    if (svg) { /* which takes the size of letters in pixels */
+        orr_plot__gp(plot, "set terminal svg size %.0f,%.0f noenhanced font '%s,%g'%s", width,
+                     height, font, points * SCREEN_DPI / 72, mm > 0 ? " linewidth 0.7" : "");
+    } else {
+        orr_plot__gp(plot, "set terminal pngcairo size %.0f,%.0f noenhanced font '%s,%g'", width,
+                     height, font, points);
+        if (mm > 0) {
+            orr_plot__gp(plot, " fontscale %g linewidth %g pointscale %g", PRINT_DPI / SCREEN_DPI,
+                         0.7 * PRINT_DPI / SCREEN_DPI, 0.6 * PRINT_DPI / SCREEN_DPI);
+        }
+    }
+    orr_plot__gp(plot, " background '#ffffff'\n");
+}
+
 void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
 {
-    switch (plot->term) {
-    case ORR_PLOT_SVG:
-        orr_plot__gp(plot,
-                     "set terminal svg size %d,%d noenhanced font 'Helvetica,13' background "
-                     "'#ffffff'\n",
-                     size.width, size.height);
-        break;
-    case ORR_PLOT_PNG:
-        orr_plot__gp(plot,
-                     "set terminal pngcairo size %d,%d noenhanced font 'Sans,10' background "
-                     "'#ffffff'\n",
-                     size.width, size.height);
-        break;
-    case ORR_PLOT_DUMB:
+    if (plot->term == ORR_PLOT_DUMB) {
         orr_plot__gp(plot, "set terminal dumb size %d,%d noenhanced\n", size.columns, size.lines);
-        break;
+    } else {
+        start_picture(plot, size);
     }
     orr_plot__gp(plot, "set datafile missing 'NaN'\nset datafile commentschars '#'\n");
     if (plot->term == ORR_PLOT_DUMB) {
@@ -175,6 +228,10 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
 {
     char tail[300], length[40], means[80];
     const struct orr_plot_source *run = &plot->run;
+    if (plot->options->no_title) {
+        orr_plot__gp(plot, "heading = ''\n");
+        return;
+    }
     const double minutes = (double)(run->end - run->zero) / 60000.0;
     (void)snprintf(length, sizeof length,
                    minutes >= 2880  ? "%.1f days"

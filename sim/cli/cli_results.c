@@ -93,6 +93,16 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->plot.dir = arg; return 0;
     case 't': o->plot.term = arg; return 0;
+    case 'w':
+        if (!orr_parse_double(arg, strlen(arg), &o->plot.width_mm) || o->plot.width_mm < 20 ||
+            o->plot.width_mm > 2000) {
+            argp_error(state, "--width: \"%s\" is not a number of millimetres from 20 to 2000",
+                       arg);
+        }
+        return 0;
+    case 'f': o->plot.font = arg; return 0;
+    case 'n': o->plot.no_title = true; return 0;
+    case 's': o->plot.script = true; return 0;
     case 'l': o->list = true; return 0;
     case 'a': o->from = arg; return 0;
     case 'b': o->to = arg; return 0;
@@ -169,7 +179,13 @@ int orr_cli_plot(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
         {"output", 'o', "DIR", 0, "folder for the files (default: the current one)", 0},
-        {"term", 't', "svg|png|dumb", 0, "default svg; dumb prints to the terminal", 0},
+        {"term", 't', "svg|png|pdf|dumb", 0, "default svg; dumb prints to the terminal", 0},
+        {"width", 'w', "MM", 0,
+         "for print: so many millimetres wide, letters of 7 pt (pdf without it: 174)", 0},
+        {"font", 'f', "NAME[,PT]", 0, "letters, such as \"Times,8\" or \",8\"", 0},
+        {"no-title", 'n', 0, 0, "without the title, for a caption elsewhere", 0},
+        {"script", 's', 0, 0,
+         "write gnuplot's script (.gp) and its data (.dat) instead of a figure", 0},
         {"list", 'l', 0, 0, "name the figures", 0},
         {"from", 'a', "TIME", 0, "draw from then on: " ORR_CLI_TIME_HELP, 0},
         {"to", 'b', "TIME", 0, "draw up to this time", 0},

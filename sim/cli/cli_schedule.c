@@ -243,24 +243,17 @@ static void print_decisions(const struct orr_snapshot *s)
 }
 
 /* What each action that searches for victims found, below the job's line. */
-static void print_searches(const struct orr_snapshot_waiting *waiting, bool verbose)
+static void print_searches(const struct orr_snapshot_waiting *waiting)
 {
-    bool any = false;
     for (int k = 0; k < ORR_SNAPSHOT_SEARCHES; k++) {
         const struct orr_snapshot_search *search = &waiting->searches[k];
         if (search->code != NULL) {
-            (void)printf("%s%s: %s", any && !verbose ? ", " : "  ", search->action,
-                         verbose ? search->words : search->code);
-            (void)fputs(verbose ? "\n" : "", stdout);
-            any = true;
+            (void)printf("  %s: %s\n", search->action, search->words);
         }
-    }
-    if (any && !verbose) {
-        (void)putchar('\n');
     }
 }
 
-static void print_waiting(const struct orr_snapshot *s, bool quiet, bool verbose)
+static void print_waiting(const struct orr_snapshot *s, bool quiet)
 {
     int job = 7, queue = 5, code = 6;
     for (uint32_t i = 0; i < s->waiting_count; i++) {
@@ -282,7 +275,7 @@ static void print_waiting(const struct orr_snapshot *s, bool quiet, bool verbose
         print_plain(w->why);
         (void)putchar('\n');
         if (!quiet) {
-            print_searches(w, verbose);
+            print_searches(w);
         }
     }
 }
@@ -320,6 +313,33 @@ static void print_groups(const struct orr_snapshot *s)
     }
 }
 
+static const char *bound(double gpus, char out[32])
+{
+    (void)snprintf(out, 32, gpus < 0 ? "unlimited" : "%.10g", gpus);
+    return out;
+}
+
+/* Who holds more than its share, and who is owed. */
+static void print_queues(const struct orr_snapshot *s)
+{
+    int name = 5;
+    for (uint32_t i = 0; i < s->queue_count; i++) {
+        name = larger(name, s->queues[i].name);
+    }
+    if (s->queue_count == 0 || s->waiting_count + s->decision_count == 0) {
+        return;
+    }
+    (void)printf("\n%-*s%10s%10s%12s%8s  GPUs, after the cycle\n", name + 2, "queue", "quota",
+                 "limit", "fair share", "holds");
+    for (uint32_t i = 0; i < s->queue_count; i++) {
+        const struct orr_snapshot_queue *q = &s->queues[i];
+        char quota[32], limit[32];
+        print_cell(q->name, name);
+        (void)printf("%10s%10s%12.4g%8.4g\n", bound(q->quota, quota), bound(q->limit, limit),
+                     q->fair_share, q->allocated);
+    }
+}
+
 static void print_text(const struct orr_snapshot *s, bool quiet, bool verbose)
 {
     char now[32];
@@ -331,10 +351,11 @@ static void print_text(const struct orr_snapshot *s, bool quiet, bool verbose)
                      s->pods, s->policy);
     }
     print_decisions(s);
-    print_waiting(s, quiet, verbose);
+    print_waiting(s, quiet);
     if (quiet) {
         return;
     }
+    print_queues(s);
     if (verbose) {
         print_groups(s);
     }
@@ -371,7 +392,7 @@ int orr_cli_schedule(int argc, char **argv)
         "the other jobs wait.\vSNAPSHOT is KAI's snapshot.zip, one or several files that `kubectl "
         "get -o json` (or yaml) wrote, or a Snapshot in YAML; sim/import/README.md describes them. "
         "With --quiet only decisions and waiting jobs are told, with --verbose also what pods "
-        "without a PodGroup were grouped into, and how searches for victims ended in words. "
+        "without a PodGroup were grouped into. "
         "`orrery policies kai` says which features are supported and what shows it.",
         orr_cli_everywhere,
         NULL,

@@ -341,5 +341,6 @@ void import_read_kube(struct import_model *model, struct import_file *const *fil
         import_note(model, "%u nodes, queues and jobs of other shards are left out (--shard)",
                     kube.other_shards);
     }
+    kube_note_left(&kube);
     release(&kube);
 }

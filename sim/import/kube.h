@@ -43,6 +43,13 @@ struct kube_class { /* a PriorityClass */
     int64_t value;
 };
 
+#define KUBE_LEFT_MAX 8
+struct kube_left { /* by schedulerName, or by name of a resource */
+    const char *name;
+    uint32_t count; /* pods, or nodes */
+    int64_t gpus;
+};
+
 struct kube {
     struct import_model *model;
     struct import_load *load;
@@ -75,6 +82,8 @@ struct kube {
     orr_ms stuck_after;
     bool restrict_nodes;
     uint32_t other_shards;
+    struct kube_left left_pods[KUBE_LEFT_MAX], left_devices[KUBE_LEFT_MAX];
+    uint32_t left_pod_count, left_device_count;
 };
 
 /* Kind word of an object, "" if it has none. */
@@ -92,6 +101,12 @@ orr_ms kube_time(struct kube *kube, const struct import_value *map, const char *
 orr_ms kube_duration(struct kube *kube, const struct import_value *map, const char *path,
                      orr_ms fallback);
 bool kube_in_shard(struct kube *kube, const struct import_value *object);
+
+/* kube_left.c: a pod of another scheduler and the GPUs that it asks for, resources of a node; and
+ * what is said of them in the end. */
+void kube_leave_pod(struct kube *kube, const struct import_value *pod, int64_t gpus);
+void kube_leave_devices(struct kube *kube, const struct import_value *allocatable);
+void kube_note_left(struct kube *kube);
 
 void kube_read_config(struct kube *kube, const struct orr_snapshot_options *options);
 void kube_read_classes(struct kube *kube);

@@ -146,6 +146,7 @@ static void read_node(struct kube *kube, const struct import_value *object)
     node->allocatable = import_resources(
         kube->model,
         allocatable != NULL ? allocatable : import_map(load, object, "status/capacity"));
+    kube_leave_devices(kube, allocatable);
     node->allocatable.v[IMPORT_GPU] += sliced_gpus(kube, node->name);
     node->gpu_count =
         label_number(kube, node, "nvidia.com/gpu.count", node->allocatable.v[IMPORT_GPU]);

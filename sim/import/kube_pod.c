@@ -535,6 +535,10 @@ static void read_pod(struct kube *kube, uint32_t i)
     const bool helper = is_helper(kube, object);
     if (helper || !is_ours(kube, object)) {
         add_foreign(kube, object, helper);
+        if (!helper) {
+            const struct import_value *spec = import_map(kube->load, object, "spec");
+            kube_leave_pod(kube, object, sum_containers(kube, spec).v[IMPORT_GPU]);
+        }
         return;
     }
     const char *subset = "";

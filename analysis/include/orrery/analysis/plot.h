@@ -26,7 +26,11 @@ struct orr_plot_options {
     const char *const *figures; /* names of figures */
     uint32_t count;             /* 0: all figures */
     const char *dir;            /* where files go; NULL: the current folder */
-    const char *term;           /* svg, png or dumb; NULL: svg */
+    const char *term;           /* svg, png, pdf or dumb; NULL: svg */
+    double width_mm;            /* of a picture for print; 0: the figure's choice, for a screen */
+    const char *font;           /* "NAME", "NAME,PT" or ",PT"; NULL: the choice of the terminal */
+    bool no_title;              /* for a caption elsewhere */
+    bool script;                /* keep gnuplot's script and data, and do not draw */
     orr_ms from_ms, to_ms; /* part of the run's clock to draw; ORR_MS_NONE: the figure chooses */
     uint32_t top; /* queues with a colour of their own, at most 12; 0: the figure's choice */
     FILE *out;    /* where "dumb" prints; NULL: standard output */

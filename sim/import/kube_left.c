@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kube_left.c - what a cluster has that the policy does not look at: pods that wait for another
+ * scheduler, and GPUs under a name that is not a GPU's here. A user who reads "nothing is decided"
+ * is told of both. */
+#include <string.h>
+
+#include "kube.h"
+
+static struct kube_left *left_of(struct kube_left *list, uint32_t *count, const char *name)
+{
+    for (uint32_t i = 0; i < *count; i++) {
+        if (strcmp(list[i].name, name) == 0) {
+            return &list[i];
+        }
+    }
+    if (*count == KUBE_LEFT_MAX) {
+        return &list[KUBE_LEFT_MAX - 1]; /* the last takes all that are one too many */
+    }
+    list[*count] = (struct kube_left){.name = name};
+    return &list[(*count)++];
+}
+
+void kube_leave_pod(struct kube *kube, const struct import_value *pod, int64_t gpus)
+{
+    const char *node = import_text(kube->load, pod, "spec/nodeName", "");
+    const char *phase = import_text(kube->load, pod, "status/phase", "Pending");
+    if (node[0] != '\0' || strcmp(phase, "Pending") != 0) {
+        return; /* it holds room, or has ended */
+    }
+    const char *scheduler = import_text(kube->load, pod, "spec/schedulerName", "default-scheduler");
+    struct kube_left *left = left_of(kube->left_pods, &kube->left_pod_count, scheduler);
+    left->count++;
+    left->gpus += gpus;
+}
+
+void kube_leave_devices(struct kube *kube, const struct import_value *allocatable)
+{
+    IMPORT_EACH(resource, allocatable)
+    {
+        const size_t bytes = strlen(resource->key);
+        const bool is_gpu = bytes >= 3 && strcmp(resource->key + bytes - 3, "gpu") == 0;
+        int64_t amount = 0;
+        if (!is_gpu && strstr(resource->key, "gpu") != NULL && resource->kind == IMPORT_TEXT &&
+            import_quantity(resource->text, 1, &amount) && amount > 0) {
+            struct kube_left *left =
+                left_of(kube->left_devices, &kube->left_device_count, resource->key);
+            left->count++;
+            left->gpus += amount;
+        }
+    }
+}
+
+void kube_note_left(struct kube *kube)
+{
+    for (uint32_t i = 0; i < kube->left_pod_count; i++) {
+        const struct kube_left *l = &kube->left_pods[i];
+        import_note(kube->model,
+                    "%u pod%s that wait%s for schedulerName \"%.200s\" %s left out, with %lld "
+                    "GPUs: this policy schedules \"%.200s\"",
+                    l->count, l->count == 1 ? "" : "s", l->count == 1 ? "s" : "", l->name,
+                    l->count == 1 ? "is" : "are", (long long)l->gpus, kube->scheduler_name);
+    }
+    for (uint32_t i = 0; i < kube->left_device_count; i++) {
+        const struct kube_left *l = &kube->left_devices[i];
+        import_note(kube->model,
+                    "%lld of \"%.200s\" on %u node%s are no GPUs here: those are resources whose "
+                    "name ends in \"gpu\", such as nvidia.com/gpu",
+                    (long long)l->gpus, l->name, l->count, l->count == 1 ? "" : "s");
+    }
+}
