@@ -7,6 +7,7 @@
 #include "plot_int.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
@@ -123,7 +124,7 @@ void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_m
 }
 
 #define PRINT_MM    174.0 /* of a figure for print whose width nobody states: two columns */
-#define PRINT_PT    7.0
+#define PRINT_PT    6.0
 #define PRINT_DPI   300.0 /* of pixels for print */
 #define SCREEN_DPI  96.0
 #define LEAST_SHAPE 0.6 /* height to width where space is scarce */
@@ -187,10 +188,20 @@ static void start_picture(struct orr_plot *plot, struct orr_plot_size size)
     orr_plot__gp(plot, " background '#ffffff'\n");
 }
 
+/* As wide as the terminal says that it is. */
+static int columns_of(int columns)
+{
+    const char *text = getenv("COLUMNS");
+    int64_t asked = 0;
+    const bool given = text != NULL && orr_parse_i64(text, strlen(text), &asked);
+    return given && asked >= 40 && asked <= 500 ? (int)asked : columns;
+}
+
 void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
 {
     if (plot->term == ORR_PLOT_DUMB) {
-        orr_plot__gp(plot, "set terminal dumb size %d,%d noenhanced\n", size.columns, size.lines);
+        orr_plot__gp(plot, "set terminal dumb size %d,%d noenhanced\n", columns_of(size.columns),
+                     size.lines);
     } else {
         start_picture(plot, size);
     }
@@ -240,13 +251,15 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
                    minutes >= 2880  ? minutes / 1440
                    : minutes >= 120 ? minutes / 60
                                     : minutes);
+    const bool narrow = plot->options->width_mm > 0; /* a line more, where a long one is cut */
     bool whole = strcmp(run->status, "finished") == 0;
     (void)snprintf(tail, sizeof tail, ", %lld %s in %s%s%s%s%s", (long long)run->jobs,
                    run->jobs == 1 ? "job" : "jobs", length,
                    whole                                 ? ""
                    : strcmp(run->status, "horizon") == 0 ? ", cut at the horizon"
                                                          : ", interrupted",
-                   extra != NULL ? "; " : "", extra != NULL ? extra : "", means_note(plot, means));
+                   extra != NULL && !narrow ? "; " : "", extra != NULL && !narrow ? extra : "",
+                   means_note(plot, means));
     orr_plot__gp(plot, "heading = ");
     orr_plot__quote(plot, what, 200, false);
     orr_plot__gp(plot, ".\"\\n\".");
@@ -255,6 +268,10 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
     orr_plot__quote(plot, run->policy, 24, false);
     orr_plot__gp(plot, ".");
     orr_plot__quote(plot, tail, 300, false);
+    if (narrow && extra != NULL) {
+        orr_plot__gp(plot, ".\"\\n\".");
+        orr_plot__quote(plot, extra, 200, false);
+    }
     orr_plot__gp(plot, "\nset title heading%s\n",
                  plot->term == ORR_PLOT_DUMB ? "" : " textcolor rgb '#202020'");
 }

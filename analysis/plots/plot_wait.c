@@ -288,7 +288,9 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     }
     orr_plot__wait_axis(plot, 'x', all.lowest, all.highest);
     orr_plot__gp(plot, "set xlabel '%s%s'\nset ylabel '%s'\n", of->axis,
-                 dumb || of != &wait_measure ? "" : " (dots: shorter than the axis begins)",
+                 dumb || of != &wait_measure || plot->options->width_mm > 0
+                     ? ""
+                     : " (dots: shorter than the axis begins)",
                  of->share);
     all.bottom = bottom_of(&all);
     if (of->lasting) {

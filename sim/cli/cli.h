@@ -57,8 +57,10 @@ int orr_cli_fail(const struct orr_err *err);
 #define ORR_CLI_LIST_MAX 256
 
 /* Options that every verb takes. */
+enum orr_cli_color { ORR_COLOR_AUTO, ORR_COLOR_ALWAYS, ORR_COLOR_NEVER };
 struct orr_cli_common {
     bool json; /* the answer is one JSON document */
+    enum orr_cli_color color;
     bool quiet, verbose, no_progress;
 };
 
@@ -122,6 +124,19 @@ enum orr_status orr_cli_put_in_place(const char *beside, const char *path, const
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;
 /* The array `expectations`: what the scenario of a results file expects of it, and what held. */
 void orr_cli_expectations(struct orr_json *json, const char *results);
+
+/* ---- colour: of verdicts in answers for people ---- */
+struct orr_cli_colour {
+    FILE *out, *stream; /* stream NULL: nothing is coloured */
+    char *text;
+    size_t bytes;
+};
+/* By --color; auto: on a terminal that is not dumb, unless NO_COLOR is set. */
+bool orr_cli_is_coloured(const struct orr_cli_common *common, FILE *out);
+/* Where to print what is to be coloured; _end puts it out. */
+FILE *orr_cli_colour_begin(struct orr_cli_colour *colour, const struct orr_cli_common *common,
+                           FILE *out);
+void orr_cli_colour_end(struct orr_cli_colour *colour);
 
 /* ---- times ---- */
 /* Reads a time of the clock of a results file as orr_parse_clock does; ORR_MS_NONE without a text.

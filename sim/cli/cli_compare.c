@@ -285,14 +285,19 @@ static void note_other_inputs(const struct compare_options *o)
 
 static void answer(const struct compare_options *o, const struct orr_comparison *c)
 {
+    const bool plain = o->common.json || o->format != ORR_COMPARE_TEXT;
+    const struct orr_cli_common none = {.color = ORR_COLOR_NEVER};
+    struct orr_cli_colour colour;
+    FILE *out = orr_cli_colour_begin(&colour, plain ? &none : &o->common, stdout);
     if (o->common.json) {
         print_json(c);
     } else if (o->format == ORR_COMPARE_TEXT && !o->all && o->compare.scope != NULL &&
                strcmp(o->compare.scope, "all") != 0) {
-        orr_comparison_print_short(c, stdout);
+        orr_comparison_print_short(c, out);
     } else {
-        orr_comparison_print(c, o->format, stdout);
+        orr_comparison_print(c, o->format, out);
     }
+    orr_cli_colour_end(&colour);
     (void)fflush(stdout); /* where both go to one place, what follows comes after the answer */
     if (!o->common.quiet) {
         note_other_inputs(o);

@@ -534,8 +534,11 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
         if (gate->options->common.json) {
             print_json(gate);
         } else {
-            orr_gate_print_text(gate->results, gate->count, gate->notes, stdout);
-            (void)printf("%s\n", orr_gate_word(orr_gate_all(gate->results, gate->count)));
+            struct orr_cli_colour colour;
+            FILE *out = orr_cli_colour_begin(&colour, &gate->options->common, stdout);
+            orr_gate_print_text(gate->results, gate->count, gate->notes, out);
+            (void)fprintf(out, "%s\n", orr_gate_word(orr_gate_all(gate->results, gate->count)));
+            orr_cli_colour_end(&colour);
         }
         status = write_report(gate, gate->options->junit, orr_gate_print_junit, err);
     }

@@ -36,7 +36,7 @@ static const struct {
     {0, {0, 0, 0, 0, "Without a scenario file:", 1}},
     {0,
      {"trace", KEY_TRACE, "FILE", 0,
-      "trace to replay (native CSV, Philly CSV, SWF; .gz .zst .xz .zip)", 1}},
+      "trace to replay (native CSV, Philly CSV, SWF; .gz .zst .xz .zip); - is standard input", 1}},
     {0,
      {"format", KEY_FORMAT, "NAME", 0, "format of the trace, when suffix and header do not tell",
       1}},
@@ -138,7 +138,7 @@ uint32_t orr_cli_loss(struct argp_state *state, const char *text)
 static error_t parse_input(int key, char *arg, struct argp_state *state, struct orr_cli_options *o)
 {
     switch (key) {
-    case KEY_TRACE: o->scenario.trace = arg; return 0;
+    case KEY_TRACE: o->scenario.trace = strcmp(arg, "-") == 0 ? "/dev/stdin" : arg; return 0;
     case KEY_FORMAT: o->scenario.format = arg; return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
     case KEY_COPIES: o->scenario.copies = (uint32_t)number(state, "copies", arg, 1); return 0;
@@ -203,7 +203,7 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
             chosen[count++] = rows[r].option;
         }
     }
-    const struct argp parser = {chosen, parse, "[SCENARIO]", doc, orr_cli_everywhere, NULL, NULL};
+    const struct argp parser = {chosen, parse, "[SCENARIO|-]", doc, orr_cli_everywhere, NULL, NULL};
     *options = (struct orr_cli_options){0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, options);
     options->scenario.clusters = options->clusters;
@@ -237,6 +237,9 @@ static error_t parse_everywhere(int key, char *arg, struct argp_state *state)
         if (strcmp(arg, "auto") != 0 && strcmp(arg, "always") != 0 && strcmp(arg, "never") != 0) {
             argp_error(state, "--color: \"%s\" is not auto, always or never", arg);
         }
+        common->color = strcmp(arg, "auto") == 0     ? ORR_COLOR_AUTO
+                        : strcmp(arg, "always") == 0 ? ORR_COLOR_ALWAYS
+                                                     : ORR_COLOR_NEVER;
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -246,7 +249,7 @@ static const struct argp_option everywhere_rows[] = {
     {"json", KEY_JSON, 0, 0, "answer with one JSON document", 0},
     {"quiet", 'q', 0, 0, "print errors only", 0},
     {"verbose", 'v', 0, 0, "say more", 0},
-    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never (nothing is coloured yet)", 0},
+    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never; auto heeds NO_COLOR", 0},
     {"no-progress", KEY_NO_PROGRESS, 0, 0, "no progress bar", 0},
     {0}};
 static const struct argp everywhere = {

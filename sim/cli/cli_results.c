@@ -181,7 +181,7 @@ int orr_cli_plot(int argc, char **argv)
         {"output", 'o', "DIR", 0, "folder for the files (default: the current one)", 0},
         {"term", 't', "svg|png|pdf|dumb", 0, "default svg; dumb prints to the terminal", 0},
         {"width", 'w', "MM", 0,
-         "for print: so many millimetres wide, letters of 7 pt (pdf without it: 174)", 0},
+         "for print: so many millimetres wide, letters of 6 pt (pdf without it: 174)", 0},
         {"font", 'f', "NAME[,PT]", 0, "letters, such as \"Times,8\" or \",8\"", 0},
         {"no-title", 'n', 0, 0, "without the title, for a caption elsewhere", 0},
         {"script", 's', 0, 0,

@@ -28,7 +28,10 @@ static error_t parse_schedule(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
-    case ARGP_KEY_ARG: orr_cli_append(state, o->paths, &o->run.path_count, arg); return 0;
+    case ARGP_KEY_ARG:
+        orr_cli_append(state, o->paths, &o->run.path_count,
+                       strcmp(arg, "-") == 0 ? "/dev/stdin" : arg);
+        return 0;
     case ARGP_KEY_END:
         if (o->run.path_count == 0) {
             argp_error(state, "name a snapshot");
@@ -390,7 +393,8 @@ int orr_cli_schedule(int argc, char **argv)
         "SNAPSHOT...",
         "Run one scheduling cycle on a cluster's present state and say what it decides, and why "
         "the other jobs wait.\vSNAPSHOT is KAI's snapshot.zip, one or several files that `kubectl "
-        "get -o json` (or yaml) wrote, or a Snapshot in YAML; sim/import/README.md describes them. "
+        "get -o json` (or yaml) wrote, or a Snapshot in YAML; - is standard input; "
+        "sim/import/README.md describes them. "
         "With --quiet only decisions and waiting jobs are told, with --verbose also what pods "
         "without a PodGroup were grouped into. "
         "`orrery policies kai` says which features are supported and what shows it.",

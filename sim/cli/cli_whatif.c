@@ -45,7 +45,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_POLICY: orr_cli_append(state, o->policies, &o->policy_count, arg); return 0;
     case KEY_BASE: orr_cli_append(state, o->bases, &o->base_count, arg); return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->cluster_count, arg); return 0;
-    case KEY_TRACE: o->trace = arg; return 0;
+    case KEY_TRACE:
+        if (strcmp(arg, "-") == 0) {
+            argp_error(state, "--trace -: each run reads the trace again: give a file");
+        }
+        o->trace = arg;
+        return 0;
     case KEY_FORMAT: o->format = arg; return 0;
     case KEY_SEEDS: o->seeds = orr_cli_count(state, "--seeds", arg, SEEDS_MAX); return 0;
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
@@ -89,14 +94,33 @@ static enum orr_status list_bases(struct whatif *w, struct orr_err *err)
     return status;
 }
 
+/* Each run reads the scenario again, and standard input can be read once. */
+static enum orr_status read_standard_input(struct whatif *w, struct orr_err *err)
+{
+    const size_t most = (size_t)16 << 20;
+    char *text = orr_arena_alloc(&w->arena, most + 1, 1);
+    const size_t bytes = fread(text, 1, most + 1, stdin);
+    if (ferror(stdin) != 0 || bytes > most) {
+        return orr_fail(err, bytes > most ? ORR_DATA : ORR_IO, "standard input: %s",
+                        bytes > most ? "is larger than 16 MiB" : "cannot be read");
+    }
+    w->from = (struct orr_scenario_options){
+        .path = "stdin", .text = text, .text_bytes = bytes, .folder = ""};
+    return ORR_OK;
+}
+
 /* A scenario file, what a results file ran, or a trace. */
 static enum orr_status load_base(struct whatif *w, struct orr_err *err)
 {
     const struct whatif_options *o = w->options;
     enum orr_status status = ORR_OK;
     w->from = (struct orr_scenario_options){.path = o->path};
-    if (o->path != NULL && orr_cli_is_results(o->path)) {
+    w->is_results = o->path != NULL && orr_cli_is_results(o->path);
+    if (w->is_results) {
         status = orr_rerun_of(o->path, &w->arena, &w->from, err);
+    }
+    if (o->path != NULL && strcmp(o->path, "-") == 0) {
+        status = read_standard_input(w, err);
     }
     w->from.trace = o->trace;
     w->from.format = o->format;
@@ -192,10 +216,10 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
         w->labels[p] = w->names[arm];
         w->arms[p] = arm;
         struct orr_point_options *point = &w->points[p];
-        *point = (struct orr_point_options){
-            .scenario = w->from,
-            .output = paths[p],
-            .allow_loss_ppm = w->from.text != NULL ? ORR_LOSS_ALL : o->allow_loss_ppm};
+        *point = (struct orr_point_options){.scenario = w->from,
+                                            .output = paths[p],
+                                            .allow_loss_ppm =
+                                                w->is_results ? ORR_LOSS_ALL : o->allow_loss_ppm};
         point->scenario.variant = w->changes[arm].variant;
         point->scenario.policy = w->changes[arm].policy;
         point->scenario.sets = o->sets;
@@ -263,7 +287,7 @@ int orr_cli_whatif(int argc, char **argv)
     const struct argp parser = {
         rows,
         parse,
-        "[SCENARIO|R.db]",
+        "[SCENARIO|R.db|-]",
         "Run a scenario as it stands and with changes, on the same draws: "
         "before, after, who gets worse. All that is given is one change; several --policy or "
         "--variant are alternatives, each with every --set. Exit code 1: something the scenario "

@@ -25,6 +25,7 @@ struct whatif_change { /* beside what --set changes, which is part of each */
 struct whatif {
     const struct whatif_options *options;
     struct orr_scenario_options from;    /* the base in words */
+    bool is_results;                     /* it was run, with whatever rows its trace lost */
     struct orr_scenario base;            /* for its seeds, variants and expectations */
     const char *const *names;            /* of arms */
     const struct whatif_change *changes; /* by arm; none of arm 0 */

@@ -425,7 +425,9 @@ enum orr_status orr_whatif_answer(struct whatif *w, int *code, struct orr_err *e
         if (w->options->common.json) {
             print_json(w, &answers);
         } else {
-            print_text(w, &answers, stdout);
+            struct orr_cli_colour colour;
+            print_text(w, &answers, orr_cli_colour_begin(&colour, &w->options->common, stdout));
+            orr_cli_colour_end(&colour);
         }
         *code = check_changes(w);
     }

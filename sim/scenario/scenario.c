@@ -30,7 +30,8 @@ static const char *stem(struct orr_arena *arena, const char *path)
     if (dot != NULL && dot != name) {
         *dot = '\0';
     }
-    return name[0] == '\0' ? "run" : name;
+    const bool standard = strcmp(path, "-") == 0; /* standard input */
+    return name[0] == '\0' ? "run" : standard ? "stdin" : name;
 }
 
 static enum orr_status check_options(const struct orr_scenario_options *options,

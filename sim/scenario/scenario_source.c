@@ -324,14 +324,16 @@ enum orr_status orr_scenario__read(struct orr_scenario__load *load, const char *
         return orr_scenario__fail(load, named_at, "a stored scenario cannot read %s", path);
     }
     struct orr_scenario__source *source = orr_arena_alloc(load->arena, 1, sizeof *source);
-    source->name = orr_arena_strndup(load->arena, path, strlen(path));
+    const bool standard = named_at == NULL && strcmp(path, "-") == 0;
     source->folder = orr_scenario__folder(load->arena, path);
+    path = standard ? "standard input" : path;
+    source->name = orr_arena_strndup(load->arena, path, strlen(path));
     struct stat about;
     /* why: opening a pipe that a scenario names by mistake would wait for ever */
     if (named_at != NULL && stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
         return orr_scenario__fail(load, named_at, "%s is not a regular file", path);
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &about) != 0) {
         int error = errno;
         if (fd >= 0) {

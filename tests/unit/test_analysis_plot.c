@@ -224,7 +224,7 @@ static void faults__are_told_apart(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     assert_int_equal(draw("new.db", "svg", "alocation", &seen, &err), ORR_USAGE);
     assert_non_null(strstr(err.text, "allocation"));
-    assert_int_equal(draw("new.db", "pdf", NULL, &seen, &err), ORR_USAGE);
+    assert_int_equal(draw("new.db", "tiff", NULL, &seen, &err), ORR_USAGE);
 }
 
 static void gnuplot__absent_leaves_scripts(void **state)

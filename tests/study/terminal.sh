@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# - is standard input; colour where it is wanted and nowhere else; COLUMNS.
+#
+#   terminal.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+
+orrery=$1 work=$2 source=$3
+. "$(dirname "$0")/../scratch.sh"
+
+printf 'job,submit_s,run_s,gpus\na,0,100,4\nb,0,200,8\nc,20,3600,8\n' >t.csv
+cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+workload: [{name: t, trace: t.csv}]
+END
+digest() {
+    "$orrery" export "$1" run --format jsonl | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/'
+}
+"$orrery" run s.yaml -q -o file.db
+"$orrery" run - -q <s.yaml || fail "a scenario from standard input"
+[ "$(digest stdin.db)" = "$(digest file.db)" ] || fail "standard input is another scenario"
+"$orrery" run --trace - --cluster 2x8 -q -o trace.db <t.csv || fail "a trace from standard input"
+[ "$(sqlite3 trace.db 'SELECT count(*) FROM job')" = 3 ] || fail "jobs of standard input"
+printf 'cluster: {pools: {p: {nods: 2}}}\n' | "$orrery" check - >out 2>err && fail "a wrong key"
+grep -q 'standard input:1:' err || fail "no place in standard input: $(cat err)"
+"$orrery" whatif - --set cluster.pools.p.nodes=1 --no-progress --color=never <s.yaml >plain || fail "whatif of standard input"
+grep -q '^stdin: base against 1 change' plain || fail "$(cat plain)"
+code=0
+"$orrery" whatif --trace - --cluster 2x8 --policy easy <t.csv >out 2>err || code=$?
+{ [ "$code" = 64 ] && grep -q 'give a file' err; } || fail "exit $code: a trace that is read twice"
+
+# Colour is asked for, or the answer is without; words are the same. Here is no terminal.
+escape=$(printf '\033')
+NO_COLOR=1 "$orrery" whatif s.yaml --set cluster.pools.p.nodes=1 --no-progress --color=always >red
+grep -q "$escape\[31mworse off:" red || fail "no colour: $(cat red)"
+sed "s/$escape\[[0-9]*m//g; s/^s: /stdin: /" red | cmp - plain || fail "colour changes words"
+"$orrery" whatif s.yaml --set cluster.pools.p.nodes=1 --no-progress >auto
+grep -q "$escape" auto && fail "colour in a file"
+"$orrery" whatif s.yaml --set cluster.pools.p.nodes=1 --no-progress --json --color=always >out
+grep -q "$escape" out && fail "colour in JSON"
+
+# Figures of characters are as wide as the terminal says.
+if command -v gnuplot >/dev/null; then
+    COLUMNS=60 "$orrery" plot file.db depth -t dumb >narrow
+    [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' narrow)" -le 60 ] || fail "wider than COLUMNS"
+fi
+
+printf 'on a terminal\n'
