@@ -325,3 +325,23 @@ FROM run;
 SELECT min(submit_ms)
 FROM job
 WHERE state > 0;
+
+-- piece: passers
+-- jobs that came later than ?1 and started while job ?1 waited for its first start, services apart
+FROM v_waits AS own
+JOIN v_waits AS w ON w.from_ms > own.from_ms AND w.start_ms < own.from_ms + own.seen_ms
+JOIN job AS j ON j.id = w.job
+LEFT JOIN queue AS q ON q.id = w.queue
+LEFT JOIN kind AS k ON k.id = w.kind
+WHERE own.job = ?1 AND k.name IS NOT 'inference'
+
+-- name: passed
+SELECT count(*), total(w.mgpu) / 1000.0
+-- use: passers
+;
+
+-- name: passed_most
+SELECT j.name, q.name, w.mgpu / 1000.0
+-- use: passers
+ORDER BY w.mgpu DESC, w.start_ms, w.job
+LIMIT 5;

@@ -53,6 +53,18 @@ struct gpu_hours { /* what became of the GPU time it held */
     double useful, lost, overhead, waiting, slow, idle;
 };
 
+#define PASSERS 5 /* told of one by one */
+
+struct passed { /* by jobs that came later and started sooner */
+    int64_t jobs;
+    double gpus;
+    struct passer {
+        const char *job, *queue;
+        double gpus;
+    } most[PASSERS];
+    uint32_t count;
+};
+
 struct story {
     const struct orr_results *in;
     struct explain_job job;
@@ -65,6 +77,7 @@ struct story {
     struct explain_waits waits;
     struct explain_replicas replicas;
     struct gpu_hours hours;
+    struct passed passed;
 };
 
 static void read_start(struct orr_results *in, int64_t job, int64_t nr, struct start *start)
@@ -170,6 +183,24 @@ static void read_sums(struct orr_results *in, struct story *story)
     }
 }
 
+static void read_passed(struct orr_results *in, struct story *story)
+{
+    struct passed *p = &story->passed;
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__passed, &story->job.id, 1);
+    while (orr_results_step(in, row)) {
+        p->jobs = sqlite3_column_int64(row, 0);
+        p->gpus = sqlite3_column_double(row, 1);
+    }
+    row = orr_explain__query(in, orr_explain_sql__passed_most, &story->job.id, 1);
+    while (orr_results_step(in, row)) {
+        if (p->count < PASSERS) {
+            p->most[p->count++] = (struct passer){.job = orr_results_text(in, row, 0),
+                                                  .queue = orr_results_text(in, row, 1),
+                                                  .gpus = sqlite3_column_double(row, 2)};
+        }
+    }
+}
+
 static void release(struct story *story)
 {
     for (uint32_t i = 0; i < story->event_count; i++) {
@@ -254,6 +285,24 @@ static void say_events(const struct story *story, FILE *out)
     }
 }
 
+static void say_passed(const struct passed *p, FILE *out)
+{
+    if (p->jobs == 0) {
+        return;
+    }
+    char gpus[40];
+    (void)fprintf(out, "  passed by %lld job%s of %s in all that came later: ", (long long)p->jobs,
+                  p->jobs == 1 ? "" : "s", orr_explain__gpus(p->gpus, gpus));
+    for (uint32_t i = 0; i < p->count; i++) {
+        (void)fprintf(out, "%s%s of %s (%g)",
+                      i > 0               ? ", "
+                      : p->jobs > PASSERS ? "the largest "
+                                          : "",
+                      p->most[i].job, p->most[i].queue, p->most[i].gpus);
+    }
+    (void)fputc('\n', out);
+}
+
 /* What it waited for, the longest first. */
 static void say_sums(const struct story *story, FILE *out)
 {
@@ -320,6 +369,7 @@ static void say(const struct story *story, FILE *out)
     orr_explain__say_replicas(story->in, &story->replicas, out);
     (void)fputc('\n', out);
     say_sums(story, out);
+    say_passed(&story->passed, out);
     (void)fputc('\n', out);
     draw_time(story, out);
 }
@@ -374,6 +424,23 @@ static void json_events(const struct story *story, struct orr_json *json)
     orr_json_close(json, ']');
 }
 
+static void json_passed(const struct passed *p, struct orr_json *json)
+{
+    orr_json_open(json, "passed_by", '{');
+    orr_json_int(json, "jobs", p->jobs);
+    orr_json_real(json, "gpus", p->gpus);
+    orr_json_open(json, "largest", '[');
+    for (uint32_t i = 0; i < p->count; i++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "job", p->most[i].job);
+        orr_json_text(json, "queue", p->most[i].queue);
+        orr_json_real(json, "gpus", p->most[i].gpus);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+    orr_json_close(json, '}');
+}
+
 static void json_sums(const struct story *story, struct orr_json *json)
 {
     orr_explain__json_waits(&story->waits, json);
@@ -425,6 +492,7 @@ static void as_json(const struct story *story, FILE *out)
     json_events(story, &json);
     orr_explain__json_replicas(&story->replicas, &json);
     json_sums(story, &json);
+    json_passed(&story->passed, &json);
     orr_json_close(&json, '}');
 }
 
@@ -439,6 +507,7 @@ enum orr_status orr_explain_job(const char *db_path, const char *name, bool json
         read_never(&in, &story);
         read_attempts(&in, &story);
         read_sums(&in, &story);
+        read_passed(&in, &story);
         orr_explain__replicas(&in, &story.job, &story.replicas);
     }
     if (in.status == ORR_OK && json) {

@@ -246,12 +246,14 @@ void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count,
                   by_verdict[ORR_GATE_REGRESSED], by_verdict[ORR_GATE_INCONCLUSIVE]);
     for (uint32_t i = 0; i < count; i++) {
         const struct orr_gate_result *r = &results[i];
-        (void)fputs("  <testcase classname=\"", out);
+        (void)fputs("  <testcase classname=\"orrery.gate.", out);
         orr_xml_text(out, r->rule->metric);
         (void)fputs("\" name=\"", out);
         orr_xml_text(out, r->rule->name);
         if (r->verdict == ORR_GATE_PASS) {
-            (void)fputs("\"/>\n", out);
+            (void)fputs("\">\n    <system-out>", out);
+            orr_xml_text(out, r->text);
+            (void)fputs("</system-out>\n  </testcase>\n", out);
             continue;
         }
         const char *tag = r->verdict == ORR_GATE_REGRESSED ? "failure" : "error";

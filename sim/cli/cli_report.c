@@ -375,10 +375,18 @@ static void text_attained(const struct orr_report *r, FILE *out)
     }
 }
 
+/* No more digits than are worth reading: none behind the point from 1000 on. */
+static const char *whole_number(double value, char out[24])
+{
+    (void)snprintf(out, 24, value >= 1000 ? "%.0f" : "%.2f", value);
+    return out;
+}
+
 /* Only where nodes join or leave, or have a price or a power. */
 static void text_pools(const struct orr_summary *s, FILE *out)
 {
     uint64_t joined = 0, left = 0;
+    char a[24], b[24];
     for (uint32_t p = 0; p < s->pool_count; p++) {
         joined += s->pools[p].joined;
         left += s->pools[p].left;
@@ -389,13 +397,17 @@ static void text_pools(const struct orr_summary *s, FILE *out)
     }
     if (s->priced) {
         char per[24];
-        (void)fprintf(out, "cost        %.2f, in the window %.2f: %s a useful GPU-hour\n",
-                      s->run_cost, s->cost, ratio(s->cost_per_useful_gpu_h, per));
+        (void)fprintf(
+            out,
+            "cost        %s in the unit of the prices, in the window %s: %s a useful GPU-hour\n",
+            whole_number(s->run_cost, a), whole_number(s->cost, b),
+            ratio(s->cost_per_useful_gpu_h, per));
     }
     if (s->powered) {
         char per[24];
-        (void)fprintf(out, "energy      %.2f kWh, in the window %.2f: %s a useful GPU-hour\n",
-                      s->run_energy_kwh, s->energy_kwh, ratio(s->energy_kwh_per_useful_gpu_h, per));
+        (void)fprintf(out, "energy      %s kWh, in the window %s: %s a useful GPU-hour\n",
+                      whole_number(s->run_energy_kwh, a), whole_number(s->energy_kwh, b),
+                      ratio(s->energy_kwh_per_useful_gpu_h, per));
     }
 }
 
@@ -454,10 +466,15 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     }
     (void)fprintf(out, "\nwindow      %s of submits",
                   orr_format_rough(a, (double)(s->window_end_ms - s->window_start_ms) / 1000.0));
-    (void)fprintf(out, "; the last job ended at %s, %llu finished, %llu unfinished%s\n",
+    (void)fprintf(out, "; the last job ended at %s, %llu finished, %llu unfinished",
                   orr_format_rough(b, s->makespan_s), (unsigned long long)s->finished,
-                  (unsigned long long)s->unfinished,
-                  r->run->status == ORR_RUN_INTERRUPTED ? " (interrupted)" : "");
+                  (unsigned long long)s->unfinished);
+    const uint64_t unstarted = s->waits.jobs - s->waits.started;
+    if (unstarted > 0) { /* else a cut at the horizon looks as if all of them ran then */
+        (void)fprintf(out, " (of those in the window %llu never started)",
+                      (unsigned long long)unstarted);
+    }
+    (void)fprintf(out, "%s\n", r->run->status == ORR_RUN_INTERRUPTED ? " (interrupted)" : "");
     (void)fprintf(out, "wait        mean %s, p50 %s, p95 %s, p99 %s, max %s (submit to start)\n",
                   orr_format_rough(a, s->waits.mean_s), orr_format_rough(b, s->waits.p50_s),
                   orr_format_rough(c, s->waits.p95_s), orr_format_rough(d, s->waits.p99_s),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scenario_expect.c - METRIC{label=value,...} OP NUMBER. */
+/* scenario_expect.c - METRIC{label=value,...} OP NUMBER, a time with its unit or a percentage. */
 #include "scenario_int.h"
 
 #include <stdio.h>
@@ -108,6 +108,37 @@ static enum orr_status read_op(struct reader *reader, const char **out)
     return expected(reader, "one of >= <= > < == !=");
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t bytes = strlen(text), tail = strlen(end);
+    return bytes >= tail && strcmp(text + bytes - tail, end) == 0;
+}
+
+/* In the metric's own unit, which its name ends with; times also with theirs ("1h" of a metric in s
+ * or h), and ratios in percent. */
+static bool read_value(const char *metric, const char *text, double *out)
+{
+    const size_t bytes = strlen(text);
+    const bool seconds = ends_with(metric, "_s"), hours = ends_with(metric, "_h");
+    const bool is_amount =
+        seconds || hours || ends_with(metric, "_kwh") || ends_with(metric, "_gpus");
+    orr_ms time;
+    if (orr_parse_double(text, bytes, out)) {
+        return true;
+    }
+    if (bytes > 1 && text[bytes - 1] == '%' && !is_amount &&
+        orr_parse_double(text, bytes - 1, out)) {
+        *out /= 100;
+        return true;
+    }
+    if ((seconds || (hours && !ends_with(metric, "gpu_h"))) &&
+        orr_parse_duration(text, bytes, &time)) {
+        *out = (double)time / (hours ? 3600000.0 : 1000.0);
+        return true;
+    }
+    return false;
+}
+
 enum orr_status orr_scenario__expect(const struct orr_scenario__load *load,
                                      const struct orr_scenario__node *node,
                                      struct orr_scenario_expect *expect)
@@ -131,7 +162,7 @@ enum orr_status orr_scenario__expect(const struct orr_scenario__load *load,
         return status;
     }
     skip_blanks(&reader);
-    if (!orr_parse_double(reader.next, strlen(reader.next), &expect->value)) {
+    if (!read_value(expect->metric, reader.next, &expect->value)) {
         return expected(&reader, "a number");
     }
     return ORR_OK;

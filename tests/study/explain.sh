@@ -121,4 +121,12 @@ if command -v gnuplot >/dev/null; then
     grep -q '>12:00<\|12:00' dated-depth.svg || fail 'marks at round times'
 fi
 
+# Who passed a job: those that came later and started before it did, by a small world of EASY.
+printf 'job,submit_s,run_s,gpus\na,0,1000,6\nbig,10,100,8\ns1,20,50,1\ns2,30,60,2\nlate,2000,10,1\n' >pass.csv
+"$orrery" run --trace pass.csv --cluster 1x8 --policy easy --quiet --no-progress -o pass.db
+says 0 'passed by 2 jobs of 3 GPUs in all that came later: s2 of default (2), s1 of default (1)$' "$orrery" explain pass.db big
+"$orrery" explain pass.db a >out
+grep -q 'passed by' out && fail "the first is passed: $(cat out)"
+says 0 '"gpus": 3' "$orrery" explain pass.db big --json
+
 printf 'explained\n'

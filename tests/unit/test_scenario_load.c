@@ -28,7 +28,9 @@ static const char complete_text[] =
     "  more: {cluster.pools.h100.nodes: +=48}\n"
     "expect:\n"
     "- attainment{workload = chat, queue=a b} >= 0.999\n"
-    "- makespan_s<1e6\n";
+    "- makespan_s<1e6\n"
+    "- wait_p95_s <= 1.5h\n"
+    "- gpu_occupancy > 80%\n";
 
 static void load__fills_cluster(void **state)
 {
@@ -151,7 +153,9 @@ static void load__reads_expectations(void **state)
     (void)state;
     struct orr_scenario s;
     load_good(complete_text, &s);
-    assert_int_equal(s.expect_count, 2);
+    assert_int_equal(s.expect_count, 4);
+    assert_true(s.expects[2].value == 5400);
+    assert_true(s.expects[3].value == 0.8);
     assert_string_equal(s.expects[0].text, "attainment{workload = chat, queue=a b} >= 0.999");
     assert_string_equal(s.expects[0].metric, "attainment");
     assert_string_equal(s.expects[0].labels, "workload=chat,queue=a b");
@@ -499,6 +503,12 @@ static void error__bad_expectation(void **state)
         {"wait > x", "first.yaml:5:10: expect: expected a number\n"
                      "- wait > x\n"
                      "         ^"},
+        {"wait_s > 1x", "first.yaml:5:12: expect: expected a number\n"
+                        "- wait_s > 1x\n"
+                        "           ^"},
+        {"lost_gpu_h > 1h", "first.yaml:5:16: expect: expected a number\n"
+                            "- lost_gpu_h > 1h\n"
+                            "               ^"},
         {"9 > 3", "first.yaml:5:3: expect: expected the name of a metric\n"
                   "- 9 > 3\n"
                   "  ^"},
