@@ -259,6 +259,9 @@ void orr_forecast__sum_up(struct orr_row *row);
 
 /* --- forecast.c and others --- */
 
+/* recall.c: takes the job and its tasks, where they are and in which status, into a print. */
+void orr_victim__print_job(uint64_t *print, const struct orr_session *session, uint32_t index);
+
 bool orr_forecast__plain_rules(const struct orr_session *session);
 /* Its tasks ask whole GPUs and nothing else of a node. */
 bool orr_forecast__plain_preemptor(const struct orr_victim_search *search);

@@ -16,13 +16,13 @@
  */
 #include "forecast_int.h"
 
-static void take_job(uint64_t *sum, const struct orr_session *session, uint32_t index)
+void orr_victim__print_job(uint64_t *print, const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
-    orr_print_word(sum, job->serial);
+    orr_print_word(print, job->serial);
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_place *place = &session->tasks[t].live;
-        orr_print_word(sum, (uint64_t)place->status << 32 | place->node);
+        orr_print_word(print, (uint64_t)place->status << 32 | place->node);
     }
 }
 
@@ -105,7 +105,7 @@ static uint64_t plain_world(const struct orr_victim_search *search)
     const uint32_t own = session->jobs[search->job].queue;
     const bool timed = orr_prospects_timed(session);
     uint64_t sum = (uint64_t)search->action;
-    take_job(&sum, session, search->job);
+    orr_victim__print_job(&sum, session, search->job);
     orr_print_word(&sum, session->prospects->nodes_print);
     take_totals(&sum, session);
     orr_print_word(&sum, orr_prospects_standing(session, own));
@@ -134,7 +134,7 @@ static void take_any_queue(uint64_t *sum, const struct orr_session *session, uin
     orr_print_word(sum, of->print);
     for (uint32_t i = 0; i < of->active_count; i++) {
         if (session->jobs[of->active[i]].active != session->jobs[of->active[i]].task_count) {
-            take_job(sum, session, of->active[i]);
+            orr_victim__print_job(sum, session, of->active[i]);
         }
     }
     if (queue < session->backlog->queue_count) {
@@ -152,14 +152,14 @@ static uint64_t any_world(const struct orr_victim_search *search)
     }
     const struct orr_prospects *all = orr_prospects_now(session);
     uint64_t sum = (uint64_t)search->action;
-    take_job(&sum, session, search->job);
+    orr_victim__print_job(&sum, session, search->job);
     orr_print_word(&sum, all->content_print);
     take_totals(&sum, session);
     for (uint32_t q = 0; q < session->queue_count; q++) {
         take_any_queue(&sum, session, q);
     }
     for (uint32_t i = 0; i < session->changed_count; i++) { /* since the backlog was */
-        take_job(&sum, session, session->changed_jobs[i]);
+        orr_victim__print_job(&sum, session, session->changed_jobs[i]);
     }
     for (uint32_t c = 0; orr_prospects_timed(session) && c < search->candidate_count; c++) {
         orr_print_word(&sum, session->jobs[search->candidates[c].job].serial);

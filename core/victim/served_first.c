@@ -40,8 +40,7 @@ static void read_context(struct orr_session *session, const struct orr_sides *s,
     for (uint32_t i = 0; i < session->changed_count; i++) { /* since the backlog was */
         const struct orr_sjob *job = &session->jobs[session->changed_jobs[i]];
         if (job->queue != ORR_NONE && s->side_of[job->queue] == index) {
-            orr_print_word(&print, job->serial);
-            orr_print_word(&print, (uint64_t)job->pending << 32 | job->active);
+            orr_victim__print_job(&print, session, session->changed_jobs[i]);
         }
     }
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
