@@ -134,16 +134,16 @@ static void remove_shared(struct slow *slow, uint32_t n, uint32_t id, int64_t ne
     }
     group->allocated -= need;
     group->releasing -= status == ORR_TASK_RELEASING ? need : 0;
-    if (group->used <= 0) {
-        if (slow->in->nodes[n].gpu_count >=
-            node->idle.v[ORR_SLOT_GPU] / ORR_MGPU + devices_used(node)) {
-            node->idle.v[ORR_SLOT_GPU] += ORR_MGPU;
-        }
-        if (group->flagged) {
-            node->releasing.v[ORR_SLOT_GPU] -= ORR_MGPU;
-            group->flagged = false;
-        }
-    } else if (group->used == group->releasing && !group->flagged) {
+    if (group->used <= 0 && slow->in->nodes[n].gpu_count >=
+                                node->idle.v[ORR_SLOT_GPU] / ORR_MGPU + devices_used(node)) {
+        node->idle.v[ORR_SLOT_GPU] += ORR_MGPU;
+    }
+    if (status == ORR_TASK_RELEASING && group->used <= 0 && group->flagged) {
+        node->releasing.v[ORR_SLOT_GPU] -= ORR_MGPU;
+        group->flagged = false;
+    }
+    if (status != ORR_TASK_RELEASING && group->used > 0 && group->used == group->releasing &&
+        !group->flagged) {
         node->releasing.v[ORR_SLOT_GPU] += ORR_MGPU;
         group->flagged = true;
     }
@@ -303,10 +303,11 @@ static int64_t with_mig(const struct slow *slow, const struct orr_vec *amounts)
     return sum;
 }
 
-/* Neither a whole device that comes back nor one that is only waited for. */
+/* KAI getSumOfReleasingSharedGPUs: some of the device comes back, and not all that is used on it.
+ */
 bool slow_partly_releasing(const struct slow_group *group)
 {
-    return group->allocated > 0 && !group->flagged && group->releasing != 0;
+    return group->releasing > 0 && group->used != group->releasing;
 }
 
 int64_t slow_idle_sum(const struct slow *slow, uint32_t n)
