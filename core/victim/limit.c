@@ -4,7 +4,9 @@
  *
  * Let q be such a queue: what it holds now and what the preemptor asks in all exceed a limit that
  * the preemptor is asked about (KAI's JobOverCapacity). A search succeeds only with a scenario for
- * all of the preemptor's tasks.
+ * all of the preemptor's tasks. A job of several pod sets may be placed in part by a scenario,
+ * which v0.17 then abandons (ORR_SEARCH_ABANDONED) with its shares moved; nothing is claimed of
+ * such a job.
  *
  * - Consolidation: all victims and the preemptor must be placed in the end. Of those below q that
  *   ask the resource, the preemptor among them, one is served last, and then q holds all it held
@@ -56,7 +58,9 @@ bool orr_victim__over_limit(const struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     const struct orr_demand demand =
         orr_session_demand(session, &search->tasks, session->max_gpu_memory_mib);
-    uint32_t q = session->rules.proportion ? session->jobs[search->job].queue : ORR_NONE;
+    const bool claims =
+        session->rules.proportion && orr_victim__is_one_pod_set(session, search->job);
+    uint32_t q = claims ? session->jobs[search->job].queue : ORR_NONE;
     for (; q != ORR_NONE; q = session->shares[q].parent) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double limit = session->shares[q].resource[kind].limit;

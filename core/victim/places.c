@@ -21,7 +21,8 @@
  * What a task that is moved adds to the difference of both sides, what it leaves of a multiple of
  * z, is never below 0. So what fails with all of some set moved fails with any of it: it is asked
  * of all candidates before a search (kept by what the first task asks while nodes and candidates
- * stay), of all victims of a state, and of a scenario.
+ * stay), of all victims of a state, and of a scenario. The latter two count all of the preemptor's
+ * tasks, of which a job of several pod sets may get a part only: they are not asked of such a job.
  */
 #include "forecast_int.h"
 #include "prune_int.h"
@@ -432,7 +433,8 @@ static struct orr_places *places_of(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     const struct orr_ask *first = orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
-    if (!is_known(session, first) || orr_prospects_now(session)->uncounted_nodes > 0) {
+    if (!is_known(session, first) || orr_prospects_now(session)->uncounted_nodes > 0 ||
+        !orr_victim__is_one_pod_set(session, search->job)) {
         return NULL;
     }
     if (search->places == NULL) {

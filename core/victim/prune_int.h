@@ -12,6 +12,9 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
 /* A scenario succeeded, or the whole search: ends the program if a pruner had refuted it. */
 void orr_prune__check(const struct orr_victim_search *search, bool whole);
 
+/* A job of several pod sets may be placed by a scenario in part. */
+bool orr_victim__is_one_pod_set(const struct orr_session *session, uint32_t job);
+
 /* limit.c: asked of a search of consolidation or reclaim. */
 bool orr_victim__over_limit(const struct orr_victim_search *search);
 

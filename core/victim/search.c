@@ -472,6 +472,16 @@ static void prepare_search(struct orr_victim_search *search)
     orr_victim__open_capacities(search);
 }
 
+bool orr_victim__is_one_pod_set(const struct orr_session *session, uint32_t job)
+{
+    const struct orr_sjob *one = &session->jobs[job];
+    uint32_t count = 0;
+    for (uint32_t s = one->first_set; s < one->first_set + one->set_count; s++) {
+        count += session->sets[s].is_pods;
+    }
+    return count == 1;
+}
+
 /* Whoever is a victim, the preemptor's queue would pass a limit. */
 static bool is_over_limit(struct orr_victim_search *search)
 {
@@ -579,6 +589,8 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     }
     if (result == ORR_SEARCH_SOLVED) {
         search.reached = ORR_OUTCOME_SOLVED;
+        orr_prune__check(&search, true);
+    } else if (result == ORR_SEARCH_ABANDONED) {
         orr_prune__check(&search, true);
     } else if (result == ORR_SEARCH_SPENT) {
         search.reached = ORR_OUTCOME_SPENT;
