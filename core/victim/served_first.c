@@ -4,7 +4,8 @@
  *
  * 1. Come back. A victim that is given, when it is served, what it lost needs places for its tasks.
  *    If all victims are of one node, that node has room for all who are not served yet. If GPUs
- *    decide on all nodes, counts tell whether all find a place in any order (tally.c). No limit
+ *    decide on all nodes and nodes are packed, counts tell whether all find a place in any order
+ *    (tally.c). NUMA zones do not count then (orr_forecast__plain_rules). No limit
  *    stands in the way, since queues come to hold no more than they do now.
  * 2. Served before it. As long as victims come back, what queues below a top-level queue hold
  *    depends on jobs below it alone, and so does the order in which these are popped, whatever is
@@ -237,7 +238,8 @@ static bool all_find_places(const struct orr_victim_search *search, const struct
             all->more[scene->lists[l]->items[i].node] = 0;
         }
     }
-    /* A node where it is idle now would be preferred to the one with the least room. */
+    /* A node where it is idle now would be preferred to the one with the least room; under spread
+     * placement small tasks may leave no node whole for a large one (plain_rules). */
     const bool by_room = tasks.some != 0 && all->most_idle < __builtin_ctz(tasks.some);
     return by_room && orr_tally__hold_all(&rooms, &tasks);
 }
@@ -245,6 +247,9 @@ static bool all_find_places(const struct orr_victim_search *search, const struct
 static bool come_back(const struct orr_victim_search *search, struct scene *scene)
 {
     look_at(search, scene);
+    if (!orr_forecast__plain_rules(search->session)) {
+        return false;
+    }
     return (scene->node != ORR_NONE && takes_back(search->session, scene->node)) ||
            (scene->counted && search->session->prospects->odd_nodes == 0 &&
             all_find_places(search, scene));
