@@ -244,15 +244,19 @@ int64_t orr_session_idle_gpus(const struct orr_session *session, uint32_t index)
     return sum;
 }
 
+/* MiB that come back of a device of which more stays in use (KAI getSumOfReleasingSharedGPUs). */
+static int64_t partly_releasing(const struct orr_shared_gpu *gpu)
+{
+    return gpu->releasing > 0 && !all_releasing(gpu) ? gpu->releasing : 0;
+}
+
 int64_t orr_session_releasing_gpus(const struct orr_session *session, uint32_t index)
 {
     const struct orr_snode *node = &session->nodes[index];
     int64_t sum = node->releasing.v[ORR_SLOT_GPU] + mig_gpus(session, &node->releasing);
     for (uint32_t i = 0; i < node->shared_count; i++) {
-        const struct orr_shared_gpu *gpu = &node->shared[i];
-        if (gpu->releasing > 0 && !all_releasing(gpu)) {
-            sum += orr_session_ceil_portion(gpu->releasing, node->gpu_memory_mib);
-        }
+        const int64_t mib = partly_releasing(&node->shared[i]);
+        sum += mib > 0 ? orr_session_ceil_portion(mib, node->gpu_memory_mib) : 0;
     }
     return sum;
 }
@@ -263,10 +267,8 @@ int64_t orr_session_free_mib(const struct orr_snode *node)
                   node->gpu_memory_mib;
     for (uint32_t i = 0; i < node->shared_count; i++) {
         const struct orr_shared_gpu *gpu = &node->shared[i];
-        if (gpu->allocated > 0) {
-            sum += node->gpu_memory_mib - gpu->allocated;
-            sum += gpu->counted_releasing ? 0 : gpu->releasing;
-        }
+        sum += gpu->allocated > 0 ? node->gpu_memory_mib - gpu->allocated : 0;
+        sum += partly_releasing(gpu);
     }
     return sum;
 }

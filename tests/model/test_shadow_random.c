@@ -145,7 +145,8 @@ static void shared_devices__are_booked_status_by_status(void **state)
 {
     (void)state;
     static const struct world worlds[] = {{101992, 0x825f}, {104470, 0x147f}, {108758, 0x1c01},
-                                          {110038, 0x1c81}, {120718, 0x613},  {126731, 0x21}};
+                                          {110038, 0x1c81}, {120718, 0x613},  {126731, 0x21},
+                                          {340504, 0x849f}, {348886, 0xd}};
     compare_worlds(worlds, sizeof worlds / sizeof worlds[0]);
 }
 
