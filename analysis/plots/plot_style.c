@@ -228,9 +228,12 @@ void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, bool peaks)
 static const char *means_note(struct orr_plot *plot, char out[80])
 {
     char length[24];
-    (void)snprintf(out, 80, plot->bucket_ms > 0 ? "; means over %s%s" : "",
-                   orr_format_rough(length, (double)plot->bucket_ms / 1000.0),
-                   plot->peaks ? ", thin line: peaks" : "");
+    out[0] = '\0';
+    if (plot->bucket_ms > 0) {
+        (void)snprintf(out, 80, "; means over %s%s",
+                       orr_format_rough(length, (double)plot->bucket_ms / 1000.0),
+                       plot->peaks ? ", thin line: peaks" : "");
+    }
     plot->bucket_ms = 0;
     return out;
 }
