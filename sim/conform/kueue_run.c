@@ -7,11 +7,6 @@
 
 #include "kueue_world.h"
 
-static bool is_word(const char *text, const char *word)
-{
-    return text != NULL && strcmp(text, word) == 0;
-}
-
 static void take(struct kq_world *world, const struct kq_amounts *amounts)
 {
     const uint32_t node = orr_conform__node(world, amounts->name);
@@ -114,9 +109,10 @@ static enum orr_kueue_flavor_mode answer(void *context, uint32_t cell, int64_t a
         const struct kq_answer *known = &world->from->oracle[i];
         if (orr_conform__cell(world, known->flavor, known->resource) == cell) {
             *level = (uint32_t)known->level;
-            return is_word(known->possibility, "NoCandidates") ? ORR_KUEUE_F_NO_CANDIDATES
-                   : is_word(known->possibility, "Reclaim")    ? ORR_KUEUE_F_RECLAIM
-                                                               : ORR_KUEUE_F_PREEMPT;
+            return orr_conform__is_word(known->possibility, "NoCandidates")
+                       ? ORR_KUEUE_F_NO_CANDIDATES
+                   : orr_conform__is_word(known->possibility, "Reclaim") ? ORR_KUEUE_F_RECLAIM
+                                                                         : ORR_KUEUE_F_PREEMPT;
         }
     }
     return ORR_KUEUE_F_PREEMPT;
@@ -258,7 +254,8 @@ static struct orr_kueue_assignment *given(struct kq_world *world,
             }
             out->flavored[(size_t)g * resources + r] = (struct orr_kueue_flavored){
                 .flavor = cell / resources,
-                .mode = is_word(one->mode, "Preempt") ? ORR_KUEUE_PREEMPT : ORR_KUEUE_FIT};
+                .mode =
+                    orr_conform__is_word(one->mode, "Preempt") ? ORR_KUEUE_PREEMPT : ORR_KUEUE_FIT};
             uint32_t u = 0;
             while (u < out->usage_count && out->usage[u].cell != cell) {
                 u++;
@@ -424,7 +421,7 @@ static bool is_on(const struct conform_kueue *one, const char *gate)
 {
     for (uint32_t i = 0; i < one->config.gate_count; i++) {
         if (strcmp(one->config.gates[i].name, gate) == 0) {
-            return is_word(one->config.gates[i].value, "true");
+            return orr_conform__is_word(one->config.gates[i].value, "true");
         }
     }
     return false;

@@ -319,7 +319,7 @@ static enum orr_kueue_preemption policy_of(const char *text)
     return ORR_KUEUE_UNSET;
 }
 
-static bool is_word(const char *text, const char *word)
+bool orr_conform__is_word(const char *text, const char *word)
 {
     return text != NULL && strcmp(text, word) == 0;
 }
@@ -366,24 +366,27 @@ static void read_queue(struct kq_world *world, const struct kq_queue *from,
         .name = from->name,
         .groups = groups_of(world, from),
         .group_count = from->group_count,
-        .strict_fifo = is_word(from->strategy, "StrictFIFO"),
-        .borrow_try_next = is_word(from->fungibility.borrow, "TryNextFlavor"),
-        .preempt_stop = is_word(from->fungibility.preempt, "MayStopSearch"),
+        .strict_fifo = orr_conform__is_word(from->strategy, "StrictFIFO"),
+        .borrow_try_next = orr_conform__is_word(from->fungibility.borrow, "TryNextFlavor"),
+        .preempt_stop = orr_conform__is_word(from->fungibility.preempt, "MayStopSearch"),
         .within = policy_of(from->preemption.within),
         .reclaim = policy_of(from->preemption.reclaim),
-        .borrow_within = borrow != NULL && !is_word(borrow->policy, "Never"),
+        .borrow_within = borrow != NULL && !orr_conform__is_word(borrow->policy, "Never"),
         .has_priority_threshold = borrow != NULL && borrow->threshold != KQ_UNSET,
-        .usage_based = is_word(from->admission_mode, "UsageBasedAdmissionFairSharing")};
+        .usage_based =
+            orr_conform__is_word(from->admission_mode, "UsageBasedAdmissionFairSharing")};
     if (queue->has_priority_threshold) {
         queue->priority_threshold = (int32_t)borrow->threshold;
     }
     if (from->fungibility.preference != NULL) {
-        queue->preference = is_word(from->fungibility.preference, "PreemptionOverBorrowing")
-                                ? ORR_KUEUE_PREEMPTION_OVER_BORROWING
-                                : ORR_KUEUE_BORROWING_OVER_PREEMPTION;
+        queue->preference =
+            orr_conform__is_word(from->fungibility.preference, "PreemptionOverBorrowing")
+                ? ORR_KUEUE_PREEMPTION_OVER_BORROWING
+                : ORR_KUEUE_BORROWING_OVER_PREEMPTION;
     }
-    queue->inactive = lacks_flavor(world, queue) ||
-                      (from->stop_policy != NULL && !is_word(from->stop_policy, "None"));
+    queue->inactive =
+        lacks_flavor(world, queue) ||
+        (from->stop_policy != NULL && !orr_conform__is_word(from->stop_policy, "None"));
 }
 
 static void build_queues(struct kq_world *world)
@@ -448,7 +451,7 @@ static void build_flavors(struct kq_world *world)
         out->tolerations = tolerations_of(world, flavor->tolerations, flavor->toleration_count);
         out->toleration_count = flavor->toleration_count;
         for (uint32_t t = 0; t < from->topology_count; t++) {
-            if (is_word(flavor->topology, from->topologies[t].name)) {
+            if (orr_conform__is_word(flavor->topology, from->topologies[t].name)) {
                 out->topology = t;
             }
         }
@@ -468,8 +471,9 @@ static void build_flavors(struct kq_world *world)
 
 static bool runs(const struct kq_pod *pod, const struct kq_node *node)
 {
-    return !pod->tas && is_word(pod->node, node->name) && !is_word(pod->phase, "Succeeded") &&
-           !is_word(pod->phase, "Failed");
+    return !pod->tas && orr_conform__is_word(pod->node, node->name) &&
+           !orr_conform__is_word(pod->phase, "Succeeded") &&
+           !orr_conform__is_word(pod->phase, "Failed");
 }
 
 static void build_nodes(struct kq_world *world)
@@ -507,11 +511,11 @@ static void build_nodes(struct kq_world *world)
 
 /* --- configuration --- */
 
-static bool gate(const struct conform_kueue *from, const char *name, bool otherwise)
+bool orr_conform__gate(const struct conform_kueue *from, const char *name, bool otherwise)
 {
     for (uint32_t i = 0; i < from->config.gate_count; i++) {
         if (strcmp(from->config.gates[i].name, name) == 0) {
-            return is_word(from->config.gates[i].value, "true");
+            return orr_conform__is_word(from->config.gates[i].value, "true");
         }
     }
     return otherwise;
@@ -531,7 +535,7 @@ static void build_usage(struct kq_world *world)
     double *units = orr_arena_alloc(&world->arena, world->resources.count, sizeof *units);
     for (uint32_t r = 0; r < world->resources.count; r++) {
         weights[r] = 1;
-        units[r] = is_word(world->resources.names[r], "cpu") ? 1000 : 1;
+        units[r] = orr_conform__is_word(world->resources.names[r], "cpu") ? 1000 : 1;
     }
     config->usage_weights = weights;
     config->usage_units = units;
@@ -561,22 +565,25 @@ static void build_config(struct kq_world *world)
     if (from->config.strategy_count > 0) {
         config->strategy_count = from->config.strategy_count > 1 ? 2 : 1;
         for (uint32_t i = 0; i < config->strategy_count; i++) {
-            config->strategies[i] = is_word(from->config.strategies[i], "LessThanInitialShare")
-                                        ? ORR_KUEUE_LESS_THAN_INITIAL_SHARE
-                                        : ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
+            config->strategies[i] =
+                orr_conform__is_word(from->config.strategies[i], "LessThanInitialShare")
+                    ? ORR_KUEUE_LESS_THAN_INITIAL_SHARE
+                    : ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
         }
     }
-    config->no_partial_admission = !gate(from, "PartialAdmission", true);
-    config->no_topology = !gate(from, "TopologyAwareScheduling", true);
+    config->no_partial_admission = !orr_conform__gate(from, "PartialAdmission", true);
+    config->no_topology = !orr_conform__gate(from, "TopologyAwareScheduling", true);
     config->topology_no_recompute =
-        !gate(from, "TASRecomputeAssignmentWithinSchedulingCycle", true);
+        !orr_conform__gate(from, "TASRecomputeAssignmentWithinSchedulingCycle", true);
     config->overlap_no_recompute =
-        !gate(from, "RecomputeAssignmentUponPreemptionTargetsOverlap", true);
-    config->no_mixed_profile = !gate(from, "TASProfileMixed", true);
-    config->no_fail_fast = !gate(from, "TASFailedNodeReplacementFailFast", true);
-    config->no_within_nominal = !gate(from, "FairSharingPreemptWithinNominal", true);
-    config->no_prioritize_non_borrowing = !gate(from, "FairSharingPrioritizeNonBorrowing", true);
-    config->no_scan_progress = !gate(from, "FlavorFungibilityPreserveScanProgress", true);
+        !orr_conform__gate(from, "RecomputeAssignmentUponPreemptionTargetsOverlap", true);
+    config->no_mixed_profile = !orr_conform__gate(from, "TASProfileMixed", true);
+    config->no_fail_fast = !orr_conform__gate(from, "TASFailedNodeReplacementFailFast", true);
+    config->no_within_nominal = !orr_conform__gate(from, "FairSharingPreemptWithinNominal", true);
+    config->no_prioritize_non_borrowing =
+        !orr_conform__gate(from, "FairSharingPrioritizeNonBorrowing", true);
+    config->no_scan_progress =
+        !orr_conform__gate(from, "FlavorFungibilityPreserveScanProgress", true);
     build_usage(world);
 }
 
@@ -607,7 +614,7 @@ static void set_consumed(struct kq_world *world)
             }
         }
         for (uint32_t l = 0; l < from->local_queue_count; l++) {
-            if (is_word(from->local_queues[l].name, from->consumed.items[i].name)) {
+            if (orr_conform__is_word(from->local_queues[l].name, from->consumed.items[i].name)) {
                 orr_kueue_set_consumed(world->kueue, l, consumed);
             }
         }
@@ -641,292 +648,4 @@ void orr_conform__close_kueue(struct kq_world *world)
     orr_free(world->queues.names);
     orr_free(world->cohorts.names);
     orr_arena_release(&world->arena);
-}
-
-/* --- workloads --- */
-
-static uint64_t fold(uint64_t hash, const char *text)
-{
-    for (const char *c = text != NULL ? text : "\1"; *c != '\0'; c++) {
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-    }
-    return (hash ^ 0xff) * 0x100000001b3u;
-}
-
-static uint64_t fold_number(uint64_t hash, int64_t number)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%lld", (long long)number);
-    return fold(hash, text);
-}
-
-static uint64_t fold_set(uint64_t hash, const struct kq_pod_set *set, int64_t count)
-{
-    hash = fold_number(fold(fold_number(hash, set->min_count), set->name), count);
-    for (uint32_t i = 0; i < set->per_pod_count; i++) {
-        hash = fold(fold(hash, set->per_pod[i].name), set->per_pod[i].value);
-    }
-    for (uint32_t i = 0; i < set->selector_count; i++) {
-        hash = fold(fold(hash, set->selector[i].name), set->selector[i].value);
-    }
-    for (uint32_t i = 0; i < set->toleration_count; i++) {
-        hash = fold(fold(hash, set->tolerations[i].key), set->tolerations[i].value);
-    }
-    for (uint32_t t = 0; t < set->term_count; t++) {
-        for (uint32_t e = 0; e < set->terms[t].expression_count; e++) {
-            const struct kq_expression *expression = &set->terms[t].expressions[e];
-            hash = fold(fold(hash, expression->key), expression->op);
-            for (uint32_t v = 0; v < expression->value_count; v++) {
-                hash = fold(hash, expression->values[v]);
-            }
-        }
-    }
-    if (set->topology != NULL) {
-        hash = fold(fold(hash, set->topology->required), set->topology->preferred);
-        hash = fold(fold(hash, set->topology->group), set->topology->slice_level);
-        hash = fold_number(hash, set->topology->slice_size);
-    }
-    return hash;
-}
-
-uint64_t orr_conform__hash(const struct kq_world *world, int32_t priority,
-                           const struct kq_pod_set *sets, uint32_t count,
-                           const int64_t *reclaimable)
-{
-    (void)world;
-    uint64_t hash = fold_number(0xcbf29ce484222325u, priority);
-    for (uint32_t s = 0; s < count; s++) {
-        hash = fold_set(hash, &sets[s], sets[s].count - (reclaimable != NULL ? reclaimable[s] : 0));
-    }
-    return hash;
-}
-
-static bool selects(const struct kq_world *world, const struct kq_queue *queue, const char *name)
-{
-    const struct kq_labels *space = NULL;
-    for (uint32_t i = 0; i < world->from->namespaces.count; i++) {
-        const struct kq_labels *one = &world->from->namespaces.items[i];
-        const size_t bytes = strlen(one->name);
-        if (strncmp(name, one->name, bytes) == 0 && name[bytes] == '/') {
-            space = one;
-        }
-    }
-    for (uint32_t e = 0; queue->selector != NULL && e < queue->selector->expression_count; e++) {
-        const struct kq_expression *expression = &queue->selector->expressions[e];
-        bool in = false;
-        for (uint32_t l = 0; space != NULL && l < space->count; l++) {
-            for (uint32_t v = 0; v < expression->value_count; v++) {
-                in = in || (is_word(space->items[l].name, expression->key) &&
-                            is_word(space->items[l].value, expression->values[v]));
-            }
-        }
-        if (!in) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static uint32_t local_queue_of(const struct kq_world *world, const struct kq_workload *from)
-{
-    for (uint32_t l = 0; l < world->from->local_queue_count; l++) {
-        const struct kq_local_queue *queue = &world->from->local_queues[l];
-        const size_t bytes = strlen(queue->space);
-        if (is_word(from->local_queue, queue->name) &&
-            strncmp(from->name, queue->space, bytes) == 0 && from->name[bytes] == '/') {
-            return l;
-        }
-    }
-    return ORR_NONE;
-}
-
-static const int64_t *reclaimable_of(struct kq_world *world, const struct kq_workload *from)
-{
-    if (from->reclaimable_count == 0 || !gate(world->from, "ReclaimablePods", true)) {
-        return NULL;
-    }
-    int64_t *pods = orr_arena_alloc(&world->arena, (size_t)from->set_count + 1, sizeof *pods);
-    for (uint32_t s = 0; s < from->set_count; s++) {
-        for (uint32_t i = 0; i < from->reclaimable_count; i++) {
-            if (is_word(from->sets[s].name, from->reclaimable[i].name)) {
-                pods[s] = orr_conform__whole(from->reclaimable[i].value);
-            }
-        }
-    }
-    return pods;
-}
-
-static int64_t ms_of(double seconds)
-{
-    return (int64_t)llround(seconds * 1000);
-}
-
-uint32_t orr_conform__add_workload(struct kq_world *world, const struct kq_workload *from,
-                                   uint32_t rank)
-{
-    const uint32_t queue = orr_conform__find(
-        &world->queues, from->admission != NULL ? from->admission->queue : from->queue);
-    if (queue == ORR_NONE) {
-        return ORR_NONE;
-    }
-    const struct kq_queue *stated = world->from->queues;
-    while (strcmp(stated->name, world->queues.names[queue]) != 0) {
-        stated++;
-    }
-    struct orr_kueue_new workload = {
-        .queue = queue,
-        .local_queue = local_queue_of(world, from),
-        .priority = (int32_t)from->priority,
-        .rank = rank,
-        .created = conform_is_set(from->created_s) ? ms_of(from->created_s) : INT64_MIN,
-        .pod_sets = orr_conform__pod_sets(world, from->sets, from->set_count),
-        .pod_set_count = from->set_count,
-        .replaces = ORR_NONE,
-        .reclaimable = reclaimable_of(world, from),
-        .preemption_gated = from->gates != NULL,
-        .wrong_namespace = !selects(world, stated, from->name)};
-    workload.hash = orr_conform__hash(world, workload.priority, from->sets, from->set_count,
-                                      workload.reclaimable);
-    const uint32_t id = orr_kueue_add(world->kueue, &workload);
-    if (from->evicted != NULL && (is_word(from->evicted->reason, "PodsReadyTimeout") ||
-                                  is_word(from->evicted->reason, "AdmissionCheck"))) {
-        orr_kueue_set_order(world->kueue, id, ms_of(from->evicted->at_s));
-    }
-    return id;
-}
-
-static const struct kq_held_set *held_of(const struct kq_workload *from, const char *name)
-{
-    for (uint32_t i = 0; i < from->admission->set_count; i++) {
-        if (strcmp(from->admission->sets[i].name, name) == 0) {
-            return &from->admission->sets[i];
-        }
-    }
-    return NULL;
-}
-
-static void hold_domains(struct kq_world *world, const struct kq_placed *placed, uint32_t flavor,
-                         struct orr_kueue_held_set *set)
-{
-    set->topology_flavor = placed != NULL ? flavor : ORR_NONE;
-    if (set->topology_flavor == ORR_NONE) {
-        return;
-    }
-    set->domains =
-        orr_arena_alloc(&world->arena, (size_t)placed->domain_count + 1, sizeof *set->domains);
-    set->domain_count = placed->domain_count;
-    for (uint32_t d = 0; d < placed->domain_count; d++) {
-        const struct kq_domain *domain = &placed->domains[d];
-        set->domains[d] = (struct orr_kueue_domain){
-            .leaf = orr_kueue_find_leaf(world->kueue, set->topology_flavor, domain->values,
-                                        domain->value_count),
-            .name = domain->value_count > 0 ? domain->values[domain->value_count - 1] : "",
-            .count = domain->count};
-    }
-}
-
-void orr_conform__hold_topology(struct kq_world *world, const struct kq_workload *from, uint32_t id)
-{
-    const uint32_t count = from->admission->set_count, resources = world->resources.count;
-    struct orr_kueue_held_set *sets =
-        orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *sets);
-    for (uint32_t s = 0; s < count; s++) {
-        sets[s] = (struct orr_kueue_held_set){.count = from->admission->sets[s].count};
-        sets[s].flavors = orr_arena_alloc(&world->arena, resources, sizeof *sets[s].flavors);
-        sets[s].usage = orr_arena_alloc(&world->arena, resources, sizeof *sets[s].usage);
-        for (uint32_t r = 0; r < resources; r++) {
-            sets[s].flavors[r] = ORR_NONE;
-        }
-        hold_domains(world, from->admission->sets[s].topology, 0, &sets[s]);
-    }
-    orr_kueue_hold(world->kueue, id, sets, 0);
-    orr_kueue_set_unhealthy(world->kueue, id, from->unhealthy, from->unhealthy_count);
-}
-
-static uint32_t topology_flavor_of(const struct kq_world *world,
-                                   const struct orr_kueue_held_set *set)
-{
-    for (uint32_t r = 0; r < world->resources.count; r++) {
-        const uint32_t flavor = set->flavors[r];
-        if (flavor != ORR_NONE && world->spec.flavors[flavor].topology != ORR_NONE) {
-            return flavor;
-        }
-    }
-    return ORR_NONE;
-}
-
-static void hold(struct kq_world *world, const struct kq_workload *from, uint32_t id)
-{
-    struct orr_kueue_held_set *sets =
-        orr_arena_alloc(&world->arena, (size_t)from->set_count + 1, sizeof *sets);
-    for (uint32_t s = 0; s < from->set_count; s++) {
-        const struct kq_held_set *held = held_of(from, from->sets[s].name);
-        sets[s] =
-            (struct orr_kueue_held_set){.count = from->sets[s].count, .topology_flavor = ORR_NONE};
-        uint32_t *flavors = orr_arena_alloc(&world->arena, world->resources.count, sizeof *flavors);
-        int64_t *usage = orr_arena_alloc(&world->arena, world->resources.count, sizeof *usage);
-        for (uint32_t r = 0; r < world->resources.count; r++) {
-            flavors[r] = ORR_NONE;
-        }
-        sets[s].flavors = flavors;
-        sets[s].usage = usage;
-        if (held == NULL) {
-            continue;
-        }
-        sets[s].count = held->count != KQ_UNSET ? held->count : from->sets[s].count;
-        for (uint32_t f = 0; f < held->flavor_count; f++) {
-            flavors[orr_conform__find(&world->resources, held->flavors[f].name)] =
-                orr_conform__find(&world->flavors, held->flavors[f].value);
-        }
-        memcpy(usage, orr_conform__amounts(world, held->usage, held->usage_count, 0),
-               world->resources.count * sizeof *usage);
-        if (held->topology != NULL) {
-            hold_domains(world, held->topology, topology_flavor_of(world, &sets[s]), &sets[s]);
-        }
-    }
-    orr_kueue_hold(world->kueue, id, sets,
-                   conform_is_set(from->reserved_s) ? ms_of(from->reserved_s) : 0);
-    orr_kueue_set_evicted(world->kueue, id, from->evicted != NULL);
-    orr_kueue_set_unhealthy(world->kueue, id, from->unhealthy, from->unhealthy_count);
-}
-
-static int by_uid(const void *a, const void *b, void *context)
-{
-    const struct conform_kueue *from = context;
-    const struct kq_workload *x = &from->workloads[*(const uint32_t *)a];
-    const struct kq_workload *y = &from->workloads[*(const uint32_t *)b];
-    const int order = strcmp(x->uid != NULL ? x->uid : "", y->uid != NULL ? y->uid : "");
-    return order != 0 ? order : strcmp(x->name, y->name);
-}
-
-void orr_conform__add_workloads(struct kq_world *world)
-{
-    const struct conform_kueue *from = world->from;
-    const uint32_t count = from->workload_count;
-    uint32_t *order = orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *order);
-    uint32_t *rank = orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *rank);
-    world->ids = orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *world->ids);
-    for (uint32_t i = 0; i < count; i++) {
-        order[i] = i;
-    }
-    orr_sort(order, count, sizeof *order, by_uid, (void *)(uintptr_t)from);
-    for (uint32_t i = 0; i < count; i++) {
-        rank[order[i]] = i;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct kq_workload *workload = &from->workloads[i];
-        world->ids[i] = orr_conform__add_workload(world, workload, rank[i]);
-        if (world->ids[i] == ORR_NONE) {
-            continue;
-        }
-        if (workload->admission != NULL) {
-            hold(world, workload, world->ids[i]);
-        } else if (!workload->finished && workload->active) {
-            if (workload->requeued) {
-                orr_kueue_queue(world->kueue, world->ids[i]);
-            } else {
-                orr_kueue_park(world->kueue, world->ids[i], true);
-            }
-        }
-    }
 }
