@@ -11,7 +11,7 @@
 void orr_backlog_open(struct orr_session *session)
 {
     session->backlog = orr_zalloc(1, sizeof *session->backlog);
-    session->backlog->versions = session->versions;
+    session->backlog->generations = session->generations;
     for (uint32_t j = 0; j < session->job_count; j++) { /* also those another backlog took in */
         if (!session->jobs[j].changed) {
             session->jobs[j].changed = true;
@@ -25,8 +25,8 @@ void orr_backlog_open(struct orr_session *session)
 void orr_backlog_close(struct orr_session *session)
 {
     struct orr_backlog *backlog = session->backlog;
-    session->versions =
-        backlog->versions > session->versions ? backlog->versions : session->versions;
+    session->generations =
+        backlog->generations > session->generations ? backlog->generations : session->generations;
     for (uint32_t c = 0; c < backlog->class_count; c++) {
         orr_free(backlog->classes[c].parts);
         orr_free(backlog->classes[c].lanes);
@@ -361,7 +361,7 @@ static uint32_t lane_for(struct orr_backlog *backlog, const struct orr_sjob *job
                                               .preemptible = job->preemptible,
                                               .items = kept.items,
                                               .capacity = kept.capacity,
-                                              .version = ++backlog->versions,
+                                              .generation = ++backlog->generations,
                                               .at = ORR_NONE,
                                               .at_queue = ORR_NONE,
                                               .at_class = ORR_NONE,
@@ -385,8 +385,8 @@ static void put_in(struct orr_backlog *backlog, uint32_t index, const struct orr
     }
     lane->items = ORR_ROOM_FOR_ONE(lane->items, lane->end, lane->capacity);
     const uint32_t at = lower_bound(lane, item);
-    lane->version = at < lane->end ? ++backlog->versions : lane->version;
-    backlog->leaves[lane->queue].version = ++backlog->versions;
+    lane->generation = at < lane->end ? ++backlog->generations : lane->generation;
+    backlog->leaves[lane->queue].generation = ++backlog->generations;
     if (lane->first > 0 && at - lane->first < lane->end - at) {
         memmove(lane->items + lane->first - 1, lane->items + lane->first,
                 (at - lane->first) * sizeof *lane->items);
@@ -404,8 +404,8 @@ static void pull_out(struct orr_backlog *backlog, uint32_t index, const struct o
     struct orr_lane *lane = &backlog->lanes[index];
     const uint32_t at = lower_bound(lane, item);
     ORR_ASSERT(at < lane->end && lane->items[at].job == item->job);
-    lane->version = ++backlog->versions;
-    backlog->leaves[lane->queue].version = ++backlog->versions;
+    lane->generation = ++backlog->generations;
+    backlog->leaves[lane->queue].generation = ++backlog->generations;
     if (at - lane->first < lane->end - at) {
         memmove(lane->items + lane->first + 1, lane->items + lane->first,
                 (at - lane->first) * sizeof *lane->items);

@@ -20,7 +20,7 @@ struct orr_order_node {
     uint32_t parent; /* node */
     bool needs_reorder;
     bool ranked;        /* `rank` is that of its best job */
-    uint64_t ranked_at; /* the session's `charges` then */
+    uint64_t ranked_at; /* the session's `queue_generation` then */
     struct orr_queue_rank rank;
     uint32_t *children; /* heap of nodes */
     uint32_t child_count, child_capacity;

@@ -7,7 +7,7 @@
 #include <orrery/core/joborder.h>
 #include <orrery/core/defects.h>
 
-static const int64_t *held_by(const struct orr_session *session, const struct orr_contender *c)
+static const int64_t *held_by(const struct orr_session *session, const struct orr_queue_claim *c)
 {
     return c->allocated != NULL ? c->allocated : session->queues[c->queue].allocated;
 }
@@ -87,7 +87,7 @@ double orr_queue_share_without(const struct orr_session *session, uint32_t queue
 }
 
 struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
-                                        const struct orr_contender *c)
+                                        const struct orr_queue_claim *c)
 {
     struct orr_queue_rank rank = {.queue = c->queue};
     if (!session->rules.proportion) {

@@ -124,7 +124,7 @@ static struct orr_domain_sums *new_sums(const struct orr_session *session,
     for (uint32_t n = 0; n < session->node_count; n++) {
         look_at(sums, session, topology, n);
     }
-    sums->seen = session->clock;
+    sums->seen = session->node_generation;
     return sums;
 }
 
@@ -177,7 +177,7 @@ const struct orr_domain_sums *orr_domain_sums_of(struct orr_session *session,
          n != ORR_NONE && session->nodes[n].changed_at > sums->seen; n = session->nodes[n].older) {
         look_at(sums, session, topology, n);
     }
-    sums->seen = session->clock;
+    sums->seen = session->node_generation;
     sums->asked_at = ++session->node_questions;
     return sums;
 }

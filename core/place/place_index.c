@@ -87,7 +87,7 @@ static struct orr_spread_index *new_spread(const struct orr_session *session, ui
     struct orr_spread_index *index =
         orr_alloc(sizeof *index + 2 * (size_t)width * sizeof index->bounds[0], 1);
     *index = (struct orr_spread_index){
-        .node_count = session->node_count, .width = width, .seen = session->clock};
+        .node_count = session->node_count, .width = width, .seen = session->node_generation};
     for (uint32_t n = 0; n < width; n++) {
         index->bounds[width + n] = n < session->node_count ? bounds_of(&session->nodes[n], slot)
                                                            : (struct bounds){INT64_MAX, INT64_MIN};
@@ -117,7 +117,7 @@ static struct orr_spread spread_of_all(struct orr_session *session, uint32_t slo
             differs = join_bounds(index->bounds, at);
         }
     }
-    index->seen = session->clock;
+    index->seen = session->node_generation;
     const struct bounds all = index->bounds[1];
     return all.min > all.max ? (struct orr_spread){0}
                              : (struct orr_spread){.min = all.min, .max = all.max};
@@ -271,7 +271,7 @@ static void fill(struct orr_session *session, struct orr_node_index *index)
         index->worth[n].points = ORR_NO_FIT;
         look_at(session, index, n);
     }
-    index->seen = session->clock;
+    index->seen = session->node_generation;
     index->played = 0;
 }
 
@@ -281,7 +281,7 @@ static void repair(const struct orr_session *session, struct orr_node_index *ind
          n != ORR_NONE && session->nodes[n].changed_at > index->seen; n = session->nodes[n].older) {
         look_at(session, index, n);
     }
-    index->seen = session->clock;
+    index->seen = session->node_generation;
 }
 
 /* Whether more nodes than that changed since. */
@@ -308,7 +308,7 @@ static void play_changed(struct orr_session *session, struct orr_node_index *ind
             play_again(session, index, n);
         }
     }
-    index->played = session->clock;
+    index->played = session->node_generation;
 }
 
 static struct orr_node_index *new_index(const struct orr_session *session, uint32_t ask)

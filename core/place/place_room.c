@@ -84,7 +84,7 @@ int64_t orr_rooms_left(struct orr_rooms *rooms, const struct orr_session *sessio
         at->total += (int64_t)now - (int64_t)at->on_node[n];
         at->on_node[n] = now;
     }
-    at->seen = session->clock;
+    at->seen = session->node_generation;
     return at->total;
 }
 
@@ -105,6 +105,6 @@ struct orr_free_sum orr_rooms_free(struct orr_rooms *rooms, const struct orr_ses
         rooms->free.mib += now.mib - rooms->free_on[n].mib;
         rooms->free_on[n] = now;
     }
-    rooms->free_seen = session->clock;
+    rooms->free_seen = session->node_generation;
     return rooms->free;
 }

@@ -96,7 +96,7 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->touched);
     orr_free(session->dirty);
     orr_free(session->changed_jobs);
-    orr_free(session->unprinted);
+    orr_free(session->fingerprint_due);
     orr_free(session->decisions);
     orr_free(session->preferred);
     orr_task_list_release(&session->attempt_tasks);
@@ -704,7 +704,7 @@ void orr_session_open(struct orr_session *session, orr_ms now)
     ORR_ASSERT(session->undo_count == 0 && session->touched_count == 0);
     session->now = now;
     session->abandoned = false;
-    session->charges++;
+    session->queue_generation++;
     session->decision_count = 0;
     divide(session);
     for (uint32_t i = 0; i < session->dirty_count; i++) {

@@ -282,7 +282,7 @@ void orr_session__charge(struct orr_session *session, const struct orr_stask *ta
     const struct orr_ask *ask = orr_task_ask(session, task);
     const int64_t amount[ORR_SHARE_KINDS] = {ask->request.v[ORR_SLOT_CPU],
                                              ask->request.v[ORR_SLOT_MEMORY], quota_mgpu};
-    session->charges++;
+    session->queue_generation++;
     if (session->v017 != NULL) {
         orr_v017_charge(session, job->queue, job->preemptible, quota_mgpu, sign);
     }
@@ -336,9 +336,9 @@ static void count_active(struct orr_session *session, uint32_t job_index, bool w
     }
 }
 
-/* What a task adds to the print of its queue. One that is placed in this cycle is like one that
- * runs; one that waits for what is being released is not. */
-static uint64_t print_of(const struct orr_session *session, const struct orr_stask *task)
+/* What a task adds to the fingerprint of its queue. One that is placed in this cycle is like one
+ * that runs; one that waits for what is being released is not. */
+static uint64_t fingerprint_of(const struct orr_session *session, const struct orr_stask *task)
 {
     const struct orr_sjob *job = &session->jobs[task->job];
     if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
@@ -355,27 +355,28 @@ static void take_from_print(struct orr_session *session, uint32_t index)
 {
     struct orr_stask *task = &session->tasks[index];
     const uint32_t queue = session->jobs[task->job].queue;
-    if (task->unprinted || queue == ORR_NONE) {
+    if (task->fingerprint_due || queue == ORR_NONE) {
         return;
     }
-    task->unprinted = true;
-    session->queues[queue].print -= print_of(session, task);
-    session->unprinted =
-        ORR_ROOM_FOR_ONE(session->unprinted, session->unprinted_count, session->unprinted_capacity);
-    session->unprinted[session->unprinted_count++] = index;
+    task->fingerprint_due = true;
+    session->queues[queue].fingerprint -= fingerprint_of(session, task);
+    session->fingerprint_due =
+        ORR_ROOM_FOR_ONE(session->fingerprint_due, session->fingerprint_due_count,
+                         session->fingerprint_due_capacity);
+    session->fingerprint_due[session->fingerprint_due_count++] = index;
 }
 
-void orr_session_update_prints(struct orr_session *session)
+void orr_session_update_fingerprints(struct orr_session *session)
 {
-    for (uint32_t i = 0; i < session->unprinted_count; i++) {
-        struct orr_stask *task = &session->tasks[session->unprinted[i]];
+    for (uint32_t i = 0; i < session->fingerprint_due_count; i++) {
+        struct orr_stask *task = &session->tasks[session->fingerprint_due[i]];
         const uint32_t queue = session->jobs[task->job].queue;
-        task->unprinted = false;
+        task->fingerprint_due = false;
         if (queue != ORR_NONE) {
-            session->queues[queue].print += print_of(session, task);
+            session->queues[queue].fingerprint += fingerprint_of(session, task);
         }
     }
-    session->unprinted_count = 0;
+    session->fingerprint_due_count = 0;
 }
 
 void orr_session__set_live_status(struct orr_session *session, struct orr_stask *task,
@@ -391,7 +392,7 @@ void orr_session__set_live_status(struct orr_session *session, struct orr_stask 
     count_active(session, task->job, orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED),
                  orr_status_in(status, ORR_STATES_ACTIVE_ALLOCATED));
     task->live.status = status;
-    job->stirred = ++session->stirs;
+    job->task_generation = ++session->task_generation;
     orr_session__job_changed(session, task->job);
 }
 
@@ -409,7 +410,7 @@ void orr_session__job_changed(struct orr_session *session, uint32_t job)
 void orr_session__node_changed(struct orr_session *session, uint32_t index)
 {
     struct orr_snode *node = &session->nodes[index];
-    node->changed_at = ++session->clock;
+    node->changed_at = ++session->node_generation;
     if (session->newest_node == index) {
         return;
     }

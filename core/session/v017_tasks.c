@@ -8,7 +8,7 @@
 #include <orrery/core/jobview.h>
 
 struct orr_v017_tasks {
-    uint64_t stirred; /* of the job, when they were listed */
+    uint64_t task_generation; /* of the job, when they were listed */
     bool summed;
     struct orr_task_list tasks;
     struct orr_demand demand;
@@ -38,7 +38,7 @@ bool orr_v017_recall_tasks(const struct orr_session *session, uint32_t job,
                            struct orr_task_list *out)
 {
     const struct orr_v017_tasks *kept = of_job(session, job);
-    if (kept->tasks.count == 0 || kept->stirred != session->jobs[job].stirred) {
+    if (kept->tasks.count == 0 || kept->task_generation != session->jobs[job].task_generation) {
         return false;
     }
     out->count = 0;
@@ -52,7 +52,7 @@ void orr_v017_keep_tasks(const struct orr_session *session, uint32_t job,
                          const struct orr_task_list *tasks)
 {
     struct orr_v017_tasks *kept = of_job(session, job);
-    kept->stirred = session->jobs[job].stirred;
+    kept->task_generation = session->jobs[job].task_generation;
     kept->summed = false;
     kept->tasks.count = 0;
     for (uint32_t i = 0; i < tasks->count; i++) {

@@ -6,151 +6,13 @@
  *     between), carrying the victims of each success into the next probe; then all tasks, for good
  *       probe               accumulate victims, filter, let the generator try
  */
-#include "prune_int.h"
+#include "victim_int.h"
 
 #include <string.h>
 
 #include <orrery/base/sort.h>
 
-/* --- gates --- */
-
-bool orr_reclaim_allowed(const struct orr_session *session, uint32_t index)
-{
-    struct orr_task_list tasks = {0};
-    const struct orr_jobview whole = orr_jobview_whole(index);
-    orr_jobview_to_allocate(session, whole, true, &tasks);
-    const struct orr_demand demand = orr_jobview_demand(session, whole, true, &tasks);
-    orr_task_list_release(&tasks);
-    return orr_reclaim_allows(session, index, &demand);
-}
-
-bool orr_reclaim_allows(const struct orr_session *session, uint32_t index,
-                        const struct orr_demand *demand)
-{
-    const struct orr_sjob *job = &session->jobs[index];
-    if (!session->rules.proportion) {
-        return true;
-    }
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const struct orr_share_resource *share = &session->shares[job->queue].resource[kind];
-        const struct orr_squeue *queue = &session->queues[job->queue];
-        if (orr_demand_on(queue->allocated[kind], demand, kind) > share->fair_share ||
-            (!job->preemptible && share->deserved != ORR_UNLIMITED &&
-             orr_demand_on(queue->nonpreemptible[kind], demand, kind) > share->deserved)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool orr_preempt_allowed(const struct orr_session *session, uint32_t job)
-{
-    struct orr_task_list tasks = {0};
-    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
-    const struct orr_demand demand =
-        orr_session_demand(session, &tasks, session->max_gpu_memory_mib);
-    orr_task_list_release(&tasks);
-    return !orr_job_over_quota(session, job, &demand);
-}
-
-bool orr_consolidation_possible(const struct orr_session *session, uint32_t job)
-{
-    struct orr_task_list tasks = {0};
-    int64_t gpus = 0;
-    int64_t memory = 0;
-    int64_t free_gpus = 0;
-    int64_t free_mib = 0;
-    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
-    for (uint32_t i = 0; i < tasks.count; i++) {
-        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[tasks.tasks[i]]);
-        gpus += ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
-        memory += ask->kind == ORR_ASK_MEMORY ? ask->memory_mib * (int64_t)ask->devices : 0;
-    }
-    orr_task_list_release(&tasks);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (session->nodes[n].ready) {
-            free_gpus += orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
-            free_mib += orr_session_free_mib(&session->nodes[n]);
-        }
-    }
-    return free_gpus >= gpus && free_mib >= memory;
-}
-
 /* --- preparing --- */
-
-int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b)
-{
-    const struct orr_sjob *l = &session->jobs[a];
-    const struct orr_sjob *r = &session->jobs[b];
-    if (l->created_s != r->created_s) {
-        return l->created_s < r->created_s ? -1 : 1;
-    }
-    return strcmp(l->name, r->name);
-}
-
-static int by_age(const void *a, const void *b, void *context)
-{
-    return orr_victim__compare_age(context, ((const struct orr_jobview *)a)->job,
-                                   ((const struct orr_jobview *)b)->job);
-}
-
-static void keep_oldest(struct orr_victim_search *search, uint32_t count)
-{
-    struct orr_jobview *kept = search->candidates;
-    orr_sort(kept, count, sizeof *kept, by_age, search->session);
-    for (uint32_t i = count; i < search->candidate_count; i++) {
-        const struct orr_jobview one = kept[i];
-        uint32_t at = count;
-        while (at > 0 && by_age(&one, &kept[at - 1], search->session) < 0) {
-            at--;
-        }
-        if (at < count) {
-            memmove(&kept[at + 1], &kept[at], (count - at - 1) * sizeof *kept);
-            kept[at] = one;
-        }
-    }
-    search->candidate_count = count;
-}
-
-static bool has_candidates(const struct orr_victim_search *search, uint32_t queue)
-{
-    return search->session->queues[queue].active_count > 0 &&
-           orr_victim__is_candidate_queue(search, queue);
-}
-
-void orr_victim__list_queues(struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    search->queues = orr_arena_take(&search->memory, session->queue_count, sizeof *search->queues);
-    for (uint32_t q = 0; q < session->queue_count; q++) {
-        if (has_candidates(search, q)) {
-            search->queues[search->queue_count++] = q;
-        }
-    }
-}
-
-void orr_victim__find_candidates(struct orr_victim_search *search)
-{
-    struct orr_session *session = search->session;
-    uint32_t capacity = 0;
-    search->candidate_count = 0;
-    for (uint32_t q = 0; q < search->queue_count; q++) {
-        const struct orr_squeue *queue = &session->queues[search->queues[q]];
-        for (uint32_t i = 0; i < queue->active_count; i++) {
-            if (orr_victim__is_candidate(search, queue->active[i])) {
-                search->candidates =
-                    ORR_ROOM_FOR_ONE(search->candidates, search->candidate_count, capacity);
-                search->candidates[search->candidate_count++] = orr_jobview_whole(queue->active[i]);
-            }
-        }
-    }
-    /* KAI draws which jobs may be consolidated from a map; here the oldest of them. */
-    const int64_t most = session->rules.max_consolidation_preemptees;
-    if (search->action == ORR_ACTION_CONSOLIDATION && most >= 0 &&
-        (int64_t)search->candidate_count > most + 1) {
-        keep_oldest(search, (uint32_t)most + 1);
-    }
-}
 
 void orr_victim__list_pending(struct orr_victim_search *search)
 {
@@ -188,7 +50,7 @@ static void keep_sums(struct orr_victim_search *search)
 
 static void release_search(struct orr_victim_search *search)
 {
-    orr_victim__release_places(search);
+    orr_refute__release(search);
     orr_free(search->chosen.items);
     orr_free(search->picked);
     orr_task_list_release(&search->tasks);
@@ -199,7 +61,7 @@ static void release_search(struct orr_victim_search *search)
     orr_task_list_release(&search->survivors);
     orr_free(search->potential.items);
     orr_arena_release(&search->arena);
-    orr_victim__give_back(search->session, &search->memory);
+    orr_refute__give_back(search->session, &search->memory);
 }
 
 /* --- a probe --- */
@@ -251,12 +113,20 @@ static void make_view(struct orr_victim_search *search, uint32_t k)
     search->demand = orr_session_demand(session, &probed, session->min_gpu_memory_mib);
 }
 
+static void make_first_view(struct orr_victim_search *search)
+{
+    const struct orr_sjob *job = &search->session->jobs[search->job];
+    search->absent = orr_arena_take(&search->memory, job->task_count, sizeof *search->absent);
+    search->mins = orr_arena_take(&search->memory, job->set_count, sizeof *search->mins);
+    make_view(search, 1);
+}
+
 static bool probe(struct orr_victim_search *search, uint32_t k)
 {
     struct orr_order order = {0};
     orr_arena_reset(&search->arena);
     make_view(search, k);
-    orr_victim__prepare_forecast(search);
+    orr_refute__start_probe(search);
     orr_victim__start_capacities(search);
     if (search->session->v017 != NULL) {
         orr_victim__start_capacities_v017(search);
@@ -268,8 +138,6 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
         const bool plausible = orr_victim__plausible(search);
         if (!plausible) {
             orr_victim__reached(search, ORR_OUTCOME_FILTERED);
-        } else if (search->fails_on_one_node && search->potential.count > 0) {
-            orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         }
         solved = plausible && orr_victim__try_state(search);
     } while (!solved && !search->spent && !search->generator_spent &&
@@ -419,7 +287,7 @@ static uint32_t largest_prefix(struct orr_victim_search *search, uint32_t checkp
     return good;
 }
 
-static bool has_budget(const struct orr_session_rules *rules)
+bool orr_victim__has_budget(const struct orr_session_rules *rules)
 {
     const struct orr_scenario_budget *budget = &rules->scenario_budget;
     return budget->action > 0 || budget->job > 0 || budget->node_local_greedy > 0 ||
@@ -436,9 +304,8 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
         search->generator = (enum orr_generator)g;
         search->tried_by_generator = 0;
         search->generator_spent = false;
-        if (g == ORR_NODE_LOCAL_GREEDY && search->fails_on_one_node &&
-            !session->rules.prune.verify) {
-            continue; /* the other generator's states say how far it would have got */
+        if (orr_refute__generator(search)) {
+            continue;
         }
         forget_recorded(search);
         search->recorded_groups = 0;
@@ -470,137 +337,40 @@ static void prepare_search(struct orr_victim_search *search)
     search->constrained = orr_victim__is_constrained(search);
     keep_sums(search);
     orr_victim__open_capacities(search);
-}
-
-bool orr_victim__is_one_pod_set(const struct orr_session *session, uint32_t job)
-{
-    const struct orr_sjob *one = &session->jobs[job];
-    uint32_t count = 0;
-    for (uint32_t s = one->first_set; s < one->first_set + one->set_count; s++) {
-        count += session->sets[s].is_pods;
-    }
-    return count == 1;
-}
-
-/* Whoever is a victim, the preemptor's queue would pass a limit. */
-static bool is_over_limit(struct orr_victim_search *search)
-{
-    if (search->counts || !orr_prune__is_on(search, ORR_PRUNER_LIMIT) ||
-        !orr_prune__refutes(search, ORR_PRUNER_LIMIT, orr_victim__over_limit(search))) {
-        return false;
-    }
-    const struct orr_session *session = search->session;
-    struct orr_victims all = {0};
-    orr_victim__find_candidates(search);
-    for (uint32_t c = 0; c < search->candidate_count; c++) {
-        orr_victim__list_tasks(session, search->candidates[c].job, &all);
-    }
-    const bool passes = orr_victim__passes_filter(
-        session, &all, orr_victim__pending_gpus(session, search->tasks.tasks[0]));
-    orr_victim__reached(search, passes ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED);
-    orr_free(all.items);
-    return true;
-}
-
-/* What can be said without making the search. False: nothing. */
-static bool is_in_vain(struct orr_victim_search *search)
-{
-    struct orr_session *session = search->session;
-    const struct orr_sjob *job = &session->jobs[search->job];
-    if (search->queue_count == 0 && !search->counts) {
-        return true;
-    }
-    if (is_over_limit(search)) {
-        return true;
-    }
-    if (search->action == ORR_ACTION_CONSOLIDATION && !search->counts &&
-        orr_prune__is_on(search, ORR_PRUNER_PLACES)) {
-        const struct orr_stask *first = &session->tasks[search->tasks.tasks[0]];
-        const enum orr_outcome outcome =
-            orr_victim__foresee_moves(session, search->job, orr_task_ask(session, first));
-        if (orr_prune__refutes(search, ORR_PRUNER_PLACES, outcome != ORR_OUTCOME_NOT_TRIED)) {
-            search->foreseen = true;
-            search->reached = (uint8_t)outcome;
-            return true;
-        }
-    }
-    search->absent = orr_arena_take(&search->memory, job->task_count, sizeof *search->absent);
-    search->mins = orr_arena_take(&search->memory, job->set_count, sizeof *search->mins);
-    make_view(search, 1);
-    if (!search->counts) {
-        orr_victim__open_forecast(search);
-    }
-    if (search->forecast == NULL) {
+    if (search->candidates == NULL && search->candidate_count == 0) {
         orr_victim__find_candidates(search);
     }
-    if (search->counts) {
-        return false;
-    }
-    if (search->candidate_count == 0) {
-        return true;
-    }
-    if (orr_prune__is_on(search, ORR_PRUNER_FAILED_BEFORE) &&
-        orr_prune__refutes(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search))) {
-        return true;
-    }
-    return search->forecast != NULL && orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
-           orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, orr_victim__hopeless(search));
-}
-
-enum orr_outcome orr_victim_foresee(struct orr_session *session, enum orr_action action,
-                                    uint32_t job, const struct orr_ask *first,
-                                    const struct orr_demand *demand)
-{
-    const struct orr_prune_rules *prune = &session->rules.prune;
-    if (session->rules.literal || has_budget(&session->rules) || prune->verify ||
-        (prune->off >> ORR_PRUNER_PLACES & 1u) != 0) {
-        return ORR_OUTCOME_NOT_TRIED;
-    }
-    if (action == ORR_ACTION_CONSOLIDATION) {
-        return orr_victim__foresee_moves(session, job, first);
-    }
-    const struct orr_victim_search search = {
-        .session = session, .action = action, .job = job, .demand = *demand};
-    bool any = false;
-    for (uint32_t q = 0; q < session->queue_count && !any; q++) {
-        any = has_candidates(&search, q);
-    }
-    return any ? ORR_OUTCOME_NOT_TRIED : ORR_OUTCOME_NO_CANDIDATES;
 }
 
 enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,
                                          uint32_t job)
 {
     struct orr_victim_search search = {
-        .session = session, .action = action, .job = job, .memory = orr_victim__borrow(session)};
+        .session = session, .action = action, .job = job, .memory = orr_refute__borrow(session)};
     enum orr_search_result result = ORR_SEARCH_FAILED;
     orr_arena_init(&search.arena);
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
     search.demand = orr_session_demand(session, &search.tasks, session->min_gpu_memory_mib);
     /* Where budgets count scenarios, those that cannot work count too. */
-    search.counts = session->rules.literal || has_budget(&session->rules) ||
-                    session->rules.prune.off == (1u << ORR_PRUNERS) - 1;
+    const bool all_tried = session->rules.literal || orr_victim__has_budget(&session->rules) ||
+                           session->rules.prune.off == (1u << ORR_PRUNERS) - 1;
     orr_victim__list_queues(&search);
     if (search.tasks.count == 0) {
         orr_victim__find_candidates(&search);
-    } else if (!is_in_vain(&search)) {
-        prepare_search(&search);
-        result = run_generators(&search);
+    } else {
+        make_first_view(&search);
+        if (!orr_refute__search(&search, all_tried)) {
+            prepare_search(&search);
+            result = run_generators(&search);
+        }
     }
     if (result == ORR_SEARCH_SOLVED) {
         search.reached = ORR_OUTCOME_SOLVED;
-        orr_prune__check(&search, true);
-    } else if (result == ORR_SEARCH_ABANDONED) {
-        orr_prune__check(&search, true);
     } else if (result == ORR_SEARCH_SPENT) {
         search.reached = ORR_OUTCOME_SPENT;
-    } else if (search.candidate_count == 0 && !search.foreseen) {
-        search.reached = ORR_OUTCOME_NO_CANDIDATES;
     }
+    orr_refute__search_ended(&search, result);
     session->jobs[job].outcomes[action] = search.reached;
-    if (result == ORR_SEARCH_FAILED) {
-        orr_victim__note_failure(&search);
-    }
     release_search(&search);
     return result;
 }

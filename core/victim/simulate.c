@@ -2,9 +2,9 @@
 /* One scenario: evict in thought, then let everybody concerned be allocated in fair order.
  *
  * The order is made of all pending jobs, because a queue is ranked by its best job whoever that is;
- * only the victims and the preemptor are actually placed. A rehearsal has found it out already.
+ * only the victims and the preemptor are actually placed.
  */
-#include "forecast_int.h"
+#include "victim_int.h"
 
 #include <string.h>
 
@@ -60,21 +60,6 @@ static uint32_t build_order(struct orr_victim_search *search, const struct orr_v
     return count;
 }
 
-static bool replay_rehearsed(struct orr_victim_search *search, struct orr_node_list nodes)
-{
-    const struct orr_forecast *f = search->forecast;
-    for (uint32_t i = 0; i < f->turn_count; i++) {
-        enum orr_fit_reason why;
-        const bool is_preemptor = f->turns[i] == 0;
-        const struct orr_jobview view =
-            is_preemptor ? search->view : orr_jobview_whole(f->seats[f->turns[i]].job);
-        if (!orr_attempt_job(search->session, view, nodes, true, &why) && is_preemptor) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool replay(struct orr_victim_search *search, const struct orr_victims *potential,
                    struct orr_node_list nodes)
 {
@@ -125,7 +110,7 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
         !all_on_nodes(session, &search->recorded)) {
         return false;
     }
-    search->simulated = true;
+    orr_refute__simulated(search);
     session->scenarios_of[search->action]++;
     bool *nodes = orr_alloc(session->node_count, sizeof *nodes);
     uint32_t *list = orr_alloc(session->node_count, sizeof *list);
@@ -138,17 +123,13 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
             list[count++] = n;
         }
     }
-    const bool rehearsed = search->forecast != NULL && search->forecast->turn_count > 0;
-    if (!rehearsed) {
-        orr_victim__list_pending(search);
-    }
+    orr_victim__list_pending(search);
     const uint32_t checkpoint = orr_session_checkpoint(session);
     const bool recorded_first = session->v017 != NULL;
     const bool evicted = evict_all(search, recorded_first ? &search->recorded : potential) &&
                          evict_all(search, recorded_first ? potential : &search->recorded);
     const struct orr_node_list open = {.nodes = list, .count = count};
-    const bool placed =
-        evicted && (rehearsed ? replay_rehearsed(search, open) : replay(search, potential, open));
+    const bool placed = evicted && replay(search, potential, open);
     const bool solved = placed && orr_victim__validate(search, potential);
     /* When all are to be moved, it is no rule that refuses what leaves one of them without a place.
      */

@@ -1,121 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who may lose something for whom: filters of candidates and validators of what came out. */
+/* What each action demands of a scenario that placed the preemptor: KAI's validators. */
 #include "victim_int.h"
 
 #include <math.h>
 #include <string.h>
 
 #include <orrery/base/sort.h>
-#include <orrery/core/defects.h>
-
-/* --- leveled queues --- */
-
-struct pair {
-    uint32_t reclaimer, victim;
-};
-
-static uint32_t depth_of(const struct orr_session *session, uint32_t queue)
-{
-    uint32_t depth = 0;
-    while (session->shares[queue].parent != ORR_NONE) {
-        queue = session->shares[queue].parent;
-        depth++;
-    }
-    return depth;
-}
-
-/* The ancestors of the two queues on the first level, from the top, where they differ. */
-static struct pair level_queues(const struct orr_session *session, uint32_t reclaimer,
-                                uint32_t victim)
-{
-    struct pair pair = {reclaimer, victim};
-    if (session->shares[reclaimer].parent == session->shares[victim].parent) {
-        return pair;
-    }
-    uint32_t depth_r = depth_of(session, reclaimer);
-    uint32_t depth_v = depth_of(session, victim);
-    for (; depth_r > depth_v; depth_r--) {
-        pair.reclaimer = session->shares[pair.reclaimer].parent;
-    }
-    for (; depth_v > depth_r; depth_v--) {
-        pair.victim = session->shares[pair.victim].parent;
-    }
-    while (pair.reclaimer != pair.victim &&
-           session->shares[pair.reclaimer].parent != session->shares[pair.victim].parent) {
-        pair.reclaimer = session->shares[pair.reclaimer].parent;
-        pair.victim = session->shares[pair.victim].parent;
-    }
-    return pair;
-}
-
-/* --- candidates --- */
-
-static bool exceeds(double amount, double bound)
-{
-    return bound != ORR_UNLIMITED && amount > bound;
-}
-
-/* KAI proportion: a queue that is short of its quota reclaims from those over theirs, or as long as
- * they are not below it; another one only from queues over what they may hold. */
-static bool share_allows(const struct orr_victim_search *search, uint32_t victim_queue)
-{
-    const struct orr_session *session = search->session;
-    const struct pair pair = level_queues(session, session->jobs[search->job].queue, victim_queue);
-    const struct orr_share_resource *share = session->shares[pair.victim].resource;
-    bool over_quota = false;
-    bool below_quota = false;
-    bool over_share = false;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const bool requested = orr_demand_asks(&search->demand, kind);
-        const double deserved = share[kind].deserved;
-        over_quota = over_quota || (requested && exceeds(share[kind].allocated, deserved));
-        below_quota = below_quota ||
-                      (requested && deserved != ORR_UNLIMITED && share[kind].allocated < deserved);
-        over_share =
-            over_share || exceeds(share[kind].allocated, orr_share_allocatable(&share[kind]));
-    }
-    const bool if_short = over_quota || !below_quota;
-    if (if_short == over_share) {
-        return if_short;
-    }
-    return orr_queue_fits_deserved(session, pair.reclaimer, &search->demand) ? if_short
-                                                                             : over_share;
-}
-
-bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue)
-{
-    const struct orr_session *session = search->session;
-    const uint32_t own = session->jobs[search->job].queue;
-    if (search->action == ORR_ACTION_CONSOLIDATION) {
-        return true;
-    }
-    if (search->action == ORR_ACTION_PREEMPT) {
-        return queue == own;
-    }
-    return queue != own && (!session->rules.proportion || share_allows(search, queue));
-}
-
-/* Of an active job in such a queue. */
-bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t index)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_sjob *job = &session->jobs[index];
-    if (index == search->job || !job->preemptible || job->invalid) {
-        return false;
-    }
-    if (session->v017 != NULL && orr_v017_active(session, index) == 0) {
-        return false;
-    }
-    if (search->action == ORR_ACTION_CONSOLIDATION) {
-        return true;
-    }
-    if (search->action == ORR_ACTION_PREEMPT &&
-        job->priority >= session->jobs[search->job].priority) {
-        return false;
-    }
-    return !orr_victim__is_protected(session, search->action, search->job, index) ||
-           orr_jobview_elastic(session, orr_jobview_whole(index));
-}
 
 /* --- reclaim: units --- */
 
@@ -203,19 +93,20 @@ static bool may_take(const struct orr_victim_search *search, const struct ledger
                      uint32_t victim_queue)
 {
     const struct orr_session *session = search->session;
-    const struct pair pair = level_queues(session, session->jobs[search->job].queue, victim_queue);
+    const struct orr_queue_pair pair =
+        orr_victim__level_queues(session, session->jobs[search->job].queue, victim_queue);
     bool over_share = false;
     bool over_quota = false;
     bool within_quota = true;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const struct orr_share_resource *share = &session->shares[pair.victim].resource[kind];
         const double remaining = remaining_of(search, ledger, pair.victim, kind);
-        over_share = over_share || exceeds(remaining, orr_share_allocatable(share));
-        over_quota = over_quota || exceeds(remaining, share->deserved);
-        within_quota =
-            within_quota &&
-            !exceeds(orr_demand_on(search->held[pair.reclaimer][kind], &search->demand, kind),
-                     session->shares[pair.reclaimer].resource[kind].deserved);
+        over_share = over_share || orr_victim__exceeds(remaining, orr_share_allocatable(share));
+        over_quota = over_quota || orr_victim__exceeds(remaining, share->deserved);
+        within_quota = within_quota &&
+                       !orr_victim__exceeds(
+                           orr_demand_on(search->held[pair.reclaimer][kind], &search->demand, kind),
+                           session->shares[pair.reclaimer].resource[kind].deserved);
     }
     return over_share || (within_quota && over_quota);
 }
@@ -334,8 +225,9 @@ static bool stays_balanced(const struct orr_victim_search *search, const struct 
             }
         }
         for (unsigned kind = 0; !job->preemptible && kind < ORR_SHARE_KINDS; kind++) {
-            if (exceeds(orr_demand_on(search->nonpreemptible[q][kind], &search->demand, kind),
-                        session->shares[q].resource[kind].deserved)) {
+            if (orr_victim__exceeds(
+                    orr_demand_on(search->nonpreemptible[q][kind], &search->demand, kind),
+                    session->shares[q].resource[kind].deserved)) {
                 return false;
             }
         }

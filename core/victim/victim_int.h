@@ -12,7 +12,14 @@
 #include <orrery/core/prune.h>
 #include <orrery/core/victim.h>
 
+#include "refute.h"
+
 enum orr_generator { ORR_NODE_LOCAL_GREEDY, ORR_MULTI_NODE_GANG, ORR_GENERATORS };
+
+static inline bool orr_victim__exceeds(double amount, double bound)
+{
+    return bound != ORR_UNLIMITED && amount > bound;
+}
 
 struct orr_victim { /* a task of a scenario */
     uint32_t task;
@@ -53,9 +60,6 @@ static inline uint32_t orr_capacities_nth(const struct orr_capacities *c, uint32
                : c->at[node] - (c->bearing_count - c->able);
 }
 
-struct orr_forecast;
-struct orr_sides;
-
 struct orr_victim_search {
     struct orr_session *session;
     enum orr_action action;
@@ -71,19 +75,13 @@ struct orr_victim_search {
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
     struct orr_order_entry *pending; /* all waiting jobs in the order of building; made once */
     uint32_t pending_count;
-    struct orr_forecast *forecast;     /* NULL: the world is not plain enough, or all are counted */
     int64_t tried, tried_by_generator; /* scenarios of this job */
-    bool counts;                       /* scenarios are counted: none is left out */
-    struct orr_places *places;         /* pruner "places"; NULL until asked */
-    uint32_t *lost; /* by job: scratch of pruner "regain", all 0 between; NULL until asked */
-    struct orr_sides *sides; /* served_first.c; NULL: it knows nothing of such a world */
-    bool sides_known;
-    uint32_t doubts;             /* a bit for each pruner that refuted what is tried all the same */
+    struct orr_refuter refuter;
     bool spent, generator_spent; /* one more was wanted than the budget allows */
     uint64_t *failed;            /* fingerprints of scenarios that failed, hashed; 0: a free slot */
     uint32_t failed_count, failed_slots;
     struct orr_capacities capacities;
-    struct orr_victims chosen; /* of the scenario in hand */
+    struct orr_victims chosen; /* of the scenario that is tried */
     uint32_t *picked;          /* by step: the scenario that took it in last */
     uint32_t picked_count, picked_capacity, scenarios;
 
@@ -95,13 +93,8 @@ struct orr_victim_search {
 
     struct orr_victims next;        /* recorded for the next probe, should this one succeed */
     uint8_t reached;                /* enum orr_outcome: how far the best scenario got */
-    bool foreseen;                  /* `reached`, before any candidate was looked for */
-    bool simulated;                 /* a scenario was */
     bool constrained;               /* its tasks may not run everywhere */
-    uint64_t world;                 /* hash of all that a forecast looks at; 0: not known */
     struct orr_task_list survivors; /* victims that stayed evicted or were moved */
-
-    bool fails_on_one_node; /* known: no scenario of a single node's victims works, for any task */
 
     struct orr_arena arena; /* of the probe */
     uint32_t k;
@@ -122,58 +115,26 @@ static inline void orr_victim__reached(struct orr_victim_search *search, enum or
  * and the preemptor changes during a search, so that all others wait as they do now. */
 void orr_victim__list_pending(struct orr_victim_search *search);
 
-/* search.c: lists the queues in which they may be, and the candidates, before anything is evicted.
+/* candidates.c: the ancestors of two queues on the first level, from the top, where they differ. */
+struct orr_queue_pair {
+    uint32_t reclaimer, victim;
+};
+struct orr_queue_pair orr_victim__level_queues(const struct orr_session *session,
+                                               uint32_t reclaimer, uint32_t victim);
+/* Lists the queues in which they may be, and the candidates, before anything is evicted.
  */
 void orr_victim__list_queues(struct orr_victim_search *search);
 void orr_victim__find_candidates(struct orr_victim_search *search);
+/* Of the queue something may be taken. */
+bool orr_victim__has_candidates(const struct orr_victim_search *search, uint32_t queue);
+/* Scenarios are counted. */
+bool orr_victim__has_budget(const struct orr_session_rules *rules);
 /* Negative: the first of the jobs is older. */
 int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b);
 
-/* forecast.c, rehearse.c: what need not be simulated. The preemptor's view is that of one task when
- * the forecast is opened, which counts the candidates of a plain world; it is prepared for each
- * probe. */
-void orr_victim__open_forecast(struct orr_victim_search *search);
-
-/* prospects.c: memory for a search, kept from the one before if there are prospects. */
-struct orr_arena orr_victim__borrow(struct orr_session *session);
-void orr_victim__give_back(struct orr_session *session, struct orr_arena *memory);
-
-/* recall.c: with the forecast open. The search failed before, when all it looks at was the same;
- * and what to remember of one that fails now. */
-bool orr_victim__failed_before(struct orr_victim_search *search);
-void orr_victim__note_failure(const struct orr_victim_search *search);
-
-void orr_victim__prepare_forecast(struct orr_victim_search *search);
-/* With the forecast open: no scenario of the search can work. Not asked in consolidation. */
-bool orr_victim__hopeless(struct orr_victim_search *search);
-/* How consolidation would end for a job that waits, from the nodes, the candidates and what its
- * first task asks alone: how queues stand, who waits and where else tasks may not go can only make
- * it worse. NOT_TRIED: not known. */
-enum orr_outcome orr_victim__foresee_moves(struct orr_session *session, uint32_t job,
-                                           const struct orr_ask *first);
-/* False: this scenario would not be solved. */
-bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
-/* plain.c: in a plain world. The next one joins the potential victims; false: there are none left.
- */
-bool orr_victim__take_next(struct orr_victim_search *search);
-/* The first so many of the nodes able to take a task bear what they did when sets of nodes that
- * grow by the same numbers were tried last. */
-uint32_t orr_victim__same_nodes(const struct orr_victim_search *search);
-/* While no victims are recorded, more is known of potential ones without listing them. */
-bool orr_victim__is_plain(const struct orr_victim_search *search);
-/* No scenario of the state works; or none with the victims of the node alone. */
-bool orr_victim__nothing_left(const struct orr_victim_search *search);
-bool orr_victim__nothing_left_on(const struct orr_victim_search *search, uint32_t node);
-/* sketch.c: the scenario of the potential victims on the bearing nodes [from, to). False: it would
- * not be solved. Quicker than to list its victims and to ask whether they may work. `nth`: of the
- * scenarios of a state, counted from 0, if they grow as those of multi-node gangs do; else
- * ORR_NONE. */
-bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
-                              uint32_t nth);
-
-/* scenario.c: growing the set of victims, and which sets are worth a simulation. */
+/* accumulate.c: growing the set of victims, and which sets are worth a simulation. */
 struct orr_order;
-/* order: of possible victims; all 0 before the first step of a probe. Not used in a plain world. */
+/* order: of possible victims; all 0 before the first step of a probe. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__plausible(const struct orr_victim_search *search);
 /* More than room decides whether a set is plausible. */
@@ -215,7 +176,7 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
 int64_t orr_victim__freed(const struct orr_session *session, uint32_t task);
 int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t task);
 
-/* generate.c: the scenarios of one state; true as soon as one is solved. */
+/* windows.c: the scenarios of one state; true as soon as one is solved. */
 bool orr_victim__try_state(struct orr_victim_search *search);
 
 /* simulate.c: evicts, replays, validates. On success the statement holds the result. The groups of
@@ -225,9 +186,9 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
 /* search.c: what a success, still in the statement, leaves for the next probe. */
 void orr_victim__remember(struct orr_victim_search *search, const struct orr_victims *potential);
 
-/* validate.c: who may be a victim, and whether what happened to the victims is allowed. */
 bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue);
 bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t job);
+/* validate.c: whether what happened to the victims is allowed. */
 bool orr_victim__validate(const struct orr_victim_search *search,
                           const struct orr_victims *potential);
 /* Reclaim's validator on whole gangs that would end without a place, given in the order in which

@@ -250,8 +250,8 @@ static enum orr_outcome foresee(const struct walk *walk, const struct orr_lane *
         return ORR_OUTCOME_TOO_LARGE;
     }
     const uint32_t ask = walk->backlog->rooms.items[class->key.room].ask;
-    return orr_victim_foresee(session, walk->action, lane->items[lane->first].job,
-                              &session->asks[ask], &class->demand);
+    return orr_victim_refute_class(session, walk->action, lane->items[lane->first].job,
+                                   &session->asks[ask], &class->demand);
 }
 
 /* No search of the action can be solved, as far as lanes tell. Then it is said as if the first job

@@ -73,8 +73,8 @@ struct orr_lane {
     uint32_t first, end, capacity;
     uint32_t at, at_queue, at_class; /* positions in their lists, or ORR_NONE */
     uint32_t next_of_class;          /* or ORR_NONE */
-    uint64_t version; /* its own; a new one with each change but a job more at the end */
-    uint8_t told;     /* for the reader: what its jobs were told last; 0 when it fills again */
+    uint64_t generation; /* its own; a new one with each change but a job more at the end */
+    uint8_t told;        /* for the reader: what its jobs were told last; 0 when it fills again */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of its jobs, or ORR_OUTCOME_OWN */
     uint8_t foreseen;              /* for the caller, within an action */
     uint64_t round[ORR_ACTIONS];   /* when that was said; jobs looked at then have their own */
@@ -89,7 +89,7 @@ struct orr_backlog_leaf { /* of a queue */
         uint32_t jobs;
     } * holders;
     uint32_t holder_count, holder_capacity;
-    uint64_t version; /* steps with every change of its lanes */
+    uint64_t generation; /* steps with every change of its lanes */
 };
 
 struct orr_holding { /* a job as its queue's holders count it */
@@ -112,7 +112,7 @@ struct orr_backlog {
     uint32_t lane_count, lane_capacity;
     uint32_t *filled; /* lanes that hold jobs */
     uint32_t filled_count, filled_capacity;
-    uint64_t versions;               /* of lanes and leaves, given so far */
+    uint64_t generations;            /* of lanes and leaves, given so far */
     struct orr_backlog_leaf *leaves; /* by queue */
     uint32_t *by_age;                /* queues by age and name */
     bool *limited;                   /* by queue: it or one above it has a limit */

@@ -5,7 +5,7 @@
 
 #include <orrery/core/session.h>
 
-struct orr_contender {
+struct orr_queue_claim {
     uint32_t queue;
     const int64_t *allocated;         /* what the queue holds; NULL: as the session has it */
     const struct orr_demand *job;     /* what its best job would allocate; NULL in victim orders */
@@ -22,7 +22,7 @@ struct orr_queue_rank {
     double share_after, share_now; /* dominant, with the job (without the victims), and as it is */
 };
 struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
-                                        const struct orr_contender *c);
+                                        const struct orr_queue_claim *c);
 /* `share_after` of a queue without a job; other victims change nothing else of its rank. */
 double orr_queue_share_without(const struct orr_session *session, uint32_t queue,
                                const struct orr_demand *victims);

@@ -153,12 +153,12 @@ struct orr_stask {
     uint32_t nominated;      /* node, or ORR_NONE */
     uint64_t constraint_key; /* hash of all that limits where it may run, resources excluded */
     struct orr_place live, held;
-    uint8_t opened;     /* status when the cycle began, before anything was committed */
-    uint8_t unevicted;  /* while evicted in thought: the status to go back to */
-    bool is_virtual;    /* changed by a statement and not executed */
-    bool touched;       /* live may differ from held */
-    bool unprinted;     /* its queue's print lacks it */
-    uint32_t groups_at; /* in group_ids: room for the live, then the held devices */
+    uint8_t opened;       /* status when the cycle began, before anything was committed */
+    uint8_t unevicted;    /* while evicted in thought: the status to go back to */
+    bool is_virtual;      /* changed by a statement and not executed */
+    bool touched;         /* live may differ from held */
+    bool fingerprint_due; /* its queue's fingerprint lacks it */
+    uint32_t groups_at;   /* in group_ids: room for the live, then the held devices */
     uint32_t next_on_node, prev_on_node; /* tasks held by one node */
 };
 
@@ -230,7 +230,8 @@ struct orr_squeue {
     int64_t allocated[ORR_SHARE_KINDS], nonpreemptible[ORR_SHARE_KINDS]; /* live */
     uint32_t *active; /* its jobs with live tasks that hold or are to hold something, unordered */
     uint32_t active_count, active_capacity;
-    uint64_t print; /* of their tasks and where these are; see orr_session_update_prints */
+    uint64_t
+        fingerprint; /* of their tasks and where these are; see orr_session_update_fingerprints */
 };
 
 /* --- jobs --- */
@@ -282,12 +283,13 @@ struct orr_sjob {
     uint8_t reason;                /* enum orr_fit_reason of the last allocate attempt */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of each action's last look at it */
     struct orr_failed_search failed[ORR_ACTIONS];
-    bool invalid;     /* removed: its tasks are gone */
-    bool changed;     /* listed in the session's changed_jobs */
-    uint64_t stirred; /* of the session's stirs: when a live task last got another status */
-    uint32_t mark;    /* scratch of a search for victims */
-    uint64_t on_node; /* the last of the session's node_scenarios that it has victims in */
-    uint32_t twins;   /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
+    bool invalid;             /* removed: its tasks are gone */
+    bool changed;             /* listed in the session's changed_jobs */
+    uint64_t task_generation; /* of the session's task_generation: when a live task last got another
+                                 status */
+    uint32_t mark;            /* scratch of a search for victims */
+    uint64_t on_node;         /* the last of the session's node_scenarios that it has victims in */
+    uint32_t twins; /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
 };
 
 /* Why an attempt to allocate failed: KAI's fit errors. */
@@ -394,7 +396,7 @@ struct orr_task_list { /* see jobview.h */
 };
 
 struct orr_undo;
-struct orr_prospects;
+struct orr_victim_index;
 struct orr_numa;
 struct orr_numa_node;
 struct orr_zone_take;
@@ -459,22 +461,23 @@ struct orr_session {
     uint32_t *dirty; /* nodes to rebuild on open */
     uint32_t dirty_count, dirty_capacity;
     /* what changed, for those who keep something derived from it */
-    uint64_t clock;       /* steps with every change of a node */
-    uint64_t charges;     /* steps with every change of what queues hold */
-    uint64_t stirs;       /* steps with every change of a live task's status */
-    uint32_t newest_node; /* the last one that changed; the others by `older` */
+    uint64_t node_generation;  /* steps with every change of a node */
+    uint64_t queue_generation; /* steps with every change of what queues hold */
+    uint64_t task_generation;  /* steps with every change of a live task's status */
+    uint32_t newest_node;      /* the last one that changed; the others by `older` */
     uint32_t
         *changed_jobs; /* added, ended or with tasks of another status; cleared by the reader */
     uint32_t changed_count, changed_capacity;
-    uint32_t *unprinted; /* tasks that prints of queues lack */
-    uint32_t unprinted_count, unprinted_capacity;
+    uint32_t *fingerprint_due; /* tasks that fingerprints of queues lack */
+    uint32_t fingerprint_due_count, fingerprint_due_capacity;
     struct orr_backlog *backlog; /* backlog.h; NULL: none is kept */
-    uint64_t versions; /* the last one given by a backlog or by prospects that are closed: none is
+    uint64_t generations; /* the last one given by a backlog or by an index that is closed: none is
                           given twice, since failures are remembered by them */
-    struct orr_prospects *prospects; /* what searches for victims keep, see victim.h; or NULL */
-    bool abandoned;                  /* this cycle left suppositions behind */
-    struct orr_v017 *v017;           /* what its defects need; NULL: they are not reproduced */
-    struct orr_decision *decisions;  /* of this cycle */
+    struct orr_victim_index
+        *victim_index;              /* what searches for victims keep, see victim.h; or NULL */
+    bool abandoned;                 /* this cycle left suppositions behind */
+    struct orr_v017 *v017;          /* what its defects need; NULL: they are not reproduced */
+    struct orr_decision *decisions; /* of this cycle */
     uint32_t decision_count, decision_capacity;
     struct orr_fit_detail *details; /* by job, filled by allocate; NULL (as built): not wanted */
     /* scores of the topology plugin for the attempt that is running */
@@ -638,9 +641,9 @@ static inline const uint32_t *orr_task_groups(const struct orr_session *session,
 /* Accepted GPUs of quota if the task were on the node. */
 int64_t orr_session_quota_on(const struct orr_session *session, const struct orr_ask *ask,
                              uint32_t node);
-/* Brings the prints of queues up to date: sums over their active tasks, the same again when the
- * same tasks are active in the same places. */
-void orr_session_update_prints(struct orr_session *session);
+/* Brings the fingerprints of queues up to date: sums over their active tasks, the same again when
+ * the same tasks are active in the same places. */
+void orr_session_update_fingerprints(struct orr_session *session);
 /* Device memory a shared request takes on a node, MiB. */
 int64_t orr_session_shared_need(const struct orr_ask *ask, const struct orr_snode *node);
 /* ceil to 1 % of a device, in milli-GPU; the quotient is IEEE double as KAI's. */

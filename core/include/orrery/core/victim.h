@@ -25,9 +25,9 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
  * far as this is known without making it: NO_CANDIDATES, FILTERED, NOT_PLACED, or NOT_TRIED where
  * it has to be made. `first`: what their first tasks ask; `demand`: of the tasks they must get,
  * memory by the smallest device. The session has a backlog. */
-enum orr_outcome orr_victim_foresee(struct orr_session *session, enum orr_action action,
-                                    uint32_t job, const struct orr_ask *first,
-                                    const struct orr_demand *demand);
+enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_action action,
+                                         uint32_t job, const struct orr_ask *first,
+                                         const struct orr_demand *demand);
 
 /* Frees what searches keep in the session from one to the next; it has a backlog. */
 void orr_victim_forget(struct orr_session *session);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pruner "dry-run" outside plain worlds: served in fair order on counts of free GPUs, the preemptor
+/* Pruner "dry-run" outside flat worlds: served in fair order on counts of free GPUs, the preemptor
  * finds no place; or, in consolidation, one of the victims does not; or reclaim's validator refuses
  * what those lose that find none.
  *
  * The order is the literal one over the whole tree of queues, of what queues would hold. Where GPUs
- * decide on every node (prospects.c) a task takes, of the nodes that are looked at and have room
+ * decide on every node (victim_index.c) a task takes, of the nodes that are looked at and have room
  * for it, one where that is idle now before others, then the fullest, then the first by name. A
  * victim that finds a place holds as much as before, so that limits cannot refuse it.
  *
- * First sides are served as they were played (served_first.c), which is what happens as long as
+ * First branches are served as they were played (served_first.c), which is what happens as long as
  * every victim comes back; where one does not, the order is asked anew.
  */
-#include "sides.h"
+#include "branches.h"
 
 #include <string.h>
 
 #include <orrery/base/sort.h>
 
-#include "forecast_int.h"
+#include "flat_int.h"
 
 struct seen { /* a node */
     bool looked_at;
     int32_t room, idle; /* idle is below zero where a pipelined victim was taken back */
 };
 
-struct orr_run {
+struct orr_dry_run {
     bool possible;
     struct seen *nodes; /* by node; room and idle only while looked at */
     uint32_t *open;     /* those that are */
@@ -32,9 +32,9 @@ struct orr_run {
     struct taken {
         uint32_t node;
         int32_t gpus;
-    } * taken; /* by the attempt in hand */
+    } * taken; /* by the attempt */
     uint32_t taken_count;
-    struct line { /* of a side: who is served as long as everybody comes back */
+    struct line { /* of a branch: who is served as long as everybody comes back */
         struct orr_turn turns[ORR_TURNS_KEPT];
         uint32_t count, at;
     } * lines;
@@ -47,13 +47,13 @@ static int32_t gpus_of(const struct orr_session *session, uint32_t task)
                      ORR_MGPU);
 }
 
-static struct orr_run *open_run(struct orr_victim_search *search)
+static struct orr_dry_run *open_run(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_arena *memory = &search->memory;
-    struct orr_run *run = orr_arena_alloc(memory, 1, sizeof *run);
-    run->possible = orr_forecast__plain_rules(session) && orr_forecast__plain_preemptor(search) &&
-                    orr_prospects_now(session)->odd_nodes == 0;
+    struct orr_dry_run *run = orr_arena_alloc(memory, 1, sizeof *run);
+    run->possible = orr_flat__rules_allow(session) && orr_flat__is_preemptor(search) &&
+                    orr_victim_index_now(session)->odd_nodes == 0;
     if (run->possible) {
         uint32_t most = search->tasks.count;
         for (uint32_t j = 0; j < session->job_count; j++) {
@@ -63,12 +63,13 @@ static struct orr_run *open_run(struct orr_victim_search *search)
         run->nodes = orr_arena_alloc(memory, session->node_count, sizeof *run->nodes);
         run->open = orr_arena_take(memory, session->node_count, sizeof *run->open);
         run->taken = orr_arena_take(memory, most, sizeof *run->taken);
-        run->lines = orr_arena_take(memory, search->sides->count, sizeof *run->lines);
+        run->lines = orr_arena_take(memory, search->refuter.branches->count, sizeof *run->lines);
     }
     return run;
 }
 
-static struct seen *look_at(struct orr_run *run, const struct orr_prospects *all, uint32_t node)
+static struct seen *look_at(struct orr_dry_run *run, const struct orr_victim_index *all,
+                            uint32_t node)
 {
     struct seen *seen = &run->nodes[node];
     if (!seen->looked_at) {
@@ -79,7 +80,8 @@ static struct seen *look_at(struct orr_run *run, const struct orr_prospects *all
 }
 
 /* Of a victim: those it lost, in the order in which they are placed again. */
-static uint32_t first_lost(const struct orr_session *session, const struct orr_side_victim *victim)
+static uint32_t first_lost(const struct orr_session *session,
+                           const struct orr_branch_victim *victim)
 {
     return victim->lost == 1 ? victim->task : session->jobs[victim->job].first_task;
 }
@@ -88,32 +90,32 @@ static uint32_t first_lost(const struct orr_session *session, const struct orr_s
 static bool open_nodes(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    const struct orr_prospects *all = session->prospects;
-    const struct orr_sides *s = search->sides;
-    struct orr_run *run = s->run;
-    bool plain = true;
+    const struct orr_victim_index *all = session->victim_index;
+    const struct orr_branches *s = search->refuter.branches;
+    struct orr_dry_run *run = s->run;
+    bool state = true;
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (search->feasible[n] && all->base[n] > 0) {
             (void)look_at(run, all, n);
         }
     }
-    for (uint32_t v = 0; plain && v < s->victim_count; v++) {
-        const struct orr_side_victim *victim = &s->victims[v];
+    for (uint32_t v = 0; state && v < s->victim_count; v++) {
+        const struct orr_branch_victim *victim = &s->victims[v];
         const uint32_t first = first_lost(session, victim);
-        plain = victim->lost == 1 || victim->lost == session->jobs[victim->job].task_count;
-        for (uint32_t t = first; plain && t < first + victim->lost; t++) {
+        state = victim->lost == 1 || victim->lost == session->jobs[victim->job].task_count;
+        for (uint32_t t = first; state && t < first + victim->lost; t++) {
             const struct orr_stask *task = &session->tasks[t];
             struct seen *seen = look_at(run, all, task->live.node);
-            plain = orr_forecast__plain_ask(session, orr_task_ask(session, task));
+            state = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
             seen->room += gpus_of(session, t);
             /* Evicting gives back what it had not got: idle GPUs pay. */
             seen->idle -= task->live.status == ORR_TASK_PIPELINED ? gpus_of(session, t) : 0;
         }
     }
-    return plain;
+    return state;
 }
 
-static void close_nodes(struct orr_run *run)
+static void close_nodes(struct orr_dry_run *run)
 {
     for (uint32_t i = 0; i < run->open_count; i++) {
         run->nodes[run->open[i]].looked_at = false;
@@ -123,7 +125,7 @@ static void close_nodes(struct orr_run *run)
 
 /* --- placing --- */
 
-static uint32_t find_node(const struct orr_run *run, const struct orr_session *session,
+static uint32_t find_node(const struct orr_dry_run *run, const struct orr_session *session,
                           int32_t gpus)
 {
     uint32_t best = ORR_NONE;
@@ -141,7 +143,7 @@ static uint32_t find_node(const struct orr_run *run, const struct orr_session *s
     return best;
 }
 
-static bool place_task(struct orr_run *run, const struct orr_session *session, uint32_t task)
+static bool place_task(struct orr_dry_run *run, const struct orr_session *session, uint32_t task)
 {
     const int32_t gpus = gpus_of(session, task);
     const uint32_t node = find_node(run, session, gpus);
@@ -158,7 +160,7 @@ static bool place_task(struct orr_run *run, const struct orr_session *session, u
 }
 
 /* All or none. */
-static bool place_tasks(struct orr_run *run, const struct orr_session *session, uint32_t first,
+static bool place_tasks(struct orr_dry_run *run, const struct orr_session *session, uint32_t first,
                         uint32_t count)
 {
     bool placed = true;
@@ -187,15 +189,15 @@ static int by_owner(const void *a, const void *b, void *context)
 static bool may_lose(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    const struct orr_sides *s = search->sides;
+    const struct orr_branches *s = search->refuter.branches;
     uint32_t *losers = orr_arena_take(&search->arena, s->victim_count + (size_t)1, sizeof *losers);
     uint32_t count = 0;
     bool known = true;
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        const struct orr_side_victim *victim = &s->victims[v];
+        const struct orr_branch_victim *victim = &s->victims[v];
         if (!victim->back || !session->rules.allow_consolidating_reclaim) {
             known = known && victim->lost == session->jobs[victim->job].task_count &&
-                    orr_sides__is_gang(s, victim);
+                    orr_branches__is_gang(s, victim);
             losers[count++] = victim->job;
         }
     }
@@ -213,7 +215,7 @@ static bool is_over_capacity(const struct orr_victim_search *search)
     bool over = orr_job_over_quota(session, search->job, &search->demand);
     uint32_t q = session->jobs[search->job].queue;
     for (; q != ORR_NONE && session->rules.proportion; q = session->shares[q].parent) {
-        const int64_t *holds = search->sides->supposed[q];
+        const int64_t *holds = search->refuter.branches->supposed[q];
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double limit = session->shares[q].resource[kind].limit;
             over = over || (limit != ORR_UNLIMITED && orr_demand_asks(&search->demand, kind) &&
@@ -228,7 +230,7 @@ static enum orr_outcome serve(struct orr_victim_search *search, struct orr_order
                               uint32_t left, bool *charged)
 {
     const struct orr_session *session = search->session;
-    struct orr_sides *s = search->sides;
+    struct orr_branches *s = search->refuter.branches;
     const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
     const bool weighed = search->action == ORR_ACTION_RECLAIM && session->rules.proportion;
     struct orr_jobview view;
@@ -243,18 +245,18 @@ static enum orr_outcome serve(struct orr_victim_search *search, struct orr_order
             if (!all_must && !weighed) {
                 return ORR_OUTCOME_SOLVED;
             }
-            orr_sides__charge(session, s, session->jobs[view.job].queue, &search->demand, 1);
+            orr_branches__charge(session, s, session->jobs[view.job].queue, &search->demand, 1);
             order->supposals++;
             *charged = true;
             continue;
         }
-        struct orr_side_victim *victim = &s->victims[s->slot_of[view.job] - 1];
+        struct orr_branch_victim *victim = &s->victims[s->slot_of[view.job] - 1];
         victim->back = place_tasks(s->run, session, first_lost(session, victim), victim->lost);
         if (!victim->back && all_must) {
             return ORR_OUTCOME_NOT_PLACED;
         }
         if (victim->back) {
-            orr_sides__suppose(session, s, victim, 1);
+            orr_branches__suppose(session, s, victim, 1);
             order->supposals++;
         }
     }
@@ -264,19 +266,19 @@ static enum orr_outcome serve(struct orr_victim_search *search, struct orr_order
     return weighed && !may_lose(search) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
 }
 
-/* --- side by side --- */
+/* --- branch by branch --- */
 
-/* False: what comes of playing the sides is not known as far as it matters. */
+/* False: what comes of playing the branches is not known as far as it matters. */
 static bool line_up(struct orr_victim_search *search)
 {
-    struct orr_sides *s = search->sides;
-    struct orr_run *run = s->run;
+    struct orr_branches *s = search->refuter.branches;
+    struct orr_dry_run *run = s->run;
     run->line_count = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        if (i != s->own && s->sides[i].first == ORR_NONE) {
+        if (i != s->own && s->branches[i].first == ORR_NONE) {
             continue;
         }
-        const struct orr_turns *turns = orr_sides__turns(search, &s->sides[i]);
+        const struct orr_turns *turns = orr_branches__turns(search, &s->branches[i]);
         struct line *line = &run->lines[run->line_count++];
         if (turns->count > ORR_TURNS_KEPT || turns->count == 0 ||
             (i == s->own ? turns->turns[turns->count - 1].job != search->job
@@ -287,11 +289,11 @@ static bool line_up(struct orr_victim_search *search)
         line->count = turns->count;
         memcpy(line->turns, turns->turns, turns->count * sizeof *turns->turns);
     }
-    return orr_sides__is_heap(search);
+    return orr_branches__is_heap(search);
 }
 
-/* The side that is served next; NULL: it is not for sure. */
-static struct line *next_line(const struct orr_session *session, const struct orr_run *run)
+/* The branch that is served next; NULL: it is not for sure. */
+static struct line *next_line(const struct orr_session *session, const struct orr_dry_run *run)
 {
     struct line *best = NULL;
     bool tied = false;
@@ -313,10 +315,10 @@ static struct line *next_line(const struct orr_session *session, const struct or
 /* Sides as they were played: one is served up to a pop before the others come to one if all its
  * ranks until then are better than the worst of theirs (served_first.c). SOLVED: somebody does not
  * come back, or more is to be known. */
-static enum orr_outcome serve_sides(struct orr_victim_search *search)
+static enum orr_outcome serve_branches(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    const struct orr_sides *s = search->sides;
+    const struct orr_branches *s = search->refuter.branches;
     if (!line_up(search)) {
         return ORR_OUTCOME_SOLVED;
     }
@@ -327,7 +329,7 @@ static enum orr_outcome serve_sides(struct orr_victim_search *search)
         }
         const uint32_t job = line->turns[line->at++].job;
         const bool own = job == search->job;
-        const struct orr_side_victim *victim = own ? NULL : &s->victims[s->slot_of[job] - 1];
+        const struct orr_branch_victim *victim = own ? NULL : &s->victims[s->slot_of[job] - 1];
         const uint32_t first = own ? search->tasks.tasks[0] : first_lost(session, victim);
         const bool placed = place_tasks(s->run, session, first, own ? search->k : victim->lost);
         if (own || !placed) {
@@ -341,29 +343,29 @@ static enum orr_outcome serve_sides(struct orr_victim_search *search)
 static enum orr_outcome serve_tree(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    struct orr_sides *s = search->sides;
+    struct orr_branches *s = search->refuter.branches;
     uint32_t left;
     bool charged = false;
-    struct orr_order *order = orr_prospects_order(search->session);
+    struct orr_order *order = orr_victim_index_order(search->session);
     orr_victim__list_pending(search);
     orr_order_restart(order);
     for (uint32_t v = 0; v < s->victim_count; v++) {
         s->victims[v].next = v + 1 < s->victim_count ? v + 1 : ORR_NONE;
         s->victims[v].back = false;
-        orr_sides__suppose(session, s, &s->victims[v], -1);
+        orr_branches__suppose(session, s, &s->victims[v], -1);
     }
-    const struct orr_order_entry *served = orr_sides__entries(search, order, 0, true, &left);
+    const struct orr_order_entry *served = orr_branches__entries(search, order, 0, true, &left);
     order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
     order->supposals++;
     order->watch = NULL;
     orr_order_build_over(order, search->pending, search->pending_count, NULL, served, left);
     const enum orr_outcome outcome = serve(search, order, left, &charged);
     if (charged) {
-        orr_sides__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
+        orr_branches__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
     }
     for (uint32_t v = 0; v < s->victim_count; v++) {
         if (!s->victims[v].back) {
-            orr_sides__suppose(session, s, &s->victims[v], 1);
+            orr_branches__suppose(session, s, &s->victims[v], 1);
         }
     }
     return outcome;
@@ -371,14 +373,14 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search)
 
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
 {
-    struct orr_sides *s = search->sides;
+    struct orr_branches *s = search->refuter.branches;
     if (s->run == NULL) {
         s->run = open_run(search);
     }
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
     for (uint32_t way = 0; way < 2 && outcome == ORR_OUTCOME_SOLVED && s->run->possible; way++) {
         if (open_nodes(search)) {
-            outcome = way == 0 ? serve_sides(search) : serve_tree(search);
+            outcome = way == 0 ? serve_branches(search) : serve_tree(search);
         }
         close_nodes(s->run);
     }

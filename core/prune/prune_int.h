@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* prune_int.h - how the search asks pruners. */
-#ifndef ORR_VICTIM_PRUNE_INT_H
-#define ORR_VICTIM_PRUNE_INT_H
+/* prune_int.h - what the pruners share. */
+#ifndef ORR_PRUNE_INT_H
+#define ORR_PRUNE_INT_H
 
 #include "victim_int.h"
 
 bool orr_prune__is_on(const struct orr_victim_search *search, enum orr_pruner pruner);
 /* Counts what the pruner said. True: what it was asked about is left out. While pruners are
- * verified it is false, and the pruner is in doubt until `doubts` is what it was before. */
+ * verified it is false, and the pruner is in doubt while the level lasts. */
 bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner, bool refuted);
 /* A scenario succeeded, or the whole search: ends the program if a pruner had refuted it. */
 void orr_prune__check(const struct orr_victim_search *search, bool whole);
 
-/* A job of several pod sets may be placed by a scenario in part. */
-bool orr_victim__is_one_pod_set(const struct orr_session *session, uint32_t job);
+/* prune.c: the pod set of a job that has one, or ORR_NONE: one of several may be placed by a
+ * scenario in part. */
+uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
+
+/* failure_memo.c: the search failed before, when all it looks at was the same; and what to remember
+ * of one that fails now. */
+bool orr_victim__failed_before(struct orr_victim_search *search);
+void orr_victim__note_failure(const struct orr_victim_search *search);
 
 /* limit.c: asked of a search of consolidation or reclaim. */
 bool orr_victim__over_limit(const struct orr_victim_search *search);
@@ -22,6 +28,12 @@ bool orr_victim__over_limit(const struct orr_victim_search *search);
  * task of so many milli-GPU. */
 bool orr_victim__passes_filter(const struct orr_session *session, const struct orr_victims *victims,
                                int64_t enough);
+
+/* How consolidation would end for a job that waits, from the nodes, the candidates and what its
+ * first task asks alone: how queues stand, who waits and where else tasks may not go can only make
+ * it worse. NOT_TRIED: not known. */
+enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
+                                          const struct orr_ask *first);
 
 /* All of the job's tasks, as victims that are known by no more than that. */
 void orr_victim__list_tasks(const struct orr_session *session, uint32_t job,
@@ -37,7 +49,7 @@ void orr_victim__release_places(struct orr_victim_search *search);
 bool orr_victim__cannot_regain(struct orr_victim_search *search,
                                const struct orr_victims *potential);
 
-/* Outside plain worlds, of a scenario whose victims were taken apart (sides.h). */
+/* Outside flat worlds, of a scenario whose victims were taken apart (branches.h). */
 bool orr_victim__served_first(struct orr_victim_search *search,
                               const struct orr_victims *potential);
 /* How the scenario would end; SOLVED: it has to be simulated. */

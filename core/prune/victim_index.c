@@ -1,43 +1,44 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What searches look at and most of them find as the one before did: the nodes, how queues stand,
  * who in them may lose something. It is kept from search to search and brought up to date by what
- * changed, and its prints and versions say whether anything did (recall.c).
+ * changed, and its fingerprints and generations say whether anything did (failure_memo.c).
  */
-#include "forecast_int.h"
+#include "flat_int.h"
 
 #include <string.h>
 
 void orr_victim_forget(struct orr_session *session)
 {
-    struct orr_prospects *all = session->prospects;
+    struct orr_victim_index *all = session->victim_index;
     if (all == NULL) {
         return;
     }
-    session->versions = all->versions > session->versions ? all->versions : session->versions;
+    session->generations =
+        all->generations > session->generations ? all->generations : session->generations;
     for (uint32_t q = 0; q < all->queue_count; q++) {
-        orr_free(all->queues[q].row.seats);
+        orr_free(all->queues[q].row.contenders);
     }
     orr_free(all->queues);
     orr_free(all->idle);
     orr_free(all->base);
     orr_free(all->size);
-    orr_free(all->print);
+    orr_free(all->fingerprint);
     orr_free(all->content);
     orr_free(all->more);
     orr_free(all->whole);
-    orr_free(all->foresight);
+    orr_free(all->refuted_asks);
     orr_free(all->gained);
     orr_free(all->gained_on);
     orr_free(all->gained_at);
-    orr_free(all->oldest.seats);
-    orr_free(all->sketches);
+    orr_free(all->oldest.contenders);
+    orr_free(all->aggregates);
     orr_free(all->turns);
     if (all->order.session != NULL) {
         orr_order_release(&all->order);
     }
     orr_arena_release(&all->arena);
     orr_free(all);
-    session->prospects = NULL;
+    session->victim_index = NULL;
 }
 
 static bool any_min_runtime(const struct orr_session *session)
@@ -50,21 +51,21 @@ static bool any_min_runtime(const struct orr_session *session)
     return any;
 }
 
-bool orr_prospects_timed(const struct orr_session *session)
+bool orr_victim_index_timed(const struct orr_session *session)
 {
     const struct orr_session_rules *rules = &session->rules;
-    return rules->min_runtime && (session->prospects->min_runtime ||
+    return rules->min_runtime && (session->victim_index->min_runtime ||
                                   rules->preempt_min_runtime > 0 || rules->reclaim_min_runtime > 0);
 }
 
-/* Of any node, plain or not. */
+/* Of any node, state or not. */
 static bool is_uncounted(const struct orr_snode *node)
 {
-    return node->is_mig || node->gpu_count > ORR_FORECAST_GPUS ||
-           node->allocatable.v[ORR_SLOT_GPU] > ORR_FORECAST_GPUS * ORR_MGPU;
+    return node->is_mig || node->gpu_count > ORR_FLAT_GPUS ||
+           node->allocatable.v[ORR_SLOT_GPU] > ORR_FLAT_GPUS * ORR_MGPU;
 }
 
-static void list_device_sizes(struct orr_prospects *all, const struct orr_session *session)
+static void list_device_sizes(struct orr_victim_index *all, const struct orr_session *session)
 {
     for (uint32_t n = 0; n < session->node_count; n++) {
         uint32_t i = 0;
@@ -83,16 +84,16 @@ static void list_device_sizes(struct orr_prospects *all, const struct orr_sessio
     }
 }
 
-static struct orr_prospects *open_prospects(struct orr_session *session)
+static struct orr_victim_index *open_index(struct orr_session *session)
 {
-    struct orr_prospects *all = orr_zalloc(1, sizeof *all);
+    struct orr_victim_index *all = orr_zalloc(1, sizeof *all);
     all->node_count = session->node_count;
     all->queue_count = session->queue_count;
     all->queues = orr_zalloc(session->queue_count, sizeof *all->queues);
     all->idle = orr_zalloc(session->node_count, sizeof *all->idle);
     all->base = orr_zalloc(session->node_count, sizeof *all->base);
     all->size = orr_zalloc(session->node_count, sizeof *all->size);
-    all->print = orr_zalloc(session->node_count, sizeof *all->print);
+    all->fingerprint = orr_zalloc(session->node_count, sizeof *all->fingerprint);
     all->content = orr_zalloc(session->node_count, sizeof *all->content);
     all->more = orr_zalloc(session->node_count, sizeof *all->more);
     all->whole = orr_zalloc(session->node_count, sizeof *all->whole);
@@ -103,7 +104,7 @@ static struct orr_prospects *open_prospects(struct orr_session *session)
         all->uncounted_nodes += is_uncounted(&session->nodes[n]);
     }
     list_device_sizes(all, session);
-    all->versions = session->versions;
+    all->generations = session->generations;
     all->min_runtime = any_min_runtime(session);
     orr_arena_init(&all->arena);
     return all;
@@ -111,7 +112,7 @@ static struct orr_prospects *open_prospects(struct orr_session *session)
 
 /* --- nodes --- */
 
-bool orr_forecast__plain_ask(const struct orr_session *session, const struct orr_ask *ask)
+bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct orr_ask *ask)
 {
     if (ask->kind != ORR_ASK_WHOLE || ask->legacy_mig || ask->request.v[ORR_SLOT_GPU] <= 0 ||
         ask->request.v[ORR_SLOT_GPU] % ORR_MGPU != 0 ||
@@ -135,7 +136,7 @@ static bool asks_whole_gpus(const struct orr_ask *ask)
 
 /* Most of a slot that any request asks with each whole GPU, rounded up, and which slots others ask.
  * True if there is more of either than before. */
-static bool find_densities(struct orr_prospects *all, const struct orr_session *session)
+static bool find_densities(struct orr_victim_index *all, const struct orr_session *session)
 {
     bool grown = all->ask_count == 0;
     all->densest[ORR_SLOT_PODS] =
@@ -159,7 +160,7 @@ static bool find_densities(struct orr_prospects *all, const struct orr_session *
 
 /* Whatever GPUs of the node are free for a task, there is enough of all else: because that much is
  * idle, or because nobody can hold more of it than goes with the GPUs he holds. */
-static bool gpus_decide(const struct orr_prospects *all, const struct orr_session *session,
+static bool gpus_decide(const struct orr_victim_index *all, const struct orr_session *session,
                         const struct orr_snode *node)
 {
     const int64_t gpus = node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU;
@@ -175,106 +176,108 @@ static bool gpus_decide(const struct orr_prospects *all, const struct orr_sessio
     return true;
 }
 
-static bool plain_node(const struct orr_prospects *all, const struct orr_session *session,
+static bool is_counted(const struct orr_victim_index *all, const struct orr_session *session,
                        const struct orr_snode *node)
 {
     const int64_t idle = node->idle.v[ORR_SLOT_GPU];
     const int64_t room = idle + node->releasing.v[ORR_SLOT_GPU];
     return node->ready && !node->is_mig && node->shared_count == 0 && room >= 0 &&
            idle % ORR_MGPU == 0 && room % ORR_MGPU == 0 &&
-           node->allocatable.v[ORR_SLOT_GPU] <= ORR_FORECAST_GPUS * ORR_MGPU &&
+           node->allocatable.v[ORR_SLOT_GPU] <= ORR_FLAT_GPUS * ORR_MGPU &&
            room <= node->allocatable.v[ORR_SLOT_GPU] && gpus_decide(all, session, node);
 }
 
-#define PRINT_OF_ODD 1 /* the node is not plain */
+#define PRINT_OF_ODD 1 /* the node is not state */
 
-static void count_whole(struct orr_prospects *all, const struct orr_session *session, uint32_t n)
+static void count_whole(struct orr_victim_index *all, const struct orr_session *session, uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
     const int64_t room = node->idle.v[ORR_SLOT_GPU] + node->releasing.v[ORR_SLOT_GPU];
-    orr_tally_take(&all->by_whole, (uint32_t)all->whole[n], 1);
+    orr_histogram_take(&all->by_whole, (uint32_t)all->whole[n], 1);
     all->whole_in_all -= all->whole[n];
     all->whole[n] = room <= 0 || is_uncounted(node) ? 0 : (int32_t)(room / ORR_MGPU);
-    all->whole[n] = all->whole[n] < ORR_FORECAST_GPUS ? all->whole[n] : ORR_FORECAST_GPUS;
-    orr_tally_add(&all->by_whole, (uint32_t)all->whole[n], 1);
+    all->whole[n] = all->whole[n] < ORR_FLAT_GPUS ? all->whole[n] : ORR_FLAT_GPUS;
+    orr_histogram_add(&all->by_whole, (uint32_t)all->whole[n], 1);
     all->whole_in_all += all->whole[n];
 }
 
 /* Of all that a placement reads of the node but NUMA zones. */
-static uint64_t print_content(const struct orr_session *session, uint32_t n)
+static uint64_t fingerprint_content(const struct orr_session *session, uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
-    uint64_t print = (uint64_t)n << 1 | node->ready;
+    uint64_t fingerprint = (uint64_t)n << 1 | node->ready;
     for (uint32_t s = 0; s < session->slot_count; s++) {
-        orr_print_word(&print, (uint64_t)node->idle.v[s]);
-        orr_print_word(&print, (uint64_t)node->used.v[s]);
-        orr_print_word(&print, (uint64_t)node->releasing.v[s]);
+        orr_fingerprint_word(&fingerprint, (uint64_t)node->idle.v[s]);
+        orr_fingerprint_word(&fingerprint, (uint64_t)node->used.v[s]);
+        orr_fingerprint_word(&fingerprint, (uint64_t)node->releasing.v[s]);
     }
     for (uint32_t i = 0; i < node->shared_count; i++) {
         const struct orr_shared_gpu *gpu = &node->shared[i];
-        orr_print_word(&print, (uint64_t)gpu->id << 2 | (uint64_t)gpu->counted_releasing << 1 |
-                                   gpu->was_allocated);
-        orr_print_word(&print, (uint64_t)gpu->used);
-        orr_print_word(&print, (uint64_t)gpu->allocated);
-        orr_print_word(&print, (uint64_t)gpu->releasing);
+        orr_fingerprint_word(&fingerprint, (uint64_t)gpu->id << 2 |
+                                               (uint64_t)gpu->counted_releasing << 1 |
+                                               gpu->was_allocated);
+        orr_fingerprint_word(&fingerprint, (uint64_t)gpu->used);
+        orr_fingerprint_word(&fingerprint, (uint64_t)gpu->allocated);
+        orr_fingerprint_word(&fingerprint, (uint64_t)gpu->releasing);
     }
-    return print;
+    return fingerprint;
 }
 
-static void look_at_node(struct orr_prospects *all, const struct orr_session *session, uint32_t n)
+static void look_at_node(struct orr_victim_index *all, const struct orr_session *session,
+                         uint32_t n)
 {
     count_whole(all, session, n);
     const struct orr_snode *node = &session->nodes[n];
-    all->content_print -= all->content[n];
-    all->content[n] = print_content(session, n);
-    all->content_print += all->content[n];
-    all->nodes_print -= all->print[n];
-    all->odd_nodes -= all->print[n] == PRINT_OF_ODD;
+    all->content_fingerprint -= all->content[n];
+    all->content[n] = fingerprint_content(session, n);
+    all->content_fingerprint += all->content[n];
+    all->nodes_fingerprint -= all->fingerprint[n];
+    all->odd_nodes -= all->fingerprint[n] == PRINT_OF_ODD;
     all->room_in_all -= all->base[n];
-    orr_tally_take(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
-    orr_tally_take(&all->by_room, (uint32_t)all->base[n], 1);
-    orr_tally_take(&all->by_size, all->size[n], 1);
+    orr_histogram_take(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
+    orr_histogram_take(&all->by_room, (uint32_t)all->base[n], 1);
+    orr_histogram_take(&all->by_size, all->size[n], 1);
     all->idle[n] = all->base[n] = 0;
     all->size[n] = 0;
-    all->print[n] = 0;
+    all->fingerprint[n] = 0;
     if (node->allocatable.v[ORR_SLOT_GPU] == 0) {
         return; /* it takes no GPU task */
     }
-    all->print[n] = PRINT_OF_ODD;
-    if (plain_node(all, session, node)) {
+    all->fingerprint[n] = PRINT_OF_ODD;
+    if (is_counted(all, session, node)) {
         const int64_t idle = node->idle.v[ORR_SLOT_GPU];
         all->size[n] = (uint32_t)(node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU);
         /* What is idle is below zero where others wait for more than is being released. */
         all->idle[n] = (int32_t)(idle / ORR_MGPU);
         all->base[n] = (int32_t)((idle + node->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU);
-        all->print[n] = orr_scatter(orr_scatter((uint64_t)all->size[n] << 32 | n) ^
-                                    ((uint64_t)all->base[n] << 32 | (uint32_t)all->idle[n])) |
-                        2; /* never that of an odd one */
+        all->fingerprint[n] = orr_scatter(orr_scatter((uint64_t)all->size[n] << 32 | n) ^
+                                          ((uint64_t)all->base[n] << 32 | (uint32_t)all->idle[n])) |
+                              2; /* never that of an odd one */
     }
-    all->odd_nodes += all->print[n] == PRINT_OF_ODD;
-    all->nodes_print += all->print[n];
+    all->odd_nodes += all->fingerprint[n] == PRINT_OF_ODD;
+    all->nodes_fingerprint += all->fingerprint[n];
     all->room_in_all += all->base[n];
-    orr_tally_add(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
-    orr_tally_add(&all->by_room, (uint32_t)all->base[n], 1);
-    orr_tally_add(&all->by_size, all->size[n], 1);
+    orr_histogram_add(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
+    orr_histogram_add(&all->by_room, (uint32_t)all->base[n], 1);
+    orr_histogram_add(&all->by_size, all->size[n], 1);
 }
 
-static int32_t most_of(const struct orr_tally *nodes)
+static int32_t most_of(const struct orr_histogram *nodes)
 {
     return nodes->some == 0 ? 0 : 31 - __builtin_clz(nodes->some);
 }
 
-static void forget_foresight(struct orr_prospects *all)
+static void forget_refuted_asks(struct orr_victim_index *all)
 {
-    if (all->foresight_count > 0) {
-        memset(all->foresight, 0, all->foresight_count);
+    if (all->refuted_ask_count > 0) {
+        memset(all->refuted_asks, 0, all->refuted_ask_count);
     }
 }
 
-static void look_at_nodes(struct orr_prospects *all, const struct orr_session *session)
+static void look_at_nodes(struct orr_victim_index *all, const struct orr_session *session)
 {
     all->nodes_seen = find_densities(all, session) ? 0 : all->nodes_seen;
-    if (all->nodes_seen == session->clock) {
+    if (all->nodes_seen == session->node_generation) {
         return;
     }
     for (uint32_t n = session->newest_node;
@@ -282,23 +285,23 @@ static void look_at_nodes(struct orr_prospects *all, const struct orr_session *s
          n = session->nodes[n].older) {
         look_at_node(all, session, n);
     }
-    all->nodes_seen = session->clock;
-    forget_foresight(all);
+    all->nodes_seen = session->node_generation;
+    forget_refuted_asks(all);
     all->most_idle = most_of(&all->by_idle);
     all->largest_node = most_of(&all->by_size);
 }
 
 /* --- how a queue stands --- */
 
-uint64_t orr_prospects_standing(const struct orr_session *session, uint32_t queue)
+uint64_t orr_victim_index_generation_of(const struct orr_session *session, uint32_t queue)
 {
-    struct orr_prospects *all = session->prospects;
-    struct orr_prospect *at = &all->queues[queue];
+    struct orr_victim_index *all = session->victim_index;
+    struct orr_queue_index *at = &all->queues[queue];
     const struct orr_share_queue *share = &session->shares[queue];
-    if (at->stood_at == session->charges) {
-        return at->version;
+    if (at->stood_at_generation == session->queue_generation) {
+        return at->generation;
     }
-    struct orr_standing now;
+    struct orr_queue_state now;
     now.priority = share->priority;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         now.held[kind] = session->queues[queue].allocated[kind];
@@ -308,36 +311,33 @@ uint64_t orr_prospects_standing(const struct orr_session *session, uint32_t queu
         now.limit[kind] = share->resource[kind].limit;
         now.allocated[kind] = share->resource[kind].allocated;
     }
-    if (at->stood_at == 0 || memcmp(&now, &at->standing, sizeof now) != 0) {
-        at->standing = now;
-        at->version = ++all->versions;
+    if (at->stood_at_generation == 0 || memcmp(&now, &at->queue_state, sizeof now) != 0) {
+        at->queue_state = now;
+        at->generation = ++all->generations;
     }
-    at->stood_at = session->charges;
-    return at->version;
+    at->stood_at_generation = session->queue_generation;
+    return at->generation;
 }
 
 /* --- who may lose something --- */
 
-/* The only pod set of a job without constraints, or ORR_NONE. */
-uint32_t orr_forecast__only_pod_set(const struct orr_session *session, const struct orr_sjob *job)
+uint32_t orr_flat__only_pod_set(const struct orr_session *session, const struct orr_sjob *job)
 {
-    uint32_t found = ORR_NONE;
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
         const struct orr_sset *set = &session->sets[s];
         if ((set->constraint.topology != NULL && session->rules.topology) ||
-            (set->is_pods ? found != ORR_NONE : set->min != 1)) {
+            (!set->is_pods && set->min != 1)) {
             return ORR_NONE;
         }
-        found = set->is_pods ? s : found;
     }
-    return found;
+    return orr_prune__only_pod_set(session, job);
 }
 
 /* All of the job runs, or waits for what is being released, and as one piece. */
-static bool is_plain(const struct orr_session *session, uint32_t index)
+static bool is_whole(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
-    const uint32_t set = orr_forecast__only_pod_set(session, job);
+    const uint32_t set = orr_flat__only_pod_set(session, job);
     if (set == ORR_NONE || session->sets[set].min != (int32_t)job->task_count) {
         return false;
     }
@@ -347,8 +347,8 @@ static bool is_plain(const struct orr_session *session, uint32_t index)
         const struct orr_ask *ask = orr_task_ask(session, task);
         if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
             task->live.node == ORR_NONE || task->nominated != ORR_NONE ||
-            ask->request.v[ORR_SLOT_GPU] > ORR_FORECAST_GPUS * ORR_MGPU ||
-            !orr_forecast__plain_ask(session, ask)) {
+            ask->request.v[ORR_SLOT_GPU] > ORR_FLAT_GPUS * ORR_MGPU ||
+            !orr_flat__asks_whole_gpus(session, ask)) {
             return false;
         }
         pipelined += task->live.status == ORR_TASK_PIPELINED;
@@ -356,45 +356,46 @@ static bool is_plain(const struct orr_session *session, uint32_t index)
     return pipelined == 0 || pipelined == job->task_count;
 }
 
-struct orr_seat orr_forecast__seat(const struct orr_session *session, uint32_t job,
-                                   uint32_t first_task, uint32_t tasks)
+struct orr_contender orr_flat__contender(const struct orr_session *session, uint32_t job,
+                                         uint32_t first_task, uint32_t tasks)
 {
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[first_task]);
-    struct orr_seat seat = {.job = job,
-                            .track = ORR_NONE,
-                            .gpus = (uint32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU),
-                            .first_task = first_task,
-                            .tasks = tasks,
-                            .node = session->tasks[first_task].live.node,
-                            .pipelined =
-                                session->tasks[first_task].live.status == ORR_TASK_PIPELINED};
+    struct orr_contender contender = {.job = job,
+                                      .leaf = ORR_NONE,
+                                      .gpus = (uint32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU),
+                                      .first_task = first_task,
+                                      .tasks = tasks,
+                                      .node = session->tasks[first_task].live.node,
+                                      .pipelined = session->tasks[first_task].live.status ==
+                                                   ORR_TASK_PIPELINED};
     for (uint32_t i = 0; i < tasks; i++) {
         const struct orr_ask *one = orr_task_ask(session, &session->tasks[first_task + i]);
-        orr_session_add_demand(session, one, 0, &seat.demand);
-        seat.unlike = seat.unlike || one->request.v[ORR_SLOT_GPU] != ask->request.v[ORR_SLOT_GPU];
+        orr_session_add_demand(session, one, 0, &contender.demand);
+        contender.unlike =
+            contender.unlike || one->request.v[ORR_SLOT_GPU] != ask->request.v[ORR_SLOT_GPU];
     }
-    return seat;
+    return contender;
 }
 
-static struct orr_seat victim_seat(const struct orr_session *session, uint32_t index)
+static struct orr_contender victim_contender(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
-    struct orr_seat seat = {.job = index, .odd = true};
-    if (is_plain(session, index)) {
-        seat = orr_forecast__seat(session, index, job->first_task, job->task_count);
+    struct orr_contender contender = {.job = index, .odd = true};
+    if (is_whole(session, index)) {
+        contender = orr_flat__contender(session, index, job->first_task, job->task_count);
     }
-    return seat;
+    return contender;
 }
 
 /* Leaves those whose jobs are as they were. */
-static void drop_changed(const struct orr_session *session, struct orr_prospect *at)
+static void drop_changed(const struct orr_session *session, struct orr_queue_index *at)
 {
     struct orr_row *row = &at->row;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < row->count; i++) {
-        if (session->jobs[row->seats[i].job].stirred <= at->stirs) {
+        if (session->jobs[row->contenders[i].job].task_generation <= at->task_generation) {
             if (kept != i) {
-                row->seats[kept] = row->seats[i];
+                row->contenders[kept] = row->contenders[i];
             }
             kept++;
         }
@@ -402,70 +403,71 @@ static void drop_changed(const struct orr_session *session, struct orr_prospect 
     row->count = kept;
 }
 
-static void put_in(const struct orr_session *session, struct orr_prospect *at, uint32_t job)
+static void put_in(const struct orr_session *session, struct orr_queue_index *at, uint32_t job)
 {
-    const struct orr_seat seat = victim_seat(session, job);
+    const struct orr_contender contender = victim_contender(session, job);
     struct orr_row *row = &at->row;
     uint32_t low = 0;
-    row->seats = ORR_ROOM_FOR_ONE(row->seats, row->count, at->capacity);
+    row->contenders = ORR_ROOM_FOR_ONE(row->contenders, row->count, at->capacity);
     for (uint32_t high = row->count; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
-        if (orr_forecast__is_before(session, &row->seats[middle], &seat)) {
+        if (orr_flat__is_before(session, &row->contenders[middle], &contender)) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    memmove(&row->seats[low + 1], &row->seats[low], (row->count++ - low) * sizeof *row->seats);
-    row->seats[low] = seat;
+    memmove(&row->contenders[low + 1], &row->contenders[low],
+            (row->count++ - low) * sizeof *row->contenders);
+    row->contenders[low] = contender;
 }
 
-struct orr_prospect *orr_prospects_in(struct orr_session *session, uint32_t queue)
+struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_t queue)
 {
     const struct orr_squeue *of = &session->queues[queue];
-    struct orr_prospect *at = &session->prospects->queues[queue];
-    if (at->print == of->print) {
+    struct orr_queue_index *at = &session->victim_index->queues[queue];
+    if (at->fingerprint == of->fingerprint) {
         return at; /* also at first, if it has none */
     }
     drop_changed(session, at);
     for (uint32_t i = 0; i < of->active_count; i++) {
         const struct orr_sjob *job = &session->jobs[of->active[i]];
-        if (job->preemptible && !job->invalid && job->stirred > at->stirs) {
+        if (job->preemptible && !job->invalid && job->task_generation > at->task_generation) {
             put_in(session, at, of->active[i]);
         }
     }
-    at->print = of->print;
-    at->stirs = session->stirs;
-    orr_forecast__sum_up(&at->row);
+    at->fingerprint = of->fingerprint;
+    at->task_generation = session->task_generation;
+    orr_flat__sum_up(&at->row);
     at->waiting_at = 0;
     return at;
 }
 
 static void find_oldest(struct orr_session *session, uint32_t job)
 {
-    struct orr_prospects *all = session->prospects;
+    struct orr_victim_index *all = session->victim_index;
     struct orr_row *row = &all->oldest;
     struct orr_victim_search search = {
         .session = session, .action = ORR_ACTION_CONSOLIDATION, .job = job};
     orr_arena_init(&search.memory);
     orr_victim__list_queues(&search);
     orr_victim__find_candidates(&search);
-    orr_free(row->seats);
-    row->seats = orr_alloc(search.candidate_count + (size_t)1, sizeof *row->seats);
+    orr_free(row->contenders);
+    row->contenders = orr_alloc(search.candidate_count + (size_t)1, sizeof *row->contenders);
     row->count = search.candidate_count;
     for (uint32_t i = 0; i < row->count; i++) {
-        row->seats[i] = victim_seat(session, search.candidates[i].job);
+        row->contenders[i] = victim_contender(session, search.candidates[i].job);
     }
-    orr_forecast__sum_up(row);
+    orr_flat__sum_up(row);
     orr_free(search.candidates);
     orr_arena_release(&search.memory);
     all->oldest_known = true;
-    forget_foresight(all);
+    forget_refuted_asks(all);
 }
 
-const struct orr_row *orr_prospects_oldest(struct orr_session *session, uint32_t job)
+const struct orr_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job)
 {
-    struct orr_prospects *all = session->prospects;
+    struct orr_victim_index *all = session->victim_index;
     /* Who has no active tasks would be no candidate anyway. */
     const uint32_t but = session->jobs[job].active > 0 ? job : ORR_NONE;
     if (!all->oldest_known || all->oldest_but != but) {
@@ -476,7 +478,7 @@ const struct orr_row *orr_prospects_oldest(struct orr_session *session, uint32_t
 }
 
 /* Does the change of a job leave the oldest as they are? */
-static bool are_still_oldest(const struct orr_prospects *all, const struct orr_session *session,
+static bool are_still_oldest(const struct orr_victim_index *all, const struct orr_session *session,
                              uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
@@ -485,7 +487,7 @@ static bool are_still_oldest(const struct orr_prospects *all, const struct orr_s
         return false; /* there is room for one more */
     }
     for (uint32_t i = 0; i < all->oldest.count; i++) {
-        const uint32_t other = all->oldest.seats[i].job;
+        const uint32_t other = all->oldest.contenders[i].job;
         if (other == index || (active && orr_victim__compare_age(session, index, other) <= 0)) {
             return false;
         }
@@ -493,71 +495,71 @@ static bool are_still_oldest(const struct orr_prospects *all, const struct orr_s
     return !active || session->rules.max_consolidation_preemptees >= 0;
 }
 
-struct orr_prospects *orr_prospects_now(struct orr_session *session)
+struct orr_victim_index *orr_victim_index_now(struct orr_session *session)
 {
-    struct orr_prospects *all = session->prospects;
+    struct orr_victim_index *all = session->victim_index;
     if (all != NULL &&
         (all->queue_count != session->queue_count || all->node_count != session->node_count)) {
         orr_victim_forget(session);
     }
-    if (session->prospects == NULL) {
-        session->prospects = open_prospects(session);
+    if (session->victim_index == NULL) {
+        session->victim_index = open_index(session);
     }
-    all = session->prospects;
-    for (uint32_t i = 0; i < session->unprinted_count && all->oldest_known; i++) {
+    all = session->victim_index;
+    for (uint32_t i = 0; i < session->fingerprint_due_count && all->oldest_known; i++) {
         all->oldest_known =
-            are_still_oldest(all, session, session->tasks[session->unprinted[i]].job);
+            are_still_oldest(all, session, session->tasks[session->fingerprint_due[i]].job);
     }
-    orr_session_update_prints(session);
+    orr_session_update_fingerprints(session);
     look_at_nodes(all, session);
     return all;
 }
 
-struct orr_arena orr_victim__borrow(struct orr_session *session)
+struct orr_arena orr_refute__borrow(struct orr_session *session)
 {
     struct orr_arena memory = {0};
-    if (session->prospects != NULL) {
-        memory = session->prospects->arena;
-        orr_arena_init(&session->prospects->arena);
+    if (session->victim_index != NULL) {
+        memory = session->victim_index->arena;
+        orr_arena_init(&session->victim_index->arena);
     }
     return memory;
 }
 
-void orr_victim__give_back(struct orr_session *session, struct orr_arena *memory)
+void orr_refute__give_back(struct orr_session *session, struct orr_arena *memory)
 {
-    if (session->prospects == NULL) {
+    if (session->victim_index == NULL) {
         orr_arena_release(memory);
         return;
     }
     orr_arena_reset(memory);
-    session->prospects->arena = *memory;
+    session->victim_index->arena = *memory;
 }
 
 #define SKETCHES (1u << 16)
 
-uint64_t *orr_prospects_sketch(const struct orr_session *session, uint64_t print)
+uint64_t *orr_victim_index_aggregate(const struct orr_session *session, uint64_t fingerprint)
 {
-    struct orr_prospects *all = session->prospects;
-    if (all->sketches == NULL) {
-        all->sketches = orr_zalloc(SKETCHES, sizeof *all->sketches);
+    struct orr_victim_index *all = session->victim_index;
+    if (all->aggregates == NULL) {
+        all->aggregates = orr_zalloc(SKETCHES, sizeof *all->aggregates);
     }
-    return &all->sketches[(print >> 8) % SKETCHES];
+    return &all->aggregates[(fingerprint >> 8) % SKETCHES];
 }
 
 #define TURNS (1u << 13)
 
-struct orr_turns *orr_prospects_turns(struct orr_session *session, uint64_t print)
+struct orr_turns *orr_victim_index_turns(struct orr_session *session, uint64_t fingerprint)
 {
-    struct orr_prospects *all = session->prospects;
+    struct orr_victim_index *all = session->victim_index;
     if (all->turns == NULL) {
         all->turns = orr_zalloc(TURNS, sizeof *all->turns);
     }
-    return &all->turns[(print >> 8) % TURNS];
+    return &all->turns[(fingerprint >> 8) % TURNS];
 }
 
-struct orr_order *orr_prospects_order(struct orr_session *session)
+struct orr_order *orr_victim_index_order(struct orr_session *session)
 {
-    struct orr_prospects *all = session->prospects;
+    struct orr_victim_index *all = session->victim_index;
     if (all->order.session == NULL) {
         orr_order_init(&all->order, session, false, true);
     }

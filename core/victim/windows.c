@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which parts of the accumulated victims are tried: node by node, or growing sets of nodes. */
-#include "sides.h"
+#include "victim_int.h"
 
 #include <orrery/base/sort.h>
 
 /* --- scenarios that failed --- */
 
 /* Of the pending tasks and the two sets of victims, whatever their order. Never 0. */
-static uint64_t fingerprint(const struct orr_victim_search *search,
-                            const struct orr_victims *potential)
+static uint64_t fingerprint_of(const struct orr_victim_search *search,
+                               const struct orr_victims *potential)
 {
     uint64_t sum = orr_scatter(0x200000000u + search->k);
     for (uint32_t i = 0; i < search->recorded.count; i++) {
@@ -44,10 +44,10 @@ static bool afford(struct orr_victim_search *search)
 }
 
 /* The slot that holds the fingerprint, or the free one where it would go. */
-static uint32_t failed_slot(const struct orr_victim_search *search, uint64_t print)
+static uint32_t failed_slot(const struct orr_victim_search *search, uint64_t fingerprint)
 {
-    uint32_t slot = (uint32_t)print & (search->failed_slots - 1);
-    while (search->failed[slot] != 0 && search->failed[slot] != print) {
+    uint32_t slot = (uint32_t)fingerprint & (search->failed_slots - 1);
+    while (search->failed[slot] != 0 && search->failed[slot] != fingerprint) {
         slot = (slot + 1) & (search->failed_slots - 1);
     }
     return slot;
@@ -66,103 +66,23 @@ static void grow_failed(struct orr_victim_search *search)
     }
 }
 
-/* Outside plain worlds. */
-static bool is_refuted_in_tree(struct orr_victim_search *search,
-                               const struct orr_victims *potential)
-{
-    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    if (orr_sides__take(search, potential)) {
-        if (search->action == ORR_ACTION_RECLAIM &&
-            orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
-            orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST,
-                               orr_victim__served_first(search, potential))) {
-            outcome = ORR_OUTCOME_NOT_PLACED;
-        } else if (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
-            const enum orr_outcome would = orr_victim__run_dry(search);
-            const bool fails = would != ORR_OUTCOME_SOLVED;
-            outcome = orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, fails) ? would : outcome;
-        }
-    }
-    orr_sides__forget(search);
-    if (outcome != ORR_OUTCOME_SOLVED) {
-        orr_victim__reached(search, outcome);
-    }
-    return outcome != ORR_OUTCOME_SOLVED;
-}
-
-/* Whoever of these victims is moved, there are too few places. */
-static bool lacks_places(struct orr_victim_search *search, const struct orr_victims *victims)
-{
-    if (search->counts || search->action != ORR_ACTION_CONSOLIDATION ||
-        !orr_prune__is_on(search, ORR_PRUNER_PLACES) ||
-        !orr_prune__refutes(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, victims))) {
-        return false;
-    }
-    orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
-    return true;
-}
-
-static bool is_refuted(struct orr_victim_search *search, const struct orr_victims *potential)
-{
-    if (lacks_places(search, potential)) {
-        return true;
-    }
-    if (!search->counts && search->action == ORR_ACTION_CONSOLIDATION &&
-        orr_prune__is_on(search, ORR_PRUNER_REGAIN) &&
-        orr_prune__refutes(search, ORR_PRUNER_REGAIN,
-                           orr_victim__cannot_regain(search, potential))) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
-        return true;
-    }
-    if (search->forecast == NULL) {
-        return !search->counts && is_refuted_in_tree(search, potential);
-    }
-    if (!orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
-        return false;
-    }
-    const bool works = orr_victim__may_work(search, potential);
-    return orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, !works);
-}
-
 static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    const uint64_t print = fingerprint(search, potential);
+    const uint64_t fingerprint = fingerprint_of(search, potential);
     if (2 * (search->failed_count + 1) > search->failed_slots) {
         grow_failed(search);
     }
-    uint64_t *slot = &search->failed[failed_slot(search, print)];
-    if (*slot == print || !afford(search)) {
+    uint64_t *slot = &search->failed[failed_slot(search, fingerprint)];
+    if (*slot == fingerprint || !afford(search)) {
         return false;
     }
-    if (!is_refuted(search, potential) && orr_victim__simulate(search, potential)) {
-        orr_prune__check(search, false);
+    if (!orr_refute__scenario(search, potential) && orr_victim__simulate(search, potential)) {
+        orr_refute__scenario_solved(search);
         return true;
     }
-    *slot = print;
+    *slot = fingerprint;
     search->failed_count++;
     return false;
-}
-
-/* The scenario of the victims on the bearing nodes [from, to) would fail, as far as can be said
- * without listing them. */
-static bool is_ruled_out(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
-{
-    if (!orr_victim__is_plain(search) || !orr_prune__is_on(search, ORR_PRUNER_AGGREGATE)) {
-        return false;
-    }
-    const bool leaves = orr_victim__leaves_place(search, from, to, nth);
-    return orr_prune__refutes(search, ORR_PRUNER_AGGREGATE, !leaves);
-}
-
-/* The victims of the state, or those on one node of it, leave no room whoever of them is taken. */
-static bool leaves_nothing(struct orr_victim_search *search, uint32_t node)
-{
-    if (!orr_victim__is_plain(search) || !orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST)) {
-        return false;
-    }
-    const bool nothing = node == ORR_NONE ? orr_victim__nothing_left(search)
-                                          : orr_victim__nothing_left_on(search, node);
-    return orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, nothing);
 }
 
 /* --- node-local greedy --- */
@@ -207,14 +127,9 @@ static uint64_t mark_jobs_on(struct orr_victim_search *search, uint32_t node)
 }
 
 /* All accumulated tasks of the jobs that have one on the node; a job's tasks belong together. */
-static bool try_node_alone(struct orr_victim_search *search, uint32_t node)
+static bool try_node(struct orr_victim_search *search, uint32_t node)
 {
-    const uint32_t at = search->capacities.at[node];
-    if (leaves_nothing(search, node)) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
-        return false;
-    }
-    if (is_ruled_out(search, at, at + 1, ORR_NONE)) {
+    if (orr_refute__node(search, node)) {
         return false;
     }
     const uint64_t number = mark_jobs_on(search, node);
@@ -233,21 +148,6 @@ static bool try_node_alone(struct orr_victim_search *search, uint32_t node)
     return search->chosen.count > 0 && try_scenario(search, &search->chosen);
 }
 
-static bool try_node(struct orr_victim_search *search, uint32_t node)
-{
-    const uint32_t doubts = search->doubts;
-    const bool solved = try_node_alone(search, node);
-    search->doubts = doubts;
-    return solved;
-}
-
-/* The job of the last potential victim has no other tasks; in a plain world jobs join whole. */
-static bool is_single(const struct orr_victim_search *search, const struct orr_victim *last)
-{
-    return search->forecast != NULL ? search->potential.count == 1 || last[-1].group != last->group
-                                    : search->session->jobs[last->job].task_count == 1;
-}
-
 static bool try_node_local(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -255,7 +155,7 @@ static bool try_node_local(struct orr_victim_search *search)
         return search->recorded.count > 0 && try_scenario(search, &search->potential);
     }
     const struct orr_victim *last = &search->potential.items[search->potential.count - 1];
-    if (is_single(search, last)) {
+    if (session->jobs[last->job].task_count == 1) {
         return last->node != ORR_NONE && try_node(search, last->node);
     }
     uint32_t *nodes = orr_alloc(session->jobs[last->job].task_count, sizeof *nodes);
@@ -274,9 +174,8 @@ static bool try_node_local(struct orr_victim_search *search)
  * on such a node. */
 static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
-    const uint32_t doubts = search->doubts;
     const struct orr_victims *potential = &search->potential;
-    if (is_ruled_out(search, from, to, nth)) {
+    if (orr_refute__window(search, from, to, nth)) {
         return false;
     }
     const uint32_t number = ++search->scenarios;
@@ -298,9 +197,7 @@ static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t 
             orr_victims_push(&search->chosen, &potential->items[i]);
         }
     }
-    const bool solved = try_scenario(search, &search->chosen);
-    search->doubts = doubts;
-    return solved;
+    return try_scenario(search, &search->chosen);
 }
 
 /* The smallest number of nodes, least capacity first, that covers what nodes without victims do
@@ -326,13 +223,10 @@ static bool try_multi_node(struct orr_victim_search *search)
     }
     const uint32_t from = c->bearing_count - c->able;
     c->first = first_prefix(c, from);
-    const bool verify = search->session->rules.prune.verify;
-    const uint32_t same = search->forecast != NULL && !verify ? orr_victim__same_nodes(search) : 0;
     uint32_t at = c->first;
     for (uint32_t nth = 0; c->first != ORR_NONE; at += 1u << nth, nth++) {
         const uint32_t prefix = at < c->able ? at : c->able;
-        const bool known = same > 0 && prefix <= same;
-        if (!known && try_nodes(search, from, from + prefix, nth)) {
+        if (try_nodes(search, from, from + prefix, nth)) {
             return true;
         }
         if (prefix == c->able) {
@@ -344,16 +238,9 @@ static bool try_multi_node(struct orr_victim_search *search)
 
 bool orr_victim__try_state(struct orr_victim_search *search)
 {
-    const uint32_t doubts = search->doubts;
-    if (lacks_places(search, &search->potential)) {
+    if (orr_refute__state(search)) {
         return false;
     }
-    if (search->potential.count > 0 && leaves_nothing(search, ORR_NONE)) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
-        return false;
-    }
-    const bool solved = search->generator == ORR_NODE_LOCAL_GREEDY ? try_node_local(search)
-                                                                   : try_multi_node(search);
-    search->doubts = doubts;
-    return solved;
+    return search->generator == ORR_NODE_LOCAL_GREEDY ? try_node_local(search)
+                                                      : try_multi_node(search);
 }

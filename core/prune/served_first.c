@@ -5,91 +5,92 @@
  * 1. Come back. A victim that is given, when it is served, what it lost needs places for its tasks.
  *    If all victims are of one node, that node has room for all who are not served yet. If GPUs
  *    decide on all nodes and nodes are packed, counts tell whether all find a place in any order
- *    (tally.c). NUMA zones do not count then (orr_forecast__plain_rules). No limit
+ *    (histogram.c). NUMA zones do not count then (orr_flat__rules_allow). No limit
  *    stands in the way, since queues come to hold no more than they do now.
  * 2. Served before it. As long as victims come back, what queues below a top-level queue hold
  *    depends on jobs below it alone, and so does the order in which these are popped, whatever is
  *    popped elsewhere in between. So each top-level queue is played by itself, literally. At the
  *    root that one is popped next that ranks first, if the heap there is one from the start: with
  *    three queues at most every sift looks at all of them; with more, no comparison may have turned
- *    out otherwise while it was built. Let K be the worst rank with which the preemptor's side is
- *    popped up to the preemptor. When it is, every other side ranks no better than K; one whose
+ *    out otherwise while it was built. Let K be the worst rank with which the preemptor's branch is
+ *    popped up to the preemptor. When it is, every other branch ranks no better than K; one whose
  *    ranks were all better up to the pop of its last victim is past that pop.
  * 3. No more room. Then as many GPUs are free as before, which is fewer than the preemptor asks.
  *
- * What came of playing a side is kept from search to search by a print of all that was read:
- * victims and preemptor, how the queues below stand and who waits in them.
+ * What came of playing a branch is kept from search to search by a fingerprint of all that was
+ * read: victims and preemptor, how the queues below stand and who waits in them.
  */
-#include "sides.h"
+#include "branches.h"
 
-#include "forecast_int.h"
+#include "flat_int.h"
 
-/* --- playing a side --- */
+/* --- playing a branch --- */
 
 /* How the queues below stand, and who waits in them. */
-static void read_context(struct orr_session *session, const struct orr_sides *s,
-                         struct orr_side *side)
+static void read_context(struct orr_session *session, const struct orr_branches *s,
+                         struct orr_branch *branch)
 {
-    const uint32_t index = (uint32_t)(side - s->sides);
-    uint64_t print = 1 + side->queue;
+    const uint32_t index = (uint32_t)(branch - s->branches);
+    uint64_t fingerprint = 1 + branch->queue;
     for (uint32_t q = 0; q < session->queue_count; q++) {
-        if (s->side_of[q] == index) {
-            orr_print_word(&print, orr_prospects_standing(session, q));
-            orr_print_word(&print, session->backlog->leaves[q].version);
+        if (s->branch_of[q] == index) {
+            orr_fingerprint_word(&fingerprint, orr_victim_index_generation_of(session, q));
+            orr_fingerprint_word(&fingerprint, session->backlog->leaves[q].generation);
         }
     }
     for (uint32_t i = 0; i < session->changed_count; i++) { /* since the backlog was */
         const struct orr_sjob *job = &session->jobs[session->changed_jobs[i]];
-        if (job->queue != ORR_NONE && s->side_of[job->queue] == index) {
-            orr_victim__print_job(&print, session, session->changed_jobs[i]);
+        if (job->queue != ORR_NONE && s->branch_of[job->queue] == index) {
+            orr_victim__fingerprint_job(&fingerprint, session, session->changed_jobs[i]);
         }
     }
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_print_number(&print, session->total[kind]);
+        orr_fingerprint_number(&fingerprint, session->total[kind]);
     }
-    side->context = print == 0 ? 1 : print;
+    branch->context = fingerprint == 0 ? 1 : fingerprint;
 }
 
-static void list_waiting(struct orr_victim_search *search, struct orr_side *side)
+static void list_waiting(struct orr_victim_search *search, struct orr_branch *branch)
 {
     const struct orr_session *session = search->session;
-    const struct orr_sides *s = search->sides;
+    const struct orr_branches *s = search->refuter.branches;
     orr_victim__list_pending(search);
-    side->waiting =
-        orr_arena_take(&search->memory, search->pending_count + (size_t)1, sizeof *side->waiting);
+    branch->waiting =
+        orr_arena_take(&search->memory, search->pending_count + (size_t)1, sizeof *branch->waiting);
     for (uint32_t i = 0; i < search->pending_count; i++) {
         const uint32_t queue = session->jobs[search->pending[i].view.job].queue;
-        if (&s->sides[s->side_of[queue]] == side) {
-            side->waiting[side->waiting_count++] = search->pending[i];
+        if (&s->branches[s->branch_of[queue]] == branch) {
+            branch->waiting[branch->waiting_count++] = search->pending[i];
         }
     }
 }
 
 /* Until the preemptor or the last victim is popped. */
-static void play(struct orr_victim_search *search, struct orr_side *side, struct orr_turns *turns)
+static void play(struct orr_victim_search *search, struct orr_branch *branch,
+                 struct orr_turns *turns)
 {
     const struct orr_session *session = search->session;
-    struct orr_sides *s = search->sides;
-    struct orr_order *order = orr_prospects_order(search->session);
+    struct orr_branches *s = search->refuter.branches;
+    struct orr_order *order = orr_victim_index_order(search->session);
     struct orr_jobview view;
     uint32_t left;
-    bool own = side == &s->sides[s->own];
+    bool own = branch == &s->branches[s->own];
     turns->count = 0;
     turns->watch = (struct orr_order_watch){0};
-    if (side->waiting == NULL) {
-        list_waiting(search, side);
+    if (branch->waiting == NULL) {
+        list_waiting(search, branch);
     }
     orr_order_restart(order);
     const struct orr_order_entry *served =
-        orr_sides__entries(search, order, side->first, own, &left);
-    for (uint32_t v = side->first; v != ORR_NONE; v = s->victims[v].next) {
-        orr_sides__suppose(session, s, &s->victims[v], -1);
+        orr_branches__entries(search, order, branch->first, own, &left);
+    for (uint32_t v = branch->first; v != ORR_NONE; v = s->victims[v].next) {
+        orr_branches__suppose(session, s, &s->victims[v], -1);
         s->victims[v].back = false;
     }
     order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
     order->supposals++;
     order->watch = &turns->watch;
-    orr_order_build_over(order, side->waiting, side->waiting_count, NULL, served, left);
+    orr_order_build_over(order, branch->waiting, branch->waiting_count, NULL, served, left);
     while (left > 0 && orr_order_pop(order, &view)) {
         left--;
         if (turns->count < ORR_TURNS_KEPT) {
@@ -102,38 +103,39 @@ static void play(struct orr_victim_search *search, struct orr_side *side, struct
             break;
         }
         const uint32_t slot = s->slot_of[view.job] - 1;
-        orr_sides__suppose(session, s, &s->victims[slot], 1);
+        orr_branches__suppose(session, s, &s->victims[slot], 1);
         s->victims[slot].back = true;
         order->supposals++;
     }
-    for (uint32_t v = side->first; v != ORR_NONE; v = s->victims[v].next) {
+    for (uint32_t v = branch->first; v != ORR_NONE; v = s->victims[v].next) {
         if (!s->victims[v].back) {
-            orr_sides__suppose(session, s, &s->victims[v], 1);
+            orr_branches__suppose(session, s, &s->victims[v], 1);
         }
     }
     turns->all_served = left == 0 && !own;
 }
 
-const struct orr_turns *orr_sides__turns(struct orr_victim_search *search, struct orr_side *side)
+const struct orr_turns *orr_branches__turns(struct orr_victim_search *search,
+                                            struct orr_branch *branch)
 {
-    struct orr_sides *s = search->sides;
-    if (side->context == 0) {
-        read_context(search->session, s, side);
+    struct orr_branches *s = search->refuter.branches;
+    if (branch->context == 0) {
+        read_context(search->session, s, branch);
     }
-    uint64_t print = side->context;
-    orr_print_word(&print, side->victims);
-    if (side == &s->sides[s->own]) {
-        orr_print_word(&print, s->preemptor + search->k);
+    uint64_t fingerprint = branch->context;
+    orr_fingerprint_word(&fingerprint, branch->victims);
+    if (branch == &s->branches[s->own]) {
+        orr_fingerprint_word(&fingerprint, s->preemptor + search->k);
     }
-    struct orr_turns *kept = orr_prospects_turns(search->session, print);
-    if (kept->print != print) {
-        play(search, side, kept);
-        kept->print = print;
+    struct orr_turns *kept = orr_victim_index_turns(search->session, fingerprint);
+    if (kept->fingerprint != fingerprint) {
+        play(search, branch, kept);
+        kept->fingerprint = fingerprint;
     }
     return kept;
 }
 
-/* --- the order among sides --- */
+/* --- the order among branches --- */
 
 static int compare(const struct orr_session *session, const struct orr_queue_rank *a,
                    const struct orr_queue_rank *b)
@@ -141,7 +143,7 @@ static int compare(const struct orr_session *session, const struct orr_queue_ran
     return orr_queue_compare_amounts(session, a, b);
 }
 
-/* While the heap of sides was built, the two compared always the same. */
+/* While the heap of branches was built, the two compared always the same. */
 static bool stay_apart(const struct orr_session *session, const struct orr_order_watch *a,
                        const struct orr_order_watch *b)
 {
@@ -151,13 +153,13 @@ static bool stay_apart(const struct orr_session *session, const struct orr_order
            compare(session, &b->most, &a->least) < 0;
 }
 
-bool orr_sides__is_heap(struct orr_victim_search *search)
+bool orr_branches__is_heap(struct orr_victim_search *search)
 {
-    const struct orr_sides *s = search->sides;
+    const struct orr_branches *s = search->refuter.branches;
     struct orr_order_watch *watches = orr_arena_take(&search->arena, s->count, sizeof *watches);
     bool apart = true;
     for (uint32_t a = 0; apart && s->count > 3 && a < s->count; a++) {
-        watches[a] = orr_sides__turns(search, &s->sides[a])->watch;
+        watches[a] = orr_branches__turns(search, &s->branches[a])->watch;
         for (uint32_t b = 0; apart && watches[a].built && b < a; b++) {
             apart = !watches[b].built || stay_apart(search->session, &watches[a], &watches[b]);
         }
@@ -165,19 +167,19 @@ bool orr_sides__is_heap(struct orr_victim_search *search)
     return apart;
 }
 
-static bool all_go_first(struct orr_victim_search *search)
+static bool all_served_first(struct orr_victim_search *search)
 {
-    const struct orr_sides *s = search->sides;
-    const struct orr_turns *own = orr_sides__turns(search, &s->sides[s->own]);
+    const struct orr_branches *s = search->refuter.branches;
+    const struct orr_turns *own = orr_branches__turns(search, &s->branches[s->own]);
     const struct orr_queue_rank latest = own->watch.worst; /* others may take its place */
     bool first = own->all_served;
     for (uint32_t i = 0; first && i < s->count; i++) {
-        if (i != s->own && s->sides[i].first != ORR_NONE) {
-            const struct orr_turns *turns = orr_sides__turns(search, &s->sides[i]);
+        if (i != s->own && s->branches[i].first != ORR_NONE) {
+            const struct orr_turns *turns = orr_branches__turns(search, &s->branches[i]);
             first = turns->all_served && compare(search->session, &turns->watch.worst, &latest) < 0;
         }
     }
-    return first && orr_sides__is_heap(search);
+    return first && orr_branches__is_heap(search);
 }
 
 /* --- a scenario --- */
@@ -209,7 +211,7 @@ static void look_at(const struct orr_victim_search *search, struct scene *scene)
             const struct orr_stask *task = &session->tasks[victim->task];
             scene->node = first || scene->node == victim->node ? victim->node : ORR_NONE;
             scene->counted =
-                scene->counted && orr_forecast__plain_ask(session, orr_task_ask(session, task));
+                scene->counted && orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
             first = false;
         }
     }
@@ -219,17 +221,17 @@ static void look_at(const struct orr_victim_search *search, struct scene *scene)
 static bool all_find_places(const struct orr_victim_search *search, const struct scene *scene)
 {
     const struct orr_session *session = search->session;
-    struct orr_prospects *all = session->prospects;
-    struct orr_tally rooms = all->by_room, tasks = {0};
+    struct orr_victim_index *all = session->victim_index;
+    struct orr_histogram rooms = all->by_room, tasks = {0};
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < scene->lists[l]->count; i++) {
             const struct orr_victim *victim = &scene->lists[l]->items[i];
             const struct orr_ask *ask = orr_task_ask(session, &session->tasks[victim->task]);
             const int32_t gpus = (int32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU);
             const int32_t before = all->base[victim->node] + all->more[victim->node];
-            orr_tally_take(&rooms, (uint32_t)before, 1);
-            orr_tally_add(&rooms, (uint32_t)(before + gpus), 1);
-            orr_tally_add(&tasks, (uint32_t)gpus, 1);
+            orr_histogram_take(&rooms, (uint32_t)before, 1);
+            orr_histogram_add(&rooms, (uint32_t)(before + gpus), 1);
+            orr_histogram_add(&tasks, (uint32_t)gpus, 1);
             all->more[victim->node] += gpus;
         }
     }
@@ -241,17 +243,17 @@ static bool all_find_places(const struct orr_victim_search *search, const struct
     /* A node where it is idle now would be preferred to the one with the least room; under spread
      * placement small tasks may leave no node whole for a large one (plain_rules). */
     const bool by_room = tasks.some != 0 && all->most_idle < __builtin_ctz(tasks.some);
-    return by_room && orr_tally__hold_all(&rooms, &tasks);
+    return by_room && orr_histogram__hold_all(&rooms, &tasks);
 }
 
 static bool come_back(const struct orr_victim_search *search, struct scene *scene)
 {
     look_at(search, scene);
-    if (!orr_forecast__plain_rules(search->session)) {
+    if (!orr_flat__rules_allow(search->session)) {
         return false;
     }
     return (scene->node != ORR_NONE && takes_back(search->session, scene->node)) ||
-           (scene->counted && search->session->prospects->odd_nodes == 0 &&
+           (scene->counted && search->session->victim_index->odd_nodes == 0 &&
             all_find_places(search, scene));
 }
 
@@ -260,6 +262,7 @@ bool orr_victim__served_first(struct orr_victim_search *search, const struct orr
     const struct orr_session *session = search->session;
     struct scene scene = {
         .lists = {potential, &search->recorded}, .node = ORR_NONE, .counted = true};
-    return search->demand.v[ORR_SHARE_GPU] >= (session->prospects->whole_in_all + 1) * ORR_MGPU &&
-           come_back(search, &scene) && all_go_first(search);
+    return search->demand.v[ORR_SHARE_GPU] >=
+               (session->victim_index->whole_in_all + 1) * ORR_MGPU &&
+           come_back(search, &scene) && all_served_first(search);
 }

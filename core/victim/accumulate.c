@@ -60,13 +60,10 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
     struct orr_task_list tasks = {0};
     struct orr_jobview view;
     bool stepped = false;
-    if (search->forecast != NULL) {
-        return orr_victim__take_next(search);
+    if (orr_refute__keeps_order(search)) {
+        return orr_refute__step(search);
     }
     if (order->session == NULL) {
-        if (search->candidates == NULL) {
-            orr_victim__find_candidates(search);
-        }
         orr_order_init(order, search->session, true, false);
         orr_order_build(order, search->candidates, search->candidate_count);
     }
@@ -245,7 +242,7 @@ static bool some_victim_on(const struct orr_victim_search *search, const bool *a
     return false;
 }
 
-/* Filter of affinity: each task that names nodes must find one among those at hand. */
+/* Filter of affinity: each task that names nodes must find one among those at window. */
 static bool affinity_could_do(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;

@@ -9,7 +9,7 @@
 
 #include <orrery/base/rng.h>
 
-#include "tally.h"
+#include "histogram.h"
 
 #ifndef WORLDS /* 300000 take a minute of an optimised build */
 #define WORLDS 4000
@@ -28,7 +28,7 @@ struct family { /* how worlds are drawn */
 };
 
 struct state {
-    uint8_t rooms[ORR_TALLY_GPUS + 1];
+    uint8_t rooms[ORR_HISTOGRAM_GPUS + 1];
     uint8_t tasks[SIZES];
     bool loses;
     uint32_t world; /* whose it is; 0: nobody's */
@@ -63,10 +63,10 @@ static struct state *find(struct game *game, const struct state *state)
 static bool place_one(struct state *state, uint32_t gpus)
 {
     uint32_t room = gpus;
-    while (room <= ORR_TALLY_GPUS && state->rooms[room] == 0) {
+    while (room <= ORR_HISTOGRAM_GPUS && state->rooms[room] == 0) {
         room++;
     }
-    if (room > ORR_TALLY_GPUS) {
+    if (room > ORR_HISTOGRAM_GPUS) {
         return false;
     }
     state->rooms[room]--;
@@ -144,15 +144,15 @@ static struct state draw(const struct family *family, struct orr_rng *rng)
 
 static bool hold_all(const struct family *family, const struct state *state)
 {
-    struct orr_tally rooms = {0};
-    struct orr_tally tasks = {0};
-    for (uint32_t g = 1; g <= ORR_TALLY_GPUS; g++) {
-        orr_tally_add(&rooms, g, state->rooms[g]);
+    struct orr_histogram rooms = {0};
+    struct orr_histogram tasks = {0};
+    for (uint32_t g = 1; g <= ORR_HISTOGRAM_GPUS; g++) {
+        orr_histogram_add(&rooms, g, state->rooms[g]);
     }
     for (uint32_t s = 0; s < SIZES; s++) {
-        orr_tally_add(&tasks, family->sizes[s], state->tasks[s]);
+        orr_histogram_add(&tasks, family->sizes[s], state->tasks[s]);
     }
-    return orr_tally__hold_all(&rooms, &tasks);
+    return orr_histogram__hold_all(&rooms, &tasks);
 }
 
 static const struct family families[] = {
@@ -219,25 +219,25 @@ static void place__fills_the_fullest_first(void **unused)
     struct orr_rng rng = orr_rng_stream(6, "places", 0);
     for (uint32_t w = 0; w < 1000; w++) {
         struct state state = {0};
-        struct orr_tally rooms = {0};
+        struct orr_histogram rooms = {0};
         for (uint32_t n = 0; n < 20; n++) {
-            const uint32_t room = below(&rng, ORR_TALLY_GPUS + 1);
+            const uint32_t room = below(&rng, ORR_HISTOGRAM_GPUS + 1);
             state.rooms[room]++;
-            orr_tally_add(&rooms, room, 1);
+            orr_histogram_add(&rooms, room, 1);
         }
         const uint32_t gpus = 1 + below(&rng, 8);
         const uint32_t tasks = below(&rng, 40);
         uint32_t places = 0;
-        for (uint32_t g = gpus; g <= ORR_TALLY_GPUS; g++) {
+        for (uint32_t g = gpus; g <= ORR_HISTOGRAM_GPUS; g++) {
             places += state.rooms[g] * (g / gpus);
         }
-        assert_int_equal(orr_tally__places(&rooms, gpus), places);
+        assert_int_equal(orr_histogram__places(&rooms, gpus), places);
         uint32_t placed = 0;
         while (placed < tasks && place_one(&state, gpus)) {
             placed++;
         }
-        assert_int_equal(orr_tally__place(&rooms, tasks, gpus), placed);
-        for (uint32_t g = 1; g <= ORR_TALLY_GPUS; g++) {
+        assert_int_equal(orr_histogram__place(&rooms, tasks, gpus), placed);
+        for (uint32_t g = 1; g <= ORR_HISTOGRAM_GPUS; g++) {
             assert_int_equal(rooms.count[g], state.rooms[g]);
             assert_int_equal(rooms.some >> g & 1u, state.rooms[g] > 0);
         }

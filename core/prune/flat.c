@@ -1,45 +1,46 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whether a scenario can work, found out on counts of free GPUs instead of by simulating it.
  *
- *   open        is the world plain enough? who may lose something, lane by lane
- *   hopeless    an argument that no scenario of the search can work
+ *   open        is the world flat? who may lose something, lane by lane
+ *   refuted    an argument that no scenario of the search can work
  *   may_work    one scenario: who is served in which order, and does the preemptor find room
  *
- * A plain world: whole GPUs of nodes that nobody shares, no other resource that could be short, no
+ * A flat world: whole GPUs of nodes that nobody shares, no other resource that could be short, no
  * constraints, gangs that are evicted and placed as a whole, and all queues concerned siblings, so
  * that the next one served is the first by comparison. Other worlds are simulated.
  *
  * Pops of jobs that are neither victims nor the preemptor change nothing but the head of their
- * queue. So a lane's jobs up to its next party are one block, served when the worst of them is the
- * first among the lanes; of waiting jobs only their distinct demands matter.
+ * queue. So a lane's jobs up to its next contender are one block, served when the worst of them is
+ * the first among the lanes; of waiting jobs only their distinct demands matter.
  */
-#include "forecast_int.h"
+#include "flat_int.h"
 
 #include <string.h>
 
-/* --- is the world plain? --- */
+/* --- is the world state? --- */
 
-bool orr_forecast__plain_preemptor(const struct orr_victim_search *search)
+bool orr_flat__is_preemptor(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    if (orr_forecast__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
+    if (orr_flat__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
         return false;
     }
-    uint32_t plain = ORR_NONE; /* an ask */
+    uint32_t state = ORR_NONE; /* an ask */
     for (uint32_t i = 0; i < search->tasks.count; i++) {
         const uint32_t t = search->tasks.tasks[i];
         const struct orr_stask *task = &session->tasks[t];
         if (task->live.status != ORR_TASK_PENDING || task->nominated != ORR_NONE ||
             t != search->tasks.tasks[0] + i ||
-            (task->ask != plain && !orr_forecast__plain_ask(session, &session->asks[task->ask]))) {
+            (task->ask != state &&
+             !orr_flat__asks_whole_gpus(session, &session->asks[task->ask]))) {
             return false;
         }
-        plain = task->ask;
+        state = task->ask;
     }
     return true;
 }
 
-/* --- lanes and seats --- */
+/* --- lanes and contenders --- */
 
 /* Some limit of the queue may be passed in a scenario: whoever comes back, it never holds more than
  * it does now and what the preemptor asks in all. */
@@ -59,17 +60,17 @@ static bool has_limit(const struct orr_victim_search *search, uint32_t queue)
 }
 
 /* The lane of a queue, or ORR_NONE if it is no sibling of the others or has a limit above it. */
-static uint32_t track_of(struct orr_forecast *f, struct orr_victim_search *search, uint32_t queue)
+static uint32_t leaf_of(struct orr_flat *f, struct orr_victim_search *search, uint32_t queue)
 {
     const struct orr_session *session = search->session;
-    for (uint32_t l = f->track_count; l-- > 0;) {
-        if (f->tracks[l].queue == queue) {
+    for (uint32_t l = f->leaf_count; l-- > 0;) {
+        if (f->leaves[l].queue == queue) {
             return l;
         }
     }
     const uint32_t parent = session->shares[queue].parent;
     if (!session->queues[queue].usable ||
-        (f->track_count > 0 && session->shares[f->tracks[0].queue].parent != parent)) {
+        (f->leaf_count > 0 && session->shares[f->leaves[0].queue].parent != parent)) {
         return ORR_NONE;
     }
     for (uint32_t q = parent; q != ORR_NONE; q = session->shares[q].parent) {
@@ -77,16 +78,16 @@ static uint32_t track_of(struct orr_forecast *f, struct orr_victim_search *searc
             return ORR_NONE;
         }
     }
-    f->tracks[f->track_count] =
-        (struct orr_track){.queue = queue, .limited = has_limit(search, queue)};
-    return f->track_count++;
+    f->leaves[f->leaf_count] =
+        (struct orr_leaf){.queue = queue, .limited = has_limit(search, queue)};
+    return f->leaf_count++;
 }
 
 /* Among siblings that differ in one resource alone there is always a first; KAI's comparison of
  * allocatable shares is no order of more. */
-static bool plain_queues(const struct orr_forecast *f, const struct orr_session *session)
+static bool are_siblings(const struct orr_flat *f, const struct orr_session *session)
 {
-    const uint32_t one = f->tracks[0].queue;
+    const uint32_t one = f->leaves[0].queue;
     uint32_t differing = 0;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const double share = orr_share_allocatable(&session->shares[one].resource[kind]);
@@ -101,7 +102,7 @@ static bool plain_queues(const struct orr_forecast *f, const struct orr_session 
     return differing <= 1;
 }
 
-bool orr_forecast__plain_rules(const struct orr_session *session)
+bool orr_flat__rules_allow(const struct orr_session *session)
 {
     const struct orr_session_rules *rules = &session->rules;
     return !rules->literal && !rules->numa && rules->gpu_placement == ORR_PLACEMENT_BINPACK &&
@@ -112,7 +113,7 @@ bool orr_forecast__plain_rules(const struct orr_session *session)
 static bool list_absent(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    struct orr_forecast *f = search->forecast;
+    struct orr_flat *f = search->refuter.flat;
     f->absent = orr_arena_take(f->arena, session->changed_count + (size_t)1, sizeof *f->absent);
     f->absent[f->absent_count++] = search->job;
     for (uint32_t i = 0; i < session->changed_count; i++) {
@@ -138,20 +139,20 @@ static bool list_absent(const struct orr_victim_search *search)
 static const struct orr_row *filter(struct orr_victim_search *search, const struct orr_row *all)
 {
     struct orr_row *some = orr_arena_alloc(&search->memory, 1, sizeof *some);
-    some->seats = orr_arena_take(&search->memory, all->count, sizeof *some->seats);
+    some->contenders = orr_arena_take(&search->memory, all->count, sizeof *some->contenders);
     for (uint32_t s = 0; s < all->count; s++) {
-        if (orr_victim__is_candidate(search, all->seats[s].job)) {
-            some->seats[some->count++] = all->seats[s];
+        if (orr_victim__is_candidate(search, all->contenders[s].job)) {
+            some->contenders[some->count++] = all->contenders[s];
         }
     }
-    orr_forecast__sum_up(some);
+    orr_flat__sum_up(some);
     return some;
 }
 
-/* False: they are no parties of a plain world. */
+/* False: they are no contenders of a flat world. */
 static bool add_row(struct orr_victim_search *search, const struct orr_row *row)
 {
-    struct orr_forecast *f = search->forecast;
+    struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
     if (row->count == 0) {
         return true;
@@ -160,7 +161,7 @@ static bool add_row(struct orr_victim_search *search, const struct orr_row *row)
     search->candidate_count += row->count;
     const uint32_t mixed = search->action == ORR_ACTION_CONSOLIDATION ? row->count : 1;
     for (uint32_t s = 0; s < mixed; s++) {
-        if (track_of(f, search, session->jobs[row->seats[s].job].queue) == ORR_NONE) {
+        if (leaf_of(f, search, session->jobs[row->contenders[s].job].queue) == ORR_NONE) {
             return false;
         }
     }
@@ -171,11 +172,11 @@ static bool list_rows(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     if (search->action == ORR_ACTION_CONSOLIDATION) {
-        return add_row(search, orr_prospects_oldest(session, search->job));
+        return add_row(search, orr_victim_index_oldest(session, search->job));
     }
-    const bool all = search->action == ORR_ACTION_RECLAIM && !orr_prospects_timed(session);
+    const bool all = search->action == ORR_ACTION_RECLAIM && !orr_victim_index_timed(session);
     for (uint32_t i = 0; i < search->queue_count; i++) {
-        const struct orr_row *row = &orr_prospects_in(session, search->queues[i])->row;
+        const struct orr_row *row = &orr_victim_index_in(session, search->queues[i])->row;
         if (!add_row(search, all ? row : filter(search, row))) {
             return false;
         }
@@ -183,101 +184,103 @@ static bool list_rows(struct orr_victim_search *search)
     return true;
 }
 
-void orr_victim__open_forecast(struct orr_victim_search *search)
+void orr_victim__open_flat(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    if (!orr_forecast__plain_rules(session) || !orr_forecast__plain_preemptor(search) ||
+    if (!orr_flat__rules_allow(session) || !orr_flat__is_preemptor(search) ||
         session->backlog->unready_count > 0) {
         return;
     }
-    struct orr_prospects *all = orr_prospects_now(session);
+    struct orr_victim_index *all = orr_victim_index_now(session);
     if (all->odd_nodes > 0) {
         return;
     }
-    struct orr_forecast *f = orr_arena_alloc(&search->memory, 1, sizeof *f);
-    search->forecast = f;
+    struct orr_flat *f = orr_arena_alloc(&search->memory, 1, sizeof *f);
+    search->refuter.flat = f;
     f->arena = &search->memory;
     f->idle = all->idle;
     f->base = all->base;
     f->room_in_all = all->room_in_all;
     f->most_idle = all->most_idle;
     f->largest_node = all->largest_node;
-    f->tracks = orr_arena_take(f->arena, search->queue_count + (size_t)1, sizeof *f->tracks);
-    f->demands = orr_arena_take(f->arena, ORR_FORECAST_DEMANDS, sizeof *f->demands);
+    f->leaves = orr_arena_take(f->arena, search->queue_count + (size_t)1, sizeof *f->leaves);
+    f->demands = orr_arena_take(f->arena, ORR_FLAT_DEMANDS, sizeof *f->demands);
     f->rows = orr_arena_take(f->arena, search->queue_count, sizeof *f->rows);
     f->elastic_state = orr_jobview_elastic_state(session, search->view);
-    f->seats = orr_arena_take(f->arena, 1, sizeof *f->seats);
-    f->seats[0] = orr_forecast__seat(session, search->job, search->tasks.tasks[0], 1);
-    f->seats[0].track = track_of(f, search, session->jobs[search->job].queue);
-    if (f->seats[0].track == ORR_NONE || !list_absent(search) || !plain_queues(f, session) ||
+    f->contenders = orr_arena_take(f->arena, 1, sizeof *f->contenders);
+    f->contenders[0] = orr_flat__contender(session, search->job, search->tasks.tasks[0], 1);
+    f->contenders[0].leaf = leaf_of(f, search, session->jobs[search->job].queue);
+    if (f->contenders[0].leaf == ORR_NONE || !list_absent(search) || !are_siblings(f, session) ||
         !list_rows(search)) {
-        search->forecast = NULL;
+        search->refuter.flat = NULL;
     }
 }
 
-void orr_forecast__seat_victims(struct orr_victim_search *search)
+void orr_flat__contender_victims(struct orr_victim_search *search)
 {
-    struct orr_forecast *f = search->forecast;
+    struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
-    struct orr_seat *seats =
-        orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *seats);
-    seats[0] = f->seats[0];
-    f->seats = seats;
-    f->seat_count = 1;
+    struct orr_contender *contenders =
+        orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *contenders);
+    contenders[0] = f->contenders[0];
+    f->contenders = contenders;
+    f->contender_count = 1;
     session->jobs[search->job].mark = 0;
     for (uint32_t r = 0; r < f->row_count; r++) {
         const struct orr_row *row = f->rows[r];
-        memcpy(&seats[f->seat_count], row->seats, row->count * sizeof *seats);
-        uint32_t track = f->seats[0].track;
+        memcpy(&contenders[f->contender_count], row->contenders, row->count * sizeof *contenders);
+        uint32_t leaf = f->contenders[0].leaf;
         for (uint32_t s = 0; s < row->count; s++) {
-            struct orr_sjob *job = &session->jobs[row->seats[s].job];
-            if (f->tracks[track].queue != job->queue) {
-                track = track_of(f, search, job->queue);
+            struct orr_sjob *job = &session->jobs[row->contenders[s].job];
+            if (f->leaves[leaf].queue != job->queue) {
+                leaf = leaf_of(f, search, job->queue);
             }
-            seats[f->seat_count].track = track;
-            job->mark = f->seat_count++;
+            contenders[f->contender_count].leaf = leaf;
+            job->mark = f->contender_count++;
         }
     }
 }
 
-/* --- the jobs that wait between seats --- */
+/* --- the jobs that wait between contenders --- */
 
-struct orr_order_entry orr_forecast__victim(const struct orr_seat *seat)
+struct orr_order_entry orr_flat__victim(const struct orr_contender *contender)
 {
-    return (struct orr_order_entry){
-        .view = orr_jobview_whole(seat->job), .elastic_state = -1, .demand = seat->demand};
+    return (struct orr_order_entry){.view = orr_jobview_whole(contender->job),
+                                    .elastic_state = -1,
+                                    .demand = contender->demand};
 }
 
-bool orr_forecast__is_before(const struct orr_session *session, const struct orr_seat *a,
-                             const struct orr_seat *b)
+bool orr_flat__is_before(const struct orr_session *session, const struct orr_contender *a,
+                         const struct orr_contender *b)
 {
-    const struct orr_order_entry one = orr_forecast__victim(a);
-    const struct orr_order_entry other = orr_forecast__victim(b);
+    const struct orr_order_entry one = orr_flat__victim(a);
+    const struct orr_order_entry other = orr_flat__victim(b);
     return orr_order_compare_jobs(session, &one, &other) < 0;
 }
 
-struct orr_order_entry orr_forecast__entry(const struct orr_victim_search *search,
-                                           const struct orr_seat *seat)
+struct orr_order_entry orr_flat__entry(const struct orr_victim_search *search,
+                                       const struct orr_contender *contender)
 {
-    const struct orr_forecast *f = search->forecast;
-    struct orr_order_entry entry = orr_forecast__victim(seat);
-    if (seat == f->seats) {
+    const struct orr_flat *f = search->refuter.flat;
+    struct orr_order_entry entry = orr_flat__victim(contender);
+    if (contender == f->contenders) {
         entry.view = search->view;
         entry.elastic_state = f->elastic_state;
     }
     return entry;
 }
 
-/* Negative: all that wait in the lane are served before the party, positive: none, 0: by age. */
+/* Negative: all that wait in the lane are served before the contender, positive: none, 0: by age.
+ */
 static int lane_against(const struct orr_session *session, const struct orr_lane *lane,
-                        struct orr_party party)
+                        struct orr_contender_key contender)
 {
-    const struct orr_sjob *job = &session->jobs[party.job];
+    const struct orr_sjob *job = &session->jobs[contender.job];
     const int waiting = session->backlog->classes[lane->class].elastic_state;
     if (session->rules.priority && lane->priority != job->priority) {
         return lane->priority > job->priority ? -1 : 1;
     }
-    return session->rules.elastic ? waiting - party.elastic_state : 0;
+    return session->rules.elastic ? waiting - contender.elastic_state : 0;
 }
 
 static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *job)
@@ -286,13 +289,13 @@ static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *jo
                                              : strcmp(item->name, job->name) < 0;
 }
 
-uint32_t orr_forecast__count_before(const struct orr_session *session, uint32_t index,
-                                    struct orr_party party, uint32_t from)
+uint32_t orr_flat__count_before(const struct orr_session *session, uint32_t index,
+                                struct orr_contender_key contender, uint32_t from)
 {
     const struct orr_lane *lane = &session->backlog->lanes[index];
-    const struct orr_sjob *job = &session->jobs[party.job];
+    const struct orr_sjob *job = &session->jobs[contender.job];
     const uint32_t all = lane->end - lane->first;
-    const int against = lane_against(session, lane, party);
+    const int against = lane_against(session, lane, contender);
     const struct orr_lane_item *items = lane->items + lane->first;
     if (against != 0 || from == all) {
         return against < 0 ? all : from;
@@ -318,7 +321,7 @@ static uint32_t count_absent(const struct orr_victim_search *search, uint32_t in
                              uint32_t to)
 {
     const struct orr_session *session = search->session;
-    const struct orr_forecast *f = search->forecast;
+    const struct orr_flat *f = search->refuter.flat;
     const struct orr_lane *lane = &session->backlog->lanes[index];
     const struct orr_lane_item *items = lane->items + lane->first;
     uint32_t count = 0;
@@ -341,13 +344,13 @@ static bool same_demand(const struct orr_demand *a, const struct orr_demand *b)
 }
 
 /* False: there are more distinct demands than can be told apart. */
-static bool add_demand(struct orr_forecast *f, const struct orr_demand *demand, uint64_t *set)
+static bool add_demand(struct orr_flat *f, const struct orr_demand *demand, uint64_t *set)
 {
     uint32_t d = 0;
     while (d < f->demand_count && !same_demand(&f->demands[d], demand)) {
         d++;
     }
-    if (d == ORR_FORECAST_DEMANDS) {
+    if (d == ORR_FLAT_DEMANDS) {
         return false;
     }
     if (d == f->demand_count) {
@@ -357,17 +360,17 @@ static bool add_demand(struct orr_forecast *f, const struct orr_demand *demand, 
     return true;
 }
 
-/* The first of the parties in line from `at` on that comes after the lane's job `item`. */
+/* The first of the contenders in line from `at` on that comes after the lane's job `item`. */
 static uint32_t first_after(const struct orr_victim_search *search, const struct orr_lane *lane,
-                            uint32_t item, const struct orr_parties *parties, uint32_t at)
+                            uint32_t item, const struct orr_contender_line *contenders, uint32_t at)
 {
     uint32_t low = at;
-    for (uint32_t high = parties->count; low < high;) {
+    for (uint32_t high = contenders->count; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
-        const struct orr_party party =
-            orr_forecast__party(search->forecast, &parties->seats[parties->line[middle]]);
-        const int against = lane_against(search->session, lane, party);
-        const struct orr_sjob *job = &search->session->jobs[party.job];
+        const struct orr_contender_key contender = orr_flat__contender_key(
+            search->refuter.flat, &contenders->contenders[contenders->line[middle]]);
+        const int against = lane_against(search->session, lane, contender);
+        const struct orr_sjob *job = &search->session->jobs[contender.job];
         if (against != 0 ? against < 0 : is_older(&lane->items[lane->first + item], job)) {
             high = middle;
         } else {
@@ -377,24 +380,26 @@ static uint32_t first_after(const struct orr_victim_search *search, const struct
     return low;
 }
 
-bool orr_forecast__demands(struct orr_victim_search *search, const struct orr_parties *parties,
-                           uint64_t *sets)
+bool orr_flat__demands(struct orr_victim_search *search,
+                       const struct orr_contender_line *contenders, uint64_t *sets)
 {
     const struct orr_backlog *backlog = search->session->backlog;
     const struct orr_backlog_leaf *leaf =
-        &backlog->leaves[search->session->jobs[parties->seats[parties->line[0]].job].queue];
+        &backlog
+             ->leaves[search->session->jobs[contenders->contenders[contenders->line[0]].job].queue];
     for (uint32_t i = 0; i < leaf->count; i++) {
         const struct orr_lane *lane = &backlog->lanes[leaf->lanes[i]];
         uint32_t from = 0;
         uint32_t at = 0;
         while (from < lane->end - lane->first &&
-               (at = first_after(search, lane, from, parties, at)) < parties->count) {
-            const struct orr_party party =
-                orr_forecast__party(search->forecast, &parties->seats[parties->line[at]]);
+               (at = first_after(search, lane, from, contenders, at)) < contenders->count) {
+            const struct orr_contender_key contender = orr_flat__contender_key(
+                search->refuter.flat, &contenders->contenders[contenders->line[at]]);
             const uint32_t to =
-                orr_forecast__count_before(search->session, leaf->lanes[i], party, from);
+                orr_flat__count_before(search->session, leaf->lanes[i], contender, from);
             if (to - from > count_absent(search, leaf->lanes[i], from, to) &&
-                !add_demand(search->forecast, &backlog->classes[lane->class].demand, &sets[at])) {
+                !add_demand(search->refuter.flat, &backlog->classes[lane->class].demand,
+                            &sets[at])) {
                 return false;
             }
             from = to;
@@ -404,31 +409,30 @@ bool orr_forecast__demands(struct orr_victim_search *search, const struct orr_pa
     return true;
 }
 
-/* --- standing of a block --- */
+/* --- rank of a block --- */
 
 static void stand(const struct orr_session *session, uint32_t queue, const int64_t *held,
                   const struct orr_demand *job, struct orr_queue_rank *out)
 {
-    const struct orr_contender who = {.queue = queue, .allocated = held, .job = job};
+    const struct orr_queue_claim who = {.queue = queue, .allocated = held, .job = job};
     *out = orr_queue_rank_of(session, &who);
 }
 
-void orr_forecast__take_worse(const struct orr_session *session, struct orr_queue_rank *worst,
-                              const struct orr_queue_rank *other)
+void orr_flat__take_worse(const struct orr_session *session, struct orr_queue_rank *worst,
+                          const struct orr_queue_rank *other)
 {
     if (orr_queue_compare_amounts(session, worst, other) < 0) {
         *worst = *other;
     }
 }
 
-/* A standing only gets worse with what a job asks: of demands that are no more than another one
+/* A rank only gets worse with what a job asks: of demands that are no more than another one
  * nothing need be worked out. */
-void orr_forecast__block(const struct orr_victim_search *search, uint32_t queue,
-                         const int64_t *held, const struct orr_demand *job, uint64_t waiting,
-                         struct orr_queue_rank *worst)
+void orr_flat__block(const struct orr_victim_search *search, uint32_t queue, const int64_t *held,
+                     const struct orr_demand *job, uint64_t waiting, struct orr_queue_rank *worst)
 {
     const struct orr_session *session = search->session;
-    const struct orr_demand *demands = search->forecast->demands;
+    const struct orr_demand *demands = search->refuter.flat->demands;
     const struct orr_demand *most = job;
     for (uint64_t bits = waiting; bits != 0; bits &= bits - 1) {
         const struct orr_demand *one = &demands[__builtin_ctzll(bits)];
@@ -441,14 +445,14 @@ void orr_forecast__block(const struct orr_victim_search *search, uint32_t queue,
     if (!orr_demand_at_most(job, most)) {
         struct orr_queue_rank own;
         stand(session, queue, held, job, &own);
-        orr_forecast__take_worse(session, worst, &own);
+        orr_flat__take_worse(session, worst, &own);
     }
     for (uint64_t bits = waiting; bits != 0; bits &= bits - 1) {
         const struct orr_demand *one = &demands[__builtin_ctzll(bits)];
         if (!orr_demand_at_most(one, most)) {
             struct orr_queue_rank other;
             stand(session, queue, held, one, &other);
-            orr_forecast__take_worse(session, worst, &other);
+            orr_flat__take_worse(session, worst, &other);
         }
     }
 }

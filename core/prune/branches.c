@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The victims of a scenario by top-level queue: what each lost and would get back. */
-#include "sides.h"
+#include "branches.h"
 
 #include <string.h>
 
-#include "forecast_int.h"
+#include "flat_int.h"
 
 enum kind { UNKNOWN, GANG, ELASTIC, OTHER };
 
@@ -19,7 +19,7 @@ static bool is_whole(const struct orr_session *session, const struct orr_stask *
 }
 
 /* Of jobs of one pod set without constraints all of whose tasks are active. */
-static enum kind kind_of(const struct orr_session *session, const struct orr_sides *s,
+static enum kind kind_of(const struct orr_session *session, const struct orr_branches *s,
                          uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
@@ -38,8 +38,8 @@ static enum kind kind_of(const struct orr_session *session, const struct orr_sid
 }
 
 /* When it is served, a gang gets what it lacks, another job its minimum or one task more. */
-static bool regains(const struct orr_session *session, const struct orr_sides *s,
-                    const struct orr_side_victim *victim)
+static bool regains(const struct orr_session *session, const struct orr_branches *s,
+                    const struct orr_branch_victim *victim)
 {
     const struct orr_sjob *job = &session->jobs[victim->job];
     const int32_t left = (int32_t)(job->task_count - victim->lost);
@@ -47,7 +47,7 @@ static bool regains(const struct orr_session *session, const struct orr_sides *s
            (victim->lost == 1 && left >= session->sets[job->first_set + 1].min);
 }
 
-static int elastic_state(const struct orr_session *session, const struct orr_side_victim *victim)
+static int elastic_state(const struct orr_session *session, const struct orr_branch_victim *victim)
 {
     const struct orr_sjob *job = &session->jobs[victim->job];
     const int32_t min = session->sets[job->first_set + 1].min;
@@ -57,7 +57,7 @@ static int elastic_state(const struct orr_session *session, const struct orr_sid
 
 static bool all_regain(const struct orr_victim_search *search)
 {
-    const struct orr_sides *s = search->sides;
+    const struct orr_branches *s = search->refuter.branches;
     bool all = true;
     for (uint32_t v = 0; all && v < s->victim_count; v++) {
         all = regains(search->session, s, &s->victims[v]);
@@ -65,15 +65,15 @@ static bool all_regain(const struct orr_victim_search *search)
     return all;
 }
 
-/* --- the victims of a scenario, side by side --- */
+/* --- the victims of a scenario, branch by branch --- */
 
-static uint64_t print_of(const struct orr_session *session, uint32_t task)
+static uint64_t fingerprint_of(const struct orr_session *session, uint32_t task)
 {
     const struct orr_sjob *job = &session->jobs[session->tasks[task].job];
     return orr_scatter(job->serial << 20 ^ (task - job->first_task));
 }
 
-static bool add_victims(const struct orr_session *session, struct orr_sides *s,
+static bool add_victims(const struct orr_session *session, struct orr_branches *s,
                         const struct orr_victims *victims)
 {
     for (uint32_t i = 0; i < victims->count; i++) {
@@ -86,41 +86,41 @@ static bool add_victims(const struct orr_session *session, struct orr_sides *s,
             return false;
         }
         if (s->slot_of[job] == 0) {
-            struct orr_side *side = &s->sides[s->side_of[session->jobs[job].queue]];
+            struct orr_branch *branch = &s->branches[s->branch_of[session->jobs[job].queue]];
             s->victims[s->victim_count] =
-                (struct orr_side_victim){.job = job,
-                                         .task = task,
-                                         .side = s->side_of[session->jobs[job].queue],
-                                         .next = side->first};
-            side->first = s->victim_count++;
+                (struct orr_branch_victim){.job = job,
+                                           .task = task,
+                                           .branch = s->branch_of[session->jobs[job].queue],
+                                           .next = branch->first};
+            branch->first = s->victim_count++;
             s->slot_of[job] = s->victim_count;
         }
-        struct orr_side_victim *victim = &s->victims[s->slot_of[job] - 1];
+        struct orr_branch_victim *victim = &s->victims[s->slot_of[job] - 1];
         orr_session_add_demand(session, orr_task_ask(session, &session->tasks[task]),
                                session->min_gpu_memory_mib, &victim->demand);
         victim->lost++;
-        s->sides[victim->side].victims += print_of(session, task);
+        s->branches[victim->branch].victims += fingerprint_of(session, task);
     }
     return true;
 }
 
-void orr_sides__forget(struct orr_victim_search *search)
+void orr_branches__forget(struct orr_victim_search *search)
 {
-    struct orr_sides *s = search->sides;
+    struct orr_branches *s = search->refuter.branches;
     if (s == NULL) {
         return;
     }
     for (uint32_t v = 0; v < s->victim_count; v++) {
         s->slot_of[s->victims[v].job] = 0;
-        s->sides[s->victims[v].side].victims = 0;
-        s->sides[s->victims[v].side].first = ORR_NONE;
+        s->branches[s->victims[v].branch].victims = 0;
+        s->branches[s->victims[v].branch].first = ORR_NONE;
     }
     s->victim_count = 0;
 }
 
 /* --- opening --- */
 
-static void find_overfull(const struct orr_session *session, struct orr_sides *s)
+static void find_overfull(const struct orr_session *session, struct orr_branches *s)
 {
     for (uint32_t q = 0; q < session->queue_count; q++) { /* parents come before children */
         const uint32_t parent = session->shares[q].parent;
@@ -134,14 +134,14 @@ static void find_overfull(const struct orr_session *session, struct orr_sides *s
     }
 }
 
-static void list_sides(const struct orr_session *session, struct orr_sides *s)
+static void list_branches(const struct orr_session *session, struct orr_branches *s)
 {
     for (uint32_t q = 0; q < session->queue_count; q++) {
         const uint32_t parent = session->shares[q].parent;
         if (parent == ORR_NONE) {
-            s->sides[s->count] = (struct orr_side){.queue = q, .first = ORR_NONE};
+            s->branches[s->count] = (struct orr_branch){.queue = q, .first = ORR_NONE};
         }
-        s->side_of[q] = parent == ORR_NONE ? s->count++ : s->side_of[parent];
+        s->branch_of[q] = parent == ORR_NONE ? s->count++ : s->branch_of[parent];
     }
 }
 
@@ -156,52 +156,52 @@ static bool asks_whole_gpus(const struct orr_victim_search *search)
 }
 
 /* NULL: the pruner knows nothing of such a world. */
-static struct orr_sides *open_sides(struct orr_victim_search *search)
+static struct orr_branches *open_branches(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_arena *memory = &search->memory;
     if (!session->rules.proportion || session->abandoned || session->backlog == NULL ||
         session->backlog->queue_count != session->queue_count ||
         session->backlog->unready_count > 0 || !asks_whole_gpus(search) ||
-        orr_prospects_now(session)->uncounted_nodes > 0) {
+        orr_victim_index_now(session)->uncounted_nodes > 0) {
         return NULL;
     }
-    struct orr_sides *s = orr_arena_alloc(memory, 1, sizeof *s);
-    s->sides = orr_arena_take(memory, session->queue_count, sizeof *s->sides);
-    s->side_of = orr_arena_take(memory, session->queue_count, sizeof *s->side_of);
+    struct orr_branches *s = orr_arena_alloc(memory, 1, sizeof *s);
+    s->branches = orr_arena_take(memory, session->queue_count, sizeof *s->branches);
+    s->branch_of = orr_arena_take(memory, session->queue_count, sizeof *s->branch_of);
     s->overfull = orr_arena_take(memory, session->queue_count, sizeof *s->overfull);
     s->kind = orr_arena_alloc(memory, session->job_count, sizeof *s->kind);
     s->slot_of = orr_arena_alloc(memory, session->job_count, sizeof *s->slot_of);
     s->victims = orr_arena_take(memory, session->job_count, sizeof *s->victims);
     s->supposed = orr_arena_take(memory, session->queue_count, sizeof *s->supposed);
     memcpy(s->supposed, search->held, session->queue_count * sizeof *s->supposed);
-    list_sides(session, s);
+    list_branches(session, s);
     find_overfull(session, s);
     const struct orr_sjob *job = &session->jobs[search->job];
-    s->own = s->side_of[job->queue];
+    s->own = s->branch_of[job->queue];
     s->preemptor = job->serial;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        orr_print_word(&s->preemptor, session->tasks[t].live.status);
+        orr_fingerprint_word(&s->preemptor, session->tasks[t].live.status);
     }
     return s;
 }
 
 /* --- a scenario --- */
 
-bool orr_sides__take(struct orr_victim_search *search, const struct orr_victims *potential)
+bool orr_branches__take(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    if (!search->sides_known) {
-        search->sides_known = true;
-        search->sides = open_sides(search);
+    if (!search->refuter.branches_known) {
+        search->refuter.branches_known = true;
+        search->refuter.branches = open_branches(search);
     }
-    struct orr_sides *s = search->sides;
+    struct orr_branches *s = search->refuter.branches;
     return s != NULL && potential->count + search->recorded.count > 0 &&
            add_victims(search->session, s, potential) &&
            add_victims(search->session, s, &search->recorded) && all_regain(search);
 }
 
-void orr_sides__charge(const struct orr_session *session, struct orr_sides *s, uint32_t queue,
-                       const struct orr_demand *demand, int64_t sign)
+void orr_branches__charge(const struct orr_session *session, struct orr_branches *s, uint32_t queue,
+                          const struct orr_demand *demand, int64_t sign)
 {
     for (uint32_t q = queue; q != ORR_NONE; q = session->shares[q].parent) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
@@ -210,23 +210,23 @@ void orr_sides__charge(const struct orr_session *session, struct orr_sides *s, u
     }
 }
 
-void orr_sides__suppose(const struct orr_session *session, struct orr_sides *s,
-                        const struct orr_side_victim *victim, int64_t sign)
+void orr_branches__suppose(const struct orr_session *session, struct orr_branches *s,
+                           const struct orr_branch_victim *victim, int64_t sign)
 {
-    orr_sides__charge(session, s, session->jobs[victim->job].queue, &victim->demand, sign);
+    orr_branches__charge(session, s, session->jobs[victim->job].queue, &victim->demand, sign);
 }
 
-bool orr_sides__is_gang(const struct orr_sides *s, const struct orr_side_victim *victim)
+bool orr_branches__is_gang(const struct orr_branches *s, const struct orr_branch_victim *victim)
 {
     return s->kind[victim->job] == GANG;
 }
 
-struct orr_order_entry *orr_sides__entries(struct orr_victim_search *search,
-                                           const struct orr_order *order, uint32_t first, bool own,
-                                           uint32_t *count)
+struct orr_order_entry *orr_branches__entries(struct orr_victim_search *search,
+                                              const struct orr_order *order, uint32_t first,
+                                              bool own, uint32_t *count)
 {
     const struct orr_session *session = search->session;
-    const struct orr_sides *s = search->sides;
+    const struct orr_branches *s = search->refuter.branches;
     struct orr_order_entry *entries =
         orr_arena_take(&search->arena, s->victim_count + (size_t)1, sizeof *entries);
     *count = own ? orr_order_prepare(order, &search->view, 1, entries) : 0;

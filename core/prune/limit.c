@@ -58,8 +58,8 @@ bool orr_victim__over_limit(const struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     const struct orr_demand demand =
         orr_session_demand(session, &search->tasks, session->max_gpu_memory_mib);
-    const bool claims =
-        session->rules.proportion && orr_victim__is_one_pod_set(session, search->job);
+    const bool claims = session->rules.proportion &&
+                        orr_prune__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE;
     uint32_t q = claims ? session->jobs[search->job].queue : ORR_NONE;
     for (; q != ORR_NONE; q = session->shares[q].parent) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {

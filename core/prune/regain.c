@@ -28,7 +28,7 @@ static void count_lost(struct orr_victim_search *search, const struct orr_victim
     const struct orr_session *session = search->session;
     for (uint32_t i = 0; i < victims->count; i++) {
         const struct orr_stask *task = &session->tasks[victims->items[i].task];
-        search->lost[task->job] +=
+        search->refuter.lost[task->job] +=
             orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ? sign : 0;
     }
 }
@@ -38,8 +38,8 @@ static bool any_loses(const struct orr_victim_search *search, const struct orr_v
     const struct orr_session *session = search->session;
     for (uint32_t i = 0; i < victims->count; i++) {
         const uint32_t job = session->tasks[victims->items[i].task].job;
-        if (search->lost[job] > 1 &&
-            due_without(session, job, search->lost[job]) < search->lost[job]) {
+        if (search->refuter.lost[job] > 1 &&
+            due_without(session, job, search->refuter.lost[job]) < search->refuter.lost[job]) {
             return true;
         }
     }
@@ -50,8 +50,9 @@ bool orr_victim__cannot_regain(struct orr_victim_search *search,
                                const struct orr_victims *potential)
 {
     const struct orr_session *session = search->session;
-    if (search->lost == NULL) {
-        search->lost = orr_arena_alloc(&search->memory, session->job_count, sizeof *search->lost);
+    if (search->refuter.lost == NULL) {
+        search->refuter.lost =
+            orr_arena_alloc(&search->memory, session->job_count, sizeof *search->refuter.lost);
     }
     count_lost(search, potential, 1);
     count_lost(search, &search->recorded, 1);

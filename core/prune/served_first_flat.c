@@ -4,29 +4,29 @@
  *   any      without all possible victims no node would have room for a task
  *   reclaim  whoever is a victim is served before the preemptor, and leaves it nothing
  */
-#include "forecast_int.h"
+#include "flat_int.h"
 
 #include <string.h>
 
 /* --- who goes first --- */
 
-void orr_forecast__count_size(struct orr_sizes *sizes, const struct orr_seat *seat)
+void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *contender)
 {
-    sizes->set |= 1u << seat->gpus;
-    sizes->gangs |= seat->tasks > 1;
-    sizes->unlike |= seat->unlike;
+    sizes->set |= 1u << contender->gpus;
+    sizes->gangs |= contender->tasks > 1;
+    sizes->unlike |= contender->unlike;
 }
 
-void orr_forecast__sum_up(struct orr_row *row)
+void orr_flat__sum_up(struct orr_row *row)
 {
     row->odd = false;
     row->sizes = (struct orr_sizes){0};
     for (uint32_t s = 0; s < row->count; s++) {
-        const struct orr_seat *seat = &row->seats[s];
-        row->odd |= seat->odd;
-        orr_forecast__count_size(&row->sizes, seat);
+        const struct orr_contender *contender = &row->contenders[s];
+        row->odd |= contender->odd;
+        orr_flat__count_size(&row->sizes, contender);
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            const int64_t amount = seat->demand.v[kind];
+            const int64_t amount = contender->demand.v[kind];
             const bool less = s == 0 || amount < row->least.v[kind];
             row->least.v[kind] = less ? amount : row->least.v[kind];
         }
@@ -36,14 +36,14 @@ void orr_forecast__sum_up(struct orr_row *row)
 /* Whichever of the row's jobs are victims: all are served before the preemptor. Each victim that
  * is next in line stands, with what it asks, no worse than the queue stands now; a waiting job
  * before it finds at least one victim not yet placed again. */
-static bool all_go_first(struct orr_victim_search *search, const struct orr_row *row,
-                         uint32_t queue, const struct orr_queue_rank *preemptor)
+static bool all_served_first(struct orr_victim_search *search, const struct orr_row *row,
+                             uint32_t queue, const struct orr_queue_rank *preemptor)
 {
     const struct orr_session *session = search->session;
     static const struct orr_demand nothing;
     const int64_t *held = session->queues[queue].allocated;
     const uint32_t last = row->count - 1;
-    const struct orr_parties parties = {row->seats, &last, 1};
+    const struct orr_contender_line contenders = {row->contenders, &last, 1};
     struct orr_queue_rank worst;
     struct orr_queue_rank waiting;
     int64_t less[ORR_SHARE_KINDS];
@@ -55,24 +55,25 @@ static bool all_go_first(struct orr_victim_search *search, const struct orr_row 
             return false; /* a victim might not come back */
         }
     }
-    orr_forecast__block(search, queue, held, &nothing, 0, &worst);
-    if (!orr_forecast__demands(search, &parties, &demands)) {
+    orr_flat__block(search, queue, held, &nothing, 0, &worst);
+    if (!orr_flat__demands(search, &contenders, &demands)) {
         return false;
     }
     if (demands != 0) {
-        orr_forecast__block(search, queue, less, &nothing, demands, &waiting);
-        orr_forecast__take_worse(session, &worst, &waiting);
+        orr_flat__block(search, queue, less, &nothing, demands, &waiting);
+        orr_flat__take_worse(session, &worst, &waiting);
     }
     return orr_queue_compare_amounts(session, &worst, preemptor) < 0;
 }
 
-uint32_t orr_forecast__gpus(const struct orr_session *session, const struct orr_seat *seat,
-                            uint32_t task)
+uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,
+                        uint32_t task)
 {
-    return seat->unlike ? (uint32_t)(orr_task_ask(session, &session->tasks[seat->first_task + task])
-                                         ->request.v[ORR_SLOT_GPU] /
-                                     ORR_MGPU)
-                        : seat->gpus;
+    return contender->unlike
+               ? (uint32_t)(orr_task_ask(session, &session->tasks[contender->first_task + task])
+                                ->request.v[ORR_SLOT_GPU] /
+                            ORR_MGPU)
+               : contender->gpus;
 }
 
 /* If all victims come back, there is as little room as before, which is less than the preemptor
@@ -83,7 +84,7 @@ uint32_t orr_forecast__gpus(const struct orr_session *session, const struct orr_
  * - if there are two sizes, the smaller divides the larger, and the larger fills a node: small
  * tasks go to nodes already begun before they begin another, and begin one only if all others are
  * full, so that what is left over then is enough for the large ones. */
-bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_sizes *sizes)
+bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *sizes)
 {
     if (sizes->unlike || sizes->set == 0) {
         return !sizes->unlike;
@@ -91,25 +92,25 @@ bool orr_forecast__leave_nothing(const struct orr_forecast *f, const struct orr_
     const uint32_t small = (uint32_t)__builtin_ctz(sizes->set);
     const uint32_t large = 31 - (uint32_t)__builtin_clz(sizes->set);
     const bool two = sizes->set == (1u << small | 1u << large);
-    return small == large || (!sizes->gangs && large <= f->seats[0].gpus) ||
+    return small == large || (!sizes->gangs && large <= f->contenders[0].gpus) ||
            (two && large % small == 0 && (int32_t)large >= f->largest_node &&
             f->most_idle < (int32_t)small);
 }
 
-static void clear_more(struct orr_prospects *all, const struct orr_session *session,
+static void clear_more(struct orr_victim_index *all, const struct orr_session *session,
                        const struct orr_row *row)
 {
     for (uint32_t s = 0; s < row->count; s++) {
-        const struct orr_seat *seat = &row->seats[s];
-        for (uint32_t t = 0; t < seat->tasks; t++) {
-            all->more[orr_forecast__node(session, seat, t)] = 0;
+        const struct orr_contender *contender = &row->contenders[s];
+        for (uint32_t t = 0; t < contender->tasks; t++) {
+            all->more[orr_flat__node(session, contender, t)] = 0;
         }
     }
 }
 
 /* With all victims together some node would pass KAI's filter of single nodes for a task of so many
  * GPUs. */
-static bool accumulate_enough(struct orr_prospects *all, const struct orr_session *session,
+static bool accumulate_enough(struct orr_victim_index *all, const struct orr_session *session,
                               const struct orr_row *const *rows, uint32_t row_count,
                               uint32_t enough)
 {
@@ -117,16 +118,16 @@ static bool accumulate_enough(struct orr_prospects *all, const struct orr_sessio
     for (uint32_t r = 0; r < row_count; r++) {
         set |= rows[r]->sizes.set; /* a node has at least the room of what runs on it */
     }
-    if (enough <= ORR_FORECAST_GPUS && set >> enough != 0) {
+    if (enough <= ORR_FLAT_GPUS && set >> enough != 0) {
         return true;
     }
     bool found = false;
     for (uint32_t r = 0; r < row_count && !found; r++) {
         for (uint32_t s = 0; s < rows[r]->count && !found; s++) {
-            const struct orr_seat *seat = &rows[r]->seats[s];
-            for (uint32_t t = 0; t < seat->tasks; t++) {
-                const uint32_t node = orr_forecast__node(session, seat, t);
-                all->more[node] += (int32_t)orr_forecast__gpus(session, seat, t);
+            const struct orr_contender *contender = &rows[r]->contenders[s];
+            for (uint32_t t = 0; t < contender->tasks; t++) {
+                const uint32_t node = orr_flat__node(session, contender, t);
+                all->more[node] += (int32_t)orr_flat__gpus(session, contender, t);
                 found = found || all->base[node] + all->more[node] >= (int32_t)enough;
             }
         }
@@ -137,9 +138,9 @@ static bool accumulate_enough(struct orr_prospects *all, const struct orr_sessio
     return found;
 }
 
-bool orr_forecast__compare_tracks(struct orr_victim_search *search)
+bool orr_flat__compare_leaves(struct orr_victim_search *search)
 {
-    struct orr_forecast *f = search->forecast;
+    struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
     const uint32_t queue = session->jobs[search->job].queue;
     struct orr_queue_rank preemptor;
@@ -148,16 +149,16 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search)
         return true;
     }
     const uint32_t first = 0;
-    const struct orr_parties alone = {f->seats, &first, 1};
+    const struct orr_contender_line alone = {f->contenders, &first, 1};
     const bool may = search->action == ORR_ACTION_RECLAIM && session->rules.proportion;
-    if (!orr_forecast__demands(search, &alone, &demands)) {
+    if (!orr_flat__demands(search, &alone, &demands)) {
         return false;
     }
-    orr_forecast__block(search, queue, session->queues[queue].allocated, &f->seats[0].demand,
-                        demands, &preemptor);
-    for (uint32_t r = 0; r < f->row_count && may; r++) { /* of the track after the preemptor's */
-        struct orr_track *track = &f->tracks[r + 1];
-        track->goes_first = all_go_first(search, f->rows[r], track->queue, &preemptor);
+    orr_flat__block(search, queue, session->queues[queue].allocated, &f->contenders[0].demand,
+                    demands, &preemptor);
+    for (uint32_t r = 0; r < f->row_count && may; r++) { /* of the leaf after the preemptor's */
+        struct orr_leaf *leaf = &f->leaves[r + 1];
+        leaf->served_first = all_served_first(search, f->rows[r], leaf->queue, &preemptor);
     }
     f->compared_for = search->k;
     return true;
@@ -169,9 +170,9 @@ bool orr_forecast__compare_tracks(struct orr_victim_search *search)
  * elsewhere too. */
 static bool nobody_can_lose(struct orr_victim_search *search)
 {
-    const struct orr_forecast *f = search->forecast;
+    const struct orr_flat *f = search->refuter.flat;
     struct orr_sizes sizes = {0};
-    if (f->room_in_all >= (int64_t)f->seats[0].gpus || !orr_forecast__compare_tracks(search)) {
+    if (f->room_in_all >= (int64_t)f->contenders[0].gpus || !orr_flat__compare_leaves(search)) {
         return false;
     }
     for (uint32_t r = 0; r < f->row_count; r++) {
@@ -179,25 +180,26 @@ static bool nobody_can_lose(struct orr_victim_search *search)
         sizes.set |= own->set;
         sizes.gangs = sizes.gangs || own->gangs;
         sizes.unlike = sizes.unlike || own->unlike;
-        if (!f->tracks[r + 1].goes_first) {
+        if (!f->leaves[r + 1].served_first) {
             return false;
         }
     }
-    search->fails_on_one_node = !sizes.gangs;
-    return orr_forecast__leave_nothing(f, &sizes);
+    search->refuter.not_on_one_node = !sizes.gangs;
+    return orr_flat__leave_nothing(f, &sizes);
 }
 
-bool orr_victim__hopeless(struct orr_victim_search *search)
+bool orr_flat__refute_search(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    const struct orr_forecast *f = search->forecast;
-    if (!accumulate_enough(session->prospects, session, f->rows, f->row_count, f->seats[0].gpus)) {
+    const struct orr_flat *f = search->refuter.flat;
+    if (!accumulate_enough(session->victim_index, session, f->rows, f->row_count,
+                           f->contenders[0].gpus)) {
         orr_victim__reached(search, ORR_OUTCOME_FILTERED);
         return true;
     }
-    const bool hopeless = search->action == ORR_ACTION_RECLAIM && nobody_can_lose(search);
-    if (hopeless) {
+    const bool refuted = search->action == ORR_ACTION_RECLAIM && nobody_can_lose(search);
+    if (refuted) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
     }
-    return hopeless;
+    return refuted;
 }

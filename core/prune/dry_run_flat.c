@@ -5,7 +5,7 @@
  * it fits on at once. The others are kept by room, and the fullest that fits is taken; ties go by
  * name, as everywhere.
  */
-#include "forecast_int.h"
+#include "flat_int.h"
 
 #include <string.h>
 
@@ -18,17 +18,17 @@ struct move {
 
 struct stage { /* a node */
     uint32_t rank;
-    uint32_t seen;  /* stamp of the rehearsal it is in scope of, */
+    uint32_t seen;  /* stamp of the dry run it is in scope of, */
     uint32_t begun; /* and in which it is open */
     int32_t room;
     int32_t idle; /* below zero where a pipelined victim was taken back */
 };
 
-struct orr_rehearsal {
+struct orr_flat_run {
     uint64_t *is_chosen; /* by place in line, a bit each */
     uint32_t *chosen;    /* places in line, ascending */
     uint32_t chosen_count;
-    uint32_t seat_words, node_words;
+    uint32_t contender_words, node_words;
     uint32_t *node_of_rank;
     uint32_t *feasible; /* nodes that are open to the preemptor in any scenario, with room */
     uint32_t feasible_count;
@@ -38,140 +38,141 @@ struct orr_rehearsal {
     uint32_t scope_count;
     uint32_t *open; /* nodes in scope with idle GPUs, or where some may become so */
     uint32_t open_count;
-    uint64_t *with_room[ORR_FORECAST_GPUS + 1]; /* the others, by room: bits by rank */
-    uint32_t with_room_count[ORR_FORECAST_GPUS + 1];
+    uint64_t *with_room[ORR_FLAT_GPUS + 1]; /* the others, by room: bits by rank */
+    uint32_t with_room_count[ORR_FLAT_GPUS + 1];
     struct move *moves;
     uint32_t move_count;
-    uint32_t *active; /* tracks with parties left */
+    uint32_t *active; /* leaves with contenders left */
     uint32_t active_count;
     uint32_t *losers; /* jobs that found no place, if that is weighed */
     uint32_t loser_count;
 };
 
-/* --- seats in line --- */
+/* --- contenders in line --- */
 
 struct lining {
     const struct orr_session *session;
-    const struct orr_seat *seats;
-    const struct orr_order_entry *entries; /* by seat */
+    const struct orr_contender *contenders;
+    const struct orr_order_entry *entries; /* by contender */
 };
 
-static int by_track(const void *a, const void *b, void *context)
+static int by_leaf(const void *a, const void *b, void *context)
 {
     const struct lining *lining = context;
     const uint32_t l = *(const uint32_t *)a;
     const uint32_t r = *(const uint32_t *)b;
-    if (lining->seats[l].track != lining->seats[r].track) {
-        return lining->seats[l].track < lining->seats[r].track ? -1 : 1;
+    if (lining->contenders[l].leaf != lining->contenders[r].leaf) {
+        return lining->contenders[l].leaf < lining->contenders[r].leaf ? -1 : 1;
     }
     return orr_order_compare_jobs(lining->session, &lining->entries[l], &lining->entries[r]);
 }
 
 static void sort_line(const struct orr_victim_search *search)
 {
-    const struct orr_forecast *f = search->forecast;
-    struct orr_order_entry *entries = orr_alloc(f->seat_count, sizeof *entries);
-    const struct lining lining = {search->session, f->seats, entries};
-    for (uint32_t s = 0; s < f->seat_count; s++) {
-        entries[s] = orr_forecast__entry(search, &f->seats[s]);
+    const struct orr_flat *f = search->refuter.flat;
+    struct orr_order_entry *entries = orr_alloc(f->contender_count, sizeof *entries);
+    const struct lining lining = {search->session, f->contenders, entries};
+    for (uint32_t s = 0; s < f->contender_count; s++) {
+        entries[s] = orr_flat__entry(search, &f->contenders[s]);
     }
-    orr_sort(f->line, f->seat_count, sizeof *f->line, by_track, (void *)(uintptr_t)&lining);
+    orr_sort(f->line, f->contender_count, sizeof *f->line, by_leaf, (void *)(uintptr_t)&lining);
     orr_free(entries);
 }
 
 static bool line_up(struct orr_victim_search *search)
 {
-    struct orr_forecast *f = search->forecast;
-    orr_forecast__seat_victims(search);
-    f->line = orr_arena_take(f->arena, f->seat_count, sizeof *f->line);
-    f->place = orr_arena_take(f->arena, f->seat_count, sizeof *f->place);
-    f->between = orr_arena_alloc(f->arena, f->seat_count, sizeof *f->between);
-    f->waits = orr_arena_take(f->arena, f->seat_count, sizeof *f->waits);
-    for (uint32_t s = 0; s < f->seat_count; s++) {
+    struct orr_flat *f = search->refuter.flat;
+    orr_flat__contender_victims(search);
+    f->line = orr_arena_take(f->arena, f->contender_count, sizeof *f->line);
+    f->place = orr_arena_take(f->arena, f->contender_count, sizeof *f->place);
+    f->between = orr_arena_alloc(f->arena, f->contender_count, sizeof *f->between);
+    f->waits = orr_arena_take(f->arena, f->contender_count, sizeof *f->waits);
+    for (uint32_t s = 0; s < f->contender_count; s++) {
         f->line[s] = s;
     }
     if (search->action != ORR_ACTION_RECLAIM) { /* whose victims come queue by queue, in order */
         sort_line(search);
     }
-    for (uint32_t first = 0, p = 0; p < f->seat_count; p++) {
-        const uint32_t track = f->seats[f->line[p]].track;
+    for (uint32_t first = 0, p = 0; p < f->contender_count; p++) {
+        const uint32_t leaf = f->contenders[f->line[p]].leaf;
         f->place[f->line[p]] = p;
-        if (p + 1 == f->seat_count || f->seats[f->line[p + 1]].track != track) {
-            const struct orr_parties parties = {f->seats, &f->line[first], p + 1 - first};
-            f->tracks[track].first = first;
-            if (!orr_forecast__demands(search, &parties, &f->between[first])) {
+        if (p + 1 == f->contender_count || f->contenders[f->line[p + 1]].leaf != leaf) {
+            const struct orr_contender_line contenders = {f->contenders, &f->line[first],
+                                                          p + 1 - first};
+            f->leaves[leaf].first = first;
+            if (!orr_flat__demands(search, &contenders, &f->between[first])) {
                 return false;
             }
             first = p + 1;
         }
     }
-    for (uint32_t p = 0, waits = 0; p < f->seat_count; p++) {
+    for (uint32_t p = 0, waits = 0; p < f->contender_count; p++) {
         waits = f->between[p] != 0 ? p + 1 : waits;
         f->waits[p] = waits;
     }
     return true;
 }
 
-static void make_rehearsal(struct orr_victim_search *search)
+static void make_dry_run(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    struct orr_forecast *f = search->forecast;
-    struct orr_rehearsal *r = orr_arena_alloc(f->arena, 1, sizeof *r);
-    f->turns = orr_arena_take(f->arena, f->seat_count, sizeof *f->turns);
-    r->seat_words = f->seat_count / 64 + 1;
+    struct orr_flat *f = search->refuter.flat;
+    struct orr_flat_run *r = orr_arena_alloc(f->arena, 1, sizeof *r);
+    f->turns = orr_arena_take(f->arena, f->contender_count, sizeof *f->turns);
+    r->contender_words = f->contender_count / 64 + 1;
     r->node_words = session->node_count / 64 + 1;
-    r->is_chosen = orr_arena_alloc(f->arena, r->seat_words, sizeof *r->is_chosen);
-    r->chosen = orr_arena_take(f->arena, f->seat_count, sizeof *r->chosen);
-    r->losers = orr_arena_take(f->arena, f->seat_count, sizeof *r->losers);
+    r->is_chosen = orr_arena_alloc(f->arena, r->contender_words, sizeof *r->is_chosen);
+    r->chosen = orr_arena_take(f->arena, f->contender_count, sizeof *r->chosen);
+    r->losers = orr_arena_take(f->arena, f->contender_count, sizeof *r->losers);
     r->node_of_rank = orr_arena_take(f->arena, session->node_count, sizeof *r->node_of_rank);
     r->feasible = orr_arena_take(f->arena, session->node_count, sizeof *r->feasible);
     r->stages = orr_arena_alloc(f->arena, session->node_count, sizeof *r->stages);
     r->scope = orr_arena_take(f->arena, session->node_count, sizeof *r->scope);
     r->open = orr_arena_take(f->arena, session->node_count, sizeof *r->open);
-    r->active = orr_arena_take(f->arena, f->track_count, sizeof *r->active);
-    for (uint32_t g = 0; g <= ORR_FORECAST_GPUS; g++) {
+    r->active = orr_arena_take(f->arena, f->leaf_count, sizeof *r->active);
+    for (uint32_t g = 0; g <= ORR_FLAT_GPUS; g++) {
         r->with_room[g] = orr_arena_alloc(f->arena, r->node_words, sizeof *r->with_room[g]);
     }
     uint32_t most = search->tasks.count;
-    for (uint32_t s = 0; s < f->seat_count; s++) {
-        most = f->seats[s].tasks > most ? f->seats[s].tasks : most;
+    for (uint32_t s = 0; s < f->contender_count; s++) {
+        most = f->contenders[s].tasks > most ? f->contenders[s].tasks : most;
     }
     r->moves = orr_arena_take(f->arena, most, sizeof *r->moves);
     for (uint32_t n = 0; n < session->node_count; n++) {
         r->node_of_rank[session->nodes[n].rank] = n;
         r->stages[n].rank = session->nodes[n].rank;
     }
-    f->rehearsal = r;
+    f->dry_run = r;
 }
 
-void orr_victim__prepare_forecast(struct orr_victim_search *search)
+void orr_flat__start_probe(struct orr_victim_search *search)
 {
-    struct orr_forecast *f = search->forecast;
+    struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
     if (f == NULL) {
         return;
     }
     if (f->line == NULL) {
         if (!line_up(search)) {
-            search->forecast = NULL;
+            search->refuter.flat = NULL;
             return;
         }
-        make_rehearsal(search);
-        f->sketch = orr_forecast__make_sketch(search);
-        orr_forecast__make_plain(search);
+        make_dry_run(search);
+        f->aggregate = orr_flat__make_aggregate(search);
+        orr_flat__make_state(search);
     }
-    struct orr_rehearsal *r = f->rehearsal;
-    f->seats[0].tasks = search->k;
-    f->seats[0].unlike =
-        orr_forecast__seat(session, search->job, f->seats[0].first_task, search->k).unlike;
-    f->seats[0].demand = search->demand;
-    if (!orr_forecast__compare_tracks(search)) {
-        search->forecast = NULL;
+    struct orr_flat_run *r = f->dry_run;
+    f->contenders[0].tasks = search->k;
+    f->contenders[0].unlike =
+        orr_flat__contender(session, search->job, f->contenders[0].first_task, search->k).unlike;
+    f->contenders[0].demand = search->demand;
+    if (!orr_flat__compare_leaves(search)) {
+        search->refuter.flat = NULL;
         return;
     }
     f->over_quota = orr_job_over_quota(session, search->job, &search->demand);
-    orr_forecast__start_sketch(search);
-    orr_forecast__start_plain(search);
+    orr_flat__start_aggregate(search);
+    orr_flat__start_state(search);
     r->feasible_count = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (search->feasible[n] && f->base[n] > 0) {
@@ -187,7 +188,7 @@ static uint64_t bit_of(uint32_t index)
     return UINT64_C(1) << (index & 63u);
 }
 
-static void file_node(struct orr_rehearsal *r, const struct stage *stage, bool in)
+static void file_node(struct orr_flat_run *r, const struct stage *stage, bool in)
 {
     const int32_t room = stage->room;
     if (stage->begun == r->stamp || room <= 0) {
@@ -203,14 +204,14 @@ static void file_node(struct orr_rehearsal *r, const struct stage *stage, bool i
     }
 }
 
-static void set_room(struct orr_rehearsal *r, struct stage *stage, int32_t room)
+static void set_room(struct orr_flat_run *r, struct stage *stage, int32_t room)
 {
     file_node(r, stage, false);
     stage->room = room;
     file_node(r, stage, true);
 }
 
-static uint32_t first_with_room(const struct orr_rehearsal *r, uint32_t room)
+static uint32_t first_with_room(const struct orr_flat_run *r, uint32_t room)
 {
     uint32_t word = 0;
     while (r->with_room[room][word] == 0) {
@@ -226,7 +227,7 @@ static uint64_t preference(const struct stage *stage, int32_t gpus, bool at_once
            stage->rank;
 }
 
-static uint32_t find_node(const struct orr_rehearsal *r, int32_t gpus, bool at_once)
+static uint32_t find_node(const struct orr_flat_run *r, int32_t gpus, bool at_once)
 {
     uint32_t best = ORR_NONE;
     uint64_t least = UINT64_MAX;
@@ -241,7 +242,7 @@ static uint32_t find_node(const struct orr_rehearsal *r, int32_t gpus, bool at_o
     if (best != ORR_NONE && at_once && r->stages[best].idle >= gpus) {
         return best;
     }
-    const int32_t most = best != ORR_NONE ? r->stages[best].room : ORR_FORECAST_GPUS;
+    const int32_t most = best != ORR_NONE ? r->stages[best].room : ORR_FLAT_GPUS;
     for (int32_t room = gpus; room <= most; room++) {
         if (r->with_room_count[room] > 0) {
             const uint32_t n = first_with_room(r, (uint32_t)room);
@@ -251,13 +252,13 @@ static uint32_t find_node(const struct orr_rehearsal *r, int32_t gpus, bool at_o
     return best;
 }
 
-/* All tasks of a party or none. */
-static bool place_all(struct orr_rehearsal *r, const struct orr_session *session,
-                      const struct orr_seat *seat)
+/* All tasks of a contender or none. */
+static bool place_all(struct orr_flat_run *r, const struct orr_session *session,
+                      const struct orr_contender *contender)
 {
     r->move_count = 0;
-    for (uint32_t i = 0; i < seat->tasks; i++) {
-        const int32_t gpus = (int32_t)orr_forecast__gpus(session, seat, i);
+    for (uint32_t i = 0; i < contender->tasks; i++) {
+        const int32_t gpus = (int32_t)orr_flat__gpus(session, contender, i);
         const uint32_t node = find_node(r, gpus, session->rules.node_availability);
         if (node == ORR_NONE) {
             while (r->move_count > 0) {
@@ -273,7 +274,7 @@ static bool place_all(struct orr_rehearsal *r, const struct orr_session *session
             (struct move){.node = node, .room = stage->room, .idle = stage->idle};
         set_room(r, stage, stage->room - gpus);
         /* What comes back where it was pipelined is as if it had not been evicted. */
-        if (seat->pipelined && orr_forecast__node(session, seat, i) == node) {
+        if (contender->pipelined && orr_flat__node(session, contender, i) == node) {
             stage->idle += gpus;
         }
     }
@@ -285,18 +286,18 @@ static bool place_all(struct orr_rehearsal *r, const struct orr_session *session
 static void choose(const struct orr_victim_search *search, const struct orr_victims *victims)
 {
     const struct orr_session *session = search->session;
-    const struct orr_forecast *f = search->forecast;
+    const struct orr_flat *f = search->refuter.flat;
     for (uint32_t i = 0; i < victims->count; i++) {
-        const uint32_t seat = session->jobs[victims->items[i].job].mark;
-        f->rehearsal->is_chosen[f->place[seat] / 64] |= bit_of(f->place[seat]);
+        const uint32_t contender = session->jobs[victims->items[i].job].mark;
+        f->dry_run->is_chosen[f->place[contender] / 64] |= bit_of(f->place[contender]);
     }
 }
 
-static void list_chosen(const struct orr_forecast *f)
+static void list_chosen(const struct orr_flat *f)
 {
-    struct orr_rehearsal *r = f->rehearsal;
+    struct orr_flat_run *r = f->dry_run;
     r->chosen_count = 0;
-    for (uint32_t w = 0; w < r->seat_words; w++) {
+    for (uint32_t w = 0; w < r->contender_words; w++) {
         for (uint64_t bits = r->is_chosen[w]; bits != 0; bits &= bits - 1) {
             r->chosen[r->chosen_count++] = 64 * w + (uint32_t)__builtin_ctzll(bits);
         }
@@ -304,30 +305,29 @@ static void list_chosen(const struct orr_forecast *f)
     }
 }
 
-/* Parties of a track are next to each other in line. */
-static void open_tracks(const struct orr_victim_search *search)
+/* Contenders of a leaf are next to each other in line. */
+static void open_leaves(const struct orr_victim_search *search)
 {
-    const struct orr_forecast *f = search->forecast;
-    struct orr_rehearsal *r = f->rehearsal;
+    const struct orr_flat *f = search->refuter.flat;
+    struct orr_flat_run *r = f->dry_run;
     r->active_count = 0;
     for (uint32_t i = 0; i < r->chosen_count; i++) {
-        const struct orr_seat *seat = &f->seats[f->line[r->chosen[i]]];
-        struct orr_track *track = &f->tracks[seat->track];
-        if (r->active_count == 0 || r->active[r->active_count - 1] != seat->track) {
-            r->active[r->active_count++] = seat->track;
-            track->at = i;
-            track->passed = track->first;
-            memcpy(track->held, search->session->queues[track->queue].allocated,
-                   sizeof track->held);
+        const struct orr_contender *contender = &f->contenders[f->line[r->chosen[i]]];
+        struct orr_leaf *leaf = &f->leaves[contender->leaf];
+        if (r->active_count == 0 || r->active[r->active_count - 1] != contender->leaf) {
+            r->active[r->active_count++] = contender->leaf;
+            leaf->at = i;
+            leaf->passed = leaf->first;
+            memcpy(leaf->held, search->session->queues[leaf->queue].allocated, sizeof leaf->held);
         }
-        track->end = i + 1;
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS && seat != f->seats; kind++) {
-            track->held[kind] -= seat->demand.v[kind];
+        leaf->end = i + 1;
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS && contender != f->contenders; kind++) {
+            leaf->held[kind] -= contender->demand.v[kind];
         }
     }
 }
 
-static void open_node(struct orr_rehearsal *r, uint32_t node)
+static void open_node(struct orr_flat_run *r, uint32_t node)
 {
     if (r->stages[node].begun != r->stamp) {
         r->stages[node].begun = r->stamp;
@@ -335,9 +335,9 @@ static void open_node(struct orr_rehearsal *r, uint32_t node)
     }
 }
 
-static struct stage *add_to_scope(const struct orr_forecast *f, uint32_t node)
+static struct stage *add_to_scope(const struct orr_flat *f, uint32_t node)
 {
-    struct orr_rehearsal *r = f->rehearsal;
+    struct orr_flat_run *r = f->dry_run;
     struct stage *stage = &r->stages[node];
     if (stage->seen != r->stamp) {
         stage->seen = r->stamp;
@@ -354,11 +354,11 @@ static struct stage *add_to_scope(const struct orr_forecast *f, uint32_t node)
 static void open_nodes(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    const struct orr_forecast *f = search->forecast;
-    struct orr_rehearsal *r = f->rehearsal;
+    const struct orr_flat *f = search->refuter.flat;
+    struct orr_flat_run *r = f->dry_run;
     r->stamp++;
     r->scope_count = r->open_count = 0;
-    for (uint32_t g = 0; g <= ORR_FORECAST_GPUS; g++) {
+    for (uint32_t g = 0; g <= ORR_FLAT_GPUS; g++) {
         if (r->with_room_count[g] > 0) {
             memset(r->with_room[g], 0, r->node_words * sizeof *r->with_room[g]);
             r->with_room_count[g] = 0;
@@ -368,13 +368,13 @@ static void open_nodes(const struct orr_victim_search *search)
         (void)add_to_scope(f, r->feasible[i]);
     }
     for (uint32_t i = 0; i < r->chosen_count; i++) {
-        const struct orr_seat *seat = &f->seats[f->line[r->chosen[i]]];
-        for (uint32_t t = 0; t < seat->tasks && seat != f->seats; t++) {
-            const uint32_t node = orr_forecast__node(session, seat, t);
-            const int32_t gpus = (int32_t)orr_forecast__gpus(session, seat, t);
+        const struct orr_contender *contender = &f->contenders[f->line[r->chosen[i]]];
+        for (uint32_t t = 0; t < contender->tasks && contender != f->contenders; t++) {
+            const uint32_t node = orr_flat__node(session, contender, t);
+            const int32_t gpus = (int32_t)orr_flat__gpus(session, contender, t);
             struct stage *stage = add_to_scope(f, node);
             stage->room += gpus;
-            if (seat->pipelined) { /* evicting gives back what it had not got: idle GPUs pay */
+            if (contender->pipelined) { /* evicting gives back what it had not got: idle GPUs pay */
                 stage->idle -= gpus;
                 open_node(r, node);
             }
@@ -387,47 +387,47 @@ static void open_nodes(const struct orr_victim_search *search)
 
 /* --- serving --- */
 
-static void next_block(const struct orr_victim_search *search, struct orr_track *track)
+static void next_block(const struct orr_victim_search *search, struct orr_leaf *leaf)
 {
-    const struct orr_forecast *f = search->forecast;
-    const uint32_t place = f->rehearsal->chosen[track->at];
+    const struct orr_flat *f = search->refuter.flat;
+    const uint32_t place = f->dry_run->chosen[leaf->at];
     uint64_t waiting = 0;
-    for (uint32_t p = track->passed; p < f->waits[place]; p++) {
+    for (uint32_t p = leaf->passed; p < f->waits[place]; p++) {
         waiting |= f->between[p];
     }
-    track->passed = place + 1;
-    track->ranked = false;
-    track->waiting = waiting;
+    leaf->passed = place + 1;
+    leaf->ranked = false;
+    leaf->waiting = waiting;
 }
 
 static const struct orr_queue_rank *rank_of(const struct orr_victim_search *search,
-                                            struct orr_track *track)
+                                            struct orr_leaf *leaf)
 {
-    const struct orr_forecast *f = search->forecast;
-    if (!track->ranked) {
-        const uint32_t seat = f->line[f->rehearsal->chosen[track->at]];
-        orr_forecast__block(search, track->queue, track->held, &f->seats[seat].demand,
-                            track->waiting, &track->worst);
-        track->ranked = true;
+    const struct orr_flat *f = search->refuter.flat;
+    if (!leaf->ranked) {
+        const uint32_t contender = f->line[f->dry_run->chosen[leaf->at]];
+        orr_flat__block(search, leaf->queue, leaf->held, &f->contenders[contender].demand,
+                        leaf->waiting, &leaf->worst);
+        leaf->ranked = true;
     }
-    return &track->worst;
+    return &leaf->worst;
 }
 
 static bool is_served_before(const struct orr_victim_search *search, uint32_t a, uint32_t b)
 {
-    const struct orr_forecast *f = search->forecast;
-    const int fixed = orr_forecast__compare_fixed(f, a, b);
+    const struct orr_flat *f = search->refuter.flat;
+    const int fixed = orr_flat__compare_fixed(f, a, b);
     if (fixed != 0) {
         return fixed < 0;
     }
-    return orr_queue_compare_ranks(search->session, rank_of(search, &f->tracks[a]),
-                                   rank_of(search, &f->tracks[b])) < 0;
+    return orr_queue_compare_ranks(search->session, rank_of(search, &f->leaves[a]),
+                                   rank_of(search, &f->leaves[b])) < 0;
 }
 
-/* The track that is served next, by its place among those with parties left. */
-static uint32_t next_track(const struct orr_victim_search *search)
+/* The leaf that is served next, by its place among those with contenders left. */
+static uint32_t next_leaf(const struct orr_victim_search *search)
 {
-    const struct orr_rehearsal *r = search->forecast->rehearsal;
+    const struct orr_flat_run *r = search->refuter.flat->dry_run;
     uint32_t best = 0;
     for (uint32_t i = 1; i < r->active_count; i++) {
         best = is_served_before(search, r->active[i], r->active[best]) ? i : best;
@@ -435,20 +435,20 @@ static uint32_t next_track(const struct orr_victim_search *search)
     return best;
 }
 
-static void close_track(struct orr_rehearsal *r, uint32_t at)
+static void close_leaf(struct orr_flat_run *r, uint32_t at)
 {
     for (r->active_count--; at < r->active_count; at++) {
         r->active[at] = r->active[at + 1];
     }
 }
 
-static bool over_limit(const struct orr_session *session, const struct orr_track *track,
+static bool over_limit(const struct orr_session *session, const struct orr_leaf *leaf,
                        const struct orr_demand *demand)
 {
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && track->limited; kind++) {
-        const double limit = session->shares[track->queue].resource[kind].limit;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && leaf->limited; kind++) {
+        const double limit = session->shares[leaf->queue].resource[kind].limit;
         if (session->rules.proportion && limit != ORR_UNLIMITED && demand->v[kind] > 0 &&
-            limit < orr_demand_on(track->held[kind], demand, kind)) {
+            limit < orr_demand_on(leaf->held[kind], demand, kind)) {
             return true;
         }
     }
@@ -465,7 +465,7 @@ static int by_owner(const void *a, const void *b, void *context)
 
 static bool may_lose(const struct orr_victim_search *search)
 {
-    struct orr_rehearsal *r = search->forecast->rehearsal;
+    struct orr_flat_run *r = search->refuter.flat->dry_run;
     orr_sort(r->losers, r->loser_count, sizeof *r->losers, by_owner, (void *)(uintptr_t)search);
     return orr_victim__may_lose(search, r->losers, r->loser_count);
 }
@@ -477,51 +477,51 @@ static bool is_weighed(const struct orr_victim_search *search)
     return search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion;
 }
 
-/* Serves parties in order until it is known whether the preemptor finds its place and, where that
- * matters, the victims theirs. */
+/* Serves contenders in order until it is known whether the preemptor finds its place and, where
+ * that matters, the victims theirs. */
 static enum orr_outcome serve(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    struct orr_forecast *f = search->forecast;
+    struct orr_flat *f = search->refuter.flat;
     const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
     const bool weighed = is_weighed(search);
     bool placed = false;
     bool lost = false;
-    struct orr_rehearsal *r = f->rehearsal;
+    struct orr_flat_run *r = f->dry_run;
     r->loser_count = 0;
     uint32_t turn = 0;
     for (uint32_t i = 0; i < r->active_count; i++) {
-        next_block(search, &f->tracks[r->active[i]]);
+        next_block(search, &f->leaves[r->active[i]]);
     }
     while (r->active_count > 0) {
-        const uint32_t next = next_track(search);
-        struct orr_track *track = &f->tracks[r->active[next]];
-        const struct orr_seat *seat = &f->seats[f->line[r->chosen[track->at]]];
-        const bool is_preemptor = seat == f->seats;
-        const bool fits = !over_limit(session, track, &seat->demand) &&
-                          !(is_preemptor && f->over_quota) && place_all(r, session, seat);
+        const uint32_t next = next_leaf(search);
+        struct orr_leaf *leaf = &f->leaves[r->active[next]];
+        const struct orr_contender *contender = &f->contenders[f->line[r->chosen[leaf->at]]];
+        const bool is_preemptor = contender == f->contenders;
+        const bool fits = !over_limit(session, leaf, &contender->demand) &&
+                          !(is_preemptor && f->over_quota) && place_all(r, session, contender);
         if (!fits && is_preemptor) {
             return ORR_OUTCOME_NOT_PLACED;
         }
         if (is_preemptor && !all_must && !weighed) {
             return ORR_OUTCOME_SOLVED;
         }
-        f->turns[turn++] = (uint32_t)(seat - f->seats);
+        f->turns[turn++] = (uint32_t)(contender - f->contenders);
         placed = placed || is_preemptor;
         lost = lost || !fits;
         if (all_must && lost) {
             return ORR_OUTCOME_NOT_PLACED;
         }
         if (weighed && !is_preemptor && (!fits || !session->rules.allow_consolidating_reclaim)) {
-            r->losers[r->loser_count++] = seat->job;
+            r->losers[r->loser_count++] = contender->job;
         }
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS && fits; kind++) {
-            track->held[kind] += seat->demand.v[kind];
+            leaf->held[kind] += contender->demand.v[kind];
         }
-        if (++track->at < track->end) {
-            next_block(search, track);
+        if (++leaf->at < leaf->end) {
+            next_block(search, leaf);
         } else {
-            close_track(r, next);
+            close_leaf(r, next);
         }
     }
     f->turn_count = turn;
@@ -533,34 +533,35 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
 static bool leaves_nothing(const struct orr_victim_search *search,
                            const struct orr_victims *potential)
 {
-    const struct orr_forecast *f = search->forecast;
+    const struct orr_flat *f = search->refuter.flat;
     const struct orr_victims *lists[2] = {potential, &search->recorded};
-    const struct orr_seat *last = NULL;
+    const struct orr_contender *last = NULL;
     struct orr_sizes sizes = {0};
     uint32_t node = ORR_NONE;
     bool one_node = true;
-    if (f->room_in_all >= orr_forecast__needed(f)) {
+    if (f->room_in_all >= orr_flat__needed(f)) {
         return false;
     }
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < lists[l]->count; i++) {
             const struct orr_victim *victim = &lists[l]->items[i];
-            const struct orr_seat *seat = &f->seats[search->session->jobs[victim->job].mark];
+            const struct orr_contender *contender =
+                &f->contenders[search->session->jobs[victim->job].mark];
             one_node = one_node && (node == ORR_NONE || node == victim->node);
             node = victim->node;
-            if (seat != last && !f->tracks[seat->track].goes_first) {
+            if (contender != last && !f->leaves[contender->leaf].served_first) {
                 return false;
             }
-            orr_forecast__count_size(&sizes, seat);
-            last = seat;
+            orr_flat__count_size(&sizes, contender);
+            last = contender;
         }
     }
-    return one_node || orr_forecast__leave_nothing(f, &sizes);
+    return one_node || orr_flat__leave_nothing(f, &sizes);
 }
 
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    struct orr_forecast *f = search->forecast;
+    struct orr_flat *f = search->refuter.flat;
     if (f == NULL || potential->count + search->recorded.count == 0) {
         return true;
     }
@@ -571,9 +572,9 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
     }
     choose(search, potential);
     choose(search, &search->recorded);
-    f->rehearsal->is_chosen[f->place[0] / 64] |= bit_of(f->place[0]);
+    f->dry_run->is_chosen[f->place[0] / 64] |= bit_of(f->place[0]);
     list_chosen(f);
-    open_tracks(search);
+    open_leaves(search);
     open_nodes(search);
     const enum orr_outcome outcome = serve(search);
     if (outcome != ORR_OUTCOME_SOLVED) {

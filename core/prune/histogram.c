@@ -6,23 +6,23 @@
  * finds no place exactly if smaller ones before it broke into more places than were to spare. In
  * which order they break into most is what is shown below.
  */
-#include "tally.h"
+#include "histogram.h"
 
 static uint32_t smallest(uint32_t sizes)
 {
     return (uint32_t)__builtin_ctz(sizes);
 }
 
-uint32_t orr_tally__gpus(const struct orr_tally *tally)
+uint32_t orr_histogram__gpus(const struct orr_histogram *histogram)
 {
     uint32_t gpus = 0;
-    for (uint32_t bits = tally->some; bits != 0; bits &= bits - 1) {
-        gpus += smallest(bits) * tally->count[smallest(bits)];
+    for (uint32_t bits = histogram->some; bits != 0; bits &= bits - 1) {
+        gpus += smallest(bits) * histogram->count[smallest(bits)];
     }
     return gpus;
 }
 
-uint32_t orr_tally__places(const struct orr_tally *rooms, uint32_t gpus)
+uint32_t orr_histogram__places(const struct orr_histogram *rooms, uint32_t gpus)
 {
     uint32_t places = 0;
     for (uint32_t bits = rooms->some >> gpus; bits != 0; bits &= bits - 1) {
@@ -33,7 +33,7 @@ uint32_t orr_tally__places(const struct orr_tally *rooms, uint32_t gpus)
 }
 
 /* Nodes with as much room are filled one after the other. */
-uint32_t orr_tally__place(struct orr_tally *rooms, uint32_t tasks, uint32_t gpus)
+uint32_t orr_histogram__place(struct orr_histogram *rooms, uint32_t tasks, uint32_t gpus)
 {
     uint32_t left = tasks;
     while (left > 0 && rooms->some >> gpus != 0) {
@@ -42,8 +42,8 @@ uint32_t orr_tally__place(struct orr_tally *rooms, uint32_t tasks, uint32_t gpus
         const uint32_t here = left < each ? left : each;
         const uint32_t all = rooms->count[room];
         const uint32_t nodes = left >= all * each ? all : left < 2 * each ? 1 : left / each;
-        orr_tally_take(rooms, room, nodes);
-        orr_tally_add(rooms, room - here * gpus, nodes);
+        orr_histogram_take(rooms, room, nodes);
+        orr_histogram_add(rooms, room - here * gpus, nodes);
         left -= nodes * here;
     }
     return tasks - left;
@@ -82,7 +82,7 @@ static uint32_t divide(uint32_t gpus, uint32_t by)
 }
 
 /* Places for so many GPUs that are left after the smallest tasks, or 0. */
-static uint32_t left_for(const struct orr_tally *rooms, const struct orr_tally *tasks,
+static uint32_t left_for(const struct orr_histogram *rooms, const struct orr_histogram *tasks,
                          uint32_t gpus)
 {
     const uint32_t small = smallest(tasks->some);
@@ -108,12 +108,12 @@ static uint32_t left_for(const struct orr_tally *rooms, const struct orr_tally *
 
 /* Two sizes find places in ascending order, as far as the larger or what is made of it needs them.
  */
-static bool hold_two(const struct orr_tally *rooms, const struct orr_tally *tasks)
+static bool hold_two(const struct orr_histogram *rooms, const struct orr_histogram *tasks)
 {
     const uint32_t small = smallest(tasks->some);
     const uint32_t larger = without_smallest(tasks->some);
     if (larger == 0) {
-        return orr_tally__places(rooms, small) >= tasks->count[small];
+        return orr_histogram__places(rooms, small) >= tasks->count[small];
     }
     const uint32_t second = smallest(larger);
     uint32_t needed = 0;
@@ -124,11 +124,11 @@ static bool hold_two(const struct orr_tally *rooms, const struct orr_tally *task
 }
 
 /* Each task in its turn, the small ones first. */
-static bool hold_all_ascending(struct orr_tally rooms, const struct orr_tally *tasks)
+static bool hold_all_ascending(struct orr_histogram rooms, const struct orr_histogram *tasks)
 {
     for (uint32_t bits = tasks->some; bits != 0; bits = without_smallest(bits)) {
         const uint32_t gpus = smallest(bits);
-        if (orr_tally__place(&rooms, tasks->count[gpus], gpus) < tasks->count[gpus]) {
+        if (orr_histogram__place(&rooms, tasks->count[gpus], gpus) < tasks->count[gpus]) {
             return false;
         }
     }
@@ -153,7 +153,7 @@ static bool hold_all_ascending(struct orr_tally rooms, const struct orr_tally *t
  * not appear: a room becomes one of them only if there are no others of 2 to 5, and none of those
  * is made before it is used. And if what is left fills all, those of 7 alone do no harm: a + 2b are
  * n5 + 3 n7 and rooms of 1, but a tasks break into too many: two places of every 5 GPUs. */
-static bool keep_apart(const struct orr_tally *rooms, const struct orr_tally *tasks)
+static bool keep_apart(const struct orr_histogram *rooms, const struct orr_histogram *tasks)
 {
     const uint32_t *room = rooms->count;
     const uint32_t *task = tasks->count;
@@ -165,10 +165,10 @@ static bool keep_apart(const struct orr_tally *rooms, const struct orr_tally *ta
     const uint32_t spare = room[8] - task[8];
     return (no_six || task[2] + 2 * task[4] < 4 + 3 * room[7] + 4 * spare) &&
            (task[4] < 2 + 2 * spare ||
-            (no_six && (room[7] == 0 || orr_tally__gpus(rooms) == orr_tally__gpus(tasks))));
+            (no_six && (room[7] == 0 || orr_histogram__gpus(rooms) == orr_histogram__gpus(tasks))));
 }
 
-bool orr_tally__hold_all(const struct orr_tally *rooms, const struct orr_tally *tasks)
+bool orr_histogram__hold_all(const struct orr_histogram *rooms, const struct orr_histogram *tasks)
 {
     uint32_t sizes = tasks->some;
     if (sizes == 0 || rooms->some == 0 || !is_chain(sizes)) {

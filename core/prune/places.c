@@ -18,19 +18,20 @@
  * of their own: z is what it takes of a device there, each device has places of its own, one that
  * is whole M / z, and a task of whole GPUs takes as many as its devices have.
  *
- * What a task that is moved adds to the difference of both sides, what it leaves of a multiple of
- * z, is never below 0. So what fails with all of some set moved fails with any of it: it is asked
- * of all candidates before a search (kept by what the first task asks while nodes and candidates
- * stay), of all victims of a state, and of a scenario. The latter two count all of the preemptor's
- * tasks, of which a job of several pod sets may get a part only: they are not asked of such a job.
+ * What a task that is moved adds to the difference of both branches, what it leaves of a multiple
+ * of z, is never below 0. So what fails with all of some set moved fails with any of it: it is
+ * asked of all candidates before a search (kept by what the first task asks while nodes and
+ * candidates stay), of all victims of a state, and of a scenario. The latter two count all of the
+ * preemptor's tasks, of which a job of several pod sets may get a part only: they are not asked of
+ * such a job.
  */
-#include "forecast_int.h"
+#include "flat_int.h"
 #include "prune_int.h"
 
 #include <string.h>
 
 #define PARTS    ORR_SLOTS_MAX /* beside the slots: parts of devices */
-#define MEASURES (ORR_FORECAST_GPUS + 1)
+#define MEASURES (ORR_FLAT_GPUS + 1)
 
 struct measure {
     uint32_t kinds[ORR_PLACE_KINDS], kind_count;
@@ -83,7 +84,7 @@ static int64_t parts_on(const struct orr_places *places, uint32_t index)
 static int64_t room_of(const struct orr_session *session, uint32_t node, uint32_t slot)
 {
     if (slot == ORR_SLOT_GPU) {
-        return session->prospects->whole[node];
+        return session->victim_index->whole[node];
     }
     const int64_t room = session->nodes[node].idle.v[slot] + session->nodes[node].releasing.v[slot];
     return room > 0 ? room : 0;
@@ -100,7 +101,7 @@ static int64_t places_on(const struct orr_places *places, const struct measure *
         int64_t count = 0;
         if (kind == PARTS) {
             const int64_t each = orr_session_shared_need(places->first, &session->nodes[node]);
-            const int64_t whole = session->prospects->whole[node] + gained[ORR_SLOT_GPU];
+            const int64_t whole = session->victim_index->whole[node] + gained[ORR_SLOT_GPU];
             count = parts_on(places, node) + gained[PARTS] +
                     (each > 0 ? whole * (session->nodes[node].gpu_memory_mib / each) : 0);
         } else {
@@ -117,7 +118,8 @@ static void count_free(const struct orr_places *places, struct measure *m)
     const struct orr_session *session = places->session;
     m->free = 0;
     if (m->kind_count == 1 && m->kinds[0] == ORR_SLOT_GPU) {
-        m->free = orr_tally__places(&session->prospects->by_whole, (uint32_t)m->each[ORR_SLOT_GPU]);
+        m->free = orr_histogram__places(&session->victim_index->by_whole,
+                                        (uint32_t)m->each[ORR_SLOT_GPU]);
         return;
     }
     for (uint32_t n = 0; n < session->node_count; n++) {
@@ -138,7 +140,7 @@ static int64_t asked(const struct orr_ask *ask, uint32_t slot)
 /* At least, on whichever node. */
 static int64_t parts_taken(const struct orr_places *places, const struct orr_ask *ask)
 {
-    const struct orr_prospects *all = places->session->prospects;
+    const struct orr_victim_index *all = places->session->victim_index;
     const bool shares = orr_ask_is_shared(ask);
     const int64_t devices = shares ? (int64_t)ask->devices : asked(ask, ORR_SLOT_GPU);
     int64_t least = INT64_MAX;
@@ -216,7 +218,7 @@ static void move(struct orr_places *places, const struct orr_stask *task)
     const struct orr_ask *ask = orr_task_ask(session, task);
     const uint32_t node = task->live.node;
     int64_t *gained = places->gained[node];
-    struct orr_prospects *all = session->prospects;
+    struct orr_victim_index *all = session->victim_index;
     if (all->gained_at[node] >= places->touched_count ||
         all->gained_on[all->gained_at[node]] != node) {
         all->gained_at[node] = places->touched_count;
@@ -256,7 +258,7 @@ static void move_all(struct orr_places *places, const struct moved *moved)
 
 static void move_back(struct orr_places *places)
 {
-    const uint32_t *touched = places->session->prospects->gained_on;
+    const uint32_t *touched = places->session->victim_index->gained_on;
     for (uint32_t i = 0; i < places->touched_count; i++) {
         memset(places->gained[touched[i]], 0, sizeof *places->gained);
     }
@@ -272,7 +274,7 @@ static bool lacks(struct orr_places *places, struct measure *m, const struct mov
     }
     int64_t left = m->free - m->own;
     for (uint32_t i = 0; i < places->touched_count; i++) {
-        const uint32_t node = session->prospects->gained_on[i];
+        const uint32_t node = session->victim_index->gained_on[i];
         left +=
             places_on(places, m, node, places->gained[node]) - places_on(places, m, node, nothing);
     }
@@ -310,19 +312,19 @@ static void open_places(struct orr_places *places, struct orr_session *session,
 {
     const int64_t gpus = asked(first, ORR_SLOT_GPU);
     *places = (struct orr_places){.session = session, .first = first};
-    for (int64_t z = gpus; z > 0 && gpus <= ORR_FORECAST_GPUS; z--) {
+    for (int64_t z = gpus; z > 0 && gpus <= ORR_FLAT_GPUS; z--) {
         add_kind(&places->measures[places->count++], ORR_SLOT_GPU, z);
     }
     struct measure *all = &places->measures[places->count];
     for (uint32_t slot = 0; slot < session->slot_count; slot++) {
         add_kind(all, slot, slot == ORR_SLOT_PODS ? 0 : asked(first, slot));
     }
-    add_kind(all, PARTS, orr_ask_is_shared(first) && session->prospects->device_size_count > 0);
+    add_kind(all, PARTS, orr_ask_is_shared(first) && session->victim_index->device_size_count > 0);
     places->count += all->kind_count > 0;
     for (uint32_t m = 0; m < places->count; m++) {
         places->measures[m].free = -1;
     }
-    places->gained = session->prospects->gained;
+    places->gained = session->victim_index->gained;
 }
 
 static void need_places(struct orr_places *places, const struct orr_ask *ask)
@@ -365,7 +367,7 @@ void orr_victim__list_tasks(const struct orr_session *session, uint32_t index,
 
 static enum orr_outcome foresee(struct orr_session *session, const struct orr_ask *first)
 {
-    const struct orr_row *row = &session->prospects->oldest;
+    const struct orr_row *row = &session->victim_index->oldest;
     const struct orr_victims none = {0};
     struct orr_victims candidates = {0};
     struct orr_places places;
@@ -373,7 +375,7 @@ static enum orr_outcome foresee(struct orr_session *session, const struct orr_as
         return ORR_OUTCOME_NO_CANDIDATES;
     }
     for (uint32_t s = 0; s < row->count; s++) {
-        orr_victim__list_tasks(session, row->seats[s].job, &candidates);
+        orr_victim__list_tasks(session, row->contenders[s].job, &candidates);
     }
     open_places(&places, session, first);
     need_places(&places, first);
@@ -397,26 +399,28 @@ static bool is_known(const struct orr_session *session, const struct orr_ask *fi
 }
 
 /* Where it is kept; made anew for asks that are new. */
-static uint8_t *foresight_of(struct orr_prospects *all, const struct orr_session *session,
+static uint8_t *foresight_of(struct orr_victim_index *all, const struct orr_session *session,
                              const struct orr_ask *first)
 {
     const uint32_t ask = (uint32_t)(first - session->asks);
-    if (ask >= all->foresight_count) {
-        all->foresight = orr_realloc(all->foresight, session->ask_count, sizeof *all->foresight);
-        memset(all->foresight + all->foresight_count, 0, session->ask_count - all->foresight_count);
-        all->foresight_count = session->ask_count;
+    if (ask >= all->refuted_ask_count) {
+        all->refuted_asks =
+            orr_realloc(all->refuted_asks, session->ask_count, sizeof *all->refuted_asks);
+        memset(all->refuted_asks + all->refuted_ask_count, 0,
+               session->ask_count - all->refuted_ask_count);
+        all->refuted_ask_count = session->ask_count;
     }
-    return &all->foresight[ask];
+    return &all->refuted_asks[ask];
 }
 
-enum orr_outcome orr_victim__foresee_moves(struct orr_session *session, uint32_t job,
-                                           const struct orr_ask *first)
+enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
+                                          const struct orr_ask *first)
 {
     if (!is_known(session, first) || (session->rules.predicates && first->affinity != ORR_NONE)) {
         return ORR_OUTCOME_NOT_TRIED;
     }
-    struct orr_prospects *all = orr_prospects_now(session);
-    (void)orr_prospects_oldest(session, job);
+    struct orr_victim_index *all = orr_victim_index_now(session);
+    (void)orr_victim_index_oldest(session, job);
     if (all->uncounted_nodes > 0) {
         return ORR_OUTCOME_NOT_TRIED;
     }
@@ -433,25 +437,25 @@ static struct orr_places *places_of(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     const struct orr_ask *first = orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
-    if (!is_known(session, first) || orr_prospects_now(session)->uncounted_nodes > 0 ||
-        !orr_victim__is_one_pod_set(session, search->job)) {
+    if (!is_known(session, first) || orr_victim_index_now(session)->uncounted_nodes > 0 ||
+        orr_prune__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
         return NULL;
     }
-    if (search->places == NULL) {
-        search->places = orr_alloc(1, sizeof *search->places);
-        open_places(search->places, session, first);
+    if (search->refuter.places == NULL) {
+        search->refuter.places = orr_alloc(1, sizeof *search->refuter.places);
+        open_places(search->refuter.places, session, first);
     }
-    if (search->places->k != search->k) {
-        search->places->k = search->k;
-        for (uint32_t m = 0; m < search->places->count; m++) {
-            search->places->measures[m].own = 0;
+    if (search->refuter.places->k != search->k) {
+        search->refuter.places->k = search->k;
+        for (uint32_t m = 0; m < search->refuter.places->count; m++) {
+            search->refuter.places->measures[m].own = 0;
         }
         for (uint32_t i = 0; i < search->k; i++) {
-            need_places(search->places,
+            need_places(search->refuter.places,
                         orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]));
         }
     }
-    return search->places;
+    return search->refuter.places;
 }
 
 bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr_victims *potential)
@@ -463,8 +467,8 @@ bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr
 
 void orr_victim__release_places(struct orr_victim_search *search)
 {
-    if (search->places != NULL) {
-        orr_free(search->places->devices);
-        orr_free(search->places);
+    if (search->refuter.places != NULL) {
+        orr_free(search->refuter.places->devices);
+        orr_free(search->refuter.places);
     }
 }

@@ -66,7 +66,7 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
     session->pruned[pruner].asked++;
     session->pruned[pruner].refuted += refuted;
     if (refuted && session->rules.prune.verify) {
-        search->doubts |= 1u << pruner;
+        search->refuter.doubts[search->refuter.level] |= 1u << pruner;
         return false;
     }
     return refuted;
@@ -76,7 +76,11 @@ void orr_prune__check(const struct orr_victim_search *search, bool whole)
 {
     /* A search that fails in the end may get as far as a part of its tasks. */
     const uint32_t in_the_end = 1u << ORR_PRUNER_FAILED_BEFORE | 1u << ORR_PRUNER_LIMIT;
-    const uint32_t doubts = whole ? search->doubts : search->doubts & ~in_the_end;
+    uint32_t doubts = 0;
+    for (unsigned l = 0; l < ORR_REFUTE_LEVELS; l++) {
+        doubts |= search->refuter.doubts[l];
+    }
+    doubts &= whole ? UINT32_MAX : ~in_the_end;
     for (uint32_t p = 0; p < ORR_PRUNERS; p++) {
         if ((doubts >> p & 1u) != 0) {
             char what[160];
@@ -86,4 +90,16 @@ void orr_prune__check(const struct orr_victim_search *search, bool whole)
             orr_panic(what, __FILE__, __LINE__);
         }
     }
+}
+
+uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job)
+{
+    uint32_t only = ORR_NONE;
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        if (session->sets[s].is_pods && only != ORR_NONE) {
+            return ORR_NONE;
+        }
+        only = session->sets[s].is_pods ? s : only;
+    }
+    return only;
 }

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The victims that a scenario of a flat world takes, without listing them: those on the first so
+ * many of the bearing nodes that are able to take a task. How many that is grows as KAI's scenarios
+ * of several nodes do, and from state to state little changes: a victim joins those of its node,
+ * which has more room then and moves on in the line of nodes.
+ *
+ * Gangs are taken whole by whoever takes one of their nodes, so they are added when it is asked.
+ */
+#include "flat_int.h"
+
+#include <string.h>
+
+#define LAST (ORR_WINDOWS - 1)
+
+/* How many nodes it has. */
+static uint32_t size_of(const struct orr_flat_state *state, uint32_t nth)
+{
+    return state->first + (1u << nth) - 1;
+}
+
+static uint32_t room_of(const struct orr_victim_search *search, uint32_t node)
+{
+    return (uint32_t)(search->capacities.with[node] / ORR_MGPU);
+}
+
+static void count(const struct orr_flat *f, struct orr_window *window,
+                  const struct orr_contender *contender, uint32_t by)
+{
+    const uint32_t run = contender->run;
+    window->counts[run] += by;
+    window->some[run / 64] &= ~(UINT64_C(1) << run % 64);
+    window->some[run / 64] |= (uint64_t)(window->counts[run] > 0) << run % 64;
+    window->gpus[contender->leaf] += by * contender->gpus * contender->tasks;
+    orr_histogram_add(&window->tasks, contender->gpus, by * contender->tasks);
+    window->late += f->leaves[contender->leaf].served_first ? 0 : by;
+}
+
+/* Nobody is recorded where there are windows, so that each step took the next in order. */
+static const struct orr_contender *contender_of(const struct orr_victim_search *search,
+                                                uint32_t potential)
+{
+    const struct orr_flat *f = search->refuter.flat;
+    return &f->contenders[f->state->victims[search->potential.items[potential].group]];
+}
+
+/* Victims of a node, from the last one back; by: 1 to take them, -1 to leave them. */
+static void count_from(const struct orr_victim_search *search, struct orr_window *window,
+                       uint32_t last, uint32_t by)
+{
+    for (uint32_t i = last; i != ORR_NONE; i = search->potential.items[i].before) {
+        const struct orr_contender *contender = contender_of(search, i);
+        if (contender->tasks == 1) {
+            count(search->refuter.flat, window, contender, by);
+        }
+    }
+}
+
+static void take_node(const struct orr_victim_search *search, struct orr_window *window,
+                      uint32_t node)
+{
+    orr_histogram_add(&window->rooms, room_of(search, node), 1);
+    count_from(search, window, search->capacities.last_on[node], 1);
+}
+
+/* --- from state to state --- */
+
+/* The last victim came to a node at window. */
+static void join(const struct orr_victim_search *search, struct orr_window *window, uint32_t node,
+                 uint32_t room)
+{
+    const struct orr_contender *contender = contender_of(search, search->potential.count - 1);
+    orr_histogram_take(&window->rooms, room, 1);
+    orr_histogram_add(&window->rooms, room_of(search, node), 1);
+    if (contender->tasks == 1) {
+        count(search->refuter.flat, window, contender, 1);
+    }
+}
+
+/* The node had so much room before the last victim came to it, and has gone to a place behind. */
+static void let_go(const struct orr_victim_search *search, struct orr_window *window, uint32_t room)
+{
+    const uint32_t last = search->potential.count - 1;
+    orr_histogram_take(&window->rooms, room, 1);
+    count_from(search, window, search->potential.items[last].before, UINT32_MAX);
+}
+
+void orr_flat__follow(struct orr_victim_search *search, uint32_t room, uint32_t nth)
+{
+    const struct orr_capacities *c = &search->capacities;
+    struct orr_flat_state *state = search->refuter.flat->state;
+    const uint32_t node = search->potential.items[search->potential.count - 1].node;
+    const uint32_t now = orr_capacities_nth(c, node);
+    const uint32_t *able = c->bearing + (c->bearing_count - c->able);
+    for (uint32_t h = 0; h < state->window_count; h++) {
+        struct orr_window *window = &state->windows[h];
+        const uint32_t size = size_of(state, h);
+        if (window->changes != state->changes) {
+            continue;
+        }
+        if (nth < size && now < size) {
+            join(search, window, node, room);
+        } else if (nth < size) {
+            let_go(search, window, room);
+            take_node(search, window, able[size - 1]);
+        } else if (now < size) {
+            take_node(search, window, node);
+            if (size < c->able) {
+                orr_histogram_take(&window->rooms, room_of(search, able[size]), 1);
+                count_from(search, window, c->last_on[able[size]], UINT32_MAX);
+            }
+        }
+        window->changes++;
+    }
+    state->changes++;
+}
+
+/* --- a scenario --- */
+
+static void list(struct orr_victim_search *search, struct orr_window *window, uint32_t from,
+                 uint32_t to)
+{
+    struct orr_flat *f = search->refuter.flat;
+    const uint32_t runs = f->contender_count; /* at most */
+    const uint32_t own = f->contenders[0].run;
+    if (window->counts == NULL) {
+        window->counts = orr_arena_take(f->arena, runs, sizeof *window->counts);
+        window->some = orr_arena_take(f->arena, runs / 64 + (size_t)1, sizeof *window->some);
+        window->gpus = orr_arena_take(f->arena, f->leaf_count, sizeof *window->gpus);
+    }
+    memset(window->counts, 0, runs * sizeof *window->counts);
+    memset(window->some, 0, (runs / 64 + (size_t)1) * sizeof *window->some);
+    memset(window->gpus, 0, f->leaf_count * sizeof *window->gpus);
+    *window = (struct orr_window){.changes = f->state->changes,
+                                  .counts = window->counts,
+                                  .some = window->some,
+                                  .gpus = window->gpus};
+    window->counts[own] = 1;
+    window->some[own / 64] = UINT64_C(1) << own % 64;
+    for (uint32_t i = from; i < to; i++) {
+        take_node(search, window, search->capacities.bearing[i]);
+    }
+}
+
+static struct orr_window *window_of(struct orr_victim_search *search, uint32_t from, uint32_t to,
+                                    uint32_t nth)
+{
+    struct orr_flat_state *state = search->refuter.flat->state;
+    struct orr_window *window = &state->windows[nth < LAST ? nth : LAST];
+    if (state->first != search->capacities.first) {
+        state->first = search->capacities.first;
+        state->changes++; /* no window is filled */
+    }
+    if (nth >= LAST || window->changes != state->changes) {
+        list(search, window, from, to);
+    }
+    state->window_count = nth < LAST && nth >= state->window_count ? nth + 1 : state->window_count;
+    return window;
+}
+
+/* --- gangs --- */
+
+/* A gang has a task on the nodes. What it leaves on others is room, too. */
+static void take_gang(const struct orr_victim_search *search, const struct orr_contender *gang,
+                      struct orr_taken *taken)
+{
+    const struct orr_flat *f = search->refuter.flat;
+    count(f, taken->window, gang, 1);
+    orr_flat__count_size(&taken->sizes, gang);
+    for (uint32_t t = 0; t < gang->tasks; t++) {
+        const uint32_t node = orr_flat__node(search->session, gang, t);
+        const uint32_t at = search->capacities.at[node];
+        f->state->extra[node] +=
+            at >= taken->from && at < taken->to ? 0 : orr_flat__gpus(search->session, gang, t);
+    }
+}
+
+static void add_rooms(const struct orr_victim_search *search, const struct orr_contender *gang,
+                      struct orr_taken *taken)
+{
+    uint32_t *extra = search->refuter.flat->state->extra;
+    for (uint32_t t = 0; t < gang->tasks; t++) {
+        const uint32_t node = orr_flat__node(search->session, gang, t);
+        orr_histogram_add(&taken->with_gangs, extra[node], 1);
+        extra[node] = 0;
+    }
+}
+
+void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,
+                    struct orr_taken *taken)
+{
+    const struct orr_flat *f = search->refuter.flat;
+    struct orr_flat_state *state = f->state;
+    struct orr_window *window = window_of(search, from, to, nth);
+    taken->from = from;
+    taken->to = to;
+    taken->window = window;
+    taken->rooms = &window->rooms;
+    taken->sizes = (struct orr_sizes){.set = window->tasks.some};
+    state->taken_count = 0;
+    for (uint32_t g = 0; g < state->gang_count; g++) {
+        if (orr_flat__gang_is_on(search, state->gangs[g], from, to)) {
+            state->taken[state->taken_count++] = state->gangs[g];
+            take_gang(search, &f->contenders[state->gangs[g]], taken);
+        }
+    }
+    if (state->taken_count > 0) {
+        taken->with_gangs = window->rooms;
+        taken->rooms = &taken->with_gangs;
+    }
+    for (uint32_t g = 0; g < state->taken_count; g++) {
+        add_rooms(search, &f->contenders[state->taken[g]], taken);
+    }
+}
+
+void orr_flat__put_back(const struct orr_victim_search *search, struct orr_taken *taken)
+{
+    const struct orr_flat *f = search->refuter.flat;
+    for (uint32_t g = 0; g < f->state->taken_count; g++) {
+        count(f, taken->window, &f->contenders[f->state->taken[g]], UINT32_MAX);
+    }
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* branches.h - the victims of a scenario by top-level queue, outside flat worlds. */
+#ifndef ORR_VICTIM_SIDES_H
+#define ORR_VICTIM_SIDES_H
+
+#include "prune_int.h"
+
+struct orr_branch_victim {
+    uint32_t job, branch, lost; /* tasks, */
+    uint32_t task;              /* of which this is one */
+    uint32_t next;              /* of the branch, or ORR_NONE */
+    bool back;
+    struct orr_demand demand; /* of the lost tasks */
+};
+
+struct orr_branch { /* a top-level queue and what is below it */
+    uint32_t queue;
+    uint64_t context; /* fingerprint of all that playing it reads but victims and preemptor; 0: not
+                         known */
+    struct orr_order_entry *waiting; /* NULL: not listed yet */
+    uint32_t waiting_count;
+    /* of the scenario */
+    uint64_t victims; /* fingerprint */
+    uint32_t first;   /* in `victims`, or ORR_NONE */
+};
+
+struct orr_dry_run;
+struct orr_branches { /* of a search */
+    struct orr_branch *branches;
+    uint32_t count, own;
+    uint32_t *branch_of; /* by queue */
+    bool *overfull;      /* by queue: it or one above it holds more than its limit */
+    uint8_t *kind;       /* by job: enum kind, branches.c */
+    uint32_t *slot_of;   /* by job: in `victims`, while it is one */
+    struct orr_branch_victim *victims;
+    uint32_t victim_count;
+    int64_t (*supposed)[ORR_SHARE_KINDS]; /* by queue: what it holds now */
+    uint64_t preemptor;                   /* fingerprint of its tasks */
+    struct orr_dry_run *run;              /* dry_run.c; NULL: not asked for yet */
+};
+
+/* Takes the scenario's victims apart. False: some of them is none that is known to get back what it
+ * lost when it is served, if there is room for it. To be forgotten in either case. */
+bool orr_branches__take(struct orr_victim_search *search, const struct orr_victims *potential);
+void orr_branches__forget(struct orr_victim_search *search);
+
+/* The entries of some of the scenario's victims, from `first` on by `next` or all (ORR_NONE), and
+ * of the preemptor if `own`, in the order of building; in the probe's arena. */
+struct orr_order_entry *orr_branches__entries(struct orr_victim_search *search,
+                                              const struct orr_order *order, uint32_t first,
+                                              bool own, uint32_t *count);
+/* It cannot run with fewer tasks than it has. */
+bool orr_branches__is_gang(const struct orr_branches *s, const struct orr_branch_victim *victim);
+/* The victim is evicted in thought (-1), or is back (1). */
+void orr_branches__suppose(const struct orr_session *session, struct orr_branches *s,
+                           const struct orr_branch_victim *victim, int64_t sign);
+/* The queue and those above it hold so much more (1) or less (-1). */
+void orr_branches__charge(const struct orr_session *session, struct orr_branches *s, uint32_t queue,
+                          const struct orr_demand *demand, int64_t sign);
+struct orr_turns;
+/* served_first.c: what comes of playing a branch; and whether at the root of the tree the branch
+ * that ranks first is always the next one. */
+const struct orr_turns *orr_branches__turns(struct orr_victim_search *search,
+                                            struct orr_branch *branch);
+bool orr_branches__is_heap(struct orr_victim_search *search);
+
+#endif

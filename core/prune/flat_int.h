@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* flat_int.h - what the files share that find out what need not be simulated. */
+#ifndef ORR_VICTIM_FORECAST_INT_H
+#define ORR_VICTIM_FORECAST_INT_H
+
+#include <string.h>
+
+#include <orrery/core/backlog.h>
+#include <orrery/core/queueorder.h>
+
+#include "histogram.h"
+#include "prune_int.h"
+
+#define ORR_FLAT_GPUS    ORR_HISTOGRAM_GPUS /* of a node */
+#define ORR_PLACE_KINDS  (ORR_SLOTS_MAX + 1)
+#define ORR_DEVICE_SIZES 8  /* of device memory */
+#define ORR_FLAT_DEMANDS 64 /* distinct ones of waiting jobs */
+
+/* Takes a word or a number into a fingerprint: a hash that depends on their order. */
+static inline void orr_fingerprint_word(uint64_t *fingerprint, uint64_t word)
+{
+    *fingerprint = orr_scatter(*fingerprint ^ word) + UINT64_C(0x9e3779b97f4a7c15);
+}
+static inline void orr_fingerprint_number(uint64_t *fingerprint, double number)
+{
+    uint64_t word;
+    memcpy(&word, &number, sizeof word);
+    orr_fingerprint_word(fingerprint, word);
+}
+
+struct orr_contender { /* a contender: a possible victim, or the preemptor, which has contender 0 */
+    uint32_t job, leaf;
+    uint32_t gpus; /* of each task; of the first if they are unlike */
+    uint32_t run;  /* aggregate.c */
+    bool unlike;
+    bool pipelined; /* it was placed in this cycle, on what is being released */
+    bool odd;       /* it is no contender of a flat world: nothing else is known of it */
+    uint32_t first_task, tasks;
+    uint32_t node; /* of its first task, or ORR_NONE */
+    struct orr_demand demand;
+};
+/* Where a task of a victim runs, counted from its first. */
+static inline uint32_t orr_flat__node(const struct orr_session *session,
+                                      const struct orr_contender *contender, uint32_t task)
+{
+    return task == 0 ? contender->node : session->tasks[contender->first_task + task].live.node;
+}
+
+struct orr_sizes { /* of victims */
+    uint32_t set;  /* a bit for each number of GPUs a task */
+    bool gangs;    /* some have several tasks */
+    bool unlike;   /* of some of those not all ask the same: nothing can be said of sizes */
+};
+
+struct orr_row { /* possible victims as they are kept: of one queue, the best first */
+    struct orr_contender *contenders;
+    uint32_t count;
+    bool odd; /* some are */
+    struct orr_sizes sizes;
+    struct orr_demand least; /* of each resource */
+};
+
+struct orr_leaf { /* a queue with contenders */
+    uint32_t queue;
+    bool limited;
+    bool served_first; /* whoever of it are victims, they are served before the preemptor */
+    uint32_t first;    /* of its contenders in line */
+    /* of one dry run */
+    uint32_t at, end; /* in `chosen` */
+    uint32_t passed;  /* in line: all before it is behind the head */
+    int64_t held[ORR_SHARE_KINDS];
+    uint64_t waiting; /* demands of the jobs that wait in the block */
+    bool ranked;
+    struct orr_queue_rank worst; /* of the block; if ranked */
+};
+
+struct orr_source {          /* victims of a leaf, flat_victims.c */
+    uint32_t left;           /* the last of so many is next */
+    struct orr_demand given; /* what it and those before it hold */
+    struct orr_queue_rank rank;
+};
+
+struct orr_window {   /* aggregate_windows.c: victims on some of the bearing nodes, gangs apart */
+    uint64_t changes; /* of the state when it was brought up to date */
+    uint32_t *counts; /* by run, the preemptor included */
+    uint64_t *some;   /* a bit for each run of which there are any */
+    uint32_t *gpus;   /* by leaf */
+    uint32_t late;    /* those that may be served after the preemptor */
+    struct orr_histogram rooms, tasks;
+};
+#define ORR_WINDOWS 32 /* the last for any nodes, the others for growing numbers of them */
+
+struct orr_flat_state {         /* flat_victims.c */
+    struct orr_source *sources; /* by leaf */
+    uint32_t *open;             /* leaves with victims left, the one that is next first */
+    uint32_t open_count;
+    uint32_t *victims; /* contenders in the order in which they come, as far as known */
+    uint32_t victim_count;
+    uint32_t looked_at; /* in this probe */
+    /* of the state */
+    bool all_first; /* all are served before the preemptor */
+    struct orr_sizes sizes;
+    uint32_t *gangs; /* contenders with several tasks, */
+    uint32_t gang_count;
+    uint32_t *taken; /* those of them that a scenario takes */
+    uint32_t taken_count;
+    uint32_t *gangs_on; /* by node: of how many a task runs there */
+    uint64_t changes;   /* victims so far, of all probes */
+    struct orr_window windows[ORR_WINDOWS];
+    uint32_t window_count; /* that were used */
+    uint32_t first;        /* nodes of the first window */
+    uint32_t same;   /* so many able nodes are as they were in the last state that was tried, */
+    uint32_t tried;  /* which began with so many of them */
+    uint32_t *extra; /* by node: GPUs that gangs leave there; scratch */
+};
+
+/* What a scenario takes: the window's victims and the gangs that have a task on its nodes. */
+struct orr_taken {
+    uint32_t from, to;         /* of the bearing nodes */
+    struct orr_window *window; /* with the gangs, but for what they leave on other nodes: */
+    const struct orr_histogram *rooms;
+    struct orr_histogram with_gangs; /* rooms, if there are any */
+    struct orr_sizes sizes;
+};
+
+struct orr_flat {
+    struct orr_arena *arena;     /* the search's */
+    const struct orr_row **rows; /* whoever may be a victim; of several queues in consolidation */
+    uint32_t row_count;
+    struct orr_contender *contenders; /* until the first probe the preemptor's alone */
+    uint32_t contender_count;
+    struct orr_leaf *leaves;
+    uint32_t leaf_count;
+    uint32_t
+        compared_for; /* so many of the preemptor's tasks: what is known of leaves going first */
+    struct orr_demand *demands; /* ORR_FLAT_DEMANDS at most */
+    uint32_t demand_count;
+    /* by node: GPUs idle; idle or being released, before anything is tried; borrowed */
+    const int32_t *idle, *base;
+    int64_t room_in_all;
+    int32_t most_idle, largest_node; /* GPUs */
+    int elastic_state;               /* of the preemptor */
+    uint32_t *absent;                /* jobs of the backlog that do not wait */
+    uint32_t absent_count;
+    uint32_t *line;    /* contenders by leaf, in each the best first */
+    uint32_t *place;   /* of a contender in line */
+    uint64_t *between; /* by place in line: demands of jobs waiting just before it */
+    uint32_t *waits;   /* by place in line: one past the last one up to it that jobs wait before */
+    bool over_quota;   /* the preemptor can get nothing */
+    uint32_t *turns;   /* contenders as they were served in the last dry run that served all */
+    uint32_t turn_count; /* 0: it did not */
+    struct orr_flat_run *dry_run;
+    struct orr_aggregate *aggregate;
+    struct orr_flat_state *state;
+};
+
+/* --- victim_index.c --- */
+
+struct orr_queue_state { /* of a queue: shares, and what it holds */
+    int64_t priority, held[ORR_SHARE_KINDS], nonpreemptible[ORR_SHARE_KINDS];
+    double deserved[ORR_SHARE_KINDS], fair_share[ORR_SHARE_KINDS], limit[ORR_SHARE_KINDS];
+    double allocated[ORR_SHARE_KINDS];
+};
+
+struct orr_queue_index { /* a queue */
+    struct orr_queue_state queue_state;
+    uint64_t generation;          /* of how it stands, */
+    uint64_t stood_at_generation; /* at this of the session's queue_generation; 0: never asked */
+    uint64_t fingerprint;         /* when it was this one, */
+    uint64_t task_generation;     /* and the session's task_generation that: */
+    struct orr_row row;           /* its preemptible active jobs; leaf: not known yet */
+    uint32_t capacity;
+    uint64_t waiting;    /* fingerprint of who waits before the last of them; */
+    uint64_t waiting_at; /* of the generation of its lanes; 0: not known */
+};
+
+#define ORR_TURNS_KEPT 12
+struct orr_turns {        /* what came of playing a branch, served_first.c */
+    uint64_t fingerprint; /* of all that was read */
+    bool all_served;      /* its victims; on the preemptor's branch before the preemptor */
+    struct orr_order_watch watch;
+    uint32_t count; /* who was served, and how the branch had ranked at worst until then */
+    struct orr_turn {
+        uint32_t job;
+        struct orr_queue_rank worst;
+    } turns[ORR_TURNS_KEPT]; /* the first ones */
+};
+
+struct orr_victim_index {
+    struct orr_queue_index *queues;
+    uint32_t queue_count, node_count;
+    uint64_t generations; /* given so far */
+    bool min_runtime;     /* some queue has one of its own */
+    /* nodes */
+    uint64_t nodes_seen; /* session's clock when they were looked at */
+    uint32_t ask_count;  /* asks in `densest` */
+    int64_t densest[ORR_SLOTS_MAX];
+    bool asked_apart[ORR_SLOTS_MAX]; /* by some request of no whole GPUs */
+    int32_t *idle, *base;  /* by node, GPUs: idle; idle or being released. 0 of those not state */
+    uint64_t *fingerprint; /* by node: of its GPUs; nodes_fingerprint is the sum */
+    uint64_t nodes_fingerprint;
+    uint64_t *content; /* by node, whatever it is: fingerprint of what it holds and has free */
+    uint64_t content_fingerprint; /* the sum */
+    uint32_t odd_nodes;           /* GPUs do not tell what room they have */
+    int64_t room_in_all;
+    uint32_t *size;                                 /* by node, GPUs; 0 of those not state */
+    struct orr_histogram by_idle, by_room, by_size; /* nodes */
+    int32_t *more; /* by node: scratch of served_first_flat.c, all 0 between */
+    int32_t most_idle, largest_node;
+    /* of all nodes, whatever they are: places.c */
+    int32_t *whole;                /* by node: whole GPUs idle or being released */
+    struct orr_histogram by_whole; /* nodes */
+    int64_t whole_in_all;
+    uint32_t device_sizes[ORR_DEVICE_SIZES]; /* nodes, one for each memory that devices have */
+    int64_t (*gained)[ORR_PLACE_KINDS];      /* by node: scratch, all 0 between */
+    uint32_t *gained_on, *gained_at;         /* nodes that are in use of it; where in there */
+    uint32_t device_size_count;              /* 0: there are too many */
+    uint32_t uncounted_nodes; /* with MIG instances or too many GPUs to be counted so */
+    /* consolidation */
+    struct orr_row oldest; /* its candidates */
+    uint32_t oldest_but;   /* without this job, or ORR_NONE */
+    bool oldest_known;
+    /* by what a job's first task asks: 1 + how a search for it would end (enum orr_outcome), or 0
+     */
+    uint8_t *refuted_asks;
+    uint32_t refuted_ask_count;
+    uint64_t *aggregates; /* fingerprints of some that were made; the last bit says what came out */
+    struct orr_turns *turns; /* some that were found out, by fingerprint */
+    struct orr_order order;  /* lent to one after another */
+    struct orr_arena arena;  /* lent to one search after another */
+};
+
+/* The session's, nodes and fingerprints brought up to date; made when first asked for. */
+struct orr_victim_index *orr_victim_index_now(struct orr_session *session);
+/* A number that is the same as long as the queue stands as it did. */
+uint64_t orr_victim_index_generation_of(const struct orr_session *session, uint32_t queue);
+/* The queue's preemptible active jobs. */
+struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_t queue);
+/* Where a aggregate of this fingerprint is kept, if any is; another one may be there. */
+uint64_t *orr_victim_index_aggregate(const struct orr_session *session, uint64_t fingerprint);
+/* The same for what came of playing a branch. */
+struct orr_turns *orr_victim_index_turns(struct orr_session *session, uint64_t fingerprint);
+/* An order for what would be, of those that wait as they do. */
+struct orr_order *orr_victim_index_order(struct orr_session *session);
+/* Whom time alone may make a victim. */
+bool orr_victim_index_timed(const struct orr_session *session);
+/* Consolidation's candidates for the job. */
+const struct orr_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job);
+
+bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct orr_ask *ask);
+/* The only pod set of a job without constraints, or ORR_NONE. */
+uint32_t orr_flat__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
+struct orr_contender orr_flat__contender(const struct orr_session *session, uint32_t job,
+                                         uint32_t first_task, uint32_t tasks);
+/* Of two victims of a queue. */
+bool orr_flat__is_before(const struct orr_session *session, const struct orr_contender *a,
+                         const struct orr_contender *b);
+/* What there is to know of the row's contenders. */
+void orr_flat__sum_up(struct orr_row *row);
+
+/* --- flat.c, dry_run_flat.c --- */
+
+/* Finds out whether the world is flat, with a view of the preemptor's first task. */
+void orr_victim__open_flat(struct orr_victim_search *search);
+void orr_flat__start_probe(struct orr_victim_search *search);
+/* served_first_flat.c: no scenario of the search can work. */
+bool orr_flat__refute_search(struct orr_victim_search *search);
+/* False: this scenario would not be solved. */
+bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
+/* flat_victims.c: the next one joins the potential victims; false: there are none left. */
+bool orr_flat__take_next(struct orr_victim_search *search);
+/* The first so many of the nodes able to take a task bear what they did when windows that grow by
+ * the same numbers were tried last. */
+uint32_t orr_flat__same_nodes(const struct orr_victim_search *search);
+/* The world is flat and no victims are recorded: more is known of potential ones. */
+bool orr_flat__is_usable(const struct orr_victim_search *search);
+/* No scenario of the state works; or none with the victims of the node alone. */
+bool orr_flat__refute_state(const struct orr_victim_search *search);
+bool orr_flat__refute_node(const struct orr_victim_search *search, uint32_t node);
+/* aggregate.c: the scenario of the potential victims on the bearing nodes [from, to). False: it
+ * would not be solved. Quicker than to list its victims. `nth`: of the windows of a state, counted
+ * from 0, if they grow as those of multi-node gangs do; else ORR_NONE. */
+bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
+                              uint32_t nth);
+
+/* failure_memo.c: takes the job and its tasks, where they are and in which status, into a
+ * fingerprint. */
+void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session *session,
+                                 uint32_t index);
+
+bool orr_flat__rules_allow(const struct orr_session *session);
+/* Its tasks ask whole GPUs and nothing else of a node. */
+bool orr_flat__is_preemptor(const struct orr_victim_search *search);
+
+/* Gives possible victims their contenders, row by row. */
+void orr_flat__contender_victims(struct orr_victim_search *search);
+/* Of a victim as it would be in the order: evicted, so below its minimum; and of any contender. */
+struct orr_order_entry orr_flat__victim(const struct orr_contender *contender);
+struct orr_order_entry orr_flat__entry(const struct orr_victim_search *search,
+                                       const struct orr_contender *contender);
+/* What of a contender says who that waits is served before it. */
+struct orr_contender_key {
+    uint32_t job;
+    int elastic_state;
+};
+static inline struct orr_contender_key
+orr_flat__contender_key(const struct orr_flat *f, const struct orr_contender *contender)
+{
+    return (struct orr_contender_key){
+        .job = contender->job, .elastic_state = contender == f->contenders ? f->elastic_state : -1};
+}
+/* How many of the lane, counted from its first, are served before the contender; at least `from`.
+ */
+uint32_t orr_flat__count_before(const struct orr_session *session, uint32_t lane,
+                                struct orr_contender_key contender, uint32_t from);
+struct orr_contender_line { /* of one queue, the best first */
+    const struct orr_contender *contenders;
+    const uint32_t *line; /* which of the contenders, */
+    uint32_t count;       /* so many, at least one */
+};
+/* Of each contender the demands of the jobs that wait in its queue and are served before it, but
+ * after the contender before it, are added to its set. False: too many distinct ones. */
+bool orr_flat__demands(struct orr_victim_search *search,
+                       const struct orr_contender_line *contenders, uint64_t *sets);
+/* GPUs that a task of the contender asks, counted from its first. */
+uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,
+                        uint32_t task);
+/* GPUs that the preemptor asks in this probe. */
+static inline int64_t orr_flat__needed(const struct orr_flat *f)
+{
+    return f->contenders[0].demand.v[ORR_SHARE_GPU] / ORR_MGPU;
+}
+void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *contender);
+/* All victims are served before the preemptor, and the nodes have less room than it needs: then it
+ * gets none. */
+bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *sizes);
+/* Finds out which leaves go first. False: too many distinct demands. */
+bool orr_flat__compare_leaves(struct orr_victim_search *search);
+/* flat_victims.c, aggregate.c: made with the line, started with each probe. */
+void orr_flat__make_state(struct orr_victim_search *search);
+void orr_flat__start_state(const struct orr_victim_search *search);
+bool orr_flat__gang_is_on(const struct orr_victim_search *search, uint32_t gang, uint32_t from,
+                          uint32_t to);
+/* aggregate_windows.c. The last potential victim came to a node that had so much room and was the
+ * nth, or ORR_NONE, of those with room for a task of the preemptor; the windows follow. */
+void orr_flat__follow(struct orr_victim_search *search, uint32_t room, uint32_t nth);
+/* The potential victims on the bearing nodes [from, to), those of the nth scenario of a state or
+ * ORR_NONE. To be put back before the next ones are taken. */
+void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,
+                    struct orr_taken *taken);
+void orr_flat__put_back(const struct orr_victim_search *search, struct orr_taken *taken);
+struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search);
+void orr_flat__start_aggregate(struct orr_victim_search *search);
+/* Negative: leaf `a` is served before `b` however they stand, positive: after it; 0: their ranks
+ * decide. The preemptor's leaf waits for those that go first. */
+static inline int orr_flat__compare_fixed(const struct orr_flat *f, uint32_t a, uint32_t b)
+{
+    const uint32_t own = f->contenders[0].leaf;
+    return (a == own && f->leaves[b].served_first) - (b == own && f->leaves[a].served_first);
+}
+/* The worst of a job and of the waiting ones before it. */
+void orr_flat__block(const struct orr_victim_search *search, uint32_t queue, const int64_t *held,
+                     const struct orr_demand *job, uint64_t waiting, struct orr_queue_rank *worst);
+void orr_flat__take_worse(const struct orr_session *session, struct orr_queue_rank *worst,
+                          const struct orr_queue_rank *other);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which pruner is asked when: the search, a state, a window of nodes, a scenario. */
+#include "branches.h"
+#include "flat_int.h"
+
+/* The pruner is on and refutes what it is asked. `argument` is looked at only then. */
+#define REFUTES(search, pruner, argument)                                                          \
+    (orr_prune__is_on(search, pruner) && orr_prune__refutes(search, pruner, argument))
+
+static void enter(struct orr_victim_search *search, enum orr_refute_level level)
+{
+    search->refuter.level = level;
+    for (unsigned l = level; l < ORR_REFUTE_LEVELS; l++) {
+        search->refuter.doubts[l] = 0;
+    }
+}
+
+/* --- searches --- */
+
+/* Whoever is a victim, the preemptor's queue would pass a limit. */
+static bool is_over_limit(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_victims all = {0};
+    if (!REFUTES(search, ORR_PRUNER_LIMIT, orr_victim__over_limit(search))) {
+        return false;
+    }
+    orr_victim__find_candidates(search);
+    for (uint32_t c = 0; c < search->candidate_count; c++) {
+        orr_victim__list_tasks(session, search->candidates[c].job, &all);
+    }
+    const bool passes = orr_victim__passes_filter(
+        session, &all, orr_victim__pending_gpus(session, search->tasks.tasks[0]));
+    orr_victim__reached(search, passes ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED);
+    orr_free(all.items);
+    return true;
+}
+
+static bool no_moves_help(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    if (search->action != ORR_ACTION_CONSOLIDATION ||
+        !orr_prune__is_on(search, ORR_PRUNER_PLACES)) {
+        return false;
+    }
+    const struct orr_stask *first = &session->tasks[search->tasks.tasks[0]];
+    const enum orr_outcome outcome =
+        orr_victim__refute_moves(search->session, search->job, orr_task_ask(session, first));
+    if (!orr_prune__refutes(search, ORR_PRUNER_PLACES, outcome != ORR_OUTCOME_NOT_TRIED)) {
+        return false;
+    }
+    search->refuter.no_search = true;
+    search->reached = (uint8_t)outcome;
+    return true;
+}
+
+bool orr_refute__search(struct orr_victim_search *search, bool all_tried)
+{
+    search->refuter.all_tried = all_tried;
+    enter(search, ORR_REFUTE_SEARCH);
+    if (all_tried) {
+        return false;
+    }
+    if (search->queue_count == 0 || is_over_limit(search) || no_moves_help(search)) {
+        return true;
+    }
+    orr_victim__open_flat(search);
+    if (search->refuter.flat == NULL) {
+        orr_victim__find_candidates(search);
+    }
+    return search->candidate_count == 0 ||
+           REFUTES(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search)) ||
+           (search->refuter.flat != NULL &&
+            REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_flat__refute_search(search)));
+}
+
+bool orr_refute__generator(const struct orr_victim_search *search)
+{
+    /* The states of the other generator say how far it would have got. */
+    return search->generator == ORR_NODE_LOCAL_GREEDY && search->refuter.not_on_one_node &&
+           !search->session->rules.prune.verify;
+}
+
+enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_action action,
+                                         uint32_t job, const struct orr_ask *first,
+                                         const struct orr_demand *demand)
+{
+    const struct orr_prune_rules *prune = &session->rules.prune;
+    if (session->rules.literal || orr_victim__has_budget(&session->rules) || prune->verify ||
+        (prune->off >> ORR_PRUNER_PLACES & 1u) != 0) {
+        return ORR_OUTCOME_NOT_TRIED;
+    }
+    if (action == ORR_ACTION_CONSOLIDATION) {
+        return orr_victim__refute_moves(session, job, first);
+    }
+    const struct orr_victim_search search = {
+        .session = session, .action = action, .job = job, .demand = *demand};
+    bool any = false;
+    for (uint32_t q = 0; q < session->queue_count && !any; q++) {
+        any = orr_victim__has_candidates(&search, q);
+    }
+    return any ? ORR_OUTCOME_NOT_TRIED : ORR_OUTCOME_NO_CANDIDATES;
+}
+
+/* --- states and windows --- */
+
+void orr_refute__start_probe(struct orr_victim_search *search)
+{
+    if (search->refuter.flat != NULL) {
+        orr_flat__start_probe(search);
+    }
+}
+
+/* Whoever of these victims is moved, there are too few places. */
+static bool lacks_places(struct orr_victim_search *search, const struct orr_victims *victims)
+{
+    const bool lacks =
+        !search->refuter.all_tried && search->action == ORR_ACTION_CONSOLIDATION &&
+        REFUTES(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, victims));
+    if (lacks) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+    }
+    return lacks;
+}
+
+/* The victims of the state, or those on one node of it, leave no room whoever of them is taken. */
+static bool leaves_nothing(struct orr_victim_search *search, uint32_t node)
+{
+    const bool nothing = orr_flat__is_usable(search) &&
+                         REFUTES(search, ORR_PRUNER_SERVED_FIRST,
+                                 node == ORR_NONE ? orr_flat__refute_state(search)
+                                                  : orr_flat__refute_node(search, node));
+    if (nothing) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+    }
+    return nothing;
+}
+
+static bool leaves_no_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
+                            uint32_t nth)
+{
+    return orr_flat__is_usable(search) &&
+           REFUTES(search, ORR_PRUNER_AGGREGATE, !orr_victim__leaves_place(search, from, to, nth));
+}
+
+bool orr_refute__state(struct orr_victim_search *search)
+{
+    enter(search, ORR_REFUTE_STATE);
+    if (search->refuter.not_on_one_node && search->potential.count > 0) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+    }
+    return lacks_places(search, &search->potential) ||
+           (search->potential.count > 0 && leaves_nothing(search, ORR_NONE));
+}
+
+bool orr_refute__node(struct orr_victim_search *search, uint32_t node)
+{
+    const uint32_t at = search->capacities.at[node];
+    enter(search, ORR_REFUTE_WINDOW);
+    return leaves_nothing(search, node) || leaves_no_place(search, at, at + 1, ORR_NONE);
+}
+
+bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
+{
+    struct orr_refuter *refuter = &search->refuter;
+    enter(search, ORR_REFUTE_WINDOW);
+    if (nth == 0) {
+        const bool kept = refuter->flat != NULL && !search->session->rules.prune.verify;
+        refuter->same_nodes = kept ? orr_flat__same_nodes(search) : 0;
+    }
+    return (refuter->same_nodes > 0 && to - from <= refuter->same_nodes) ||
+           leaves_no_place(search, from, to, nth);
+}
+
+/* --- scenarios --- */
+
+static enum orr_outcome ask_branches(struct orr_victim_search *search,
+                                     const struct orr_victims *potential)
+{
+    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
+    if (!orr_branches__take(search, potential)) {
+        return outcome;
+    }
+    if (search->action == ORR_ACTION_RECLAIM &&
+        REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__served_first(search, potential))) {
+        return ORR_OUTCOME_NOT_PLACED;
+    }
+    if (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
+        const enum orr_outcome would = orr_victim__run_dry(search);
+        const bool fails = would != ORR_OUTCOME_SOLVED;
+        outcome = orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, fails) ? would : outcome;
+    }
+    return outcome;
+}
+
+static bool is_refuted_in_tree(struct orr_victim_search *search,
+                               const struct orr_victims *potential)
+{
+    const enum orr_outcome outcome = ask_branches(search, potential);
+    orr_branches__forget(search);
+    if (outcome != ORR_OUTCOME_SOLVED) {
+        orr_victim__reached(search, outcome);
+    }
+    return outcome != ORR_OUTCOME_SOLVED;
+}
+
+bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    enter(search, ORR_REFUTE_SCENARIO);
+    if (search->refuter.all_tried) {
+        return false;
+    }
+    if (lacks_places(search, potential)) {
+        return true;
+    }
+    if (search->action == ORR_ACTION_CONSOLIDATION &&
+        REFUTES(search, ORR_PRUNER_REGAIN, orr_victim__cannot_regain(search, potential))) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        return true;
+    }
+    return search->refuter.flat == NULL
+               ? is_refuted_in_tree(search, potential)
+               : REFUTES(search, ORR_PRUNER_DRY_RUN, !orr_victim__may_work(search, potential));
+}
+
+/* --- what happened --- */
+
+void orr_refute__simulated(struct orr_victim_search *search)
+{
+    search->refuter.simulated = true;
+}
+
+void orr_refute__scenario_solved(const struct orr_victim_search *search)
+{
+    orr_prune__check(search, false);
+}
+
+void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_result result)
+{
+    if (result == ORR_SEARCH_SOLVED || result == ORR_SEARCH_ABANDONED) {
+        orr_prune__check(search, true);
+    } else if (result == ORR_SEARCH_FAILED) {
+        if (search->candidate_count == 0 && !search->refuter.no_search) {
+            search->reached = ORR_OUTCOME_NO_CANDIDATES;
+        }
+        orr_victim__note_failure(search);
+    }
+}
+
+bool orr_refute__keeps_order(const struct orr_victim_search *search)
+{
+    return search->refuter.flat != NULL;
+}
+
+bool orr_refute__step(struct orr_victim_search *search)
+{
+    return orr_flat__take_next(search);
+}
+
+void orr_refute__release(struct orr_victim_search *search)
+{
+    orr_victim__release_places(search);
+}

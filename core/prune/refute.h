@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* refute.h - the only door from the literal search (victim/) to what is known without searching.
+ *
+ * Each question is whether something can be left out because it cannot succeed, from the widest to
+ * the narrowest: the search, a generator, a state, a window of nodes, a scenario. True: it is left
+ * out, and how far it would have got is noted in `search->reached`. Without this room every answer
+ * is false and the search decides the same.
+ */
+#ifndef ORR_PRUNE_REFUTE_H
+#define ORR_PRUNE_REFUTE_H
+
+#include <orrery/core/victim.h>
+
+struct orr_victim_search;
+struct orr_victims;
+
+enum orr_refute_level { /* what was refuted and is tried all the same while pruners are verified */
+                        ORR_REFUTE_SEARCH,
+                        ORR_REFUTE_STATE,
+                        ORR_REFUTE_WINDOW,
+                        ORR_REFUTE_SCENARIO,
+                        ORR_REFUTE_LEVELS
+};
+
+struct orr_flat;
+struct orr_branches;
+struct orr_places;
+struct orr_refuter {      /* of a search; private to prune/ */
+    bool all_tried;       /* scenarios are counted, or nothing is pruned: none is left out */
+    bool no_search;       /* `reached` was known before any candidate was looked for */
+    bool simulated;       /* a scenario was */
+    bool not_on_one_node; /* no scenario of a single node's victims works, for any prefix */
+    bool branches_known;
+    uint32_t same_nodes;       /* so many of the window are as they were in the last state */
+    struct orr_flat *flat;     /* NULL: the world is not flat, or all is tried */
+    struct orr_places *places; /* pruner "places"; NULL until asked */
+    uint32_t *lost; /* by job: scratch of pruner "regain", all 0 between; NULL until asked */
+    struct orr_branches *branches; /* branches.h; NULL: nothing is known of such a world */
+    uint64_t world;                /* fingerprint of all that the search reads; 0: not known */
+    enum orr_refute_level level;
+    uint32_t doubts[ORR_REFUTE_LEVELS]; /* a bit for each pruner that refuted it */
+};
+
+/* With the preemptor's tasks and queues listed and a view of its first task. `all_tried`: nothing
+ * is to be left out. */
+bool orr_refute__search(struct orr_victim_search *search, bool all_tried);
+bool orr_refute__generator(const struct orr_victim_search *search);
+/* A probe begins: its view is made, nothing is evicted. */
+void orr_refute__start_probe(struct orr_victim_search *search);
+/* The potential victims so far, whatever part of them is tried. */
+bool orr_refute__state(struct orr_victim_search *search);
+/* Those on one node, or on the nodes with victims at [from, to), the nth window of the state. */
+bool orr_refute__node(struct orr_victim_search *search, uint32_t node);
+bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth);
+bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential);
+
+/* What happened: a scenario is simulated, one succeeded, the search ended so. Ends the program if a
+ * pruner had refuted what succeeded. */
+void orr_refute__simulated(struct orr_victim_search *search);
+void orr_refute__scenario_solved(const struct orr_victim_search *search);
+void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_result result);
+
+/* The order of victims that a flat world keeps from probe to probe: true if it has one, and then
+ * whether a victim joined the potential ones. */
+bool orr_refute__keeps_order(const struct orr_victim_search *search);
+bool orr_refute__step(struct orr_victim_search *search);
+
+/* Memory for a search, kept from the one before. */
+struct orr_arena orr_refute__borrow(struct orr_session *session);
+void orr_refute__give_back(struct orr_session *session, struct orr_arena *memory);
+void orr_refute__release(struct orr_victim_search *search);
+
+#endif

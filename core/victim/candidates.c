@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who may be a victim: of which queues, which of their jobs, and how many in consolidation. */
+#include "victim_int.h"
+
+#include <string.h>
+
+#include <orrery/base/sort.h>
+#include <orrery/core/defects.h>
+
+/* --- leveled queues --- */
+
+static uint32_t depth_of(const struct orr_session *session, uint32_t queue)
+{
+    uint32_t depth = 0;
+    while (session->shares[queue].parent != ORR_NONE) {
+        queue = session->shares[queue].parent;
+        depth++;
+    }
+    return depth;
+}
+
+struct orr_queue_pair orr_victim__level_queues(const struct orr_session *session,
+                                               uint32_t reclaimer, uint32_t victim)
+{
+    struct orr_queue_pair pair = {reclaimer, victim};
+    if (session->shares[reclaimer].parent == session->shares[victim].parent) {
+        return pair;
+    }
+    uint32_t depth_r = depth_of(session, reclaimer);
+    uint32_t depth_v = depth_of(session, victim);
+    for (; depth_r > depth_v; depth_r--) {
+        pair.reclaimer = session->shares[pair.reclaimer].parent;
+    }
+    for (; depth_v > depth_r; depth_v--) {
+        pair.victim = session->shares[pair.victim].parent;
+    }
+    while (pair.reclaimer != pair.victim &&
+           session->shares[pair.reclaimer].parent != session->shares[pair.victim].parent) {
+        pair.reclaimer = session->shares[pair.reclaimer].parent;
+        pair.victim = session->shares[pair.victim].parent;
+    }
+    return pair;
+}
+
+/* --- filters --- */
+
+/* KAI proportion: a queue that is short of its quota reclaims from those over theirs, or as long as
+ * they are not below it; another one only from queues over what they may hold. */
+static bool share_allows(const struct orr_victim_search *search, uint32_t victim_queue)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_queue_pair pair =
+        orr_victim__level_queues(session, session->jobs[search->job].queue, victim_queue);
+    const struct orr_share_resource *share = session->shares[pair.victim].resource;
+    bool over_quota = false;
+    bool below_quota = false;
+    bool over_share = false;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const bool requested = orr_demand_asks(&search->demand, kind);
+        const double deserved = share[kind].deserved;
+        over_quota =
+            over_quota || (requested && orr_victim__exceeds(share[kind].allocated, deserved));
+        below_quota = below_quota ||
+                      (requested && deserved != ORR_UNLIMITED && share[kind].allocated < deserved);
+        over_share = over_share || orr_victim__exceeds(share[kind].allocated,
+                                                       orr_share_allocatable(&share[kind]));
+    }
+    const bool if_short = over_quota || !below_quota;
+    if (if_short == over_share) {
+        return if_short;
+    }
+    return orr_queue_fits_deserved(session, pair.reclaimer, &search->demand) ? if_short
+                                                                             : over_share;
+}
+
+bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue)
+{
+    const struct orr_session *session = search->session;
+    const uint32_t own = session->jobs[search->job].queue;
+    if (search->action == ORR_ACTION_CONSOLIDATION) {
+        return true;
+    }
+    if (search->action == ORR_ACTION_PREEMPT) {
+        return queue == own;
+    }
+    return queue != own && (!session->rules.proportion || share_allows(search, queue));
+}
+
+/* Of an active job in such a queue. */
+bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t index)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[index];
+    if (index == search->job || !job->preemptible || job->invalid) {
+        return false;
+    }
+    if (session->v017 != NULL && orr_v017_active(session, index) == 0) {
+        return false;
+    }
+    if (search->action == ORR_ACTION_CONSOLIDATION) {
+        return true;
+    }
+    if (search->action == ORR_ACTION_PREEMPT &&
+        job->priority >= session->jobs[search->job].priority) {
+        return false;
+    }
+    return !orr_victim__is_protected(session, search->action, search->job, index) ||
+           orr_jobview_elastic(session, orr_jobview_whole(index));
+}
+
+/* --- lists --- */
+
+int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b)
+{
+    const struct orr_sjob *l = &session->jobs[a];
+    const struct orr_sjob *r = &session->jobs[b];
+    if (l->created_s != r->created_s) {
+        return l->created_s < r->created_s ? -1 : 1;
+    }
+    return strcmp(l->name, r->name);
+}
+
+static int by_age(const void *a, const void *b, void *context)
+{
+    return orr_victim__compare_age(context, ((const struct orr_jobview *)a)->job,
+                                   ((const struct orr_jobview *)b)->job);
+}
+
+static void keep_oldest(struct orr_victim_search *search, uint32_t count)
+{
+    struct orr_jobview *kept = search->candidates;
+    orr_sort(kept, count, sizeof *kept, by_age, search->session);
+    for (uint32_t i = count; i < search->candidate_count; i++) {
+        const struct orr_jobview one = kept[i];
+        uint32_t at = count;
+        while (at > 0 && by_age(&one, &kept[at - 1], search->session) < 0) {
+            at--;
+        }
+        if (at < count) {
+            memmove(&kept[at + 1], &kept[at], (count - at - 1) * sizeof *kept);
+            kept[at] = one;
+        }
+    }
+    search->candidate_count = count;
+}
+
+bool orr_victim__has_candidates(const struct orr_victim_search *search, uint32_t queue)
+{
+    return search->session->queues[queue].active_count > 0 &&
+           orr_victim__is_candidate_queue(search, queue);
+}
+
+void orr_victim__list_queues(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    search->queues = orr_arena_take(&search->memory, session->queue_count, sizeof *search->queues);
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        if (orr_victim__has_candidates(search, q)) {
+            search->queues[search->queue_count++] = q;
+        }
+    }
+}
+
+void orr_victim__find_candidates(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    uint32_t capacity = 0;
+    search->candidate_count = 0;
+    for (uint32_t q = 0; q < search->queue_count; q++) {
+        const struct orr_squeue *queue = &session->queues[search->queues[q]];
+        for (uint32_t i = 0; i < queue->active_count; i++) {
+            if (orr_victim__is_candidate(search, queue->active[i])) {
+                search->candidates =
+                    ORR_ROOM_FOR_ONE(search->candidates, search->candidate_count, capacity);
+                search->candidates[search->candidate_count++] = orr_jobview_whole(queue->active[i]);
+            }
+        }
+    }
+    /* KAI draws which jobs may be consolidated from a map; here the oldest of them. */
+    const int64_t most = session->rules.max_consolidation_preemptees;
+    if (search->action == ORR_ACTION_CONSOLIDATION && most >= 0 &&
+        (int64_t)search->candidate_count > most + 1) {
+        keep_oldest(search, (uint32_t)most + 1);
+    }
+}

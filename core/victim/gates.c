@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What each action asks of a job before it searches for it. */
+#include "victim_int.h"
+
+bool orr_reclaim_allowed(const struct orr_session *session, uint32_t index)
+{
+    struct orr_task_list tasks = {0};
+    const struct orr_jobview whole = orr_jobview_whole(index);
+    orr_jobview_to_allocate(session, whole, true, &tasks);
+    const struct orr_demand demand = orr_jobview_demand(session, whole, true, &tasks);
+    orr_task_list_release(&tasks);
+    return orr_reclaim_allows(session, index, &demand);
+}
+
+bool orr_reclaim_allows(const struct orr_session *session, uint32_t index,
+                        const struct orr_demand *demand)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    if (!session->rules.proportion) {
+        return true;
+    }
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const struct orr_share_resource *share = &session->shares[job->queue].resource[kind];
+        const struct orr_squeue *queue = &session->queues[job->queue];
+        if (orr_demand_on(queue->allocated[kind], demand, kind) > share->fair_share ||
+            (!job->preemptible && share->deserved != ORR_UNLIMITED &&
+             orr_demand_on(queue->nonpreemptible[kind], demand, kind) > share->deserved)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool orr_preempt_allowed(const struct orr_session *session, uint32_t job)
+{
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
+    const struct orr_demand demand =
+        orr_session_demand(session, &tasks, session->max_gpu_memory_mib);
+    orr_task_list_release(&tasks);
+    return !orr_job_over_quota(session, job, &demand);
+}
+
+bool orr_consolidation_possible(const struct orr_session *session, uint32_t job)
+{
+    struct orr_task_list tasks = {0};
+    int64_t gpus = 0;
+    int64_t memory = 0;
+    int64_t free_gpus = 0;
+    int64_t free_mib = 0;
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
+    for (uint32_t i = 0; i < tasks.count; i++) {
+        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[tasks.tasks[i]]);
+        gpus += ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
+        memory += ask->kind == ORR_ASK_MEMORY ? ask->memory_mib * (int64_t)ask->devices : 0;
+    }
+    orr_task_list_release(&tasks);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (session->nodes[n].ready) {
+            free_gpus += orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
+            free_mib += orr_session_free_mib(&session->nodes[n]);
+        }
+    }
+    return free_gpus >= gpus && free_mib >= memory;
+}
