@@ -464,8 +464,11 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     if (s->shard_count == 1) {
         text_params(&r->shards[0], out);
     }
-    (void)fprintf(out, "\nwindow      %s of submits",
-                  orr_format_rough(a, (double)(s->window_end_ms - s->window_start_ms) / 1000.0));
+    (void)fprintf(out, "\nwindow      %s %s",
+                  orr_format_rough(a, (double)(s->window_end_ms - s->window_start_ms) / 1000.0),
+                  r->world->first_submit_ms < r->world->last_submit_ms
+                      ? "of submits"
+                      : "to the end, since all jobs come at once");
     (void)fprintf(out, "; the last job ended at %s, %llu finished, %llu unfinished",
                   orr_format_rough(b, s->makespan_s), (unsigned long long)s->finished,
                   (unsigned long long)s->unfinished);

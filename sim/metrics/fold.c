@@ -47,7 +47,9 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
     for (uint32_t q = 0; q < tree->count; q++) {
         orr_fold_owed(fold, q);
     }
-    orr_ms span = (window_end_ms - origin_ms) / BUCKETS_WANTED + 1;
+    /* of an open window the length comes out as the buckets are joined */
+    orr_ms span =
+        window_end_ms == ORR_MS_NEVER ? 1 : (window_end_ms - origin_ms) / BUCKETS_WANTED + 1;
     fold->bucket_ms = span < BUCKET_MIN_MS ? BUCKET_MIN_MS : (span + 999) / 1000 * 1000;
     fold->next_bucket_ms = origin_ms + fold->bucket_ms;
     fold->next_boundary_ms = origin_ms;
@@ -400,6 +402,7 @@ void orr_fold_finish(struct orr_fold *fold, orr_ms now)
     }
     if (now < fold->window_end_ms) {
         note_end(fold, now);
+        fold->window_end_ms = fold->window_end_ms == ORR_MS_NEVER ? now : fold->window_end_ms;
     }
     if (now > fold->next_bucket_ms - fold->bucket_ms) {
         close_bucket(fold, now);

@@ -200,9 +200,11 @@ static enum orr_status simulate(const struct orr_point_options *given, orr_ms un
     orr_ms horizon = point->scenario.horizon_ms == ORR_MS_NONE ? ORR_MS_NEVER
                                                                : first + point->scenario.horizon_ms;
     horizon = horizon < until_ms ? horizon : until_ms;
+    /* jobs that all come at once leave no time between submits: what counts is the makespan */
+    const bool at_once = first == last;
     bool detect = point->scenario.warmup_ms == ORR_MS_NONE;
-    orr_ms warm = first + (detect ? 0 : point->scenario.warmup_ms);
-    orr_ms end = last < horizon ? last : horizon;
+    orr_ms warm = first + (detect || at_once ? 0 : point->scenario.warmup_ms);
+    orr_ms end = at_once ? ORR_MS_NEVER : last < horizon ? last : horizon;
     const struct orr_latency latency = latency_of(&point->scenario.latency);
     const orr_ms origin_ms = orr_world_clock_origin_ms(&point->world, &point->scenario);
     struct orr_engine_options options = {.shards = point->shards,
@@ -222,8 +224,9 @@ static enum orr_status simulate(const struct orr_point_options *given, orr_ms un
                                          .checkpoint = given->checkpoint};
     enum orr_status status = orr_engine_run(&point->world, &options, &point->run, err);
     if (status == ORR_OK && detect) {
-        point->run.warmup =
-            orr_fold_detect_warmup(&point->run.fold) ? ORR_WARMUP_DETECTED : ORR_WARMUP_NOT_FOUND;
+        point->run.warmup = !at_once && orr_fold_detect_warmup(&point->run.fold)
+                                ? ORR_WARMUP_DETECTED
+                                : ORR_WARMUP_NOT_FOUND;
     }
     return status;
 }

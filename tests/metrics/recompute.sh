@@ -653,6 +653,27 @@ YAML
     has "abs(m.value - 0.9 * (r.window_end_ms - r.window_start_ms) / 3.6e6) < 1e-9 FROM metric AS m, run AS r WHERE m.name = 'energy_kwh' AND m.label = 'pool=cpus'"
 }
 
+# All jobs come at once, on a clock that does not begin at 0: what counts is the makespan, and a warm-up would leave no
+# job. 6 jobs of 2 GPUs for 1000 s on 4 GPUs: all held for 3000 s, unless the run is cut. Of one job alone, its life.
+case_at_once() {
+    awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 6; i++) print "j" i ",500,1000,2,q" i % 2 }' >once.csv
+    for policy in fifo kai; do
+        holds 60 --trace once.csv --cluster 1x4 --policy $policy
+        has "window_start_ms = 500000 AND window_end_ms = end_ms FROM run"
+        has "value > 0.99 AND value <= 1 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
+        has "n = 6 FROM metric WHERE name = 'wait_p50_s' AND scope = 'all'"
+        has "count(*) = 0 FROM metric WHERE scope = 'phase'"
+        has "abs(value * (SELECT window_end_ms - window_start_ms FROM run) / 1000 - 12000) < 1e-6 FROM metric WHERE name = 'throughput_gpus'"
+    done
+    printf 'cluster: {pools: {p: {nodes: 1, gpus: 8}}}\nworkload: [{name: t, trace: once.csv}]\npolicy: fifo\nwarmup: 10m\nhorizon: 1500s\n' >once.yaml
+    holds 60 once.yaml
+    has "window_start_ms = 500000 AND window_end_ms = 2000000 FROM run"
+    has "abs(value - 10.0 / 12) < 1e-9 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
+    sed -n 1,2p once.csv >one.csv
+    holds 60 --trace one.csv --cluster 1x4 --policy fifo
+    has "value = 0.5 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
+}
+
 # A drain a thousand times as long as the submits: buckets of the series are joined, five times, and cover the run all the same.
 case_drain() {
     awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 60; i++) print "j" i "," i * 10 "," 700 * (1 + i % 7) + i "," 1 + i % 4 "," substr("ab", 1 + i % 2, 1) }' >drain.csv

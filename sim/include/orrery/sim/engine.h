@@ -91,7 +91,7 @@ struct orr_engine_options {
     const struct orr_engine_shard *shards;    /* one for each shard of the world's cluster */
     orr_ms epoch_ms;                          /* UTC at 0 of the clock, ms since 1970 */
     orr_ms horizon_ms;                        /* ORR_MS_NEVER: until the last job ends */
-    orr_ms window_start_ms, window_end_ms;    /* for the fold */
+    orr_ms window_start_ms, window_end_ms;    /* for the fold; end ORR_MS_NEVER: of the run */
     const volatile sig_atomic_t *interrupted; /* NULL: cannot be */
     void (*progress)(uint64_t done, uint64_t total, orr_ms now, void *context); /* or NULL */
     void *progress_context;

@@ -83,7 +83,7 @@ void orr_fold__add(struct orr_integrals *sum, const struct orr_integrals *more);
 /* A capacity for each shard, at least one. */
 void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
                    const int64_t *shard_capacity_mgpu, uint32_t shard_count, orr_ms origin_ms,
-                   orr_ms window_start_ms, orr_ms window_end_ms);
+                   orr_ms window_start_ms, orr_ms window_end_ms); /* NEVER: where the run ends */
 void orr_fold_release(struct orr_fold *fold);
 /* Time moves on; call before the changes of an instant. */
 void orr_fold_boundary(struct orr_fold *fold, orr_ms now);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* summary.h - the numbers of one run, each with unit, scope, n and definition.
  *
- * Window: end of warm-up to the last submit; what comes after (the drain) counts for waits of jobs
- * submitted inside it, not for occupancy and fairness: those of both stand apart (`phases`).
- * Quantiles are nearest rank, or Kaplan-Meier when jobs of the window never started (they are then
- * censored at the end of the run, or when they left). Jobs that can never start (never.h) are
- * counted, and are in no quantile.
+ * Window: end of warm-up to the last submit (all submits at once: to the end of the run); what
+ * comes after (the drain) counts for waits of jobs submitted inside it, not for occupancy and
+ * fairness: those of both stand apart (`phases`). Quantiles are nearest rank, or Kaplan-Meier when
+ * jobs of the window never started (they are then censored at the end of the run, or when they
+ * left). Jobs that can never start (never.h) are counted, and are in no quantile.
  */
 #ifndef ORR_SIM_SUMMARY_H
 #define ORR_SIM_SUMMARY_H
