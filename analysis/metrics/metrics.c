@@ -21,13 +21,15 @@
 #define SHARE    ORR_METRIC_SHARE
 #define PAIRS    ORR_METRIC_PAIRS
 #define OF_ALL   ORR_METRIC_OF_CAPACITY
+#define CARD     ORR_METRIC_CARD
+#define CARD_IF  (ORR_METRIC_CARD | ORR_METRIC_CARD_IF)
 
 /* The order is that of the table people read: jobs, waits, completion, use, fairness, evictions. */
 const struct orr_metric_def orr_metric_table[] = {
-    {"jobs", "jobs", NONE, 0, "jobs", "all, shard; queue",
+    {"jobs", "jobs", NONE, CARD, "jobs", "all, shard; queue",
      "taken from the traces; of a queue: submitted in the window"},
     {"finished", "jobs", MORE, 0, "finished", "all, shard", "ended before the run did"},
-    {"unfinished", "jobs", LESS, ZERO, "jobs that had not ended", "all",
+    {"unfinished", "jobs", LESS, ZERO | CARD, "jobs that had not ended", "all",
      "jobs minus finished, of the run"},
     {"unstarted", "jobs", LESS, ZERO | WHATIF | QUEUES | HARM | SAID, "jobs that never started",
      "all, queue, kind, size, shard",
@@ -46,15 +48,15 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, queue, kind, size, shard",
      "mean over jobs that started of the first start of the whole gang minus submit (or the end of "
      "a hold)"},
-    {"wait_p50_s", "s", LESS, HEADLINE, "median wait", "all, queue, kind, size, shard",
+    {"wait_p50_s", "s", LESS, HEADLINE | CARD, "median wait", "all, queue, kind, size, shard",
      "first start minus submit, nearest rank (Kaplan-Meier when some never started)"},
-    {"wait_p95_s", "s", LESS, HEADLINE | GATED | WHATIF | QUEUES | HARM | SAID, "p95 wait",
+    {"wait_p95_s", "s", LESS, HEADLINE | GATED | WHATIF | QUEUES | HARM | SAID | CARD, "p95 wait",
      "all, queue, kind, size, shard",
      "first start minus submit, nearest rank (Kaplan-Meier when some never started)"},
     {"wait_p99_s", "s", LESS, HEADLINE, "p99 wait", "all, queue, kind, size, shard",
      "first start minus submit, nearest rank (Kaplan-Meier when some never started)"},
-    {"wait_max_s", "s", LESS, HEADLINE, "longest wait that ended", "all, queue, kind, size, shard",
-     "longest wait of a job that started"},
+    {"wait_max_s", "s", LESS, HEADLINE | CARD, "longest wait that ended",
+     "all, queue, kind, size, shard", "longest wait of a job that started"},
     {"wait_gpu_weighted_s", "s", LESS, 0, "mean wait by GPUs", "all",
      "mean wait of jobs that started, each by the GPUs it asks for"},
     {"wait_full_mean_s", "s", LESS, 0, "mean wait for all pods", "all, where jobs are elastic",
@@ -66,7 +68,7 @@ const struct orr_metric_def orr_metric_table[] = {
     {"wait_full_p95_s", "s", LESS, 0, "95 % wait for all pods", "all, where jobs are elastic",
      "submit to the first time an elastic job has all its pods, nearest rank (Kaplan-Meier when "
      "some did not yet)"},
-    {"jct_mean_s", "s", LESS, HEADLINE | GATED | WHATIF | QUEUES | HARM | SAID, "mean JCT",
+    {"jct_mean_s", "s", LESS, HEADLINE | GATED | WHATIF | QUEUES | HARM | SAID | CARD, "mean JCT",
      "all, queue, kind; services left out", "mean of end minus submit of those that ended"},
     {"jct_p50_s", "s", LESS, 0, "median completion time", "all, queue, kind; services left out",
      "end minus submit of jobs of the window, nearest rank (Kaplan-Meier when some never ended)"},
@@ -137,8 +139,8 @@ const struct orr_metric_def orr_metric_table[] = {
     {"gpu_available", "1", NONE, SHARE, "GPU time available", "all",
      "GPU time of nodes that were not down / that of nodes that were part of the cluster, in the "
      "window"},
-    {"gpu_occupancy", "1", MORE, HEADLINE | GATED | WHATIF | SAID | SHARE | OF_ALL, "GPU time held",
-     "all, shard", "allocated GPU time / available GPU time, in the window"},
+    {"gpu_occupancy", "1", MORE, HEADLINE | GATED | WHATIF | SAID | SHARE | OF_ALL | CARD,
+     "GPU time held", "all, shard", "allocated GPU time / available GPU time, in the window"},
     {"gpu_touched", "1", MORE, SHARE | OF_ALL, "GPU time touched",
      "all, where jobs ask for parts of GPUs",
      "time of GPUs that held something, however little / available GPU time, in the window"},
@@ -150,7 +152,7 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, where nodes have a limit, jobs ask",
      "allocated memory x time / memory x time of nodes that were up, of nodes with a limit to it, "
      "in the window"},
-    {"gpu_goodput", "1", MORE, HEADLINE | WHATIF | SAID | SHARE | OF_ALL, "GPU time useful",
+    {"gpu_goodput", "1", MORE, HEADLINE | WHATIF | SAID | SHARE | OF_ALL | CARD, "GPU time useful",
      "all, shard",
      "useful GPU time at the best rate / available GPU time, in the window, at most occupancy: "
      "training less what a slower rate took away, sessions times busy, services' requests times "
@@ -195,7 +197,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "share of GPU time held of the busiest node / mean over nodes, in the window"},
     {"node_load_cv", "1", NONE, 0, "spread of the load of nodes", "all",
      "standard deviation / mean over nodes of the share of GPU time held, in the window"},
-    {"fairness_jain", "1", MORE, HEADLINE | GATED | SAID, "Jain's index (1: fair)", "all, shard",
+    {"fairness_jain", "1", MORE, HEADLINE | GATED | SAID | CARD, "Jain's index (1: fair)",
+     "all, shard",
      "Jain's index of allocated / entitled GPU time over queues with demand (equality); entitled: "
      "weighted max-min of demands by an oracle apart from the policy"},
     {"fairness_satisfaction", "1", MORE, 0, "Jain's index, capped", "all, shard",
@@ -228,7 +231,7 @@ const struct orr_metric_def orr_metric_table[] = {
     {"policy_share_mean", "GPU", NONE, WHOLE, "fair share by the policy",
      "queue, where the policy has fair shares",
      "mean in the window of the fair share of the whole queue that the policy itself goes by"},
-    {"quota_debt_gpu_h", "GPU-h", LESS, HEADLINE | WHATIF | QUEUES | SAID | WHOLE,
+    {"quota_debt_gpu_h", "GPU-h", LESS, HEADLINE | WHATIF | QUEUES | SAID | WHOLE | CARD,
      "GPU-hours owed within quota", "all, queue, shard",
      "integral of max(0, min(demand, quota) - allocated) over whole queues, in the window: the sum "
      "of the three that follow"},
@@ -274,7 +277,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "95 % quantile (nearest rank) of what ftf_shockwave_max is the most of"},
     {"ftf_shockwave_above", "1", LESS, SHARE, "jobs unfairly late (Shockwave)", "all",
      "share of jobs for which it is above 1"},
-    {"evictions", "evictions", LESS, HEADLINE | WHATIF | QUEUES, "evictions", "all, queue, shard",
+    {"evictions", "evictions", LESS, HEADLINE | WHATIF | QUEUES | CARD, "evictions",
+     "all, queue, shard",
      "attempts of whole jobs ended early, by whatever cause (table eviction), of the run"},
     {"partial_evictions", "evictions", LESS, 0, "evictions of parts", "all",
      "evictions of some pods of a job that went on, of the run"},
@@ -285,8 +289,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "all", "evictions of whole jobs by GPU time held, of the run"},
     {"ping_pong_evictions", "evictions", LESS, 0, "evictions soon after another", "all",
      "of a whole job within 1 h of its last one, of the run"},
-    {"lost_gpu_h", "GPU-h", LESS, HEADLINE | SAID, "GPU-hours lost", "all, queue, shard, cause",
-     "held for work that was lost, or in a grace, of the run"},
+    {"lost_gpu_h", "GPU-h", LESS, HEADLINE | SAID | CARD, "GPU-hours lost",
+     "all, queue, shard, cause", "held for work that was lost, or in a grace, of the run"},
     {"checkpoint_gpu_h", "GPU-h", LESS, 0, "GPU-hours writing checkpoints", "all",
      "held while checkpoints were written, of the run"},
     {"restart_gpu_h", "GPU-h", LESS, 0, "GPU-hours starting again", "all",
@@ -320,7 +324,7 @@ const struct orr_metric_def orr_metric_table[] = {
      "node-hours that were part of the cluster x price of a node-hour, in the window"},
     {"run_cost", "price", LESS, WHATIF, "cost of the run", "all, pool, where a pool has a price",
      "node-hours that were part of the cluster x price of a node-hour, of the run"},
-    {"cost_per_useful_gpu_h", "price/GPU-h", LESS, WHATIF, "cost of a useful GPU-hour",
+    {"cost_per_useful_gpu_h", "price/GPU-h", LESS, WHATIF | CARD_IF, "cost of a useful GPU-hour",
      "all, where a pool has a price", "cost / useful GPU-hours, in the window"},
     {"energy_kwh", "kWh", LESS, 0, "energy", "all, pool, where a pool states its power",
      "integral over nodes that are up of idle_power + (full_power - idle_power) x part of the "
@@ -328,7 +332,7 @@ const struct orr_metric_def orr_metric_table[] = {
      "GPUs that is held (graces and other schedulers' pods included), in the window"},
     {"run_energy_kwh", "kWh", LESS, 0, "energy of the run",
      "all, pool, where a pool states its power", "energy_kwh of the run"},
-    {"energy_kwh_per_useful_gpu_h", "kWh/GPU-h", LESS, 0, "energy of a useful GPU-hour",
+    {"energy_kwh_per_useful_gpu_h", "kWh/GPU-h", LESS, CARD_IF, "kWh for a useful GPU-hour",
      "all, where a pool states its power",
      "energy_kwh / useful GPU-hours, in the window; NULL where a pool that has nodes states no "
      "power"},

@@ -27,11 +27,8 @@ const char *orr_report__count(double value, const char *one, const char *many, c
 
 /* --- what a section knows of its run --- */
 
-/* A metric of all jobs; NAN: the run has none of that name. */
+/* A metric of all jobs, named in orr_metric_table; NAN: the run has none of that name. */
 double orr_report__metric(struct orr_results *in, const char *name);
-
-/* What jobs waited for: reason, in words, jobs, in all s, GPU-hours waited; most GPU-hours first.
- */
 
 /* report_short.c: the questions a reader comes with, each answered in a sentence or two. */
 enum orr_report_question {
@@ -49,12 +46,13 @@ extern const char *const orr_report__questions[ORR_REPORT_QUESTIONS];
 extern const char *const orr_report__sections[ORR_REPORT_QUESTIONS];
 /* Whether a run has anything to ask this of; a run of jobs without objectives has not. */
 bool orr_report__has_answer(struct orr_results *in, enum orr_report_question question);
-/* What the scenario expects of the run, and whether it held. */
-/* Services and workloads with an objective: what of it was met, pods wanted and had. */
-void orr_report__answer(struct orr_results *in, enum orr_report_question question, FILE *out);
+struct orr_report_lending;
+/* `lending` is of the same results. */
+void orr_report__answer(struct orr_results *in, enum orr_report_question question,
+                        const struct orr_report_lending *lending, FILE *out);
 
 /* report_lending.c: GPU-hours that queues held beyond their quotas while others of their shard left
- * theirs, bucket by bucket of the series within the window, shared out in proportion. */
+ * theirs, from each change to the next within the window, shared out in proportion. */
 struct orr_report_loan {
     uint32_t lender, borrower; /* indices of names */
     double gpu_h;
@@ -69,7 +67,7 @@ struct orr_report_lending {
 };
 void orr_report__lending_open(struct orr_results *in, struct orr_report_lending *lending);
 void orr_report__lending_close(struct orr_report_lending *lending);
-void orr_report__lending_table(struct orr_results *in, FILE *out);
+void orr_report__lending_table(const struct orr_report_lending *lending, FILE *out);
 
 /* report_trust.c: what speaks for and against the numbers, as a list; and the shortest of it. */
 void orr_report__trust_list(struct orr_results *in, FILE *out);

@@ -152,13 +152,11 @@ void orr_report__lending_close(struct orr_report_lending *lending)
     *lending = (struct orr_report_lending){0};
 }
 
-void orr_report__lending_table(struct orr_results *in, FILE *out)
+void orr_report__lending_table(const struct orr_report_lending *lending, FILE *out)
 {
-    struct orr_report_lending lending;
-    orr_report__lending_open(in, &lending);
-    if (lending.loan_count == 0) {
+    if (lending->loan_count == 0) {
         (void)fprintf(out, "<p class=\"soft\">%s</p>\n",
-                      lending.quota_count == 0
+                      lending->quota_count == 0
                           ? "No queue has a quota, so none can lend."
                           : "No queue held more than its quota while another held less.");
     } else {
@@ -168,23 +166,22 @@ void orr_report__lending_table(struct orr_results *in, FILE *out)
                     "</tr></thead>\n<tbody>\n",
                     out);
     }
-    for (uint32_t i = 0; i < lending.loan_count && i < ROWS_MOST; i++) {
-        const struct orr_report_loan *loan = &lending.loans[i];
+    for (uint32_t i = 0; i < lending->loan_count && i < ROWS_MOST; i++) {
+        const struct orr_report_loan *loan = &lending->loans[i];
         char gpu_h[40], owed[40];
         (void)fputs("<tr><td>", out);
-        orr_xml_text(out, lending.names[loan->borrower]);
+        orr_xml_text(out, lending->names[loan->borrower]);
         (void)fputs("</td><td>", out);
-        orr_xml_text(out, lending.names[loan->lender]);
+        orr_xml_text(out, lending->names[loan->lender]);
         (void)fprintf(out, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
                       orr_report__number(loan->gpu_h, gpu_h),
                       orr_report__number(loan->owed_gpu_h, owed));
     }
-    if (lending.loan_count > 0) {
+    if (lending->loan_count > 0) {
         (void)fputs("</tbody></table></div>\n", out);
     }
-    if (lending.loan_count > ROWS_MOST) {
+    if (lending->loan_count > ROWS_MOST) {
         (void)fprintf(out, "<p class=\"soft\">... and %u smaller ones.</p>\n",
-                      lending.loan_count - ROWS_MOST);
+                      lending->loan_count - ROWS_MOST);
     }
-    orr_report__lending_close(&lending);
 }

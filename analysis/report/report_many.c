@@ -344,7 +344,12 @@ static enum orr_status in_short(const struct side *side, FILE *out, struct orr_e
             struct orr_results in;
             orr_results_open(&in, side->options->paths[a], err);
             label_of(all, a, out);
-            orr_report__answer(&in, (enum orr_report_question)q, out);
+            struct orr_report_lending lending = {0};
+            if (q == ORR_REPORT_LENDING) {
+                orr_report__lending_open(&in, &lending);
+            }
+            orr_report__answer(&in, (enum orr_report_question)q, &lending, out);
+            orr_report__lending_close(&lending);
             (void)fputs("</p>\n", out);
             status = in.status;
             orr_results_close(&in);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/metrics.h>
 #include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
 
@@ -14,65 +15,46 @@
 
 /* --- headline --- */
 
-static void card(FILE *out, const char *value, const char *name, const char *what)
+/* The first clause of a definition; the whole of it is shown where the pointer rests. */
+static size_t clause(const char *definition)
 {
-    (void)fprintf(out, "<div class=\"card\"><b>%s</b>%s<small>%s</small></div>\n", value, name,
-                  what);
-}
-
-static void time_card(struct orr_results *in, FILE *out, const char *key, const char *name,
-                      const char *what)
-{
-    char rough[24];
-    card(out, orr_format_rough(rough, orr_report__metric(in, key)), name, what);
-}
-
-static void number_card(struct orr_results *in, FILE *out, const char *key, const char *name,
-                        const char *what)
-{
-    char text[40];
-    card(out, orr_report__number(orr_report__metric(in, key), text), name, what);
-}
-
-static void percent_card(struct orr_results *in, FILE *out, const char *key, const char *name,
-                         const char *what)
-{
-    char text[40] = "-";
-    const double value = orr_report__metric(in, key);
-    if (isfinite(value)) {
-        (void)snprintf(text, sizeof text, "%.1f %%", 100 * value);
+    size_t bytes = 0;
+    for (int depth = 0; definition[bytes] != '\0'; bytes++) {
+        const char c = definition[bytes];
+        if (depth == 0 &&
+            (c == ',' || c == ';' || c == ':' || strncmp(&definition[bytes], " (", 2) == 0)) {
+            break;
+        }
+        depth += (c == '(') - (c == ')');
     }
-    card(out, text, name, what);
+    return bytes;
 }
 
-/* Only where nodes have a price, or a power. */
-static void per_useful_card(struct orr_results *in, FILE *out, const char *key, const char *name,
-                            const char *what)
-{
-    if (isfinite(orr_report__metric(in, key))) {
-        number_card(in, out, key, name, what);
-    }
-}
-
+/* A card a metric: those of a run's headline, where the run has them. */
 static void headline(struct orr_results *in, FILE *out)
 {
     (void)fputs("<div class=\"cards\">\n", out);
-    number_card(in, out, "jobs", "jobs", "taken from the workload");
-    number_card(in, out, "unfinished", "unfinished", "had not ended when the run did");
-    time_card(in, out, "wait_p50_s", "median wait", "to the first start of all of it");
-    time_card(in, out, "wait_p95_s", "95 % wait at most", "services are not in it");
-    time_card(in, out, "wait_max_s", "longest wait", "of a job that did start");
-    time_card(in, out, "jct_mean_s", "mean completion", "submit to end, of those that ended");
-    percent_card(in, out, "gpu_occupancy", "GPU time held", "of nodes that are up");
-    percent_card(in, out, "gpu_goodput", "GPU time useful", "held and not lost, slow or idle");
-    number_card(in, out, "evictions", "evictions", "jobs cut short, whole run");
-    number_card(in, out, "lost_gpu_h", "GPU-hours lost", "work done in vain, whole run");
-    number_card(in, out, "quota_debt_gpu_h", "GPU-hours owed", "asked for within quota, not held");
-    number_card(in, out, "fairness_jain", "Jain's index", "1: all got alike of their fair share");
-    per_useful_card(in, out, "cost_per_useful_gpu_h", "cost of a useful GPU-hour",
-                    "nodes at their price, idle ones too");
-    per_useful_card(in, out, "energy_kwh_per_useful_gpu_h", "kWh for a useful GPU-hour",
-                    "drawn by nodes that are up, idle ones too");
+    for (const struct orr_metric_def *def = orr_metric_table; def->name != NULL; def++) {
+        char text[40];
+        if ((def->uses & ORR_METRIC_CARD) == 0) {
+            continue;
+        }
+        const double value = orr_report__metric(in, def->name);
+        if ((def->uses & ORR_METRIC_CARD_IF) != 0 && !isfinite(value)) {
+            continue;
+        }
+        if (strcmp(def->unit, "s") == 0) {
+            (void)orr_format_rough(text, value);
+        } else if ((def->uses & ORR_METRIC_SHARE) != 0 && isfinite(value)) {
+            (void)snprintf(text, sizeof text, "%.1f %%", 100 * value);
+        } else {
+            (void)orr_report__number(value, text);
+        }
+        (void)fputs("<div class=\"card\" title=\"", out);
+        orr_xml_text(out, def->definition);
+        (void)fprintf(out, "\"><b>%s</b>%s<small>%.*s</small></div>\n", text, def->title,
+                      (int)clause(def->definition), def->definition);
+    }
     (void)fputs("</div>\n", out);
 }
 
@@ -213,7 +195,8 @@ static void provenance(struct orr_results *in, FILE *out)
 }
 
 /* What a reader asks first, in words, with the place where there is more. */
-static void in_short(struct orr_results *in, const char *prefix, FILE *out)
+static void in_short(struct orr_results *in, const struct orr_report_lending *lending,
+                     const char *prefix, FILE *out)
 {
     (void)fputs("<dl class=\"short\">\n", out);
     for (int q = 0; q < ORR_REPORT_QUESTIONS; q++) {
@@ -222,7 +205,7 @@ static void in_short(struct orr_results *in, const char *prefix, FILE *out)
         }
         (void)fprintf(out, "<dt><a href=\"#%s%s\">%s</a></dt>\n<dd>", prefix,
                       orr_report__sections[q], orr_report__questions[q]);
-        orr_report__answer(in, (enum orr_report_question)q, out);
+        orr_report__answer(in, (enum orr_report_question)q, lending, out);
         (void)fputs("</dd>\n", out);
     }
     (void)fputs("</dl>\n", out);
@@ -243,7 +226,9 @@ static void evictions(struct orr_results *in, FILE *out)
 void orr_report__run(struct orr_results *in, const struct orr_report_options *options,
                      const char *prefix, const char *const *but, FILE *out)
 {
-    in_short(in, prefix, out);
+    struct orr_report_lending lending;
+    orr_report__lending_open(in, &lending); /* walks the whole course of the run: once */
+    in_short(in, &lending, prefix, out);
     headline(in, out);
     section(out, prefix, "waits", "Who waited longest, and why");
     (void)fputs("<p class=\"soft\">Waits are from submit to the first start; at most three jobs of "
@@ -259,9 +244,10 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
     section(out, prefix, "lending", "Who borrowed from whom");
     (void)fputs(
         "<p class=\"soft\">Held beyond the own quota while others held less than theirs, from "
-        "bucket to bucket of the series within the window, shared out in proportion.</p>\n",
+        "each change to the next within the window, shared out in proportion.</p>\n",
         out);
-    orr_report__lending_table(in, out);
+    orr_report__lending_table(&lending, out);
+    orr_report__lending_close(&lending);
     if (orr_report__has_answer(in, ORR_REPORT_OBJECTIVES)) {
         section(out, prefix, "objectives", "Objectives of services and sessions");
         (void)fputs(

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include <orrery/analysis/metrics.h>
 #include <orrery/base/text.h>
 
 #define SHORT_WAIT_S 10 /* a few cycles of a scheduler: not worth a sentence */
@@ -23,6 +24,7 @@ const char *const orr_report__sections[ORR_REPORT_QUESTIONS] = {
 double orr_report__metric(struct orr_results *in, const char *name)
 {
     double value = (double)NAN;
+    ORR_ASSERT(orr_metric_find(name) != NULL);
     sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__metric);
     if (row != NULL) {
         (void)sqlite3_bind_text(row, 1, name, -1, SQLITE_STATIC);
@@ -333,40 +335,37 @@ static void name_with_amount(const char *name, double gpu_h, FILE *out)
     (void)fprintf(out, "</b> (%s GPU-hours", orr_report__number(gpu_h, number));
 }
 
-static void answer_lending(struct orr_results *in, FILE *out)
+static void answer_lending(const struct orr_report_lending *lending, FILE *out)
 {
-    struct orr_report_lending lending;
-    orr_report__lending_open(in, &lending);
     double owed = 0, lent = 0;
-    for (uint32_t i = 0; i < lending.loan_count; i++) {
-        owed += lending.loans[i].owed_gpu_h;
-        lent += lending.loans[i].gpu_h;
+    for (uint32_t i = 0; i < lending->loan_count; i++) {
+        owed += lending->loans[i].owed_gpu_h;
+        lent += lending->loans[i].gpu_h;
     }
-    if (lending.quota_count == 0) {
+    if (lending->quota_count == 0) {
         (void)fputs("No queue has a quota, so none can lend. ", out);
-    } else if (lending.loan_count == 0) {
+    } else if (lending->loan_count == 0) {
         (void)fputs("Nobody: no queue held more than its quota while another held less. ", out);
     } else {
-        const uint32_t b = largest(lending.borrowed, lending.queue_count);
-        const uint32_t l = largest(lending.lent, lending.queue_count);
+        const uint32_t b = largest(lending->borrowed, lending->queue_count);
+        const uint32_t l = largest(lending->lent, lending->queue_count);
         uint32_t from = 0; /* loans are the largest first */
         char number[40], waited[40];
-        while (from < lending.loan_count && lending.loans[from].borrower != b) {
+        while (from < lending->loan_count && lending->loans[from].borrower != b) {
             from++;
         }
-        name_with_amount(lending.names[b], lending.borrowed[b], out);
-        if (from < lending.loan_count) {
+        name_with_amount(lending->names[b], lending->borrowed[b], out);
+        if (from < lending->loan_count) {
             (void)fputs(", mostly from ", out);
-            orr_xml_text(out, lending.names[lending.loans[from].lender]);
+            orr_xml_text(out, lending->names[lending->loans[from].lender]);
         }
         (void)fputs(") borrowed most, ", out);
-        name_with_amount(lending.names[l], lending.lent[l], out);
+        name_with_amount(lending->names[l], lending->lent[l], out);
         (void)fprintf(out,
                       ") lent most. Of %s GPU-hours lent in all, %s were while jobs of the lender "
                       "waited. ",
                       orr_report__number(lent, number), orr_report__number(owed, waited));
     }
-    orr_report__lending_close(&lending);
 }
 
 /* --- objectives --- */
@@ -432,13 +431,14 @@ static void answer_objectives(struct orr_results *in, FILE *out)
     (void)fputs(any ? "" : "No workload states one. ", out);
 }
 
-void orr_report__answer(struct orr_results *in, enum orr_report_question question, FILE *out)
+void orr_report__answer(struct orr_results *in, enum orr_report_question question,
+                        const struct orr_report_lending *lending, FILE *out)
 {
     switch (question) {
     case ORR_REPORT_WAITS: answer_waits(in, out); break;
     case ORR_REPORT_SATURATED: answer_load(in, out); break;
     case ORR_REPORT_EVICTIONS: answer_evictions(in, out); break;
-    case ORR_REPORT_LENDING: answer_lending(in, out); break;
+    case ORR_REPORT_LENDING: answer_lending(lending, out); break;
     case ORR_REPORT_OBJECTIVES: answer_objectives(in, out); break;
     case ORR_REPORT_EXPECTED: answer_expected(in, out); break;
     case ORR_REPORT_TRUST: orr_report__trust_answer(in, out); break;

@@ -38,6 +38,13 @@ says 0 '[.columns[] | select(.name == "gpus")][0] | .type != "" and (.also | ind
 "$orrery" columns --json | jq -r '.columns[].name' | while read -r column; do
     grep -q "^| \`$column\` |" "$source/traces/README.md" || fail "traces/README.md has no column $column"
 done || exit 1
+# What bears the name of a metric is that metric, of the run and of each queue.
+"$orrery" metrics --json | jq -r '.metrics[].name' >names
+sqlite3 r.db "SELECT name || ' ' || value FROM metric WHERE scope = 'all' AND value IS NOT NULL" >stored
+"$orrery" run "$reclaim" -o bears.db --no-progress --json | jq -r 'to_entries[] | select(.value | type == "number") | "\(.key) \(.value)"' >said
+awk 'FILENAME == "names" { name[$1]; next } FILENAME == "stored" { value[$1] = $2; next } $1 in name { d = $2 - value[$1]; n++
+    if (!($1 in value) || d * d > 1e-8 * (1 + value[$1] * value[$1])) print $1 } END { if (n < 20) print "only", n }' names stored said >other
+[ ! -s other ] || fail "run --json: not the metrics of that name: $(cat other)"
 says 0 '(.expectations | length) > 0 and (.expectations | all(.holds and .value != null and .expected != ""))' run "$reclaim" -o expected.db --no-progress
 says 0 '.results == "again.db"' run "$reclaim" -o again.db --no-progress
 "$orrery" run "$reclaim" --policy fifo -o fifo.db -q --no-progress 2>err || [ $? = 1 ] || fail "run"

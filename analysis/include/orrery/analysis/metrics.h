@@ -38,7 +38,10 @@ enum orr_metric_use { /* bits */
                       /* of a comparison, not of a run: no row of table metric */
                       ORR_METRIC_PAIRS = 1u << 11,
                       /* a part of what the cluster has: more of it is no better on another one */
-                      ORR_METRIC_OF_CAPACITY = 1u << 12
+                      ORR_METRIC_OF_CAPACITY = 1u << 12,
+                      /* a card at the head of a report; IF: only of a run that has it */
+                      ORR_METRIC_CARD = 1u << 13,
+                      ORR_METRIC_CARD_IF = 1u << 14
 };
 
 struct orr_metric_def {
