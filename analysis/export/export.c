@@ -129,13 +129,19 @@ static enum orr_status table_exists(sqlite3 *db, const char *path, const char *t
 static enum orr_status copy_rows(struct orr_results *in, const char *table, const char *sql,
                                  const struct form *form, FILE *out, struct orr_err *err)
 {
-    sqlite3_stmt *rows = NULL;
+    sqlite3_stmt *rows = NULL, *line = NULL;
     struct orr_json json = {.out = out};
     if (sqlite3_prepare_v2(in->db, sql, -1, &rows, NULL) != SQLITE_OK) {
         return orr_fail(err, ORR_DATA, "%s: %s", in->path, sqlite3_errmsg(in->db));
     }
     if (form->begin != NULL) {
         form->begin(&json, table, rows);
+    }
+    if (form->row == swf_row) {
+        line = orr_results_prepare(in, orr_export_sql__standard_header);
+    }
+    while (line != NULL && orr_results_step(in, line)) {
+        (void)fprintf(out, "%s\n", orr_results_text(in, line, 0));
     }
     int step;
     while ((step = sqlite3_step(rows)) == SQLITE_ROW && !ferror(out)) {

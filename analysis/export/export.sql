@@ -1,6 +1,29 @@
 -- SPDX-License-Identifier: GPL-3.0-or-later
 -- What exports ask of a results file; ../sql/named_sql.cmake makes each a C string.
 
+-- name: standard_header
+-- what readers of the format look for; a queue's number is that of the rows
+SELECT '; Version: 2.2'
+UNION ALL
+SELECT '; UnixStartTime: ' || (clock_origin_ms / 1000)
+FROM run
+WHERE clock_origin_ms IS NOT NULL
+UNION ALL
+SELECT '; MaxJobs: ' || count(*)
+FROM job
+UNION ALL
+SELECT '; MaxNodes: ' || count(*)
+FROM node
+UNION ALL
+SELECT '; MaxProcs: ' || sum(gpus)
+FROM node
+UNION ALL
+SELECT '; Note: a processor is a GPU'
+UNION ALL
+SELECT '; Queue: ' || (id + 1) || ' ' || name
+FROM queue
+WHERE leaf;
+
 -- name: standard_workload
 SELECT id + 1, submit_ms / 1000, CASE WHEN start_ms IS NULL THEN -1 ELSE (start_ms - submit_ms) / 1000 END,
   CASE WHEN end_ms IS NULL OR start_ms IS NULL THEN -1 ELSE (end_ms - start_ms) / 1000 END,

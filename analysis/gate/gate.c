@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/junit.h>
 #include <orrery/analysis/markdown.h>
-#include <orrery/analysis/xml.h>
+#include <orrery/base/mem.h>
 #include <orrery/base/text.h>
 
 const char *orr_gate_word(enum orr_verdict_kind verdict)
@@ -195,8 +196,10 @@ void orr_gate_print_text(const struct orr_gate_result *results, uint32_t count, 
                          FILE *out)
 {
     for (uint32_t i = 0; i < count; i++) {
-        (void)fprintf(out, "%-13s %s: %s\n", orr_gate_word(results[i].verdict),
-                      results[i].rule->name, results[i].text);
+        const char *name = results[i].rule->name;
+        const bool named = strcmp(name, results[i].rule->metric) == 0; /* the text begins with it */
+        (void)fprintf(out, "%-13s %s%s%s\n", orr_gate_word(results[i].verdict), named ? "" : name,
+                      named ? "" : ": ", results[i].text);
     }
     each_note(notes, text_note, out);
 }
@@ -225,43 +228,24 @@ void orr_gate_print_markdown(const struct orr_gate_result *results, uint32_t cou
     each_note(notes, markdown_note, out);
 }
 
-static void junit_note(FILE *out, const char *text, size_t bytes)
-{
-    char note[1000];
-    (void)snprintf(note, sizeof note, "%.*s", (int)bytes, text);
-    orr_xml_text(out, note);
-    (void)fputs("\n", out);
-}
-
 void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count, const char *notes,
-                          const char *suite, FILE *out)
+                          double time_s, FILE *out)
 {
-    uint32_t by_verdict[3] = {0};
+    static const enum orr_junit_verdict verdicts[] = {ORR_JUNIT_PASS, ORR_JUNIT_FAILURE,
+                                                      ORR_JUNIT_ERROR};
+    struct orr_junit_case *cases = orr_zalloc(count + (size_t)1, sizeof *cases);
     for (uint32_t i = 0; i < count; i++) {
-        by_verdict[results[i].verdict]++;
+        cases[i] = (struct orr_junit_case){.name = results[i].rule->name,
+                                           .text = results[i].text,
+                                           .origin = results[i].rule->origin,
+                                           .verdict = verdicts[results[i].verdict]};
     }
-    (void)fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"", out);
-    orr_xml_text(out, suite);
-    (void)fprintf(out, "\" tests=\"%u\" failures=\"%u\" errors=\"%u\">\n", count,
-                  by_verdict[ORR_GATE_REGRESSED], by_verdict[ORR_GATE_INCONCLUSIVE]);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct orr_gate_result *r = &results[i];
-        (void)fputs("  <testcase classname=\"orrery.gate.", out);
-        orr_xml_text(out, r->rule->metric);
-        (void)fputs("\" name=\"", out);
-        orr_xml_text(out, r->rule->name);
-        if (r->verdict == ORR_GATE_PASS) {
-            (void)fputs("\">\n    <system-out>", out);
-            orr_xml_text(out, r->text);
-            (void)fputs("</system-out>\n  </testcase>\n", out);
-            continue;
-        }
-        const char *tag = r->verdict == ORR_GATE_REGRESSED ? "failure" : "error";
-        (void)fprintf(out, "\">\n    <%s message=\"", tag);
-        orr_xml_text(out, r->text);
-        (void)fputs("\"/>\n  </testcase>\n", out);
-    }
-    (void)fputs("  <system-out>", out);
-    each_note(notes, junit_note, out);
-    (void)fputs("</system-out>\n</testsuite>\n", out);
+    orr_junit_print(&(struct orr_junit){.suite = "orrery gate",
+                                        .classname = "orrery.gate",
+                                        .cases = cases,
+                                        .count = count,
+                                        .time_s = time_s,
+                                        .notes = notes},
+                    out);
+    orr_free(cases);
 }

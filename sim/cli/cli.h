@@ -70,7 +70,8 @@ struct orr_cli_options {
     struct orr_scenario_options scenario;
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
     const char *output;
-    const char *at; /* show: floor plan at that time; NULL: the scenario */
+    const char *junit; /* run: verdicts of `expect:`; NULL: nowhere */
+    const char *at;    /* show: floor plan at that time; NULL: the scenario */
     bool force, keep_partial, resolved, check_books;
     uint32_t allow_loss_ppm; /* as in orr_trace_options */
     uint64_t digest_every;
@@ -95,7 +96,7 @@ extern const struct argp_child orr_cli_everywhere[];
 /* Groups of options beside those of the scenario that a verb takes. */
 enum orr_cli_takes {
     ORR_CLI_RESULTS = 1, /* -o --force */
-    ORR_CLI_RUN = 2,     /* --keep-partial --digest-every --check-books */
+    ORR_CLI_RUN = 2,     /* --keep-partial --junit --digest-every --check-books */
     ORR_CLI_LOOK = 4     /* --resolved --at */
 };
 /* Parses; on wrong usage prints help to stderr and exits 64 as argp does. `doc` is the verb's help,
@@ -112,7 +113,11 @@ uint32_t orr_cli_parse_plain(int argc, char **argv, const char *args, const char
  * would replace /dev/null. ORR_CANT_CREATE. */
 void orr_cli_remember(int argc, char **argv); /* for it: what was typed, which stays there */
 enum orr_status orr_cli_output(const char *path, struct orr_err *err) ORR_MUST_USE;
-/* The same, and nothing of that name may be there: `else_do` says what to do then; NULL: it may. */
+/* Writes such a file with what `print` says; what is there is overwritten. Also ORR_IO. */
+enum orr_status orr_cli_write(const char *path, void (*print)(FILE *out, const void *context),
+                              const void *context, struct orr_err *err) ORR_MUST_USE;
+/* The same as orr_cli_output, and nothing of that name may be there: `else_do` says what to do
+ * then; NULL: it may. */
 enum orr_status orr_cli_new_output(const char *path, const char *else_do,
                                    struct orr_err *err) ORR_MUST_USE;
 /* Where such a file is written first: a signal from now on ends the program and removes it. */
@@ -154,6 +159,10 @@ bool orr_cli_is_results(
 enum orr_status orr_cli_scenario(const struct orr_scenario_options *options,
                                  struct orr_arena *arena, struct orr_scenario *scenario,
                                  struct orr_err *err) ORR_MUST_USE;
+
+/* What was changed from the baseline's scenario and files to those of other results, the first few
+ * sentences; "" where nothing was, or it cannot be told. */
+void orr_cli_changes(const char *results, const char *baseline, char *text, size_t bytes);
 
 /* ---- progress ---- */
 struct orr_progress {

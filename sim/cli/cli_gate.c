@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_gate.c - `orrery gate`: may a change go in? */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -67,6 +66,7 @@ struct gate {
     uint32_t count;
     char notes[8000]; /* a line each */
     struct orr_progress progress;
+    double started_s;
 };
 
 static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
@@ -82,6 +82,7 @@ static void take_rule(struct gate *gate, uint32_t at)
     char *label = gate->labels[at];
     const size_t room = sizeof gate->labels[at];
     *rule = (struct orr_gate_rule){.name = line->name,
+                                   .origin = line->origin,
                                    .metric = line->metric,
                                    .scope = "all",
                                    .label = label,
@@ -432,7 +433,12 @@ static enum orr_status judge_exact(struct gate *gate, struct orr_err *err)
         (struct orr_gate_result){.rule = &gate->rules[0],
                                  .unit = "1",
                                  .verdict = difference.same ? ORR_GATE_PASS : ORR_GATE_REGRESSED};
-    (void)snprintf(gate->results[0].text, sizeof gate->results[0].text, "%s",
+    char changes[220];
+    orr_cli_changes(gate->options->results[0], gate->options->baselines[0], changes,
+                    sizeof changes);
+    (void)snprintf(gate->results[0].text, sizeof gate->results[0].text, "%s%s%s",
+                   !difference.same && changes[0] != '\0' ? changes : "",
+                   !difference.same && changes[0] != '\0' ? "; so, " : "",
                    difference.same ? "the digests are equal" : difference.text);
     const char *const both[] = {gate->options->baselines[0], gate->options->results[0]};
     note_jobs(gate, both, 1, 2);
@@ -479,29 +485,17 @@ static void print_json(const struct gate *gate)
     orr_json_close(&json, '}');
 }
 
-typedef void print_fn(const struct orr_gate_result *results, uint32_t count, const char *notes,
-                      const char *title, FILE *out);
-
-static enum orr_status write_report(const struct gate *gate, const char *path, print_fn *print,
-                                    struct orr_err *err)
+static void write_junit(FILE *out, const void *context)
 {
-    if (path == NULL) {
-        return ORR_OK;
-    }
-    const enum orr_status status = orr_cli_output(path, err);
-    if (status != ORR_OK) {
-        return status;
-    }
-    FILE *out = fopen(path, "w");
-    if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
-    }
-    print(gate->results, gate->count, gate->notes, "orrery gate", out);
-    const bool bad = ferror(out) != 0;
-    if (fclose(out) != 0 || bad) {
-        return orr_fail(err, ORR_IO, "%s: cannot be written", path);
-    }
-    return ORR_OK;
+    const struct gate *gate = context;
+    orr_gate_print_junit(gate->results, gate->count, gate->notes,
+                         orr_wall_seconds() - gate->started_s, out);
+}
+
+static void write_summary(FILE *out, const void *context)
+{
+    const struct gate *gate = context;
+    orr_gate_print_markdown(gate->results, gate->count, gate->notes, "orrery gate", out);
 }
 
 static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
@@ -540,10 +534,10 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
             (void)fprintf(out, "%s\n", orr_gate_word(orr_gate_all(gate->results, gate->count)));
             orr_cli_colour_end(&colour);
         }
-        status = write_report(gate, gate->options->junit, orr_gate_print_junit, err);
+        status = orr_cli_write(gate->options->junit, write_junit, gate, err);
     }
     if (status == ORR_OK) {
-        status = write_report(gate, gate->options->summary, orr_gate_print_markdown, err);
+        status = orr_cli_write(gate->options->summary, write_summary, gate, err);
     }
     return status;
 }
@@ -736,7 +730,7 @@ int orr_cli_gate(int argc, char **argv)
                                 NULL,
                                 NULL};
     struct gate_options o = {0};
-    struct gate gate = {.options = &o};
+    struct gate gate = {.options = &o, .started_s = orr_wall_seconds()};
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     orr_progress_init(&gate.progress, &o.common);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_look.c - the verbs that show a scenario: show, and diff of two. */
+#include <string.h>
+
 #include <orrery/analysis/explain.h>
 #include <orrery/analysis/gate.h>
 
@@ -108,24 +110,74 @@ static uint32_t text_diff(const struct orr_scenario *a, const struct orr_scenari
     return count;
 }
 
-/* Where two runs part. */
+struct changes { /* the first few, in one line */
+    char *text;
+    size_t bytes, used;
+    uint32_t more;
+};
+
+static void add_change(const char *text, void *context)
+{
+    struct changes *c = context;
+    const size_t needed = strlen(text) + 2;
+    if (c->more > 0 || c->used + needed + sizeof "; and 99 more" > c->bytes) {
+        c->more++;
+        return;
+    }
+    c->used += (size_t)snprintf(c->text + c->used, c->bytes - c->used, "%s%s",
+                                c->used > 0 ? "; " : "", text);
+}
+
+void orr_cli_changes(const char *results, const char *baseline, char *text, size_t bytes)
+{
+    const struct orr_scenario_options of_new = {.path = results}, of_old = {.path = baseline};
+    struct orr_scenario now = {0}, before = {0};
+    struct orr_err ignored = {0};
+    struct orr_arena arena;
+    struct changes changes = {.text = text, .bytes = bytes};
+    bool same = true;
+    text[0] = '\0';
+    orr_arena_init(&arena);
+    if (orr_cli_scenario(&of_old, &arena, &before, &ignored) == ORR_OK &&
+        orr_cli_scenario(&of_new, &arena, &now, &ignored) == ORR_OK) {
+        (void)orr_scenario_diff_words(&before, &now, add_change, &changes);
+    }
+    if (orr_gate_same_inputs(results, baseline, &same, &ignored) == ORR_OK && !same) {
+        add_change("the files that were read are not the same", &changes);
+    }
+    if (changes.more > 0) {
+        (void)snprintf(text + changes.used, bytes - changes.used, "%s%u more",
+                       changes.used > 0 ? "; and " : "", changes.more);
+    }
+    orr_scenario_release(&now);
+    orr_scenario_release(&before);
+    orr_arena_release(&arena);
+}
+
+/* Where two runs part, after what was changed. */
 static int diff_decisions(const char *const paths[2], bool as_json)
 {
     struct orr_first_difference first;
     struct orr_err err = {0};
+    char changes[300];
     if (orr_gate_exact(paths[0], paths[1], paths, &first, &err) != ORR_OK) {
         return orr_cli_fail(&err);
     }
+    orr_cli_changes(paths[1], paths[0], changes, sizeof changes);
     if (as_json) {
         struct orr_json json = {.out = stdout};
         orr_json_open(&json, NULL, '{');
         orr_json_text(&json, "a", paths[0]);
         orr_json_text(&json, "b", paths[1]);
+        orr_json_text(&json, "changed", changes[0] != '\0' ? changes : NULL);
         orr_json_bool(&json, "same", first.same);
         orr_json_seconds(&json, "at_s", first.at_ms);
         orr_json_text(&json, "first", first.same ? NULL : first.text);
         orr_json_close(&json, '}');
     } else {
+        if (changes[0] != '\0') {
+            (void)printf("changed: %s\n", changes);
+        }
         (void)printf("%s\n", first.same ? "every decision is the same" : first.text);
     }
     return !first.same;

@@ -24,6 +24,7 @@ enum {
     KEY_LOSS,
     KEY_DIGEST,
     KEY_CHECK_BOOKS,
+    KEY_JUNIT,
     KEY_RESOLVED,
     KEY_AT,
     KEY_POLICY
@@ -67,6 +68,9 @@ static const struct {
       "policy kai's searches: off, -NAME to do without one pruner, or verify: try what they "
       "refute; "
       "no decision changes",
+      3}},
+    {ORR_CLI_RUN,
+     {"junit", KEY_JUNIT, "FILE", 0, "write what came of the scenario's `expect:` as JUnit XML",
       3}},
     {ORR_CLI_RUN, {"keep-partial", KEY_KEEP, 0, 0, "store what there is when interrupted", 3}},
     {ORR_CLI_RUN,
@@ -176,6 +180,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_AT: o->at = arg; return 0;
     case KEY_RESOLVED: o->resolved = true; return 0;
     case KEY_DIGEST: o->digest_every = (uint64_t)number(state, "digest-every", arg, 1); return 0;
+    case KEY_JUNIT: o->junit = arg; return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_END:

@@ -56,6 +56,25 @@ enum orr_status orr_cli_output(const char *path, struct orr_err *err)
                     S_ISDIR(file.st_mode) ? "a folder" : "a device or pipe");
 }
 
+enum orr_status orr_cli_write(const char *path, void (*print)(FILE *out, const void *context),
+                              const void *context, struct orr_err *err)
+{
+    const enum orr_status status = orr_cli_output(path, err);
+    if (status != ORR_OK || path == NULL) {
+        return status;
+    }
+    FILE *out = fopen(path, "w");
+    if (out == NULL) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
+    }
+    print(out, context);
+    const bool bad = ferror(out) != 0;
+    if (fclose(out) != 0 || bad) {
+        return orr_fail(err, ORR_IO, "%s: cannot be written", path);
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_free(const char *path, const char *else_do, struct orr_err *err)
 {
     return path == NULL || else_do == NULL || !orr_is_taken(path)

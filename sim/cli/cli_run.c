@@ -41,10 +41,57 @@ static void remember_unfinished(const char *temporary, void *context)
     orr_interrupt_unfinished(temporary);
 }
 
-static void complain(const char *text, void *context)
+struct expected { /* what came of `expect:` */
+    struct orr_junit_case
+        *cases; /* one an expectation, and one more for a file that is unreadable */
+    uint32_t count;
+    struct orr_arena arena; /* of their texts */
+    double started_s;
+};
+
+static void tell(const struct orr_scenario_expect *expect, enum orr_junit_verdict verdict,
+                 const char *text, void *context)
 {
-    (void)context;
-    (void)fprintf(stderr, "orrery: %s\n", text);
+    struct expected *expected = context;
+    if (verdict != ORR_JUNIT_PASS) {
+        (void)fprintf(stderr, "orrery: %s\n", text);
+    }
+    expected->cases[expected->count++] =
+        (struct orr_junit_case){.name = expect != NULL ? expect->text : "results can be read",
+                                .text = orr_arena_strndup(&expected->arena, text, strlen(text)),
+                                .origin = expect != NULL ? expect->origin : NULL,
+                                .verdict = verdict};
+}
+
+static void write_junit(FILE *out, const void *context)
+{
+    const struct expected *expected = context;
+    orr_junit_print(&(struct orr_junit){.suite = "orrery run",
+                                        .classname = "orrery.expect",
+                                        .cases = expected->cases,
+                                        .count = expected->count,
+                                        .time_s = orr_wall_seconds() - expected->started_s},
+                    out);
+}
+
+static int check_expectations(const struct session *s)
+{
+    struct expected expected = {.started_s = s->started_s};
+    struct orr_err err = {0};
+    orr_arena_init(&expected.arena);
+    expected.cases = orr_zalloc(s->point.scenario.expect_count + (size_t)1, sizeof *expected.cases);
+    if (s->options.junit != NULL && s->point.scenario.expect_count == 0) {
+        (void)fprintf(stderr,
+                      "orrery: %s: the scenario has no `expect:`, so that it tests nothing\n",
+                      s->options.junit);
+    }
+    int code = orr_expect_check(&s->point.scenario, s->point.output, tell, &expected);
+    if (orr_cli_write(s->options.junit, write_junit, &expected, &err) != ORR_OK) {
+        code = orr_cli_fail(&err);
+    }
+    orr_free(expected.cases);
+    orr_arena_release(&expected.arena);
+    return code;
 }
 
 static void answer(const struct session *s)
@@ -89,15 +136,17 @@ int orr_cli_run(int argc, char **argv)
                                               .context = &s};
     enum orr_status status = orr_cli_output(s.options.output, &err);
     if (status == ORR_OK) {
+        status = orr_cli_output(s.options.junit, &err);
+    }
+    if (status == ORR_OK) {
         status = orr_point_run(&options, &s.point, &err);
     }
     orr_progress_clear(&s.progress);
     int code;
     if (status == ORR_OK) {
         answer(&s);
-        code = s.point.run.status == ORR_RUN_INTERRUPTED
-                   ? orr_status_exit_code(ORR_INTERRUPTED)
-                   : orr_expect_check(&s.point.scenario, s.point.output, complain, NULL);
+        code = s.point.run.status == ORR_RUN_INTERRUPTED ? orr_status_exit_code(ORR_INTERRUPTED)
+                                                         : check_expectations(&s);
     } else {
         code = orr_cli_fail(&err);
     }

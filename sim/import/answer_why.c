@@ -53,6 +53,7 @@ static const char *why_bound(const struct orr_session *session, const struct orr
 
 struct room {
     double all, most;  /* in all; in the one place that has most */
+    double largest;    /* of nodes: what one would have if it were empty */
     const char *where; /* a node there; NULL: nothing is left */
 };
 
@@ -71,7 +72,9 @@ static struct room room_on_nodes(const struct orr_session *session)
     for (uint32_t n = 0; n < session->node_count; n++) {
         const struct orr_snode *node = &session->nodes[n];
         if (node->ready) {
+            const double whole = (double)node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU;
             add_place(&room, (double)node->idle.v[ORR_SLOT_GPU] / ORR_MGPU, node->name);
+            room.largest = whole > room.largest ? whole : room.largest;
         }
     }
     return room;
@@ -117,8 +120,15 @@ static const char *say_room(const struct orr_session *session, uint32_t task,
     const struct orr_ask *ask = task != ORR_NONE ? &session->asks[session->tasks[task].ask] : NULL;
     if (ask != NULL && ask->kind == ORR_ASK_WHOLE) {
         const struct room room = room_on_nodes(session);
+        const double asked = (double)ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
+        if (asked > room.largest) {
+            return import_say(out,
+                              "; it asks %.10g GPUs on one node, and none has more than %.10g: "
+                              "it must be split into smaller pods to run here at all",
+                              asked, room.largest);
+        }
         return import_say(out, "; it asks %.10g GPUs, %.10g are left, at most %.10g on one node",
-                          (double)ask->request.v[ORR_SLOT_GPU] / ORR_MGPU, room.all, room.most);
+                          asked, room.all, room.most);
     }
     if (ask != NULL && ask->kind == ORR_ASK_FRACTION) {
         return import_say(out, "; it asks %.10g of %u GPUs, at most %.10g of one is left",

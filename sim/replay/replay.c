@@ -198,6 +198,26 @@ static void say_where(const struct orr_world *world, const struct orr_shape *sha
     }
 }
 
+/* ": a pod asks 16 GPUs, and no node has more than 8", where that is why; else nothing. */
+static void say_too_large(const struct orr_world *world, const struct orr_shape *shape, char *text,
+                          size_t bytes)
+{
+    uint32_t asked = 0, largest = 0;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const uint32_t devices = shape->groups[g].request.devices;
+        asked = devices > asked ? devices : asked;
+    }
+    for (uint32_t t = 0; t < world->cluster.type_count; t++) {
+        const struct orr_node_type *type = &world->cluster.types[t];
+        largest = type->nodes > 0 && type->gpus > largest ? type->gpus : largest;
+    }
+    text[0] = '\0';
+    if (asked > largest) {
+        (void)snprintf(text, bytes, ": a pod asks %u GPUs, and no node has more than %u", asked,
+                       largest);
+    }
+}
+
 static void drop_impossible(struct orr_world *world)
 {
     bool *possible = orr_world_conceivable(world, &world->shapes, NULL);
@@ -220,16 +240,17 @@ static void drop_impossible(struct orr_world *world)
         const struct orr_row *row = &p->workload.rows[spec->source - p->first_source];
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
         const uint32_t tasks = spec->scales ? shape->min_tasks : shape->tasks;
-        char where[400];
+        char where[400], too_large[80];
         say_where(world, shape, where, sizeof where);
+        say_too_large(world, shape, too_large, sizeof too_large);
         orr_workload_reject(&p->workload, p->part->label, row->line,
                             "job %s asks %lld GPUs in %u pods%s, which this cluster of %lld GPUs "
-                            "could not hold even when empty",
+                            "could not hold even when empty%s",
                             orr_idmap_name(&p->workload.jobs, row->job),
                             (long long)((spec->scales ? shape->gpus_mgpu / shape->tasks * tasks
                                                       : shape->gpus_mgpu) /
                                         ORR_MGPU),
-                            tasks, where, (long long)world->cluster.total_gpus);
+                            tasks, where, (long long)world->cluster.total_gpus, too_large);
         world->rows_rejected++;
     }
     world->job_count = kept;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/analysis/metrics.h>
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
@@ -46,40 +47,52 @@ static void say_missing(struct orr_results *in, const struct orr_scenario_expect
     orr_arena_release(&arena);
 }
 
-/* The verdict that the run stored of it; a change of the scenario may expect other things. */
-static int judge(struct orr_results *in, const struct orr_scenario_expect *e, orr_say_fn *say,
-                 void *context)
+/* What the metric came to, as people read it. */
+static void say_value(sqlite3_stmt *row, const struct orr_scenario_expect *e, char out[80])
 {
-    char text[700];
-    int code = 0;
-    bool missing = false;
+    const struct orr_metric_def *metric = orr_metric_find(e->metric);
+    const double value = sqlite3_column_double(row, 0);
+    char rough[24];
+    if (sqlite3_column_type(row, 0) == SQLITE_NULL) {
+        (void)snprintf(out, 80, "not reached");
+    } else if (metric != NULL && strcmp(metric->unit, "s") == 0) {
+        (void)snprintf(out, 80, "%s (%g s)", orr_format_rough(rough, value), value);
+    } else {
+        (void)snprintf(out, 80, "%g", value);
+    }
+}
+
+/* The verdict that the run stored of it; a change of the scenario may expect other things. */
+static enum orr_junit_verdict judge(struct orr_results *in, const struct orr_scenario_expect *e,
+                                    orr_expect_fn *tell, void *context)
+{
+    char text[700], value[80];
+    enum orr_junit_verdict verdict = ORR_JUNIT_PASS;
     sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__expectation);
     if (row != NULL) {
         (void)sqlite3_bind_text(row, 1, e->text, -1, SQLITE_STATIC);
     }
     while (orr_results_step(in, row)) {
-        missing = sqlite3_column_type(row, 1) == SQLITE_NULL;
-        if (missing || sqlite3_column_int(row, 1) != 0) {
-            continue;
+        say_value(row, e, value);
+        if (sqlite3_column_type(row, 1) == SQLITE_NULL) {
+            verdict = ORR_JUNIT_ERROR;
+        } else if (sqlite3_column_int(row, 1) == 0) {
+            verdict = ORR_JUNIT_FAILURE;
         }
-        char value[40] = "not reached";
-        if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
-            (void)snprintf(value, sizeof value, "%g", sqlite3_column_double(row, 0));
-        }
+    }
+    if (verdict == ORR_JUNIT_ERROR) {
+        say_missing(in, e, text, sizeof text);
+    } else if (verdict == ORR_JUNIT_FAILURE) {
         (void)snprintf(text, sizeof text, "%s: expect: %s is false: it is %s", e->origin, e->text,
                        value);
-        code = 1;
-        say(text, context);
+    } else {
+        (void)snprintf(text, sizeof text, "%s: it is %s", e->text, value);
     }
-    if (missing) {
-        say_missing(in, e, text, sizeof text);
-        code = orr_status_exit_code(ORR_SCENARIO);
-        say(text, context);
-    }
-    return code;
+    tell(e, verdict, text, context);
+    return verdict;
 }
 
-int orr_expect_check(const struct orr_scenario *scenario, const char *results, orr_say_fn *say,
+int orr_expect_check(const struct orr_scenario *scenario, const char *results, orr_expect_fn *tell,
                      void *context)
 {
     struct orr_err err = {0};
@@ -90,11 +103,14 @@ int orr_expect_check(const struct orr_scenario *scenario, const char *results, o
     }
     orr_results_open(&in, results, &err);
     for (uint32_t i = 0; i < scenario->expect_count && in.status == ORR_OK; i++) {
-        const int one = judge(&in, &scenario->expects[i], say, context);
+        const enum orr_junit_verdict verdict = judge(&in, &scenario->expects[i], tell, context);
+        const int one = verdict == ORR_JUNIT_PASS      ? 0
+                        : verdict == ORR_JUNIT_FAILURE ? 1
+                                                       : orr_status_exit_code(ORR_SCENARIO);
         code = one > code ? one : code;
     }
     if (in.status != ORR_OK) {
-        say(err.text, context);
+        tell(NULL, ORR_JUNIT_ERROR, err.text, context);
         code = orr_status_exit_code(in.status);
     }
     orr_results_close(&in);

@@ -45,9 +45,11 @@ expect 0 'digests are equal' again.db --baseline fifo.db --spec exact.yaml
 code=0
 "$orrery" diff easy.db fifo.db --decisions >out 2>err || code=$?
 [ "$code" = 1 ] && grep -qE '^at ([0-9]+d )?[0-9:]+ \([0-9]+ s\) job [0-9]+ starts on .* in easy.db(, where it had waited: .*)?, and not in fifo.db, where it waits: ' out || fail "diff --decisions: exit $code"
-at=$(sed -E 's/^at .*\(([0-9]+) s\) job.*/\1/' out) job=$(sed -E 's/^at .* job ([0-9]+) .*/\1/' out)
+cp out first
+at=$(sed -nE 's/^at .*\(([0-9]+) s\) job.*/\1/p' out) job=$(sed -nE 's/^at .* job ([0-9]+) .*/\1/p' out)
 [ "$("$orrery" export easy.db jobs --format jsonl | jq "select(.job == \"$job\") | .start_s")" = "$at" ] || fail "diff --decisions: $job does not start at $at"
-expect 1 'job [0-9]* starts on .* not in the baseline' easy.db --baseline fifo.db --spec exact.yaml
+expect 1 '^regressed *same decisions: policy: name from fifo to easy.*; so, at .* job [0-9]* starts on .* not in the baseline' easy.db --baseline fifo.db --spec exact.yaml
+grep -q '^changed: policy: name from easy to fifo' first || fail "diff --decisions does not begin with what was changed: $(cat first)"
 expect 0 '^pass$' easy.db --baseline fifo.db --spec fixed.yaml
 expect 1 '^regressed$' fifo.db --baseline easy.db --spec fixed.yaml
 expect 1 'wait_p95_s .* to .*: +.*; allowed is +' fifo.db --baseline easy.db --spec fixed.yaml
@@ -55,7 +57,23 @@ expect 1 'wait_p95_s .* to .*: +.*; allowed is +' fifo.db --baseline easy.db --s
 expect 65 'different traces' other.db --baseline easy.db --spec fixed.yaml
 expect 0 '^pass$' easy.db --baseline fifo.db --spec statistical.yaml
 expect 1 '^regressed$' fifo.db --baseline easy.db --spec statistical.yaml --junit gate.xml --summary gate.md
-grep -q '<testsuite name="orrery gate" tests="2" failures="2" errors="0">' gate.xml || fail "JUnit"
+grep -Eq '<testsuite name="orrery gate" tests="2" failures="2" errors="0" time="[0-9.]+">' gate.xml || fail "JUnit"
+grep -Eq 'classname="orrery.gate" name="jct of all" file="statistical.yaml" line="8" time="[0-9.]+">' gate.xml || fail "JUnit: a case's place and time"
+grep -Eq '<failure message="(wait_p95_s .* allowed is .*)">\1</failure>' gate.xml || fail "JUnit: a failure's text"
+
+# The same of what a scenario expects, also of what holds and of what the run does not have.
+cat >expect.yaml <<YAML
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+workload: [{name: w, generate: {until: 2h, sizes: {1: 1}, arrivals: {per_day: 400}, duration: {fixed: 1h}}}]
+policy: fifo
+expect: [wait_p95_s <= 1000d, wait_p95_s < 0s, "wait_p95_s{queue=nobody} <= 1h"]
+YAML
+code=0
+"$orrery" run expect.yaml -q --junit expect.xml 2>err || code=$?
+[ "$code" = 78 ] && grep -q 'tests="3" failures="1" errors="1" time="' expect.xml || fail "JUnit of expect, exit $code: $(cat err expect.xml)"
+grep -q '<system-out>wait_p95_s &lt;= 1000d: it is .*s)</system-out>' expect.xml || fail "JUnit of what holds"
+grep -Eq 'classname="orrery.expect" name="wait_p95_s &lt; 0s" file="expect.yaml" line="4" time="[0-9.]+">' expect.xml || fail "JUnit: the place of what is expected"
+! command -v xmllint >/dev/null || xmllint --noout expect.xml gate.xml || fail "JUnit is not XML"
 grep -q '| jct of all | \*\*regressed\*\* |' gate.md || fail "Markdown"
 
 # Two programs, the same scenario: replicas that each made, paired by seed.
@@ -140,7 +158,7 @@ YAML
     "$orrery" gate many-base.db --propose --no-progress >many-gate.yaml
     "$orrery" run many.yaml --set "cluster.pools.p.nodes=1" --quiet --no-progress --force -o many-new.db
     [ "$(sqlite3 many-base.db "SELECT value IS NOT NULL FROM metric WHERE name = 'wait_p95_s' AND scope = 'all'")" = 1 ] || fail "p95 is not reached at first"
-    expect 1 '^regressed *wait_p95_s: wait_p95_s is not reached any more in' many-new.db --baseline many-base.db --spec many-gate.yaml
+    expect 1 '^regressed *wait_p95_s is not reached any more in' many-new.db --baseline many-base.db --spec many-gate.yaml
 }
 number=1
 while [ "$number" -le "${ORRERY_GATE_TRIALS:-2}" ]; do

@@ -25,14 +25,26 @@ static void nodes__the_largest_hole_is_told(void **state)
     check_why(
         SNAPSHOT QUEUES FOUR_NODES "jobs: {j: {queue: q, pods: 1, gpus: 3}}\n", "j",
         "PodSchedulingErrors",
-        "0 of 1 pods find a node; for the next, of 4 nodes, 4 not enough GPUs; it asks 3 GPUs, "
-        "5 are left, at most 2 on one node");
+        "0 of 1 pods find a node; for the next, of 4 nodes, 4 not enough GPUs; it asks 3 GPUs on "
+        "one node, and none has more than 2: it must be split into smaller pods to run here at "
+        "all");
     /* A node that is not ready has nothing to give. */
     check_why(SNAPSHOT QUEUES "nodes: {a: {gpus: 8, ready: false}, b: {gpus: 1}}\n"
                               "jobs: {j: {queue: q, pods: 2, gpus: 1}}\n",
               "j", "PodSchedulingErrors",
               "1 of 2 pods find a node; for the next, of 2 nodes, 1 not ready or cordoned, 1 "
               "not enough GPUs; it asks 1 GPUs, 1 are left, at most 1 on one node");
+}
+
+static void nodes__none_is_large_enough_even_when_empty(void **state)
+{
+    (void)state;
+    check_why(SNAPSHOT QUEUES "nodes: {a: {gpus: 8}, b: {gpus: 4}}\n"
+                              "jobs: {j: {queue: q, pods: 1, gpus: 16}}\n",
+              "j", "PodSchedulingErrors",
+              "0 of 1 pods find a node; for the next, of 2 nodes, 2 not enough GPUs; it asks 16 "
+              "GPUs on one node, and none has more than 8: it must be split into smaller pods to "
+              "run here at all");
 }
 
 static void devices__the_largest_part_is_told(void **state)
@@ -151,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes__the_largest_hole_is_told),
+        cmocka_unit_test(nodes__none_is_large_enough_even_when_empty),
         cmocka_unit_test(devices__the_largest_part_is_told),
         cmocka_unit_test(domains__the_largest_is_told),
         cmocka_unit_test(gangs__what_is_missing_is_told),

@@ -40,6 +40,52 @@ static void rows__take_what_the_fields_say(void **state)
     orr_workload_release(&workload);
 }
 
+static void queues__are_called_as_the_header_says(void **state)
+{
+    (void)state;
+    struct orr_workload workload =
+        read_text("l.swf", "; Queue:  0  interactive\n"
+                           ";Queue: 3 normal   long jobs\n"
+                           "; Queue: 4 [fque:4]\n" /* not told */
+                           "; Queue: 5 normal\n"   /* taken */
+                           "; Queue: 6 q7\n"       /* what 7 is called */
+                           "; Queue: 7\n"          /* nothing */
+                           "; Queue: x y\n"
+                           "1 0 0 9 2 -1 -1 2 100 -1 1 1 1 1 0 1 -1 -1\n"
+                           "2 0 0 9 2 -1 -1 2 100 -1 1 1 1 1 3 1 -1 -1\n"
+                           "3 0 0 9 2 -1 -1 2 100 -1 1 1 1 1 4 1 -1 -1\n"
+                           "4 0 0 9 2 -1 -1 2 100 -1 1 1 1 1 5 1 -1 -1\n"
+                           "5 0 0 9 2 -1 -1 2 100 -1 1 1 1 1 6 1 -1 -1\n"
+                           "6 0 0 9 2 -1 -1 2 100 -1 1 1 1 1 7 1 -1 -1\n"
+                           "7 0 0 9 2 -1 -1 2 100 -1 1 1 1 1 -1 1 -1 -1\n");
+    static const char *const names[] = {"interactive", "normal", "q4", "q5", "q6", "q7"};
+    assert_int_equal(workload.count, 7);
+    for (uint32_t r = 0; r < 6; r++) {
+        assert_string_equal(queue_name(&workload, r), names[r]);
+    }
+    assert_int_equal(workload.rows[6].queue, ORR_NONE);
+    orr_workload_release(&workload);
+}
+
+static void jobs__cancelled_before_they_ran_are_left_out(void **state)
+{
+    (void)state;
+    struct orr_workload workload =
+        read_text("l.swf", "1 0 7 -1 8 -1 -1 8 100 -1 5 1 1 1 1 1 -1 -1\n"
+                           "2 0 7 30 -1 -1 -1 0 100 -1 5 1 1 1 1 1 -1 -1\n"
+                           "3 0 7 30 8 -1 -1 8 100 -1 5 1 1 1 1 1 -1 -1\n"
+                           "4 0 7 30 8 -1 -1 8 100 -1 1 1 1 1 1 1 -1 -1\n");
+    assert_string_equal(workload.rejects.shown, "");
+    assert_string_equal(workload.notes, "l.swf: 2 jobs were cancelled before they ran: left out\n");
+    assert_int_equal(workload.count, 2);
+    assert_string_equal(extra_of(&workload, 0)->recorded_state, "cancelled");
+    orr_workload_release(&workload);
+    workload = read_text("l.swf", "1 0 7 -2 8 -1 -1 8 100 -1 5 1 1 1 1 1 -1 -1\n"
+                                  "2 0 7 30 8 -1 -1 8 100 -1 1 1 1 1 1 1 -1 -1\n");
+    assert_int_equal(workload.rejects.count, 1); /* -1 is "not known", -2 is wrong */
+    orr_workload_release(&workload);
+}
+
 static void kill_at_limit__ends_jobs_at_their_request(void **state)
 {
     (void)state;
@@ -109,6 +155,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows__take_what_the_fields_say),
+        cmocka_unit_test(queues__are_called_as_the_header_says),
+        cmocka_unit_test(jobs__cancelled_before_they_ran_are_left_out),
         cmocka_unit_test(kill_at_limit__ends_jobs_at_their_request),
         cmocka_unit_test(rows__that_are_wrong_are_rejected),
         cmocka_unit_test(files__are_known_by_suffix_or_look),

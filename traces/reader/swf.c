@@ -9,6 +9,7 @@
 
 #define FIELD_COUNT    18
 #define LINE_BYTES_MAX ((size_t)64 * 1024)
+#define QUEUES_MAX     1000 /* names that are looked at */
 
 /* fields, counted from 0 */
 enum {
@@ -24,6 +25,8 @@ enum {
     QUEUE = 14
 };
 
+enum { CANCELLED = 5 }; /* a status */
+
 static const struct orr_number job_number = {"job number", 1, 0, INT64_MAX};
 static const struct orr_number submit_time = {"submit time", 1000, 0, ORR_INSTANT_MAX_MS};
 static const struct orr_number wait_time = {"wait time", 1000, -ORR_INSTANT_MAX_MS,
@@ -37,10 +40,18 @@ static const struct orr_number status_code = {"status", 1, -1, INT32_MAX};
 static const struct orr_number user_number = {"user", 1, -1, INT64_MAX};
 static const struct orr_number queue_number = {"queue", 1, -1, INT64_MAX};
 
+struct swf_queue { /* as "; Queue: 3 normal" names it */
+    int64_t number;
+    const char *name;
+};
+
 struct swf {
     struct orr_reader *reader;
     struct orr_last_name last_user, last_queue;
-    char *carry; /* the start of a line that the last block cut */
+    struct swf_queue *queues;
+    uint32_t queue_count, queue_capacity;
+    uint64_t cancelled; /* before they ran: left out */
+    char *carry;        /* the start of a line that the last block cut */
     size_t carry_bytes;
 };
 
@@ -112,6 +123,27 @@ static uint32_t numbered_name(struct orr_idmap *map, struct orr_last_name *last,
     return orr_name_index(map, last, (struct orr_text){text + at, sizeof text - at});
 }
 
+/* The name that the header gives a queue; NULL: none. */
+static const char *name_of(const struct swf *swf, int64_t queue)
+{
+    for (uint32_t q = 0; q < swf->queue_count; q++) {
+        if (swf->queues[q].number == queue) {
+            return swf->queues[q].name;
+        }
+    }
+    return NULL;
+}
+
+static uint32_t queue_of(struct swf *swf, int64_t queue)
+{
+    struct orr_idmap *queues = &swf->reader->workload->queues;
+    const char *name = queue >= 0 ? name_of(swf, queue) : NULL;
+    if (name != NULL) {
+        return orr_name_index(queues, &swf->last_queue, (struct orr_text){name, strlen(name)});
+    }
+    return queue > 0 ? numbered_name(queues, &swf->last_queue, 'q', queue) : ORR_NONE;
+}
+
 /* What really happened, where the log says it. */
 static void add_truth(struct orr_workload *workload, struct orr_row *row, const struct swf_job *job)
 {
@@ -158,25 +190,66 @@ static void add_job(struct swf *swf, uint32_t line, struct orr_text name, const 
     if (job->user >= 0) {
         row->user = numbered_name(&workload->users, &swf->last_user, 'u', job->user);
     }
-    if (job->queue > 0) {
-        row->queue = numbered_name(&workload->queues, &swf->last_queue, 'q', job->queue);
-    }
+    row->queue = queue_of(swf, job->queue);
     add_truth(workload, row, job);
 }
 
-/* "; UnixStartTime: 1027839845" says when time 0 was. */
-static void read_comment(struct orr_workload *workload, struct orr_text line)
+/* A word, of letters, digits, - and _, that no other queue of the header has, nor could have by its
+ * number: what is no such name (archives write "[fque:1]" of one they do not tell) says nothing. */
+static void name_queue(struct swf *swf, int64_t number, struct orr_text name)
 {
-    static const char key[] = "UnixStartTime:";
+    bool numbered = name.at[0] == 'q' && name.bytes > 1;
+    for (size_t i = 0; i < name.bytes; i++) {
+        const char c = name.at[i];
+        const bool digit = c >= '0' && c <= '9';
+        numbered = numbered && (digit || i == 0);
+        if (!digit && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_') {
+            return;
+        }
+    }
+    for (uint32_t q = 0; q < swf->queue_count; q++) {
+        if (swf->queues[q].number == number || orr_text_is(name, swf->queues[q].name)) {
+            return;
+        }
+    }
+    if (numbered || swf->queue_count == QUEUES_MAX) {
+        return;
+    }
+    swf->queues = ORR_ROOM_FOR_ONE(swf->queues, swf->queue_count, swf->queue_capacity);
+    swf->queues[swf->queue_count++] = (struct swf_queue){
+        number, orr_arena_strndup(&swf->reader->workload->arena, name.at, name.bytes)};
+}
+
+/* "; UnixStartTime: 1027839845" says when time 0 was, "; Queue: 3 normal" what queue 3 is called.
+ */
+static void read_comment(struct swf *swf, struct orr_text line)
+{
     line.at++;
     line.bytes--;
     struct orr_text fields[FIELD_COUNT];
-    int64_t seconds;
-    if (split(line, fields) >= 2 && orr_text_is(fields[0], key) &&
-        orr_parse_i64(fields[1].at, fields[1].bytes, &seconds) && seconds > 0 &&
-        seconds < ORR_INSTANT_MAX_MS / 1000) {
-        workload->clock_origin_ms = seconds * 1000;
+    int64_t number;
+    const uint32_t count = split(line, fields);
+    if (count < 2 || !orr_parse_i64(fields[1].at, fields[1].bytes, &number)) {
+        return;
     }
+    if (orr_text_is(fields[0], "UnixStartTime:") && number > 0 &&
+        number < ORR_INSTANT_MAX_MS / 1000) {
+        swf->reader->workload->clock_origin_ms = number * 1000;
+    } else if (count > 2 && orr_text_is(fields[0], "Queue:") && number >= 0) {
+        name_queue(swf, number, fields[2]);
+    }
+}
+
+/* Did it leave the queue before it ran? Then there is nothing to replay, and nothing is wrong. */
+static bool never_ran(const struct orr_text *fields)
+{
+    int64_t status, run, processors;
+    return orr_parse_i64(fields[STATUS].at, fields[STATUS].bytes, &status) && status == CANCELLED &&
+           ((orr_parse_i64(fields[RUN].at, fields[RUN].bytes, &run) && run == -1) ||
+            (orr_parse_i64(fields[ALLOCATED].at, fields[ALLOCATED].bytes, &processors) &&
+             processors <= 0 &&
+             orr_parse_i64(fields[REQUESTED].at, fields[REQUESTED].bytes, &processors) &&
+             processors <= 0));
 }
 
 static void read_line(struct swf *swf, struct orr_text text)
@@ -186,7 +259,7 @@ static void read_line(struct swf *swf, struct orr_text text)
     struct orr_text fields[FIELD_COUNT];
     uint32_t line = (uint32_t)reader->line++;
     if (text.bytes > 0 && text.at[0] == ';') {
-        read_comment(workload, text);
+        read_comment(swf, text);
         return;
     }
     uint32_t count = split(text, fields);
@@ -201,6 +274,10 @@ static void read_line(struct swf *swf, struct orr_text text)
     if (count != FIELD_COUNT) {
         orr_workload_reject(workload, reader->file, line, "the row has %u %s, not %d",
                             (unsigned)count, count == 1 ? "field" : "fields", FIELD_COUNT);
+        return;
+    }
+    if (never_ran(fields)) {
+        swf->cancelled++;
         return;
     }
     struct swf_job job;
@@ -271,6 +348,12 @@ enum orr_status orr_swf_read(struct orr_reader *reader)
     if (status == ORR_OK && swf.carry_bytes > 0) {
         read_line(&swf, (struct orr_text){swf.carry, swf.carry_bytes});
     }
+    if (status == ORR_OK && swf.cancelled > 0) {
+        orr_workload_note(
+            reader->workload, reader->file, "%llu %s cancelled before they ran: left out",
+            (unsigned long long)swf.cancelled, swf.cancelled == 1 ? "job was" : "jobs were");
+    }
     orr_free(swf.carry);
+    orr_free(swf.queues);
     return status;
 }

@@ -24,6 +24,7 @@ const char *orr_gate_word(enum orr_verdict_kind verdict);
 
 struct orr_gate_rule {
     const char *name;          /* as the user calls it */
+    const char *origin;        /* "file:line:col" of the spec; NULL: no line has it */
     const char *metric;        /* of table metric */
     const char *scope, *label; /* "all" and "", or "queue" and "queue=a,kind=training", ... */
     double margin;             /* >= 0: how much worse is still good enough */
@@ -39,7 +40,7 @@ struct orr_gate_result {
     double margin;           /* in the metric's unit */
     double
         seen; /* the least worsening that is called regressed with ORR_GATE_POWER; NAN: not known */
-    char text[600]; /* one sentence */
+    char text[900]; /* one sentence */
 };
 
 /* Judges one rule on what comparing the new runs with the baseline's gave. `fixed`: by the
@@ -71,8 +72,9 @@ void orr_gate_print_text(const struct orr_gate_result *results, uint32_t count, 
                          FILE *out);
 void orr_gate_print_markdown(const struct orr_gate_result *results, uint32_t count,
                              const char *notes, const char *title, FILE *out);
-/* JUnit XML: a test case a rule; regressed is a failure, inconclusive an error. */
+/* JUnit XML: a test case a rule; regressed is a failure, inconclusive an error. time_s: what
+ * judging all of them took. */
 void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count, const char *notes,
-                          const char *suite, FILE *out);
+                          double time_s, FILE *out);
 
 #endif

@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include <orrery/analysis/audit.h>
+#include <orrery/analysis/junit.h>
 #include <orrery/sim/point.h>
 
 /* Somebody's schedule of a world's jobs: the file has columns job and start_s, perhaps end_s; a job
@@ -23,9 +24,12 @@ enum orr_status orr_schedule_import(const struct orr_world *world, const char *p
 void orr_promises_judge(const struct orr_world *world, const struct orr_run *run,
                         struct orr_promises *promises);
 
-/* Holds `expect:` of the scenario against the metrics of a results file. Says a line for each that
- * is false (exit code 1), names no metric there is (78), or for a file that cannot be read. */
-int orr_expect_check(const struct orr_scenario *scenario, const char *results, orr_say_fn *say,
+/* Holds `expect:` of the scenario against the metrics of a results file and tells what came of each
+ * in a sentence: a failure is false (exit code 1), an error names no metric there is (78), or is of
+ * no expectation: the file cannot be read. */
+typedef void orr_expect_fn(const struct orr_scenario_expect *expect, enum orr_junit_verdict verdict,
+                           const char *text, void *context);
+int orr_expect_check(const struct orr_scenario *scenario, const char *results, orr_expect_fn *tell,
                      void *context);
 
 struct orr_study_options {
