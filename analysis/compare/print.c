@@ -452,6 +452,7 @@ void orr_comparison_print_short(const struct orr_comparison *c, FILE *out)
                       c->arms[0].label, c->one_trace ? ", on this one trace: no interval" : "");
         orr_ranking_print(&ranking, a, ORR_RANKED, out);
     }
+    orr_arena_release(&arena);
     note_jitter(c, "\n", out);
     note_missing(c, "\n", out);
     note_unstarted(c, "\n", out);
