@@ -156,8 +156,9 @@ static void put_seconds(struct text *text, sqlite3_stmt *row, int column)
     put(text, digits, (size_t)length);
 }
 
-/* job@start/evictions of every job, or job@start-end, on one line in the order of the trace. */
-static void put_job(struct text *text, sqlite3_stmt *row, bool with_ends)
+/* job@start/evictions of every job (`starts`), job@start-end (`times`) or job@start-end/evictions
+ * (`jobs`), on one line in the order of the trace. */
+static void put_job(struct text *text, sqlite3_stmt *row, const char *verb)
 {
     if (text->count > 0) {
         puts_to(text, " ");
@@ -165,10 +166,12 @@ static void put_job(struct text *text, sqlite3_stmt *row, bool with_ends)
     puts_to(text, (const char *)sqlite3_column_text(row, 0));
     puts_to(text, "@");
     put_seconds(text, row, 1);
-    puts_to(text, with_ends ? "-" : "/");
-    if (with_ends) {
+    if (strcmp(verb, "starts") != 0) {
+        puts_to(text, "-");
         put_seconds(text, row, 2);
-    } else {
+    }
+    if (strcmp(verb, "times") != 0) {
+        puts_to(text, "/");
         puts_to(text, (const char *)sqlite3_column_text(row, 3));
     }
 }
@@ -183,8 +186,8 @@ static void put_row(struct text *text, sqlite3_stmt *row)
     puts_to(text, "\n");
 }
 
-/* `starts FILE`, `times FILE`, `placed FILE`, `sql FILE QUERY`: rows of a results file into
- * run->out. */
+/* `starts FILE`, `times FILE`, `jobs FILE`, `placed FILE`, `sql FILE QUERY`: rows of a results file
+ * into run->out. */
 static void ask(struct run *run, const char *verb, const char *file, const char *query)
 {
     sqlite3 *db = NULL;
@@ -204,7 +207,7 @@ static void ask(struct run *run, const char *verb, const char *file, const char 
     }
     while (row != NULL && sqlite3_step(row) == SQLITE_ROW) {
         if (of_jobs) {
-            put_job(&run->out, row, strcmp(verb, "times") == 0);
+            put_job(&run->out, row, verb);
         } else {
             put_row(&run->out, row);
         }
@@ -214,6 +217,47 @@ static void ask(struct run *run, const char *verb, const char *file, const char 
     }
     (void)sqlite3_finalize(row);
     (void)sqlite3_close(db);
+}
+
+/* Blanks in place of the commands to SQLite's own shell, lines that begin with a dot. */
+static void blank_commands(char *script)
+{
+    for (char *line = script; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
+        if (*line == '.') {
+            memset(line, ' ', strcspn(line, "\n"));
+        }
+    }
+}
+
+/* `recomputed FILE`: every metric made again by tests/metrics/recompute.sql. */
+static void recompute(struct run *run, const char *file)
+{
+    static const char done[] = " compared, 0 differ\n";
+    struct text path = {0};
+    puts_to(&path, run->source);
+    puts_to(&path, "/tests/metrics/recompute.sql");
+    struct text script = read_whole(path.at);
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = NULL;
+    int code = sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL);
+    blank_commands(script.at);
+    for (const char *at = script.at; code == SQLITE_OK && *at != '\0';) {
+        code = sqlite3_prepare_v2(db, at, -1, &row, &at);
+        while (row != NULL && (code = sqlite3_step(row)) == SQLITE_ROW) {
+            put_row(&run->out, row);
+        }
+        (void)sqlite3_finalize(row);
+        code = code == SQLITE_DONE ? SQLITE_OK : code;
+    }
+    if (code != SQLITE_OK) {
+        puts_to(&run->err, sqlite3_errmsg(db));
+    }
+    const size_t end = sizeof done - 1;
+    run->code = code != SQLITE_OK || run->out.count < end ||
+                strcmp(run->out.at + run->out.count - end, done) != 0;
+    (void)sqlite3_close(db);
+    orr_free(script.at);
+    orr_free(path.at);
 }
 
 /* ---- commands ---- */
@@ -294,8 +338,10 @@ static void execute(struct run *run, const char *line)
     }
     const int count = split(run, words_text.at, words);
     if (count == 2 && (strcmp(words[0], "starts") == 0 || strcmp(words[0], "times") == 0 ||
-                       strcmp(words[0], "placed") == 0)) {
+                       strcmp(words[0], "jobs") == 0 || strcmp(words[0], "placed") == 0)) {
         ask(run, words[0], words[1], NULL);
+    } else if (count == 2 && strcmp(words[0], "recomputed") == 0) {
+        recompute(run, words[1]);
     } else if (count > 0 && strcmp(words[0], "orrery") == 0) {
         orr_free(run->out.at);
         orr_free(run->err.at);
@@ -303,8 +349,8 @@ static void execute(struct run *run, const char *line)
         run->out = read_whole(".out");
         run->err = read_whole(".err");
     } else {
-        malformed(run, "expected $ orrery ..., $ starts FILE, $ times FILE, $ placed FILE or $ sql "
-                       "FILE QUERY");
+        malformed(run, "expected $ orrery ..., $ starts FILE, $ times FILE, $ jobs FILE, $ placed "
+                       "FILE, $ recomputed FILE or $ sql FILE QUERY");
     }
     orr_free(words_text.at);
 }
@@ -557,16 +603,38 @@ static void run_once(struct run *run, char **lines, size_t count)
     }
 }
 
+/* `\n` in a value begins a line: in place. */
+static void break_lines(char *cell)
+{
+    char *to = cell;
+    for (; *cell != '\0'; cell++, to++) {
+        const bool breaks = cell[0] == '\\' && cell[1] == 'n';
+        *to = breaks ? '\n' : *cell;
+        cell += breaks;
+    }
+    *to = '\0';
+}
+
+/* The bar, between blanks or at the end, that ends the cell at `cell`; NULL if it is the last. */
+static char *find_bar(char *cell)
+{
+    for (char *at = cell; (at = strchr(at, '|')) != NULL; at++) {
+        if ((at == cell || at[-1] == ' ') && (at[1] == ' ' || at[1] == '\0')) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
 /* Cells of a row, blanks around them left out; returns how many. */
 static size_t split_cells(const struct run *run, char *row, const char *cells[MAX_COLUMNS])
 {
     size_t count = 0;
     for (char *next = row; next != NULL; row = next) {
         row += strspn(row, " ");
-        next = strstr(row, " | ");
+        next = find_bar(row);
         if (next != NULL) {
-            *next = '\0';
-            next += 3;
+            *next++ = '\0';
         }
         for (size_t end = strlen(row); end > 0 && row[end - 1] == ' '; end--) {
             row[end - 1] = '\0';
@@ -574,6 +642,7 @@ static size_t split_cells(const struct run *run, char *row, const char *cells[MA
         if (count == MAX_COLUMNS) {
             malformed(run, "more than %d columns", MAX_COLUMNS);
         }
+        break_lines(row);
         cells[count++] = row;
     }
     return count;
