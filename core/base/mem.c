@@ -78,6 +78,17 @@ size_t orr_grow(size_t capacity, size_t need)
     return grown < need ? need : grown;
 }
 
+void *orr_zgrow(void *array, uint32_t *capacity, size_t need, size_t size)
+{
+    if (need > *capacity) {
+        const size_t had = *capacity, has = orr_grow(had, need);
+        array = orr_realloc(array, has, size);
+        memset((char *)array + had * size, 0, (has - had) * size);
+        *capacity = (uint32_t)has;
+    }
+    return array;
+}
+
 struct orr_arena_block {
     struct orr_arena_block *next;
     size_t bytes; /* usable, behind this header */

@@ -40,6 +40,7 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
     ledger->digest = ORR_DIGEST_INIT;
     orr_arena_init(&ledger->arena);
     ledger->jobs = orr_zalloc(world->job_count, sizeof *ledger->jobs); /* all FUTURE */
+    ledger->job_capacity = world->job_count;
     ledger->idle = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->idle);
     ledger->releasing = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->releasing);
     ledger->free_devices = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->free_devices);
@@ -62,6 +63,22 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
     orr_node_set__init(&ledger->sharing, &ledger->arena, nodes);
     orr_index__open(ledger);
     return ledger;
+}
+
+void orr_ledger_know(struct orr_ledger *ledger, const struct orr_job_spec *specs,
+                     uint32_t job_count)
+{
+    const uint32_t known = ledger->world.job_count;
+    ORR_ASSERT(job_count >= known);
+    if (job_count > ledger->job_capacity) {
+        ledger->job_capacity = (uint32_t)orr_grow(ledger->job_capacity, job_count);
+        ledger->jobs = orr_realloc(ledger->jobs, ledger->job_capacity, sizeof *ledger->jobs);
+    }
+    if (job_count > known) {
+        memset(&ledger->jobs[known], 0, (job_count - known) * sizeof *ledger->jobs);
+    }
+    ledger->world.specs = specs;
+    ledger->world.job_count = job_count;
 }
 
 void orr_ledger_close(struct orr_ledger *ledger)

@@ -29,8 +29,60 @@ const struct orr_host *orr_policy_host(void)
         .place_on = orr_txn_place_on,
         .evict_for = orr_txn_evict_for,
         .evict_tasks = orr_txn_evict_tasks,
+        .progress = orr_view_progress,
+        .rate_at = orr_view_rate_at,
     };
     return &host;
+}
+
+/* milli-GPU of the tasks that a job keeps. */
+static int64_t kept_mgpu(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    int64_t sum = 0;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        if (placement->hold == ORR_HOLD_KEPT) {
+            sum += placement->tasks *
+                   orr_request_task_mgpu(&shape->groups[placement->group].request,
+                                         orr_cluster_type(view->cluster, placement->node));
+        }
+    }
+    return sum;
+}
+
+struct orr_job_progress orr_view_progress(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
+    const orr_ms ran = runs ? view->now - view->jobs[job].start_ms : 0;
+    struct orr_job_progress progress = {.work_ms = spec->work_ms,
+                                        .done_ms = ran,
+                                        .rate_ppm = runs ? ORR_PPM : 0,
+                                        .deadline_ms = ORR_MS_NONE};
+    if (view->work != NULL && view->work->progress != NULL) {
+        view->work->progress(view->work->self, view, job, &progress);
+    } else {
+        progress.service = runs ? ran * kept_mgpu(view, job) : 0;
+    }
+    if (view->work != NULL && view->work->deadline_ms != NULL) {
+        progress.deadline_ms = view->work->deadline_ms(view->work->self, view, job);
+    }
+    if (progress.work_ms > 0) {
+        progress.estimate_error_ppm =
+            (int64_t)(((double)spec->estimate_ms / (double)progress.work_ms - 1.0) * ORR_PPM);
+    }
+    progress.estimated_left_ms = spec->estimate_ms - progress.done_ms;
+    return progress;
+}
+
+int64_t orr_view_rate_at(const struct orr_view *view, uint32_t job, const struct orr_seat *seats,
+                         uint32_t count)
+{
+    return view->work == NULL || view->work->rate_at == NULL
+               ? ORR_PPM
+               : view->work->rate_at(view->work->self, view, job, seats, count);
 }
 
 /* A slot that the policy's table is long enough to have. */

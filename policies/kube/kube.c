@@ -33,9 +33,9 @@ struct lane {
 struct kube {
     struct kube_params params;
     struct lane *lanes;
-    uint32_t lane_count;
-    uint32_t *first_lane; /* of a shape, within a queue's lanes */
-    uint32_t per_queue;
+    uint32_t lane_count, lane_capacity;
+    uint32_t *first_lane; /* of a shape: a lane of each queue for its first group, then the next */
+    uint32_t shape_count, shape_capacity;
     bool released;
     bool told; /* caps as fair shares */
     struct orr_scaling scaling;
@@ -59,6 +59,32 @@ static const struct orr_param kube_rows[] = {
      0, "whose pods are tried first: by submit time, or by priority, the higher first"},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
+/* Of the shapes that came to be known. */
+static void make_lanes(struct kube *kube, const struct orr_view *view)
+{
+    for (; kube->shape_count < view->shapes->count; kube->shape_count++) {
+        const uint32_t shape = kube->shape_count, queues = view->queues->count;
+        const uint32_t count = queues * view->shapes->shapes[shape].group_count;
+        kube->first_lane =
+            orr_zgrow(kube->first_lane, &kube->shape_capacity, shape + 1, sizeof *kube->first_lane);
+        kube->lanes = orr_zgrow(kube->lanes, &kube->lane_capacity, kube->lane_count + count,
+                                sizeof *kube->lanes);
+        kube->first_lane[shape] = kube->lane_count;
+        for (uint32_t i = 0; i < count; i++) {
+            kube->lanes[kube->lane_count + i].shape = shape;
+            kube->lanes[kube->lane_count + i].group = i / queues;
+        }
+        kube->lane_count += count;
+    }
+}
+
+static struct lane *lane_of(const struct kube *kube, const struct orr_view *view, uint32_t job,
+                            uint32_t group)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    return &kube->lanes[kube->first_lane[spec->shape] + group * view->queues->count + spec->queue];
+}
+
 static enum orr_status kube_open(const struct orr_host *host, const void *params,
                                  const struct orr_view *view, void **state, struct orr_err *err)
 {
@@ -66,22 +92,7 @@ static enum orr_status kube_open(const struct orr_host *host, const void *params
     (void)err;
     struct kube *kube = orr_zalloc(1, sizeof *kube);
     kube->params = *(const struct kube_params *)params;
-    kube->first_lane = orr_zalloc(view->shapes->count, sizeof *kube->first_lane);
-    for (uint32_t s = 0; s < view->shapes->count; s++) {
-        kube->first_lane[s] = kube->per_queue;
-        kube->per_queue += view->shapes->shapes[s].group_count;
-    }
-    kube->lane_count = kube->per_queue * view->queues->count;
-    kube->lanes = orr_zalloc(kube->lane_count, sizeof *kube->lanes);
-    for (uint32_t q = 0; q < view->queues->count; q++) {
-        for (uint32_t s = 0; s < view->shapes->count; s++) {
-            for (uint32_t g = 0; g < view->shapes->shapes[s].group_count; g++) {
-                struct lane *lane = &kube->lanes[q * kube->per_queue + kube->first_lane[s] + g];
-                lane->shape = s;
-                lane->group = g;
-            }
-        }
-    }
+    make_lanes(kube, view);
     *state = kube;
     return ORR_OK;
 }
@@ -161,10 +172,10 @@ static void kube_event(void *state, const struct orr_view *view, enum orr_job_ev
     const bool known = !spec->scales && (!anew || view->jobs[job].attempts > 0);
     orr_ms came = anew ? view->now : spec->submit_ms;
     orr_ms key = kube->params.order == ORDER_PRIORITY ? -(orr_ms)spec->priority : came;
+    make_lanes(kube, view);
     for (uint32_t g = 0; g < view->shapes->shapes[spec->shape].group_count; g++) {
-        struct lane *lane =
-            &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape] + g];
-        line_up(view, lane, (struct orr_event){.at = key, .subject = job}, known);
+        line_up(view, lane_of(kube, view, job, g), (struct orr_event){.at = key, .subject = job},
+                known);
     }
     kube->fresh = ORR_ROOM_FOR_ONE(kube->fresh, kube->fresh_count, kube->fresh_capacity);
     kube->fresh[kube->fresh_count++] = job;
@@ -270,8 +281,7 @@ static void explain_fresh(struct kube *kube, const struct orr_view *view, struct
         uint32_t job = kube->fresh[i];
         const struct orr_job_spec *spec = &view->specs[job];
         const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
-        const struct lane *lane =
-            &kube->lanes[spec->queue * kube->per_queue + kube->first_lane[spec->shape]];
+        const struct lane *lane = lane_of(kube, view, job, 0);
         if (spec->scales && !orr_scaling_is_lined(&kube->scaling, job)) {
             continue; /* it has what it wants */
         }

@@ -3,25 +3,26 @@
 
 #include <orrery/core/place.h>
 
+static void make_lanes(struct orr_lanes *lanes, const struct orr_view *view)
+{
+    lanes->lane_count = lanes->line_count * (lanes->backfill ? view->shapes->count : 1);
+    lanes->lanes =
+        orr_zgrow(lanes->lanes, &lanes->lane_capacity, lanes->lane_count, sizeof *lanes->lanes);
+}
+
 void orr_lanes_init(struct orr_lanes *lanes, const struct orr_view *view, bool backfill,
                     enum orr_lanes_order order, const int64_t *caps_mgpu)
 {
     *lanes = (struct orr_lanes){.backfill = backfill,
                                 .order = order,
                                 .line_count = caps_mgpu == NULL ? 1 : view->queues->count,
-                                .per_line = backfill ? view->shapes->count : 1,
                                 .caps_mgpu = caps_mgpu};
-    lanes->lanes = orr_zalloc((size_t)lanes->line_count * lanes->per_line, sizeof *lanes->lanes);
-}
-
-static uint32_t lane_count(const struct orr_lanes *lanes)
-{
-    return lanes->line_count * lanes->per_line;
+    make_lanes(lanes, view);
 }
 
 void orr_lanes_release(struct orr_lanes *lanes)
 {
-    for (uint32_t i = 0; i < lane_count(lanes); i++) {
+    for (uint32_t i = 0; i < lanes->lane_count; i++) {
         orr_heap_release(&lanes->lanes[i].heap);
     }
     orr_heap_release(&lanes->outsize);
@@ -36,7 +37,7 @@ static struct orr_lane *lane_of(const struct orr_lanes *lanes, const struct orr_
 {
     const struct orr_job_spec *spec = &view->specs[job];
     uint32_t line = lanes->caps_mgpu == NULL ? 0 : spec->queue;
-    return &lanes->lanes[line * lanes->per_line + (lanes->backfill ? spec->shape : 0)];
+    return &lanes->lanes[(lanes->backfill ? spec->shape : 0) * lanes->line_count + line];
 }
 
 int64_t orr_lanes_least_mgpu(const struct orr_view *view, uint32_t job, uint32_t tasks)
@@ -82,6 +83,7 @@ static void line_up(struct orr_lanes *lanes, const struct orr_view *view, struct
         orr_heap_push(&lanes->outsize, who);
         return;
     }
+    make_lanes(lanes, view);
     struct orr_lane *lane = lane_of(lanes, view, who.subject);
     lanes->waiting++;
     orr_heap_push(&lane->heap, who);
@@ -95,7 +97,7 @@ void orr_lanes_recap(struct orr_lanes *lanes, const struct orr_view *view)
     struct orr_heap all = lanes->outsize;
     lanes->waiting = 0;
     orr_heap_init(&lanes->outsize);
-    for (uint32_t i = 0; i < lane_count(lanes); i++) {
+    for (uint32_t i = 0; i < lanes->lane_count; i++) {
         while (lanes->lanes[i].heap.count > 0) {
             orr_heap_push(&all, orr_heap_pop(&lanes->lanes[i].heap));
         }
@@ -171,7 +173,7 @@ static struct orr_lane *first_lane(struct orr_lanes *lanes, const struct orr_vie
 {
     struct orr_lane *best = NULL;
     const struct orr_event *first = NULL;
-    for (uint32_t i = 0; lanes->waiting > 0 && i < lane_count(lanes); i++) {
+    for (uint32_t i = 0; lanes->waiting > 0 && i < lanes->lane_count; i++) {
         struct orr_lane *lane = &lanes->lanes[i];
         const struct orr_event *top = head_of(lanes, lane, view);
         if (top != NULL && lane->verdict == ORR_REASON_NONE &&
@@ -248,7 +250,7 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
     if (lanes->waiting + lanes->fresh_count == 0) {
         return; /* what may have been released is for who comes: a new head is not blocked */
     }
-    for (uint32_t i = 0; lanes->released && i < lane_count(lanes); i++) {
+    for (uint32_t i = 0; lanes->released && i < lanes->lane_count; i++) {
         lanes->lanes[i].verdict = ORR_REASON_NONE;
     }
     lanes->released = false;

@@ -28,7 +28,9 @@ struct orr_lane {
 struct orr_lanes {
     enum orr_lanes_order order;
     bool backfill;
-    uint32_t line_count, per_line; /* lanes of line l: [l * per_line, (l + 1) * per_line) */
+    uint32_t line_count; /* lane l of a strict order is line l's; else shape s has the lanes
+                            [s * line_count, (s + 1) * line_count) */
+    uint32_t lane_count, lane_capacity; /* grows with the shapes that come to be known */
     const int64_t
         *caps_mgpu; /* most a line's queue may hold; NULL: no caps. Then a line is a queue */
     struct orr_lane *lanes;

@@ -9,7 +9,8 @@
 #include <orrery/core/policy.h>
 
 struct orr_scaling {
-    bool *lined; /* per job that scales: it stands in the order; NULL: none ever did */
+    bool *lined; /* per job that scales: it stands in the order */
+    uint32_t lined_capacity;
 };
 
 static inline const struct orr_shape *orr_scaling__shape(const struct orr_view *view, uint32_t job)
@@ -19,7 +20,7 @@ static inline const struct orr_shape *orr_scaling__shape(const struct orr_view *
 
 static inline bool orr_scaling_is_lined(const struct orr_scaling *scaling, uint32_t job)
 {
-    return scaling->lined != NULL && scaling->lined[job];
+    return job < scaling->lined_capacity && scaling->lined[job];
 }
 
 /* After an event other than ENDED: does the job go into the order? A job that does not scale does.
@@ -34,9 +35,8 @@ static inline bool orr_scaling_joins(struct orr_scaling *scaling, const struct o
         orr_job_next_tasks(orr_scaling__shape(view, job), &view->jobs[job]) == 0) {
         return false;
     }
-    if (scaling->lined == NULL) {
-        scaling->lined = orr_zalloc(view->job_count, sizeof *scaling->lined);
-    }
+    scaling->lined = orr_zgrow(scaling->lined, &scaling->lined_capacity, view->job_count,
+                               sizeof *scaling->lined);
     scaling->lined[job] = true;
     return true;
 }
@@ -44,7 +44,7 @@ static inline bool orr_scaling_joins(struct orr_scaling *scaling, const struct o
 /* It was taken out of the order. */
 static inline void orr_scaling_left(struct orr_scaling *scaling, uint32_t job)
 {
-    if (scaling->lined != NULL) {
+    if (job < scaling->lined_capacity) {
         scaling->lined[job] = false;
     }
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* las.c - two-queue discretized least attained service (Tiresias: Gu et al., NSDI 2019).
  *
- * A job comes into the first queue. When the GPU time it has held reaches the threshold it goes to
- * the tail of the second, for good. At each round both queues are walked, the first before the
+ * A job comes into the first queue. When its attained service reaches the threshold it goes to the
+ * tail of the second, for good: GPU time that it held, without what an eviction or a failure made
+ * useless. At each round both queues are walked, the first before the
  * second: who fits into the GPUs that are left runs in this round, who does not is paused. A job
  * that goes on keeps its nodes; one that starts takes whole gaps, the emptiest node first, as the
  * simulator of Pollux (Qiao et al., OSDI 2021) does for Tiresias.
@@ -35,8 +36,8 @@ struct line { /* one queue, in order */
 struct las {
     struct las_params params;
     struct line lines[QUEUES];
-    orr_ms *held_ms; /* per job: the time it ran in attempts that are over */
-    bool *runs;      /* scratch, per job: chosen for this round */
+    bool *runs; /* scratch, per job: chosen for this round */
+    uint32_t runs_capacity;
 };
 
 static const struct orr_param las_rows[] = {
@@ -52,8 +53,7 @@ static enum orr_status las_open(const struct orr_host *host, const void *params,
     (void)err;
     struct las *las = orr_zalloc(1, sizeof *las);
     las->params = *(const struct las_params *)params;
-    las->held_ms = orr_zalloc(view->job_count, sizeof *las->held_ms);
-    las->runs = orr_zalloc(view->job_count, sizeof *las->runs);
+    las->runs = orr_zgrow(NULL, &las->runs_capacity, view->job_count, sizeof *las->runs);
     *state = las;
     return ORR_OK;
 }
@@ -64,7 +64,6 @@ static void las_close(void *state)
     for (uint32_t q = 0; q < QUEUES; q++) {
         orr_free(las->lines[q].jobs);
     }
-    orr_free(las->held_ms);
     orr_free(las->runs);
     orr_free(las);
 }
@@ -128,15 +127,16 @@ static void las_event(void *state, const struct orr_view *view, enum orr_job_eve
 {
     struct las *las = state;
     switch (event) {
-    case ORR_JOB_SUBMITTED: append(&las->lines[0], job); break;
+    case ORR_JOB_SUBMITTED:
+        las->runs = orr_zgrow(las->runs, &las->runs_capacity, view->job_count, sizeof *las->runs);
+        append(&las->lines[0], job);
+        break;
     case ORR_JOB_ENDED:
         if (!take_out(&las->lines[0], job)) {
             (void)take_out(&las->lines[1], job);
         }
         break;
     case ORR_JOB_REQUEUED: /* it keeps its place */
-        las->held_ms[job] += view->now - view->jobs[job].start_ms;
-        break;
     case ORR_JOB_CHANGED: break;
     }
 }
@@ -150,8 +150,9 @@ static orr_ms demoted_at(const struct las *las, const struct orr_view *view, uin
     if (!running(view, job) || mgpu == 0 || view->specs[job].scales) {
         return ORR_MS_NEVER;
     }
-    int64_t threshold = las->params.threshold_gpu_s * 1000 * ORR_MGPU;
-    return view->jobs[job].start_ms + (threshold + mgpu - 1) / mgpu - las->held_ms[job];
+    const int64_t threshold = las->params.threshold_gpu_s * 1000 * ORR_MGPU;
+    const int64_t lacks = threshold - orr_view_progress(view, job).service;
+    return view->now + (lacks <= 0 ? 0 : (lacks + mgpu - 1) / mgpu);
 }
 
 static void demote(struct las *las, const struct orr_view *view)

@@ -580,6 +580,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                     .ledger = run->ledger,
                                     .now = world->first_submit_ms,
                                     .epoch_ms = options->epoch_ms};
+    orr_engine__work_open(&engine);
     orr_scheduler_open(&engine.scheduler, latency,
                        round_ms > 0 ? round_ms : runner.policy->cycle_ms);
     orr_heap_init(&engine.heap);

@@ -49,6 +49,7 @@ struct engine {
     struct orr_exec *exec; /* NULL: work is wall time */
     void *state;           /* the policy's */
     struct orr_view view;
+    struct orr_view_work work;
     struct orr_heap heap;
     uint32_t next_arrival;
     orr_ms arrival_ms;    /* of that job, when it is submitted; ORR_MS_NEVER: all have come */
@@ -157,6 +158,9 @@ void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision
 /* An eviction that the policy did not decide: it hears of what is leaving. */
 void orr_engine__tell_evicted(struct engine *engine, uint32_t job);
 void orr_engine__replan_neighbours(struct engine *engine);
+
+/* engine_work.c: the policy may ask how its jobs get on */
+void orr_engine__work_open(struct engine *engine);
 
 /* engine_nodes.c */
 void orr_engine__nodes_open(struct engine *engine);

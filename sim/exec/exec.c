@@ -207,10 +207,9 @@ static int64_t until(const struct orr_terms *terms, const struct orr_exec_job *j
 }
 
 /* The same by epochs, each at its own rate. */
-static void work_stretches(struct orr_exec *exec, uint32_t job, const struct orr_terms *terms,
-                           orr_ms now)
+static void work_stretches(const struct orr_exec *exec, uint32_t job, struct orr_exec_job *j,
+                           const struct orr_terms *terms, orr_ms now)
 {
-    struct orr_exec_job *j = &exec->jobs[job];
     while (j->from_ms < now && j->pause == PAUSE_NONE) {
         struct orr_stretch stretch = orr_exec__stretch(exec, job, j->done);
         j->rate_ppm = stretch.rate_ppm;
@@ -226,7 +225,7 @@ static void work_on(struct orr_exec *exec, uint32_t job, const struct orr_terms 
     if (!orr_exec__has_epochs(exec, job)) {
         work(terms, j, target_of(exec, job), now);
     } else if (!orr_exec__in_rounds(exec, job)) {
-        work_stretches(exec, job, terms, now);
+        work_stretches(exec, job, j, terms, now);
     } else { /* no checkpoints are written between epochs */
         orr_ms slow = orr_exec__epochs_work(exec, job, j->from_ms, now);
         j->unsaved += (now - j->from_ms) * j->mgpu;
@@ -675,6 +674,64 @@ void orr_exec_set_idle(struct orr_exec *exec, uint32_t job, int64_t idle)
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job)
 {
     return &exec->jobs[job].time;
+}
+
+/* Of a job that works, what it has held since it was last booked and is not lost yet. */
+static int64_t service_since(const struct orr_exec_job *j, orr_ms now)
+{
+    const orr_ms from = j->bound_ms > j->from_ms ? j->bound_ms : j->from_ms;
+    const bool works =
+        j->mode == MODE_WORKING || j->mode == MODE_CLOSING || j->mode == MODE_SERVING;
+    return works && from < now ? (now - from) * j->mgpu : 0;
+}
+
+/* A copy of the job, which it works on to `now`; not by epochs in rounds. */
+static void foresee(const struct orr_exec *exec, uint32_t job, struct orr_exec_job *j, orr_ms now)
+{
+    const struct orr_terms *terms = orr_exec__terms(exec, job);
+    const orr_ms to = j->mode == MODE_CLOSING && j->work_until_ms < now ? j->work_until_ms : now;
+    if ((j->mode != MODE_WORKING && j->mode != MODE_CLOSING) || j->from_ms >= to) {
+        return;
+    }
+    wait_for_bind(j, to);
+    if (j->from_ms < to && j->pause != PAUSE_NONE) {
+        take_pause(j, to);
+    }
+    if (j->from_ms < to && orr_exec__has_epochs(exec, job)) {
+        work_stretches(exec, job, j, terms, to);
+    } else if (j->from_ms < to) {
+        work(terms, j, target_of(exec, job), to);
+    }
+}
+
+int64_t orr_exec__done(const struct orr_exec *exec, uint32_t job)
+{
+    return exec->jobs[job].done;
+}
+
+void orr_exec_progress(const struct orr_exec *exec, uint32_t job, orr_ms now,
+                       struct orr_job_progress *progress)
+{
+    struct orr_exec_job j = exec->jobs[job];
+    const bool works = j.mode == MODE_WORKING || j.mode == MODE_CLOSING;
+    const bool keeps = orr_exec__terms(exec, job)->keep_progress;
+    progress->service =
+        j.time.useful + j.time.checkpoint + j.time.restart + j.unsaved + service_since(&j, now);
+    if (orr_exec__in_rounds(exec, job)) {
+        const orr_ms from = works ? work_from(&j) : now;
+        progress->rate_ppm = orr_exec__epochs_progress(exec, job, from, now, progress);
+    } else {
+        if (orr_exec__has_epochs(exec, job)) {
+            progress->work_ms = orr_exec__epochs_work_ms(exec, job);
+        }
+        foresee(exec, job, &j, now);
+        progress->done_ms = j.done / ORR_PPM;
+        progress->kept_ms = j.saved / ORR_PPM;
+        progress->rate_ppm = j.rate_ppm;
+    }
+    progress->kept_ms = keeps || j.mode == MODE_SERVING ? progress->done_ms : progress->kept_ms;
+    progress->rate_ppm =
+        works && j.pause == PAUSE_NONE && j.bound_ms <= now ? progress->rate_ppm : 0;
 }
 
 const struct orr_speed_change *orr_exec_speeds(const struct orr_exec *exec, uint32_t *count)

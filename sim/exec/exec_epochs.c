@@ -88,7 +88,7 @@ static const struct orr_profile *profile_of(const struct orr_exec *exec, uint32_
 /* --- outside of rounds --- */
 
 /* Work is stated for all the GPUs the job asks, whatever it holds. */
-static uint32_t work_of(struct orr_exec *exec, uint32_t job)
+static uint32_t work_of(const struct orr_exec *exec, uint32_t job)
 {
     struct orr_exec_epochs *epochs = exec->epochs;
     const struct orr_profile *profile = profile_of(exec, job);
@@ -134,15 +134,23 @@ static int64_t pace_ppm(const struct orr_profile *profile, uint32_t epoch, struc
     return ppm > 0 ? ppm : 1; /* no figure: as good as no progress */
 }
 
+/* The one that begins at, or goes on from `done`. */
+static uint32_t epoch_at(const struct orr_profile *profile, const struct epoch_work *work,
+                         int64_t done)
+{
+    uint32_t epoch = 0;
+    while (epoch + 1 < profile->epoch_count && work->ends[epoch] <= done) {
+        epoch++;
+    }
+    return epoch;
+}
+
 struct orr_stretch orr_exec__stretch(const struct orr_exec *exec, uint32_t job, int64_t done)
 {
     const struct orr_profile *profile = profile_of(exec, job);
     const struct epoch_job *e = &exec->epochs->jobs[job];
     const struct epoch_work *work = &exec->epochs->works[e->work];
-    uint32_t epoch = 0;
-    while (epoch + 1 < profile->epoch_count && work->ends[epoch] <= done) {
-        epoch++;
-    }
+    const uint32_t epoch = epoch_at(profile, work, done);
     int64_t of_best = pace_ppm(profile, epoch, e->pace, e->best, e->share_ppm);
     return (struct orr_stretch){
         .end = work->ends[epoch],
@@ -219,4 +227,63 @@ orr_ms orr_exec__epochs_done_ms(const struct orr_exec *exec, uint32_t job, orr_m
     }
     *heard = from + at_once;
     return from;
+}
+
+/* --- for who asks how far it is --- */
+
+static const struct epoch_work *epoch_work_of(const struct orr_exec *exec, uint32_t job)
+{
+    const uint32_t work = work_of(exec, job); /* may move them all */
+    return &exec->epochs->works[work];
+}
+
+orr_ms orr_exec__epochs_work_ms(const struct orr_exec *exec, uint32_t job)
+{
+    const struct epoch_work *work = epoch_work_of(exec, job);
+    return work->ends[profile_of(exec, job)->epoch_count - 1] / ORR_PPM;
+}
+
+int64_t orr_exec__epochs_rate_at(const struct orr_exec *exec, uint32_t job, int64_t done,
+                                 struct orr_pace pace)
+{
+    const struct orr_profile *profile = profile_of(exec, job);
+    const struct epoch_work *work = epoch_work_of(exec, job);
+    const uint32_t last = profile->epoch_count - 1, stand = exec->epochs->jobs[job].now.epoch;
+    const uint32_t epoch = exec->epochs->round_ms == 0 ? epoch_at(profile, work, done)
+                           : stand < last              ? stand
+                                                       : last;
+    return pace.step_s > 0.0 ? pace_ppm(profile, epoch, pace, work->reference, ORR_PPM) : 0;
+}
+
+/* The work up to there in the reference placement. */
+static orr_ms work_up_to(const struct orr_profile *profile, const struct epoch_work *work,
+                         const struct stand *stand)
+{
+    const double before = stand->epoch == 0 ? 0.0 : profile->epochs[stand->epoch - 1].end;
+    const int64_t done = stand->epoch == 0 ? 0 : work->ends[stand->epoch - 1];
+    if (stand->epoch == profile->epoch_count) {
+        return done / ORR_PPM;
+    }
+    const double rate = orr_profile_epoch_rate(profile, stand->epoch, work->reference);
+    const double part = rate > 0.0 ? (stand->progress - before) / rate * 1000.0 : 0.0;
+    return (orr_ms)((double)done / ORR_PPM + part);
+}
+
+int64_t orr_exec__epochs_progress(const struct orr_exec *exec, uint32_t job, orr_ms from,
+                                  orr_ms now, struct orr_job_progress *progress)
+{
+    const struct orr_profile *profile = profile_of(exec, job);
+    const struct epoch_job *e = &exec->epochs->jobs[job];
+    const struct epoch_work *work = epoch_work_of(exec, job);
+    struct stand stand = e->now;
+    while (from < now && stand.epoch < profile->epoch_count) {
+        const orr_ms end = orr_round_end(from, exec->epochs->round_ms);
+        from = go_on(profile, e, &stand, from, end < now ? end : now);
+    }
+    progress->work_ms = work->ends[profile->epoch_count - 1] / ORR_PPM;
+    progress->done_ms = work_up_to(profile, work, &stand);
+    progress->kept_ms = work_up_to(profile, work, &e->saved);
+    const uint32_t last = profile->epoch_count - 1;
+    return pace_ppm(profile, stand.epoch < last ? stand.epoch : last, e->pace, work->reference,
+                    e->share_ppm);
 }

@@ -59,6 +59,15 @@ bool orr_exec__has_epochs(const struct orr_exec *exec, uint32_t job);
 /* Takes the pace of where it is from now on. */
 void orr_exec__epochs_pace(struct orr_exec *exec, uint32_t job);
 
+/* What all epochs take in the reference placement. */
+orr_ms orr_exec__epochs_work_ms(const struct orr_exec *exec, uint32_t job);
+/* The rate in ppm of the reference's that a pace gives in the epoch the job is in; `done`: its work
+ * so far, ms x ppm, which counts outside of rounds. */
+int64_t orr_exec__epochs_rate_at(const struct orr_exec *exec, uint32_t job, int64_t done,
+                                 struct orr_pace pace);
+/* What it has done when it was last booked, ms x ppm. */
+int64_t orr_exec__done(const struct orr_exec *exec, uint32_t job);
+
 /* Outside of rounds: a stretch of work at one rate. */
 struct orr_stretch {
     int64_t end; /* of the job's work, ms x ppm at its reference placement */
@@ -74,6 +83,10 @@ void orr_exec__epochs_save(struct orr_exec *exec, uint32_t job);     /* what it 
 void orr_exec__epochs_back(struct orr_exec *exec, uint32_t job);     /* to what is kept */
 /* Works on; returns how many of these ms a rate below the best took away. */
 orr_ms orr_exec__epochs_work(struct orr_exec *exec, uint32_t job, orr_ms from, orr_ms to);
+/* How far it is at `now` if it works since `from`, and its rate there: fills in the work, what of
+ * it is done and what is saved. */
+int64_t orr_exec__epochs_progress(const struct orr_exec *exec, uint32_t job, orr_ms from,
+                                  orr_ms now, struct orr_job_progress *progress);
 /* When its last epoch ends if it works on from `from`; `heard`: when the engine is to hear of it.
  */
 orr_ms orr_exec__epochs_done_ms(const struct orr_exec *exec, uint32_t job, orr_ms from,

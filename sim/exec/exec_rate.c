@@ -283,6 +283,32 @@ struct orr_pace orr_exec__pace(struct orr_exec *exec, uint32_t job, struct orr_p
     return orr_profile_pace(profile, rates->setting.fabric, &placed);
 }
 
+int64_t orr_exec_rate_at(struct orr_exec *exec, uint32_t job, const struct orr_seat *seats,
+                         uint32_t count)
+{
+    struct orr_exec_rates *rates = exec->rates;
+    const struct orr_profile *profile = profile_of(exec, job);
+    const struct orr_shape *shape = orr_exec__shape(exec, job);
+    if (profile == NULL) {
+        return ORR_PPM;
+    }
+    rates->part_count = 0;
+    for (uint32_t s = 0; s < count; s++) {
+        rates->parts = ORR_ROOM_FOR_ONE(rates->parts, rates->part_count, rates->part_capacity);
+        rates->parts[rates->part_count++] = (struct orr_node_part){
+            .node = seats[s].node,
+            .gpus = shape->groups[seats[s].group].request.devices * seats[s].tasks,
+            .workers = seats[s].tasks};
+    }
+    const struct orr_layout layout = orr_layout_of_parts(rates->parts, rates->part_count);
+    const struct orr_placed placed = {
+        .layout = &layout, .full_workers = shape->tasks, .slowdown_ppm = ORR_PPM};
+    return orr_exec__has_epochs(exec, job)
+               ? orr_exec__epochs_rate_at(exec, job, orr_exec__done(exec, job),
+                                          orr_profile_pace(profile, rates->setting.fabric, &placed))
+               : orr_profile_rate_ppm(profile, rates->setting.fabric, &placed);
+}
+
 void orr_exec__leave(struct orr_exec *exec, uint32_t job)
 {
     if (exec->rates->sharers != NULL) {

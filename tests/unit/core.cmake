@@ -4,7 +4,7 @@ target_sources(test_core_ledger_ops PRIVATE unit/core_oracle.c)
 foreach(thing ledger place param model constraints)
   orr_unit_test(test_core_${thing} orr_core)
 endforeach()
-foreach(policy fifo static easy kube las)
+foreach(policy contract fifo static easy kube las)
   orr_unit_test(test_policy_${policy} orr_policies)
 endforeach()
 

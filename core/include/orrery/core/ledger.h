@@ -94,7 +94,7 @@ struct orr_shard_room { /* of one shard of the cluster */
     int64_t allocated_mgpu;
 };
 
-struct orr_ledger_world { /* all borrowed, constant during the run */
+struct orr_ledger_world { /* all borrowed; constant but for orr_ledger_know */
     const struct orr_cluster *cluster;
     const struct orr_queues *queues;
     const struct orr_shapes *shapes;
@@ -123,12 +123,19 @@ struct orr_ledger {
     uint32_t claims;               /* of pipelined tasks, in this cycle */
     struct orr_shard_room *shards; /* per shard of the cluster, at least one */
     uint32_t pending_jobs, running_jobs;
+    uint32_t job_capacity;
     struct orr_digest digest;
     struct orr_arena arena;
 };
 
 struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world);
 void orr_ledger_close(struct orr_ledger *ledger);
+/* From now on there are these jobs, those known before first and as they were. Their shapes and
+ * queues may be new to the caller but not to the world: shapes may have been added, queues not.
+ * Call it between cycles; `ledger->jobs` may be elsewhere afterwards, so a view of it is made anew.
+ */
+void orr_ledger_know(struct orr_ledger *ledger, const struct orr_job_spec *specs,
+                     uint32_t job_count);
 
 /* Is as much of the job placed as its gang needs? */
 bool orr_ledger_is_complete(const struct orr_ledger *ledger, uint32_t job);

@@ -20,6 +20,36 @@
 
 #define ORR_POLICY_ABI 1u
 
+/* How a job gets on. What its user stated (work, estimate) is in its spec, past evictions are in
+ * its state. */
+struct orr_job_progress {
+    int64_t service;    /* attained: mGPU x ms held since its start that no eviction or failure made
+                           useless; what it held before it was bound does not count */
+    orr_ms work_ms;     /* all of it, at rate 1; ORR_MS_NONE: nobody knows */
+    orr_ms done_ms;     /* of that, rounded down */
+    orr_ms kept_ms;     /* of that, what an eviction now would leave */
+    int64_t rate_ppm;   /* of the reference placement's, now; 0: it makes no progress */
+    orr_ms deadline_ms; /* when it is to be done; ORR_MS_NONE: it has none */
+    orr_ms estimated_left_ms;   /* by its user's estimate; below 0: it has outrun that */
+    int64_t estimate_error_ppm; /* estimate / work - 1: what a simulation knows and a user will; 0
+                                   if the work is not known */
+};
+
+struct orr_seat { /* tasks of a job on one node, in thought */
+    uint32_t node, group, tasks;
+};
+
+struct orr_view;
+/* What runs a policy knows of work; all may be NULL, and `self` is theirs. */
+struct orr_view_work {
+    void (*progress)(void *self, const struct orr_view *view, uint32_t job,
+                     struct orr_job_progress *progress);
+    int64_t (*rate_at)(void *self, const struct orr_view *view, uint32_t job,
+                       const struct orr_seat *seats, uint32_t count);
+    orr_ms (*deadline_ms)(void *self, const struct orr_view *view, uint32_t job);
+    void *self;
+};
+
 struct orr_view {
     const struct orr_cluster *cluster;
     const struct orr_queues *queues;
@@ -31,7 +61,16 @@ struct orr_view {
     orr_ms now;
     orr_ms epoch_ms; /* UTC time, ms since 1970, at which the clock of the run is 0 */
     uint32_t shard;  /* the part of the cluster this policy schedules: its nodes, queues and jobs */
+    const struct orr_view_work *work; /* NULL: only what the ledger knows; ask orr_view_progress */
 };
+
+/* How a job gets on at view->now. Where nobody knows better: it works at rate 1 since it started,
+ * keeps nothing when it is evicted, and has no deadline. */
+struct orr_job_progress orr_view_progress(const struct orr_view *view, uint32_t job);
+/* The rate in ppm that the job would have with all it holds on these seats, as its profile has it,
+ * with nobody beside; 0: it cannot work there. 1 000 000 where nobody knows better. */
+int64_t orr_view_rate_at(const struct orr_view *view, uint32_t job, const struct orr_seat *seats,
+                         uint32_t count);
 
 /* What there is of that part. */
 static inline const struct orr_shard_room *orr_view_room(const struct orr_view *view)
@@ -71,6 +110,9 @@ struct orr_host {
     bool (*evict_for)(struct orr_txn *, uint32_t job, enum orr_cause cause, uint32_t beneficiary);
     bool (*evict_tasks)(struct orr_txn *, uint32_t job, uint32_t placement, uint32_t tasks,
                         enum orr_cause cause, uint32_t beneficiary);
+    struct orr_job_progress (*progress)(const struct orr_view *, uint32_t job);
+    int64_t (*rate_at)(const struct orr_view *, uint32_t job, const struct orr_seat *,
+                       uint32_t count);
 };
 const struct orr_host *orr_policy_host(void);
 

@@ -19,7 +19,7 @@
 #ifndef ORR_SIM_EXEC_H
 #define ORR_SIM_EXEC_H
 
-#include <orrery/core/ledger.h>
+#include <orrery/core/policy.h>
 #include <orrery/sim/profiles.h>
 #include <orrery/sim/terms.h>
 
@@ -116,6 +116,14 @@ orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job);
 /* When it was done, once orr_exec_finish_ms is there: earlier in round mode, if what was left at
  * the end of a round was too little to take time in the next. */
 orr_ms orr_exec_done_ms(const struct orr_exec *exec, uint32_t job);
+/* How the job gets on at `now`, between two changes of it: work, service and rate. Of a job with
+ * epochs work_ms is what they take in the reference placement. The other fields are left alone. */
+void orr_exec_progress(const struct orr_exec *exec, uint32_t job, orr_ms now,
+                       struct orr_job_progress *progress);
+/* The rate it would have with all it holds on these seats and nobody beside; of epochs in the one
+ * it is in. 0: it cannot work there. */
+int64_t orr_exec_rate_at(struct orr_exec *exec, uint32_t job, const struct orr_seat *seats,
+                         uint32_t count);
 /* Once the run is over: what of its useful time it left its devices idle. */
 void orr_exec_set_idle(struct orr_exec *exec, uint32_t job, int64_t idle);
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job);

@@ -10,8 +10,6 @@
 
 #include <orrery/core/cluster.h>
 
-#define ORR_PPM 1000000 /* the reference rate */
-
 struct orr_node_part { /* what a gang holds of one node */
     uint32_t node;
     uint32_t gpus;    /* devices, shared ones counted whole */

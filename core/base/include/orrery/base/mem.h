@@ -27,6 +27,9 @@ size_t orr_grow(size_t capacity, size_t need);
                           : ((capacity) = (uint32_t)orr_grow((capacity), (size_t)(count) + 1),     \
                              orr_realloc((array), (capacity), sizeof *(array))))
 
+/* An array of zeros, NULL at first, that grows to hold at least `need` elements. Returns it. */
+void *orr_zgrow(void *array, uint32_t *capacity, size_t need, size_t size) ORR_MUST_USE;
+
 struct orr_arena {
     struct orr_arena_block *head;
     size_t used; /* bytes taken in the head block */

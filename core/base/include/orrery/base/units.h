@@ -18,6 +18,7 @@ typedef int64_t orr_ms; /* a time or a duration, milliseconds */
 #define ORR_NONE         UINT32_MAX /* no such index */
 #define ORR_UNLIMITED    (-1.0)     /* quota or limit without a bound, as KAI writes it */
 #define ORR_MGPU         1000       /* milli-GPU in one device */
+#define ORR_PPM          1000000    /* parts per million: a rate of 1 */
 
 #define ORR_KIB          ((int64_t)1024)
 #define ORR_MIB          (ORR_KIB * 1024)
