@@ -96,8 +96,12 @@ bool orr_engine__is_stuck(struct engine *engine)
 
 /* ---- what it says ---- */
 
-static const char *advice(enum orr_cause cause)
+static const char *advice(const struct engine *engine, enum orr_cause cause)
 {
+    const bool by_policy = cause == ORR_CAUSE_PREEMPT || cause == ORR_CAUSE_RECLAIM;
+    if (by_policy && (engine->run->heeds[0] & ORR_HEEDS_MIN_RUNTIME) == 0) {
+        return "a horizon, its jobs checkpoints, or its policy parameters that preempt less";
+    }
     switch (cause) {
     case ORR_CAUSE_PREEMPT:
         return "a horizon, its queues a preempt_min_runtime, or its jobs checkpoints";
@@ -166,5 +170,5 @@ enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct o
                     "the run does not come to an end: %s after the first submit none of %u jobs "
                     "that wait or run has ended in the latest %s; give the scenario %s",
                     span, engine->ledger->pending_jobs + engine->ledger->running_jobs, evicted,
-                    advice(most));
+                    advice(engine, most));
 }
