@@ -132,6 +132,19 @@ bool orr_kueue__matches(const struct orr_kueue_pod_set *set, const struct orr_ku
     return affinity_matches(set, labels, count, own_keys);
 }
 
+int64_t orr_kueue__preference(const struct orr_kueue_pod_set *set,
+                              const struct orr_kueue_label *labels, uint32_t count)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < set->preferred_count; i++) {
+        bool empty;
+        if (term_holds(&set->preferred[i].term, labels, count, false, &empty) && !empty) {
+            sum = orr_quota_add(sum, set->preferred[i].weight);
+        }
+    }
+    return sum;
+}
+
 /* --- topology --- */
 
 bool orr_kueue__asks_topology(const struct orr_kueue_pod_set *set)

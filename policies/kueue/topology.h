@@ -11,6 +11,7 @@ struct kueue_domain {
     const char *const *values; /* one a level down to its own */
     /* while pods are placed: how many there is room for */
     int64_t pods, slices, pods_with_leader, slices_with_leader, leader;
+    int64_t score; /* of preferred affinity */
 };
 
 struct kueue_topology {

@@ -204,24 +204,124 @@ static void assume(struct orr_kueue *kueue, struct kueue_topology *topology,
     }
 }
 
+/* The domains of both, in order. */
+static void merge(struct orr_kueue *kueue, const struct kueue_lost *lost,
+                  const struct orr_kueue_held_set *added, struct orr_kueue_held_set *out)
+{
+    struct orr_kueue_domain *all = orr_arena_alloc(
+        &kueue->arena, (size_t)lost->kept_count + added->domain_count + 1, sizeof *all);
+    uint32_t kept = 0, count = 0;
+    for (uint32_t a = 0; a < added->domain_count; a++) {
+        while (kept < lost->kept_count && lost->kept[kept].leaf < added->domains[a].leaf) {
+            all[count++] = lost->kept[kept++];
+        }
+        all[count] = added->domains[a];
+        if (kept < lost->kept_count && lost->kept[kept].leaf == all[count].leaf) {
+            all[count].count += lost->kept[kept++].count;
+        }
+        count++;
+    }
+    while (kept < lost->kept_count) {
+        all[count++] = lost->kept[kept++];
+    }
+    out->topology_flavor = added->topology_flavor;
+    out->domains = all;
+    out->domain_count = count;
+}
+
+/* --- elastic slices: pods that run stay where they are --- */
+
+static int64_t count_pods(const struct orr_kueue_domain *domains, uint32_t count)
+{
+    int64_t pods = 0;
+    for (uint32_t d = 0; d < count; d++) {
+        pods += domains[d].count;
+    }
+    return pods;
+}
+
+static bool is_stale(const struct orr_kueue_pod_set *set)
+{
+    for (uint32_t d = 0; d < set->previous_count; d++) {
+        if (set->previous[d].leaf == ORR_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Do the pods of the slice before stay? Not if a domain is gone or slices were not whole. */
+static bool keeps_previous(const struct orr_kueue_pod_set *workers,
+                           const struct orr_kueue_pod_set *leader, int64_t count)
+{
+    const struct orr_kueue_topology_request *request = workers->topology;
+    const int64_t size = request != NULL && request->layer_count > 0 ? request->layers[0].size : 1;
+    return workers->previous_count > 0 && !is_stale(workers) &&
+           (leader == NULL || !is_stale(leader)) &&
+           (size <= 1 || (count % size == 0 &&
+                          count_pods(workers->previous, workers->previous_count) % size == 0));
+}
+
+/* The first pods of the slice before, up to `count`. */
+static void keep(struct orr_kueue *kueue, struct kueue_topology *topology,
+                 const struct orr_kueue_pod_set *set, int64_t count, struct orr_kueue_held_set *out)
+{
+    struct orr_kueue_domain *domains =
+        orr_arena_alloc(&kueue->arena, (size_t)set->previous_count + 1, sizeof *domains);
+    *out = (struct orr_kueue_held_set){.topology_flavor = topology->flavor, .domains = domains};
+    for (uint32_t d = 0; d < set->previous_count && count > 0; d++) {
+        domains[out->domain_count] = set->previous[d];
+        if (domains[out->domain_count].count > count) {
+            domains[out->domain_count].count = count;
+        }
+        count -= domains[out->domain_count++].count;
+    }
+    assume(kueue, topology, set, out);
+}
+
+static void join(struct orr_kueue *kueue, const struct orr_kueue_held_set *kept,
+                 struct orr_kueue_held_set *out)
+{
+    const struct kueue_lost rest = {.kept = kept->domains, .kept_count = kept->domain_count};
+    const struct orr_kueue_held_set added = *out;
+    merge(kueue, &rest, &added, out);
+}
+
 static bool place_pair(struct orr_kueue *kueue, uint32_t workload, struct kueue_topology *topology,
                        const int64_t *counts, struct pair pair, bool implied, bool empty,
                        struct orr_kueue_held_set *out, char failure[200])
 {
     const struct orr_kueue_pod_set *sets = kueue->workloads[workload].is.pod_sets;
-    const struct kueue_pods pods = {.workers = &sets[pair.workers],
-                                    .leader = pair.leader != ORR_NONE ? &sets[pair.leader] : NULL,
-                                    .count = counts[pair.workers],
-                                    .implied = implied,
-                                    .empty = empty,
-                                    .within = ORR_NONE};
+    struct kueue_pods pods = {.workers = &sets[pair.workers],
+                              .leader = pair.leader != ORR_NONE ? &sets[pair.leader] : NULL,
+                              .count = counts[pair.workers],
+                              .implied = implied,
+                              .empty = empty,
+                              .within = ORR_NONE};
     struct kueue_found found;
+    struct orr_kueue_held_set kept = {0};
+    const bool elastic = keeps_previous(pods.workers, pods.leader, pods.count);
+    if (elastic) {
+        keep(kueue, topology, pods.workers, pods.count, &kept);
+        pods.count -= count_pods(kept.domains, kept.domain_count);
+        if (pods.leader != NULL && pods.leader->previous_count > 0) {
+            keep(kueue, topology, pods.leader, counts[pair.leader], &out[pair.leader]);
+            pods.leader = NULL;
+        }
+        if (pods.count == 0) {
+            out[pair.workers] = kept;
+            return true;
+        }
+    }
     if (!orr_kueue__place_pods(kueue, topology, &pods, &found, failure)) {
         return false;
     }
     write_domains(kueue, topology, found.workers, &out[pair.workers]);
     assume(kueue, topology, &sets[pair.workers], &out[pair.workers]);
-    if (pair.leader != ORR_NONE) {
+    if (elastic) {
+        join(kueue, &kept, &out[pair.workers]);
+    }
+    if (pods.leader != NULL) {
         write_domains(kueue, topology, found.leader, &out[pair.leader]);
         assume(kueue, topology, &sets[pair.leader], &out[pair.leader]);
     }
@@ -345,30 +445,6 @@ static void split(struct orr_kueue *kueue, uint32_t workload, uint32_t set, stru
             kept[lost->kept_count++] = held->domains[d];
         }
     }
-}
-
-static void merge(struct orr_kueue *kueue, const struct kueue_lost *lost,
-                  const struct orr_kueue_held_set *added, struct orr_kueue_held_set *out)
-{
-    struct orr_kueue_domain *all = orr_arena_alloc(
-        &kueue->arena, (size_t)lost->kept_count + added->domain_count + 1, sizeof *all);
-    uint32_t kept = 0, count = 0;
-    for (uint32_t a = 0; a < added->domain_count; a++) {
-        while (kept < lost->kept_count && lost->kept[kept].leaf < added->domains[a].leaf) {
-            all[count++] = lost->kept[kept++];
-        }
-        all[count] = added->domains[a];
-        if (kept < lost->kept_count && lost->kept[kept].leaf == all[count].leaf) {
-            all[count].count += lost->kept[kept++].count;
-        }
-        count++;
-    }
-    while (kept < lost->kept_count) {
-        all[count++] = lost->kept[kept++];
-    }
-    out->topology_flavor = added->topology_flavor;
-    out->domains = all;
-    out->domain_count = count;
 }
 
 bool orr_kueue__replace(struct orr_kueue *kueue, uint32_t workload,

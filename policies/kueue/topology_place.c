@@ -6,8 +6,9 @@
  *       count_leaves         room on each node
  *       count_domains        and above, in pods and in slices
  *       search               the domain, or the few, that hold all
+ *         or orr_kueue__balance  topology_balance.c
  *       descend              level by level to the nodes
- *         minimise           as few domains as possible
+ *         orr_kueue__minimise           as few domains as possible
  *
  * Two orders: the best fit takes the fullest domain that is large enough; for pods without a wish
  * the least free capacity is used up first.
@@ -17,27 +18,7 @@
 
 #include <orrery/base/sort.h>
 
-#include "kueue_int.h"
-
-struct share { /* a domain in a list, with what goes to it */
-    uint32_t domain;
-    int64_t pods, slices, pods_with_leader, slices_with_leader, leader;
-};
-
-struct list {
-    struct share *items;
-    uint32_t count;
-};
-
-struct placing {
-    struct orr_kueue *kueue;
-    struct kueue_topology *topology;
-    const struct kueue_pods *pods;
-    uint32_t level, slice_level, lowest;
-    int64_t slice, need;
-    int64_t lead; /* 1: with a leader */
-    bool required, unconstrained, least_free;
-};
+#include "topology_place.h"
 
 /* --- what is asked --- */
 
@@ -170,6 +151,15 @@ static bool takes_pods(const struct placing *placing, uint32_t leaf)
             orr_kueue__matches(set, node->labels, node->label_count, false));
 }
 
+static int64_t score_of(const struct placing *placing, uint32_t leaf)
+{
+    const struct kueue_topology *topology = placing->topology;
+    const struct orr_kueue_node *node = &placing->kueue->spec->nodes[topology->node_of[leaf]];
+    return placing->kueue->spec->config.prefer_affinity && topology->by_host
+               ? orr_kueue__preference(placing->pods->workers, node->labels, node->label_count)
+               : 0;
+}
+
 static void count_slices(const struct placing *placing, struct kueue_domain *domain, uint32_t level)
 {
     if (level == placing->slice_level) {
@@ -185,8 +175,9 @@ static void count_leaves(const struct placing *placing)
     struct kueue_topology *topology = placing->topology;
     for (uint32_t leaf = 0; leaf < topology->leaf_count; leaf++) {
         struct kueue_domain *domain = &topology->domains[kueue_first_leaf(topology) + leaf];
-        domain->pods = domain->pods_with_leader = domain->leader = 0;
+        domain->pods = domain->pods_with_leader = domain->leader = domain->score = 0;
         if (takes_pods(placing, leaf)) {
+            domain->score = score_of(placing, leaf);
             domain->pods = room_for(placing, placing->pods->workers, leaf, NULL);
             domain->pods_with_leader = domain->pods;
             if (placing->lead > 0 && room_for(placing, placing->pods->leader, leaf, NULL) > 0) {
@@ -204,16 +195,17 @@ static int64_t less_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void count_parent(const struct placing *placing, struct kueue_domain *domain, uint32_t level)
+void orr_kueue__count_parent(const struct placing *placing, struct kueue_domain *domain,
+                             uint32_t level, int64_t unit)
 {
     const struct kueue_domain *children = &placing->topology->domains[domain->first_child];
-    const int64_t unit = inner_size(placing, level + 1);
     int64_t pods_lost = INT64_MAX, slices_lost = INT64_MAX;
-    domain->pods = domain->slices = domain->leader = 0;
+    domain->pods = domain->slices = domain->leader = domain->score = 0;
     for (uint32_t c = 0; c < domain->child_count; c++) {
         const int64_t pods = children[c].pods / unit * unit;
         domain->pods += pods;
         domain->slices += children[c].slices;
+        domain->score += children[c].score;
         if (children[c].leader > 0) {
             domain->leader = 1;
             pods_lost = less_of(pods_lost, pods - children[c].pods_with_leader / unit * unit);
@@ -237,20 +229,21 @@ static void count_domains(const struct placing *placing)
     count_leaves(placing);
     for (uint32_t level = placing->lowest; level-- > 0;) {
         for (uint32_t d = topology->level_first[level]; d < topology->level_first[level + 1]; d++) {
-            count_parent(placing, &topology->domains[d], level);
+            orr_kueue__count_parent(placing, &topology->domains[d], level,
+                                    inner_size(placing, level + 1));
         }
     }
 }
 
 /* --- lists --- */
 
-static struct list new_list(const struct placing *placing, uint32_t capacity)
+struct list orr_kueue__new_list(const struct placing *placing, uint32_t capacity)
 {
     return (struct list){.items = orr_arena_alloc(&placing->kueue->arena, (size_t)capacity + 1,
                                                   sizeof(struct share))};
 }
 
-static void push_domain(const struct placing *placing, struct list *list, uint32_t domain)
+void orr_kueue__push_domain(const struct placing *placing, struct list *list, uint32_t domain)
 {
     const struct kueue_domain *is = &placing->topology->domains[domain];
     list->items[list->count++] = (struct share){.domain = domain,
@@ -258,7 +251,8 @@ static void push_domain(const struct placing *placing, struct list *list, uint32
                                                 .slices = is->slices,
                                                 .pods_with_leader = is->pods_with_leader,
                                                 .slices_with_leader = is->slices_with_leader,
-                                                .leader = is->leader};
+                                                .leader = is->leader,
+                                                .score = is->score};
 }
 
 static int by_size(int64_t a, int64_t b, bool ascending)
@@ -267,27 +261,29 @@ static int by_size(int64_t a, int64_t b, bool ascending)
 }
 
 /* Domains of a level are numbered in the order of their values. */
-static int by_workers(const void *a, const void *b, void *context)
+int orr_kueue__by_workers(const void *a, const void *b, void *context)
 {
     const struct placing *placing = context;
     const struct share *x = a, *y = b;
-    int order = by_size(x->slices, y->slices, placing->least_free);
+    int order = by_size(x->score, y->score, false);
+    order = order != 0 ? order : by_size(x->slices, y->slices, placing->least_free);
     order = order != 0 ? order : by_size(x->pods, y->pods, true);
     return order != 0 ? order : by_size(x->domain, y->domain, true);
 }
 
-static int by_leader(const void *a, const void *b, void *context)
+int orr_kueue__by_leader(const void *a, const void *b, void *context)
 {
     const struct placing *placing = context;
     const struct share *x = a, *y = b;
     int order = by_size(x->leader, y->leader, false);
+    order = order != 0 ? order : by_size(x->score, y->score, false);
     order = order != 0 ? order
                        : by_size(x->slices_with_leader, y->slices_with_leader, placing->least_free);
     order = order != 0 ? order : by_size(x->pods_with_leader, y->pods_with_leader, true);
     return order != 0 ? order : by_size(x->domain, y->domain, true);
 }
 
-static void sort_list(struct placing *placing, struct list list, orr_compare_fn *order)
+void orr_kueue__sort_list(struct placing *placing, struct list list, orr_compare_fn *order)
 {
     orr_sort(list.items, list.count, sizeof *list.items, order, placing);
 }
@@ -299,11 +295,12 @@ static int64_t holds(const struct share *share, bool with_leader, bool slices)
                        : (slices ? share->slices : share->pods);
 }
 
+/* Among the domains that are preferred as much as the first. */
 static struct share best_fit(const struct share *items, uint32_t count, int64_t need, int64_t lead,
                              bool slices)
 {
     const struct share *best = NULL;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && items[i].score == items[0].score; i++) {
         const int64_t size = holds(&items[i], lead > 0, slices);
         if (items[i].leader >= lead && size >= need &&
             (best == NULL || size < holds(best, lead > 0, slices))) {
@@ -337,11 +334,11 @@ static struct list level_list(struct placing *placing, uint32_t level)
 {
     const uint32_t first = placing->topology->level_first[level];
     const uint32_t end = placing->topology->level_first[level + 1];
-    struct list list = new_list(placing, end - first);
+    struct list list = orr_kueue__new_list(placing, end - first);
     for (uint32_t d = first; d < end; d++) {
-        push_domain(placing, &list, d);
+        orr_kueue__push_domain(placing, &list, d);
     }
-    sort_list(placing, list, by_leader);
+    orr_kueue__sort_list(placing, list, orr_kueue__by_leader);
     return list;
 }
 
@@ -362,6 +359,15 @@ static bool one_domain(const struct placing *placing, struct list all, struct li
     if (top.slices_with_leader >= placing->need && top.leader >= placing->lead) {
         out->items[out->count++] = top;
         return true;
+    }
+    for (uint32_t i = 1;
+         placing->required && placing->kueue->spec->config.prefer_affinity && i < all.count; i++) {
+        const struct share *next = &all.items[i]; /* less preferred, but large enough */
+        if (next->slices_with_leader >= placing->need && next->leader >= placing->lead) {
+            out->items[out->count++] =
+                best_fit(next, all.count - i, placing->need, placing->lead, true);
+            return true;
+        }
     }
     return false;
 }
@@ -384,7 +390,7 @@ static bool several_domains(struct placing *placing, struct list all, struct lis
         return false;
     }
     struct list others = {all.items + i, all.count - i};
-    sort_list(placing, others, by_workers);
+    orr_kueue__sort_list(placing, others, orr_kueue__by_workers);
     for (i = 0; rest > 0 && i < others.count; i++) {
         struct share next = others.items[i];
         if (!placing->least_free && next.slices >= rest) {
@@ -400,7 +406,7 @@ static bool search(struct placing *placing, uint32_t *level, struct list *out)
 {
     for (;; (*level)--) {
         struct list all = level_list(placing, *level);
-        *out = new_list(placing, 2 * all.count);
+        *out = orr_kueue__new_list(placing, 2 * all.count);
         if (all.count == 0) {
             return false;
         }
@@ -471,14 +477,14 @@ static bool take_workers(const struct placing *placing, const struct list *list,
     return done;
 }
 
-static struct list minimise(const struct placing *placing, struct list list, int64_t count,
-                            int64_t lead, int64_t size, bool slices)
+struct list orr_kueue__minimise(const struct placing *placing, struct list list, int64_t count,
+                                int64_t lead, int64_t size, bool slices)
 {
     struct amounts amounts = {.rest = slices ? count / size : count,
                               .lead = lead,
                               .size = slices ? size : 1,
                               .slices = slices};
-    struct list out = new_list(placing, list.count);
+    struct list out = orr_kueue__new_list(placing, list.count);
     prioritise(&list, amounts.rest, lead, slices);
     bool done = false;
     for (uint32_t i = 0; !done && i < list.count; i++) {
@@ -492,7 +498,7 @@ static void push_children(const struct placing *placing, struct list *list, uint
 {
     const struct kueue_domain *is = &placing->topology->domains[domain];
     for (uint32_t c = 0; c < is->child_count; c++) {
-        push_domain(placing, list, is->first_child + c);
+        orr_kueue__push_domain(placing, list, is->first_child + c);
     }
 }
 
@@ -505,6 +511,15 @@ static uint32_t children_of(const struct placing *placing, const struct list *li
     return count;
 }
 
+struct list orr_kueue__children(const struct placing *placing, const struct list *parents)
+{
+    struct list children = orr_kueue__new_list(placing, children_of(placing, parents));
+    for (uint32_t i = 0; i < parents->count; i++) {
+        push_children(placing, &children, parents->items[i].domain);
+    }
+    return children;
+}
+
 static void append(struct list *to, struct list from)
 {
     for (uint32_t i = 0; i < from.count; i++) {
@@ -515,35 +530,36 @@ static void append(struct list *to, struct list from)
 /* Each parent apart, with what it was given. */
 static struct list divide(struct placing *placing, struct list parents, uint32_t level)
 {
-    const int64_t unit = inner_size(placing, level + 1);
-    struct list next = new_list(placing, children_of(placing, &parents));
+    const int64_t unit =
+        level < placing->slice_level ? placing->slice : inner_size(placing, level + 1);
+    struct list next = orr_kueue__new_list(placing, children_of(placing, &parents));
     for (uint32_t p = 0; p < parents.count; p++) {
-        struct list children =
-            new_list(placing, placing->topology->domains[parents.items[p].domain].child_count);
+        struct list children = orr_kueue__new_list(
+            placing, placing->topology->domains[parents.items[p].domain].child_count);
         push_children(placing, &children, parents.items[p].domain);
-        sort_list(placing, children, by_workers);
+        orr_kueue__sort_list(placing, children, orr_kueue__by_workers);
         for (uint32_t c = 0; unit > 1 && c < children.count; c++) {
             children.items[c].slices = children.items[c].pods / unit;
             children.items[c].slices_with_leader = children.items[c].pods_with_leader / unit;
         }
-        append(&next, minimise(placing, children, parents.items[p].pods, parents.items[p].leader,
-                               unit, unit > 1));
+        append(&next, orr_kueue__minimise(placing, children, parents.items[p].pods,
+                                          parents.items[p].leader, unit, unit > 1));
     }
     return next;
 }
 
-static struct list descend(struct placing *placing, struct list chosen, uint32_t level)
+/* To the nodes. Above the level of slices the children of all chosen domains are one list, unless
+ * what each gets is settled already. */
+static struct list descend(struct placing *placing, struct list chosen, uint32_t level,
+                           bool settled)
 {
+    const int64_t count = placing->pods->count;
     struct list now =
-        minimise(placing, chosen, placing->pods->count, placing->lead, placing->slice, true);
-    for (; level < placing->lowest && level < placing->slice_level; level++) {
-        struct list children = new_list(placing, children_of(placing, &now));
-        for (uint32_t i = 0; i < now.count; i++) {
-            push_children(placing, &children, now.items[i].domain);
-        }
-        sort_list(placing, children, by_workers);
-        now =
-            minimise(placing, children, placing->pods->count, placing->lead, placing->slice, true);
+        orr_kueue__minimise(placing, chosen, count, placing->lead, placing->slice, true);
+    for (; !settled && level < placing->lowest && level < placing->slice_level; level++) {
+        struct list children = orr_kueue__children(placing, &now);
+        orr_kueue__sort_list(placing, children, orr_kueue__by_workers);
+        now = orr_kueue__minimise(placing, children, count, placing->lead, placing->slice, true);
     }
     for (; level < placing->lowest; level++) {
         now = divide(placing, now, level);
@@ -565,10 +581,13 @@ bool orr_kueue__place_pods(struct orr_kueue *kueue, struct kueue_topology *topol
     count_domains(&placing);
     struct list chosen;
     uint32_t level = placing.level;
-    if (!search(&placing, &level, &chosen)) {
+    struct kueue_domain *const counted = topology->domains;
+    const bool balanced = orr_kueue__balance(&placing, &level, &chosen);
+    if (!balanced && !search(&placing, &level, &chosen)) {
         return fail(failure, "the topology has no room for all pods", "");
     }
-    const struct list leaves = descend(&placing, chosen, level);
+    const struct list leaves = descend(&placing, chosen, level, balanced);
+    topology->domains = counted;
     found->workers = orr_arena_alloc(&kueue->arena, topology->leaf_count + 1, sizeof(int64_t));
     found->leader = orr_arena_alloc(&kueue->arena, topology->leaf_count + 1, sizeof(int64_t));
     for (uint32_t i = 0; i < leaves.count; i++) {

@@ -135,6 +135,10 @@ struct kq_term {
     struct kq_expression *expressions;
     uint32_t expression_count;
 };
+struct kq_preferred {
+    int64_t weight;
+    struct kq_term term;
+};
 struct kq_domain {
     const char **values;
     uint32_t value_count;
@@ -153,8 +157,8 @@ struct kq_pod_set {
     struct kq_taint *tolerations;
     struct kq_topology_request *topology;
     struct kq_placed *previous;
-    const char *preferred_affinity;
-    uint32_t per_pod_count, selector_count, term_count, toleration_count;
+    struct kq_preferred *preferred;
+    uint32_t per_pod_count, selector_count, term_count, toleration_count, preferred_count;
     bool implied;
 };
 struct kq_held_set {

@@ -264,6 +264,12 @@ static const struct conform_field term_fields[] = {
 };
 SHAPE(term, "an affinity term", kq_term, .defaults = NULL);
 
+static const struct conform_field preferred_fields[] = {
+    {"weight", CONFORM_INT, true, AT(kq_preferred, weight)},
+    {"preference", CONFORM_OBJECT, true, AT(kq_preferred, term), .shape = &term_shape},
+};
+SHAPE(preferred, "a preferred affinity", kq_preferred, .defaults = NULL);
+
 static const struct conform_field domain_fields[] = {
     {"values", CONFORM_STRINGS, true, AT(kq_domain, values), CNT(kq_domain, value_count)},
     {"count", CONFORM_INT, true, AT(kq_domain, count)},
@@ -286,7 +292,8 @@ static const struct conform_field pod_set_fields[] = {
      CNT(kq_pod_set, selector_count)},
     {"node_affinity_terms", CONFORM_LIST, false, AT(kq_pod_set, terms), CNT(kq_pod_set, term_count),
      .shape = &term_shape},
-    {"node_affinity_preferred", CONFORM_JSON, false, AT(kq_pod_set, preferred_affinity)},
+    {"node_affinity_preferred", CONFORM_LIST, false, AT(kq_pod_set, preferred),
+     CNT(kq_pod_set, preferred_count), .shape = &preferred_shape},
     {"tolerations", CONFORM_LIST, false, AT(kq_pod_set, tolerations),
      CNT(kq_pod_set, toleration_count), .shape = &taint_shape},
     {"topology", CONFORM_REF, false, AT(kq_pod_set, topology), .shape = &request_shape},

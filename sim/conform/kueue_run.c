@@ -417,25 +417,14 @@ static void run_topology(struct kq_world *world, struct conform_outcome *outcome
 
 /* --- what cannot be run --- */
 
-static bool is_on(const struct conform_kueue *one, const char *gate)
-{
-    for (uint32_t i = 0; i < one->config.gate_count; i++) {
-        if (strcmp(one->config.gates[i].name, gate) == 0) {
-            return orr_conform__is_word(one->config.gates[i].value, "true");
-        }
-    }
-    return false;
-}
-
 static const char *missing_feature(const struct conform_kueue *one)
 {
-    static const char *const gates[] = {"TASBalancedPlacement", "TASRespectNodeAffinityPreferred",
-                                        "ElasticJobsViaWorkloadSlicesWithTAS",
-                                        "ConcurrentAdmission"};
-    for (size_t i = 0; i < sizeof gates / sizeof gates[0]; i++) {
-        if (is_on(one, gates[i])) {
-            return gates[i];
-        }
+    if (orr_conform__gate(one, "ConcurrentAdmission", false)) {
+        return "ConcurrentAdmission";
+    }
+    if (one->level_count == 0 &&
+        orr_conform__gate(one, "ElasticJobsViaWorkloadSlicesWithTAS", false)) {
+        return "ElasticJobsViaWorkloadSlicesWithTAS";
     }
     for (uint32_t q = 0; one->check_objects != NULL && q < one->queue_count; q++) {
         if (one->queues[q].checks != NULL &&
@@ -444,7 +433,7 @@ static const char *missing_feature(const struct conform_kueue *one)
         }
     }
     if (one->holder != NULL && one->holder->single_pod &&
-        is_on(one, "SkipReassignmentForPodOwnedWorkloads")) {
+        orr_conform__gate(one, "SkipReassignmentForPodOwnedWorkloads", false)) {
         return "SkipReassignmentForPodOwnedWorkloads";
     }
     return one->api_error != NULL                ? "errors of the API server"

@@ -215,22 +215,38 @@ static enum orr_kueue_operator operator_of(const char *text)
     return ORR_KUEUE_IN;
 }
 
+static struct orr_kueue_term term_of(struct kq_world *world, const struct kq_term *from)
+{
+    struct orr_kueue_expression *expressions =
+        orr_arena_alloc(&world->arena, (size_t)from->expression_count + 1, sizeof *expressions);
+    for (uint32_t e = 0; e < from->expression_count; e++) {
+        expressions[e] = (struct orr_kueue_expression){
+            from->expressions[e].key, operator_of(from->expressions[e].op),
+            from->expressions[e].values, from->expressions[e].value_count};
+    }
+    return (struct orr_kueue_term){expressions, from->expression_count};
+}
+
 static const struct orr_kueue_term *terms_of(struct kq_world *world, const struct kq_pod_set *from)
 {
     struct orr_kueue_term *terms =
         orr_arena_alloc(&world->arena, (size_t)from->term_count + 1, sizeof *terms);
     for (uint32_t t = 0; t < from->term_count; t++) {
-        const struct kq_term *term = &from->terms[t];
-        struct orr_kueue_expression *expressions =
-            orr_arena_alloc(&world->arena, (size_t)term->expression_count + 1, sizeof *expressions);
-        for (uint32_t e = 0; e < term->expression_count; e++) {
-            expressions[e] = (struct orr_kueue_expression){
-                term->expressions[e].key, operator_of(term->expressions[e].op),
-                term->expressions[e].values, term->expressions[e].value_count};
-        }
-        terms[t] = (struct orr_kueue_term){expressions, term->expression_count};
+        terms[t] = term_of(world, &from->terms[t]);
     }
     return terms;
+}
+
+static const struct orr_kueue_preferred *preferred_of(struct kq_world *world,
+                                                      const struct kq_pod_set *from)
+{
+    struct orr_kueue_preferred *preferred =
+        orr_arena_alloc(&world->arena, (size_t)from->preferred_count + 1, sizeof *preferred);
+    for (uint32_t i = 0; i < from->preferred_count; i++) {
+        preferred[i] = (struct orr_kueue_preferred){from->preferred[i].weight,
+                                                    term_of(world, &from->preferred[i].term)};
+    }
+    return preferred;
 }
 
 /* --- pod sets --- */
@@ -260,6 +276,25 @@ static const struct orr_kueue_topology_request *request_of(struct kq_world *worl
     return request;
 }
 
+/* Where the pods of the slice it takes over are, on the flavor of a topology vector. */
+static const struct orr_kueue_domain *previous_of(struct kq_world *world,
+                                                  const struct kq_placed *from)
+{
+    if (from == NULL || world->kueue == NULL || world->from->level_count == 0) {
+        return NULL;
+    }
+    struct orr_kueue_domain *domains =
+        orr_arena_alloc(&world->arena, (size_t)from->domain_count + 1, sizeof *domains);
+    for (uint32_t d = 0; d < from->domain_count; d++) {
+        domains[d] = (struct orr_kueue_domain){
+            .leaf = orr_kueue_find_leaf(world->kueue, 0, from->domains[d].values,
+                                        from->domains[d].value_count),
+            .name = from->domains[d].values[from->domains[d].value_count - 1],
+            .count = from->domains[d].count};
+    }
+    return domains;
+}
+
 const struct orr_kueue_pod_set *orr_conform__pod_sets(struct kq_world *world,
                                                       const struct kq_pod_set *from, uint32_t count)
 {
@@ -277,6 +312,10 @@ const struct orr_kueue_pod_set *orr_conform__pod_sets(struct kq_world *world,
             .selector_count = set->selector_count,
             .terms = terms_of(world, set),
             .term_count = set->term_count,
+            .preferred = preferred_of(world, set),
+            .preferred_count = set->preferred_count,
+            .previous = previous_of(world, set->previous),
+            .previous_count = set->previous != NULL ? set->previous->domain_count : 0,
             .tolerations = tolerations_of(world, set->tolerations, set->toleration_count),
             .toleration_count = set->toleration_count,
             .topology = request_of(world, set->topology),
@@ -577,6 +616,8 @@ static void build_config(struct kq_world *world)
         !orr_conform__gate(from, "TASRecomputeAssignmentWithinSchedulingCycle", true);
     config->overlap_no_recompute =
         !orr_conform__gate(from, "RecomputeAssignmentUponPreemptionTargetsOverlap", true);
+    config->balanced_placement = orr_conform__gate(from, "TASBalancedPlacement", false);
+    config->prefer_affinity = orr_conform__gate(from, "TASRespectNodeAffinityPreferred", false);
     config->no_mixed_profile = !orr_conform__gate(from, "TASProfileMixed", true);
     config->no_fail_fast = !orr_conform__gate(from, "TASFailedNodeReplacementFailFast", true);
     config->no_within_nominal = !orr_conform__gate(from, "FairSharingPreemptWithinNominal", true);

@@ -1,7 +1,8 @@
 # What Kueue decides (policies/kueue), and its vectors where somebody has all of them.
 orr_unit_test(test_kueue orr_kueue)
 orr_cases(kueue)
-add_test(NAME kueue.vectors COMMAND orrery conform ${CMAKE_CURRENT_SOURCE_DIR}/kueue/vectors)
+add_test(NAME kueue.vectors COMMAND orrery conform ${CMAKE_CURRENT_SOURCE_DIR}/kueue/vectors
+  ${CMAKE_CURRENT_SOURCE_DIR}/kueue/own)
 set_tests_properties(kueue.vectors PROPERTIES LABELS quick
   PASS_REGULAR_EXPRESSION "^[0-9]+ passed, 0 failed, 0 skipped\n$")
 add_test(NAME kueue.given COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/kueue/given.sh $<TARGET_FILE:orrery>

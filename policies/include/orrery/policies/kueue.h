@@ -48,6 +48,11 @@ struct orr_kueue_term { /* all of them */
     uint32_t expression_count;
 };
 
+struct orr_kueue_preferred { /* a preferred node affinity */
+    int64_t weight;
+    struct orr_kueue_term term;
+};
+
 struct orr_kueue_flavor {
     const char *name;
     const struct orr_kueue_label *labels;
@@ -123,6 +128,12 @@ struct orr_kueue_topology_request {
     uint32_t layer_count;
 };
 
+struct orr_kueue_domain {
+    uint32_t leaf;    /* of the flavor's topology; ORR_NONE: no longer there */
+    const char *name; /* lowest value */
+    int64_t count;
+};
+
 struct orr_kueue_pod_set {
     const char *name;
     int64_t count, min_count; /* min_count -1: none */
@@ -130,9 +141,13 @@ struct orr_kueue_pod_set {
     const struct orr_kueue_label *selector;
     const struct orr_kueue_term *terms; /* required node affinity: any of them */
     const struct orr_kueue_toleration *tolerations;
-    uint32_t selector_count, term_count, toleration_count;
+    const struct orr_kueue_preferred *preferred; /* heeded where config says so */
+    uint32_t selector_count, term_count, toleration_count, preferred_count;
     const struct orr_kueue_topology_request *topology; /* NULL: not asked */
-    const char *group;                                 /* pod sets decided together; NULL: alone */
+    /* where the pods of the elastic slice are that this one takes over: they stay there */
+    const struct orr_kueue_domain *previous;
+    uint32_t previous_count;
+    const char *group; /* pod sets decided together; NULL: alone */
 };
 #define ORR_KUEUE_NOT_ASKED (-1)
 
@@ -159,6 +174,8 @@ struct orr_kueue_config {
     bool no_partial_admission, no_topology, topology_no_recompute, overlap_no_recompute;
     bool no_mixed_profile, no_fail_fast, no_within_nominal, no_prioritize_non_borrowing;
     bool no_scan_progress;
+    /* and those that are off by default */
+    bool balanced_placement, prefer_affinity;
 };
 
 struct orr_kueue_spec { /* constant, and outlives what is made of it */
@@ -178,11 +195,6 @@ struct orr_kueue_spec { /* constant, and outlives what is made of it */
 struct orr_kueue_amount {
     uint32_t cell;
     int64_t amount;
-};
-struct orr_kueue_domain {
-    uint32_t leaf;    /* of the flavor's topology; ORR_NONE: no longer there */
-    const char *name; /* lowest value */
-    int64_t count;
 };
 struct orr_kueue_held_set { /* of one pod set of an admission */
     int64_t count;
