@@ -180,9 +180,9 @@ typedef uint32_t orr_policy_laws_fn(const void *params);
 typedef uint32_t orr_policy_heeds_fn(const void *params);
 enum {
     ORR_HEEDS_PRIORITY = 1u << 0,
-    ORR_HEEDS_QUEUES = 1u << 1, /* serves each queue's jobs apart; else there is one line of all */
-    ORR_HEEDS_WORK = 1u << 2,   /* the shortest first */
-    ORR_HEEDS_SECONDS = 1u << 3,    /* of submit times the whole seconds only */
+    ORR_HEEDS_QUEUES = 1u << 1,  /* serves each queue's jobs apart; else there is one line of all */
+    ORR_HEEDS_WORK = 1u << 2,    /* the shortest first */
+    ORR_HEEDS_SECONDS = 1u << 3, /* of submit times the whole seconds only */
     ORR_HEEDS_MIN_RUNTIME = 1u << 4 /* queues' preempt_min_runtime and reclaim_min_runtime */
 };
 
