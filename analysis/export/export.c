@@ -95,7 +95,8 @@ static void swf_row(struct orr_json *json, sqlite3_stmt *row)
 static const struct form forms[] = {{"csv", csv_head, csv_row, NULL},
                                     {"jsonl", NULL, json_row, NULL},
                                     {"json", json_head, json_row, json_tail},
-                                    {"swf", NULL, swf_row, NULL}};
+                                    {"swf", NULL, swf_row, NULL},
+                                    {"schema", NULL, NULL, NULL}};
 #define FORMS (sizeof forms / sizeof forms[0])
 
 static enum orr_status table_exists(sqlite3 *db, const char *path, const char *table,
@@ -160,6 +161,71 @@ static enum orr_status copy_rows(struct orr_results *in, const char *table, cons
     return status;
 }
 
+/* The type in which a column of CSV can be kept whole: as declared, or the widest of its values
+ * where a view computes it. In the order of width. */
+enum field_type { FIELD_UNKNOWN, FIELD_INTEGER, FIELD_NUMBER, FIELD_STRING };
+
+static enum field_type declared_type(const char *declared)
+{
+    return declared == NULL                   ? FIELD_UNKNOWN
+           : strcmp(declared, "INTEGER") == 0 ? FIELD_INTEGER
+           : strcmp(declared, "REAL") == 0    ? FIELD_NUMBER
+                                              : FIELD_STRING;
+}
+
+static enum field_type type_of_value(sqlite3_stmt *row, int column)
+{
+    switch (sqlite3_column_type(row, column)) {
+    case SQLITE_NULL: return FIELD_UNKNOWN;
+    case SQLITE_INTEGER: return FIELD_INTEGER;
+    case SQLITE_FLOAT: return FIELD_NUMBER;
+    default: return FIELD_STRING;
+    }
+}
+
+struct field {
+    const char *name;
+    enum field_type type;
+};
+
+/* The names and types of the CSV as a Table Schema (Frictionless Data). A column without a value in
+ * any row is a string. */
+static enum orr_status print_schema(struct orr_results *in, const char *sql, FILE *out)
+{
+    static const char *const words[] = {"string", "integer", "number", "string"};
+    struct orr_json json = {.out = out};
+    sqlite3_stmt *rows = orr_results_prepare(in, sql);
+    const int fields = rows == NULL ? 0 : sqlite3_column_count(rows);
+    struct field *list = orr_arena_alloc(&in->arena, (size_t)fields + 1, sizeof *list);
+    for (int c = 0; c < fields; c++) {
+        const char *name = sqlite3_column_name(rows, c);
+        list[c].name = orr_arena_strndup(&in->arena, name, strlen(name));
+        list[c].type = declared_type(sqlite3_column_decltype(rows, c));
+    }
+    while (orr_results_step(in, rows)) {
+        for (int c = 0; c < fields; c++) {
+            const enum field_type type = type_of_value(rows, c);
+            list[c].type = type > list[c].type ? type : list[c].type;
+        }
+    }
+    if (in->status != ORR_OK) {
+        return in->status;
+    }
+    orr_json_open(&json, NULL, '{');
+    orr_json_open(&json, "fields", '[');
+    for (int c = 0; c < fields; c++) {
+        orr_json_open(&json, NULL, '{');
+        json.one_line = true;
+        orr_json_text(&json, "name", list[c].name);
+        orr_json_text(&json, "type", words[list[c].type]);
+        orr_json_close(&json, '}');
+        json.one_line = false;
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+    return ORR_OK;
+}
+
 enum orr_status orr_export_table(const char *path, const char *table, const char *format, FILE *out,
                                  struct orr_err *err)
 {
@@ -168,7 +234,8 @@ enum orr_status orr_export_table(const char *path, const char *table, const char
         form++;
     }
     if (form == forms + FORMS) {
-        return orr_fail(err, ORR_USAGE, "format \"%s\" is not csv, jsonl, json or swf", format);
+        return orr_fail(err, ORR_USAGE, "format \"%s\" is not csv, jsonl, json, swf or schema",
+                        format);
     }
     const bool jobs = strcmp(table, "jobs") == 0, swf = form->row == swf_row;
     if (swf && !jobs) {
@@ -184,8 +251,10 @@ enum orr_status orr_export_table(const char *path, const char *table, const char
     if (status == ORR_OK) {
         char sql[200];
         (void)sqlite3_snprintf(sizeof sql, sql, "SELECT * FROM \"%w\"", name);
-        status =
-            copy_rows(&in, table, swf ? orr_export_sql__standard_workload : sql, form, out, err);
+        status = form->row == NULL
+                     ? print_schema(&in, sql, out)
+                     : copy_rows(&in, table, swf ? orr_export_sql__standard_workload : sql, form,
+                                 out, err);
     }
     orr_results_close(&in);
     return status;

@@ -162,3 +162,51 @@ WHERE m.name = 'scenarios_simulated' AND m.scope = 'action';
 -- name: origin
 SELECT clock_origin_ms
 FROM run;
+
+-- name: lanes
+-- a lane for each node, in the process of its pool; process 1 is that of the queues
+SELECT id, name, pool, 2 + min(id) OVER (PARTITION BY pool) AS process
+FROM node
+ORDER BY id;
+
+-- name: slices
+-- what stands in the lanes of each node: pods of jobs, and times in which the node could take none or no more
+SELECT n.id, 2 + f.first AS process, b.start_ms, max(coalesce(b.end_ms, r.end_ms), b.start_ms), b.end_ms IS NULL AS open,
+  b.category, CASE WHEN b.job IS NULL THEN b.category ELSE j.name END, q.name, j.user, k.name, b.nr, b.pods,
+  b.mgpu / 1000.0
+FROM (
+  SELECT node, start_ms, end_ms, 'job' AS category, job, nr, pods, mgpu
+  FROM v_placements
+  UNION ALL
+  SELECT node, from_ms, to_ms, 'down', NULL, NULL, NULL, NULL
+  FROM outage
+  UNION ALL
+  SELECT node, from_ms, to_ms, 'cordoned', NULL, NULL, NULL, NULL
+  FROM cordon
+  UNION ALL
+  SELECT node, from_ms, to_ms, 'away', NULL, NULL, NULL, NULL
+  FROM away) AS b
+CROSS JOIN run AS r
+JOIN node AS n ON n.id = b.node
+JOIN (SELECT pool, min(id) AS first FROM node GROUP BY pool) AS f ON f.pool = n.pool
+LEFT JOIN job AS j ON j.id = b.job
+LEFT JOIN queue AS q ON q.id = j.queue
+LEFT JOIN kind AS k ON k.id = j.kind
+ORDER BY n.id, b.start_ms, b.end_ms IS NOT NULL, b.end_ms DESC, b.job, b.nr;
+
+-- name: counters
+SELECT s.at_ms, q.name, s.allocated_mgpu / 1000.0, s.pending_mgpu / 1000.0, s.share_mgpu / 1000.0, s.pending_jobs
+FROM series AS s
+JOIN queue AS q ON q.id = s.queue
+ORDER BY q.id, s.at_ms;
+
+-- name: evictions
+SELECT e.at_ms, e.cause, j.name, e.pods, o.name
+FROM eviction AS e
+JOIN job AS j ON j.id = e.job
+LEFT JOIN job AS o ON o.id = e.for_job
+ORDER BY e.at_ms, e.job;
+
+-- name: of_run
+SELECT name, policy, seed, digest, orrery_version, clock_origin_ms, series_ms
+FROM run;

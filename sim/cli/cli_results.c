@@ -18,6 +18,16 @@ struct export_options {
     const char *path, *table, *format;
 };
 
+typedef enum orr_status export_run(const char *path, FILE *out, struct orr_err *err);
+
+/* The format of a whole run that goes by this name; NULL: it is a table's. */
+static export_run *whole_run(const char *name)
+{
+    return strcmp(name, "openmetrics") == 0 ? orr_export_openmetrics
+           : strcmp(name, "perfetto") == 0  ? orr_export_perfetto
+                                            : NULL;
+}
+
 static error_t parse_export(int key, char *arg, struct argp_state *state)
 {
     struct export_options *o = state->input;
@@ -40,8 +50,8 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
         if (o->common.json && o->format != NULL && strcmp(o->format, "json") != 0) {
             argp_error(state, "--json is a format of its own, not %s", o->format);
         }
-        if (strcmp(o->table, "openmetrics") == 0 && (o->common.json || o->format != NULL)) {
-            argp_error(state, "openmetrics is a format of its own, without --format and --json");
+        if (whole_run(o->table) != NULL && (o->common.json || o->format != NULL)) {
+            argp_error(state, "%s is a format of its own, without --format and --json", o->table);
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -50,9 +60,10 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 
 int orr_cli_export(int argc, char **argv)
 {
-    static const struct argp_option rows[] = {{"format", 'f', "csv|jsonl|json|swf", 0,
+    static const struct argp_option rows[] = {{"format", 'f', "csv|jsonl|json|swf|schema", 0,
                                                "default csv; json is what --json prints; swf "
-                                               "only for jobs",
+                                               "only for jobs; schema: names and types of "
+                                               "the columns of csv (Table Schema)",
                                                0},
                                               {0}};
     const struct argp parser = {
@@ -61,7 +72,9 @@ int orr_cli_export(int argc, char **argv)
         "R.db TABLE",
         "Write a table or view of a results file to standard output. `jobs` is one row a job with "
         "names and seconds; any other table or view goes by its own name; `openmetrics` is the "
-        "series and evictions under KAI's metric names, with times.",
+        "series and evictions under KAI's metric names, with times; `perfetto` is the whole run "
+        "for "
+        "the viewer at ui.perfetto.dev: jobs as slices on their nodes, queues as counters.",
         orr_cli_everywhere,
         NULL,
         NULL};
@@ -69,8 +82,9 @@ int orr_cli_export(int argc, char **argv)
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     const char *format = o.common.json ? "json" : o.format != NULL ? o.format : "csv";
-    enum orr_status status = strcmp(o.table, "openmetrics") == 0
-                                 ? orr_export_openmetrics(o.path, stdout, &err)
+    export_run *whole = whole_run(o.table);
+    enum orr_status status = whole != NULL
+                                 ? whole(o.path, stdout, &err)
                                  : orr_export_table(o.path, o.table, format, stdout, &err);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

@@ -75,6 +75,7 @@ says 0 '.table == "jobs" and (.rows[0] | has("wait_s"))' export r.db jobs
 fails 65 export r.db nothing
 fails 64 export r.db jobs --format csv
 fails 64 export r.db openmetrics
+fails 64 export r.db perfetto
 says 0 '[.figures[] | select(.name == "share")] | length == 1' plot --list
 if command -v gnuplot >/dev/null; then
 
