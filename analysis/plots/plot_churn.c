@@ -15,8 +15,8 @@ static uint32_t buckets_of(const struct orr_plot *plot, uint32_t most)
 }
 
 /* Layers of both panels have the same order and so the same colours. */
-static void churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
-                       struct orr_plot_layers *lost)
+void orr_plot__churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
+                          struct orr_plot_layers *lost)
 {
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__causes);
     while (orr_results_step(&plot->in, row)) {
@@ -66,7 +66,7 @@ void orr_plot__churn(struct orr_plot *plot)
     orr_plot__span(plot, &from, &to);
     orr_plot__layers_open(&evictions, from, to, buckets_of(plot, MOST_BARS));
     orr_plot__layers_open(&lost, from, to, buckets_of(plot, MOST_STEPS));
-    churn_load(plot, &evictions, &lost);
+    orr_plot__churn_load(plot, &evictions, &lost);
     double count = 0, gpu_h = 0;
     char length[24];
     for (uint32_t i = 0; i < evictions.count; i++) {

@@ -52,6 +52,11 @@ struct orr_plot {
     uint32_t blocks;      /* written to dat */
     orr_ms bucket_ms;     /* what the next title says a value is the mean of; 0: nothing */
     bool peaks;           /* and that a thin line is the most in it */
+    double letters;       /* that fit beside each other into the width of the picture */
+    /* Of several runs in one axes: what each is called; the first of them draws for all, and knows
+     * how many they are (else 0). */
+    const char *label;
+    uint32_t among;
 };
 
 /* plot.c: the terminal of that name, svg for NULL; ORR_USAGE. */
@@ -89,9 +94,11 @@ void orr_plot__data(struct orr_plot *plot, uint32_t block);
 /* A gnuplot string of at most max_chars characters; `tic` doubles % as tic labels need it. */
 void orr_plot__quote(struct orr_plot *plot, const char *text, uint32_t max_chars, bool tic);
 void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size);
-/* What a figure of waits adds to a title that names all jobs: it is of those of the window. "" if
- * these are all. */
-const char *orr_plot__of_window(const struct orr_plot *plot);
+/* Jobs submitted from `from` on and before `to` are those a figure of jobs is of: the part of the
+ * run asked for, else the window. Prepares such a query, in which they are ?2 and ?3. */
+sqlite3_stmt *orr_plot__of_jobs(struct orr_plot *plot, const char *sql);
+/* What such a figure adds to a title that names all jobs; "" if these are all. */
+const char *orr_plot__which_jobs(const struct orr_plot *plot);
 /* The next title says what a value is the mean of. */
 void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, bool peaks);
 /* "set title" of two lines: what it is, and which run. `extra` may be NULL. */
@@ -255,6 +262,25 @@ void orr_plot__startable(struct orr_plot *plot);
 void orr_plot__waterfall(struct orr_plot *plot);
 void orr_plot__jct_cdf(struct orr_plot *plot);
 void orr_plot__floor(struct orr_plot *plot);
+
+/* plot_runs.c. Where the legend of runs stands, and what heads it. */
+#define ORR_PLOT_LABEL 24 /* letters of what a run is called */
+void orr_plot__runs_key(struct orr_plot *to, const char *title);
+/* The dash of the line of a run: colours come again after six. */
+const char *orr_plot__dash(uint32_t rank);
+/* Several runs in one axes: `to` writes the figure, of whose files the runs know nothing. */
+void orr_plot__runs_wait_cdf(struct orr_plot *to, struct orr_plot *runs);
+void orr_plot__runs_jct_cdf(struct orr_plot *to, struct orr_plot *runs);
+void orr_plot__runs_size(struct orr_plot *to, struct orr_plot *runs);
+void orr_plot__runs_allocation(struct orr_plot *to, struct orr_plot *runs);
+void orr_plot__runs_depth(struct orr_plot *to, struct orr_plot *runs);
+void orr_plot__runs_fairness(struct orr_plot *to, struct orr_plot *runs);
+void orr_plot__runs_debt(struct orr_plot *to, struct orr_plot *runs);
+void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs);
+
+/* plot_churn.c: both opened by the caller. */
+void orr_plot__churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
+                          struct orr_plot_layers *lost);
 
 /* Where the run was busiest, from the series (the middle of the run without one). */
 orr_ms orr_plot__busiest(struct orr_plot *plot);

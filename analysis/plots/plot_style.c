@@ -6,11 +6,10 @@
  */
 #include "plot_int.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <orrery/base/text.h>
 
 #include <orrery/base/text.h>
 
@@ -128,6 +127,8 @@ void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_m
 #define PRINT_DPI   300.0 /* of pixels for print */
 #define SCREEN_DPI  96.0
 #define LEAST_SHAPE 0.6 /* height to width where space is scarce */
+#define LETTER_EM   0.6 /* width of a letter to its size, a wide one's */
+#define AXIS_PART   0.6 /* of the width of a picture that is its axis, beside a legend */
 
 /* "NAME", "NAME,PT" or ",PT" as asked for, over the terminal's own. */
 static void font_of(const struct orr_plot *plot, const char *name, double points, char *out,
@@ -164,6 +165,7 @@ static void start_picture(struct orr_plot *plot, struct orr_plot_size size)
     if (mm > 0 && shape < LEAST_SHAPE) {
         shape = LEAST_SHAPE;
     }
+    plot->letters = (mm > 0 ? mm / 25.4 * 72 : size.width * 72 / SCREEN_DPI) / (points * LETTER_EM);
     if (pdf) {
         orr_plot__gp(plot,
                      "set terminal pdfcairo size %.2fcm,%.2fcm noenhanced font '%s,%g' fontscale 1 "
@@ -200,6 +202,7 @@ static int columns_of(int columns)
 void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
 {
     if (plot->term == ORR_PLOT_DUMB) {
+        plot->letters = columns_of(size.columns);
         orr_plot__gp(plot, "set terminal dumb size %d,%d noenhanced\n", columns_of(size.columns),
                      size.lines);
     } else {
@@ -255,9 +258,13 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
                    : minutes >= 120 ? minutes / 60
                                     : minutes);
     const bool narrow = plot->options->width_mm > 0; /* a line more, where a long one is cut */
-    bool whole = strcmp(run->status, "finished") == 0;
-    (void)snprintf(tail, sizeof tail, ", %lld %s in %s%s%s%s%s", (long long)run->jobs,
-                   run->jobs == 1 ? "job" : "jobs", length,
+    const bool whole = strcmp(run->status, "finished") == 0;
+    char jobs[48] = "";
+    if (run->jobs >= 0) { /* several runs need not have as many */
+        (void)snprintf(jobs, sizeof jobs, ", %lld %s", (long long)run->jobs,
+                       run->jobs == 1 ? "job" : "jobs");
+    }
+    (void)snprintf(tail, sizeof tail, "%s in %s%s%s%s%s", jobs, length,
                    whole                                 ? ""
                    : strcmp(run->status, "horizon") == 0 ? ", cut at the horizon"
                                                          : ", interrupted",
@@ -266,9 +273,15 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
     orr_plot__gp(plot, "heading = ");
     orr_plot__quote(plot, what, 200, false);
     orr_plot__gp(plot, ".\"\\n\".");
-    orr_plot__quote(plot, run->name, 48, false);
-    orr_plot__gp(plot, ".', policy '.");
-    orr_plot__quote(plot, run->policy, 24, false);
+    if (run->name != NULL) {
+        orr_plot__quote(plot, run->name, 48, false);
+    } else {
+        orr_plot__gp(plot, "'%u runs'", plot->among);
+    }
+    if (run->policy != NULL) {
+        orr_plot__gp(plot, ".', policy '.");
+        orr_plot__quote(plot, run->policy, 24, false);
+    }
     orr_plot__gp(plot, ".");
     orr_plot__quote(plot, tail, 300, false);
     if (narrow && extra != NULL) {
@@ -279,9 +292,30 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
                  plot->term == ORR_PLOT_DUMB ? "" : " textcolor rgb '#202020'");
 }
 
-const char *orr_plot__of_window(const struct orr_plot *plot)
+static bool is_part(const struct orr_plot *plot)
 {
-    return plot->run.window_start > plot->run.first ? "those after the warm-up" : "";
+    return plot->options->from_ms != ORR_MS_NONE || plot->options->to_ms != ORR_MS_NONE;
+}
+
+sqlite3_stmt *orr_plot__of_jobs(struct orr_plot *plot, const char *sql)
+{
+    const struct orr_plot_options *options = plot->options;
+    const orr_ms first = is_part(plot) ? 0 : plot->run.window_start;
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, sql);
+    if (row != NULL) {
+        (void)sqlite3_bind_int64(row, 2,
+                                 options->from_ms != ORR_MS_NONE ? options->from_ms : first);
+        (void)sqlite3_bind_int64(row, 3,
+                                 options->to_ms != ORR_MS_NONE ? options->to_ms : ORR_MS_NEVER);
+    }
+    return row;
+}
+
+const char *orr_plot__which_jobs(const struct orr_plot *plot)
+{
+    return is_part(plot)                              ? "those submitted in this part of it"
+           : plot->run.window_start > plot->run.first ? "those after the warm-up"
+                                                      : "";
 }
 
 void orr_plot__nothing(struct orr_plot *plot, const char *why)
@@ -412,6 +446,8 @@ static void date_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, b
 
 void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label)
 {
+    const int fit = (int)(plot->letters * AXIS_PART / 10); /* of "d14 06:00" */
+    tics = fit < tics && fit >= 2 ? fit : tics;
     if (plot->run.origin != ORR_MS_NONE) {
         date_axis(plot, from, to, tics, label);
         return;
@@ -477,9 +513,15 @@ void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double
     orr_plot__gp(plot, "set logscale %c\nset %crange [%.9g:%.9g]\nset %ctics ('<%g %s' %.9g", axis,
                  axis, lowest / 3, highest, axis, lowest < 1 ? lowest * 1000 : lowest,
                  lowest < 1 ? "ms" : "s", lowest / 3);
+    const double letters = plot->letters * AXIS_PART / log(highest / (lowest / 3));
+    double last = lowest / 3, bytes = 5;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (names[i].at >= lowest * 0.999 && names[i].at <= highest) {
+        const double needs = (bytes + (double)strlen(names[i].name)) / 2 + 1;
+        if (names[i].at >= lowest * 0.999 && names[i].at <= highest &&
+            (axis == 'y' || log(names[i].at / last) * letters >= needs)) {
             orr_plot__gp(plot, ", '%s' %.9g", names[i].name, names[i].at);
+            last = names[i].at;
+            bytes = (double)strlen(names[i].name);
         }
     }
     orr_plot__gp(plot, ")\n");

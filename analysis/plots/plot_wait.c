@@ -45,7 +45,7 @@ static void wait_bounds(struct orr_plot *plot, const struct measure *of, double 
                         double *highest)
 {
     int64_t low = 0, high = 0;
-    sqlite3_stmt *row = orr_results_prepare(&plot->in, of->bounds);
+    sqlite3_stmt *row = orr_plot__of_jobs(plot, of->bounds);
     while (orr_results_step(&plot->in, row)) {
         low = sqlite3_column_int64(row, 0);
         high = sqlite3_column_int64(row, 1);
@@ -133,22 +133,24 @@ static uint32_t curve_of(const struct orr_plot *plot, const struct curves *all, 
 static sqlite3_stmt *by_kind_or_queue(struct orr_plot *plot, const struct curves *all,
                                       const char *sql)
 {
-    sqlite3_stmt *row = orr_results_prepare(&plot->in, sql);
+    sqlite3_stmt *row = orr_plot__of_jobs(plot, sql);
     if (row != NULL) {
         (void)sqlite3_bind_int(row, 1, all->kinds);
     }
     return row;
 }
 
-/* With one queue only, kinds tell more. */
-static void curves_open(struct orr_plot *plot, struct curves *all, const struct measure *of)
+/* With one queue only, kinds tell more. The axis goes from `lowest` to `highest` seconds. */
+static void curves_open(struct orr_plot *plot, struct curves *all, const struct measure *of,
+                        double lowest, double highest)
 {
     *all = (struct curves){.of = of,
-                           .slots = orr_plot__slots(plot, plot->term == ORR_PLOT_DUMB ? 3 : 8)};
+                           .slots = orr_plot__slots(plot, plot->term == ORR_PLOT_DUMB ? 3 : 8),
+                           .lowest = lowest,
+                           .highest = highest};
     all->kinds = plot->queue_count == 1;
     all->count = all->kinds ? MOST_KINDS : all->slots.count;
     all->curves = orr_zalloc((size_t)all->count + 1, sizeof *all->curves);
-    wait_bounds(plot, of, &all->lowest, &all->highest);
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__kinds);
     while (orr_results_step(&plot->in, row)) {
         all->kind_names[curve_of(plot, &(struct curves){.kinds = true},
@@ -221,20 +223,24 @@ static uint32_t curve_rows(struct orr_plot *plot, const struct curves *all, uint
     return block;
 }
 
-static void curve_name(struct orr_plot *plot, const struct curves *all, uint32_t at)
+/* How many jobs it is of, of which so many are not over, and how many beside could not have been.
+ */
+static void curve_counts(const struct curves *all, const struct curve *curve, char extra[100])
 {
-    const struct curve *curve = &all->curves[at];
-    char extra[100];
     const long long left = (long long)(curve->progress.jobs - curve->started);
-    int used = snprintf(extra, sizeof extra, "  %lld", (long long)curve->progress.jobs);
+    int used = snprintf(extra, 100, "  %lld", (long long)curve->progress.jobs);
     if (left > 0) {
-        used +=
-            snprintf(extra + used, sizeof extra - (size_t)used, ", %lld %s", left, all->of->never);
+        used += snprintf(extra + used, 100 - (size_t)used, ", %lld %s", left, all->of->never);
     }
     if (curve->never > 0) {
-        (void)snprintf(extra + used, sizeof extra - (size_t)used, ", %lld never",
-                       (long long)curve->never);
+        (void)snprintf(extra + used, 100 - (size_t)used, ", %lld never", (long long)curve->never);
     }
+}
+
+static void curve_name(struct orr_plot *plot, const struct curves *all, uint32_t at)
+{
+    char extra[100];
+    curve_counts(all, &all->curves[at], extra);
     if (at == all->count) {
         orr_plot__gp(plot, "'all%s%s'", all->services ? " but services" : " jobs", extra);
     } else if (all->kinds) {
@@ -243,6 +249,25 @@ static void curve_name(struct orr_plot *plot, const struct curves *all, uint32_t
         orr_plot__gp(plot, ".'%s'", extra);
     } else {
         orr_plot__slot_name(plot, all->slots, at, extra);
+    }
+}
+
+/* The same of a run among several. */
+static void curve_of_run(struct orr_plot *to, const struct orr_plot *run, const struct curves *all,
+                         uint32_t at, uint32_t block)
+{
+    char extra[100];
+    curve_counts(all, &all->curves[all->count], extra);
+    orr_plot__data(to, block);
+    orr_plot__gp(to, "using 1:2 with %s title ", to->term == ORR_PLOT_DUMB ? "lines" : "steps");
+    orr_plot__quote(to, run->label, ORR_PLOT_LABEL, false);
+    orr_plot__gp(to, ".'%s'", extra);
+    if (to->term != ORR_PLOT_DUMB) {
+        const char *colour = orr_plot__colour(at, to->among);
+        orr_plot__gp(to, " lw 2 dt %s lc rgb '%s', \\\n  ", orr_plot__dash(at), colour);
+        orr_plot__data(to, block);
+        orr_plot__gp(to, "every ::0::0 using 1:2 with points pt 7 ps 0.7 lc rgb '%s' notitle",
+                     colour);
     }
 }
 
@@ -267,17 +292,37 @@ static void curve_plot(struct orr_plot *plot, const struct curves *all, uint32_t
                  colour);
 }
 
+static void cdf_axes(struct orr_plot *plot, const struct curves *all)
+{
+    const struct measure *of = all->of;
+    const bool dumb = plot->term == ORR_PLOT_DUMB;
+    orr_plot__wait_axis(plot, 'x', all->lowest, all->highest);
+    orr_plot__gp(plot, "set xlabel '%s%s'\nset ylabel '%s'\n", of->axis,
+                 dumb || of != &wait_measure || plot->options->width_mm > 0
+                     ? ""
+                     : " (dots: shorter than the axis begins)",
+                 of->share);
+    if (of->lasting) {
+        orr_plot__gp(plot, "set logscale y\nset yrange [%g:110]\nset format y '%%g'\n",
+                     all->bottom);
+    } else {
+        orr_plot__gp(plot, "set yrange [0:%s]\n", dumb ? "100" : "101");
+    }
+}
+
 static void cdf_draw(struct orr_plot *plot, const struct measure *of)
 {
     struct curves all;
     char text[160], note[100];
-    curves_open(plot, &all, of);
+    double lowest = 1, highest = 10;
+    wait_bounds(plot, of, &lowest, &highest);
+    curves_open(plot, &all, of, lowest, highest);
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
     bool dumb = plot->term == ORR_PLOT_DUMB;
     const struct curve *sum = &all.curves[all.count];
     const bool never = sum->never > 0;
     (void)snprintf(text, sizeof text, "%s, by %s", of->title, all.kinds ? "kind" : "queue");
-    const char *part = orr_plot__of_window(plot);
+    const char *part = orr_plot__which_jobs(plot);
     (void)snprintf(note, sizeof note, "%s%s%s", part, part[0] != '\0' && never ? "; " : "",
                    never ? "never: could not have started" : "");
     orr_plot__title(plot, text, note[0] != '\0' ? note : NULL);
@@ -286,18 +331,8 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
         curves_close(&all);
         return;
     }
-    orr_plot__wait_axis(plot, 'x', all.lowest, all.highest);
-    orr_plot__gp(plot, "set xlabel '%s%s'\nset ylabel '%s'\n", of->axis,
-                 dumb || of != &wait_measure || plot->options->width_mm > 0
-                     ? ""
-                     : " (dots: shorter than the axis begins)",
-                 of->share);
     all.bottom = bottom_of(&all);
-    if (of->lasting) {
-        orr_plot__gp(plot, "set logscale y\nset yrange [%g:110]\nset format y '%%g'\n", all.bottom);
-    } else {
-        orr_plot__gp(plot, "set yrange [0:%s]\n", dumb ? "100" : "101");
-    }
+    cdf_axes(plot, &all);
     if (!dumb) {
         orr_plot__gp(plot,
                      "set rmargin at screen 0.70\nset grid xtics\n"
@@ -316,6 +351,57 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
         }
     }
     curves_close(&all);
+}
+
+static void cdf_draw_runs(struct orr_plot *to, struct orr_plot *runs, const struct measure *of)
+{
+    double lowest = INFINITY, highest = 0;
+    for (uint32_t i = 0; i < to->among; i++) {
+        double low = 1, high = 10;
+        wait_bounds(&runs[i], of, &low, &high);
+        lowest = low < lowest ? low : lowest;
+        highest = high > highest ? high : highest;
+    }
+    struct curves *all = orr_zalloc(to->among, sizeof *all);
+    double bottom = 100;
+    bool never = false;
+    for (uint32_t i = 0; i < to->among; i++) {
+        curves_open(&runs[i], &all[i], of, lowest, highest);
+        bottom = fmin(bottom, bottom_of(&all[i]));
+        never = never || all[i].curves[all[i].count].never > 0;
+    }
+    const char *part = orr_plot__which_jobs(&runs[0]);
+    char note[120];
+    (void)snprintf(note, sizeof note, "%s%s%s", part, part[0] != '\0' && never ? "; " : "",
+                   never ? "never: could not have started" : "");
+    orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30});
+    orr_plot__title(to, of->title, note[0] != '\0' ? note : NULL);
+    all[0].bottom = bottom;
+    cdf_axes(to, &all[0]);
+    orr_plot__runs_key(to, "run, jobs");
+    uint32_t *blocks = orr_zalloc(to->among, sizeof *blocks);
+    for (uint32_t i = 0; i < to->among; i++) {
+        all[i].bottom = bottom;
+        blocks[i] = curve_rows(to, &all[i], all[i].count);
+    }
+    for (uint32_t i = 0; i < to->among; i++) {
+        orr_plot__gp(to, i == 0 ? "plot " : ", \\\n  ");
+        curve_of_run(to, &runs[i], &all[i], i, blocks[i]);
+        curves_close(&all[i]);
+    }
+    orr_plot__gp(to, "\n");
+    orr_free(blocks);
+    orr_free(all);
+}
+
+void orr_plot__runs_wait_cdf(struct orr_plot *to, struct orr_plot *runs)
+{
+    cdf_draw_runs(to, runs, &wait_measure);
+}
+
+void orr_plot__runs_jct_cdf(struct orr_plot *to, struct orr_plot *runs)
+{
+    cdf_draw_runs(to, runs, &jct_measure);
 }
 
 void orr_plot__wait_cdf(struct orr_plot *plot)
@@ -373,13 +459,13 @@ static void class_name(char *out, size_t room, uint32_t class)
 /* How many jobs each has, then their waits in ascending order. */
 static void classes_load(struct orr_plot *plot, struct class *classes)
 {
-    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__class_counts);
+    sqlite3_stmt *row = orr_plot__of_jobs(plot, orr_plots_sql__class_counts);
     while (orr_results_step(&plot->in, row)) {
         struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];
         class->progress.jobs += sqlite3_column_int64(row, 1);
         class->never += sqlite3_column_int64(row, 2);
     }
-    row = orr_results_prepare(&plot->in, orr_plots_sql__class_waits);
+    row = orr_plot__of_jobs(plot, orr_plots_sql__class_waits);
     while (orr_results_step(&plot->in, row)) {
         struct class *class = &classes[class_of(sqlite3_column_int64(row, 0))];
         bool over = sqlite3_column_int(row, 2) != 0;
@@ -491,7 +577,7 @@ void orr_plot__size(struct orr_plot *plot)
         never += classes[i].never;
     }
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
-    const char *part = orr_plot__of_window(plot);
+    const char *part = orr_plot__which_jobs(plot);
     char note[160];
     (void)snprintf(note, sizeof note, "%s%s%s", part,
                    part[0] != '\0' && (left > 0 || never > 0) ? "; " : "",
@@ -513,4 +599,101 @@ void orr_plot__size(struct orr_plot *plot)
         }
         size_boxes(plot, columns);
     }
+}
+
+/* Columns of all runs beside each other: x, p5 p25 p50 p75 p95; a block a run. */
+static void sizes_rows(struct orr_plot *to, const struct class *classes, const uint32_t *columns,
+                       uint32_t run, double lowest, double highest)
+{
+    (void)orr_plot__block(to, "x, waits in seconds: p5 p25 p50 p75 p95");
+    for (uint32_t c = 0; c < CLASSES; c++) {
+        if (class_is_empty(&classes[c])) {
+            continue;
+        }
+        orr_plot__row(to, "%.4f", columns[c] + (run + 0.5) / to->among * 0.8 - 0.4);
+        for (uint32_t k = 0; k < CLASS_MARKS; k++) {
+            const double wait = k < classes[c].reached ? classes[c].marks[k] : highest;
+            orr_plot__row(to, " %.9g", wait < lowest ? lowest / 3 : wait);
+        }
+        orr_plot__row(to, "\n");
+    }
+}
+
+static void sizes_plot(struct orr_plot *to, const struct orr_plot *runs)
+{
+    const bool dumb = to->term == ORR_PLOT_DUMB;
+    if (!dumb) {
+        orr_plot__gp(to, "set boxwidth %.4f\n", 0.66 / to->among);
+    }
+    for (uint32_t i = 0; i < to->among; i++) {
+        orr_plot__gp(to, i == 0 ? "plot " : ", \\\n  ");
+        orr_plot__data(to, i);
+        if (dumb) {
+            orr_plot__gp(to, "using 1:4 with points title ");
+        } else {
+            orr_plot__gp(to,
+                         "using 1:3:2:6:5 with candlesticks whiskerbars 0.5 lw 1.2 lc rgb '%s' fs "
+                         "solid 0.5 border title ",
+                         orr_plot__colour(i, to->among));
+        }
+        orr_plot__quote(to, runs[i].label, ORR_PLOT_LABEL, false);
+        if (!dumb) {
+            orr_plot__gp(to, ", \\\n  ");
+            orr_plot__data(to, i);
+            orr_plot__gp(to, "using 1:4:4:4:4 with candlesticks lw 2.4 lc rgb '#101010' notitle");
+        }
+    }
+    orr_plot__gp(to, dumb ? "\n"
+                          : ", \\\n  keyentry with lines lw 2.4 lc rgb '#101010' title 'median'\n");
+}
+
+void orr_plot__runs_size(struct orr_plot *to, struct orr_plot *runs)
+{
+    struct class *classes = orr_zalloc((size_t)to->among * CLASSES, sizeof *classes);
+    uint32_t columns[CLASSES], count = 0;
+    double lowest = INFINITY, highest = 0;
+    bool left = false;
+    for (uint32_t i = 0; i < to->among; i++) {
+        double low = 1, high = 10;
+        wait_bounds(&runs[i], &wait_measure, &low, &high);
+        classes_load(&runs[i], classes + (size_t)i * CLASSES);
+        lowest = low < lowest ? low : lowest;
+        highest = high > highest ? high : highest;
+    }
+    const char *part = orr_plot__which_jobs(&runs[0]);
+    char note[160];
+    orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30});
+    orr_plot__gp(to, "set xtics (");
+    for (uint32_t c = 0; c < CLASSES; c++) {
+        bool any = false;
+        for (uint32_t i = 0; i < to->among; i++) {
+            const struct class *class = &classes[(size_t)i * CLASSES + c];
+            any = any || !class_is_empty(class);
+            left = left || class->progress.jobs > class->started;
+        }
+        if (any) {
+            char name[60];
+            class_name(name, sizeof name, c);
+            orr_plot__gp(to, "%s'%s' %u", count > 0 ? ", " : "", name, count);
+            columns[c] = count++;
+        }
+    }
+    orr_plot__gp(to, ")\n");
+    (void)snprintf(note, sizeof note, "%s%s%s", part, part[0] != '\0' && left ? "; " : "",
+                   left ? "at the top edge: not reached" : "");
+    orr_plot__title(to, "Wait by number of GPUs asked for", note[0] != '\0' ? note : NULL);
+    if (count == 0) {
+        orr_plot__gp(to, "set xtics auto\n");
+        orr_plot__nothing(to, "no job was submitted in this part of the runs");
+    } else {
+        for (uint32_t i = 0; i < to->among; i++) {
+            sizes_rows(to, classes + (size_t)i * CLASSES, columns, i, lowest, highest);
+        }
+        orr_plot__wait_axis(to, 'y', lowest, highest);
+        orr_plot__gp(to, "set ylabel 'wait'\nset xlabel 'GPUs asked for'\nset xrange [-0.6:%.1f]\n",
+                     count - 0.4);
+        orr_plot__runs_key(to, "boxes p25 to p75,\\nwhiskers p5 to p95");
+        sizes_plot(to, runs);
+    }
+    orr_free(classes);
 }

@@ -204,7 +204,7 @@ SELECT total(preempt), total(reclaim), total(consolidate), total(stale_gang), to
 FROM job_time;
 
 -- How long jobs waited or took: jobs of services apart; of jobs that never could have started no curve tells, they are
--- counted beside it.
+-- counted beside it. Those submitted from ?2 on and before ?3.
 
 -- piece: waits
 WITH one(job, kind, queue, state, submit_ms, ms, over) AS (
@@ -221,15 +221,13 @@ WITH one(job, kind, queue, state, submit_ms, ms, over) AS (
 , w(ms) AS (
   SELECT ms
   FROM one
-  CROSS JOIN run
-  WHERE ms > 0 AND over AND submit_ms >= window_start_ms)
+  WHERE ms > 0 AND over AND submit_ms >= ?2 AND submit_ms < ?3)
 SELECT (SELECT ms FROM w ORDER BY ms LIMIT 1 OFFSET (SELECT count(*) / 200 FROM w)), (SELECT max(ms) FROM w)
 
 -- piece: times
 SELECT CASE WHEN ?1 THEN kind ELSE queue END, ms, kind IN (SELECT id FROM kind WHERE name = 'inference'), over
 FROM one
-CROSS JOIN run
-WHERE state > 0 AND job NOT IN (SELECT job FROM never) AND submit_ms >= window_start_ms
+WHERE state > 0 AND job NOT IN (SELECT job FROM never) AND submit_ms >= ?2 AND submit_ms < ?3
 ORDER BY 2, 4 DESC
 
 -- name: wait_bounds
@@ -257,21 +255,18 @@ ORDER BY 2, 4 DESC
 SELECT CASE WHEN ?1 THEN kind ELSE queue END, total(could), sum(start_ms IS NOT NULL), sum(state = 3), total(NOT could),
   kind IN (SELECT id FROM kind WHERE name = 'inference') AS service
 FROM (SELECT *, id NOT IN (SELECT job FROM never) AS could FROM job)
-CROSS JOIN run
-WHERE (state > 0 OR NOT could) AND submit_ms >= window_start_ms
+WHERE (state > 0 OR NOT could) AND submit_ms >= ?2 AND submit_ms < ?3
 GROUP BY 1, service;
 
 -- name: class_counts
 SELECT mgpu, total(NOT never), total(never)
 FROM v_waits
-CROSS JOIN run
-WHERE (state > 0 OR never) AND submit_ms >= window_start_ms AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
+WHERE (state > 0 OR never) AND submit_ms >= ?2 AND submit_ms < ?3 AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
 GROUP BY 1;
 
 -- name: class_waits
 SELECT mgpu, seen_ms, start_ms IS NOT NULL AS over
 FROM v_waits
-CROSS JOIN run
-WHERE state > 0 AND NOT never AND submit_ms >= window_start_ms
+WHERE state > 0 AND NOT never AND submit_ms >= ?2 AND submit_ms < ?3
   AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
 ORDER BY 2, 3 DESC;

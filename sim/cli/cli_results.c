@@ -2,6 +2,7 @@
 /* cli_results.c - the verbs that read results and cases: export, plot, conform. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <orrery/analysis/export.h>
 #include <orrery/analysis/plot.h>
@@ -93,12 +94,30 @@ int orr_cli_export(int argc, char **argv)
 
 struct plot_options {
     struct orr_cli_common common;
-    const char *path, *from, *to;
+    const char *from, *to;
     const char *figures[64];
+    struct orr_plot_arm runs[ORR_PLOT_RUNS];
+    uint32_t run_count;
     struct orr_plot_options plot;
     bool list;
     struct orr_json json; /* of the files, while they are written */
 };
+
+/* R.db, or NAME=R.db as in compare; a file whose own name has a = is meant as it is. */
+static void add_run(struct plot_options *o, char *arg, struct argp_state *state)
+{
+    if (o->run_count == ORR_PLOT_RUNS) {
+        argp_error(state, "one axes takes at most %d runs", ORR_PLOT_RUNS);
+        return;
+    }
+    char *equals = access(arg, F_OK) != 0 ? strchr(arg, '=') : NULL;
+    struct orr_plot_arm *run = &o->runs[o->run_count++];
+    *run = (struct orr_plot_arm){.path = equals != NULL ? equals + 1 : arg};
+    if (equals != NULL && equals > arg) {
+        *equals = '\0';
+        run->label = arg;
+    }
+}
 
 static error_t parse_plot(int key, char *arg, struct argp_state *state)
 {
@@ -121,14 +140,14 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
     case 'a': o->from = arg; return 0;
     case 'b': o->to = arg; return 0;
     case ARGP_KEY_ARG:
-        if (o->path == NULL) {
-            o->path = arg;
+        if (!orr_plot_is_figure(arg) && (o->run_count == 0 || strpbrk(arg, "./=") != NULL)) {
+            add_run(o, arg, state);
         } else if (o->plot.count < sizeof o->figures / sizeof o->figures[0]) {
             o->figures[o->plot.count++] = arg;
         }
         return 0;
     case ARGP_KEY_END:
-        if (o->path == NULL && !o->list) {
+        if (o->run_count == 0 && !o->list) {
             argp_error(state, "name a results file");
         }
         if (o->common.json && o->plot.term != NULL && strcmp(o->plot.term, "dumb") == 0) {
@@ -173,7 +192,8 @@ static void list_figures(bool as_json)
     struct orr_json json = {.out = stdout};
     if (!as_json) {
         for (uint32_t i = 0; i < count; i++) {
-            (void)printf("%-14s %s\n", figures[i].name, figures[i].summary);
+            (void)printf("%-14s %s%s\n", figures[i].name, figures[i].summary,
+                         figures[i].of_runs ? " (of several runs too)" : "");
         }
         return;
     }
@@ -183,6 +203,7 @@ static void list_figures(bool as_json)
         orr_json_open(&json, NULL, '{');
         orr_json_text(&json, "name", figures[i].name);
         orr_json_text(&json, "summary", figures[i].summary);
+        orr_json_bool(&json, "several_runs", figures[i].of_runs);
         orr_json_close(&json, '}');
     }
     orr_json_close(&json, ']');
@@ -207,9 +228,10 @@ int orr_cli_plot(int argc, char **argv)
     const struct argp parser = {
         rows,
         parse_plot,
-        "R.db [FIGURE...]\n--list",
+        "R.db [FIGURE...]\nNAME=A.db NAME=B.db... [FIGURE...]\n--list",
         "Draw figures of a results file with gnuplot; all when none is named. Prints the names of "
-        "the files written; --quiet does not.",
+        "the files written; --quiet does not. Of several results files each figure shows all runs "
+        "in one axes (compare-FIGURE.svg); --list says which figures can.",
         orr_cli_everywhere,
         NULL,
         NULL};
@@ -224,13 +246,15 @@ int orr_cli_plot(int argc, char **argv)
     o.plot.interrupted = orr_interrupt_catch();
     enum orr_status status = orr_cli_folder(o.plot.dir, &err);
     if (status == ORR_OK) {
-        status = orr_cli_time(o.path, "--from", o.from, &o.plot.from_ms, &err);
+        status = orr_cli_time(o.runs[0].path, "--from", o.from, &o.plot.from_ms, &err);
     }
     if (status == ORR_OK) {
-        status = orr_cli_time(o.path, "--to", o.to, &o.plot.to_ms, &err);
+        status = orr_cli_time(o.runs[0].path, "--to", o.to, &o.plot.to_ms, &err);
     }
     if (status == ORR_OK) {
-        status = orr_plot_run(o.path, &o.plot, tell_file, &o, &err);
+        status = o.run_count == 1
+                     ? orr_plot_run(o.runs[0].path, &o.plot, tell_file, &o, &err)
+                     : orr_plot_runs(o.runs, o.run_count, &o.plot, tell_file, &o, &err);
     }
     if (o.common.json && status == ORR_OK) {
         begin_files(&o);

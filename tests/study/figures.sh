@@ -36,4 +36,37 @@ code=0
 "$orrery" plot g.db depth --width wide 2>err >out || code=$?
 [ "$code" = 64 ] || fail "exit $code: a width that is none"
 
+# Two runs in one axes: a line each, named by what they differ in or as asked for.
+"$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --policy fifo --quiet --no-progress -o f.db || [ $? = 1 ]
+"$orrery" plot g.db f.db -o both >out || fail "two runs"
+for figure in allocation wait-cdf jct-cdf depth fairness debt churn size; do
+    grep -q "both/compare-$figure.svg" out || fail "no figure $figure of two runs"
+done
+for name in kai fifo; do grep -q ">$name  *[0-9]" both/compare-wait-cdf.svg || fail "no line of $name"; done
+"$orrery" plot before=g.db now=f.db wait-cdf -t pdf --width 84 >out
+[ "$(cat out)" = compare-wait-cdf.pdf ] || fail "PDF of two runs: $(cat out)"
+"$orrery" plot before=g.db now=f.db wait-cdf depth --script -o script >out
+grep -q "'before'" script/compare-wait-cdf.gp || fail "names that were given are not there"
+# each curve ends with the jobs of its run that wait longest, the peak is no more than all jobs
+for at in 0 1; do
+    db=$([ $at = 0 ] && echo g.db || echo f.db)
+    p95=$(sqlite3 $db "SELECT value FROM metric WHERE name = 'wait_p95_s' AND scope = 'all'")
+    awk -v n=$at -v p="$p95" '/^#/ { b++; next } b - 1 == n && NF == 2 && $1 > 1.01 * p { if (!seen++ && $2 > 5) bad = 1 } END { exit bad || !seen }' \
+        script/compare-wait-cdf.dat || fail "$db: more than 5 % wait longer than $p95 s"
+done
+code=0
+"$orrery" plot g.db f.db gantt 2>err >out || code=$?
+{ [ "$code" = 64 ] && grep -q 'is of one run; several in one axes show allocation' err; } || fail "exit $code: two runs in a gantt"
+"$orrery" plot g.db f.db depth -t dumb >out
+grep -q 'GPUs they ask for' out || fail "no text of two runs"
+
+# A part of the run: jobs submitted in it, and nothing else.
+half=$(sqlite3 g.db "SELECT (min(submit_ms) + max(submit_ms)) / 2000 FROM job")
+"$orrery" plot g.db wait-cdf jct-cdf size --from "${half}s" --script -o part >out
+jobs=$(sqlite3 g.db "SELECT count(*) FROM v_waits WHERE submit_ms >= $half * 1000 AND state > 0 AND NOT never AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')")
+grep -q "'all [a-z ]*  $jobs[^0-9]" part/g-wait-cdf.gp || fail "not the $jobs jobs from $half s on: $(grep "'all" part/g-wait-cdf.gp)"
+grep -q "submitted in this part" part/g-jct-cdf.gp || fail "a part that is not told"
+[ "$(awk '!/^#/ && NF > 2 { n += $2 } END { print n }' part/g-size.dat)" = "$(sqlite3 g.db "SELECT count(*) FROM v_waits WHERE submit_ms >= $half * 1000 AND start_ms IS NOT NULL AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')")" ] ||
+    fail "size: not the jobs from $half s on"
+
 printf 'drawn\n'

@@ -17,6 +17,7 @@
 struct orr_plot_info {
     const char *name;    /* what a user types */
     const char *summary; /* one line */
+    bool of_runs;        /* it can show several runs in one axes */
 };
 
 /* All figures in the order they are drawn. */
@@ -52,6 +53,19 @@ typedef void orr_plot_report_fn(void *context, const char *path, const char *war
  * ORR_CANT_CREATE, ORR_IO. */
 enum orr_status orr_plot_run(const char *db_path, const struct orr_plot_options *options,
                              orr_plot_report_fn *report, void *context, struct orr_err *err);
+
+struct orr_plot_arm {
+    const char *path;  /* of a results file */
+    const char *label; /* what it is called; NULL: by what it differs in: policy, name, file */
+};
+/* Draws figures of 2 to ORR_PLOT_RUNS runs, each in one axes, as DIR/compare-FIGURE.svg; without
+ * names those that can show several. Failures as above, and ORR_USAGE for a figure that cannot. */
+#define ORR_PLOT_RUNS 12
+enum orr_status orr_plot_runs(const struct orr_plot_arm *arms, uint32_t count,
+                              const struct orr_plot_options *options, orr_plot_report_fn *report,
+                              void *context, struct orr_err *err);
+/* Is it the name of a figure? */
+bool orr_plot_is_figure(const char *name);
 
 struct orr_comparison;
 /* Draws a comparison as DIR/compare-forest.svg: differences in percent of the base with their
