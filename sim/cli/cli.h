@@ -38,6 +38,7 @@ int orr_cli_page(int argc, char **argv);
 int orr_cli_explain(int argc, char **argv);
 int orr_cli_whatif(int argc, char **argv);
 int orr_cli_gate(int argc, char **argv);
+int orr_cli_import(int argc, char **argv);
 int orr_cli_init(int argc, char **argv);
 int orr_cli_completion(int argc, char **argv);
 int orr_cli_columns(int argc, char **argv);

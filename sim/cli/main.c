@@ -14,6 +14,7 @@
 static const struct orr_verb verbs[] = {
     {"run", "replay a scenario, or a trace on a cluster", orr_cli_run},
     {"check", "say what cannot work before anything runs", orr_cli_check},
+    {"import", "make a native trace of another program's records", orr_cli_import},
     {"init", "write a commented scenario from a trace", orr_cli_init},
     {"show", "a scenario resolved, each value with its origin; the floor plan of results",
      orr_cli_show},

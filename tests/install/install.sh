@@ -24,6 +24,8 @@ workload: [{name: a, trace: jobs.csv}]
 YAML
 orrery run typed.yaml -q --no-progress -o t.db 2>err || fail "a node type is not found from elsewhere: $(cat err)"
 
+[ "$(orrery import --maps | wc -l)" -ge 10 ] || fail "the maps of import are not installed"
+
 # A page for every verb, without anything that groff complains about.
 for verb in $(orrery --help | sed -nE 's/^  ([a-z]+)  +.*/\1/p'); do
     page=$prefix/share/man/man1/orrery-$verb.1

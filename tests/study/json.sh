@@ -35,6 +35,9 @@ cases=$source/tests/conformance/kai/fairshare.json
 # Scenarios.
 says 0 '.jobs > 0 and (.queues | length) > 0 and .digest != null' run "$reclaim" -o r.db --no-progress
 says 0 '[.columns[] | select(.name == "gpus")][0] | .type != "" and (.also | index("num_gpus")) != null' columns
+says 0 '.maps | length >= 10 and index("helios") != null' import --maps
+printf 'job,submit_s,run_s,gpus\na,0,60,8\n' >jobs.csv
+says 0 '.rows == 1 and .kept == 1 and .jobs == 1 and .left_out == []' import jobs.csv
 "$orrery" columns --json | jq -r '.columns[].name' | while read -r column; do
     grep -q "^| \`$column\` |" "$source/traces/README.md" || fail "traces/README.md has no column $column"
 done || exit 1

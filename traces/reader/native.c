@@ -19,44 +19,18 @@ struct native {
     struct native_values values;
 };
 
-static const struct orr_number numbers[] = {
-    [NATIVE_INSTANT] = {NULL, 1000, -ORR_INSTANT_MAX_MS, ORR_INSTANT_MAX_MS},
-    [NATIVE_SPAN] = {NULL, 1000, 0, ORR_DURATION_MAX_MS},
-    [NATIVE_COUNT] = {NULL, 1, 1, ORR_COUNT_MAX},
-    [NATIVE_COUNT0] = {NULL, 1, 0, ORR_COUNT_MAX},
-    [NATIVE_AMOUNT] = {NULL, 1, 0, 1000000000},
-    [NATIVE_SHARE] = {NULL, 1000, 1, 1000},
-    [NATIVE_LEVEL] = {NULL, 1000000, 0, 1000000},
-};
-
-static bool parse_switch(struct orr_text text, int64_t *out)
-{
-    static const char *const words[][2] = {
-        {"false", "true"}, {"0", "1"}, {"no", "yes"}, {"False", "True"}};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        for (int value = 0; value < 2; value++) {
-            if (orr_text_is(text, words[i][value])) {
-                *out = value;
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static bool parse_word(struct native *native, uint32_t line, enum native_column column,
                        struct orr_text text, int64_t *out)
 {
-    bool is_switch = native_column_types[column] == NATIVE_SWITCH;
-    enum orr_kind kind = ORR_KIND_UNKNOWN;
-    if (is_switch ? parse_switch(text, out) : orr_kind_parse(text.at, text.bytes, &kind)) {
-        *out = is_switch ? *out : (int64_t)kind;
+    if (native_parse_word(column, text, out)) {
         return true;
     }
-    orr_workload_reject(
-        native->reader->workload, native->reader->file, line, "column %s: \"%s\" is not %s",
-        native_column_names[column], orr_text_show(text).text,
-        is_switch ? "true or false" : "training, interactive, inference or unknown");
+    orr_workload_reject(native->reader->workload, native->reader->file, line,
+                        "column %s: \"%s\" is not %s", native_column_names[column],
+                        orr_text_show(text).text,
+                        native_column_types[column] == NATIVE_SWITCH
+                            ? "true or false"
+                            : "training, interactive, inference or unknown");
     return false;
 }
 
@@ -115,8 +89,7 @@ static bool read_cell(struct native *native, uint32_t line, enum native_column c
     if (type == NATIVE_SWITCH || type == NATIVE_KIND) {
         return parse_word(native, line, column, text, &values->number[column]);
     }
-    struct orr_number number = numbers[type];
-    number.column = native_column_names[column];
+    const struct orr_number number = native_bounds(column);
     if (type == NATIVE_INSTANT) {
         return read_instant(native, line, &number, text, &values->number[column]);
     }

@@ -156,6 +156,53 @@ static bool is_time(enum native_column column)
            native_column_types[column] == NATIVE_SPAN;
 }
 
+/* --- what a cell may say --------------------------------------------------------------------- */
+
+static const struct orr_number bounds[] = {
+    [NATIVE_INSTANT] = {NULL, 1000, -ORR_INSTANT_MAX_MS, ORR_INSTANT_MAX_MS},
+    [NATIVE_SPAN] = {NULL, 1000, 0, ORR_DURATION_MAX_MS},
+    [NATIVE_COUNT] = {NULL, 1, 1, ORR_COUNT_MAX},
+    [NATIVE_COUNT0] = {NULL, 1, 0, ORR_COUNT_MAX},
+    [NATIVE_AMOUNT] = {NULL, 1, 0, 1000000000},
+    [NATIVE_SHARE] = {NULL, 1000, 1, 1000},
+    [NATIVE_LEVEL] = {NULL, 1000000, 0, 1000000},
+};
+
+struct orr_number native_bounds(enum native_column column)
+{
+    struct orr_number number = bounds[native_column_types[column]];
+    number.column = native_column_names[column];
+    return number;
+}
+
+static bool parse_switch(struct orr_text text, int64_t *out)
+{
+    static const char *const words[][2] = {
+        {"false", "true"}, {"0", "1"}, {"no", "yes"}, {"False", "True"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        for (int value = 0; value < 2; value++) {
+            if (orr_text_is(text, words[i][value])) {
+                *out = value;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool native_parse_word(enum native_column column, struct orr_text text, int64_t *out)
+{
+    enum orr_kind kind = ORR_KIND_UNKNOWN;
+    if (native_column_types[column] == NATIVE_SWITCH) {
+        return parse_switch(text, out);
+    }
+    if (!orr_kind_parse(text.at, text.bytes, &kind)) {
+        return false;
+    }
+    *out = (int64_t)kind;
+    return true;
+}
+
 /* --- what makes a job ------------------------------------------------------------------------ */
 
 static const char *gpus_fault(const struct native_values *values)

@@ -7,6 +7,8 @@
 #ifndef ORR_TRACES_NATIVE_INT_H
 #define ORR_TRACES_NATIVE_INT_H
 
+#include <stdio.h>
+
 #include "reader_int.h"
 
 enum native_type {
@@ -93,6 +95,15 @@ static inline bool native_has(const struct native_values *values, uint64_t bits)
 
 /* Why the values make no job, as a sentence; NULL when they do. */
 const char *native_fault(const struct native_values *values);
+
+/* What a column may hold; number columns only. */
+struct orr_number native_bounds(enum native_column column);
+/* A word of a column that is true or false, or a kind. */
+bool native_parse_word(enum native_column column, struct orr_text text, int64_t *out);
+
+void native_write_header(FILE *out, uint64_t used);
+/* `dates`: bits of the instants that are ms since 1970, to be written as dates. */
+void native_write_row(FILE *out, const struct native_values *values, uint64_t used, uint64_t dates);
 
 /* Texts of the row before, which are often those of the next. */
 struct native_memory {

@@ -11,6 +11,10 @@
 
 #include "native_int.h"
 
+#define INSTANT_BITS                                                                               \
+    (NATIVE_BIT(submit_s) | NATIVE_BIT(deadline_s) | NATIVE_BIT(eligible_s) |                      \
+     NATIVE_BIT(recorded_start_s) | NATIVE_BIT(recorded_end_s))
+
 /* Commas, quotes and line ends need quotes, and so do blanks at the ends, which readers trim. */
 static bool needs_quotes(struct orr_text text)
 {
@@ -60,7 +64,39 @@ static void write_number(FILE *out, enum native_type type, int64_t number)
     }
 }
 
-static void write_row(FILE *out, const struct native_values *values, uint64_t used)
+static bool is_utf8(struct orr_text text)
+{
+    while (text.bytes > 0) {
+        const size_t bytes =
+            (unsigned char)text.at[0] < 0x80 ? 1 : orr_utf8_bytes(text.at, text.bytes);
+        if (bytes == 0) {
+            return false;
+        }
+        text = (struct orr_text){text.at + bytes, text.bytes - bytes};
+    }
+    return true;
+}
+
+/* Bytes that are no UTF-8 become U+FFFD, and the field is quoted. */
+static void write_mended(FILE *out, struct orr_text text)
+{
+    (void)putc('"', out);
+    while (text.bytes > 0) {
+        const size_t bytes =
+            (unsigned char)text.at[0] < 0x80 ? 1 : orr_utf8_bytes(text.at, text.bytes);
+        const size_t took = bytes > 0 ? bytes : 1;
+        if (bytes == 0) {
+            (void)fputs("\xef\xbf\xbd", out);
+        } else {
+            (void)fputs(text.at[0] == '"' ? "\"" : "", out);
+            (void)fwrite(text.at, 1, bytes, out);
+        }
+        text = (struct orr_text){text.at + took, text.bytes - took};
+    }
+    (void)putc('"', out);
+}
+
+void native_write_row(FILE *out, const struct native_values *values, uint64_t used, uint64_t dates)
 {
     const char *separator = "";
     for (unsigned i = 0; i < NATIVE_COLUMN_COUNT; i++) {
@@ -72,8 +108,14 @@ static void write_row(FILE *out, const struct native_values *values, uint64_t us
         if ((values->given >> i & 1) == 0) {
             continue;
         }
-        if (native_column_types[i] != NATIVE_TEXT) {
+        if ((dates >> i & 1) != 0) {
+            char text[32];
+            (void)orr_format_timestamp(text, values->number[i]);
+            (void)fputs(text, out);
+        } else if (native_column_types[i] != NATIVE_TEXT) {
             write_number(out, native_column_types[i], values->number[i]);
+        } else if (!is_utf8(values->text[i])) {
+            write_mended(out, values->text[i]);
         } else if (needs_quotes(values->text[i])) {
             (void)csv_fwrite(out, values->text[i].at, values->text[i].bytes);
         } else {
@@ -83,14 +125,8 @@ static void write_row(FILE *out, const struct native_values *values, uint64_t us
     (void)putc('\n', out);
 }
 
-static void write_all(FILE *out, const struct orr_workload *workload)
+void native_write_header(FILE *out, uint64_t used)
 {
-    struct native_values values;
-    uint64_t used = NATIVE_BIT(job) | NATIVE_BIT(submit_s);
-    for (uint32_t i = 0; i < workload->count; i++) {
-        native_give(workload, &workload->rows[i], &values);
-        used |= values.given;
-    }
     const char *separator = "";
     for (unsigned i = 0; i < NATIVE_COLUMN_COUNT; i++) {
         if ((used >> i & 1) != 0) {
@@ -99,10 +135,36 @@ static void write_all(FILE *out, const struct orr_workload *workload)
         }
     }
     (void)putc('\n', out);
+}
+
+static void write_all(FILE *out, const struct orr_workload *workload, bool dated)
+{
+    const uint64_t dates = dated ? INSTANT_BITS : 0;
+    struct native_values values;
+    uint64_t used = NATIVE_BIT(job) | NATIVE_BIT(submit_s);
     for (uint32_t i = 0; i < workload->count; i++) {
         native_give(workload, &workload->rows[i], &values);
-        write_row(out, &values, used);
+        used |= values.given;
     }
+    native_write_header(out, used);
+    for (uint32_t i = 0; i < workload->count; i++) {
+        native_give(workload, &workload->rows[i], &values);
+        for (unsigned c = 0; dated && c < NATIVE_COLUMN_COUNT; c++) {
+            if ((values.given & dates) >> c & 1) {
+                values.number[c] += workload->clock_origin_ms;
+            }
+        }
+        native_write_row(out, &values, used, dates);
+    }
+}
+
+void orr_trace_write_rows(const struct orr_workload *workload, FILE *out)
+{
+    bool dated = false;
+    for (uint32_t i = 0; i < workload->count && workload->clock_origin_ms != ORR_MS_NONE; i++) {
+        dated = dated || workload->rows[i].submit_ms == 0;
+    }
+    write_all(out, workload, dated);
 }
 
 enum orr_status orr_trace_write_native(const struct orr_workload *workload, const char *path,
@@ -113,7 +175,7 @@ enum orr_status orr_trace_write_native(const struct orr_workload *workload, cons
     if (out == NULL) {
         return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
     }
-    write_all(out, workload);
+    write_all(out, workload, false);
     bool failed = fflush(out) != 0 || ferror(out) != 0;
     int why = errno;
     if (!to_stdout && fclose(out) != 0 && !failed) {

@@ -171,20 +171,25 @@ static void on_header_field(void *data, size_t bytes, void *context)
         return;
     }
     csv->known_of[column] = COLUMN_IGNORED;
+    const bool loose = csv->format->loose;
     if (bytes == 0) {
-        csv_fail_columns(csv, "is a column without a name", name);
+        if (!loose) {
+            csv_fail_columns(csv, "is a column without a name", name);
+        }
         return;
     }
     uint32_t known = find_known(csv->format, name);
     known = known == ORR_NONE ? find_alias(csv, name) : known;
     if (known == ORR_NONE) {
-        if (bytes < 2 || memcmp(name.at, "x_", 2) != 0) {
+        if (!loose && (bytes < 2 || memcmp(name.at, "x_", 2) != 0)) {
             refuse_unknown(csv, name);
         }
         return;
     }
     if ((csv->present >> known & 1) != 0) {
-        refuse_second(csv, name, csv->format->columns[known]);
+        if (!loose) {
+            refuse_second(csv, name, csv->format->columns[known]);
+        }
         return;
     }
     csv->present |= (uint64_t)1 << known;
@@ -293,6 +298,21 @@ static void init_parser(struct csv *csv)
         csv_init(&csv->parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL | CSV_APPEND_NULL);
     ORR_ASSERT(failed == 0);
     csv_set_blk_size(&csv->parser, 4096);
+    if (csv->format->delimiter != '\0') {
+        csv_set_delim(&csv->parser, (unsigned char)csv->format->delimiter);
+    }
+}
+
+/* A file without a header has that of its format. */
+static void give_header(struct csv *csv)
+{
+    for (uint32_t c = 0; c < csv->format->given_count; c++) {
+        char *name = orr_strdup(csv->format->given[c]);
+        on_header_field(name, strlen(name), csv);
+        orr_free(name);
+    }
+    csv->column_count = csv->field_count;
+    csv->header_done = true;
 }
 
 /* A quote where none may be. One line is a bad row; but a quoted field that went over lines may
@@ -401,6 +421,9 @@ enum orr_status orr_csv_read(struct orr_reader *reader, const struct orr_csv_for
     }
     init_parser(&csv);
     csv.row = orr_alloc(ROW_BYTES, 1);
+    if (format->given != NULL) {
+        give_header(&csv);
+    }
     start_row(&csv);
     struct orr_text block;
     do {

@@ -110,6 +110,11 @@ struct orr_csv_format {
     const struct orr_csv_alias *aliases;
     uint64_t required; /* bit i: columns[i] must be in the header */
     uint64_t ignored;  /* bit i: known, but not handed on */
+    char delimiter;    /* 0: a comma */
+    bool loose;        /* other columns are left out, of two of one name the second, and names may
+                          be empty */
+    const char *const *given; /* names of the columns of a file without a header; may be NULL */
+    uint32_t given_count;
     /* One row: fields[i] belongs to columns[i] and is empty if the file has no such column. All
      * are borrowed for the call. */
     void (*row)(void *context, const struct orr_text *fields, uint32_t line);

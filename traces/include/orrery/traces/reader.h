@@ -8,6 +8,8 @@
 #ifndef ORR_TRACES_READER_H
 #define ORR_TRACES_READER_H
 
+#include <stdio.h>
+
 #include <orrery/traces/workload.h>
 
 #define ORR_LOSS_ALL 1000000u /* any share of rejected rows is borne */
@@ -48,6 +50,10 @@ enum orr_status orr_trace_check_loss(const struct orr_workload *workload, const 
  *   ORR_CANT_CREATE, ORR_IO */
 enum orr_status orr_trace_write_native(const struct orr_workload *workload, const char *path,
                                        struct orr_err *err) ORR_MUST_USE;
+
+/* The same to an open file, whose ferror() says whether it failed. Where clock_origin_ms is known
+ * and some job is submitted at 0, instants are written as dates: read back, they say the same. */
+void orr_trace_write_rows(const struct orr_workload *workload, FILE *out);
 
 /* Known formats, for --format, doctor and errors. */
 struct orr_trace_format {

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_import.c - the verb import: other programs' records of jobs as native traces. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <orrery/base/text.h>
+#include <orrery/sim/intake.h>
+#include <orrery/traces/reader.h>
+
+#include "cli.h"
+#include "stat_text.h"
+
+enum {
+    KEY_MAP = 256,
+    KEY_MAPS,
+    KEY_FORMAT,
+    KEY_ZONE,
+    KEY_DELIMITER,
+    KEY_QUEUE,
+    KEY_COUNT,
+    KEY_CLUSTER,
+    KEY_LOSS,
+    KEY_FORCE
+};
+
+struct import_options {
+    struct orr_cli_common common;
+    const char *files[ORR_CLI_LIST_MAX];
+    uint32_t file_count;
+    const char *output, *format;
+    bool maps, force;
+    int64_t capacity;
+    uint32_t allow_loss_ppm;
+    struct orr_intake_options intake;
+};
+
+/* "80x8" or "80x8:H100", in GPUs. */
+static int64_t gpus_of(struct argp_state *state, const char *text)
+{
+    int64_t nodes, gpus;
+    const char *times = strchr(text, 'x');
+    const size_t rest = times == NULL ? 0 : strcspn(times + 1, ":");
+    if (times == NULL || !orr_parse_i64(text, (size_t)(times - text), &nodes) ||
+        !orr_parse_i64(times + 1, rest, &gpus) || nodes < 1 || gpus < 1 || nodes > 10000000 ||
+        gpus > 10000) {
+        argp_error(state, "--cluster: \"%s\" is not like 80x8", text);
+        return 0;
+    }
+    return nodes * gpus;
+}
+
+static error_t parse_import(int key, char *arg, struct argp_state *state)
+{
+    struct import_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case 'o': o->output = arg; return 0;
+    case KEY_MAP: o->intake.map = arg; return 0;
+    case KEY_MAPS: o->maps = true; return 0;
+    case KEY_FORMAT: o->format = arg; return 0;
+    case KEY_ZONE: o->intake.zone = arg; return 0;
+    case KEY_DELIMITER:
+        o->intake.delimiter = strcmp(arg, "tab") == 0 || strcmp(arg, "\\t") == 0 ? "\t" : arg;
+        return 0;
+    case KEY_QUEUE:
+        if (strcmp(arg, "partition") != 0 && strcmp(arg, "account") != 0 &&
+            strcmp(arg, "qos") != 0) {
+            argp_error(state, "--queue: partition, account or qos, not \"%s\"", arg);
+        }
+        o->intake.queue = arg;
+        return 0;
+    case KEY_COUNT:
+        if (strcmp(arg, "gpu") != 0 && strcmp(arg, "cpu") != 0) {
+            argp_error(state, "--count: gpu or cpu, not \"%s\"", arg);
+        }
+        o->intake.count_as = arg;
+        return 0;
+    case KEY_CLUSTER: o->capacity += gpus_of(state, arg); return 0;
+    case KEY_FORCE: o->force = true; return 0;
+    case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
+    case ARGP_KEY_ARG: orr_cli_append(state, o->files, &o->file_count, arg); return 0;
+    case ARGP_KEY_END:
+        if (o->file_count == 0 && !o->maps) {
+            argp_error(state, "a file is needed");
+        }
+        if (o->common.json && o->output != NULL && strcmp(o->output, "-") == 0) {
+            argp_error(state, "standard output cannot be both the trace and --json");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- the report ------------------------------------------------------------------------------ */
+
+static struct stat_view view_of(const struct import_options *o,
+                                const struct orr_intake_report *report)
+{
+    return (struct stat_view){.stat = &report->stat,
+                              .origin_ms = report->is_dated ? 0 : ORR_MS_NONE,
+                              .capacity = o->capacity};
+}
+
+static void print_drops(const struct orr_intake_report *report, FILE *out)
+{
+    for (uint32_t d = 0; d < report->drop_count; d++) {
+        const struct orr_intake_drop *drop = &report->drops[d];
+        (void)fprintf(out, "  %-8s  %llu row%s: %s (first %s:%u", d == 0 ? "left out" : "",
+                      (unsigned long long)drop->rows, stat_plural(drop->rows), drop->reason,
+                      report->file, (unsigned)drop->line);
+        (void)fprintf(out, strcmp(drop->first, drop->reason) == 0 ? ")\n" : ": %s)\n", drop->first);
+    }
+}
+
+static void print_series(const struct orr_intake_report *report, FILE *out)
+{
+    char text[32];
+    (void)fprintf(out, "  series    %llu steps of %s", (unsigned long long)report->steps,
+                  orr_format_rough(text, (double)report->step_ms / 1000.0));
+    for (uint32_t c = 0; c < report->column_count; c++) {
+        (void)fprintf(out, "; %s: %.15g in all, %.15g in the busiest step", report->columns[c],
+                      report->sums[c], report->most[c]);
+    }
+    (void)fprintf(out, "\n  span      %s",
+                  orr_format_rough(text, (double)(report->last_ms - report->first_ms) / 1000.0));
+    if (report->is_dated) {
+        (void)orr_format_timestamp(text, report->first_ms);
+        (void)fprintf(out, " from %s on", text);
+    }
+    (void)fprintf(out, "; the last step is left out, since it is not known to be whole\n");
+}
+
+static void print_text(const struct import_options *o, const struct orr_intake_report *report,
+                       FILE *out)
+{
+    const struct stat_view view = view_of(o, report);
+    (void)fprintf(out, "%s%s%s\n", report->file, report->about != NULL ? ": " : "",
+                  report->about != NULL ? report->about : "");
+    (void)fprintf(out, "  rows      %llu read, %llu kept\n", (unsigned long long)report->rows,
+                  (unsigned long long)report->kept);
+    print_drops(report, out);
+    if (report->is_series) {
+        print_series(report, out);
+    } else {
+        stat_text(&view, out);
+    }
+    for (uint32_t n = 0; n < report->note_count; n++) {
+        (void)fprintf(out, "  %-8s  %s\n", n == 0 ? "notes" : "", report->notes[n]);
+    }
+    (void)fprintf(out, "  sha256    %s\n", report->sha256);
+}
+
+static void print_json(const struct import_options *o, const struct orr_intake_report *report)
+{
+    struct orr_json json = {.out = stdout};
+    const struct stat_view view = view_of(o, report);
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "from", report->file);
+    orr_json_text(&json, "sha256", report->sha256);
+    orr_json_text(&json, "file", o->output);
+    orr_json_int(&json, "rows", (int64_t)report->rows);
+    orr_json_int(&json, "kept", (int64_t)report->kept);
+    orr_json_int(&json, "wrong", (int64_t)report->wrong);
+    orr_json_open(&json, "left_out", '[');
+    for (uint32_t d = 0; d < report->drop_count; d++) {
+        const struct orr_intake_drop *drop = &report->drops[d];
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "reason", drop->reason);
+        orr_json_int(&json, "rows", (int64_t)drop->rows);
+        orr_json_bool(&json, "asked", drop->asked);
+        orr_json_int(&json, "first_line", drop->line);
+        orr_json_text(&json, "first", drop->first);
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    if (report->is_series) {
+        orr_json_int(&json, "steps", (int64_t)report->steps);
+        orr_json_seconds(&json, "step_s", report->step_ms);
+        orr_json_seconds(&json, "span_s", report->last_ms - report->first_ms);
+        orr_json_open(&json, "sums", '{');
+        for (uint32_t c = 0; c < report->column_count; c++) {
+            orr_json_real(&json, report->columns[c], report->sums[c]);
+        }
+        orr_json_close(&json, '}');
+    } else {
+        stat_json(&view, &json);
+    }
+    orr_json_open(&json, "notes", '[');
+    for (uint32_t n = 0; n < report->note_count; n++) {
+        orr_json_text(&json, NULL, report->notes[n]);
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
+/* --- one file -------------------------------------------------------------------------------- */
+
+static bool to_stdout(const struct import_options *o)
+{
+    return o->output != NULL && strcmp(o->output, "-") == 0;
+}
+
+static const char *if_taken(const struct import_options *o)
+{
+    return o->force ? NULL : "--force overwrites it, -o names another";
+}
+
+/* Formats that the simulator reads by itself come in as they are. */
+static enum orr_status read_known(const char *path, const struct import_options *o, FILE *out,
+                                  struct orr_intake_report *report, struct orr_err *err)
+{
+    struct orr_workload workload;
+    const struct orr_trace_options options = {.format = o->format, .allow_loss_ppm = ORR_LOSS_ALL};
+    orr_intake_report_init(report, path);
+    const enum orr_status status = orr_trace_read(path, &options, &workload, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    report->rows = workload.rows_read;
+    report->kept = workload.count;
+    memcpy(report->sha256, workload.sha256, sizeof report->sha256);
+    const bool dated = workload.clock_origin_ms != ORR_MS_NONE;
+    for (uint32_t r = 0; r < workload.count; r++) {
+        struct orr_job_fact fact;
+        orr_workload_fact(&workload, &workload.rows[r], &fact);
+        orr_stat_add(&report->stat, &fact, workload.rows[r].line);
+    }
+    for (uint64_t r = 0; r < workload.rejects.count; r++) {
+        orr_intake_drop(report, false, "the row is wrong", 0, workload.rejects.shown);
+    }
+    if (dated) {
+        char text[32];
+        (void)orr_format_timestamp(text, workload.clock_origin_ms);
+        orr_intake_note(report, "time 0 is %s", text);
+    }
+    if (out != NULL) {
+        orr_trace_write_rows(&workload, out);
+    }
+    orr_workload_release(&workload);
+    return ORR_OK;
+}
+
+/* What a file is without a map: sacct's output, or a format that needs none. */
+static enum orr_status read_file(const struct import_options *o, FILE *out,
+                                 struct orr_intake_report *report, struct orr_err *err)
+{
+    const char *path = o->files[0];
+    if (o->intake.map != NULL) {
+        return orr_intake_table(path, &o->intake, out, report, err);
+    }
+    return read_known(path, o, out, report, err);
+}
+
+static enum orr_status finish(FILE *out, const char *name, bool close_it, struct orr_err *err)
+{
+    bool failed = fflush(out) != 0 || ferror(out) != 0;
+    const int why = errno;
+    failed = (close_it && fclose(out) != 0) || failed;
+    return failed ? orr_fail(err, ORR_IO, "%s: %s", name, strerror(why)) : ORR_OK;
+}
+
+static enum orr_status import_file(const struct import_options *o, struct orr_intake_report *report,
+                                   struct orr_err *err)
+{
+    char beside[4600] = "";
+    FILE *out = NULL;
+    enum orr_status status = ORR_OK;
+    if (to_stdout(o)) {
+        out = stdout;
+    } else if (o->output != NULL) {
+        orr_cli_beside(o->output, beside, sizeof beside);
+        out = fopen(beside, "wx");
+        if (out == NULL) {
+            orr_intake_report_init(report, o->files[0]);
+            return orr_fail(err, ORR_CANT_CREATE, "%s: %s", o->output, strerror(errno));
+        }
+    }
+    status = read_file(o, out, report, err);
+    if (status == ORR_OK) {
+        status = orr_intake_check_loss(report, o->allow_loss_ppm, err);
+    }
+    if (out != NULL) {
+        struct orr_err later = {0};
+        const enum orr_status wrote =
+            finish(out, to_stdout(o) ? "standard output" : o->output, beside[0] != '\0', &later);
+        if (status == ORR_OK && wrote != ORR_OK) {
+            status = orr_fail(err, wrote, "%s", later.text);
+        }
+    }
+    if (beside[0] != '\0' && status == ORR_OK) {
+        status = orr_cli_put_in_place(beside, o->output, if_taken(o), err);
+    } else if (beside[0] != '\0') {
+        (void)unlink(beside);
+    }
+    return status;
+}
+
+static int list_maps(const struct import_options *o)
+{
+    struct orr_arena arena;
+    const char **names;
+    uint32_t count;
+    struct orr_json json = {.out = stdout};
+    orr_arena_init(&arena);
+    const char *folder = orr_intake_maps(&arena, &names, &count);
+    if (o->common.json) {
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "folder", folder);
+        orr_json_open(&json, "maps", '[');
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (o->common.json) {
+            orr_json_text(&json, NULL, names[i]);
+        } else {
+            (void)printf("%s\n", names[i]);
+        }
+    }
+    if (o->common.json) {
+        orr_json_close(&json, ']');
+        orr_json_close(&json, '}');
+    }
+    orr_arena_release(&arena);
+    return 0;
+}
+
+/* --- the verb -------------------------------------------------------------------------------- */
+
+/* A proposed map is the answer, unless a trace is asked for: then it is used at once. */
+static enum orr_status propose(struct import_options *o, char **text, bool *is_answer,
+                               struct orr_err *err)
+{
+    size_t bytes;
+    FILE *map = open_memstream(text, &bytes);
+    ORR_ASSERT(map != NULL);
+    const enum orr_status status = orr_intake_propose(o->files[0], &o->intake, map, err);
+    (void)fclose(map);
+    *is_answer = o->output == NULL;
+    if (status == ORR_OK && *is_answer) {
+        (void)fputs(*text, stdout);
+    } else if (status == ORR_OK && !o->common.quiet) {
+        (void)fputs(*text, stderr);
+    }
+    o->intake.map = "the proposed map";
+    o->intake.map_text = *text;
+    return status;
+}
+
+int orr_cli_import(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"map", KEY_MAP, "MAP", 0,
+         "what the columns of a table mean: a YAML file, the name of a map that is shipped, or "
+         "auto, which proposes one",
+         0},
+        {"maps", KEY_MAPS, 0, 0, "list the maps that are shipped", 0},
+        {"format", KEY_FORMAT, "NAME", 0,
+         "format of a trace that needs no map, when suffix and header do not tell", 0},
+        {"zone", KEY_ZONE, "ZONE", 0,
+         "of dates that state none, such as Asia/Shanghai or -08:00 (default: the map's, or UTC)",
+         0},
+        {"delimiter", KEY_DELIMITER, "TEXT", 0,
+         "what stands between the columns; tab (default: found in the header)", 0},
+        {"cluster", KEY_CLUSTER, "NxG", 0,
+         "nodes of G GPUs to hold the demand against; may be given several times", 0},
+        {"output", 'o', "FILE", 0,
+         "the native trace; - is standard output (default: only the report)", 0},
+        {"force", KEY_FORCE, 0, 0, "overwrite an existing file", 0},
+        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 0},
+        {0}};
+    const struct argp parser = {
+        options,
+        parse_import,
+        "FILE",
+        "Make a native trace, or a series of request rates, of another program's table, and "
+        "report what became of its rows: kept, left out by reason, demand, what is odd. Rows that "
+        "a map leaves out are no loss; rows that make no sense are.",
+        orr_cli_everywhere,
+        NULL,
+        NULL};
+    struct import_options o = {0};
+    struct orr_intake_report report;
+    struct orr_err err = {0};
+    char *text = NULL;
+    bool is_answer = false;
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    if (o.maps) {
+        return list_maps(&o);
+    }
+    enum orr_status status =
+        to_stdout(&o) ? ORR_OK : orr_cli_new_output(o.output, if_taken(&o), &err);
+    if (status == ORR_OK && o.intake.map != NULL && strcmp(o.intake.map, "auto") == 0) {
+        status = propose(&o, &text, &is_answer, &err);
+    }
+    if (status == ORR_OK && !is_answer) {
+        status = import_file(&o, &report, &err);
+        if (status == ORR_OK && o.common.json) {
+            print_json(&o, &report);
+        } else if (status == ORR_OK && !(o.common.quiet && to_stdout(&o))) {
+            print_text(&o, &report, to_stdout(&o) ? stderr : stdout);
+        }
+        orr_intake_report_release(&report);
+    }
+    free(text);
+    return status == ORR_OK ? 0 : orr_cli_fail(&err);
+}

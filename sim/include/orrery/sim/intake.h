@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* intake.h - other programs' records of jobs as native traces: any table by a map, Slurm's
+ * accounting by itself, request logs as rates; and the report of what became of their rows.
+ */
+#ifndef ORR_SIM_INTAKE_H
+#define ORR_SIM_INTAKE_H
+
+#include <stdio.h>
+
+#include <orrery/traces/stat.h>
+
+/* Rows left out for one reason. */
+struct orr_intake_drop {
+    char reason[120]; /* without what differs from row to row */
+    uint64_t rows;
+    uint32_t line;   /* of the first; 0: not known */
+    char first[300]; /* what is said of it */
+    bool asked;      /* by a rule of the map, or because the row is no job (a step) */
+};
+enum { ORR_INTAKE_DROPS = 48, ORR_INTAKE_NOTES = 32 };
+
+struct orr_intake_report {
+    const char *file, *about; /* about: of the map; NULL: none. Live in the arena */
+    char sha256[65];
+    bool is_series, is_dated;   /* rates, not jobs; its instants are ms since 1970 */
+    uint64_t rows, kept, wrong; /* wrong: left out without anybody having asked for it */
+    struct orr_intake_drop drops[ORR_INTAKE_DROPS]; /* the last takes what has no room */
+    uint32_t drop_count;
+    struct orr_trace_stat stat;
+    const char *notes[ORR_INTAKE_NOTES]; /* sentences */
+    uint32_t note_count;
+    /* of a series */
+    uint64_t steps;
+    double sums[8], most[8]; /* by column */
+    const char *columns[8];
+    uint32_t column_count;
+    orr_ms step_ms, first_ms, last_ms;
+    struct orr_arena arena;
+};
+void orr_intake_report_init(struct orr_intake_report *report, const char *file);
+void orr_intake_report_release(struct orr_intake_report *report);
+void orr_intake_drop(struct orr_intake_report *report, bool asked, const char *reason,
+                     uint32_t line, const char *first);
+void orr_intake_note(struct orr_intake_report *report, const char *format, ...) ORR_PRINTF(2, 3);
+/* ORR_DATA when more rows were wrong than is borne, as orr_trace_check_loss has it. */
+enum orr_status orr_intake_check_loss(const struct orr_intake_report *report, uint32_t allow_ppm,
+                                      struct orr_err *err) ORR_MUST_USE;
+
+struct orr_intake_options {
+    const char *map;       /* a file, or the name of a map that is shipped; "auto": proposed */
+    const char *map_text;  /* instead of the file, with `map` as its name; NULL: read it */
+    const char *zone;      /* of dates that state none; NULL: that of the map, else UTC */
+    const char *delimiter; /* NULL: that of the map, else found */
+    const char *count_as;  /* Slurm: "gpu" (default), or "cpu": a CPU is taken for a GPU */
+    const char *queue;     /* Slurm: "partition" (default), "account" or "qos" */
+};
+
+/* Reads a table by a map and writes the native trace, or the series, that it says, to `out` (NULL:
+ * nowhere). Bounded memory but for the names of jobs, where the map has any. The report is made
+ * here; its release is the caller's, also after a failure.
+ *   ORR_NO_INPUT, ORR_IO, ORR_DATA (file:line:column of the map, file:line of the table),
+ *   ORR_USAGE (no such map) */
+enum orr_status orr_intake_table(const char *path, const struct orr_intake_options *options,
+                                 FILE *out, struct orr_intake_report *report,
+                                 struct orr_err *err) ORR_MUST_USE;
+
+/* A map for the table from its header and first rows, as a file to edit, to `out`; below it, as
+ * comments, its first three rows as they would be read. ORR_DATA where too little is known. */
+enum orr_status orr_intake_propose(const char *path, const struct orr_intake_options *options,
+                                   FILE *out, struct orr_err *err) ORR_MUST_USE;
+
+/* Maps that are shipped: where they are (in the arena; NULL: nowhere), and their names, sorted. */
+const char *orr_intake_maps(struct orr_arena *arena, const char ***names, uint32_t *count);
+
+/* Whether a file is sacct's output by its header. */
+bool orr_intake_is_sacct(const char *path);
+/* Reads sacct's output: any columns in any order, jobs without their steps, attempts of a job put
+ * together. */
+enum orr_status orr_intake_sacct(const char *path, const struct orr_intake_options *options,
+                                 FILE *out, struct orr_intake_report *report,
+                                 struct orr_err *err) ORR_MUST_USE;
+
+/* What `scontrol show node`, `scontrol show partition` (with -o or without) and `sacctmgr show
+ * assoc -P` say, from any number of files, as a scenario that replays `trace`. Nothing that they do
+ * not say is made up: the comments and the notes name what is to be filled in. */
+enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count, const char *trace,
+                                   FILE *out, struct orr_intake_report *report,
+                                   struct orr_err *err) ORR_MUST_USE;
+/* Whether a file is one of those, by its first words. */
+bool orr_intake_is_cluster(const char *path);
+
+#endif

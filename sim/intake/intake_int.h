@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* intake_int.h - what the readers of other programs' records share. */
+#ifndef ORR_SIM_INTAKE_INT_H
+#define ORR_SIM_INTAKE_INT_H
+
+#include <orrery/sim/intake.h>
+
+#include "expr.h"
+
+enum { INTAKE_JOBS_MAX = 48, INTAKE_RULES_MAX = 64, INTAKE_DROPS_MAX = 64 };
+/* A column of maps beside the native ones: GPUs of each pod, whole or a part of one. */
+#define INTAKE_POD_GPUS 100u
+
+struct intake_rule {
+    const char *pattern, *value;
+};
+
+/* One native column: an expression, and what its text becomes. */
+struct intake_job_column {
+    uint32_t column; /* native, or INTAKE_POD_GPUS */
+    const char *name;
+    const struct expr *expr;
+    struct intake_rule *rules;
+    uint32_t rule_count;
+    const char *otherwise; /* where no rule matches; NULL: the text stays */
+};
+
+struct intake_drop_rule {
+    const struct expr *when;
+    const char *because;
+};
+
+struct intake_map {
+    const char *name, *about;
+    struct orr_records_options table;
+    struct expr_table columns; /* of the file */
+    struct intake_job_column jobs[INTAKE_JOBS_MAX];
+    uint32_t job_count;
+    struct intake_drop_rule drops[INTAKE_DROPS_MAX];
+    uint32_t drop_count;
+    /* a series of sums a step instead of jobs */
+    const struct expr *series_time;
+    orr_ms step_ms; /* 0: jobs */
+    const struct expr *sums[8];
+    const char *sum_names[8];
+    uint32_t sum_count;
+};
+
+struct intake_file; /* a map that is read, its columns not yet looked up */
+
+/* Reads a map's text and what it says of the table. */
+enum orr_status intake_map_read(struct orr_arena *arena, const struct orr_intake_options *options,
+                                struct intake_file **file, struct intake_map *map,
+                                struct orr_err *err) ORR_MUST_USE;
+/* Looks up its columns among those of the table. */
+enum orr_status intake_map_bind(struct intake_file *file, const struct orr_records *records,
+                                const struct orr_intake_options *options, struct intake_map *map,
+                                struct orr_err *err) ORR_MUST_USE;
+
+/* Fills a native row from the cells of one row of the table; false: row->reason, row->why. */
+bool intake_fill(const struct intake_map *map, struct expr_row *row, struct orr_native_row *native);
+
+/* orr_intake_table of a text in memory. */
+enum orr_status intake_table_text(const char *name, struct orr_cell text,
+                                  const struct orr_intake_options *options, FILE *out,
+                                  struct orr_intake_report *report,
+                                  struct orr_err *err) ORR_MUST_USE;
+
+#endif

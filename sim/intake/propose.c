@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A map from a header and the first rows: names that other tools' tables have for the same thing,
+ * formats of times from what stands in the cells. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "intake_int.h"
+
+#define SAMPLE_ROWS 200
+#define SHOWN_ROWS  3
+
+/* What a column of a table may be; names in lower case, blanks and dashes as _, best first. */
+enum role {
+    ROLE_JOB,
+    ROLE_SUBMIT,
+    ROLE_START,
+    ROLE_END,
+    ROLE_RUN,
+    ROLE_GPUS,
+    ROLE_POD_GPUS,
+    ROLE_PODS,
+    ROLE_QUEUE,
+    ROLE_USER,
+    ROLE_KIND,
+    ROLE_STATE,
+    ROLE_LIMIT,
+    ROLE_MODEL,
+    ROLE_CPU,
+    ROLES
+};
+
+static const char *const role_names[ROLES][14] = {
+    [ROLE_JOB] = {"job", "job_id", "jobid", "job_name", "jobname", "id", "name", "id_job", "uid"},
+    [ROLE_SUBMIT] = {"submit_s", "submit_time", "submitted_at", "submission_time", "submit",
+                     "time_submit", "submitted", "arrival_time", "created_at", "creation_time",
+                     "timestamp", "queued_at", "create_time"},
+    [ROLE_START] = {"recorded_start_s", "start_time", "started_at", "start", "time_start",
+                    "started", "scheduled_time", "begin", "begin_time"},
+    [ROLE_END] = {"recorded_end_s", "end_time", "ended_at", "end", "time_end", "finished_at",
+                  "finish_time", "deletion_time", "completed_at", "finish"},
+    [ROLE_RUN] = {"run_s", "duration", "duration_s", "run_time", "runtime", "runtime_s", "elapsed",
+                  "elapsed_s", "elapsedraw", "duration_ms", "runtime_ms", "duration_min",
+                  "walltime"},
+    [ROLE_GPUS] = {"gpus", "num_gpus", "num_gpu", "gpu_num", "gpu_count", "n_gpus", "ngpus", "gpu",
+                   "num_gpus_req", "num_gpus_alloc", "total_gpus", "scale_factor"},
+    [ROLE_POD_GPUS] = {"gpus_per_pod", "gpu_request", "gpus_per_node", "gpu_per_node",
+                       "gpus_per_worker", "gpu_per_task"},
+    [ROLE_PODS] = {"pods", "node_num", "num_nodes", "nodes", "nnodes", "worker_num", "inst_num",
+                   "replicas", "num_workers", "num_nodes_alloc", "nodes_alloc", "num_pods"},
+    [ROLE_QUEUE] = {"queue_name", "vc", "virtual_cluster", "partition", "queue", "account",
+                    "organization", "project", "cluster", "qos", "team", "namespace"},
+    [ROLE_USER] = {"user", "user_id", "username", "user_name", "id_user", "owner", "uid"},
+    [ROLE_KIND] = {"kind", "job_type", "type", "workload"},
+    [ROLE_STATE] = {"recorded_state", "state", "status", "job_state", "pod_phase"},
+    [ROLE_LIMIT] = {"time_limit_s", "timelimit_s", "time_limit_seconds", "requested_time"},
+    [ROLE_MODEL] = {"gpu_model", "gpu_type", "gpu_spec"},
+    [ROLE_CPU] = {"cpu_milli"},
+};
+
+struct guess {
+    const char *const *names;
+    uint32_t count;
+    uint32_t of[ROLES];               /* column of the file, ORR_NONE: none */
+    enum times_format formats[ROLES]; /* of the roles that are times */
+    bool dated[ROLES], used[ORR_RECORDS_COLUMNS];
+    struct orr_cell *cells[ORR_RECORDS_COLUMNS]; /* of the sample, by column */
+    uint32_t rows;
+    struct orr_arena *arena;
+};
+
+static bool is_called(const char *name, const char *role)
+{
+    for (; *name != '\0' && *role != '\0'; name++, role++) {
+        char c = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
+        c = c == ' ' || c == '-' || c == '.' ? '_' : c;
+        if (c != *role) {
+            return false;
+        }
+    }
+    return *name == '\0' && *role == '\0';
+}
+
+static uint32_t find_role(const struct guess *guess, enum role role)
+{
+    for (size_t n = 0; n < sizeof role_names[role] / sizeof role_names[role][0]; n++) {
+        for (uint32_t c = 0; role_names[role][n] != NULL && c < guess->count; c++) {
+            if (!guess->used[c] && is_called(guess->names[c], role_names[role][n])) {
+                return c;
+            }
+        }
+    }
+    return ORR_NONE;
+}
+
+static void on_sample(void *context, const struct orr_cell *cells, uint32_t line)
+{
+    struct guess *guess = context;
+    (void)line;
+    if (guess->rows == SAMPLE_ROWS) {
+        return;
+    }
+    for (uint32_t c = 0; c < guess->count; c++) {
+        guess->cells[c][guess->rows] = (struct orr_cell){
+            orr_arena_strndup(guess->arena, cells[c].at, cells[c].bytes), cells[c].bytes};
+    }
+    guess->rows++;
+}
+
+static void on_bad_sample(void *context, uint32_t line, const char *why)
+{
+    (void)context;
+    (void)line;
+    (void)why;
+}
+
+static bool means_nothing(struct orr_cell cell)
+{
+    static const char *const words[] = {"",    "None", "NULL",    "null", "nan",
+                                        "NaN", "-",    "Unknown", "N/A",  "NaT"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strlen(words[i]) == cell.bytes && memcmp(words[i], cell.at, cell.bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool guess_times(const struct guess *guess, uint32_t column, enum times_format *format)
+{
+    struct orr_cell *given = orr_arena_alloc(guess->arena, SAMPLE_ROWS, sizeof *given);
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < guess->rows; r++) {
+        if (!means_nothing(guess->cells[column][r])) {
+            given[count++] = guess->cells[column][r];
+        }
+    }
+    return count > 0 && times_guess(given, count, format);
+}
+
+static void find_roles(struct guess *guess)
+{
+    for (uint32_t role = 0; role < ROLES; role++) {
+        guess->of[role] = find_role(guess, (enum role)role);
+        const bool time = role >= ROLE_SUBMIT && role <= ROLE_END;
+        if (guess->of[role] != ORR_NONE && time &&
+            !guess_times(guess, guess->of[role], &guess->formats[role])) {
+            guess->of[role] = ORR_NONE;
+        }
+        if (guess->of[role] != ORR_NONE) {
+            guess->used[guess->of[role]] = true;
+        }
+    }
+    /* Helios and Acme call the seconds waited `queue` */
+    const uint32_t queue = guess->of[ROLE_QUEUE];
+    if (queue != ORR_NONE && strcmp(guess->names[queue], "queue") == 0 && guess->rows > 1) {
+        int64_t num, den;
+        bool numbers = true;
+        for (uint32_t r = 0; r < guess->rows; r++) {
+            numbers = numbers && (means_nothing(guess->cells[queue][r]) ||
+                                  expr_number(guess->cells[queue][r], &num, &den));
+        }
+        guess->of[ROLE_QUEUE] = numbers ? ORR_NONE : queue;
+        guess->used[queue] = !numbers;
+    }
+}
+
+static bool is_plain(const char *name)
+{
+    size_t bytes = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return bytes > 0 && name[bytes] == '\0' && (name[0] < '0' || name[0] > '9');
+}
+
+/* A YAML text in quotes where it needs them. */
+static void put_text(FILE *out, const char *text)
+{
+    if (is_plain(text)) {
+        (void)fputs(text, out);
+        return;
+    }
+    (void)putc('"', out);
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+        if (*c < 0x20 || *c == 0x7f) {
+            (void)fprintf(out, "\\x%02x", *c);
+        } else {
+            (void)fprintf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+        }
+    }
+    (void)putc('"', out);
+}
+
+static void put_column(FILE *out, const struct guess *guess, const char *native, enum role role)
+{
+    if (guess->of[role] != ORR_NONE) {
+        (void)fprintf(out, "  %s: ", native);
+        put_text(out, guess->names[guess->of[role]]);
+        (void)putc('\n', out);
+    }
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t a = strlen(name), b = strlen(end);
+    return a > b && strcasecmp(name + a - b, end) == 0;
+}
+
+static bool has_colons(const struct guess *guess, uint32_t column)
+{
+    for (uint32_t r = 0; r < guess->rows; r++) {
+        if (memchr(guess->cells[column][r].at, ':', guess->cells[column][r].bytes) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_run(FILE *out, const struct guess *guess)
+{
+    const uint32_t run = guess->of[ROLE_RUN];
+    const uint32_t start = guess->of[ROLE_START], end = guess->of[ROLE_END];
+    if (run != ORR_NONE) {
+        const char *name = guess->names[run];
+        const char *unit = ends_with(name, "_ms")    ? " / 1000"
+                           : ends_with(name, "_min") ? " * 60"
+                           : ends_with(name, "_h")   ? " * 3600"
+                                                     : "";
+        if (has_colons(guess, run) && is_plain(name)) {
+            (void)fprintf(out, "  run_s: span(%s)\n", name);
+        } else if (unit[0] != '\0' && is_plain(name)) {
+            (void)fprintf(out, "  run_s: %s%s\n", name, unit);
+        } else {
+            put_column(out, guess, "run_s", ROLE_RUN);
+        }
+    } else if (start != ORR_NONE && end != ORR_NONE) {
+        (void)fprintf(out, "  run_s: '`%s` - `%s`'\n", guess->names[end], guess->names[start]);
+    }
+}
+
+static void put_shape(FILE *out, const struct guess *guess)
+{
+    const uint32_t gpus = guess->of[ROLE_GPUS], pods = guess->of[ROLE_PODS];
+    if (guess->of[ROLE_POD_GPUS] != ORR_NONE) {
+        put_column(out, guess, "pods", ROLE_PODS);
+        put_column(out, guess, "pod_gpus", ROLE_POD_GPUS);
+    } else if (gpus != ORR_NONE && pods != ORR_NONE) {
+        put_column(out, guess, "pods", ROLE_PODS);
+        (void)fprintf(out, "  pod_gpus: '`%s` / `%s`'  # the total, evenly\n", guess->names[gpus],
+                      guess->names[pods]);
+    } else {
+        put_column(out, guess, "gpus", ROLE_GPUS);
+    }
+}
+
+static void put_times(FILE *out, const struct guess *guess)
+{
+    bool dates = false;
+    for (uint32_t role = ROLE_SUBMIT; role <= ROLE_END; role++) {
+        if (guess->of[role] != ORR_NONE) {
+            dates = dates || guess->formats[role] <= TIMES_MONTH_FIRST;
+        }
+    }
+    if (dates) {
+        (void)fprintf(out, "zone: UTC  # of dates that state none, such as Asia/Shanghai or "
+                           "-08:00\n");
+    }
+    (void)fprintf(out, "times:  # date, day-first, month-first, epoch, epoch-ms, epoch-us, "
+                       "seconds\n");
+    for (uint32_t role = ROLE_SUBMIT; role <= ROLE_END; role++) {
+        if (guess->of[role] != ORR_NONE) {
+            (void)fprintf(out, "  ");
+            put_text(out, guess->names[guess->of[role]]);
+            (void)fprintf(out, ": %s\n", times_names[guess->formats[role]]);
+        }
+    }
+}
+
+static void put_map(FILE *out, const char *path, const char *delimiter, const struct guess *guess)
+{
+    (void)fprintf(out, "apiVersion: orrery/v1alpha1\nkind: TraceMap\n");
+    (void)fprintf(out, "# Proposed from the header and the first rows of %s: look at every line.\n",
+                  path);
+    if (strcmp(delimiter, "\t") == 0) {
+        (void)fprintf(out, "table: {delimiter: tab, empty: [None, NULL, nan, NaN]}\n");
+    } else {
+        (void)fprintf(out, "table: {delimiter: \"%s\"%s, empty: [None, NULL, nan, NaN]}\n",
+                      delimiter, strlen(delimiter) > 1 ? ", quotes: false" : "");
+    }
+    put_times(out, guess);
+    (void)fprintf(out, "jobs:\n");
+    put_column(out, guess, "job", ROLE_JOB);
+    put_column(out, guess, "submit_s",
+               guess->of[ROLE_SUBMIT] != ORR_NONE ? ROLE_SUBMIT : ROLE_START);
+    put_run(out, guess);
+    put_shape(out, guess);
+    put_column(out, guess, "queue", ROLE_QUEUE);
+    put_column(out, guess, "user", ROLE_USER);
+    if (guess->of[ROLE_KIND] != ORR_NONE) {
+        (void)fprintf(out, "  kind: {of: ");
+        put_text(out, guess->names[guess->of[ROLE_KIND]]);
+        (void)fprintf(out, ", match: {\"*train*\": training, \"*debug*|*interactive*|*notebook*\": "
+                           "interactive, \"*infer*|*serv*\": inference}, else: unknown}\n");
+    }
+    put_column(out, guess, "time_limit_s", ROLE_LIMIT);
+    put_column(out, guess, "gpu_model", ROLE_MODEL);
+    put_column(out, guess, "cpu_milli", ROLE_CPU);
+    put_column(out, guess, "recorded_start_s", ROLE_START);
+    put_column(out, guess, "recorded_end_s", ROLE_END);
+    put_column(out, guess, "recorded_state", ROLE_STATE);
+    bool first = true;
+    for (uint32_t c = 0; c < guess->count; c++) {
+        if (!guess->used[c]) {
+            (void)fprintf(out, "%s%s", first ? "# not used: " : ", ", guess->names[c]);
+            first = false;
+        }
+    }
+    (void)fputs(first ? "" : "\n", out);
+}
+
+static enum orr_status look(const struct orr_records *records, const char *path,
+                            const struct orr_intake_options *options, struct guess *guess,
+                            struct orr_err *err)
+{
+    struct orr_records *sample;
+    struct orr_records_options table = {.delimiter = orr_records_delimiter(records)};
+    table.plain = strlen(table.delimiter) > 1;
+    (void)options;
+    const struct orr_cell head = orr_records_head(records);
+    enum orr_status status =
+        orr_records_open_memory(path, head.at, head.bytes, &table, &sample, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    guess->names = orr_records_names(records, &guess->count);
+    guess->count = guess->count < ORR_RECORDS_COLUMNS ? guess->count : ORR_RECORDS_COLUMNS;
+    for (uint32_t c = 0; c < guess->count; c++) {
+        guess->cells[c] = orr_arena_alloc(guess->arena, SAMPLE_ROWS, sizeof *guess->cells[c]);
+    }
+    const struct orr_records_sink sink = {guess, on_sample, on_bad_sample};
+    status = orr_records_read(sample, guess->names, guess->count, &sink, err);
+    orr_records_close(sample);
+    return status;
+}
+
+static enum orr_status check_known(const struct guess *guess, const char *path, struct orr_err *err)
+{
+    const bool submit = guess->of[ROLE_SUBMIT] != ORR_NONE || guess->of[ROLE_START] != ORR_NONE;
+    const bool run = guess->of[ROLE_RUN] != ORR_NONE ||
+                     (guess->of[ROLE_START] != ORR_NONE && guess->of[ROLE_END] != ORR_NONE);
+    const bool gpus = guess->of[ROLE_GPUS] != ORR_NONE || guess->of[ROLE_POD_GPUS] != ORR_NONE;
+    if (submit && run && gpus) {
+        return ORR_OK;
+    }
+    char header[400];
+    size_t used = 0;
+    header[0] = '\0';
+    for (uint32_t c = 0; c < guess->count && used + 50 < sizeof header; c++) {
+        used += (size_t)snprintf(header + used, sizeof header - used, "%s%.40s", c == 0 ? "" : ", ",
+                                 guess->names[c]);
+    }
+    return orr_fail(err, ORR_DATA,
+                    "%s:1: no column is known by its name to say %s; write a map that does. The "
+                    "file has: %s",
+                    path,
+                    !submit ? "when a job is submitted"
+                    : !run  ? "how long it runs"
+                            : "how many GPUs it asks for",
+                    header);
+}
+
+/* The first rows as they would be read, behind #. */
+static enum orr_status put_rows(FILE *out, const char *path, struct orr_cell head,
+                                const char *map_text, const struct orr_intake_options *options,
+                                struct orr_err *err)
+{
+    struct orr_intake_options with = *options;
+    struct orr_intake_report report;
+    char *rows = NULL;
+    size_t bytes = 0;
+    FILE *text = open_memstream(&rows, &bytes);
+    ORR_ASSERT(text != NULL);
+    with.map = "the proposed map";
+    with.map_text = map_text;
+    with.delimiter = NULL;
+    const enum orr_status status = intake_table_text(path, head, &with, text, &report, err);
+    (void)fclose(text);
+    if (status == ORR_OK) {
+        (void)fprintf(out, "# Its first rows as they would be read:\n");
+        const char *line = rows;
+        for (int i = 0; i <= SHOWN_ROWS && *line != '\0'; i++) {
+            const size_t length = strcspn(line, "\n");
+            (void)fprintf(out, "# %.*s\n", (int)length, line);
+            line += length + (line[length] == '\n');
+        }
+        for (uint32_t d = 0; d < report.drop_count; d++) {
+            (void)fprintf(out, "# left out: %llu of the first %llu, %s (line %u)\n",
+                          (unsigned long long)report.drops[d].rows, (unsigned long long)report.rows,
+                          report.drops[d].first, (unsigned)report.drops[d].line);
+        }
+    }
+    orr_intake_report_release(&report);
+    free(rows);
+    return status;
+}
+
+enum orr_status orr_intake_propose(const char *path, const struct orr_intake_options *options,
+                                   FILE *out, struct orr_err *err)
+{
+    struct orr_records *records;
+    const struct orr_records_options table = {.delimiter = options->delimiter,
+                                              .plain = options->delimiter != NULL &&
+                                                       strlen(options->delimiter) > 1};
+    struct orr_arena arena;
+    enum orr_status status = orr_records_open(path, &table, &records, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    orr_arena_init(&arena);
+    struct guess *guess = orr_arena_alloc(&arena, 1, sizeof *guess);
+    guess->arena = &arena;
+    status = look(records, path, options, guess, err);
+    if (status == ORR_OK) {
+        find_roles(guess);
+        status = check_known(guess, path, err);
+    }
+    char *text = NULL;
+    size_t bytes = 0;
+    if (status == ORR_OK) {
+        FILE *map = open_memstream(&text, &bytes);
+        ORR_ASSERT(map != NULL);
+        put_map(map, path, orr_records_delimiter(records), guess);
+        (void)fclose(map);
+        (void)fputs(text, out);
+        status = put_rows(out, path, orr_records_head(records), text, options, err);
+    }
+    free(text);
+    orr_arena_release(&arena);
+    orr_records_close(records);
+    return status;
+}

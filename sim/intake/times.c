@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "times.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+#include <orrery/traces/gen.h>
+
+#define HOUR_MS     ((orr_ms)3600000)
+#define CHUNK_HOURS ((int64_t)366 * 24)
+#define CHUNKS      400 /* years that a zone is looked up for */
+
+const char *const times_names[TIMES_FORMATS] = {"date",     "day-first", "month-first", "epoch",
+                                                "epoch-ms", "epoch-us",  "seconds"};
+
+struct times {
+    enum times_format format;
+    const char *zone;
+    orr_ms *offsets[CHUNKS]; /* of the hours of a year, UTC; NULL: not asked for yet */
+    struct orr_arena *arena;
+};
+
+static const orr_ms *chunk_of(struct times *times, int64_t hour)
+{
+    const int64_t chunk = hour / CHUNK_HOURS;
+    if (hour < 0 || chunk >= CHUNKS) {
+        return NULL;
+    }
+    if (times->offsets[chunk] == NULL) {
+        struct orr_err err = {0};
+        orr_ms *offsets = orr_arena_alloc(times->arena, CHUNK_HOURS, sizeof *offsets);
+        if (orr_zone_offsets(times->zone, chunk * CHUNK_HOURS, (uint32_t)CHUNK_HOURS, offsets,
+                             &err) != ORR_OK) {
+            return NULL;
+        }
+        times->offsets[chunk] = offsets;
+    }
+    return times->offsets[chunk];
+}
+
+static orr_ms offset_at(struct times *times, orr_ms utc)
+{
+    const int64_t hour = utc >= 0 ? utc / HOUR_MS : 0;
+    const orr_ms *chunk = chunk_of(times, hour);
+    return chunk == NULL ? 0 : chunk[hour % CHUNK_HOURS];
+}
+
+/* An hour that the clocks show twice is the first one; one that they leave out is as before it. */
+static orr_ms to_utc(struct times *times, orr_ms local)
+{
+    if (times->zone == NULL) {
+        return local;
+    }
+    const orr_ms before = offset_at(times, local - 26 * HOUR_MS);
+    const orr_ms after = offset_at(times, local + 26 * HOUR_MS);
+    if (before == after || offset_at(times, local - before) == before) {
+        return local - before;
+    }
+    return offset_at(times, local - after) == after ? local - after : local - before;
+}
+
+enum orr_status times_make(struct orr_arena *arena, enum times_format format, const char *zone,
+                           struct times **out, struct orr_err *err)
+{
+    orr_ms offset;
+    *out = NULL;
+    if (zone != NULL) {
+        const enum orr_status status = orr_zone_offsets(zone, 0, 1, &offset, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
+    struct times *times = orr_arena_alloc(arena, 1, sizeof *times);
+    *times = (struct times){.format = format, .zone = zone, .arena = arena};
+    *out = times;
+    return ORR_OK;
+}
+
+enum times_format times_format(const struct times *times)
+{
+    return times->format;
+}
+
+/* --- dates ----------------------------------------------------------------------------------- */
+
+/* Up to `most` digits; false where there is none. */
+static bool take_digits(const char **at, const char *end, size_t most, int64_t *out)
+{
+    const char *start = *at;
+    *out = 0;
+    while (*at < end && (size_t)(*at - start) < most && **at >= '0' && **at <= '9') {
+        *out = *out * 10 + (**at - '0');
+        (*at)++;
+    }
+    return *at > start;
+}
+
+static bool take_one(const char **at, const char *end, const char *of)
+{
+    if (*at < end && **at != '\0' && strchr(of, **at) != NULL) {
+        (*at)++;
+        return true;
+    }
+    return false;
+}
+
+struct clock_time {
+    int64_t hour, minute, second;
+};
+
+static bool take_clock(const char **at, const char *end, struct clock_time *clock,
+                       const char **fraction)
+{
+    *clock = (struct clock_time){0};
+    *fraction = NULL;
+    if (!take_digits(at, end, 2, &clock->hour) || !take_one(at, end, ":") ||
+        !take_digits(at, end, 2, &clock->minute)) {
+        return false;
+    }
+    if (take_one(at, end, ":") && !take_digits(at, end, 2, &clock->second)) {
+        return false;
+    }
+    if (*at < end && (**at == '.' || **at == ',')) {
+        *fraction = *at;
+        (*at)++;
+        int64_t digits;
+        return take_digits(at, end, 9, &digits);
+    }
+    return true;
+}
+
+static bool take_half(const char **at, const char *end, int64_t *hour)
+{
+    const char *from = *at;
+    while (from < end && *from == ' ') {
+        from++;
+    }
+    if (end - from < 2 || (from[1] != 'M' && from[1] != 'm') || strchr("APap", from[0]) == NULL) {
+        return true;
+    }
+    const bool evening = from[0] == 'P' || from[0] == 'p';
+    *at = from + 2;
+    if (*hour < 1 || *hour > 12) {
+        return false;
+    }
+    *hour = *hour % 12 + (evening ? 12 : 0);
+    return true;
+}
+
+/* Writes the parts as the base's parser knows them, which checks them. */
+static bool from_parts(struct times *times, int64_t year, int64_t month, int64_t day,
+                       const struct clock_time *clock, const char *fraction, const char *rest,
+                       const char *end, orr_ms *out)
+{
+    char text[96];
+    int bytes = snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
+                         (int)day, (int)clock->hour, (int)clock->minute, (int)clock->second);
+    if (bytes != 19) {
+        return false;
+    }
+    if (fraction != NULL) {
+        text[bytes++] = '.';
+        for (const char *c = fraction + 1; c < end && *c >= '0' && *c <= '9' && bytes < 40; c++) {
+            text[bytes++] = *c;
+        }
+    }
+    while (rest < end && *rest == ' ') {
+        rest++;
+    }
+    const bool zone = rest < end; /* Z, UTC, +08:00, +0800, +08 */
+    if (zone && end - rest == 3 && memcmp(rest, "UTC", 3) == 0) {
+        text[bytes++] = 'Z';
+    } else if (zone && end - rest == 3 && (rest[0] == '+' || rest[0] == '-')) { /* +08 */
+        bytes += snprintf(text + bytes, sizeof text - (size_t)bytes, "%.3s:00", rest);
+    } else if (zone) {
+        if (end - rest > 8) {
+            return false;
+        }
+        memcpy(text + bytes, rest, (size_t)(end - rest));
+        bytes += (int)(end - rest);
+    }
+    if (!orr_parse_timestamp(text, (size_t)bytes, out)) {
+        return false;
+    }
+    *out = zone ? *out : to_utc(times, *out);
+    return true;
+}
+
+static bool read_date(struct times *times, const char *at, const char *end, orr_ms *out)
+{
+    int64_t part[3];
+    struct clock_time clock = {0};
+    const char *fraction = NULL;
+    const bool year_first = times->format == TIMES_DATE;
+    for (int i = 0; i < 3; i++) {
+        const char *start = at;
+        if (!take_digits(&at, end, 4, &part[i]) || (i < 2 && !take_one(&at, end, "-/."))) {
+            return false;
+        }
+        const int year_at = year_first ? 0 : 2;
+        if (i == year_at && at - start - (i < 2) != 4) {
+            return false;
+        }
+    }
+    const bool day_first = times->format == TIMES_DAY_FIRST;
+    const int64_t year = part[year_first ? 0 : 2];
+    const int64_t month = part[year_first || day_first ? 1 : 0];
+    const int64_t day = part[year_first ? 2 : day_first ? 0 : 1];
+    if (at < end) {
+        if (*at != ' ' && *at != 'T') {
+            return false;
+        }
+        at++;
+        while (at < end && *at == ' ') {
+            at++;
+        }
+        if (!take_clock(&at, end, &clock, &fraction) || !take_half(&at, end, &clock.hour)) {
+            return false;
+        }
+    }
+    return from_parts(times, year, month, day, &clock, fraction, at, end, out);
+}
+
+/* --- clocks ---------------------------------------------------------------------------------- */
+
+bool times_read(struct times *times, struct orr_cell text, orr_ms *out)
+{
+    int64_t us;
+    switch (times->format) {
+    case TIMES_DATE:
+    case TIMES_DAY_FIRST:
+    case TIMES_MONTH_FIRST: return read_date(times, text.at, text.at + text.bytes, out);
+    case TIMES_EPOCH:
+    case TIMES_SECONDS: return orr_parse_seconds(text.at, text.bytes, out);
+    case TIMES_EPOCH_MS: return orr_parse_scaled(text.at, text.bytes, 1, out);
+    case TIMES_EPOCH_US:
+        if (!orr_parse_scaled(text.at, text.bytes, 1, &us)) {
+            return false;
+        }
+        *out = us / 1000;
+        return true;
+    }
+    return false;
+}
+
+/* Numbers of 1990 to 2100 are clocks; smaller ones count from the trace's own start. */
+static enum times_format guess_clock(orr_ms as_seconds)
+{
+    const orr_ms s = as_seconds / 1000;
+    if (s > 631152000 && s < 4102444800) {
+        return TIMES_EPOCH;
+    }
+    if (s > 631152000000 && s < 4102444800000) {
+        return TIMES_EPOCH_MS;
+    }
+    return s > 631152000000000 && s < 4102444800000000 ? TIMES_EPOCH_US : TIMES_SECONDS;
+}
+
+bool times_guess(const struct orr_cell *texts, uint32_t count, enum times_format *out)
+{
+    static const enum times_format dates[] = {TIMES_DATE, TIMES_DAY_FIRST, TIMES_MONTH_FIRST};
+    orr_ms at;
+    for (size_t d = 0; d < sizeof dates / sizeof dates[0]; d++) {
+        struct times times = {.format = dates[d]};
+        uint32_t good = 0;
+        while (good < count && times_read(&times, texts[good], &at)) {
+            good++;
+        }
+        if (count > 0 && good == count) {
+            *out = dates[d];
+            return true;
+        }
+    }
+    enum times_format all = TIMES_SECONDS;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!orr_parse_seconds(texts[i].at, texts[i].bytes, &at)) {
+            return false;
+        }
+        const enum times_format one = guess_clock(at);
+        all = i == 0 || one == all ? one : TIMES_SECONDS;
+    }
+    *out = all;
+    return count > 0;
+}

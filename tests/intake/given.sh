@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The public traces in ORRERY_TEST_DATA (their folder, or the one above it), against what is published of them.
+#
+#   given.sh ORRERY SOURCE
+set -eu
+orrery=$1 source=$2
+data=${ORRERY_TEST_DATA:-}
+[ ! -d "$data/traces" ] || data=$data/traces
+[ -n "$data" ] && [ -d "$data/philly" ] || exit 77
+. "$source/tests/scratch.sh"
+
+# has NAME TEXT ARGUMENTS...: the import prints the text
+has() {
+    name=$1 text=$2
+    shift 2
+    "$orrery" import "$@" >out 2>err || fail "$name: $(cat err)"
+    grep -qF -e "$text" out || fail "$name: no \"$text\" in: $(cat out)"
+}
+
+azure=$data/azure-llm-2023/AzureLLMInferenceTrace_code.csv.gz
+has azure 'requests: 8819 in all, 632 in the busiest step' "$azure" --map azure-llm -o rate.csv
+cut -d, -f1,2 rate.csv | cmp - "$source/traces/data/azure-llm-code-2023.csv" || fail 'azure: another series than the one that is shipped'
+openb=$data/openb/openb_pod_list_default.csv.gz
+has openb 'rows      8152 read, 7255 kept' "$openb" --map openb
+has openb '897 rows: was never scheduled' "$openb" --map openb
+philly=$data/philly/philly.csv.gz
+has philly 'rows      82247 read, 82247 kept' "$philly" --map auto -o philly.csv -q
+has philly 'demand    978078 GPU-hours' "$philly"
+has philly 'submitted in the second of the row before: 6664' "$philly"
+kth=$data/swf/KTH-SP2-1996-2.1-cln.swf.gz
+has kth 'rows      27992 read' "$kth" --allow-loss=any

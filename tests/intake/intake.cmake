@@ -1,0 +1,4 @@
+# Other programs' records: maps on small tables, Slurm's output, the totals of public traces where they are at hand.
+orr_cases(intake)
+add_test(NAME intake.given COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/intake/given.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR})
+set_tests_properties(intake.given PROPERTIES LABELS full TIMEOUT 300 SKIP_RETURN_CODE 77)
