@@ -58,6 +58,16 @@ static const struct knob easy[] = {{{"variant: unguarded", "variant: no_spare", 
                                    {{"order: priority", NULL}}};
 static const struct knob fifo[] = {{{"order: shortest", "order: priority", NULL}},
                                    {{"backfill: true", NULL}}};
+static const struct knob kueue[] = {
+    {{"within_cluster_queue: lower-priority", "within_cluster_queue: lower-or-newer-equal-priority",
+      NULL}},
+    {{"reclaim_within_cohort: any", "reclaim_within_cohort: lower-priority", NULL}},
+    {{"queueing_strategy: strict-fifo", NULL}},
+    {{"fair_sharing: default", "fair_sharing: final-share", "fair_sharing: initial-share", NULL}},
+    {{"cluster_cohort: false", NULL}},
+    {{"wait_for_pods_ready: false", "timeout: 1m", "timeout: 10m", NULL}},
+    {{"backoff_base: 10s", "backoff_limit: 2", NULL}},
+    {{"placement: ideal", "score: most-allocated", NULL}}};
 static const struct knob las[] = {{{"threshold_gpu_s: 60", "threshold_gpu_s: 1000", NULL}}};
 
 static const struct {
@@ -69,7 +79,8 @@ static const struct {
                 {"static", partition, sizeof partition / sizeof partition[0]},
                 {"easy", easy, sizeof easy / sizeof easy[0]},
                 {"fifo", fifo, sizeof fifo / sizeof fifo[0]},
-                {"las", las, sizeof las / sizeof las[0]}};
+                {"las", las, sizeof las / sizeof las[0]},
+                {"kueue", kueue, sizeof kueue / sizeof kueue[0]}};
 
 static void put_params(struct draw *d, const char *policy)
 {

@@ -6,8 +6,8 @@
 
 static const char *any_policy(struct draw *d)
 {
-    static const char *const policies[] = {"kai",    "kai",  "kai",  "kai", "kube", "kube",
-                                           "static", "easy", "fifo", "las", NULL};
+    static const char *const policies[] = {"kai",    "kai",  "kai",  "kueue", "kube", "kube",
+                                           "static", "easy", "fifo", "las",   NULL};
     return any(d, policies);
 }
 
