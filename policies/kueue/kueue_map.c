@@ -67,6 +67,9 @@ static void set_cell(struct kueue_run *run, const struct orr_view *view, uint32_
         const double borrows = entitlement->limit - entitlement->quota;
         cell->borrowing_limit = amount_of(borrows > 0 ? borrows : 0, kind);
     }
+    if (kind == ORR_SHARE_GPU && is->lending.lends_part) {
+        cell->lending_limit = amount_of(is->lending.lend, kind);
+    }
     run->tree.defined[at] = true;
 }
 
@@ -170,19 +173,53 @@ static void number_nodes(struct kueue_run *run, const struct orr_view *view)
     }
 }
 
-static void set_queue(const struct kueue_run *run, const char *name, struct orr_kueue_queue *queue)
+static enum orr_kueue_preemption preemption(enum orr_lending_policy stated,
+                                            enum orr_kueue_preemption otherwise)
+{
+    static const enum orr_kueue_preemption policies[] = {
+        [ORR_LENDING_NEVER] = ORR_KUEUE_NEVER,
+        [ORR_LENDING_LOWER_PRIORITY] = ORR_KUEUE_LOWER_PRIORITY,
+        [ORR_LENDING_LOWER_OR_NEWER_EQUAL_PRIORITY] = ORR_KUEUE_LOWER_OR_NEWER_EQUAL_PRIORITY,
+        [ORR_LENDING_ANY] = ORR_KUEUE_ANY};
+    return stated == ORR_LENDING_NOT_STATED ? otherwise : policies[stated];
+}
+
+/* What a queue does not state is as the parameters say. */
+static void set_queue(const struct kueue_run *run, const char *name,
+                      const struct orr_lending *lending, struct orr_kueue_queue *queue)
 {
     static const enum orr_kueue_preemption within[] = {ORR_KUEUE_NEVER, ORR_KUEUE_LOWER_PRIORITY,
                                                        ORR_KUEUE_LOWER_OR_NEWER_EQUAL_PRIORITY};
     static const enum orr_kueue_preemption reclaim[] = {ORR_KUEUE_NEVER, ORR_KUEUE_LOWER_PRIORITY,
                                                         ORR_KUEUE_ANY};
-    *queue = (struct orr_kueue_queue){.name = name,
-                                      .groups = &run->group,
-                                      .group_count = 1,
-                                      .strict_fifo = run->params.strategy != 0,
-                                      .within = within[run->params.within],
-                                      .reclaim = reclaim[run->params.reclaim],
-                                      .borrow_within = run->params.borrow_within != 0};
+    static const enum orr_kueue_preemption borrow[] = {ORR_KUEUE_NEVER, ORR_KUEUE_LOWER_PRIORITY};
+    *queue = (struct orr_kueue_queue){
+        .name = name,
+        .groups = &run->group,
+        .group_count = 1,
+        .strict_fifo = lending->states_order ? lending->strict : run->params.strategy != 0,
+        .within = preemption(lending->within, within[run->params.within]),
+        .reclaim = preemption(lending->reclaim, reclaim[run->params.reclaim]),
+        .borrow_within =
+            preemption(lending->borrow, borrow[run->params.borrow_within]) != ORR_KUEUE_NEVER,
+        .has_priority_threshold = lending->has_max_priority,
+        .priority_threshold = lending->max_priority};
+}
+
+static enum orr_status check_queue(const struct kueue_run *run, const struct orr_kueue_queue *queue,
+                                   struct orr_err *err)
+{
+    if (queue->borrow_within && queue->reclaim == ORR_KUEUE_NEVER) {
+        return orr_fail(err, ORR_DATA,
+                        "queue %s: preemption.borrow needs a reclaim policy other than Never",
+                        queue->name);
+    }
+    if (queue->borrow_within && run->params.fair_sharing != KUEUE_FAIR_OFF) {
+        return orr_fail(err, ORR_DATA,
+                        "queue %s: preemption.borrow has no place beside fair_sharing",
+                        queue->name);
+    }
+    return ORR_OK;
 }
 
 static void set_config(struct kueue_run *run)
@@ -215,8 +252,16 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
     }
     run->queues = orr_zalloc((size_t)run->spec.queue_count + 1, sizeof *run->queues);
     for (uint32_t q = 0; q < view->queues->count; q++) {
-        if (run->queue_of[q] != ORR_NONE) {
-            set_queue(run, orr_idmap_name(&view->queues->names, q), &run->queues[run->queue_of[q]]);
+        const uint32_t own = run->queue_of[q];
+        if (own == ORR_NONE) {
+            continue;
+        }
+        set_queue(run, orr_idmap_name(&view->queues->names, q), &view->queues->queues[q].lending,
+                  &run->queues[own]);
+        status = check_queue(run, &run->queues[own], err);
+        if (status != ORR_OK) {
+            orr_kueue__unmap(run);
+            return status;
         }
     }
     (void)orr_quota_build(&run->tree, NULL);

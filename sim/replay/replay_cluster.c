@@ -176,6 +176,32 @@ void orr_replay__entitle(const struct orr_scenario_amounts *amounts,
     }
 }
 
+static enum orr_lending_policy lending_policy(const char *word)
+{
+    static const char *const words[] = {"", "Never", "LowerPriority", "LowerOrNewerEqualPriority",
+                                        "Any"};
+    int at = 0;
+    while (word != NULL && strcmp(words[at], word) != 0) {
+        at++; /* the schema lets no other word pass */
+    }
+    return (enum orr_lending_policy)at;
+}
+
+static struct orr_lending lending_of(const struct orr_scenario_queue *from)
+{
+    const bool threshold = from->preempt_max_priority != ORR_SCENARIO_NO_NUMBER;
+    return (struct orr_lending){.lends_part = from->lend >= 0,
+                                .lend = from->lend,
+                                .states_order = from->strategy != NULL,
+                                .strict = from->strategy != NULL &&
+                                          strcmp(from->strategy, "StrictFIFO") == 0,
+                                .within = lending_policy(from->preempt_within),
+                                .reclaim = lending_policy(from->preempt_reclaim),
+                                .borrow = lending_policy(from->preempt_borrow),
+                                .has_max_priority = threshold,
+                                .max_priority = threshold ? from->preempt_max_priority : 0};
+}
+
 static void add_queue(const struct orr_scenario_queue *from, uint32_t shard, uint32_t parent,
                       struct orr_queues *queues)
 {
@@ -187,6 +213,7 @@ static void add_queue(const struct orr_scenario_queue *from, uint32_t shard, uin
     queue.created_ms = from->created_ms != ORR_MS_NONE ? from->created_ms : queues->count;
     queue.preempt_min_runtime_ms = from->preempt_min_runtime_ms;
     queue.reclaim_min_runtime_ms = from->reclaim_min_runtime_ms;
+    queue.lending = lending_of(from);
     (void)orr_queues_add(queues, from->name, parent, &queue);
 }
 

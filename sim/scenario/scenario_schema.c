@@ -182,6 +182,28 @@ static const struct orr_scenario__row cpu_rows[] = {
 static const struct orr_scenario__row memory_rows[] = {
     AMOUNT_ROWS(ORR_TYPE_MEMORY_AMOUNT, ORR_SCENARIO_MEMORY, "unlimited")};
 
+static const char *const strategies[] = {"BestEffortFIFO", "StrictFIFO", NULL};
+static const char *const within_policies[] = {"Never", "LowerPriority", "LowerOrNewerEqualPriority",
+                                              NULL};
+static const char *const reclaim_policies[] = {"Never", "LowerPriority", "Any", NULL};
+static const char *const borrow_policies[] = {"Never", "LowerPriority", NULL};
+static const struct orr_scenario__row borrow_rows[] = {
+    {.key = "policy", .type = ORR_TYPE_CHOICE, .choices = borrow_policies, QUEUE(preempt_borrow)},
+    {.key = "max_priority",
+     .type = ORR_TYPE_INTEGER,
+     .min = INT32_MIN + 1,
+     .max = INT32_MAX,
+     QUEUE(preempt_max_priority)},
+};
+static const struct orr_scenario__row preemption_rows[] = {
+    {.key = "within", .type = ORR_TYPE_CHOICE, .choices = within_policies, QUEUE(preempt_within)},
+    {.key = "reclaim",
+     .type = ORR_TYPE_CHOICE,
+     .choices = reclaim_policies,
+     QUEUE(preempt_reclaim)},
+    {GROUP("borrow", borrow_rows)},
+};
+
 static const struct orr_scenario__row queue_rows[] = {
     {.key = "parent", .type = ORR_TYPE_TEXT, QUEUE(parent)},
     {GROUP("gpu", gpu_rows), .prepare = orr_scenario__prepare_amounts},
@@ -195,6 +217,9 @@ static const struct orr_scenario__row queue_rows[] = {
      QUEUE(priority)},
     {.key = "preempt_min_runtime", .type = ORR_TYPE_DURATION, QUEUE(preempt_min_runtime_ms)},
     {.key = "reclaim_min_runtime", .type = ORR_TYPE_DURATION, QUEUE(reclaim_min_runtime_ms)},
+    {.key = "lend", .type = ORR_TYPE_GPU_AMOUNT, .fallback = "unlimited", QUEUE(lend)},
+    {.key = "strategy", .type = ORR_TYPE_CHOICE, .choices = strategies, QUEUE(strategy)},
+    {GROUP("preemption", preemption_rows)},
     {.key = "shard", .type = ORR_TYPE_TEXT, QUEUE(shard)},
     {.key = "max_job_gpus",
      .type = ORR_TYPE_GPU_AMOUNT,

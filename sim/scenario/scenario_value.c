@@ -403,7 +403,7 @@ bool orr_scenario__value_change(const struct orr_scenario__row *row,
 
 static double amount(const struct orr_scenario__row *row, const struct orr_scenario__value *value)
 {
-    if (value->unlimited) {
+    if (value->unlimited || (value->null && row->type == ORR_TYPE_GPU_AMOUNT)) {
         return ORR_UNLIMITED;
     }
     switch (row->type) {
@@ -423,7 +423,9 @@ void orr_scenario__value_store(const struct orr_scenario__row *row, const char *
     case ORR_TYPE_TEXT:
     case ORR_TYPE_CHOICE: *(const char **)field = text; break;
     case ORR_TYPE_COUNT: *(uint32_t *)field = (uint32_t)value->whole; break;
-    case ORR_TYPE_INTEGER: *(int *)field = (int)value->whole; break;
+    case ORR_TYPE_INTEGER:
+        *(int *)field = value->null ? ORR_SCENARIO_NO_NUMBER : (int)value->whole;
+        break;
     case ORR_TYPE_PODS:
     case ORR_TYPE_CPU:
     case ORR_TYPE_MEMORY: *(int64_t *)field = value->unlimited ? -1 : value->whole; break;

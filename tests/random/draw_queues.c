@@ -68,6 +68,30 @@ static void put_rules(struct draw *d)
     }
 }
 
+/* What policy kueue heeds; the others pass over it. */
+static void put_lending(struct draw *d)
+{
+    static const char *const within[] = {"Never", "LowerPriority", "LowerOrNewerEqualPriority",
+                                         NULL};
+    static const char *const reclaim[] = {"LowerPriority", "Any", NULL};
+    if (one_in(d, 2)) {
+        put(d, "lend", "%u", below(d, 1 + d->gpus));
+    }
+    if (one_in(d, 3)) {
+        put(d, "strategy", "%s", one_in(d, 3) ? "BestEffortFIFO" : "StrictFIFO");
+    }
+    if (one_in(d, 2)) {
+        const char *own = any(d, within), *others = any(d, reclaim);
+        if (one_in(d, 3)) {
+            put(d, "preemption",
+                "{within: %s, reclaim: %s, borrow: {policy: LowerPriority, max_priority: %d}}", own,
+                others, (int)below(d, 200) - 50);
+        } else {
+            put(d, "preemption", "{within: %s, reclaim: %s}", own, others);
+        }
+    }
+}
+
 static void draw_queue(struct draw *d, uint32_t q)
 {
     const struct draw_queue *queue = &d->queues[q];
@@ -96,6 +120,9 @@ static void draw_queue(struct draw *d, uint32_t q)
     }
     if (one_in(d, 12)) {
         put(d, "created", "2025-0%u-01T00:00:00Z", between(d, 1, 9));
+    }
+    if (has(d, "lending", 20) && one_in(d, 2)) {
+        put_lending(d);
     }
     end_map(d);
 }

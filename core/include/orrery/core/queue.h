@@ -16,6 +16,25 @@ struct orr_entitlement {
     double quota, limit, weight;
 };
 
+enum orr_lending_policy { /* whom a job of a ClusterQueue may preempt, as Kueue names it */
+                          ORR_LENDING_NOT_STATED,
+                          ORR_LENDING_NEVER,
+                          ORR_LENDING_LOWER_PRIORITY,
+                          ORR_LENDING_LOWER_OR_NEWER_EQUAL_PRIORITY,
+                          ORR_LENDING_ANY
+};
+
+/* What a queue states of Kueue's beside its amounts. Only policy kueue heeds it; what is not stated
+ * is as its parameters say. */
+struct orr_lending {
+    bool lends_part; /* others may borrow `lend` devices of its quota; else all of it */
+    bool states_order, strict;
+    bool has_max_priority; /* borrowing jobs preempt others up to that priority only */
+    double lend;
+    int32_t max_priority;
+    enum orr_lending_policy within, reclaim, borrow;
+};
+
 struct orr_queue {
     uint32_t parent; /* index, or ORR_NONE at the top */
     uint32_t depth;  /* 0 at the top */
@@ -25,6 +44,7 @@ struct orr_queue {
     orr_ms created_ms;
     struct orr_entitlement resources[ORR_SHARE_RESOURCES];
     orr_ms preempt_min_runtime_ms, reclaim_min_runtime_ms; /* ORR_MS_NONE: not set */
+    struct orr_lending lending;
 };
 
 struct orr_queues {

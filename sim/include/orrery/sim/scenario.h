@@ -9,6 +9,8 @@
 #ifndef ORR_SIM_SCENARIO_H
 #define ORR_SIM_SCENARIO_H
 
+#include <limits.h>
+
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
 #include <orrery/core/param.h>
@@ -68,6 +70,8 @@ struct orr_scenario_amounts { /* quota, over-quota weight, limit of one resource
         limit; /* GPU in devices, CPU in milli, memory in 10^6 bytes; -1 unlimited */
 };
 
+#define ORR_SCENARIO_NO_NUMBER INT_MIN
+
 struct orr_scenario_queue {
     const char *name;
     const char *parent; /* NULL: top level */
@@ -77,7 +81,11 @@ struct orr_scenario_queue {
     orr_ms created_ms; /* ORR_MS_NONE: by its place among the queues; older than any stated */
     const char *shard; /* as stated, or that of its parent, or the only one; "": without a name */
     /* rules for single jobs; children without a word have those of their parent */
-    double max_job_gpus;           /* -1: unlimited */
+    double max_job_gpus; /* -1: unlimited */
+    /* Kueue's words; NULL or ORR_SCENARIO_NO_NUMBER: not stated */
+    double lend; /* GPUs of the quota that others may borrow; -1: all */
+    const char *strategy, *preempt_within, *preempt_reclaim, *preempt_borrow;
+    int preempt_max_priority;
     const char *const *node_types; /* types or pools that jobs may use; none stated: all */
     uint32_t node_type_count;
     orr_ms max_session_ms, stop_idle_ms;     /* of interactive jobs; ORR_MS_NONE: no such rule */
