@@ -59,31 +59,13 @@ static void describe(struct orr_results *in, sqlite3_stmt *row, const char *cons
                    sides[1 - which], there[0] != '\0' ? ", where it waits: " : "", there);
 }
 
-static enum orr_status attach(struct orr_results *in, const char *baseline, struct orr_err *err)
-{
-    struct orr_results other; /* only to be told apart from what is no results file */
-    orr_results_open(&other, baseline, err);
-    const enum orr_status status = other.status;
-    orr_results_close(&other);
-    if (status != ORR_OK) {
-        return status;
-    }
-    sqlite3_stmt *row = orr_results_prepare(in, "ATTACH ?1 AS base");
-    if (row != NULL) {
-        (void)sqlite3_bind_text(row, 1, baseline, -1, SQLITE_STATIC);
-    }
-    while (orr_results_step(in, row)) {
-    }
-    return in->status;
-}
-
 enum orr_status orr_gate_same_inputs(const char *results, const char *baseline, bool *same,
                                      struct orr_err *err)
 {
     struct orr_results in;
     orr_results_open(&in, results, err);
     if (in.status == ORR_OK) {
-        in.status = attach(&in, baseline, err);
+        in.status = orr_results_attach(&in, baseline, err);
     }
     *same = orr_results_int(&in, orr_exact_sql__same_inputs, 0) != 0;
     const enum orr_status status = in.status;
@@ -99,7 +81,7 @@ enum orr_status orr_gate_exact(const char *results, const char *baseline,
     *difference = (struct orr_first_difference){.at_ms = ORR_MS_NONE};
     orr_results_open(&in, results, err);
     if (in.status == ORR_OK) {
-        in.status = attach(&in, baseline, err);
+        in.status = orr_results_attach(&in, baseline, err);
     }
     difference->same = orr_results_int(&in, orr_exact_sql__same_digest, 0) != 0;
     if (in.status == ORR_OK && !difference->same) {

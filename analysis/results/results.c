@@ -182,3 +182,22 @@ void orr_results_close(struct orr_results *results)
     orr_arena_release(&results->arena);
     results->db = NULL;
 }
+
+enum orr_status orr_results_attach(struct orr_results *results, const char *path,
+                                   struct orr_err *err)
+{
+    struct orr_results other; /* only to be told apart from what is no results file */
+    orr_results_open(&other, path, err);
+    const enum orr_status status = other.status;
+    orr_results_close(&other);
+    if (status != ORR_OK) {
+        return status;
+    }
+    sqlite3_stmt *row = orr_results_prepare(results, "ATTACH ?1 AS base");
+    if (row != NULL) {
+        (void)sqlite3_bind_text(row, 1, path, -1, SQLITE_STATIC);
+    }
+    while (orr_results_step(results, row)) {
+    }
+    return results->status;
+}

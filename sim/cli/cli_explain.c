@@ -83,32 +83,110 @@ struct told { /* told as it goes */
     uint32_t changes, helpful;
 };
 
+/* Who waits longer for it: in all, in which queues, and who most. */
+static void print_cost(const struct orr_help_cost *cost)
+{
+    char sum[24], one[24];
+    if (cost->unknown != NULL) {
+        (void)printf("      what it costs is not known: %s\n", cost->unknown);
+        return;
+    }
+    (void)fputs("      ", stdout);
+    if (cost->longer == 0) {
+        (void)fputs("nobody else waits longer", stdout);
+    } else {
+        (void)printf("%u other%s longer, %s in all: ", cost->longer,
+                     cost->longer == 1 ? " waits" : "s wait",
+                     orr_format_rough(sum, cost->longer_s));
+        for (uint32_t q = 0; q < cost->queue_count; q++) {
+            (void)printf("%s%s %u (%s)", q > 0 ? ", " : "", cost->queues[q].queue,
+                         cost->queues[q].jobs, orr_format_rough(sum, cost->queues[q].longer_s));
+        }
+        (void)printf("; most %s of %s (+%s)", cost->most_job, cost->most_queue,
+                     orr_format_rough(one, cost->most_s));
+    }
+    (void)printf("; %u wait%s less, %s in all\n", cost->shorter, cost->shorter == 1 ? "s" : "",
+                 orr_format_rough(sum, cost->shorter_s));
+    if (cost->lost + cost->won > 0) {
+        (void)printf("      %u of them do not start any more, %u start that did not\n", cost->lost,
+                     cost->won);
+    }
+}
+
 static void print_help(const struct orr_help *help, orr_ms origin_ms)
 {
-    char start[32];
+    char start[32], amount[24] = "";
+    const bool chosen = help->set != NULL;
     if (help->wrong != NULL) {
         (void)printf("  %-48s cannot be tried: %s\n", help->what, help->wrong);
-    } else if (help->amount == 0) {
-        (void)printf("  %-48s does not help (tried %lld more)\n", help->what,
-                     (long long)help->most);
-    } else {
-        (void)printf("  %-48s %+lld: it starts at %s   --set %s+=%lld\n", help->what,
-                     (long long)help->amount, orr_format_clock(start, help->start_ms, origin_ms),
-                     help->path, (long long)help->amount);
+        return;
     }
+    if (help->amount == 0 && chosen) {
+        (void)printf("  %-48s does not help\n", help->what);
+        return;
+    }
+    if (help->amount == 0) {
+        (void)printf("  %-48s does not help (tried %lld %s)\n", help->what, (long long)help->most,
+                     help->lever == ORR_LEVER_PODS ? "fewer" : "more");
+        return;
+    }
+    if (!chosen) {
+        (void)snprintf(amount, sizeof amount, "%+lld: ",
+                       (long long)(help->lever == ORR_LEVER_PODS ? -help->amount : help->amount));
+    }
+    (void)printf("  %-48s %sit starts at %s", help->what, amount,
+                 orr_format_clock(start, help->start_ms, origin_ms));
+    if (chosen) {
+        (void)printf("   --%s %s", help->lever == ORR_LEVER_POLICY ? "policy" : "set", help->set);
+    } else if (help->path != NULL) {
+        (void)printf("   --set %s+=%lld", help->path, (long long)help->amount);
+    }
+    (void)fputc('\n', stdout);
+    print_cost(help->cost);
+}
+
+static void json_cost(struct orr_json *json, const struct orr_help_cost *cost)
+{
+    orr_json_open(json, "cost", '{');
+    orr_json_text(json, "unknown", cost->unknown);
+    orr_json_int(json, "longer_jobs", cost->longer);
+    orr_json_real(json, "longer_s", cost->longer_s);
+    orr_json_int(json, "shorter_jobs", cost->shorter);
+    orr_json_real(json, "shorter_s", cost->shorter_s);
+    orr_json_int(json, "lost_jobs", cost->lost);
+    orr_json_int(json, "won_jobs", cost->won);
+    orr_json_open(json, "queues", '[');
+    for (uint32_t q = 0; q < cost->queue_count; q++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "queue", cost->queues[q].queue);
+        orr_json_int(json, "jobs", cost->queues[q].jobs);
+        orr_json_real(json, "longer_s", cost->queues[q].longer_s);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+    orr_json_text(json, "most_job", cost->most_job);
+    orr_json_text(json, "most_queue", cost->most_queue);
+    orr_json_real(json, "most_s", cost->most_job != NULL ? cost->most_s : (double)NAN);
+    orr_json_close(json, '}');
 }
 
 static void json_help(struct orr_json *json, const struct orr_help *help)
 {
+    static const char *const levers[] = {"amount", "setting", "policy", "priority", "pods"};
     const bool helps = help->amount > 0;
     orr_json_open(json, NULL, '{');
+    orr_json_text(json, "lever", levers[help->lever]);
     orr_json_text(json, "what", help->what);
     orr_json_text(json, "path", help->path);
+    orr_json_text(json, "set", help->set);
     orr_json_bool(json, "helps", helps);
     orr_json_real(json, "amount", helps ? (double)help->amount : (double)NAN);
     orr_json_int(json, "most", help->most);
     orr_json_text(json, "wrong", help->wrong);
     orr_json_seconds(json, "start_s", helps ? help->start_ms : ORR_MS_NONE);
+    if (help->cost != NULL) {
+        json_cost(json, help->cost);
+    }
     orr_json_close(json, '}');
 }
 

@@ -337,6 +337,58 @@ static enum orr_status refuse_inputs(const struct orr_scenario *scenario, const 
     return status;
 }
 
+static enum orr_status find_job(const struct orr_world *world, const char *name, uint32_t *job,
+                                struct orr_err *err)
+{
+    char one[512];
+    for (*job = 0; *job < world->job_count; *job += 1) {
+        if (strcmp(orr_world_job_name(world, *job, one, sizeof one), name) == 0) {
+            return ORR_OK;
+        }
+    }
+    return orr_fail(err, ORR_DATA, "no job is called \"%s\"", name);
+}
+
+/* Fewer pods, and as much longer. */
+static enum orr_status take_pods(struct orr_world *world, struct orr_job_spec *spec,
+                                 const struct orr_job_change *change, struct orr_err *err)
+{
+    const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
+    const struct orr_terms *terms = &world->terms.items[spec->terms];
+    const uint32_t before = shape->tasks;
+    if (shape->group_count != 1 || shape->set_count > 0 || spec->scales || terms->crew > 0 ||
+        terms->service > 0 || terms->profile != ORR_NONE || change->pods >= before) {
+        return orr_fail(err, ORR_DATA,
+                        "job %s has pods that are not alike, that come and go, or a profile: with "
+                        "fewer it would be another job",
+                        change->job);
+    }
+    const uint32_t after = before - change->pods;
+    struct orr_task_group group = shape->groups[0];
+    const uint32_t gang = (uint32_t)(((uint64_t)shape->min_tasks * after + before - 1) / before);
+    const struct orr_span span = shape->span;
+    group.count = after;
+    spec->shape = orr_shapes_put_within(&world->shapes, &group, 1, gang, span);
+    spec->work_ms = (spec->work_ms * before + after - 1) / after;
+    spec->estimate_ms = (spec->estimate_ms * before + after - 1) / after;
+    return ORR_OK;
+}
+
+static enum orr_status change_job(struct orr_world *world, const struct orr_job_change *change,
+                                  struct orr_err *err)
+{
+    uint32_t job = 0;
+    if (change->job == NULL) {
+        return ORR_OK;
+    }
+    const enum orr_status status = find_job(world, change->job, &job, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    world->specs[job].priority += change->priority;
+    return change->pods > 0 ? take_pods(world, &world->specs[job], change, err) : ORR_OK;
+}
+
 static enum orr_status prepare(const struct orr_point_options *options, struct orr_point *point,
                                struct orr_store **store, struct orr_err *err)
 {
@@ -370,6 +422,9 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
         status = orr_world_build(&point->scenario, options->allow_loss_ppm, options->warn,
                                  options->context, &point->world, err);
         book(point, 0, &mark);
+    }
+    if (status == ORR_OK) {
+        status = change_job(&point->world, &options->change, err);
     }
     if (status == ORR_OK) {
         status = simulate(options, ORR_MS_NEVER, point, err);
@@ -433,18 +488,6 @@ static void look(uint64_t done, uint64_t total, orr_ms now, void *context)
     watch->stop = *watch->interrupted || first_start(watch->run, watch->job) != ORR_MS_NONE;
 }
 
-static enum orr_status find_job(const struct orr_world *world, const char *name, uint32_t *job,
-                                struct orr_err *err)
-{
-    char one[512];
-    for (*job = 0; *job < world->job_count; *job += 1) {
-        if (strcmp(orr_world_job_name(world, *job, one, sizeof one), name) == 0) {
-            return ORR_OK;
-        }
-    }
-    return orr_fail(err, ORR_DATA, "no job is called \"%s\"", name);
-}
-
 enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atomic_t *interrupted,
                                 struct orr_err *err)
 {
@@ -459,6 +502,9 @@ enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atom
     }
     if (status == ORR_OK) {
         status = orr_world_build(&point.scenario, ORR_LOSS_ALL, NULL, NULL, &point.world, err);
+    }
+    if (status == ORR_OK) {
+        status = change_job(&point.world, &probe->change, err);
     }
     if (status == ORR_OK) {
         status = find_job(&point.world, probe->job, &watching.job, err);

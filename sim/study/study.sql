@@ -104,3 +104,48 @@ FROM (
   FROM v_queue_depth)
 GROUP BY at_ms
 ORDER BY at_ms;
+
+-- name: own
+-- pods of a job that are all alike (else 1), its priority, the highest of all, and shards
+SELECT CASE WHEN (SELECT count(*) FROM ask AS a WHERE a.shape = j.shape) = 1 THEN j.pods ELSE 1 END, j.priority,
+  (SELECT max(priority) FROM job), (SELECT count(*) FROM shard)
+FROM job AS j
+WHERE j.name = ?1;
+
+-- piece: moved
+-- what the waits for first starts are beside those of `base`, of all jobs but one
+SELECT j.name AS job, q.name AS queue, w.seen_ms - b.seen_ms AS more_ms, w.start_ms IS NULL AS unstarted,
+  b.start_ms IS NULL AS was_unstarted
+FROM main.v_waits AS w
+JOIN main.job AS j ON j.id = w.job
+JOIN main.queue AS q ON q.id = w.queue
+JOIN base.job AS o ON o.name = j.name
+JOIN base.v_waits AS b ON b.job = o.id
+WHERE j.name <> ?1 AND (w.start_ms IS NOT NULL OR b.start_ms IS NOT NULL)
+
+-- name: cost
+SELECT count(CASE WHEN more_ms >= 1000 THEN 1 END), total(CASE WHEN more_ms >= 1000 THEN more_ms END),
+  count(CASE WHEN more_ms <= -1000 THEN 1 END), total(CASE WHEN more_ms <= -1000 THEN -more_ms END),
+  total(unstarted), total(was_unstarted)
+FROM (
+-- use: moved
+);
+
+-- name: cost_by_queue
+SELECT queue, count(*), total(more_ms)
+FROM (
+-- use: moved
+)
+WHERE more_ms >= 1000
+GROUP BY queue
+ORDER BY 3 DESC, 1
+LIMIT 3;
+
+-- name: cost_most
+SELECT job, queue, more_ms
+FROM (
+-- use: moved
+)
+WHERE more_ms >= 1000
+ORDER BY more_ms DESC, job
+LIMIT 1;

@@ -13,4 +13,10 @@ bool orr_study__way(const char *file, const char *folder, char *way, size_t byte
 const char *orr_study__place(const char *file, const char *folder, const char *way,
                              struct orr_arena *arena);
 
+/* What a change costs all jobs but one, of a run with it and the results without it. Texts live in
+ * the arena. Fails as orr_results_open. */
+enum orr_status orr_study__help_cost(const char *results, const char *changed, const char *job,
+                                     struct orr_arena *arena, struct orr_help_cost *cost,
+                                     struct orr_err *err) ORR_MUST_USE;
+
 #endif

@@ -75,7 +75,30 @@ awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 20; i++) pr
 says 0 'quota for queue x *cannot be tried: the scenario states no queues' "$orrery" explain line.db j2 --what-would-help
 says 0 'more nodes of 8 GPUs in pool c1 *+1: it starts at 00:00:0' "$orrery" explain line.db j2 --what-would-help
 says 65 'did not wait: it started as it came, at 00:00:01' "$orrery" explain line.db j1 --what-would-help
-says 1 'none of them helps' "$orrery" explain line.db j20 --what-would-help --by 500s
+says 1 'none of them helps' "$orrery" explain line.db j20 --what-would-help --by 20s
+says 0 'a higher priority of the job *+1: it starts at 00:00:21' "$orrery" explain line.db j20 --what-would-help --by 500s
+
+# Who pays for it: what a whole run with the change says of every other job's wait.
+"$orrery" explain gang.db pretrain-1 --what-would-help --json --no-progress >help.json
+"$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --variant off --policy easy --quiet --no-progress -o easy.db 2>err || true
+by_hand=$(sqlite3 easy.db "ATTACH 'gang.db' AS b; SELECT count(*) || ' ' || printf('%.0f', total(w.start_ms - o.start_ms) / 1000) || ' ' || (max(w.start_ms - o.start_ms) / 1000)
+    FROM job AS w JOIN b.job AS o ON o.name = w.name WHERE w.start_ms - o.start_ms >= 1000 AND w.name <> 'pretrain-1'")
+cost() {
+    jq -r ".changes[] | select($1) | .cost | $2" help.json
+}
+[ "$(cost '.set == "easy"' '"\(.longer_jobs) \(.longer_s | round) \(.most_s | floor)"')" = "$by_hand" ] || fail "costs $(cost '.set == "easy"' tostring), by hand $by_hand"
+[ "$(cost '.set == "easy"' '.queues[0].queue + " " + .most_queue')" = 'dev dev' ] || fail "whom policy easy costs"
+[ "$(cost '.lever == "amount" and .helps' '.longer_jobs < .shorter_jobs')" = true ] || fail "more nodes cost more than they bring"
+
+# Levers of the job itself, and of the order: a long job holds half of four nodes, a gang of four waits, small jobs wait behind it.
+printf 'job,submit_s,run_s,pods,gpus_per_pod\nlong,0,36000,2,8\ngang,1,3600,4,8\nsmall,2,60,1,1\n' >own.csv
+"$orrery" run --trace own.csv --cluster 4x8 --policy fifo --quiet --no-progress -o own.db
+says 0 'fewer pods of the job, running longer *-2: it starts at 00:00:01$' "$orrery" explain own.db gang --what-would-help
+says 0 '^      nobody else waits longer; 1 waits less, 9.0 h in all$' "$orrery" explain own.db gang --what-would-help # it runs twice as long
+says 0 'backfill true instead of false *it starts at 00:00:02   --set policy.params.backfill=true' "$orrery" explain own.db small --what-would-help
+says 0 'order shortest instead of submit *it starts at 00:00:02   --set policy.params.order=shortest' "$orrery" explain own.db small --what-would-help
+says 0 '^      nobody else waits longer; 0 wait less, 0 s in all$' "$orrery" explain own.db small --what-would-help
+says 0 'higher priority of the job *does not help (tried 1 more)' "$orrery" explain own.db gang --what-would-help
 
 # One more job of 1 s holds up all that come after it by just 1 s, in a line of which each job takes all GPUs.
 "$orrery" run --trace line.csv --cluster 1x8 --policy fifo --quiet --no-progress -o fifo.db

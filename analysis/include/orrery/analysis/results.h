@@ -28,6 +28,10 @@ struct orr_results {
 void orr_results_open(struct orr_results *results, const char *path, struct orr_err *err);
 void orr_results_close(struct orr_results *results);
 
+/* Another results file as database `base`, for queries of both. Fails as orr_results_open. */
+enum orr_status orr_results_attach(struct orr_results *results, const char *path,
+                                   struct orr_err *err) ORR_MUST_USE;
+
 /* NULL after a failure; orr_results_step takes that. */
 sqlite3_stmt *orr_results_prepare(struct orr_results *results, const char *sql);
 /* True while there is a row; finalizes the statement at the end or on failure. */

@@ -6,8 +6,17 @@
 
 #include <orrery/sim/summary.h>
 
+/* One job asked otherwise than its row says: for questions about it, and in no scenario. */
+struct orr_job_change {
+    const char *job;  /* name in the run; NULL: nothing is changed */
+    int32_t priority; /* to add */
+    uint32_t pods;    /* to take away from a job of equal pods, which then runs longer for it: pods
+                         times run time stay. A gang of fewer than all keeps its part of them */
+};
+
 struct orr_point_options {
     struct orr_scenario_options scenario;
+    struct orr_job_change change;
     const char *output; /* results file; NULL: the scenario's name with .db */
     bool force, keep_partial, check_books;
     uint32_t allow_loss_ppm; /* as in orr_trace_options */
@@ -60,6 +69,7 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
  * is over. Nothing is written. */
 struct orr_probe {
     struct orr_scenario_options scenario;
+    struct orr_job_change change;
     const char *job; /* name in the run */
     orr_ms until_ms;
     /* answers */

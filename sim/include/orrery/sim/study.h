@@ -128,21 +128,48 @@ void orr_beside(const char *path, char *beside, size_t bytes);
 enum orr_status orr_file_replace(const char *from, const char *to,
                                  struct orr_err *err) ORR_MUST_USE;
 
-/* What would have let a job start sooner: for each amount of the scenario that could (nodes of a
- * pool; quota, weight and limit of its queue and those above), the smallest addition with which it
- * starts in time, found by running the scenario again. ORR_DATA also for a job that does not wait
- * beyond that time. */
+/* What would have let a job start sooner: the smallest change of each lever with which it starts in
+ * time, found by running the scenario again. Levers: nodes of a pool; quota, weight and limit of
+ * its queue and those above; other policies; the policy's order and backfilling; a higher priority
+ * of the job; fewer pods of it, which run longer for it. And what that costs the others: their
+ * waits for their first start in a whole run of each change that helps. ORR_DATA also for a job
+ * that does not wait beyond that time. */
 struct orr_help_options {
     const char *results, *job;
     orr_ms by_ms;                   /* in time: by then; ORR_MS_NONE: after half of its wait */
     struct orr_study_options study; /* progress is told of levers that are done */
 };
+struct orr_help_cost {
+    const char *unknown; /* why nothing is known of it; NULL: it is */
+    /* other jobs that wait a second or more longer or less; that start in one of the runs only */
+    uint32_t longer, shorter, lost, won;
+    double longer_s, shorter_s; /* together */
+    struct orr_help_queue {
+        const char *queue;
+        uint32_t jobs;
+        double longer_s;
+    } queues[3]; /* in which most is waited more */
+    uint32_t queue_count;
+    const char *most_job, *most_queue; /* who waits longest more; NULL: nobody does */
+    double most_s;
+};
+enum orr_lever {
+    ORR_LEVER_AMOUNT,
+    ORR_LEVER_SETTING,
+    ORR_LEVER_POLICY,
+    ORR_LEVER_PRIORITY,
+    ORR_LEVER_PODS
+};
 struct orr_help {
-    const char *path, *what; /* of the scenario, and in words */
-    const char *wrong;       /* why it cannot be changed; NULL: it can */
-    int64_t amount;          /* to add; 0: `most` does not help */
+    enum orr_lever lever;
+    const char *what;  /* in words */
+    const char *path;  /* AMOUNT: of the scenario, to be added to */
+    const char *set;   /* SETTING: PATH=VALUE; POLICY: a name; else NULL */
+    const char *wrong; /* why it cannot be changed; NULL: it can */
+    int64_t amount; /* to add or take away; 0: `most` does not help; of one that is no amount 1 */
     int64_t most;
     orr_ms start_ms, goal_ms, waited_until_ms;
+    const struct orr_help_cost *cost; /* NULL: it does not help */
 };
 typedef void orr_help_fn(const struct orr_help *help, void *context);
 enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_fn *tell,
