@@ -140,8 +140,18 @@ WHERE p.job = ?1 AND p.nr = ?2 AND p.start_ms <= a.start_ms
 GROUP BY n.id
 ORDER BY n.id;
 
+-- name: grown
+-- pods that it got at a time while it ran
+SELECT n.name, sum(p.mgpu) / 1000.0, sum(p.pods)
+FROM v_placements AS p
+JOIN node AS n ON n.id = p.node
+JOIN v_attempts AS a ON a.job = p.job AND a.nr = p.nr
+WHERE p.job = ?1 AND p.start_ms = ?2 AND p.start_ms > a.start_ms
+GROUP BY n.id
+ORDER BY n.id;
+
 -- name: eviction
-SELECT e.cause, f.name, q.name, e.pods, e.whole, e.used, e.gone_ms - e.at_ms
+SELECT e.cause, f.name, q.name, e.pods, e.whole, e.used, e.gone_ms - e.at_ms, e.moved
 FROM eviction AS e
 LEFT JOIN job AS f ON f.id = e.for_job
 LEFT JOIN queue AS q ON q.id = f.queue
@@ -161,6 +171,12 @@ FROM (
   SELECT start_ms, 5, 'started', nr
   FROM v_attempts
   WHERE job = ?1
+  UNION ALL
+  SELECT p.start_ms, 5, 'grew', p.start_ms
+  FROM v_placements AS p
+  JOIN v_attempts AS a ON a.job = p.job AND a.nr = p.nr
+  WHERE p.job = ?1 AND p.start_ms > a.start_ms AND NOT EXISTS (SELECT 1 FROM wanted WHERE job = ?1)
+  GROUP BY p.start_ms
   UNION ALL
   SELECT at_ms, 3, 'evicted', rowid
   FROM eviction

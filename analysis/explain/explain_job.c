@@ -14,15 +14,17 @@ struct on_node {
     double gpus;
 };
 
-struct start {
-    int64_t nr; /* of the attempt */
+struct start {    /* of an attempt, or of pods more while it runs */
+    int64_t nr;   /* of the attempt; of pods more: when they came, in ms */
+    int64_t pods; /* of pods more */
+    int64_t back; /* as many of these were lost before, without those that came back */
     struct on_node *nodes;
     uint32_t node_count, node_capacity;
 };
 
 struct eviction {
     const char *cause, *for_job, *for_queue; /* for whose sake; NULL: nobody's */
-    int64_t pods;
+    int64_t pods, moved; /* moved: of these, to another place by the same decision */
     bool whole;
     int used; /* whether who it was for took some of the room; -1: not known */
     orr_ms grace_ms;
@@ -30,7 +32,7 @@ struct eviction {
 
 struct event { /* what happened to the job, at a time */
     orr_ms at_ms;
-    const char *what; /* submitted, eligible, started, evicted, waits, left, ended */
+    const char *what; /* submitted, eligible, started, grew, evicted, waits, left, ended */
     struct start start;
     struct eviction eviction;
     struct explain_reason reason;
@@ -80,15 +82,18 @@ struct story {
     struct passed passed;
 };
 
-static void read_start(struct orr_results *in, int64_t job, int64_t nr, struct start *start)
+/* `sql` is orr_explain_sql__start with the nr of an attempt, or __grown with a time. */
+static void read_start(struct orr_results *in, const char *sql, int64_t job, int64_t nr,
+                       struct start *start)
 {
     const int64_t values[] = {job, nr};
-    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__start, values, 2);
+    sqlite3_stmt *row = orr_explain__query(in, sql, values, 2);
     start->nr = nr;
     while (orr_results_step(in, row)) {
         start->nodes = ORR_ROOM_FOR_ONE(start->nodes, start->node_count, start->node_capacity);
         start->nodes[start->node_count++] = (struct on_node){.node = orr_results_text(in, row, 0),
                                                              .gpus = sqlite3_column_double(row, 1)};
+        start->pods += sqlite3_column_count(row) > 2 ? sqlite3_column_int64(row, 2) : 0;
     }
 }
 
@@ -103,7 +108,8 @@ static void read_eviction(struct orr_results *in, int64_t id, struct eviction *e
                                       .pods = sqlite3_column_int64(row, 3),
                                       .whole = sqlite3_column_int(row, 4) != 0,
                                       .used = judged ? sqlite3_column_int(row, 5) != 0 : -1,
-                                      .grace_ms = sqlite3_column_int64(row, 6)};
+                                      .grace_ms = sqlite3_column_int64(row, 6),
+                                      .moved = sqlite3_column_int64(row, 7)};
     }
 }
 
@@ -117,6 +123,7 @@ static void read_reason(struct orr_results *in, int64_t id, struct explain_reaso
 
 static void read_events(struct orr_results *in, struct story *story)
 {
+    int64_t lost = 0; /* pods of the attempt that have not come back */
     sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__events, &story->job.id, 1);
     while (orr_results_step(in, row)) {
         const int64_t id = sqlite3_column_int64(row, 2);
@@ -125,9 +132,16 @@ static void read_events(struct orr_results *in, struct story *story)
         *event = (struct event){.at_ms = sqlite3_column_int64(row, 0),
                                 .what = orr_results_text(in, row, 1)};
         if (strcmp(event->what, "started") == 0) {
-            read_start(in, story->job.id, id, &event->start);
+            read_start(in, orr_explain_sql__start, story->job.id, id, &event->start);
+            lost = 0;
+        } else if (strcmp(event->what, "grew") == 0) {
+            struct start *more = &event->start;
+            read_start(in, orr_explain_sql__grown, story->job.id, id, more);
+            more->back = more->pods < lost ? more->pods : lost;
+            lost -= more->back;
         } else if (strcmp(event->what, "evicted") == 0) {
             read_eviction(in, id, &event->eviction);
+            lost = event->eviction.whole ? 0 : lost + event->eviction.pods;
         } else if (strcmp(event->what, "waits") == 0) {
             read_reason(in, id, &event->reason);
         }
@@ -215,10 +229,9 @@ static void release(struct story *story)
 
 /* --- as text --- */
 
-static void say_start(const struct start *start, FILE *out)
+static void say_nodes(const struct start *start, FILE *out)
 {
     const uint32_t shown = start->node_count < 6 ? start->node_count : 6;
-    (void)fprintf(out, "%s", start->nr > 1 ? "starts again on" : "starts on");
     for (uint32_t n = 0; n < shown; n++) {
         (void)fprintf(out, "%s %s (%g)", n > 0 ? "," : "", start->nodes[n].node,
                       start->nodes[n].gpus);
@@ -228,13 +241,40 @@ static void say_start(const struct start *start, FILE *out)
     }
 }
 
+static void say_pods(int64_t pods, FILE *out)
+{
+    (void)fprintf(out, "%lld pod%s", (long long)pods, pods == 1 ? "" : "s");
+}
+
+static void say_grown(const struct start *start, FILE *out)
+{
+    if (start->back > 0) {
+        say_pods(start->back, out);
+        (void)fprintf(out, " %s back", start->back == 1 ? "comes" : "come");
+    }
+    if (start->pods > start->back) {
+        (void)fputs(start->back > 0 ? " and it gets " : "gets ", out);
+        say_pods(start->pods - start->back, out);
+        (void)fputs(" more", out);
+    }
+    (void)fputs(", on", out);
+    say_nodes(start, out);
+}
+
 static void say_eviction(const struct eviction *e, FILE *out)
 {
     char grace[24];
     if (e->whole) {
         (void)fprintf(out, "is evicted (%s)", e->cause);
     } else {
-        (void)fprintf(out, "loses %lld pods (%s)", (long long)e->pods, e->cause);
+        (void)fputs("loses ", out);
+        say_pods(e->pods, out);
+        (void)fprintf(out, " (%s)", e->cause);
+    }
+    if (e->moved > 0) {
+        (void)fputs(", of which ", out);
+        say_pods(e->moved, out);
+        (void)fprintf(out, " %s another place at once", e->moved == 1 ? "gets" : "get");
     }
     if (e->for_job != NULL) {
         (void)fprintf(out, " for job %s of %s%s", e->for_job,
@@ -255,7 +295,10 @@ static void say_event(const struct event *event, FILE *out)
     } else if (strcmp(event->what, "eligible") == 0) {
         (void)fputs("may be considered from now on", out);
     } else if (strcmp(event->what, "started") == 0) {
-        say_start(&event->start, out);
+        (void)fputs(event->start.nr > 1 ? "starts again on" : "starts on", out);
+        say_nodes(&event->start, out);
+    } else if (strcmp(event->what, "grew") == 0) {
+        say_grown(&event->start, out);
     } else if (strcmp(event->what, "evicted") == 0) {
         say_eviction(&event->eviction, out);
     } else if (strcmp(event->what, "waits") == 0) {
@@ -376,9 +419,8 @@ static void say(const struct story *story, FILE *out)
 
 /* --- as JSON --- */
 
-static void json_start(const struct start *start, struct orr_json *json)
+static void json_nodes(const struct start *start, struct orr_json *json)
 {
-    orr_json_int(json, "attempt", start->nr);
     orr_json_open(json, "nodes", '[');
     for (uint32_t n = 0; n < start->node_count; n++) {
         orr_json_open(json, NULL, '{');
@@ -393,6 +435,7 @@ static void json_eviction(const struct eviction *e, struct orr_json *json)
 {
     orr_json_text(json, "cause", e->cause);
     orr_json_int(json, "pods", e->pods);
+    orr_json_int(json, "moved", e->moved);
     orr_json_bool(json, "whole", e->whole);
     orr_json_text(json, "for_job", e->for_job);
     orr_json_text(json, "for_queue", e->for_queue);
@@ -413,7 +456,12 @@ static void json_events(const struct story *story, struct orr_json *json)
         orr_json_seconds(json, "at_s", event->at_ms);
         orr_json_text(json, "event", event->what);
         if (strcmp(event->what, "started") == 0) {
-            json_start(&event->start, json);
+            orr_json_int(json, "attempt", event->start.nr);
+            json_nodes(&event->start, json);
+        } else if (strcmp(event->what, "grew") == 0) {
+            orr_json_int(json, "pods", event->start.pods);
+            orr_json_int(json, "back", event->start.back);
+            json_nodes(&event->start, json);
         } else if (strcmp(event->what, "evicted") == 0) {
             json_eviction(&event->eviction, json);
         } else if (strcmp(event->what, "waits") == 0) {

@@ -69,6 +69,19 @@ says 0 '"wanted_mean": 1.6' "$orrery" explain service.db s --json
 "$orrery" explain reclaim.db "$job" >out
 ! grep -q 'Its pods come and go' out || fail "the pods of a batch job come and go"
 
+# Pods that an elastic job lost and got back.
+printf 'job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue,preemptible\nelastic,0,7200,4,1,8,a,true\nclaims,600,1800,2,2,8,b,false\n' >elastic.csv
+cat >elastic.yaml <<'YAML'
+cluster: {pools: {p: {nodes: 4, gpus: 8}}}
+queues: {a: {gpu: [8, 1, unlimited]}, b: {gpu: [24, 1, unlimited]}}
+policy: kai
+workload: [{name: w, trace: elastic.csv}]
+YAML
+"$orrery" run elastic.yaml --quiet --no-progress -o elastic.db
+says 0 'loses 2 pods (reclaim) for job claims of b, which took its place$' "$orrery" explain elastic.db elastic
+says 0 '00:40:01 .* 2 pods come back, on n0003 (8), n0004 (8)$' "$orrery" explain elastic.db elastic
+says 0 '"back": 2,' "$orrery" explain elastic.db elastic --json
+
 # What the scenario does not have cannot be changed; the rest is still tried.
 awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 20; i++) print "j" i "," i ",100,8,x" }' >line.csv
 "$orrery" run --trace line.csv --cluster 1x8 --policy kai --quiet --no-progress -o line.db
