@@ -103,6 +103,32 @@ static bool all_on_nodes(const struct orr_session *session, const struct orr_vic
     return true;
 }
 
+void orr_victim__tell(const struct orr_victim_search *search, const struct orr_victims *potential,
+                      enum orr_outcome outcome)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_victims *lists[2] = {&search->recorded, potential};
+    const uint32_t count = potential->count + search->recorded.count;
+    if (!orr_is_watched(&session->watcher) || count == 0) {
+        return;
+    }
+    uint32_t *jobs = orr_alloc(count, sizeof *jobs), told = 0;
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            jobs[told++] = session->tasks[lists[l]->items[i].task].job;
+        }
+    }
+    orr_tell(&session->watcher, &(struct orr_look){.kind = ORR_LOOK_SCENARIO,
+                                                   .action = orr_action_name(search->action),
+                                                   .result = orr_outcome_code(outcome),
+                                                   .why = orr_outcome_words(outcome),
+                                                   .job = search->job,
+                                                   .pods = search->k,
+                                                   .victims = jobs,
+                                                   .victim_count = count});
+    orr_free(jobs);
+}
+
 bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     struct orr_session *session = search->session;
@@ -134,7 +160,9 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
     /* When all are to be moved, it is no rule that refuses what leaves one of them without a place.
      */
     const bool refused = placed && !solved && search->action != ORR_ACTION_CONSOLIDATION;
-    orr_victim__reached(search, refused ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_NOT_PLACED);
+    const enum orr_outcome outcome = refused ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_NOT_PLACED;
+    orr_victim__reached(search, outcome);
+    orr_victim__tell(search, potential, solved ? ORR_OUTCOME_SOLVED : outcome);
     if (solved) {
         orr_victim__remember(search, potential);
     } else {

@@ -26,6 +26,30 @@ static bool gang_must_wait(const struct orr_session *session, uint32_t index)
     return false;
 }
 
+static void tell(const struct orr_session *session, enum orr_look_kind kind, uint32_t job,
+                 uint32_t jobs, const char *result, const char *why)
+{
+    orr_tell(&session->watcher, &(struct orr_look){.kind = kind,
+                                                   .action = orr_action_name(ORR_ACTION_ALLOCATE),
+                                                   .result = result,
+                                                   .why = why,
+                                                   .job = job,
+                                                   .jobs = jobs});
+}
+
+static void tell_unfit(const struct orr_session *session, enum orr_look_kind kind, uint32_t job,
+                       uint32_t jobs, enum orr_fit_reason reason)
+{
+    static const char *const words[ORR_FIT_REASONS] = {
+        [ORR_FIT_OVER_LIMIT] = "a queue would pass its limit",
+        [ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA] =
+            "it cannot be preempted, and a queue would pass its quota",
+        [ORR_FIT_TOPOLOGY] = "no domain that it may be in has room for it",
+        [ORR_FIT_POD_SCHEDULING_ERRORS] = "its gang finds no room on the nodes as they are",
+        [ORR_FIT_QUEUE_DEPTH] = "more jobs of its queue come first than the action looks at"};
+    tell(session, kind, job, jobs, orr_fit_reason_code(reason), words[reason]);
+}
+
 static bool allocate_job(struct orr_session *session, uint32_t index, struct orr_node_list nodes)
 {
     struct orr_sjob *job = &session->jobs[index];
@@ -35,9 +59,12 @@ static bool allocate_job(struct orr_session *session, uint32_t index, struct orr
     const bool placed = orr_attempt_job(session, view, nodes, false, &why);
     job->reason = (uint8_t)why;
     if (!placed) {
+        tell_unfit(session, ORR_LOOK_JOB, index, 0, why);
         return false;
     }
     const bool waits = gang_must_wait(session, index);
+    tell(session, ORR_LOOK_JOB, index, 0, waits ? "pipelined" : "placed",
+         waits ? "its GPUs are being freed" : "it starts");
     if (waits) {
         orr_session_pipeline_all(session, index, 0);
     }
@@ -93,6 +120,7 @@ static void allocate_each(struct orr_session *session)
         struct orr_sjob *job = &session->jobs[view.job];
         if (twin_failed(session, failed, view.job)) {
             job->reason = ORR_FIT_POD_SCHEDULING_ERRORS;
+            tell_unfit(session, ORR_LOOK_JOB, view.job, 0, ORR_FIT_POD_SCHEDULING_ERRORS);
             continue;
         }
         const bool placed = allocate_job(session, view.job, nodes);
@@ -239,6 +267,25 @@ static void tell_jobs(struct orr_session *session)
     }
 }
 
+/* Of jobs that were not tried: what speaks for all of a lane. */
+static void tell_lanes(const struct orr_session *session)
+{
+    const struct orr_backlog *backlog = session->backlog;
+    for (uint32_t i = 0; orr_is_watched(&session->watcher) && i < backlog->filled_count; i++) {
+        const struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
+        uint32_t first = ORR_NONE, jobs = 0;
+        for (uint32_t j = lane->first; j < lane->end; j++) {
+            if (session->jobs[lane->items[j].job].pending > 0) {
+                first = first == ORR_NONE ? lane->items[j].job : first;
+                jobs++;
+            }
+        }
+        if (jobs > 0 && lane->reason != ORR_FIT_REASONS) {
+            tell_unfit(session, ORR_LOOK_ALIKE, first, jobs, (enum orr_fit_reason)lane->reason);
+        }
+    }
+}
+
 void orr_kai__allocate(struct orr_session *session)
 {
     if (session->rules.literal || session->abandoned || session->details != NULL ||
@@ -256,6 +303,7 @@ void orr_kai__allocate(struct orr_session *session)
         walk_lanes(session, &open);
         list_lanes(session, &open);
     }
+    tell_lanes(session);
     if (backlog->borrowed || backlog->delayed_count > 0) {
         tell_jobs(session); /* others have reasons of their own, or nobody can ask later */
     }

@@ -48,7 +48,8 @@ struct kai {
     uint32_t waiting_count, waiting_capacity;
     uint64_t cycle;      /* counts cycles, without those that decided nothing anew */
     uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */
-    uint8_t *why_not;    /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
+    struct orr_watcher watcher; /* who is told of what the session tells, by jobs of the run */
+    uint8_t *why_not; /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
 };
 
 static void kai_close(void *state)
@@ -629,6 +630,31 @@ static bool kai_pruned(void *state, uint32_t nth, struct orr_policy_pruned *prun
     return true;
 }
 
+/* The session knows slots. */
+static void translate(void *context, const struct orr_look *look)
+{
+    const struct kai *kai = context;
+    struct orr_look told = *look;
+    uint32_t *victims = orr_alloc(look->victim_count + (size_t)1, sizeof *victims);
+    for (uint32_t i = 0; i < look->victim_count; i++) {
+        victims[i] = kai->job_of_slot[look->victims[i]];
+    }
+    told.job = look->job != ORR_NONE ? kai->job_of_slot[look->job] : ORR_NONE;
+    told.victims = victims;
+    orr_tell(&kai->watcher, &told);
+    orr_free(victims);
+}
+
+static void kai_watch(void *state, const struct orr_watcher *watcher)
+{
+    struct kai *kai = state;
+    kai->watcher = *watcher;
+    kai->session.watcher = (struct orr_watcher){0};
+    if (orr_is_watched(watcher)) {
+        kai->session.watcher = (struct orr_watcher){.look = translate, .context = kai};
+    }
+}
+
 static orr_ms kai_stale_grace_ms(const void *params)
 {
     const struct orr_kai_params *p = params;
@@ -670,4 +696,5 @@ const struct orr_policy orr_policy_kai = {
     .cost = kai_cost,
     .shares_of = kai_shares_of,
     .pruned = kai_pruned,
+    .watch = kai_watch,
 };

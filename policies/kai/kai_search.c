@@ -66,8 +66,27 @@ static bool is_allowed(const struct orr_session *session, enum orr_action action
     }
 }
 
+static uint64_t count_refuted(const struct orr_session *session)
+{
+    uint64_t refuted = 0;
+    for (int p = 0; p < ORR_PRUNERS; p++) {
+        refuted += session->pruned[p].refuted;
+    }
+    return refuted;
+}
+
+static void tell(const struct orr_session *session, enum orr_action action,
+                 enum orr_outcome outcome, const struct orr_look *look)
+{
+    struct orr_look told = *look;
+    told.action = orr_action_name(action);
+    told.result = orr_outcome_code(outcome);
+    told.why = orr_outcome_words(outcome);
+    orr_tell(&session->watcher, &told);
+}
+
 /* False when the action is over. `lane`: the one that speaks for the job, or NULL. */
-static bool search_for(struct orr_session *session, enum orr_action action, uint32_t job,
+static bool search_one(struct orr_session *session, enum orr_action action, uint32_t job,
                        const struct orr_lane *lane, struct orr_order *order,
                        struct orr_kai_failures *failures)
 {
@@ -99,6 +118,20 @@ static bool search_for(struct orr_session *session, enum orr_action action, uint
         orr_order_refresh(order); /* victims may be waiting in it, for more pods */
     }
     return result != ORR_SEARCH_SPENT;
+}
+
+static bool search_for(struct orr_session *session, enum orr_action action, uint32_t job,
+                       const struct orr_lane *lane, struct orr_order *order,
+                       struct orr_kai_failures *failures)
+{
+    const uint64_t scenarios = session->scenarios_of[action], refuted = count_refuted(session);
+    const bool on = search_one(session, action, job, lane, order, failures);
+    tell(session, action, (enum orr_outcome)session->jobs[job].outcomes[action],
+         &(struct orr_look){.kind = ORR_LOOK_JOB,
+                            .job = job,
+                            .scenarios = session->scenarios_of[action] - scenarios,
+                            .refuted = count_refuted(session) - refuted});
+    return on;
 }
 
 /* As the rules are written. */
@@ -275,6 +308,8 @@ static bool all_in_vain(const struct walk *walk)
             const uint32_t first = lane->items[lane->first].job;
             walk->session->jobs[first].outcomes[walk->action] = lane->foreseen;
             backlog->looked_at[first][walk->action] = backlog->round;
+            tell(walk->session, walk->action, (enum orr_outcome)lane->foreseen,
+                 &(struct orr_look){.kind = ORR_LOOK_JOB, .job = first});
             lane->outcomes[walk->action] = ORR_OUTCOME_LIKE_FAILED;
         }
     }
@@ -340,6 +375,27 @@ static bool lanes_will_do(const struct orr_session *session, enum orr_action act
            backlog->partial_count == 0 && (action != ORR_ACTION_PREEMPT || session->rules.priority);
 }
 
+/* Of jobs that no search was made for: what speaks for all of a lane. */
+static void tell_lanes(const struct orr_session *session, enum orr_action action)
+{
+    const struct orr_backlog *backlog = session->backlog;
+    for (uint32_t i = 0; orr_is_watched(&session->watcher) && i < backlog->filled_count; i++) {
+        const struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
+        uint32_t first = ORR_NONE, jobs = 0;
+        for (uint32_t j = lane->first; j < lane->end; j++) {
+            const uint32_t job = lane->items[j].job;
+            if (backlog->looked_at[job][action] != backlog->round) {
+                first = first == ORR_NONE ? job : first;
+                jobs++;
+            }
+        }
+        if (jobs > 0 && lane->outcomes[action] != ORR_OUTCOME_NOT_TRIED) {
+            tell(session, action, (enum orr_outcome)lane->outcomes[action],
+                 &(struct orr_look){.kind = ORR_LOOK_ALIKE, .job = first, .jobs = jobs});
+        }
+    }
+}
+
 static void search(struct orr_session *session, enum orr_action action)
 {
     struct orr_backlog *backlog = orr_backlog_sync(session);
@@ -360,6 +416,7 @@ static void search(struct orr_session *session, enum orr_action action)
     if (ask_gates(&walk) && !all_in_vain(&walk)) {
         search_lanes(&walk);
     }
+    tell_lanes(session, action);
 }
 
 void orr_kai__search(struct orr_session *session, enum orr_action action)

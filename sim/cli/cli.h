@@ -71,8 +71,9 @@ struct orr_cli_options {
     struct orr_scenario_options scenario;
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
     const char *output;
-    const char *junit; /* run: verdicts of `expect:`; NULL: nowhere */
-    const char *at;    /* show: floor plan at that time; NULL: the scenario */
+    const char *trace_cycles; /* run: which; NULL: none */
+    const char *junit;        /* run: verdicts of `expect:`; NULL: nowhere */
+    const char *at;           /* show: floor plan at that time; NULL: the scenario */
     bool force, keep_partial, resolved, check_books;
     uint32_t allow_loss_ppm; /* as in orr_trace_options */
     uint64_t digest_every;

@@ -7,6 +7,7 @@
 #include <orrery/policies/registry.h>
 
 #include "cli.h"
+#include "cycle_lines.h"
 
 enum {
     KEY_TRACE = 256,
@@ -25,6 +26,7 @@ enum {
     KEY_DIGEST,
     KEY_CHECK_BOOKS,
     KEY_JUNIT,
+    KEY_TRACE_CYCLES,
     KEY_RESOLVED,
     KEY_AT,
     KEY_POLICY
@@ -71,6 +73,11 @@ static const struct {
       3}},
     {ORR_CLI_RUN,
      {"junit", KEY_JUNIT, "FILE", 0, "write what came of the scenario's `expect:` as JUnit XML",
+      3}},
+    {ORR_CLI_RUN,
+     {"trace-cycles", KEY_TRACE_CYCLES, "FROM..TO", 0,
+      "print what cycles looked at, tried and decided as JSON lines: cycles by number, or by time "
+      "as times are printed; --prune=off tries all that kai would",
       3}},
     {ORR_CLI_RUN, {"keep-partial", KEY_KEEP, 0, 0, "store what there is when interrupted", 3}},
     {ORR_CLI_RUN,
@@ -180,6 +187,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_AT: o->at = arg; return 0;
     case KEY_RESOLVED: o->resolved = true; return 0;
     case KEY_DIGEST: o->digest_every = (uint64_t)number(state, "digest-every", arg, 1); return 0;
+    case KEY_TRACE_CYCLES:
+        if (!orr_cycle_lines_is_range(arg)) {
+            argp_error(state,
+                       "--trace-cycles: \"%s\" is neither cycles such as 10..20 nor times such as "
+                       "2d3h..2d4h",
+                       arg);
+        }
+        o->trace_cycles = arg;
+        return 0;
     case KEY_JUNIT: o->junit = arg; return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;

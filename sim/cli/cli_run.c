@@ -6,12 +6,14 @@
 #include <orrery/sim/study.h>
 
 #include "cli.h"
+#include "cycle_lines.h"
 
 struct session { /* everything one run owns */
     struct orr_cli_options options;
     struct orr_point point;
     struct orr_progress progress;
     double started_s;
+    struct orr_cycle_lines lines;
 };
 
 static void warn(const char *text, void *context)
@@ -94,8 +96,22 @@ static int check_expectations(const struct session *s)
     return code;
 }
 
+static void built(void *context, const struct orr_world *world)
+{
+    struct session *s = context;
+    const orr_ms origin_ms = orr_world_clock_origin_ms(world, &s->point.scenario);
+    if (s->options.trace_cycles != NULL && !orr_cycle_lines_begin(&s->lines, world, origin_ms)) {
+        (void)fprintf(stderr,
+                      "orrery: --trace-cycles %s: the run has no dates: no cycle is told; name "
+                      "cycles or times such as 2d3h\n",
+                      s->options.trace_cycles);
+    }
+}
+
+/* With cycles told line by line, standard output has nothing else. */
 static void answer(const struct session *s)
 {
+    FILE *out = s->options.trace_cycles != NULL ? stderr : stdout;
     struct orr_report report = {.scenario = &s->point.scenario,
                                 .world = &s->point.world,
                                 .run = &s->point.run,
@@ -106,9 +122,9 @@ static void answer(const struct session *s)
                                 .seed = s->point.scenario.seed_first};
     memcpy(report.phase_s, s->point.phase_s, sizeof report.phase_s);
     if (s->options.common.json) {
-        orr_report_json(&report, stdout);
+        orr_report_json(&report, out);
     } else if (!s->options.common.quiet) {
-        orr_report_text(&report, stdout);
+        orr_report_text(&report, out);
     }
 }
 
@@ -121,19 +137,25 @@ int orr_cli_run(int argc, char **argv)
                   "Example: orrery run --trace philly.csv.gz --cluster 112x8 --policy fifo",
                   ORR_CLI_RESULTS | ORR_CLI_RUN, &s.options);
     orr_progress_init(&s.progress, &s.options.common);
-    const struct orr_point_options options = {.scenario = s.options.scenario,
-                                              .output = s.options.output,
-                                              .force = s.options.force,
-                                              .keep_partial = s.options.keep_partial,
-                                              .allow_loss_ppm = s.options.allow_loss_ppm,
-                                              .check_books = s.options.check_books,
-                                              .digest_every = s.options.digest_every,
-                                              .interrupted = orr_interrupt_catch(),
-                                              .opened = remember_unfinished,
-                                              .warn = warn,
-                                              .progress = draw,
-                                              .checkpoint = print_digest,
-                                              .context = &s};
+    if (s.options.trace_cycles != NULL) {
+        orr_cycle_lines_init(&s.lines, s.options.trace_cycles, stdout);
+    }
+    const struct orr_point_options options = {
+        .scenario = s.options.scenario,
+        .output = s.options.output,
+        .force = s.options.force,
+        .keep_partial = s.options.keep_partial,
+        .allow_loss_ppm = s.options.allow_loss_ppm,
+        .check_books = s.options.check_books,
+        .digest_every = s.options.digest_every,
+        .trace = s.options.trace_cycles != NULL ? &s.lines.trace : NULL,
+        .built = built,
+        .interrupted = orr_interrupt_catch(),
+        .opened = remember_unfinished,
+        .warn = warn,
+        .progress = draw,
+        .checkpoint = print_digest,
+        .context = &s};
     enum orr_status status = orr_cli_output(s.options.output, &err);
     if (status == ORR_OK) {
         status = orr_cli_output(s.options.junit, &err);

@@ -150,6 +150,9 @@ static enum orr_status settle_cycle(struct engine *engine, struct orr_err *err)
                         orr_world_job_name(engine->world, refusal.job, name, sizeof name),
                         refusal.text);
     }
+    if (engine->traced) {
+        orr_engine__trace_decided(engine);
+    }
     orr_engine__take_decisions(engine);
     take_explanations(engine);
     take_reprieves(engine);
@@ -177,10 +180,14 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     if (!engine->scheduler.ideal) {
         orr_scheduler_begin(&engine->scheduler, engine->view.now, engine->ledger->pending_jobs);
     }
+    engine->traced = engine->options->trace != NULL && orr_engine__trace_begin(engine);
     if ((engine->run->cycles & engine->untimed_cycles) == 0) {
         time_cycle(engine);
     } else {
         engine->policy->cycle(engine->state, &engine->view, engine->txn);
+    }
+    if (engine->traced) {
+        orr_policy_watch(engine->policy, engine->state, &(struct orr_watcher){0});
     }
     if (!orr_txn_is_idle(engine->txn)) {
         enum orr_status status = settle_cycle(engine, err);

@@ -48,6 +48,7 @@ struct engine {
     struct orr_txn *txn;
     struct orr_exec *exec; /* NULL: work is wall time */
     void *state;           /* the policy's */
+    bool traced;           /* this cycle is told as options->trace says */
     struct orr_view view;
     struct orr_view_work work;
     struct orr_heap heap;
@@ -152,6 +153,9 @@ void orr_engine__scale(struct engine *engine, uint32_t job, uint32_t step);
 
 /* What commits mean for time. */
 void orr_engine__take_decisions(struct engine *engine);
+/* engine_trace.c: is the cycle that begins to be told? Then from now on, and what it decided. */
+bool orr_engine__trace_begin(struct engine *engine);
+void orr_engine__trace_decided(const struct engine *engine);
 /* An eviction that was decided: what leaves is gone at `gone`. */
 void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision *decision,
                             orr_ms gone);

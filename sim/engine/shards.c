@@ -205,6 +205,14 @@ static bool shards_pruned(void *state, uint32_t nth, struct orr_policy_pruned *p
     return false;
 }
 
+static void shards_watch(void *state, const struct orr_watcher *watcher)
+{
+    struct orr_engine_shards *shards = state;
+    for (uint32_t s = 0; s < shards->count; s++) {
+        orr_policy_watch(shards->instances[s].policy, shards->instances[s].state, watcher);
+    }
+}
+
 static enum orr_status shards_audit(void *state, const struct orr_view *view, struct orr_err *err)
 {
     struct orr_engine_shards *shards = state;
@@ -259,6 +267,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                             .audit = shards_audit,
                             .cost = shards_cost,
                             .pruned = shards_pruned,
+                            .watch = shards_watch,
                             .shares_of = has_shares ? shards_shares_of : NULL,
                             .round_ms = round_ms};
     return shards;

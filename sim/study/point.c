@@ -220,6 +220,7 @@ static enum orr_status simulate(const struct orr_point_options *given, orr_ms un
                                          .seed = point->scenario.seed_first,
                                          .clock_ns = clock_ns,
                                          .digest_every = given->digest_every,
+                                         .trace = given->trace,
                                          .check_books = given->check_books,
                                          .checkpoint = given->checkpoint};
     enum orr_status status = orr_engine_run(&point->world, &options, &point->run, err);
@@ -427,6 +428,9 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
         status = change_job(&point->world, &options->change, err);
     }
     if (status == ORR_OK) {
+        if (options->built != NULL) {
+            options->built(options->context, &point->world);
+        }
         status = simulate(options, ORR_MS_NEVER, point, err);
         orr_bug_keep(&point->scenario, options, ORR_VERSION, err);
         book(point, 2, &mark);

@@ -16,6 +16,7 @@
 #define ORR_CORE_POLICY_H
 
 #include <orrery/core/ledger.h>
+#include <orrery/core/look.h>
 #include <orrery/core/param.h>
 
 #define ORR_POLICY_ABI 1u
@@ -204,6 +205,10 @@ struct orr_preset {
     const char *help;
 };
 
+/* From now on the watcher, which lives as long as it watches, is told what cycles look at, jobs by
+ * their indices in the run; without a function it is told no more. */
+typedef void orr_policy_watch_fn(void *state, const struct orr_watcher *watcher);
+
 struct orr_policy {
     uint32_t abi, size;
     const char *name, *summary;
@@ -233,6 +238,7 @@ struct orr_policy {
     orr_policy_cost_fn *cost;           /* may be NULL: it counts nothing */
     orr_policy_shares_of_fn *shares_of; /* may be NULL: it has none but those of `shares` */
     orr_policy_pruned_fn *pruned;       /* may be NULL: it has no pruners */
+    orr_policy_watch_fn *watch;         /* may be NULL: only what it decides can be seen */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -254,6 +260,14 @@ static inline void orr_policy_tell_queue(const struct orr_policy *policy, void *
 {
     if (policy->size > offsetof(struct orr_policy, queue) && policy->queue != NULL) {
         policy->queue(state, view, queue);
+    }
+}
+
+static inline void orr_policy_watch(const struct orr_policy *policy, void *state,
+                                    const struct orr_watcher *watcher)
+{
+    if (policy->size > offsetof(struct orr_policy, watch) && policy->watch != NULL) {
+        policy->watch(state, watcher);
     }
 }
 

@@ -17,6 +17,7 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
+#include <orrery/core/look.h>
 #include <orrery/core/prune.h>
 #include <orrery/core/reason.h>
 #include <orrery/core/share.h>
@@ -409,7 +410,8 @@ struct orr_preferred;
 struct orr_v017;
 struct orr_session {
     struct orr_session_rules rules;
-    struct orr_usage *usage; /* the past that k looks at, borrowed; NULL: none is kept */
+    struct orr_watcher watcher; /* told of jobs and victims by their indices here */
+    struct orr_usage *usage;    /* the past that k looks at, borrowed; NULL: none is kept */
     orr_ms now;
     struct orr_arena arena; /* names, specs */
     struct orr_snode *nodes;

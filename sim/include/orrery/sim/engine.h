@@ -87,7 +87,21 @@ struct orr_engine_shard { /* who schedules a shard of the cluster */
     const void *params; /* filled in */
 };
 
+/* What some cycles of a run looked at and decided, told as they happen. */
+struct orr_cycle_trace {
+    uint64_t from, to;     /* cycles, from 1 on, both included */
+    orr_ms from_ms, to_ms; /* and of these those in that time, both included */
+    /* A cycle begins; the ledger is as it finds it. */
+    void (*begin)(void *context, uint64_t cycle, orr_ms now, const struct orr_ledger *ledger);
+    orr_look_fn *look; /* by policies that tell: jobs by their numbers in the run */
+    /* What became of it, after its commit: placements are made. */
+    void (*decision)(void *context, const struct orr_txn_decision *decision);
+    void (*explanation)(void *context, const struct orr_explanation *explanation);
+    void *context;
+};
+
 struct orr_engine_options {
+    const struct orr_cycle_trace *trace;      /* NULL: nobody looks on */
     const struct orr_engine_shard *shards;    /* one for each shard of the world's cluster */
     orr_ms epoch_ms;                          /* UTC at 0 of the clock, ms since 1970 */
     orr_ms horizon_ms;                        /* ORR_MS_NEVER: until the last job ends */

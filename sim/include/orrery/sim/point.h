@@ -21,6 +21,9 @@ struct orr_point_options {
     bool force, keep_partial, check_books;
     uint32_t allow_loss_ppm; /* as in orr_trace_options */
     uint64_t digest_every;
+    /* NULL: nobody looks on. `built` is told the world before its first cycle. */
+    const struct orr_cycle_trace *trace;
+    void (*built)(void *context, const struct orr_world *world);
     const volatile sig_atomic_t *interrupted; /* or NULL */
     /* All may be NULL; `opened` is told the temporary file, for a handler that ends at once. */
     void (*opened)(const char *temporary, void *context);
