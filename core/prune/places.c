@@ -25,38 +25,9 @@
  * preemptor's tasks, of which a job of several pod sets may get a part only: they are not asked of
  * such a job.
  */
-#include "flat_int.h"
-#include "prune_int.h"
+#include "places.h"
 
 #include <string.h>
-
-#define PARTS    ORR_SLOTS_MAX /* beside the slots: parts of devices */
-#define MEASURES (ORR_FLAT_GPUS + 1)
-
-struct measure {
-    uint32_t kinds[ORR_PLACE_KINDS], kind_count;
-    int64_t each[ORR_PLACE_KINDS]; /* z by kind; GPUs are counted whole; PARTS: by node */
-    int64_t own;                   /* places that the preemptor needs */
-    int64_t free; /* places there are while nobody is moved; below 0: not counted yet */
-};
-
-struct device { /* shared, some of its tasks are moved */
-    uint32_t node, id;
-    int64_t room_mib, mib;
-};
-
-struct orr_places {
-    struct orr_session *session;
-    const struct orr_ask *first; /* of the preemptor's tasks */
-    uint32_t k;                  /* what they need is known for so many of them */
-    struct measure measures[MEASURES];
-    uint32_t count;
-    /* of those that are moved: */
-    int64_t (*gained)[ORR_PLACE_KINDS]; /* by node; PARTS: places */
-    uint32_t touched_count;
-    struct device *devices;
-    uint32_t device_count, device_capacity;
-};
 
 /* --- what is free --- */
 
@@ -91,18 +62,18 @@ static int64_t room_of(const struct orr_session *session, uint32_t node, uint32_
 }
 
 /* gained: by those that are moved, or what is 0 of all. */
-static int64_t places_on(const struct orr_places *places, const struct measure *m, uint32_t node,
-                         const int64_t *gained)
+static int64_t places_on(const struct orr_places *places, const struct orr_measure *m,
+                         uint32_t node, const int64_t *gained)
 {
     const struct orr_session *session = places->session;
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < m->kind_count && least > 0; i++) {
         const uint32_t kind = m->kinds[i];
         int64_t count = 0;
-        if (kind == PARTS) {
+        if (kind == ORR_PLACE_PARTS) {
             const int64_t each = orr_session_shared_need(places->first, &session->nodes[node]);
             const int64_t whole = session->victim_index->whole[node] + gained[ORR_SLOT_GPU];
-            count = parts_on(places, node) + gained[PARTS] +
+            count = parts_on(places, node) + gained[ORR_PLACE_PARTS] +
                     (each > 0 ? whole * (session->nodes[node].gpu_memory_mib / each) : 0);
         } else {
             count = (room_of(session, node, kind) + gained[kind]) / m->each[kind];
@@ -112,7 +83,7 @@ static int64_t places_on(const struct orr_places *places, const struct measure *
     return least;
 }
 
-static void count_free(const struct orr_places *places, struct measure *m)
+static void count_free(const struct orr_places *places, struct orr_measure *m)
 {
     static const int64_t nothing[ORR_PLACE_KINDS] = {0};
     const struct orr_session *session = places->session;
@@ -154,14 +125,14 @@ static int64_t parts_taken(const struct orr_places *places, const struct orr_ask
     return devices == 0 ? 0 : devices * least;
 }
 
-static int64_t taken(const struct orr_places *places, const struct measure *m,
+static int64_t taken(const struct orr_places *places, const struct orr_measure *m,
                      const struct orr_ask *ask)
 {
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < m->kind_count && least > 0; i++) {
         const uint32_t kind = m->kinds[i];
         const int64_t count =
-            kind == PARTS ? parts_taken(places, ask) : asked(ask, kind) / m->each[kind];
+            kind == ORR_PLACE_PARTS ? parts_taken(places, ask) : asked(ask, kind) / m->each[kind];
         least = count < least ? count : least;
     }
     return least;
@@ -169,8 +140,8 @@ static int64_t taken(const struct orr_places *places, const struct measure *m,
 
 /* --- what is moved away --- */
 
-static struct device *device_of(struct orr_places *places, uint32_t node,
-                                const struct orr_shared_gpu *gpu)
+static struct orr_place_device *device_of(struct orr_places *places, uint32_t node,
+                                          const struct orr_shared_gpu *gpu)
 {
     uint32_t d = 0;
     while (d < places->device_count &&
@@ -181,7 +152,7 @@ static struct device *device_of(struct orr_places *places, uint32_t node,
         const struct orr_snode *on = &places->session->nodes[node];
         places->devices =
             ORR_ROOM_FOR_ONE(places->devices, places->device_count, places->device_capacity);
-        places->devices[places->device_count++] = (struct device){
+        places->devices[places->device_count++] = (struct orr_place_device){
             .node = node, .id = gpu->id, .room_mib = room_on(on, gpu), .mib = on->gpu_memory_mib};
     }
     return &places->devices[d];
@@ -200,14 +171,15 @@ static void leave_devices(struct orr_places *places, const struct orr_stask *tas
         if (gpu == NULL) {
             continue;
         }
-        struct device *device = device_of(places, task->live.node, gpu);
+        struct orr_place_device *device = device_of(places, task->live.node, gpu);
         const int64_t before = device->room_mib;
         device->room_mib += need;
         if (before < device->mib && device->room_mib >= device->mib) {
             gained[ORR_SLOT_GPU]++;
-            gained[PARTS] -= each > 0 ? before / each : 0; /* they count as those of the whole */
+            gained[ORR_PLACE_PARTS] -=
+                each > 0 ? before / each : 0; /* they count as those of the whole */
         } else if (device->room_mib < device->mib) {
-            gained[PARTS] += each > 0 ? device->room_mib / each - before / each : 0;
+            gained[ORR_PLACE_PARTS] += each > 0 ? device->room_mib / each - before / each : 0;
         }
     }
 }
@@ -256,7 +228,7 @@ static void move_all(struct orr_places *places, const struct moved *moved)
     }
 }
 
-static void move_back(struct orr_places *places)
+void orr_places__move_back(struct orr_places *places)
 {
     const uint32_t *touched = places->session->victim_index->gained_on;
     for (uint32_t i = 0; i < places->touched_count; i++) {
@@ -265,7 +237,7 @@ static void move_back(struct orr_places *places)
     places->touched_count = places->device_count = 0;
 }
 
-static bool lacks(struct orr_places *places, struct measure *m, const struct moved *moved)
+static bool lacks(struct orr_places *places, struct orr_measure *m, const struct moved *moved)
 {
     static const int64_t nothing[ORR_PLACE_KINDS] = {0};
     const struct orr_session *session = places->session;
@@ -294,11 +266,11 @@ static bool lacks_any(struct orr_places *places, const struct moved *moved)
     for (uint32_t m = 0; m < places->count && !any; m++) {
         any = lacks(places, &places->measures[m], moved);
     }
-    move_back(places);
+    orr_places__move_back(places);
     return any;
 }
 
-static void add_kind(struct measure *m, uint32_t kind, int64_t each)
+static void add_kind(struct orr_measure *m, uint32_t kind, int64_t each)
 {
     if (each > 0) {
         m->each[kind] = each;
@@ -315,11 +287,12 @@ static void open_places(struct orr_places *places, struct orr_session *session,
     for (int64_t z = gpus; z > 0 && gpus <= ORR_FLAT_GPUS; z--) {
         add_kind(&places->measures[places->count++], ORR_SLOT_GPU, z);
     }
-    struct measure *all = &places->measures[places->count];
+    struct orr_measure *all = &places->measures[places->count];
     for (uint32_t slot = 0; slot < session->slot_count; slot++) {
         add_kind(all, slot, slot == ORR_SLOT_PODS ? 0 : asked(first, slot));
     }
-    add_kind(all, PARTS, orr_ask_is_shared(first) && session->victim_index->device_size_count > 0);
+    add_kind(all, ORR_PLACE_PARTS,
+             orr_ask_is_shared(first) && session->victim_index->device_size_count > 0);
     places->count += all->kind_count > 0;
     for (uint32_t m = 0; m < places->count; m++) {
         places->measures[m].free = -1;
@@ -433,15 +406,19 @@ enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t 
 
 /* --- of a state or a scenario --- */
 
-static struct orr_places *places_of(struct orr_victim_search *search)
+struct orr_places *orr_places__of(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     const struct orr_ask *first = orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
-    if (!is_known(session, first) || orr_victim_index_now(session)->uncounted_nodes > 0 ||
-        orr_prune__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
+    if (search->refuter.no_places) {
         return NULL;
     }
-    if (search->refuter.places == NULL) {
+    if (search->refuter.places == NULL) { /* nodes are the same at every question of a search */
+        if (!is_known(session, first) || orr_victim_index_now(session)->uncounted_nodes > 0 ||
+            orr_prune__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
+            search->refuter.no_places = true;
+            return NULL;
+        }
         search->refuter.places = orr_alloc(1, sizeof *search->refuter.places);
         open_places(search->refuter.places, session, first);
     }
@@ -458,9 +435,23 @@ static struct orr_places *places_of(struct orr_victim_search *search)
     return search->refuter.places;
 }
 
+void orr_places__move(struct orr_places *places, const struct orr_victim_search *search,
+                      const struct orr_victims *potential)
+{
+    const struct moved moved = {.lists = {potential, &search->recorded}};
+    move_all(places, &moved);
+}
+
+int64_t orr_places__on(const struct orr_places *places, const struct orr_measure *measure,
+                       uint32_t node, bool moved)
+{
+    static const int64_t nothing[ORR_PLACE_KINDS] = {0};
+    return places_on(places, measure, node, moved ? places->gained[node] : nothing);
+}
+
 bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    struct orr_places *places = places_of(search);
+    struct orr_places *places = orr_places__of(search);
     const struct moved moved = {.lists = {potential, &search->recorded}};
     return places != NULL && lacks_any(places, &moved);
 }

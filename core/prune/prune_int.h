@@ -45,6 +45,10 @@ bool orr_victim__lacks_places(struct orr_victim_search *search,
                               const struct orr_victims *potential);
 void orr_victim__release_places(struct orr_victim_search *search);
 
+/* domains.c: asked of a scenario, or of all victims of a state. */
+bool orr_victim__lacks_domain(struct orr_victim_search *search,
+                              const struct orr_victims *potential);
+
 /* regain.c: asked of a scenario of consolidation. */
 bool orr_victim__cannot_regain(struct orr_victim_search *search,
                                const struct orr_victims *potential);

@@ -123,6 +123,18 @@ static bool lacks_places(struct orr_victim_search *search, const struct orr_vict
     return lacks;
 }
 
+/* Without these victims no domain would have places for the preemptor. */
+static bool lacks_domain(struct orr_victim_search *search, const struct orr_victims *victims)
+{
+    const bool lacks =
+        !search->refuter.all_tried &&
+        REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, victims));
+    if (lacks) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+    }
+    return lacks;
+}
+
 /* The victims of the state, or those on one node of it, leave no room whoever of them is taken. */
 static bool leaves_nothing(struct orr_victim_search *search, uint32_t node)
 {
@@ -149,7 +161,9 @@ bool orr_refute__state(struct orr_victim_search *search)
     if (search->refuter.not_on_one_node && search->potential.count > 0) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
     }
-    return lacks_places(search, &search->potential) ||
+    /* What single nodes' victims leave is asked of each scenario: there are few. */
+    return (search->generator == ORR_MULTI_NODE_GANG && lacks_domain(search, &search->potential)) ||
+           lacks_places(search, &search->potential) ||
            (search->potential.count > 0 && leaves_nothing(search, ORR_NONE));
 }
 
@@ -210,7 +224,7 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
     if (search->refuter.all_tried) {
         return false;
     }
-    if (lacks_places(search, potential)) {
+    if (lacks_domain(search, potential) || lacks_places(search, potential)) {
         return true;
     }
     if (search->action == ORR_ACTION_CONSOLIDATION &&

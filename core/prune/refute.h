@@ -25,15 +25,18 @@ enum orr_refute_level { /* what was refuted and is tried all the same while prun
 struct orr_flat;
 struct orr_branches;
 struct orr_places;
+struct orr_domains;
 struct orr_refuter {      /* of a search; private to prune/ */
     bool all_tried;       /* scenarios are counted, or nothing is pruned: none is left out */
     bool no_search;       /* `reached` was known before any candidate was looked for */
     bool simulated;       /* a scenario was */
     bool not_on_one_node; /* no scenario of a single node's victims works, for any prefix */
     bool branches_known;
-    uint32_t same_nodes;       /* so many of the window are as they were in the last state */
-    struct orr_flat *flat;     /* NULL: the world is not flat, or all is tried */
-    struct orr_places *places; /* pruner "places"; NULL until asked */
+    uint32_t same_nodes;         /* so many of the window are as they were in the last state */
+    struct orr_flat *flat;       /* NULL: the world is not flat, or all is tried */
+    bool no_places;              /* nothing is known of them */
+    struct orr_places *places;   /* pruner "places"; NULL until asked */
+    struct orr_domains *domains; /* pruner "domains"; NULL until asked */
     uint32_t *lost; /* by job: scratch of pruner "regain", all 0 between; NULL until asked */
     struct orr_branches *branches; /* branches.h; NULL: nothing is known of such a world */
     uint64_t world;                /* fingerprint of all that the search reads; 0: not known */

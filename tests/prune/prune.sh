@@ -15,22 +15,31 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 
-digest_of() { # WORLD PRUNE
-    "$orrery" run "$dir/$1.yaml" --prune="$2" --json --no-progress --force -o "$dir/run.db" >"$dir/run.json"
+digest_of() { # WORLD PRUNE [OPTION...]
+    world=$1 prune=$2
+    shift 2
+    "$orrery" run "$world.yaml" --prune="$prune" "$@" --json --no-progress --force -o "$dir/run.db" >"$dir/run.json"
     sed -n 's/^  "digest": "\(.*\)",$/\1/p' "$dir/run.json"
+}
+
+agrees() { # WORLD [OPTION...]
+    what=$1
+    shift
+    on=$(digest_of "$what" on "$@")
+    for how in off verify; do
+        other=$(digest_of "$what" "$how" "$@")
+        [ -n "$on" ] && [ "$on" = "$other" ] || { echo "$what: $on, --prune=$how $other"; exit 1; }
+    done
 }
 
 same() { # WORLD
     sh "$here/../bench/worlds/worlds.sh" "$dir" -s "$seed" -r "$rows" -n "$nodes" "$1"
-    on=$(digest_of "$1" on)
-    for how in off verify; do
-        other=$(digest_of "$1" "$how")
-        [ -n "$on" ] && [ "$on" = "$other" ] || { echo "$1: $on, --prune=$how $other"; exit 1; }
-    done
+    agrees "$dir/$1"
 }
 
-refutes() { # after `same`: some pruner had something to say
-    grep -q '"refuted": [1-9]' "$dir/run.json" || { echo "nothing was refuted"; exit 1; }
+refutes() { # [NAME], after `same`: some pruner, or this one, had something to say
+    tr -d '\n' <"$dir/run.json" | grep -q "\"name\": \"${1:-[a-z-]*}\",[^}]*\"refuted\": [1-9]" ||
+        { echo "nothing was refuted by ${1:-any}"; exit 1; }
 }
 
 case_plain() { same plain && refutes; }
@@ -43,6 +52,7 @@ case_elastic() { same elastic && refutes; }
 case_fractions() { same fractions; }
 case_kinds() { same kinds && refutes; }
 case_topology() { same topology && refutes; }
+case_mixed() { agrees "$here"/../../scenarios/mixed/mixed --set horizon=4d && refutes domains; }
 case_everything() {
     rows=${rows_given:-600}
     same everything
@@ -50,7 +60,7 @@ case_everything() {
 
 case_words() { # what --prune takes
     sh "$here/../bench/worlds/worlds.sh" "$dir" -r 40 -n 2 plain
-    [ "$(digest_of plain on)" = "$(digest_of plain -places,-dry-run)" ] || exit 1
+    [ "$(digest_of "$dir/plain" on)" = "$(digest_of "$dir/plain" -places,-dry-run)" ] || exit 1
     if "$orrery" run "$dir/plain.yaml" --prune=nobody -o "$dir/no.db" 2>"$dir/err"; then exit 1; fi
     grep -q 'prune: "nobody" is not on, off, verify or -NAME' "$dir/err" || { cat "$dir/err"; exit 1; }
 }
