@@ -288,6 +288,9 @@ static void repair(const struct orr_session *session, struct orr_node_index *ind
 static bool changed_more(const struct orr_session *session, uint64_t since, uint32_t than)
 {
     uint32_t count = 0;
+    if (session->node_generation - since <= than) { /* each step is of one node */
+        return false;
+    }
     for (uint32_t n = session->newest_node;
          n != ORR_NONE && session->nodes[n].changed_at > since && count <= than;
          n = session->nodes[n].older) {

@@ -35,17 +35,18 @@ static struct orr_undo *begin_step(struct orr_session *session, enum orr_undo_op
     const uint32_t shared_count = node == NULL ? 0 : node->shared_count;
     const size_t shared = shared_count * sizeof(struct orr_shared_gpu);
     const size_t groups = task->live.group_count * sizeof(uint32_t);
-    const size_t bytes = 3 * sizeof(struct orr_vec) + shared + ((groups + 7) & ~(size_t)7) +
-                         orr_numa__saved_bytes(session, node);
+    const size_t vector = session->slot_count * sizeof(int64_t); /* of a node; the rest is 0 */
+    const size_t bytes =
+        3 * vector + shared + ((groups + 7) & ~(size_t)7) + orr_numa__saved_bytes(session, node);
     if (session->saved_bytes + bytes > session->saved_capacity) {
         session->saved_capacity = orr_grow(session->saved_capacity, session->saved_bytes + bytes);
         session->saved = orr_realloc(session->saved, session->saved_capacity, 1);
     }
     unsigned char *at = session->saved + session->saved_bytes;
     if (node != NULL) {
-        at = save(at, &node->idle, sizeof node->idle);
-        at = save(at, &node->used, sizeof node->used);
-        at = save(at, &node->releasing, sizeof node->releasing);
+        at = save(at, node->idle.v, vector);
+        at = save(at, node->used.v, vector);
+        at = save(at, node->releasing.v, vector);
         at = save(at, node->shared, shared);
         orr_session__dirty(session, node_index);
         orr_session__node_changed(session, node_index);
@@ -177,12 +178,13 @@ static void take_back(struct orr_session *session, const struct orr_undo *step)
         orr_session__charge(session, task, step->charge_mgpu, -step->charge);
     }
     const unsigned char *at = session->saved + step->saved_at;
+    const size_t vector = session->slot_count * sizeof(int64_t);
     struct orr_snode *node = step->node == ORR_NONE ? NULL : &session->nodes[step->node];
     if (node != NULL) {
         node->shared_count = step->shared_count;
-        at = restore(at, &node->idle, sizeof node->idle);
-        at = restore(at, &node->used, sizeof node->used);
-        at = restore(at, &node->releasing, sizeof node->releasing);
+        at = restore(at, node->idle.v, vector);
+        at = restore(at, node->used.v, vector);
+        at = restore(at, node->releasing.v, vector);
         at = restore(at, node->shared, step->shared_count * sizeof *node->shared);
         orr_session__node_changed(session, step->node);
     }

@@ -196,10 +196,9 @@ static bool level_could_do(const struct orr_victim_search *search,
     struct holder *holders = orr_zalloc(level->value_count + (size_t)1, sizeof *holders);
     int64_t *requirements = orr_alloc(job->set_count, sizeof *requirements);
     uint32_t count = 0;
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (level->value_of_node[n] != ORR_NONE) {
-            holders[level->value_of_node[n]].capacity += search->capacities.with[n];
-        }
+    const int64_t *with = orr_capacities_of_level(&search->capacities, level)->with;
+    for (uint32_t v = 0; v < level->value_count; v++) {
+        holders[v].capacity = with[v];
     }
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
         if (orr_victim__required_level(session, &session->sets[s]) == level) {

@@ -34,10 +34,17 @@ struct orr_victims {
 };
 void orr_victims_push(struct orr_victims *victims, const struct orr_victim *victim);
 
+struct orr_level_capacity { /* of a topology level that the preemptor must stay in a domain of */
+    const struct orr_topology_level *level;
+    int64_t *with; /* by value of its label: the sum of the nodes' `with` */
+};
+
 struct orr_capacities { /* capacity.c: milli-GPU */
     int64_t *free;      /* by node: idle or being released, before anything is tried */
     int64_t *with;      /* by node: and with what recorded and potential victims give back */
-    uint32_t *bearing;  /* nodes with potential victims, least capacity first */
+    struct orr_level_capacity *levels;
+    uint32_t level_count;
+    uint32_t *bearing; /* nodes with potential victims, least capacity first */
     uint32_t bearing_count;
     uint32_t *since;   /* by node: how many bore victims when it first did; 0: it does not */
     uint32_t *at;      /* by node: position in `bearing` */
@@ -51,6 +58,17 @@ struct orr_capacities { /* capacity.c: milli-GPU */
     int64_t fitting;  /* tasks that ask `each` and fit, node by node */
     double *at_probe; /* v017_filter.c: by node, GPUs free when the probe began; else NULL */
 };
+
+/* NULL: no set of the preemptor requires it. */
+static inline const struct orr_level_capacity *
+orr_capacities_of_level(const struct orr_capacities *c, const struct orr_topology_level *level)
+{
+    const struct orr_level_capacity *found = NULL;
+    for (uint32_t l = 0; l < c->level_count; l++) {
+        found = c->levels[l].level == level ? &c->levels[l] : found;
+    }
+    return found;
+}
 
 /* The position of a node among those able to take the smallest task, or ORR_NONE. */
 static inline uint32_t orr_capacities_nth(const struct orr_capacities *c, uint32_t node)
