@@ -249,7 +249,7 @@ static void judge_namespace(struct space *space, uint32_t q, orr_ms now)
 static void judge_queues(struct space *space, const struct orr_audit_span *span, orr_ms now)
 {
     const struct orr_schedule *schedule = space->schedule;
-    const bool starts = span->start_ms == now;
+    const bool starts = span->start_ms == now && span->mgpu > 0; /* what asks none passes nothing */
     const uint32_t leaf = schedule->jobs[span->job].queue;
     if (starts && leaf != ORR_NONE && orr_audit__on(space->run, ORR_AUDIT_NAMESPACE)) {
         judge_namespace(space, leaf, now);

@@ -342,16 +342,36 @@ static bool refuse(struct orr_refusal *refusal, uint32_t job, uint32_t law, cons
     return false;
 }
 
+/* Of which resources the placements that are not committed yet take some. */
+static void find_taken(const struct orr_ledger *ledger, uint32_t job,
+                       bool taken[ORR_SHARE_RESOURCES])
+{
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_request *request = orr_ledger__request(ledger, job, placement->group);
+        if (placement->since_ms == ORR_MS_NONE) {
+            taken[ORR_SHARE_CPU] |= request->cpu_milli > 0;
+            taken[ORR_SHARE_MEMORY] |= request->mem_bytes > 0;
+            taken[ORR_SHARE_GPU] |=
+                orr_request_task_mgpu(request,
+                                      orr_cluster_type(ledger->world.cluster, placement->node)) > 0;
+        }
+    }
+}
+
+/* What asks none of a resource starts in a queue that is above its limit of it: it was lowered. */
 static bool within_limits(const struct orr_ledger *ledger, uint32_t job)
 {
     static const double unit[ORR_SHARE_RESOURCES] = {1.0, 1.0, ORR_MGPU};
     const struct orr_queues *queues = ledger->world.queues;
+    bool taken[ORR_SHARE_RESOURCES] = {false};
+    find_taken(ledger, job, taken);
     for (uint32_t q = ledger->world.specs[job].queue; q != ORR_NONE; q = queues->queues[q].parent) {
         for (int r = 0; r < ORR_SHARE_RESOURCES; r++) {
             double limit = queues->queues[q].resources[r].limit;
             /* why: a quotient is the double next to the decimal that the limit was written as;
              * limit * unit may fall below it */
-            if (limit >= 0.0 && (double)ledger->use[q].allocated[r] / unit[r] > limit) {
+            if (taken[r] && limit >= 0.0 && (double)ledger->use[q].allocated[r] / unit[r] > limit) {
                 return false;
             }
         }

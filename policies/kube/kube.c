@@ -229,7 +229,9 @@ static enum orr_reason place_pod(const struct kube *kube, const struct orr_view 
         &view->shapes->shapes[lane->shape].groups[lane->group].request;
     const int64_t left = left_mgpu(kube, view, view->specs[job].queue);
     const bool spread = kube->params.score == SCORE_LEAST;
-    if (orr_request_least_mgpu(view->cluster, request) > left) {
+    const int64_t least_mgpu = orr_request_least_mgpu(view->cluster, request);
+    if (least_mgpu > 0 &&
+        least_mgpu > left) { /* below what is held: a quota counts what is asked */
         return ORR_REASON_OVER_LIMIT;
     }
     uint32_t node = spread ? orr_ledger_most_idle(view->ledger, request)

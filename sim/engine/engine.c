@@ -588,8 +588,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                     .now = world->first_submit_ms,
                                     .epoch_ms = options->epoch_ms};
     orr_engine__work_open(&engine);
-    orr_scheduler_open(&engine.scheduler, latency,
-                       round_ms > 0 ? round_ms : runner.policy->cycle_ms);
+    orr_scheduler_open(&engine.scheduler, latency, runner.policy->cycle_ms, round_ms);
     orr_heap_init(&engine.heap);
     open_holds(&engine);
     engine.steps = orr_zalloc(world->part_count + (size_t)1, sizeof *engine.steps);

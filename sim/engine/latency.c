@@ -50,16 +50,24 @@ const char *orr_latency_name(const struct orr_latency *latency, char out[64])
     return out;
 }
 
-void orr_scheduler_open(struct orr_scheduler *scheduler, const struct orr_latency *latency,
-                        orr_ms policy_cycle_ms)
+static orr_ms longer(orr_ms a, orr_ms b)
 {
-    *scheduler = (struct orr_scheduler){
-        .latency = *latency,
-        .ideal = orr_latency_is_ideal(latency),
-        .period_ms = latency->cycle_ms == ORR_MS_NONE ? policy_cycle_ms : latency->cycle_ms,
-        .free_ms = INT64_MIN,
-        .due_ms = ORR_MS_NONE,
-        .sought = ORR_NONE};
+    return a > b ? a : b;
+}
+
+void orr_scheduler_open(struct orr_scheduler *scheduler, const struct orr_latency *latency,
+                        orr_ms policy_cycle_ms, orr_ms round_ms)
+{
+    orr_ms period_ms = latency->cycle_ms == ORR_MS_NONE ? policy_cycle_ms : latency->cycle_ms;
+    if (round_ms > 0) { /* acts when rounds begin alone: in each, or in one of several */
+        period_ms = longer(1, (period_ms + round_ms - 1) / round_ms) * round_ms;
+    }
+    *scheduler = (struct orr_scheduler){.latency = *latency,
+                                        .ideal = orr_latency_is_ideal(latency),
+                                        .period_ms = period_ms,
+                                        .free_ms = INT64_MIN,
+                                        .due_ms = ORR_MS_NONE,
+                                        .sought = ORR_NONE};
 }
 
 /* `at`, or the first point of the grid after it. */
@@ -81,11 +89,6 @@ orr_ms orr_scheduler__next(struct orr_scheduler *scheduler, orr_ms now, orr_ms l
         scheduler->due_ms = point;
     }
     return grid_point(scheduler, scheduler->free_ms);
-}
-
-static orr_ms longer(orr_ms a, orr_ms b)
-{
-    return a > b ? a : b;
 }
 
 void orr_scheduler_begin(struct orr_scheduler *scheduler, orr_ms now, uint32_t pending)

@@ -50,8 +50,10 @@ struct orr_scheduler {
     struct orr_scheduler_time time;
 };
 
+/* In rounds of round_ms, above 0, cycles begin with one: a period counts as the next whole number
+ * of rounds, one at least. */
 void orr_scheduler_open(struct orr_scheduler *scheduler, const struct orr_latency *latency,
-                        orr_ms policy_cycle_ms);
+                        orr_ms policy_cycle_ms, orr_ms round_ms);
 /* When a cycle that is wanted at `now` begins: not after the one at `last` at the same point. */
 orr_ms orr_scheduler__next(struct orr_scheduler *scheduler, orr_ms now, orr_ms last);
 static inline orr_ms orr_scheduler_next(struct orr_scheduler *scheduler, orr_ms now, orr_ms last)
