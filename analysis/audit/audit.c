@@ -132,7 +132,8 @@ static uint32_t rules_of_shard(const struct orr_schedule *schedule, uint32_t sha
     } else if (discipline == NULL && schedule->shards[shard].overtakes) {
         rules &= ~BIT(ORDER);
     }
-    rules &= schedule->in_rounds ? ~BIT(HEAD) : ~0u; /* it may fit and the round not have begun */
+    /* it may fit, and the round not have begun, or the scheduler be at work or have a clock */
+    rules &= schedule->in_rounds || schedule->takes_time ? ~BIT(HEAD) : ~0u;
     if (shard == 0 || discipline == NULL) {
         const size_t used = strlen(verdict->discipline);
         (void)snprintf(verdict->discipline + used, sizeof verdict->discipline - used, "%s%s",

@@ -43,6 +43,10 @@ SELECT policy LIKE '%las%' OR (scenario_resolved LIKE '% round: %'
     AND scenario_resolved NOT LIKE '% round: 0s%')
 FROM run;
 
+-- name: takes_time
+-- its scheduler does: policy.latency
+SELECT count(*) FROM metric WHERE name = 'scheduler_busy';
+
 -- name: shard_count
 SELECT count(*) FROM shard;
 

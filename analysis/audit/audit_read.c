@@ -94,6 +94,7 @@ static void load_run(struct load *load)
     load->schedule->end_ms = orr_results_int(&load->in, orr_audit_sql__run_end, 0);
     /* the scenario with all defaults says how long a round is: 0s, there are none */
     load->schedule->in_rounds = orr_results_int(&load->in, orr_audit_sql__in_rounds, 0) != 0;
+    load->schedule->takes_time = orr_results_int(&load->in, orr_audit_sql__takes_time, 0) != 0;
 }
 
 static void load_shards(struct load *load)

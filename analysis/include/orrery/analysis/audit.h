@@ -177,6 +177,7 @@ struct orr_schedule {
     uint32_t shard_count;
     orr_ms end_ms;
     bool in_rounds;             /* jobs start at the beginning of a round only */
+    bool takes_time;            /* so does scheduling: jobs start some time after they could */
     struct orr_audit_job *jobs; /* sorted by (submit_ms, index) */
     uint32_t job_count;
     struct orr_audit_span *spans;
