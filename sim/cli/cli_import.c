@@ -149,7 +149,9 @@ static void print_text(const struct import_options *o, const struct orr_intake_r
     for (uint32_t n = 0; n < report->note_count; n++) {
         (void)fprintf(out, "  %-8s  %s\n", n == 0 ? "notes" : "", report->notes[n]);
     }
-    (void)fprintf(out, "  sha256    %s\n", report->sha256);
+    if (report->sha256[0] != '\0') {
+        (void)fprintf(out, "  sha256    %s\n", report->sha256);
+    }
 }
 
 static void print_json(const struct import_options *o, const struct orr_intake_report *report)
@@ -250,6 +252,9 @@ static enum orr_status read_file(const struct import_options *o, FILE *out,
     if (o->intake.map != NULL) {
         return orr_intake_table(path, &o->intake, out, report, err);
     }
+    if (o->format != NULL ? strcmp(o->format, "sacct") == 0 : orr_intake_is_sacct(path)) {
+        return orr_intake_sacct(path, &o->intake, out, report, err);
+    }
     return read_known(path, o, out, report, err);
 }
 
@@ -325,6 +330,129 @@ static int list_maps(const struct import_options *o)
     return 0;
 }
 
+/* --- a cluster ------------------------------------------------------------------------------- */
+
+/* `folder`/NAME, written whole or not there. */
+struct part {
+    char path[4300], beside[4600];
+    FILE *out;
+};
+
+static enum orr_status open_part(const struct import_options *o, const char *name,
+                                 struct part *part, struct orr_err *err)
+{
+    (void)snprintf(part->path, sizeof part->path, "%.4000s/%s", o->output, name);
+    enum orr_status status = orr_cli_new_output(part->path, if_taken(o), err);
+    if (status == ORR_OK) {
+        orr_cli_beside(part->path, part->beside, sizeof part->beside);
+        part->out = fopen(part->beside, "wx");
+        status = part->out != NULL
+                     ? ORR_OK
+                     : orr_fail(err, ORR_CANT_CREATE, "%s: %s", part->path, strerror(errno));
+    }
+    return status;
+}
+
+static enum orr_status close_part(const struct import_options *o, struct part *part,
+                                  enum orr_status status, struct orr_err *err)
+{
+    struct orr_err later = {0};
+    if (part->out == NULL) {
+        return status;
+    }
+    const enum orr_status wrote = finish(part->out, part->path, true, &later);
+    if (status == ORR_OK && wrote != ORR_OK) {
+        status = orr_fail(err, wrote, "%s", later.text);
+    }
+    if (status == ORR_OK) {
+        return orr_cli_put_in_place(part->beside, part->path, if_taken(o), err);
+    }
+    (void)unlink(part->beside);
+    return status;
+}
+
+/* Jobs and what Slurm says of its cluster: jobs.csv and cluster.yaml in a folder. */
+static enum orr_status import_cluster(struct import_options *o, const char *jobs,
+                                      const char *const *files, uint32_t count,
+                                      struct orr_intake_report *report,
+                                      struct orr_intake_report *of_cluster, struct orr_err *err)
+{
+    struct part trace = {.out = NULL}, scenario = {.out = NULL};
+    int64_t gpus = 0;
+    orr_intake_report_init(report, jobs != NULL ? jobs : files[0]);
+    orr_intake_report_init(of_cluster, files[0]);
+    enum orr_status status = orr_cli_folder(o->output, err);
+    if (status == ORR_OK && jobs != NULL) {
+        status = open_part(o, "jobs.csv", &trace, err);
+    }
+    if (status == ORR_OK) {
+        status = open_part(o, "cluster.yaml", &scenario, err);
+    }
+    if (status == ORR_OK && jobs != NULL) {
+        orr_intake_report_release(report);
+        status = orr_intake_sacct(jobs, &o->intake, trace.out, report, err);
+    }
+    if (status == ORR_OK && jobs != NULL) {
+        status = orr_intake_check_loss(report, o->allow_loss_ppm, err);
+    }
+    if (status == ORR_OK) {
+        orr_intake_report_release(of_cluster);
+        status = orr_intake_cluster(files, count, &o->intake, jobs != NULL ? "jobs.csv" : NULL,
+                                    &report->stat.queues, scenario.out, &gpus, of_cluster, err);
+        o->capacity = o->capacity > 0 ? o->capacity : gpus;
+    }
+    status = close_part(o, &trace, status, err);
+    return close_part(o, &scenario, status, err);
+}
+
+static void take_notes(struct orr_intake_report *report, const struct orr_intake_report *more)
+{
+    for (uint32_t n = 0; n < more->note_count; n++) {
+        orr_intake_note(report, "%s", more->notes[n]);
+    }
+}
+
+/* Several files, or one that is no jobs. */
+static enum orr_status import_several(struct import_options *o, struct orr_err *err)
+{
+    const char *clusters[ORR_CLI_LIST_MAX], *jobs = NULL;
+    uint32_t count = 0;
+    struct orr_intake_report report, of_cluster;
+    if (o->output == NULL || to_stdout(o)) {
+        return orr_fail(err, ORR_USAGE, "-o FOLDER is needed: a cluster becomes several files");
+    }
+    for (uint32_t f = 0; f < o->file_count; f++) {
+        if (orr_intake_is_cluster(o->files[f])) {
+            clusters[count++] = o->files[f];
+        } else if (jobs != NULL) {
+            return orr_fail(err, ORR_USAGE,
+                            "%s and %s: one table of jobs at a time, beside what scontrol and "
+                            "sacctmgr say",
+                            jobs, o->files[f]);
+        } else {
+            jobs = o->files[f];
+        }
+    }
+    if (count == 0) {
+        return orr_fail(err, ORR_USAGE, "one table of jobs at a time");
+    }
+    enum orr_status status = import_cluster(o, jobs, clusters, count, &report, &of_cluster, err);
+    if (status == ORR_OK) {
+        take_notes(&report, &of_cluster);
+        if (jobs == NULL) {
+            report.rows = report.kept = of_cluster.rows;
+        }
+        if (o->common.json) {
+            print_json(o, &report);
+        } else {
+            print_text(o, &report, stdout);
+        }
+    }
+    orr_intake_report_release(&report);
+    orr_intake_report_release(&of_cluster);
+    return status;
+}
+
 /* --- the verb -------------------------------------------------------------------------------- */
 
 /* A proposed map is the answer, unless a trace is asked for: then it is used at once. */
@@ -356,12 +484,16 @@ int orr_cli_import(int argc, char **argv)
          0},
         {"maps", KEY_MAPS, 0, 0, "list the maps that are shipped", 0},
         {"format", KEY_FORMAT, "NAME", 0,
-         "format of a trace that needs no map, when suffix and header do not tell", 0},
+         "sacct, or a format of traces, when suffix and header do not tell", 0},
         {"zone", KEY_ZONE, "ZONE", 0,
          "of dates that state none, such as Asia/Shanghai or -08:00 (default: the map's, or UTC)",
          0},
         {"delimiter", KEY_DELIMITER, "TEXT", 0,
          "what stands between the columns; tab (default: found in the header)", 0},
+        {"queue", KEY_QUEUE, "COLUMN", 0,
+         "of sacct, what is taken for the queue: partition (default), account or qos", 0},
+        {"count", KEY_COUNT, "WHAT", 0,
+         "of sacct, what is counted: gpu (default), or cpu, which takes CPUs for GPUs", 0},
         {"cluster", KEY_CLUSTER, "NxG", 0,
          "nodes of G GPUs to hold the demand against; may be given several times", 0},
         {"output", 'o', "FILE", 0,
@@ -372,9 +504,11 @@ int orr_cli_import(int argc, char **argv)
     const struct argp parser = {
         options,
         parse_import,
-        "FILE",
+        "FILE...",
         "Make a native trace, or a series of request rates, of another program's table, and "
-        "report what became of its rows: kept, left out by reason, demand, what is odd. Rows that "
+        "a trace and a scenario of what Slurm's sacct, scontrol and sacctmgr print (-o names a "
+        "folder then). Report what became of its rows: kept, left out by reason, demand, what is "
+        "odd. Rows that "
         "a map leaves out are no loss; rows that make no sense are.",
         orr_cli_everywhere,
         NULL,
@@ -387,6 +521,9 @@ int orr_cli_import(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     if (o.maps) {
         return list_maps(&o);
+    }
+    if (o.file_count > 1 || (o.intake.map == NULL && orr_intake_is_cluster(o.files[0]))) {
+        return import_several(&o, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
     }
     enum orr_status status =
         to_stdout(&o) ? ORR_OK : orr_cli_new_output(o.output, if_taken(&o), &err);

@@ -68,14 +68,14 @@ static void put_demand(const struct stat_view *view, FILE *out)
     (void)fprintf(out, "  demand    %.0f GPU-hours", stat->gpu_h);
     if (hours > 0.0) {
         (void)fprintf(out,
-                      ", %.1f GPUs on average over the submits; %.0f in the busiest hour if "
+                      ", %.1f GPUs on average over the submits; %.1f in the busiest hour if "
                       "every job ran at once",
                       stat->gpu_h / hours, busiest(&stat->wanted));
     }
     (void)putc('\n', out);
     if (stat->recorded > 0) {
         (void)fprintf(out,
-                      "  recorded  %llu job%s with start and end: %.0f GPUs held in the busiest "
+                      "  recorded  %llu job%s with start and end: %.1f GPUs held in the busiest "
                       "hour\n",
                       (unsigned long long)stat->recorded, stat_plural(stat->recorded),
                       busiest(&stat->held));

@@ -60,6 +60,16 @@ enum orr_status intake_map_bind(struct intake_file *file, const struct orr_recor
 /* Fills a native row from the cells of one row of the table; false: row->reason, row->why. */
 bool intake_fill(const struct intake_map *map, struct expr_row *row, struct orr_native_row *native);
 
+/* orr_intake_sacct of a text in memory; at NULL: of the file. */
+enum orr_status intake_sacct_text(const char *path, struct orr_cell text,
+                                  const struct orr_intake_options *options, FILE *out,
+                                  struct orr_intake_report *report,
+                                  struct orr_err *err) ORR_MUST_USE;
+/* orr_intake_cluster of one text in memory. */
+enum orr_status intake_cluster_text(const char *path, struct orr_cell text,
+                                    const struct orr_intake_options *options, FILE *out,
+                                    struct orr_intake_report *report,
+                                    struct orr_err *err) ORR_MUST_USE;
 /* orr_intake_table of a text in memory. */
 enum orr_status intake_table_text(const char *name, struct orr_cell text,
                                   const struct orr_intake_options *options, FILE *out,

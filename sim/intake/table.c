@@ -207,7 +207,7 @@ static void take_job(struct reading *reading, struct expr_row *row, uint32_t lin
     orr_stat_add(&report->stat, &fact, line);
     report->kept++;
     if (reading->out != NULL) {
-        orr_native_write_row(reading->out, reading->columns, reading->native);
+        orr_native_write_row(reading->out, reading->columns, reading->native, NULL);
     }
 }
 
@@ -374,7 +374,7 @@ static void write_header(struct reading *reading)
         }
     }
     if (reading->out != NULL) {
-        orr_native_write_header(reading->out, reading->columns);
+        orr_native_write_header(reading->out, reading->columns, NULL);
     }
 }
 

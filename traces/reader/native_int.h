@@ -101,9 +101,11 @@ struct orr_number native_bounds(enum native_column column);
 /* A word of a column that is true or false, or a kind. */
 bool native_parse_word(enum native_column column, struct orr_text text, int64_t *out);
 
-void native_write_header(FILE *out, uint64_t used);
+/* `more`: one more cell, borrowed; NULL: none. */
+void native_write_header(FILE *out, uint64_t used, const char *more);
 /* `dates`: bits of the instants that are ms since 1970, to be written as dates. */
-void native_write_row(FILE *out, const struct native_values *values, uint64_t used, uint64_t dates);
+void native_write_row(FILE *out, const struct native_values *values, uint64_t used, uint64_t dates,
+                      const char *more);
 
 /* Texts of the row before, which are often those of the next. */
 struct native_memory {

@@ -200,12 +200,13 @@ void orr_workload_fact(const struct orr_workload *workload, const struct orr_row
     fact_of(&values, fact);
 }
 
-void orr_native_write_header(FILE *out, uint64_t columns)
+void orr_native_write_header(FILE *out, uint64_t columns, const char *x_name)
 {
-    native_write_header(out, columns);
+    native_write_header(out, columns, x_name);
 }
 
-void orr_native_write_row(FILE *out, uint64_t columns, const struct orr_native_row *row)
+void orr_native_write_row(FILE *out, uint64_t columns, const struct orr_native_row *row,
+                          const char *x_text)
 {
-    native_write_row(out, &row->values, columns, row->dates);
+    native_write_row(out, &row->values, columns, row->dates, x_text);
 }

@@ -96,7 +96,8 @@ static void write_mended(FILE *out, struct orr_text text)
     (void)putc('"', out);
 }
 
-void native_write_row(FILE *out, const struct native_values *values, uint64_t used, uint64_t dates)
+void native_write_row(FILE *out, const struct native_values *values, uint64_t used, uint64_t dates,
+                      const char *more)
 {
     const char *separator = "";
     for (unsigned i = 0; i < NATIVE_COLUMN_COUNT; i++) {
@@ -122,10 +123,13 @@ void native_write_row(FILE *out, const struct native_values *values, uint64_t us
             (void)fwrite(values->text[i].at, 1, values->text[i].bytes, out);
         }
     }
+    if (more != NULL) {
+        (void)fprintf(out, ",%s", more);
+    }
     (void)putc('\n', out);
 }
 
-void native_write_header(FILE *out, uint64_t used)
+void native_write_header(FILE *out, uint64_t used, const char *more)
 {
     const char *separator = "";
     for (unsigned i = 0; i < NATIVE_COLUMN_COUNT; i++) {
@@ -133,6 +137,9 @@ void native_write_header(FILE *out, uint64_t used)
             (void)fprintf(out, "%s%s", separator, native_column_names[i]);
             separator = ",";
         }
+    }
+    if (more != NULL) {
+        (void)fprintf(out, ",%s", more);
     }
     (void)putc('\n', out);
 }
@@ -146,7 +153,7 @@ static void write_all(FILE *out, const struct orr_workload *workload, bool dated
         native_give(workload, &workload->rows[i], &values);
         used |= values.given;
     }
-    native_write_header(out, used);
+    native_write_header(out, used, NULL);
     for (uint32_t i = 0; i < workload->count; i++) {
         native_give(workload, &workload->rows[i], &values);
         for (unsigned c = 0; dated && c < NATIVE_COLUMN_COUNT; c++) {
@@ -154,7 +161,7 @@ static void write_all(FILE *out, const struct orr_workload *workload, bool dated
                 values.number[c] += workload->clock_origin_ms;
             }
         }
-        native_write_row(out, &values, used, dates);
+        native_write_row(out, &values, used, dates, NULL);
     }
 }
 

@@ -81,10 +81,13 @@ enum orr_status orr_intake_sacct(const char *path, const struct orr_intake_optio
                                  struct orr_err *err) ORR_MUST_USE;
 
 /* What `scontrol show node`, `scontrol show partition` (with -o or without) and `sacctmgr show
- * assoc -P` say, from any number of files, as a scenario that replays `trace`. Nothing that they do
- * not say is made up: the comments and the notes name what is to be filled in. */
-enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count, const char *trace,
-                                   FILE *out, struct orr_intake_report *report,
+ * assoc -P` say, from any number of files, as a scenario to `out` that replays `trace` (NULL:
+ * none). `queues`: further ones, which the jobs name; NULL: none. Nothing that they do not say is
+ * made up: comments and notes name what is to be filled in. *gpus: of all nodes. */
+enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
+                                   const struct orr_intake_options *options, const char *trace,
+                                   const struct orr_idmap *queues, FILE *out, int64_t *gpus,
+                                   struct orr_intake_report *report,
                                    struct orr_err *err) ORR_MUST_USE;
 /* Whether a file is one of those, by its first words. */
 bool orr_intake_is_cluster(const char *path);

@@ -54,9 +54,11 @@ void orr_native_fact(const struct orr_native_row *row, struct orr_job_fact *fact
 void orr_workload_fact(const struct orr_workload *workload, const struct orr_row *row,
                        struct orr_job_fact *fact);
 
-/* The header, and a row, with the columns whose bits are in `columns`. Texts that are not UTF-8 get
- * U+FFFD for what is wrong. Failures show in ferror(). */
-void orr_native_write_header(FILE *out, uint64_t columns);
-void orr_native_write_row(FILE *out, uint64_t columns, const struct orr_native_row *row);
+/* The header, and a row, with the columns whose bits are in `columns`, and one more that readers
+ * ignore, whose name starts with x_ and whose text needs no quotes (NULL: none). Texts that are not
+ * UTF-8 get U+FFFD for what is wrong. Failures show in ferror(). */
+void orr_native_write_header(FILE *out, uint64_t columns, const char *x_name);
+void orr_native_write_row(FILE *out, uint64_t columns, const struct orr_native_row *row,
+                          const char *x_text);
 
 #endif

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What Slurm says of nodes, partitions and accounts as a scenario. Slurm has no guaranteed shares,
+ * so quotas stay 0 and the comments ask for them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+#include <orrery/traces/source.h>
+
+#include "intake_int.h"
+#include "slurm_text.h"
+
+#define FILE_BYTES_MAX ((size_t)256 << 20)
+#define NAME_BYTES     128
+
+struct pool { /* nodes that are alike */
+    int64_t gpus, cpus, mem_mib;
+    char model[NAME_BYTES];
+    uint32_t nodes, down;
+};
+
+struct queue { /* a partition, or an account */
+    char name[NAME_BYTES], parent[NAME_BYTES], comment[300];
+    int64_t weight, limit; /* limit -1: none */
+    int64_t priority;      /* tier of a partition; -1: none */
+};
+
+struct cluster {
+    struct orr_intake_report *report;
+    struct pool *pools;
+    struct queue *partitions, *accounts;
+    uint32_t pool_count, pool_capacity, partition_count, partition_capacity, account_count,
+        account_capacity;
+    uint32_t cpu_nodes, down;
+    bool users; /* associations of users were left out */
+};
+
+/* --- key=value records ----------------------------------------------------------------------- */
+
+/* The value behind KEY= in a record, up to a blank; no bytes: it is not there. */
+static struct orr_cell value_of(struct orr_cell record, const char *key)
+{
+    const size_t bytes = strlen(key);
+    for (size_t i = 0; i + bytes + 1 <= record.bytes; i++) {
+        const bool begins = i == 0 || strchr(" \t\r\n", record.at[i - 1]) != NULL;
+        if (begins && record.at[i + bytes] == '=' && memcmp(record.at + i, key, bytes) == 0) {
+            const char *from = record.at + i + bytes + 1, *end = record.at + record.bytes;
+            const char *stop = from;
+            while (stop < end && strchr(" \t\r\n", *stop) == NULL) {
+                stop++;
+            }
+            return (struct orr_cell){from, (size_t)(stop - from)};
+        }
+    }
+    return (struct orr_cell){"", 0};
+}
+
+static void copy_cell(char out[NAME_BYTES], struct orr_cell cell)
+{
+    const size_t bytes = cell.bytes < NAME_BYTES - 1 ? cell.bytes : NAME_BYTES - 1;
+    memcpy(out, cell.at, bytes);
+    out[bytes] = '\0';
+}
+
+static int64_t integer_or(struct orr_cell cell, int64_t otherwise)
+{
+    int64_t number;
+    return slurm_integer(cell, &number) ? number : otherwise;
+}
+
+static bool has_word(struct orr_cell text, const char *word)
+{
+    const size_t bytes = strlen(word);
+    for (size_t i = 0; i + bytes <= text.bytes; i++) {
+        if (memcmp(text.at + i, word, bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take_node(struct cluster *cluster, struct orr_cell record)
+{
+    struct pool node = {0};
+    const struct orr_cell name = value_of(record, "NodeName");
+    struct slurm_gpus gpus = slurm_gres_gpus(value_of(record, "Gres"));
+    if (!gpus.given) {
+        gpus = slurm_tres_gpus(value_of(record, "CfgTRES"));
+    }
+    const struct orr_cell state = value_of(record, "State");
+    const bool down = has_word(state, "DOWN") || has_word(state, "DRAIN") ||
+                      has_word(state, "FAIL") || has_word(state, "FUTURE");
+    if (gpus.count <= 0) {
+        cluster->cpu_nodes++;
+        return;
+    }
+    cluster->down += down;
+    node.gpus = gpus.count;
+    node.cpus = integer_or(value_of(record, "CPUTot"), integer_or(value_of(record, "CPUs"), 0));
+    node.mem_mib = integer_or(value_of(record, "RealMemory"), 0);
+    copy_cell(node.model, gpus.type);
+    char text[NAME_BYTES];
+    copy_cell(text, name);
+    const uint64_t hosts = slurm_hosts(text);
+    node.nodes = hosts > 0 ? (uint32_t)hosts : 1;
+    node.down = down ? node.nodes : 0;
+    for (uint32_t p = 0; p < cluster->pool_count; p++) {
+        struct pool *pool = &cluster->pools[p];
+        if (pool->gpus == node.gpus && pool->cpus == node.cpus && pool->mem_mib == node.mem_mib &&
+            strcmp(pool->model, node.model) == 0) {
+            pool->nodes += node.nodes;
+            pool->down += node.down;
+            return;
+        }
+    }
+    cluster->pools = ORR_ROOM_FOR_ONE(cluster->pools, cluster->pool_count, cluster->pool_capacity);
+    cluster->pools[cluster->pool_count++] = node;
+}
+
+static struct queue *new_queue(struct queue **queues, uint32_t *count, uint32_t *capacity)
+{
+    *queues = ORR_ROOM_FOR_ONE(*queues, *count, *capacity);
+    struct queue *queue = &(*queues)[(*count)++];
+    *queue = (struct queue){.weight = 1, .limit = -1, .priority = -1};
+    return queue;
+}
+
+static void take_partition(struct cluster *cluster, struct orr_cell record)
+{
+    struct queue *queue =
+        new_queue(&cluster->partitions, &cluster->partition_count, &cluster->partition_capacity);
+    const struct orr_cell limit = value_of(record, "MaxTime");
+    const struct orr_cell preempt = value_of(record, "PreemptMode");
+    copy_cell(queue->name, value_of(record, "PartitionName"));
+    queue->priority = integer_or(value_of(record, "PriorityTier"), -1);
+    (void)snprintf(queue->comment, sizeof queue->comment,
+                   "%lld nodes, MaxTime=%.*s, PriorityTier=%lld, PreemptMode=%.*s",
+                   (long long)integer_or(value_of(record, "TotalNodes"), 0),
+                   (int)(limit.bytes < 40 ? limit.bytes : 40), limit.at, (long long)queue->priority,
+                   (int)(preempt.bytes < 40 ? preempt.bytes : 40), preempt.at);
+}
+
+/* Records begin with their first key at the begin of a line; other lines go on with them. */
+static void take_records(struct cluster *cluster, const char *text, size_t bytes)
+{
+    const char *end = text + bytes;
+    while (text < end) {
+        const bool node = (size_t)(end - text) > 9 && memcmp(text, "NodeName=", 9) == 0;
+        const bool partition = (size_t)(end - text) > 14 && memcmp(text, "PartitionName=", 14) == 0;
+        const char *stop = text;
+        do {
+            const char *line = memchr(stop, '\n', (size_t)(end - stop));
+            stop = line == NULL ? end : line + 1;
+        } while (stop < end && !((size_t)(end - stop) > 9 && memcmp(stop, "NodeName=", 9) == 0) &&
+                 !((size_t)(end - stop) > 14 && memcmp(stop, "PartitionName=", 14) == 0));
+        const struct orr_cell record = {text, (size_t)(stop - text)};
+        cluster->report->rows += node || partition;
+        if (node) {
+            take_node(cluster, record);
+        } else if (partition) {
+            take_partition(cluster, record);
+        }
+        text = stop;
+    }
+}
+
+/* --- associations ---------------------------------------------------------------------------- */
+
+enum assoc { AS_CLUSTER, AS_ACCOUNT, AS_USER, AS_PARENT, AS_SHARE, AS_TRES, AS_COLUMNS };
+
+struct accounts {
+    struct cluster *cluster;
+    uint32_t of[AS_COLUMNS];
+};
+
+static void on_account(void *context, const struct orr_cell *cells, uint32_t line)
+{
+    struct accounts *accounts = context;
+    struct cluster *cluster = accounts->cluster;
+    struct orr_cell of[AS_COLUMNS];
+    for (int c = 0; c < AS_COLUMNS; c++) {
+        of[c] = accounts->of[c] == ORR_NONE ? (struct orr_cell){"", 0} : cells[accounts->of[c]];
+    }
+    (void)line;
+    cluster->report->rows++;
+    if (of[AS_USER].bytes > 0) {
+        cluster->users = true;
+        return;
+    }
+    if (of[AS_ACCOUNT].bytes == 0 ||
+        (of[AS_ACCOUNT].bytes == 4 && memcmp(of[AS_ACCOUNT].at, "root", 4) == 0)) {
+        return;
+    }
+    struct queue *queue =
+        new_queue(&cluster->accounts, &cluster->account_count, &cluster->account_capacity);
+    copy_cell(queue->name, of[AS_ACCOUNT]);
+    copy_cell(queue->parent, of[AS_PARENT]);
+    queue->weight = integer_or(of[AS_SHARE], 1);
+    queue->weight = queue->weight > 0 && queue->weight < 1000000000 ? queue->weight : 1;
+    const struct slurm_gpus limit = slurm_tres_gpus(of[AS_TRES]);
+    queue->limit = limit.given ? limit.count : -1;
+}
+
+static void on_bad_account(void *context, uint32_t line, const char *why)
+{
+    struct accounts *accounts = context;
+    accounts->cluster->report->rows++;
+    orr_intake_drop(accounts->cluster->report, false, "the row is none of this table", line, why);
+}
+
+static uint32_t column_of(const char *const *names, uint32_t count, const char *a, const char *b)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(names[i], a) == 0 || strcmp(names[i], b) == 0) {
+            return i;
+        }
+    }
+    return ORR_NONE;
+}
+
+/* Without a header (-n): the columns that the README asks for. */
+static const char *const plain_names[] = {"Cluster",   "Account", "User",    "ParentName",
+                                          "Fairshare", "GrpTRES", "MaxTRES", "QOS"};
+
+static bool is_assoc_header(const struct orr_records *records)
+{
+    uint32_t count;
+    const char *const *names = orr_records_names(records, &count);
+    return column_of(names, count, "Account", "Account") != ORR_NONE &&
+           (column_of(names, count, "ParentName", "Par Name") != ORR_NONE ||
+            column_of(names, count, "Share", "Fairshare") != ORR_NONE);
+}
+
+static enum orr_status take_accounts(struct cluster *cluster, const char *path,
+                                     struct orr_cell text, struct orr_err *err)
+{
+    struct orr_records *records;
+    struct orr_records_options options = {.plain = true, .delimiter = "|"};
+    struct accounts accounts = {.cluster = cluster};
+    enum orr_status status =
+        orr_records_open_memory(path, text.at, text.bytes, &options, &records, err);
+    if (status == ORR_OK && !is_assoc_header(records)) {
+        orr_records_close(records);
+        options.names = plain_names;
+        options.name_count = sizeof plain_names / sizeof plain_names[0];
+        status = orr_records_open_memory(path, text.at, text.bytes, &options, &records, err);
+    }
+    if (status != ORR_OK) {
+        return status;
+    }
+    uint32_t count, wanted_count = 0;
+    const char *const *names = orr_records_names(records, &count);
+    const char *wanted[AS_COLUMNS];
+    static const char *const called[AS_COLUMNS][2] = {
+        {"Cluster", "Cluster"},     {"Account", "Account"}, {"User", "User"},
+        {"ParentName", "Par Name"}, {"Share", "Fairshare"}, {"GrpTRES", "GrpTRES"}};
+    for (int c = 0; c < AS_COLUMNS; c++) {
+        const uint32_t column = column_of(names, count, called[c][0], called[c][1]);
+        accounts.of[c] = column == ORR_NONE ? ORR_NONE : wanted_count;
+        if (column != ORR_NONE) {
+            wanted[wanted_count++] = names[column];
+        }
+    }
+    const struct orr_records_sink sink = {&accounts, on_account, on_bad_account};
+    status = orr_records_read(records, wanted, wanted_count, &sink, err);
+    orr_records_close(records);
+    return status;
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+enum content { CONTENT_OTHER, CONTENT_RECORDS, CONTENT_ACCOUNTS };
+
+static enum content content_of(const char *path, const char *text, size_t bytes)
+{
+    while (bytes > 0 && strchr(" \t\r\n", *text) != NULL && *text != '\0') {
+        text++;
+        bytes--;
+    }
+    const struct orr_cell head = {text, bytes};
+    if (slurm_starts(head, "NodeName=") || slurm_starts(head, "PartitionName=")) {
+        return CONTENT_RECORDS;
+    }
+    struct orr_records *records;
+    struct orr_err err = {0};
+    const struct orr_records_options options = {.plain = true, .delimiter = "|"};
+    if (orr_records_open_memory(path, text, bytes, &options, &records, &err) != ORR_OK) {
+        return CONTENT_OTHER;
+    }
+    uint32_t count;
+    const char *const *names = orr_records_names(records, &count);
+    const bool accounts = is_assoc_header(records) || (count == 8 && strcmp(names[1], "root") == 0);
+    orr_records_close(records);
+    return accounts ? CONTENT_ACCOUNTS : CONTENT_OTHER;
+}
+
+static enum orr_status read_text(const char *path, char **text, size_t *bytes, struct orr_err *err)
+{
+    *text = NULL;
+    return orr_source_read_all(path, FILE_BYTES_MAX, text, bytes, err);
+}
+
+bool orr_intake_is_cluster(const char *path)
+{
+    char *text;
+    size_t bytes;
+    struct orr_err err = {0};
+    if (read_text(path, &text, &bytes, &err) != ORR_OK) {
+        return false;
+    }
+    const bool is = content_of(path, text, bytes) != CONTENT_OTHER;
+    orr_free(text);
+    return is;
+}
+
+static enum orr_status take_file(struct cluster *cluster, const char *path, struct orr_cell text,
+                                 struct orr_err *err)
+{
+    switch (content_of(path, text.at, text.bytes)) {
+    case CONTENT_RECORDS: take_records(cluster, text.at, text.bytes); return ORR_OK;
+    case CONTENT_ACCOUNTS: return take_accounts(cluster, path, text, err);
+    case CONTENT_OTHER: break;
+    }
+    return orr_fail(err, ORR_DATA,
+                    "%s:1: is neither `scontrol show node` or `show partition` nor `sacctmgr show "
+                    "assoc -P`",
+                    path);
+}
+
+/* --- the scenario ---------------------------------------------------------------------------- */
+
+/* A YAML text in double quotes. */
+static void put_quoted(FILE *out, const char *text)
+{
+    (void)putc('"', out);
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+        if (*c < 0x20 || *c == 0x7f) {
+            (void)fprintf(out, "\\x%02x", *c);
+        } else {
+            (void)fprintf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+        }
+    }
+    (void)putc('"', out);
+}
+
+static void put_pools(const struct cluster *cluster, FILE *out)
+{
+    (void)fprintf(out, "cluster:\n  pools:\n");
+    for (uint32_t p = 0; p < cluster->pool_count; p++) {
+        const struct pool *pool = &cluster->pools[p];
+        char name[NAME_BYTES + 40];
+        (void)snprintf(name, sizeof name, "%s-%u", pool->model[0] != '\0' ? pool->model : "gpu",
+                       (unsigned)p + 1);
+        (void)fprintf(out, "    ");
+        put_quoted(out, name);
+        (void)fprintf(out, ": {nodes: %u, gpus: %lld", (unsigned)pool->nodes,
+                      (long long)pool->gpus);
+        if (pool->model[0] != '\0') {
+            (void)fprintf(out, ", gpu_model: ");
+            put_quoted(out, pool->model);
+        }
+        if (pool->cpus > 0) {
+            (void)fprintf(out, ", cpu: %lld", (long long)pool->cpus);
+        }
+        if (pool->mem_mib > 0) {
+            (void)fprintf(out, ", memory: %lldMi", (long long)pool->mem_mib);
+        }
+        (void)fprintf(out, "}");
+        if (pool->down > 0) {
+            (void)fprintf(out, "  # %u of them were down or drained", (unsigned)pool->down);
+        }
+        (void)putc('\n', out);
+    }
+}
+
+static bool is_queue(const struct queue *queues, uint32_t count, const char *name)
+{
+    for (uint32_t q = 0; q < count; q++) {
+        if (strcmp(queues[q].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_queue(FILE *out, const struct queue *queues, uint32_t count, uint32_t q)
+{
+    const struct queue *queue = &queues[q];
+    (void)fprintf(out, "  ");
+    put_quoted(out, queue->name);
+    (void)fprintf(out, ": {");
+    if (queue->parent[0] != '\0' && is_queue(queues, count, queue->parent)) {
+        (void)fprintf(out, "parent: ");
+        put_quoted(out, queue->parent);
+        (void)fprintf(out, ", ");
+    }
+    (void)fprintf(out, "gpu: [0, %lld, ", (long long)queue->weight);
+    if (queue->limit >= 0) {
+        (void)fprintf(out, "%lld]", (long long)queue->limit);
+    } else {
+        (void)fprintf(out, "unlimited]");
+    }
+    (void)fprintf(out, "}%s%s\n", queue->comment[0] != '\0' ? "  # " : "", queue->comment);
+}
+
+static void put_queues(const struct cluster *cluster, bool by_account, const struct orr_idmap *seen,
+                       FILE *out)
+{
+    const struct queue *queues = by_account ? cluster->accounts : cluster->partitions;
+    const uint32_t count = by_account ? cluster->account_count : cluster->partition_count;
+    (void)fprintf(out, "# [quota, over-quota weight, limit] in GPUs. Slurm promises nobody a "
+                       "share: every quota is "
+                       "0 here.\n# Put what was agreed in its place.\nqueues:\n");
+    uint32_t put = 0;
+    for (uint32_t q = 0; q < count; q++) {
+        bool before = false; /* the same account on another cluster */
+        for (uint32_t i = 0; i < q; i++) {
+            before = before || strcmp(queues[i].name, queues[q].name) == 0;
+        }
+        if (!before) {
+            put_queue(out, queues, count, q);
+            put++;
+        }
+    }
+    for (uint32_t q = 0; seen != NULL && q < seen->count; q++) {
+        const char *name = orr_idmap_name(seen, q);
+        if (!is_queue(queues, count, name)) {
+            (void)fprintf(out, "  ");
+            put_quoted(out, name);
+            (void)fprintf(out, ": {gpu: [0, 1, unlimited]}  # only the jobs name it\n");
+            put++;
+        }
+    }
+    if (put == 0) {
+        (void)fprintf(out, "  default: {gpu: [0, 1, unlimited]}\n");
+    }
+}
+
+static void add_notes(struct cluster *cluster, bool by_account)
+{
+    struct orr_intake_report *report = cluster->report;
+    if (cluster->pool_count == 0) {
+        orr_intake_note(report, "no node with GPUs is given (`scontrol -o show node`): fill in "
+                                "cluster.pools");
+    }
+    if (cluster->cpu_nodes > 0) {
+        orr_intake_note(report, "nodes without GPUs, left out: %u", (unsigned)cluster->cpu_nodes);
+    }
+    if (cluster->down > 0) {
+        orr_intake_note(report, "nodes that were down or drained, counted as nodes that work: %u",
+                        (unsigned)cluster->down);
+    }
+    orr_intake_note(report, "fill in the quotas of the queues: Slurm has none");
+    if (cluster->partition_count > 1) {
+        orr_intake_note(report,
+                        "partitions share nodes in Slurm; here every queue may use all nodes: say "
+                        "with shards which do not");
+    }
+    if (by_account ? cluster->partition_count > 0 : cluster->account_count > 0) {
+        orr_intake_note(report, "%s are not queues here (--queue says which are)",
+                        by_account ? "partitions" : "accounts");
+    }
+    if (cluster->users) {
+        orr_intake_note(report, "limits and shares of single users are left out");
+    }
+}
+
+static void put_all(struct cluster *cluster, const struct orr_intake_options *options,
+                    const char *trace, const struct orr_idmap *seen, FILE *out)
+{
+    const bool by_account = options->queue != NULL && strcmp(options->queue, "account") == 0;
+    (void)fprintf(out, "apiVersion: orrery/v1alpha1\nkind: Scenario\n");
+    put_pools(cluster, out);
+    if (cluster->pool_count == 0) {
+        (void)fprintf(out, "    gpu: {nodes: 0, gpus: 0}  # no node was given: fill in\n");
+    }
+    put_queues(cluster, by_account, seen, out);
+    if (trace != NULL) {
+        (void)fprintf(out, "workload:\n- {name: jobs, trace: ");
+        put_quoted(out, trace);
+        (void)fprintf(out, "}\n");
+    }
+    (void)fprintf(
+        out, "policy: {name: fifo, params: {backfill: true}}  # `orrery policies` lists all\n");
+    add_notes(cluster, by_account);
+}
+
+static void release(struct cluster *cluster)
+{
+    orr_free(cluster->pools);
+    orr_free(cluster->partitions);
+    orr_free(cluster->accounts);
+}
+
+enum orr_status intake_cluster_text(const char *path, struct orr_cell text,
+                                    const struct orr_intake_options *options, FILE *out,
+                                    struct orr_intake_report *report, struct orr_err *err)
+{
+    struct cluster cluster = {.report = report};
+    orr_intake_report_init(report, path);
+    const enum orr_status status = take_file(&cluster, path, text, err);
+    if (status == ORR_OK) {
+        put_all(&cluster, options, NULL, NULL, out);
+    }
+    release(&cluster);
+    return status;
+}
+
+enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
+                                   const struct orr_intake_options *options, const char *trace,
+                                   const struct orr_idmap *queues, FILE *out, int64_t *gpus,
+                                   struct orr_intake_report *report, struct orr_err *err)
+{
+    struct cluster cluster = {.report = report};
+    enum orr_status status = ORR_OK;
+    orr_intake_report_init(report, count > 0 ? paths[0] : "");
+    for (uint32_t f = 0; f < count && status == ORR_OK; f++) {
+        char *text;
+        size_t bytes;
+        status = read_text(paths[f], &text, &bytes, err);
+        if (status == ORR_OK) {
+            status = take_file(&cluster, paths[f], (struct orr_cell){text, bytes}, err);
+        }
+        orr_free(text);
+    }
+    *gpus = 0;
+    for (uint32_t p = 0; p < cluster.pool_count; p++) {
+        *gpus += cluster.pools[p].gpus * cluster.pools[p].nodes;
+    }
+    if (status == ORR_OK) {
+        put_all(&cluster, options, trace, queues, out);
+    }
+    release(&cluster);
+    return status;
+}

@@ -1,0 +1,790 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* sacct's output: any columns in any order. A job's rows (requeues, with --duplicates) become one
+ * job, whose last attempt says how long it runs; steps are left out, for their job counts them. */
+#include <string.h>
+#include <strings.h>
+
+#include <orrery/base/text.h>
+
+#include "intake_int.h"
+#include "slurm_text.h"
+
+#define COLUMN_LIST(X)                                                                             \
+    X(JobID)                                                                                       \
+    X(JobIDRaw)                                                                                    \
+    X(Cluster)                                                                                     \
+    X(User)                                                                                        \
+    X(Account)                                                                                     \
+    X(Partition)                                                                                   \
+    X(QOS)                                                                                         \
+    X(State)                                                                                       \
+    X(Submit)                                                                                      \
+    X(Eligible)                                                                                    \
+    X(Start)                                                                                       \
+    X(End)                                                                                         \
+    X(ElapsedRaw)                                                                                  \
+    X(Elapsed)                                                                                     \
+    X(TimelimitRaw)                                                                                \
+    X(Timelimit)                                                                                   \
+    X(NNodes)                                                                                      \
+    X(AllocNodes)                                                                                  \
+    X(NCPUS)                                                                                       \
+    X(AllocCPUS)                                                                                   \
+    X(AllocTRES)                                                                                   \
+    X(ReqTRES)                                                                                     \
+    X(AllocGRES)                                                                                   \
+    X(ReqGRES)                                                                                     \
+    X(SubmitLine)                                                                                  \
+    X(JobName)
+enum column {
+#define X(name) AT_##name,
+    COLUMN_LIST(X)
+#undef X
+        COLUMNS
+};
+
+static const char *const column_names[COLUMNS] = {
+#define X(name) [AT_##name] = #name,
+    COLUMN_LIST(X)
+#undef X
+};
+
+/* Columns that may hold anything, the delimiter too. */
+static const char *const texts[] = {"JobName",       "Comment",    "AdminComment",
+                                    "SystemComment", "SubmitLine", "WorkDir",
+                                    "Extra",         "Container",  "Reason"};
+
+struct attempt {
+    orr_ms run_ms;
+    uint32_t state;
+    uint32_t before; /* index + 1 of the one before; 0: the first */
+};
+
+struct job {
+    orr_ms submit_ms, eligible_ms, start_ms, end_ms, run_ms, limit_ms;
+    double earlier_gpu_h; /* of attempts before the last */
+    int64_t gpus, cpus, mem_mib;
+    uint32_t line, nodes, queue, user, type, attempt, state; /* indices, or ORR_NONE */
+    uint16_t attempts;
+    bool interactive;
+};
+
+struct sacct {
+    const struct orr_intake_options *options;
+    struct orr_intake_report *report;
+    struct orr_arena *arena;
+    struct orr_idmap ids, names; /* names: of queues, users, types, states */
+    struct job *jobs;            /* by index of ids */
+    uint32_t capacity;
+    struct attempt *attempts;
+    uint32_t attempt_count, attempt_capacity;
+    const char *columns[COLUMNS]; /* as the file spells them */
+    uint32_t of[COLUMNS];         /* index among those asked for; ORR_NONE: the file has none */
+    const struct orr_cell *cells;
+    uint32_t line, cluster; /* cluster: the first one, in names */
+    struct times *dates;
+    bool clock_known, is_clock; /* times are seconds of a clock of their own */
+    bool has_dates;
+    uint64_t pending_tasks, running, shards, het, mig;
+};
+
+static struct orr_cell cell_of(const struct sacct *sacct, enum column column)
+{
+    struct orr_cell cell =
+        sacct->of[column] == ORR_NONE ? (struct orr_cell){"", 0} : sacct->cells[sacct->of[column]];
+    while (cell.bytes > 0 && (cell.at[0] == ' ' || cell.at[0] == '\n')) {
+        cell = (struct orr_cell){cell.at + 1, cell.bytes - 1};
+    }
+    while (cell.bytes > 0 && (cell.at[cell.bytes - 1] == ' ' || cell.at[cell.bytes - 1] == '\n')) {
+        cell.bytes--;
+    }
+    return cell;
+}
+
+static bool drop(struct sacct *sacct, bool asked, const char *reason)
+{
+    orr_intake_drop(sacct->report, asked, reason, sacct->line, reason);
+    return false;
+}
+
+static bool wrong(struct sacct *sacct, enum column column, struct orr_cell cell, const char *what)
+{
+    char reason[120], first[200];
+    (void)snprintf(reason, sizeof reason, "%s %s", column_names[column], what);
+    (void)snprintf(first, sizeof first, "%s: \"%s\" %s", column_names[column], expr_show(cell).text,
+                   what);
+    orr_intake_drop(sacct->report, false, reason, sacct->line, first);
+    return false;
+}
+
+/* A date, seconds since 1970 (SLURM_TIME_FORMAT=%s), or nothing. */
+static bool read_time(struct sacct *sacct, enum column column, orr_ms *out)
+{
+    const struct orr_cell cell = cell_of(sacct, column);
+    int64_t seconds;
+    *out = ORR_MS_NONE;
+    if (slurm_is_nothing(cell)) {
+        return true;
+    }
+    if (slurm_integer(cell, &seconds)) {
+        if (seconds < 0 || seconds > 99999999999) {
+            return wrong(sacct, column, cell, "is out of range");
+        }
+        /* small numbers count from a start of their own */
+        const bool is_clock = seconds < 631152000;
+        sacct->is_clock = sacct->clock_known ? sacct->is_clock : is_clock;
+        sacct->clock_known = true;
+        *out = seconds * 1000;
+        return true;
+    }
+    if (!times_read(sacct->dates, cell, out)) {
+        return wrong(sacct, column, cell, "is not a time");
+    }
+    if (sacct->clock_known && sacct->is_clock) {
+        return wrong(sacct, column, cell, "is a date, and others are seconds of a clock");
+    }
+    sacct->clock_known = true;
+    sacct->has_dates = true;
+    return true;
+}
+
+static bool read_run(struct sacct *sacct, const struct job *job, orr_ms *run)
+{
+    const struct orr_cell raw = cell_of(sacct, AT_ElapsedRaw), text = cell_of(sacct, AT_Elapsed);
+    int64_t seconds;
+    if (raw.bytes > 0 && slurm_integer(raw, &seconds) && seconds >= 0 && seconds < 4000000000) {
+        *run = seconds * 1000;
+        return true;
+    }
+    if (text.bytes > 0) {
+        return slurm_span(text, run) ||
+               wrong(sacct, AT_Elapsed, text, "is not a time like 2-03:41:40");
+    }
+    if (job->start_ms != ORR_MS_NONE && job->end_ms != ORR_MS_NONE &&
+        job->end_ms >= job->start_ms) {
+        *run = job->end_ms - job->start_ms;
+        return true;
+    }
+    return drop(sacct, false, "says neither how long it ran nor when it started and ended");
+}
+
+static orr_ms read_limit(const struct sacct *sacct)
+{
+    const struct orr_cell raw = cell_of(sacct, AT_TimelimitRaw);
+    int64_t minutes;
+    orr_ms span;
+    if (slurm_integer(raw, &minutes) && minutes > 0 && minutes < 50000000) {
+        return minutes * 60000;
+    }
+    return slurm_span(cell_of(sacct, AT_Timelimit), &span) && span > 0 ? span : ORR_MS_NONE;
+}
+
+static uint32_t name_of(struct sacct *sacct, struct orr_cell name)
+{
+    return name.bytes == 0 ? ORR_NONE : orr_idmap_put(&sacct->names, name.at, name.bytes, NULL);
+}
+
+static int64_t integer_or(struct orr_cell cell, int64_t otherwise)
+{
+    int64_t number;
+    return slurm_integer(cell, &number) ? number : otherwise;
+}
+
+/* What the row holds or asks for; false: no GPUs, or not known. */
+static bool read_shape(struct sacct *sacct, struct job *job)
+{
+    const struct orr_cell alloc = cell_of(sacct, AT_AllocTRES), asked = cell_of(sacct, AT_ReqTRES);
+    const struct orr_cell tres = alloc.bytes > 0 ? alloc : asked;
+    int64_t nodes = integer_or(cell_of(sacct, AT_NNodes), 0);
+    nodes = nodes > 0 ? nodes : integer_or(cell_of(sacct, AT_AllocNodes), 0);
+    nodes = nodes > 0 ? nodes : integer_or(slurm_tres(tres, "node"), 1);
+    job->nodes = nodes > 0 && nodes <= 1000000 ? (uint32_t)nodes : 1;
+    int64_t cpus = integer_or(cell_of(sacct, AT_NCPUS), 0);
+    cpus = cpus > 0 ? cpus : integer_or(cell_of(sacct, AT_AllocCPUS), 0);
+    cpus = cpus > 0 ? cpus : integer_or(slurm_tres(tres, "cpu"), 0);
+    job->cpus = cpus > 0 && cpus < 100000000 ? cpus : 0;
+    int64_t mib;
+    job->mem_mib = slurm_mib(slurm_tres(tres, "mem"), &mib) ? mib : 0;
+    struct slurm_gpus gpus = slurm_tres_gpus(tres);
+    if (tres.bytes == 0) {
+        gpus = slurm_gres_gpus(cell_of(sacct, AT_AllocGRES));
+        if (!gpus.given) { /* what was asked of each node */
+            gpus = slurm_gres_gpus(cell_of(sacct, AT_ReqGRES));
+            gpus.count *= job->nodes;
+        }
+    }
+    sacct->shards += gpus.shards;
+    job->gpus = gpus.count;
+    if (sacct->options->count_as != NULL && strcmp(sacct->options->count_as, "cpu") == 0) {
+        job->gpus = job->cpus;
+        job->cpus = 0;
+    }
+    /* a type is a wish only where it was asked for */
+    struct slurm_gpus wish = slurm_tres_gpus(asked);
+    wish = wish.given && wish.type.bytes > 0 ? wish : slurm_gres_gpus(cell_of(sacct, AT_ReqGRES));
+    job->type = name_of(sacct, wish.type);
+    return job->gpus > 0;
+}
+
+static bool is_kind_of_end(struct orr_cell state)
+{
+    return !slurm_starts(state, "PENDING") && !slurm_starts(state, "RUNNING") &&
+           !slurm_starts(state, "SUSPENDED") && !slurm_starts(state, "RESIZING");
+}
+
+/* "CANCELLED by 1000" is CANCELLED. */
+static struct orr_cell word_of(struct orr_cell state)
+{
+    const char *blank = state.bytes > 0 ? memchr(state.at, ' ', state.bytes) : NULL;
+    state.bytes = blank != NULL ? (size_t)(blank - state.at) : state.bytes;
+    while (state.bytes > 0 && state.at[state.bytes - 1] == '+') {
+        state.bytes--;
+    }
+    return state;
+}
+
+/* The tasks of "123_[0-99%5]"; 0: it is no such id. */
+static uint64_t tasks_of(struct orr_cell id)
+{
+    char list[4000];
+    const char *open = memchr(id.at, '[', id.bytes);
+    if (open == NULL) {
+        return 0;
+    }
+    (void)snprintf(list, sizeof list, "%.*s", (int)(id.bytes < 3999 ? id.bytes : 3999), id.at);
+    char *limit = strchr(list, '%');
+    if (limit != NULL) {
+        (void)strcpy(limit, "]");
+    }
+    const uint64_t tasks = slurm_hosts(list);
+    return tasks > 0 ? tasks : 1;
+}
+
+/* A step tells of its job only that it is interactive. */
+static void take_step(struct sacct *sacct, struct orr_cell id)
+{
+    const char *dot = memchr(id.at, '.', id.bytes);
+    const struct orr_cell job = {id.at, (size_t)(dot - id.at)};
+    const struct orr_cell step = {dot, id.bytes - job.bytes};
+    const uint32_t index = orr_idmap_find(&sacct->ids, job.at, job.bytes);
+    if (index != ORR_NONE && slurm_starts(step, ".interactive")) {
+        sacct->jobs[index].interactive = true;
+    }
+    (void)drop(sacct, true, "a step, which its job counts");
+}
+
+static bool read_job(struct sacct *sacct, struct job *job)
+{
+    const struct orr_cell state = word_of(cell_of(sacct, AT_State));
+    if (!read_time(sacct, AT_Submit, &job->submit_ms) ||
+        !read_time(sacct, AT_Eligible, &job->eligible_ms) ||
+        !read_time(sacct, AT_Start, &job->start_ms) || !read_time(sacct, AT_End, &job->end_ms)) {
+        return false;
+    }
+    job->submit_ms = job->submit_ms != ORR_MS_NONE ? job->submit_ms : job->start_ms;
+    if (!is_kind_of_end(state)) {
+        sacct->running++;
+        return drop(sacct, true, "had not ended when sacct looked");
+    }
+    if (job->start_ms == ORR_MS_NONE &&
+        (sacct->of[AT_Start] != ORR_NONE || sacct->of[AT_End] != ORR_NONE)) {
+        return drop(sacct, true, "never started");
+    }
+    if (!read_run(sacct, job, &job->run_ms)) {
+        return false;
+    }
+    if (job->submit_ms == ORR_MS_NONE) {
+        return drop(sacct, false, "says neither when it was submitted nor when it started");
+    }
+    if (!read_shape(sacct, job)) {
+        return drop(sacct, true, "holds no GPU (--count cpu takes CPUs for GPUs)");
+    }
+    job->limit_ms = read_limit(sacct);
+    return true;
+}
+
+static enum column queue_column(const struct sacct *sacct)
+{
+    const char *queue = sacct->options->queue;
+    return queue != NULL && strcmp(queue, "account") == 0 ? AT_Account
+           : queue != NULL && strcmp(queue, "qos") == 0   ? AT_QOS
+                                                          : AT_Partition;
+}
+
+static void add_attempt(struct sacct *sacct, struct job *job, orr_ms run_ms, uint32_t state)
+{
+    sacct->attempts =
+        ORR_ROOM_FOR_ONE(sacct->attempts, sacct->attempt_count, sacct->attempt_capacity);
+    sacct->attempts[sacct->attempt_count++] =
+        (struct attempt){.run_ms = run_ms, .state = state, .before = job->attempt};
+    job->attempt = sacct->attempt_count;
+    job->attempts = job->attempts < UINT16_MAX ? (uint16_t)(job->attempts + 1) : UINT16_MAX;
+}
+
+static double gpu_h(const struct job *job)
+{
+    return (double)job->gpus * (double)job->run_ms / 3.6e6;
+}
+
+/* Another row of a job that is there: rows may come in any order. */
+static void join(struct sacct *sacct, struct job *job, const struct job *more, uint32_t state)
+{
+    const bool later = more->start_ms == ORR_MS_NONE || job->start_ms == ORR_MS_NONE
+                           ? more->submit_ms >= job->submit_ms
+                           : more->start_ms >= job->start_ms;
+    const struct job had = *job;
+    add_attempt(sacct, job, more->run_ms, state);
+    job->earlier_gpu_h += later ? gpu_h(&had) : gpu_h(more);
+    if (later) {
+        job->run_ms = more->run_ms;
+        job->end_ms = more->end_ms;
+        job->gpus = more->gpus;
+        job->cpus = more->cpus;
+        job->nodes = more->nodes;
+        job->limit_ms = more->limit_ms;
+        job->state = state;
+    }
+    if (more->submit_ms < job->submit_ms) {
+        job->submit_ms = more->submit_ms;
+        job->eligible_ms = more->eligible_ms;
+    }
+    if (more->start_ms != ORR_MS_NONE &&
+        (job->start_ms == ORR_MS_NONE || more->start_ms < job->start_ms)) {
+        job->start_ms = more->start_ms;
+    }
+}
+
+static bool is_interactive(const struct sacct *sacct)
+{
+    const struct orr_cell name = cell_of(sacct, AT_JobName), line = cell_of(sacct, AT_SubmitLine);
+    return expr_like(name, "interactive|*jupyter*|sys/dashboard/*") ||
+           expr_like(line, "salloc*|srun *--pty*|*/salloc *");
+}
+
+static void on_row(void *context, const struct orr_cell *cells, uint32_t line)
+{
+    struct sacct *sacct = context;
+    struct job job = {.queue = ORR_NONE, .user = ORR_NONE, .type = ORR_NONE, .attempts = 0};
+    sacct->cells = cells;
+    sacct->line = line;
+    sacct->report->rows++;
+    struct orr_cell id = cell_of(sacct, AT_JobID);
+    id = id.bytes > 0 ? id : cell_of(sacct, AT_JobIDRaw);
+    if (id.bytes == 0 || id.at[0] < '0' || id.at[0] > '9') {
+        (void)wrong(sacct, sacct->of[AT_JobID] != ORR_NONE ? AT_JobID : AT_JobIDRaw, id,
+                    "is no number of a job");
+        return;
+    }
+    const struct orr_cell cluster = cell_of(sacct, AT_Cluster);
+    char key[200];
+    if (memchr(id.at, '.', id.bytes) != NULL) {
+        take_step(sacct, id);
+        return;
+    }
+    const uint64_t tasks = tasks_of(id);
+    if (tasks > 0) {
+        sacct->pending_tasks += tasks;
+        (void)drop(sacct, true, "tasks of an array that never started");
+        return;
+    }
+    if (!read_job(sacct, &job)) {
+        return;
+    }
+    sacct->het += memchr(id.at, '+', id.bytes) != NULL;
+    job.line = line;
+    job.queue = name_of(sacct, cell_of(sacct, queue_column(sacct)));
+    job.user = name_of(sacct, cell_of(sacct, AT_User));
+    job.interactive = is_interactive(sacct);
+    const uint32_t state = name_of(sacct, word_of(cell_of(sacct, AT_State)));
+    /* a database may have several clusters: those behind the first are told apart */
+    const uint32_t of_cluster = name_of(sacct, cluster);
+    if (sacct->ids.count == 0) {
+        sacct->cluster = of_cluster;
+    }
+    const bool other = of_cluster != sacct->cluster;
+    (void)snprintf(key, sizeof key, "%.*s%s%.*s",
+                   other ? (int)(cluster.bytes < 90 ? cluster.bytes : 90) : 0, cluster.at,
+                   other ? "/" : "", (int)(id.bytes < 90 ? id.bytes : 90), id.at);
+    bool added;
+    const uint32_t index = orr_idmap_put(&sacct->ids, key, strlen(key), &added);
+    sacct->jobs = index < sacct->capacity ? sacct->jobs
+                                          : ORR_ROOM_FOR_ONE(sacct->jobs, index, sacct->capacity);
+    if (!added) {
+        join(sacct, &sacct->jobs[index], &job, state);
+        return;
+    }
+    job.state = state;
+    add_attempt(sacct, &job, job.run_ms, state);
+    sacct->jobs[index] = job;
+}
+
+static void on_bad(void *context, uint32_t line, const char *why)
+{
+    struct sacct *sacct = context;
+    sacct->report->rows++;
+    orr_intake_drop(sacct->report, false, "the row is none of this table", line, why);
+}
+
+/* --- out ------------------------------------------------------------------------------------- */
+
+struct out {
+    struct sacct *sacct;
+    struct orr_native_row *row;
+    FILE *file;
+    uint64_t columns;
+    uint32_t index_of[16];
+};
+
+static const char *const out_names[] = {
+    "job",           "submit_s",  "run_s",        "gpus",       "pods",
+    "gpus_per_pod",  "cpu_milli", "mem_mib",      "queue",      "user",
+    "kind",          "gpu_model", "time_limit_s", "eligible_s", "recorded_start_s",
+    "recorded_end_s"};
+enum {
+    OUT_JOB,
+    OUT_SUBMIT,
+    OUT_RUN,
+    OUT_GPUS,
+    OUT_PODS,
+    OUT_PER_POD,
+    OUT_CPU,
+    OUT_MEM,
+    OUT_QUEUE,
+    OUT_USER,
+    OUT_KIND,
+    OUT_MODEL,
+    OUT_LIMIT,
+    OUT_ELIGIBLE,
+    OUT_START,
+    OUT_END
+};
+
+static void put_number(struct out *out, int column, int64_t number)
+{
+    char why[ORR_NATIVE_WHY];
+    (void)orr_native_number(out->row, out->index_of[column], number, 1, why);
+}
+
+static void put_time(struct out *out, int column, orr_ms at)
+{
+    char why[ORR_NATIVE_WHY];
+    if (at != ORR_MS_NONE) {
+        (void)orr_native_instant(out->row, out->index_of[column], at, !out->sacct->is_clock, why);
+    }
+}
+
+static void put_name(struct out *out, uint32_t column, uint32_t name)
+{
+    char why[ORR_NATIVE_WHY];
+    if (name != ORR_NONE) {
+        const char *text = orr_idmap_name(&out->sacct->names, name);
+        (void)orr_native_text(out->row, column, (struct orr_cell){text, strlen(text)}, why);
+    }
+}
+
+/* Evenly over its nodes where they divide; else only the total is known. */
+static void put_shape(struct out *out, const struct job *job)
+{
+    if (job->gpus % job->nodes != 0) {
+        put_number(out, OUT_GPUS, job->gpus);
+        return;
+    }
+    put_number(out, OUT_PODS, job->nodes);
+    put_number(out, OUT_PER_POD, job->gpus / job->nodes);
+    if (job->cpus > 0) {
+        put_number(out, OUT_CPU, (job->cpus * 1000 + job->nodes - 1) / job->nodes);
+    }
+    if (job->mem_mib > 0) {
+        put_number(out, OUT_MEM, (job->mem_mib + job->nodes - 1) / job->nodes);
+    }
+}
+
+/* "36:NODE_FAIL 120:COMPLETED": seconds and end of each, in the order of the file. */
+static const char *attempts_of(const struct sacct *sacct, const struct job *job, char *text,
+                               size_t bytes)
+{
+    const struct attempt *list[64];
+    uint32_t count = 0;
+    for (uint32_t a = job->attempt; a > 0 && count < 64; a = sacct->attempts[a - 1].before) {
+        list[count++] = &sacct->attempts[a - 1];
+    }
+    size_t used = 0;
+    text[0] = '\0';
+    while (count > 0 && used + 60 < bytes) {
+        const struct attempt *attempt = list[--count];
+        used += (size_t)snprintf(
+            text + used, bytes - used, "%s%lld:%.40s", used > 0 ? " " : "",
+            (long long)(attempt->run_ms / 1000),
+            attempt->state == ORR_NONE ? "?" : orr_idmap_name(&sacct->names, attempt->state));
+    }
+    return text;
+}
+
+static void put_job(struct out *out, uint32_t index)
+{
+    struct sacct *sacct = out->sacct;
+    const struct job *job = &sacct->jobs[index];
+    const char *id = orr_idmap_name(&sacct->ids, index);
+    char why[ORR_NATIVE_WHY], attempts[1500] = "";
+    orr_native_clear(out->row);
+    (void)orr_native_text(out->row, out->index_of[OUT_JOB], (struct orr_cell){id, strlen(id)}, why);
+    put_time(out, OUT_SUBMIT, job->submit_ms);
+    (void)orr_native_number(out->row, out->index_of[OUT_RUN], job->run_ms, 1000, why);
+    put_shape(out, job);
+    put_name(out, out->index_of[OUT_QUEUE], job->queue);
+    put_name(out, out->index_of[OUT_USER], job->user);
+    if (job->interactive) {
+        (void)orr_native_text(out->row, out->index_of[OUT_KIND],
+                              (struct orr_cell){"interactive", 11}, why);
+    }
+    put_name(out, out->index_of[OUT_MODEL], job->type);
+    if (job->limit_ms != ORR_MS_NONE) {
+        (void)orr_native_number(out->row, out->index_of[OUT_LIMIT], job->limit_ms, 1000, why);
+    }
+    if (job->eligible_ms != ORR_MS_NONE && job->eligible_ms > job->submit_ms) {
+        put_time(out, OUT_ELIGIBLE, job->eligible_ms);
+    }
+    put_time(out, OUT_START, job->start_ms);
+    put_time(out, OUT_END, job->end_ms);
+    put_name(out, orr_native_column("recorded_state"), job->state);
+    const char *fault = orr_native_fault(out->row);
+    if (fault != NULL) {
+        orr_intake_drop(sacct->report, false, fault, job->line, fault);
+        return;
+    }
+    struct orr_job_fact fact;
+    orr_native_fact(out->row, &fact);
+    orr_stat_add(&sacct->report->stat, &fact, job->line);
+    sacct->report->kept++;
+    if (out->file != NULL) {
+        orr_native_write_row(out->file, out->columns, out->row,
+                             job->attempts > 1 ? attempts_of(sacct, job, attempts, sizeof attempts)
+                                               : "");
+    }
+}
+
+static void put_jobs(struct sacct *sacct, FILE *file)
+{
+    struct out out = {.sacct = sacct, .row = orr_native_row_new(), .file = file};
+    out.columns = (uint64_t)1 << orr_native_column("recorded_state");
+    for (uint32_t i = 0; i < sizeof out_names / sizeof out_names[0]; i++) {
+        out.index_of[i] = orr_native_column(out_names[i]);
+        out.columns |= (uint64_t)1 << out.index_of[i];
+    }
+    if (file != NULL) {
+        orr_native_write_header(file, out.columns, "x_attempts");
+    }
+    for (uint32_t i = 0; i < sacct->ids.count; i++) {
+        put_job(&out, i);
+    }
+    orr_native_row_free(out.row);
+}
+
+static void add_notes(struct sacct *sacct)
+{
+    struct orr_intake_report *report = sacct->report;
+    uint64_t several = 0;
+    double lost = 0.0;
+    for (uint32_t i = 0; i < sacct->ids.count; i++) {
+        several += sacct->jobs[i].attempts > 1;
+        lost += sacct->jobs[i].earlier_gpu_h;
+    }
+    if (several > 0) {
+        orr_intake_note(
+            report,
+            "jobs with several attempts (x_attempts lists them): %llu; each is one job, "
+            "submitted at first, as long as its last attempt; earlier attempts held "
+            "%.1f GPU-hours beside",
+            (unsigned long long)several, lost);
+    }
+    if (sacct->running > 0) {
+        orr_intake_note(report,
+                        "%llu jobs were still waiting or running: what they hold is missing "
+                        "at the end of the span",
+                        (unsigned long long)sacct->running);
+    }
+    if (sacct->pending_tasks > 0) {
+        orr_intake_note(report, "arrays that never started stand for %llu tasks",
+                        (unsigned long long)sacct->pending_tasks);
+    }
+    if (sacct->shards > 0) {
+        orr_intake_note(report, "%llu rows hold gres/shard, parts of GPUs that are not counted",
+                        (unsigned long long)sacct->shards);
+    }
+    if (sacct->het > 0) {
+        orr_intake_note(report, "%llu parts of heterogeneous jobs are jobs of their own",
+                        (unsigned long long)sacct->het);
+    }
+    if (sacct->of[AT_Submit] == ORR_NONE) {
+        orr_intake_note(report,
+                        "there is no column Submit: jobs are submitted when they started, so "
+                        "nobody ever waited");
+    }
+    if (sacct->of[queue_column(sacct)] == ORR_NONE) {
+        orr_intake_note(report, "there is no column %s: jobs have no queue",
+                        column_names[queue_column(sacct)]);
+    }
+    if (sacct->has_dates && sacct->options->zone == NULL) {
+        orr_intake_note(report, "dates state no zone and are read as UTC; --zone says which, "
+                                "SLURM_TIME_FORMAT=%%s makes sacct write seconds");
+    }
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static bool is_named(const char *name, const char *column)
+{
+    const size_t bytes = strlen(column);
+    return strncasecmp(name, column, bytes) == 0 &&
+           (name[bytes] == '\0' || name[bytes] == '%'); /* sacct's own %width */
+}
+
+static const char *find_name(const char *const *names, uint32_t count, const char *column)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_named(names[i], column)) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+bool orr_intake_is_sacct(const char *path)
+{
+    struct orr_records *records;
+    struct orr_err err = {0};
+    const struct orr_records_options options = {.plain = true};
+    if (orr_records_open(path, &options, &records, &err) != ORR_OK) {
+        return false;
+    }
+    uint32_t count, known = 0;
+    const char *const *names = orr_records_names(records, &count);
+    const bool id =
+        find_name(names, count, "JobIDRaw") != NULL || find_name(names, count, "JobID") != NULL;
+    for (uint32_t c = 0; c < COLUMNS; c++) {
+        known += find_name(names, count, column_names[c]) != NULL;
+    }
+    const bool spread = find_name(names, count, "AllocTRES") != NULL ||
+                        find_name(names, count, "ReqTRES") != NULL ||
+                        find_name(names, count, "NNodes") != NULL ||
+                        find_name(names, count, "ElapsedRaw") != NULL ||
+                        strcmp(orr_records_delimiter(records), "|") == 0 ||
+                        strcmp(orr_records_delimiter(records), "|#") == 0;
+    orr_records_close(records);
+    return id && known >= 3 && spread;
+}
+
+static enum orr_status find_columns(struct sacct *sacct, const struct orr_records *records,
+                                    const char **wanted, uint32_t *wanted_count,
+                                    struct orr_err *err)
+{
+    uint32_t count;
+    const char *const *names = orr_records_names(records, &count);
+    for (uint32_t c = 0; c < COLUMNS; c++) {
+        sacct->of[c] = ORR_NONE;
+        sacct->columns[c] = find_name(names, count, column_names[c]);
+        if (sacct->columns[c] != NULL) {
+            sacct->of[c] = *wanted_count;
+            wanted[(*wanted_count)++] = sacct->columns[c];
+        }
+    }
+    const bool id = sacct->of[AT_JobID] != ORR_NONE || sacct->of[AT_JobIDRaw] != ORR_NONE;
+    const bool when = sacct->of[AT_Submit] != ORR_NONE || sacct->of[AT_Start] != ORR_NONE;
+    const bool run = sacct->of[AT_ElapsedRaw] != ORR_NONE || sacct->of[AT_Elapsed] != ORR_NONE ||
+                     (sacct->of[AT_Start] != ORR_NONE && sacct->of[AT_End] != ORR_NONE);
+    const bool shape = sacct->of[AT_AllocTRES] != ORR_NONE || sacct->of[AT_ReqTRES] != ORR_NONE ||
+                       sacct->of[AT_AllocGRES] != ORR_NONE || sacct->of[AT_ReqGRES] != ORR_NONE ||
+                       (sacct->options->count_as != NULL &&
+                        (sacct->of[AT_NCPUS] != ORR_NONE || sacct->of[AT_AllocCPUS] != ORR_NONE));
+    if (id && when && run && shape) {
+        return ORR_OK;
+    }
+    return orr_fail(
+        err, ORR_DATA,
+        "%s:1: sacct's header lacks %s. Ask it for more: SLURM_TIME_FORMAT=%%s sacct -a "
+        "-X -P --duplicates --noconvert -S START -E END -o JobID,User,Account,Partition,"
+        "QOS,State,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,NNodes,NCPUS,"
+        "ReqTRES,AllocTRES",
+        sacct->report->file,
+        !id     ? "JobID (or the header itself: leave out -n)"
+        : !when ? "Submit (or Start)"
+        : !run  ? "ElapsedRaw (or Elapsed, or Start and End)"
+                : "AllocTRES (or ReqTRES, AllocGRES, ReqGRES)");
+}
+
+/* The one column of texts that a file has; NULL: none, or several, of which nobody knows which. */
+static const char *free_text(const char *const *names, uint32_t count)
+{
+    const char *found = NULL;
+    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
+        const char *name = find_name(names, count, texts[t]);
+        if (name != NULL && found != NULL) {
+            return NULL;
+        }
+        found = name != NULL ? name : found;
+    }
+    return found;
+}
+
+static enum orr_status open_table(const char *path, struct orr_cell text,
+                                  const struct orr_records_options *table,
+                                  struct orr_records **records, struct orr_err *err)
+{
+    return text.at == NULL
+               ? orr_records_open(path, table, records, err)
+               : orr_records_open_memory(path, text.at, text.bytes, table, records, err);
+}
+
+enum orr_status intake_sacct_text(const char *path, struct orr_cell text,
+                                  const struct orr_intake_options *options, FILE *out,
+                                  struct orr_intake_report *report, struct orr_err *err)
+{
+    struct orr_records *records = NULL;
+    struct orr_records_options table = {.plain = true, .delimiter = options->delimiter};
+    const char *wanted[COLUMNS];
+    uint32_t wanted_count = 0, count;
+    orr_intake_report_init(report, path);
+    struct sacct sacct = {.options = options, .report = report, .arena = &report->arena};
+    orr_idmap_init(&sacct.ids);
+    orr_idmap_init(&sacct.names);
+    enum orr_status status =
+        times_make(&report->arena, TIMES_DATE, options->zone, &sacct.dates, err);
+    if (status == ORR_OK) {
+        status = open_table(path, text, &table, &records, err);
+    }
+    if (status == ORR_OK) { /* once more: which column may hold delimiters is known by now */
+        const char *const *names = orr_records_names(records, &count);
+        const char *name = free_text(names, count);
+        table.free_text =
+            name == NULL ? NULL : orr_arena_strndup(&report->arena, name, strlen(name));
+        orr_records_close(records);
+        records = NULL;
+        status = open_table(path, text, &table, &records, err);
+    }
+    if (status == ORR_OK) {
+        status = find_columns(&sacct, records, wanted, &wanted_count, err);
+    }
+    if (status == ORR_OK) {
+        const struct orr_records_sink sink = {&sacct, on_row, on_bad};
+        report->about = "sacct, Slurm's accounting";
+        status = orr_records_read(records, wanted, wanted_count, &sink, err);
+    }
+    if (status == ORR_OK) {
+        memcpy(report->sha256, orr_records_sha256(records), sizeof report->sha256);
+        report->is_dated = !sacct.is_clock;
+        put_jobs(&sacct, out);
+        add_notes(&sacct);
+    }
+    orr_records_close(records);
+    orr_free(sacct.jobs);
+    orr_free(sacct.attempts);
+    orr_idmap_release(&sacct.ids);
+    orr_idmap_release(&sacct.names);
+    return status;
+}
+
+enum orr_status orr_intake_sacct(const char *path, const struct orr_intake_options *options,
+                                 FILE *out, struct orr_intake_report *report, struct orr_err *err)
+{
+    return intake_sacct_text(path, (struct orr_cell){NULL, 0}, options, out, report, err);
+}
