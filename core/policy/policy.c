@@ -125,6 +125,11 @@ bool orr_policy_pruned(const struct orr_policy *policy, void *state, uint32_t nt
     return HAS(policy, pruned) && policy->pruned(state, nth, pruned);
 }
 
+bool orr_policy_failed(const struct orr_policy *policy, void *state, struct orr_err *err)
+{
+    return HAS(policy, failed) && policy->failed(state, err);
+}
+
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job)
 {

@@ -236,7 +236,7 @@ int orr_cli_fail(const struct orr_err *err)
 {
     (void)fprintf(stderr, "orrery: %s\n", err->text);
     const int code = orr_status_exit_code(err->status);
-    if (code == orr_status_exit_code(ORR_BUG)) {
+    if (err->status == ORR_BUG || err->status == ORR_POLICY) {
         orr_bug_write();
     }
     return code;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <orrery/base/text.h>
+#include <orrery/sim/plugin.h>
 #include <orrery/sim/store.h>
 #include <orrery/sim/study.h>
 
@@ -127,6 +128,7 @@ int main(int argc, char **argv)
     orr_bug_remember(argc, argv);
     orr_cli_remember(argc, argv);
     (void)sigaction(SIGABRT, &action, NULL);
+    orr_plugin_at_end(orr_interrupt_remove);
     action.sa_handler = SIG_IGN; /* a full file is an error of write(), not a death */
     (void)sigaction(SIGXFSZ, &action, NULL);
     (void)atexit(at_exit);

@@ -189,6 +189,9 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     if (engine->traced) {
         orr_policy_watch(engine->policy, engine->state, &(struct orr_watcher){0});
     }
+    if (orr_policy_failed(engine->policy, engine->state, err)) {
+        return ORR_PLUGIN;
+    }
     if (!orr_txn_is_idle(engine->txn)) {
         enum orr_status status = settle_cycle(engine, err);
         if (status != ORR_OK) {
@@ -552,7 +555,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     struct orr_engine_shard runner = {.policy = options->shards[0].policy,
                                       .params = options->shards[0].params};
     if (shards != NULL) {
-        runner = (struct orr_engine_shard){orr_engine_shards_policy(shards), &shards};
+        runner.policy = orr_engine_shards_policy(shards);
+        runner.params = &shards;
     }
     orr_ms round_ms = world->round_ms > 0 ? world->round_ms : orr_policy_round_ms(runner.policy);
     run->exec = open_exec(world, options, latency, round_ms, run->ledger);

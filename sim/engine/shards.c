@@ -172,6 +172,17 @@ static bool shards_shares_of(void *state, const struct orr_view *view, enum orr_
     return changed;
 }
 
+static bool shards_failed(void *state, struct orr_err *err)
+{
+    const struct orr_engine_shards *shards = state;
+    for (uint32_t s = 0; s < shards->count; s++) {
+        if (orr_policy_failed(shards->instances[s].policy, shards->instances[s].state, err)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* One shard after the other. */
 static bool shards_cost(void *state, uint32_t nth, struct orr_policy_cost *cost)
 {
@@ -268,6 +279,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                             .cost = shards_cost,
                             .pruned = shards_pruned,
                             .watch = shards_watch,
+                            .failed = shards_failed,
                             .shares_of = has_shares ? shards_shares_of : NULL,
                             .round_ms = round_ms};
     return shards;

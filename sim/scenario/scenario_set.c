@@ -6,7 +6,9 @@
  */
 #include "scenario_int.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
@@ -500,6 +502,14 @@ static void forget_params(const struct orr_scenario__node *root, const char *pol
     }
 }
 
+/* A shared object is where the user is; names in a scenario start in its folder. */
+static const char *from_here(const char *policy, char *path)
+{
+    const size_t bytes = strlen(policy);
+    const bool is_object = bytes > 3 && strcmp(policy + bytes - 3, ".so") == 0;
+    return is_object && realpath(policy, path) != NULL ? path : policy;
+}
+
 /* One named by --policy is meant for all shards. */
 static void forget_shards(const struct orr_scenario__node *root)
 {
@@ -565,9 +575,11 @@ enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
         status = select_variant(load, root, variants, "--variant", options->variant);
     }
     if (status == ORR_OK && options->policy != NULL) {
-        forget_params(root, options->policy);
+        char path[PATH_MAX];
+        const char *policy = from_here(options->policy, path);
+        forget_params(root, policy);
         forget_shards(root);
-        status = change_by_option(load, root, "--policy", "policy.name", options->policy);
+        status = change_by_option(load, root, "--policy", "policy.name", policy);
     }
     if (status == ORR_OK && options->seed_given) {
         char seed[32];

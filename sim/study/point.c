@@ -14,14 +14,25 @@
 #include <orrery/base/text.h>
 #include <orrery/policies/registry.h>
 #include <orrery/sim/never.h>
+#include <orrery/sim/plugin.h>
 #include <orrery/sim/store.h>
 #include <orrery/sim/study.h>
 
-static enum orr_status open_policy(const struct orr_scenario_shard *shard,
-                                   const struct orr_policy **policy, void **params,
-                                   struct orr_err *err)
+/* A plug-in or one that is built in; its parameters filled in. */
+static enum orr_status open_policy(const struct orr_scenario_shard *shard, const char *folder,
+                                   struct orr_engine_shard *out, struct orr_err *err)
 {
     const struct orr_policy *found = orr_policy_find(shard->policy);
+    if (found == NULL && orr_plugin_is(shard->policy)) {
+        const enum orr_status status = orr_plugin_open(shard->policy, folder, shard->params,
+                                                       shard->param_count, &out->plugin, err);
+        if (status != ORR_OK) {
+            orr_err_prefix(err, "%s",
+                           shard->policy_origin == NULL ? "policy" : shard->policy_origin);
+            return status;
+        }
+        found = orr_plugin_policy(out->plugin);
+    }
     if (found == NULL) {
         const char *names[64];
         size_t count;
@@ -30,21 +41,28 @@ static enum orr_status open_policy(const struct orr_scenario_shard *shard,
             names[i] = all[i]->name;
         }
         const char *near = orr_nearest(shard->policy, names, count);
-        orr_fail(err, ORR_SCENARIO, "unknown policy \"%s\"%s%s%s; `orrery policies` lists them",
-                 shard->policy, near == NULL ? "" : " (did you mean \"", near == NULL ? "" : near,
-                 near == NULL ? "" : "\"?)");
+        orr_fail(
+            err, ORR_SCENARIO,
+            "unknown policy \"%s\"%s%s%s; `orrery policies` lists them, and one of your own is "
+            "a path to a .so or exec:COMMAND",
+            shard->policy, near == NULL ? "" : " (did you mean \"", near == NULL ? "" : near,
+            near == NULL ? "" : "\"?)");
         orr_err_prefix(err, "%s", shard->policy_origin == NULL ? "policy" : shard->policy_origin);
         return ORR_SCENARIO;
     }
     void *filled = orr_zalloc(found->params_bytes == 0 ? 1 : found->params_bytes, 1);
+    if (out->plugin != NULL) {
+        orr_plugin_bind(out->plugin, filled);
+    }
     enum orr_status status =
         orr_policy_configure(found, filled, shard->params, shard->param_count, err);
     if (status != ORR_OK) {
         orr_free(filled);
+        orr_plugin_close(out->plugin);
         return status;
     }
-    *policy = found;
-    *params = filled;
+    out->policy = found;
+    out->params = filled;
     return ORR_OK;
 }
 
@@ -103,10 +121,8 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_worl
 {
     *shards = orr_zalloc(scenario->shard_count, sizeof **shards);
     for (uint32_t s = 0; s < scenario->shard_count; s++) {
-        void *params = NULL;
         enum orr_status status =
-            open_policy(&scenario->shards[s], &(*shards)[s].policy, &params, err);
-        (*shards)[s].params = params;
+            open_policy(&scenario->shards[s], scenario->folder, &(*shards)[s], err);
         if (status != ORR_OK) {
             orr_point_policies_release(*shards, s);
             *shards = NULL;
@@ -122,6 +138,7 @@ void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count)
 {
     for (uint32_t s = 0; shards != NULL && s < count; s++) {
         orr_free((void *)(uintptr_t)shards[s].params); /* made here, const to everybody else */
+        orr_plugin_close(shards[s].plugin);
     }
     orr_free(shards);
 }
@@ -193,6 +210,15 @@ static struct orr_latency latency_of(const struct orr_scenario_latency *stated)
     return latency;
 }
 
+static bool has_plugin(const struct orr_point *point)
+{
+    bool any = false;
+    for (uint32_t s = 0; s < point->scenario.shard_count; s++) {
+        any = any || point->shards[s].plugin != NULL;
+    }
+    return any;
+}
+
 static enum orr_status simulate(const struct orr_point_options *given, orr_ms until_ms,
                                 struct orr_point *point, struct orr_err *err)
 {
@@ -224,6 +250,10 @@ static enum orr_status simulate(const struct orr_point_options *given, orr_ms un
                                          .check_books = given->check_books,
                                          .checkpoint = given->checkpoint};
     enum orr_status status = orr_engine_run(&point->world, &options, &point->run, err);
+    if (status == ORR_POLICY && has_plugin(point)) { /* no bug of this program */
+        status = ORR_PLUGIN;
+        err->status = status;
+    }
     if (status == ORR_OK && detect) {
         point->run.warmup = !at_once && orr_fold_detect_warmup(&point->run.fold)
                                 ? ORR_WARMUP_DETECTED

@@ -173,6 +173,10 @@ struct orr_policy_pruned {
 };
 typedef bool orr_policy_pruned_fn(void *state, uint32_t nth, struct orr_policy_pruned *pruned);
 
+/* Asked after each cycle: can it not go on? Then it says why (ORR_PLUGIN), and the run ends there
+ * without results. */
+typedef bool orr_policy_failed_fn(void *state, struct orr_err *err);
+
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
 
@@ -239,6 +243,7 @@ struct orr_policy {
     orr_policy_shares_of_fn *shares_of; /* may be NULL: it has none but those of `shares` */
     orr_policy_pruned_fn *pruned;       /* may be NULL: it has no pruners */
     orr_policy_watch_fn *watch;         /* may be NULL: only what it decides can be seen */
+    orr_policy_failed_fn *failed;       /* may be NULL: it can always go on */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -331,6 +336,8 @@ bool orr_policy_cost(const struct orr_policy *policy, void *state, uint32_t nth,
 /* False for a policy without pruners. */
 bool orr_policy_pruned(const struct orr_policy *policy, void *state, uint32_t nth,
                        struct orr_policy_pruned *pruned);
+/* False for a policy that can always go on. */
+bool orr_policy_failed(const struct orr_policy *policy, void *state, struct orr_err *err);
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job);
 

@@ -27,6 +27,7 @@
     X(IO, 74)          /* writing or reading failed part way */                                    \
     X(SCENARIO, 78)    /* the scenario is wrong */                                                 \
     X(POLICY, 70)      /* a policy broke a law it declared */                                      \
+    X(PLUGIN, 70)      /* a policy from outside went wrong */                                      \
     X(INTERRUPTED, 130)
 
 enum orr_status {

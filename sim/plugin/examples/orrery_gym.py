@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Gymnasium environment over a run: train a scheduler on any scenario.
+
+    env = OrreryEnv("scenario.yaml", window=8)
+    observation, info = env.reset(seed=1)
+    observation, reward, terminated, truncated, info = env.step(action)
+
+Observation: the share of GPUs that are idle, then for each of the first `window` waiting jobs, in
+order of submit, its GPUs as a share of the cluster's, log10 of its work in s (over 6) and log10 of
+its wait (over 6); zeros where there is no job. Action i < window tries to start job i of those, action
+`window` lets time pass, `tick_s` at most. Reward: minus the jobs that waited, in job-hours, since the last step. Where
+gymnasium is not installed the class works alone, with spaces that only say their shape.
+"""
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+
+try:
+    import gymnasium
+    from gymnasium.spaces import Box, Discrete
+
+    Base = gymnasium.Env
+except ImportError:
+    Base = object
+
+    class Box:
+        def __init__(self, low, high, shape):
+            self.low, self.high, self.shape = low, high, shape
+
+    class Discrete:
+        def __init__(self, n):
+            self.n = n
+
+        def sample(self):
+            return random.randrange(self.n)
+
+
+class OrreryEnv(Base):
+    metadata = {"render_modes": []}
+
+    def __init__(self, scenario, window=8, orrery="orrery", options=(), tick_s=600.0):
+        self.command = [orrery, "run", scenario, *options, "--no-progress", "-q"]
+        self.window, self.tick_s, self.run, self.folder = window, tick_s, None, None
+        self.observation_space = Box(0.0, 1.0, (1 + 3 * window,))
+        self.action_space = Discrete(window + 1)
+
+    def reset(self, *, seed=None, options=None):
+        if Base is not object:
+            super().reset(seed=seed)
+        self.close()
+        self.folder = tempfile.mkdtemp(prefix="orrery-gym-")
+        told, said = os.path.join(self.folder, "told"), os.path.join(self.folder, "said")
+        os.mkfifo(told)
+        os.mkfifo(said)
+        seeds = [] if seed is None else [f"--seed={seed}"]
+        child = f"exec:cat '{said}' & exec cat >'{told}'"  # the run starts it; we are at the other ends
+        self.run = subprocess.Popen(
+            self.command + seeds + ["--policy", child, "-o", os.path.join(self.folder, "run.db")],
+            stderr=subprocess.PIPE, text=True)
+        # The child's shell opens both at once; a run that fails before it does never would.
+        self.told, self.said = self._open(told, os.O_RDONLY), self._open(said, os.O_WRONLY)
+        self.jobs, self.waiting, self.idle, self.now = {}, [], {}, None
+        self._read()  # hello
+        self._say({"protocol": 1, "name": "gym", "heeds": ["work"]})
+        world = self._read()
+        self.idle = {n["node"]: n["idle_gpus"] for n in world["nodes"]}
+        self.gpus = sum(n["gpus"] for n in world["nodes"]) or 1
+        self._cycle()
+        return self._observe(), {}
+
+    def step(self, action):
+        reward, over = 0.0, False
+        if action < self.window and action < len(self.waiting):
+            job = self.waiting[action]
+            self._say({"place": job})
+            if self._read()["ok"]:
+                self.waiting.remove(job)
+        else:
+            self._say({"end": True, "wake_s": self.now + self.tick_s} if self.waiting else {"end": True})
+            reward, over = self._cycle()
+        return self._observe(), reward, over, False, {"now_s": self.now, "waiting": len(self.waiting)}
+
+    def close(self):
+        if self.run is not None:
+            self.said.close()
+            self.told.close()
+            self.run.communicate()
+            shutil.rmtree(self.folder)
+            self.run = None
+
+    def _open(self, path, flags):
+        while True:
+            try:
+                end = os.open(path, os.O_RDONLY | os.O_NONBLOCK if flags == os.O_RDONLY else flags | os.O_NONBLOCK)
+                os.set_blocking(end, True)
+                return os.fdopen(end, "r" if flags == os.O_RDONLY else "w")
+            except OSError:  # nobody reads it yet
+                if self.run.poll() is not None:
+                    raise RuntimeError(self.run.communicate()[1]) from None
+
+    def _say(self, message):
+        self.said.write(json.dumps(message) + "\n")
+        self.said.flush()
+
+    def _read(self):
+        line = self.told.readline()
+        while not line and self.run.poll() is None and self.now is None:
+            line = self.told.readline()  # the other end is not open yet
+        return json.loads(line) if line else None
+
+    def _cycle(self):
+        """Reads until a cycle in which jobs wait; -> (reward, is the run over?)"""
+        reward = 0.0
+        while True:
+            message = self._read()
+            if message is None:
+                if self.run.wait() != 0:
+                    raise RuntimeError(self.run.communicate()[1])
+                return reward, True
+            if self.now is not None:
+                reward -= len(self.waiting) * (message["now_s"] - self.now) / 3600.0
+            self.now = message["now_s"]
+            for node in message["nodes"]:
+                self.idle[node["node"]] = node["idle_gpus"]
+            for event in message["events"]:
+                job = event["job"]
+                if event["event"] == "submitted":
+                    self.jobs[job] = event
+                if event["event"] in ("submitted", "requeued"):
+                    self.waiting.append(job)
+                elif event["event"] == "ended" and job in self.waiting:
+                    self.waiting.remove(job)
+            if self.waiting:
+                return reward, False
+            self._say({"end": True})
+
+    def _observe(self):
+        row = [sum(self.idle.values()) / self.gpus]
+        for job in (self.waiting + [None] * self.window)[:self.window]:
+            spec = self.jobs.get(job)
+            row += [0.0, 0.0, 0.0] if spec is None else [
+                min(1.0, spec["gpus"] / self.gpus),
+                min(1.0, math.log10(1.0 + (spec["work_s"] or 0.0)) / 6.0),
+                min(1.0, math.log10(1.0 + max(0.0, self.now - spec["submit_s"])) / 6.0)]
+        return row

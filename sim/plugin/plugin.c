@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugin_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+#define TIMEOUT_S 60
+
+struct orr_plugin { /* one of the two */
+    struct orr_plugin__object *object;
+    struct orr_plugin__child *child;
+};
+
+static bool is_child(const char *name)
+{
+    return strncmp(name, ORR_PLUGIN_CHILD, sizeof ORR_PLUGIN_CHILD - 1) == 0;
+}
+
+bool orr_plugin_is(const char *name)
+{
+    const size_t bytes = strlen(name);
+    return is_child(name) || (bytes > 3 && strcmp(name + bytes - 3, ".so") == 0);
+}
+
+enum orr_status orr_plugin__timeout_s(int64_t *seconds, struct orr_err *err)
+{
+    const char *text = getenv("ORRERY_POLICY_TIMEOUT");
+    *seconds = TIMEOUT_S;
+    if (text != NULL &&
+        (!orr_parse_i64(text, strlen(text), seconds) || *seconds < 1 || *seconds > 86400)) {
+        return orr_fail(err, ORR_USAGE,
+                        "ORRERY_POLICY_TIMEOUT: \"%s\" is not a whole number of seconds from 1 to "
+                        "86400",
+                        text);
+    }
+    return ORR_OK;
+}
+
+enum orr_status orr_plugin_open(const char *name, const char *folder,
+                                const struct orr_setting *settings, size_t count,
+                                struct orr_plugin **plugin, struct orr_err *err)
+{
+    struct orr_plugin *made = orr_zalloc(1, sizeof *made);
+    const enum orr_status status =
+        is_child(name) ? orr_plugin__child_open(name, settings, count, &made->child, err)
+                       : orr_plugin__object_open(name, folder, &made->object, err);
+    if (status != ORR_OK) {
+        orr_free(made);
+        return status;
+    }
+    *plugin = made;
+    return ORR_OK;
+}
+
+void orr_plugin_close(struct orr_plugin *plugin)
+{
+    if (plugin != NULL) {
+        orr_plugin__object_close(plugin->object);
+        orr_plugin__child_close(plugin->child);
+        orr_free(plugin);
+    }
+}
+
+const struct orr_policy *orr_plugin_policy(const struct orr_plugin *plugin)
+{
+    return plugin->object != NULL ? orr_plugin__object_policy(plugin->object)
+                                  : orr_plugin__child_policy(plugin->child);
+}
+
+void orr_plugin_bind(struct orr_plugin *plugin, void *params)
+{
+    if (plugin->object != NULL) {
+        orr_plugin__object_bind(plugin->object, params);
+    } else {
+        orr_plugin__child_bind(plugin->child, params);
+    }
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plugin_object.c - a policy from a shared object, each of its calls under guard.
+ *
+ * The host sees a table of guards. Its parameters begin with a pointer to the object, the policy's
+ * own follow: so a guard finds whom to call, also where there is no state yet. */
+#include "plugin_int.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define HEAD sizeof(max_align_t) /* before the policy's own parameters */
+
+struct orr_plugin__object {
+    struct orr_policy policy; /* the guards */
+    const struct orr_policy *own;
+    struct orr_param *rows;
+    char *name; /* as it was asked for */
+    void *library;
+    int64_t timeout_s;
+};
+
+struct guarded { /* the state that the host holds */
+    struct orr_plugin__object *object;
+    void *state;
+};
+
+/* --- what a signal handler can reach --- */
+
+static char who[300];
+static const char *volatile in_call; /* NULL: in none */
+static volatile sig_atomic_t limit_s;
+static void (*volatile at_end)(void);
+static struct sigaction before_abort; /* who hears of a bug of this program */
+
+void orr_plugin_at_end(void (*clean)(void))
+{
+    at_end = clean;
+}
+
+static void say(const char *text)
+{
+    (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+static void on_signal(int signal)
+{
+    if (in_call == NULL && signal == SIGABRT && before_abort.sa_handler != SIG_DFL) {
+        before_abort.sa_handler(signal);
+        return;
+    }
+    if (in_call == NULL) { /* not the policy's doing */
+        (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+        (void)raise(signal);
+        return;
+    }
+    if (at_end != NULL) {
+        at_end();
+    }
+    char digits[24];
+    size_t at = sizeof digits - 1;
+    digits[at] = '\0';
+    for (long rest = limit_s; rest > 0 && at > 0; rest /= 10) {
+        digits[--at] = (char)('0' + rest % 10);
+    }
+    say("orrery: policy ");
+    say(who);
+    if (signal == SIGALRM) {
+        say(": did not return from ");
+        say(in_call);
+        say(" within ");
+        say(digits + at);
+        say(" s (ORRERY_POLICY_TIMEOUT)");
+    } else {
+        say(signal == SIGABRT ? ": aborted in " : ": crashed in ");
+        say(in_call);
+    }
+    say("; no results are kept\n");
+    _exit(orr_status_exit_code(ORR_PLUGIN));
+}
+
+static void catch_signals(void)
+{
+    static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
+    struct sigaction before;
+    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++) {
+        (void)sigaction(caught[i], &action, NULL);
+    }
+    if (sigaction(SIGABRT, &action, &before) == 0 && before.sa_handler != on_signal) {
+        before_abort = before;
+    }
+}
+
+static struct orr_plugin__object *object_of(const void *params)
+{
+    return *(struct orr_plugin__object *const *)params;
+}
+
+static const void *own_params(const void *params)
+{
+    return (const char *)params + HEAD;
+}
+
+static void enter(const struct orr_plugin__object *object, const char *call)
+{
+    (void)snprintf(who, sizeof who, "%s", object->name);
+    limit_s = (sig_atomic_t)object->timeout_s;
+    in_call = call;
+    (void)setitimer(ITIMER_REAL,
+                    &(struct itimerval){.it_value = {.tv_sec = (time_t)object->timeout_s}}, NULL);
+}
+
+static void leave(void)
+{
+    (void)setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+    in_call = NULL;
+}
+
+/* The call, and what it returns. */
+#define GUARDED(type, object, name, call)                                                          \
+    do {                                                                                           \
+        enter(object, name);                                                                       \
+        const type answer = call;                                                                  \
+        leave();                                                                                   \
+        return answer;                                                                             \
+    } while (0)
+
+#define GUARDED_VOID(object, name, call)                                                           \
+    do {                                                                                           \
+        enter(object, name);                                                                       \
+        call;                                                                                      \
+        leave();                                                                                   \
+    } while (0)
+
+/* --- the guards --- */
+
+static enum orr_status guard_open(const struct orr_host *host, const void *params,
+                                  const struct orr_view *view, void **state, struct orr_err *err)
+{
+    struct guarded *g = orr_zalloc(1, sizeof *g);
+    g->object = object_of(params);
+    enter(g->object, "open");
+    const enum orr_status status =
+        g->object->own->open(host, own_params(params), view, &g->state, err);
+    leave();
+    if (status != ORR_OK) {
+        orr_free(g);
+        return status;
+    }
+    *state = g;
+    return ORR_OK;
+}
+
+static void guard_event(void *state, const struct orr_view *view, enum orr_job_event event,
+                        uint32_t job)
+{
+    const struct guarded *g = state;
+    GUARDED_VOID(g->object, "event", g->object->own->event(g->state, view, event, job));
+}
+
+static void guard_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
+{
+    const struct guarded *g = state;
+    GUARDED_VOID(g->object, "cycle", g->object->own->cycle(g->state, view, txn));
+}
+
+static orr_ms guard_wake(void *state, const struct orr_view *view)
+{
+    const struct guarded *g = state;
+    GUARDED(orr_ms, g->object, "wake", g->object->own->wake(g->state, view));
+}
+
+static void guard_close(void *state)
+{
+    struct guarded *g = state;
+    GUARDED_VOID(g->object, "close", g->object->own->close(g->state));
+    orr_free(g);
+}
+
+static void guard_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    const struct guarded *g = state;
+    GUARDED_VOID(g->object, "node", g->object->own->node(g->state, view, node));
+}
+
+static void guard_queue(void *state, const struct orr_view *view, uint32_t queue)
+{
+    const struct guarded *g = state;
+    GUARDED_VOID(g->object, "queue", g->object->own->queue(g->state, view, queue));
+}
+
+static enum orr_status guard_audit(void *state, const struct orr_view *view, struct orr_err *err)
+{
+    const struct guarded *g = state;
+    GUARDED(enum orr_status, g->object, "audit", g->object->own->audit(g->state, view, err));
+}
+
+static bool guard_shares(void *state, const struct orr_view *view, double *mgpu)
+{
+    const struct guarded *g = state;
+    GUARDED(bool, g->object, "shares", g->object->own->shares(g->state, view, mgpu));
+}
+
+static bool guard_shares_of(void *state, const struct orr_view *view, enum orr_share_kind kind,
+                            double *amounts)
+{
+    const struct guarded *g = state;
+    GUARDED(bool, g->object, "shares_of", g->object->own->shares_of(g->state, view, kind, amounts));
+}
+
+static bool guard_cost(void *state, uint32_t nth, struct orr_policy_cost *cost)
+{
+    const struct guarded *g = state;
+    GUARDED(bool, g->object, "cost", g->object->own->cost(g->state, nth, cost));
+}
+
+static bool guard_pruned(void *state, uint32_t nth, struct orr_policy_pruned *pruned)
+{
+    const struct guarded *g = state;
+    GUARDED(bool, g->object, "pruned", g->object->own->pruned(g->state, nth, pruned));
+}
+
+static bool guard_failed(void *state, struct orr_err *err)
+{
+    const struct guarded *g = state;
+    GUARDED(bool, g->object, "failed", g->object->own->failed(g->state, err));
+}
+
+static void guard_watch(void *state, const struct orr_watcher *watcher)
+{
+    const struct guarded *g = state;
+    GUARDED_VOID(g->object, "watch", g->object->own->watch(g->state, watcher));
+}
+
+static enum orr_status guard_check(const void *params, struct orr_err *err)
+{
+    const struct orr_plugin__object *object = object_of(params);
+    GUARDED(enum orr_status, object, "check", object->own->check(own_params(params), err));
+}
+
+static uint32_t guard_laws(const void *params)
+{
+    const struct orr_plugin__object *object = object_of(params);
+    GUARDED(uint32_t, object, "laws_with", object->own->laws_with(own_params(params)));
+}
+
+static uint32_t guard_heeds(const void *params)
+{
+    const struct orr_plugin__object *object = object_of(params);
+    GUARDED(uint32_t, object, "heeds", object->own->heeds(own_params(params)));
+}
+
+static orr_ms guard_stale_grace_ms(const void *params)
+{
+    const struct orr_plugin__object *object = object_of(params);
+    GUARDED(orr_ms, object, "stale_grace_ms", object->own->stale_grace_ms(own_params(params)));
+}
+
+static struct orr_bar guard_bars(const void *params, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_plugin__object *object = object_of(params);
+    GUARDED(struct orr_bar, object, "bars", object->own->bars(own_params(params), view, job));
+}
+
+/* --- loading --- */
+
+#define HAS(policy, slot)  ((policy)->size > offsetof(struct orr_policy, slot) && (policy)->slot)
+#define GUARD(slot, guard) (made->policy.slot = HAS(own, slot) ? (guard) : NULL)
+
+static void put_guards(struct orr_plugin__object *made)
+{
+    const struct orr_policy *own = made->own;
+    uint32_t count = 0;
+    /* a slot that is not taken over here is one that the policy does not have */
+    made->policy = (struct orr_policy){.abi = own->abi,
+                                       .size = sizeof made->policy,
+                                       .name = own->name,
+                                       .summary = own->summary,
+                                       .laws = own->laws,
+                                       .cycle_ms = own->cycle_ms,
+                                       .aliases = HAS(own, aliases) ? own->aliases : NULL,
+                                       .presets = HAS(own, presets) ? own->presets : NULL,
+                                       .round_ms = orr_policy_round_ms(own)};
+    if (own->size > offsetof(struct orr_policy, abilities)) {
+        made->policy.abilities = own->abilities;
+    }
+    while (own->params[count].name != NULL) {
+        count++;
+    }
+    made->rows = orr_alloc((size_t)count + 1, sizeof *made->rows);
+    memcpy(made->rows, own->params, ((size_t)count + 1) * sizeof *made->rows);
+    for (uint32_t i = 0; i < count; i++) {
+        made->rows[i].offset += HEAD;
+    }
+    made->policy.params = made->rows;
+    made->policy.params_bytes = own->params_bytes + HEAD;
+    made->policy.open = guard_open;
+    made->policy.event = guard_event;
+    made->policy.cycle = guard_cycle;
+    made->policy.close = guard_close;
+    GUARD(wake, guard_wake);
+    GUARD(check, guard_check);
+    GUARD(laws_with, guard_laws);
+    GUARD(node, guard_node);
+    GUARD(audit, guard_audit);
+    GUARD(queue, guard_queue);
+    GUARD(heeds, guard_heeds);
+    GUARD(shares, guard_shares);
+    GUARD(bars, guard_bars);
+    GUARD(stale_grace_ms, guard_stale_grace_ms);
+    GUARD(cost, guard_cost);
+    GUARD(shares_of, guard_shares_of);
+    GUARD(pruned, guard_pruned);
+    GUARD(failed, guard_failed);
+    GUARD(watch, guard_watch);
+}
+
+/* Whatever it returned as its table: nothing of it is used before it has been looked at. */
+static enum orr_status look_at(const char *name, const struct orr_policy *own, struct orr_err *err)
+{
+    static const char advice[] = "compile it again with the headers of this program "
+                                 "(orrery/core/policy.h)";
+    if (own == NULL || own->abi != ORR_POLICY_ABI) {
+        return orr_fail(err, ORR_SCENARIO,
+                        "policy %s: is made for another version of the policy contract, this is "
+                        "version %u; %s",
+                        name, ORR_POLICY_ABI, advice);
+    }
+    if (own->size < offsetof(struct orr_policy, check)) {
+        return orr_fail(err, ORR_SCENARIO, "policy %s: its table has %u bytes, of at least %zu; %s",
+                        name, (unsigned)own->size, offsetof(struct orr_policy, check), advice);
+    }
+    const char *lacks = own->name == NULL      ? "name"
+                        : own->summary == NULL ? "summary"
+                        : own->params == NULL  ? "params"
+                        : own->open == NULL    ? "open"
+                        : own->event == NULL   ? "event"
+                        : own->cycle == NULL   ? "cycle"
+                        : own->close == NULL   ? "close"
+                                               : NULL;
+    return lacks == NULL
+               ? ORR_OK
+               : orr_fail(err, ORR_SCENARIO, "policy %s: its table has no `%s`", name, lacks);
+}
+
+static enum orr_status load(struct orr_plugin__object *made, const char *path, struct orr_err *err)
+{
+    orr_policy_entry_fn *entry;
+    if (access(path, F_OK) != 0) {
+        return orr_fail(err, ORR_NO_INPUT, "policy %s: there is no file %s", made->name, path);
+    }
+    made->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (made->library == NULL) {
+        return orr_fail(err, ORR_SCENARIO, "policy %s: cannot be loaded: %s", made->name,
+                        dlerror());
+    }
+    void *symbol = dlsym(made->library, ORR_POLICY_ENTRY);
+    if (symbol == NULL) {
+        return orr_fail(err, ORR_SCENARIO,
+                        "policy %s: is a shared object without `%s`, so no policy", made->name,
+                        ORR_POLICY_ENTRY);
+    }
+    memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from object to function */
+    catch_signals();
+    enter(made, ORR_POLICY_ENTRY);
+    made->own = entry(ORR_POLICY_ABI);
+    leave();
+    return look_at(made->name, made->own, err);
+}
+
+enum orr_status orr_plugin__object_open(const char *name, const char *folder,
+                                        struct orr_plugin__object **object, struct orr_err *err)
+{
+    struct orr_plugin__object *made = orr_zalloc(1, sizeof *made);
+    made->name = orr_strdup(name);
+    char path[4200];
+    const bool here = name[0] == '/' || folder[0] == '\0';
+    const char *join = !here ? "/" : strchr(name, '/') == NULL ? "./" : "";
+    (void)snprintf(path, sizeof path, "%s%s%s", here ? "" : folder, join, name);
+    enum orr_status status = orr_plugin__timeout_s(&made->timeout_s, err);
+    status = status == ORR_OK ? load(made, path, err) : status;
+    if (status != ORR_OK) {
+        orr_plugin__object_close(made);
+        return status;
+    }
+    put_guards(made);
+    *object = made;
+    return ORR_OK;
+}
+
+void orr_plugin__object_close(struct orr_plugin__object *object)
+{
+    if (object != NULL) {
+        if (object->library != NULL) {
+            (void)dlclose(object->library);
+        }
+        orr_free(object->rows);
+        orr_free(object->name);
+        orr_free(object);
+    }
+}
+
+const struct orr_policy *orr_plugin__object_policy(const struct orr_plugin__object *object)
+{
+    return &object->policy;
+}
+
+void orr_plugin__object_bind(struct orr_plugin__object *object, void *params)
+{
+    memcpy(params, &object, sizeof object);
+}

@@ -1,0 +1,24 @@
+# Policies from outside: shared objects, child processes, and what they may not do.
+function(orr_plugin name source)
+  add_library(${name} MODULE ${source})
+  set_target_properties(${name} PROPERTIES PREFIX "")
+  target_include_directories(${name}
+    PRIVATE ${PROJECT_SOURCE_DIR}/core/include ${PROJECT_SOURCE_DIR}/core/base/include)
+  target_compile_definitions(${name} PRIVATE ${ARGN})
+endfunction()
+orr_plugin(widest_first plugin/widest_first.c)
+orr_plugin(bad plugin/bad.c)
+orr_plugin(bad_contract plugin/bad.c OTHER_CONTRACT)
+orr_plugin(bad_entry plugin/bad.c NO_ENTRY)
+
+add_executable(test_plugin plugin/test_plugin.c)
+target_include_directories(test_plugin PRIVATE unit)
+target_compile_definitions(test_plugin PRIVATE ORR_TEST_PLUGIN="$<TARGET_FILE:widest_first>")
+target_link_libraries(test_plugin PRIVATE orr_core PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
+add_dependencies(test_plugin widest_first)
+add_test(NAME unit.test_plugin COMMAND test_plugin)
+add_test(NAME plugin.symbols
+  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/plugin/check_symbols.sh $<TARGET_FILE:widest_first>)
+set_tests_properties(unit.test_plugin plugin.symbols PROPERTIES LABELS quick SKIP_RETURN_CODE 77)
+orr_shell_cases(plugin plugin/plugin.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR}
+  $<TARGET_FILE_DIR:widest_first>)

@@ -1,0 +1,225 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Policies from outside in whole runs: those that are right, and what each of the wrong ones ends with.
+#
+#   plugin.sh ORRERY SOURCE MODULES CASE
+#
+# Each function case_* is one test. Exit: 0 passed, 1 failed, 77 cannot be tested here.
+set -eu
+
+orrery=$1 source=$2 modules=$3 name=$4
+. "$(dirname "$0")/../scratch.sh"
+
+cat >trace.csv <<'END'
+job,submit_s,run_s,pods,gpus_per_pod
+a,0,100,2,4
+b,10,50,1,8
+c,20,10,2,2
+d,30,10,1,4
+END
+
+# run POLICY OPTION...: 16 GPUs on two nodes. run_to CODE ...: the exit code; no results but with 0.
+run() {
+    policy=$1
+    shift
+    "$orrery" run --trace trace.csv --cluster 2x8 --policy "$policy" -q -o run.db "$@"
+}
+run_to() {
+    wanted=$1 code=0
+    shift
+    run "$@" >out 2>err </dev/null || code=$?
+    [ "$code" -eq "$wanted" ] || fail "exit code $code, expected $wanted"
+    [ "$wanted" -eq 0 ] || [ -z "$(find . -name '*.db*')" ] || fail "results were left: $(ls)"
+}
+says() { grep -F -q -e "$1" err || fail "stderr does not say: $1"; }
+starts() {
+    "$orrery" export run.db jobs |
+        awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { printf "%s%s@%s", (NR > 2 ? " " : ""), $(at["job"]), $(at["start_s"]) }'
+}
+# child LINE...: what a child process says, a line an answer; it reads one before each but the first two.
+child() {
+    printf '#!/bin/sh\nread -r hello\n' >child.sh
+    for line in "$@"; do
+        printf "printf '%%s\\\\n' '%s'\nread -r answer\n" "$line" >>child.sh
+    done
+}
+hello='{"protocol": 1, "name": "mine"}'
+need_python() { command -v python3 >/dev/null 2>&1 || exit 77; }
+
+# ---- shared objects ----
+
+case_object_runs() {
+    run_to 0 "$modules/widest_first.so"
+    [ "$(starts)" = 'a@0 b@10 c@60 d@60' ] || fail "starts: $(starts)"
+    run_to 0 "$modules/widest_first.so" --param narrow=true --force
+    [ "$(starts)" = 'a@0 b@10 c@60 d@60' ] || fail "starts of the narrow: $(starts)"
+}
+case_object_in_a_scenario() {
+    mkdir s
+    cp trace.csv "$modules/widest_first.so" s
+    cat >s/s.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: widest_first.so, params: {narrow: true}}
+END
+    "$orrery" run s/s.yaml -q -o run.db || fail 'a name in a scenario starts in its folder'
+}
+case_object_wrong_parameter() {
+    run_to 78 "$modules/widest_first.so" --param narow=true
+    says 'did you mean "narrow"?'
+}
+case_object_missing() {
+    run_to 66 ./nobody.so
+    says 'there is no file ./nobody.so'
+}
+case_object_no_object() {
+    echo text >text.so
+    run_to 78 ./text.so
+    says 'cannot be loaded'
+}
+case_object_no_policy() {
+    run_to 78 "$modules/bad_entry.so"
+    says 'is a shared object without `orr_policy_entry`, so no policy'
+}
+case_object_other_contract() {
+    run_to 78 "$modules/bad_contract.so"
+    says 'is made for another version of the policy contract'
+}
+case_object_crashes() {
+    run_to 70 "$modules/bad.so"
+    says 'bad.so: crashed in cycle; no results are kept'
+}
+case_object_aborts() {
+    run_to 70 "$modules/bad.so" --param how=abort
+    says 'bad.so: aborted in cycle; no results are kept'
+}
+case_object_hangs() {
+    export ORRERY_POLICY_TIMEOUT=1
+    run_to 70 "$modules/bad.so" --param how=hang
+    says 'bad.so: did not return from cycle within 1 s'
+}
+case_object_breaks_its_law() {
+    run_to 70 "$modules/bad.so" --param how=part
+    says 'policy bad'
+}
+case_wrong_timeout() {
+    export ORRERY_POLICY_TIMEOUT=soon
+    run_to 64 "$modules/widest_first.so"
+    says 'ORRERY_POLICY_TIMEOUT: "soon" is not a whole number of seconds'
+}
+
+# ---- child processes ----
+
+case_child_runs() {
+    child "$hello" '{"place": 0, "on": [[0, 1], [1, 1]]}' '{"end": true}' \
+        '{"explain": 1, "reason": "no-capacity"}' '{"end": true, "wake_s": 15}' \
+        '{"evict": 0, "for": 1}' '{"end": true}' '{"place": 1}' '{"end": true}' \
+        '{"progress": [1]}' '{"rate": 1, "on": [[0, 1]]}' '{"end": true}' '{"place": 2}' \
+        '{"place": 0}' '{"end": true}' '{"place": 3}' '{"end": true}' '{"end": true}' '{"end": true}' \
+        '{"end": true}' '{"end": true}'
+    run_to 0 'exec:sh child.sh'
+    [ "$(starts)" = 'a@0 b@15 c@30 d@40' ] || fail "starts: $(starts)"
+}
+case_child_example() {
+    need_python
+    run_to 0 fifo --param order=shortest --param backfill=true
+    built_in=$(starts)
+    run_to 0 "exec:python3 '$source/sim/plugin/examples/shortest_first.py'" --force
+    [ "$(starts)" = "$built_in" ] || fail "$(starts), fifo says $built_in"
+}
+case_child_environment() {
+    need_python
+    cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+workload: [{name: t, trace: trace.csv}]
+END
+    cat >steps.py <<'END'
+import sys
+sys.path.insert(0, sys.argv[2])
+from orrery_gym import OrreryEnv
+env = OrreryEnv("s.yaml", window=3, orrery=sys.argv[1])
+assert env.observation_space.shape == (10,) and env.action_space.n == 4
+for episode in range(2):
+    row, info = env.reset(seed=episode)
+    assert len(row) == 10 and row[0] == 1.0 and row[1] == 0.5, row
+    total, over, steps = 0.0, False, 0
+    while not over:
+        action = next((i for i in range(3) if steps % 4 == i), 3)
+        row, reward, over, cut, info = env.step(action)
+        assert all(0.0 <= x <= 1.0 for x in row) and reward <= 0.0 and not cut
+        total, steps = total + reward, steps + 1
+    assert info["waiting"] == 0 and total < 0.0, (info, total)
+    print(steps, round(total * 3600))
+env.close()
+END
+    python3 steps.py "$orrery" "$source/sim/plugin/examples" >out 2>err || fail 'steps.py'
+    [ "$(sed -n 1p out)" = "$(sed -n 2p out)" ] || fail 'two episodes differ'
+}
+case_child_missing() {
+    run_to 70 'exec:./nobody'
+    says 'policy exec:./nobody: ended with exit code 127'
+}
+case_child_dies() {
+    child "$hello" '{"end": true}'
+    run_to 70 'exec:sh child.sh'
+    says 'policy exec:sh child.sh: ended with exit code 0 in the middle of a run'
+}
+case_child_is_killed() {
+    child "$hello"
+    echo 'kill -9 $$' >>child.sh
+    run_to 70 'exec:sh child.sh'
+    says 'died of signal 9'
+}
+case_child_hangs() {
+    export ORRERY_POLICY_TIMEOUT=1
+    child "$hello"
+    echo 'sleep 100' >>child.sh
+    run_to 70 'exec:sh child.sh'
+    says 'did not answer within 1 s'
+    sleep 1
+    ! pgrep -f "$dir" >/dev/null 2>&1 || fail 'it is still there'
+}
+case_child_never_reads() {
+    export ORRERY_POLICY_TIMEOUT=1
+    printf 'sleep 100\n' >child.sh
+    run_to 70 'exec:sh child.sh'
+    says 'within 1 s'
+}
+# what the child says after its hello, and what it is told of that
+refused() {
+    child "$hello" "$1" '{"end": true}'
+    run_to 70 'exec:sh child.sh'
+    says "$2"
+}
+case_child_garbage() { refused 'place 0' 'wrote "place 0": no JSON object of one line'; }
+case_child_no_object() { refused '[1]' 'no JSON object of one line'; }
+case_child_unknown() { refused '{"start": 0}' 'none of "place", "evict"'; }
+case_child_no_job() { refused '{"place": 99}' 'there is no such job'; }
+case_child_no_number() { refused '{"place": "a"}' 'there is no such job'; }
+case_child_future_job() { refused '{"place": 3}' 'there is no such job'; }
+case_child_over_allocates() { refused '{"place": 0, "on": [[0, 3]]}' 'has not so many pods to place'; }
+case_child_full_node() { refused '{"place": 0, "on": [[0, 2], [0, 1]]}' 'node 0 no room for them (0 fit)'; }
+case_child_no_node() { refused '{"place": 0, "on": [[7, 1]]}' '"on" is a list of [node, pods]'; }
+case_child_evicts_nobody() { refused '{"evict": 0}' 'the job does not run'; }
+case_child_no_reason() { refused '{"explain": 0, "reason": "mood"}' 'there is no such reason'; }
+case_child_wakes_before() { refused '{"end": true, "wake_s": 0}' '"wake_s" is not after now'; }
+case_child_part_of_a_gang() {
+    refused '{"place": 0, "on": [[0, 1]]}' 'policy mine'
+}
+case_child_other_protocol() {
+    child '{"protocol": 2, "name": "mine"}'
+    run_to 70 'exec:sh child.sh'
+    says 'its "protocol" is not 1'
+}
+case_child_no_name() {
+    child '{"protocol": 1, "name": "a b"}'
+    run_to 70 'exec:sh child.sh'
+    says 'its "name" is no word'
+}
+case_child_endless_line() {
+    printf 'read -r hello\nyes x | tr -d "\\n"\n' >child.sh
+    run_to 70 'exec:sh child.sh'
+    says 'wrote a line of over a MiB'
+}
+
+"case_$name"
