@@ -47,13 +47,20 @@ options() { # CASE: the options of its run, one a line
     kai_mixed) printf '%s\n' "$root/scenarios/mixed/mixed.yaml" ;;
     kai_everything) world everything 700 ;;
     kai_*) world "$(echo "${1#kai_}" | tr _ -)" 1500 ;;
+    kueue_philly) printf '%s\n' "$root/scenarios/first/first.yaml" --policy kueue ;;
+    kueue_mixed) printf '%s\n' "$root/scenarios/mixed/mixed.yaml" --policy kueue --param reclaim_within_cohort=any ;;
+    kueue_fair) world deep 1500 && printf '%s\n' --policy kueue --param fair_sharing=default --param reclaim_within_cohort=any ;;
+    kueue_preempt) world departments 1500 && printf '%s\n' --policy kueue --param reclaim_within_cohort=any \
+        --param within_cluster_queue=lower-or-newer-equal-priority --param queueing_strategy=strict-fifo ;;
+    kueue_ideal) world elastic 1500 && printf '%s\n' --policy kueue --param placement=ideal ;;
+    kueue_everything) world everything 700 && printf '%s\n' --policy kueue --param reclaim_within_cohort=any ;;
     *) printf 'golden.sh: no case %s\n' "$1" >&2 && exit 2 ;;
     esac
 }
 cases='philly_fifo philly_backfill philly_crowded philly_shortest philly_mixed philly_copies
 hpc2n_fcfs hpc2n_easy hpc2n_easy_nodes gangs_easy first kai_philly kai_factory kai_mixed kai_plain
 kai_departments kai_deep kai_limits kai_cpu kai_cpu_short kai_elastic kai_fractions kai_kinds kai_topology
-kai_everything'
+kai_everything kueue_philly kueue_mixed kueue_fair kueue_preempt kueue_ideal kueue_everything'
 
 numbers() { # CASE: `case key value` a line
     options "$1" >"$dir/options"
