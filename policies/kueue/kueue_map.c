@@ -164,9 +164,10 @@ static void number_nodes(struct kueue_run *run, const struct orr_view *view)
         }
         struct orr_quota_node *node = &run->tree.nodes[run->node_of[q]];
         node->cohort = run->queue_of[q] == ORR_NONE;
-        node->parent = parent != ORR_NONE           ? run->node_of[parent]
-                       : run->params.cluster_cohort ? run->tree.node_count - 1
-                                                    : ORR_NONE;
+        const bool apart = !run->params.cluster_cohort || view->queues->queues[q].lending.apart;
+        node->parent = parent != ORR_NONE ? run->node_of[parent]
+                       : apart            ? ORR_NONE
+                                          : run->tree.node_count - 1;
     }
     if (run->params.cluster_cohort) {
         run->tree.nodes[run->tree.node_count - 1].cohort = true;

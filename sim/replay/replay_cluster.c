@@ -190,7 +190,8 @@ static enum orr_lending_policy lending_policy(const char *word)
 static struct orr_lending lending_of(const struct orr_scenario_queue *from)
 {
     const bool threshold = from->preempt_max_priority != ORR_SCENARIO_NO_NUMBER;
-    return (struct orr_lending){.lends_part = from->lend >= 0,
+    return (struct orr_lending){.apart = from->apart,
+                                .lends_part = from->lend >= 0,
                                 .lend = from->lend,
                                 .states_order = from->strategy != NULL,
                                 .strict = from->strategy != NULL &&

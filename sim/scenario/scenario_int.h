@@ -95,7 +95,8 @@ struct orr_scenario__load {
     uint32_t nodes; /* made so far: aliases and defaults multiply what a file says */
     bool sealed;    /* a text without a file: nothing else is read */
     /* KAI objects that stood among the queues of the file in hand; NULL: none */
-    struct orr_scenario__node *topology_object, *shard_object;
+    struct orr_scenario__node *topology_object, *shard_object, *configuration_object;
+    struct orr_scenario__cohort *cohorts; /* scenario_kueue.c: of the queues being read */
 };
 
 typedef enum orr_status orr_scenario__prepare_fn(struct orr_scenario__load *load,
@@ -253,6 +254,18 @@ enum orr_status orr_scenario__keep_object(struct orr_scenario__load *load,
                                           struct orr_scenario__node *object);
 enum orr_status orr_scenario__place_objects(struct orr_scenario__load *load,
                                             struct orr_scenario__node *root);
+
+/* scenario_kueue.c: Kueue's objects */
+bool orr_scenario__is_kueue_object(const struct orr_scenario__node *object);
+enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
+                                            struct orr_scenario__node *object,
+                                            struct orr_scenario__node *out);
+/* Once all are read: the cohorts become queues above them. */
+enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
+                                             struct orr_scenario__node *queues);
+enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *load,
+                                                    const struct orr_scenario__node *object,
+                                                    struct orr_scenario__node **out);
 
 /* scenario_queues.c */
 orr_scenario__prepare_fn orr_scenario__prepare_queues;

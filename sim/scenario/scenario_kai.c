@@ -152,11 +152,12 @@ enum orr_status orr_scenario__keep_object(struct orr_scenario__load *load,
                                           struct orr_scenario__node *object)
 {
     struct orr_scenario__node **slot =
-        orr_scenario__is_kind(object, "Topology") ? &load->topology_object : &load->shard_object;
+        orr_scenario__is_kind(object, "Topology")        ? &load->topology_object
+        : orr_scenario__is_kind(object, "Configuration") ? &load->configuration_object
+                                                         : &load->shard_object;
     if (*slot != NULL) {
         return orr_scenario__fail(load, &object->at, "a second %s: one cluster has one",
-                                  orr_scenario__is_kind(object, "Topology") ? "Topology"
-                                                                            : "SchedulingShard");
+                                  find_below(object, "kind")->text);
     }
     *slot = object;
     return ORR_OK;
@@ -179,8 +180,8 @@ enum orr_status orr_scenario__place_objects(struct orr_scenario__load *load,
                                             struct orr_scenario__node *root)
 {
     struct orr_scenario__node *topology = load->topology_object, *shard = load->shard_object;
-    struct orr_scenario__node *made;
-    load->topology_object = load->shard_object = NULL;
+    struct orr_scenario__node *configuration = load->configuration_object, *made;
+    load->topology_object = load->shard_object = load->configuration_object = NULL;
     if (topology != NULL) {
         struct orr_scenario__node *cluster = map_below(load, root, "cluster", topology->at);
         if (orr_scenario__find(cluster, "topology") == NULL) {
@@ -191,8 +192,11 @@ enum orr_status orr_scenario__place_objects(struct orr_scenario__load *load,
             orr_scenario__add(load, cluster, "topology", topology->at, made);
         }
     }
+    shard = shard != NULL ? shard : configuration;
     if (shard != NULL && orr_scenario__find(root, "policy") == NULL) {
-        enum orr_status status = orr_scenario__convert_shard(load, shard, &made);
+        enum orr_status status = shard == configuration
+                                     ? orr_scenario__convert_configuration(load, shard, &made)
+                                     : orr_scenario__convert_shard(load, shard, &made);
         if (status == ORR_OK) {
             status = orr_scenario__shape(load, orr_scenario__row_at("policy", NULL), made);
         }

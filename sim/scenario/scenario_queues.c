@@ -101,6 +101,9 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
                                      struct orr_scenario__node *object,
                                      struct orr_scenario__node *out)
 {
+    if (orr_scenario__is_kueue_object(object)) {
+        return orr_scenario__convert_kueue(load, object, out);
+    }
     if (orr_scenario__is_kai_object(object)) {
         return orr_scenario__keep_object(load, object);
     }
@@ -130,6 +133,16 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
     return status == ORR_OK ? add_queue(load, out, name->text, name->at, queue) : status;
 }
 
+static bool is_list(const struct orr_scenario__node *object)
+{
+    static const char *const lists[] = {"List", "QueueList", "ClusterQueueList", "CohortList"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        found = found || orr_scenario__is_kind(object, lists[i]);
+    }
+    return found;
+}
+
 /* One object, or a List of them as kubectl prints it. */
 static enum orr_status convert_object(struct orr_scenario__load *load,
                                       struct orr_scenario__node *object,
@@ -138,7 +151,7 @@ static enum orr_status convert_object(struct orr_scenario__load *load,
     if (object->kind != ORR_NODE_MAP) {
         return orr_scenario__fail(load, &object->at, "expected a Queue object");
     }
-    if (!orr_scenario__is_kind(object, "List") && !orr_scenario__is_kind(object, "QueueList")) {
+    if (!is_list(object)) {
         return convert_queue(load, object, out);
     }
     const struct orr_scenario__node *items = find_below(object, "items");
@@ -235,6 +248,9 @@ enum orr_status orr_scenario__prepare_queues(struct orr_scenario__load *load,
     enum orr_status status = ORR_OK;
     for (uint32_t i = 0; i < node->child_count && status == ORR_OK; i++) {
         status = take_child(load, node->children[i], map);
+    }
+    if (status == ORR_OK) {
+        status = orr_scenario__settle_cohorts(load, map);
     }
     orr_scenario__replace(node, map);
     return status;

@@ -217,6 +217,7 @@ static const struct orr_scenario__row queue_rows[] = {
      QUEUE(priority)},
     {.key = "preempt_min_runtime", .type = ORR_TYPE_DURATION, QUEUE(preempt_min_runtime_ms)},
     {.key = "reclaim_min_runtime", .type = ORR_TYPE_DURATION, QUEUE(reclaim_min_runtime_ms)},
+    {.key = "apart", .type = ORR_TYPE_BOOL, .fallback = "false", QUEUE(apart)},
     {.key = "lend", .type = ORR_TYPE_GPU_AMOUNT, .fallback = "unlimited", QUEUE(lend)},
     {.key = "strategy", .type = ORR_TYPE_CHOICE, .choices = strategies, QUEUE(strategy)},
     {GROUP("preemption", preemption_rows)},

@@ -74,6 +74,9 @@ static void put_lending(struct draw *d)
     static const char *const within[] = {"Never", "LowerPriority", "LowerOrNewerEqualPriority",
                                          NULL};
     static const char *const reclaim[] = {"LowerPriority", "Any", NULL};
+    if (one_in(d, 4)) {
+        put(d, "apart", "true");
+    }
     if (one_in(d, 2)) {
         put(d, "lend", "%u", below(d, 1 + d->gpus));
     }

@@ -27,6 +27,7 @@ enum orr_lending_policy { /* whom a job of a ClusterQueue may preempt, as Kueue 
 /* What a queue states of Kueue's beside its amounts. Only policy kueue heeds it; what is not stated
  * is as its parameters say. */
 struct orr_lending {
+    bool apart;      /* at the top: it shares no cohort with the others there */
     bool lends_part; /* others may borrow `lend` devices of its quota; else all of it */
     bool states_order, strict;
     bool has_max_priority; /* borrowing jobs preempt others up to that priority only */

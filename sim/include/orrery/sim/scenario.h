@@ -83,6 +83,7 @@ struct orr_scenario_queue {
     /* rules for single jobs; children without a word have those of their parent */
     double max_job_gpus; /* -1: unlimited */
     /* Kueue's words; NULL or ORR_SCENARIO_NO_NUMBER: not stated */
+    bool apart;  /* at the top: in no cohort with the others there */
     double lend; /* GPUs of the quota that others may borrow; -1: all */
     const char *strategy, *preempt_within, *preempt_reclaim, *preempt_borrow;
     int preempt_max_priority;
