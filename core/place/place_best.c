@@ -13,14 +13,17 @@
 void orr_ranking_open(struct orr_ranking *ranking, struct orr_session *session,
                       struct orr_node_list nodes)
 {
-    if (session->ranked == NULL) {
-        session->ranked = orr_alloc(session->node_count, sizeof *session->ranked);
+    struct orr_place_memory *memory = session->place;
+    if (memory->ranked_nodes != session->node_count) {
+        orr_free(memory->ranked);
+        memory->ranked = orr_alloc(session->node_count, sizeof *memory->ranked);
+        memory->ranked_nodes = session->node_count;
     }
     *ranking = (struct orr_ranking){.session = session,
                                     .nodes = nodes,
                                     .last = ORR_NONE,
                                     .by_index = ORR_NONE,
-                                    .fitting = session->ranked};
+                                    .fitting = memory->ranked};
 }
 
 static bool goes_before(const struct orr_ranked_node *a, const struct orr_ranked_node *b)
@@ -45,11 +48,28 @@ static void sift(struct orr_ranking *ranking, uint32_t at, struct orr_ranked_nod
     heap[at] = node;
 }
 
+/* Most rankings are asked for one node only. */
 static void make_heap(struct orr_ranking *ranking)
 {
-    for (uint32_t at = ranking->count / 2; at-- > 0;) {
+    for (uint32_t at = ranking->is_heap ? 0 : ranking->count / 2; at-- > 0;) {
         sift(ranking, at, ranking->fitting[at]);
     }
+    ranking->is_heap = true;
+}
+
+static void put_best_first(struct orr_ranking *ranking)
+{
+    struct orr_ranked_node *fitting = ranking->fitting;
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < ranking->count; i++) {
+        best = goes_before(&fitting[i], &fitting[best]) ? i : best;
+    }
+    if (best > 0) {
+        const struct orr_ranked_node first = fitting[0];
+        fitting[0] = fitting[best];
+        fitting[best] = first;
+    }
+    ranking->is_heap = false;
 }
 
 static void rank_by_looking(struct orr_ranking *ranking, const struct orr_stask *task)
@@ -114,11 +134,12 @@ static void rank_all(struct orr_ranking *ranking, uint32_t index)
     } else {
         rank_by_looking(ranking, task);
     }
-    make_heap(ranking);
+    put_best_first(ranking);
 }
 
 static void drop_best(struct orr_ranking *ranking)
 {
+    make_heap(ranking);
     ranking->count--;
     sift(ranking, 0, ranking->fitting[ranking->count]);
 }
@@ -134,6 +155,7 @@ static bool look_again(struct orr_ranking *ranking, uint32_t index)
     if (!orr_place__spread_holds(session, ask, node, taken.free, &ranking->spread)) {
         return false;
     }
+    make_heap(ranking);
     taken.free = orr_place__free(node, ask);
     if (orr_place__fits(session, task, taken.node)) {
         taken.score = orr_place__score(session, task, taken.node, &ranking->spread);

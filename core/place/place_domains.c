@@ -145,18 +145,21 @@ static bool serves(const struct orr_session *session, const struct orr_domain_su
 /* Where the next sums go: a place of their own, or that of those nobody asked for longest. */
 static uint32_t free_place(struct orr_session *session)
 {
-    const uint64_t entries = (uint64_t)session->domain_sum_count * session->node_count;
-    if (session->domain_sum_count < MIN_KEPT || entries < MAX_ENTRIES) {
-        session->domain_sums = ORR_ROOM_FOR_ONE(session->domain_sums, session->domain_sum_count,
-                                                session->domain_sum_capacity);
-        return session->domain_sum_count++;
+    const uint64_t entries = (uint64_t)session->place->domain_sum_count * session->node_count;
+    if (session->place->domain_sum_count < MIN_KEPT || entries < MAX_ENTRIES) {
+        session->place->domain_sums =
+            ORR_ROOM_FOR_ONE(session->place->domain_sums, session->place->domain_sum_count,
+                             session->place->domain_sum_capacity);
+        return session->place->domain_sum_count++;
     }
     uint32_t oldest = 0;
-    for (uint32_t i = 1; i < session->domain_sum_count; i++) {
+    for (uint32_t i = 1; i < session->place->domain_sum_count; i++) {
         oldest =
-            session->domain_sums[i]->asked_at < session->domain_sums[oldest]->asked_at ? i : oldest;
+            session->place->domain_sums[i]->asked_at < session->place->domain_sums[oldest]->asked_at
+                ? i
+                : oldest;
     }
-    orr_free(session->domain_sums[oldest]);
+    orr_free(session->place->domain_sums[oldest]);
     return oldest;
 }
 
@@ -165,19 +168,20 @@ const struct orr_domain_sums *orr_domain_sums_of(struct orr_session *session,
                                                  const struct orr_vec *max)
 {
     struct orr_domain_sums *sums = NULL;
-    for (uint32_t i = 0; i < session->domain_sum_count && sums == NULL; i++) {
-        sums = serves(session, session->domain_sums[i], topology, max) ? session->domain_sums[i]
-                                                                       : NULL;
+    for (uint32_t i = 0; i < session->place->domain_sum_count && sums == NULL; i++) {
+        sums = serves(session, session->place->domain_sums[i], topology, max)
+                   ? session->place->domain_sums[i]
+                   : NULL;
     }
     if (sums == NULL) {
         const uint32_t place = free_place(session);
-        sums = session->domain_sums[place] = new_sums(session, topology, max);
+        sums = session->place->domain_sums[place] = new_sums(session, topology, max);
     }
     for (uint32_t n = session->newest_node;
          n != ORR_NONE && session->nodes[n].changed_at > sums->seen; n = session->nodes[n].older) {
         look_at(sums, session, topology, n);
     }
     sums->seen = session->node_generation;
-    sums->asked_at = ++session->node_questions;
+    sums->asked_at = ++session->place->questions;
     return sums;
 }

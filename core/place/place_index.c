@@ -101,7 +101,7 @@ static struct orr_spread_index *new_spread(const struct orr_session *session, ui
 /* Of all nodes that have any of the resource; all 0 if none has. */
 static struct orr_spread spread_of_all(struct orr_session *session, uint32_t slot)
 {
-    struct orr_spread_index **kept = &session->spreads[slot == ORR_SLOT_GPU];
+    struct orr_spread_index **kept = &session->place->spreads[slot == ORR_SLOT_GPU];
     if (*kept == NULL || (*kept)->node_count != session->node_count) {
         orr_free(*kept);
         *kept = new_spread(session, slot);
@@ -328,19 +328,21 @@ static struct orr_node_index *new_index(const struct orr_session *session, uint3
 /* Where the next index goes: a place of its own, or that of the one nobody asked for longest. */
 static uint32_t free_place(struct orr_session *session)
 {
-    const uint64_t entries = (uint64_t)session->node_index_count * session->node_count;
-    if (session->node_index_count < MIN_ASKS || entries < MAX_ENTRIES) {
-        session->node_indices = ORR_ROOM_FOR_ONE(session->node_indices, session->node_index_count,
-                                                 session->node_index_capacity);
-        return session->node_index_count++;
+    const uint64_t entries = (uint64_t)session->place->node_index_count * session->node_count;
+    if (session->place->node_index_count < MIN_ASKS || entries < MAX_ENTRIES) {
+        session->place->node_indices =
+            ORR_ROOM_FOR_ONE(session->place->node_indices, session->place->node_index_count,
+                             session->place->node_index_capacity);
+        return session->place->node_index_count++;
     }
     uint32_t oldest = 0;
-    for (uint32_t i = 1; i < session->node_index_count; i++) {
-        oldest = session->node_indices[i]->asked_at < session->node_indices[oldest]->asked_at
+    for (uint32_t i = 1; i < session->place->node_index_count; i++) {
+        oldest = session->place->node_indices[i]->asked_at <
+                         session->place->node_indices[oldest]->asked_at
                      ? i
                      : oldest;
     }
-    orr_free(session->node_indices[oldest]);
+    orr_free(session->place->node_indices[oldest]);
     return oldest;
 }
 
@@ -357,9 +359,9 @@ static bool serves(const struct orr_session *session, const struct orr_node_inde
 
 static struct orr_node_index *find_index(struct orr_session *session, uint32_t ask)
 {
-    for (uint32_t i = 0; i < session->node_index_count; i++) {
-        if (serves(session, session->node_indices[i], ask)) {
-            return session->node_indices[i];
+    for (uint32_t i = 0; i < session->place->node_index_count; i++) {
+        if (serves(session, session->place->node_indices[i], ask)) {
+            return session->place->node_indices[i];
         }
     }
     return NULL;
@@ -367,30 +369,30 @@ static struct orr_node_index *find_index(struct orr_session *session, uint32_t a
 
 static void forget_all(struct orr_session *session)
 {
-    for (uint32_t i = 0; i < session->node_index_count; i++) {
-        orr_free(session->node_indices[i]);
+    for (uint32_t i = 0; i < session->place->node_index_count; i++) {
+        orr_free(session->place->node_indices[i]);
     }
-    session->node_index_count = 0;
+    session->place->node_index_count = 0;
 }
 
 /* With what nodes are worth now. */
 static struct orr_node_index *index_of(struct orr_session *session, uint32_t ask)
 {
-    if (session->node_index_count > 0 &&
-        session->node_indices[0]->node_count != session->node_count) {
+    if (session->place->node_index_count > 0 &&
+        session->place->node_indices[0]->node_count != session->node_count) {
         forget_all(session); /* names may have other ranks */
     }
     struct orr_node_index *index = find_index(session, ask);
     if (index == NULL) {
         const uint32_t place = free_place(session);
-        index = session->node_indices[place] = new_index(session, ask);
+        index = session->place->node_indices[place] = new_index(session, ask);
         fill(session, index);
     } else if (index->rules != rules_of(session)) {
         fill(session, index);
     } else {
         repair(session, index);
     }
-    index->asked_at = ++session->node_questions;
+    index->asked_at = ++session->place->questions;
     return index;
 }
 

@@ -6,6 +6,27 @@
 #include <orrery/core/attempt.h>
 #include <orrery/core/numa.h>
 
+struct orr_preferred;
+struct orr_ranked_node;
+struct orr_node_index;
+struct orr_domain_sums;
+struct orr_spread_index;
+struct orr_place_memory { /* of a session; each thing behind a pointer is one piece of memory */
+    /* of the attempt that is running */
+    struct orr_task_list tasks;
+    struct orr_preferred *preferred; /* by set of its job: scores of the topology plugin */
+    uint32_t preferred_capacity;
+    struct orr_ranked_node *ranked; /* room for as many as `ranked_nodes` */
+    uint32_t ranked_nodes;
+    /* kept from attempt to attempt: what nodes are worth to asks, what domains have left */
+    struct orr_node_index **node_indices;
+    uint32_t node_index_count, node_index_capacity;
+    struct orr_domain_sums **domain_sums;
+    uint32_t domain_sum_count, domain_sum_capacity;
+    uint64_t questions;                  /* to either so far */
+    struct orr_spread_index *spreads[2]; /* of CPU, of GPUs */
+};
+
 struct orr_attempt {
     struct orr_session *session;
     struct orr_jobview view;
@@ -112,7 +133,8 @@ uint32_t orr_place__survey(const struct orr_session *session, const struct orr_a
 struct orr_ranking { /* of the nodes of a list, for tasks placed one after the other */
     struct orr_session *session;
     struct orr_node_list nodes;
-    struct orr_ranked_node *fitting; /* a heap, the best first */
+    struct orr_ranked_node *fitting; /* the best first; */
+    bool is_heap;                    /* the others are in order of a heap */
     uint32_t count;
     uint32_t last;     /* the task before, which went to fitting[0]; ORR_NONE: rank anew */
     uint32_t by_index; /* the task whose node the index named, or ORR_NONE */

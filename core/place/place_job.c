@@ -167,7 +167,7 @@ bool orr_attempt_job(struct orr_session *session, struct orr_jobview view,
 {
     struct orr_attempt attempt = {.session = session,
                                   .view = view,
-                                  .tasks = session->attempt_tasks,
+                                  .tasks = session->place->tasks,
                                   .pipeline_only = pipeline_only};
     orr_jobview_to_allocate(session, view, pipeline_only, &attempt.tasks);
     bool placed = false;
@@ -187,7 +187,7 @@ bool orr_attempt_job(struct orr_session *session, struct orr_jobview view,
             orr_place__explain(&attempt, &demand);
         }
     }
-    session->attempt_tasks = attempt.tasks;
+    session->place->tasks = attempt.tasks;
     *why = placed ? ORR_FIT_NONE : attempt.why;
     return placed;
 }

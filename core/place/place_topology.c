@@ -300,9 +300,9 @@ static void order_domains(struct search *search, uint32_t deepest)
 void orr_place__clear_preferred(struct orr_session *session, uint32_t job)
 {
     const uint32_t sets = session->jobs[job].set_count;
-    for (uint32_t i = 0; i < session->preferred_capacity && i < sets; i++) {
-        orr_free(session->preferred[i].of_domain);
-        session->preferred[i].of_domain = NULL;
+    for (uint32_t i = 0; i < session->place->preferred_capacity && i < sets; i++) {
+        orr_free(session->place->preferred[i].of_domain);
+        session->place->preferred[i].of_domain = NULL;
     }
 }
 
@@ -311,9 +311,9 @@ const struct orr_preferred *orr_place__preferred_by(const struct orr_session *se
 {
     const uint32_t first = session->jobs[task->job].first_set;
     for (uint32_t s = task->set; s != ORR_NONE; s = session->sets[s].parent) {
-        if (s - first < session->preferred_capacity &&
-            session->preferred[s - first].of_domain != NULL) {
-            return &session->preferred[s - first];
+        if (s - first < session->place->preferred_capacity &&
+            session->place->preferred[s - first].of_domain != NULL) {
+            return &session->place->preferred[s - first];
         }
     }
     return NULL;
@@ -322,16 +322,18 @@ const struct orr_preferred *orr_place__preferred_by(const struct orr_session *se
 static struct orr_preferred *preferred_of(struct orr_session *session, uint32_t job, uint32_t set)
 {
     const uint32_t at = set - session->jobs[job].first_set;
-    if (at >= session->preferred_capacity) {
-        const uint32_t capacity = (uint32_t)orr_grow(session->preferred_capacity, at + (size_t)1);
-        session->preferred = orr_realloc(session->preferred, capacity, sizeof *session->preferred);
-        for (uint32_t i = session->preferred_capacity; i < capacity; i++) {
-            session->preferred[i] = (struct orr_preferred){0};
+    if (at >= session->place->preferred_capacity) {
+        const uint32_t capacity =
+            (uint32_t)orr_grow(session->place->preferred_capacity, at + (size_t)1);
+        session->place->preferred =
+            orr_realloc(session->place->preferred, capacity, sizeof *session->place->preferred);
+        for (uint32_t i = session->place->preferred_capacity; i < capacity; i++) {
+            session->place->preferred[i] = (struct orr_preferred){0};
         }
-        session->preferred_capacity = capacity;
+        session->place->preferred_capacity = capacity;
     }
-    orr_free(session->preferred[at].of_domain);
-    return &session->preferred[at];
+    orr_free(session->place->preferred[at].of_domain);
+    return &session->place->preferred[at];
 }
 
 /* The emptiest domain of the preferred level scores highest: it matters when several are spanned.

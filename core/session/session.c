@@ -69,6 +69,7 @@ void orr_session_init(struct orr_session *session)
     orr_share_tree_init(&session->tree);
     session->tree_stale = true;
     session->newest_node = ORR_NONE;
+    session->place = orr_place__open();
     session->workers[false] = session->workers[true] = ORR_NONE;
 }
 
@@ -91,27 +92,15 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->group_ids);
     orr_free(session->filters);
     orr_free(session->topologies);
-    orr_free(session->undo);
-    orr_free(session->saved);
+    orr_free(session->statement.steps);
+    orr_free(session->statement.saved);
     orr_free(session->touched);
     orr_free(session->dirty);
     orr_free(session->changed_jobs);
     orr_free(session->fingerprint_due);
     orr_free(session->decisions);
-    orr_free(session->preferred);
-    orr_task_list_release(&session->attempt_tasks);
-    orr_free(session->ranked);
     orr_free(session->every_node);
-    for (uint32_t i = 0; i < session->node_index_count; i++) {
-        orr_free(session->node_indices[i]);
-    }
-    orr_free(session->node_indices);
-    for (uint32_t i = 0; i < session->domain_sum_count; i++) {
-        orr_free(session->domain_sums[i]);
-    }
-    orr_free(session->domain_sums);
-    orr_free(session->spreads[0]);
-    orr_free(session->spreads[1]);
+    orr_place__close(session->place);
     orr_v017_close(session);
     orr_numa__release(session);
     orr_arena_release(&session->arena);
@@ -185,8 +174,6 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
 {
     session->nodes = ORR_ROOM_FOR_ONE(session->nodes, session->node_count, session->node_capacity);
     uint32_t index = session->node_count++;
-    orr_free(session->ranked);
-    session->ranked = NULL;
     orr_free(session->every_node);
     session->every_node = NULL;
     int64_t memory =
@@ -701,7 +688,7 @@ static void divide(struct orr_session *session)
 
 void orr_session_open(struct orr_session *session, orr_ms now)
 {
-    ORR_ASSERT(session->undo_count == 0 && session->touched_count == 0);
+    ORR_ASSERT(session->statement.count == 0 && session->touched_count == 0);
     session->now = now;
     session->abandoned = false;
     session->queue_generation++;
@@ -719,8 +706,8 @@ void orr_session_open(struct orr_session *session, orr_ms now)
 
 void orr_session_close(struct orr_session *session)
 {
-    session->undo_count = 0;
-    session->saved_bytes = 0;
+    session->statement.count = 0;
+    session->statement.saved_bytes = 0;
     for (uint32_t i = 0; i < session->touched_count; i++) {
         struct orr_stask *task = &session->tasks[session->touched[i]];
         orr_session__set_live_status(session, task, task->held.status);

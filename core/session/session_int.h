@@ -21,6 +21,11 @@ struct orr_undo { /* one step of the statement; its node's books as they were ar
     size_t saved_at;
 };
 
+/* core/place/place_memory.c: what attempts to place jobs keep in the session and lend each other.
+ */
+struct orr_place_memory *orr_place__open(void);
+void orr_place__close(struct orr_place_memory *place);
+
 /* Node books (4.6 and 6.4 of KAI's node accounting). The task's live place says where. */
 void orr_session__book_add(struct orr_session *session, uint32_t node,
                            const struct orr_stask *task);

@@ -38,11 +38,13 @@ static struct orr_undo *begin_step(struct orr_session *session, enum orr_undo_op
     const size_t vector = session->slot_count * sizeof(int64_t); /* of a node; the rest is 0 */
     const size_t bytes =
         3 * vector + shared + ((groups + 7) & ~(size_t)7) + orr_numa__saved_bytes(session, node);
-    if (session->saved_bytes + bytes > session->saved_capacity) {
-        session->saved_capacity = orr_grow(session->saved_capacity, session->saved_bytes + bytes);
-        session->saved = orr_realloc(session->saved, session->saved_capacity, 1);
+    if (session->statement.saved_bytes + bytes > session->statement.saved_capacity) {
+        session->statement.saved_capacity =
+            orr_grow(session->statement.saved_capacity, session->statement.saved_bytes + bytes);
+        session->statement.saved =
+            orr_realloc(session->statement.saved, session->statement.saved_capacity, 1);
     }
-    unsigned char *at = session->saved + session->saved_bytes;
+    unsigned char *at = session->statement.saved + session->statement.saved_bytes;
     if (node != NULL) {
         at = save(at, node->idle.v, vector);
         at = save(at, node->used.v, vector);
@@ -53,8 +55,9 @@ static struct orr_undo *begin_step(struct orr_session *session, enum orr_undo_op
     }
     at = orr_numa__save(session, node, index, at);
     (void)save(at, orr_task_groups(session, task), groups);
-    session->undo = ORR_ROOM_FOR_ONE(session->undo, session->undo_count, session->undo_capacity);
-    struct orr_undo *step = &session->undo[session->undo_count++];
+    session->statement.steps = ORR_ROOM_FOR_ONE(session->statement.steps, session->statement.count,
+                                                session->statement.capacity);
+    struct orr_undo *step = &session->statement.steps[session->statement.count++];
     *step = (struct orr_undo){.op = (uint8_t)op,
                               .was_virtual = task->is_virtual,
                               .task = index,
@@ -62,8 +65,8 @@ static struct orr_undo *begin_step(struct orr_session *session, enum orr_undo_op
                               .evicted = ORR_NONE,
                               .before = task->live,
                               .shared_count = shared_count,
-                              .saved_at = session->saved_bytes};
-    session->saved_bytes += bytes;
+                              .saved_at = session->statement.saved_bytes};
+    session->statement.saved_bytes += bytes;
     orr_session__touch(session, index);
     return step;
 }
@@ -124,8 +127,8 @@ bool orr_session_evict(struct orr_session *session, uint32_t index)
 /* The eviction that is still in force. */
 static uint32_t find_eviction(const struct orr_session *session, uint32_t index)
 {
-    for (uint32_t i = session->undo_count; i-- > 0;) {
-        const struct orr_undo *step = &session->undo[i];
+    for (uint32_t i = session->statement.count; i-- > 0;) {
+        const struct orr_undo *step = &session->statement.steps[i];
         if (step->task == index && step->op == ORR_UNDO_EVICT && !step->cancelled) {
             return i;
         }
@@ -145,8 +148,8 @@ void orr_session_unevict(struct orr_session *session, uint32_t index)
     orr_session__set_live_status(session, task, status);
     orr_session__book_add(session, task->live.node, task);
     if (evicted != ORR_NONE) {
-        session->undo[evicted].cancelled = true;
-        task->is_virtual = session->undo[evicted].was_virtual;
+        session->statement.steps[evicted].cancelled = true;
+        task->is_virtual = session->statement.steps[evicted].was_virtual;
     }
     charge_step(session, step, 1, task->live.quota_mgpu);
 }
@@ -157,9 +160,9 @@ void orr_session_pipeline_all(struct orr_session *session, uint32_t job, uint32_
         orr_v017_pipeline_all(session, job);
         return;
     }
-    const uint32_t end = session->undo_count;
+    const uint32_t end = session->statement.count;
     for (uint32_t i = checkpoint; i < end; i++) {
-        const uint32_t index = session->undo[i].task;
+        const uint32_t index = session->statement.steps[i].task;
         struct orr_stask *task = &session->tasks[index];
         if (task->job != job || task->live.status != ORR_TASK_ALLOCATED) {
             continue;
@@ -177,7 +180,7 @@ static void take_back(struct orr_session *session, const struct orr_undo *step)
     if (step->charge != 0) {
         orr_session__charge(session, task, step->charge_mgpu, -step->charge);
     }
-    const unsigned char *at = session->saved + step->saved_at;
+    const unsigned char *at = session->statement.saved + step->saved_at;
     const size_t vector = session->slot_count * sizeof(int64_t);
     struct orr_snode *node = step->node == ORR_NONE ? NULL : &session->nodes[step->node];
     if (node != NULL) {
@@ -195,21 +198,21 @@ static void take_back(struct orr_session *session, const struct orr_undo *step)
     (void)restore(at, orr_session__live_groups(session, task),
                   step->before.group_count * sizeof(uint32_t));
     if (step->evicted != ORR_NONE) {
-        session->undo[step->evicted].cancelled = false;
+        session->statement.steps[step->evicted].cancelled = false;
     }
-    session->saved_bytes = step->saved_at;
+    session->statement.saved_bytes = step->saved_at;
 }
 
 void orr_session_rollback(struct orr_session *session, uint32_t checkpoint)
 {
-    ORR_ASSERT(checkpoint <= session->undo_count);
+    ORR_ASSERT(checkpoint <= session->statement.count);
     if (session->v017 != NULL) {
         orr_v017_rollback(session, checkpoint);
         return;
     }
-    while (session->undo_count > checkpoint) {
-        session->undo_count--;
-        take_back(session, &session->undo[session->undo_count]);
+    while (session->statement.count > checkpoint) {
+        session->statement.count--;
+        take_back(session, &session->statement.steps[session->statement.count]);
     }
 }
 
@@ -261,16 +264,16 @@ void orr_session_commit(struct orr_session *session, enum orr_action action, uin
         orr_v017_commit(session, action, preemptor);
         return;
     }
-    for (uint32_t i = 0; i < session->undo_count; i++) {
-        const struct orr_undo *step = &session->undo[i];
+    for (uint32_t i = 0; i < session->statement.count; i++) {
+        const struct orr_undo *step = &session->statement.steps[i];
         if (step->op == ORR_UNDO_EVICT && !step->cancelled) {
             orr_session__commit_eviction(session, step->task, step->before.node, action, preemptor);
         } else if (step->op == ORR_UNDO_PLACE) {
             orr_session__commit_place(session, step->task, action, preemptor);
         }
     }
-    session->undo_count = 0;
-    session->saved_bytes = 0;
+    session->statement.count = 0;
+    session->statement.saved_bytes = 0;
 }
 
 void orr_session_abandon(struct orr_session *session)
@@ -279,6 +282,6 @@ void orr_session_abandon(struct orr_session *session)
     if (session->v017 != NULL) {
         orr_v017_forget(session);
     }
-    session->undo_count = 0;
-    session->saved_bytes = 0;
+    session->statement.count = 0;
+    session->statement.saved_bytes = 0;
 }

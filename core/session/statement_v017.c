@@ -45,8 +45,8 @@ static struct orr_v017_op *append(struct orr_session *session, enum orr_v017_op_
 {
     struct orr_v017 *v017 = session->v017;
     const struct orr_stask *task = &session->tasks[index];
-    v017->ops = ORR_ROOM_FOR_ONE(v017->ops, session->undo_count, v017->op_capacity);
-    struct orr_v017_op *op = &v017->ops[session->undo_count++];
+    v017->ops = ORR_ROOM_FOR_ONE(v017->ops, session->statement.count, v017->op_capacity);
+    struct orr_v017_op *op = &v017->ops[session->statement.count++];
     *op = (struct orr_v017_op){.kind = (uint8_t)kind,
                                .status = task->live.status,
                                .was_virtual = task->is_virtual,
@@ -81,7 +81,7 @@ static bool evict(struct orr_session *session, uint32_t index, uint32_t copy)
 bool orr_v017_evict(struct orr_session *session, uint32_t index)
 {
     uint32_t times = 0;
-    for (uint32_t i = 0; i < session->undo_count; i++) {
+    for (uint32_t i = 0; i < session->statement.count; i++) {
         const struct orr_v017_op *op = &session->v017->ops[i];
         times += op->kind == ORR_V017_EVICT && op->task == index;
     }
@@ -189,7 +189,7 @@ bool orr_v017_place(struct orr_session *session, uint32_t index, uint32_t node, 
 static bool is_valid(const struct orr_session *session, uint32_t at)
 {
     const struct orr_v017_op *ops = session->v017->ops;
-    for (uint32_t i = at + 1; i < session->undo_count; i++) {
+    for (uint32_t i = at + 1; i < session->statement.count; i++) {
         if (ops[i].kind == ORR_V017_UNDO && ops[i].undone == at) {
             return !is_valid(session, i);
         }
@@ -232,7 +232,7 @@ static void undo(struct orr_session *session, uint32_t at)
 bool orr_v017_unevict(struct orr_session *session, uint32_t index)
 {
     const struct orr_v017_op *ops = session->v017->ops;
-    for (uint32_t i = 0; i < session->undo_count; i++) {
+    for (uint32_t i = 0; i < session->statement.count; i++) {
         if (ops[i].kind == ORR_V017_EVICT && ops[i].task == index && is_valid(session, i)) {
             undo(session, i);
             return true;
@@ -243,10 +243,10 @@ bool orr_v017_unevict(struct orr_session *session, uint32_t index)
 
 void orr_v017_rollback(struct orr_session *session, uint32_t checkpoint)
 {
-    for (uint32_t i = session->undo_count; i-- > checkpoint;) {
+    for (uint32_t i = session->statement.count; i-- > checkpoint;) {
         undo(session, i);
     }
-    session->undo_count = checkpoint;
+    session->statement.count = checkpoint;
     if (checkpoint == 0) {
         orr_v017_forget(session);
     }
@@ -254,7 +254,7 @@ void orr_v017_rollback(struct orr_session *session, uint32_t checkpoint)
 
 void orr_v017_pipeline_all(struct orr_session *session, uint32_t job)
 {
-    const uint32_t end = session->undo_count;
+    const uint32_t end = session->statement.count;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < end; i++) {
         const struct orr_v017_op op = session->v017->ops[i];
@@ -265,12 +265,12 @@ void orr_v017_pipeline_all(struct orr_session *session, uint32_t job)
         }
     }
     struct orr_v017_op *ops = session->v017->ops;
-    for (uint32_t i = 0; i < session->undo_count; i++) {
+    for (uint32_t i = 0; i < session->statement.count; i++) {
         if (ops[i].kind != ORR_V017_ALLOCATE || session->tasks[ops[i].task].job != job) {
             ops[kept++] = ops[i];
         }
     }
-    session->undo_count = kept;
+    session->statement.count = kept;
 }
 
 /* --- committing --- */
@@ -301,7 +301,7 @@ static void commit_eviction(struct orr_session *session, uint32_t at, enum orr_a
 
 void orr_v017_commit(struct orr_session *session, enum orr_action action, uint32_t preemptor)
 {
-    for (uint32_t i = 0; i < session->undo_count; i++) {
+    for (uint32_t i = 0; i < session->statement.count; i++) {
         const struct orr_v017_op *op = &session->v017->ops[i];
         if (op->kind == ORR_V017_UNDO || !is_valid(session, i)) {
             continue;
@@ -317,7 +317,7 @@ void orr_v017_commit(struct orr_session *session, enum orr_action action, uint32
 
 void orr_v017_forget(struct orr_session *session)
 {
-    session->undo_count = 0;
+    session->statement.count = 0;
     orr_v017__forget_copies(session);
     orr_arena_reset(&session->v017->arena);
 }

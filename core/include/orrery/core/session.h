@@ -402,12 +402,14 @@ struct orr_numa;
 struct orr_numa_node;
 struct orr_zone_take;
 struct orr_usage;
-struct orr_ranked_node;
-struct orr_node_index;
-struct orr_spread_index;
-struct orr_domain_sums;
-struct orr_preferred;
+struct orr_place_memory;
 struct orr_v017;
+struct orr_statement { /* the open one: every step of it can be taken back; private to session/ */
+    struct orr_undo *steps;
+    uint32_t count, capacity;
+    unsigned char *saved; /* node books to go back to */
+    size_t saved_bytes, saved_capacity;
+};
 struct orr_session {
     struct orr_session_rules rules;
     struct orr_watcher watcher; /* told of jobs and victims by their indices here */
@@ -449,15 +451,12 @@ struct orr_session {
     double total[ORR_SHARE_KINDS];  /* of ready nodes */
     struct orr_vec largest;         /* of each slot the most that a node offers */
     int64_t min_gpu_memory_mib, max_gpu_memory_mib; /* 0: no node tells */
-    /* the open statement */
+    /* of the cycle */
     int64_t scenarios_tried; /* by the action that runs */
     uint64_t node_scenarios; /* scenarios of a single node that searches have listed so far */
     uint64_t scenarios_of[ORR_ACTIONS]; /* simulated by the action, in all cycles */
     struct orr_prune_count pruned[ORR_PRUNERS];
-    struct orr_undo *undo;
-    uint32_t undo_count, undo_capacity;
-    unsigned char *saved; /* node books to go back to */
-    size_t saved_bytes, saved_capacity;
+    struct orr_statement statement;
     uint32_t *touched; /* tasks to restore on close */
     uint32_t touched_count, touched_capacity;
     uint32_t *dirty; /* nodes to rebuild on open */
@@ -482,20 +481,8 @@ struct orr_session {
     struct orr_decision *decisions; /* of this cycle */
     uint32_t decision_count, decision_capacity;
     struct orr_fit_detail *details; /* by job, filled by allocate; NULL (as built): not wanted */
-    /* scores of the topology plugin for the attempt that is running */
-    struct orr_preferred *preferred; /* by set of the job in hand */
-    uint32_t preferred_capacity;
-    /* Memory lent to one attempt to place a job after another, core/place. */
-    struct orr_task_list attempt_tasks;
-    struct orr_ranked_node *ranked; /* as many as there are nodes; NULL until the first */
     uint32_t *every_node;           /* all of them, in order; NULL until somebody asks */
-    /* What nodes are worth to asks, core/place/place_index.c: each is one piece of memory. */
-    struct orr_node_index **node_indices;
-    uint32_t node_index_count, node_index_capacity;
-    uint64_t node_questions;
-    struct orr_domain_sums **domain_sums; /* the same for domains, core/place/place_domains.c */
-    uint32_t domain_sum_count, domain_sum_capacity;
-    struct orr_spread_index *spreads[2]; /* of CPU, of GPUs */
+    struct orr_place_memory *place; /* what core/place keeps and lends to attempts */
 };
 
 /* --- building --- */
@@ -606,7 +593,7 @@ void orr_session_close(struct orr_session *session);
 /* The statement: every change can be taken back to a checkpoint until it is committed. */
 static inline uint32_t orr_session_checkpoint(const struct orr_session *session)
 {
-    return session->undo_count;
+    return session->statement.count;
 }
 void orr_session_rollback(struct orr_session *session, uint32_t checkpoint);
 void orr_session_commit(struct orr_session *session, enum orr_action action, uint32_t preemptor);
