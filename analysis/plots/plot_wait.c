@@ -355,7 +355,7 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
 
 static void cdf_draw_runs(struct orr_plot *to, struct orr_plot *runs, const struct measure *of)
 {
-    double lowest = INFINITY, highest = 0;
+    double lowest = HUGE_VAL, highest = 0;
     for (uint32_t i = 0; i < to->among; i++) {
         double low = 1, high = 10;
         wait_bounds(&runs[i], of, &low, &high);
@@ -651,7 +651,7 @@ void orr_plot__runs_size(struct orr_plot *to, struct orr_plot *runs)
 {
     struct class *classes = orr_zalloc((size_t)to->among * CLASSES, sizeof *classes);
     uint32_t columns[CLASSES], count = 0;
-    double lowest = INFINITY, highest = 0;
+    double lowest = HUGE_VAL, highest = 0;
     bool left = false;
     for (uint32_t i = 0; i < to->among; i++) {
         double low = 1, high = 10;

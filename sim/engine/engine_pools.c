@@ -371,11 +371,14 @@ static void place_waiting(struct engine *engine)
 static void order(struct engine *engine, uint32_t node, orr_ms delay)
 {
     engine->pools->ordered[node] = true;
+    engine->listed_events++;
+    if (delay == 0) {
+        return; /* join_at_once */
+    }
     orr_heap_push(&engine->heap, (struct orr_event){.at = engine->view.now + delay,
                                                     .subject = node,
                                                     .class_seq = orr_engine__class_and(
                                                         CLASS_CAPACITY, ORR_ENGINE__POOL)});
-    engine->listed_events++;
 }
 
 void orr_engine__pools_join(struct engine *engine, uint32_t node)
@@ -387,6 +390,22 @@ void orr_engine__pools_join(struct engine *engine, uint32_t node)
     orr_engine__count_event(engine, CLASS_CAPACITY, node);
     orr_engine__join_cluster(engine, node);
     engine->changed = true;
+}
+
+/* Nodes that need no time are there before the cycle of the instant in which they are ordered. */
+static void join_at_once(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    for (uint32_t p = 0; p < world->pool_count; p++) {
+        const struct orr_world_pool *pool = &world->pools[p];
+        for (uint32_t n = pool->first_node;
+             n < pool->first_node + pool->node_count && pool->autoscaled && pool->provision_ms == 0;
+             n++) {
+            if (engine->pools->ordered[n]) {
+                orr_engine__pools_join(engine, n);
+            }
+        }
+    }
 }
 
 /* Everything as it was, but for the clocks of nodes that nobody needed, and what is ordered. */
@@ -418,6 +437,7 @@ static void end_trial(struct engine *engine)
         }
     }
     orr_free(kept);
+    join_at_once(engine);
 }
 
 /* Nodes whose time is over leave, the last first; when the next one's is. */

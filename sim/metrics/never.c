@@ -301,6 +301,34 @@ static void search_all(struct search *search)
     orr_free(search->held);
 }
 
+/* Of barred jobs that wait for others: those behind one that can never start are known by now. The
+ * others are added that are behind none of this list; returns how many are left. */
+static uint32_t add_first(const struct orr_world *world, struct orr_run *run,
+                          struct orr_never *barred, uint32_t count)
+{
+    bool *listed = orr_zalloc(world->job_count + (size_t)1, sizeof *listed);
+    bool *behind = orr_zalloc(world->job_count + (size_t)1, sizeof *behind);
+    for (uint32_t i = 0; i < count; i++) {
+        listed[barred[i].job] = orr_never_of(run, barred[i].job) == NULL;
+    }
+    for (uint32_t e = 0; e < world->edge_count; e++) {
+        behind[world->holds[world->edges[e].hold].job] |= listed[world->edges[e].job];
+    }
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_never never = barred[i];
+        if (listed[never.job] && behind[never.job]) {
+            barred[left++] = never;
+        } else if (listed[never.job]) {
+            add(run, &never);
+        }
+    }
+    orr_sort(run->nevers, run->never_count, sizeof *run->nevers, by_job, NULL);
+    orr_free(listed);
+    orr_free(behind);
+    return left < count ? left : 0;
+}
+
 /* Of what did not run: a job behind one that can never start waits for that, whatever bars it
  * besides. So those that wait for others are judged by what is before them first. */
 static void add_waiting(const struct orr_world *world, struct orr_run *run)
@@ -323,14 +351,10 @@ static void add_waiting(const struct orr_world *world, struct orr_run *run)
         struct orr_job_state *state = &run->ledger->jobs[world->holds[h].job];
         state->phase = world->holds[h].waits_for > 0 ? ORR_JOB_FUTURE : state->phase;
     }
-    add_dependents(world, run);
-    orr_sort(run->nevers, run->never_count, sizeof *run->nevers, by_job, NULL);
-    const uint32_t known = run->never_count;
-    for (uint32_t i = 0; i < waiting; i++) {
-        const struct orr_run judged = {.nevers = run->nevers, .never_count = known};
-        if (orr_never_of(&judged, barred[i].job) == NULL) {
-            add(run, &barred[i]);
-        }
+    while (waiting > 0) {
+        add_dependents(world, run);
+        orr_sort(run->nevers, run->never_count, sizeof *run->nevers, by_job, NULL);
+        waiting = add_first(world, run, barred, waiting);
     }
     orr_free(barred);
 }

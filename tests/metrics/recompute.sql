@@ -206,7 +206,7 @@ FROM attempt AS a JOIN job AS j ON j.id = a.job CROSS JOIN run AS r WHERE a.end_
 CREATE TEMP TABLE life AS -- while it is there a job asks for all its pods, or those it wants: what it does not hold of them waits
 WITH whole AS (
   SELECT j.id AS job, j.queue, j.mgpu, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
-         max(CASE WHEN j.state >= 3 THEN j.end_ms ELSE r.end_ms END, coalesce(l.to_ms, 0)) AS to_ms
+         max(CASE WHEN j.state >= 3 THEN j.end_ms ELSE r.end_ms END, coalesce(l.to_ms, -9e18)) AS to_ms
   FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id
   LEFT JOIN (SELECT job, max(to_ms) AS to_ms FROM held GROUP BY job) AS l ON l.job = j.id WHERE j.state > 0
 )

@@ -18,6 +18,18 @@ try() {
     return 1
 }
 
+# easy's variant unguarded keeps no promise by design; nothing else may be broken then.
+lawful() {
+    try audit '0 1' "$orrery" audit r.db || return 1
+    [ "$code" = 1 ] || return 0
+    case $(sqlite3 -readonly r.db "SELECT count(*) FROM shard WHERE policy_params LIKE '%variant=unguarded%'") in
+    0) ;;
+    *) awk '$3 ~ /^[1-9][0-9]*$/ && $1 != "promise" { other = 1 } END { exit other }' audit.out && return 0 ;;
+    esac
+    echo "audit: $(grep -v '^ *$' audit.out | awk '$3 ~ /^[1-9][0-9]*$/ || / at [-0-9.]+ s: /' | head -n 5 | cut -c 1-300 | tr '\n' '|')"
+    return 1
+}
+
 # The numbers of the store, made again; not what it could not know (recompute.sql says what).
 made_again() {
     try recompute 0 sqlite3 -bail -readonly r.db 'PRAGMA integrity_check' ".read $here/../metrics/recompute.sql" || return 1
@@ -69,7 +81,7 @@ judge() (
         fi
         return 0
     fi
-    try audit 0 "$orrery" audit r.db || return 0
+    lawful || return 0
     made_again || return 0
     told_again "$1" || return 0
     echo right
