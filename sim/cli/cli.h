@@ -44,6 +44,7 @@ int orr_cli_completion(int argc, char **argv);
 int orr_cli_columns(int argc, char **argv);
 int orr_cli_conform(int argc, char **argv);
 int orr_cli_schedule(int argc, char **argv);
+int orr_cli_sweep(int argc, char **argv);
 int orr_cli_trace(int argc, char **argv);
 int orr_cli_doctor(int argc, char **argv);
 

@@ -29,6 +29,7 @@ static const struct orr_verb verbs[] = {
     {"explain", "the story of one job, or why a queue gets what it gets", orr_cli_explain},
     {"whatif", "a scenario before and after a change: who gains, who loses", orr_cli_whatif},
     {"compare", "paired differences between policies or settings", orr_cli_compare},
+    {"sweep", "an experiment of many runs: plan, run anywhere, merge", orr_cli_sweep},
     {"gate", "hold results against a baseline: pass, regressed or inconclusive", orr_cli_gate},
     {"calibrate", "simulated against recorded starts, per queue and kind", orr_cli_calibrate},
     {"audit", "check a schedule against the rules it should keep", orr_cli_audit},

@@ -4,10 +4,13 @@
 #include <orrery/sim/study.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <orrery/base/mem.h>
@@ -22,13 +25,25 @@ struct slot {
     pid_t pid; /* 0: free */
     int from;  /* the reading end of its pipe */
     uint32_t task;
+    orr_ms until_ms; /* monotonic: then it is stopped; ORR_MS_NONE: never */
+    bool late;       /* it was */
 };
+
+enum { GRACE_MS = 10000 }; /* for a process that is stopped, to remove what it has not finished */
 
 struct tasks { /* one of the two */
     const struct orr_point_options *points;
     struct orr_probe *probes;
     uint32_t count;
+    const struct orr_study_options *options;
 };
+
+static orr_ms monotonic_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (orr_ms)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 static void remember_unfinished(const char *temporary, void *context)
 {
@@ -61,6 +76,11 @@ static struct child run_probe(const struct orr_probe *given)
 /* In the child: does the task and writes its verdict. Nothing else of the parent is touched. */
 static void be_a_task(const struct tasks *tasks, uint32_t task, int to)
 {
+    if (tasks->options->memory_bytes > 0) {
+        const struct rlimit most = {.rlim_cur = tasks->options->memory_bytes,
+                                    .rlim_max = tasks->options->memory_bytes};
+        (void)setrlimit(RLIMIT_AS, &most);
+    }
     const struct child verdict =
         tasks->probes != NULL ? run_probe(&tasks->probes[task]) : run_point(&tasks->points[task]);
     const char *at = (const char *)&verdict;
@@ -94,7 +114,11 @@ static enum orr_status start(const struct tasks *tasks, uint32_t task, struct sl
         be_a_task(tasks, task, ends[1]);
     }
     (void)close(ends[1]);
-    *slot = (struct slot){.pid = pid, .from = ends[0], .task = task};
+    const orr_ms limit_ms = tasks->options->time_ms;
+    *slot = (struct slot){.pid = pid,
+                          .from = ends[0],
+                          .task = task,
+                          .until_ms = limit_ms > 0 ? monotonic_ms() + limit_ms : ORR_MS_NONE};
     return ORR_OK;
 }
 
@@ -128,35 +152,117 @@ static bool hear(struct slot *slot, const volatile sig_atomic_t *interrupted, st
     return have == sizeof *verdict;
 }
 
-/* Waits for the task's process, which an interrupt ends, and takes over what it says: a probe that
- * cannot be made is its own affair, a point that fails is everybody's. */
+/* What came of a task whose process has ended or says so. */
+static struct child verdict_of(const struct tasks *tasks, struct slot *slot,
+                               const volatile sig_atomic_t *interrupted)
+{
+    struct child verdict = {.status = ORR_BUG};
+    const bool late = slot->late, whole = hear(slot, interrupted, &verdict);
+    if (late && (!whole || verdict.status == ORR_INTERRUPTED)) {
+        verdict.status = ORR_INTERRUPTED;
+        (void)snprintf(verdict.text, sizeof verdict.text, "stopped after %g s, the time limit",
+                       (double)tasks->options->time_ms / 1000);
+    } else if (verdict.status == ORR_NO_MEMORY && tasks->options->memory_bytes > 0) {
+        (void)snprintf(verdict.text, sizeof verdict.text,
+                       "needs more than %.4g MiB, the memory limit",
+                       (double)tasks->options->memory_bytes / (1 << 20));
+    } else if (!whole) {
+        verdict.status = ORR_BUG;
+        (void)snprintf(verdict.text, sizeof verdict.text, "the run of %.800s ended without a word",
+                       tasks->probes != NULL ? tasks->probes[slot->task].job
+                                             : tasks->points[slot->task].output);
+    }
+    verdict.text[sizeof verdict.text - 1] = '\0';
+    return verdict;
+}
+
+/* Takes over what a task's process says: a probe that cannot be made is its own affair, and so is a
+ * point whose end somebody listens for; else a point that fails is everybody's. */
 static enum orr_status collect(const struct tasks *tasks, struct slot *slot,
                                const volatile sig_atomic_t *interrupted, struct orr_err *err)
 {
-    struct child verdict = {.status = ORR_BUG};
-    const bool whole = hear(slot, interrupted, &verdict);
+    const uint32_t task = slot->task;
+    const struct child verdict = verdict_of(tasks, slot, interrupted);
     if (*interrupted) {
         return orr_fail(err, ORR_INTERRUPTED, "interrupted");
     }
-    if (!whole) {
-        return orr_fail(err, ORR_BUG, "the run of %s ended without a word",
-                        tasks->probes != NULL ? tasks->probes[slot->task].job
-                                              : tasks->points[slot->task].output);
-    }
-    verdict.text[sizeof verdict.text - 1] = '\0';
-    if (tasks->probes != NULL) {
-        struct orr_probe *probe = &tasks->probes[slot->task];
+    if (tasks->probes != NULL && verdict.status != ORR_BUG) {
+        struct orr_probe *probe = &tasks->probes[task];
         probe->status = verdict.status;
         probe->start_ms = verdict.start_ms;
         memcpy(probe->text, verdict.text, sizeof probe->text);
         return ORR_OK;
     }
+    if (tasks->options->ended != NULL) {
+        tasks->options->ended(task, verdict.status, verdict.text, tasks->options->context);
+        return ORR_OK;
+    }
     return verdict.status == ORR_OK ? ORR_OK : orr_fail(err, verdict.status, "%s", verdict.text);
 }
 
-static enum orr_status run_all(const struct tasks *tasks, const struct orr_study_options *options,
-                               struct orr_err *err)
+/* The time until which to wait at most: -1 without limits. */
+static int patience_ms(const struct slot *slots, uint32_t jobs)
 {
+    const orr_ms now = monotonic_ms();
+    orr_ms least = ORR_MS_NONE;
+    for (uint32_t i = 0; i < jobs; i++) {
+        if (slots[i].pid != 0 && slots[i].until_ms != ORR_MS_NONE) {
+            const orr_ms left = slots[i].until_ms > now ? slots[i].until_ms - now : 0;
+            least = least == ORR_MS_NONE || left < least ? left : least;
+        }
+    }
+    return least == ORR_MS_NONE ? -1 : least < 1000000 ? (int)least : 1000000;
+}
+
+/* Asks who is over its time to end, and ends it when it does not. */
+static void stop_late(struct slot *slots, uint32_t jobs)
+{
+    const orr_ms now = monotonic_ms();
+    for (uint32_t i = 0; i < jobs; i++) {
+        struct slot *slot = &slots[i];
+        if (slot->pid != 0 && slot->until_ms != ORR_MS_NONE && now >= slot->until_ms) {
+            (void)kill(slot->pid, slot->late ? SIGKILL : SIGTERM);
+            slot->late = true;
+            slot->until_ms = now + GRACE_MS;
+        }
+    }
+}
+
+/* Waits until the process of some task has something to say; returns its slot. An interrupt is
+ * handed on to all. */
+static struct slot *wait_for_one(struct slot *slots, struct pollfd *polled, uint32_t jobs,
+                                 const volatile sig_atomic_t *interrupted)
+{
+    for (;;) {
+        for (uint32_t i = 0; i < jobs; i++) {
+            polled[i] =
+                (struct pollfd){.fd = slots[i].pid != 0 ? slots[i].from : -1, .events = POLLIN};
+            if (*interrupted && slots[i].pid != 0) { /* perhaps nobody else told it */
+                (void)kill(slots[i].pid, SIGTERM);
+            }
+        }
+        const int ready = poll(polled, jobs, patience_ms(slots, jobs));
+        for (uint32_t i = 0; ready > 0 && i < jobs; i++) {
+            if (polled[i].revents != 0) {
+                return &slots[i];
+            }
+        }
+        stop_late(slots, jobs);
+    }
+}
+
+static struct slot *free_slot(struct slot *slots, uint32_t jobs)
+{
+    uint32_t i = 0;
+    while (i < jobs && slots[i].pid != 0) {
+        i++;
+    }
+    return i < jobs ? &slots[i] : NULL;
+}
+
+static enum orr_status run_all(const struct tasks *tasks, struct orr_err *err)
+{
+    const struct orr_study_options *options = tasks->options;
     uint32_t jobs = options->jobs > 0 ? options->jobs : 1;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (options->jobs == 0 && cores > 1) {
@@ -164,26 +270,26 @@ static enum orr_status run_all(const struct tasks *tasks, const struct orr_study
     }
     jobs = jobs < tasks->count ? jobs : tasks->count;
     struct slot *slots = orr_zalloc(jobs + (size_t)1, sizeof *slots);
+    struct pollfd *polled = orr_zalloc(jobs + (size_t)1, sizeof *polled);
     const volatile sig_atomic_t *interrupted = orr_interrupt_catch();
     enum orr_status status = *interrupted ? orr_fail(err, ORR_INTERRUPTED, "interrupted") : ORR_OK;
-    uint32_t next = 0, done = 0, oldest = 0, running = 0;
+    uint32_t next = 0, done = 0, running = 0;
     while (running > 0 || (status == ORR_OK && next < tasks->count)) {
         if (status == ORR_OK && next < tasks->count && running < jobs) {
-            /* slots are taken in turn, so the oldest is always the next to be waited for */
-            status = start(tasks, next, &slots[(oldest + running) % jobs], err);
+            status = start(tasks, next++, free_slot(slots, jobs), err);
             running += status == ORR_OK;
-            next++;
             continue;
         }
-        const enum orr_status ended = collect(tasks, &slots[oldest], interrupted, err);
+        struct slot *slot = wait_for_one(slots, polled, jobs, interrupted);
+        const enum orr_status ended = collect(tasks, slot, interrupted, err);
         status = status == ORR_OK ? ended : status;
-        oldest = (oldest + 1) % jobs;
         running--;
         done++;
         if (options->progress != NULL) {
             options->progress(done, tasks->count, ORR_MS_NONE, options->context);
         }
     }
+    orr_free(polled);
     orr_free(slots);
     return status;
 }
@@ -191,13 +297,13 @@ static enum orr_status run_all(const struct tasks *tasks, const struct orr_study
 enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t count,
                               const struct orr_study_options *options, struct orr_err *err)
 {
-    const struct tasks tasks = {.points = points, .count = count};
-    return run_all(&tasks, options, err);
+    const struct tasks tasks = {.points = points, .count = count, .options = options};
+    return run_all(&tasks, err);
 }
 
 enum orr_status orr_study_probe(struct orr_probe *probes, uint32_t count,
                                 const struct orr_study_options *options, struct orr_err *err)
 {
-    const struct tasks tasks = {.probes = probes, .count = count};
-    return run_all(&tasks, options, err);
+    const struct tasks tasks = {.probes = probes, .count = count, .options = options};
+    return run_all(&tasks, err);
 }

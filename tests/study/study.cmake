@@ -1,5 +1,5 @@
 # Studies from the command line: several runs, or a run beside another.
-foreach(name bundle calibrate ci compare cycles explain figures gate init json metrics openmetrics perfetto report schedule tables terminal totals whatif)
+foreach(name bundle calibrate ci compare cycles explain figures gate init json metrics openmetrics perfetto report schedule sweep tables terminal totals whatif)
   add_test(NAME study.${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/study/${name}.sh $<TARGET_FILE:orrery>
     ${CMAKE_CURRENT_BINARY_DIR}/study ${PROJECT_SOURCE_DIR})
   set_tests_properties(study.${name} PROPERTIES LABELS quick TIMEOUT 300 SKIP_RETURN_CODE 77)

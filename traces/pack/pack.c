@@ -33,6 +33,16 @@ enum orr_status orr_file_sha256(const char *path, char text[ORR_SHA256_TEXT], st
     return failed ? orr_fail(err, ORR_IO, "%s: cannot be read", path) : ORR_OK;
 }
 
+void orr_texts_sha256(const char *const *texts, size_t count, char text[ORR_SHA256_TEXT])
+{
+    struct sha256_ctx sha;
+    sha256_init(&sha);
+    for (size_t i = 0; i < count; i++) {
+        sha256_update(&sha, strlen(texts[i]) + 1, (const uint8_t *)texts[i]);
+    }
+    orr_sha256_text(&sha, text);
+}
+
 bool pack_char_allowed(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||

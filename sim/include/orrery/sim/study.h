@@ -35,7 +35,12 @@ int orr_expect_check(const struct orr_scenario *scenario, const char *results, o
 struct orr_study_options {
     uint32_t jobs; /* processes at a time; 0: one a core */
     void (*progress)(uint64_t done, uint64_t total, orr_ms now, void *context); /* or NULL */
+    /* Gets what came of each point, in the order in which they end; then a failure stops no other
+     * point. NULL: the first failure ends the study. */
+    void (*ended)(uint32_t point, enum orr_status status, const char *text, void *context);
     void *context;
+    orr_ms time_ms;        /* after which a process is stopped (ORR_INTERRUPTED); 0: no limit */
+    uint64_t memory_bytes; /* of address space that a process may take; 0: no limit */
 };
 
 /* From now on SIGINT and SIGTERM set the flag that is returned, and the program goes on: who asked
@@ -50,8 +55,8 @@ void orr_interrupt_remove(void);
 void orr_interrupt_at_once(const char *path);
 
 /* Runs every point in a process of its own and leaves its results file. The first failure is
- * reported and nothing more is started; what runs is waited for. Interrupted, it stops what runs:
- * ORR_INTERRUPTED, and no half results. */
+ * reported and nothing more is started, unless `ended` listens; what runs is waited for.
+ * Interrupted, it stops what runs: ORR_INTERRUPTED, and no half results. */
 enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t count,
                               const struct orr_study_options *options,
                               struct orr_err *err) ORR_MUST_USE;

@@ -21,6 +21,8 @@ struct orr_pack_file {
 /* Of a file as it lies on disk, in lower-case hex. ORR_NO_INPUT, ORR_IO. */
 enum orr_status orr_file_sha256(const char *path, char text[ORR_SHA256_TEXT],
                                 struct orr_err *err) ORR_MUST_USE;
+/* The same of texts, each with its end, so that no two lists of texts are alike. */
+void orr_texts_sha256(const char *const *texts, size_t count, char text[ORR_SHA256_TEXT]);
 
 /* Characters that a name may not have become '_'; lives in the arena. */
 const char *orr_pack_name(struct orr_arena *arena, const char *folder, const char *name);

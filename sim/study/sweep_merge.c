@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* sweep_merge.c - what came of all points in one file. Points are read one at a time in the order
+ * of the plan, so the file is the same whoever ran them, where and in which order. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <orrery/analysis/results.h>
+
+#include "study_int.h"
+#include "sweep_int.h"
+#include "sweep_sql.h"
+
+struct merge {
+    const struct orr_sweep *sweep;
+    struct orr_sweep__file file;
+    sqlite3_stmt *add_run, *add_metric, *add_expectation, *add_hole;
+    struct orr_err *err;
+};
+
+/* A row of results as a row of the merged file: the point's number, then `columns` as they are. */
+static void copy_row(struct merge *merge, uint32_t point, sqlite3_stmt *from, int columns,
+                     sqlite3_stmt *to)
+{
+    sqlite3_bind_int64(to, 1, point);
+    for (int c = 0; c < columns; c++) {
+        sqlite3_bind_value(to, c + 2, sqlite3_column_value(from, c));
+    }
+    orr_sweep__insert(&merge->file, to);
+}
+
+/* Is this file what the point's run writes? */
+static bool is_of_point(const struct merge *merge, uint32_t point, struct orr_results *in,
+                        sqlite3_stmt *row)
+{
+    const struct orr_sweep_point *of = &merge->sweep->points[point];
+    return sqlite3_column_int64(row, 7) == (int64_t)of->seed &&
+           strcmp(orr_results_text(in, row, 9), ORR_VERSION) == 0;
+}
+
+static enum orr_status add_point(struct merge *merge, uint32_t point)
+{
+    char path[4300];
+    struct orr_results in;
+    orr_sweep__path(merge->sweep, point, ".db", path, sizeof path);
+    orr_results_open(&in, path, merge->err);
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_sweep_sql__result);
+    while (orr_results_step(&in, row)) {
+        if (!is_of_point(merge, point, &in, row)) {
+            in.status = orr_fail(merge->err, ORR_DATA,
+                                 "%s: is not what point %u of the plan writes; remove it and run "
+                                 "the sweep again",
+                                 path, (unsigned)point);
+        }
+        copy_row(merge, point, row, 7, merge->add_run);
+    }
+    row = orr_results_prepare(&in, orr_sweep_sql__metrics);
+    while (orr_results_step(&in, row)) {
+        copy_row(merge, point, row, 8, merge->add_metric);
+    }
+    row = orr_results_prepare(&in, orr_sweep_sql__expectations);
+    while (orr_results_step(&in, row)) {
+        copy_row(merge, point, row, 4, merge->add_expectation);
+    }
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    return status == ORR_OK ? merge->file.status : status;
+}
+
+static enum orr_status add_points(struct merge *merge, bool partial,
+                                  struct orr_sweep_merged *merged)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < merge->sweep->point_count && status == ORR_OK; i++) {
+        char why[600];
+        const enum orr_sweep_state state = orr_sweep_state(merge->sweep, i, why, sizeof why);
+        if (state == ORR_SWEEP_DONE) {
+            status = add_point(merge, i);
+            merged->points++;
+            continue;
+        }
+        if (merged->holes++ == 0 && !partial) {
+            return orr_fail(merge->err, ORR_DATA,
+                            "%s: point %u (%s) has no results: %s; `orrery sweep run` makes them, "
+                            "--partial leaves holes",
+                            merge->sweep->folder, (unsigned)i, merge->sweep->points[i].label,
+                            state == ORR_SWEEP_FAILED ? why : "it has not run");
+        }
+        sqlite3_bind_int64(merge->add_hole, 1, i);
+        sqlite3_bind_text(merge->add_hole, 2, state == ORR_SWEEP_FAILED ? why : "missing", -1,
+                          SQLITE_TRANSIENT);
+        orr_sweep__insert(&merge->file, merge->add_hole);
+    }
+    return status == ORR_OK ? merge->file.status : status;
+}
+
+/* A name between double quotes, as SQL has them. */
+static void put_name(FILE *out, const char *name)
+{
+    (void)fputc('"', out);
+    for (; *name != '\0'; name++) {
+        (void)fprintf(out, *name == '"' ? "\"\"" : "%c", *name);
+    }
+    (void)fputc('"', out);
+}
+
+/* v_points and v_metrics: with a column for each axis, which a query cannot make. */
+static enum orr_status add_views(struct merge *merge)
+{
+    char *sql = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&sql, &bytes);
+    if (out == NULL) {
+        orr_out_of_memory();
+    }
+    (void)fputs("CREATE VIEW v_points AS SELECT p.id AS point, p.key AS key, p.seed AS seed, "
+                "a.label AS arm",
+                out);
+    sqlite3_stmt *row = orr_sweep__prepare(&merge->file, orr_sweep_sql__axes);
+    while (row != NULL && sqlite3_step(row) == SQLITE_ROW) {
+        (void)fprintf(out,
+                      ", (SELECT value FROM sweep_value AS v WHERE v.arm = p.arm AND v.axis = %d) "
+                      "AS ",
+                      sqlite3_column_int(row, 0));
+        put_name(out, (const char *)sqlite3_column_text(row, 1));
+    }
+    (void)sqlite3_finalize(row);
+    (void)fputs(" FROM sweep_point AS p JOIN sweep_arm AS a ON a.id = p.arm;\n"
+                "CREATE VIEW v_metrics AS SELECT p.*, m.name AS metric, m.scope AS scope, m.label "
+                "AS label, m.value AS value, m.unit AS unit, m.n AS n, m.better AS better, "
+                "m.at_least AS at_least FROM point_metric AS m JOIN v_points AS p ON p.point = "
+                "m.point;",
+                out);
+    (void)fclose(out);
+    enum orr_status status = merge->file.status;
+    if (status == ORR_OK && sqlite3_exec(merge->file.db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        status = orr_fail(merge->err, ORR_SCENARIO, "an axis cannot be a column: %s",
+                          sqlite3_errmsg(merge->file.db));
+    }
+    free(sql);
+    return status;
+}
+
+/* The plan's own rows. The plan stays as it is; its tables have the same names. */
+static enum orr_status copy_plan(struct merge *merge)
+{
+    static const char *const tables[] = {"sweep",     "sweep_input", "sweep_axis",
+                                         "sweep_arm", "sweep_value", "sweep_point"};
+    char plan[4200], sql[200];
+    (void)snprintf(plan, sizeof plan, "%s/plan.db", merge->sweep->folder);
+    sqlite3 *db = NULL;
+    (void)sqlite3_open_v2(plan, &db, SQLITE_OPEN_READONLY, NULL);
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0] && merge->file.status == ORR_OK; t++) {
+        sqlite3_stmt *from = NULL;
+        (void)snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY rowid", tables[t]);
+        (void)sqlite3_prepare_v2(db, sql, -1, &from, NULL);
+        const int columns = from != NULL ? sqlite3_column_count(from) : 0;
+        int used = snprintf(sql, sizeof sql, "INSERT INTO %s VALUES(?", tables[t]);
+        for (int c = 1; c < columns; c++) {
+            used += snprintf(sql + used, sizeof sql - (size_t)used, ",?");
+        }
+        (void)snprintf(sql + used, sizeof sql - (size_t)used, ")");
+        sqlite3_stmt *to = orr_sweep__prepare(&merge->file, sql);
+        while (from != NULL && to != NULL && sqlite3_step(from) == SQLITE_ROW) {
+            for (int c = 0; c < columns; c++) {
+                sqlite3_bind_value(to, c + 1, sqlite3_column_value(from, c));
+            }
+            orr_sweep__insert(&merge->file, to);
+        }
+        (void)sqlite3_finalize(from);
+        (void)sqlite3_finalize(to);
+    }
+    (void)sqlite3_close(db);
+    return merge->file.status;
+}
+
+enum orr_status orr_sweep_merge(const struct orr_sweep *sweep, const char *path, bool partial,
+                                struct orr_sweep_merged *merged, struct orr_err *err)
+{
+    struct merge merge = {.sweep = sweep, .err = err};
+    *merged = (struct orr_sweep_merged){0};
+    enum orr_status status = orr_sweep__create(&merge.file, path, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    merge.add_run = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_run);
+    merge.add_metric = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_metric);
+    merge.add_expectation = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_expectation);
+    merge.add_hole = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_hole);
+    status = copy_plan(&merge);
+    if (status == ORR_OK) {
+        status = add_points(&merge, partial, merged);
+    }
+    if (status == ORR_OK) {
+        status = add_views(&merge);
+    }
+    sqlite3_stmt *const all[] = {merge.add_run, merge.add_metric, merge.add_expectation,
+                                 merge.add_hole};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        (void)sqlite3_finalize(all[i]);
+    }
+    return orr_sweep__put_in_place(&merge.file, status);
+}

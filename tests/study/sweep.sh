@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `orrery sweep`: a plan has every point once, a sweep that was killed goes on where it was, and its merged file
+# has the bytes of an undisturbed one, whoever ran the points and in which order; a failure stops no other.
+#
+#   sweep.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+
+orrery=$1 work=$2 source=$3
+. "$(dirname "$0")/../scratch.sh"
+
+exits() { # CODE COMMAND...
+    wanted=$1 code=0
+    shift
+    "$orrery" "$@" >out 2>err || code=$?
+    [ "$code" = "$wanted" ] || fail "exit $code, not $wanted: orrery $*: $(cat out err)"
+}
+awk 'BEGIN { print "job,submit_s,run_s,pods,gpus_per_pod"
+    for (i = 0; i < 120; i++) print "j" i "," i * 20 "," 100 + i * 37 % 3000 ",1," 1 + i * 7 % 8 }' >trace.csv
+cat >base.yaml <<'YAML'
+cluster: {pools: {p: {nodes: 8, gpus: 8}}}
+workload: [{name: w, trace: trace.csv}]
+policy: fifo
+YAML
+cat >exp.yaml <<'YAML'
+kind: Sweep
+base: base.yaml
+replicas: 2
+shake: {submit: 30s, run: 0.01}
+axes:
+  policy: {policy.name: [fifo, easy]}
+  size: {cluster.pools.p.nodes: [8, +=2]}
+points:
+  - {policy.name: las, cluster.pools.p.nodes: 12}
+limits: {time: 60s}
+YAML
+
+# A sweep that nothing disturbs; every number is that of the run alone.
+exits 0 sweep plan exp.yaml -o calm
+exits 75 sweep status calm
+exits 0 sweep run calm --no-progress
+exits 0 sweep merge calm -o calm.db
+grep -q 'calm.db: 10 points' out || fail "$(cat out)"
+[ "$(sqlite3 calm.db "SELECT group_concat(policy || size || '#' || seed, ' ') FROM v_points WHERE policy IS NOT NULL")" = \
+    'fifo8#1 fifo8#2 fifo+=2#1 fifo+=2#2 easy8#1 easy8#2 easy+=2#1 easy+=2#2' ] || fail "not the points of the axes"
+"$orrery" run base.yaml --policy easy --set cluster.pools.p.nodes=10 --set shake.submit=30s --set shake.run=0.01 --seed 2 -q \
+    --no-progress -o alone.db
+alone=$(sqlite3 alone.db "SELECT digest FROM run")
+[ "$(sqlite3 calm.db "SELECT digest FROM point_run WHERE point = 7")" = "$alone" ] || fail "a point is not its run"
+[ "$(sqlite3 calm.db "SELECT count(*) FROM point_metric WHERE point = 7")" = "$(sqlite3 alone.db "SELECT count(*) FROM metric")" ] ||
+    fail "metrics are lost"
+
+# Planned again: the same keys; a folder holds one plan.
+exits 0 sweep plan exp.yaml -o torn
+[ "$(sqlite3 torn/plan.db "SELECT group_concat(key) FROM sweep_point")" = "$(sqlite3 calm/plan.db "SELECT group_concat(key) FROM sweep_point")" ] ||
+    fail "keys are not stable"
+exits 73 sweep plan exp.yaml -o torn
+
+# Killed with what it started, then tasks of an engine in another order, one of them twice, then the rest.
+"$orrery" sweep run torn -j 2 -q --no-progress 2>err &
+victim=$!
+while [ "$(find torn/points -name '*.db' | wc -l)" -lt 1 ]; do :; done
+pkill -9 -P "$victim" 2>killed || true
+kill -9 "$victim" 2>killed || true
+wait "$victim" 2>killed || true
+SLURM_ARRAY_TASK_ID=4 "$orrery" sweep exec torn --chunk 2 --no-progress
+JOB_COMPLETION_INDEX=1 "$orrery" sweep exec torn --chunk 2 --no-progress
+exits 0 sweep exec torn --index 4 --chunk 2 --no-progress
+exits 64 sweep exec torn --index 5 --chunk 2
+if [ "$(find torn/points -name '*.db' | wc -l)" -lt 10 ]; then
+    exits 65 sweep merge torn -o torn.db
+    [ ! -e torn.db ] || fail "holes are merged without a word"
+    exits 75 sweep merge torn -o torn.db --partial
+    [ "$(sqlite3 torn.db "SELECT count(*) > 0 FROM point_hole")" = 1 ] || fail "no holes are listed"
+fi
+exits 0 sweep run torn --no-progress
+exits 0 sweep merge torn -o torn.db --force
+cmp calm.db torn.db || fail "the merged file is another"
+exits 73 sweep merge torn -o torn.db
+
+# A file that is not the point's; a trace that changed; a point that fails; a run that takes too long.
+cp alone.db "torn/points/$(sqlite3 torn/plan.db "SELECT key FROM sweep_point WHERE id = 0").db"
+exits 65 sweep merge torn -o torn.db --force
+cp calm.db torn.db
+printf 'kind: Sweep\nbase: base.yaml\npoints: [{policy.name: fifo}, {policy.params.backfill: true, events: "x"}]\n' >wrong.yaml
+exits 78 sweep plan wrong.yaml -o wrong
+[ ! -e wrong ] || fail "half a plan"
+printf 'kind: Sweep\nbase: base.yaml\naxes: {a: {seeds: [1, 2], policy.name: [fifo]}}\n' >wrong.yaml
+exits 78 sweep plan wrong.yaml -o wrong
+grep -q 'wrong.yaml:3:.*walked together' err || fail "$(cat err)"
+printf 'kind: Sweep\nbase: base.yaml\npoints: [{policy.name: fifo}, {policy.name: fifo}]\n' >wrong.yaml
+exits 78 sweep plan wrong.yaml -o wrong
+grep -q 'are the same run' err || fail "$(cat err)"
+# Sanitizers take address space by the terabyte: no limit there.
+if (ulimit -v 2000000 && "$orrery" --version) >out 2>err; then
+    printf 'kind: Sweep\nbase: base.yaml\npoints: [{policy.name: fifo}]\nlimits: {memory: 1MiB}\n' >small.yaml
+    exits 0 sweep plan small.yaml -o small
+    exits 75 sweep run small --no-progress
+    grep -q 'exit 71: needs more than 1 MiB, the memory limit' out || fail "no reason: $(cat out)"
+fi
+exits 0 sweep plan exp.yaml -o changed
+echo 'late,9000,10,1,1' >>trace.csv
+exits 65 sweep run changed --no-progress
+grep -q 'is not the trace that the sweep was planned with' err || fail "$(cat err)"
+exits 66 sweep run nowhere
+for engine in slurm parallel kubernetes; do
+    exits 0 sweep submit calm --engine $engine --chunk 3
+    grep -q "sweep.*exec" out || fail "$engine: $(cat out)"
+done
+grep -q 'completions: 4$' out || fail "ten points, three a task: $(cat out)"
